@@ -1,0 +1,138 @@
+/**
+ * Every error Weir raises on purpose: one closed table of codes, one class that carries them.
+ * A code is never reused for another meaning; `docs/reference/errors.md` lists them all.
+ */
+
+/** What a code means and whether the same call may succeed later without a change. */
+interface CodeEntry {
+  readonly retryable: boolean
+  /** One sentence, shown in `docs/reference/errors.md`. */
+  readonly meaning: string
+}
+
+const entry = (retryable: boolean, meaning: string): CodeEntry => ({ retryable, meaning })
+
+/** The closed table of error codes. */
+export const ERROR_CODES = {
+  // Configuration and use
+  INVALID_ARGUMENT: entry(false, 'An option or argument is outside its documented range.'),
+  UNKNOWN_OPTION: entry(
+    false,
+    'A configuration key or flag is not known; the nearest one is named.',
+  ),
+  INVALID_GRAPH: entry(
+    false,
+    'The job graph breaks a rule; the sentence names the operator and the fix.',
+  ),
+  ILLEGAL_STATE: entry(false, 'The call is not allowed in the present life-cycle state.'),
+  UNSUPPORTED: entry(false, 'The request is understood but not offered here.'),
+  // Bytes and formats
+  MALFORMED_DATA: entry(false, 'Bytes do not follow the format that they claim to have.'),
+  CHECKSUM_MISMATCH: entry(false, 'Stored bytes differ from the checksum written with them.'),
+  UNSUPPORTED_VERSION: entry(false, 'A format version is newer than this build reads.'),
+  UNPARSABLE_RECORD: entry(
+    false,
+    'A source record cannot be decoded; its position is in the details.',
+  ),
+  // State
+  KEY_TOO_LONG: entry(false, 'A key is longer than the state allows.'),
+  DIMENSION_MISMATCH: entry(false, 'A vector does not have the dimension that its state declares.'),
+  NOT_FINITE: entry(false, 'A NaN or infinite number was about to be stored.'),
+  STATE_CONFLICT: entry(false, 'A state name is declared twice with different types or shapes.'),
+  OUT_OF_ROW_MEMORY: entry(false, 'A row table reached its limit and has no store to spill to.'),
+  STORE_FAILED: entry(true, 'A state store could not read or write.'),
+  // Log and connectors
+  UNKNOWN_TOPIC: entry(false, 'The topic does not exist.'),
+  TOPIC_EXISTS: entry(false, 'The topic exists already with another configuration.'),
+  OFFSET_OUT_OF_RANGE: entry(false, 'The offset lies outside what the partition still holds.'),
+  LOG_LOCKED: entry(true, 'Another process writes to this log directory.'),
+  TRANSACTION_FENCED: entry(false, 'A newer producer took over the transactional id.'),
+  INVALID_TRANSACTION: entry(
+    false,
+    'The transaction is unknown or in a state that forbids the call.',
+  ),
+  CONNECTOR_FAILED: entry(true, 'An external system refused or did not answer.'),
+  // Checkpoints
+  CHECKPOINT_EXPIRED: entry(true, 'A checkpoint took longer than its timeout.'),
+  CHECKPOINT_DECLINED: entry(true, 'A subtask could not take part in a checkpoint.'),
+  CHECKPOINT_NOT_FOUND: entry(false, 'No checkpoint or savepoint lies at the given path.'),
+  COORDINATOR_FENCED: entry(false, 'A newer coordinator owns the checkpoint directory.'),
+  STORAGE_FAILED: entry(true, 'Checkpoint storage could not read or write.'),
+  MAX_PARALLELISM_CHANGED: entry(false, 'Max parallelism differs from the one in the checkpoint.'),
+  STATE_LEFT_OVER: entry(
+    false,
+    'The checkpoint has state for an operator that the job no longer has.',
+  ),
+  // Runtime
+  SLOT_LOST: entry(true, 'A slot thread ended or stopped answering.'),
+  OPERATOR_FAILED: entry(true, 'User code or an operator threw; the cause carries the original.'),
+  JOB_FAILED: entry(false, 'The job ended because its restart strategy allows no further attempt.'),
+  JOB_CANCELED: entry(false, 'The job was canceled.'),
+  // Queries
+  UNKNOWN_KEY: entry(false, 'The owner of the key says that it does not exist.'),
+  UNKNOWN_STATE: entry(false, 'No queryable state has this name.'),
+  UNKNOWN_VERSION: entry(false, 'The model version is not loaded.'),
+  NOT_OWNER: entry(true, 'This server does not own the key; the details carry a hint.'),
+  RESTORING: entry(true, 'The owner is still restoring and cannot answer for this key yet.'),
+  NOT_UP_TO_BOUND: entry(
+    true,
+    'The state has not reached the position or freshness that was asked for.',
+  ),
+  OVERLOADED: entry(true, 'The server has more work queued than it accepts.'),
+  DEADLINE_EXCEEDED: entry(true, 'No answer came before the deadline.'),
+  UNAVAILABLE: entry(true, 'No server could be reached.'),
+  FRAME_TOO_LARGE: entry(false, 'A frame exceeds the agreed size limit.'),
+  PROTOCOL_ERROR: entry(false, 'The peer broke the query protocol; the connection is closed.'),
+  UNAUTHENTICATED: entry(false, 'The token is missing or wrong.'),
+  // Learning
+  EMPTY_DATASET: entry(false, 'There is nothing to train on or to evaluate.'),
+  TRAINING_DIVERGED: entry(false, 'The objective is no longer finite.'),
+} as const satisfies Record<string, CodeEntry>
+
+/** A code of the closed table. */
+export type ErrorCode = keyof typeof ERROR_CODES
+
+/** Facts that travel with an error, on the wire too: plain data only. */
+export type ErrorDetails = Readonly<Record<string, string | number | boolean>>
+
+/** The one error class of Weir; `code` says which situation, the message what to do about it. */
+export class WeirError extends Error {
+  override readonly name = 'WeirError'
+  readonly code: ErrorCode
+  readonly details: ErrorDetails
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { readonly cause?: unknown; readonly details?: ErrorDetails } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.details = options.details ?? {}
+  }
+
+  /** Whether the same call may succeed later without a change. */
+  get retryable(): boolean {
+    return ERROR_CODES[this.code].retryable
+  }
+}
+
+/** Whether `error` is a WeirError, of `code` if one is given. */
+export function isWeirError(error: unknown, code?: ErrorCode): error is WeirError {
+  return error instanceof WeirError && (code === undefined || error.code === code)
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** Ends a `switch` over a closed set: reaching it is a programming error. */
+export function assertNever(value: never): never {
+  throw new WeirError('ILLEGAL_STATE', `unexpected value ${JSON.stringify(value)}`)
+}
+
+/** Throws INVALID_ARGUMENT with `sentence` unless `condition` holds. */
+export function requireArgument(condition: boolean, sentence: string): asserts condition {
+  if (!condition) throw new WeirError('INVALID_ARGUMENT', sentence)
+}

@@ -1,0 +1,76 @@
+import { requireArgument } from './errors.ts'
+import type { KeyGroup } from './identity.ts'
+import { murmur3 } from './murmur3.ts'
+
+/** Upper limit of max parallelism, as in Flink. */
+export const MAX_MAX_PARALLELISM = 32768
+
+/** A contiguous range of key groups, `first <= group <= last`; empty when `last < first`. */
+export interface KeyGroupRange {
+  readonly first: number
+  readonly last: number
+}
+
+/** The key group of a key: murmur3(key bytes) mod max parallelism. */
+export function keyGroupOf(key: Uint8Array, maxParallelism: number): KeyGroup {
+  return (murmur3(key) % maxParallelism) as KeyGroup
+}
+
+/** The key group of a key whose murmur3 hash is known. */
+export function keyGroupOfHash(hash: number, maxParallelism: number): KeyGroup {
+  return (hash % maxParallelism) as KeyGroup
+}
+
+/**
+ * The key groups of one subtask. Ranges of all subtasks are contiguous, disjoint and cover
+ * 0 <= group < maxParallelism (Flink's KeyGroupRangeAssignment).
+ */
+export function keyGroupRangeOf(
+  subtask: number,
+  parallelism: number,
+  maxParallelism: number,
+): KeyGroupRange {
+  checkParallelism(parallelism, maxParallelism)
+  const first = Math.ceil((subtask * maxParallelism) / parallelism)
+  const last = Math.ceil(((subtask + 1) * maxParallelism) / parallelism) - 1
+  return { first, last }
+}
+
+/** The subtask that owns a key group; the inverse of `keyGroupRangeOf`. */
+export function subtaskOfKeyGroup(
+  group: number,
+  parallelism: number,
+  maxParallelism: number,
+): number {
+  return Math.floor((group * parallelism) / maxParallelism)
+}
+
+/** Whether `group` lies in `range`. */
+export function containsKeyGroup(range: KeyGroupRange, group: number): boolean {
+  return group >= range.first && group <= range.last
+}
+
+/** The part of `a` that also lies in `b`, or undefined when there is none. */
+export function intersectKeyGroups(a: KeyGroupRange, b: KeyGroupRange): KeyGroupRange | undefined {
+  const first = Math.max(a.first, b.first)
+  const last = Math.min(a.last, b.last)
+  return first <= last ? { first, last } : undefined
+}
+
+/** Throws INVALID_ARGUMENT unless 0 < parallelism <= maxParallelism <= 32768. */
+export function checkParallelism(parallelism: number, maxParallelism: number): void {
+  requireArgument(
+    Number.isInteger(maxParallelism) && maxParallelism > 0 && maxParallelism <= MAX_MAX_PARALLELISM,
+    `max parallelism must be a whole number from 1 to ${MAX_MAX_PARALLELISM}, not ${maxParallelism}`,
+  )
+  requireArgument(
+    Number.isInteger(parallelism) && parallelism > 0 && parallelism <= maxParallelism,
+    `parallelism must be a whole number from 1 to the max parallelism ${maxParallelism}, not ${parallelism}`,
+  )
+}
+
+/** Flink's default max parallelism: 1.5 times the parallelism, rounded up to a power of two, from 128 to 32768. */
+export function defaultMaxParallelism(parallelism: number): number {
+  const rounded = 2 ** Math.ceil(Math.log2(parallelism * 1.5))
+  return Math.min(Math.max(rounded, 128), MAX_MAX_PARALLELISM)
+}

@@ -1,0 +1,121 @@
+/** A number that only grows. */
+export class Counter {
+  value = 0
+  /** Adds `n`, 0 <= n. */
+  increment(n = 1): void {
+    this.value += n
+  }
+}
+
+/** A number read when someone looks. */
+export type Gauge = () => number
+
+/** Durations or sizes in buckets that grow by a quarter, so that a percentile is within 12 %. */
+export class Histogram {
+  count = 0
+  sum = 0
+  max = 0
+  private readonly buckets = new Float64Array(256)
+
+  /** Counts one observation, 0 <= value. */
+  observe(value: number): void {
+    this.count += 1
+    this.sum += value
+    if (value > this.max) this.max = value
+    this.buckets[bucketOf(value)]! += 1
+  }
+
+  /** The value below which the share `q` (0..1) of the observations lies; 0 when there are none. */
+  quantile(q: number): number {
+    const rank = q * this.count
+    let seen = 0
+    for (let i = 0; i < this.buckets.length; i++) {
+      seen += this.buckets[i]!
+      if (seen >= rank && seen > 0) return Math.min(boundOf(i), this.max)
+    }
+    return this.max
+  }
+}
+
+const SMALLEST = 1e-4
+const GROWTH = Math.log(1.25)
+
+function bucketOf(value: number): number {
+  if (value <= SMALLEST) return 0
+  return Math.min(255, Math.ceil(Math.log(value / SMALLEST) / GROWTH))
+}
+
+function boundOf(bucket: number): number {
+  return SMALLEST * Math.exp(bucket * GROWTH)
+}
+
+/** One metric of a registry. */
+export type Metric =
+  | { readonly kind: 'counter'; readonly counter: Counter }
+  | { readonly kind: 'gauge'; readonly gauge: Gauge }
+  | { readonly kind: 'histogram'; readonly histogram: Histogram }
+
+/** A flat, plain-data image of metrics: full name to number. */
+export type MetricSnapshot = Readonly<Record<string, number>>
+
+/**
+ * Metrics under Flink's names, in scopes joined by dots
+ * (`<job>.<operator>.<subtask>.numRecordsIn`). One group belongs to one thread.
+ */
+export class MetricGroup {
+  private readonly scope: string
+  private readonly metrics: Map<string, Metric>
+
+  constructor(scope = '', metrics: Map<string, Metric> = new Map()) {
+    this.scope = scope
+    this.metrics = metrics
+  }
+
+  /** A group for a part of this one, in the same registry. */
+  group(name: string): MetricGroup {
+    return new MetricGroup(this.fullName(name), this.metrics)
+  }
+
+  /** The counter of this name, created on first use. */
+  counter(name: string): Counter {
+    const existing = this.metrics.get(this.fullName(name))
+    if (existing?.kind === 'counter') return existing.counter
+    const counter = new Counter()
+    this.metrics.set(this.fullName(name), { kind: 'counter', counter })
+    return counter
+  }
+
+  /** Registers a gauge, replacing one of the same name. */
+  gauge(name: string, gauge: Gauge): void {
+    this.metrics.set(this.fullName(name), { kind: 'gauge', gauge })
+  }
+
+  /** The histogram of this name, created on first use. */
+  histogram(name: string): Histogram {
+    const existing = this.metrics.get(this.fullName(name))
+    if (existing?.kind === 'histogram') return existing.histogram
+    const histogram = new Histogram()
+    this.metrics.set(this.fullName(name), { kind: 'histogram', histogram })
+    return histogram
+  }
+
+  /** Every metric of the registry as numbers; a histogram gives `_count`, `_p50`, `_p99`, `_max`. */
+  snapshot(): MetricSnapshot {
+    const values: Record<string, number> = {}
+    for (const [name, metric] of this.metrics) {
+      if (metric.kind === 'counter') values[name] = metric.counter.value
+      else if (metric.kind === 'gauge') values[name] = metric.gauge()
+      else {
+        values[`${name}_count`] = metric.histogram.count
+        values[`${name}_p50`] = metric.histogram.quantile(0.5)
+        values[`${name}_p99`] = metric.histogram.quantile(0.99)
+        values[`${name}_max`] = metric.histogram.max
+      }
+    }
+    return values
+  }
+
+  private fullName(name: string): string {
+    return this.scope === '' ? name : `${this.scope}.${name}`
+  }
+}

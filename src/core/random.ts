@@ -1,0 +1,86 @@
+/** A seeded stream of random numbers: the same seed gives the same numbers on every machine. */
+export interface Random {
+  /** A float64, 0 <= x < 1. */
+  next(): number
+  /** A whole number, 0 <= n < bound, bound <= 2^32. */
+  below(bound: number): number
+  /** A standard normal number. */
+  normal(): number
+}
+
+/** One step of splitmix32, which spreads a small seed over the generator's state. */
+function splitmix32(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x9e3779b9) >>> 0
+    let z = state
+    z = Math.imul(z ^ (z >>> 16), 0x85ebca6b)
+    z = Math.imul(z ^ (z >>> 13), 0xc2b2ae35)
+    return (z ^ (z >>> 16)) >>> 0
+  }
+}
+
+const rotateLeft = (x: number, k: number): number => ((x << k) | (x >>> (32 - k))) >>> 0
+
+/** xoshiro128** (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021). */
+class Xoshiro128 implements Random {
+  private a: number
+  private b: number
+  private c: number
+  private d: number
+  private spare: number | undefined
+
+  constructor(seed: number) {
+    const spread = splitmix32(seed)
+    this.a = spread()
+    this.b = spread()
+    this.c = spread()
+    this.d = spread()
+  }
+
+  private uint32(): number {
+    const result = Math.imul(rotateLeft(Math.imul(this.b, 5) >>> 0, 7), 9) >>> 0
+    const t = (this.b << 9) >>> 0
+    this.c = (this.c ^ this.a) >>> 0
+    this.d = (this.d ^ this.b) >>> 0
+    this.b = (this.b ^ this.c) >>> 0
+    this.a = (this.a ^ this.d) >>> 0
+    this.c = (this.c ^ t) >>> 0
+    this.d = rotateLeft(this.d, 11)
+    return result
+  }
+
+  next(): number {
+    const high = this.uint32() >>> 5
+    const low = this.uint32() >>> 6
+    return (high * 67108864 + low) / 9007199254740992
+  }
+
+  below(bound: number): number {
+    return Math.floor(this.next() * bound)
+  }
+
+  /** Marsaglia's polar method; every second call uses the spare of the first. */
+  normal(): number {
+    if (this.spare !== undefined) {
+      const spare = this.spare
+      this.spare = undefined
+      return spare
+    }
+    for (;;) {
+      const x = 2 * this.next() - 1
+      const y = 2 * this.next() - 1
+      const s = x * x + y * y
+      if (s > 0 && s < 1) {
+        const scale = Math.sqrt((-2 * Math.log(s)) / s)
+        this.spare = y * scale
+        return x * scale
+      }
+    }
+  }
+}
+
+/** A generator for `seed` (any whole number; its low 32 bits count). */
+export function seededRandom(seed: number): Random {
+  return new Xoshiro128(seed)
+}

@@ -1,0 +1,69 @@
+import { Packr } from 'msgpackr'
+import type { ByteReader } from './byte-reader.ts'
+import type { ByteWriter } from './byte-writer.ts'
+
+/**
+ * Turns values of one type into bytes and back. Serialization happens once, at the edge: stores,
+ * channels and segments see bytes. `id` is stored beside the bytes and compared at restore.
+ */
+export interface Serializer<T> {
+  /** Stable name and version of the format, for example `string/1`. */
+  readonly id: string
+  /** Appends `value`. */
+  write(value: T, writer: ByteWriter): void
+  /** Reads one value; the reader spans exactly its bytes. Throws MALFORMED_DATA. */
+  read(reader: ByteReader): T
+}
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+/** UTF-8 text filling its bytes. */
+export const stringSerializer: Serializer<string> = {
+  id: 'string/1',
+  write(value, writer) {
+    writer.reserve(value.length * 3)
+    writer.length += encoder.encodeInto(value, writer.bytes.subarray(writer.length)).written
+  },
+  read: (reader) => decoder.decode(reader.raw(reader.remaining)),
+}
+
+/** A double in eight bytes. */
+export const float64Serializer: Serializer<number> = {
+  id: 'float64/1',
+  write: (value, writer) => writer.float64(value),
+  read: (reader) => reader.float64(),
+}
+
+/** A whole number of 53 bits in eight bytes. */
+export const int53Serializer: Serializer<number> = {
+  id: 'int53/1',
+  write: (value, writer) => writer.int53(value),
+  read: (reader) => reader.int53(),
+}
+
+/** Bytes as they are; `read` returns a copy that the caller owns. */
+export const bytesSerializer: Serializer<Uint8Array> = {
+  id: 'bytes/1',
+  write: (value, writer) => writer.raw(value),
+  read: (reader) => reader.raw(reader.remaining).slice(),
+}
+
+/** A float32 vector, little-endian, its length given by its bytes. */
+export const float32VectorSerializer: Serializer<Float32Array> = {
+  id: 'float32-vector/1',
+  write: (value, writer) =>
+    writer.raw(new Uint8Array(value.buffer, value.byteOffset, value.byteLength)),
+  read: (reader) => new Float32Array(reader.raw(reader.remaining).slice().buffer),
+}
+
+const packr = new Packr({ useRecords: false, moreTypes: true, int64AsType: 'auto' })
+
+/** MessagePack: the default for plain data, Map, Set, Date, bigint and typed arrays. */
+export function msgpackSerializer<T>(): Serializer<T> {
+  return {
+    id: 'msgpack/1',
+    write: (value, writer) => writer.raw(packr.pack(value)),
+    read: (reader) => packr.unpack(reader.raw(reader.remaining)) as T,
+  }
+}
