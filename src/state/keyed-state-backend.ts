@@ -8,6 +8,7 @@ import type {
   VectorStateDescriptor,
 } from './descriptors.ts'
 import type { AppendingState, ListState, MapState, ValueState, VectorState } from './handles.ts'
+import type { SlotQueryReply, SlotQueryRequest } from './slot-query.ts'
 import type { ChangeSink, StateDeclaration, StateName, StateSnapshot } from './state-change.ts'
 
 /**
@@ -41,8 +42,8 @@ export interface KeyedStateBackend {
    */
   timers(name: string): TimerQueue
 
-  /** The encoded value of a queryable state for a key, for queries from outside; undefined if none. */
-  queryValue(queryableName: string, key: Uint8Array): Uint8Array | undefined
+  /** Answers a query thread's batch; spilled rows come back into memory. */
+  answer(request: SlotQueryRequest): SlotQueryReply
 
   /**
    * Fixes the changes since the last snapshot (everything when `full`) and returns the task that

@@ -1,0 +1,125 @@
+/**
+ * Facts about a running job that every thread reads without asking: slot states, how far each slot
+ * has applied the source, the last completed checkpoint, the live version of each model. One shared
+ * buffer; each word has one writer.
+ *
+ *   int32 words                         float64 words
+ *   +------------------------------+    +------------------------------------------+
+ *   | routing epoch                |    | completed checkpoint id                  |
+ *   | live version   x MODELS      |    | completed checkpoint time (ms)           |
+ *   | slot status    x slots       |    | next offset  x slots x partitions        |
+ *   +------------------------------+    | as-of time   x slots x partitions (ms)   |
+ *                                       +------------------------------------------+
+ */
+
+/** Life of a slot as readers see it. */
+export type SlotStatus = 'down' | 'restoring' | 'running'
+
+const STATUSES: readonly SlotStatus[] = ['down', 'restoring', 'running']
+
+/** Most models (queryable names of vector state) that one job serves. */
+export const MAX_MODELS = 64
+
+/** What other threads need to open the board. */
+export interface ProgressBoardShare {
+  readonly slots: number
+  readonly partitions: number
+  readonly buffer: SharedArrayBuffer
+}
+
+export class ProgressBoard {
+  readonly share: ProgressBoardShare
+  private readonly words: Int32Array
+  private readonly numbers: Float64Array
+  private readonly statusAt: number
+  private readonly asOfAt: number
+
+  constructor(share: ProgressBoardShare) {
+    this.share = share
+    const wordCount = align8(1 + MAX_MODELS + share.slots)
+    this.words = new Int32Array(share.buffer, 0, wordCount)
+    this.numbers = new Float64Array(share.buffer, wordCount * 4)
+    this.statusAt = 1 + MAX_MODELS
+    this.asOfAt = 2 + share.slots * share.partitions
+  }
+
+  /** A fresh board: every slot is down, every offset 0. */
+  static create(slots: number, partitions: number): ProgressBoard {
+    const words = align8(1 + MAX_MODELS + slots)
+    const bytes = words * 4 + (2 + 2 * slots * partitions) * 8
+    return new ProgressBoard({ slots, partitions, buffer: new SharedArrayBuffer(bytes) })
+  }
+
+  /** Grows whenever tables, slots or addresses change. */
+  routingEpoch(): number {
+    return Atomics.load(this.words, 0)
+  }
+
+  bumpRoutingEpoch(): void {
+    Atomics.add(this.words, 0, 1)
+  }
+
+  /** The version that requests without a version read; 0 while none is live. 0 <= model < 64. */
+  liveVersion(model: number): number {
+    return Atomics.load(this.words, 1 + model)
+  }
+
+  setLiveVersion(model: number, version: number): void {
+    Atomics.store(this.words, 1 + model, version)
+  }
+
+  slotStatus(slot: number): SlotStatus {
+    return STATUSES[Atomics.load(this.words, this.statusAt + slot)]!
+  }
+
+  setSlotStatus(slot: number, status: SlotStatus): void {
+    Atomics.store(this.words, this.statusAt + slot, STATUSES.indexOf(status))
+  }
+
+  /** Id of the last completed checkpoint, 0 before the first. */
+  completedCheckpoint(): number {
+    return this.numbers[0]!
+  }
+
+  /** When the last completed checkpoint was triggered, ms since 1970. */
+  completedCheckpointTimeMs(): number {
+    return this.numbers[1]!
+  }
+
+  setCompletedCheckpoint(checkpointId: number, triggeredAtMs: number): void {
+    this.numbers[1] = triggeredAtMs
+    this.numbers[0] = checkpointId
+  }
+
+  /** All records of the partition below this offset are applied on the slot. */
+  nextOffset(slot: number, partition: number): number {
+    return this.numbers[2 + slot * this.share.partitions + partition]!
+  }
+
+  /** The slot has applied all that the partition held at this time (ms since 1970); 0 if unknown. */
+  asOfMs(slot: number, partition: number): number {
+    return this.numbers[this.asOfAt + slot * this.share.partitions + partition]!
+  }
+
+  /** Notes progress of a slot; partitions beyond the board's size are not tracked. */
+  setProgress(slot: number, partition: number, nextOffset: number, asOfMs: number): void {
+    if (partition < 0 || partition >= this.share.partitions) return
+    const at = slot * this.share.partitions + partition
+    this.numbers[2 + at] = nextOffset
+    this.numbers[this.asOfAt + at] = asOfMs
+  }
+
+  /** The oldest as-of time over the partitions that the slot has heard of; 0 if none. */
+  oldestAsOfMs(slot: number): number {
+    let oldest = 0
+    for (let partition = 0; partition < this.share.partitions; partition++) {
+      const asOf = this.asOfMs(slot, partition)
+      if (asOf > 0 && (oldest === 0 || asOf < oldest)) oldest = asOf
+    }
+    return oldest
+  }
+}
+
+function align8(words: number): number {
+  return (words + 1) & ~1
+}

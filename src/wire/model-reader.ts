@@ -1,0 +1,145 @@
+import type { WeirError } from '../core/errors.ts'
+
+/** How fresh or how consistent an answer must be. */
+export type Consistency =
+  /** What the owner has now. */
+  | { readonly level: 'live' }
+  /** The last completed checkpoint: one consistent cut over all keys. */
+  | { readonly level: 'checkpoint' }
+  /** The owner has applied the record at this source position (read your writes). */
+  | { readonly level: 'at-least'; readonly partition: number; readonly offset: number }
+  /** The owner has applied all that the source held this long ago. */
+  | { readonly level: 'bounded'; readonly maxAgeMs: number }
+
+/** Said of every answer. */
+export interface AnswerEnvelope {
+  /** Model version that answered; 0 for state without versions. */
+  readonly modelVersion: number
+  /** Source position of the last write to what was read; partition -1 if none. */
+  readonly partition: number
+  readonly offset: number
+  /** Last completed checkpoint. */
+  readonly checkpointId: number
+  /** Upper bound of the answer's age in ms; -1 when unknown. */
+  readonly ageMs: number
+  /** `<query server>/<slot>`. */
+  readonly servedBy: string
+}
+
+/** One answer: a value with its envelope, or a typed error. */
+export type Answer<T> =
+  | { readonly ok: true; readonly value: T; readonly envelope: AnswerEnvelope }
+  | { readonly ok: false; readonly error: WeirError }
+
+/** Options of every request. */
+export interface QueryOptions {
+  /** @default { level: 'live' } */
+  readonly consistency?: Consistency
+  /** Model version to read. @default the live one */
+  readonly version?: number
+  /** Milliseconds until DEADLINE_EXCEEDED. @default 5000 */
+  readonly deadlineMs?: number
+}
+
+/** A prediction: the inner product of two rows. */
+export interface Prediction {
+  readonly score: number
+  /** The left row did not exist and its mean row stood in. */
+  readonly leftCold: boolean
+  readonly rightCold: boolean
+}
+
+/** Options of a prediction. */
+export interface PredictOptions extends QueryOptions {
+  /** Keys of the rows that stand in for a missing left or right one; UNKNOWN_KEY when not given. */
+  readonly coldLeft?: string
+  readonly coldRight?: string
+}
+
+/** One result of a top-k query. */
+export interface ScoredKey {
+  readonly key: string
+  readonly score: number
+}
+
+/** Options of a top-k query. */
+export interface TopKOptions extends QueryOptions {
+  /** Results wanted, 1 <= k <= 1000. */
+  readonly k: number
+  /** Only rows whose keys end so (`-I`). @default '' */
+  readonly suffix?: string
+  /** Keys never returned. */
+  readonly exclude?: readonly string[]
+  /** Row that stands in for a missing query row. */
+  readonly cold?: string
+}
+
+/** A sparse vector: strictly ascending feature ids and their values. */
+export interface SparseVector {
+  readonly ids: Uint32Array
+  readonly values: Float32Array
+}
+
+/** A partial sparse product: what the asked rows hold of the weights. */
+export interface SparseProduct {
+  readonly sum: number
+  /** Features without a weight. */
+  readonly unknown: number
+}
+
+/** One entry of a scan. */
+export interface ScanEntry {
+  readonly key: string
+  /** Row floats for vector state (as bytes, little-endian), the encoded value otherwise. */
+  readonly value: Uint8Array
+}
+
+/**
+ * Reads queryable state: over the wire (client library) and in place (query threads, gateway). One
+ * contract suite holds both. A promise rejects only when the whole call fails; per-key failures are
+ * answers.
+ */
+export interface ModelReader {
+  /** Rows of vector state, in the order of the keys. */
+  rows(
+    state: string,
+    keys: readonly string[],
+    options?: QueryOptions,
+  ): Promise<Answer<Float32Array>[]>
+  /** Encoded values of typed state, in the order of the keys. */
+  values(
+    state: string,
+    keys: readonly string[],
+    options?: QueryOptions,
+  ): Promise<Answer<Uint8Array>[]>
+  /** Entries with `from <= key < to` in key-byte order. */
+  scan(
+    state: string,
+    range: { readonly from: string; readonly to: string; readonly limit: number },
+    options?: QueryOptions,
+  ): Promise<ScanEntry[]>
+  /** Inner product of two rows, where they live. Rejects with the answer's error. */
+  predict(state: string, left: string, right: string, options?: PredictOptions): Promise<Prediction>
+  /** As `predict`, with the envelope. */
+  predictWithEnvelope(
+    state: string,
+    left: string,
+    right: string,
+    options?: PredictOptions,
+  ): Promise<Answer<Prediction>>
+  /**
+   * Sum of value x weight over the features, where weight rows are blocks: feature `f` is element
+   * `f mod dimension` of the row with key `String(floor(f / dimension))`.
+   */
+  sparseDot(
+    state: string,
+    features: SparseVector,
+    options?: QueryOptions,
+  ): Promise<Answer<SparseProduct>>
+  /** The k rows with the largest inner product with a row (by key) or a vector, exact, descending. */
+  topK(
+    state: string,
+    query: string | Float32Array,
+    options: TopKOptions,
+  ): Promise<Answer<ScoredKey[]>>
+}
