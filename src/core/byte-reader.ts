@@ -6,7 +6,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 export class ByteReader {
   readonly bytes: Uint8Array
   position: number
-  readonly end: number
+  end: number
   private readonly view: DataView
 
   constructor(bytes: Uint8Array, start = 0, end: number = bytes.length) {
@@ -14,6 +14,12 @@ export class ByteReader {
     this.position = start
     this.end = end
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  }
+
+  /** Points the reader at another span of the same bytes. */
+  span(start: number, end: number): void {
+    this.position = start
+    this.end = end
   }
 
   /** Bytes not read yet. */

@@ -63,5 +63,9 @@ export interface StreamOperator {
   handleEvent(event: unknown): void
   /** No more records will come on this input. */
   endInput(input: number): void
+  /** False while the operator takes no more input (a sink with full buffers). @default true */
+  ready?(): boolean
+  /** Resolves when `ready()` is true again; present whenever `ready` is. */
+  whenReady?(): Promise<void>
   close(): void | Promise<void>
 }

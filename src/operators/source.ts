@@ -24,9 +24,10 @@ export interface SourceOutput<T> {
   collect(value: T, timestamp: number, partition: number, offset: number): void
   /**
    * All records of the partition below `nextOffset` were delivered, also those that gave nothing
-   * (control records, compaction gaps).
+   * (control records, compaction gaps). `asOfMs` is the wall-clock time at which `nextOffset` was
+   * seen to be the partition's end; missing when the end was not reached or is not known.
    */
-  progress(partition: number, nextOffset: number): void
+  progress(partition: number, nextOffset: number, asOfMs?: number): void
 }
 
 /** Given to a reader when it opens. */
