@@ -1,0 +1,70 @@
+import * as zlib from 'node:zlib'
+import { messageOf, WeirError } from '../core/errors.ts'
+
+/** Compression of a batch's records. */
+export type Codec = 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd'
+
+/** The codec numbers in the attributes. */
+export const CODEC_IDS: Readonly<Record<Codec, number>> = {
+  none: 0,
+  gzip: 1,
+  snappy: 2,
+  lz4: 3,
+  zstd: 4,
+}
+
+const CODECS: readonly Codec[] = ['none', 'gzip', 'snappy', 'lz4', 'zstd']
+
+/** Records of one batch never unpack to more: a small batch must not fill the memory. */
+export const MAX_UNPACKED_BYTES = 256 * 1024 * 1024
+
+/** The codec of a number; throws MALFORMED_DATA for one that Kafka does not define. */
+export function codecOf(id: number): Codec {
+  const codec = CODECS[id]
+  if (codec === undefined) {
+    throw new WeirError('MALFORMED_DATA', `compression ${id} is not defined; 0 to 4 are`)
+  }
+  return codec
+}
+
+function unsupported(codec: Codec): never {
+  throw new WeirError('UNSUPPORTED', `compression ${codec} is not offered here; use gzip or zstd`, {
+    details: { codec },
+  })
+}
+
+/** Packs the records. Throws UNSUPPORTED for snappy and lz4. */
+export function compress(codec: Codec, records: Uint8Array): Uint8Array {
+  switch (codec) {
+    case 'none':
+      return records
+    case 'gzip':
+      return zlib.gzipSync(records, { level: 1 })
+    case 'zstd':
+      return zlib.zstdCompressSync(records)
+    default:
+      return unsupported(codec)
+  }
+}
+
+/** Unpacks the records. Throws UNSUPPORTED for snappy and lz4, MALFORMED_DATA for broken input. */
+export function decompress(codec: Codec, packed: Uint8Array): Uint8Array {
+  const options = { maxOutputLength: MAX_UNPACKED_BYTES }
+  try {
+    switch (codec) {
+      case 'none':
+        return packed
+      case 'gzip':
+        return zlib.gunzipSync(packed, options)
+      case 'zstd':
+        return zlib.zstdDecompressSync(packed, options)
+      default:
+        return unsupported(codec)
+    }
+  } catch (cause) {
+    if (cause instanceof WeirError) throw cause
+    throw new WeirError('MALFORMED_DATA', `the ${codec} data is broken: ${messageOf(cause)}`, {
+      cause,
+    })
+  }
+}

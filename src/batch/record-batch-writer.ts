@@ -1,0 +1,278 @@
+import { crc32c } from '../core/crc32c.ts'
+import { requireArgument, WeirError } from '../core/errors.ts'
+import { CODEC_IDS, type Codec, compress } from './compression.ts'
+import {
+  BATCH_FIELDS,
+  BATCH_HEADER_SIZE,
+  BATCH_PREFIX_SIZE,
+  CONTROL_BIT,
+  MAGIC,
+  type RecordHeader,
+  TRANSACTIONAL_BIT,
+  writeInt16,
+  writeInt32,
+  writeInt64,
+} from './record-batch-format.ts'
+import { copyBytes, varintSize, varlongSize, writeVarint, writeVarlong } from './varint.ts'
+
+/** What `finish` writes into the header. */
+export interface FinishOptions {
+  /** Whether to compute the checksum; false only for batches that never leave the process. */
+  readonly checksum?: boolean
+  readonly codec?: Codec
+  readonly producerId?: number
+  readonly producerEpoch?: number
+  readonly baseSequence?: number
+  readonly transactional?: boolean
+  readonly control?: boolean
+  readonly leaderEpoch?: number
+}
+
+const DEFAULT_FINISH: FinishOptions = {}
+const NO_BYTES = new Uint8Array(0)
+const NO_HEADERS: readonly RecordHeader[] = []
+const encoder = new TextEncoder()
+
+/** Room that a record needs beside key, value and headers: six varints and the attributes. */
+const RECORD_OVERHEAD = 5 + 1 + 10 + 5 + 5 + 5 + 5
+
+/**
+ * Encodes records into one batch (format: `record-batch-format.ts`). The buffer is reused from batch
+ * to batch and grows as needed; nothing is allocated per record.
+ */
+export class RecordBatchWriter {
+  private bytes: Uint8Array<ArrayBuffer>
+  private length = BATCH_HEADER_SIZE
+  private baseOffset = 0
+  private baseTimestamp = 0
+  private maxTimestamp = -1
+  private lastDelta = -1
+  private records = 0
+
+  constructor(initialCapacity = 16_384) {
+    this.bytes = new Uint8Array(Math.max(initialCapacity, BATCH_HEADER_SIZE))
+  }
+
+  /** Records appended since `reset`. */
+  get count(): number {
+    return this.records
+  }
+
+  /** Bytes of the batch so far, header included, before compression. */
+  get size(): number {
+    return this.length
+  }
+
+  /** Offset delta of the last record, -1 when there is none. */
+  get lastOffsetDelta(): number {
+    return this.lastDelta
+  }
+
+  /** Begins a new batch whose first possible offset is `baseOffset`. */
+  reset(baseOffset = 0): void {
+    this.length = BATCH_HEADER_SIZE
+    this.baseOffset = baseOffset
+    this.baseTimestamp = 0
+    this.maxTimestamp = -1
+    this.lastDelta = -1
+    this.records = 0
+  }
+
+  /**
+   * Appends a record; `timestamp` in ms, -1 for none; `offsetDelta` counts from the base offset and
+   * must grow from record to record (default: one more than the last). Throws INVALID_ARGUMENT.
+   */
+  append(
+    key: Uint8Array | null,
+    value: Uint8Array | null,
+    timestamp: number,
+    offsetDelta: number = this.lastDelta + 1,
+    headers: readonly RecordHeader[] = NO_HEADERS,
+  ): void {
+    const keyLength = key === null ? -1 : key.length
+    const valueLength = value === null ? -1 : value.length
+    const keyBytes = key ?? NO_BYTES
+    const valueBytes = value ?? NO_BYTES
+    if (headers.length === 0) {
+      this.appendSlices(keyBytes, 0, keyLength, valueBytes, 0, valueLength, timestamp, offsetDelta)
+      return
+    }
+    const encoded = encodeHeaders(headers)
+    const size = encoded.length
+    this.begin(keyBytes, 0, keyLength, valueBytes, 0, valueLength, timestamp, offsetDelta, size)
+    this.length = copyBytes(encoded, 0, this.bytes, this.length, encoded.length)
+  }
+
+  /**
+   * Appends a record whose key and value are slices; a length of -1 means null. Otherwise as
+   * `append`, without headers.
+   */
+  appendSlices(
+    keyBytes: Uint8Array,
+    keyStart: number,
+    keyLength: number,
+    valueBytes: Uint8Array,
+    valueStart: number,
+    valueLength: number,
+    timestamp: number,
+    offsetDelta: number = this.lastDelta + 1,
+  ): void {
+    this.begin(
+      keyBytes,
+      keyStart,
+      keyLength,
+      valueBytes,
+      valueStart,
+      valueLength,
+      timestamp,
+      offsetDelta,
+      1,
+    )
+    this.bytes[this.length++] = 0
+  }
+
+  private begin(
+    keyBytes: Uint8Array,
+    keyStart: number,
+    keyLength: number,
+    valueBytes: Uint8Array,
+    valueStart: number,
+    valueLength: number,
+    timestamp: number,
+    offsetDelta: number,
+    headersSize: number,
+  ): void {
+    if (this.records === 0) {
+      this.baseTimestamp = timestamp
+      this.maxTimestamp = timestamp
+    } else if (timestamp > this.maxTimestamp) {
+      this.maxTimestamp = timestamp
+    }
+    if (offsetDelta <= this.lastDelta) refuseDelta(offsetDelta, this.lastDelta)
+    const timestampDelta = timestamp - this.baseTimestamp
+    const keySize = Math.max(keyLength, 0)
+    const valueSize = Math.max(valueLength, 0)
+    const bodySize =
+      1 +
+      varlongSize(timestampDelta) +
+      varintSize(offsetDelta) +
+      varintSize(keyLength) +
+      keySize +
+      varintSize(valueLength) +
+      valueSize +
+      headersSize
+    if (this.length + bodySize + RECORD_OVERHEAD > this.bytes.length) this.grow(bodySize)
+    const bytes = this.bytes
+    let at = writeVarint(bytes, this.length, bodySize)
+    bytes[at++] = 0
+    at = writeVarlong(bytes, at, timestampDelta)
+    at = writeVarint(bytes, at, offsetDelta)
+    at = writeVarint(bytes, at, keyLength)
+    if (keySize > 0) at = copyBytes(keyBytes, keyStart, bytes, at, keySize)
+    at = writeVarint(bytes, at, valueLength)
+    if (valueSize > 0) at = copyBytes(valueBytes, valueStart, bytes, at, valueSize)
+    this.length = at
+    this.lastDelta = offsetDelta
+    this.records += 1
+  }
+
+  private grow(bodySize: number): void {
+    const needed = this.length + bodySize + RECORD_OVERHEAD
+    requireArgument(needed < 2 ** 31, 'a record batch holds less than 2 GiB; finish it earlier')
+    const grown = new Uint8Array(Math.max(needed, this.bytes.length * 2))
+    grown.set(this.bytes.subarray(0, this.length))
+    this.bytes = grown
+  }
+
+  /**
+   * Completes the batch and returns its bytes: a view that is valid until the next `reset` (a copy
+   * when compressed). The last record may be followed by a gap: see `extendTo`.
+   */
+  finish(options: FinishOptions = DEFAULT_FINISH): Uint8Array<ArrayBuffer> {
+    const codec = options.codec ?? 'none'
+    let bytes = this.bytes
+    let length = this.length
+    if (codec !== 'none') {
+      const packed = compress(codec, bytes.subarray(BATCH_HEADER_SIZE, length))
+      length = BATCH_HEADER_SIZE + packed.length
+      bytes = new Uint8Array(length)
+      bytes.set(packed, BATCH_HEADER_SIZE)
+    }
+    this.writeHeader(bytes, length, CODEC_IDS[codec], options)
+    return bytes.subarray(0, length)
+  }
+
+  /** Makes the batch cover offsets up to base + `lastOffsetDelta`, as compaction leaves gaps. */
+  extendTo(lastOffsetDelta: number): void {
+    if (lastOffsetDelta > this.lastDelta) this.lastDelta = lastOffsetDelta
+  }
+
+  /**
+   * As `finish`, but the returned view owns its ArrayBuffer, which may be transferred to another
+   * thread; the writer goes on with `replacement` or a new buffer and begins an empty batch.
+   */
+  take(
+    options: FinishOptions = DEFAULT_FINISH,
+    replacement?: ArrayBuffer,
+  ): Uint8Array<ArrayBuffer> {
+    const finished = this.finish(options)
+    if (finished.buffer === this.bytes.buffer) {
+      this.bytes =
+        replacement !== undefined && replacement.byteLength >= BATCH_HEADER_SIZE
+          ? new Uint8Array(replacement)
+          : new Uint8Array(this.bytes.length)
+    }
+    this.reset()
+    return finished
+  }
+
+  private writeHeader(
+    bytes: Uint8Array,
+    length: number,
+    codecId: number,
+    options: FinishOptions,
+  ): void {
+    const attributes =
+      codecId |
+      (options.transactional === true ? TRANSACTIONAL_BIT : 0) |
+      (options.control === true ? CONTROL_BIT : 0)
+    writeInt64(bytes, BATCH_FIELDS.baseOffset, this.baseOffset)
+    writeInt32(bytes, BATCH_FIELDS.batchLength, length - BATCH_PREFIX_SIZE)
+    writeInt32(bytes, BATCH_FIELDS.leaderEpoch, options.leaderEpoch ?? -1)
+    bytes[BATCH_FIELDS.magic] = MAGIC
+    writeInt16(bytes, BATCH_FIELDS.attributes, attributes)
+    writeInt32(bytes, BATCH_FIELDS.lastOffsetDelta, this.lastDelta)
+    writeInt64(bytes, BATCH_FIELDS.baseTimestamp, this.baseTimestamp)
+    writeInt64(bytes, BATCH_FIELDS.maxTimestamp, this.maxTimestamp)
+    writeInt64(bytes, BATCH_FIELDS.producerId, options.producerId ?? -1)
+    writeInt16(bytes, BATCH_FIELDS.producerEpoch, options.producerEpoch ?? -1)
+    writeInt32(bytes, BATCH_FIELDS.baseSequence, options.baseSequence ?? -1)
+    writeInt32(bytes, BATCH_FIELDS.recordsCount, this.records)
+    const crc = options.checksum === false ? 0 : crc32c(bytes, BATCH_FIELDS.attributes, length)
+    writeInt32(bytes, BATCH_FIELDS.crc, crc)
+  }
+}
+
+function refuseDelta(offsetDelta: number, last: number): never {
+  throw new WeirError(
+    'INVALID_ARGUMENT',
+    `offset delta ${offsetDelta} must be above the last one, ${last}`,
+  )
+}
+
+function encodeHeaders(headers: readonly RecordHeader[]): Uint8Array {
+  const keys = headers.map((header) => encoder.encode(header.key))
+  let size = 5
+  headers.forEach((header, i) => {
+    size += 10 + keys[i]!.length + (header.value?.length ?? 0)
+  })
+  const bytes = new Uint8Array(size)
+  let at = writeVarint(bytes, 0, headers.length)
+  headers.forEach((header, i) => {
+    const key = keys[i]!
+    at = copyBytes(key, 0, bytes, writeVarint(bytes, at, key.length), key.length)
+    at = writeVarint(bytes, at, header.value === null ? -1 : header.value.length)
+    if (header.value !== null) at = copyBytes(header.value, 0, bytes, at, header.value.length)
+  })
+  return bytes.subarray(0, at)
+}
