@@ -1,0 +1,74 @@
+import type { Consistency, ModelReader } from '../wire/model-reader.ts'
+import type { RoutingTable } from '../wire/routing-table.ts'
+
+/**
+ * Registers that a synchronous read writes its answer into; one instance serves a thread, so that
+ * a read allocates nothing.
+ */
+export class ReadOutcome {
+  score = 0
+  leftCold = false
+  rightCold = false
+  /** Floats of a row as bytes, little-endian, valid until the next read. */
+  row: Uint8Array = new Uint8Array(0)
+  /** Slot that answered. */
+  slot = 0
+  /** Position of the last write to what was read; partition -1 if none. */
+  partition = -1
+  offset = 0
+  /** Upper bound of the answer's age in ms; -1 when unknown. */
+  ageMs = -1
+}
+
+/** What a synchronous read says: 0, a status of `wire/status.ts`, or DEFERRED. */
+export type ReadStatus = number
+
+/** A key where it lies in a received frame. */
+export interface KeySpan {
+  bytes: Uint8Array
+  at: number
+  length: number
+}
+
+/**
+ * Reads of one request frame: state, version and consistency are resolved once. Valid until the
+ * backend's next `open`.
+ */
+export interface ReadGroup {
+  readonly modelVersion: number
+  readonly checkpointId: number
+  /** Upper bound of the age of every answer of the group in ms; -1 when unknown. */
+  readonly ageMs: number
+  /**
+   * Inner product of two rows given as key spans of `bytes`; a missing row's stand-in is its cold
+   * key, if one is given. DEFERRED when the answer is not in this thread's reach: the server then
+   * asks `reader`.
+   */
+  predict(
+    bytes: Uint8Array,
+    leftAt: number,
+    leftLength: number,
+    rightAt: number,
+    rightLength: number,
+    coldLeft: KeySpan | undefined,
+    coldRight: KeySpan | undefined,
+    outcome: ReadOutcome,
+  ): ReadStatus
+  /** One row into `outcome.row`. DEFERRED as above. */
+  row(bytes: Uint8Array, at: number, length: number, outcome: ReadOutcome): ReadStatus
+}
+
+/** What a query server serves. */
+export interface QueryBackend {
+  /** The asynchronous way to everything. */
+  readonly reader: ModelReader
+  /**
+   * Begins the synchronous reads of a frame; `version` 0 is the live one. Throws WeirError
+   * (UNKNOWN_STATE, UNKNOWN_VERSION, NOT_UP_TO_BOUND); undefined when this state, version or
+   * consistency has no synchronous way.
+   */
+  open(state: string, version: number, consistency: Consistency): ReadGroup | undefined
+  /** Grows whenever the routing table changes. */
+  routingEpoch(): number
+  routing(): RoutingTable
+}

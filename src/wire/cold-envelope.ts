@@ -1,0 +1,198 @@
+import { Packr } from 'msgpackr'
+import { WeirError } from '../core/errors.ts'
+import { readFloat32, readFloat64, readInt53 } from './little-endian.ts'
+
+/**
+ * MessagePack for the frames that are rare: hello, errors, the routing table. The decoder reads a
+ * subset (nil, booleans, numbers, text, arrays, maps with text keys) and checks every length against
+ * the bytes that are left before it allocates, so that a peer cannot make it reserve memory.
+ */
+
+/** What a cold envelope may hold. */
+export type ColdValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly ColdValue[]
+  | { readonly [key: string]: ColdValue }
+
+/** A cold envelope's top level. */
+export type ColdMap = { readonly [key: string]: ColdValue }
+
+const MAX_DEPTH = 8
+const packr = new Packr({ useRecords: false, variableMapSize: true })
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** Encodes an envelope. */
+export function encodeCold(envelope: ColdMap): Uint8Array {
+  return packr.pack(envelope)
+}
+
+/** Decodes an envelope that fills `bytes` from `start` to `end`. Throws PROTOCOL_ERROR. */
+export function decodeCold(bytes: Uint8Array, start: number, end: number): ColdMap {
+  const cursor = new Cursor(bytes, start, end)
+  const value = cursor.value(0)
+  if (cursor.at !== end) throw malformed('bytes follow its end')
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    throw malformed('it is not a map')
+  }
+  return value as ColdMap
+}
+
+class Cursor {
+  at: number
+  private readonly bytes: Uint8Array
+  private readonly end: number
+
+  constructor(bytes: Uint8Array, start: number, end: number) {
+    this.bytes = bytes
+    this.at = start
+    this.end = Math.min(end, bytes.length)
+  }
+
+  private take(count: number): number {
+    const at = this.at
+    if (count > this.end - at) throw malformed(`${count} bytes are missing at its end`)
+    this.at = at + count
+    return at
+  }
+
+  private uint(width: 1 | 2 | 4): number {
+    const at = this.take(width)
+    let value = 0
+    for (let i = 0; i < width; i++) value = value * 256 + this.bytes[at + i]!
+    return value
+  }
+
+  value(depth: number): ColdValue {
+    if (depth > MAX_DEPTH) throw malformed(`it is nested deeper than ${MAX_DEPTH}`)
+    const token = this.uint(1)
+    if (token < 0x80) return token
+    if (token < 0x90) return this.map(token & 0x0f, depth)
+    if (token < 0xa0) return this.array(token & 0x0f, depth)
+    if (token < 0xc0) return this.text(token & 0x1f)
+    if (token >= 0xe0) return token - 256
+    return this.sizedOrNumber(token, depth)
+  }
+
+  private sizedOrNumber(token: number, depth: number): ColdValue {
+    switch (token) {
+      case 0xc0:
+        return null
+      case 0xc2:
+        return false
+      case 0xc3:
+        return true
+      case 0xd9:
+        return this.text(this.uint(1))
+      case 0xda:
+        return this.text(this.uint(2))
+      case 0xdb:
+        return this.text(this.uint(4))
+      case 0xdc:
+        return this.array(this.uint(2), depth)
+      case 0xdd:
+        return this.array(this.uint(4), depth)
+      case 0xde:
+        return this.map(this.uint(2), depth)
+      case 0xdf:
+        return this.map(this.uint(4), depth)
+      default:
+        return this.number(token)
+    }
+  }
+
+  private number(token: number): number {
+    switch (token) {
+      case 0xca:
+        return readFloat32(this.reversed(4), 0)
+      case 0xcb:
+        return readFloat64(this.reversed(8), 0)
+      case 0xcc:
+        return this.uint(1)
+      case 0xcd:
+        return this.uint(2)
+      case 0xce:
+        return this.uint(4)
+      case 0xd0:
+        return (this.uint(1) << 24) >> 24
+      case 0xd1:
+        return (this.uint(2) << 16) >> 16
+      case 0xd2:
+        return this.uint(4) | 0
+      case 0xcf:
+      case 0xd3:
+        return this.wide()
+      default:
+        throw malformed(`type 0x${token.toString(16)} is not part of the protocol`)
+    }
+  }
+
+  private wide(): number {
+    const value = readInt53(this.reversed(8), 0)
+    if (Number.isNaN(value)) throw malformed('a number needs more than 53 bits')
+    return value
+  }
+
+  /** MessagePack is big-endian; our readers are little-endian. */
+  private reversed(count: number): Uint8Array {
+    const at = this.take(count)
+    return this.bytes.slice(at, at + count).reverse()
+  }
+
+  private text(length: number): string {
+    const at = this.take(length)
+    try {
+      return decoder.decode(this.bytes.subarray(at, at + length))
+    } catch (cause) {
+      throw new WeirError('PROTOCOL_ERROR', 'an envelope is malformed: a text is not UTF-8', {
+        cause,
+      })
+    }
+  }
+
+  private array(length: number, depth: number): ColdValue[] {
+    if (length > this.end - this.at) throw malformed('an array is longer than its bytes')
+    const values: ColdValue[] = []
+    for (let i = 0; i < length; i++) values.push(this.value(depth + 1))
+    return values
+  }
+
+  private map(length: number, depth: number): ColdMap {
+    if (length * 2 > this.end - this.at) throw malformed('a map is longer than its bytes')
+    const entries: [string, ColdValue][] = []
+    for (let i = 0; i < length; i++) {
+      const key = this.value(depth + 1)
+      if (typeof key !== 'string') throw malformed('a key is not text')
+      entries.push([key, this.value(depth + 1)])
+    }
+    // fromEntries defines own properties, so that a key such as __proto__ is only a key.
+    return Object.fromEntries(entries)
+  }
+}
+
+function malformed(why: string): WeirError {
+  return new WeirError('PROTOCOL_ERROR', `an envelope is malformed: ${why}`)
+}
+
+/** A text field, or `fallback` when it is missing or of another type. */
+export function textField(map: ColdMap, name: string, fallback = ''): string {
+  const value = map[name]
+  return typeof value === 'string' ? value : fallback
+}
+
+/** A number field, or `fallback` when it is missing or of another type. */
+export function numberField(map: ColdMap, name: string, fallback = 0): number {
+  const value = map[name]
+  return typeof value === 'number' ? value : fallback
+}
+
+/** The maps of a list field; what is not a map is left out. */
+export function mapsField(map: ColdMap, name: string): ColdMap[] {
+  const value = map[name]
+  if (!Array.isArray(value)) return []
+  return value.filter(
+    (item): item is ColdMap => item !== null && typeof item === 'object' && !Array.isArray(item),
+  )
+}

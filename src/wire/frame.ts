@@ -1,0 +1,188 @@
+import { WeirError } from '../core/errors.ts'
+import { readUint16, readUint32 } from './little-endian.ts'
+
+/**
+ * The frame every message of the query protocol travels in; numbers are little-endian.
+ *
+ *   0            4      5       6         8            12
+ *   +------------+------+-------+---------+------------+------------------+
+ *   | length u32 | kind | flags | count   | request id | body             |
+ *   |            | u8   | u8    | u16     | u32        | length - 8 bytes |
+ *   +------------+------+-------+---------+------------+------------------+
+ *
+ * `length` counts the bytes after itself, so a frame takes 4 + length bytes and 8 <= length.
+ * `count` is the number of requests or answers in the body. `docs/reference/query-protocol.md`
+ * draws the bodies.
+ */
+
+/** Version of the protocol that this build speaks. */
+export const PROTOCOL_VERSION = 1
+/** First bytes of a hello's body, "WEIR". */
+export const MAGIC = 0x52494557
+/** Bytes before the body. */
+export const HEADER_BYTES = 12
+/** Bytes that `length` counts besides the body. */
+export const LENGTH_OVERHEAD = 8
+/** Most requests in one frame. */
+export const MAX_COUNT = 65535
+/** Largest frame (its `length`) that a hello may announce. */
+export const MAX_FRAME_BYTES = 64 * 1024 * 1024
+/** Largest frame accepted unless agreed otherwise. */
+export const DEFAULT_FRAME_BYTES = 1024 * 1024
+/** Smallest frame limit that a hello may announce. */
+export const MIN_FRAME_BYTES = 4096
+
+/** Kinds of frames; an answer's kind is its request's plus 0x80. */
+export const KIND = {
+  hello: 0x01,
+  predict: 0x02,
+  rows: 0x03,
+  values: 0x04,
+  scan: 0x05,
+  sparseDot: 0x06,
+  topK: 0x07,
+  routing: 0x08,
+  ping: 0x09,
+  error: 0xff,
+} as const
+
+/** Added to a request's kind to make its answer's. */
+export const ANSWER = 0x80
+
+/** Flags of a request frame. */
+export const REQUEST_FLAG = {
+  /** Every answer carries its own envelope. */
+  envelope: 1,
+  /** A key stands in for a missing left row (for the query row of a top-k). */
+  coldLeft: 2,
+  /** A key stands in for a missing right row. */
+  coldRight: 4,
+  /** The top-k query is a vector, not a key. */
+  vector: 8,
+} as const
+
+/** Flags of an answer frame. */
+export const ANSWER_FLAG = {
+  /** Every answer carries its own envelope. */
+  envelope: 1,
+  /** Messages of failed answers follow the last answer. */
+  details: 2,
+  /** The scan has more entries: the body ends with the key to continue from. */
+  more: 4,
+} as const
+
+/** Flags of one answer. */
+export const ITEM_FLAG = { leftCold: 1, rightCold: 2 } as const
+
+/** Status of an answer whose value follows in a later frame of the same request id. */
+export const DEFERRED = 255
+
+/** Cuts a byte stream into frames, in place where a chunk holds whole frames. */
+export class FrameReader {
+  /** Bytes that the current frame lies in; valid until the next `append`. */
+  bytes: Uint8Array = EMPTY
+  /** First byte of the current frame (its length field). */
+  start = 0
+  /** First byte after the current frame. */
+  end = 0
+  private readonly maxFrameBytes: () => number
+  /** First byte that no frame has taken. */
+  private at = 0
+  private limit = 0
+  private own: Uint8Array = EMPTY
+
+  /** `maxFrameBytes` gives the largest `length` accepted; it is asked per frame. */
+  constructor(maxFrameBytes: () => number) {
+    this.maxFrameBytes = maxFrameBytes
+  }
+
+  /** Bytes received that no frame has taken yet. */
+  get buffered(): number {
+    return this.limit - this.at
+  }
+
+  /**
+   * Takes what was received. The chunk is read in place until the next `append` copies the rest of
+   * it; memory grows with bytes received, never with a length that was only announced.
+   */
+  append(chunk: Uint8Array): void {
+    if (this.at === this.limit) {
+      if (this.own.length > KEPT_BYTES) this.own = EMPTY
+      this.bytes = chunk
+      this.at = 0
+      this.limit = chunk.length
+      return
+    }
+    this.makeRoom(chunk.length)
+    this.own.set(chunk, this.limit)
+    this.limit += chunk.length
+  }
+
+  /** Copies what is left of a chunk whose memory will be used again. */
+  detach(): void {
+    if (this.at !== this.limit && this.bytes !== this.own) this.makeRoom(0)
+  }
+
+  private makeRoom(count: number): void {
+    const rest = this.limit - this.at
+    if (this.bytes === this.own && this.limit + count <= this.own.length) return
+    if (rest + count > this.own.length) {
+      const grown = new Uint8Array(Math.max(rest + count, this.own.length * 2, 4096))
+      grown.set(this.bytes.subarray(this.at, this.limit))
+      this.own = grown
+    } else if (this.bytes === this.own) this.own.copyWithin(0, this.at, this.limit)
+    else this.own.set(this.bytes.subarray(this.at, this.limit))
+    this.bytes = this.own
+    this.at = 0
+    this.limit = rest
+  }
+
+  /**
+   * Moves to the next whole frame; false when more bytes are needed. Throws PROTOCOL_ERROR or
+   * FRAME_TOO_LARGE, after which the stream cannot be read on.
+   */
+  next(): boolean {
+    const available = this.limit - this.at
+    if (available < 4) return false
+    const length = readUint32(this.bytes, this.at)
+    if (length < LENGTH_OVERHEAD) {
+      throw new WeirError('PROTOCOL_ERROR', `a frame of ${length} bytes cannot hold its header`)
+    }
+    if (length > this.maxFrameBytes()) {
+      throw new WeirError(
+        'FRAME_TOO_LARGE',
+        `a frame of ${length} bytes exceeds the limit of ${this.maxFrameBytes()}; send fewer requests in one frame`,
+        { details: { length, limit: this.maxFrameBytes() } },
+      )
+    }
+    if (available < 4 + length) return false
+    this.start = this.at
+    this.end = this.at + 4 + length
+    this.at = this.end
+    return true
+  }
+
+  /** Kind of the current frame. */
+  get kind(): number {
+    return this.bytes[this.start + 4]!
+  }
+
+  /** Flags of the current frame. */
+  get flags(): number {
+    return this.bytes[this.start + 5]!
+  }
+
+  /** Requests or answers in the current frame. */
+  get count(): number {
+    return readUint16(this.bytes, this.start + 6)
+  }
+
+  /** Request id of the current frame; 0 belongs to the connection. */
+  get requestId(): number {
+    return readUint32(this.bytes, this.start + 8)
+  }
+}
+
+const EMPTY = new Uint8Array(0)
+/** An accumulation buffer larger than this is given back once it is empty. */
+const KEPT_BYTES = 256 * 1024
