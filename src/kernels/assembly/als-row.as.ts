@@ -1,0 +1,316 @@
+import { accumulateGram, factorCholesky, solveCholesky } from './cholesky.as'
+import { firstLanes, fourLaneSums, lanesSum } from './vector.as'
+
+/**
+ * One row of alternating least squares: minimises
+ *
+ *   sum over the row's n ratings of (y_k - z_k . x)^2  +  x^T diag(penalty) x
+ *
+ * over x, exactly (Cholesky) or by a few steps of conjugate gradient from the present x.
+ *
+ * Design rows z_k are gathered from the other side's matrix (`stride` bytes a row, `d` floats used)
+ * into a panel, zero-padded to `width`, a multiple of four, so that no later loop has a tail. With
+ * biases the last of the d elements is the constant 1 and the element after it the other side's
+ * bias: z = [q, 1], y = rating - mean - bias.
+ *
+ * Scratch, in this order, all float32: panel PANEL_ROWS x width; targets PANEL_ROWS;
+ * x, b or r, p, Ap: 4 x width; penalties: width; Gram matrix: width x width (Cholesky only).
+ */
+
+export const PANEL_ROWS: u32 = 512
+
+/** Copies ratings [from, from + count) of the row into panel and targets. */
+function pack(
+  panel: usize, targets: usize, indexes: usize, ratings: usize, count: u32,
+  other: usize, stride: u32, d: u32, width: u32, biased: bool, mean: f32,
+): void {
+  const full = d & ~3
+  const mask = firstLanes(d & 3)
+  for (let k: u32 = 0; k < count; k++) {
+    const row = other + load<u32>(indexes + (k << 2)) * stride
+    let at: u32 = 0
+    for (; at < full; at += 4) v128.store(panel + (at << 2), v128.load(row + (at << 2)))
+    if (d & 3) v128.store(panel + (at << 2), v128.and(v128.load(row + (at << 2)), mask))
+    const rating = load<f32>(ratings + (k << 2)) - mean
+    store<f32>(targets + (k << 2), biased ? rating - load<f32>(row + (d << 2)) : rating)
+    panel += width << 2
+  }
+  // Rows up to the next multiple of eight are zero, so that they add nothing.
+  const end = panel + (((8 - (count & 7)) & 7) * (width << 2))
+  for (; panel < end; panel += 16) v128.store(panel, f32x4.splat(0))
+  for (let k = count; k & 7; k++) store<f32>(targets + (k << 2), 0)
+}
+
+// @ts-ignore: decorator
+@inline
+function zero(at: usize, floats: u32): void {
+  memory.fill(at, 0, (floats as usize) << 2)
+}
+
+/** out += sum of c_k z_k over eight panel rows, c in two vectors. */
+// @ts-ignore: decorator
+@inline
+function addEight(panel: usize, width: u32, lower: v128, upper: v128, out: usize): void {
+  const step = (width as usize) << 2
+  const c0 = f32x4.splat(f32x4.extract_lane(lower, 0))
+  const c1 = f32x4.splat(f32x4.extract_lane(lower, 1))
+  const c2 = f32x4.splat(f32x4.extract_lane(lower, 2))
+  const c3 = f32x4.splat(f32x4.extract_lane(lower, 3))
+  const c4 = f32x4.splat(f32x4.extract_lane(upper, 0))
+  const c5 = f32x4.splat(f32x4.extract_lane(upper, 1))
+  const c6 = f32x4.splat(f32x4.extract_lane(upper, 2))
+  const c7 = f32x4.splat(f32x4.extract_lane(upper, 3))
+  let r0 = panel
+  let r1 = r0 + step
+  let r2 = r1 + step
+  let r3 = r2 + step
+  let r4 = r3 + step
+  let r5 = r4 + step
+  let r6 = r5 + step
+  let r7 = r6 + step
+  const end = out + step
+  for (; out < end; out += 16) {
+    const first = f32x4.relaxed_madd(c1, v128.load(r1), f32x4.relaxed_madd(c0, v128.load(r0), v128.load(out)))
+    const second = f32x4.relaxed_madd(c3, v128.load(r3), f32x4.mul(c2, v128.load(r2)))
+    const third = f32x4.relaxed_madd(c5, v128.load(r5), f32x4.mul(c4, v128.load(r4)))
+    const fourth = f32x4.relaxed_madd(c7, v128.load(r7), f32x4.mul(c6, v128.load(r6)))
+    v128.store(out, f32x4.add(f32x4.add(first, second), f32x4.add(third, fourth)))
+    r0 += 16
+    r1 += 16
+    r2 += 16
+    r3 += 16
+    r4 += 16
+    r5 += 16
+    r6 += 16
+    r7 += 16
+  }
+}
+
+/** z_k . v for four panel rows. */
+// @ts-ignore: decorator
+@inline
+function dotFour(panel: usize, width: u32, v: usize): v128 {
+  const step = (width as usize) << 2
+  let r0 = panel
+  let r1 = r0 + step
+  let r2 = r1 + step
+  let r3 = r2 + step
+  let s0 = f32x4.splat(0)
+  let s1 = s0
+  let s2 = s0
+  let s3 = s0
+  const end = v + step
+  for (; v < end; v += 16) {
+    const x = v128.load(v)
+    s0 = f32x4.relaxed_madd(v128.load(r0), x, s0)
+    s1 = f32x4.relaxed_madd(v128.load(r1), x, s1)
+    s2 = f32x4.relaxed_madd(v128.load(r2), x, s2)
+    s3 = f32x4.relaxed_madd(v128.load(r3), x, s3)
+    r0 += 16
+    r1 += 16
+    r2 += 16
+    r3 += 16
+  }
+  return fourLaneSums(s0, s1, s2, s3)
+}
+
+/** out += Z^T Z v over the panel. */
+function addNormal(panel: usize, count: u32, width: u32, v: usize, out: usize): void {
+  for (let k: u32 = 0; k < count; k += 8) {
+    const lower = dotFour(panel, width, v)
+    const upper = dotFour(panel + (width << 4), width, v)
+    addEight(panel, width, lower, upper, out)
+    panel += width << 5
+  }
+}
+
+/** out += Z^T (y - Z v); answers the sum of squares of y - Z v. */
+function addResidual(panel: usize, targets: usize, count: u32, width: u32, v: usize, out: usize): f64 {
+  let squares: f64 = 0
+  for (let k: u32 = 0; k < count; k += 8) {
+    const lower = f32x4.sub(v128.load(targets), dotFour(panel, width, v))
+    const upper = f32x4.sub(v128.load(targets, 16), dotFour(panel + (width << 4), width, v))
+    squares += lanesSum(f32x4.relaxed_madd(lower, lower, f32x4.mul(upper, upper))) as f64
+    addEight(panel, width, lower, upper, out)
+    panel += width << 5
+    targets += 32
+  }
+  return squares
+}
+
+/** out += Z^T y; answers the sum of y^2. */
+function addTargets(panel: usize, targets: usize, count: u32, width: u32, out: usize): f64 {
+  let squares: f64 = 0
+  for (let k: u32 = 0; k < count; k += 8) {
+    const lower = v128.load(targets)
+    const upper = v128.load(targets, 16)
+    squares += lanesSum(f32x4.relaxed_madd(lower, lower, f32x4.mul(upper, upper))) as f64
+    addEight(panel, width, lower, upper, out)
+    panel += width << 5
+    targets += 32
+  }
+  return squares
+}
+
+/** sum of penalty x^2. */
+function penaltyOf(x: usize, penalties: usize, width: u32): f64 {
+  let sum: f64 = 0
+  for (let i: u32 = 0; i < width; i++) {
+    const value = load<f32>(x + (i << 2)) as f64
+    sum += value * value * (load<f32>(penalties + (i << 2)) as f64)
+  }
+  return sum
+}
+
+function setPenalties(penalties: usize, d: u32, width: u32, biased: bool, factor: f32, bias: f32): void {
+  zero(penalties, width)
+  for (let i: u32 = 0; i < d; i++) store<f32>(penalties + (i << 2), factor)
+  if (biased) store<f32>(penalties + ((d - 1) << 2), bias)
+}
+
+/** Puts the solution into the row: [x] or, with biases, [x without its last, 1, its last]. */
+function writeRow(row: usize, x: usize, d: u32, biased: bool): void {
+  memory.copy(row, x, (d as usize) << 2)
+  if (!biased) return
+  store<f32>(row + (d << 2), load<f32>(x + ((d - 1) << 2)))
+  store<f32>(row + ((d - 1) << 2), 1)
+}
+
+/** The row's penalty at its present value, before a solve or after one. */
+let lastPenalty: f64 = 0
+export function alsPenalty(): f64 {
+  return lastPenalty
+}
+
+/** Exact solve. Answers the row's part of the objective at the solution, or NaN if it is singular. */
+export function alsSolveCholesky(
+  row: usize, indexes: usize, ratings: usize, n: u32, other: usize, stride: u32,
+  d: u32, width: u32, biased: bool, mean: f32, factorPenalty: f32, biasPenalty: f32, scratch: usize,
+): f64 {
+  const panel = scratch
+  const targets = panel + ((PANEL_ROWS * width) << 2)
+  const b = targets + (PANEL_ROWS << 2)
+  const saved = b + (width << 2)
+  const penalties = b + (width << 4)
+  const gram = penalties + (width << 2)
+  setPenalties(penalties, d, width, biased, factorPenalty, biasPenalty)
+  zero(b, width)
+  zero(gram, width * width)
+  let squares: f64 = 0
+  for (let from: u32 = 0; from < n; from += PANEL_ROWS) {
+    const count = min(PANEL_ROWS, n - from)
+    pack(panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, biased, mean)
+    squares += addTargets(panel, targets, count, width, b)
+    // Slices of the panel that stay in the first-level cache while all tiles pass over them.
+    for (let slice: u32 = 0; slice < count; slice += 64) {
+      accumulateGram(panel + ((slice * width) << 2), min(64, count - slice), width, gram)
+    }
+  }
+  for (let i: u32 = 0; i < d; i++) {
+    const diagonal = gram + ((i * width + i) << 2)
+    store<f32>(diagonal, load<f32>(diagonal) + load<f32>(penalties + (i << 2)))
+  }
+  memory.copy(saved, b, (width as usize) << 2)
+  if (factorCholesky(gram, d, width)) return NaN
+  solveCholesky(gram, d, width, b)
+  let explained: f64 = 0
+  for (let i: u32 = 0; i < d; i++) explained += (load<f32>(saved + (i << 2)) as f64) * (load<f32>(b + (i << 2)) as f64)
+  lastPenalty = penaltyOf(b, penalties, width)
+  writeRow(row, b, d, biased)
+  return squares - explained
+}
+
+/** r -= penalties * x, the penalty's part of the residual. */
+function subtractPenalty(r: usize, x: usize, penalties: usize, width: u32): void {
+  for (let i: usize = 0; i < ((width as usize) << 2); i += 16) {
+    v128.store(r + i, f32x4.relaxed_nmadd(v128.load(penalties + i), v128.load(x + i), v128.load(r + i)))
+  }
+}
+
+// @ts-ignore: decorator
+@inline
+function squareOf(a: usize, width: u32): f32 {
+  return innerOf(a, a, width)
+}
+
+// @ts-ignore: decorator
+@inline
+function innerOf(a: usize, b: usize, width: u32): f32 {
+  let sums = f32x4.splat(0)
+  for (let i: usize = 0; i < ((width as usize) << 2); i += 16) {
+    sums = f32x4.relaxed_madd(v128.load(a + i), v128.load(b + i), sums)
+  }
+  return lanesSum(sums)
+}
+
+/** A p for the whole row: a panel that holds all of it is used as it is, a longer row is gathered anew. */
+function multiply(
+  p: usize, ap: usize, panel: usize, targets: usize, indexes: usize, ratings: usize, n: u32,
+  other: usize, stride: u32, d: u32, width: u32, penalties: usize,
+): void {
+  for (let i: usize = 0; i < ((width as usize) << 2); i += 16) {
+    v128.store(ap + i, f32x4.mul(v128.load(penalties + i), v128.load(p + i)))
+  }
+  if (n <= PANEL_ROWS) {
+    addNormal(panel, n, width, p, ap)
+    return
+  }
+  for (let from: u32 = 0; from < n; from += PANEL_ROWS) {
+    const count = min(PANEL_ROWS, n - from)
+    pack(panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, false, 0)
+    addNormal(panel, count, width, p, ap)
+  }
+}
+
+/**
+ * At most `steps` steps of conjugate gradient from the row's present value, as in the `implicit`
+ * library (Takacs, Pilaszy, Tikk, "Applications of the conjugate gradient method for implicit
+ * feedback collaborative filtering", RecSys 2011). Answers the row's part of the objective: it falls
+ * by alpha r.r with each step, so that it costs no pass of its own.
+ */
+export function alsSolveGradient(
+  row: usize, indexes: usize, ratings: usize, n: u32, other: usize, stride: u32,
+  d: u32, width: u32, biased: bool, mean: f32, factorPenalty: f32, biasPenalty: f32, scratch: usize, steps: u32,
+): f64 {
+  const panel = scratch
+  const targets = panel + ((PANEL_ROWS * width) << 2)
+  const x = targets + (PANEL_ROWS << 2)
+  const r = x + (width << 2)
+  const p = r + (width << 2)
+  const ap = p + (width << 2)
+  const penalties = ap + (width << 2)
+  setPenalties(penalties, d, width, biased, factorPenalty, biasPenalty)
+  zero(x, width)
+  memory.copy(x, row, (d as usize) << 2)
+  if (biased) store<f32>(x + ((d - 1) << 2), load<f32>(row + (d << 2)))
+  zero(r, width)
+  let objective = penaltyOf(x, penalties, width)
+  for (let from: u32 = 0; from < n; from += PANEL_ROWS) {
+    const count = min(PANEL_ROWS, n - from)
+    pack(panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, biased, mean)
+    objective += addResidual(panel, targets, count, width, x, r)
+  }
+  subtractPenalty(r, x, penalties, width)
+  memory.copy(p, r, (width as usize) << 2)
+  let rr = squareOf(r, width)
+  const enough: f32 = rr * 1e-12
+  for (let step: u32 = 0; step < steps && rr > enough && rr > 1e-20; step++) {
+    multiply(p, ap, panel, targets, indexes, ratings, n, other, stride, d, width, penalties)
+    const alpha = rr / innerOf(p, ap, width)
+    objective -= (alpha as f64) * (rr as f64)
+    const alphas = f32x4.splat(alpha)
+    for (let i: usize = 0; i < ((width as usize) << 2); i += 16) {
+      v128.store(x + i, f32x4.relaxed_madd(alphas, v128.load(p + i), v128.load(x + i)))
+      v128.store(r + i, f32x4.relaxed_nmadd(alphas, v128.load(ap + i), v128.load(r + i)))
+    }
+    const next = squareOf(r, width)
+    const betas = f32x4.splat(next / rr)
+    for (let i: usize = 0; i < ((width as usize) << 2); i += 16) {
+      v128.store(p + i, f32x4.relaxed_madd(betas, v128.load(p + i), v128.load(r + i)))
+    }
+    rr = next
+  }
+  lastPenalty = penaltyOf(x, penalties, width)
+  writeRow(row, x, d, biased)
+  return objective
+}

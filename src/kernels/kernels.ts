@@ -1,0 +1,296 @@
+import { KERNELS_BASE64 } from './kernels.generated.ts'
+
+/** Most queries that one top-k pass scores together. */
+export const MAX_TOP_K_QUERIES = 16
+
+/** Ratings that one ALS panel holds; `assembly/als-row.as.ts` has the same number. */
+export const ALS_PANEL_ROWS = 512
+
+/**
+ * SIMD kernels over one shared WebAssembly memory. Addresses are byte offsets into that memory
+ * (0 <= address < 4 GiB), lengths count float32 values. Nothing is checked: a wrong address reads or
+ * writes other data, or throws a RangeError of WebAssembly at the memory's end. Vectors may have any
+ * alignment; multiples of 16 bytes are faster. One instance belongs to one thread; it holds no
+ * linear memory of its own, so any number of threads may run kernels over the same memory.
+ *
+ * Results depend neither on the number of threads nor on neighbours, but their last bits depend on
+ * the processor (relaxed multiply-add is fused where the hardware can).
+ */
+export interface Kernels {
+  /** The memory that addresses refer to. */
+  readonly memory: WebAssembly.Memory
+  /** Inner product of the vectors at `a` and `b`. */
+  dot(a: number, b: number, length: number): number
+  /** y += alpha x. */
+  axpy(alpha: number, x: number, y: number, length: number): void
+  /** out[i] = inner product of row i and x, for `rows` rows `strideBytes` apart. */
+  gemv(
+    matrix: number,
+    strideBytes: number,
+    rows: number,
+    x: number,
+    out: number,
+    length: number,
+  ): void
+  /**
+   * One simultaneous SGD step: p += eta (error q - lambda p) in place, and into `delta` what is to be
+   * added to q: eta (error p_old - lambda q). q itself is not written.
+   */
+  sgdStep(
+    p: number,
+    q: number,
+    delta: number,
+    length: number,
+    error: number,
+    eta: number,
+    lambda: number,
+  ): void
+  /** Sum of weights[indexes[k]] * values[k]; `indexes` are u32 and must lie inside the weights. */
+  sparseDot(weights: number, indexes: number, values: number, length: number): number
+  /**
+   * A += P^T P for `depth` rows of `width` floats (width a multiple of 4). Only the upper triangle of
+   * A is meaningful afterwards.
+   */
+  accumulateGram(panel: number, depth: number, width: number, gram: number): void
+  /**
+   * Factors the n x n upper triangle (rows of `width` floats, zero beyond n) as U^T U in place, with
+   * the inverse on the diagonal. Answers 0, or 1 + the first row that is not positive definite.
+   */
+  factorCholesky(matrix: number, n: number, width: number): number
+  /** Solves U^T U x = b in place of b (`width` floats, zero beyond n) after `factorCholesky`. */
+  solveCholesky(matrix: number, n: number, width: number, b: number): void
+  /**
+   * Scores the block of rows against the queries that `writeTopKQueries` put into the scratch area
+   * and keeps the (query, row, score) triples whose score is greater than the query's threshold.
+   * Answers how many rows were scanned: fewer than `request.rows` only when the triples ran full, so
+   * read them, raise the thresholds and go on from there.
+   */
+  topKBlock(request: TopKBlock): number
+  /** Triples that the last `topKBlock` wrote. */
+  topKWritten(scratch: number): number
+  /** Solves one ALS row exactly; see `AlsRowProblem`. Answers the row's part of the objective. */
+  alsSolveCholesky(problem: AlsRowProblem): number
+  /** At most `steps` conjugate gradient steps from the row's present value; answers as above. */
+  alsSolveGradient(problem: AlsRowProblem, steps: number): number
+  /** The penalty part of the objective that the last ALS solve answered. */
+  alsPenalty(): number
+}
+
+/** One call of `topKBlock`. */
+export interface TopKBlock {
+  /** Address of the scratch area (`topKScratchBytes`), private to the calling thread. */
+  readonly scratch: number
+  /** Queries in the scratch area, 1 to 16. */
+  readonly queries: number
+  /** Address of the first row's first float. */
+  readonly base: number
+  /** Bytes from one row to the next, a multiple of 4. */
+  readonly strideBytes: number
+  /** Rows to score. */
+  readonly rows: number
+  readonly dimension: number
+  /** Triples the scratch area holds, at least 32. */
+  readonly capacity: number
+}
+
+/** A row's least-squares problem; `assembly/als-row.as.ts` says what is solved. */
+export interface AlsRowProblem {
+  /** Address of the row to solve; its present value is where conjugate gradient starts. */
+  row: number
+  /** Addresses of the row's ratings: u32 indexes into the other side, float32 values. */
+  indexes: number
+  ratings: number
+  /** How many ratings the row has. */
+  count: number
+  /** The other side's matrix and the bytes from one of its rows to the next (multiple of 16). */
+  other: number
+  strideBytes: number
+  /** Unknowns: factors, plus one with biases. */
+  unknowns: number
+  biased: boolean
+  /** Subtracted from every rating. */
+  mean: number
+  /** Penalties on the square of a factor and of the bias, already scaled by the row's count. */
+  factorPenalty: number
+  biasPenalty: number
+  /** Address of `alsScratchBytes(unknowns)` bytes, a multiple of 16. */
+  scratch: number
+}
+
+/** What the module exports; the names are those of the assembly sources. */
+interface RawKernels {
+  dot(a: number, b: number, n: number): number
+  axpy(alpha: number, x: number, y: number, n: number): void
+  gemv(matrix: number, stride: number, rows: number, x: number, out: number, n: number): void
+  sgdStep: Kernels['sgdStep']
+  sparseDot: Kernels['sparseDot']
+  accumulateGram: Kernels['accumulateGram']
+  factorCholesky: Kernels['factorCholesky']
+  solveCholesky: Kernels['solveCholesky']
+  topKOne: RawTopK
+  topKFour: RawTopK
+  topKEight: RawTopK
+  topKSixteen: RawTopK
+  topKWritten(out: number): number
+  alsSolveCholesky(...args: number[]): number
+  alsSolveGradient(...args: number[]): number
+  alsPenalty(): number
+}
+
+type RawTopK = (
+  queries: number,
+  rows: number,
+  stride: number,
+  count: number,
+  n: number,
+  thresholds: number,
+  out: number,
+  capacity: number,
+) => number
+
+/*
+ * Scratch area of topKBlock, address a multiple of 16:
+ *
+ *   0          64                 64 + 12 capacity, rounded up to 16
+ *   +----------+------------------+-------------------------------------------+
+ *   | 16 x f32 | capacity triples | queries: `lanes` x dimension f32          |
+ *   | threshold| u32 query        | one query: as it is, then 16 zero bytes   |
+ *   |          | u32 row          | more: element-major, 4, 8 or 16 side by   |
+ *   |          | f32 score        | side, missing ones zero                   |
+ *   +----------+------------------+-------------------------------------------+
+ */
+const TRIPLES_OFFSET = 64
+const TRIPLE_BYTES = 12
+
+const alignUp = (bytes: number): number => (bytes + 15) & ~15
+
+const queriesOffset = (capacity: number): number =>
+  TRIPLES_OFFSET + alignUp(capacity * TRIPLE_BYTES)
+
+/** Bytes of scratch that `topKBlock` needs for 16 queries; place it at a multiple of 16. */
+export function topKScratchBytes(dimension: number, capacity: number): number {
+  return queriesOffset(capacity) + alignUp(dimension * 4 * MAX_TOP_K_QUERIES) + 16
+}
+
+/** Address of the first triple; a triple is three 32-bit words: query, row (u32), score (float32). */
+export function topKTriples(scratch: number): number {
+  return scratch + TRIPLES_OFFSET
+}
+
+/** How many queries the kernel runs for `queries`: 1, 4, 8 or 16; the missing ones never score. */
+export function topKLanes(queries: number): number {
+  return queries === 1 ? 1 : queries <= 4 ? 4 : queries <= 8 ? 8 : 16
+}
+
+/** Bytes of scratch for `alsSolve*` with `unknowns` unknowns; place it at a multiple of 16. */
+export function alsScratchBytes(unknowns: number): number {
+  const width = alsWidth(unknowns)
+  return 4 * (ALS_PANEL_ROWS * (width + 1) + 5 * width + width * width)
+}
+
+/** `unknowns` rounded up to the next multiple of four. */
+export function alsWidth(unknowns: number): number {
+  return (unknowns + 3) & ~3
+}
+
+/**
+ * Puts `queries` (1 to 16 vectors of `dimension`) into the scratch area and their thresholds to
+ * minus infinity. The memory must not shrink views: it is read through `memory.buffer` at each call.
+ */
+export function writeTopKQueries(
+  memory: WebAssembly.Memory,
+  scratch: number,
+  capacity: number,
+  queries: readonly Float32Array[],
+): void {
+  const lanes = topKLanes(queries.length)
+  const dimension = queries[0]?.length ?? 0
+  const packed = new Float32Array(
+    memory.buffer,
+    scratch + queriesOffset(capacity),
+    lanes * dimension + (lanes === 1 ? 4 : 0),
+  )
+  packed.fill(0)
+  for (const [lane, query] of queries.entries()) {
+    for (let d = 0; d < dimension; d++) packed[d * lanes + lane] = query[d] as number
+  }
+  const thresholds = new Float32Array(memory.buffer, scratch, MAX_TOP_K_QUERIES)
+  thresholds.fill(Number.POSITIVE_INFINITY)
+  thresholds.fill(Number.NEGATIVE_INFINITY, 0, queries.length)
+}
+
+let compiled: WebAssembly.Module | undefined
+
+function compiledModule(): WebAssembly.Module {
+  compiled ??= new WebAssembly.Module(Buffer.from(KERNELS_BASE64, 'base64'))
+  return compiled
+}
+
+/** Kernels over `memory`, which must be shared; takes well under a millisecond after the first call. */
+export function instantiateKernels(memory: WebAssembly.Memory): Kernels {
+  const instance = new WebAssembly.Instance(compiledModule(), { env: { memory } })
+  const raw = instance.exports as unknown as RawKernels
+  return {
+    memory,
+    dot: raw.dot,
+    axpy: raw.axpy,
+    gemv: raw.gemv,
+    sgdStep: raw.sgdStep,
+    sparseDot: raw.sparseDot,
+    accumulateGram: raw.accumulateGram,
+    factorCholesky: raw.factorCholesky,
+    solveCholesky: raw.solveCholesky,
+    topKBlock: topKBlockOf(raw),
+    topKWritten: (scratch) => raw.topKWritten(scratch + TRIPLES_OFFSET),
+    alsSolveCholesky: (p) => raw.alsSolveCholesky(...problemArguments(p)),
+    alsSolveGradient: (p, steps) => raw.alsSolveGradient(...problemArguments(p), steps),
+    alsPenalty: raw.alsPenalty,
+  }
+}
+
+function topKBlockOf(raw: RawKernels): Kernels['topKBlock'] {
+  return (request) => {
+    const lanes = topKLanes(request.queries)
+    const scan =
+      lanes === 1
+        ? raw.topKOne
+        : lanes === 4
+          ? raw.topKFour
+          : lanes === 8
+            ? raw.topKEight
+            : raw.topKSixteen
+    return scan(
+      request.scratch + queriesOffset(request.capacity),
+      request.base,
+      request.strideBytes,
+      request.rows,
+      request.dimension,
+      request.scratch,
+      request.scratch + TRIPLES_OFFSET,
+      request.capacity,
+    )
+  }
+}
+
+type ProblemArguments = [
+  ...[number, number, number, number, number, number],
+  ...[number, number, number, number, number, number, number],
+]
+
+function problemArguments(p: AlsRowProblem): ProblemArguments {
+  return [
+    p.row,
+    p.indexes,
+    p.ratings,
+    p.count,
+    p.other,
+    p.strideBytes,
+    p.unknowns,
+    alsWidth(p.unknowns),
+    p.biased ? 1 : 0,
+    p.mean,
+    p.factorPenalty,
+    p.biasPenalty,
+    p.scratch,
+  ]
+}
