@@ -69,3 +69,20 @@ export interface StreamOperator {
   whenReady?(): Promise<void>
   close(): void | Promise<void>
 }
+
+/**
+ * An operator that makes watermarks of its own. The runtime asks `outputWatermark` after each slice
+ * of input and forwards it when it grew; watermarks that come in stop here, except the last one
+ * (MAX_TIMESTAMP).
+ */
+export interface WatermarkingOperator extends StreamOperator {
+  /** The watermark after the records seen so far, MIN_TIMESTAMP before the first. */
+  outputWatermark(): number
+  /** Whether its input has been silent for so long that it no longer holds back the others. */
+  outputIdle(): boolean
+}
+
+/** Whether the operator makes watermarks of its own. */
+export function isWatermarking(operator: StreamOperator): operator is WatermarkingOperator {
+  return 'outputWatermark' in operator && 'outputIdle' in operator
+}

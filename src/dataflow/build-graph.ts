@@ -1,0 +1,81 @@
+import { murmur3 } from '../core/murmur3.ts'
+import type { EdgeDraft, GraphDraft, NodeDraft } from './graph-draft.ts'
+import type { StreamEdge, StreamGraph, StreamNode } from './stream-graph.ts'
+
+const encoder = new TextEncoder()
+
+/** Turns a valid draft into the graph that the runtime gets. */
+export function buildGraph(draft: GraphDraft, jobName: string): StreamGraph {
+  const uids = assignUids(draft)
+  return {
+    jobName,
+    nodes: draft.nodes.map((node) => buildNode(draft, node, jobName, uids.get(node)!)),
+    edges: draft.edges.map((edge) => buildEdge(draft, edge)),
+  }
+}
+
+function buildNode(draft: GraphDraft, node: NodeDraft, jobName: string, uid: string): StreamNode {
+  return {
+    id: node.id,
+    uid,
+    uidGenerated: node.uid === undefined,
+    name: node.name,
+    parallelism: draft.parallelismOf(node),
+    maxParallelism: draft.maxParallelismOf(node),
+    body: node.spec.body({ jobName, eventTime: draft.hasEventTime(node) }),
+    inputs: node.spec.inputs,
+    chainable: node.chainable,
+    isSink: node.spec.isSink ?? false,
+  }
+}
+
+function buildEdge(draft: GraphDraft, edge: EdgeDraft): StreamEdge {
+  return {
+    from: edge.node.id,
+    to: edge.to.id,
+    input: edge.input,
+    sideOutputTag: edge.tag?.id,
+    partitioning: draft.partitioningOf(edge),
+    serializer: edge.tag?.serializer ?? edge.node.serializer,
+  }
+}
+
+/**
+ * Every node's uid: the user's, else one made of its name, the uids of its inputs and its number
+ * among those with the same of both. A change elsewhere in the graph does not change it.
+ */
+export function assignUids(draft: GraphDraft): Map<NodeDraft, string> {
+  const uids = new Map<NodeDraft, string>()
+  const taken = new Set(draft.nodes.flatMap((node) => node.uid ?? []))
+  for (const node of draft.nodes) {
+    const uid = node.uid ?? generateUid(draft, node, uids, taken)
+    taken.add(uid)
+    uids.set(node, uid)
+  }
+  return uids
+}
+
+function generateUid(
+  draft: GraphDraft,
+  node: NodeDraft,
+  uids: ReadonlyMap<NodeDraft, string>,
+  taken: ReadonlySet<string>,
+): string {
+  const inputs = draft
+    .edgesInto(node)
+    .map((edge) => `${edge.input}:${uids.get(edge.node)}:${edge.tag?.id ?? ''}`)
+  for (let number = 0; ; number++) {
+    const position = JSON.stringify([node.name, inputs, number])
+    const hash = murmur3(encoder.encode(position)).toString(16).padStart(8, '0')
+    const uid = `${slugOf(node.name)}-${hash}`
+    if (!taken.has(uid)) return uid
+  }
+}
+
+function slugOf(name: string): string {
+  const slug = name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+  return slug === '' ? 'operator' : slug.slice(0, 48)
+}

@@ -1,0 +1,177 @@
+import type { Serializer } from '../core/serializer.ts'
+import { FilterOperator } from '../operators/filter-operator.ts'
+import { type FlatMapFunction, FlatMapOperator } from '../operators/flat-map-operator.ts'
+import { MapOperator } from '../operators/map-operator.ts'
+import type { StreamOperator } from '../operators/operator.ts'
+import type { OutputTag } from '../operators/output-tag.ts'
+import type { ProcessFunction } from '../operators/process-function.ts'
+import { ProcessOperator } from '../operators/process-operator.ts'
+import type { Sink } from '../operators/sink.ts'
+import { SinkOperator } from '../operators/sink-operator.ts'
+import { DataStreamSink } from './data-stream-sink.ts'
+import { inspectFunction } from './function-spec.ts'
+import type { GraphDraft, NodeDraft, NodeSpec, StreamOrigin } from './graph-draft.ts'
+import { keySerializer, type PlainKey } from './key-serializer.ts'
+import { KeyedStream } from './keyed-stream.ts'
+import { NodeSettingsBase } from './node-settings.ts'
+import type { Partitioning } from './stream-graph.ts'
+
+/** Options of an operator of one's own. */
+export interface TransformOptions<OUT> {
+  /** Encodes its results where they cross slots. @default MessagePack */
+  readonly serializer?: Serializer<OUT>
+  /** Whether it ends the branch. @default false */
+  readonly isSink?: boolean
+  /** Ids of the side outputs it emits to. @default any */
+  readonly sideOutputs?: readonly string[]
+}
+
+/** A stream of records of one type. */
+export class DataStream<T> extends NodeSettingsBase {
+  private readonly draft: GraphDraft
+  private readonly origins: readonly StreamOrigin[]
+
+  /** For the classes of this folder; jobs get streams from an environment. */
+  constructor(draft: GraphDraft, origins: readonly StreamOrigin[]) {
+    super(origins)
+    this.draft = draft
+    this.origins = origins
+  }
+
+  /** One result per record. */
+  map<OUT>(map: (value: T) => OUT): DataStream<OUT> {
+    return this.operator('Map', () => new MapOperator(map))
+  }
+
+  /** Keeps the records for which the predicate holds. */
+  filter<S extends T>(predicate: (value: T) => value is S): DataStream<S>
+  filter(predicate: (value: T) => boolean): DataStream<T>
+  filter(predicate: (value: T) => boolean): DataStream<T> {
+    return this.operator('Filter', () => new FilterOperator(predicate), this.ownSerializer())
+  }
+
+  /** Any number of results per record, returned or given to the collector. */
+  flatMap<OUT>(flatMap: FlatMapFunction<T, OUT>): DataStream<OUT> {
+    return this.operator('FlatMap', () => new FlatMapOperator(flatMap))
+  }
+
+  /** Runs a function of one's own; the factory makes one for every subtask. */
+  process<OUT>(create: () => ProcessFunction<T, OUT>): DataStream<OUT> {
+    return this.add({
+      name: 'Process',
+      inputs: 1,
+      ...inspectFunction(create),
+      body: () => ({ kind: 'operator', create: () => new ProcessOperator(create()) }),
+    })
+  }
+
+  /** Runs an operator of one's own; the factory makes one for every subtask. */
+  transform<OUT>(
+    name: string,
+    create: () => StreamOperator,
+    options: TransformOptions<OUT> = {},
+  ): DataStream<OUT> {
+    return this.add({
+      name,
+      inputs: 1,
+      body: () => ({ kind: 'operator', create }),
+      sideOutputs: options.sideOutputs ?? 'any',
+      isSink: options.isSink ?? false,
+      ...(options.serializer === undefined
+        ? {}
+        : { serializer: options.serializer as Serializer<unknown> }),
+    })
+  }
+
+  /**
+   * Groups records by key: what follows has state and timers per key. A key is a string, number,
+   * boolean, bigint or tuple of these; another type needs a serializer whose bytes are canonical
+   * (`rawKeySerializer` for bytes).
+   */
+  keyBy<K extends PlainKey>(
+    selector: (value: T) => K,
+    serializer?: Serializer<K>,
+  ): KeyedStream<K, T>
+  keyBy<K>(selector: (value: T) => K, serializer: Serializer<K>): KeyedStream<K, T>
+  keyBy<K>(selector: (value: T) => K, serializer?: Serializer<K>): KeyedStream<K, T> {
+    const keys = serializer ?? (keySerializer as Serializer<unknown> as Serializer<K>)
+    return new KeyedStream<K, T>(this.draft, this.origins, selector, keys)
+  }
+
+  /** Writes the stream to a sink. */
+  sinkTo(sink: Sink<T>): DataStreamSink {
+    const node = this.draft.addNode(
+      {
+        name: 'Sink',
+        inputs: 1,
+        isSink: true,
+        body: ({ jobName }) => ({
+          kind: 'operator',
+          create: () => new SinkOperator(sink as Sink<unknown>, jobName),
+        }),
+      },
+      [this.origins],
+    )
+    return new DataStreamSink(node)
+  }
+
+  /** The records that the operator of this stream emitted to a side output. */
+  getSideOutput<S>(tag: OutputTag<S>): DataStream<S> {
+    const node = this.node()
+    this.draft.sideStreams.push({ node, tag: tag as OutputTag<never> })
+    return new DataStream<S>(this.draft, [
+      { node, tag: tag as OutputTag<never>, partitioning: undefined },
+    ])
+  }
+
+  /** Spreads the records evenly over the next operator's subtasks. */
+  rebalance(): DataStream<T> {
+    return this.partitioned({ kind: 'rebalance' })
+  }
+
+  /** Keeps the records in the subtask of the same number. */
+  forward(): DataStream<T> {
+    return this.partitioned({ kind: 'forward' })
+  }
+
+  /** Sets the serializer of this stream's records. */
+  returns(serializer: Serializer<T>): this {
+    for (const origin of this.origins) origin.node.serializer = serializer as Serializer<unknown>
+    return this
+  }
+
+  private partitioned(partitioning: Partitioning): DataStream<T> {
+    return new DataStream<T>(
+      this.draft,
+      this.origins.map((origin) => ({ ...origin, partitioning })),
+    )
+  }
+
+  private operator<OUT>(
+    name: string,
+    create: () => StreamOperator,
+    serializer?: Serializer<unknown>,
+  ): DataStream<OUT> {
+    return this.add({
+      name,
+      inputs: 1,
+      body: () => ({ kind: 'operator', create }),
+      ...(serializer === undefined ? {} : { serializer }),
+    })
+  }
+
+  private add<OUT>(spec: NodeSpec): DataStream<OUT> {
+    return streamOf<OUT>(this.draft, this.draft.addNode(spec, [this.origins]))
+  }
+
+  /** The serializer of the records when all origins agree on it. */
+  private ownSerializer(): Serializer<unknown> | undefined {
+    const [first, ...others] = this.origins.map((o) => o.tag?.serializer ?? o.node.serializer)
+    return others.every((other) => other === first) ? (first as Serializer<unknown>) : undefined
+  }
+}
+
+/** The main output of a node. */
+export function streamOf<T>(draft: GraphDraft, node: NodeDraft): DataStream<T> {
+  return new DataStream<T>(draft, [{ node, tag: undefined, partitioning: undefined }])
+}

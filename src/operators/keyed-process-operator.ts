@@ -1,0 +1,24 @@
+import type { Serializer } from '../core/serializer.ts'
+import type { KeyedProcessFunction } from './process-function.ts'
+import { TimedKeyedOperator } from './timed-keyed-operator.ts'
+
+/** Runs a KeyedProcessFunction: state and timers belong to the key of the record. */
+export class KeyedProcessOperator<K, IN, OUT> extends TimedKeyedOperator<
+  K,
+  OUT,
+  KeyedProcessFunction<K, IN, OUT>
+> {
+  constructor(
+    userFunction: KeyedProcessFunction<K, IN, OUT>,
+    keySerializer: Serializer<K>,
+    eventTime: boolean,
+  ) {
+    super(userFunction, keySerializer, eventTime)
+  }
+
+  processElement(_input: number, value: unknown, timestamp: number): void {
+    this.functionContext.begin(timestamp)
+    this.collector.timestamp = timestamp
+    this.userFunction.processElement(value as IN, this.functionContext, this.collector)
+  }
+}

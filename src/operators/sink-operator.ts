@@ -1,0 +1,95 @@
+import { ByteReader } from '../core/byte-reader.ts'
+import { ByteWriter } from '../core/byte-writer.ts'
+import { AbstractOperator } from './abstract-operator.ts'
+import type { OperatorContext } from './operator.ts'
+import type { Sink, SinkWriter } from './sink.ts'
+
+const COMMITTABLES = 'committables'
+
+/**
+ * Writes a stream to a sink. At a barrier the writer prepares what was written and the operator
+ * stores its committables; when a checkpoint is durable, everything prepared up to it is committed.
+ */
+export class SinkOperator<T> extends AbstractOperator {
+  private readonly writer: SinkWriter<T>
+  private readonly jobName: string
+  /** Prepared and not committed, by checkpoint, oldest first. */
+  private readonly pending = new Map<number, readonly Uint8Array[]>()
+
+  constructor(sink: Sink<T>, jobName: string) {
+    super()
+    this.writer = sink.createWriter()
+    this.jobName = jobName
+  }
+
+  override async open(context: OperatorContext): Promise<void> {
+    this.context = context
+    const restored = context.operatorState.restored(COMMITTABLES).map(decodePayload)
+    await this.writer.open(
+      {
+        jobName: this.jobName,
+        operatorUid: context.uid,
+        subtask: context.subtask,
+        parallelism: context.parallelism,
+        attempt: context.attempt,
+        clock: context.clock,
+        metrics: context.metrics,
+      },
+      restored,
+    )
+  }
+
+  /** False while the writer is full: the subtask must then take no more input. */
+  ready(): boolean {
+    return this.writer.ready()
+  }
+
+  whenReady(): Promise<void> {
+    return this.writer.whenReady()
+  }
+
+  processElement(_input: number, value: unknown, timestamp: number): void {
+    this.writer.write(value as T, timestamp)
+  }
+
+  override async prepareSnapshot(checkpointId: number): Promise<void> {
+    const committables = await this.writer.prepareCommit(checkpointId)
+    if (committables.length > 0) this.pending.set(checkpointId, committables)
+    this.store()
+  }
+
+  override async checkpointCompleted(checkpointId: number): Promise<void> {
+    const due = [...this.pending.keys()].filter((id) => id <= checkpointId)
+    if (due.length === 0) return
+    await this.writer.commit(due.flatMap((id) => this.pending.get(id)!))
+    for (const id of due) this.pending.delete(id)
+    this.store()
+  }
+
+  override close(): Promise<void> {
+    return this.writer.close()
+  }
+
+  private store(): void {
+    const entries = [...this.pending].flatMap(([id, committables]) =>
+      committables.map((payload) => encodeCommittable(id, payload)),
+    )
+    this.context.operatorState.update(COMMITTABLES, 'split', entries)
+  }
+}
+
+/** One committable as operator state: format version 1, checkpoint id (53 bits), the sink's bytes. */
+function encodeCommittable(checkpointId: number, payload: Uint8Array): Uint8Array {
+  const writer = new ByteWriter(9 + payload.length)
+  writer.uint8(1)
+  writer.int53(checkpointId)
+  writer.raw(payload)
+  return writer.toBytes()
+}
+
+function decodePayload(entry: Uint8Array): Uint8Array {
+  const reader = new ByteReader(entry)
+  reader.uint8()
+  reader.int53()
+  return reader.raw(reader.remaining).slice()
+}
