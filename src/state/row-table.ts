@@ -1,0 +1,245 @@
+import { RowTableIndex } from './row-table-index.ts'
+import {
+  CONTROL_LIVE_ROWS,
+  CONTROL_SEGMENTS,
+  CONTROL_STORE_ROWS,
+  DIRECTORY_ADDRESS,
+  DIRECTORY_WORDS,
+  INDEX_MULTIPLIER,
+  KIND_IMAGES,
+  KIND_ROWS,
+  type RowTableLayout,
+  ROW_HASH,
+  ROW_KEY,
+  ROW_STATE,
+  SEGMENT_HEADER_WORDS,
+  SEGMENT_KIND,
+  STATE_KEY_LENGTH,
+  writeControl,
+} from './row-table-layout.ts'
+import { RowTableMemory } from './row-table-memory.ts'
+
+/**
+ * The writer of one row table: finds, allocates and frees rows, and brackets every write with the
+ * row's sequence word and the segment's change counter. It knows nothing of checkpoints or stores.
+ * Rows keep their number and address until they are freed. One thread only.
+ */
+export class RowTable {
+  readonly layout: RowTableLayout
+  readonly arena: RowTableMemory
+  readonly index: RowTableIndex
+  private readonly freeRows: RowList[]
+  private segments = 0
+
+  constructor(layout: RowTableLayout, maxPages?: number) {
+    this.layout = layout
+    this.arena = new RowTableMemory(maxPages)
+    writeControl(this.arena.words, layout)
+    this.index = new RowTableIndex(this.arena)
+    this.freeRows = [new RowList(), new RowList()]
+  }
+
+  get memory(): WebAssembly.Memory {
+    return this.arena.memory
+  }
+
+  /** Bytes of memory in use: rows, images, keys, index. */
+  get allocatedBytes(): number {
+    return this.arena.allocatedBytes
+  }
+
+  /** Row numbers handed out so far are below this; images are among them. */
+  get rowLimit(): number {
+    return this.segments << this.layout.rowShift
+  }
+
+  get liveRows(): number {
+    return this.arena.words[CONTROL_LIVE_ROWS]!
+  }
+
+  /** Adds to a counter of the control page that readers look at. */
+  count(control: typeof CONTROL_LIVE_ROWS | typeof CONTROL_STORE_ROWS, by: number): void {
+    Atomics.add(this.arena.words, control, by)
+  }
+
+  /** The row with this key (live, or deleted but kept), or -1. `hash` = murmur3(key) | 0. */
+  find(key: Uint8Array, hash: number): number {
+    const words = this.arena.words
+    const { address, mask, shift } = this.index
+    let slot = Math.imul(hash, INDEX_MULTIPLIER) >>> shift
+    for (;;) {
+      const entry = words[address + 2 * slot + 1]!
+      if (entry === 0) return -1
+      if (words[address + 2 * slot] === hash && this.hasKey(entry - 1, key)) return entry - 1
+      slot = (slot + 1) & mask
+    }
+  }
+
+  private hasKey(row: number, key: Uint8Array): boolean {
+    const header = this.headerOf(row)
+    return sameKey(this.arena.words, header, key, 0, key.length)
+  }
+
+  /** Address of the row's segment. */
+  segmentOf(row: number): number {
+    return this.arena.words[DIRECTORY_ADDRESS + (row >>> this.layout.rowShift)]!
+  }
+
+  /** Address of the row's header. */
+  headerOf(row: number): number {
+    const layout = this.layout
+    const inSegment = row & (layout.rowsPerSegment - 1)
+    return this.segmentOf(row) + SEGMENT_HEADER_WORDS + inSegment * layout.headerWords
+  }
+
+  /** Address of the row's meta words. */
+  metaOf(row: number): number {
+    return this.headerOf(row) + this.layout.metaAt
+  }
+
+  /** Address of the row's floats (an index into `arena.floats`). */
+  floatsOf(row: number): number {
+    const layout = this.layout
+    const inSegment = row & (layout.rowsPerSegment - 1)
+    return this.segmentOf(row) + layout.floatsAt + inSegment * layout.stride
+  }
+
+  stateOf(row: number): number {
+    return this.arena.words[this.headerOf(row) + ROW_STATE]!
+  }
+
+  hashOf(row: number): number {
+    return this.arena.words[this.headerOf(row) + ROW_HASH]!
+  }
+
+  /** Changes flags without a write of the row: for those that readers do not look at. */
+  setFlags(row: number, set: number, clear: number): void {
+    const at = this.headerOf(row) + ROW_STATE
+    this.arena.words[at] = (this.arena.words[at]! & ~clear) | set
+  }
+
+  /** The row's key, copied into `target`; its length. */
+  keyInto(row: number, target: Uint8Array): number {
+    const header = this.headerOf(row)
+    const words = this.arena.words
+    const length = words[header + ROW_STATE]! & STATE_KEY_LENGTH
+    for (let i = 0; i < length; i++) {
+      target[i] = words[header + ROW_KEY + (i >> 2)]! >>> ((i & 3) * 8)
+    }
+    return length
+  }
+
+  /** A free row of a kind, or -1 when a new segment would be needed. */
+  takeFree(kind: typeof KIND_ROWS | typeof KIND_IMAGES): number {
+    return this.freeRows[kind]!.pop()
+  }
+
+  /** Whether a segment can still be added within 4 GB. */
+  canGrow(): boolean {
+    return this.segments < DIRECTORY_WORDS && this.arena.hasRoomFor(this.layout.segmentWords)
+  }
+
+  /** Adds a segment and returns its first row. Throws OUT_OF_ROW_MEMORY. */
+  grow(kind: typeof KIND_ROWS | typeof KIND_IMAGES): number {
+    const { segmentWords, rowsPerSegment, rowShift } = this.layout
+    const segment = this.arena.allocateReleased(segmentWords)
+    const words = this.arena.words
+    words[segment + SEGMENT_KIND] = kind
+    const first = this.segments << rowShift
+    const free = this.freeRows[kind]!
+    for (let row = first + rowsPerSegment - 1; row > first; row--) free.push(row)
+    Atomics.store(words, DIRECTORY_ADDRESS + this.segments, segment)
+    this.segments++
+    Atomics.store(words, CONTROL_SEGMENTS, this.segments)
+    return first
+  }
+
+  /** Opens a write of the row: from here to `endWrite` readers retry. */
+  beginWrite(row: number): void {
+    const words = this.arena.words
+    Atomics.add(words, this.segmentOf(row), 1)
+    Atomics.add(words, this.headerOf(row), 1)
+  }
+
+  endWrite(row: number): void {
+    const words = this.arena.words
+    Atomics.add(words, this.headerOf(row), 1)
+    Atomics.add(words, this.segmentOf(row), 1)
+  }
+
+  /** Writes key, hash and flags of a row, between `beginWrite` and `endWrite`. */
+  writeKey(row: number, key: Uint8Array, length: number, hash: number, flags: number): void {
+    const header = this.headerOf(row)
+    const words = this.arena.words
+    words[header + ROW_STATE] = length | flags
+    words[header + ROW_HASH] = hash
+    words.fill(0, header + ROW_KEY, header + this.layout.metaAt)
+    for (let i = 0; i < length; i++) {
+      words[header + ROW_KEY + (i >> 2)]! |= key[i]! << ((i & 3) * 8)
+    }
+  }
+
+  /** Empties a row that is no longer in the index and makes its number free. */
+  free(row: number): void {
+    const kind = this.arena.words[this.segmentOf(row) + SEGMENT_KIND] as typeof KIND_ROWS
+    this.beginWrite(row)
+    const header = this.headerOf(row)
+    this.arena.words.fill(0, header + ROW_STATE, header + this.layout.headerWords)
+    const floats = this.floatsOf(row)
+    this.arena.floats.fill(0, floats, floats + this.layout.stride)
+    this.endWrite(row)
+    this.freeRows[kind]!.push(row)
+  }
+}
+
+/** Whether the header at `header` has exactly the key `key[start .. start + length)`. */
+export function sameKey(
+  words: Int32Array,
+  header: number,
+  key: Uint8Array,
+  start: number,
+  length: number,
+): boolean {
+  if ((words[header + ROW_STATE]! & STATE_KEY_LENGTH) !== length) return false
+  let at = header + ROW_KEY
+  let i = start
+  const wholeEnd = start + (length & ~3)
+  for (; i < wholeEnd; i += 4) {
+    const word = key[i]! | (key[i + 1]! << 8) | (key[i + 2]! << 16) | (key[i + 3]! << 24)
+    if (words[at++] !== word) return false
+  }
+  const rest = length & 3
+  if (rest === 0) return true
+  let word = key[i]!
+  if (rest > 1) word |= key[i + 1]! << 8
+  if (rest > 2) word |= key[i + 2]! << 16
+  return words[at] === word
+}
+
+/** A growing stack of row numbers. */
+export class RowList {
+  private rows = new Int32Array(64)
+  length = 0
+
+  push(row: number): void {
+    if (this.length === this.rows.length) {
+      const larger = new Int32Array(this.rows.length * 2)
+      larger.set(this.rows)
+      this.rows = larger
+    }
+    this.rows[this.length++] = row
+  }
+
+  /** The last one, or -1. */
+  pop(): number {
+    return this.length === 0 ? -1 : this.rows[--this.length]!
+  }
+
+  at(i: number): number {
+    return this.rows[i]!
+  }
+
+  get bytes(): number {
+    return this.rows.byteLength
+  }
+}
