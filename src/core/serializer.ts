@@ -57,7 +57,7 @@ export const float32VectorSerializer: Serializer<Float32Array> = {
   read: (reader) => new Float32Array(reader.raw(reader.remaining).slice().buffer),
 }
 
-const packr = new Packr({ useRecords: false, moreTypes: true })
+const packr = new Packr({ useRecords: false, moreTypes: true, copyBuffers: true })
 
 /** MessagePack: the default for plain data, Map, Set, Date, bigint and typed arrays. */
 export function msgpackSerializer<T>(): Serializer<T> {
