@@ -1,0 +1,111 @@
+import { requireArgument } from '../core/errors.ts'
+
+const DURATION_UNITS: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  ms: 1,
+  milli: 1,
+  s: 1000,
+  sec: 1000,
+  second: 1000,
+  m: 60_000,
+  min: 60_000,
+  minute: 60_000,
+  h: 3_600_000,
+  hour: 3_600_000,
+  d: 86_400_000,
+  day: 86_400_000,
+}
+
+const SIZE_UNITS: Readonly<Record<string, number>> = {
+  '': 1,
+  b: 1,
+  bytes: 1,
+  k: 2 ** 10,
+  kb: 2 ** 10,
+  m: 2 ** 20,
+  mb: 2 ** 20,
+  g: 2 ** 30,
+  gb: 2 ** 30,
+  t: 2 ** 40,
+  tb: 2 ** 40,
+}
+
+/** Milliseconds of a duration as Flink writes it: `500 ms`, `10 s`, `1 min`; a bare number is ms. */
+export function parseDuration(text: string): number {
+  const match = /^\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*$/.exec(text)
+  const unit = match?.[2]?.toLowerCase() ?? ''
+  const factor = DURATION_UNITS[unit === '' ? 'ms' : unit] ?? DURATION_UNITS[singular(unit)]
+  requireArgument(
+    match !== null && factor !== undefined,
+    `"${text}" is not a duration; write a number and a unit such as "500 ms", "10 s" or "5 min"`,
+  )
+  return Number(match[1]) * factor
+}
+
+const singular = (unit: string): string => (unit.endsWith('s') ? unit.slice(0, -1) : unit)
+
+/** Bytes of a size as Flink writes it: `64 kb`, `512 mb`, `2 gb` (powers of 1024); a bare number is bytes. */
+export function parseSize(text: string): number {
+  const match = /^\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*$/.exec(text)
+  const factor = SIZE_UNITS[match?.[2]?.toLowerCase() ?? '']
+  requireArgument(
+    match !== null && factor !== undefined,
+    `"${text}" is not a size; write a number and a unit such as "64 kb", "512 mb" or "2 gb"`,
+  )
+  return Math.floor(Number(match[1]) * factor)
+}
+
+/** A whole number with `least <= n`. Throws INVALID_ARGUMENT. */
+export function parseCount(text: string, least: number): number {
+  const n = Number(text)
+  requireArgument(
+    text.trim() !== '' && Number.isSafeInteger(n) && n >= least,
+    `"${text}" is not a whole number of at least ${least}`,
+  )
+  return n
+}
+
+/** A number with `least <= x <= most`. Throws INVALID_ARGUMENT. */
+export function parseNumber(text: string, least: number, most: number): number {
+  const x = Number(text)
+  requireArgument(
+    text.trim() !== '' && x >= least && x <= most,
+    `"${text}" is not a number from ${least} to ${most}`,
+  )
+  return x
+}
+
+/** One of a closed set of words. Throws INVALID_ARGUMENT that lists them. */
+export function parseWord<W extends string>(text: string, words: readonly W[]): W {
+  const word = words.find((candidate) => candidate === text.trim().toLowerCase())
+  requireArgument(word !== undefined, `"${text}" is none of ${words.join(', ')}`)
+  return word
+}
+
+/** The candidate with the fewest single-letter edits from `text` (Levenshtein's distance). */
+export function nearestOf(text: string, candidates: readonly string[]): string | undefined {
+  let nearest: string | undefined
+  let least = Number.POSITIVE_INFINITY
+  for (const candidate of candidates) {
+    const distance = editDistance(text, candidate)
+    if (distance < least) {
+      least = distance
+      nearest = candidate
+    }
+  }
+  return nearest
+}
+
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const swap = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
+      row.push(Math.min(swap, previous[j]! + 1, row[j - 1]! + 1))
+    }
+    previous = row
+  }
+  return previous[b.length]!
+}
