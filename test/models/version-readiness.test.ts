@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import type { ModelVersionMarker } from '../../src/models/model-version-marker.ts'
+import { versionReadiness } from '../../src/models/version-readiness.ts'
+
+const marker: ModelVersionMarker = {
+  event: 'ready',
+  version: 1,
+  name: 'ALS_MODEL',
+  dimension: 2,
+  biased: false,
+  users: 1,
+  items: 1,
+  globalMean: 3,
+  hyperparameters: {},
+  metrics: {},
+}
+const at = (partition: number, offset: number) => ({ partition, offset, marker })
+
+describe('versionReadiness', () => {
+  it('is incomplete while a partition has not shown its marker', () => {
+    const facts = { partitions: 3, slots: 1, applied: () => 100 }
+    expect(versionReadiness([at(0, 5), at(2, 5)], facts)).toEqual({
+      kind: 'incomplete',
+      missingPartitions: 1,
+    })
+  })
+
+  it('is loading while one slot stands at a marker', () => {
+    const applied = (slot: number) => (slot === 1 ? 5 : 6)
+    const facts = { partitions: 1, slots: 2, applied }
+    expect(versionReadiness([at(0, 5)], facts)).toEqual({ kind: 'loading' })
+  })
+
+  it('is ready once every slot is past every marker', () => {
+    const facts = { partitions: 2, slots: 2, applied: () => 6 }
+    expect(versionReadiness([at(0, 5), at(1, 3)], facts)).toEqual({ kind: 'ready' })
+  })
+})
