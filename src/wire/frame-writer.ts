@@ -11,12 +11,14 @@ export const MAX_KEY_BYTES = 65535
 /** A ByteWriter that writes frames: begin, write the body, end. */
 export class FrameWriter extends ByteWriter {
   private frameAt = 0
+  private isOpen = false
 
   /** Starts a frame at the end of what was written. */
   begin(kind: number, flags: number, requestId: number): void {
     this.reserve(HEADER_BYTES)
     const at = this.length
     this.frameAt = at
+    this.isOpen = true
     this.bytes[at + 4] = kind
     this.bytes[at + 5] = flags
     writeUint32(this.bytes, at + 8, requestId)
@@ -32,6 +34,7 @@ export class FrameWriter extends ByteWriter {
   end(count: number): void {
     writeUint32(this.bytes, this.frameAt, this.length - this.frameAt - 4)
     writeUint16(this.bytes, this.frameAt + 6, count)
+    this.isOpen = false
   }
 
   /** Bytes of the open frame so far, its length field included. */
@@ -39,9 +42,10 @@ export class FrameWriter extends ByteWriter {
     return this.length - this.frameAt
   }
 
-  /** Undoes everything from the open frame's first byte. */
+  /** Undoes a frame that was begun and not ended; harmless when there is none. */
   abandon(): void {
-    this.length = this.frameAt
+    if (this.isOpen) this.length = this.frameAt
+    this.isOpen = false
   }
 
   /** UTF-8 text after its byte length as uint16. Throws KEY_TOO_LONG. */

@@ -1,0 +1,153 @@
+import { beginAnswer, type FrameEnvelope, writeItemEnvelope } from '../wire/answer.ts'
+import { ANSWER, ANSWER_FLAG, DEFERRED, ITEM_FLAG, KIND, REQUEST_FLAG } from '../wire/frame.ts'
+import type { FrameWriter } from '../wire/frame-writer.ts'
+import type { RequestCursor } from '../wire/request.ts'
+import { OK } from '../wire/status.ts'
+import { NO_ENVELOPE } from './query-answers.ts'
+import { type KeySpan, type ReadGroup, ReadOutcome } from './query-backend.ts'
+import type { QueryMetrics } from './query-metrics.ts'
+
+/** Predictions of one frame that the synchronous way could not answer, in order. */
+export interface DeferredPredictions {
+  readonly lefts: string[]
+  readonly rights: string[]
+}
+
+const LEFT_COLD = ITEM_FLAG.leftCold
+const RIGHT_COLD = ITEM_FLAG.rightCold
+
+/**
+ * The hot path: answers predictions and rows from memory, reading the request where it lies and
+ * writing the answer into the connection's output. Allocates nothing per prediction.
+ */
+export class SyncRequests {
+  private readonly outcome = new ReadOutcome()
+  private readonly metrics: QueryMetrics
+  private readonly left: KeySpan = { bytes: new Uint8Array(0), at: 0, length: 0 }
+  private readonly right: KeySpan = { bytes: new Uint8Array(0), at: 0, length: 0 }
+  private readonly envelope: FrameEnvelope = {
+    modelVersion: 0,
+    routingEpoch: 0,
+    checkpointId: 0,
+    ageMs: -1,
+  }
+
+  constructor(metrics: QueryMetrics) {
+    this.metrics = metrics
+  }
+
+  /**
+   * Answers a PREDICT frame whose preamble was read. Returns what it deferred. Throws
+   * PROTOCOL_ERROR; the half-written answer is then abandoned by the caller.
+   */
+  predict(
+    cursor: RequestCursor,
+    group: ReadGroup,
+    writer: FrameWriter,
+    routingEpoch: number,
+  ): DeferredPredictions | undefined {
+    const withEnvelopes = (cursor.flags & REQUEST_FLAG.envelope) !== 0
+    const coldLeft = this.coldKey(cursor, REQUEST_FLAG.coldLeft, this.left)
+    const coldRight = this.coldKey(cursor, REQUEST_FLAG.coldRight, this.right)
+    this.begin(cursor, group, writer, routingEpoch, withEnvelopes)
+    const outcome = this.outcome
+    const bytes = cursor.bytes
+    let deferred: DeferredPredictions | undefined
+    for (let i = 0; i < cursor.count; i++) {
+      cursor.nextKey()
+      const leftAt = cursor.keyAt
+      const leftLength = cursor.keyLength
+      cursor.nextKey()
+      const { keyAt, keyLength } = cursor
+      const status = group.predict(
+        bytes,
+        leftAt,
+        leftLength,
+        keyAt,
+        keyLength,
+        coldLeft,
+        coldRight,
+        outcome,
+      )
+      if (status === OK) this.writeScore(writer, outcome, withEnvelopes)
+      else {
+        writer.scoreItem(status, 0, 0)
+        if (withEnvelopes) writeItemEnvelope(writer, NO_ENVELOPE)
+        if (status === DEFERRED) {
+          deferred ??= { lefts: [], rights: [] }
+          deferred.lefts.push(cursor.decode(leftAt, leftLength))
+          deferred.rights.push(cursor.decode(keyAt, keyLength))
+        } else this.metrics.failed(status)
+      }
+    }
+    cursor.finish()
+    writer.end(cursor.count)
+    return deferred
+  }
+
+  private writeScore(writer: FrameWriter, outcome: ReadOutcome, withEnvelope: boolean): void {
+    const flags = (outcome.leftCold ? LEFT_COLD : 0) | (outcome.rightCold ? RIGHT_COLD : 0)
+    writer.scoreItem(OK, flags, outcome.score)
+    if (withEnvelope) writeItemEnvelope(writer, outcome)
+  }
+
+  private coldKey(cursor: RequestCursor, flag: number, span: KeySpan): KeySpan | undefined {
+    if ((cursor.flags & flag) === 0) return undefined
+    cursor.nextKey()
+    span.bytes = cursor.bytes
+    span.at = cursor.keyAt
+    span.length = cursor.keyLength
+    return span
+  }
+
+  /**
+   * Answers the next keys of a ROWS frame until `remaining` are answered or the answer frame is
+   * full; returns how many it answered and appends keys out of reach to `deferred`.
+   */
+  rows(
+    cursor: RequestCursor,
+    group: ReadGroup,
+    writer: FrameWriter,
+    routingEpoch: number,
+    remaining: number,
+    maxAnswerBytes: number,
+    deferred: string[],
+  ): number {
+    const withEnvelopes = (cursor.flags & REQUEST_FLAG.envelope) !== 0
+    this.begin(cursor, group, writer, routingEpoch, withEnvelopes)
+    const outcome = this.outcome
+    let answered = 0
+    while (answered < remaining && writer.frameBytes < maxAnswerBytes) {
+      cursor.nextKey()
+      const status = group.row(cursor.bytes, cursor.keyAt, cursor.keyLength, outcome)
+      writer.uint8(status)
+      writer.uint8(0)
+      if (status === OK) {
+        if (withEnvelopes) writeItemEnvelope(writer, outcome)
+        writer.uint32(outcome.row.length)
+        writer.raw(outcome.row)
+      } else if (status === DEFERRED) deferred.push(cursor.decode(cursor.keyAt, cursor.keyLength))
+      else this.metrics.failed(status)
+      answered++
+    }
+    writer.end(answered)
+    return answered
+  }
+
+  private begin(
+    cursor: RequestCursor,
+    group: ReadGroup,
+    writer: FrameWriter,
+    routingEpoch: number,
+    withEnvelopes: boolean,
+  ): void {
+    const envelope = this.envelope
+    envelope.modelVersion = group.modelVersion
+    envelope.routingEpoch = routingEpoch
+    envelope.checkpointId = group.checkpointId
+    envelope.ageMs = group.ageMs
+    const kind = (cursor.kind === KIND.predict ? KIND.predict : KIND.rows) + ANSWER
+    const flags = withEnvelopes ? ANSWER_FLAG.envelope : 0
+    beginAnswer(writer, kind, flags, cursor.requestId, envelope)
+  }
+}
