@@ -1,4 +1,3 @@
-import type { Serializer } from '../core/serializer.ts'
 import type { KeyedProcessFunction } from './process-function.ts'
 import { TimedKeyedOperator } from './timed-keyed-operator.ts'
 
@@ -8,14 +7,6 @@ export class KeyedProcessOperator<K, IN, OUT> extends TimedKeyedOperator<
   OUT,
   KeyedProcessFunction<K, IN, OUT>
 > {
-  constructor(
-    userFunction: KeyedProcessFunction<K, IN, OUT>,
-    keySerializer: Serializer<K>,
-    eventTime: boolean,
-  ) {
-    super(userFunction, keySerializer, eventTime)
-  }
-
   processElement(_input: number, value: unknown, timestamp: number): void {
     this.functionContext.begin(timestamp)
     this.collector.timestamp = timestamp

@@ -20,12 +20,17 @@ interface TimedFunction<K, OUT> {
 }
 
 /** Base of the operators that run a keyed function: its context, its timers, its life. */
-export abstract class TimedKeyedOperator<K, OUT, F extends TimedFunction<K, OUT>>
+export abstract class TimedKeyedOperator<
+    K,
+    OUT,
+    F extends TimedFunction<K, OUT>,
+    C extends KeyedOperatorContext<K> = KeyedOperatorContext<K>,
+  >
   extends AbstractOperator
   implements TimerTarget
 {
   protected readonly userFunction: F
-  protected functionContext!: KeyedOperatorContext<K>
+  protected functionContext!: C
   protected collector!: TimestampedCollector
   private readonly keySerializer: Serializer<K>
   private readonly eventTime: boolean
@@ -69,11 +74,8 @@ export abstract class TimedKeyedOperator<K, OUT, F extends TimedFunction<K, OUT>
   }
 
   /** Makes the context object; a subclass may give its functions more. */
-  protected createContext(
-    context: OperatorContext,
-    keySerializer: Serializer<K>,
-  ): KeyedOperatorContext<K> {
-    return new KeyedOperatorContext(context, keySerializer)
+  protected createContext(context: OperatorContext, keySerializer: Serializer<K>): C {
+    return new KeyedOperatorContext(context, keySerializer) as C
   }
 
   private fire(timer: Timer, domain: TimeDomain): void {

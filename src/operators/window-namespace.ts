@@ -1,0 +1,43 @@
+import { ByteReader } from '../core/byte-reader.ts'
+import { ByteWriter } from '../core/byte-writer.ts'
+import type { TimeWindow } from './window-assigner.ts'
+
+/*
+ * A window as the namespace of keyed state:
+ *
+ *   | start: int64 little-endian, ms | end: int64 little-endian, ms |
+ */
+
+/** Bytes of a window's namespace. */
+export const WINDOW_NAMESPACE_BYTES = 16
+
+/** The namespace outside all windows. */
+export const NO_NAMESPACE = new Uint8Array(0)
+
+const MOST_REMEMBERED = 256
+
+/** Encodes windows and remembers the latest, because neighbouring records share them. */
+export class WindowNamespaces {
+  private readonly writer = new ByteWriter(WINDOW_NAMESPACE_BYTES)
+  private readonly byStart = new Map<number, { readonly end: number; readonly bytes: Uint8Array }>()
+
+  /** The namespace of `start <= t < end`; callers must not write to it. */
+  of(start: number, end: number): Uint8Array {
+    const known = this.byStart.get(start)
+    if (known !== undefined && known.end === end) return known.bytes
+    this.writer.reset()
+    this.writer.int53(start)
+    this.writer.int53(end)
+    const bytes = this.writer.toBytes()
+    if (this.byStart.size >= MOST_REMEMBERED) this.byStart.clear()
+    this.byStart.set(start, { end, bytes })
+    return bytes
+  }
+}
+
+/** The window of a namespace. Throws MALFORMED_DATA. */
+export function windowOfNamespace(bytes: Uint8Array): TimeWindow {
+  const reader = new ByteReader(bytes)
+  const start = reader.int53()
+  return { start, end: reader.int53() }
+}
