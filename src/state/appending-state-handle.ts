@@ -1,0 +1,123 @@
+import { ByteReader } from '../core/byte-reader.ts'
+import { ByteWriter } from '../core/byte-writer.ts'
+import type { Serializer } from '../core/serializer.ts'
+import type { AggregateFunction } from './descriptors.ts'
+import { fromEntryValue, isKeptDecoded, toEntryValue } from './entry-value.ts'
+import type { AppendingState } from './handles.ts'
+import type { KeySelection } from './key-selection.ts'
+import { type KeyedEntry, LiveObject } from './keyed-entry.ts'
+import type { StateTable } from './state-table.ts'
+
+/** ReducingState over a table: what was added so far, reduced to one value. */
+export class ReducingStateHandle<T> implements AppendingState<T, T> {
+  private readonly table: StateTable
+  private readonly selection: KeySelection
+  private readonly serializer: Serializer<T>
+  private readonly reduce: (a: T, b: T) => T
+  private readonly writer = new ByteWriter(256)
+
+  constructor(
+    table: StateTable,
+    selection: KeySelection,
+    serializer: Serializer<T>,
+    reduce: (a: T, b: T) => T,
+  ) {
+    this.table = table
+    this.selection = selection
+    this.serializer = serializer
+    this.reduce = reduce
+  }
+
+  get(): T | undefined {
+    const entry = this.table.current(this.selection)
+    if (entry === undefined) return undefined
+    const value = fromEntryValue(this.serializer, entry.value)
+    this.table.memory.settle()
+    return value
+  }
+
+  add(value: T): void {
+    const entry = this.table.current(this.selection)
+    const reduced =
+      entry === undefined ? value : this.reduce(fromEntryValue(this.serializer, entry.value), value)
+    const held = toEntryValue(this.serializer, reduced, this.writer)
+    this.table.set(entry ?? this.table.currentToWrite(this.selection), held)
+    this.table.memory.settle()
+  }
+
+  clear(): void {
+    this.table.removeCurrent(this.selection)
+  }
+}
+
+/**
+ * AggregatingState over a table. Where entries never leave memory the accumulator stays a decoded
+ * object that only this handle touches; results that are objects are made from a fresh copy.
+ */
+export class AggregatingStateHandle<IN, ACC, OUT> implements AppendingState<IN, OUT> {
+  private readonly table: StateTable
+  private readonly selection: KeySelection
+  private readonly serializer: Serializer<ACC>
+  private readonly aggregate: AggregateFunction<IN, ACC, OUT>
+  private readonly writer = new ByteWriter(256)
+
+  constructor(
+    table: StateTable,
+    selection: KeySelection,
+    serializer: Serializer<ACC>,
+    aggregate: AggregateFunction<IN, ACC, OUT>,
+  ) {
+    this.table = table
+    this.selection = selection
+    this.serializer = serializer
+    this.aggregate = aggregate
+  }
+
+  get(): OUT | undefined {
+    const entry = this.table.current(this.selection)
+    if (entry === undefined) return undefined
+    const result = this.aggregate.getResult(this.copyOf(entry))
+    this.table.memory.settle()
+    return result
+  }
+
+  add(value: IN): void {
+    const entry = this.table.current(this.selection)
+    if (entry !== undefined) {
+      // Saved before the function may change the accumulator in place.
+      this.table.change(entry)
+      const accumulator = this.aggregate.add(value, this.accumulatorOf(entry))
+      this.store(entry, accumulator)
+    } else {
+      const accumulator = this.aggregate.add(value, this.aggregate.createAccumulator())
+      this.store(this.table.currentToWrite(this.selection), accumulator)
+    }
+    this.table.memory.settle()
+  }
+
+  clear(): void {
+    this.table.removeCurrent(this.selection)
+  }
+
+  private store(entry: KeyedEntry, accumulator: ACC): void {
+    const held = entry.value
+    if (this.table.memory.spills || isKeptDecoded(this.serializer.id, accumulator)) {
+      this.table.set(entry, toEntryValue(this.serializer, accumulator, this.writer))
+    } else if (held instanceof LiveObject) {
+      held.object = accumulator
+      this.table.set(entry, held)
+    } else this.table.set(entry, new LiveObject(accumulator))
+  }
+
+  private accumulatorOf(entry: KeyedEntry): ACC {
+    if (entry.value instanceof LiveObject) return entry.value.object as ACC
+    return fromEntryValue(this.serializer, entry.value)
+  }
+
+  private copyOf(entry: KeyedEntry): ACC {
+    if (!(entry.value instanceof LiveObject)) return fromEntryValue(this.serializer, entry.value)
+    this.writer.reset()
+    this.serializer.write(entry.value.object as ACC, this.writer)
+    return this.serializer.read(new ByteReader(this.writer.toBytes()))
+  }
+}
