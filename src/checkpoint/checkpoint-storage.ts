@@ -28,7 +28,10 @@ export interface CheckpointStorage {
   createWriter(path: string): Promise<StorageWriter>
   /** Writes a small file whole unless the name is taken: the lock that fences old coordinators. */
   createExclusive(path: string, bytes: Uint8Array): Promise<CreateOutcome>
-  /** Reads `length` bytes from `start`; the whole file when both are missing. */
+  /**
+   * Reads `length` bytes from `start`; to the end when `length` is missing. Fewer bytes come back
+   * when the file ends before: the reader of a format notices that.
+   */
   read(path: string, start?: number, length?: number): Promise<Uint8Array>
   /** Files below a folder, recursively; empty when there is none. */
   list(folder: string): Promise<readonly StoredFile[]>

@@ -17,9 +17,10 @@ export interface SegmentReference {
   /** Path in checkpoint storage. */
   readonly path: string
   readonly bytes: number
-  /** CRC-32 of the whole file. */
+  /** CRC-32 of the file before its last four bytes, which hold it too. */
   readonly checksum: number
   readonly entries: number
+  /** Key groups it counts for; the file may hold more, which newer full segments have replaced. */
   readonly keyGroups: KeyGroupRange
   /** Checkpoint whose changes it holds. */
   readonly checkpointId: number
@@ -102,6 +103,8 @@ export interface CheckpointManifest {
   readonly jobId: string
   readonly jobName: string
   readonly attempt: number
+  /** Coordinator that wrote it, counted from 1; see `checkpoint-paths.ts`. */
+  readonly generation: number
   readonly checkpointId: number
   readonly kind: 'checkpoint' | 'savepoint'
   readonly triggeredAtMs: number

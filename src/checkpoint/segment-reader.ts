@@ -1,0 +1,149 @@
+import { crc32 } from 'node:zlib'
+import { WeirError } from '../core/errors.ts'
+import { intersectKeyGroups, type KeyGroupRange } from '../core/key-group.ts'
+import type { CheckpointStorage } from './checkpoint-storage.ts'
+import type { SegmentReference } from './protocol/checkpoint-types.ts'
+import { type EntryVisitor, visitSlice } from './segment-block.ts'
+import {
+  checkSegmentHeader,
+  decodeSegmentFooter,
+  decodeSegmentTrailer,
+  SEGMENT_HEADER_BYTES,
+  SEGMENT_TRAILER_BYTES,
+  type SegmentFooter,
+  type SliceIndex,
+} from './segment-format.ts'
+
+/** Reads in flight while entries are visited; each is at most one block. */
+const PREFETCH = 3
+/** What is read at the end of the file in the hope that it holds the whole footer. */
+const TAIL_BYTES = 64 * 1024
+
+/** A segment whose footer was read and checked. */
+export interface OpenSegment {
+  readonly storage: CheckpointStorage
+  readonly reference: SegmentReference
+  readonly footer: SegmentFooter
+}
+
+/** Neighbouring slices of one block that are read at once. */
+interface SliceRead {
+  readonly start: number
+  readonly bytes: number
+  readonly slices: readonly SliceIndex[]
+}
+
+/**
+ * Reads the entries of a segment that lie in `keyGroups` and in the reference's own range. Blocks
+ * are visited from last to first and entries of a key group newest first, so that over a chain read
+ * from the newest segment to the oldest THE FIRST ENTRY OF A KEY IS THE ONE THAT COUNTS. Memory is
+ * bounded to a few blocks; between blocks the event loop turns. Throws CHECKSUM_MISMATCH,
+ * MALFORMED_DATA, UNSUPPORTED_VERSION, CHECKPOINT_NOT_FOUND, STORAGE_FAILED and what `visit` throws.
+ */
+export async function readSegment(
+  storage: CheckpointStorage,
+  reference: SegmentReference,
+  keyGroups: KeyGroupRange,
+  visit: EntryVisitor,
+): Promise<void> {
+  await visitSegment(await openSegment(storage, reference), keyGroups, visit)
+}
+
+/** Reads and checks header, trailer and footer. Throws as `readSegment`. */
+export async function openSegment(
+  storage: CheckpointStorage,
+  reference: SegmentReference,
+): Promise<OpenSegment> {
+  const { path, bytes } = reference
+  const tailBytes = Math.min(bytes, TAIL_BYTES)
+  const [head, tail] = await Promise.all([
+    storage.read(path, 0, SEGMENT_HEADER_BYTES),
+    storage.read(path, bytes - tailBytes, tailBytes),
+  ])
+  if (head.length < SEGMENT_HEADER_BYTES || tail.length < tailBytes) throw cutOff(path)
+  checkSegmentHeader(head)
+  const footerEnd = tail.length - SEGMENT_TRAILER_BYTES
+  const { footerBytes, footerCrc } = decodeSegmentTrailer(tail.subarray(footerEnd), reference)
+  const footer =
+    footerBytes <= footerEnd
+      ? tail.subarray(footerEnd - footerBytes, footerEnd)
+      : await storage.read(path, bytes - SEGMENT_TRAILER_BYTES - footerBytes, footerBytes)
+  return { storage, reference, footer: decodeSegmentFooter(footer, footerCrc) }
+}
+
+/** Visits the entries of an open segment as `readSegment` does. */
+export async function visitSegment(
+  segment: OpenSegment,
+  keyGroups: KeyGroupRange,
+  visit: EntryVisitor,
+): Promise<void> {
+  const range = intersectKeyGroups(keyGroups, segment.reference.keyGroups)
+  if (range === undefined) return
+  const reads = planReads(segment.footer, range)
+  const inFlight: Promise<Uint8Array>[] = []
+  try {
+    for (let i = 0; i < reads.length; i++) {
+      while (inFlight.length < PREFETCH && i + inFlight.length < reads.length) {
+        inFlight.push(startRead(segment, reads[i + inFlight.length]!))
+      }
+      visitRead(segment, reads[i]!, await inFlight.shift()!, range, visit)
+    }
+  } finally {
+    await Promise.allSettled(inFlight)
+  }
+}
+
+function startRead(segment: OpenSegment, read: SliceRead): Promise<Uint8Array> {
+  const bytes = segment.storage.read(segment.reference.path, read.start, read.bytes)
+  // It may fail while an earlier block is being visited; the awaiting loop sees the failure.
+  bytes.catch(() => {})
+  return bytes
+}
+
+/** The slices that intersect `range`, newest block first; slices of a block are neighbours. */
+function planReads(footer: SegmentFooter, range: KeyGroupRange): SliceRead[] {
+  const reads: SliceRead[] = []
+  let position = SEGMENT_HEADER_BYTES
+  for (const block of footer.blocks) {
+    let start = position
+    let bytes = 0
+    const slices: SliceIndex[] = []
+    for (const slice of block.slices) {
+      if (slice.lastGroup >= range.first && slice.firstGroup <= range.last) {
+        if (slices.length === 0) start = position
+        slices.push(slice)
+        bytes += slice.bytes
+      }
+      position += slice.bytes
+    }
+    if (bytes > 0) reads.push({ start, bytes, slices })
+  }
+  return reads.reverse()
+}
+
+function visitRead(
+  segment: OpenSegment,
+  read: SliceRead,
+  bytes: Uint8Array,
+  range: KeyGroupRange,
+  visit: EntryVisitor,
+): void {
+  const { path } = segment.reference
+  if (bytes.length < read.bytes) throw cutOff(path)
+  let at = 0
+  for (const slice of read.slices) {
+    const part = bytes.subarray(at, at + slice.bytes)
+    at += slice.bytes
+    if (crc32(part) !== slice.crc) {
+      throw new WeirError(
+        'CHECKSUM_MISMATCH',
+        `${path} is damaged near byte ${read.start + at - slice.bytes}; restore from another checkpoint`,
+      )
+    }
+    visitSlice(part, segment.footer.names, range, visit)
+  }
+}
+
+function cutOff(path: string): WeirError {
+  return new WeirError('MALFORMED_DATA', `${path} is cut off; restore from another checkpoint`)
+}

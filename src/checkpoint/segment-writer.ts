@@ -1,0 +1,194 @@
+import { crc32 } from 'node:zlib'
+import { WeirError } from '../core/errors.ts'
+import type { KeyGroupRange } from '../core/key-group.ts'
+import type { ChangeSink, StateName } from '../state/state-change.ts'
+import type { CheckpointStorage, StorageWriter } from './checkpoint-storage.ts'
+import type { SegmentReference } from './protocol/checkpoint-types.ts'
+import { SegmentBlockBuilder } from './segment-block.ts'
+import { type BlockIndex, encodeSegmentEnd, encodeSegmentHeader } from './segment-format.ts'
+
+/** What a segment writer needs. */
+export interface SegmentWriterOptions {
+  readonly storage: CheckpointStorage
+  /** From `segmentPath`; never one that was used before. */
+  readonly path: string
+  /** Key groups that entries may have. */
+  readonly keyGroups: KeyGroupRange
+  /** Size of a block before it is written. @default 1 MiB */
+  readonly blockBytes?: number
+  /** Full blocks that may wait for storage until `ready()` turns false. @default 3 */
+  readonly maxPendingBlocks?: number
+}
+
+/** What is known of a segment only when it is finished. */
+export interface SegmentCompletion {
+  readonly checkpointId: number
+  /** @default 0 */
+  readonly sequence?: number
+  /**
+   * Whether it holds all state of its key groups. A full segment needs a writer of its own: spilled
+   * entries of the interval before it may be of keys deleted since. It is finished even when empty,
+   * for it ends the chain.
+   */
+  readonly full: boolean
+}
+
+/**
+ * Writes one segment. `append` copies and never blocks; full blocks go to storage in the background
+ * in order. The producer stops while `ready()` is false, which bounds memory to
+ * (maxPendingBlocks + 1) x 2 x blockBytes. A storage failure shows in `finish`; entries appended
+ * after it are dropped, for the segment is lost and the next snapshot must be full.
+ * Nothing is created in storage before the first full block or `finish`.
+ */
+export class SegmentWriter implements ChangeSink {
+  /** Where the segment will lie. */
+  readonly path: string
+  private readonly storage: CheckpointStorage
+  private readonly keyGroups: KeyGroupRange
+  private readonly blockBytes: number
+  private readonly maxPendingBlocks: number
+  private readonly stateIndex = new Map<StateName, number>()
+  private readonly names: StateName[] = []
+  private readonly blocks: BlockIndex[] = []
+  private readonly idle: SegmentBlockBuilder[] = []
+  private readonly waiters: (() => void)[] = []
+  private block: SegmentBlockBuilder | undefined
+  private file: StorageWriter | undefined
+  private tail: Promise<void> = Promise.resolve()
+  private pendingBlocks = 0
+  private failure: unknown
+  private failed = false
+  private state: 'open' | 'finished' | 'aborted' = 'open'
+  private written = 0
+  private crc = 0
+  /** Entries appended so far, deleted ones included. */
+  entries = 0
+
+  constructor(options: SegmentWriterOptions) {
+    this.path = options.path
+    this.storage = options.storage
+    this.keyGroups = options.keyGroups
+    this.blockBytes = options.blockBytes ?? 1024 * 1024
+    this.maxPendingBlocks = options.maxPendingBlocks ?? 3
+  }
+
+  /** Copies one entry. Throws ILLEGAL_STATE after `finish` or `abort`. */
+  append(keyGroup: number, state: StateName, key: Uint8Array, value: Uint8Array | undefined): void {
+    if (this.state !== 'open') throw this.illegal('append to')
+    if (this.failed) return
+    const block = this.block ?? this.openBlock()
+    block.append(keyGroup, this.stateIndex.get(state) ?? this.addState(state), key, value)
+    this.entries += 1
+    if (block.full) this.flush(block)
+  }
+
+  /** Whether memory allows to go on appending. */
+  ready(): boolean {
+    return this.failed || this.pendingBlocks < this.maxPendingBlocks
+  }
+
+  /** Resolves when `ready()` is true. */
+  async whenReady(): Promise<void> {
+    while (!this.ready()) await new Promise<void>((resolve) => this.waiters.push(resolve))
+  }
+
+  /** Writes what is left and makes the file durable. Throws STORAGE_FAILED. */
+  async finish(completion: SegmentCompletion): Promise<SegmentReference> {
+    if (this.state !== 'open') throw this.illegal('finish')
+    this.state = 'finished'
+    try {
+      if (this.block !== undefined && this.block.entries > 0) this.flush(this.block)
+      await this.tail
+      if (this.failed) throw this.failure
+      return await this.writeEnd(completion)
+    } catch (error) {
+      await this.discard()
+      throw error
+    }
+  }
+
+  /** Gives the segment up and removes what was written; idempotent, harmless after `finish`. */
+  async abort(): Promise<void> {
+    if (this.state !== 'open') return
+    this.state = 'aborted'
+    await this.tail
+    await this.discard()
+  }
+
+  private async discard(): Promise<void> {
+    // A file that cannot be removed is an orphan that the next sweep finds; the cause matters more.
+    await this.file?.abort().catch(() => {})
+    this.block = undefined
+    this.idle.length = 0
+  }
+
+  private openBlock(): SegmentBlockBuilder {
+    this.block = this.idle.pop() ?? new SegmentBlockBuilder(this.keyGroups, this.blockBytes)
+    return this.block
+  }
+
+  private addState(state: StateName): number {
+    const index = this.names.push(state) - 1
+    this.stateIndex.set(state, index)
+    return index
+  }
+
+  private flush(block: SegmentBlockBuilder): void {
+    const sealed = block.seal()
+    this.blocks.push({ entries: sealed.entries, slices: sealed.slices })
+    this.block = undefined
+    this.pendingBlocks += 1
+    this.tail = this.tail.then(() => this.writeBlock(block, sealed.bytes))
+  }
+
+  private async writeBlock(block: SegmentBlockBuilder, bytes: Uint8Array): Promise<void> {
+    try {
+      if (!this.failed && this.state !== 'aborted') await this.write(bytes)
+    } catch (error) {
+      this.failed = true
+      this.failure = error
+    }
+    block.reset()
+    this.idle.push(block)
+    this.pendingBlocks -= 1
+    for (const wake of this.waiters.splice(0)) wake()
+  }
+
+  private async write(bytes: Uint8Array): Promise<void> {
+    if (this.file === undefined) {
+      this.file = await this.storage.createWriter(this.path)
+      await this.put(encodeSegmentHeader())
+    }
+    await this.put(bytes)
+  }
+
+  private async put(bytes: Uint8Array): Promise<void> {
+    this.crc = crc32(bytes, this.crc)
+    this.written += bytes.length
+    await this.file!.write(bytes)
+  }
+
+  private async writeEnd(completion: SegmentCompletion): Promise<SegmentReference> {
+    if (this.file === undefined) await this.write(new Uint8Array(0))
+    const end = encodeSegmentEnd({ names: this.names, blocks: this.blocks }, this.crc)
+    await this.file!.write(end.bytes)
+    await this.file!.commit()
+    return {
+      path: this.path,
+      bytes: this.written + end.bytes.length,
+      checksum: end.checksum,
+      entries: this.entries,
+      keyGroups: this.keyGroups,
+      checkpointId: completion.checkpointId,
+      sequence: completion.sequence ?? 0,
+      full: completion.full,
+    }
+  }
+
+  private illegal(verb: string): WeirError {
+    return new WeirError(
+      'ILLEGAL_STATE',
+      `cannot ${verb} segment ${this.path}: it is ${this.state}`,
+    )
+  }
+}

@@ -1,0 +1,71 @@
+import { checkStoragePath } from '../checkpoint/checkpoint-paths.ts'
+import type {
+  CheckpointStorage,
+  CreateOutcome,
+  StorageWriter,
+  StoredFile,
+} from '../checkpoint/checkpoint-storage.ts'
+import { WeirError } from '../core/errors.ts'
+
+/**
+ * Checkpoint storage in memory, for tests: it lives as long as the object and may be shared by
+ * several coordinators, as a folder would be by several processes.
+ */
+export class MemoryCheckpointStorage implements CheckpointStorage {
+  /** Visible files by path; a test may look and damage. */
+  readonly files = new Map<string, Uint8Array>()
+
+  async createWriter(path: string): Promise<StorageWriter> {
+    checkStoragePath(path)
+    const parts: Uint8Array[] = []
+    let open = true
+    const requireOpen = (): void => {
+      if (!open) throw new WeirError('ILLEGAL_STATE', `${path} was committed or aborted already`)
+    }
+    return {
+      write: async (bytes) => {
+        requireOpen()
+        parts.push(bytes.slice())
+      },
+      commit: async () => {
+        requireOpen()
+        open = false
+        this.files.set(path, new Uint8Array(Buffer.concat(parts)))
+      },
+      abort: async () => {
+        open = false
+      },
+    }
+  }
+
+  async createExclusive(path: string, bytes: Uint8Array): Promise<CreateOutcome> {
+    if (this.files.has(checkStoragePath(path))) return 'already-exists'
+    this.files.set(path, bytes.slice())
+    return 'created'
+  }
+
+  async read(path: string, start = 0, length?: number): Promise<Uint8Array> {
+    const bytes = this.files.get(checkStoragePath(path))
+    if (bytes === undefined) {
+      throw new WeirError('CHECKPOINT_NOT_FOUND', `${path} is not in checkpoint storage`)
+    }
+    return bytes.slice(start, length === undefined ? undefined : start + length)
+  }
+
+  async list(folder: string): Promise<readonly StoredFile[]> {
+    const prefix = `${checkStoragePath(folder)}/`
+    const found = [...this.files].filter(([path]) => path.startsWith(prefix))
+    return found
+      .map(([path, bytes]) => ({ path, bytes: bytes.length }))
+      .sort((a, b) => (a.path < b.path ? -1 : 1))
+  }
+
+  async delete(path: string): Promise<void> {
+    const prefix = `${checkStoragePath(path)}/`
+    for (const name of [...this.files.keys()]) {
+      if (name === path || name.startsWith(prefix)) this.files.delete(name)
+    }
+  }
+
+  async close(): Promise<void> {}
+}
