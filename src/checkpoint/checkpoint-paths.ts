@@ -1,10 +1,11 @@
 import { WeirError } from '../core/errors.ts'
+import type { RestoreRecord } from './protocol/valid-checkpoints.ts'
 
 /**
  * The one place that formats paths of checkpoint storage, laid out as Flink lays them out:
  *
  *   <jobId>/epoch-<generation>              claimed exclusively by each coordinator in turn
- *   <jobId>/epoch-<generation>-restored     which checkpoint that coordinator went on from
+ *   <jobId>/epoch-<generation>-<attempt>-restored-<n>   that this attempt went on from checkpoint n
  *   <jobId>/chk-<n>/_metadata               manifest, written last
  *   <jobId>/shared/<generation>-<attempt>-<operator uid>-<subtask>-<number>    segment
  *   <folder>/savepoint-<6 hex>-<12 hex>/_metadata and its own copies of segments
@@ -45,9 +46,10 @@ export function epochPath(jobId: string, generation: number): string {
   return `${jobId}/epoch-${generation}`
 }
 
-/** Path of the file that tells which checkpoint a generation went on from. */
-export function restoredPath(jobId: string, generation: number): string {
-  return `${jobId}/epoch-${generation}-restored`
+/** Path of the (empty) file that tells which checkpoint an attempt went on from. */
+export function restoredPath(jobId: string, record: RestoreRecord): string {
+  const { generation, attempt, checkpointId } = record
+  return `${jobId}/epoch-${generation}-${attempt}-restored-${checkpointId}`
 }
 
 /** Folder of a savepoint below `folder`. `random12` is 12 hexadecimal digits. */
@@ -64,7 +66,7 @@ export function manifestPath(folder: string): string {
 /** What a file of a job's folder is, by its path. */
 export type StoredKind =
   | { readonly kind: 'epoch'; readonly generation: number }
-  | { readonly kind: 'restored'; readonly generation: number }
+  | { readonly kind: 'restored'; readonly record: RestoreRecord }
   | { readonly kind: 'manifest'; readonly checkpointId: number }
   | { readonly kind: 'segment'; readonly generation: number; readonly attempt: number }
   | { readonly kind: 'other' }
@@ -73,9 +75,15 @@ export type StoredKind =
 export function classifyPath(jobId: string, path: string): StoredKind {
   if (!path.startsWith(`${jobId}/`)) return { kind: 'other' }
   const rest = path.slice(jobId.length + 1)
-  const epoch = /^epoch-(\d+)(-restored)?$/.exec(rest)
-  if (epoch !== null) {
-    return { kind: epoch[2] === undefined ? 'epoch' : 'restored', generation: Number(epoch[1]) }
+  const epoch = /^epoch-(\d+)$/.exec(rest)
+  if (epoch !== null) return { kind: 'epoch', generation: Number(epoch[1]) }
+  const restored = /^epoch-(\d+)-(\d+)-restored-(\d+)$/.exec(rest)
+  if (restored !== null) {
+    const [generation, attempt, checkpointId] = restored.slice(1).map(Number)
+    return {
+      kind: 'restored',
+      record: { generation: generation!, attempt: attempt!, checkpointId: checkpointId! },
+    }
   }
   const manifest = /^chk-(\d+)\/_metadata$/.exec(rest)
   if (manifest !== null) return { kind: 'manifest', checkpointId: Number(manifest[1]) }

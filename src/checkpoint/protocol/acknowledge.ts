@@ -1,0 +1,91 @@
+import type { CheckpointAck, CheckpointDecline } from './checkpoint-types.ts'
+
+/** A checkpoint that was triggered and still waits for acknowledgements. */
+export interface CollectingCheckpoint {
+  readonly checkpointId: number
+  /** Tasks that must acknowledge. */
+  readonly tasks: ReadonlySet<string>
+  readonly acks: ReadonlyMap<string, CheckpointAck>
+}
+
+/** What the coordinator knows when a message comes. */
+export interface AcknowledgeFacts {
+  readonly jobId: string
+  /** The running attempt; undefined when none runs. */
+  readonly attempt: number | undefined
+  readonly collecting: ReadonlyMap<number, CollectingCheckpoint>
+}
+
+/** What an acknowledgement means. */
+export type AckOutcome =
+  /** It counts; others are missing. */
+  | { readonly kind: 'accepted'; readonly checkpoint: CollectingCheckpoint }
+  /** It was the last one. */
+  | { readonly kind: 'completed'; readonly checkpoint: CollectingCheckpoint }
+  /** This task has acknowledged this checkpoint before. */
+  | { readonly kind: 'duplicate' }
+  /** The checkpoint was settled before (completed, aborted, expired) or never triggered. */
+  | { readonly kind: 'late-ignored' }
+  /** It belongs to another job or attempt. */
+  | { readonly kind: 'foreign-ignored' }
+  /** No task of that name takes part. */
+  | { readonly kind: 'unknown-task' }
+
+/** What a refusal means. */
+export type DeclineOutcome =
+  /** The checkpoint cannot complete any more. */
+  | { readonly kind: 'aborted'; readonly checkpointId: number }
+  | { readonly kind: 'late-ignored' }
+  | { readonly kind: 'foreign-ignored' }
+  | { readonly kind: 'unknown-task' }
+
+/** What the timeout of a checkpoint means. */
+export type ExpiryOutcome =
+  /** It is still collecting and is given up. */
+  | { readonly kind: 'expired'; readonly missing: readonly string[] }
+  /** All acknowledgements are in, or it was settled otherwise. */
+  | { readonly kind: 'late-ignored' }
+
+type Recognized =
+  | { readonly kind: 'recognized'; readonly checkpoint: CollectingCheckpoint }
+  | { readonly kind: 'late-ignored' }
+  | { readonly kind: 'foreign-ignored' }
+  | { readonly kind: 'unknown-task' }
+
+/** Judges an acknowledgement; nothing is changed. */
+export function judgeAck(facts: AcknowledgeFacts, ack: CheckpointAck): AckOutcome {
+  const found = recognize(facts, ack)
+  if (found.kind !== 'recognized') return found
+  if (found.checkpoint.acks.has(ack.task)) return { kind: 'duplicate' }
+  const acks = new Map(found.checkpoint.acks).set(ack.task, ack)
+  const checkpoint = { ...found.checkpoint, acks }
+  return { kind: acks.size === checkpoint.tasks.size ? 'completed' : 'accepted', checkpoint }
+}
+
+/** Judges a refusal. A task may decline after it acknowledged: what it wrote is then in doubt. */
+export function judgeDecline(facts: AcknowledgeFacts, decline: CheckpointDecline): DeclineOutcome {
+  const found = recognize(facts, decline)
+  if (found.kind !== 'recognized') return found
+  return { kind: 'aborted', checkpointId: decline.checkpointId }
+}
+
+/** Judges the timeout of a checkpoint. */
+export function judgeExpiry(facts: AcknowledgeFacts, checkpointId: number): ExpiryOutcome {
+  const checkpoint = facts.collecting.get(checkpointId)
+  if (checkpoint === undefined) return { kind: 'late-ignored' }
+  const missing = [...checkpoint.tasks].filter((task) => !checkpoint.acks.has(task))
+  return { kind: 'expired', missing }
+}
+
+function recognize(
+  facts: AcknowledgeFacts,
+  message: { jobId: string; attempt: number; checkpointId: number; task: string },
+): Recognized {
+  if (message.jobId !== facts.jobId || message.attempt !== facts.attempt) {
+    return { kind: 'foreign-ignored' }
+  }
+  const checkpoint = facts.collecting.get(message.checkpointId)
+  if (checkpoint === undefined) return { kind: 'late-ignored' }
+  if (!checkpoint.tasks.has(message.task)) return { kind: 'unknown-task' }
+  return { kind: 'recognized', checkpoint }
+}

@@ -1,0 +1,99 @@
+import { type KeyGroupRange, keyGroupRangeOf } from '../../core/key-group.ts'
+import type { OperatorManifest, SegmentReference } from './checkpoint-types.ts'
+import { chainOf } from './segment-chain.ts'
+
+/** When to merge segments. */
+export interface CompactionPolicy {
+  /** Longest chain of a subtask's key groups that is left alone. */
+  readonly maxChainLength: number
+  /** Fewest segments that are worth a merge. */
+  readonly minMerged: number
+  /** A segment joins a merge of younger ones while it has at most this times their bytes. */
+  readonly sizeRatio: number
+  /** Bytes above the oldest segment, relative to it, that make a merge of everything worth it. */
+  readonly maxOverhead: number
+}
+
+/** Weir's choice, near RocksDB's universal compaction. */
+export const DEFAULT_COMPACTION_POLICY: CompactionPolicy = Object.freeze({
+  maxChainLength: 8,
+  minMerged: 3,
+  sizeRatio: 1.5,
+  maxOverhead: 1,
+})
+
+/** Which part of a chain to merge. */
+export type CompactionDecision =
+  | { readonly kind: 'none' }
+  | {
+      readonly kind: 'merge'
+      readonly uid: string
+      readonly keyGroups: KeyGroupRange
+      /** Neighbours in the chain, oldest first, as they stand in the manifest. */
+      readonly inputs: readonly SegmentReference[]
+      /** Whether the oldest is among them, so that deleted keys can be forgotten. */
+      readonly full: boolean
+    }
+
+/**
+ * Picks one subtask range of the operator whose chain is too long and the neighbours in it to merge:
+ * everything when the younger segments weigh as much as the oldest, otherwise the longest run of
+ * younger ones of similar size, otherwise as many of the youngest as bring the chain to its limit.
+ */
+export function decideCompaction(
+  operator: OperatorManifest,
+  policy: CompactionPolicy,
+): CompactionDecision {
+  for (let subtask = 0; subtask < operator.parallelism; subtask++) {
+    const keyGroups = keyGroupRangeOf(subtask, operator.parallelism, operator.maxParallelism)
+    const clipped = chainOf(operator.segments, keyGroups)
+    if (clipped.length <= policy.maxChainLength) continue
+    const count = countToMerge(clipped.map(bytesOf(operator.segments)), policy)
+    const chosen = clipped.slice(clipped.length - count)
+    return {
+      kind: 'merge',
+      uid: operator.uid,
+      keyGroups,
+      inputs: chosen.map((segment) => originalOf(operator.segments, segment)),
+      full: count === clipped.length,
+    }
+  }
+  return { kind: 'none' }
+}
+
+/** How many of the youngest segments to merge; `bytes` oldest first. */
+function countToMerge(bytes: readonly number[], policy: CompactionPolicy): number {
+  const younger = bytes.slice(1).reduce((sum, size) => sum + size, 0)
+  if (younger >= bytes[0]! * policy.maxOverhead) return bytes.length
+  let total = bytes.at(-1)!
+  let count = 1
+  while (count < bytes.length - 1) {
+    const next = bytes[bytes.length - 1 - count]!
+    if (next > total * policy.sizeRatio) break
+    total += next
+    count += 1
+  }
+  return Math.max(count, policy.minMerged, bytes.length - policy.maxChainLength + 1)
+}
+
+/** Bytes of the part of a segment, taking its key groups as equally large. */
+function bytesOf(segments: readonly SegmentReference[]): (part: SegmentReference) => number {
+  return (part) => {
+    const { keyGroups } = originalOf(segments, part)
+    const share =
+      (part.keyGroups.last - part.keyGroups.first + 1) / (keyGroups.last - keyGroups.first + 1)
+    return part.bytes * share
+  }
+}
+
+function originalOf(
+  segments: readonly SegmentReference[],
+  part: SegmentReference,
+): SegmentReference {
+  return segments.find(
+    (segment) =>
+      segment.path === part.path &&
+      segment.keyGroups.first <= part.keyGroups.first &&
+      segment.keyGroups.last >= part.keyGroups.last,
+  )!
+}
