@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import {
+  checkParallelism,
+  containsKeyGroup,
+  defaultMaxParallelism,
+  intersectKeyGroups,
+  keyGroupOf,
+  keyGroupRangeOf,
+  subtaskOfKeyGroup,
+} from '../../src/core/key-group.ts'
+import { seededRandom } from '../../src/core/random.ts'
+
+const bytes = (text: string) => new TextEncoder().encode(text)
+
+describe('key groups', () => {
+  it('give every key the same group on every machine', () => {
+    expect(keyGroupOf(bytes('hello'), 128)).toBe(0x248bfa47 % 128)
+    expect(keyGroupOf(bytes('hello, world'), 128)).toBe(0x149bbb7f % 128)
+    expect(keyGroupOf(bytes(''), 128)).toBe(0)
+  })
+
+  it('assign every group to exactly one subtask, whatever the parallelism', () => {
+    const random = seededRandom(1)
+    for (let round = 0; round < 200; round++) {
+      const maxParallelism = 1 + random.below(600)
+      const parallelism = 1 + random.below(maxParallelism)
+      let next = 0
+      for (let subtask = 0; subtask < parallelism; subtask++) {
+        const range = keyGroupRangeOf(subtask, parallelism, maxParallelism)
+        expect(range.first).toBe(next)
+        for (let group = range.first; group <= range.last; group++) {
+          expect(subtaskOfKeyGroup(group, parallelism, maxParallelism)).toBe(subtask)
+          expect(containsKeyGroup(range, group)).toBe(true)
+        }
+        next = range.last + 1
+      }
+      expect(next).toBe(maxParallelism)
+    }
+  })
+
+  it('intersect as ranges', () => {
+    expect(intersectKeyGroups({ first: 0, last: 9 }, { first: 5, last: 20 })).toEqual({
+      first: 5,
+      last: 9,
+    })
+    expect(intersectKeyGroups({ first: 0, last: 4 }, { first: 5, last: 20 })).toBeUndefined()
+  })
+
+  it('have the default number that Flink gives', () => {
+    expect(defaultMaxParallelism(1)).toBe(128)
+    expect(defaultMaxParallelism(100)).toBe(256)
+    expect(defaultMaxParallelism(30000)).toBe(32768)
+  })
+
+  it('refuse a parallelism above the max parallelism', () => {
+    expect(() => checkParallelism(3, 2)).toThrow('parallelism must be')
+    expect(() => checkParallelism(1, 40000)).toThrow('max parallelism must be')
+  })
+})
