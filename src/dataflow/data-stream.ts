@@ -8,18 +8,35 @@ import type { ProcessFunction } from '../operators/process-function.ts'
 import { ProcessOperator } from '../operators/process-operator.ts'
 import type { Sink } from '../operators/sink.ts'
 import { SinkOperator } from '../operators/sink-operator.ts'
+import { TimestampsAndWatermarksOperator } from '../operators/timestamps-and-watermarks-operator.ts'
+import type { MapStateDescriptor } from '../state/descriptors.ts'
+import {
+  BroadcastConnectedStream,
+  type BroadcastDescriptors,
+  BroadcastStream,
+} from './broadcast-stream.ts'
+import { ConnectedStreams } from './connected-streams.ts'
 import { DataStreamSink } from './data-stream-sink.ts'
 import { inspectFunction } from './function-spec.ts'
-import type { GraphDraft, NodeDraft, NodeSpec, StreamOrigin } from './graph-draft.ts'
+import {
+  commonSerializer,
+  type GraphDraft,
+  type NodeDraft,
+  type NodeSpec,
+  type StreamOrigin,
+} from './graph-draft.ts'
 import { keySerializer, type PlainKey } from './key-serializer.ts'
 import { KeyedStream } from './keyed-stream.ts'
 import { NodeSettingsBase } from './node-settings.ts'
 import type { Partitioning } from './stream-graph.ts'
+import type { WatermarkStrategy } from './watermark-strategy.ts'
 
 /** Options of an operator of one's own. */
 export interface TransformOptions<OUT> {
   /** Encodes its results where they cross slots. @default MessagePack */
   readonly serializer?: Serializer<OUT>
+  /** Whether it uses keyed state; the graph is refused if its input is not keyed. @default false */
+  readonly needsKey?: boolean
   /** Whether it ends the branch. @default false */
   readonly isSink?: boolean
   /** Ids of the side outputs it emits to. @default any */
@@ -29,7 +46,10 @@ export interface TransformOptions<OUT> {
 /** A stream of records of one type. */
 export class DataStream<T> extends NodeSettingsBase {
   private readonly draft: GraphDraft
-  private readonly origins: readonly StreamOrigin[]
+  /** For the classes of this folder. */
+  readonly origins: readonly StreamOrigin[]
+  /** For the compiler: which type the records have. */
+  declare readonly recordType: T
 
   /** For the classes of this folder; jobs get streams from an environment. */
   constructor(draft: GraphDraft, origins: readonly StreamOrigin[]) {
@@ -47,7 +67,11 @@ export class DataStream<T> extends NodeSettingsBase {
   filter<S extends T>(predicate: (value: T) => value is S): DataStream<S>
   filter(predicate: (value: T) => boolean): DataStream<T>
   filter(predicate: (value: T) => boolean): DataStream<T> {
-    return this.operator('Filter', () => new FilterOperator(predicate), this.ownSerializer())
+    return this.operator(
+      'Filter',
+      () => new FilterOperator(predicate),
+      commonSerializer(this.origins),
+    )
   }
 
   /** Any number of results per record, returned or given to the collector. */
@@ -71,15 +95,20 @@ export class DataStream<T> extends NodeSettingsBase {
     create: () => StreamOperator,
     options: TransformOptions<OUT> = {},
   ): DataStream<OUT> {
+    return this.add(transformSpec(name, 1, create, options))
+  }
+
+  /** Gives records new timestamps and makes watermarks that follow them. */
+  assignTimestampsAndWatermarks(strategy: WatermarkStrategy<T>): DataStream<T> {
     return this.add({
-      name,
+      name: 'TimestampsAndWatermarks',
       inputs: 1,
-      body: () => ({ kind: 'operator', create }),
-      sideOutputs: options.sideOutputs ?? 'any',
-      isSink: options.isSink ?? false,
-      ...(options.serializer === undefined
-        ? {}
-        : { serializer: options.serializer as Serializer<unknown> }),
+      serializer: commonSerializer(this.origins),
+      makesWatermarks: strategy.outOfOrdernessMs !== undefined,
+      body: () => ({
+        kind: 'operator',
+        create: () => new TimestampsAndWatermarksOperator(strategy),
+      }),
     })
   }
 
@@ -118,10 +147,39 @@ export class DataStream<T> extends NodeSettingsBase {
   /** The records that the operator of this stream emitted to a side output. */
   getSideOutput<S>(tag: OutputTag<S>): DataStream<S> {
     const node = this.node()
-    this.draft.sideStreams.push({ node, tag: tag as OutputTag<never> })
-    return new DataStream<S>(this.draft, [
-      { node, tag: tag as OutputTag<never>, partitioning: undefined },
-    ])
+    this.draft.sideStreams.push({ node, tag: tag })
+    return new DataStream<S>(this.draft, [{ node, tag: tag, partitioning: undefined }])
+  }
+
+  /** One stream of the records of all, in no particular order between them. */
+  union(...others: readonly DataStream<T>[]): DataStream<T> {
+    const origins = [this, ...others].flatMap((stream) => stream.origins)
+    return new DataStream<T>(this.draft, origins)
+  }
+
+  /** Reads this stream and another in one function. */
+  connect<B>(other: BroadcastStream<B>): BroadcastConnectedStream<T, B>
+  connect<B>(other: DataStream<B>): ConnectedStreams<T, B>
+  connect<B>(
+    other: BroadcastStream<B> | DataStream<B>,
+  ): BroadcastConnectedStream<T, B> | ConnectedStreams<T, B> {
+    const inputs = [this.origins, other.origins] as const
+    return other instanceof DataStream
+      ? new ConnectedStreams(this.draft, inputs)
+      : new BroadcastConnectedStream(this.draft, inputs, other.states)
+  }
+
+  /**
+   * Sends every record to every subtask. With descriptors the result is for `connect`: the function
+   * there fills the declared broadcast state.
+   */
+  broadcast(): DataStream<T>
+  broadcast(
+    ...states: readonly [MapStateDescriptor<unknown, unknown>, ...BroadcastDescriptors]
+  ): BroadcastStream<T>
+  broadcast(...states: BroadcastDescriptors): DataStream<T> | BroadcastStream<T> {
+    if (states.length === 0) return this.partitioned({ kind: 'broadcast' })
+    return new BroadcastStream<T>(this.origins, states)
   }
 
   /** Spreads the records evenly over the next operator's subtasks. */
@@ -163,15 +221,29 @@ export class DataStream<T> extends NodeSettingsBase {
   private add<OUT>(spec: NodeSpec): DataStream<OUT> {
     return streamOf<OUT>(this.draft, this.draft.addNode(spec, [this.origins]))
   }
-
-  /** The serializer of the records when all origins agree on it. */
-  private ownSerializer(): Serializer<unknown> | undefined {
-    const [first, ...others] = this.origins.map((o) => o.tag?.serializer ?? o.node.serializer)
-    return others.every((other) => other === first) ? (first as Serializer<unknown>) : undefined
-  }
 }
 
 /** The main output of a node. */
 export function streamOf<T>(draft: GraphDraft, node: NodeDraft): DataStream<T> {
   return new DataStream<T>(draft, [{ node, tag: undefined, partitioning: undefined }])
+}
+
+/** What a node with an operator of the user's own is. */
+export function transformSpec<OUT>(
+  name: string,
+  inputs: number,
+  create: () => StreamOperator,
+  options: TransformOptions<OUT>,
+): NodeSpec {
+  return {
+    name,
+    inputs,
+    body: () => ({ kind: 'operator', create }),
+    sideOutputs: options.sideOutputs ?? 'any',
+    isSink: options.isSink ?? false,
+    needsKey: options.needsKey ?? false,
+    ...(options.serializer === undefined
+      ? {}
+      : { serializer: options.serializer as Serializer<unknown> }),
+  }
 }

@@ -3,7 +3,7 @@ import type { NodeSpec } from './graph-draft.ts'
 
 /** What can be seen of a user function without running it. */
 interface InspectableFunction {
-  readonly sideOutputs?: readonly OutputTag<never>[]
+  readonly sideOutputs?: readonly OutputTag<unknown>[]
   readonly onTimer?: unknown
 }
 

@@ -32,7 +32,7 @@ export interface NodeSpec {
   /** Makes watermarks: a source with a strategy, or `assignTimestampsAndWatermarks`. */
   readonly makesWatermarks?: boolean
   /** Declared by `broadcast(...)` on the second input. */
-  readonly broadcastStates?: readonly MapStateDescriptor<never, never>[]
+  readonly broadcastStates?: readonly MapStateDescriptor<unknown, unknown>[]
 }
 
 /** A node while the graph is being built; names, uids and parallelism may still change. */
@@ -50,7 +50,7 @@ export interface NodeDraft {
 /** A node's main or side output, and how it is to be partitioned on its way. */
 export interface StreamOrigin {
   readonly node: NodeDraft
-  readonly tag: OutputTag<never> | undefined
+  readonly tag: OutputTag<unknown> | undefined
   /** Undefined: forward where the parallelism is equal, else rebalance. */
   readonly partitioning: Partitioning | undefined
 }
@@ -66,7 +66,7 @@ export class GraphDraft {
   readonly nodes: NodeDraft[] = []
   readonly edges: EdgeDraft[] = []
   /** Streams taken by `getSideOutput`, consumed or not. */
-  readonly sideStreams: { readonly node: NodeDraft; readonly tag: OutputTag<never> }[] = []
+  readonly sideStreams: { readonly node: NodeDraft; readonly tag: OutputTag<unknown> }[] = []
   defaultParallelism = 1
   defaultMaxParallelism: number | undefined
 
@@ -102,19 +102,18 @@ export class GraphDraft {
   }
 
   /**
-   * The user's value, else the environment's, else that of the only forward input, else Flink's
+   * The user's value, else that of the only forward input, else the environment's, else Flink's
    * default for the parallelism.
    */
   maxParallelismOf(node: NodeDraft): number {
-    const given = node.maxParallelism ?? this.defaultMaxParallelism
-    if (given !== undefined) return given
+    if (node.maxParallelism !== undefined) return node.maxParallelism
     const parallelism = this.parallelismOf(node)
     const [edge, ...others] = this.edgesInto(node)
     if (edge !== undefined && others.length === 0 && this.isForward(edge)) {
       const inherited = this.maxParallelismOf(edge.node)
       if (inherited >= parallelism) return inherited
     }
-    return defaultMaxParallelism(parallelism)
+    return this.defaultMaxParallelism ?? defaultMaxParallelism(parallelism)
   }
 
   /** The partitioning of an edge, worked out where the user left it open. */
@@ -139,4 +138,13 @@ export class GraphDraft {
     memo.set(node, answer)
     return answer
   }
+}
+
+/** The serializer of a stream's records when all origins agree on it, else MessagePack. */
+export function commonSerializer(origins: readonly StreamOrigin[]): Serializer<unknown> {
+  const serializers = origins.map(({ node, tag }) => tag?.serializer ?? node.serializer)
+  const first = serializers[0] as Serializer<unknown> | undefined
+  return first !== undefined && serializers.every((each) => each === first)
+    ? first
+    : msgpackSerializer()
 }

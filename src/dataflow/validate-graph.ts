@@ -1,5 +1,6 @@
 import { WeirError } from '../core/errors.ts'
-import type { GraphDraft } from './graph-draft.ts'
+import { MAX_MAX_PARALLELISM } from '../core/key-group.ts'
+import type { EdgeDraft, GraphDraft, NodeDraft } from './graph-draft.ts'
 
 /** One finding: an error stops the job, a warning is shown. */
 export interface GraphIssue {
@@ -8,11 +9,16 @@ export interface GraphIssue {
   readonly message: string
 }
 
-/** Checks every rule; the order is that of the rules, then of the nodes. */
+type Rule = (draft: GraphDraft) => string[]
+
+/** Checks every rule; findings come in the order of the rules, then of the nodes. */
 export function validateDraft(draft: GraphDraft): GraphIssue[] {
-  return draft.nodes.some((node) => node.spec.inputs === 0)
-    ? []
-    : [{ severity: 'error', message: 'the job has no source: begin with fromSource(...)' }]
+  const errors = ERROR_RULES.flatMap((rule) => rule(draft))
+  const warnings = WARNING_RULES.flatMap((rule) => rule(draft))
+  return [
+    ...errors.map((message): GraphIssue => ({ severity: 'error', message })),
+    ...warnings.map((message): GraphIssue => ({ severity: 'warning', message })),
+  ]
 }
 
 /** Throws INVALID_GRAPH with the sentences of all errors, if there are any. */
@@ -23,3 +29,236 @@ export function refuseErrors(issues: readonly GraphIssue[]): void {
     details: { errors: errors.length },
   })
 }
+
+const label = (node: NodeDraft): string =>
+  node.uid === undefined ? `operator "${node.name}"` : `operator "${node.name}" (uid "${node.uid}")`
+
+function missingSource(draft: GraphDraft): string[] {
+  return draft.nodes.some((node) => node.spec.inputs === 0)
+    ? []
+    : ['the job has no source: begin with fromSource(...)']
+}
+
+function badUid(draft: GraphDraft): string[] {
+  return draft.nodes.flatMap(({ name, uid }) =>
+    uid === undefined || /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(uid)
+      ? []
+      : [
+          `operator "${name}" has the uid "${uid}": a uid is 1 to 128 letters, digits, ".", "_" or "-" and begins with a letter or digit`,
+        ],
+  )
+}
+
+function duplicateUid(draft: GraphDraft): string[] {
+  const first = new Map<string, NodeDraft>()
+  return draft.nodes.flatMap((node) => {
+    if (node.uid === undefined) return []
+    const other = first.get(node.uid)
+    if (other === undefined) first.set(node.uid, node)
+    return other === undefined
+      ? []
+      : [
+          `operators "${other.name}" and "${node.name}" both have the uid "${node.uid}": give each a uid of its own, state is matched by it`,
+        ]
+  })
+}
+
+function badParallelism(draft: GraphDraft): string[] {
+  return draft.nodes.flatMap((node) => {
+    const parallelism = draft.parallelismOf(node)
+    if (!Number.isInteger(parallelism) || parallelism < 1) {
+      return [
+        `${label(node)} has parallelism ${parallelism}: it must be a whole number from 1, set it with setParallelism(...)`,
+      ]
+    }
+    const max = draft.maxParallelismOf(node)
+    if (!Number.isInteger(max) || max < 1 || max > MAX_MAX_PARALLELISM) {
+      return [
+        `${label(node)} has max parallelism ${max}: it must be a whole number from 1 to ${MAX_MAX_PARALLELISM}, set it with setMaxParallelism(...)`,
+      ]
+    }
+    return parallelism <= max
+      ? []
+      : [
+          `${label(node)} has parallelism ${parallelism} above its max parallelism ${max}: lower the one or raise the other with setMaxParallelism(...)`,
+        ]
+  })
+}
+
+function unequalForward(draft: GraphDraft): string[] {
+  return draft.edges.flatMap((edge) => {
+    if (edge.partitioning?.kind !== 'forward') return []
+    const from = draft.parallelismOf(edge.node)
+    const to = draft.parallelismOf(edge.to)
+    return from === to
+      ? []
+      : [
+          `forward() from ${label(edge.node)} with parallelism ${from} to ${label(edge.to)} with parallelism ${to}: set the same parallelism, or use rebalance()`,
+        ]
+  })
+}
+
+function danglingSideOutput(draft: GraphDraft): string[] {
+  return draft.sideStreams.flatMap(({ node, tag }) => {
+    const emitted = node.spec.sideOutputs ?? []
+    if (emitted === 'any' || emitted.includes(tag.id)) return []
+    const known = emitted.map((id) => `"${id}"`).join(', ')
+    return [
+      emitted.length === 0
+        ? `getSideOutput("${tag.id}") of ${label(node)}, which has no side outputs: emit to the tag in process(...), or declare it with sideOutputLateData(...) of a window`
+        : `getSideOutput("${tag.id}") of ${label(node)}, which emits only ${known}: use one of these, or declare the tag in the function's sideOutputs`,
+    ]
+  })
+}
+
+function conflictingSideOutput(draft: GraphDraft): string[] {
+  const serializers = new Map<string, string>()
+  return draft.sideStreams.flatMap(({ node, tag }) => {
+    const key = `${node.id} ${tag.id}`
+    const known = serializers.get(key) ?? tag.serializer.id
+    serializers.set(key, known)
+    return known === tag.serializer.id
+      ? []
+      : [
+          `the side output "${tag.id}" of ${label(node)} is read with the serializers ${known} and ${tag.serializer.id}: use one OutputTag object everywhere`,
+        ]
+  })
+}
+
+const isKeyed = (draft: GraphDraft, node: NodeDraft): boolean =>
+  draft.edgesInto(node).some((edge) => edge.partitioning?.kind === 'hash')
+
+function stateWithoutKey(draft: GraphDraft): string[] {
+  return draft.nodes.flatMap((node) => {
+    if (isKeyed(draft, node)) return []
+    if (node.spec.needsKey === true) {
+      return [
+        `${label(node)} uses keyed state but its input is not keyed: call keyBy(...) before it`,
+      ]
+    }
+    return node.spec.hasOnTimer === true
+      ? [
+          `the function of ${label(node)} has an onTimer, but its input is not keyed and timers belong to keys: call keyBy(...) before process(...)`,
+        ]
+      : []
+  })
+}
+
+function ownUnion(draft: GraphDraft): string[] {
+  const seen = new Set<string>()
+  return draft.edges.flatMap((edge) => {
+    const key = [edge.to.id, edge.input, edge.node.id, edge.tag?.id ?? ''].join(' ')
+    if (!seen.has(key)) {
+      seen.add(key)
+      return []
+    }
+    return [
+      `the union into ${label(edge.to)} takes the stream of ${label(edge.node)} twice: every record would come twice, leave one out`,
+    ]
+  })
+}
+
+function missingEventTime(draft: GraphDraft): string[] {
+  return draft.nodes.flatMap((node) =>
+    node.spec.needsEventTime === true && !draft.hasEventTime(node)
+      ? [
+          `${label(node)} has event-time windows, but not all of its inputs have watermarks: give fromSource a watermark strategy such as boundedOutOfOrderness(...), or call assignTimestampsAndWatermarks before it`,
+        ]
+      : [],
+  )
+}
+
+function unequalMaxParallelism(draft: GraphDraft): string[] {
+  return draft.edges.flatMap((edge: EdgeDraft) => {
+    const keyed = isKeyed(draft, edge.node) || isKeyed(draft, edge.to)
+    if (!keyed || !draft.isForward(edge)) return []
+    const from = draft.maxParallelismOf(edge.node)
+    const to = draft.maxParallelismOf(edge.to)
+    return from === to
+      ? []
+      : [
+          `${label(edge.node)} has max parallelism ${from} and ${label(edge.to)}, joined to it by a forward edge, ${to}: their key groups would lie in different subtasks, set the same setMaxParallelism(...) or put rebalance() between them`,
+        ]
+  })
+}
+
+function unequalKeyedInputs(draft: GraphDraft): string[] {
+  return draft.nodes.flatMap((node) => {
+    const ids = new Set(
+      draft
+        .edgesInto(node)
+        .flatMap(({ partitioning }) =>
+          partitioning?.kind === 'hash' ? [partitioning.keySerializer.id] : [],
+        ),
+    )
+    return ids.size < 2
+      ? []
+      : [
+          `${label(node)} connects streams whose keys have the serializers ${[...ids].join(' and ')}: equal keys would have different bytes, give keyBy(...) the same serializer on both sides`,
+        ]
+  })
+}
+
+function sinkAsInput(draft: GraphDraft): string[] {
+  return draft.edges.flatMap((edge) =>
+    edge.node.spec.isSink === true
+      ? [
+          `${label(edge.to)} reads from ${label(edge.node)}, which is a sink and emits nothing: read from the stream before it`,
+        ]
+      : [],
+  )
+}
+
+function conflictingBroadcastState(draft: GraphDraft): string[] {
+  return draft.nodes.flatMap((node) => {
+    const formats = new Map<string, string>()
+    return (node.spec.broadcastStates ?? []).flatMap((state) => {
+      const format = `${state.keySerializer.id}, ${state.serializer.id}`
+      const known = formats.get(state.name)
+      formats.set(state.name, format)
+      if (known === undefined) return []
+      return [
+        known === format
+          ? `broadcast(...) before ${label(node)} lists the state "${state.name}" twice: leave one out`
+          : `broadcast(...) before ${label(node)} lists the state "${state.name}" with the serializers ${known} and ${format}: give each state a name of its own`,
+      ]
+    })
+  })
+}
+
+function unusedStream(draft: GraphDraft): string[] {
+  const main = draft.nodes.flatMap((node) =>
+    node.spec.isSink === true || draft.edgesOutOf(node).length > 0
+      ? []
+      : [
+          `nobody reads the stream of ${label(node)}: end it with sinkTo(...) or asQueryableState(...), or remove the operator`,
+        ],
+  )
+  const side = draft.sideStreams.flatMap(({ node, tag }) =>
+    draft.edgesOutOf(node).some((edge) => edge.tag?.id === tag.id)
+      ? []
+      : [
+          `nobody reads the side output "${tag.id}" of ${label(node)}: end it with sinkTo(...), or remove getSideOutput`,
+        ],
+  )
+  return [...main, ...side]
+}
+
+const ERROR_RULES: readonly Rule[] = [
+  missingSource,
+  badUid,
+  duplicateUid,
+  badParallelism,
+  unequalForward,
+  danglingSideOutput,
+  conflictingSideOutput,
+  stateWithoutKey,
+  ownUnion,
+  missingEventTime,
+  unequalMaxParallelism,
+  unequalKeyedInputs,
+  sinkAsInput,
+  conflictingBroadcastState,
+]
+
+const WARNING_RULES: readonly Rule[] = [unusedStream]

@@ -43,7 +43,7 @@ export class BroadcastWriterContext extends PlainProcessContext implements Broad
 /** Runs a BroadcastProcessFunction; input 1 is the broadcast stream. */
 export class BroadcastProcessOperator<IN, B, OUT> extends AbstractOperator {
   private readonly userFunction: BroadcastProcessFunction<IN, B, OUT>
-  private readonly descriptors: readonly MapStateDescriptor<never, never>[]
+  private readonly descriptors: readonly MapStateDescriptor<unknown, unknown>[]
   private states!: BroadcastStates
   private readerContext!: BroadcastReaderContext
   private writerContext!: BroadcastWriterContext
@@ -51,7 +51,7 @@ export class BroadcastProcessOperator<IN, B, OUT> extends AbstractOperator {
 
   constructor(
     userFunction: BroadcastProcessFunction<IN, B, OUT>,
-    descriptors: readonly MapStateDescriptor<never, never>[],
+    descriptors: readonly MapStateDescriptor<unknown, unknown>[],
   ) {
     super()
     this.userFunction = userFunction

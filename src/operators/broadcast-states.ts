@@ -90,13 +90,12 @@ export class BroadcastStates {
   /** Makes the declared maps and fills them with what was restored. */
   constructor(
     operatorName: string,
-    descriptors: readonly MapStateDescriptor<never, never>[],
+    descriptors: readonly MapStateDescriptor<unknown, unknown>[],
     store: OperatorStateStore,
   ) {
     this.operatorName = operatorName
     this.store = store
-    for (const each of descriptors) {
-      const descriptor = each as unknown as MapStateDescriptor<unknown, unknown>
+    for (const descriptor of descriptors) {
       const map: Entries<unknown, unknown> = new Map()
       const reader = new BroadcastMapReader(map, descriptor.keySerializer)
       const writer = new BroadcastMapWriter(map, descriptor.keySerializer)

@@ -32,7 +32,7 @@ export class KeyedBroadcastProcessOperator<K, IN, B, OUT> extends TimedKeyedOper
   KeyedBroadcastProcessFunction<K, IN, B, OUT>,
   KeyedBroadcastContext<K>
 > {
-  private readonly descriptors: readonly MapStateDescriptor<never, never>[]
+  private readonly descriptors: readonly MapStateDescriptor<unknown, unknown>[]
   private states!: BroadcastStates
   private writerContext!: BroadcastWriterContext
 
@@ -40,7 +40,7 @@ export class KeyedBroadcastProcessOperator<K, IN, B, OUT> extends TimedKeyedOper
     userFunction: KeyedBroadcastProcessFunction<K, IN, B, OUT>,
     keySerializer: Serializer<K>,
     eventTime: boolean,
-    descriptors: readonly MapStateDescriptor<never, never>[],
+    descriptors: readonly MapStateDescriptor<unknown, unknown>[],
   ) {
     super(userFunction, keySerializer, eventTime)
     this.descriptors = descriptors

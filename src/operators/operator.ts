@@ -70,6 +70,14 @@ export interface StreamOperator {
   close(): void | Promise<void>
 }
 
+/** An operator that can be full: it has `ready` and `whenReady`. */
+export type GatedOperator = StreamOperator & Required<Pick<StreamOperator, 'ready' | 'whenReady'>>
+
+/** Whether the operator can be full. */
+export function isGated(operator: StreamOperator): operator is GatedOperator {
+  return operator.ready !== undefined && operator.whenReady !== undefined
+}
+
 /**
  * An operator that makes watermarks of its own. The runtime asks `outputWatermark` after each slice
  * of input and forwards it when it grew; watermarks that come in stop here, except the last one

@@ -111,7 +111,7 @@ interface FunctionBase<OpenContext> {
   /** Called once after the last call, also when the job fails. */
   close?(): void | Promise<void>
   /** Tags it may emit to; when given, `getSideOutput` of another tag is refused. */
-  readonly sideOutputs?: readonly OutputTag<never>[]
+  readonly sideOutputs?: readonly OutputTag<unknown>[]
 }
 
 /** One call per record of a stream that is not keyed: no keyed state, no timers. */
