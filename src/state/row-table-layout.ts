@@ -10,7 +10,7 @@ import { requireArgument, WeirError } from '../core/errors.ts'
  *   | 0 magic 'WRTB' | 1 layout version | 2 dimension | 3 stride | 4 max key bytes               |
  *   | 5 words per row header | 6 log2 rows per segment | 7 directory | 8 means, 0 if none         |
  *   | 16 segments | 17 live rows | 18 rows only in the store | 19 restoring (0, 1) | 20 epoch    |
- *   | 21 rows may be evicted (0, 1)                                                              |
+ *   | 21 rows may be evicted (0, 1) | 22, 23, 24 checkpoints that can be read, 0 = none          |
  *   | 32 index epoch (odd while entries move) | 33 index address | 34 index shift | 35 index mask|
  *   +--------------------------------------------------------------------------------------------+
  *   word 16384                segment directory, 32768 words: address of each segment, 0 if none
@@ -66,6 +66,8 @@ export const CONTROL_STORE_ROWS = 18
 export const CONTROL_RESTORING = 19
 export const CONTROL_EPOCH = 20
 export const CONTROL_EVICTING = 21
+export const CONTROL_RETAINED = 22
+export const RETAINED_CHECKPOINTS = 3
 export const CONTROL_INDEX_EPOCH = 32
 export const CONTROL_INDEX_ADDRESS = 33
 export const CONTROL_INDEX_SHIFT = 34

@@ -31,11 +31,11 @@ export class RowTableMemory {
     this.bytes = new Uint8Array(buffer)
   }
 
-  /** Bytes handed out so far, control page and directory included. */
+  /** Bytes handed out so far, beside control page and directory. */
   get allocatedBytes(): number {
     let released = 0
     for (const region of this.released) released += region.words
-    return (this.next - released) * 4
+    return (this.next - FIRST_FREE_ADDRESS - released) * 4
   }
 
   /** Fresh zeroed words, 16-byte aligned. Throws OUT_OF_ROW_MEMORY at the memory's limit. */

@@ -25,11 +25,11 @@ import {
   META_THROUGH,
   META_UPDATE_COUNT,
   META_WRITE_EPOCH,
-  type RowTableLayout,
-  readControl,
   ROW_KEY,
   ROW_REFERENCE,
   ROW_STATE,
+  type RowTableLayout,
+  readControl,
   SEGMENT_CHANGES,
   SEGMENT_HEADER_WORDS,
   SEGMENT_KIND,
@@ -220,19 +220,14 @@ export class RowTableReader {
     const x = this.floatsOf(row)
     const y = other.floatsOf(otherRow)
     const sum = innerProduct(a, x, b, y, this.layout.stride)
-    if (!this.unchanged(row, sequence) || !other.unchanged(otherRow, otherSequence)) return Number.NaN
+    if (!this.unchanged(row, sequence) || !other.unchanged(otherRow, otherSequence))
+      return Number.NaN
     return sum
   }
 
   /** Inner product of a found row with a vector, [dimension]; NaN if the row changed since. */
   dotVector(row: number, sequence: number, vector: Float32Array, at: number): number {
-    const sum = innerProduct(
-      this.floats,
-      this.floatsOf(row),
-      vector,
-      at,
-      this.layout.dimension,
-    )
+    const sum = innerProduct(this.floats, this.floatsOf(row), vector, at, this.layout.dimension)
     return this.unchanged(row, sequence) ? sum : Number.NaN
   }
 

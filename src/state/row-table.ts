@@ -2,18 +2,19 @@ import { RowTableIndex } from './row-table-index.ts'
 import {
   CONTROL_LIVE_ROWS,
   CONTROL_SEGMENTS,
-  CONTROL_STORE_ROWS,
+  type CONTROL_STORE_ROWS,
   DIRECTORY_ADDRESS,
   DIRECTORY_WORDS,
   INDEX_MULTIPLIER,
-  KIND_IMAGES,
-  KIND_ROWS,
-  type RowTableLayout,
+  type KIND_IMAGES,
+  type KIND_ROWS,
   ROW_HASH,
   ROW_KEY,
   ROW_STATE,
+  type RowTableLayout,
   SEGMENT_HEADER_WORDS,
   SEGMENT_KIND,
+  STATE_IMAGE,
   STATE_KEY_LENGTH,
   writeControl,
 } from './row-table-layout.ts'
@@ -106,6 +107,11 @@ export class RowTable {
 
   stateOf(row: number): number {
     return this.arena.words[this.headerOf(row) + ROW_STATE]!
+  }
+
+  /** Whether the row number is used by an image at present. */
+  isImage(row: number): boolean {
+    return (this.stateOf(row) & STATE_IMAGE) !== 0
   }
 
   hashOf(row: number): number {

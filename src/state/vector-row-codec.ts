@@ -82,3 +82,8 @@ export function decodeVectorRow(value: Uint8Array, dimension: number): VectorRow
     eventTime: view.getFloat64(24, true),
   }
 }
+
+/** Bytes as text of one character each, for use as a set's key. */
+export function latin1(key: Uint8Array): string {
+  return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')
+}

@@ -1,0 +1,77 @@
+import {
+  CONTROL_MEANS,
+  MEAN_CHECKPOINT,
+  MEAN_COUNT,
+  MEAN_SEQUENCE,
+  MEAN_SLOTS,
+  MEAN_SUMS,
+} from './row-table-layout.ts'
+import type { RowTableMemory } from './row-table-memory.ts'
+
+/**
+ * Sums (float64) and number of all rows of one table, in its shared memory, so that readers can
+ * merge the means of several slots; kept live, and as they stood at up to three checkpoints.
+ */
+export class VectorMean {
+  private readonly arena: RowTableMemory
+  private readonly dimension: number
+  private readonly address: number
+  private readonly slotWords: number
+
+  constructor(arena: RowTableMemory, dimension: number) {
+    this.arena = arena
+    this.dimension = dimension
+    this.slotWords = MEAN_SUMS + 2 * dimension
+    this.address = arena.allocate(this.slotWords * MEAN_SLOTS)
+    arena.words[CONTROL_MEANS] = this.address
+  }
+
+  /** Opens a change: readers retry until `end`. */
+  begin(): void {
+    Atomics.add(this.arena.words, this.address + MEAN_SEQUENCE, 1)
+  }
+
+  end(): void {
+    Atomics.add(this.arena.words, this.address + MEAN_SEQUENCE, 1)
+  }
+
+  /** Counts a row whose floats lie at `from`. */
+  add(from: number): void {
+    const { floats, doubles } = this.arena
+    const sums = (this.address + MEAN_SUMS) >> 1
+    for (let i = 0; i < this.dimension; i++) doubles[sums + i]! += floats[from + i]!
+    doubles[(this.address + MEAN_COUNT) >> 1]! += 1
+  }
+
+  /** Discounts a row whose floats lie at `from`. */
+  subtract(from: number): void {
+    const { floats, doubles } = this.arena
+    const sums = (this.address + MEAN_SUMS) >> 1
+    for (let i = 0; i < this.dimension; i++) doubles[sums + i]! -= floats[from + i]!
+    doubles[(this.address + MEAN_COUNT) >> 1]! -= 1
+  }
+
+  /** Rows counted now. */
+  get count(): number {
+    return this.arena.doubles[(this.address + MEAN_COUNT) >> 1]!
+  }
+
+  /** Remembers the sums as those of a checkpoint, in place of the oldest but `completed`. */
+  keep(checkpointId: number, completed: number): void {
+    const words = this.arena.words
+    let oldest = -1
+    let oldestId = 0
+    for (let slot = 1; slot < MEAN_SLOTS; slot++) {
+      const id = words[this.address + slot * this.slotWords + MEAN_CHECKPOINT]!
+      if (id !== 0 && id === completed) continue
+      if (oldest >= 0 && id >= oldestId) continue
+      oldest = slot
+      oldestId = id
+    }
+    const target = this.address + oldest * this.slotWords
+    Atomics.add(words, target + MEAN_SEQUENCE, 1)
+    words[target + MEAN_CHECKPOINT] = checkpointId
+    words.copyWithin(target + MEAN_COUNT, this.address + MEAN_COUNT, this.address + this.slotWords)
+    Atomics.add(words, target + MEAN_SEQUENCE, 1)
+  }
+}

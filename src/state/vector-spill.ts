@@ -1,0 +1,295 @@
+import {
+  CONTROL_LIVE_ROWS,
+  CONTROL_STORE_ROWS,
+  KIND_IMAGES,
+  KIND_ROWS,
+  META_IMAGE,
+  META_LISTED,
+  META_THROUGH,
+  META_WRITE_EPOCH,
+  ROW_REFERENCE,
+  ROW_STATE,
+  STATE_CLEAN,
+  STATE_DELETED,
+  STATE_IMAGE,
+  STATE_KEY_LENGTH,
+  STATE_LIVE,
+  STATE_STORED,
+} from './row-table-layout.ts'
+import type { StateStore, StoreChange } from './state-store.ts'
+import {
+  latin1,
+  VECTOR_IMAGE_PREFIX_BYTES,
+  VECTOR_ROW_DELETED,
+  vectorRowBytes,
+} from './vector-row-codec.ts'
+import { SpillFilter } from './vector-spill-filter.ts'
+import type { VectorTable } from './vector-table.ts'
+
+/** Rows evicted together, so that the store takes one batch. */
+const EVICTION_BATCH = 64
+
+/**
+ * The rows of one table that are not in memory, in the slot's store. Rows leave by CLOCK on their
+ * reference bits and come back when they are asked for; the store keeps its entry then, so that a row
+ * that was only read leaves again without a write. An entry holds the row and its images. A row that
+ * changed since the last barrier is also appended to the spill sink when it leaves, because the
+ * snapshot will not meet it in memory.
+ */
+export class VectorSpill {
+  private readonly table: VectorTable
+  private readonly store: StateStore
+  private readonly prefix: Uint8Array
+  private readonly filter = new SpillFilter()
+  /** Deleted rows in the store by key (latin1), with the epoch of their deletion. */
+  private readonly ghosts = new Map<string, number>()
+  private storeRows = 0
+  private hand = 0
+
+  constructor(table: VectorTable, store: StateStore, prefix: Uint8Array) {
+    this.table = table
+    this.store = store
+    this.prefix = prefix
+  }
+
+  /** Rows that only the store has, deleted ones aside. */
+  get liveRows(): number {
+    return this.storeRows - this.ghosts.size
+  }
+
+  get bytes(): number {
+    return this.filter.bytes
+  }
+
+  /** The store's key of a row's key. */
+  keyOf(key: Uint8Array): Uint8Array {
+    const full = new Uint8Array(this.prefix.length + key.length)
+    full.set(this.prefix)
+    full.set(key, this.prefix.length)
+    return full
+  }
+
+  /** Whether only the store has the key; for keys that are not in memory. */
+  has(key: Uint8Array, hash: number): boolean {
+    return this.fetch(key, hash) !== undefined
+  }
+
+  private fetch(key: Uint8Array, hash: number): Uint8Array | undefined {
+    if (this.storeRows === 0 || !this.filter.mayHave(hash)) return undefined
+    return this.store.get(this.keyOf(key))
+  }
+
+  /** Brings a spilled row into memory; its number, or -1 if the store has none. */
+  load(key: Uint8Array, hash: number): number {
+    const value = this.fetch(key, hash)
+    return value === undefined ? -1 : this.admit(key, hash, value)
+  }
+
+  /** Brings spilled rows into memory with one store read. */
+  loadMany(keys: readonly Uint8Array[], hashes: Int32Array): void {
+    if (this.storeRows === 0) return
+    const wanted: number[] = []
+    for (let i = 0; i < keys.length; i++) {
+      const missing = this.table.rows.find(keys[i]!, hashes[i]!) < 0
+      if (missing && this.filter.mayHave(hashes[i]!)) wanted.push(i)
+    }
+    if (wanted.length === 0) return
+    const values = this.store.getMany(wanted.map((i) => this.keyOf(keys[i]!)))
+    for (let n = 0; n < wanted.length; n++) {
+      const key = keys[wanted[n]!]!
+      const hash = hashes[wanted[n]!]!
+      const value = values[n]
+      if (value !== undefined && this.table.rows.find(key, hash) < 0) this.admit(key, hash, value)
+    }
+  }
+
+  private admit(key: Uint8Array, hash: number, value: Uint8Array): number {
+    const { rows } = this.table
+    const row = this.table.take(KIND_ROWS)
+    const deleted = (value[1]! & VECTOR_ROW_DELETED) !== 0
+    rows.beginWrite(row)
+    const flags = (deleted ? STATE_DELETED : STATE_LIVE) | STATE_STORED | STATE_CLEAN
+    rows.writeKey(row, key, key.length, hash, flags)
+    this.table.scratch.decodeInto(value, 0, row)
+    rows.arena.words[rows.headerOf(row) + ROW_REFERENCE] = 1
+    this.admitImages(row, value)
+    rows.endWrite(row)
+    rows.index.insert(hash, row)
+    rows.index.bumpEpoch()
+    rows.count(CONTROL_STORE_ROWS, -1)
+    this.storeRows--
+    if (deleted) {
+      this.ghosts.delete(latin1(key))
+      this.table.addGhost(row)
+    } else {
+      rows.count(CONTROL_LIVE_ROWS, 1)
+    }
+    return row
+  }
+
+  private admitImages(row: number, value: Uint8Array): void {
+    const images = value[2]! | (value[3]! << 8)
+    if (images === 0) return
+    const { rows } = this.table
+    const size = vectorRowBytes(rows.layout.dimension)
+    const pinned = this.table.pinned
+    this.table.pinned = row
+    for (let n = 0, at = size; n < images; n++, at += VECTOR_IMAGE_PREFIX_BYTES + size) {
+      const through =
+        value[at]! | (value[at + 1]! << 8) | (value[at + 2]! << 16) | (value[at + 3]! << 24)
+      if (through < this.table.context.epochs.completed) break
+      this.admitImage(row, value, at + VECTOR_IMAGE_PREFIX_BYTES, through)
+    }
+    this.table.pinned = pinned
+  }
+
+  private admitImage(row: number, value: Uint8Array, at: number, through: number): void {
+    const { rows } = this.table
+    const image = this.table.take(KIND_IMAGES)
+    rows.beginWrite(image)
+    this.table.images.copyKey(row, image)
+    this.table.scratch.decodeInto(value, at, image)
+    const { words } = rows.arena
+    const length = words[rows.headerOf(row) + ROW_STATE]! & STATE_KEY_LENGTH
+    const deleted = (value[at + 1]! & VECTOR_ROW_DELETED) === 0 ? 0 : STATE_DELETED
+    words[rows.headerOf(image) + ROW_STATE] = length | STATE_IMAGE | deleted
+    words[rows.metaOf(image) + META_THROUGH] = through
+    rows.endWrite(image)
+    this.table.images.adopt(row, image)
+  }
+
+  /** Drops the store's entry of a row in memory that is about to be freed. */
+  forget(row: number): void {
+    const key = this.keyOf(this.table.scratch.keyOf(row))
+    this.store.apply([{ key, value: undefined }])
+  }
+
+  /** Moves a batch of cold rows to the store; false when every row is pinned. */
+  evict(): boolean {
+    const victims = this.chooseVictims()
+    if (victims.length === 0) return false
+    const changes: StoreChange[] = []
+    for (const row of victims) {
+      if ((this.table.rows.stateOf(row) & STATE_CLEAN) === 0) changes.push(this.changeOf(row))
+    }
+    if (changes.length > 0) this.store.apply(changes)
+    for (const row of victims) this.leave(row)
+    return true
+  }
+
+  /** CLOCK: a referenced row gets a second chance. */
+  private chooseVictims(): number[] {
+    const { rows } = this.table
+    const limit = rows.rowLimit
+    const victims: number[] = []
+    const batch = Math.max(1, Math.min(EVICTION_BATCH, limit >> 3))
+    for (let looked = 0; looked < 2 * limit && victims.length < batch; looked++) {
+      this.hand = this.hand + 1 < limit ? this.hand + 1 : 0
+      const row = this.hand
+      const header = rows.headerOf(row)
+      const words = rows.arena.words
+      const state = words[header + ROW_STATE]!
+      if ((state & (STATE_LIVE | STATE_DELETED)) === 0 || (state & STATE_IMAGE) !== 0) continue
+      if (row === this.table.pinned) continue
+      if (words[header + ROW_REFERENCE] === 0) victims.push(row)
+      else words[header + ROW_REFERENCE] = 0
+    }
+    return victims
+  }
+
+  private changeOf(row: number): StoreChange {
+    const { rows, scratch } = this.table
+    const words = rows.arena.words
+    const links: number[] = []
+    let image = words[rows.metaOf(row) + META_IMAGE]! - 1
+    while (image >= 0) {
+      links.push(image)
+      image = words[rows.metaOf(image) + META_IMAGE]! - 1
+    }
+    const size = vectorRowBytes(rows.layout.dimension)
+    const value = new Uint8Array(size + links.length * (size + VECTOR_IMAGE_PREFIX_BYTES))
+    value.set(scratch.encode(row, links.length))
+    let at = size
+    for (const link of links) {
+      const through = words[rows.metaOf(link) + META_THROUGH]!
+      for (let i = 0; i < 4; i++) value[at + i] = through >>> (8 * i)
+      value.set(scratch.encode(link), at + VECTOR_IMAGE_PREFIX_BYTES)
+      at += VECTOR_IMAGE_PREFIX_BYTES + size
+    }
+    return { key: this.keyOf(scratch.keyOf(row)), value }
+  }
+
+  /** Readers see the row in memory or `store rows` > 0 at every moment. */
+  private leave(row: number): void {
+    const { rows, context } = this.table
+    context.snapshot()?.beforeWrite(this.table, row)
+    context.snapshot()?.beforeEviction(this.table, row)
+    const words = rows.arena.words
+    const meta = rows.metaOf(row)
+    if (words[meta + META_LISTED] === context.epochs.current + 1) {
+      this.table.emit(row, context.spillSink())
+    }
+    const hash = rows.hashOf(row)
+    const live = (rows.stateOf(row) & STATE_LIVE) !== 0
+    if (!live) {
+      this.ghosts.set(latin1(this.table.scratch.keyOf(row)), words[meta + META_WRITE_EPOCH]!)
+    }
+    this.filter.add(hash)
+    rows.count(CONTROL_STORE_ROWS, 1)
+    this.storeRows++
+    if (live) rows.count(CONTROL_LIVE_ROWS, -1)
+    this.table.release(row)
+  }
+
+  /** Drops deleted rows whose deletion is in the completed checkpoint. */
+  sweepGhosts(): void {
+    const changes: StoreChange[] = []
+    for (const [text, epoch] of this.ghosts) {
+      if (epoch >= this.table.context.epochs.completed) continue
+      changes.push({ key: this.keyOf(Buffer.from(text, 'latin1')), value: undefined })
+      this.ghosts.delete(text)
+    }
+    if (changes.length === 0) return
+    this.store.apply(changes)
+    this.table.rows.count(CONTROL_STORE_ROWS, -changes.length)
+    this.storeRows -= changes.length
+  }
+
+  /** All entries from a key on, in key order, as they stand now: the iteration begins with the call. */
+  entries(from: Uint8Array): IterableIterator<readonly [key: Uint8Array, value: Uint8Array]> {
+    const entries = this.store.scan(this.keyOf(from), prefixEnd(this.prefix))
+    const first = entries.next()
+    return first.done ? [].values() : this.withoutPrefix(first.value, entries)
+  }
+
+  private *withoutPrefix(
+    first: readonly [Uint8Array, Uint8Array],
+    rest: IterableIterator<readonly [Uint8Array, Uint8Array]>,
+  ): IterableIterator<readonly [Uint8Array, Uint8Array]> {
+    const skip = this.prefix.length
+    yield [first[0].subarray(skip), first[1]]
+    for (const [key, value] of rest) yield [key.subarray(skip), value]
+  }
+
+  /** Deletes a batch of a dropped table's entries; true when none is left. */
+  purge(limit: number): boolean {
+    const changes: StoreChange[] = []
+    for (const [key] of this.store.scan(this.prefix, prefixEnd(this.prefix))) {
+      changes.push({ key, value: undefined })
+      if (changes.length === limit) break
+    }
+    if (changes.length > 0) this.store.apply(changes)
+    return changes.length < limit
+  }
+}
+
+/** The first key behind all that start with the prefix. */
+export function prefixEnd(prefix: Uint8Array): Uint8Array {
+  const end = prefix.slice()
+  for (let i = end.length - 1; i >= 0; i--) {
+    if (end[i] === 0xff) continue
+    end[i]! += 1
+    return end.subarray(0, i + 1)
+  }
+  return new Uint8Array(end.length + 1).fill(0xff)
+}
