@@ -1,0 +1,84 @@
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { ClassicLevel } from 'classic-level'
+import {
+  APPLIED,
+  FAILED,
+  type LevelDbRequest,
+  type LevelDbThreadData,
+  REPLIES,
+  unpackChanges,
+} from './leveldb-store-messages.ts'
+
+/*
+ * The helper thread of one LevelDB store. LevelDB's binding reads synchronously but writes and
+ * iterates through promises only, so that this thread does both while the slot waits, if it must, on
+ * a shared counter.
+ */
+
+const { directory, options, control, port } = workerData as LevelDbThreadData
+const counters = new Int32Array(control)
+type Database = ClassicLevel<Uint8Array, Uint8Array>
+type Scan = ReturnType<Database['iterator']>
+const scans = new Map<number, Scan>()
+const database: Database = new ClassicLevel(directory, {
+  ...options,
+  keyEncoding: 'view',
+  valueEncoding: 'view',
+})
+
+async function serve(to: MessagePort): Promise<void> {
+  await database.open()
+  parentPort!.postMessage('open')
+  let last: Promise<void> = Promise.resolve()
+  to.on('message', (request: LevelDbRequest) => {
+    last = last.then(() => handle(request, to)).catch((error: unknown) => fail(error, to))
+  })
+}
+
+async function handle(request: LevelDbRequest, to: MessagePort): Promise<void> {
+  switch (request.kind) {
+    case 'apply':
+      await apply(request.changes)
+      advance(APPLIED)
+      return
+    case 'scan':
+      scans.set(request.scan, database.iterator({ gte: request.from, lt: request.to }))
+      return
+    case 'next': {
+      const rows = (await scans.get(request.scan)?.nextv(request.count)) ?? []
+      to.postMessage({ kind: 'rows', rows })
+      advance(REPLIES)
+      return
+    }
+    case 'end':
+      await scans.get(request.scan)?.close()
+      scans.delete(request.scan)
+      return
+    case 'close':
+      await database.close()
+      to.close()
+  }
+}
+
+async function apply(packed: Uint8Array): Promise<void> {
+  const operations = []
+  for (const { key, value } of unpackChanges(packed)) {
+    if (value === undefined) operations.push({ type: 'del' as const, key })
+    else operations.push({ type: 'put' as const, key, value })
+  }
+  await database.batch(operations)
+}
+
+function fail(error: unknown, to: MessagePort): void {
+  to.postMessage({ kind: 'failed', message: String(error) })
+  Atomics.store(counters, FAILED, 1)
+  advance(REPLIES)
+  advance(APPLIED)
+}
+
+function advance(counter: number): void {
+  Atomics.add(counters, counter, 1)
+  Atomics.notify(counters, counter)
+}
+
+await serve(port)
