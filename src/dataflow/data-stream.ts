@@ -25,7 +25,7 @@ import {
   type NodeSpec,
   type StreamOrigin,
 } from './graph-draft.ts'
-import { keySerializer, type PlainKey } from './key-serializer.ts'
+import { type PlainKey, plainKeySerializer } from './key-serializer.ts'
 import { KeyedStream } from './keyed-stream.ts'
 import { NodeSettingsBase } from './node-settings.ts'
 import type { Partitioning } from './stream-graph.ts'
@@ -123,7 +123,7 @@ export class DataStream<T> extends NodeSettingsBase {
   ): KeyedStream<K, T>
   keyBy<K>(selector: (value: T) => K, serializer: Serializer<K>): KeyedStream<K, T>
   keyBy<K>(selector: (value: T) => K, serializer?: Serializer<K>): KeyedStream<K, T> {
-    const keys = serializer ?? (keySerializer as Serializer<unknown> as Serializer<K>)
+    const keys = serializer ?? (plainKeySerializer() as Serializer<unknown> as Serializer<K>)
     return new KeyedStream<K, T>(this.draft, this.origins, selector, keys)
   }
 

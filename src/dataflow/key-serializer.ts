@@ -127,8 +127,12 @@ function refuse(what: string): never {
   )
 }
 
-/** Keys of plain types in the layout above. Throws INVALID_ARGUMENT for others. */
-export const keySerializer: Serializer<PlainKey> = { id: 'key/1', write: writeKey, read: readKey }
+const plain: Serializer<PlainKey> = { id: 'key/1', write: writeKey, read: readKey }
+
+/** Keys of plain types in the layout above; writing others throws INVALID_ARGUMENT. */
+export function plainKeySerializer<K extends PlainKey>(): Serializer<K> {
+  return plain as unknown as Serializer<K>
+}
 
 /** Keys that are bytes, stored and hashed as they are. */
 export const rawKeySerializer: Serializer<Uint8Array> = bytesSerializer

@@ -1,0 +1,91 @@
+import type {
+  OperatorManifest,
+  OperatorStateEntries,
+} from '../checkpoint/protocol/checkpoint-types.ts'
+import { planRestore } from '../checkpoint/protocol/restore-plan.ts'
+import type { KeyedStateBackend } from '../state/keyed-state-backend.ts'
+
+/** One entry of keyed state. */
+export interface HarnessEntry {
+  readonly keyGroup: number
+  readonly state: string
+  readonly key: Uint8Array
+  readonly value: Uint8Array
+}
+
+/** All state of one operator subtask, as bytes. */
+export interface HarnessSnapshot {
+  readonly maxParallelism: number
+  readonly declarations: OperatorManifest['declarations']
+  readonly entries: readonly HarnessEntry[]
+  readonly operatorState: readonly OperatorStateEntries[]
+}
+
+/** Copies all keyed state out. */
+export function copyKeyedState(
+  keyedState: KeyedStateBackend,
+  checkpointId: number,
+): Pick<HarnessSnapshot, 'declarations' | 'entries'> {
+  const byKey = new Map<string, HarnessEntry>()
+  const sink = {
+    append(keyGroup: number, state: string, key: Uint8Array, value: Uint8Array | undefined): void {
+      const id = `${state} ${keyGroup} ${key.join(',')}`
+      if (value === undefined) byKey.delete(id)
+      else byKey.set(id, { keyGroup, state, key: key.slice(), value: value.slice() })
+    },
+  }
+  const snapshot = keyedState.snapshot(checkpointId, sink, true)
+  while (!snapshot.step(1000));
+  return { declarations: keyedState.declarations(), entries: [...byKey.values()] }
+}
+
+/** Fills keyed state with what the snapshots of all former subtasks hold for its key groups. */
+export function restoreKeyedState(
+  keyedState: KeyedStateBackend,
+  snapshots: readonly HarnessSnapshot[],
+): void {
+  keyedState.beginRestore(
+    snapshots[0]!.declarations as ReturnType<KeyedStateBackend['declarations']>,
+  )
+  for (const { entries } of snapshots) {
+    for (const { keyGroup, state, key, value } of entries) {
+      keyedState.restore(keyGroup, state, key, value)
+    }
+  }
+  keyedState.endRestore(1)
+}
+
+/**
+ * Operator state that falls to one subtask. Throws MAX_PARALLELISM_CHANGED as a real restore does.
+ */
+export function shareOfOperatorState(
+  snapshots: readonly HarnessSnapshot[],
+  subtask: number,
+  parallelism: number,
+  maxParallelism: number,
+): ReadonlyMap<string, readonly Uint8Array[]> {
+  const uid = 'operator'
+  const manifest: OperatorManifest = {
+    uid,
+    parallelism: snapshots.length,
+    maxParallelism: snapshots[0]!.maxParallelism,
+    declarations: snapshots[0]!.declarations,
+    segments: [],
+    operatorState: snapshots.map((snapshot) => snapshot.operatorState),
+  }
+  const plan = planRestore(
+    {
+      jobId: '0'.repeat(32),
+      jobName: 'harness',
+      attempt: 1,
+      checkpointId: 1,
+      generation: 1,
+      kind: 'checkpoint',
+      triggeredAtMs: 0,
+      completedAtMs: 0,
+      operators: [manifest],
+    },
+    [{ uid, parallelism, maxParallelism }],
+  )
+  return plan.get(uid)![subtask]!.operatorState
+}

@@ -1,0 +1,77 @@
+import type { Cancel, Clock } from '../core/clock.ts'
+import { requireArgument } from '../core/errors.ts'
+
+interface Waiting {
+  readonly dueMs: number
+  readonly order: number
+  readonly callback: () => void
+}
+
+/** A clock that stands still until a test moves it. */
+export class ManualClock implements Clock {
+  private readonly startMs: number
+  private elapsedMs = 0
+  private order = 0
+  private waiting: Waiting[] = []
+
+  /** Begins at `startMs` ms since 1970. */
+  constructor(startMs = 0) {
+    this.startMs = startMs
+  }
+
+  nowMs(): number {
+    return this.startMs + this.elapsedMs
+  }
+
+  monotonicMs(): number {
+    return this.elapsedMs
+  }
+
+  after(delayMs: number, callback: () => void): Cancel {
+    const entry = { dueMs: this.elapsedMs + Math.max(0, delayMs), order: this.order++, callback }
+    this.waiting.push(entry)
+    return () => {
+      this.waiting = this.waiting.filter((other) => other !== entry)
+    }
+  }
+
+  /** Callbacks that have not been called. */
+  get pending(): number {
+    return this.waiting.length
+  }
+
+  /**
+   * Moves the time on and calls what falls due, in the order of its time, also what is added on the
+   * way. Throws INVALID_ARGUMENT when `ms` is below 0.
+   */
+  advance(ms: number): void {
+    requireArgument(ms >= 0, `time does not run back by ${-ms} ms`)
+    const target = this.elapsedMs + ms
+    for (;;) {
+      const next = this.nextDue(target)
+      if (next === undefined) break
+      this.waiting = this.waiting.filter((entry) => entry !== next)
+      this.elapsedMs = Math.max(this.elapsedMs, next.dueMs)
+      next.callback()
+    }
+    this.elapsedMs = target
+  }
+
+  /** Moves the wall clock to `nowMs`, as `advance`. */
+  advanceTo(nowMs: number): void {
+    this.advance(nowMs - this.nowMs())
+  }
+
+  private nextDue(target: number): Waiting | undefined {
+    let next: Waiting | undefined
+    for (const entry of this.waiting) {
+      if (entry.dueMs > target) continue
+      const earlier =
+        next === undefined ||
+        entry.dueMs < next.dueMs ||
+        (entry.dueMs === next.dueMs && entry.order < next.order)
+      if (earlier) next = entry
+    }
+    return next
+  }
+}
