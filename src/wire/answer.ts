@@ -11,6 +11,7 @@ import {
   readUint16,
   readUint32,
 } from './little-endian.ts'
+import type { AnswerEnvelope } from './model-reader.ts'
 import { codeOf, OTHER, statusOf } from './status.ts'
 
 /**
@@ -227,6 +228,18 @@ export class AnswerCursor implements FrameEnvelope, ItemEnvelope {
     this.partition = readInt32(this.bytes, at + 2)
     this.offset = readInt53(this.bytes, at + 6)
     this.itemAgeMs = readFloat64(this.bytes, at + 14)
+  }
+
+  /** What `itemEnvelope` read, as the port says it. */
+  envelope(server: string): AnswerEnvelope {
+    return {
+      modelVersion: this.modelVersion,
+      partition: this.partition,
+      offset: this.offset,
+      checkpointId: this.checkpointId,
+      ageMs: this.itemAgeMs,
+      servedBy: `${server}/${this.slot === NO_SLOT ? '-' : this.slot}`,
+    }
   }
 
   uint8(): number {

@@ -108,7 +108,8 @@ export class FrameReader {
   append(chunk: Uint8Array): void {
     if (this.at === this.limit) {
       if (this.own.length > KEPT_BYTES) this.own = EMPTY
-      this.bytes = chunk
+      // A Buffer's slice() is a view where ours must copy, so frames never lie in one.
+      this.bytes = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.length)
       this.at = 0
       this.limit = chunk.length
       return

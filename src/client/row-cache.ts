@@ -1,0 +1,79 @@
+import type { Clock } from '../core/clock.ts'
+import type { Answer } from '../wire/model-reader.ts'
+import type { CacheOptions } from './client-options.ts'
+
+/** Found rows only. */
+type RowAnswer = Extract<Answer<Float32Array>, { ok: true }>
+
+interface CachedRow {
+  readonly answer: RowAnswer
+  /** Monotonic ms. */
+  readonly receivedAt: number
+}
+
+/**
+ * Rows that were read a moment ago, by state, version asked for and key. Each entry carries the
+ * version that answered: an answer of a newer version empties what an older one left of its state.
+ * The row used longest ago goes first. Rows given out are shared: callers must not write into them.
+ */
+export class RowCache {
+  private readonly rows = new Map<string, CachedRow>()
+  private readonly versions = new Map<string, number>()
+  private readonly options: CacheOptions
+  private readonly clock: Clock
+
+  constructor(options: CacheOptions, clock: Clock) {
+    this.options = options
+    this.clock = clock
+  }
+
+  /** Rows held. */
+  get size(): number {
+    return this.rows.size
+  }
+
+  /** A row at most `maxAgeMs` old (and never older than the cache allows); 0 asks for the live version. */
+  get(
+    state: string,
+    version: number,
+    key: string,
+    maxAgeMs: number = this.options.maxAgeMs,
+  ): RowAnswer | undefined {
+    const id = idOf(state, version, key)
+    const row = this.rows.get(id)
+    if (row === undefined) return undefined
+    const age = this.clock.monotonicMs() - row.receivedAt
+    const isStale = version === 0 && row.answer.envelope.modelVersion !== this.versions.get(state)
+    if (isStale || age > this.options.maxAgeMs) {
+      this.rows.delete(id)
+      return undefined
+    }
+    const answered = row.answer.envelope.ageMs
+    if (age + Math.max(0, answered) > maxAgeMs && maxAgeMs < this.options.maxAgeMs) return undefined
+    this.rows.delete(id)
+    this.rows.set(id, row)
+    return {
+      ok: true,
+      value: row.answer.value,
+      envelope: { ...row.answer.envelope, ageMs: answered < 0 ? answered : answered + age },
+    }
+  }
+
+  /** Keeps an answer; failures are not kept. */
+  put(state: string, version: number, key: string, answer: Answer<Float32Array>): void {
+    if (!answer.ok) return
+    if (version === 0) this.versions.set(state, answer.envelope.modelVersion)
+    const id = idOf(state, version, key)
+    this.rows.delete(id)
+    this.rows.set(id, { answer, receivedAt: this.clock.monotonicMs() })
+    if (this.rows.size <= this.options.maxRows) return
+    for (const oldest of this.rows.keys()) {
+      this.rows.delete(oldest)
+      return
+    }
+  }
+}
+
+function idOf(state: string, version: number, key: string): string {
+  return `${version}\n${state}\n${key}`
+}
