@@ -8,6 +8,7 @@ import type { RestoreRecord } from './protocol/valid-checkpoints.ts'
  *   <jobId>/epoch-<generation>-<attempt>-restored-<n>   that this attempt went on from checkpoint n
  *   <jobId>/chk-<n>/_metadata               manifest, written last
  *   <jobId>/shared/<generation>-<attempt>-<operator uid>-<subtask>-<number>    segment
+ *   <jobId>/shared/<generation>-0-compacted-<number>                           segment made by merging
  *   <folder>/savepoint-<6 hex>-<12 hex>/_metadata and its own copies of segments
  */
 
@@ -29,6 +30,11 @@ export interface SegmentName {
 export function segmentPath(name: SegmentName): string {
   const { generation, attempt, uid, subtask, number } = name
   return `${sharedFolder(name.jobId)}/${generation}-${attempt}-${uid}-${subtask}-${number}`
+}
+
+/** Path of the n-th segment that a coordinator made by compaction. */
+export function compactedPath(jobId: string, generation: number, number: number): string {
+  return `${sharedFolder(jobId)}/${generation}-0-compacted-${number}`
 }
 
 /** Folder of a job's segments. */

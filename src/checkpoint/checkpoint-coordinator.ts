@@ -1,0 +1,479 @@
+import type { Cancel } from '../core/clock.ts'
+import { isWeirError, messageOf, requireArgument, WeirError } from '../core/errors.ts'
+import { CheckpointCompactor } from './checkpoint-compactor.ts'
+import { CheckpointGarbage, filesOf } from './checkpoint-garbage.ts'
+import {
+  checkpointFolder,
+  checkStoragePath,
+  compactedPath,
+  savepointFolder,
+} from './checkpoint-paths.ts'
+import { CheckpointRepository, type RepositoryContent } from './checkpoint-repository.ts'
+import { CheckpointStatisticsTracker } from './checkpoint-statistics.ts'
+import {
+  type CheckpointCoordinatorOptions,
+  type ResolvedCoordinatorOptions,
+  resolveCoordinatorOptions,
+} from './coordinator-options.ts'
+import {
+  type AckOutcome,
+  type CollectingCheckpoint,
+  type DeclineOutcome,
+  judgeAck,
+  judgeDecline,
+  judgeExpiry,
+} from './protocol/acknowledge.ts'
+import { assembleOperators } from './protocol/assemble.ts'
+import type {
+  Barrier,
+  CheckpointAck,
+  CheckpointDecline,
+  CheckpointManifest,
+} from './protocol/checkpoint-types.ts'
+import { type CheckpointFailureReason, decideFailure } from './protocol/failure-decision.ts'
+import { decideTrigger, type TriggerDecision } from './protocol/trigger-decision.ts'
+import { readManifest } from './read-manifest.ts'
+import { writeSavepoint } from './write-savepoint.ts'
+
+/** Somebody who waits for a checkpoint or savepoint. */
+interface Request {
+  /** Where to copy the savepoint to; undefined for a plain checkpoint. */
+  readonly folder: string | undefined
+  completed(manifest: CheckpointManifest): void
+  failed(error: WeirError): void
+}
+
+/** A checkpoint that was triggered and is not settled. */
+interface Run {
+  readonly barrier: Barrier
+  readonly attempt: number
+  readonly request: Request | undefined
+  readonly cancelTimeout: Cancel
+}
+
+/**
+ * Triggers checkpoints, collects acknowledgements, makes manifests durable and deletes what they
+ * make superfluous: the shell around the pure decisions in `protocol/`. One per job and process; it
+ * lives through the attempts of the job:
+ *
+ *   open -> restorePoint(attempt) -> start(attempt, tasks) -> stop -> restorePoint(attempt + 1) ...
+ */
+export class CheckpointCoordinator {
+  /** Past checkpoints. */
+  readonly statistics: CheckpointStatisticsTracker
+  private readonly options: ResolvedCoordinatorOptions
+  private readonly repository: CheckpointRepository
+  private readonly garbage: CheckpointGarbage
+  private readonly compactor: CheckpointCompactor
+  private readonly origin: string | undefined
+  private completed: CheckpointManifest[]
+  /** What the running attempt builds on: its last completed checkpoint, or what it restored. */
+  private base: CheckpointManifest | undefined
+  /** The base belongs to somebody else (a savepoint), so the next checkpoint must hold all state. */
+  private baseIsForeign = false
+  private nextId: number
+  private attempt: number | undefined
+  private lastAttempt = 0
+  private compactions = 0
+  private tasks: ReadonlySet<string> = new Set()
+  private readonly collecting = new Map<number, CollectingCheckpoint>()
+  private readonly runs = new Map<number, Run>()
+  private readonly queue: Request[] = []
+  private commits: Promise<void> = Promise.resolve()
+  private readonly copies = new Set<Promise<void>>()
+  private failuresInARow = 0
+  private lastTriggeredAtMs = 0
+  private lastSettledAtMs: number | undefined
+  private cancelTrigger: Cancel = () => {}
+  private fencedBy: WeirError | undefined
+
+  private constructor(
+    options: ResolvedCoordinatorOptions,
+    repository: CheckpointRepository,
+    content: RepositoryContent,
+  ) {
+    this.options = options
+    this.repository = repository
+    this.statistics = new CheckpointStatisticsTracker(options.metrics)
+    this.completed = [...content.completed]
+    this.base = this.completed.at(-1)
+    this.origin = content.origin
+    this.nextId = content.highestId + 1
+    const warn = (warning: WeirError): void => options.listener.warning?.(warning)
+    this.garbage = new CheckpointGarbage(repository, warn, content.leftovers)
+    for (const manifest of this.completed) this.garbage.know(filesOf(manifest))
+    this.compactor = new CheckpointCompactor({
+      storage: options.storage,
+      policy: options.compaction,
+      garbage: this.garbage,
+      warn,
+      nextPath: () => compactedPath(options.jobId, repository.generation, ++this.compactions),
+    })
+  }
+
+  /** Takes over the job's folder (fencing older coordinators) and finds its checkpoints. */
+  static async open(options: CheckpointCoordinatorOptions): Promise<CheckpointCoordinator> {
+    const resolved = resolveCoordinatorOptions(options)
+    const repository = await CheckpointRepository.claim(resolved.storage, resolved.jobId)
+    const content = await repository.load((warning) => resolved.listener.warning?.(warning))
+    return new CheckpointCoordinator(resolved, repository, content)
+  }
+
+  /** This coordinator's generation; part of every segment's path. */
+  get generation(): number {
+    return this.repository.generation
+  }
+
+  /** The newest completed checkpoint of the job. */
+  get latest(): CheckpointManifest | undefined {
+    return this.completed.at(-1)
+  }
+
+  /** Checkpoints that are kept, oldest first. */
+  get retained(): readonly CheckpointManifest[] {
+    return this.completed
+  }
+
+  /**
+   * What the attempt has to restore: the savepoint or checkpoint in `from` if given, otherwise the
+   * last completed checkpoint, or undefined to start from nothing. The choice is durable when this
+   * returns; checkpoints newer than it are never used again. Call `stop` first, and restore only
+   * after it. Throws ILLEGAL_STATE, CHECKPOINT_NOT_FOUND, COORDINATOR_FENCED, STORAGE_FAILED.
+   */
+  async restorePoint(attempt: number, from?: string): Promise<CheckpointManifest | undefined> {
+    if (this.attempt !== undefined) {
+      throw new WeirError('ILLEGAL_STATE', 'stop the running attempt before restoring another')
+    }
+    requireArgument(
+      attempt > this.lastAttempt,
+      `attempt ${attempt} must come after ${this.lastAttempt}`,
+    )
+    await this.commits
+    const folder = from ?? (this.base === undefined ? this.origin : undefined)
+    const manifest =
+      folder === undefined ? this.base : await readManifest(this.options.storage, folder)
+    const own = folder === undefined && !this.baseIsForeign
+    const kept = own ? (manifest?.checkpointId ?? 0) : 0
+    const origin = own ? '' : (folder ?? this.foreignFolder)
+    await this.repository.recordRestore(attempt, kept, origin)
+    this.adopt(attempt, manifest, own, origin)
+    if (manifest !== undefined) this.statistics.onRestored(this.options.clock.nowMs())
+    await this.garbage.sweep(
+      [...this.completed, ...(manifest === undefined ? [] : [manifest])],
+      attempt,
+    )
+    return manifest
+  }
+
+  /** Starts checkpointing an attempt whose tasks (`<operator uid>#<subtask>`) all run. */
+  start(attempt: number, tasks: readonly string[]): void {
+    if (this.attempt !== undefined || attempt !== this.lastAttempt) {
+      throw new WeirError('ILLEGAL_STATE', `call stop and restorePoint(${attempt}) before start`)
+    }
+    requireArgument(tasks.length > 0, 'a job has at least one task')
+    this.attempt = attempt
+    this.tasks = new Set(tasks)
+    this.failuresInARow = 0
+    this.lastTriggeredAtMs = this.options.clock.monotonicMs()
+    this.lastSettledAtMs = undefined
+    this.considerTrigger()
+  }
+
+  /**
+   * Ends the attempt: checkpoints under way are aborted, unless all acknowledgements are in; for
+   * those it waits. Idempotent.
+   */
+  async stop(): Promise<void> {
+    this.attempt = undefined
+    this.cancelTrigger()
+    const stopped = new WeirError('CHECKPOINT_DECLINED', 'the job attempt ended; try again')
+    for (const id of [...this.collecting.keys()]) this.fail(id, 'stopped', stopped)
+    for (const request of this.queue.splice(0)) request.failed(stopped)
+    await this.commits
+  }
+
+  /** Stops and waits for savepoint copies and compaction. The storage stays open. */
+  async close(): Promise<void> {
+    await this.stop()
+    await this.compactor.close()
+    await Promise.all(this.copies)
+  }
+
+  /** Takes a checkpoint as soon as possible. Throws CHECKPOINT_DECLINED or CHECKPOINT_EXPIRED. */
+  triggerCheckpoint(): Promise<CheckpointManifest> {
+    return new Promise((completed, failed) =>
+      this.enqueue({ folder: undefined, completed, failed }),
+    )
+  }
+
+  /**
+   * Takes a checkpoint of all state and copies it to a self-contained folder below `parent` (a path
+   * of checkpoint storage), whose path it returns. Throws as `triggerCheckpoint`, STORAGE_FAILED.
+   */
+  async triggerSavepoint(parent = 'savepoints'): Promise<string> {
+    const { random, storage, jobId } = this.options
+    const name = Array.from({ length: 12 }, () => random.below(16).toString(16)).join('')
+    const folder = checkStoragePath(savepointFolder(parent, jobId, name))
+    let copied: Promise<void> = Promise.resolve()
+    await new Promise<void>((resolve, failed) => {
+      const completed = (manifest: CheckpointManifest): void => {
+        copied = this.keepWhile(manifest, writeSavepoint(storage, manifest, folder))
+        resolve()
+      }
+      this.enqueue({ folder, completed, failed })
+    })
+    await copied
+    return folder
+  }
+
+  /** A task's acknowledgement; those that do not count are told by the outcome. */
+  onAck(ack: CheckpointAck): AckOutcome['kind'] {
+    const outcome = judgeAck(this.facts(), ack)
+    if (outcome.kind !== 'accepted' && outcome.kind !== 'completed') return outcome.kind
+    this.statistics.onAck(ack, this.options.clock.nowMs())
+    this.collecting.set(ack.checkpointId, outcome.checkpoint)
+    if (outcome.kind === 'completed') {
+      this.collecting.delete(ack.checkpointId)
+      const run = this.runs.get(ack.checkpointId)!
+      run.cancelTimeout()
+      const acks = [...outcome.checkpoint.acks.values()]
+      this.commits = this.commits.then(() => this.commit(run, acks))
+    }
+    return outcome.kind
+  }
+
+  /** A task's refusal. */
+  onDecline(decline: CheckpointDecline): DeclineOutcome['kind'] {
+    const outcome = judgeDecline(this.facts(), decline)
+    if (outcome.kind === 'aborted') {
+      const message = `task ${decline.task} declined checkpoint ${decline.checkpointId}: ${decline.reason}`
+      this.fail(decline.checkpointId, 'declined', new WeirError('CHECKPOINT_DECLINED', message))
+    }
+    return outcome.kind
+  }
+
+  private facts() {
+    return { jobId: this.options.jobId, attempt: this.attempt, collecting: this.collecting }
+  }
+
+  private foreignFolder = ''
+
+  private adopt(
+    attempt: number,
+    manifest: CheckpointManifest | undefined,
+    own: boolean,
+    origin: string,
+  ): void {
+    this.lastAttempt = attempt
+    this.base = manifest
+    this.baseIsForeign = !own && manifest !== undefined
+    this.foreignFolder = origin
+    if (own) return
+    for (const { checkpointId } of this.completed) this.garbage.doom(checkpointId)
+    this.completed = []
+    this.nextId = Math.max(this.nextId, (manifest?.checkpointId ?? 0) + 1)
+  }
+
+  private enqueue(request: Request): void {
+    if (this.fencedBy !== undefined) request.failed(this.fencedBy)
+    else if (this.attempt === undefined) {
+      request.failed(new WeirError('CHECKPOINT_DECLINED', 'the job is not running; start it first'))
+    } else {
+      this.queue.push(request)
+      this.considerTrigger()
+    }
+  }
+
+  private considerTrigger(): void {
+    this.cancelTrigger()
+    const decision = this.decide()
+    switch (decision.kind) {
+      case 'savepoint':
+        this.trigger(this.takeRequest((request) => request.folder !== undefined))
+        break
+      case 'requested':
+        this.trigger(this.takeRequest(() => true))
+        break
+      case 'periodic':
+        this.lastTriggeredAtMs = this.options.clock.monotonicMs()
+        this.trigger(undefined)
+        break
+      case 'wait': {
+        const delayMs = Math.max(1, decision.untilMs - this.options.clock.monotonicMs())
+        this.cancelTrigger = this.options.clock.after(delayMs, () => this.considerTrigger())
+        return
+      }
+      default:
+        return
+    }
+    this.considerTrigger()
+  }
+
+  private decide(): TriggerDecision {
+    const savepoints = this.queue.filter((request) => request.folder !== undefined).length
+    return decideTrigger(
+      {
+        nowMs: this.options.clock.monotonicMs(),
+        running: this.attempt !== undefined && this.fencedBy === undefined,
+        pending: this.runs.size,
+        queuedSavepoints: savepoints,
+        queuedRequests: this.queue.length - savepoints,
+        lastTriggeredAtMs: this.lastTriggeredAtMs,
+        lastSettledAtMs: this.lastSettledAtMs,
+      },
+      this.options,
+    )
+  }
+
+  private takeRequest(wanted: (request: Request) => boolean): Request {
+    return this.queue.splice(this.queue.findIndex(wanted), 1)[0]!
+  }
+
+  private trigger(request: Request | undefined): void {
+    const { clock, mode, timeoutMs, gateway } = this.options
+    const checkpointId = this.nextId++
+    const isSavepoint = request?.folder !== undefined
+    const full = isSavepoint || this.baseIsForeign
+    const barrier: Barrier = { checkpointId, timestampMs: clock.nowMs(), full, mode }
+    const cancelTimeout = clock.after(timeoutMs, () => this.onTimeout(checkpointId))
+    this.runs.set(checkpointId, { barrier, attempt: this.attempt!, request, cancelTimeout })
+    this.collecting.set(checkpointId, { checkpointId, tasks: this.tasks, acks: new Map() })
+    this.statistics.onTriggered(barrier, this.tasks.size, isSavepoint)
+    gateway.triggerBarrier(barrier)
+  }
+
+  private onTimeout(checkpointId: number): void {
+    const outcome = judgeExpiry(this.facts(), checkpointId)
+    if (outcome.kind !== 'expired') return
+    const message = `checkpoint ${checkpointId} was not acknowledged within ${this.options.timeoutMs} ms by ${outcome.missing.join(', ')}; look for backpressure or raise the timeout`
+    this.fail(checkpointId, 'expired', new WeirError('CHECKPOINT_EXPIRED', message))
+  }
+
+  /** Runs alone: commits are queued. */
+  private async commit(run: Run, acks: readonly CheckpointAck[]): Promise<void> {
+    const { checkpointId } = run.barrier
+    const taken = [...this.compactor.finished]
+    try {
+      if (this.fencedBy !== undefined) throw this.fencedBy
+      if (checkpointId <= (this.base?.checkpointId ?? 0)) {
+        this.fail(checkpointId, 'subsumed', newerCompleted())
+        return
+      }
+      const { operators, unusedOutputs } = assembleOperators({
+        acks,
+        previous: this.base,
+        compactions: taken,
+      })
+      const manifest = this.manifestOf(run, operators)
+      // Until this is known to have failed entirely the manifest may exist.
+      this.garbage.doom(checkpointId)
+      await this.repository.publish(manifest)
+      this.garbage.undoom(checkpointId)
+      this.compactor.settle(taken)
+      this.garbage.know(unusedOutputs)
+      this.complete(run, manifest)
+    } catch (error) {
+      this.failCommit(checkpointId, error)
+      return
+    }
+    this.completed = await this.garbage.collect(this.completed, this.options.retained)
+    if (this.base !== undefined) this.compactor.consider(this.base)
+  }
+
+  private manifestOf(run: Run, operators: CheckpointManifest['operators']): CheckpointManifest {
+    const { jobId, jobName, clock } = this.options
+    return {
+      jobId,
+      jobName,
+      attempt: run.attempt,
+      generation: this.generation,
+      checkpointId: run.barrier.checkpointId,
+      kind: 'checkpoint',
+      triggeredAtMs: run.barrier.timestampMs,
+      completedAtMs: clock.nowMs(),
+      operators,
+    }
+  }
+
+  private complete(run: Run, manifest: CheckpointManifest): void {
+    const { gateway, listener, jobId } = this.options
+    const { checkpointId } = manifest
+    this.completed = [...this.completed, manifest]
+    this.base = manifest
+    if (run.barrier.full) this.baseIsForeign = false
+    this.garbage.know(filesOf(manifest))
+    this.failuresInARow = 0
+    this.settle(checkpointId)
+    this.statistics.onCompleted(manifest, checkpointFolder(jobId, checkpointId))
+    for (const id of [...this.collecting.keys()]) {
+      if (id < checkpointId) this.fail(id, 'subsumed', newerCompleted())
+    }
+    gateway.notifyCompleted(checkpointId)
+    listener.checkpointCompleted?.(manifest)
+    run.request?.completed(manifest)
+    this.considerTrigger()
+  }
+
+  private failCommit(checkpointId: number, cause: unknown): void {
+    const reason = isWeirError(cause, 'COORDINATOR_FENCED') ? 'fenced' : 'storage'
+    const error =
+      cause instanceof WeirError
+        ? cause
+        : new WeirError('STORAGE_FAILED', messageOf(cause), { cause })
+    this.fail(checkpointId, reason, error)
+  }
+
+  private fail(checkpointId: number, reason: CheckpointFailureReason, error: WeirError): void {
+    const run = this.runs.get(checkpointId)
+    if (run === undefined) return
+    const { gateway, listener, tolerableFailures } = this.options
+    run.cancelTimeout()
+    this.collecting.delete(checkpointId)
+    this.settle(checkpointId)
+    this.statistics.onFailed(checkpointId, reason, error.message)
+    gateway.notifyAborted(checkpointId)
+    listener.checkpointFailed?.(checkpointId, reason, error)
+    run.request?.failed(error)
+    const decision = decideFailure(reason, this.failuresInARow, tolerableFailures)
+    if (decision.kind === 'stop-coordinator') this.becomeFenced(error)
+    else if (run.attempt === this.attempt) {
+      this.failuresInARow = decision.failures
+      if (decision.kind === 'fail-job') gateway.failJob(error)
+    }
+    this.considerTrigger()
+  }
+
+  private becomeFenced(error: WeirError): void {
+    if (this.fencedBy !== undefined) return
+    this.fencedBy = error
+    for (const id of [...this.collecting.keys()]) this.fail(id, 'fenced', error)
+    for (const request of this.queue.splice(0)) request.failed(error)
+    this.options.gateway.failJob(error)
+  }
+
+  private settle(checkpointId: number): void {
+    this.runs.delete(checkpointId)
+    this.lastSettledAtMs = this.options.clock.monotonicMs()
+  }
+
+  /** Pins a checkpoint's segments while `work` reads them. */
+  private async keepWhile(manifest: CheckpointManifest, work: Promise<void>): Promise<void> {
+    const pin = filesOf(manifest)
+    this.garbage.pin(pin)
+    const settled = work.then(
+      () => {},
+      () => {},
+    )
+    this.copies.add(settled)
+    try {
+      await work
+    } finally {
+      this.garbage.unpin(pin)
+      this.copies.delete(settled)
+    }
+  }
+}
+
+function newerCompleted(): WeirError {
+  return new WeirError('CHECKPOINT_DECLINED', 'a newer checkpoint completed first')
+}

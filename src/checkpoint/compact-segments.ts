@@ -1,0 +1,116 @@
+import { WeirError } from '../core/errors.ts'
+import { intersectKeyGroups, type KeyGroupRange } from '../core/key-group.ts'
+import type { CheckpointStorage } from './checkpoint-storage.ts'
+import { KeySet } from './key-set.ts'
+import type { SegmentReference } from './protocol/checkpoint-types.ts'
+import type { EntryVisitor } from './segment-block.ts'
+import { type OpenSegment, openSegment, visitSegment } from './segment-reader.ts'
+import { SegmentWriter } from './segment-writer.ts'
+
+/** What to merge and where to. */
+export interface CompactionJob {
+  readonly storage: CheckpointStorage
+  /** Neighbours in a chain, oldest first. */
+  readonly inputs: readonly SegmentReference[]
+  /** Key groups to take from them; the output stands for these. */
+  readonly keyGroups: KeyGroupRange
+  /** Whether nothing older exists, so that deleted keys are forgotten. */
+  readonly full: boolean
+  /** Path of the output. */
+  readonly path: string
+  /** Bytes of input whose keys are remembered at a time. @default 16 MiB */
+  readonly windowBytes?: number
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Merges segments into one: window by window of key groups, the newest segment first, of each key
+ * the first entry. Memory is bounded by the keys of a window, or of one key group if that is larger.
+ * The output has the age of its newest input. Throws as the segment reader and writer, and
+ * ILLEGAL_STATE when aborted.
+ */
+export async function compactSegments(job: CompactionJob): Promise<SegmentReference> {
+  const { storage, path, keyGroups } = job
+  const newestFirst = [...job.inputs].reverse()
+  const opened = await Promise.all(newestFirst.map((input) => openSegment(storage, input)))
+  const writer = new SegmentWriter({ storage, path, keyGroups })
+  try {
+    const seen = new KeySet()
+    for (const window of windowsOf(opened, keyGroups, job.windowBytes ?? 16 * 1024 * 1024)) {
+      seen.clear()
+      await mergeWindow(opened, window, writer, mergeVisitor(seen, writer, job.full), job.signal)
+    }
+    const { checkpointId, sequence } = newestFirst[0]!
+    return await writer.finish({ checkpointId, sequence, full: job.full })
+  } catch (error) {
+    await writer.abort()
+    throw error
+  }
+}
+
+async function mergeWindow(
+  opened: readonly OpenSegment[],
+  window: KeyGroupRange,
+  writer: SegmentWriter,
+  visit: EntryVisitor,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  for (const segment of opened) {
+    if (signal?.aborted) throw new WeirError('ILLEGAL_STATE', 'the compaction was given up')
+    await visitSegment(segment, window, visit)
+    await writer.whenReady()
+  }
+}
+
+function mergeVisitor(seen: KeySet, writer: SegmentWriter, full: boolean): EntryVisitor {
+  const stateIndex = new Map<string, number>()
+  return (keyGroup, state, key, value) => {
+    let index = stateIndex.get(state)
+    if (index === undefined) {
+      index = stateIndex.size
+      stateIndex.set(state, index)
+    }
+    if (!seen.add(keyGroup, index, key)) return
+    if (value !== undefined || !full) writer.append(keyGroup, state, key, value)
+  }
+}
+
+/** Cuts the key groups where about `windowBytes` of input have come together. */
+function windowsOf(
+  opened: readonly OpenSegment[],
+  keyGroups: KeyGroupRange,
+  windowBytes: number,
+): KeyGroupRange[] {
+  const sizes = bytesByGroup(opened, keyGroups)
+  const windows: KeyGroupRange[] = []
+  let first = keyGroups.first
+  let total = 0
+  for (let group = keyGroups.first; group <= keyGroups.last; group++) {
+    const bytes = sizes[group - keyGroups.first]!
+    if (total > 0 && total + bytes > windowBytes) {
+      windows.push({ first, last: group - 1 })
+      first = group
+      total = 0
+    }
+    total += bytes
+  }
+  windows.push({ first, last: keyGroups.last })
+  return windows
+}
+
+/** Bytes per key group, a slice's bytes being spread evenly over its groups. */
+function bytesByGroup(opened: readonly OpenSegment[], keyGroups: KeyGroupRange): Float64Array {
+  const sizes = new Float64Array(keyGroups.last - keyGroups.first + 1)
+  for (const { footer, reference } of opened) {
+    const range = intersectKeyGroups(reference.keyGroups, keyGroups)
+    if (range === undefined) continue
+    for (const slice of footer.blocks.flatMap((block) => block.slices)) {
+      const each = slice.bytes / (slice.lastGroup - slice.firstGroup + 1)
+      const last = Math.min(slice.lastGroup, range.last)
+      for (let group = Math.max(slice.firstGroup, range.first); group <= last; group++) {
+        sizes[group - keyGroups.first]! += each
+      }
+    }
+  }
+  return sizes
+}

@@ -1,0 +1,87 @@
+import { murmur3 } from '../core/murmur3.ts'
+
+/** Group, state and length of a key in the arena. */
+const RECORD_HEAD_BYTES = 8
+const EMPTY = -1
+
+/**
+ * A set of (key group, state, key) by value: open addressing over an arena of bytes, so that a
+ * million keys are not a million objects.
+ */
+export class KeySet {
+  private slots = new Int32Array(1024).fill(EMPTY)
+  private hashes = new Int32Array(1024)
+  private arena = new Uint8Array(64 * 1024)
+  private view = new DataView(this.arena.buffer)
+  private length = 0
+  /** Keys in the set. */
+  size = 0
+
+  /** Adds a key, 0 <= keyGroup, state < 2^16; false when it was there. */
+  add(keyGroup: number, state: number, key: Uint8Array): boolean {
+    const hash = (murmur3(key) ^ Math.imul(state + 1, 0x9e3779b1) ^ keyGroup) | 0
+    const mask = this.slots.length - 1
+    let slot = hash & mask
+    while (this.slots[slot] !== EMPTY) {
+      if (this.hashes[slot] === hash && this.holds(this.slots[slot]!, keyGroup, state, key)) {
+        return false
+      }
+      slot = (slot + 1) & mask
+    }
+    this.slots[slot] = this.store(keyGroup, state, key)
+    this.hashes[slot] = hash
+    this.size += 1
+    if (this.size * 2 > this.slots.length) this.growSlots()
+    return true
+  }
+
+  /** Forgets every key and keeps the memory. */
+  clear(): void {
+    this.slots.fill(EMPTY)
+    this.length = 0
+    this.size = 0
+  }
+
+  private holds(at: number, keyGroup: number, state: number, key: Uint8Array): boolean {
+    const { view, arena } = this
+    if (view.getUint32(at + 4, true) !== key.length) return false
+    if (view.getUint16(at, true) !== keyGroup || view.getUint16(at + 2, true) !== state)
+      return false
+    const start = at + RECORD_HEAD_BYTES
+    for (let i = 0; i < key.length; i++) if (arena[start + i] !== key[i]) return false
+    return true
+  }
+
+  private store(keyGroup: number, state: number, key: Uint8Array): number {
+    const at = this.length
+    this.reserve(at + RECORD_HEAD_BYTES + key.length)
+    this.view.setUint16(at, keyGroup, true)
+    this.view.setUint16(at + 2, state, true)
+    this.view.setUint32(at + 4, key.length, true)
+    this.arena.set(key, at + RECORD_HEAD_BYTES)
+    this.length = at + RECORD_HEAD_BYTES + key.length
+    return at
+  }
+
+  private reserve(needed: number): void {
+    if (needed <= this.arena.length) return
+    const grown = new Uint8Array(Math.max(needed, this.arena.length * 2))
+    grown.set(this.arena.subarray(0, this.length))
+    this.arena = grown
+    this.view = new DataView(grown.buffer)
+  }
+
+  private growSlots(): void {
+    const { slots, hashes } = this
+    const mask = slots.length * 2 - 1
+    this.slots = new Int32Array(slots.length * 2).fill(EMPTY)
+    this.hashes = new Int32Array(slots.length * 2)
+    for (let i = 0; i < slots.length; i++) {
+      if (slots[i] === EMPTY) continue
+      let slot = hashes[i]! & mask
+      while (this.slots[slot] !== EMPTY) slot = (slot + 1) & mask
+      this.slots[slot] = slots[i]!
+      this.hashes[slot] = hashes[i]!
+    }
+  }
+}
