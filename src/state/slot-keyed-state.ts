@@ -17,8 +17,10 @@ import type { AppendingState, ListState, MapState, ValueState, VectorState } fro
 import { KeySelection } from './key-selection.ts'
 import type { KeyedStateBackend, TimerQueue } from './keyed-state-backend.ts'
 import { KeyedTimerQueue } from './keyed-timer-queue.ts'
+import { conflictWithVector, KeyedVectorStates } from './keyed-vector-states.ts'
 import { ListStateHandle } from './list-state-handle.ts'
 import { MapStateHandle } from './map-state-handle.ts'
+import { openStateStore } from './open-state-store.ts'
 import type { RowTableListener } from './row-table-share.ts'
 import type { SlotQueryAnswer, SlotQueryReply, SlotQueryRequest } from './slot-query.ts'
 import type { ChangeSink, StateDeclaration, StateName, StateSnapshot } from './state-change.ts'
@@ -55,8 +57,24 @@ export interface KeyedStateOptions {
 export async function createKeyedStateBackend(
   options: KeyedStateOptions,
 ): Promise<KeyedStateBackend> {
-  return new SlotKeyedState(options, undefined)
+  if (options.storeType === 'heap') return new SlotKeyedState(options, undefined)
+  const engineBytes = Math.min(
+    Math.max(options.memoryBudgetBytes / ENGINE_SHARE, MIN_ENGINE_BYTES),
+    MAX_ENGINE_BYTES,
+  )
+  const store = await openStateStore(options.storeType, options.storeDirectory, {
+    blockCacheBytes: Math.floor(engineBytes),
+    writeBufferBytes: Math.floor(engineBytes),
+  })
+  return new SlotKeyedState(options, store)
 }
+
+/** The engine's block cache and write buffers take this share of the budget each, on top of it. */
+const ENGINE_SHARE = 16
+const MIN_ENGINE_BYTES = 8 * 1024 * 1024
+const MAX_ENGINE_BYTES = 64 * 1024 * 1024
+/** Share of the budget that typed state may take where row tables need memory too. */
+const TYPED_SHARE = 4
 
 /** The keyed state of one operator subtask: typed handles over one memory layer and store. */
 class SlotKeyedState implements KeyedStateBackend {
@@ -68,6 +86,11 @@ class SlotKeyedState implements KeyedStateBackend {
   private readonly handles = new Map<string, unknown>()
   private readonly timerQueues = new Map<string, KeyedTimerQueue>()
   private readonly queryable = new Map<string, StateTable>()
+  private readonly vectors: KeyedVectorStates
+  private readonly budgetBytes: number
+  private spillSink: ChangeSink | undefined
+  /** Changed rows left memory while nobody collected them: the next snapshot must hold all rows. */
+  private rowsSpilledUnseen = false
   private closed = false
 
   constructor(options: KeyedStateOptions, store: StateStore | undefined) {
@@ -80,6 +103,15 @@ class SlotKeyedState implements KeyedStateBackend {
       store,
       budgetBytes: options.memoryBudgetBytes,
     })
+    this.budgetBytes = options.memoryBudgetBytes
+    const unseenSink: ChangeSink = { append: () => this.noteUnseen() }
+    this.vectors = new KeyedVectorStates({
+      ...options,
+      store,
+      budgetBytes: () => this.budgetBytes - this.memory.bytes,
+      spillSink: () => this.spillSink ?? unseenSink,
+    })
+    options.metrics.gauge('rowTableBytes', () => this.vectors.memoryBytes)
     options.metrics.gauge('typedStateBytes', () => this.memory.bytes)
     options.metrics.gauge('typedStateEvictions', () => this.memory.evictions)
   }
@@ -137,7 +169,13 @@ class SlotKeyedState implements KeyedStateBackend {
   }
 
   vector(descriptor: VectorStateDescriptor): VectorState {
-    throw new WeirError('UNSUPPORTED', `vector state "${descriptor.name}" is not offered yet`)
+    this.requireOpen()
+    if (this.memory.tables.has(descriptor.name)) {
+      throw conflictWithVector(descriptor.name, this.operatorUid)
+    }
+    const state = this.vectors.declare(descriptor)
+    this.memory.setBudget(this.budgetBytes / TYPED_SHARE)
+    return state
   }
 
   timers(name: string): TimerQueue {
@@ -154,27 +192,38 @@ class SlotKeyedState implements KeyedStateBackend {
     return { id: request.id, answers: this.answersTo(request) }
   }
 
-  snapshot(_checkpointId: number, sink: ChangeSink, full: boolean): StateSnapshot {
+  snapshot(checkpointId: number, sink: ChangeSink, full: boolean): StateSnapshot {
     this.requireOpen()
-    return this.memory.beginSnapshot(sink, full)
+    const everyRow = full || this.rowsSpilledUnseen
+    this.rowsSpilledUnseen = false
+    return new JoinedSnapshot([
+      this.memory.beginSnapshot(sink, full),
+      ...this.vectors.snapshots(checkpointId, sink, everyRow),
+    ])
   }
 
   setSpillSink(sink: ChangeSink): void {
+    this.spillSink = sink
     this.memory.setSpillSink(sink)
   }
 
-  checkpointCompleted(_checkpointId: number): void {
+  checkpointCompleted(checkpointId: number): void {
     this.requireOpen()
+    this.vectors.checkpointCompleted(checkpointId)
   }
 
   declarations(): StateDeclaration[] {
-    return this.memory.tablesById.map(({ name, kind, format }) => ({ name, kind, format }))
+    const typed = this.memory.tablesById.map(({ name, kind, format }) => ({ name, kind, format }))
+    return [...typed, ...this.vectors.declarations()]
   }
 
   beginRestore(declarations: readonly StateDeclaration[]): void {
     this.requireOpen()
     this.memory.restoring = true
-    for (const declaration of declarations) this.tableFor(declaration)
+    this.vectors.beginRestore(declarations)
+    for (const declaration of declarations) {
+      if (declaration.kind !== 'vector') this.tableFor(declaration)
+    }
   }
 
   restore(
@@ -186,6 +235,7 @@ class SlotKeyedState implements KeyedStateBackend {
     if (!containsKeyGroup(this.keyGroups, keyGroup)) return
     const table = this.memory.tables.get(state)
     if (table === undefined) {
+      if (this.vectors.restore(keyGroup, state, key, value)) return
       throw new WeirError(
         'STATE_CONFLICT',
         `a segment of operator "${this.operatorUid}" holds state "${state}" that its checkpoint ` +
@@ -195,14 +245,16 @@ class SlotKeyedState implements KeyedStateBackend {
     this.memory.restore(table, keyGroup, key, value)
   }
 
-  endRestore(_checkpointId: number): void {
+  endRestore(checkpointId: number): void {
     this.memory.endRestore()
+    this.vectors.endRestore(checkpointId)
     for (const queue of this.timerQueues.values()) queue.rebuild()
   }
 
   close(): void {
     if (this.closed) return
     this.closed = true
+    this.vectors.close()
     this.memory.close()
   }
 
@@ -229,6 +281,9 @@ class SlotKeyedState implements KeyedStateBackend {
 
   /** The table of a declaration. Throws STATE_CONFLICT when it exists with another one. */
   private tableFor(declaration: StateDeclaration): StateTable {
+    if (this.vectors.has(declaration.name)) {
+      throw conflictWithVector(declaration.name, this.operatorUid)
+    }
     const known = this.memory.tables.get(declaration.name)
     if (known !== undefined) requireSameDeclaration(declaration, known, this.operatorUid)
     const table = this.memory.table(declaration)
@@ -240,14 +295,27 @@ class SlotKeyedState implements KeyedStateBackend {
   }
 
   private answersTo(request: SlotQueryRequest): SlotQueryAnswer[] {
-    if (request.kind === 'rows') return unknownState(request.keys)
-    const table = this.queryable.get(request.queryableName)
-    if (request.kind === 'scan') {
-      if (table === undefined) return unknownState([request.from])
-      return answerScan(table, request.from, request.to, request.limit)
+    switch (request.kind) {
+      case 'rows':
+        return request.operatorUid === this.operatorUid
+          ? this.vectors.answerRows(request.state, request.version, request.keys)
+          : unknownState(request.keys)
+      case 'scan': {
+        const { queryableName, version, from, to, limit } = request
+        const table = this.queryable.get(queryableName)
+        if (table !== undefined) return answerScan(table, from, to, limit)
+        return this.vectors.scan(queryableName, version, from, to, limit) ?? unknownState([from])
+      }
+      case 'values': {
+        const table = this.queryable.get(request.queryableName)
+        if (table === undefined) return unknownState(request.keys)
+        return request.keys.map((key) => answerKey(table, key, this.maxParallelism))
+      }
     }
-    if (table === undefined) return unknownState(request.keys)
-    return request.keys.map((key) => answerKey(table, key, this.maxParallelism))
+  }
+
+  private noteUnseen(): void {
+    this.rowsSpilledUnseen = true
   }
 
   private requireOpen(): void {
@@ -262,4 +330,24 @@ const RESTORED_TTL = { ttlMs: 0, renewOnRead: false }
 
 function unknownState(keys: readonly Uint8Array[]): SlotQueryAnswer[] {
   return keys.map((key) => ({ kind: 'unknown-state', key }))
+}
+
+/** Several snapshots of one barrier as one. */
+class JoinedSnapshot implements StateSnapshot {
+  private readonly parts: readonly StateSnapshot[]
+  private current = 0
+
+  constructor(parts: readonly StateSnapshot[]) {
+    this.parts = parts
+  }
+
+  get entries(): number {
+    return this.parts.reduce((sum, part) => sum + part.entries, 0)
+  }
+
+  step(budgetMs: number): boolean {
+    const part = this.parts[this.current]
+    if (part?.step(budgetMs)) this.current += 1
+    return this.current >= this.parts.length
+  }
 }

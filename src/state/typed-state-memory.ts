@@ -59,7 +59,8 @@ export class TypedStateMemory {
   restoring = false
   evictions = 0
   readonly store: StateStore | undefined
-  private readonly budgetBytes: number
+  /** Bytes to keep below; infinite without a store. */
+  private limitBytes: number
   private readonly writer = new ByteWriter(4096)
   private scratch = new Uint8Array(512)
   private spillSink: ChangeSink | undefined
@@ -72,7 +73,13 @@ export class TypedStateMemory {
     this.keyGroups = options.keyGroups
     this.clock = options.clock
     this.store = options.store
-    this.budgetBytes = options.store === undefined ? Number.POSITIVE_INFINITY : options.budgetBytes
+    this.limitBytes = options.store === undefined ? Number.POSITIVE_INFINITY : options.budgetBytes
+  }
+
+  /** Changes the budget; without a store there is none. */
+  setBudget(bytes: number): void {
+    if (this.store !== undefined) this.limitBytes = bytes
+    this.settle()
   }
 
   /** Whether entries may leave memory. */
@@ -96,7 +103,7 @@ export class TypedStateMemory {
 
   /** Begins the next interval; a snapshot still in progress is completed first. */
   beginSnapshot(sink: ChangeSink, full: boolean): TypedStateSnapshot {
-    this.snapshot?.step(Number.POSITIVE_INFINITY)
+    this.completeSnapshot()
     const everything = full || this.spilledUnseen
     this.spilledUnseen = false
     if (everything) this.fullSnapshots += 1
@@ -105,9 +112,19 @@ export class TypedStateMemory {
     return this.snapshot
   }
 
+  private completeSnapshot(): void {
+    try {
+      this.snapshot?.step(Number.POSITIVE_INFINITY)
+    } catch {
+      // Its sink failed, so nobody has these changes: the next snapshot must hold everything.
+      this.spilledUnseen = true
+    }
+    this.snapshot = undefined
+  }
+
   /** Called at the end of every operation that may have grown memory. */
   settle(): void {
-    if (this.bytes > this.budgetBytes) this.evict(this.budgetBytes - EVICTION_SLACK)
+    if (this.bytes > this.limitBytes) this.evict(Math.max(0, this.limitBytes - EVICTION_SLACK))
   }
 
   /** Writes one entry into `sink` as it stands. */

@@ -150,5 +150,5 @@ export class TypedStateSnapshot implements StateSnapshot {
   }
 }
 
-/** Above every store key: no table has this number. */
-const STORE_END = new Uint8Array([0xff, 0xff, 0xff, 0xff, 0xff])
+/** Above every key of typed state; row tables have the rest. */
+const STORE_END = Uint8Array.of(0x80)
