@@ -1,0 +1,97 @@
+import { requireArgument, WeirError } from '../core/errors.ts'
+
+/**
+ * The record that says what happens to a model version: key `!version@<version>`, value JSON. It is
+ * written to every partition of the model topic after the rows it speaks of.
+ *
+ *   announce  rows of the version follow
+ *   ready     all rows of the version are in the topic before this record
+ *   promote   the version becomes the live one
+ *   retire    its rows may be dropped
+ */
+export type ModelVersionEvent = 'announce' | 'ready' | 'promote' | 'retire'
+
+const EVENTS: readonly ModelVersionEvent[] = ['announce', 'ready', 'promote', 'retire']
+
+/** What the marker of a version tells. */
+export interface ModelVersionMarker {
+  readonly event: ModelVersionEvent
+  readonly version: number
+  /** Name of the model, for example `ALS_MODEL`. */
+  readonly name: string
+  /** Floats of a row, bias columns included. */
+  readonly dimension: number
+  /** Whether rows carry biases (`als-row.ts`). */
+  readonly biased: boolean
+  /** Rows of each kind. */
+  readonly users: number
+  readonly items: number
+  /** Mean rating of the training set. */
+  readonly globalMean: number
+  /** Smallest and largest rating trained on; predictions are clipped into it. */
+  readonly minRating?: number
+  readonly maxRating?: number
+  readonly hyperparameters: Readonly<Record<string, number | string | boolean>>
+  readonly metrics: Readonly<Record<string, number>>
+}
+
+const KEY_PREFIX = '!version@'
+
+/** The record key of a version's marker. */
+export function markerKey(version: number): string {
+  return `${KEY_PREFIX}${version}`
+}
+
+/** Whether a record of the model topic is a marker: its key begins with `!version@`. */
+export function isMarkerKey(key: Uint8Array): boolean {
+  if (key.length <= KEY_PREFIX.length) return false
+  for (let i = 0; i < KEY_PREFIX.length; i++) {
+    if (key[i] !== KEY_PREFIX.charCodeAt(i)) return false
+  }
+  return true
+}
+
+/** Value bytes of a marker. Throws INVALID_ARGUMENT if a field is out of range. */
+export function encodeMarker(marker: ModelVersionMarker): Uint8Array {
+  const wrong = firstWrongField(marker as unknown as Record<string, unknown>)
+  requireArgument(wrong === undefined, `the version marker's ${wrong} is missing or out of range`)
+  return new TextEncoder().encode(JSON.stringify(marker))
+}
+
+/** Reads a marker's value. Throws UNPARSABLE_RECORD that names the field. */
+export function decodeMarker(value: Uint8Array): ModelVersionMarker {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(value))
+  } catch (cause) {
+    throw new WeirError('UNPARSABLE_RECORD', 'a version marker is not JSON', { cause })
+  }
+  const fields = (typeof parsed === 'object' ? parsed : null) as Record<string, unknown> | null
+  const wrong = fields === null ? 'value' : firstWrongField(fields)
+  if (wrong !== undefined) {
+    throw new WeirError(
+      'UNPARSABLE_RECORD',
+      `a version marker's ${wrong} is missing or out of range`,
+      { details: { field: wrong } },
+    )
+  }
+  return fields as unknown as ModelVersionMarker
+}
+
+function firstWrongField(fields: Record<string, unknown>): string | undefined {
+  const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
+  const isRecord = (value: unknown): boolean => typeof value === 'object' && value !== null
+  const checks: Record<string, boolean> = {
+    event: EVENTS.includes(fields['event'] as ModelVersionEvent),
+    version: isCount(fields['version']) && Number(fields['version']) >= 1,
+    name: typeof fields['name'] === 'string' && fields['name'] !== '',
+    dimension: isCount(fields['dimension']) && Number(fields['dimension']) >= 1,
+    biased: typeof fields['biased'] === 'boolean',
+    users: isCount(fields['users']),
+    items: isCount(fields['items']),
+    globalMean: Number.isFinite(fields['globalMean']),
+    hyperparameters: isRecord(fields['hyperparameters']),
+    metrics: isRecord(fields['metrics']),
+  }
+  return Object.keys(checks).find((name) => checks[name] !== true)
+}

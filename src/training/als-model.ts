@@ -1,0 +1,108 @@
+import { requireArgument } from '../core/errors.ts'
+import { type AlsRowKind, BIAS_COLUMNS, predictRating } from '../models/als-row.ts'
+import type { RatingRange } from '../models/rating.ts'
+import { clipRating } from '../models/rating.ts'
+import type { AlsProgress } from './als-options.ts'
+
+/** Why a pair could or could not be scored from rows of its own. */
+export type PairCoverage = 'known' | 'coldUser' | 'coldItem' | 'coldBoth'
+
+/** A scored pair. */
+export interface ScoredPair {
+  /** Clipped into the range of the training ratings. */
+  readonly score: number
+  readonly coverage: PairCoverage
+}
+
+/** What a trained model is made of. */
+export interface AlsModelParts {
+  readonly users: readonly string[]
+  readonly items: readonly string[]
+  /** Row-major, `dimension` floats a row. */
+  readonly userRows: Float32Array
+  readonly itemRows: Float32Array
+  readonly factors: number
+  readonly biased: boolean
+  readonly globalMean: number
+  readonly range: RatingRange
+  readonly history: readonly AlsProgress[]
+}
+
+/** A trained model: served rows (`models/als-row.ts`) by number and by id. */
+export class AlsModel {
+  readonly users: readonly string[]
+  readonly items: readonly string[]
+  readonly factors: number
+  readonly biased: boolean
+  /** Floats of a served row: the factors, and two more with biases. */
+  readonly dimension: number
+  readonly globalMean: number
+  readonly range: RatingRange
+  /** Mean rows, for ids without a row of their own. */
+  readonly meanUser: Float32Array
+  readonly meanItem: Float32Array
+  /** One entry per half iteration. */
+  readonly history: readonly AlsProgress[]
+  private readonly rows: Readonly<Record<AlsRowKind, Float32Array>>
+  private numbers: Readonly<Record<AlsRowKind, ReadonlyMap<string, number>>> | undefined
+
+  constructor(parts: AlsModelParts) {
+    this.users = parts.users
+    this.items = parts.items
+    this.factors = parts.factors
+    this.biased = parts.biased
+    this.dimension = parts.factors + (parts.biased ? BIAS_COLUMNS : 0)
+    this.globalMean = parts.globalMean
+    this.range = parts.range
+    this.history = parts.history
+    this.rows = { U: parts.userRows, I: parts.itemRows }
+    this.meanUser = columnMeans(parts.userRows, this.dimension)
+    this.meanItem = columnMeans(parts.itemRows, this.dimension)
+  }
+
+  /** Row number `index` of a kind, in the order of `users` or `items`: a view, not a copy. */
+  row(kind: AlsRowKind, index: number): Float32Array {
+    const start = index * this.dimension
+    requireArgument(
+      index >= 0 && start < this.rows[kind].length,
+      `there is no row ${index} of kind ${kind}`,
+    )
+    return this.rows[kind].subarray(start, start + this.dimension)
+  }
+
+  /** The row of an id, or undefined if it was not in the training set. */
+  rowOf(kind: AlsRowKind, id: string): Float32Array | undefined {
+    this.numbers ??= { U: numbered(this.users), I: numbered(this.items) }
+    const index = this.numbers[kind].get(id)
+    return index === undefined ? undefined : this.row(kind, index)
+  }
+
+  /** Score of a pair; mean rows stand in for unknown ids, so that every pair has one. */
+  predict(user: string, item: string): ScoredPair {
+    const userRow = this.rowOf('U', user)
+    const itemRow = this.rowOf('I', item)
+    const score = predictRating(userRow ?? this.meanUser, itemRow ?? this.meanItem)
+    return { score: clipRating(score, this.range), coverage: coverageOf(userRow, itemRow) }
+  }
+}
+
+/** Which of two rows were there. */
+export function coverageOf(userRow: unknown, itemRow: unknown): PairCoverage {
+  if (userRow === undefined) return itemRow === undefined ? 'coldBoth' : 'coldUser'
+  return itemRow === undefined ? 'coldItem' : 'known'
+}
+
+function numbered(ids: readonly string[]): ReadonlyMap<string, number> {
+  return new Map(ids.map((id, index) => [id, index]))
+}
+
+function columnMeans(rows: Float32Array, dimension: number): Float32Array {
+  const sums = new Float64Array(dimension)
+  for (let start = 0; start < rows.length; start += dimension) {
+    for (let i = 0; i < dimension; i++) {
+      sums[i] = (sums[i] as number) + (rows[start + i] as number)
+    }
+  }
+  const count = Math.max(1, rows.length / dimension)
+  return Float32Array.from(sums, (sum) => sum / count)
+}

@@ -1,0 +1,128 @@
+import { type Clock, systemClock } from '../core/clock.ts'
+import { requireArgument } from '../core/errors.ts'
+import type { RatingsTable } from './ratings-table.ts'
+
+/** How the penalty of a row grows with its n ratings: lambda n (ALS-WR), lambda sqrt(n), lambda. */
+export type PenaltyScaling = 'n' | 'sqrt-n' | 'constant'
+
+/** Exact solve, or a few conjugate gradient steps from the previous iteration's row. */
+export type AlsSolverKind = 'cholesky' | 'cg'
+
+/** What `trainAls` reports after each half iteration. */
+export interface AlsProgress {
+  /** From 1. */
+  readonly iteration: number
+  /** Which rows were just solved. */
+  readonly side: 'users' | 'items'
+  /** Squared errors plus penalties over the training set; falls with every half iteration. */
+  readonly objective: number
+  /** Of the validation ratings, after each item half. */
+  readonly validationRmse?: number
+  readonly seconds: number
+}
+
+/** Options of `trainAls`. */
+export interface AlsOptions {
+  /** Latent factors, 1 to 1024; biases add two columns to a served row. @default 50 */
+  readonly factors?: number
+  /** @default 10 */
+  readonly iterations?: number
+  /** User and item biases, solved jointly with the factors. @default false */
+  readonly biases?: boolean
+  /** Lambda. @default 1.3 with 'sqrt-n', 0.1 with 'n', 10 with 'constant' */
+  readonly regularization?: number
+  /** Lambda of the biases. @default half of `regularization` */
+  readonly biasRegularization?: number
+  /** @default 'sqrt-n' */
+  readonly penalty?: PenaltyScaling
+  /** @default 'cholesky' up to 32 factors, else 'cg' */
+  readonly solver?: AlsSolverKind
+  /** Conjugate gradient steps of a row and half iteration. @default 3 */
+  readonly cgSteps?: number
+  /** Worker threads; 0 solves in the calling thread. The result does not depend on it. @default 1 */
+  readonly threads?: number
+  /** Of the initial factors. @default 1 */
+  readonly seed?: number
+  /** Ratings kept apart: their RMSE is reported, and training can stop on it. */
+  readonly validation?: RatingsTable
+  /**
+   * Ends after so many iterations without a better validation RMSE and keeps the best rows.
+   * @default never
+   */
+  readonly patience?: number
+  readonly onProgress?: (progress: AlsProgress) => void
+  /** Ends training between half iterations with the signal's reason. */
+  readonly signal?: AbortSignal
+  /** @default the machine's */
+  readonly clock?: Clock
+}
+
+/** Options with every default filled in. */
+export interface AlsSettings {
+  readonly factors: number
+  readonly iterations: number
+  readonly biases: boolean
+  readonly regularization: number
+  readonly biasRegularization: number
+  readonly penalty: PenaltyScaling
+  readonly solver: AlsSolverKind
+  readonly cgSteps: number
+  readonly threads: number
+  readonly seed: number
+  readonly patience: number
+  readonly clock: Clock
+}
+
+const DEFAULT_REGULARIZATION: Readonly<Record<PenaltyScaling, number>> = {
+  n: 0.1,
+  'sqrt-n': 1.3,
+  constant: 10,
+}
+
+/** Largest number of factors that is solved exactly unless told otherwise. */
+const EXACT_UP_TO = 32
+
+/** Checks options and fills in defaults. Throws INVALID_ARGUMENT. */
+export function alsSettings(options: AlsOptions): AlsSettings {
+  const penalty = options.penalty ?? 'sqrt-n'
+  const factors = options.factors ?? 50
+  const regularization = options.regularization ?? DEFAULT_REGULARIZATION[penalty]
+  const settings: AlsSettings = {
+    factors,
+    iterations: options.iterations ?? 10,
+    biases: options.biases ?? false,
+    regularization,
+    biasRegularization: options.biasRegularization ?? regularization / 2,
+    penalty,
+    solver: options.solver ?? (factors <= EXACT_UP_TO ? 'cholesky' : 'cg'),
+    cgSteps: options.cgSteps ?? 3,
+    threads: options.threads ?? 1,
+    seed: options.seed ?? 1,
+    patience: options.patience ?? Number.POSITIVE_INFINITY,
+    clock: options.clock ?? systemClock,
+  }
+  checkWhole('factors', settings.factors, 1, 1024)
+  checkWhole('iterations', settings.iterations, 1, 10_000)
+  checkWhole('cgSteps', settings.cgSteps, 1, 1000)
+  checkWhole('threads', settings.threads, 0, 256)
+  checkPositive('regularization', settings.regularization)
+  checkPositive('biasRegularization', settings.biasRegularization)
+  requireArgument(settings.patience >= 1, 'patience is a number of iterations from 1')
+  return settings
+}
+
+function checkWhole(name: string, value: number, min: number, max: number): void {
+  requireArgument(
+    Number.isSafeInteger(value) && value >= min && value <= max,
+    `${name} is a whole number from ${min} to ${max}, not ${value}`,
+  )
+}
+
+function checkPositive(name: string, value: number): void {
+  requireArgument(Number.isFinite(value) && value > 0, `${name} is greater than 0, not ${value}`)
+}
+
+/** What the penalty of a row with `count` ratings is multiplied with. */
+export function penaltyFactor(penalty: PenaltyScaling, count: number): number {
+  return penalty === 'n' ? count : penalty === 'sqrt-n' ? Math.sqrt(count) : 1
+}

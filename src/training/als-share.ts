@@ -1,0 +1,209 @@
+import { WeirError } from '../core/errors.ts'
+import type { Random } from '../core/random.ts'
+import { ALS_PANEL_ROWS, alsScratchBytes } from '../kernels/kernels.ts'
+import { type AlsSettings, type PenaltyScaling, penaltyFactor } from './als-options.ts'
+import type { RatingsTable } from './ratings-table.ts'
+
+/**
+ * What the threads of one training run share. Ratings of each side lie in SharedArrayBuffers; both
+ * factor matrices and every worker's scratch in one WebAssembly memory, where the kernels work:
+ *
+ *   +------+-------------+-------------+------------------------------------------+ ...
+ *   | 1 KB | user matrix | item matrix | worker 0: scratch, u32 indexes, f32 ratings | worker 1
+ *   +------+-------------+-------------+------------------------------------------+ ...
+ *
+ * A matrix row is `strideBytes` (a multiple of 16): factors, then with biases the constant 1 and the
+ * bias, then zeros. Indexes and ratings there are a copy of the chunk that is being solved.
+ */
+export interface AlsShare {
+  readonly memory: WebAssembly.Memory
+  readonly users: AlsSide
+  readonly items: AlsSide
+  readonly strideBytes: number
+  readonly unknowns: number
+  readonly biased: boolean
+  readonly mean: number
+  readonly regularization: number
+  readonly biasRegularization: number
+  readonly penalty: PenaltyScaling
+  /** 0: exact solve; else conjugate gradient steps. */
+  readonly cgSteps: number
+  /** Address of worker 0's area, the scratch at its beginning, and the whole of it. */
+  readonly workersAddress: number
+  readonly scratchBytes: number
+  readonly workerBytes: number
+  /** Most ratings of one chunk. */
+  readonly chunkRatings: number
+  /** Number of the next chunk to solve: the workers' only meeting point. */
+  readonly nextChunk: Int32Array
+}
+
+/** One side's rows: their ratings, and where their factors lie. */
+export interface AlsSide {
+  readonly rows: number
+  /** Address of its matrix. */
+  readonly address: number
+  /** Ratings of row r are those from offsets[r] to offsets[r + 1]. */
+  readonly offsets: Uint32Array
+  /** Rows of the other side, and the ratings. */
+  readonly indexes: Uint32Array
+  readonly ratings: Float32Array
+  /** First row of each chunk, then the number of rows. */
+  readonly chunks: Uint32Array
+  /** Each row's part of the objective (errors and penalty) and of the penalty. */
+  readonly objective: Float64Array
+  readonly penalties: Float64Array
+}
+
+const FIRST_ADDRESS = 1024
+const PAGE_BYTES = 65536
+const MAX_PAGES = 65536
+/** Ratings per chunk: small enough to balance threads, large enough to hide the counter. */
+const CHUNK_RATINGS = 16384
+
+const alignUp = (bytes: number): number => Math.ceil(bytes / 64) * 64
+
+/** Sorts the table by both sides and lays out the memory. Throws INVALID_ARGUMENT beyond 4 GiB. */
+export function alsShare(table: RatingsTable, settings: AlsSettings, mean: number): AlsShare {
+  const unknowns = settings.factors + (settings.biases ? 1 : 0)
+  const strideBytes = Math.ceil((settings.factors + (settings.biases ? 2 : 0)) / 4) * 16
+  const itemsAddress = FIRST_ADDRESS + alignUp(table.users.length * strideBytes)
+  const workersAddress = itemsAddress + alignUp(table.items.length * strideBytes)
+  const users = side(table.user, table.item, table.rating, table.users.length, FIRST_ADDRESS)
+  const items = side(table.item, table.user, table.rating, table.items.length, itemsAddress)
+  const chunkRatings = Math.max(largestChunk(users), largestChunk(items), ALS_PANEL_ROWS)
+  const scratchBytes = alignUp(alsScratchBytes(unknowns))
+  const workerBytes = scratchBytes + alignUp(chunkRatings * 8)
+  return {
+    memory: allocate(workersAddress + Math.max(1, settings.threads) * workerBytes),
+    users,
+    items,
+    strideBytes,
+    unknowns,
+    biased: settings.biases,
+    mean: settings.biases ? mean : 0,
+    regularization: settings.regularization,
+    biasRegularization: settings.biasRegularization,
+    penalty: settings.penalty,
+    cgSteps: settings.solver === 'cg' ? settings.cgSteps : 0,
+    workersAddress,
+    scratchBytes,
+    workerBytes,
+    chunkRatings,
+    nextChunk: new Int32Array(new SharedArrayBuffer(4)),
+  }
+}
+
+function allocate(bytes: number): WebAssembly.Memory {
+  const pages = Math.ceil(bytes / PAGE_BYTES)
+  if (pages > MAX_PAGES) {
+    const gigabytes = (bytes / 2 ** 30).toFixed(1)
+    throw new WeirError(
+      'INVALID_ARGUMENT',
+      `the factors need ${gigabytes} GiB, at most 4 are possible; use fewer factors or users`,
+    )
+  }
+  return new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true })
+}
+
+/** Counting sort of the ratings by their row; within a row they keep the table's order. */
+function side(
+  row: Uint32Array,
+  other: Uint32Array,
+  rating: Float32Array,
+  rows: number,
+  address: number,
+): AlsSide {
+  const offsets = new Uint32Array(new SharedArrayBuffer((rows + 1) * 4))
+  for (const r of row) offsets[r + 1] = (offsets[r + 1] as number) + 1
+  for (let r = 0; r < rows; r++)
+    offsets[r + 1] = (offsets[r + 1] as number) + (offsets[r] as number)
+  const next = offsets.slice()
+  const indexes = new Uint32Array(new SharedArrayBuffer(row.length * 4))
+  const ratings = new Float32Array(new SharedArrayBuffer(row.length * 4))
+  for (let k = 0; k < row.length; k++) {
+    const r = row[k] as number
+    const at = next[r] as number
+    next[r] = at + 1
+    indexes[at] = other[k] as number
+    ratings[at] = rating[k] as number
+  }
+  return {
+    rows,
+    address,
+    offsets,
+    indexes,
+    ratings,
+    chunks: chunksOf(offsets, rows),
+    objective: new Float64Array(new SharedArrayBuffer(rows * 8)),
+    penalties: new Float64Array(new SharedArrayBuffer(rows * 8)),
+  }
+}
+
+function chunksOf(offsets: Uint32Array, rows: number): Uint32Array {
+  const starts = [0]
+  for (let r = 1; r < rows; r++) {
+    const first = offsets[starts.at(-1) as number] as number
+    if ((offsets[r + 1] as number) - first > CHUNK_RATINGS) starts.push(r)
+  }
+  const chunks = new Uint32Array(new SharedArrayBuffer((starts.length + 1) * 4))
+  chunks.set(starts)
+  chunks[starts.length] = rows
+  return chunks
+}
+
+function largestChunk(side: AlsSide): number {
+  let largest = 0
+  for (let c = 0; c + 1 < side.chunks.length; c++) {
+    const first = side.offsets[side.chunks[c] as number] as number
+    const last = side.offsets[side.chunks[c + 1] as number] as number
+    largest = Math.max(largest, last - first)
+  }
+  return largest
+}
+
+/** A side's matrix as float32, `strideBytes / 4` a row. */
+export function matrixOf(share: AlsShare, side: AlsSide): Float32Array {
+  return new Float32Array(share.memory.buffer, side.address, (side.rows * share.strideBytes) / 4)
+}
+
+/**
+ * Small random factors; without biases the first factor starts at the row's mean rating (items) or
+ * at 1 (users), as in Zhou et al., "Large-scale parallel collaborative filtering" (2008), so that
+ * the first solve already explains the means.
+ */
+export function initialiseFactors(share: AlsShare, factors: number, random: Random): void {
+  const stride = share.strideBytes / 4
+  const scale = 0.1
+  for (const side of [share.users, share.items]) {
+    const matrix = matrixOf(share, side)
+    for (let r = 0; r < side.rows; r++) {
+      const row = matrix.subarray(r * stride, r * stride + stride)
+      for (let i = 0; i < factors; i++) row[i] = scale * random.normal()
+      if (share.biased) row[factors] = 1
+      else row[0] = side === share.items ? rowMean(side, r) : 1
+      side.penalties[r] = initialPenalty(share, side, r, row.subarray(0, factors))
+    }
+  }
+}
+
+function rowMean(side: AlsSide, row: number): number {
+  const from = side.offsets[row] as number
+  const to = side.offsets[row + 1] as number
+  let sum = 0
+  for (let k = from; k < to; k++) sum += side.ratings[k] as number
+  return sum / (to - from)
+}
+
+/** The penalty of random factors; biases start at zero. */
+function initialPenalty(
+  share: AlsShare,
+  side: AlsSide,
+  row: number,
+  factors: Float32Array,
+): number {
+  const count = (side.offsets[row + 1] as number) - (side.offsets[row] as number)
+  let squares = 0
+  for (const factor of factors) squares += factor * factor
+  return share.regularization * penaltyFactor(share.penalty, count) * squares
+}

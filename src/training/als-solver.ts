@@ -1,0 +1,82 @@
+import { type AlsRowProblem, instantiateKernels, type Kernels } from '../kernels/kernels.ts'
+import { penaltyFactor } from './als-options.ts'
+import type { AlsShare, AlsSide } from './als-share.ts'
+
+/** Which rows a half iteration solves. */
+export type AlsSideName = 'users' | 'items'
+
+/**
+ * Solves rows of a shared problem in the calling thread. Any number of solvers with different
+ * numbers may run the same half at once: each takes chunks off a common counter, and a row's
+ * solution depends on the other side alone, so the result does not depend on who solved it.
+ */
+export class AlsSolver {
+  private readonly share: AlsShare
+  private readonly kernels: Kernels
+  private readonly indexes: Uint32Array
+  private readonly ratings: Float32Array
+  private readonly problem: AlsRowProblem
+
+  /** `worker` is this solver's number: 0 <= worker < threads. */
+  constructor(share: AlsShare, worker: number) {
+    this.share = share
+    this.kernels = instantiateKernels(share.memory)
+    const scratch = share.workersAddress + worker * share.workerBytes
+    const indexes = scratch + share.scratchBytes
+    const ratings = indexes + share.chunkRatings * 4
+    this.indexes = new Uint32Array(share.memory.buffer, indexes, share.chunkRatings)
+    this.ratings = new Float32Array(share.memory.buffer, ratings, share.chunkRatings)
+    this.problem = {
+      row: 0,
+      indexes,
+      ratings,
+      count: 0,
+      other: 0,
+      strideBytes: share.strideBytes,
+      unknowns: share.unknowns,
+      biased: share.biased,
+      mean: share.mean,
+      factorPenalty: 0,
+      biasPenalty: 0,
+      scratch,
+    }
+  }
+
+  /** Solves chunks of one side until none is left. */
+  runHalf(name: AlsSideName): void {
+    const side = this.share[name]
+    this.problem.other = name === 'users' ? this.share.items.address : this.share.users.address
+    const chunkCount = side.chunks.length - 1
+    for (;;) {
+      const chunk = Atomics.add(this.share.nextChunk, 0, 1)
+      if (chunk >= chunkCount) return
+      this.solveChunk(side, side.chunks[chunk] as number, side.chunks[chunk + 1] as number)
+    }
+  }
+
+  private solveChunk(side: AlsSide, firstRow: number, endRow: number): void {
+    const first = side.offsets[firstRow] as number
+    const end = side.offsets[endRow] as number
+    this.indexes.set(side.indexes.subarray(first, end))
+    this.ratings.set(side.ratings.subarray(first, end))
+    for (let row = firstRow; row < endRow; row++) this.solveRow(side, row, first)
+  }
+
+  private solveRow(side: AlsSide, row: number, chunkStart: number): void {
+    const { share, problem } = this
+    const from = side.offsets[row] as number
+    const count = (side.offsets[row + 1] as number) - from
+    const factor = penaltyFactor(share.penalty, count)
+    problem.row = side.address + row * share.strideBytes
+    problem.indexes = this.indexes.byteOffset + (from - chunkStart) * 4
+    problem.ratings = this.ratings.byteOffset + (from - chunkStart) * 4
+    problem.count = count
+    problem.factorPenalty = share.regularization * factor
+    problem.biasPenalty = share.biasRegularization * factor
+    side.objective[row] =
+      share.cgSteps === 0
+        ? this.kernels.alsSolveCholesky(problem)
+        : this.kernels.alsSolveGradient(problem, share.cgSteps)
+    side.penalties[row] = this.kernels.alsPenalty()
+  }
+}

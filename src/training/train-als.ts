@@ -1,0 +1,120 @@
+import { WeirError } from '../core/errors.ts'
+import { seededRandom } from '../core/random.ts'
+import { BIAS_COLUMNS } from '../models/als-row.ts'
+import type { Rating } from '../models/rating.ts'
+import { AlsModel } from './als-model.ts'
+import { type AlsOptions, type AlsProgress, type AlsSettings, alsSettings } from './als-options.ts'
+import { type AlsShare, type AlsSide, alsShare, initialiseFactors, matrixOf } from './als-share.ts'
+import type { AlsSideName } from './als-solver.ts'
+import { alsThreads } from './als-threads.ts'
+import { validator } from './als-validation.ts'
+import { type RatingsTable, ratingStatistics, ratingsTable } from './ratings-table.ts'
+
+/**
+ * Factors ratings by alternating least squares: in turn all user rows are solved against the item
+ * rows and all item rows against the user rows, which lowers
+ *
+ *   sum (r - mu - b_u - b_i - p.q)^2 + sum over rows of s(n) (lambda |row|^2 + lambda_b bias^2)
+ *
+ * at every half iteration; s(n) is the penalty's scaling (n: Zhou et al., ALS-WR, 2008). Without
+ * biases mu, b_u and b_i are left out. The same ratings, options and processor give the same bits,
+ * whatever the number of threads. Throws EMPTY_DATASET, INVALID_ARGUMENT, TRAINING_DIVERGED.
+ */
+export async function trainAls(
+  ratings: RatingsTable | Iterable<Rating>,
+  options: AlsOptions = {},
+): Promise<AlsModel> {
+  const settings = alsSettings(options)
+  const table = Symbol.iterator in ratings ? ratingsTable(ratings) : ratings
+  const statistics = ratingStatistics(table)
+  const share = alsShare(table, settings, statistics.mean)
+  initialiseFactors(share, settings.factors, seededRandom(settings.seed))
+  const modelOf = (history: readonly AlsProgress[]): AlsModel =>
+    new AlsModel({
+      users: table.users,
+      items: table.items,
+      userRows: servedRows(share, share.users, settings, statistics.mean),
+      itemRows: servedRows(share, share.items, settings, 0),
+      factors: settings.factors,
+      biased: settings.biases,
+      globalMean: statistics.mean,
+      range: { min: statistics.min, max: statistics.max },
+      history,
+    })
+  return iterate(share, settings, options, modelOf)
+}
+
+/** Runs the iterations and picks the model that is handed back. */
+async function iterate(
+  share: AlsShare,
+  settings: AlsSettings,
+  options: AlsOptions,
+  modelOf: (history: readonly AlsProgress[]) => AlsModel,
+): Promise<AlsModel> {
+  await using threads = alsThreads(share, settings.threads)
+  const history: AlsProgress[] = []
+  const validation = validator(options.validation, settings.patience, modelOf)
+  const startMs = settings.clock.monotonicMs()
+  for (let iteration = 1; iteration <= settings.iterations; iteration++) {
+    for (const side of ['users', 'items'] as const) {
+      options.signal?.throwIfAborted()
+      await threads.runHalf(side)
+      const rmse = side === 'items' ? validation.measure(history) : undefined
+      const progress: AlsProgress = {
+        iteration,
+        side,
+        objective: objectiveAfter(share, side, iteration),
+        ...(rmse === undefined ? {} : { validationRmse: rmse }),
+        seconds: (settings.clock.monotonicMs() - startMs) / 1000,
+      }
+      history.push(progress)
+      options.onProgress?.(progress)
+    }
+    if (validation.shouldStop()) break
+  }
+  return validation.best() ?? modelOf(history)
+}
+
+/** Sum in row order, so that it does not depend on the threads either. */
+function objectiveAfter(share: AlsShare, side: AlsSideName, iteration: number): number {
+  const other = side === 'users' ? share.items : share.users
+  const objective = sum(share[side].objective) + sum(other.penalties)
+  if (!Number.isFinite(objective)) {
+    throw new WeirError(
+      'TRAINING_DIVERGED',
+      `the objective of iteration ${iteration} is not finite; raise the regularization`,
+      { details: { iteration } },
+    )
+  }
+  return objective
+}
+
+function sum(values: Float64Array): number {
+  let total = 0
+  for (const value of values) total += value
+  return total
+}
+
+/** Copies a matrix out, with biases in the columns of `models/als-row.ts`. */
+function servedRows(
+  share: AlsShare,
+  side: AlsSide,
+  settings: AlsSettings,
+  mean: number,
+): Float32Array {
+  const matrix = matrixOf(share, side)
+  const stride = share.strideBytes / 4
+  const { factors, biases } = settings
+  const dimension = factors + (biases ? BIAS_COLUMNS : 0)
+  const served = new Float32Array(side.rows * dimension)
+  const isUser = side === share.users
+  for (let r = 0; r < side.rows; r++) {
+    const from = r * stride
+    served.set(matrix.subarray(from, from + factors), r * dimension)
+    if (!biases) continue
+    const bias = matrix[from + factors + 1] as number
+    served[r * dimension + factors] = isUser ? bias + mean : 1
+    served[r * dimension + factors + 1] = isUser ? 1 : bias
+  }
+  return served
+}
