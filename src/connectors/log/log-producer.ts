@@ -1,0 +1,189 @@
+import type { Codec } from '../../batch/compression.ts'
+import type { RecordHeader } from '../../batch/record-batch-format.ts'
+import { type FinishOptions, RecordBatchWriter } from '../../batch/record-batch-writer.ts'
+import { requireArgument, WeirError } from '../../core/errors.ts'
+import { partitionOf } from './java-partitioner.ts'
+import type { LogBackend, ProducerIdentity } from './log-backend.ts'
+
+/** How records are gathered into batches. */
+export interface ProducerOptions {
+  /** A batch is sent when it reaches this size; default 256 KiB. */
+  readonly batchBytes?: number
+  /** `ready()` turns false when more than this is on its way; default 8 MiB. */
+  readonly maxInFlightBytes?: number
+  readonly codec?: Codec
+}
+
+/** Where a record goes; by key hash (Java-compatible) or, without a key, spread by batch. */
+export interface SendOptions {
+  readonly partition?: number
+  readonly headers?: readonly RecordHeader[]
+}
+
+const NO_OPTIONS: SendOptions = {}
+const DEFAULT_BATCH_BYTES = 256 * 1024
+const DEFAULT_IN_FLIGHT_BYTES = 8 * 1024 * 1024
+
+/** Gathers records of one topic into batches per partition and appends them to the log. */
+export class EmbeddedLogProducer {
+  private readonly backend: LogBackend
+  private readonly topic: string
+  private readonly partitions: number
+  private readonly batchBytes: number
+  private readonly maxInFlightBytes: number
+  private readonly codec: Codec
+  private readonly writers: (RecordBatchWriter | undefined)[]
+  private transaction: ProducerIdentity | undefined
+  private sticky = 0
+  private inFlightBytes = 0
+  private inFlight = new Set<Promise<unknown>>()
+  private failure: unknown
+  private waiting: (() => void)[] = []
+
+  constructor(
+    backend: LogBackend,
+    topic: string,
+    partitions: number,
+    options: ProducerOptions = {},
+  ) {
+    this.backend = backend
+    this.topic = topic
+    this.partitions = partitions
+    this.batchBytes = options.batchBytes ?? DEFAULT_BATCH_BYTES
+    this.maxInFlightBytes = options.maxInFlightBytes ?? DEFAULT_IN_FLIGHT_BYTES
+    this.codec = options.codec ?? 'none'
+    this.writers = new Array<RecordBatchWriter | undefined>(partitions).fill(undefined)
+  }
+
+  /** Adds a record; it is sent with its batch or at `flush`. Throws what an earlier append threw. */
+  send(
+    key: Uint8Array | null,
+    value: Uint8Array | null,
+    timestamp: number,
+    options: SendOptions = NO_OPTIONS,
+  ): void {
+    if (this.failure !== undefined) throw this.failure
+    const partition = options.partition ?? this.choose(key)
+    requireArgument(
+      partition >= 0 && partition < this.partitions,
+      `topic "${this.topic}" has no partition ${partition}`,
+    )
+    let writer = this.writers[partition]
+    if (writer === undefined) {
+      writer = new RecordBatchWriter(16 * 1024)
+      this.writers[partition] = writer
+    }
+    writer.append(key, value, timestamp, writer.count, options.headers)
+    if (writer.size >= this.batchBytes) this.sendBatch(partition, writer)
+  }
+
+  private choose(key: Uint8Array | null): number {
+    return key === null ? this.sticky : partitionOf(key, this.partitions)
+  }
+
+  private sendBatch(partition: number, writer: RecordBatchWriter): void {
+    if (partition === this.sticky) this.sticky = (this.sticky + 1) % this.partitions
+    const transaction = this.transaction
+    const options: FinishOptions =
+      transaction === undefined
+        ? { codec: this.codec }
+        : {
+            codec: this.codec,
+            transactional: true,
+            producerId: transaction.producerId,
+            producerEpoch: transaction.epoch,
+          }
+    const batch = writer.take(options)
+    const size = batch.length
+    this.inFlightBytes += size
+    const append = this.backend
+      .append(this.topic, partition, batch, transaction?.transactionalId)
+      .catch((error: unknown) => {
+        this.failure ??= error
+      })
+      .then(() => {
+        this.inFlight.delete(append)
+        this.inFlightBytes -= size
+        if (this.ready()) for (const resolve of this.waiting.splice(0)) resolve()
+      })
+    this.inFlight.add(append)
+  }
+
+  /** False while too much is on its way. */
+  ready(): boolean {
+    return this.inFlightBytes <= this.maxInFlightBytes || this.failure !== undefined
+  }
+
+  /** Resolves when `ready()` is true. */
+  whenReady(): Promise<void> {
+    if (this.ready()) return Promise.resolve()
+    return new Promise((resolve) => this.waiting.push(resolve))
+  }
+
+  /** Sends what is gathered; later `settled` waits for it. */
+  dispatch(): void {
+    for (let partition = 0; partition < this.partitions; partition++) {
+      const writer = this.writers[partition]
+      if (writer !== undefined && writer.count > 0) this.sendBatch(partition, writer)
+    }
+  }
+
+  /** Sends what is gathered and resolves when all of it is appended. Throws what an append threw. */
+  async flush(): Promise<void> {
+    this.dispatch()
+    await Promise.all(this.inFlight)
+    if (this.failure !== undefined) throw this.failure
+  }
+
+  /** `flush`, and forces the topic onto the disk (unless fsync is `none`). */
+  async sync(): Promise<void> {
+    await this.flush()
+    await this.backend.sync(this.topic)
+  }
+
+  /**
+   * Begins a transaction under `transactionalId`: fences its older producers and aborts what they
+   * left open. Records sent from now on are visible to read_committed readers only after `commit`.
+   */
+  async begin(transactionalId: string): Promise<ProducerIdentity> {
+    if (this.transaction !== undefined) {
+      throw new WeirError('INVALID_TRANSACTION', 'commit, abort or prepare the open one first')
+    }
+    await this.flush()
+    this.transaction = await this.backend.initProducer(transactionalId)
+    return this.transaction
+  }
+
+  /**
+   * Makes all records of the transaction durable and returns its handle; `endTransaction` of the log
+   * commits or aborts it later, also after a crash. This producer may begin another one.
+   */
+  async prepare(): Promise<ProducerIdentity> {
+    const transaction = this.requireTransaction()
+    await this.sync()
+    this.transaction = undefined
+    return transaction
+  }
+
+  /** Makes the transaction's records visible, all at once per partition. */
+  async commit(): Promise<void> {
+    await this.backend.endTransaction(await this.prepare(), true)
+  }
+
+  /** Drops the transaction's records. */
+  async abort(): Promise<void> {
+    const transaction = this.requireTransaction()
+    for (const writer of this.writers) writer?.reset()
+    await Promise.all(this.inFlight)
+    this.transaction = undefined
+    this.failure = undefined
+    await this.backend.endTransaction(transaction, false)
+  }
+
+  private requireTransaction(): ProducerIdentity {
+    if (this.transaction === undefined) {
+      throw new WeirError('INVALID_TRANSACTION', 'no transaction is open; call begin first')
+    }
+    return this.transaction
+  }
+}

@@ -1,0 +1,361 @@
+import * as fs from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
+import * as fsp from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  BATCH_HEADER_SIZE,
+  batchSizeAt,
+  lastOffsetOf,
+  maxTimestampOf,
+  setBaseOffset,
+} from '../../batch/record-batch-format.ts'
+import { messageOf, WeirError } from '../../core/errors.ts'
+import {
+  ABORTED_ENTRY_SIZE,
+  ABORTED_HEADER_SIZE,
+  type AbortedRange,
+  abortedPath,
+  encodeAborted,
+  encodeAbortedHeader,
+} from './aborted-index.ts'
+import { recoverPartition, type SegmentInfo } from './partition-recovery.ts'
+import { encodeStatus, type PartitionStatus, statusPath } from './partition-status.ts'
+import {
+  encodeIndexEntry,
+  encodeIndexHeader,
+  INDEX_ENTRY_SIZE,
+  INDEX_HEADER_SIZE,
+  INDEX_INTERVAL_BYTES,
+  indexFileName,
+  logFileName,
+} from './segment-files.ts'
+import type { TopicConfig } from './topic-config.ts'
+
+/** Appends that wait for the group write under way. */
+interface PendingAppend {
+  readonly batch: Uint8Array
+  readonly baseOffset: number
+  /** Runs when the batch is written, before its append resolves. */
+  readonly written: (() => void) | undefined
+  readonly resolve: (baseOffset: number) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** What a partition tells and asks its owner. */
+export interface PartitionOptions {
+  /** Whether every group write is followed by fdatasync before it is acknowledged. */
+  readonly syncEveryWrite: boolean
+  /** Called after every change of the status. */
+  readonly onChange: (status: PartitionStatus) => void
+}
+
+const WRITEV_LIMIT = 512
+
+/**
+ * The writing side of one partition: one instance per partition and machine. Appends that arrive
+ * while a write is under way go out together in the next one (group commit).
+ */
+export class PartitionLog {
+  readonly path: string
+  readonly config: TopicConfig
+  private readonly options: PartitionOptions
+  /** Closed segments, oldest first, then the active one. */
+  private segments: SegmentInfo[] = []
+  private log: FileHandle | undefined
+  private index: FileHandle | undefined
+  private statusFd = -1
+  private pending: PendingAppend[] = []
+  private flushing: Promise<void> | undefined
+  /** Offset for the next append that is queued; `written` trails it. */
+  private nextOffset = 0
+  private writtenOffset = 0
+  private sinceIndexEntry = 0
+  private indexEntries = 0
+  private abortedCount = 0
+  private generation = 0
+  private dirty = false
+  private failure: WeirError | undefined
+  /** Open transactions: producer id to the first offset they may have here. */
+  private readonly open = new Map<number, number>()
+
+  private constructor(path: string, config: TopicConfig, options: PartitionOptions) {
+    this.path = path
+    this.config = config
+    this.options = options
+  }
+
+  /** Opens a partition's folder, cutting off what a crash left torn. */
+  static async open(
+    path: string,
+    config: TopicConfig,
+    options: PartitionOptions,
+  ): Promise<PartitionLog> {
+    const partition = new PartitionLog(path, config, options)
+    await partition.recover()
+    return partition
+  }
+
+  private async recover(): Promise<void> {
+    fs.mkdirSync(this.path, { recursive: true })
+    const found = recoverPartition(this.path)
+    this.segments = found.segments
+    this.nextOffset = found.endOffset
+    this.writtenOffset = found.endOffset
+    this.sinceIndexEntry = found.sinceIndexEntry
+    this.indexEntries = found.indexEntries
+    this.abortedCount = found.abortedCount
+    this.generation = found.generation + 1
+    this.statusFd = fs.openSync(statusPath(this.path), fs.constants.O_RDWR | fs.constants.O_CREAT)
+    if (this.segments.length === 0) await this.addSegment(this.nextOffset)
+    else await this.openActive()
+    this.publish()
+  }
+
+  /** What readers see. */
+  get status(): PartitionStatus {
+    const active = this.active
+    return {
+      logStart: this.segments[0]!.base,
+      endOffset: this.writtenOffset,
+      lastStable: this.lastStable(),
+      activeBase: active.base,
+      activeSize: active.size,
+      abortedCount: this.abortedCount,
+      generation: this.generation,
+    }
+  }
+
+  /** The offset that the next append will get. */
+  get endOffset(): number {
+    return this.nextOffset
+  }
+
+  private get active(): SegmentInfo {
+    return this.segments[this.segments.length - 1]!
+  }
+
+  private lastStable(): number {
+    let stable = this.writtenOffset
+    for (const first of this.open.values()) if (first < stable) stable = first
+    return stable
+  }
+
+  /**
+   * Appends one whole batch, whose base offset is set here, and resolves with that offset once it is
+   * written (and synced, if so chosen). `written` runs just before.
+   */
+  append(batch: Uint8Array, written?: () => void): Promise<number> {
+    if (this.failure !== undefined) return Promise.reject(this.failure)
+    if (batch.length < BATCH_HEADER_SIZE || batchSizeAt(batch, 0, batch.length) !== batch.length) {
+      return Promise.reject(
+        new WeirError('MALFORMED_DATA', 'an append is exactly one record batch'),
+      )
+    }
+    const baseOffset = this.nextOffset
+    setBaseOffset(batch, 0, baseOffset)
+    this.nextOffset = lastOffsetOf(batch, 0) + 1
+    return new Promise((resolve, reject) => {
+      this.pending.push({ batch, baseOffset, written, resolve, reject })
+      this.flushing ??= this.flushLoop()
+    })
+  }
+
+  /** Notes that `producerId` may have an open transaction from `firstOffset` on. */
+  openTransaction(producerId: number, firstOffset: number): void {
+    if (!this.open.has(producerId)) this.open.set(producerId, firstOffset)
+  }
+
+  /** First possible offset of the producer's open transaction; undefined when it has none here. */
+  openedAt(producerId: number): number | undefined {
+    return this.open.get(producerId)
+  }
+
+  /** Ends a producer's transaction here; called when its marker is written. */
+  endTransaction(producerId: number): void {
+    this.open.delete(producerId)
+  }
+
+  /** Stores an aborted range before its marker is written. */
+  async addAborted(range: AbortedRange): Promise<void> {
+    const file = await fsp.open(abortedPath(this.path), fs.constants.O_RDWR | fs.constants.O_CREAT)
+    try {
+      if (this.abortedCount === 0)
+        await file.write(encodeAbortedHeader(), 0, ABORTED_HEADER_SIZE, 0)
+      const position = ABORTED_HEADER_SIZE + this.abortedCount * ABORTED_ENTRY_SIZE
+      await file.write(encodeAborted(range), 0, ABORTED_ENTRY_SIZE, position)
+      if (this.options.syncEveryWrite) await file.datasync()
+    } finally {
+      await file.close()
+    }
+    this.abortedCount += 1
+  }
+
+  private async flushLoop(): Promise<void> {
+    // One turn of the microtask queue lets appends of the same turn join the first write.
+    await undefined
+    while (this.pending.length > 0) {
+      const group = this.nextGroup()
+      try {
+        await this.writeGroup(group)
+      } catch (error) {
+        this.fail(group, error)
+        break
+      }
+      for (const append of group) append.resolve(append.baseOffset)
+    }
+    this.flushing = undefined
+  }
+
+  /** The longest prefix of the queue that fits the active segment, at least one batch. */
+  private nextGroup(): PendingAppend[] {
+    const room = this.config.segmentBytes - this.active.size
+    let size = 0
+    let count = 0
+    while (count < this.pending.length && count < WRITEV_LIMIT) {
+      size += this.pending[count]!.batch.length
+      if (size > room && count > 0) break
+      count += 1
+      if (size > room) break
+    }
+    return this.pending.splice(0, count)
+  }
+
+  private async writeGroup(group: readonly PendingAppend[]): Promise<void> {
+    const size = group.reduce((sum, append) => sum + append.batch.length, 0)
+    if (this.active.size > 0 && this.active.size + size > this.config.segmentBytes) {
+      await this.roll(group[0]!.baseOffset)
+    }
+    const active = this.active
+    await writeFully(
+      this.log!,
+      group.map((append) => append.batch),
+      active.size,
+    )
+    if (this.options.syncEveryWrite) await this.log!.datasync()
+    else this.dirty = true
+    const entries = this.account(active, group)
+    if (entries.length > 0) await this.appendIndex(entries)
+    this.publish()
+  }
+
+  /** Counts a written group in and returns the index entries it gives. */
+  private account(active: SegmentInfo, group: readonly PendingAppend[]): Uint8Array[] {
+    const entries: Uint8Array[] = []
+    for (const { batch, baseOffset, written } of group) {
+      if (this.sinceIndexEntry >= INDEX_INTERVAL_BYTES) {
+        const position = active.size
+        const maxTimestampBefore = active.maxTimestamp
+        entries.push(encodeIndexEntry({ offset: baseOffset, maxTimestampBefore, position }))
+        this.sinceIndexEntry = 0
+      }
+      active.size += batch.length
+      this.sinceIndexEntry += batch.length
+      active.maxTimestamp = Math.max(active.maxTimestamp, maxTimestampOf(batch, 0))
+      this.writtenOffset = lastOffsetOf(batch, 0) + 1
+      written?.()
+    }
+    return entries
+  }
+
+  private async appendIndex(entries: readonly Uint8Array[]): Promise<void> {
+    const position = INDEX_HEADER_SIZE + this.indexEntries * INDEX_ENTRY_SIZE
+    await writeFully(this.index!, entries, position)
+    this.indexEntries += entries.length
+  }
+
+  /** Writes the status for readers and tells the owner. */
+  private publish(): void {
+    const status = this.status
+    fs.writeSync(this.statusFd, encodeStatus(status), 0, undefined, 0)
+    this.options.onChange(status)
+  }
+
+  /** A failed write leaves the file's tail unknown: the partition takes nothing more until reopened. */
+  private fail(group: readonly PendingAppend[], cause: unknown): void {
+    const failure = new WeirError('CONNECTOR_FAILED', `${this.path}: ${messageOf(cause)}`, {
+      cause,
+    })
+    this.failure = failure
+    for (const append of [...group, ...this.pending.splice(0)]) append.reject(failure)
+  }
+
+  private async roll(base: number): Promise<void> {
+    await this.syncFiles()
+    await this.log!.close()
+    await this.index!.close()
+    await this.addSegment(base)
+  }
+
+  private async addSegment(base: number): Promise<void> {
+    this.segments.push({ base, size: 0, maxTimestamp: -1 })
+    this.sinceIndexEntry = 0
+    this.indexEntries = 0
+    this.generation += 1
+    await this.openActive()
+    await this.index!.write(encodeIndexHeader(), 0, INDEX_HEADER_SIZE, 0)
+  }
+
+  private async openActive(): Promise<void> {
+    const flags = fs.constants.O_RDWR | fs.constants.O_CREAT
+    const base = this.active.base
+    this.log = await fsp.open(join(this.path, logFileName(base)), flags)
+    this.index = await fsp.open(join(this.path, indexFileName(base)), flags)
+  }
+
+  private async syncFiles(): Promise<void> {
+    this.dirty = false
+    await this.log!.datasync()
+    await this.index!.datasync()
+  }
+
+  /** Waits for queued appends and forces everything written to the disk. */
+  async sync(): Promise<void> {
+    await this.flushing
+    if (this.failure !== undefined) throw this.failure
+    if (this.dirty) {
+      this.dirty = false
+      await this.log!.datasync()
+    }
+  }
+
+  /** Publishes the status again, after a change that no append announces. */
+  announce(): void {
+    this.publish()
+  }
+
+  /** Waits for queued appends, syncs and closes the files. */
+  async close(): Promise<void> {
+    await this.flushing
+    if (this.failure === undefined) await this.syncFiles()
+    await this.log!.close()
+    await this.index!.close()
+    fs.closeSync(this.statusFd)
+  }
+}
+
+/** Writes all buffers at `position`, again from where a short write ended. */
+async function writeFully(
+  file: FileHandle,
+  buffers: readonly Uint8Array[],
+  position: number,
+): Promise<void> {
+  let rest = [...buffers]
+  let at = position
+  while (rest.length > 0) {
+    const { bytesWritten } =
+      rest.length === 1
+        ? await file.write(rest[0]!, 0, rest[0]!.length, at)
+        : await file.writev(rest, at)
+    at += bytesWritten
+    rest = dropWritten(rest, bytesWritten)
+  }
+}
+
+function dropWritten(buffers: readonly Uint8Array[], written: number): Uint8Array[] {
+  let left = written
+  let i = 0
+  while (i < buffers.length && left >= buffers[i]!.length) left -= buffers[i++]!.length
+  const rest = buffers.slice(i)
+  if (left > 0) rest[0] = rest[0]!.subarray(left)
+  return rest
+}
