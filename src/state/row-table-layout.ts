@@ -1,4 +1,5 @@
 import { requireArgument, WeirError } from '../core/errors.ts'
+import { topKScratchBytes } from '../kernels/kernels.ts'
 
 /**
  * Layout of a row table: one shared WebAssembly memory per (vector state, model version, slot), one
@@ -11,10 +12,12 @@ import { requireArgument, WeirError } from '../core/errors.ts'
  *   | 5 words per row header | 6 log2 rows per segment | 7 directory | 8 means, 0 if none         |
  *   | 16 segments | 17 live rows | 18 rows only in the store | 19 restoring (0, 1) | 20 epoch    |
  *   | 21 rows may be evicted (0, 1) | 22, 23, 24 checkpoints that can be read, 0 = none          |
+ *   | 9 scratch areas | 10 words of one | 48 to 55 area is taken (0, 1), by compare and exchange  |
  *   | 32 index epoch (odd while entries move) | 33 index address | 34 index shift | 35 index mask|
  *   +--------------------------------------------------------------------------------------------+
  *   word 16384                segment directory, 32768 words: address of each segment, 0 if none
- *   then, in the order in which they were needed: means, indexes, segments
+ *   then 8 scratch areas for the top-k kernels of reading threads (`topKScratchBytes`), which only see
+ *   this memory; then, in the order in which they were needed: means, indexes, segments
  *
  *   segment of R rows (R a power of two)
  *   +-----------------------------------+---------------------------+----------------------------+
@@ -60,6 +63,8 @@ export const CONTROL_HEADER_WORDS = 5
 export const CONTROL_ROW_SHIFT = 6
 export const CONTROL_DIRECTORY = 7
 export const CONTROL_MEANS = 8
+export const CONTROL_SCRATCH = 9
+export const CONTROL_SCRATCH_WORDS = 10
 export const CONTROL_SEGMENTS = 16
 export const CONTROL_LIVE_ROWS = 17
 export const CONTROL_STORE_ROWS = 18
@@ -72,6 +77,11 @@ export const CONTROL_INDEX_EPOCH = 32
 export const CONTROL_INDEX_ADDRESS = 33
 export const CONTROL_INDEX_SHIFT = 34
 export const CONTROL_INDEX_MASK = 35
+
+export const CONTROL_SCRATCH_TAKEN = 48
+export const SCRATCH_AREAS = 8
+/** Triples that a scratch area holds. */
+export const SCRATCH_TRIPLES = 1024
 
 export const SEGMENT_HEADER_WORDS = 16
 export const SEGMENT_CHANGES = 0
@@ -132,6 +142,8 @@ export interface RowTableLayout {
   /** Offset of the floats in a segment. */
   readonly floatsAt: number
   readonly segmentWords: number
+  /** Words of one scratch area. */
+  readonly scratchWords: number
 }
 
 /** Offset of the meta words in a row header, for keys of at most `maxKeyBytes`. */
@@ -156,6 +168,7 @@ function layoutOf(dimension: number, maxKeyBytes: number, rowShift: number): Row
     rowsPerSegment,
     floatsAt,
     segmentWords,
+    scratchWords: topKScratchBytes(dimension, SCRATCH_TRIPLES) / 4,
   }
 }
 
@@ -195,6 +208,8 @@ export function writeControl(words: Int32Array, layout: RowTableLayout): void {
   words[CONTROL_HEADER_WORDS] = layout.headerWords
   words[CONTROL_ROW_SHIFT] = layout.rowShift
   words[CONTROL_DIRECTORY] = DIRECTORY_ADDRESS
+  words[CONTROL_SCRATCH] = FIRST_FREE_ADDRESS
+  words[CONTROL_SCRATCH_WORDS] = layout.scratchWords
 }
 
 /** The layout that a control page tells. Throws MALFORMED_DATA, UNSUPPORTED_VERSION. */

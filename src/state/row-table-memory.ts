@@ -17,25 +17,30 @@ export class RowTableMemory {
   floats: Float32Array
   doubles: Float64Array
   bytes: Uint8Array
-  private next = FIRST_FREE_ADDRESS
+  private readonly first: number
+  private next: number
   private readonly released: { address: number; words: number }[] = []
   private readonly maxPages: number
 
-  constructor(maxPages: number = MAX_PAGES) {
+  /** `reserved` words after the directory are not handed out. */
+  constructor(reserved: number, maxPages: number = MAX_PAGES) {
     this.maxPages = maxPages
+    this.first = FIRST_FREE_ADDRESS + ((reserved + 3) & ~3)
+    this.next = this.first
     this.memory = new WebAssembly.Memory({ initial: FIRST_PAGES, maximum: maxPages, shared: true })
     const buffer = this.memory.buffer
     this.words = new Int32Array(buffer)
     this.floats = new Float32Array(buffer)
     this.doubles = new Float64Array(buffer)
     this.bytes = new Uint8Array(buffer)
+    this.reserve(this.first)
   }
 
-  /** Bytes handed out so far, beside control page and directory. */
+  /** Bytes handed out so far, beside control page, directory and reserved words. */
   get allocatedBytes(): number {
     let released = 0
     for (const region of this.released) released += region.words
-    return (this.next - FIRST_FREE_ADDRESS - released) * 4
+    return (this.next - this.first - released) * 4
   }
 
   /** Fresh zeroed words, 16-byte aligned. Throws OUT_OF_ROW_MEMORY at the memory's limit. */

@@ -9,6 +9,10 @@ import {
   CONTROL_LIVE_ROWS,
   CONTROL_MEANS,
   CONTROL_RESTORING,
+  CONTROL_RETAINED,
+  CONTROL_SCRATCH,
+  CONTROL_SCRATCH_TAKEN,
+  CONTROL_SCRATCH_WORDS,
   CONTROL_SEGMENTS,
   CONTROL_STORE_ROWS,
   INDEX_MULTIPLIER,
@@ -25,6 +29,7 @@ import {
   META_THROUGH,
   META_UPDATE_COUNT,
   META_WRITE_EPOCH,
+  RETAINED_CHECKPOINTS,
   ROW_KEY,
   ROW_REFERENCE,
   ROW_STATE,
@@ -368,6 +373,44 @@ export class RowTableReader {
   /** The whole memory as float32; addresses of `blockOf` are indexes into it. */
   get block(): Float32Array {
     return this.floats
+  }
+
+  /**
+   * Address in bytes of a scratch area for top-k kernels, -1 when all are taken. To be given back in
+   * the same turn of the event loop.
+   */
+  takeScratch(): number {
+    for (let area = 0; area < SCRATCH_AREAS; area++) {
+      if (Atomics.compareExchange(this.words, CONTROL_SCRATCH_TAKEN + area, 0, 1) !== 0) continue
+      const first = this.words[CONTROL_SCRATCH]!
+      return (first + area * this.words[CONTROL_SCRATCH_WORDS]!) * 4
+    }
+    return -1
+  }
+
+  /** Gives a scratch area back. */
+  releaseScratch(address: number): void {
+    const offset = address / 4 - this.words[CONTROL_SCRATCH]!
+    const area = Math.round(offset / this.words[CONTROL_SCRATCH_WORDS]!)
+    Atomics.store(this.words, CONTROL_SCRATCH_TAKEN + area, 0)
+  }
+
+  /** Whether a row read at this checkpoint is what the checkpoint held: it is retained. */
+  retains(checkpointId: number): boolean {
+    for (let i = 0; i < RETAINED_CHECKPOINTS; i++) {
+      if (Atomics.load(this.words, CONTROL_RETAINED + i) === checkpointId) return true
+    }
+    return false
+  }
+
+  /** The memory as words, for triples in a scratch area. */
+  get memoryWords(): Int32Array {
+    return this.words
+  }
+
+  /** Whether the row number has a row, live or deleted (not free, not an image). */
+  isRow(row: number): boolean {
+    return (this.words[this.headerOf(row) + ROW_STATE]! & (STATE_LIVE | STATE_DELETED)) !== 0
   }
 
   /** Sequence word of a row, for a scan that reads rows by number; odd while it is written. */

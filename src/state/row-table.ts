@@ -12,6 +12,7 @@ import {
   ROW_KEY,
   ROW_STATE,
   type RowTableLayout,
+  SCRATCH_AREAS,
   SEGMENT_HEADER_WORDS,
   SEGMENT_KIND,
   STATE_IMAGE,
@@ -34,7 +35,7 @@ export class RowTable {
 
   constructor(layout: RowTableLayout, maxPages?: number) {
     this.layout = layout
-    this.arena = new RowTableMemory(maxPages)
+    this.arena = new RowTableMemory(layout.scratchWords * SCRATCH_AREAS, maxPages)
     writeControl(this.arena.words, layout)
     this.index = new RowTableIndex(this.arena)
     this.freeRows = [new RowList(), new RowList()]

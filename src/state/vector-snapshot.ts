@@ -6,6 +6,7 @@ import {
   META_WRITE_EPOCH,
   ROW_STATE,
   STATE_CLEAN,
+  STATE_IMAGE,
   STATE_LIVE,
   STATE_STORED,
 } from './row-table-layout.ts'
@@ -123,8 +124,10 @@ export class VectorSnapshot implements StateSnapshot {
   private isPending(table: VectorTable, row: number): boolean {
     const words = table.rows.arena.words
     const meta = table.rows.metaOf(row)
-    if (!this.full) return words[meta + META_LISTED] === this.mark
     const state = words[table.rows.headerOf(row) + ROW_STATE]!
+    // A listed row may have left memory and its number may be an image's now.
+    if ((state & STATE_IMAGE) !== 0) return false
+    if (!this.full) return words[meta + META_LISTED] === this.mark
     return (
       (state & STATE_LIVE) !== 0 &&
       words[meta + META_WRITE_EPOCH]! < this.barrier &&

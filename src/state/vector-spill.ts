@@ -191,8 +191,10 @@ export class VectorSpill {
       const state = words[header + ROW_STATE]!
       if ((state & (STATE_LIVE | STATE_DELETED)) === 0 || (state & STATE_IMAGE) !== 0) continue
       if (row === this.table.pinned) continue
-      if (words[header + ROW_REFERENCE] === 0) victims.push(row)
-      else words[header + ROW_REFERENCE] = 0
+      const chosen = words[header + ROW_REFERENCE] === 0
+      if (chosen) victims.push(row)
+      // A victim is marked as referenced, so that the second round does not choose it again.
+      words[header + ROW_REFERENCE] = chosen ? 1 : 0
     }
     return victims
   }

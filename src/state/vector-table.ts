@@ -273,7 +273,10 @@ export class VectorTable {
   }
 
   private dropGhost(row: number): void {
-    if ((this.rows.stateOf(row) & STATE_STORED) !== 0) this.spill?.forget(row)
+    if ((this.rows.stateOf(row) & STATE_STORED) !== 0) {
+      this.context.snapshot()?.beforeEviction(this, row)
+      this.spill?.forget(row)
+    }
     this.release(row)
   }
 
