@@ -174,7 +174,10 @@ export class Flags {
 /** The exit code for what a command threw: 2 for wrong usage, 1 otherwise. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError) return 2
-  if (error instanceof WeirError && (error.code === 'UNKNOWN_OPTION' || error.code === 'INVALID_ARGUMENT')) {
+  if (
+    error instanceof WeirError &&
+    (error.code === 'UNKNOWN_OPTION' || error.code === 'INVALID_ARGUMENT')
+  ) {
     return 2
   }
   return 1

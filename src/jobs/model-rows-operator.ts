@@ -2,7 +2,11 @@ import { isWeirError, messageOf, WeirError } from '../core/errors.ts'
 import type { Counter } from '../core/metrics.ts'
 import { keyLengthWithoutVersion, versionOfKeyBytes } from '../models/als-row.ts'
 import type { ModelRow } from '../models/model-row.ts'
-import { decodeMarker, isMarkerKey, type ModelVersionMarker } from '../models/model-version-marker.ts'
+import {
+  decodeMarker,
+  isMarkerKey,
+  type ModelVersionMarker,
+} from '../models/model-version-marker.ts'
 import { AbstractOperator } from '../operators/abstract-operator.ts'
 import type { OperatorContext } from '../operators/operator.ts'
 

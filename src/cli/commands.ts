@@ -1,0 +1,23 @@
+import type { Command } from './command.ts'
+import { evaluateCommand } from './evaluate.ts'
+import { predictCommand } from './predict.ts'
+import { queryCommand } from './query.ts'
+import { recommendCommand } from './recommend.ts'
+import { topicConsumeCommand } from './topic-consume.ts'
+import { topicCreateCommand } from './topic-create.ts'
+import { topicListCommand } from './topic-list.ts'
+import { topicProduceCommand } from './topic-produce.ts'
+import { trainAlsCommand } from './train-als.ts'
+
+/** Every verb, in the order of `weir --help`. */
+export const COMMANDS: readonly Command[] = [
+  trainAlsCommand,
+  predictCommand,
+  recommendCommand,
+  queryCommand,
+  evaluateCommand,
+  topicListCommand,
+  topicCreateCommand,
+  topicProduceCommand,
+  topicConsumeCommand,
+]

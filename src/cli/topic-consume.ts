@@ -1,0 +1,67 @@
+import type { LogRecord } from '../connectors/log/log-record.ts'
+import { LogSource } from '../connectors/log/log-source.ts'
+import { systemClock } from '../core/clock.ts'
+import { MetricGroup } from '../core/metrics.ts'
+import { type Command, Flags, UsageError } from './command.ts'
+import { DATA_DIR_OPTION, dataDirectory } from './data-directory.ts'
+
+/** `weir topic consume NAME`: prints records, to the present end or on and on. */
+export const topicConsumeCommand: Command = {
+  name: 'topic consume',
+  summary: 'Print the records of a topic',
+  usage: 'NAME',
+  options: {
+    follow: { type: 'boolean', short: 'f', help: 'Go on until Ctrl-C' },
+    limit: { type: 'string', value: 'N', help: 'Stop after so many records' },
+    hex: { type: 'boolean', help: 'Print values as hexadecimal digits' },
+    ...DATA_DIR_OPTION,
+  },
+  async run({ flags: values, args, io }) {
+    const flags = new Flags(values)
+    const [topic] = args
+    if (topic === undefined) throw new UsageError('give the name of the topic')
+    const limit = flags.optionalInteger('limit', 1) ?? Number.POSITIVE_INFINITY
+    const source = LogSource.raw({
+      directory: dataDirectory(flags.string('data-dir')).log,
+      topic,
+      bounded: !flags.boolean('follow'),
+    })
+    const reader = source.createReader()
+    await reader.open({
+      subtask: 0,
+      parallelism: 1,
+      clock: systemClock,
+      metrics: new MetricGroup('consume'),
+    })
+    const partitions = await source.discover()
+    await reader.addSplits(partitions.map((partition) => ({ partition, nextOffset: -1 })))
+    let interrupted = false
+    const stop = io.interrupted.then(() => {
+      interrupted = true
+    })
+    let printed = 0
+    const print = (record: LogRecord): void => {
+      if (printed++ < limit) io.out(lineOf(record, flags))
+    }
+    while (!interrupted && printed < limit) {
+      const outcome = reader.poll({ collect: print, progress: () => {} }, 256)
+      if (outcome === 'ended') break
+      if (outcome === 'idle') await Promise.race([reader.available(), stop])
+    }
+    await reader.close()
+    return 0
+  },
+}
+
+function lineOf(record: LogRecord, flags: Flags): string {
+  const text = (bytes: Uint8Array | null): string | null => {
+    if (bytes === null) return null
+    return Buffer.from(bytes).toString(flags.boolean('hex') ? 'hex' : 'utf8')
+  }
+  const key = record.key === null ? null : Buffer.from(record.key).toString('utf8')
+  const { partition, offset, timestamp } = record
+  if (flags.boolean('json')) {
+    return JSON.stringify({ partition, offset, timestamp, key, value: text(record.value) })
+  }
+  return `${partition}:${offset}  ${key ?? '-'}  ${text(record.value) ?? '(deleted)'}`
+}

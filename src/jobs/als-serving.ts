@@ -1,0 +1,58 @@
+import { LogSource } from '../connectors/log/log-source.ts'
+import { defineJob, type JobDefinition } from '../dataflow/job-definition.ts'
+import { rawKeySerializer } from '../dataflow/key-serializer.ts'
+import { noWatermarks } from '../dataflow/watermark-strategy.ts'
+import { type ModelRow, ModelRowSerializer } from '../models/model-row.ts'
+import { AlsServingFunction } from './als-serving-function.ts'
+import {
+  type BadRowPolicy,
+  ModelRowsOperator,
+  type ModelTopicRecord,
+} from './model-rows-operator.ts'
+
+/** Options of the `als-serving` job. */
+export interface AlsServingOptions extends Readonly<Record<string, unknown>> {
+  /** Folder of the embedded log. */
+  readonly logDirectory: string
+  /** Model topic: rows and version markers. */
+  readonly topic: string
+  /** Floats of a row. */
+  readonly dimension: number
+  /** What to do with records that are no rows of this model; both are counted. @default 'drop' */
+  readonly badRows?: BadRowPolicy
+}
+
+/** Uid of the operator that reports version markers to the job's version coordinator. */
+export const MODEL_ROWS_UID = 'model-rows'
+
+/**
+ * Reads a model topic and serves it: rows by key and version as the queryable state `ALS_MODEL`
+ * (`<id>-U`, `<id>-I`, `MEAN-U`, `MEAN-I`).
+ */
+const alsServing: JobDefinition<AlsServingOptions> = defineJob<AlsServingOptions>({
+  name: 'als-serving',
+  build(env, options) {
+    const source = new LogSource<ModelTopicRecord>({
+      directory: options.logDirectory,
+      topic: options.topic,
+      discoveryIntervalMs: 10_000,
+      // Views are enough: a row is encoded for its owner within the same call.
+      deserialize: (record) => ({ key: record.key(), value: record.value() }),
+    })
+    env
+      .fromSource(source, noWatermarks<ModelTopicRecord>(), 'Model topic')
+      .uid('model-topic')
+      .transform<ModelRow>(
+        'Model rows',
+        () => new ModelRowsOperator(options.dimension, options.badRows ?? 'drop'),
+        { serializer: new ModelRowSerializer() },
+      )
+      .uid(MODEL_ROWS_UID)
+      .keyBy((row) => row.key, rawKeySerializer)
+      .process(() => new AlsServingFunction(options.dimension))
+      .uid('als-model')
+      .name('ALS model')
+  },
+})
+
+export default alsServing

@@ -1,0 +1,36 @@
+import type { AlsModel } from '../training/als-model.ts'
+import { ALS_MODEL } from './als-serving-function.ts'
+import { type PublishOptions, publishModel } from './publish-model.ts'
+
+/** Publishes a trained ALS model as a version; see `publishModel`. */
+export function publishAls(
+  model: AlsModel,
+  options: Omit<PublishOptions, 'facts'> & {
+    readonly hyperparameters?: Readonly<Record<string, number | string | boolean>>
+    readonly metrics?: Readonly<Record<string, number>>
+  },
+): Promise<void> {
+  const publishable = {
+    dimension: model.dimension,
+    users: model.users.length,
+    items: model.items.length,
+    *rows() {
+      for (const [index, id] of model.users.entries()) {
+        yield { id, kind: 'U' as const, vector: model.row('U', index) }
+      }
+      for (const [index, id] of model.items.entries()) {
+        yield { id, kind: 'I' as const, vector: model.row('I', index) }
+      }
+    },
+  }
+  const facts = {
+    name: ALS_MODEL,
+    biased: model.biased,
+    globalMean: model.globalMean,
+    minRating: model.range.min,
+    maxRating: model.range.max,
+    hyperparameters: options.hyperparameters ?? { factors: model.factors },
+    metrics: options.metrics ?? {},
+  }
+  return publishModel(publishable, { ...options, facts })
+}
