@@ -1,0 +1,191 @@
+import { describe, expect, it } from 'vitest'
+import { msgpackSerializer, stringSerializer } from '../../src/core/serializer.ts'
+import { plainKeySerializer } from '../../src/dataflow/key-serializer.ts'
+import { BroadcastProcessOperator } from '../../src/operators/broadcast-process-operator.ts'
+import { CoProcessOperator } from '../../src/operators/co-process-operator.ts'
+import { KeyedBroadcastProcessOperator } from '../../src/operators/keyed-broadcast-process-operator.ts'
+import { KeyedCoProcessOperator } from '../../src/operators/keyed-co-process-operator.ts'
+import { listState, mapState, valueState } from '../../src/state/descriptors.ts'
+import type { ListState, ValueState } from '../../src/state/handles.ts'
+import type { HarnessSnapshot } from '../../src/testing/harness-snapshot.ts'
+import { OperatorHarness } from '../../src/testing/operator-harness.ts'
+
+const serializer = plainKeySerializer()
+const firstOf = (pair: readonly [string, ...unknown[]]): string => pair[0]
+
+describe('CoProcessOperator', () => {
+  it('gives each input to its own method', async () => {
+    const operator = new CoProcessOperator<number, string, string>({
+      processElement1: (value, _, out) => out.collect(`number ${value}`),
+      processElement2: (value, _, out) => out.collect(`text ${value}`),
+    })
+    const harness = await OperatorHarness.open<number | string, string>({ operator })
+    harness.process(1)
+    harness.process('x', 5, { input: 1 })
+    expect(harness.outputs).toEqual([
+      { value: 'number 1', timestamp: -1 },
+      { value: 'text x', timestamp: 5 },
+    ])
+  })
+})
+
+describe('KeyedCoProcessOperator', () => {
+  type Order = readonly [user: string, item: string]
+  type Name = readonly [user: string, name: string]
+
+  /** Holds orders back until the user's name is known; gives up at the end of event time 100. */
+  function joining() {
+    let name: ValueState<string>
+    let waiting: ListState<string>
+    return new KeyedCoProcessOperator<string, Order, Name, string>(
+      {
+        open(context) {
+          name = context.getState(valueState<string>('name'))
+          waiting = context.getListState(listState<string>('waiting'))
+        },
+        processElement1([, item], context, out) {
+          const known = name.value()
+          if (known !== undefined) out.collect(`${known}: ${item}`)
+          else {
+            waiting.add(item)
+            context.timerService.registerEventTimeTimer(100)
+          }
+        },
+        processElement2([, value], _, out) {
+          name.update(value)
+          for (const item of waiting.get()) out.collect(`${value}: ${item}`)
+          waiting.clear()
+        },
+        onTimer(_, context, out) {
+          for (const item of waiting.get()) out.collect(`${context.currentKey}?: ${item}`)
+          waiting.clear()
+        },
+      },
+      plainKeySerializer<string>(),
+      true,
+    )
+  }
+
+  const open = (restore: HarnessSnapshot[] = []) =>
+    OperatorHarness.open<Order | Name, string>({
+      operator: joining(),
+      keys: { selectors: [firstOf, firstOf], serializer },
+      restore,
+    })
+
+  it('lets both inputs see the state and timers of a key', async () => {
+    const harness = await open()
+    harness.process(['u1', 'pen'], 1)
+    harness.process(['u2', 'ink'], 1)
+    harness.process(['u1', 'Ada'], 2, { input: 1 })
+    harness.process(['u1', 'cup'], 3)
+    harness.watermark(100)
+    expect(harness.values).toEqual(['Ada: pen', 'Ada: cup', 'u2?: ink'])
+  })
+
+  it('goes on where a snapshot was taken', async () => {
+    const before = await open()
+    before.process(['u1', 'pen'], 1)
+    const after = await open([await before.snapshot()])
+    after.process(['u1', 'Ada'], 2, { input: 1 })
+    expect(after.values).toEqual(['Ada: pen'])
+  })
+})
+
+const limits = mapState<string, number>('limits')
+const open = <OUT>(operator: object, options: object = {}) =>
+  OperatorHarness.open<unknown, OUT>({ operator, ...options } as never)
+
+describe('BroadcastProcessOperator', () => {
+  const create = (states = [limits] as never) =>
+    new BroadcastProcessOperator<[string, number], [string, number], string>(
+      {
+        processElement([kind, amount], context, out) {
+          const limit = context.getBroadcastState(limits).get(kind)
+          if (limit !== undefined && amount > limit) out.collect(`${kind} ${amount} > ${limit}`)
+        },
+        processBroadcastElement([kind, limit], context) {
+          const state = context.getBroadcastState(limits)
+          if (limit < 0) state.remove(kind)
+          else state.put(kind, limit)
+        },
+      },
+      states,
+    )
+
+  it('lets records see what the broadcast side wrote', async () => {
+    const harness = await open<string>(create())
+    harness.process(['tea', 5])
+    harness.process(['tea', 3], -1, { input: 1 })
+    harness.process(['tea', 5])
+    harness.process(['tea', -1], -1, { input: 1 })
+    harness.process(['tea', 9])
+    expect(harness.values).toEqual(['tea 5 > 3'])
+  })
+
+  it('gives every subtask the broadcast state at a larger parallelism, and keeps it over two restores', async () => {
+    const before = await open<string>(create())
+    before.process(['tea', 3], -1, { input: 1 })
+    const snapshot = await before.snapshot()
+    for (let subtask = 0; subtask < 3; subtask++) {
+      const part = await open<string>(create(), { restore: [snapshot], subtask, parallelism: 3 })
+      part.process(['tea', 5])
+      expect(part.values).toEqual(['tea 5 > 3'])
+      const again = await open<string>(create(), { restore: [await part.snapshot()] })
+      again.process(['tea', 4])
+      expect(again.values).toEqual(['tea 4 > 3'])
+    }
+  })
+
+  it('refuses a descriptor that broadcast(...) does not declare', async () => {
+    const other = mapState<string, number>('other')
+    const harness = await open<string>(create([other] as never))
+    expect(() => harness.process(['tea', 1])).toThrow(
+      /asks for broadcast state "limits", but broadcast\(\.\.\.\) declares only "other"/,
+    )
+  })
+
+  it('refuses a descriptor of the same name with other serializers', async () => {
+    const other = mapState<string, number>('limits', { keySerializer: stringSerializer })
+    const harness = await open<string>(create([other] as never))
+    expect(() => harness.process(['tea', 1])).toThrow(/use one descriptor object in both places/)
+  })
+})
+
+describe('KeyedBroadcastProcessOperator', () => {
+  it('joins keyed state, timers and broadcast state, and restores all three', async () => {
+    const create = () => {
+      let count: ValueState<number>
+      return new KeyedBroadcastProcessOperator<string, [string], [string, number], string>(
+        {
+          open(context) {
+            count = context.getState(
+              valueState<number>('count', { serializer: msgpackSerializer() }),
+            )
+          },
+          processElement(_, context) {
+            count.update((count.value() ?? 0) + 1)
+            context.timerService.registerEventTimeTimer(10)
+          },
+          processBroadcastElement([kind, limit], context) {
+            context.getBroadcastState(limits).put(kind, limit)
+          },
+          onTimer(_, context, out) {
+            const limit = context.getBroadcastState(limits).get('count') ?? 0
+            if (count.value()! > limit) out.collect(`${context.currentKey} ${count.value()}`)
+          },
+        },
+        plainKeySerializer<string>(),
+        true,
+        [limits] as never,
+      )
+    }
+    const keys = { selectors: [firstOf, undefined], serializer }
+    const before = await open<string>(create(), { keys })
+    before.process(['count', 1], -1, { input: 1 })
+    for (const user of ['a', 'b', 'b']) before.process([user])
+    const after = await open<string>(create(), { keys, restore: [await before.snapshot()] })
+    after.watermark(10)
+    expect(after.values).toEqual(['b 2'])
+  })
+})
