@@ -107,7 +107,7 @@ export class TypedStateMemory {
     const everything = full || this.spilledUnseen
     this.spilledUnseen = false
     if (everything) this.fullSnapshots += 1
-    this.snapshot = new TypedStateSnapshot(this, sink, everything, !full)
+    this.snapshot = new TypedStateSnapshot(this, sink, everything)
     this.epoch += 1
     return this.snapshot
   }

@@ -23,8 +23,6 @@ export class TypedStateSnapshot implements StateSnapshot {
   private readonly sink: ChangeSink
   private readonly epoch: number
   private readonly full: boolean
-  /** Older segments stay below this one, so that deletions must be told. */
-  private readonly keepTombstones: boolean
   private readonly nowMs: number
   /** Marks of a full snapshot: written already, or not part of memory at the barrier. */
   private readonly done: number
@@ -39,11 +37,10 @@ export class TypedStateSnapshot implements StateSnapshot {
   private finished = false
 
   /** Fixes the cut; the caller then begins the next interval. */
-  constructor(memory: TypedStateMemory, sink: ChangeSink, full: boolean, keepTombstones: boolean) {
+  constructor(memory: TypedStateMemory, sink: ChangeSink, full: boolean) {
     this.memory = memory
     this.sink = sink
     this.full = full
-    this.keepTombstones = keepTombstones
     this.epoch = memory.epoch
     this.nowMs = memory.clock.nowMs()
     this.done = memory.fullSnapshots * 2
@@ -96,7 +93,8 @@ export class TypedStateSnapshot implements StateSnapshot {
     if (this.full) entry.mark = this.done
     if (entry.epoch === this.epoch) entry.epoch = 0
     const exists = (entry.flags & LIVE) !== 0 && !table.isExpired(entry, this.nowMs)
-    if (!exists && (!this.keepTombstones || (entry.flags & PERSISTED) === 0)) return
+    // Deletions are told in full snapshots too: the entry may have been spilled into this segment.
+    if (!exists && (entry.flags & PERSISTED) === 0) return
     this.memory.appendTo(this.sink, table, entry, this.nowMs)
     this.entries += 1
   }
