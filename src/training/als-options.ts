@@ -25,15 +25,15 @@ export interface AlsProgress {
 export interface AlsOptions {
   /** Latent factors, 1 to 1024; biases add two columns to a served row. @default 50 */
   readonly factors?: number
-  /** @default 10 */
+  /** @default 15 */
   readonly iterations?: number
   /** User and item biases, solved jointly with the factors. @default false */
   readonly biases?: boolean
-  /** Lambda. @default 1.3 with 'sqrt-n', 0.1 with 'n', 10 with 'constant' */
+  /** Lambda. @default 1.3 with 'sqrt-n', 0.12 with 'n', 10 with 'constant' */
   readonly regularization?: number
   /** Lambda of the biases. @default half of `regularization` */
   readonly biasRegularization?: number
-  /** @default 'sqrt-n' */
+  /** @default 'sqrt-n' with biases, 'n' without */
   readonly penalty?: PenaltyScaling
   /** @default 'cholesky' up to 32 factors, else 'cg' */
   readonly solver?: AlsSolverKind
@@ -73,8 +73,9 @@ export interface AlsSettings {
   readonly clock: Clock
 }
 
+/** Chosen on MovieLens 100K; `docs/guide/training.md` has the figures. */
 const DEFAULT_REGULARIZATION: Readonly<Record<PenaltyScaling, number>> = {
-  n: 0.1,
+  n: 0.12,
   'sqrt-n': 1.3,
   constant: 10,
 }
@@ -84,12 +85,12 @@ const EXACT_UP_TO = 32
 
 /** Checks options and fills in defaults. Throws INVALID_ARGUMENT. */
 export function alsSettings(options: AlsOptions): AlsSettings {
-  const penalty = options.penalty ?? 'sqrt-n'
+  const penalty = options.penalty ?? (options.biases ? 'sqrt-n' : 'n')
   const factors = options.factors ?? 50
   const regularization = options.regularization ?? DEFAULT_REGULARIZATION[penalty]
   const settings: AlsSettings = {
     factors,
-    iterations: options.iterations ?? 10,
+    iterations: options.iterations ?? 15,
     biases: options.biases ?? false,
     regularization,
     biasRegularization: options.biasRegularization ?? regularization / 2,
