@@ -12,6 +12,10 @@ export interface PlannedEdge {
   readonly firstChannel: number
   /** Channels of an earlier edge into the same chain, so that `channelIndex` is dense there. */
   readonly firstIndex: number
+  /** A source partition's progress comes from one sender, not from all of them. */
+  readonly singleCarrier: boolean
+  /** Whether records of the job's first source come over it. */
+  readonly behindFirstSource: boolean
 }
 
 /** One chain with its channels. */
@@ -64,48 +68,61 @@ export function channelId(planned: PlannedEdge, from: number, to: number): numbe
 export function planJob(graph: StreamGraph): JobPlan {
   const { chains, chainOf } = chainGraph(graph)
   const edges: PlannedEdge[] = []
+  const firstSource = chains.find((chain) => chain.head.body.kind === 'source')
   let channels = 0
   for (const chain of chains) {
     let index = 0
     for (const edge of chain.inEdges) {
-      const from = chainOf.get(edge.from)!
-      const planned: PlannedEdge = {
-        edge,
-        from,
-        to: chain,
-        pointwise: edge.partitioning.kind === 'forward' && from.parallelism === chain.parallelism,
+      const planned = planEdge(edge, chainOf.get(edge.from)!, chain, {
+        earlier: edges,
+        firstSource,
         firstChannel: channels,
         firstIndex: index,
-      }
+      })
+      const { from } = planned
       channels += from.parallelism * chain.parallelism
       index += senderCount(planned)
       edges.push(planned)
     }
   }
-  const reached = chainsBehindFirstSource(chains, edges)
   return {
     jobName: graph.jobName,
     chains: chains.map((chain) => ({
       chain,
       inputs: edges.filter((planned) => planned.to === chain),
       outputs: edges.filter((planned) => planned.from === chain),
-      behindFirstSource: reached.has(chain),
+      behindFirstSource:
+        chain === firstSource ||
+        edges.some((planned) => planned.to === chain && planned.behindFirstSource),
     })),
     channels,
     slots: Math.max(...chains.map((chain) => chain.parallelism)),
   }
 }
 
-function chainsBehindFirstSource(
-  chains: readonly Chain[],
-  edges: readonly PlannedEdge[],
-): ReadonlySet<Chain> {
-  const first = chains.find((chain) => chain.head.body.kind === 'source')
-  const reached = new Set(first === undefined ? [] : [first])
-  for (const chain of chains) {
-    if (edges.some((planned) => planned.to === chain && reached.has(planned.from))) {
-      reached.add(chain)
-    }
+function planEdge(
+  edge: StreamEdge,
+  from: Chain,
+  to: Chain,
+  context: {
+    readonly earlier: readonly PlannedEdge[]
+    readonly firstSource: Chain | undefined
+    readonly firstChannel: number
+    readonly firstIndex: number
+  },
+): PlannedEdge {
+  const into = context.earlier.filter((planned) => planned.to === from)
+  return {
+    edge,
+    from,
+    to,
+    pointwise: edge.partitioning.kind === 'forward' && from.parallelism === to.parallelism,
+    firstChannel: context.firstChannel,
+    firstIndex: context.firstIndex,
+    singleCarrier:
+      from.head.body.kind === 'source' ||
+      into.every((planned) => planned.pointwise && planned.singleCarrier),
+    behindFirstSource:
+      from === context.firstSource || into.some((planned) => planned.behindFirstSource),
   }
-  return reached
 }

@@ -11,9 +11,11 @@ const NO_CHECKSUM = { checksum: false } as const
 export interface ChannelOwner {
   blockedChannels: number
   /** Position of the record being processed, changed in place. */
-  readonly position: SourcePosition
-  /** Bytes and batches sent. */
+  readonly currentPosition: SourcePosition
+  /** Bytes sent so far. */
   bytesOut: number
+  /** Records sent so far. */
+  recordsEmitted: number
 }
 
 /** Where an output channel's messages go. */
@@ -68,12 +70,13 @@ export class OutputChannel {
     valueLength: number,
     timestamp: number,
   ): void {
-    const position = this.owner.position
+    const position = this.owner.currentPosition
     let delta = position.offset - this.shift
     if (position.partition !== this.partition) delta = this.startRun(position)
     else if (this.partition < 0) delta = this.lastDelta + 1
     else if (delta <= this.lastDelta || delta > LARGEST_DELTA) delta = this.startRun(position)
     this.lastDelta = delta
+    this.owner.recordsEmitted += 1
     this.writer.appendSlices(key, 0, keyLength, value, 0, valueLength, timestamp, delta)
     if (this.writer.size >= this.batchBytes) this.finishBatch()
   }

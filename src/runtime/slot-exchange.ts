@@ -1,0 +1,96 @@
+import { WeirError } from '../core/errors.ts'
+import type { ChannelMessage, ChannelPost, ForwardMessage } from './channel-message.ts'
+import type { InputChannel } from './input-channel.ts'
+import type { OutputChannel } from './output-channel.ts'
+import type { MessagePortLike } from './slot-protocol.ts'
+
+/** Posts of one slot to another that were not made yet. */
+interface Outbox {
+  readonly port: MessagePortLike
+  messages: ChannelMessage[]
+  buffers: ArrayBuffer[]
+}
+
+/** Batches that are collected before a post is made within a slice. */
+const POST_BATCHES = 8
+
+/**
+ * Carries channel messages between slots over message ports, in order, many in one post; buffers are
+ * transferred. A message to the own slot is delivered at once, by the same path.
+ */
+export class SlotExchange {
+  private readonly slot: number
+  private readonly wake: () => void
+  private readonly outboxes: (Outbox | undefined)[]
+  private readonly inputs = new Map<number, InputChannel>()
+  private readonly outputs = new Map<number, OutputChannel>()
+
+  constructor(slot: number, peers: readonly (MessagePortLike | undefined)[], wake: () => void) {
+    this.slot = slot
+    this.wake = wake
+    this.outboxes = peers.map((port) =>
+      port === undefined ? undefined : { port, messages: [], buffers: [] },
+    )
+  }
+
+  addInput(channel: InputChannel): void {
+    this.inputs.set(channel.id, channel)
+  }
+
+  addOutput(channel: OutputChannel): void {
+    this.outputs.set(channel.id, channel)
+  }
+
+  /** Begins to receive; every channel must be known. */
+  open(): void {
+    for (const outbox of this.outboxes) {
+      outbox?.port.on('message', (post: ChannelPost) => {
+        for (const message of post) this.deliver(message)
+        this.wake()
+      })
+    }
+  }
+
+  /** Sends records or control messages to a slot. */
+  send(slot: number, message: ForwardMessage): void {
+    if (slot === this.slot) this.deliver(message)
+    else this.post(slot, message, message.kind === 'batch' ? message.buffer : undefined)
+  }
+
+  /** Returns a consumed batch's buffer to its sender. */
+  credit(slot: number, channel: number, buffer: ArrayBuffer): void {
+    const message: ChannelMessage = { kind: 'credit', channel, buffer }
+    if (slot === this.slot) this.deliver(message)
+    else this.post(slot, message, buffer)
+  }
+
+  /** Posts what was collected. */
+  flush(): void {
+    for (const outbox of this.outboxes) if (outbox !== undefined) flushOutbox(outbox)
+  }
+
+  close(): void {
+    for (const outbox of this.outboxes) outbox?.port.close()
+  }
+
+  private post(slot: number, message: ChannelMessage, buffer: ArrayBuffer | undefined): void {
+    const outbox = this.outboxes[slot]
+    if (outbox === undefined) throw new WeirError('ILLEGAL_STATE', `there is no slot ${slot}`)
+    outbox.messages.push(message)
+    if (buffer === undefined) return
+    outbox.buffers.push(buffer)
+    if (outbox.buffers.length >= POST_BATCHES) flushOutbox(outbox)
+  }
+
+  private deliver(message: ChannelMessage): void {
+    if (message.kind === 'credit') this.outputs.get(message.channel)?.credit(message.buffer)
+    else this.inputs.get(message.channel)?.push(message)
+  }
+}
+
+function flushOutbox(outbox: Outbox): void {
+  if (outbox.messages.length === 0) return
+  outbox.port.postMessage(outbox.messages, outbox.buffers)
+  outbox.messages = []
+  outbox.buffers = []
+}

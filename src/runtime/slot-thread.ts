@@ -1,0 +1,36 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { systemClock } from '../core/clock.ts'
+import { WeirError } from '../core/errors.ts'
+import { buildJob, type JobDefinition, type JobOptions } from '../dataflow/job-definition.ts'
+import { openStorage } from './open-storage.ts'
+import { SlotAgent } from './slot-agent.ts'
+import type { SlotCommand } from './slot-protocol.ts'
+import type { SlotThreadData } from './worker-slot.ts'
+
+/*
+ * Entry of a slot's worker thread: imports the job's module, and obeys the main thread. What nobody
+ * catches ends the thread, which the main thread sees as the loss of the slot.
+ */
+
+const { job } = workerData as SlotThreadData
+const port = parentPort
+if (port === null) throw new WeirError('ILLEGAL_STATE', 'start this module as a worker thread')
+
+const agent = new SlotAgent({
+  clock: systemClock,
+  openStorage,
+  buildGraph: async () => {
+    const module = (await import(job.url)) as { default?: JobDefinition<JobOptions> }
+    if (module.default === undefined) {
+      throw new WeirError('INVALID_ARGUMENT', `${job.url} has no default export; use defineJob`)
+    }
+    const { parallelism, maxParallelism } = job
+    return buildJob(module.default, job.options, {
+      ...(parallelism === undefined ? {} : { parallelism }),
+      ...(maxParallelism === undefined ? {} : { maxParallelism }),
+    })
+  },
+  report: (report) => port.postMessage(report),
+})
+
+port.on('message', (command: SlotCommand) => agent.handle(command))
