@@ -1,0 +1,201 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { WeirError } from '../../src/core/errors.ts'
+import {
+  AnswerCursor,
+  beginAnswer,
+  readErrorFrame,
+  writeDetails,
+  writeErrorFrame,
+  writeItemEnvelope,
+} from '../../src/wire/answer.ts'
+import { ANSWER, ANSWER_FLAG, KIND, MAGIC, REQUEST_FLAG } from '../../src/wire/frame.ts'
+import { readHello, readWelcome, writeHello, writeWelcome } from '../../src/wire/hello.ts'
+import { beginRequest, RequestCursor } from '../../src/wire/request.ts'
+import { readRouting, writeRouting } from '../../src/wire/routing-table.ts'
+import { statusOf } from '../../src/wire/status.ts'
+import { frameOf, hex, written } from './example-frames.ts'
+
+const page = readFileSync(
+  new URL('../../docs/reference/query-protocol.md', import.meta.url),
+  'utf8',
+)
+const LIVE = { level: 'live' } as const
+
+const hello = {
+  minVersion: 1,
+  maxVersion: 1,
+  maxFrameBytes: 1 << 20,
+  token: '',
+  job: '',
+  client: 'py',
+}
+const welcome = {
+  version: 1,
+  maxFrameBytes: 1 << 20,
+  routingEpoch: 1,
+  server: 'q',
+  job: 'j',
+  idleTimeoutMs: 1000,
+  maxOutstanding: 8,
+}
+
+const helloBytes = written((writer) => writeHello(writer, hello))
+const requestBytes = written((writer) => {
+  const preamble = { state: 'M', version: 0, deadlineMs: 5000, consistency: LIVE }
+  beginRequest(writer, KIND.predict, 0, 1, preamble)
+  writer.key('1-U')
+  writer.key('7-I')
+  writer.end(1)
+})
+const answerBytes = written((writer) => {
+  const envelope = { modelVersion: 1, routingEpoch: 1, checkpointId: 7, ageMs: 3 }
+  beginAnswer(writer, KIND.predict + ANSWER, 0, 1, envelope)
+  writer.scoreItem(0, 0, 11)
+  writer.end(1)
+})
+
+describe('the bytes of the protocol', () => {
+  it.each([
+    ['hello', helloBytes],
+    ['prediction', requestBytes],
+    ['answer', answerBytes],
+  ])('of a %s stand in the protocol page', (_name, bytes) => {
+    const block = page.slice(page.indexOf('## Example'))
+    const digits = block
+      .replace(/a\d"(\w+)"/g, (token, text: string) => token.slice(0, 2) + hex(Buffer.from(text)))
+      .replaceAll(/[\s>]/g, '')
+    expect(digits).toContain(hex(bytes))
+  })
+
+  it('of an at-least request never change', () => {
+    const bytes = written((writer) => {
+      const consistency = { level: 'at-least', partition: 3, offset: 2 ** 33 + 1 } as const
+      beginRequest(writer, KIND.rows, REQUEST_FLAG.envelope, 0xfffffffe, {
+        state: 'ab',
+        version: 9,
+        deadlineMs: 250,
+        consistency,
+      })
+      writer.key('é')
+      writer.end(1)
+    })
+    expect(hex(bytes)).toBe(
+      '26000000030101' +
+        '00feffffff' +
+        '09000000fa000000020002000300000001000000020000006162' +
+        '0200c3a9',
+    )
+  })
+
+  it('of an answer with an own envelope and a message never change', () => {
+    const bytes = written((writer) => {
+      const frame = { modelVersion: 2, routingEpoch: 3, checkpointId: 2 ** 32, ageMs: -1 }
+      beginAnswer(writer, KIND.predict + ANSWER, ANSWER_FLAG.envelope, 5, frame)
+      writer.scoreItem(statusOf('RESTORING'), 0, 0)
+      writeItemEnvelope(writer, { slot: 1, partition: -1, offset: 0, ageMs: 0.5 })
+      writer.addFlags(ANSWER_FLAG.details)
+      writeDetails(writer, [{ index: 0, error: new WeirError('RESTORING', 'no') }])
+      writer.end(1)
+    })
+    expect(hex(bytes)).toBe(
+      '660000008203010005000000' +
+        '02000000030000000000000001000000000000000000f0bf' +
+        '050000000000' +
+        '0100ffffffff0000000000000000000000000000e03f' +
+        '010000002400' +
+        '83a4636f6465a9524553544f52494e47a76d657373616765a26e6fa764657461696c7380',
+    )
+  })
+
+  it('of an error number never change', () => {
+    expect(
+      (['UNKNOWN_KEY', 'NOT_OWNER', 'UNAUTHENTICATED', 'ILLEGAL_STATE', 'JOB_FAILED'] as const).map(
+        statusOf,
+      ),
+    ).toEqual([1, 4, 12, 20, 254])
+  })
+})
+
+describe('frames read back what was written', () => {
+  it('as a hello', () => {
+    expect(readHello(frameOf(helloBytes))).toEqual(hello)
+  })
+
+  it('as a welcome', () => {
+    const bytes = written((writer) => writeWelcome(writer, welcome))
+    expect(readWelcome(frameOf(bytes))).toEqual(welcome)
+  })
+
+  it('as a routing table', () => {
+    const table = {
+      epoch: 70_000,
+      job: 'als',
+      endpoints: [{ server: 'query-0', host: '', port: 40_001 }],
+      states: [
+        { name: 'ALS_MODEL', kind: 'vector', dimension: 102, versions: [1, 2], liveVersion: 2 },
+      ],
+    }
+    const bytes = written((writer) => writeRouting(writer, 4, table))
+    expect(readRouting(frameOf(bytes))).toEqual(table)
+  })
+
+  it('as an error', () => {
+    const details = { endpoint: 'h:1', n: -2.5, big: 2 ** 40, yes: true }
+    const error = new WeirError('NOT_OWNER', 'ask Zoë', { details })
+    const bytes = written((writer) => writeErrorFrame(writer, KIND.error, 3, error))
+    expect(readErrorFrame(frameOf(bytes))).toMatchObject({
+      code: 'NOT_OWNER',
+      message: 'ask Zoë',
+      details,
+    })
+  })
+
+  it.each([
+    LIVE,
+    { level: 'checkpoint' } as const,
+    { level: 'at-least', partition: 31, offset: 2 ** 52 } as const,
+    { level: 'bounded', maxAgeMs: 12.5 } as const,
+  ])('as a request with consistency $level', (consistency) => {
+    const bytes = written((writer) => {
+      const preamble = { state: 'état', version: 3, deadlineMs: 77, consistency }
+      beginRequest(writer, KIND.values, 0, 9, preamble)
+      writer.key('k')
+      writer.end(1)
+    })
+    const cursor = new RequestCursor()
+    cursor.open(frameOf(bytes))
+    cursor.readPreamble()
+    expect(cursor).toMatchObject({ state: 'état', version: 3, deadlineMs: 77, consistency })
+    expect(cursor.text()).toBe('k')
+    cursor.finish()
+  })
+
+  it('as an answer', () => {
+    const cursor = new AnswerCursor()
+    cursor.open(frameOf(answerBytes))
+    expect(cursor).toMatchObject({ modelVersion: 1, routingEpoch: 1, checkpointId: 7, ageMs: 3 })
+    cursor.take(2)
+    expect(cursor.float32()).toBe(11)
+  })
+})
+
+describe('a hello', () => {
+  it('of a newer protocol is refused as such', () => {
+    const newer = written((writer) =>
+      writeHello(writer, { ...hello, minVersion: 2, maxVersion: 9 }),
+    )
+    expect(() => readHello(frameOf(newer))).toThrow(
+      expect.objectContaining({ code: 'UNSUPPORTED_VERSION' }),
+    )
+  })
+
+  it('without the magic bytes is refused', () => {
+    const bytes = helloBytes.slice()
+    bytes[12] = 0
+    expect(MAGIC & 0xff).toBe(0x57)
+    expect(() => readHello(frameOf(bytes))).toThrow(
+      expect.objectContaining({ code: 'PROTOCOL_ERROR' }),
+    )
+  })
+})
