@@ -104,7 +104,7 @@ function writeKey(value: unknown, writer: ByteWriter): void {
     writer.raw(encoder.encode(value.toString()))
   } else if (Array.isArray(value)) writeTuple(value, writer)
   else if (value instanceof Uint8Array) {
-    refuse('a Uint8Array (pass bytesSerializer as second argument of keyBy, it keeps keys raw)')
+    refuse('a Uint8Array (pass rawKeySerializer as second argument of keyBy, it keeps keys raw)')
   } else refuse(value === null ? 'null' : `a value of type ${typeof value}`)
 }
 

@@ -1,5 +1,6 @@
 import { ByteReader } from '../core/byte-reader.ts'
 import { ByteWriter } from '../core/byte-writer.ts'
+import { WeirError } from '../core/errors.ts'
 import { AbstractOperator } from './abstract-operator.ts'
 import type { OperatorContext } from './operator.ts'
 import type { Sink, SinkWriter } from './sink.ts'
@@ -78,10 +79,16 @@ export class SinkOperator<T> extends AbstractOperator {
   }
 }
 
-/** One committable as operator state: format version 1, checkpoint id (53 bits), the sink's bytes. */
+/*
+ * One committable as operator state `committables`, version 1:
+ *
+ *   | 01 | checkpoint id: int64 little-endian | the sink's bytes ... |
+ */
+const COMMITTABLE_VERSION = 1
+
 function encodeCommittable(checkpointId: number, payload: Uint8Array): Uint8Array {
   const writer = new ByteWriter(9 + payload.length)
-  writer.uint8(1)
+  writer.uint8(COMMITTABLE_VERSION)
   writer.int53(checkpointId)
   writer.raw(payload)
   return writer.toBytes()
@@ -89,7 +96,13 @@ function encodeCommittable(checkpointId: number, payload: Uint8Array): Uint8Arra
 
 function decodePayload(entry: Uint8Array): Uint8Array {
   const reader = new ByteReader(entry)
-  reader.uint8()
+  const version = reader.uint8()
+  if (version !== COMMITTABLE_VERSION) {
+    throw new WeirError(
+      'UNSUPPORTED_VERSION',
+      `a committable of a sink has version ${version}, this build reads ${COMMITTABLE_VERSION}`,
+    )
+  }
   reader.int53()
   return reader.raw(reader.remaining).slice()
 }

@@ -117,4 +117,21 @@ describe('SinkOperator', () => {
     await harness.close()
     expect(writer.log.at(-1)).toBe('close')
   })
+
+  it('keeps the drawn layout of a committable, and refuses a newer one', async () => {
+    const { harness } = await open()
+    harness.process('a')
+    const snapshot = await harness.snapshot(258)
+    expect(snapshot.operatorState).toEqual([
+      {
+        name: 'committables',
+        redistribution: 'split',
+        entries: [Uint8Array.from([1, 2, 1, 0, 0, 0, 0, 0, 0, 0x32, 0x35, 0x38, 0x3a, 0x61])],
+      },
+    ])
+    snapshot.operatorState[0]!.entries[0]![0] = 2
+    await expect(open({ restore: [snapshot] })).rejects.toMatchObject({
+      code: 'UNSUPPORTED_VERSION',
+    })
+  })
 })

@@ -137,6 +137,20 @@ describe('BroadcastProcessOperator', () => {
     }
   })
 
+  it('keeps the drawn layout of an entry, and refuses a newer one', async () => {
+    const harness = await open<string>(create())
+    harness.process(['t', 3], -1, { input: 1 })
+    const snapshot = await harness.snapshot()
+    const entry = [1, 6, ...new TextEncoder().encode('limits'), 2, 0xa1, 0x74, 1, 3]
+    expect(snapshot.operatorState).toEqual([
+      { name: 'broadcast', redistribution: 'broadcast', entries: [Uint8Array.from(entry)] },
+    ])
+    snapshot.operatorState[0]!.entries[0]![0] = 2
+    await expect(open(create(), { restore: [snapshot] })).rejects.toMatchObject({
+      code: 'UNSUPPORTED_VERSION',
+    })
+  })
+
   it('refuses a descriptor that broadcast(...) does not declare', async () => {
     const other = mapState<string, number>('other')
     const harness = await open<string>(create([other] as never))

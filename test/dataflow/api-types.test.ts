@@ -1,0 +1,114 @@
+import { describe, expectTypeOf, it } from 'vitest'
+import type { DataStream } from '../../src/dataflow/data-stream.ts'
+import { rawKeySerializer } from '../../src/dataflow/key-serializer.ts'
+import type { KeyedStream } from '../../src/dataflow/keyed-stream.ts'
+import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
+import { monotonousTimestamps } from '../../src/dataflow/watermark-strategy.ts'
+import { OutputTag } from '../../src/operators/output-tag.ts'
+import type {
+  Collector,
+  KeyedProcessContext,
+  KeyedProcessFunction,
+} from '../../src/operators/process-function.ts'
+import { tumblingEventTimeWindows } from '../../src/operators/window-assigner.ts'
+import { mapState } from '../../src/state/descriptors.ts'
+
+interface Rating {
+  readonly user: string
+  readonly item: number
+  readonly stars: number
+}
+
+const ratings = (): DataStream<Rating> =>
+  new StreamExecutionEnvironment().fromElements<Rating>([], monotonousTimestamps())
+
+describe('types of the stream API', () => {
+  it('follow the functions given to map, filter and flatMap', () => {
+    expectTypeOf(ratings().map((rating) => rating.stars)).toEqualTypeOf<DataStream<number>>()
+    expectTypeOf(ratings().filter((rating) => rating.stars > 3)).toEqualTypeOf<DataStream<Rating>>()
+    expectTypeOf(ratings().flatMap((rating) => [rating.user])).toEqualTypeOf<DataStream<string>>()
+    const mixed = ratings().map((rating): string | number => rating.user)
+    const texts = mixed.filter((value): value is string => typeof value === 'string')
+    expectTypeOf(texts).toEqualTypeOf<DataStream<string>>()
+  })
+
+  it('keep the type of the key', () => {
+    expectTypeOf(ratings().keyBy((rating) => rating.user)).toEqualTypeOf<
+      KeyedStream<string, Rating>
+    >()
+    ratings()
+      .keyBy((rating) => rating.item)
+      .process<string>(() => ({
+        processElement(rating, context, out) {
+          expectTypeOf(rating).toEqualTypeOf<Rating>()
+          expectTypeOf(context.currentKey).toEqualTypeOf<number>()
+          expectTypeOf(out.collect).parameter(0).toEqualTypeOf<string>()
+        },
+      }))
+  })
+
+  it('ask for a serializer where a key is not of a plain type', () => {
+    const bytes = (): Uint8Array => new Uint8Array(1)
+    // @ts-expect-error a Uint8Array key needs rawKeySerializer
+    ratings().keyBy(bytes)
+    expectTypeOf(ratings().keyBy(bytes, rawKeySerializer)).toEqualTypeOf<
+      KeyedStream<Uint8Array, Rating>
+    >()
+  })
+
+  it('take the result type from a function class', () => {
+    class Count implements KeyedProcessFunction<string, Rating, number> {
+      processElement(
+        _rating: Rating,
+        _context: KeyedProcessContext<string>,
+        out: Collector<number>,
+      ): void {
+        out.collect(1)
+      }
+    }
+    const counts = ratings()
+      .keyBy((rating) => rating.user)
+      .process(() => new Count())
+    expectTypeOf(counts).toEqualTypeOf<DataStream<number>>()
+    const byItem = ratings().keyBy((rating) => rating.item)
+    // @ts-expect-error the function is for string keys
+    byItem.process(() => new Count())
+  })
+
+  it('follow side outputs, windows and connected streams', () => {
+    const tag = new OutputTag<boolean>('flags')
+    expectTypeOf(ratings().getSideOutput(tag)).toEqualTypeOf<DataStream<boolean>>()
+    const windows = ratings()
+      .keyBy((rating) => rating.user)
+      .window(tumblingEventTimeWindows(10))
+    expectTypeOf(windows.reduce((a) => a)).toEqualTypeOf<DataStream<Rating>>()
+    const counted = windows.aggregate({
+      createAccumulator: () => 0,
+      add: (_, count) => count + 1,
+      getResult: (count) => `${count}`,
+      merge: (a, b) => a + b,
+    })
+    expectTypeOf(counted).toEqualTypeOf<DataStream<string>>()
+    const rules = mapState<string, number>('rules')
+    ratings()
+      .keyBy((rating) => rating.user)
+      .connect(ratings().broadcast(rules))
+      .process<number>(() => ({
+        processElement(_, context) {
+          const state = context.getBroadcastState(rules)
+          expectTypeOf(state.get('x')).toEqualTypeOf<number | undefined>()
+          expectTypeOf(state).not.toHaveProperty('put')
+        },
+        processBroadcastElement(rule, context) {
+          expectTypeOf(rule).toEqualTypeOf<Rating>()
+          expectTypeOf(context.getBroadcastState(rules)).toHaveProperty('put')
+        },
+      }))
+  })
+
+  it('refuse a union of streams of other types', () => {
+    const texts = ratings().map((rating) => rating.user)
+    // @ts-expect-error ratings and texts have different types
+    ratings().union(texts)
+  })
+})

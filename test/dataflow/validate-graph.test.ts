@@ -1,0 +1,249 @@
+import { describe, expect, it } from 'vitest'
+import { stringSerializer } from '../../src/core/serializer.ts'
+import type { DataStream } from '../../src/dataflow/data-stream.ts'
+import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
+import { boundedOutOfOrderness } from '../../src/dataflow/watermark-strategy.ts'
+import { LatestValueOperator } from '../../src/operators/latest-value-operator.ts'
+import { OutputTag } from '../../src/operators/output-tag.ts'
+import type { ProcessFunction } from '../../src/operators/process-function.ts'
+import type { Sink } from '../../src/operators/sink.ts'
+import { tumblingEventTimeWindows } from '../../src/operators/window-assigner.ts'
+import { mapState, valueState } from '../../src/state/descriptors.ts'
+
+const nowhere = { guarantee: 'none', createWriter: () => ({}) } as unknown as Sink<unknown>
+const sum = (a: number, b: number): number => a + b
+const parity = (n: number): string => (n % 2 === 0 ? 'even' : 'odd')
+
+type Build = (stream: DataStream<number>, env: StreamExecutionEnvironment) => unknown
+
+function messages(build: Build, severity: 'error' | 'warning' = 'error'): string[] {
+  const env = new StreamExecutionEnvironment({ parallelism: 2 })
+  build(env.fromElements([1, 2, 3]), env)
+  return env
+    .validate()
+    .filter((issue) => issue.severity === severity)
+    .map((issue) => issue.message)
+}
+
+describe('graph validation', () => {
+  it('passes a job that breaks no rule', () => {
+    const build: Build = (stream) => stream.keyBy(parity).reduce(sum).sinkTo(nowhere)
+    expect(messages(build)).toEqual([])
+    expect(messages(build, 'warning')).toEqual([])
+  })
+
+  it('refuses a job without source', () => {
+    expect(() => new StreamExecutionEnvironment().graph()).toThrow(
+      'the job has no source: begin with fromSource(...)',
+    )
+  })
+
+  it('refuses a uid with other characters', () => {
+    expect(messages((stream) => stream.map(String).uid('a b').sinkTo(nowhere))).toEqual([
+      'operator "Map" has the uid "a b": a uid is 1 to 128 letters, digits, ".", "_" or "-" and begins with a letter or digit',
+    ])
+  })
+
+  it('refuses a uid that two operators have', () => {
+    expect(
+      messages((stream) => stream.uid('x').map(String).name('Text').uid('x').sinkTo(nowhere)),
+    ).toEqual([
+      'operators "Elements" and "Text" both have the uid "x": give each a uid of its own, state is matched by it',
+    ])
+  })
+
+  it('refuses a parallelism above the max parallelism', () => {
+    expect(
+      messages((stream) =>
+        stream.map(String).setParallelism(8).setMaxParallelism(4).sinkTo(nowhere),
+      )[0],
+    ).toBe(
+      'operator "Map" has parallelism 8 above its max parallelism 4: lower the one or raise the other with setMaxParallelism(...)',
+    )
+  })
+
+  it('refuses a parallelism that is no whole number from 1', () => {
+    expect(messages((stream) => stream.map(String).setParallelism(0).sinkTo(nowhere))[0]).toMatch(
+      /operator "Map" has parallelism 0: it must be a whole number from 1/,
+    )
+  })
+
+  it('refuses forward() between operators of unequal parallelism', () => {
+    expect(
+      messages((stream) =>
+        stream.map(String).forward().map(String).name('Next').setParallelism(3).sinkTo(nowhere),
+      )[0],
+    ).toBe(
+      'forward() from operator "Map" with parallelism 2 to operator "Next" with parallelism 3: set the same parallelism, or use rebalance()',
+    )
+  })
+
+  it('refuses a side output of an operator that has none', () => {
+    const tag = new OutputTag<string>('late')
+    expect(
+      messages((stream) => stream.map(String).getSideOutput(tag).sinkTo(nowhere)),
+    ).toContainEqual(
+      'getSideOutput("late") of operator "Map", which has no side outputs: emit to the tag in process(...), or declare it with sideOutputLateData(...) of a window',
+    )
+  })
+
+  it('refuses a side output that the function does not declare', () => {
+    const create = (): ProcessFunction<number, number> => ({
+      sideOutputs: [new OutputTag('big')],
+      processElement: () => undefined,
+    })
+    const tag = new OutputTag<number>('small')
+    expect(
+      messages((stream) => stream.process(create).getSideOutput(tag).sinkTo(nowhere)),
+    ).toContainEqual(
+      'getSideOutput("small") of operator "Process", which emits only "big": use one of these, or declare the tag in the function\'s sideOutputs',
+    )
+  })
+
+  it('refuses one side output read with two serializers', () => {
+    const build: Build = (stream) => {
+      const main = stream.process<number>(() => ({ processElement: () => undefined }))
+      main.getSideOutput(new OutputTag<string>('x')).sinkTo(nowhere)
+      main.getSideOutput(new OutputTag<string>('x', stringSerializer)).sinkTo(nowhere)
+    }
+    expect(messages(build)).toEqual([
+      'the side output "x" of operator "Process" is read with the serializers msgpack/1 and string/1: use one OutputTag object everywhere',
+    ])
+  })
+
+  it('refuses an operator with keyed state on a stream that is not keyed', () => {
+    const create = () => new LatestValueOperator(valueState('latest'))
+    expect(
+      messages((stream) => stream.transform('Latest', create, { needsKey: true, isSink: true })),
+    ).toEqual([
+      'operator "Latest" uses keyed state but its input is not keyed: call keyBy(...) before it',
+    ])
+  })
+
+  it('refuses timers on a stream that is not keyed', () => {
+    const create = () => ({ processElement: () => undefined, onTimer: () => undefined })
+    expect(messages((stream) => stream.process<number>(create).sinkTo(nowhere))).toEqual([
+      'the function of operator "Process" has an onTimer, but its input is not keyed and timers belong to keys: call keyBy(...) before process(...)',
+    ])
+  })
+
+  it('refuses the union of a stream with itself', () => {
+    expect(messages((stream) => stream.union(stream).map(String).sinkTo(nowhere))).toEqual([
+      'the union into operator "Map" takes the stream of operator "Elements" twice: every record would come twice, leave one out',
+    ])
+  })
+
+  it('takes one stream on both inputs of an operator', () => {
+    const build: Build = (stream) =>
+      stream
+        .connect(stream)
+        .process<number>(() => ({ processElement1() {}, processElement2() {} }))
+        .sinkTo(nowhere)
+    expect(messages(build)).toEqual([])
+  })
+
+  it('refuses event-time windows without watermarks', () => {
+    expect(
+      messages((stream) =>
+        stream.keyBy(parity).window(tumblingEventTimeWindows(10)).reduce(sum).sinkTo(nowhere),
+      ),
+    ).toEqual([
+      'operator "Window" has event-time windows, but not all of its inputs have watermarks: give fromSource a watermark strategy such as boundedOutOfOrderness(...), or call assignTimestampsAndWatermarks before it',
+    ])
+  })
+
+  it('takes event-time windows behind assignTimestampsAndWatermarks', () => {
+    const build: Build = (stream) =>
+      stream
+        .assignTimestampsAndWatermarks(boundedOutOfOrderness(5, { timestampOf: (n) => n }))
+        .map((n) => n)
+        .keyBy(parity)
+        .window(tumblingEventTimeWindows(10))
+        .reduce(sum)
+        .sinkTo(nowhere)
+    expect(messages(build)).toEqual([])
+  })
+
+  it('refuses unequal max parallelism on a forward edge of a keyed operator', () => {
+    const build: Build = (stream) =>
+      stream
+        .keyBy(parity)
+        .reduce(sum)
+        .setMaxParallelism(64)
+        .map(String)
+        .setMaxParallelism(32)
+        .sinkTo(nowhere)
+    expect(messages(build)).toEqual([
+      'operator "Reduce" has max parallelism 64 and operator "Map", joined to it by a forward edge, 32: their key groups would lie in different subtasks, set the same setMaxParallelism(...) or put rebalance() between them',
+    ])
+  })
+
+  it('lets an operator take over the max parallelism of its forward input', () => {
+    const env = new StreamExecutionEnvironment({ parallelism: 2, maxParallelism: 128 })
+    env.fromElements([1]).keyBy(parity).reduce(sum).setMaxParallelism(64).sinkTo(nowhere)
+    expect(env.graph().nodes.map((node) => node.maxParallelism)).toEqual([128, 64, 64])
+  })
+
+  it('refuses to connect streams whose keys are encoded differently', () => {
+    const build: Build = (stream) =>
+      stream
+        .keyBy(parity)
+        .connect(stream.keyBy(parity, stringSerializer))
+        .process<number>(() => ({ processElement1() {}, processElement2() {} }))
+        .sinkTo(nowhere)
+    expect(messages(build)).toEqual([
+      'operator "KeyedCoProcess" connects streams whose keys have the serializers key/1 and string/1: equal keys would have different bytes, give keyBy(...) the same serializer on both sides',
+    ])
+  })
+
+  it('refuses a sink as input', () => {
+    const create = () => new LatestValueOperator(valueState('latest'))
+    const build: Build = (stream) =>
+      stream.keyBy(parity).transform<number>('End', create, { isSink: true }).sinkTo(nowhere)
+    expect(messages(build)).toEqual([
+      'operator "Sink" reads from operator "End", which is a sink and emits nothing: read from the stream before it',
+    ])
+  })
+
+  it('refuses broadcast states of one name', () => {
+    const build = (other: ReturnType<typeof mapState<string, number>>): Build => {
+      const states = [mapState<string, number>('rules'), other] as const
+      return (stream) =>
+        stream
+          .connect(stream.map(String).broadcast(...states))
+          .process<number>(() => ({ processElement() {}, processBroadcastElement() {} }))
+          .sinkTo(nowhere)
+    }
+    expect(messages(build(mapState('rules')))).toEqual([
+      'broadcast(...) before operator "BroadcastProcess" lists the state "rules" twice: leave one out',
+    ])
+    expect(messages(build(mapState('rules', { keySerializer: stringSerializer })))).toEqual([
+      'broadcast(...) before operator "BroadcastProcess" lists the state "rules" with the serializers msgpack/1, msgpack/1 and string/1, msgpack/1: give each state a name of its own',
+    ])
+  })
+
+  it('warns of streams that nobody reads, main and side', () => {
+    const tag = new OutputTag<number>('big')
+    const build: Build = (stream) => {
+      stream.process<number>(() => ({ processElement: () => undefined })).getSideOutput(tag)
+    }
+    expect(messages(build)).toEqual([])
+    expect(messages(build, 'warning')).toEqual([
+      'nobody reads the stream of operator "Process": end it with sinkTo(...) or asQueryableState(...), or remove the operator',
+      'nobody reads the side output "big" of operator "Process": end it with sinkTo(...), or remove getSideOutput',
+    ])
+  })
+
+  it('says all that is wrong in one error', () => {
+    const env = new StreamExecutionEnvironment()
+    const stream = env.fromElements([1])
+    stream.union(stream).map(String).uid('?').sinkTo(nowhere)
+    expect(() => env.graph()).toThrow(/has the uid "\?".*\n.*takes the stream/)
+  })
+
+  it('refuses settings of a union, which has no operator', () => {
+    const env = new StreamExecutionEnvironment()
+    const union = env.fromElements([1]).union(env.fromElements([2]))
+    expect(() => union.uid('x')).toThrow(/a union has no operator of its own/)
+  })
+})
