@@ -1,5 +1,7 @@
 import type { Command } from './command.ts'
 import { evaluateCommand } from './evaluate.ts'
+import { generateAlsModelCommand } from './generate-als-model.ts'
+import { generateRatingsCommand } from './generate-ratings.ts'
 import { predictCommand } from './predict.ts'
 import { queryCommand } from './query.ts'
 import { recommendCommand } from './recommend.ts'
@@ -16,6 +18,8 @@ export const COMMANDS: readonly Command[] = [
   recommendCommand,
   queryCommand,
   evaluateCommand,
+  generateRatingsCommand,
+  generateAlsModelCommand,
   topicListCommand,
   topicCreateCommand,
   topicProduceCommand,
