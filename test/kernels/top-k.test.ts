@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest'
+import { seededRandom } from '../../src/core/random.ts'
+import { topKScratchBytes, topKTriples, writeTopKQueries } from '../../src/kernels/kernels.ts'
+import { plainDot } from '../../src/kernels/plain-kernels.ts'
+import { TopKHeap } from '../../src/kernels/top-k-heap.ts'
+import { scanTopK, type TopKAccept } from '../../src/kernels/top-k-scan.ts'
+import { KernelArena, randomVector } from './kernel-arena.ts'
+
+/** Rows with a header of two words that would spoil every score if it were read as a float. */
+function randomRows(rows: number, dimension: number) {
+  const arena = new KernelArena({ pages: 64 })
+  const random = seededRandom(rows * 31 + dimension)
+  const stride = dimension + 2
+  const block = new Float32Array(rows * stride).fill(Number.NaN)
+  const vectors = Array.from({ length: rows }, (_, r) => {
+    const vector = randomVector(dimension, random)
+    block.set(vector, r * stride)
+    return vector
+  })
+  return { arena, random, vectors, base: arena.put(block), strideBytes: stride * 4 }
+}
+
+/** The k best rows of `vectors` for a query, by full sort. */
+function bestRows(vectors: readonly Float32Array[], query: Float32Array, k: number): number[] {
+  const scores = vectors.map((vector) => plainDot(vector, query))
+  const order = scores.map((_, row) => row)
+  return order.sort((a, b) => (scores[b] as number) - (scores[a] as number)).slice(0, k)
+}
+
+function scan(
+  table: ReturnType<typeof randomRows>,
+  queries: readonly Float32Array[],
+  k: number,
+  options: { capacity?: number; accept?: TopKAccept } = {},
+): number[][] {
+  const capacity = options.capacity ?? 64
+  const address = table.arena.allocate(topKScratchBytes(queries[0]?.length ?? 0, capacity))
+  const heaps = queries.map(() => new TopKHeap(k))
+  const block = {
+    base: table.base,
+    strideBytes: table.strideBytes,
+    rows: table.vectors.length,
+    firstRow: 0,
+  }
+  scanTopK(table.arena.kernels, { address, capacity }, queries, heaps, block, options.accept)
+  return heaps.map((heap) => heap.sorted().map(({ row }) => row))
+}
+
+describe.each([1, 2, 4, 5, 8, 9, 16])('top-k of %i queries in one pass', (count) => {
+  it.each([
+    [1, 3],
+    [5, 4],
+    [63, 10],
+    [777, 33],
+    [2000, 100],
+  ])('finds the best of %i rows of dimension %i', (rows, dimension) => {
+    const table = randomRows(rows, dimension)
+    const queries = Array.from({ length: count }, () => randomVector(dimension, table.random))
+    const expected = queries.map((query) => bestRows(table.vectors, query, 10))
+    expect(scan(table, queries, 10)).toEqual(expected)
+  })
+})
+
+describe('the block kernel', () => {
+  it('stops when its triples are full and says how far it came', () => {
+    const table = randomRows(100, 8)
+    const scratch = table.arena.allocate(topKScratchBytes(8, 32))
+    writeTopKQueries(table.arena.memory, scratch, 32, [randomVector(8)])
+    const scanned = table.arena.kernels.topKBlock({
+      ...{ scratch, queries: 1, base: table.base, strideBytes: table.strideBytes },
+      ...{ rows: 100, dimension: 8, capacity: 32 },
+    })
+    expect(scanned).toBe(32)
+    expect(table.arena.kernels.topKWritten(scratch)).toBe(32)
+  })
+
+  it('writes only scores greater than the threshold of their query', () => {
+    const table = randomRows(50, 6)
+    const queries = [randomVector(6, seededRandom(1)), randomVector(6, seededRandom(2))]
+    const scratch = table.arena.allocate(topKScratchBytes(6, 256))
+    writeTopKQueries(table.arena.memory, scratch, 256, queries)
+    table.arena.floats(scratch, 2).set([1, Number.POSITIVE_INFINITY])
+    table.arena.kernels.topKBlock({
+      ...{ scratch, queries: 2, base: table.base, strideBytes: table.strideBytes },
+      ...{ rows: 50, dimension: 6, capacity: 256 },
+    })
+    const written = table.arena.kernels.topKWritten(scratch)
+    const words = new Uint32Array(table.arena.memory.buffer, topKTriples(scratch), written * 3)
+    const expected = table.vectors.flatMap((vector, row) =>
+      plainDot(vector, queries[0] as Float32Array) > 1 ? [row] : [],
+    )
+    expect(Array.from(words).filter((_, i) => i % 3 === 0)).toEqual(expected.map(() => 0))
+    expect(Array.from(words).filter((_, i) => i % 3 === 1)).toEqual(expected)
+  })
+})
+
+describe('the scan', () => {
+  it('leaves out rows that are not accepted and fills up with the next best', () => {
+    const table = randomRows(300, 12)
+    const query = randomVector(12)
+    const accept: TopKAccept = (_, row, score) => (row % 2 === 0 ? score : Number.NaN)
+    const best = bestRows(table.vectors, query, 300).filter((row) => row % 2 === 0)
+    expect(scan(table, [query], 10, { accept })).toEqual([best.slice(0, 10)])
+  })
+
+  it('goes on through any number of full scratch areas', () => {
+    const table = randomRows(500, 5)
+    const queries = Array.from({ length: 16 }, () => randomVector(5, table.random))
+    const expected = queries.map((query) => bestRows(table.vectors, query, 100))
+    expect(scan(table, queries, 100, { capacity: 32 })).toEqual(expected)
+  })
+})
+
+describe('the heap', () => {
+  it('keeps the k best, smaller rows first among equals, whatever the order of offers', () => {
+    const offers = Array.from({ length: 60 }, (_, row) => ({ row, score: row % 7 }))
+    const expected = [...offers].sort((a, b) => b.score - a.score || a.row - b.row).slice(0, 12)
+    for (const order of [offers, [...offers].reverse()]) {
+      const heap = new TopKHeap(12)
+      for (const { row, score } of order) heap.offer(row, score)
+      expect(heap.sorted()).toEqual(expected)
+      expect(heap.threshold).toBe(expected[11]?.score)
+    }
+  })
+
+  it('has no threshold until it is full and never takes NaN', () => {
+    const heap = new TopKHeap(2)
+    heap.offer(1, Number.NaN)
+    heap.offer(2, 5)
+    expect(heap.threshold).toBe(Number.NEGATIVE_INFINITY)
+    expect(heap.sorted()).toEqual([{ row: 2, score: 5 }])
+  })
+})
