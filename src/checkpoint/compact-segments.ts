@@ -18,7 +18,7 @@ export interface CompactionJob {
   readonly full: boolean
   /** Path of the output. */
   readonly path: string
-  /** Bytes of input whose keys are remembered at a time. @default 16 MiB */
+  /** Bytes of input whose keys are remembered at a time. @default 32 MiB */
   readonly windowBytes?: number
   readonly signal?: AbortSignal
 }
@@ -36,7 +36,7 @@ export async function compactSegments(job: CompactionJob): Promise<SegmentRefere
   const writer = new SegmentWriter({ storage, path, keyGroups })
   try {
     const seen = new KeySet()
-    for (const window of windowsOf(opened, keyGroups, job.windowBytes ?? 16 * 1024 * 1024)) {
+    for (const window of windowsOf(opened, keyGroups, job.windowBytes ?? 32 * 1024 * 1024)) {
       seen.clear()
       await mergeWindow(opened, window, writer, mergeVisitor(seen, writer, job.full), job.signal)
     }
