@@ -5,7 +5,8 @@ import type { StreamOperator } from '../operators/operator.ts'
 import type { CoProcessFunction, KeyedCoProcessFunction } from '../operators/process-function.ts'
 import { type DataStream, streamOf, type TransformOptions, transformSpec } from './data-stream.ts'
 import { inspectFunction } from './function-spec.ts'
-import type { GraphDraft, StreamOrigin } from './graph-draft.ts'
+import { type GraphDraft, hashed, type StreamOrigin } from './graph-draft.ts'
+import { type PlainKey, plainKeySerializer } from './key-serializer.ts'
 
 /** The two inputs of connected streams. */
 export type ConnectedInputs = readonly [readonly StreamOrigin[], readonly StreamOrigin[]]
@@ -18,6 +19,27 @@ export class ConnectedStreams<A, B> {
   constructor(draft: GraphDraft, inputs: ConnectedInputs) {
     this.draft = draft
     this.inputs = inputs
+  }
+
+  /** Keys both streams: records of equal keys meet in one subtask and see the same state. */
+  keyBy<K extends PlainKey>(
+    selectA: (value: A) => K,
+    selectB: (value: B) => K,
+    serializer?: Serializer<K>,
+  ): KeyedConnectedStreams<K, A, B>
+  keyBy<K>(
+    selectA: (value: A) => K,
+    selectB: (value: B) => K,
+    serializer: Serializer<K>,
+  ): KeyedConnectedStreams<K, A, B>
+  keyBy<K>(
+    selectA: (value: A) => K,
+    selectB: (value: B) => K,
+    serializer: Serializer<K> = plainKeySerializer() as Serializer<unknown> as Serializer<K>,
+  ): KeyedConnectedStreams<K, A, B> {
+    const [a, b] = this.inputs
+    const inputs: ConnectedInputs = [hashed(a, selectA, serializer), hashed(b, selectB, serializer)]
+    return new KeyedConnectedStreams(this.draft, inputs, serializer)
   }
 
   /** Runs a function of one's own; the factory makes one for every subtask. */

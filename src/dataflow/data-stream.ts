@@ -144,6 +144,13 @@ export class DataStream<T> extends NodeSettingsBase {
     return new DataStreamSink(node)
   }
 
+  /** Says that nobody is meant to read this stream: its operator works for state alone. */
+  discard(): DataStreamSink {
+    const node = this.node()
+    node.discarded = true
+    return new DataStreamSink(node)
+  }
+
   /** The records that the operator of this stream emitted to a side output. */
   getSideOutput<S>(tag: OutputTag<S>): DataStream<S> {
     const node = this.node()

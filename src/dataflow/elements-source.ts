@@ -1,8 +1,10 @@
+import type { Clock } from '../core/clock.ts'
 import type {
   PollResult,
   Source,
   SourceOutput,
   SourceReader,
+  SourceReaderContext,
   SourceSplit,
 } from '../operators/source.ts'
 
@@ -28,12 +30,15 @@ export class ElementsSource<T> implements Source<T> {
 class ElementsReader<T> implements SourceReader<T> {
   private readonly elements: readonly T[]
   private next: number | undefined
+  private clock: Clock | undefined
 
   constructor(elements: readonly T[]) {
     this.elements = elements
   }
 
-  async open(): Promise<void> {}
+  async open(context: SourceReaderContext): Promise<void> {
+    this.clock = context.clock
+  }
 
   async addSplits(splits: readonly SourceSplit[]): Promise<void> {
     for (const split of splits) this.next = Math.max(0, split.nextOffset)
@@ -44,8 +49,12 @@ class ElementsReader<T> implements SourceReader<T> {
     const end = Math.min(this.elements.length, this.next + maxRecords)
     for (let i = this.next; i < end; i++) output.collect(this.elements[i]!, -1, 0, i)
     this.next = end
-    output.progress(0, end)
-    return end < this.elements.length ? 'more' : 'ended'
+    if (end < this.elements.length) {
+      output.progress(0, end)
+      return 'more'
+    }
+    output.progress(0, end, this.clock?.nowMs())
+    return 'ended'
   }
 
   async available(): Promise<void> {}

@@ -45,6 +45,8 @@ export interface NodeDraft {
   maxParallelism: number | undefined
   serializer: Serializer<unknown>
   chainable: boolean
+  /** Nobody is meant to read its main output. */
+  discarded: boolean
 }
 
 /** A node's main or side output, and how it is to be partitioned on its way. */
@@ -81,6 +83,7 @@ export class GraphDraft {
       maxParallelism: undefined,
       serializer: spec.serializer ?? msgpackSerializer(),
       chainable: spec.chainable ?? true,
+      discarded: false,
     }
     this.nodes.push(node)
     for (const [input, origins] of inputs.entries()) {
@@ -147,4 +150,18 @@ export function commonSerializer(origins: readonly StreamOrigin[]): Serializer<u
   return first !== undefined && serializers.every((each) => each === first)
     ? first
     : msgpackSerializer()
+}
+
+/** The same outputs, partitioned by key. */
+export function hashed<K, T>(
+  origins: readonly StreamOrigin[],
+  selector: (value: T) => K,
+  keySerializer: Serializer<K>,
+): StreamOrigin[] {
+  const partitioning: Partitioning = {
+    kind: 'hash',
+    keySelector: selector as (value: unknown) => unknown,
+    keySerializer: keySerializer as Serializer<unknown>,
+  }
+  return origins.map((origin) => ({ ...origin, partitioning }))
 }

@@ -1,4 +1,5 @@
 import type { Serializer } from '../core/serializer.ts'
+import type { FlatMapFunction } from '../operators/flat-map-operator.ts'
 import { KeyedProcessOperator } from '../operators/keyed-process-operator.ts'
 import { LatestValueOperator } from '../operators/latest-value-operator.ts'
 import type { StreamOperator } from '../operators/operator.ts'
@@ -16,7 +17,7 @@ import { KeyedConnectedStreams } from './connected-streams.ts'
 import { DataStream, streamOf, type TransformOptions, transformSpec } from './data-stream.ts'
 import { DataStreamSink } from './data-stream-sink.ts'
 import { inspectFunction } from './function-spec.ts'
-import { commonSerializer, type GraphDraft, type StreamOrigin } from './graph-draft.ts'
+import { commonSerializer, type GraphDraft, hashed, type StreamOrigin } from './graph-draft.ts'
 import { WindowedStream } from './windowed-stream.ts'
 
 /** A stream grouped by key: every record of a key goes to the same subtask. */
@@ -37,12 +38,7 @@ export class KeyedStream<K, T> {
   ) {
     this.draft = draft
     this.keySerializer = keySerializer
-    const partitioning = {
-      kind: 'hash',
-      keySelector: selector as (value: unknown) => unknown,
-      keySerializer: keySerializer as Serializer<unknown>,
-    } as const
-    this.origins = origins.map((origin) => ({ ...origin, partitioning }))
+    this.origins = hashed(origins, selector, keySerializer)
   }
 
   /** Runs a function with state and timers per key; the factory makes one for every subtask. */
@@ -62,6 +58,21 @@ export class KeyedStream<K, T> {
       [this.origins],
     )
     return streamOf<OUT>(this.draft, node)
+  }
+
+  /** One result per record, in the subtask that owns its key. */
+  map<OUT>(map: (value: T) => OUT): DataStream<OUT> {
+    return this.asDataStream().map(map)
+  }
+
+  /** Keeps the records for which the predicate holds, in the subtask that owns their key. */
+  filter(predicate: (value: T) => boolean): DataStream<T> {
+    return this.asDataStream().filter(predicate)
+  }
+
+  /** Any number of results per record, in the subtask that owns its key. */
+  flatMap<OUT>(flatMap: FlatMapFunction<T, OUT>): DataStream<OUT> {
+    return this.asDataStream().flatMap(flatMap)
   }
 
   /** Emits, after each record, the reduction of all records of its key so far. */
@@ -142,6 +153,10 @@ export class KeyedStream<K, T> {
 
   /** Writes the stream to a sink, records of a key in order through one writer. */
   sinkTo(sink: Sink<T>): DataStreamSink {
-    return new DataStream<T>(this.draft, this.origins).sinkTo(sink)
+    return this.asDataStream().sinkTo(sink)
+  }
+
+  private asDataStream(): DataStream<T> {
+    return new DataStream<T>(this.draft, this.origins)
   }
 }

@@ -228,10 +228,10 @@ function conflictingBroadcastState(draft: GraphDraft): string[] {
 
 function unusedStream(draft: GraphDraft): string[] {
   const main = draft.nodes.flatMap((node) =>
-    node.spec.isSink === true || draft.edgesOutOf(node).length > 0
+    node.spec.isSink === true || node.discarded || draft.edgesOutOf(node).length > 0
       ? []
       : [
-          `nobody reads the stream of ${label(node)}: end it with sinkTo(...) or asQueryableState(...), or remove the operator`,
+          `nobody reads the stream of ${label(node)}: end it with sinkTo(...), asQueryableState(...) or discard(), or remove the operator`,
         ],
   )
   const side = draft.sideStreams.flatMap(({ node, tag }) =>

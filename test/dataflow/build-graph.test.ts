@@ -102,6 +102,27 @@ describe('serializers of edges', () => {
   })
 })
 
+describe('keyed connections', () => {
+  it('hash both inputs with one key serializer', () => {
+    const env = new StreamExecutionEnvironment()
+    const names = env.fromElements(['a'])
+    const counts = env.fromElements([1])
+    names
+      .connect(counts)
+      .keyBy(
+        (name) => name,
+        (count) => String(count),
+      )
+      .process<string>(() => ({ processElement1() {}, processElement2() {} }))
+      .sinkTo(nowhere)
+    const edges = env.graph().edges.filter((edge) => edge.to === 2)
+    expect(edges.map(({ input, partitioning }) => [input, partitioning.kind])).toEqual([
+      [0, 'hash'],
+      [1, 'hash'],
+    ])
+  })
+})
+
 describe('buildJob', () => {
   it('builds the graph of a definition with its options, and tells warnings', async () => {
     const job = defineJob<{ words: string[] }>({

@@ -229,9 +229,13 @@ describe('graph validation', () => {
     }
     expect(messages(build)).toEqual([])
     expect(messages(build, 'warning')).toEqual([
-      'nobody reads the stream of operator "Process": end it with sinkTo(...) or asQueryableState(...), or remove the operator',
+      'nobody reads the stream of operator "Process": end it with sinkTo(...), asQueryableState(...) or discard(), or remove the operator',
       'nobody reads the side output "big" of operator "Process": end it with sinkTo(...), or remove getSideOutput',
     ])
+  })
+
+  it('does not warn of a stream that is discarded on purpose', () => {
+    expect(messages((stream) => stream.map(String).discard(), 'warning')).toEqual([])
   })
 
   it('says all that is wrong in one error', () => {
