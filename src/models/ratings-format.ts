@@ -80,7 +80,8 @@ export class RatingsParser {
 
   /** Parses what is left after the last line end. */
   end(): void {
-    this.parse(`${this.rest}${this.decoder.decode()}\n`)
+    const last = this.rest + this.decoder.decode()
+    if (last !== '') this.parse(`${last}\n`)
   }
 
   private parse(text: string): void {
