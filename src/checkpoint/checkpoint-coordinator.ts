@@ -2,6 +2,7 @@ import type { Cancel } from '../core/clock.ts'
 import { isWeirError, messageOf, requireArgument, WeirError } from '../core/errors.ts'
 import { CheckpointCompactor } from './checkpoint-compactor.ts'
 import { CheckpointGarbage, filesOf } from './checkpoint-garbage.ts'
+import { CheckpointLineage } from './checkpoint-lineage.ts'
 import {
   checkpointFolder,
   checkStoragePath,
@@ -32,7 +33,6 @@ import type {
 } from './protocol/checkpoint-types.ts'
 import { type CheckpointFailureReason, decideFailure } from './protocol/failure-decision.ts'
 import { decideTrigger, type TriggerDecision } from './protocol/trigger-decision.ts'
-import { readManifest } from './read-manifest.ts'
 import { writeSavepoint } from './write-savepoint.ts'
 
 /** Somebody who waits for a checkpoint or savepoint. */
@@ -65,15 +65,9 @@ export class CheckpointCoordinator {
   private readonly repository: CheckpointRepository
   private readonly garbage: CheckpointGarbage
   private readonly compactor: CheckpointCompactor
-  private readonly origin: string | undefined
-  private completed: CheckpointManifest[]
-  /** What the running attempt builds on: its last completed checkpoint, or what it restored. */
-  private base: CheckpointManifest | undefined
-  /** The base belongs to somebody else (a savepoint), so the next checkpoint must hold all state. */
-  private baseIsForeign = false
+  private readonly lineage: CheckpointLineage
   private nextId: number
   private attempt: number | undefined
-  private lastAttempt = 0
   private compactions = 0
   private tasks: ReadonlySet<string> = new Set()
   private readonly collecting = new Map<number, CollectingCheckpoint>()
@@ -95,15 +89,13 @@ export class CheckpointCoordinator {
     this.options = options
     this.repository = repository
     this.statistics = new CheckpointStatisticsTracker(options.metrics)
-    this.completed = [...content.completed]
-    this.base = this.completed.at(-1)
-    this.origin = content.origin
     this.nextId = content.highestId + 1
     const warn = (warning: WeirError): void => options.listener.warning?.(warning)
     this.garbage = new CheckpointGarbage(repository, warn, content.leftovers)
-    for (const manifest of this.completed) this.garbage.know(filesOf(manifest))
+    const { storage } = options
+    this.lineage = new CheckpointLineage({ storage, repository, garbage: this.garbage, content })
     this.compactor = new CheckpointCompactor({
-      storage: options.storage,
+      storage,
       policy: options.compaction,
       garbage: this.garbage,
       warn,
@@ -126,12 +118,12 @@ export class CheckpointCoordinator {
 
   /** The newest completed checkpoint of the job. */
   get latest(): CheckpointManifest | undefined {
-    return this.completed.at(-1)
+    return this.lineage.completed.at(-1)
   }
 
   /** Checkpoints that are kept, oldest first. */
   get retained(): readonly CheckpointManifest[] {
-    return this.completed
+    return this.lineage.completed
   }
 
   /**
@@ -144,30 +136,19 @@ export class CheckpointCoordinator {
     if (this.attempt !== undefined) {
       throw new WeirError('ILLEGAL_STATE', 'stop the running attempt before restoring another')
     }
-    requireArgument(
-      attempt > this.lastAttempt,
-      `attempt ${attempt} must come after ${this.lastAttempt}`,
-    )
     await this.commits
-    const folder = from ?? (this.base === undefined ? this.origin : undefined)
-    const manifest =
-      folder === undefined ? this.base : await readManifest(this.options.storage, folder)
-    const own = folder === undefined && !this.baseIsForeign
-    const kept = own ? (manifest?.checkpointId ?? 0) : 0
-    const origin = own ? '' : (folder ?? this.foreignFolder)
-    await this.repository.recordRestore(attempt, kept, origin)
-    this.adopt(attempt, manifest, own, origin)
-    if (manifest !== undefined) this.statistics.onRestored(this.options.clock.nowMs())
-    await this.garbage.sweep(
-      [...this.completed, ...(manifest === undefined ? [] : [manifest])],
-      attempt,
-    )
+    const manifest = await this.lineage.goOn(attempt, from)
+    if (manifest !== undefined) {
+      this.nextId = Math.max(this.nextId, manifest.checkpointId + 1)
+      this.statistics.onRestored(this.options.clock.nowMs())
+    }
+    await this.lineage.sweep()
     return manifest
   }
 
   /** Starts checkpointing an attempt whose tasks (`<operator uid>#<subtask>`) all run. */
   start(attempt: number, tasks: readonly string[]): void {
-    if (this.attempt !== undefined || attempt !== this.lastAttempt) {
+    if (this.attempt !== undefined || attempt !== this.lineage.restoredAttempt) {
       throw new WeirError('ILLEGAL_STATE', `call stop and restorePoint(${attempt}) before start`)
     }
     requireArgument(tasks.length > 0, 'a job has at least one task')
@@ -256,24 +237,6 @@ export class CheckpointCoordinator {
     return { jobId: this.options.jobId, attempt: this.attempt, collecting: this.collecting }
   }
 
-  private foreignFolder = ''
-
-  private adopt(
-    attempt: number,
-    manifest: CheckpointManifest | undefined,
-    own: boolean,
-    origin: string,
-  ): void {
-    this.lastAttempt = attempt
-    this.base = manifest
-    this.baseIsForeign = !own && manifest !== undefined
-    this.foreignFolder = origin
-    if (own) return
-    for (const { checkpointId } of this.completed) this.garbage.doom(checkpointId)
-    this.completed = []
-    this.nextId = Math.max(this.nextId, (manifest?.checkpointId ?? 0) + 1)
-  }
-
   private enqueue(request: Request): void {
     if (this.fencedBy !== undefined) request.failed(this.fencedBy)
     else if (this.attempt === undefined) {
@@ -333,7 +296,7 @@ export class CheckpointCoordinator {
     const { clock, mode, timeoutMs, gateway } = this.options
     const checkpointId = this.nextId++
     const isSavepoint = request?.folder !== undefined
-    const full = isSavepoint || this.baseIsForeign
+    const full = isSavepoint || this.lineage.needsFull
     const barrier: Barrier = { checkpointId, timestampMs: clock.nowMs(), full, mode }
     const cancelTimeout = clock.after(timeoutMs, () => this.onTimeout(checkpointId))
     this.runs.set(checkpointId, { barrier, attempt: this.attempt!, request, cancelTimeout })
@@ -355,13 +318,13 @@ export class CheckpointCoordinator {
     const taken = [...this.compactor.finished]
     try {
       if (this.fencedBy !== undefined) throw this.fencedBy
-      if (checkpointId <= (this.base?.checkpointId ?? 0)) {
+      if (checkpointId <= (this.lineage.base?.checkpointId ?? 0)) {
         this.fail(checkpointId, 'subsumed', newerCompleted())
         return
       }
       const { operators, unusedOutputs } = assembleOperators({
         acks,
-        previous: this.base,
+        previous: this.lineage.base,
         compactions: taken,
       })
       const manifest = this.manifestOf(run, operators)
@@ -376,8 +339,8 @@ export class CheckpointCoordinator {
       this.failCommit(checkpointId, error)
       return
     }
-    this.completed = await this.garbage.collect(this.completed, this.options.retained)
-    if (this.base !== undefined) this.compactor.consider(this.base)
+    await this.lineage.collect(this.options.retained)
+    if (this.lineage.base !== undefined) this.compactor.consider(this.lineage.base)
   }
 
   private manifestOf(run: Run, operators: CheckpointManifest['operators']): CheckpointManifest {
@@ -398,10 +361,7 @@ export class CheckpointCoordinator {
   private complete(run: Run, manifest: CheckpointManifest): void {
     const { gateway, listener, jobId } = this.options
     const { checkpointId } = manifest
-    this.completed = [...this.completed, manifest]
-    this.base = manifest
-    if (run.barrier.full) this.baseIsForeign = false
-    this.garbage.know(filesOf(manifest))
+    this.lineage.add(manifest, run.barrier.full)
     this.failuresInARow = 0
     this.settle(checkpointId)
     this.statistics.onCompleted(manifest, checkpointFolder(jobId, checkpointId))
