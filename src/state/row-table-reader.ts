@@ -35,6 +35,7 @@ import {
   ROW_STATE,
   type RowTableLayout,
   readControl,
+  SCRATCH_AREAS,
   SEGMENT_CHANGES,
   SEGMENT_HEADER_WORDS,
   SEGMENT_KIND,
@@ -87,6 +88,7 @@ export class RowTableReader {
   private floats: Float32Array
   private doubles: Float64Array
   private readonly directory: number
+  private readonly meanCopy: Float64Array
 
   constructor(share: RowTableShare) {
     this.share = share
@@ -96,6 +98,7 @@ export class RowTableReader {
     this.doubles = new Float64Array(buffer)
     this.layout = readControl(this.words)
     this.directory = this.words[CONTROL_DIRECTORY]!
+    this.meanCopy = new Float64Array(this.layout.dimension)
   }
 
   /** Rows in memory. */
@@ -207,6 +210,16 @@ export class RowTableReader {
     target.offset = this.doubles[(meta + META_OFFSET) >> 1]!
     target.eventTime = this.doubles[(meta + META_EVENT_TIME) >> 1]!
     return this.unchanged(row, sequence)
+  }
+
+  /** Source partition of the last write of a found row; check with `unchanged` or `dot` afterwards. */
+  partitionOf(row: number): number {
+    return this.words[this.headerOf(row) + this.layout.metaAt + META_PARTITION]!
+  }
+
+  /** Source offset of the last write of a found row; check as above. */
+  offsetOf(row: number): number {
+    return this.doubles[(this.headerOf(row) + this.layout.metaAt + META_OFFSET) >> 1]!
   }
 
   /**
@@ -335,7 +348,7 @@ export class RowTableReader {
   private addMeanSlot(address: number, checkpointId: number, sums: Float64Array): number {
     const from = (address + MEAN_SUMS) >> 1
     const dimension = this.layout.dimension
-    const copy = new Float64Array(dimension)
+    const copy = this.meanCopy
     for (let spin = 0; spin < SPINS; spin++) {
       const sequence = Atomics.load(this.words, address + MEAN_SEQUENCE)
       if ((sequence & 1) !== 0) continue

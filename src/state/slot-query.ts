@@ -28,6 +28,11 @@ export type SlotQueryRequest =
       readonly from: Uint8Array
       readonly to: Uint8Array
       readonly limit: number
+      /**
+       * Only rows of this vector state that the store has an entry of (in memory or not), from `from`
+       * on; an answer shorter than `limit` is the last. For top-k over spilled rows.
+       */
+      readonly stored?: { readonly operatorUid: string; readonly state: string }
     }
 
 /** One answer: the value's bytes, or that the owner has none, or that it cannot tell yet. */

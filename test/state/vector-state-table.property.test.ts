@@ -135,7 +135,9 @@ class Trial {
     const sums = new Float64Array(4)
     expect(this.fixture.reader().addMeanInto(0, sums)).toBe(this.rows.size)
     const expected = [0, 0, 0, 0]
-    for (const row of this.rows.values()) row.forEach((x, i) => (expected[i]! += x))
+    for (const row of this.rows.values()) {
+      for (let i = 0; i < 4; i++) expected[i]! += row[i]!
+    }
     expect([...sums]).toEqual(expected)
     const scanned = this.fixture.tables.scan(V1, bytesOf(''), bytesOf('z'), 1000)
     expect(scanned.map(({ key }) => Buffer.from(key).toString())).toEqual(

@@ -1,0 +1,290 @@
+import { murmur3 } from '../core/murmur3.ts'
+import {
+  MISSING,
+  RESTORING,
+  type RowMetaTarget,
+  type RowTableReader,
+} from '../state/row-table-reader.ts'
+import { DEFERRED } from '../wire/frame.ts'
+import { OK, statusOf } from '../wire/status.ts'
+import type { LocalSide, LocalState, LocalVersion } from './local-catalog.ts'
+import type { KeySpan, ReadGroup, ReadOutcome, ReadStatus } from './query-backend.ts'
+
+const UNKNOWN_KEY = statusOf('UNKNOWN_KEY')
+const NOT_OWNER = statusOf('NOT_OWNER')
+const RESTORING_STATUS = statusOf('RESTORING')
+const NOT_UP_TO_BOUND = statusOf('NOT_UP_TO_BOUND')
+const DIMENSION_MISMATCH = statusOf('DIMENSION_MISMATCH')
+
+/** How often a read starts again when rows change under it; each takes less than a microsecond. */
+const ATTEMPTS = 64
+
+/** Floats of a row and where they came from; reused from read to read. */
+export class RowBuffer implements RowMetaTarget {
+  vector = new Float32Array(0)
+  updateCount = 0
+  partition = -1
+  offset = 0
+  eventTime = -1
+  slot = 0
+  /** Another row stood in for the one that was asked for. */
+  cold = false
+
+  resize(dimension: number): void {
+    if (this.vector.length !== dimension) this.vector = new Float32Array(dimension)
+  }
+}
+
+/**
+ * Synchronous reads of one queryable name at one version, in place and without allocation. State,
+ * version and checkpoint are resolved by `prepare`; the instance is reused.
+ */
+export class LocalReadGroup implements ReadGroup {
+  modelVersion = 0
+  checkpointId = 0
+  ageMs = -1
+  private state: LocalState | undefined
+  private live = true
+  private readonly ages: number[] = []
+  private readonly left = new RowBuffer()
+  private readonly right = new RowBuffer()
+  private sums = new Float64Array(0)
+  private rowBytes = new Uint8Array(0)
+  private rowOf: Float32Array | undefined
+
+  /**
+   * Sets what is read: the live rows, or, unless `live`, those of the checkpoint. `ages[slot]` is the
+   * upper bound of an answer's age in ms, -1 if unknown.
+   */
+  prepare(
+    state: LocalState,
+    version: number,
+    checkpointId: number,
+    live: boolean,
+    ages: readonly number[],
+  ): void {
+    this.state = state
+    this.modelVersion = version
+    this.checkpointId = checkpointId
+    this.live = live
+    this.ageMs = 0
+    for (let slot = 0; slot < ages.length; slot++) {
+      const age = ages[slot]!
+      this.ages[slot] = age
+      if (age < 0 || this.ageMs < 0) this.ageMs = -1
+      else this.ageMs = Math.max(this.ageMs, age)
+    }
+  }
+
+  predict(
+    bytes: Uint8Array,
+    leftAt: number,
+    leftLength: number,
+    rightAt: number,
+    rightLength: number,
+    coldLeft: KeySpan | undefined,
+    coldRight: KeySpan | undefined,
+    outcome: ReadOutcome,
+  ): ReadStatus {
+    const leftHash = murmur3(bytes, leftAt, leftLength) | 0
+    const rightHash = murmur3(bytes, rightAt, rightLength) | 0
+    if (this.live) {
+      const left = this.readerOf(bytes, leftAt, leftLength, leftHash)
+      const right = this.readerOf(bytes, rightAt, rightLength, rightHash)
+      if (left !== undefined && right !== undefined && left.layout.stride === right.layout.stride) {
+        for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+          const leftRow = left.find(bytes, leftAt, leftLength, leftHash)
+          if (leftRow < 0) break
+          const leftSequence = left.foundSequence
+          const rightRow = right.find(bytes, rightAt, rightLength, rightHash)
+          if (rightRow < 0) break
+          outcome.partition = left.partitionOf(leftRow)
+          outcome.offset = left.offsetOf(leftRow)
+          const score = left.dot(leftRow, leftSequence, right, rightRow, right.foundSequence)
+          if (Number.isNaN(score)) continue
+          outcome.score = score
+          outcome.leftCold = false
+          outcome.rightCold = false
+          outcome.slot = left.share.slot
+          outcome.ageMs = this.ageOf(left.share.slot)
+          return OK
+        }
+      }
+    }
+    const left = this.left
+    const leftStatus = this.fill(bytes, leftAt, leftLength, leftHash, coldLeft, left)
+    if (leftStatus !== OK) return leftStatus
+    const right = this.right
+    const rightStatus = this.fill(bytes, rightAt, rightLength, rightHash, coldRight, right)
+    if (rightStatus !== OK) return rightStatus
+    return this.predictFrom(left, right, outcome)
+  }
+
+  private predictFrom(left: RowBuffer, right: RowBuffer, outcome: ReadOutcome): ReadStatus {
+    if (left.vector.length !== right.vector.length) return DIMENSION_MISMATCH
+    outcome.score = innerProductOf(left.vector, right.vector)
+    outcome.leftCold = left.cold
+    outcome.rightCold = right.cold
+    this.tell(left, outcome)
+    return OK
+  }
+
+  private tell(row: RowBuffer, outcome: ReadOutcome): void {
+    outcome.partition = row.partition
+    outcome.offset = row.offset
+    outcome.slot = row.slot
+    outcome.ageMs = this.ageOf(row.slot)
+  }
+
+  /** Upper bound of the age of a slot's answers in ms, -1 if unknown. */
+  ageOf(slot: number): number {
+    return this.ages[slot] ?? -1
+  }
+
+  row(bytes: Uint8Array, at: number, length: number, outcome: ReadOutcome): ReadStatus {
+    const row = this.left
+    const hash = murmur3(bytes, at, length) | 0
+    const status = this.fill(bytes, at, length, hash, undefined, row)
+    if (status !== OK) return status
+    if (this.rowOf !== row.vector) {
+      this.rowOf = row.vector
+      this.rowBytes = new Uint8Array(row.vector.buffer)
+    }
+    outcome.row = this.rowBytes
+    this.tell(row, outcome)
+    return OK
+  }
+
+  private readerOf(
+    bytes: Uint8Array,
+    at: number,
+    length: number,
+    hash: number,
+  ): RowTableReader | undefined {
+    const sides = this.state!.sides
+    for (let i = 0; i < sides.length; i++) {
+      const side = sides[i]!
+      if (side.hasKey(bytes, at, length)) {
+        return side.versions.get(this.modelVersion)?.readerOf(hash)
+      }
+    }
+    return undefined
+  }
+
+  /**
+   * Copies the row with a key, or the row that stands in for it, to `target`; a status. DEFERRED: the
+   * slot has to be asked, or the row is stuck in a write.
+   */
+  fill(
+    bytes: Uint8Array,
+    at: number,
+    length: number,
+    hash: number,
+    cold: KeySpan | undefined,
+    target: RowBuffer,
+  ): ReadStatus {
+    target.cold = false
+    const status = this.fillExact(bytes, at, length, hash, target)
+    if (status !== UNKNOWN_KEY || cold === undefined) return status
+    target.cold = true
+    const coldHash = murmur3(cold.bytes, cold.at, cold.length) | 0
+    return this.fillExact(cold.bytes, cold.at, cold.length, coldHash, target)
+  }
+
+  private fillExact(
+    bytes: Uint8Array,
+    at: number,
+    length: number,
+    hash: number,
+    target: RowBuffer,
+  ): ReadStatus {
+    const side = this.state!.sideOf(bytes, at, length)
+    if (side === undefined) return UNKNOWN_KEY
+    target.resize(side.dimension)
+    const version = side.versions.get(this.modelVersion)
+    const reader = version?.readerOf(hash)
+    const outcome =
+      reader === undefined ? MISSING : this.read(reader, bytes, at, length, hash, target)
+    if (outcome >= 0) {
+      target.slot = reader!.share.slot
+      return this.live || reader!.retains(this.checkpointId) ? OK : NOT_UP_TO_BOUND
+    }
+    if (outcome === MISSING)
+      return this.absent(side, version, reader, bytes, at, length, hash, target)
+    if (outcome === RESTORING) {
+      if (!side.isMeanKey(bytes, at, length)) return RESTORING_STATUS
+      return this.fillMean(version, target)
+    }
+    if (side.isMeanKey(bytes, at, length)) return this.fillMean(version, target)
+    return DEFERRED
+  }
+
+  private absent(
+    side: LocalSide,
+    version: LocalVersion | undefined,
+    reader: RowTableReader | undefined,
+    bytes: Uint8Array,
+    at: number,
+    length: number,
+    hash: number,
+    target: RowBuffer,
+  ): ReadStatus {
+    if (side.isMeanKey(bytes, at, length)) return this.fillMean(version, target)
+    if (reader === undefined && side.slotOf(hash) < 0) return NOT_OWNER
+    if (reader !== undefined && !this.live && !reader.retains(this.checkpointId)) {
+      return NOT_UP_TO_BOUND
+    }
+    return UNKNOWN_KEY
+  }
+
+  private read(
+    reader: RowTableReader,
+    bytes: Uint8Array,
+    at: number,
+    length: number,
+    hash: number,
+    target: RowBuffer,
+  ): number {
+    if (!this.live) {
+      const id = this.checkpointId
+      return reader.readAtInto(id, bytes, at, length, hash, target.vector, 0, target)
+    }
+    for (let attempt = 0; ; attempt++) {
+      const row = reader.find(bytes, at, length, hash)
+      if (row < 0) return row
+      const sequence = reader.foundSequence
+      reader.metaInto(row, sequence, target)
+      if (reader.readInto(row, sequence, target.vector, 0)) return row
+      if (attempt === ATTEMPTS) return MISSING - 1
+    }
+  }
+
+  /** The mean of all rows of the version, over the slots of this process. */
+  private fillMean(version: LocalVersion | undefined, target: RowBuffer): ReadStatus {
+    if (version === undefined) return UNKNOWN_KEY
+    const dimension = version.side.dimension
+    if (this.sums.length !== dimension) this.sums = new Float64Array(dimension)
+    this.sums.fill(0)
+    let count = 0
+    for (let i = 0; i < version.readers.length; i++) {
+      const reader = version.readers[i]!
+      if (reader.restoring) return RESTORING_STATUS
+      const rows = reader.addMeanInto(this.live ? 0 : this.checkpointId, this.sums)
+      if (rows > 0) count += rows
+      else if (rows < MISSING) return DEFERRED
+    }
+    if (count === 0) return UNKNOWN_KEY
+    for (let i = 0; i < dimension; i++) target.vector[i] = this.sums[i]! / count
+    target.partition = -1
+    target.offset = 0
+    target.slot = version.readers[0]!.share.slot
+    return OK
+  }
+}
+
+/** Inner product of two vectors of one length, summed in float64. */
+export function innerProductOf(a: Float32Array, b: Float32Array): number {
+  let sum = 0
+  for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!
+  return sum
+}
