@@ -147,6 +147,13 @@ export class KeyedVectorStates {
     return declared.tables.answerRows(version, keys)
   }
 
+  /** Rows of a state that its store has an entry of, see `VectorStateTables.storedPage`. */
+  storedPage(state: string, version: number, from: Uint8Array, limit: number): SlotQueryAnswer[] {
+    const declared = this.states.get(state)
+    if (declared === undefined) return [{ kind: 'unknown-state', key: from }]
+    return declared.tables.storedPage(version, from, limit)
+  }
+
   /** Rows of all states of a queryable name, in key order; undefined when there is no such name. */
   scan(
     queryableName: string,

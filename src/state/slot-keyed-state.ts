@@ -301,7 +301,12 @@ class SlotKeyedState implements KeyedStateBackend {
           ? this.vectors.answerRows(request.state, request.version, request.keys)
           : unknownState(request.keys)
       case 'scan': {
-        const { queryableName, version, from, to, limit } = request
+        const { queryableName, version, from, to, limit, stored } = request
+        if (stored !== undefined) {
+          return stored.operatorUid === this.operatorUid
+            ? this.vectors.storedPage(stored.state, version, from, limit)
+            : unknownState([from])
+        }
         const table = this.queryable.get(queryableName)
         if (table !== undefined) return answerScan(table, from, to, limit)
         return this.vectors.scan(queryableName, version, from, to, limit) ?? unknownState([from])
