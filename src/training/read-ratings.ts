@@ -15,7 +15,7 @@ export interface ReadRatings {
  * Throws UNPARSABLE_RECORD with the line number, and the file system's own errors.
  */
 export async function readRatings(
-  path: string,
+  path: string | URL,
   options: RatingsParserOptions = {},
 ): Promise<ReadRatings> {
   const builder = new RatingsTableBuilder()
