@@ -1,6 +1,7 @@
 import * as fs from 'node:fs'
-import type { LogBackend } from './log-backend.ts'
-import { type LogOptions, LogOwner } from './log-owner.ts'
+import type { LogBackend, ProducerIdentity } from './log-backend.ts'
+import { connectLog } from './log-host.ts'
+import type { LogOptions } from './log-owner.ts'
 import { EmbeddedLogProducer, type ProducerOptions } from './log-producer.ts'
 import {
   PartitionReader,
@@ -25,7 +26,7 @@ export class EmbeddedLog {
   static async open(directory: string, options: LogOptions = {}): Promise<EmbeddedLog> {
     fs.mkdirSync(directory, { recursive: true })
     const real = fs.realpathSync(directory)
-    return new EmbeddedLog(real, new LogOwner(real, options))
+    return new EmbeddedLog(real, await connectLog(real, options))
   }
 
   /** See LogBackend. */
@@ -58,7 +59,22 @@ export class EmbeddedLog {
     return new PartitionReader(partitionPath(this.directory, topic, partition), options)
   }
 
-  /** Waits for appends and closes. */
+  /** Raises the number of partitions of a topic. Throws INVALID_ARGUMENT for a lower one. */
+  setPartitions(topic: string, partitions: number): Promise<void> {
+    return this.backend.setPartitions(topic, partitions)
+  }
+
+  /** Removes a topic with its records. Throws UNKNOWN_TOPIC. */
+  deleteTopic(topic: string): Promise<void> {
+    return this.backend.deleteTopic(topic)
+  }
+
+  /** Commits or aborts a prepared transaction, also one of a process that has ended. */
+  endTransaction(producer: ProducerIdentity, commit: boolean): Promise<void> {
+    return this.backend.endTransaction(producer, commit)
+  }
+
+  /** Gives up this use of the log; the last use in the process closes it. */
   close(): Promise<void> {
     return this.backend.close()
   }

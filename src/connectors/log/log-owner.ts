@@ -1,6 +1,6 @@
 import * as fsp from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Cancel, Clock } from '../../core/clock.ts'
+import { type Cancel, type Clock, systemClock } from '../../core/clock.ts'
 import { requireArgument, WeirError } from '../../core/errors.ts'
 import type {
   FsyncPolicy,
@@ -13,6 +13,7 @@ import { PartitionLog } from './partition-log.ts'
 import {
   checkTopicName,
   hasTopic,
+  listTopics,
   partitionPath,
   readTopicConfig,
   type TopicConfig,
@@ -20,6 +21,7 @@ import {
   topicPath,
   writeTopicConfig,
 } from './topic-config.ts'
+import { TransactionCoordinator } from './transaction-coordinator.ts'
 
 /** How a log directory is written. */
 export interface LogOptions {
@@ -31,22 +33,98 @@ export interface LogOptions {
 }
 
 const DEFAULT_SYNC_INTERVAL_MS = 100
+const DEFAULT_CLEAN_INTERVAL_MS = 30_000
+/** Internal topic of the transactions' states. */
+const TRANSACTIONS_TOPIC = '__transactions'
 
 /** The writer of a log directory, for use inside its own thread. */
 export class LogOwner implements LogBackend {
   private readonly directory: string
+  private readonly clock: Clock
   private readonly fsync: FsyncPolicy
   private readonly changes: LogChanges
   private readonly partitions = new Map<string, Promise<PartitionLog>>()
-  private readonly timers: Cancel[] = []
+  private readonly transactions: TransactionCoordinator
+  private readonly timers = new Map<object, Cancel>()
+  /** Background work under way, which `close` waits for. */
+  private readonly background = new Set<Promise<void>>()
+  private closed = false
+  /** The last creation of a topic; the next one follows it. */
+  private topicChanges: Promise<void> = Promise.resolve()
 
-  constructor(directory: string, options: LogOptions = {}) {
+  private constructor(directory: string, options: LogOptions) {
     this.directory = directory
+    this.clock = options.clock ?? systemClock
     this.fsync = options.fsync ?? { intervalMs: DEFAULT_SYNC_INTERVAL_MS }
     this.changes = new LogChanges(directory)
+    this.transactions = new TransactionCoordinator({
+      clock: this.clock,
+      states: () => this.partition(TRANSACTIONS_TOPIC, 0),
+      partition: (name) => this.partitionNamed(name),
+    })
   }
 
-  async createTopic(topic: string, given: Partial<TopicConfig>): Promise<void> {
+  /**
+   * Opens the directory: recovers every partition, finishes decided transactions. The caller holds
+   * the directory's lock.
+   */
+  static async open(directory: string, options: LogOptions = {}): Promise<LogOwner> {
+    const owner = new LogOwner(directory, options)
+    await owner.createTopic(TRANSACTIONS_TOPIC, { cleanupPolicy: 'compact' })
+    await owner.transactions.load()
+    for (const topic of listTopics(directory)) await owner.openTopic(topic)
+    await owner.transactions.resume()
+    owner.startTimers(options)
+    return owner
+  }
+
+  private async openTopic(topic: string): Promise<void> {
+    const { partitions } = readTopicConfig(this.directory, topic)
+    for (let partition = 0; partition < partitions; partition++) {
+      await this.partition(topic, partition)
+    }
+  }
+
+  private startTimers(options: LogOptions): void {
+    if (typeof this.fsync === 'object') this.every(this.fsync.intervalMs, () => this.syncAll())
+    this.every(options.cleanIntervalMs ?? DEFAULT_CLEAN_INTERVAL_MS, () => this.clean())
+  }
+
+  /** Repeats background work; what fails is tried again the next time. */
+  private every(intervalMs: number, work: () => Promise<void>): void {
+    if (this.closed) return
+    const slot = {}
+    const cancel = this.clock.after(intervalMs, () => {
+      this.timers.delete(slot)
+      const running = work()
+        .catch(() => undefined)
+        .then(() => {
+          this.background.delete(running)
+          this.every(intervalMs, work)
+        })
+      this.background.add(running)
+    })
+    this.timers.set(slot, cancel)
+  }
+
+  private async partitionNamed(name: string): Promise<PartitionLog | undefined> {
+    const slash = name.lastIndexOf('/')
+    const topic = name.slice(0, slash)
+    if (!hasTopic(this.directory, topic)) return undefined
+    return await this.partition(topic, Number(name.slice(slash + 1)))
+  }
+
+  private async syncAll(): Promise<void> {
+    for (const partition of [...this.partitions.values()]) await (await partition).sync()
+  }
+
+  createTopic(topic: string, given: Partial<TopicConfig>): Promise<void> {
+    const creating = this.topicChanges.then(() => this.createTopicAlone(topic, given))
+    this.topicChanges = creating.catch(() => undefined)
+    return creating
+  }
+
+  private async createTopicAlone(topic: string, given: Partial<TopicConfig>): Promise<void> {
     checkTopicName(topic)
     const config = topicConfig(given)
     if (hasTopic(this.directory, topic)) {
@@ -60,9 +138,7 @@ export class LogOwner implements LogBackend {
     await fsp.mkdir(temporary, { recursive: true })
     writeTopicConfig(temporary, config)
     await fsp.rename(temporary, topicPath(this.directory, topic))
-    for (let partition = 0; partition < config.partitions; partition++) {
-      await this.partition(topic, partition)
-    }
+    await this.openTopic(topic)
   }
 
   async setPartitions(topic: string, partitions: number): Promise<void> {
@@ -72,9 +148,7 @@ export class LogOwner implements LogBackend {
       `topic "${topic}" has ${config.partitions} partitions; their number can only grow`,
     )
     writeTopicConfig(topicPath(this.directory, topic), topicConfig({ ...config, partitions }))
-    for (let partition = 0; partition < partitions; partition++) {
-      await this.partition(topic, partition)
-    }
+    await this.openTopic(topic)
   }
 
   async deleteTopic(topic: string): Promise<void> {
@@ -109,12 +183,20 @@ export class LogOwner implements LogBackend {
     }
     return PartitionLog.open(partitionPath(this.directory, topic, partition), config, {
       syncEveryWrite: this.fsync === 'every-batch',
+      openTransactions: this.transactions.openIn(`${topic}/${partition}`),
       onChange: () => this.changes.announce({ topic, partition }),
     })
   }
 
-  async append(topic: string, partition: number, batch: Uint8Array<ArrayBuffer>): Promise<number> {
-    return (await this.partition(topic, partition)).append(batch)
+  async append(
+    topic: string,
+    partition: number,
+    batch: Uint8Array<ArrayBuffer>,
+    transactionalId?: string,
+  ): Promise<number> {
+    const log = await this.partition(topic, partition)
+    if (transactionalId === undefined) return await log.append(batch)
+    return await this.transactions.append(transactionalId, `${topic}/${partition}`, log, batch)
   }
 
   async sync(topic: string): Promise<void> {
@@ -124,16 +206,16 @@ export class LogOwner implements LogBackend {
     }
   }
 
-  initProducer(_transactionalId: string): Promise<ProducerIdentity> {
-    return Promise.reject(new WeirError('UNSUPPORTED', 'transactions are not there yet'))
+  initProducer(transactionalId: string): Promise<ProducerIdentity> {
+    return this.transactions.initProducer(transactionalId)
   }
 
-  endTransaction(_producer: ProducerIdentity, _commit: boolean): Promise<void> {
-    return Promise.reject(new WeirError('UNSUPPORTED', 'transactions are not there yet'))
+  endTransaction(producer: ProducerIdentity, commit: boolean): Promise<void> {
+    return this.transactions.endTransaction(producer, commit)
   }
 
-  listTransactions(_prefix: string): Promise<readonly TransactionDescription[]> {
-    return Promise.resolve([])
+  listTransactions(prefix: string): Promise<readonly TransactionDescription[]> {
+    return Promise.resolve(this.transactions.list(prefix))
   }
 
   clean(): Promise<void> {
@@ -141,7 +223,9 @@ export class LogOwner implements LogBackend {
   }
 
   async close(): Promise<void> {
-    for (const cancel of this.timers) cancel()
+    this.closed = true
+    for (const cancel of this.timers.values()) cancel()
+    await Promise.all(this.background)
     const partitions = await Promise.allSettled(this.partitions.values())
     this.partitions.clear()
     for (const opened of partitions) {

@@ -21,6 +21,7 @@ export interface SendOptions {
 }
 
 const NO_OPTIONS: SendOptions = {}
+const NO_HEADERS: readonly RecordHeader[] = []
 const DEFAULT_BATCH_BYTES = 256 * 1024
 const DEFAULT_IN_FLIGHT_BYTES = 8 * 1024 * 1024
 
@@ -62,8 +63,20 @@ export class EmbeddedLogProducer {
     timestamp: number,
     options: SendOptions = NO_OPTIONS,
   ): void {
+    const headers = options.headers ?? NO_HEADERS
+    this.sendRecord(key, value, timestamp, options.partition ?? -1, headers)
+  }
+
+  /** As `send`, without an options object; partition -1 chooses by key. */
+  sendRecord(
+    key: Uint8Array | null,
+    value: Uint8Array | null,
+    timestamp: number,
+    chosen: number,
+    headers: readonly RecordHeader[],
+  ): void {
     if (this.failure !== undefined) throw this.failure
-    const partition = options.partition ?? this.choose(key)
+    const partition = chosen === -1 ? this.choose(key) : chosen
     requireArgument(
       partition >= 0 && partition < this.partitions,
       `topic "${this.topic}" has no partition ${partition}`,
@@ -73,7 +86,7 @@ export class EmbeddedLogProducer {
       writer = new RecordBatchWriter(16 * 1024)
       this.writers[partition] = writer
     }
-    writer.append(key, value, timestamp, writer.count, options.headers)
+    writer.append(key, value, timestamp, writer.count, headers)
     if (writer.size >= this.batchBytes) this.sendBatch(partition, writer)
   }
 
@@ -120,7 +133,7 @@ export class EmbeddedLogProducer {
     return new Promise((resolve) => this.waiting.push(resolve))
   }
 
-  /** Sends what is gathered; later `settled` waits for it. */
+  /** Sends what is gathered; `settled` waits for it. */
   dispatch(): void {
     for (let partition = 0; partition < this.partitions; partition++) {
       const writer = this.writers[partition]
@@ -137,8 +150,25 @@ export class EmbeddedLogProducer {
 
   /** `flush`, and forces the topic onto the disk (unless fsync is `none`). */
   async sync(): Promise<void> {
-    await this.flush()
+    this.dispatch()
+    await this.settled()
+  }
+
+  /** Resolves when what was dispatched before is appended and forced onto the disk. */
+  async settled(): Promise<void> {
+    await Promise.all(this.inFlight)
+    if (this.failure !== undefined) throw this.failure
     await this.backend.sync(this.topic)
+  }
+
+  /** The open transaction. Throws INVALID_TRANSACTION when there is none. */
+  currentTransaction(): ProducerIdentity {
+    return this.requireTransaction()
+  }
+
+  /** Records sent from now on belong to this transaction; those before must be dispatched. */
+  continueWith(transaction: ProducerIdentity): void {
+    this.transaction = transaction
   }
 
   /**

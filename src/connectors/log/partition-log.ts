@@ -45,6 +45,8 @@ interface PendingAppend {
 export interface PartitionOptions {
   /** Whether every group write is followed by fdatasync before it is acknowledged. */
   readonly syncEveryWrite: boolean
+  /** Transactions that are open from before: producer id and first possible offset. */
+  readonly openTransactions: readonly (readonly [producerId: number, firstOffset: number])[]
   /** Called after every change of the status. */
   readonly onChange: (status: PartitionStatus) => void
 }
@@ -72,16 +74,19 @@ export class PartitionLog {
   private sinceIndexEntry = 0
   private indexEntries = 0
   private abortedCount = 0
+  /** The last write to `aborted`; the next one follows it. */
+  private abortedWrites: Promise<void> = Promise.resolve()
   private generation = 0
   private dirty = false
   private failure: WeirError | undefined
   /** Open transactions: producer id to the first offset they may have here. */
-  private readonly open = new Map<number, number>()
+  private readonly open: Map<number, number>
 
   private constructor(path: string, config: TopicConfig, options: PartitionOptions) {
     this.path = path
     this.config = config
     this.options = options
+    this.open = new Map(options.openTransactions)
   }
 
   /** Opens a partition's folder, cutting off what a crash left torn. */
@@ -176,7 +181,13 @@ export class PartitionLog {
   }
 
   /** Stores an aborted range before its marker is written. */
-  async addAborted(range: AbortedRange): Promise<void> {
+  addAborted(range: AbortedRange): Promise<void> {
+    const adding = this.abortedWrites.then(() => this.writeAborted(range))
+    this.abortedWrites = adding.catch(() => undefined)
+    return adding
+  }
+
+  private async writeAborted(range: AbortedRange): Promise<void> {
     const file = await fsp.open(abortedPath(this.path), fs.constants.O_RDWR | fs.constants.O_CREAT)
     try {
       if (this.abortedCount === 0)

@@ -1,0 +1,146 @@
+import { ByteReader } from '../../core/byte-reader.ts'
+import { ByteWriter } from '../../core/byte-writer.ts'
+import { WeirError } from '../../core/errors.ts'
+import type { SinkWriter, SinkWriterContext } from '../../operators/sink.ts'
+import { EmbeddedLog } from './embedded-log.ts'
+import type { ProducerIdentity } from './log-backend.ts'
+import type { EmbeddedLogProducer } from './log-producer.ts'
+import type { LogSinkOptions, OutgoingRecord } from './log-sink.ts'
+import { TransactionPool } from './transaction-pool.ts'
+
+export const COMMITTABLE_VERSION = 1
+
+/**
+ * A prepared transaction as a checkpoint stores it. Little-endian: version u16 = 1 | producer id
+ * i64 | epoch u16 | transactional id (varuint length, UTF-8).
+ */
+export function encodeCommittable(producer: ProducerIdentity): Uint8Array {
+  const writer = new ByteWriter(64)
+  writer.uint16(COMMITTABLE_VERSION)
+  writer.int53(producer.producerId)
+  writer.uint16(producer.epoch)
+  writer.text(producer.transactionalId)
+  return writer.toBytes()
+}
+
+/** Decodes a committable. Throws MALFORMED_DATA, UNSUPPORTED_VERSION. */
+export function decodeCommittable(bytes: Uint8Array): ProducerIdentity {
+  const reader = new ByteReader(bytes)
+  const version = reader.uint16()
+  if (version !== COMMITTABLE_VERSION) {
+    throw new WeirError('UNSUPPORTED_VERSION', `log committable ${version}; this build reads 1`)
+  }
+  const producerId = reader.int53()
+  const epoch = reader.uint16()
+  return { producerId, epoch, transactionalId: reader.text() }
+}
+
+const NO_HEADERS: OutgoingRecord['headers'] = []
+
+/** Writes the results of one subtask; see `LogSink`. */
+export class LogSinkWriter<T> implements SinkWriter<T> {
+  private readonly options: LogSinkOptions<T>
+  private readonly exactlyOnce: boolean
+  private readonly record: OutgoingRecord = {
+    key: null,
+    value: null,
+    timestamp: -1,
+    partition: -1,
+    headers: NO_HEADERS,
+  }
+  private log: EmbeddedLog | undefined
+  private pool: TransactionPool | undefined
+  private producer: EmbeddedLogProducer | undefined
+  /** Records written since the transaction began. */
+  private written = 0
+  private leftoversPending = false
+
+  constructor(options: LogSinkOptions<T>) {
+    this.options = options
+    this.exactlyOnce = options.guarantee === 'exactly-once'
+  }
+
+  async open(context: SinkWriterContext, restored: readonly Uint8Array[]): Promise<void> {
+    const { directory, topic, log } = this.options
+    this.log = await EmbeddedLog.open(directory, log)
+    this.producer = this.log.producer(topic, this.options)
+    if (!this.exactlyOnce) return
+    await this.commit(restored)
+    this.pool = await TransactionPool.open(this.log.backend, context)
+    // Subtasks beside this one may not have committed yet what was restored to them. At the first
+    // barrier all of them have opened.
+    if (context.parallelism === 1) await this.pool.abortLeftovers()
+    else this.leftoversPending = true
+    this.producer.continueWith(await this.pool.next())
+    await this.pool.prepareSpare()
+  }
+
+  write(value: T, timestamp: number): void {
+    const record = this.record
+    record.key = null
+    record.value = null
+    record.timestamp = timestamp
+    record.partition = -1
+    record.headers = NO_HEADERS
+    this.options.serialize(value, record)
+    this.written += 1
+    this.producer!.sendRecord(
+      record.key,
+      record.value,
+      record.timestamp,
+      record.partition,
+      record.headers,
+    )
+  }
+
+  ready(): boolean {
+    return this.producer!.ready()
+  }
+
+  whenReady(): Promise<void> {
+    return this.producer!.whenReady()
+  }
+
+  async prepareCommit(_checkpointId: number): Promise<readonly Uint8Array[]> {
+    const producer = this.producer!
+    if (!this.exactlyOnce) {
+      if (this.options.guarantee !== 'none') await producer.sync()
+      else producer.dispatch()
+      return []
+    }
+    const pool = this.pool!
+    const committables: Uint8Array[] = []
+    // What follows is synchronous: records written while the old transaction is being forced to the
+    // disk belong to the next one.
+    if (this.written > 0) {
+      this.written = 0
+      committables.push(encodeCommittable(producer.currentTransaction()))
+      producer.dispatch()
+      producer.continueWith(pool.takeSpare())
+    }
+    if (committables.length > 0) await producer.settled()
+    if (this.leftoversPending) {
+      this.leftoversPending = false
+      await pool.abortLeftovers()
+    }
+    await pool.prepareSpare()
+    return committables
+  }
+
+  async commit(committables: readonly Uint8Array[]): Promise<void> {
+    for (const committable of committables) {
+      const producer = decodeCommittable(committable)
+      await this.log!.backend.endTransaction(producer, true)
+      this.pool?.release(producer.transactionalId)
+    }
+  }
+
+  async close(): Promise<void> {
+    try {
+      if (!this.exactlyOnce) await this.producer?.flush()
+    } finally {
+      await this.log?.close()
+      this.log = undefined
+    }
+  }
+}

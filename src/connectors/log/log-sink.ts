@@ -1,0 +1,50 @@
+import type { RecordHeader } from '../../batch/record-batch-format.ts'
+import type { DeliveryGuarantee, Sink, SinkWriter } from '../../operators/sink.ts'
+import { installLogHost } from './log-host.ts'
+import type { LogOptions } from './log-owner.ts'
+import type { ProducerOptions } from './log-producer.ts'
+import { LogSinkWriter } from './log-sink-writer.ts'
+
+/** A record about to be written; one object is reused for all, and reset before each. */
+export interface OutgoingRecord {
+  key: Uint8Array | null
+  value: Uint8Array | null
+  /** Event time in ms; what the job gives unless the serializer sets another. */
+  timestamp: number
+  /** -1 chooses by key. */
+  partition: number
+  headers: readonly RecordHeader[]
+}
+
+/** Fills in the record of a value. Its bytes are copied before the next call. */
+export type RecordSerializer<T> = (value: T, record: OutgoingRecord) => void
+
+/** Where and how a `LogSink` writes. */
+export interface LogSinkOptions<T> extends ProducerOptions {
+  readonly directory: string
+  readonly topic: string
+  readonly serialize: RecordSerializer<T>
+  /** Default `at-least-once`. */
+  readonly guarantee?: DeliveryGuarantee
+  /** How the log is opened where it is not open yet. */
+  readonly log?: LogOptions
+}
+
+/**
+ * Writes to a topic of an embedded log. Exactly-once: records of one checkpoint interval and subtask
+ * are one transaction, which read_committed readers see once the checkpoint is complete.
+ */
+export class LogSink<T> implements Sink<T> {
+  readonly guarantee: DeliveryGuarantee
+  private readonly options: LogSinkOptions<T>
+
+  constructor(options: LogSinkOptions<T>) {
+    this.options = options
+    this.guarantee = options.guarantee ?? 'at-least-once'
+    installLogHost()
+  }
+
+  createWriter(): SinkWriter<T> {
+    return new LogSinkWriter(this.options)
+  }
+}

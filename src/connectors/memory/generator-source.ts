@@ -1,0 +1,168 @@
+import { requireArgument } from '../../core/errors.ts'
+import { type Random, seededRandom } from '../../core/random.ts'
+import { NO_TIMESTAMP } from '../../core/time.ts'
+import type {
+  PollResult,
+  Source,
+  SourceOutput,
+  SourceReader,
+  SourceReaderContext,
+  SourceSplit,
+} from '../../operators/source.ts'
+
+/** What a `GeneratorSource` makes. */
+export interface GeneratorOptions<T> {
+  /**
+   * The record at an index of a partition; must depend on nothing but its arguments, so that a
+   * replay makes the same record. `random` is seeded by seed, partition and index.
+   */
+  readonly generate: (index: number, partition: number, random: Random) => T
+  readonly partitions?: number
+  /** Records per partition; default without end. */
+  readonly countPerPartition?: number
+  /** Records per second over all partitions; default as fast as they are taken. */
+  readonly ratePerSecond?: number
+  readonly timestampOf?: (value: T, index: number) => number
+  readonly seed?: number
+}
+
+/** Makes records out of their index; the offset is the index. */
+export class GeneratorSource<T> implements Source<T> {
+  readonly boundedness: 'bounded' | 'unbounded'
+  readonly discoveryIntervalMs: number | undefined = undefined
+  private readonly options: GeneratorOptions<T>
+
+  constructor(options: GeneratorOptions<T>) {
+    const { partitions = 1, ratePerSecond = 1, countPerPartition = 0 } = options
+    requireArgument(partitions >= 1, 'a GeneratorSource needs at least one partition')
+    requireArgument(ratePerSecond > 0, 'ratePerSecond must be above 0')
+    requireArgument(countPerPartition >= 0, 'countPerPartition must not be negative')
+    this.options = options
+    this.boundedness = options.countPerPartition === undefined ? 'unbounded' : 'bounded'
+  }
+
+  discover(): Promise<readonly number[]> {
+    const count = this.options.partitions ?? 1
+    return Promise.resolve(Array.from({ length: count }, (_, partition) => partition))
+  }
+
+  createReader(): SourceReader<T> {
+    return new GeneratorReader(this.options)
+  }
+}
+
+interface GeneratorSplit {
+  readonly partition: number
+  /** Index and time at which the split was added: the rate counts from there. */
+  readonly firstIndex: number
+  readonly sinceMs: number
+  nextOffset: number
+}
+
+class GeneratorReader<T> implements SourceReader<T> {
+  private readonly options: GeneratorOptions<T>
+  private readonly count: number
+  /** Records per ms and partition. */
+  private readonly rate: number
+  private readonly splits: GeneratorSplit[] = []
+  private context: SourceReaderContext | undefined
+  private wake: (() => void) | undefined
+
+  constructor(options: GeneratorOptions<T>) {
+    this.options = options
+    this.count = options.countPerPartition ?? Number.POSITIVE_INFINITY
+    this.rate =
+      options.ratePerSecond === undefined
+        ? Number.POSITIVE_INFINITY
+        : options.ratePerSecond / 1000 / (options.partitions ?? 1)
+  }
+
+  open(context: SourceReaderContext): Promise<void> {
+    this.context = context
+    return Promise.resolve()
+  }
+
+  addSplits(splits: readonly SourceSplit[]): Promise<void> {
+    const sinceMs = this.context!.clock.monotonicMs()
+    for (const { partition, nextOffset } of splits) {
+      const firstIndex = Math.max(nextOffset, 0)
+      this.splits.push({ partition, firstIndex, sinceMs, nextOffset: firstIndex })
+    }
+    this.wakeUp()
+    return Promise.resolve()
+  }
+
+  poll(output: SourceOutput<T>, maxRecords: number): PollResult {
+    let left = maxRecords
+    for (const split of this.splits) {
+      const before = split.nextOffset
+      this.generate(split, output, left)
+      left -= split.nextOffset - before
+      if (split.nextOffset > before) output.progress(split.partition, split.nextOffset)
+    }
+    if (this.splits.every((split) => split.nextOffset >= this.count)) {
+      return this.count === Number.POSITIVE_INFINITY ? 'idle' : 'ended'
+    }
+    return left < maxRecords || this.due() ? 'more' : 'idle'
+  }
+
+  private generate(split: GeneratorSplit, output: SourceOutput<T>, max: number): void {
+    const { generate, timestampOf, seed = 1 } = this.options
+    const end = Math.min(split.nextOffset + max, this.allowed(split))
+    while (split.nextOffset < end) {
+      const index = split.nextOffset
+      const mixed = seed ^ Math.imul(split.partition + 1, 0x9e3779b1) ^ Math.imul(index, 0x85ebca6b)
+      const value = generate(index, split.partition, seededRandom(mixed))
+      split.nextOffset = index + 1
+      output.collect(value, timestampOf?.(value, index) ?? NO_TIMESTAMP, split.partition, index)
+    }
+  }
+
+  /** Index before which records may be made by now. */
+  private allowed(split: GeneratorSplit): number {
+    if (this.rate === Number.POSITIVE_INFINITY) return this.count
+    const elapsed = this.context!.clock.monotonicMs() - split.sinceMs
+    return Math.min(this.count, split.firstIndex + Math.floor(elapsed * this.rate))
+  }
+
+  private due(): boolean {
+    return this.splits.some((split) => split.nextOffset < this.allowed(split))
+  }
+
+  available(): Promise<void> {
+    const ended = this.splits.length > 0 && this.splits.every((s) => s.nextOffset >= this.count)
+    if (this.due() || ended) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.wake = resolve
+      if (this.splits.length > 0) this.wakeWhenDue()
+    })
+  }
+
+  private wakeWhenDue(): void {
+    const waits = this.splits
+      .filter((split) => split.nextOffset < this.count)
+      .map((split) => {
+        const dueAt = split.sinceMs + (split.nextOffset + 1 - split.firstIndex) / this.rate
+        return dueAt - this.context!.clock.monotonicMs()
+      })
+    this.context!.clock.after(Math.max(1, Math.ceil(Math.min(...waits))), () => this.wakeUp())
+  }
+
+  private wakeUp(): void {
+    this.wake?.()
+    this.wake = undefined
+  }
+
+  snapshot(): SourceSplit[] {
+    return this.splits.map(({ partition, nextOffset }) => ({ partition, nextOffset }))
+  }
+
+  checkpointCompleted(_checkpointId: number): void {
+    // The index is all there is, and it lies in the checkpoint.
+  }
+
+  close(): Promise<void> {
+    this.wakeUp()
+    return Promise.resolve()
+  }
+}
