@@ -3,14 +3,9 @@
  * ordered by `<` as the bytes are.
  */
 
-/** The string of the first `length` bytes. */
+/** The string of the first `length` bytes; flat, where concatenated characters would be a tree. */
 export function latin1Of(bytes: Uint8Array, length: number = bytes.length): string {
-  if (length > 24) {
-    return Buffer.from(bytes.buffer, bytes.byteOffset, length).toString('latin1')
-  }
-  let text = ''
-  for (let i = 0; i < length; i++) text += String.fromCharCode(bytes[i]!)
-  return text
+  return Buffer.from(bytes.buffer, bytes.byteOffset, length).toString('latin1')
 }
 
 /** Writes the bytes of `text` into `target` from `at`, which has the room; returns the end. */

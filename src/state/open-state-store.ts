@@ -9,7 +9,7 @@ import type { StateStore, StateStoreType } from './state-store.ts'
 
 /** Memory of an engine; a `heap` store has no limit. */
 export interface StateStoreOptions {
-  /** Bytes of blocks read from disk that are kept decoded. @default 16 MiB */
+  /** Bytes of blocks read from disk that LevelDB keeps decoded. @default 16 MiB */
   readonly blockCacheBytes?: number
   /** Bytes of changes collected before they are sorted into a file. @default 16 MiB */
   readonly writeBufferBytes?: number
@@ -35,7 +35,7 @@ export async function openStateStore(
   // A folder that stays behind does no harm: the next opening deletes it.
   const remove = (): void => void rm(folder, { recursive: true, force: true }).catch(() => {})
   return type === 'rocksdb'
-    ? RocksDbStateStore.open(folder, memory, remove)
+    ? RocksDbStateStore.open(folder, { writeBufferBytes: memory.writeBufferBytes }, remove)
     : LevelDbStateStore.open(folder, memory, remove)
 }
 

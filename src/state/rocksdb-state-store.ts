@@ -32,10 +32,11 @@ interface Binding {
 /** The binding's public class wraps every call in promises; the port is synchronous. */
 const binding = createRequire(import.meta.url)('@nxtedition/rocksdb/binding.js') as Binding
 
-/** How much memory an engine may take; see docs/decisions/0002-rocksdb-binding.md. */
+/**
+ * How much memory an engine may take, beside about 10 bytes of index and filter per row: see
+ * docs/decisions/0002-rocksdb-binding.md.
+ */
 export interface RocksDbMemory {
-  /** Bytes of decompressed blocks, index and filter blocks kept. */
-  readonly blockCacheBytes: number
   /** Bytes of all write buffers; the engine may briefly take half as much again. */
   readonly writeBufferBytes: number
 }
@@ -76,9 +77,10 @@ export class RocksDbStateStore implements StateStore {
       compression: false,
       compaction: 'level',
       memtableMemoryBudget: memory.writeBufferBytes,
-      cacheSize: memory.blockCacheBytes,
-      cacheIndexAndFilterBlocks: true,
-      blockSize: 4096,
+      // Small blocks and no block cache: the memory layer above is the row cache, the operating
+      // system's page cache keeps the files, and filling a cache of blocks costs more than it saves.
+      cacheSize: 0,
+      blockSize: 2048,
     }
     await new Promise<void>((resolve, reject) => {
       binding.db_open(db, options, (error) => {
