@@ -12,7 +12,7 @@ import {
   reduceFold,
   type WindowContents,
 } from '../operators/window-contents.ts'
-import { emitElements, type ProcessWindowFunction } from '../operators/window-operator.ts'
+import type { ProcessWindowFunction } from '../operators/window-operator.ts'
 import type { AggregateFunction } from '../state/descriptors.ts'
 import { type DataStream, streamOf } from './data-stream.ts'
 import type { GraphDraft, StreamOrigin } from './graph-draft.ts'
@@ -117,8 +117,7 @@ export class WindowedStream<K, T> {
     serializer?: Serializer<unknown>,
   ): DataStream<OUT> {
     const { draft, origins } = this.input
-    const windowFunction = createFunction ?? (() => emitElements)
-    const create = (): StreamOperator => this.createOperator(contents(), windowFunction())
+    const create = (): StreamOperator => this.createOperator(contents(), createFunction?.())
     const node = draft.addNode(
       {
         name: 'Window',
@@ -142,12 +141,12 @@ export class WindowedStream<K, T> {
 
   private createOperator(
     contents: WindowContents<T>,
-    windowFunction: ProcessWindowFunction<K, never, unknown>,
+    windowFunction: ProcessWindowFunction<K, never, unknown> | undefined,
   ): StreamOperator {
     const options = {
       keySerializer: this.input.keySerializer,
       contents,
-      windowFunction: windowFunction as ProcessWindowFunction<K, unknown, unknown>,
+      windowFunction: windowFunction as ProcessWindowFunction<K, unknown, unknown> | undefined,
       allowedLatenessMs: this.allowedLatenessMs,
       lateDataTag: this.lateDataTag,
     }

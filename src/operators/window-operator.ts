@@ -26,18 +26,12 @@ export interface ProcessWindowFunction<K, IN, OUT> {
   close?(): void | Promise<void>
 }
 
-/** Emits what the window holds as it is: the function of `reduce` and `aggregate` without another. */
-export const emitElements: ProcessWindowFunction<unknown, unknown, unknown> = {
-  process(_key, _context, elements, out) {
-    for (const element of elements) out.collect(element)
-  },
-}
-
 /** What all window operators are made of. */
 export interface WindowOptions<K, IN> {
   readonly keySerializer: Serializer<K>
   readonly contents: WindowContents<IN>
-  readonly windowFunction: ProcessWindowFunction<K, unknown, unknown>
+  /** Missing: what the window holds is emitted as it is. */
+  readonly windowFunction: ProcessWindowFunction<K, unknown, unknown> | undefined
   readonly timeDomain: TimeDomain
   /** How long after its end a window still takes records, in ms of event time. */
   readonly allowedLatenessMs: number
@@ -79,7 +73,7 @@ export abstract class WindowOperator<K, IN> extends AbstractOperator implements 
     this.dropped = context.metrics.counter('numLateRecordsDropped')
     this.openState()
     this.timers = new Timers(context, this.keyedState, this, true)
-    return this.options.windowFunction.open?.(this.functionContext)
+    return this.options.windowFunction?.open?.(this.functionContext)
   }
 
   override processWatermark(watermark: number): void {
@@ -91,7 +85,7 @@ export abstract class WindowOperator<K, IN> extends AbstractOperator implements 
   }
 
   override close(): void | Promise<void> {
-    return this.options.windowFunction.close?.()
+    return this.options.windowFunction?.close?.()
   }
 
   onEventTimer(timer: Timer): void {
@@ -168,9 +162,13 @@ export abstract class WindowOperator<K, IN> extends AbstractOperator implements 
     const elements = this.contents.read()
     if (elements === undefined) return
     const { functionContext, collector } = this
+    collector.timestamp = window.end - 1
+    if (this.options.windowFunction === undefined) {
+      for (const element of elements) collector.collect(element)
+      return
+    }
     functionContext.begin(window.end - 1)
     functionContext.window = window
-    collector.timestamp = window.end - 1
     this.options.windowFunction.process(
       functionContext.currentKey,
       functionContext,

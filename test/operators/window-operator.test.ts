@@ -20,7 +20,8 @@ import {
   reduceFold,
   type WindowContents,
 } from '../../src/operators/window-contents.ts'
-import { emitElements, type ProcessWindowFunction } from '../../src/operators/window-operator.ts'
+import { WindowNamespaces, windowOfNamespace } from '../../src/operators/window-namespace.ts'
+import type { ProcessWindowFunction } from '../../src/operators/window-operator.ts'
 import type { HarnessSnapshot } from '../../src/testing/harness-snapshot.ts'
 import { OperatorHarness } from '../../src/testing/operator-harness.ts'
 
@@ -48,13 +49,13 @@ const listing: ProcessWindowFunction<string, Event, Result> = {
 function open<OUT = Result>(
   assigner: WindowAssigner,
   contents: WindowContents<Event>,
-  windowFunction: ProcessWindowFunction<string, never, OUT>,
+  windowFunction: ProcessWindowFunction<string, never, OUT> | undefined,
   { lateness = 0, late, ...rest }: Options = {},
 ): Promise<OperatorHarness<Event, OUT>> {
   const options = {
     keySerializer: plainKeySerializer<string>(),
     contents,
-    windowFunction: windowFunction as ProcessWindowFunction<string, unknown, unknown>,
+    windowFunction: windowFunction as ProcessWindowFunction<string, unknown, unknown> | undefined,
     allowedLatenessMs: lateness,
     lateDataTag: late,
   }
@@ -119,7 +120,7 @@ describe('tumbling windows', () => {
   it('hold one reduced value and emit it', async () => {
     const sum = reduceFold<Event>((a, b) => ({ ...b, amount: a.amount + b.amount }))
     const contents = new FoldedContents<Event, Event>(sum, msgpackSerializer())
-    const harness = await open<Event>(tumblingEventTimeWindows(10), contents, emitElements as never)
+    const harness = await open<Event>(tumblingEventTimeWindows(10), contents, undefined)
     feed(harness, event(1), event(2), event(4))
     harness.endInput()
     expect(harness.values.map((each) => each.amount)).toEqual([7])
@@ -406,4 +407,19 @@ describe('windows against a naive computation on shuffled input, restored halfwa
       expect(await run(eventTimeSessionWindows(25))).toEqual(naiveSessions(events, 25))
     })
   }
+})
+
+describe('namespaces of windows', () => {
+  it('keep the drawn layout, and read back at both ends of time', () => {
+    const namespaces = new WindowNamespaces()
+    expect([...namespaces.of(-1, 258)]).toEqual([...Array(8).fill(255), 2, 1, 0, 0, 0, 0, 0, 0])
+    for (const [start, end] of [
+      [0, 1],
+      [-5_000_000_000, -1],
+      [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+    ] as const) {
+      expect(windowOfNamespace(namespaces.of(start, end))).toEqual({ start, end })
+    }
+    expect(() => windowOfNamespace(new Uint8Array(3))).toThrow(/has 16 bytes, not 3/)
+  })
 })
