@@ -91,11 +91,12 @@ export class QueryConnection implements ConnectionOutput {
   /** Serves frames until none is whole or the client has too much to read; sends the answers. */
   private serve(): void {
     try {
-      this.requests.resume()
-      while (this.relieve() && this.frames.next()) {
-        if (this.phase === 'hello') this.greet()
+      while (this.relieve()) {
+        // The frame in progress comes first: the reader still stands on it.
+        if (this.requests.isSuspended) this.requests.resume()
+        else if (!this.frames.next()) break
+        else if (this.phase === 'hello') this.greet()
         else this.requests.serve(this.frames)
-        while (this.requests.isSuspended && this.relieve()) this.requests.resume()
       }
       this.flush()
       this.block()
