@@ -1,0 +1,237 @@
+import { systemClock } from '../../src/core/clock.ts'
+import { WeirError } from '../../src/core/errors.ts'
+import type { ModelVersion } from '../../src/core/identity.ts'
+import { keyGroupOf, keyGroupRangeOf, subtaskOfKeyGroup } from '../../src/core/key-group.ts'
+import { LocalCatalog } from '../../src/serving/local-catalog.ts'
+import { LocalModelReader } from '../../src/serving/local-model-reader.ts'
+import type { SlotQueryGateway } from '../../src/serving/local-slot-asker.ts'
+import type { VectorStateDescriptor } from '../../src/state/descriptors.ts'
+import { HeapStateStore } from '../../src/state/heap-state-store.ts'
+import { ProgressBoard } from '../../src/state/progress-board.ts'
+import type {
+  SlotQueryAnswer,
+  SlotQueryReply,
+  SlotQueryRequest,
+} from '../../src/state/slot-query.ts'
+import { VectorStateTables } from '../../src/state/vector-state-table.ts'
+
+export const SLOTS = 2
+export const MAX_PARALLELISM = 128
+/** Floats per row of ALS_MODEL. */
+export const DIMENSION = 4
+/** Floats per block of WEIGHTS. */
+export const BLOCK = 8
+
+const encoder = new TextEncoder()
+
+const STATES: readonly VectorStateDescriptor[] = [
+  {
+    kind: 'vector',
+    name: 'users',
+    dimension: DIMENSION,
+    queryableName: 'ALS_MODEL',
+    keySuffix: '-U',
+    meanKey: 'MEAN-U',
+  },
+  {
+    kind: 'vector',
+    name: 'items',
+    dimension: DIMENSION,
+    queryableName: 'ALS_MODEL',
+    keySuffix: '-I',
+    meanKey: 'MEAN-I',
+  },
+  { kind: 'vector', name: 'weights', dimension: BLOCK, queryableName: 'WEIGHTS' },
+]
+
+/**
+ * Two slots with an ALS model (`ALS_MODEL`: keys `-U`, `-I`), block weights (`WEIGHTS`) and a typed
+ * state (`COUNTS`), on one thread: what a ModelReader reads. Version 1 of both models is live.
+ */
+export class ModelWorld implements SlotQueryGateway {
+  readonly board = ProgressBoard.create(SLOTS, 4)
+  readonly catalog = new LocalCatalog()
+  /** Queryable names by their number on the board. */
+  readonly models = ['ALS_MODEL', 'WEIGHTS']
+  /** Requests that slots were asked. */
+  readonly asked: SlotQueryRequest[] = []
+  private readonly tables: VectorStateTables[][]
+  private readonly counts = new Map<string, Uint8Array>()
+  private offset = 0
+  private checkpoint = 0
+
+  /** With `spill`, row tables hold a few rows and the rest lies in stores. */
+  constructor(spill = false) {
+    this.tables = Array.from({ length: SLOTS }, (_, slot) =>
+      STATES.map((descriptor) => this.openState(slot, descriptor, spill)),
+    )
+    for (let slot = 0; slot < SLOTS; slot++) {
+      const { first, last } = keyGroupRangeOf(slot, SLOTS, MAX_PARALLELISM)
+      this.catalog.addTyped({
+        queryableName: 'COUNTS',
+        kind: 'value',
+        slot,
+        firstKeyGroup: first,
+        lastKeyGroup: last,
+        maxParallelism: MAX_PARALLELISM,
+      })
+      this.board.setSlotStatus(slot, 'running')
+      this.openVersion(slot, 1)
+    }
+    this.models.forEach((_, model) => {
+      this.board.setLiveVersion(model, 1)
+    })
+  }
+
+  private openState(
+    slot: number,
+    descriptor: VectorStateDescriptor,
+    spill: boolean,
+  ): VectorStateTables {
+    return new VectorStateTables({
+      operatorUid: 'model',
+      descriptor,
+      keyGroups: keyGroupRangeOf(slot, SLOTS, MAX_PARALLELISM),
+      maxParallelism: MAX_PARALLELISM,
+      slot,
+      memoryBudgetBytes: spill ? 6000 : Number.MAX_SAFE_INTEGER,
+      listener: {
+        tableOpened: (share) => this.catalog.add(share),
+        tableDropped: (state, version) => this.catalog.drop('model', state, version, slot),
+      },
+      spillSink: () => ({ append: () => {} }),
+      ...(spill ? { store: new HeapStateStore(), rowShift: 2 } : {}),
+    })
+  }
+
+  /** Opens a version of every state on a slot. */
+  openVersion(slot: number, version: number): void {
+    for (const tables of this.tables[slot]!) tables.openVersion(version as ModelVersion)
+  }
+
+  /** The number of a queryable name on the board. */
+  readonly modelOf = (name: string): number | undefined => {
+    const model = this.models.indexOf(name)
+    return model < 0 ? undefined : model
+  }
+
+  private ownerOf(key: string): number {
+    const group = keyGroupOf(encoder.encode(key), MAX_PARALLELISM)
+    return subtaskOfKeyGroup(group, SLOTS, MAX_PARALLELISM)
+  }
+
+  private tablesOf(key: string): VectorStateTables {
+    const state = key.endsWith('-U') ? 0 : key.endsWith('-I') ? 1 : 2
+    return this.tables[this.ownerOf(key)]![state]!
+  }
+
+  /** Writes a row; its position is partition 0 and an offset that grows. */
+  put(key: string, vector: readonly number[], version = 1): void {
+    const origin = { partition: 0, offset: this.offset++, eventTime: -1 }
+    const bytes = encoder.encode(key)
+    this.tablesOf(key).put(version as ModelVersion, bytes, Float32Array.from(vector), origin)
+  }
+
+  remove(key: string, version = 1): void {
+    this.tablesOf(key).remove(version as ModelVersion, encoder.encode(key))
+  }
+
+  dropVersion(version: number): void {
+    for (const slot of this.tables) {
+      for (const tables of slot) tables.dropVersion(version as ModelVersion)
+    }
+  }
+
+  putCount(key: string, value: Uint8Array): void {
+    this.counts.set(key, value)
+  }
+
+  /** Barrier and completion of the next checkpoint. */
+  completeCheckpoint(): void {
+    this.checkpoint++
+    const sink = { append: (): void => {} }
+    for (const tables of this.tables.flat()) {
+      const snapshot = tables.snapshot(this.checkpoint, sink, false)
+      while (!snapshot.step(10));
+    }
+    this.board.setCompletedCheckpoint(this.checkpoint, systemClock.nowMs())
+    for (const tables of this.tables.flat()) tables.checkpointCompleted(this.checkpoint)
+  }
+
+  /** Every slot has applied partition 0 below the offset, as of `asOfMs`. */
+  progress(nextOffset: number, asOfMs: number): void {
+    for (let slot = 0; slot < SLOTS; slot++) this.board.setProgress(slot, 0, nextOffset, asOfMs)
+  }
+
+  /** Every slot restores version 1 from here to `endRestore`. */
+  beginRestore(): void {
+    for (const tables of this.tables.flat()) tables.beginRestore()
+  }
+
+  endRestore(): void {
+    for (const tables of this.tables.flat()) tables.endRestore(++this.checkpoint)
+  }
+
+  /** A new in-place reader. */
+  reader(): LocalModelReader {
+    return new LocalModelReader({
+      catalog: this.catalog,
+      board: this.board,
+      gateway: this,
+      clock: systemClock,
+      modelOf: this.modelOf,
+      server: 'query-0',
+    })
+  }
+
+  async ask(slot: number, request: SlotQueryRequest): Promise<SlotQueryReply> {
+    this.asked.push(request)
+    return { id: request.id, answers: this.answers(slot, request) }
+  }
+
+  private answers(slot: number, request: SlotQueryRequest): SlotQueryAnswer[] {
+    switch (request.kind) {
+      case 'rows':
+        return this.stateOf(slot, request.state).answerRows(request.version, request.keys)
+      case 'values':
+        return request.keys.map((key) => this.countOf(key))
+      case 'scan':
+        return this.scan(slot, request)
+    }
+  }
+
+  private stateOf(slot: number, name: string): VectorStateTables {
+    const i = STATES.findIndex((descriptor) => descriptor.name === name)
+    if (i < 0) throw new WeirError('UNKNOWN_STATE', name)
+    return this.tables[slot]![i]!
+  }
+
+  private countOf(key: Uint8Array): SlotQueryAnswer {
+    const value = this.counts.get(Buffer.from(key).toString())
+    return value === undefined ? { kind: 'missing', key } : { kind: 'found', key, value }
+  }
+
+  private scan(
+    slot: number,
+    request: Extract<SlotQueryRequest, { kind: 'scan' }>,
+  ): SlotQueryAnswer[] {
+    const { version, from, to, limit, stored } = request
+    if (stored !== undefined)
+      return this.stateOf(slot, stored.state).storedPage(version, from, limit)
+    if (request.queryableName === 'COUNTS') {
+      const keys = [...this.counts.keys()].filter((key) => this.ownerOf(key) === slot).sort()
+      return keys
+        .map((key) => this.countOf(encoder.encode(key)))
+        .filter(({ key }) => Buffer.compare(key, from) >= 0 && Buffer.compare(key, to) < 0)
+    }
+    return STATES.flatMap(({ queryableName }, i) =>
+      queryableName === request.queryableName
+        ? this.tables[slot]![i]!.scan(version, from, to, limit)
+        : [],
+    ).sort((a, b) => Buffer.compare(a.key, b.key))
+  }
+
+  close(): void {
+    for (const tables of this.tables.flat()) tables.close()
+  }
+}
