@@ -48,6 +48,12 @@ export interface AttemptListener {
   other(slot: number, report: SlotReport): void
 }
 
+interface CommitWaiter {
+  readonly checkpointId: number
+  resolve(): void
+  reject(error: WeirError): void
+}
+
 /** Waits for the same report of every slot. */
 class SlotTally {
   private readonly slots: number
@@ -79,7 +85,8 @@ export class AttemptExecution {
   private readonly committedUpTo: number[]
   private readonly lostSlots = new Set<number>()
   private readonly closedSlots = new Set<number>()
-  private commitWaiters: { readonly checkpointId: number; readonly resolve: () => void }[] = []
+  private commitWaiters: CommitWaiter[] = []
+  private closing: Promise<readonly number[]> | undefined
   private closeWaiter: (() => void) | undefined
   private metricRequests = 0
   private readonly metricWaiters = new Map<number, (slot: number, m: MetricSnapshot) => void>()
@@ -174,6 +181,7 @@ export class AttemptExecution {
   fail(error: WeirError): void {
     if (this.over) return
     this.over = true
+    for (const waiter of this.commitWaiters.splice(0)) waiter.reject(error)
     this.options.listener.failed(error)
   }
 
@@ -188,10 +196,10 @@ export class AttemptExecution {
     for (const host of this.options.slots) host.send(command)
   }
 
-  /** Resolves when every slot has committed what belongs to the checkpoint. */
+  /** Resolves when every slot has committed what belongs to the checkpoint; rejects when one fails. */
   committed(checkpointId: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.commitWaiters.push({ checkpointId, resolve })
+    return new Promise((resolve, reject) => {
+      this.commitWaiters.push({ checkpointId, resolve, reject })
       this.settleCommits()
     })
   }
@@ -218,7 +226,12 @@ export class AttemptExecution {
   }
 
   /** Closes the attempt in every slot; slots that do not answer in time are in the result. */
-  async close(): Promise<readonly number[]> {
+  close(): Promise<readonly number[]> {
+    this.closing ??= this.closeSlots()
+    return this.closing
+  }
+
+  private async closeSlots(): Promise<readonly number[]> {
     this.over = true
     this.sendAll({ kind: 'close', attempt: this.attempt })
     await new Promise<void>((resolve) => {

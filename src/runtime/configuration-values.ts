@@ -82,30 +82,3 @@ export function parseWord<W extends string>(text: string, words: readonly W[]): 
   requireArgument(word !== undefined, `"${text}" is none of ${words.join(', ')}`)
   return word
 }
-
-/** The candidate with the fewest single-letter edits from `text` (Levenshtein's distance). */
-export function nearestOf(text: string, candidates: readonly string[]): string | undefined {
-  let nearest: string | undefined
-  let least = Number.POSITIVE_INFINITY
-  for (const candidate of candidates) {
-    const distance = editDistance(text, candidate)
-    if (distance < least) {
-      least = distance
-      nearest = candidate
-    }
-  }
-  return nearest
-}
-
-function editDistance(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, j) => j)
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const swap = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
-      row.push(Math.min(swap, previous[j]! + 1, row[j - 1]! + 1))
-    }
-    previous = row
-  }
-  return previous[b.length]!
-}

@@ -1,8 +1,8 @@
 import type { CheckpointMode } from '../checkpoint/protocol/checkpoint-types.ts'
 import { WeirError } from '../core/errors.ts'
+import { nearestWord } from '../core/nearest-word.ts'
 import type { StateStoreType } from '../state/state-store.ts'
 import {
-  nearestOf,
   parseCount,
   parseDuration,
   parseNumber,
@@ -278,12 +278,11 @@ export function parseConfiguration(
 }
 
 function unknownKey(key: string): WeirError {
-  const nearest = nearestOf(key, [...Object.keys(OPTIONS), ...Object.values(RESTART_KEYS)])
-  return new WeirError(
-    'UNKNOWN_OPTION',
-    `the configuration key "${key}" is not known; did you mean "${nearest}"?`,
-    { details: { key, ...(nearest === undefined ? {} : { nearest }) } },
-  )
+  const nearest = nearestWord(key, [...Object.keys(OPTIONS), ...Object.values(RESTART_KEYS)])
+  const hint = nearest === undefined ? '' : `; did you mean "${nearest}"?`
+  return new WeirError('UNKNOWN_OPTION', `the configuration key "${key}" is not known${hint}`, {
+    details: { key, ...(nearest === undefined ? {} : { nearest }) },
+  })
 }
 
 function withKey<T>(key: string, parse: () => T): T {

@@ -64,7 +64,7 @@ export interface JobFailure {
   readonly error: WeirError
 }
 
-type Ending = 'finished' | 'canceled' | 'suspended'
+type Ending = 'finished' | 'failed' | 'canceled' | 'suspended'
 
 /**
  * Runs one job from submission to its end on the main thread: attempts, restarts from the last
@@ -192,6 +192,7 @@ export class JobExecution implements AttemptListener {
     try {
       const folder = await checkpoints.triggerSavepoint(options.folder)
       await attempt.committed(checkpoints.latest!.checkpointId)
+      this.requireRunning()
       await this.end('finished')
       return folder
     } catch (error) {
@@ -233,6 +234,7 @@ export class JobExecution implements AttemptListener {
     if (this.ending !== undefined) return
     this.moveTo('RUNNING')
     this.checkpoints?.start(this.attempts, taskNames(this.plan))
+    if (this.drained !== undefined) this.toSlots((attempt) => ({ kind: 'drain', attempt }))
   }
 
   ended(): void {
@@ -403,6 +405,7 @@ export class JobExecution implements AttemptListener {
   }
 
   private giveUp(error: WeirError, reason: string): void {
+    this.ending = 'failed'
     this.moveTo('FAILED', error)
     const message = `the job failed: ${error.message} (no restart: ${reason})`
     const failure = new WeirError('JOB_FAILED', message, { cause: error })
@@ -435,7 +438,7 @@ export class JobExecution implements AttemptListener {
       attempt.fail(asWeirError(error))
       return
     }
-    if (this.current === attempt) await this.end('finished')
+    if (this.current === attempt && this.status === 'RUNNING') await this.end('finished')
   }
 
   private async lastCheckpoint(
@@ -456,7 +459,7 @@ export class JobExecution implements AttemptListener {
     }
   }
 
-  private async end(ending: Ending): Promise<void> {
+  private async end(ending: Exclude<Ending, 'failed'>): Promise<void> {
     if (this.ending !== undefined) return
     this.ending = ending
     this.cancelDelay?.()
@@ -492,7 +495,8 @@ export class JobExecution implements AttemptListener {
 
   private requireRunning(): AttemptExecution {
     if (this.current !== undefined && this.status === 'RUNNING') return this.current
-    throw new WeirError('ILLEGAL_STATE', `the job is ${this.status}, not RUNNING`)
+    const status = this.ending === undefined ? this.status : 'ending'
+    throw new WeirError('ILLEGAL_STATE', `the job is ${status}, not RUNNING`)
   }
 
   private moveTo(status: JobStatus, cause?: unknown): void {

@@ -24,6 +24,7 @@ import {
 } from './record-output.ts'
 import { SourceHead } from './source-head.ts'
 import { Subtask, type SubtaskHost } from './subtask.ts'
+import { rateGauge } from './work-meter.ts'
 
 /** What the slot gives its subtasks. */
 export interface SubtaskSite {
@@ -84,6 +85,7 @@ async function buildTask(
   const cell = isKeyed(node, planned.chain.inEdges)
     ? await site.openCell(node, subtask.index, metrics)
     : undefined
+  addRates(metrics, site)
   const state = site.operatorState(node, subtask.index)
   if (node.body.kind === 'operator') {
     return new OperatorTask(node, node.body.create(), cell, state, metrics)
@@ -94,6 +96,18 @@ async function buildTask(
   })
   subtask.head = head
   return new OperatorTask(node, head, cell, state, metrics)
+}
+
+/** Rates per second beside the counters of an operator. */
+function addRates(metrics: MetricGroup, site: SubtaskSite): void {
+  const nowMs = (): number => site.host.clock.monotonicMs()
+  for (const name of ['numRecordsIn', 'numRecordsOut']) {
+    const counter = metrics.counter(name)
+    metrics.gauge(
+      `${name}PerSecond`,
+      rateGauge(nowMs, () => counter.value),
+    )
+  }
 }
 
 /** Makes the channels of every outgoing edge. */

@@ -11,7 +11,7 @@ import { ProcessingTimers } from './processing-timers.ts'
 import type { RebalanceOutput } from './record-output.ts'
 import type { SubtaskHead } from './subtask-head.ts'
 import type { SubtaskSnapshot } from './subtask-snapshot.ts'
-import { WorkMeter } from './work-meter.ts'
+import { rateGauge, WorkMeter } from './work-meter.ts'
 
 /** What a subtask tells the slot that runs it. */
 export interface SubtaskHost {
@@ -82,6 +82,13 @@ export class Subtask implements OperatorHost {
     this.host = host
     this.meter = new WorkMeter(metrics, () => host.clock.monotonicMs())
     metrics.gauge('numBytesOut', () => this.bytesOut)
+    metrics.gauge(
+      'numBytesOutPerSecond',
+      rateGauge(
+        () => host.clock.monotonicMs(),
+        () => this.bytesOut,
+      ),
+    )
   }
 
   get attempt(): number {

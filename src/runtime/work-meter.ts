@@ -18,15 +18,15 @@ export class WorkMeter {
     this.waitingSince = nowMs()
     metrics.gauge(
       'busyTimeMsPerSecond',
-      rateGauge(nowMs, () => this.totals.busy, 1),
+      rateGauge(nowMs, () => this.totals.busy),
     )
     metrics.gauge(
       'idleTimeMsPerSecond',
-      rateGauge(nowMs, () => this.total('idle'), 1),
+      rateGauge(nowMs, () => this.total('idle')),
     )
     metrics.gauge(
       'backPressuredTimeMsPerSecond',
-      rateGauge(nowMs, () => this.total('backPressured'), 1),
+      rateGauge(nowMs, () => this.total('backPressured')),
     )
   }
 
@@ -52,8 +52,8 @@ export class WorkMeter {
   }
 }
 
-/** A gauge of the growth of `total` per second, times `factor`, over the last second or longer. */
-export function rateGauge(nowMs: () => number, total: () => number, factor = 1): () => number {
+/** A gauge of the growth of `total` per second, over the last second or longer. */
+export function rateGauge(nowMs: () => number, total: () => number): () => number {
   let fromMs = nowMs()
   let from = total()
   let rate = 0
@@ -62,7 +62,7 @@ export function rateGauge(nowMs: () => number, total: () => number, factor = 1):
     if (elapsed < 1000 && rate > 0) return rate
     if (elapsed <= 0) return rate
     const now = total()
-    rate = ((now - from) * 1000 * factor) / elapsed
+    rate = ((now - from) * 1000) / elapsed
     if (elapsed >= 1000) {
       fromMs += elapsed
       from = now
