@@ -55,9 +55,9 @@ export function decompress(codec: Codec, packed: Uint8Array): Uint8Array {
       case 'none':
         return packed
       case 'gzip':
-        return zlib.gunzipSync(packed, options)
+        return plain(zlib.gunzipSync(packed, options))
       case 'zstd':
-        return zlib.zstdDecompressSync(packed, options)
+        return plain(zlib.zstdDecompressSync(packed, options))
       default:
         return unsupported(codec)
     }
@@ -67,4 +67,9 @@ export function decompress(codec: Codec, packed: Uint8Array): Uint8Array {
       cause,
     })
   }
+}
+
+/** A Buffer's `slice` does not copy: nobody downstream shall meet one. */
+function plain(buffer: Buffer): Uint8Array {
+  return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length)
 }

@@ -80,12 +80,14 @@ function recoverActive(
 ): RecoveredTail {
   const fd = fs.openSync(join(path, logFileName(active.base)), 'r+')
   try {
+    // Compaction leaves the active segment alone.
+    const contiguous = status === undefined || status.activeBase === active.base
     const entries = usableEntries(fd, path, active)
     const last = entries.at(-1)
     let endOffset = last?.offset ?? active.base
     let indexed = last?.position ?? 0
     active.maxTimestamp = last?.maxTimestampBefore ?? -1
-    const end = scanSegment(fd, indexed, endOffset, (bytes, at, _size, position) => {
+    const end = scanSegment(fd, indexed, endOffset, contiguous, (bytes, at, _size, position) => {
       if (position - indexed >= INDEX_INTERVAL_BYTES) {
         const offset = baseOffsetOf(bytes, at)
         entries.push({ offset, maxTimestampBefore: active.maxTimestamp, position })
@@ -97,10 +99,6 @@ function recoverActive(
     if (end < active.size) fs.ftruncateSync(fd, end)
     active.size = end
     rewriteIndex(path, active.base, entries)
-    // An empty active segment after retention or compaction: its offsets were used all the same.
-    if (end === 0 && status !== undefined && status.activeBase === active.base) {
-      endOffset = Math.max(endOffset, active.base)
-    }
     return { endOffset, sinceIndexEntry: end - indexed, indexEntries: entries.length }
   } finally {
     fs.closeSync(fd)

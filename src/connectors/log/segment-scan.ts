@@ -16,23 +16,26 @@ export type BatchVisitor = (bytes: Uint8Array, at: number, size: number, positio
 
 /**
  * Walks whole, intact batches of a segment from `position` and returns where the first one that is
- * torn, broken or out of order begins (the file's length when all are good).
+ * torn, broken or out of order begins (the file's length when all are good). The checksum does not
+ * cover the base offset: in a segment that was never compacted it must follow without a gap
+ * (`contiguous`).
  */
 export function scanSegment(
   fd: number,
   position: number,
-  minimumOffset: number,
+  firstOffset: number,
+  contiguous: boolean,
   visit: BatchVisitor,
 ): number {
   const fileSize = fs.fstatSync(fd).size
   let buffer: Uint8Array = new Uint8Array(SCAN_BUFFER_BYTES)
   let at = position
-  let expected = minimumOffset
+  let expected = firstOffset
   while (at < fileSize) {
     const filled = fs.readSync(fd, buffer, 0, Math.min(buffer.length, fileSize - at), at)
     let used = 0
     for (;;) {
-      const size = intactSize(buffer, used, filled, expected)
+      const size = intactSize(buffer, used, filled, expected, contiguous)
       if (size < 0) return at + used
       if (used + size > filled) {
         if (used === 0 && size > buffer.length && at + size <= fileSize) {
@@ -58,7 +61,8 @@ function intactSize(buffer: Uint8Array, at: number, filled: number, minimumOffse
     const size = batchSizeAt(buffer, at, filled)
     if (at + size > filled) return size
     checkBatch(buffer, at, filled)
-    return baseOffsetOf(buffer, at) < minimumOffset ? -1 : size
+    const base = baseOffsetOf(buffer, at)
+    return base === expected || (base > expected && !contiguous) ? size : -1
   } catch (error) {
     if (isWeirError(error)) return -1
     throw error
