@@ -1,0 +1,106 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { WeirClient } from '../../src/client/index.ts'
+import { QueryThreads, type QueryThreadsOptions } from '../../src/serving/query-threads.ts'
+import { ServedWorld } from './query-threads-world.ts'
+
+const open: { close(): unknown }[] = []
+
+async function start(options: Partial<QueryThreadsOptions> = {}): Promise<QueryThreads> {
+  const threads = await QueryThreads.start({
+    threads: 2,
+    inCallingThread: true,
+    port: 0,
+    models: ['ALS_MODEL', 'WEIGHTS'],
+    ...options,
+  })
+  open.unshift(threads)
+  return threads
+}
+
+async function serve(threads: QueryThreads): Promise<ServedWorld> {
+  const world = new ServedWorld()
+  open.push(world)
+  world.put('1-U', [1, 2, 3, 4])
+  world.put('7-I', [1, 1, 1, 1])
+  world.putCount('a', Uint8Array.of(9))
+  world.serve(threads)
+  await threads.listening()
+  await expect.poll(() => threads.routing.endpoints.length).toBe(2)
+  return world
+}
+
+async function connect(threads: QueryThreads): Promise<WeirClient> {
+  const client = await WeirClient.connect({ port: threads.port, job: 'als' })
+  open.unshift(client)
+  return client
+}
+
+afterEach(async () => {
+  for (const resource of open.splice(0)) await resource.close()
+})
+
+describe('QueryThreads', () => {
+  it('answer predictions, typed state and metrics on every thread', async () => {
+    const threads = await start()
+    await serve(threads)
+    const client = await connect(threads)
+    const scores = [1, 2, 3, 4].map(() => client.predict('ALS_MODEL', '1-U', '7-I'))
+    expect((await Promise.all(scores)).map(({ score }) => score)).toEqual([10, 10, 10, 10])
+    for (let i = 0; i < 2; i++) {
+      expect(await client.values('COUNTS', ['a'])).toMatchObject([{ value: Uint8Array.of(9) }])
+    }
+    const metrics = await threads.metrics()
+    expect(metrics.map((thread) => thread['query.numRequests.values'])).toEqual([1, 1])
+  })
+
+  it('tell clients the states, versions and endpoints', async () => {
+    const threads = await start()
+    await serve(threads)
+    const client = await connect(threads)
+    expect(client.routing.endpoints.map(({ server }) => server)).toEqual(['query-0', 'query-1'])
+    expect(client.routing.states).toContainEqual({
+      name: 'ALS_MODEL',
+      kind: 'vector',
+      dimension: 4,
+      versions: [1],
+      liveVersion: 1,
+    })
+  })
+
+  it('fail what a lost slot would have answered and still read its rows', async () => {
+    const threads = await start()
+    await serve(threads)
+    const client = await connect(threads)
+    threads.slotStatus(0, 'down')
+    threads.slotStatus(1, 'down')
+    const [value] = await client.values('COUNTS', ['a'], { deadlineMs: 200 })
+    expect(value).toMatchObject({ ok: false, error: { code: 'SLOT_LOST' } })
+    expect((await client.predict('ALS_MODEL', '1-U', '7-I')).score).toBe(10)
+  })
+
+  it('stop reading tables that were dropped', async () => {
+    const threads = await start()
+    const world = await serve(threads)
+    const client = await connect(threads)
+    for (const share of world.shares) threads.tableDropped(share, 1)
+    await expect
+      .poll(() => client.predict('ALS_MODEL', '1-U', '7-I').catch((error) => error.code))
+      .toBe('UNKNOWN_VERSION')
+  })
+
+  it('refuse a client of another job, and one that comes before the job', async () => {
+    const threads = await start()
+    await expect(WeirClient.connect({ port: threads.port })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+    })
+    await serve(threads)
+    await expect(WeirClient.connect({ port: threads.port, job: 'svm' })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+    })
+  })
+
+  it('say which port is taken', async () => {
+    const threads = await start()
+    await expect(start({ port: threads.port })).rejects.toMatchObject({ code: 'CONNECTOR_FAILED' })
+  })
+})

@@ -1,0 +1,28 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { WeirClient } from '../../src/client/index.ts'
+import { QueryThreads } from '../../src/serving/query-threads.ts'
+import { ServedWorld } from '../serving/query-threads-world.ts'
+
+const open: { close(): unknown }[] = []
+
+afterEach(async () => {
+  for (const resource of open.splice(0)) await resource.close()
+})
+
+describe('query worker threads', () => {
+  it('read rows in place that the main thread writes, and answer at once after a write', async () => {
+    const threads = await QueryThreads.start({ threads: 2, port: 0, models: ['ALS_MODEL'] })
+    const world = new ServedWorld()
+    world.put('7-I', [1, 0, 0, 0])
+    world.serve(threads)
+    await threads.listening()
+    const client = await WeirClient.connect({ port: threads.port })
+    open.push(client, threads, world)
+    for (let i = 1; i <= 200; i++) {
+      world.put('1-U', [i, i, i, i])
+      expect((await client.predict('ALS_MODEL', '1-U', '7-I')).score).toBe(i)
+    }
+    world.putCount('a', Uint8Array.of(7))
+    expect(await client.values('COUNTS', ['a'])).toMatchObject([{ value: Uint8Array.of(7) }])
+  })
+})
