@@ -55,7 +55,13 @@ export function scanSegment(
 }
 
 /** Size of the batch at `at`, more than what is filled when cut off there, -1 when broken. */
-function intactSize(buffer: Uint8Array, at: number, filled: number, minimumOffset: number): number {
+function intactSize(
+  buffer: Uint8Array,
+  at: number,
+  filled: number,
+  expected: number,
+  contiguous: boolean,
+): number {
   if (filled - at < BATCH_PREFIX_SIZE) return BATCH_HEADER_SIZE
   try {
     const size = batchSizeAt(buffer, at, filled)
