@@ -6,7 +6,7 @@
 export class StepSize {
   private static readonly TARGET_MS = 0.25
   private readonly most: number
-  private size = 16
+  private size = 1
 
   constructor(most = 256) {
     this.most = most

@@ -16,7 +16,7 @@ describe('StepSize', () => {
 
   it('shrinks for an operator that emits very many records for each', () => {
     const size = new StepSize(256)
-    size.observe(16, 0.001, 16 * 10_000)
+    size.observe(1, 0.001, 10_000)
     expect(size.records).toBe(1)
   })
 })

@@ -1,0 +1,180 @@
+import { describe, expect, it } from 'vitest'
+import { MemorySink } from '../../src/connectors/memory/memory-sink.ts'
+import { MemorySource } from '../../src/connectors/memory/memory-source.ts'
+import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
+import { boundedOutOfOrderness } from '../../src/dataflow/watermark-strategy.ts'
+import { AbstractOperator } from '../../src/operators/abstract-operator.ts'
+import { tumblingEventTimeWindows } from '../../src/operators/window-assigner.ts'
+import type { OperatorCoordinator } from '../../src/runtime/operator-coordinator.ts'
+import type { ServingGateway } from '../../src/runtime/serving-gateway.ts'
+import type { MessagePortLike, QueryableDeclaration } from '../../src/runtime/slot-protocol.ts'
+import { valueState } from '../../src/state/descriptors.ts'
+import type { SlotQueryReply } from '../../src/state/slot-query.ts'
+import { MiniCluster } from '../../src/testing/mini-cluster.ts'
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
+}
+
+const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i)
+
+/** Keeps the newest number of every key under a queryable name. */
+function latestNumbers(env: StreamExecutionEnvironment, source: MemorySource<number>) {
+  return env
+    .fromSource(source)
+    .uid('numbers')
+    .keyBy((n) => n % 10)
+    .process<number>(() => {
+      let save: (n: number) => void
+      return {
+        open(context) {
+          const state = context.getState(valueState<number>('latest', { queryableName: 'LATEST' }))
+          save = (n) => state.update(n)
+        },
+        processElement: (n) => save(n),
+      }
+    })
+    .uid('latest')
+}
+
+describe('source progress', () => {
+  it('reaches the board once every keyed subtask of the slot has applied the records', async () => {
+    await using cluster = new MiniCluster()
+    const env = new StreamExecutionEnvironment({ parallelism: 2 })
+    const source = new MemorySource([range(1000), range(500)], { bounded: false })
+    latestNumbers(env, source).sinkTo(new MemorySink())
+    const job = cluster.startLocal(env.graph())
+    await job.waitFor('RUNNING')
+    const before = Date.now()
+    for (const slot of [0, 1]) {
+      await until(() => job.board.nextOffset(slot, 0) === 1000)
+      await until(() => job.board.nextOffset(slot, 1) === 500)
+      await until(() => job.board.asOfMs(slot, 1) >= before)
+      expect(job.board.slotStatus(slot)).toBe('running')
+    }
+  })
+
+  it('passes through a second shuffle', async () => {
+    await using cluster = new MiniCluster()
+    const env = new StreamExecutionEnvironment({ parallelism: 2 })
+    const source = new MemorySource([range(1000)], { bounded: false })
+    env
+      .fromSource(source)
+      .rebalance()
+      .map((n) => n + 1)
+      .keyBy((n) => n)
+      .process<number>(() => ({ processElement: (n, _c, out) => out.collect(n) }))
+      .keyBy((n) => n % 3)
+      .process<number>(() => ({ processElement: (n, _c, out) => out.collect(n) }))
+      .sinkTo(new MemorySink())
+    const job = cluster.startLocal(env.graph())
+    await until(() => job.board.nextOffset(0, 0) === 1000 && job.board.nextOffset(1, 0) === 1000)
+  })
+})
+
+describe('event time', () => {
+  it('fires windows although one partition of the source is idle', async () => {
+    await using cluster = new MiniCluster()
+    const env = new StreamExecutionEnvironment({ parallelism: 2 })
+    const sink = new MemorySink<number>()
+    const source = new MemorySource([range(1000), []], { bounded: false })
+    env
+      .fromSource(
+        source,
+        boundedOutOfOrderness<number>(0, { timestampOf: (n) => n, idleAfterMs: 20 }),
+      )
+      .keyBy(() => 'all')
+      .window(tumblingEventTimeWindows(100))
+      .reduce((a, b) => Math.max(a, b))
+      .sinkTo(sink)
+    cluster.startLocal(env.graph())
+    await until(() => sink.values.length === 9)
+    expect(sink.values.at(-1)).toBe(899)
+  })
+})
+
+describe('coordinators and queries', () => {
+  it('carries events between an operator and its coordinator on the main thread', async () => {
+    await using cluster = new MiniCluster()
+    const env = new StreamExecutionEnvironment({ parallelism: 2 })
+    const answered: unknown[] = []
+    class Asking extends AbstractOperator {
+      override open(context: Parameters<AbstractOperator['open']>[0]): void {
+        void super.open(context)
+        context.sendEvent({ hello: context.subtask })
+      }
+      processElement(): void {}
+      override handleEvent(event: unknown): void {
+        answered.push([this.context.subtask, event])
+      }
+    }
+    const source = new MemorySource([range(10)], { bounded: false })
+    env
+      .fromSource(source)
+      .map((n) => n)
+      .uid('asking')
+      .sinkTo(new MemorySink())
+    const graph = env.graph()
+    const nodes = graph.nodes.map((node) =>
+      node.uid === 'asking'
+        ? { ...node, body: { kind: 'operator', create: () => new Asking() } as const }
+        : node,
+    )
+    const heard: unknown[] = []
+    let reply: ((subtask: number | undefined, event: unknown) => void) | undefined
+    const coordinator: OperatorCoordinator = {
+      start(context) {
+        reply = context.sendEvent
+        context.board.setLiveVersion(0, 5)
+      },
+      handleEvent(subtask, event) {
+        heard.push([subtask, event])
+        if (heard.length === 2) reply!(undefined, 'welcome')
+      },
+    }
+    const job = cluster.startLocal({ ...graph, nodes }, { coordinators: { asking: coordinator } })
+    await until(() => answered.length === 2)
+    expect(heard).toContainEqual([0, { hello: 0 }])
+    expect(heard).toContainEqual([1, { hello: 1 }])
+    expect(answered).toContainEqual([1, 'welcome'])
+    expect(job.board.liveVersion(0)).toBe(5)
+  })
+
+  it('declares queryable states and answers query threads between slices', async () => {
+    await using cluster = new MiniCluster()
+    const env = new StreamExecutionEnvironment({ parallelism: 2 })
+    const declared: QueryableDeclaration[] = []
+    const ports: MessagePortLike[] = []
+    const serving: ServingGateway = {
+      threads: 1,
+      jobStarted() {},
+      tableOpened() {},
+      tableDropped() {},
+      attachSlot: (slot, _thread, port) => {
+        ports[slot] = port
+      },
+      slotStatus() {},
+      declareQueryable: (declaration) => declared.push(declaration),
+    }
+    const source = new MemorySource([range(100)], { bounded: false })
+    const stream = latestNumbers(env, source)
+    stream.sinkTo(new MemorySink())
+    const job = cluster.startLocal(env.graph(), { serving })
+    await until(() => job.board.nextOffset(0, 0) === 100 && job.board.nextOffset(1, 0) === 100)
+    expect(declared.map(({ slot }) => slot).sort()).toEqual([0, 1])
+    expect(declared[0]).toMatchObject({
+      queryableName: 'LATEST',
+      operatorUid: 'latest',
+      stateKind: 'value',
+      format: 'msgpack/1',
+    })
+    const keys = [new TextEncoder().encode('no such key')]
+    const reply = await new Promise<readonly SlotQueryReply[]>((resolve) => {
+      ports[0]!.on('message', resolve)
+      ports[0]!.postMessage([{ kind: 'values', id: 7, queryableName: 'LATEST', keys }])
+    })
+    expect(reply).toHaveLength(1)
+    expect(reply[0]).toMatchObject({ id: 7, answers: [{ kind: 'missing' }] })
+    for (const port of ports) port.close()
+  })
+})
