@@ -72,7 +72,7 @@ export class ConnectionRequests {
   serve(frame: FrameReader): void {
     const { cursor, context } = this
     cursor.open(frame)
-    context.metrics.asked(cursor.kind, cursor.count)
+    context.metrics.asked(cursor.kind, Math.max(cursor.count, 1))
     if (cursor.kind >= KIND.predict && cursor.kind <= KIND.topK) this.attempt(this.serveState)
     else if (cursor.kind === KIND.routing) {
       writeRouting(this.output.writer, cursor.requestId, context.backend.routing())
