@@ -153,10 +153,10 @@ type RawTopK = (
  *
  *   0          64                 64 + 12 capacity, rounded up to 16
  *   +----------+------------------+-------------------------------------------+
- *   | 16 x f32 | capacity triples | queries: `lanes` x dimension f32          |
- *   | threshold| u32 query        | one query: as it is, then 16 zero bytes   |
- *   |          | u32 row          | more: element-major, 4, 8 or 16 side by   |
- *   |          | f32 score        | side, missing ones zero                   |
+ *   | 16 x f32 | capacity triples | queries, all float32, missing ones zero:  |
+ *   | threshold| u32 query        | 1 or 4: one after the other, each padded  |
+ *   |          | u32 row          |   with zeros to a multiple of four        |
+ *   |          | f32 score        | 8 or 16: element-major, side by side      |
  *   +----------+------------------+-------------------------------------------+
  */
 const TRIPLES_OFFSET = 64
@@ -169,7 +169,7 @@ const queriesOffset = (capacity: number): number =>
 
 /** Bytes of scratch that `topKBlock` needs for 16 queries; place it at a multiple of 16. */
 export function topKScratchBytes(dimension: number, capacity: number): number {
-  return queriesOffset(capacity) + alignUp(dimension * 4 * MAX_TOP_K_QUERIES) + 16
+  return queriesOffset(capacity) + alignUp(dimension * 4) * MAX_TOP_K_QUERIES
 }
 
 /** Address of the first triple; a triple is three 32-bit words: query, row (u32), score (float32). */
@@ -205,14 +205,15 @@ export function writeTopKQueries(
 ): void {
   const lanes = topKLanes(queries.length)
   const dimension = queries[0]?.length ?? 0
-  const packed = new Float32Array(
-    memory.buffer,
-    scratch + queriesOffset(capacity),
-    lanes * dimension + (lanes === 1 ? 4 : 0),
-  )
+  const width = (dimension + 3) & ~3
+  const [elementStep, queryStep] = lanes <= 4 ? [1, width] : [lanes, 1]
+  const start = scratch + queriesOffset(capacity)
+  const packed = new Float32Array(memory.buffer, start, lanes * width)
   packed.fill(0)
   for (const [lane, query] of queries.entries()) {
-    for (let d = 0; d < dimension; d++) packed[d * lanes + lane] = query[d] as number
+    for (let d = 0; d < dimension; d++) {
+      packed[d * elementStep + lane * queryStep] = query[d] as number
+    }
   }
   const thresholds = new Float32Array(memory.buffer, scratch, MAX_TOP_K_QUERIES)
   thresholds.fill(Number.POSITIVE_INFINITY)

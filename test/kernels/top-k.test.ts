@@ -103,6 +103,33 @@ describe('the scan', () => {
     expect(scan(table, [query], 10, { accept })).toEqual([best.slice(0, 10)])
   })
 
+  it('sees every row of blocks that are scanned in streams, whatever their remainder', () => {
+    for (const rows of [256, 257, 258, 259, 1023]) {
+      const table = randomRows(rows, 7)
+      for (const count of [1, 3, 7, 16]) {
+        const queries = Array.from({ length: count }, () => randomVector(7, table.random))
+        const scratch = table.arena.allocate(topKScratchBytes(7, rows * count + 32))
+        const capacity = rows * count + 32
+        writeTopKQueries(table.arena.memory, scratch, capacity, queries)
+        const { base, strideBytes } = table
+        const request = { scratch, queries: count, base, strideBytes, rows, dimension: 7, capacity }
+        expect(table.arena.kernels.topKBlock(request)).toBe(rows)
+        const written = table.arena.kernels.topKWritten(scratch)
+        expect(written).toBe(rows * count)
+        const words = new Uint32Array(table.arena.memory.buffer, topKTriples(scratch), written * 3)
+        const scores = table.arena.floats(topKTriples(scratch), written * 3)
+        const pairs = new Set<number>()
+        for (let at = 0; at < words.length; at += 3) {
+          pairs.add((words[at + 1] as number) * 16 + (words[at] as number))
+          const query = queries[words[at] as number] as Float32Array
+          const row = table.vectors[words[at + 1] as number] as Float32Array
+          expect(Math.abs((scores[at + 2] as number) - plainDot(query, row))).toBeLessThan(1e-4)
+        }
+        expect(pairs.size).toBe(rows * count)
+      }
+    }
+  })
+
   it('goes on through any number of full scratch areas', () => {
     const table = randomRows(500, 5)
     const queries = Array.from({ length: 16 }, () => randomVector(5, table.random))
