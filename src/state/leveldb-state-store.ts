@@ -145,25 +145,32 @@ export class LevelDbStateStore implements StateStore {
   }
 
   private *rows(scan: number): IterableIterator<readonly [Uint8Array, Uint8Array]> {
+    let sent = 0
     try {
       for (;;) {
         this.requireOpen()
         this.send({ kind: 'next', scan, count: SCAN_ROWS })
-        const rows = this.waitForRows()
-        yield* rows
+        const rows = this.waitForRows(sent)
         if (rows.length === 0) return
+        sent += rows.length
+        yield* rows
       }
     } finally {
       if (!this.closed) this.send({ kind: 'end', scan })
     }
   }
 
-  private waitForRows(): readonly (readonly [Uint8Array, Uint8Array])[] {
+  /** The next reply of a scan; `sent` counts the rows of the scan so far, as the helper does. */
+  private waitForRows(sent: number): readonly (readonly [Uint8Array, Uint8Array])[] {
     this.wait(REPLIES, this.replies)
     this.replies = Atomics.load(this.counters, REPLIES)
     this.requireHealthy()
     const received = receiveMessageOnPort(this.port) as { message: LevelDbReply } | undefined
-    return received?.message.kind === 'rows' ? received.message.rows : []
+    const reply = received?.message
+    if (reply?.kind !== 'rows' || reply.sent !== sent + reply.rows.length) {
+      throw failed('iterate', 'a reply of the helper thread is missing')
+    }
+    return reply.rows
   }
 
   private waitForWrites(): void {

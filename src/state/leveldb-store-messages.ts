@@ -40,7 +40,12 @@ export type LevelDbRequest =
 
 /** Helper thread to slot. */
 export type LevelDbReply =
-  | { readonly kind: 'rows'; readonly rows: readonly (readonly [Uint8Array, Uint8Array])[] }
+  | {
+      readonly kind: 'rows'
+      readonly rows: readonly (readonly [Uint8Array, Uint8Array])[]
+      /** Rows of the scan sent so far, these included. */
+      readonly sent: number
+    }
   | { readonly kind: 'failed'; readonly message: string }
 
 /** Changes in one buffer of their own, to be transferred: presence byte, key, value, each sized. */

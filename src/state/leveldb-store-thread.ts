@@ -17,9 +17,11 @@ import {
 
 const { directory, options, control, port } = workerData as LevelDbThreadData
 const counters = new Int32Array(control)
+/** Bytes fetched per step of an iteration. */
+const SCAN_BYTES = 256 * 1024
 type Database = ClassicLevel<Uint8Array, Uint8Array>
 type Scan = ReturnType<Database['iterator']>
-const scans = new Map<number, Scan>()
+const scans = new Map<number, { readonly rows: Scan; sent: number }>()
 const database: Database = new ClassicLevel(directory, {
   ...options,
   keyEncoding: 'view',
@@ -42,16 +44,25 @@ async function handle(request: LevelDbRequest, to: MessagePort): Promise<void> {
       advance(APPLIED)
       return
     case 'scan':
-      scans.set(request.scan, database.iterator({ gte: request.from, lt: request.to }))
+      scans.set(request.scan, {
+        rows: database.iterator({
+          gte: request.from,
+          lt: request.to,
+          highWaterMarkBytes: SCAN_BYTES,
+        }),
+        sent: 0,
+      })
       return
     case 'next': {
-      const rows = (await scans.get(request.scan)?.nextv(request.count)) ?? []
-      to.postMessage({ kind: 'rows', rows })
+      const scan = scans.get(request.scan)!
+      const rows = await scan.rows.nextv(request.count)
+      scan.sent += rows.length
+      to.postMessage({ kind: 'rows', rows, sent: scan.sent })
       advance(REPLIES)
       return
     }
     case 'end':
-      await scans.get(request.scan)?.close()
+      await scans.get(request.scan)?.rows.close()
       scans.delete(request.scan)
       return
     case 'close':
