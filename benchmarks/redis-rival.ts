@@ -48,7 +48,9 @@ function freePort(): Promise<number> {
     server.once('error', reject)
     server.listen(0, '127.0.0.1', () => {
       const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
+      server.close(() =>
+        resolve(typeof address === 'object' && address !== null ? address.port : 0),
+      )
     })
   })
 }

@@ -5,6 +5,7 @@ import { generateRatingsCommand } from './generate-ratings.ts'
 import { predictCommand } from './predict.ts'
 import { queryCommand } from './query.ts'
 import { recommendCommand } from './recommend.ts'
+import { runCommand } from './run.ts'
 import { topicConsumeCommand } from './topic-consume.ts'
 import { topicCreateCommand } from './topic-create.ts'
 import { topicListCommand } from './topic-list.ts'
@@ -14,6 +15,7 @@ import { trainAlsCommand } from './train-als.ts'
 /** Every verb, in the order of `weir --help`. */
 export const COMMANDS: readonly Command[] = [
   trainAlsCommand,
+  runCommand,
   predictCommand,
   recommendCommand,
   queryCommand,

@@ -23,7 +23,9 @@ const ALLOWED: Record<string, readonly string[]> = {
   gateway: ['core', 'client', 'models'],
   jobmanager: [
     'core',
+    'wire',
     'state',
+    'models',
     'operators',
     'dataflow',
     'checkpoint',

@@ -1,0 +1,131 @@
+import { pathToFileURL } from 'node:url'
+import { ServedJob } from '../jobmanager/served-job.ts'
+import type { ConfigurationMap } from '../runtime/configuration.ts'
+import { type Command, type CommandIo, Flags, type OptionSpec, UsageError } from './command.ts'
+import { DATA_DIR_OPTION, dataDirectory } from './data-directory.ts'
+import { jobIdOf, serveAls } from './serve-als.ts'
+
+/** Flags of every command that runs a job. */
+export const SERVING_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  slots: { type: 'string', value: 'N', default: '2', short: 'p', help: 'Slots (parallelism)' },
+  'query-threads': {
+    type: 'string',
+    value: 'N',
+    default: '1',
+    help: 'Threads that answer queries',
+  },
+  host: { type: 'string', value: 'HOST', default: '127.0.0.1', help: 'Address to listen on' },
+  port: { type: 'string', value: 'PORT', default: '9069', help: 'Port for queries, 0 for any' },
+  token: { type: 'string', value: 'TEXT', help: 'Token that clients must show' },
+  D: {
+    type: 'string',
+    short: 'D',
+    multiple: true,
+    value: 'KEY=VALUE',
+    help: "Configuration under Flink's keys (repeatable)",
+  },
+}
+
+/** `weir run JOB`: runs a job in this process until it ends or is interrupted. */
+export const runCommand: Command = {
+  name: 'run',
+  summary: 'Run a job: als-serving, or a module of your own',
+  usage: 'als-serving | ./my-job.ts',
+  options: {
+    topic: {
+      type: 'string',
+      value: 'NAME',
+      default: 'als-model',
+      help: 'Model topic (als-serving)',
+    },
+    dimension: { type: 'string', value: 'N', help: 'Floats of a row (default: from the topic)' },
+    option: {
+      type: 'string',
+      multiple: true,
+      value: 'KEY=VALUE',
+      help: 'Option of your own job (repeatable)',
+    },
+    ...SERVING_OPTIONS,
+    ...DATA_DIR_OPTION,
+  },
+  details: `The job goes on from its latest checkpoint in the data folder. Ctrl-C takes a checkpoint and ends it.
+
+Examples:
+  weir run als-serving
+  weir run als-serving -D execution.checkpointing.interval=1s -D state.backend.type=leveldb
+  weir run ./counts.ts --option input=/tmp/in`,
+  async run({ flags: values, args, io }) {
+    const flags = new Flags(values)
+    const [name] = args
+    if (name === undefined) throw new UsageError('give a job: als-serving, or the path of a module')
+    await using job =
+      name === 'als-serving' ? await runAls(flags, io) : await runModule(name, flags)
+    io.err(`${name}: queries on ${flags.string('host')}:${job.port}`)
+    const ended = job.execution.result.then(() => io.err(`${name}: finished`))
+    await Promise.race([ended, io.interrupted])
+    return 0
+  },
+}
+
+/** `-D key=value` as a map. Throws UsageError. */
+export function configurationOf(flags: Flags): ConfigurationMap {
+  return pairs(flags.list('D'), '-D')
+}
+
+function pairs(words: readonly string[], flag: string): Record<string, string> {
+  return Object.fromEntries(
+    words.map((word) => {
+      const at = word.indexOf('=')
+      if (at <= 0) throw new UsageError(`${flag} takes KEY=VALUE, not "${word}"`)
+      return [word.slice(0, at), word.slice(at + 1)]
+    }),
+  )
+}
+
+function runAls(flags: Flags, io: CommandIo): Promise<ServedJob> {
+  const dimension = flags.optionalInteger('dimension', 1, 65_536)
+  const token = flags.optional('token')
+  const report = (event: Record<string, unknown>, sentence: string): void => {
+    if (flags.boolean('json')) io.out(JSON.stringify(event))
+    else io.err(sentence)
+  }
+  return serveAls({
+    data: dataDirectory(flags.string('data-dir')),
+    topic: flags.string('topic'),
+    slots: flags.integer('slots', 1),
+    queryThreads: flags.integer('query-threads', 1, 64),
+    host: flags.string('host'),
+    port: flags.integer('port', 0, 65_535),
+    configuration: configurationOf(flags),
+    onLive: (version, { users, items }) =>
+      report(
+        { event: 'live', version, users, items },
+        `als-serving: version ${version} is live (${users} users, ${items} items)`,
+      ),
+    onDropped: (partition, offset, reason) =>
+      io.err(`als-serving: dropped the record at ${partition}:${offset}: ${reason}`),
+    ...(dimension === undefined ? {} : { dimension }),
+    ...(token === undefined ? {} : { token }),
+  })
+}
+
+function runModule(path: string, flags: Flags): Promise<ServedJob> {
+  const data = dataDirectory(flags.string('data-dir'))
+  const token = flags.optional('token')
+  return ServedJob.start({
+    module: pathToFileURL(path),
+    jobOptions: pairs(flags.list('option'), '--option'),
+    configuration: {
+      'parallelism.default': flags.string('slots'),
+      'execution.checkpointing.dir': data.checkpoints,
+      'state.backend.directory': data.state,
+      ...configurationOf(flags),
+    },
+    jobId: jobIdOf(path),
+    seed: process.pid,
+    queryThreads: flags.integer('query-threads', 1, 64),
+    host: flags.string('host'),
+    port: flags.integer('port', 0, 65_535),
+    ...(token === undefined ? {} : { token }),
+  })
+}

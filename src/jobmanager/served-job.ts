@@ -1,0 +1,106 @@
+import { systemClock } from '../core/clock.ts'
+import type { MetricSnapshot } from '../core/metrics.ts'
+import { seededRandom } from '../core/random.ts'
+import type { JobOptions } from '../dataflow/job-definition.ts'
+import type { ConfigurationMap } from '../runtime/configuration.ts'
+import type { JobExecution, JobExecutionOptions } from '../runtime/job-execution.ts'
+import { createWorkerJob } from '../runtime/worker-job.ts'
+import { QueryThreads } from '../serving/query-threads.ts'
+
+/** What a served job is started with. */
+export interface ServedJobOptions<O extends JobOptions> {
+  /** Module of the job (`defineJob`). */
+  readonly module: URL
+  readonly jobOptions: O
+  /** Flink's keys. */
+  readonly configuration: ConfigurationMap
+  readonly jobId?: string
+  /** Seeds jitter. */
+  readonly seed: number
+  /** Query threads, at least 1. @default 1 */
+  readonly queryThreads?: number
+  /** @default '127.0.0.1' */
+  readonly host?: string
+  /** Bootstrap port of queries; 0 lets the system choose. @default 9069 */
+  readonly port?: number
+  readonly token?: string
+  /** Queryable names of vector state whose live version a coordinator switches. */
+  readonly models?: readonly string[]
+  readonly coordinators?: JobExecutionOptions['coordinators']
+  readonly restoreFrom?: string
+  readonly allowNonRestoredState?: boolean
+}
+
+/**
+ * A job on worker threads together with the query threads that serve its state: what one `weir`
+ * process runs.
+ */
+export class ServedJob implements AsyncDisposable {
+  readonly execution: JobExecution
+  readonly queries: QueryThreads
+
+  private constructor(execution: JobExecution, queries: QueryThreads) {
+    this.execution = execution
+    this.queries = queries
+  }
+
+  /**
+   * Opens the query port, then starts the job. It goes on from the latest checkpoint of its job id.
+   * Rejects with CONNECTOR_FAILED when the port is taken, INVALID_GRAPH, UNKNOWN_OPTION.
+   */
+  static async start<O extends JobOptions>(options: ServedJobOptions<O>): Promise<ServedJob> {
+    const queries = await QueryThreads.start({
+      threads: options.queryThreads ?? 1,
+      ...(options.host === undefined ? {} : { host: options.host }),
+      ...(options.port === undefined ? {} : { port: options.port }),
+      ...(options.token === undefined ? {} : { token: options.token }),
+      ...(options.models === undefined ? {} : { models: options.models }),
+    })
+    try {
+      const execution = await createWorkerJob({
+        module: options.module,
+        jobOptions: options.jobOptions,
+        configuration: options.configuration,
+        clock: systemClock,
+        random: seededRandom(options.seed),
+        coordinators: options.coordinators,
+        restoreFrom: options.restoreFrom,
+        allowNonRestoredState: options.allowNonRestoredState,
+        serving: queries,
+        ...(options.jobId === undefined ? {} : { jobId: options.jobId }),
+      })
+      execution.start()
+      return new ServedJob(execution, queries)
+    } catch (error) {
+      await queries.close()
+      throw error
+    }
+  }
+
+  /** Port that clients connect to. */
+  get port(): number {
+    return this.queries.port
+  }
+
+  /** Metrics of slots and query threads. */
+  async metrics(): Promise<MetricSnapshot> {
+    const [job, queries] = await Promise.all([this.execution.metrics(), this.queries.metrics()])
+    return Object.assign({}, job, ...queries)
+  }
+
+  /** Takes a last checkpoint if it can, leaves it for the next process, and ends all threads. */
+  async close(): Promise<void> {
+    const { execution, queries } = this
+    try {
+      if (execution.status === 'RUNNING') await execution.triggerCheckpoint()
+    } catch {
+      // Without it the next process goes on from an older checkpoint and replays more of the log.
+    }
+    await execution.suspend()
+    await queries.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+}

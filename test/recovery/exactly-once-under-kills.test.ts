@@ -1,0 +1,154 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
+import { LogSource } from '../../src/connectors/log/log-source.ts'
+import { sleep, systemClock } from '../../src/core/clock.ts'
+import { MetricGroup } from '../../src/core/metrics.ts'
+import { seededRandom } from '../../src/core/random.ts'
+import { type Folded, fold } from './fold-job.ts'
+
+const KILLS = 10
+const KEYS = 3000
+const JOB_ID = '0123456789abcdef0123456789abcdef'
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+/** Reads every committed record of topic `results`. */
+async function readResults(directory: string): Promise<Folded[]> {
+  const source = LogSource.raw({ directory, topic: 'results', bounded: true })
+  const reader = source.createReader()
+  const metrics = new MetricGroup()
+  await reader.open({ subtask: 0, parallelism: 1, clock: systemClock, metrics })
+  const partitions = await source.discover()
+  await reader.addSplits(partitions.map((partition) => ({ partition, nextOffset: -1 })))
+  const results: Folded[] = []
+  for (;;) {
+    const found = reader.poll(
+      {
+        collect: ({ value }) => results.push(JSON.parse(decoder.decode(value!)) as Folded),
+        progress: () => {},
+      },
+      1000,
+    )
+    if (found === 'ended') break
+    if (found === 'idle') await reader.available()
+  }
+  await reader.close()
+  return results
+}
+
+class FoldProcess {
+  private readonly child: ChildProcess
+  private readonly running: Promise<void>
+  readonly exited: Promise<number | null>
+
+  constructor(root: string, backend: string, parallelism: number, bounded: boolean) {
+    const settings = {
+      job: { input: join(root, 'in'), output: join(root, 'out'), bounded },
+      jobId: JOB_ID,
+      configuration: {
+        'state.backend.type': backend,
+        'state.backend.memory.budget': '96 kb',
+        'parallelism.default': String(parallelism),
+        'pipeline.max-parallelism': '64',
+        'execution.checkpointing.interval': '60 ms',
+        'execution.checkpointing.dir': join(root, 'checkpoints'),
+        'state.backend.directory': join(root, 'state'),
+        'restart-strategy.type': 'fixed-delay',
+        'restart-strategy.fixed-delay.attempts': '100',
+        'restart-strategy.fixed-delay.delay': '10 ms',
+      },
+    }
+    this.child = fork(new URL('./fold-process.ts', import.meta.url), [JSON.stringify(settings)], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    })
+    this.running = new Promise((resolve) => {
+      this.child.on('message', (status) => {
+        if (status === 'RUNNING') resolve()
+      })
+    })
+    this.exited = new Promise((resolve) => this.child.on('exit', (code) => resolve(code)))
+  }
+
+  async untilRunning(): Promise<void> {
+    await Promise.race([
+      this.running,
+      this.exited.then((code) => Promise.reject(new Error(`the job process ended with ${code}`))),
+    ])
+  }
+
+  killSlot(slot: number): void {
+    this.child.send({ killSlot: slot })
+  }
+
+  async kill(): Promise<void> {
+    this.child.kill('SIGKILL')
+    await this.exited
+  }
+}
+
+describe.each(['heap', 'rocksdb', 'leveldb'])('a job on %s', (backend) => {
+  it('loses nothing and repeats nothing when threads and processes are killed', async () => {
+    const seed = Number(process.env['WEIR_SEED'] ?? Date.now() % 1_000_000)
+    console.log(`${backend}: WEIR_SEED=${seed}`)
+    const random = seededRandom(seed)
+    const root = mkdtempSync(join(tmpdir(), 'weir-kills-'))
+    const expected = new Map<string, Folded>()
+    const input = await EmbeddedLog.open(join(root, 'in'))
+    let process_: FoldProcess | undefined
+    try {
+      await input.createTopic('ops', { partitions: 3 })
+      const producer = input.producer('ops')
+      let sent = 0
+      let load = true
+      const produce = async (): Promise<void> => {
+        while (load) {
+          for (let i = 0; i < 200; i++) {
+            const operation = { key: `k${random.below(KEYS)}`, amount: random.below(1000) }
+            expected.set(operation.key, fold(expected.get(operation.key), operation))
+            producer.send(encoder.encode(operation.key), encoder.encode(`${operation.amount}`), 0)
+            sent++
+          }
+          await producer.flush()
+          await sleep(systemClock, 10)
+        }
+      }
+      const producing = produce()
+      for (let kill = 0; kill < KILLS; kill++) {
+        process_ ??= new FoldProcess(root, backend, 1 + (kill % 3), false)
+        await process_.untilRunning()
+        await sleep(systemClock, 50 + random.below(400))
+        if (kill % 2 === 0) process_.killSlot(0)
+        else {
+          await process_.kill()
+          process_ = undefined
+        }
+      }
+      await process_?.kill()
+      load = false
+      await producing
+      await producer.sync()
+      process_ = new FoldProcess(root, backend, 2, true)
+      expect(await process_.exited).toBe(0)
+
+      const results = await readResults(join(root, 'out'))
+      const seen = new Set(results.map(({ key, count }) => `${key} ${count}`))
+      expect({ results: results.length, distinct: seen.size }).toEqual({
+        results: sent,
+        distinct: sent,
+      })
+      const last = new Map<string, Folded>()
+      for (const result of results) {
+        if (result.count >= (last.get(result.key)?.count ?? 0)) last.set(result.key, result)
+      }
+      expect(last).toEqual(expected)
+    } finally {
+      await process_?.kill()
+      await input.close()
+      rmSync(root, { recursive: true, force: true })
+    }
+  })
+})

@@ -1,0 +1,34 @@
+import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
+import { MiniCluster } from '../../src/testing/mini-cluster.ts'
+import type { FoldJobOptions } from './fold-job.ts'
+
+/**
+ * Runs the fold job on worker threads in a process of its own, to be killed by the test. Speaks over
+ * the IPC channel: `{ killSlot: n }` in; `running`, `finished`, `failed: ...` out.
+ */
+const settings = JSON.parse(process.argv[2]!) as {
+  readonly job: FoldJobOptions
+  readonly jobId: string
+  readonly configuration: Record<string, string>
+}
+
+const log = await EmbeddedLog.open(settings.job.output)
+await log.createTopic('results', { partitions: 2 })
+
+const cluster = new MiniCluster()
+const job = await cluster.startWorkers(new URL('./fold-job.ts', import.meta.url), settings.job, {
+  jobId: settings.jobId,
+  configuration: settings.configuration,
+})
+job.onStatus(({ to }) => {
+  if (process.connected) process.send!(to)
+})
+process.on('message', (message: { killSlot: number }) => job.killSlot(message.killSlot))
+try {
+  await job.result
+  await log.close()
+  process.exit(0)
+} catch (error) {
+  console.error(error)
+  process.exit(1)
+}
