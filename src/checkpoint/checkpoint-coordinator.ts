@@ -1,15 +1,18 @@
 import type { Cancel } from '../core/clock.ts'
-import { isWeirError, messageOf, requireArgument, WeirError } from '../core/errors.ts'
+import { isWeirError, requireArgument, WeirError } from '../core/errors.ts'
 import { CheckpointCompactor } from './checkpoint-compactor.ts'
-import { CheckpointGarbage, filesOf } from './checkpoint-garbage.ts'
-import { CheckpointLineage } from './checkpoint-lineage.ts'
 import {
-  checkpointFolder,
-  checkStoragePath,
-  compactedPath,
-  savepointFolder,
-} from './checkpoint-paths.ts'
+  commitError,
+  declinedError,
+  expiredError,
+  stoppedError,
+  subsumedError,
+} from './checkpoint-errors.ts'
+import { CheckpointGarbage } from './checkpoint-garbage.ts'
+import { CheckpointLineage } from './checkpoint-lineage.ts'
+import { checkpointFolder, compactedPath } from './checkpoint-paths.ts'
 import { CheckpointRepository, type RepositoryContent } from './checkpoint-repository.ts'
+import type { CheckpointRequest, CheckpointRun } from './checkpoint-run.ts'
 import { CheckpointStatisticsTracker } from './checkpoint-statistics.ts'
 import {
   type CheckpointCoordinatorOptions,
@@ -33,23 +36,7 @@ import type {
 } from './protocol/checkpoint-types.ts'
 import { type CheckpointFailureReason, decideFailure } from './protocol/failure-decision.ts'
 import { decideTrigger, type TriggerDecision } from './protocol/trigger-decision.ts'
-import { writeSavepoint } from './write-savepoint.ts'
-
-/** Somebody who waits for a checkpoint or savepoint. */
-interface Request {
-  /** Where to copy the savepoint to; undefined for a plain checkpoint. */
-  readonly folder: string | undefined
-  completed(manifest: CheckpointManifest): void
-  failed(error: WeirError): void
-}
-
-/** A checkpoint that was triggered and is not settled. */
-interface Run {
-  readonly barrier: Barrier
-  readonly attempt: number
-  readonly request: Request | undefined
-  readonly cancelTimeout: Cancel
-}
+import { SavepointCopies } from './savepoint-copies.ts'
 
 /**
  * Triggers checkpoints, collects acknowledgements, makes manifests durable and deletes what they
@@ -71,10 +58,10 @@ export class CheckpointCoordinator {
   private compactions = 0
   private tasks: ReadonlySet<string> = new Set()
   private readonly collecting = new Map<number, CollectingCheckpoint>()
-  private readonly runs = new Map<number, Run>()
-  private readonly queue: Request[] = []
+  private readonly runs = new Map<number, CheckpointRun>()
+  private readonly queue: CheckpointRequest[] = []
   private commits: Promise<void> = Promise.resolve()
-  private readonly copies = new Set<Promise<void>>()
+  private readonly savepoints: SavepointCopies
   private failuresInARow = 0
   private lastTriggeredAtMs = 0
   private lastSettledAtMs: number | undefined
@@ -92,14 +79,15 @@ export class CheckpointCoordinator {
     this.nextId = content.highestId + 1
     const warn = (warning: WeirError): void => options.listener.warning?.(warning)
     this.garbage = new CheckpointGarbage(repository, warn, content.leftovers)
-    const { storage } = options
+    const { storage, random, jobId } = options
+    this.savepoints = new SavepointCopies({ storage, garbage: this.garbage, random, jobId })
     this.lineage = new CheckpointLineage({ storage, repository, garbage: this.garbage, content })
     this.compactor = new CheckpointCompactor({
       storage,
       policy: options.compaction,
       garbage: this.garbage,
       warn,
-      nextPath: () => compactedPath(options.jobId, repository.generation, ++this.compactions),
+      nextPath: () => compactedPath(jobId, repository.generation, ++this.compactions),
     })
   }
 
@@ -167,7 +155,7 @@ export class CheckpointCoordinator {
   async stop(): Promise<void> {
     this.attempt = undefined
     this.cancelTrigger()
-    const stopped = new WeirError('CHECKPOINT_DECLINED', 'the job attempt ended; try again')
+    const stopped = stoppedError()
     for (const id of [...this.collecting.keys()]) this.fail(id, 'stopped', stopped)
     for (const request of this.queue.splice(0)) request.failed(stopped)
     await this.commits
@@ -177,7 +165,7 @@ export class CheckpointCoordinator {
   async close(): Promise<void> {
     await this.stop()
     await this.compactor.close()
-    await Promise.all(this.copies)
+    await this.savepoints.idle()
   }
 
   /** Takes a checkpoint as soon as possible. Throws CHECKPOINT_DECLINED or CHECKPOINT_EXPIRED. */
@@ -192,13 +180,11 @@ export class CheckpointCoordinator {
    * of checkpoint storage), whose path it returns. Throws as `triggerCheckpoint`, STORAGE_FAILED.
    */
   async triggerSavepoint(parent = 'savepoints'): Promise<string> {
-    const { random, storage, jobId } = this.options
-    const name = Array.from({ length: 12 }, () => random.below(16).toString(16)).join('')
-    const folder = checkStoragePath(savepointFolder(parent, jobId, name))
+    const folder = this.savepoints.newFolder(parent)
     let copied: Promise<void> = Promise.resolve()
     await new Promise<void>((resolve, failed) => {
       const completed = (manifest: CheckpointManifest): void => {
-        copied = this.keepWhile(manifest, writeSavepoint(storage, manifest, folder))
+        copied = this.savepoints.copy(manifest, folder)
         resolve()
       }
       this.enqueue({ folder, completed, failed })
@@ -227,8 +213,7 @@ export class CheckpointCoordinator {
   onDecline(decline: CheckpointDecline): DeclineOutcome['kind'] {
     const outcome = judgeDecline(this.facts(), decline)
     if (outcome.kind === 'aborted') {
-      const message = `task ${decline.task} declined checkpoint ${decline.checkpointId}: ${decline.reason}`
-      this.fail(decline.checkpointId, 'declined', new WeirError('CHECKPOINT_DECLINED', message))
+      this.fail(decline.checkpointId, 'declined', declinedError(decline))
     }
     return outcome.kind
   }
@@ -237,7 +222,7 @@ export class CheckpointCoordinator {
     return { jobId: this.options.jobId, attempt: this.attempt, collecting: this.collecting }
   }
 
-  private enqueue(request: Request): void {
+  private enqueue(request: CheckpointRequest): void {
     if (this.fencedBy !== undefined) request.failed(this.fencedBy)
     else if (this.attempt === undefined) {
       request.failed(new WeirError('CHECKPOINT_DECLINED', 'the job is not running; start it first'))
@@ -288,11 +273,11 @@ export class CheckpointCoordinator {
     )
   }
 
-  private takeRequest(wanted: (request: Request) => boolean): Request {
+  private takeRequest(wanted: (request: CheckpointRequest) => boolean): CheckpointRequest {
     return this.queue.splice(this.queue.findIndex(wanted), 1)[0]!
   }
 
-  private trigger(request: Request | undefined): void {
+  private trigger(request: CheckpointRequest | undefined): void {
     const { clock, mode, timeoutMs, gateway } = this.options
     const checkpointId = this.nextId++
     const isSavepoint = request?.folder !== undefined
@@ -308,18 +293,18 @@ export class CheckpointCoordinator {
   private onTimeout(checkpointId: number): void {
     const outcome = judgeExpiry(this.facts(), checkpointId)
     if (outcome.kind !== 'expired') return
-    const message = `checkpoint ${checkpointId} was not acknowledged within ${this.options.timeoutMs} ms by ${outcome.missing.join(', ')}; look for backpressure or raise the timeout`
-    this.fail(checkpointId, 'expired', new WeirError('CHECKPOINT_EXPIRED', message))
+    const { timeoutMs } = this.options
+    this.fail(checkpointId, 'expired', expiredError(checkpointId, timeoutMs, outcome.missing))
   }
 
   /** Runs alone: commits are queued. */
-  private async commit(run: Run, acks: readonly CheckpointAck[]): Promise<void> {
+  private async commit(run: CheckpointRun, acks: readonly CheckpointAck[]): Promise<void> {
     const { checkpointId } = run.barrier
     const taken = [...this.compactor.finished]
     try {
       if (this.fencedBy !== undefined) throw this.fencedBy
       if (checkpointId <= (this.lineage.base?.checkpointId ?? 0)) {
-        this.fail(checkpointId, 'subsumed', newerCompleted())
+        this.fail(checkpointId, 'subsumed', subsumedError())
         return
       }
       const { operators, unusedOutputs } = assembleOperators({
@@ -327,7 +312,18 @@ export class CheckpointCoordinator {
         previous: this.lineage.base,
         compactions: taken,
       })
-      const manifest = this.manifestOf(run, operators)
+      const { jobId, jobName, clock } = this.options
+      const manifest: CheckpointManifest = {
+        jobId,
+        jobName,
+        attempt: run.attempt,
+        generation: this.generation,
+        checkpointId,
+        kind: 'checkpoint',
+        triggeredAtMs: run.barrier.timestampMs,
+        completedAtMs: clock.nowMs(),
+        operators,
+      }
       // Until this is known to have failed entirely the manifest may exist.
       this.garbage.doom(checkpointId)
       await this.repository.publish(manifest)
@@ -343,22 +339,7 @@ export class CheckpointCoordinator {
     if (this.lineage.base !== undefined) this.compactor.consider(this.lineage.base)
   }
 
-  private manifestOf(run: Run, operators: CheckpointManifest['operators']): CheckpointManifest {
-    const { jobId, jobName, clock } = this.options
-    return {
-      jobId,
-      jobName,
-      attempt: run.attempt,
-      generation: this.generation,
-      checkpointId: run.barrier.checkpointId,
-      kind: 'checkpoint',
-      triggeredAtMs: run.barrier.timestampMs,
-      completedAtMs: clock.nowMs(),
-      operators,
-    }
-  }
-
-  private complete(run: Run, manifest: CheckpointManifest): void {
+  private complete(run: CheckpointRun, manifest: CheckpointManifest): void {
     const { gateway, listener, jobId } = this.options
     const { checkpointId } = manifest
     this.lineage.add(manifest, run.barrier.full)
@@ -366,7 +347,7 @@ export class CheckpointCoordinator {
     this.settle(checkpointId)
     this.statistics.onCompleted(manifest, checkpointFolder(jobId, checkpointId))
     for (const id of [...this.collecting.keys()]) {
-      if (id < checkpointId) this.fail(id, 'subsumed', newerCompleted())
+      if (id < checkpointId) this.fail(id, 'subsumed', subsumedError())
     }
     gateway.notifyCompleted(checkpointId)
     listener.checkpointCompleted?.(manifest)
@@ -376,11 +357,7 @@ export class CheckpointCoordinator {
 
   private failCommit(checkpointId: number, cause: unknown): void {
     const reason = isWeirError(cause, 'COORDINATOR_FENCED') ? 'fenced' : 'storage'
-    const error =
-      cause instanceof WeirError
-        ? cause
-        : new WeirError('STORAGE_FAILED', messageOf(cause), { cause })
-    this.fail(checkpointId, reason, error)
+    this.fail(checkpointId, reason, commitError(cause))
   }
 
   private fail(checkpointId: number, reason: CheckpointFailureReason, error: WeirError): void {
@@ -415,25 +392,4 @@ export class CheckpointCoordinator {
     this.runs.delete(checkpointId)
     this.lastSettledAtMs = this.options.clock.monotonicMs()
   }
-
-  /** Pins a checkpoint's segments while `work` reads them. */
-  private async keepWhile(manifest: CheckpointManifest, work: Promise<void>): Promise<void> {
-    const pin = filesOf(manifest)
-    this.garbage.pin(pin)
-    const settled = work.then(
-      () => {},
-      () => {},
-    )
-    this.copies.add(settled)
-    try {
-      await work
-    } finally {
-      this.garbage.unpin(pin)
-      this.copies.delete(settled)
-    }
-  }
-}
-
-function newerCompleted(): WeirError {
-  return new WeirError('CHECKPOINT_DECLINED', 'a newer checkpoint completed first')
 }
