@@ -9,11 +9,15 @@ import type {
   SourceReaderContext,
   SourceSplit,
 } from '../../operators/source.ts'
+import { EmbeddedLog } from './embedded-log.ts'
 import { LogChanges } from './log-changes.ts'
+import type { EmbeddedLogProducer } from './log-producer.ts'
 import type { LogSourceOptions } from './log-source.ts'
 import type { FetchedBatches } from './partition-reader.ts'
 import { SplitPrefetcher } from './split-prefetcher.ts'
 import { partitionPath } from './topic-config.ts'
+
+const encoder = new TextEncoder()
 
 /** A split with what is being decoded of it. */
 interface ActiveSplit {
@@ -41,6 +45,8 @@ export class LogSourceReader<T> implements SourceReader<T> {
   private context: SourceReaderContext | undefined
   private changes: LogChanges | undefined
   private undecodable: Counter | undefined
+  private deadLetterLog: EmbeddedLog | undefined
+  private deadLetters: EmbeddedLogProducer | undefined
   private next = 0
   private wake: (() => void) | undefined
   private cancelPoll: Cancel | undefined
@@ -49,11 +55,14 @@ export class LogSourceReader<T> implements SourceReader<T> {
     this.options = options
   }
 
-  open(context: SourceReaderContext): Promise<void> {
+  async open(context: SourceReaderContext): Promise<void> {
+    const { directory, undecodable = 'fail' } = this.options
     this.context = context
-    this.changes = new LogChanges(this.options.directory)
+    this.changes = new LogChanges(directory)
     this.undecodable = context.metrics.counter('numRecordsUndecodable')
-    return Promise.resolve()
+    if (typeof undecodable === 'string') return
+    this.deadLetterLog = await EmbeddedLog.open(directory)
+    this.deadLetters = this.deadLetterLog.producer(undecodable.deadLetterTopic)
   }
 
   async addSplits(splits: readonly SourceSplit[]): Promise<void> {
@@ -205,6 +214,18 @@ export class LogSourceReader<T> implements SourceReader<T> {
     const { topic, undecodable = 'fail' } = this.options
     if (undecodable === 'skip') return
     const { partition, batch } = split
+    if (undecodable !== 'fail') {
+      const reason = encoder.encode(messageOf(cause))
+      const origin = encoder.encode(`${topic}/${partition}/${batch.offset}`)
+      const headers = [
+        ...batch.headers(),
+        { key: 'weir-origin', value: origin },
+        { key: 'weir-reason', value: reason },
+      ]
+      this.deadLetters!.send(batch.key(), batch.value(), batch.timestamp, { headers })
+      this.deadLetters!.dispatch()
+      return
+    }
     const message = `record ${batch.offset} of ${topic}/${partition} cannot be decoded: ${messageOf(cause)}`
     const details = { topic, partition, offset: batch.offset }
     throw new WeirError('UNPARSABLE_RECORD', message, { cause, details })
@@ -245,7 +266,7 @@ export class LogSourceReader<T> implements SourceReader<T> {
     // Offsets live in the checkpoint alone; the embedded log has no consumer groups.
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.wakeUp()
     this.cancelPoll?.()
     for (const split of this.splits) {
@@ -254,7 +275,8 @@ export class LogSourceReader<T> implements SourceReader<T> {
     }
     this.splits.length = 0
     this.changes?.close()
-    return Promise.resolve()
+    await this.deadLetters?.flush()
+    await this.deadLetterLog?.close()
   }
 }
 
