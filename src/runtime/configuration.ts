@@ -46,7 +46,7 @@ export interface JobConfiguration {
   readonly slots: number | undefined
   readonly autoWatermarkIntervalMs: number
   readonly stateBackend: StateStoreType
-  /** Bytes of keyed state that one slot holds in memory. */
+  /** Bytes of keyed state that all slots together hold in memory. */
   readonly stateMemoryBytes: number
   /** Folder for spilled state; undefined uses the machine's folder for temporary files. */
   readonly stateDirectory: string | undefined

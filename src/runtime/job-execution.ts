@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { CheckpointCoordinator } from '../checkpoint/checkpoint-coordinator.ts'
 import type { CheckpointStatisticsTracker } from '../checkpoint/checkpoint-statistics.ts'
 import type { CheckpointStorage } from '../checkpoint/checkpoint-storage.ts'
@@ -21,6 +23,7 @@ import type { ServingGateway } from './serving-gateway.ts'
 import type { StartSlot } from './slot-host.ts'
 import { SlotPool } from './slot-pool.ts'
 import type { SlotReport } from './slot-protocol.ts'
+import { stateDirectoryOf } from './state-directory.ts'
 
 /** Source partitions whose progress is tracked for queries. */
 const BOARD_PARTITIONS = 1024
@@ -38,7 +41,10 @@ export interface JobExecutionOptions {
   readonly startSlot: StartSlot
   readonly clock: Clock
   readonly random: Random
-  /** The main thread's own handle on checkpoint storage; undefined for a job without checkpoints. */
+  /**
+   * The main thread's own handle on checkpoint storage, closed with the job; undefined for a job
+   * without checkpoints.
+   */
   readonly storage?: CheckpointStorage | undefined
   /** What slots open the same storage with; required with `storage`. */
   readonly storageUrl?: string | undefined
@@ -332,6 +338,9 @@ export class JobExecution implements AttemptListener {
         : planRestore(manifest, graph.nodes, {
             allowNonRestoredState: options.allowNonRestoredState ?? false,
           })
+    if (manifest !== undefined) {
+      this.board.setCompletedCheckpoint(manifest.checkpointId, manifest.triggeredAtMs)
+    }
     this.pool.ensureStarted()
     return {
       jobId,
@@ -482,6 +491,9 @@ export class JobExecution implements AttemptListener {
   private async shutDown(): Promise<void> {
     await this.checkpoints?.close()
     await this.pool.close()
+    await this.options.storage?.close()
+    const spilled = join(stateDirectoryOf(this.options.configuration), this.jobId)
+    await rm(spilled, { recursive: true, force: true })
     this.catalog.close()
   }
 

@@ -1,5 +1,3 @@
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { CheckpointStorage } from '../checkpoint/checkpoint-storage.ts'
 import type { Clock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
@@ -7,6 +5,7 @@ import type { StreamGraph } from '../dataflow/stream-graph.ts'
 import type { SlotCommand, SlotDeployment, SlotReport } from './slot-protocol.ts'
 import { SlotQueries } from './slot-queries.ts'
 import { SlotRuntime } from './slot-runtime.ts'
+import { stateDirectoryOf } from './state-directory.ts'
 
 /** What a slot agent needs from the thread that it lives in. */
 export interface SlotAgentOptions {
@@ -27,7 +26,7 @@ export class SlotAgent {
   constructor(options: SlotAgentOptions) {
     this.options = options
     this.queries = new SlotQueries(
-      () => this.runtime?.backends() ?? [],
+      () => this.runtime?.backends(),
       () => this.answerSoon(),
     )
   }
@@ -80,7 +79,7 @@ export class SlotAgent {
         graph,
         clock: this.options.clock,
         storage: storageUrl === undefined ? undefined : this.storage,
-        stateDirectory: configuration.stateDirectory ?? join(tmpdir(), 'weir-state'),
+        stateDirectory: stateDirectoryOf(configuration),
         queries: this.queries,
         report: this.options.report,
       })

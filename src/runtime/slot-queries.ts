@@ -26,12 +26,13 @@ const RANK: Readonly<Record<SlotQueryAnswer['kind'], number>> = {
  * is one SlotQueryRequest or an array of them; the reply has the same form.
  */
 export class SlotQueries {
-  private readonly backends: () => readonly QueriedBackend[]
+  private readonly backends: () => readonly QueriedBackend[] | undefined
   private readonly wake: () => void
   private readonly ports: MessagePortLike[] = []
   private waiting: Waiting[] = []
 
-  constructor(backends: () => readonly QueriedBackend[], wake: () => void) {
+  /** `backends` gives undefined while no attempt runs: then the state is as good as restoring. */
+  constructor(backends: () => readonly QueriedBackend[] | undefined, wake: () => void) {
     this.backends = backends
     this.wake = wake
   }
@@ -64,7 +65,9 @@ export class SlotQueries {
   }
 
   private answer(request: SlotQueryRequest): SlotQueryReply {
-    const candidates = this.backends().filter(
+    const backends = this.backends()
+    if (backends === undefined) return allRestoring(request)
+    const candidates = backends.filter(
       ({ operatorUid }) => request.kind !== 'rows' || operatorUid === request.operatorUid,
     )
     const replies = candidates.map(({ backend }) => backend.answer(request))
@@ -73,6 +76,11 @@ export class SlotQueries {
     const answers = request.keys.map((key, i) => bestOf(key, replies, i))
     return { id: request.id, answers }
   }
+}
+
+function allRestoring(request: SlotQueryRequest): SlotQueryReply {
+  const keys = request.kind === 'scan' ? [request.from] : request.keys
+  return { id: request.id, answers: keys.map((key) => ({ kind: 'restoring', key })) }
 }
 
 function bestOf(key: Uint8Array, replies: readonly SlotQueryReply[], i: number): SlotQueryAnswer {

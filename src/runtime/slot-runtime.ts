@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { segmentPath } from '../checkpoint/checkpoint-paths.ts'
 import type { CheckpointStorage } from '../checkpoint/checkpoint-storage.ts'
@@ -26,7 +27,7 @@ import type {
   SlotDeployment,
   SlotReport,
 } from './slot-protocol.ts'
-import type { SlotQueries } from './slot-queries.ts'
+import type { QueriedBackend, SlotQueries } from './slot-queries.ts'
 import { SourceHead } from './source-head.ts'
 import type { Subtask, SubtaskHost } from './subtask.ts'
 import { type BuiltSubtask, buildSubtask, type SubtaskSite } from './subtask-builder.ts'
@@ -72,6 +73,7 @@ export class SlotRuntime implements SubtaskHost {
   private closed = false
   private endedSubtasks = 0
   private wakeAskedMs: number | undefined
+  private readonly observeLatency: (ms: number) => void
 
   constructor(options: SlotRuntimeOptions) {
     const { deployment, clock } = options
@@ -87,10 +89,9 @@ export class SlotRuntime implements SubtaskHost {
     this.observeLatency = (ms) => latency.observe(ms)
   }
 
-  private readonly observeLatency: (ms: number) => void
-
-  /** The keyed state of this slot's operators, for queries. */
-  backends() {
+  /** The keyed state of this slot's operators, for queries; undefined once it is closed. */
+  backends(): readonly QueriedBackend[] | undefined {
+    if (this.closed) return undefined
     return this.cells.map(({ operatorUid, cell }) => ({ operatorUid, backend: cell.backend }))
   }
 
@@ -98,6 +99,9 @@ export class SlotRuntime implements SubtaskHost {
   async deploy(): Promise<void> {
     const { slot } = this.deployment
     this.board.setSlotStatus(slot, 'restoring')
+    for (let partition = 0; partition < this.board.share.partitions; partition++) {
+      this.board.setProgress(slot, partition, 0, 0)
+    }
     try {
       await this.build()
       this.exchange.open()
@@ -196,9 +200,11 @@ export class SlotRuntime implements SubtaskHost {
 
   /** Ends without closing anything, as a killed thread would. */
   abandon(): void {
+    if (this.closed) return
     this.closed = true
     this.loop.close()
     for (const subtask of this.subtasks) subtask.running = false
+    for (const { cell } of this.cells) cell.backend.close()
     this.exchange.close()
   }
 
@@ -213,6 +219,7 @@ export class SlotRuntime implements SubtaskHost {
     }
     for (const { cell } of this.cells) await this.closeQuietly(() => cell.close())
     this.exchange.close()
+    await this.closeQuietly(() => rm(this.stateFolder(), { recursive: true, force: true }))
     this.options.report({ kind: 'closed', attempt: this.attempt })
   }
 
@@ -260,14 +267,14 @@ export class SlotRuntime implements SubtaskHost {
     subtask: number,
     metrics: MetricGroup,
   ): Promise<KeyedStateCell> {
-    const { configuration, slot, slots, attempt, jobId } = this.deployment
+    const { configuration, slot, slots, attempt } = this.deployment
     const backend = await createKeyedStateBackend({
       operatorUid: node.uid,
       slot,
       keyGroups: keyGroupRangeOf(subtask, node.parallelism, node.maxParallelism),
       maxParallelism: node.maxParallelism,
       storeType: configuration.stateBackend,
-      storeDirectory: join(this.options.stateDirectory, jobId, `${slot}-${attempt}`, node.uid),
+      storeDirectory: join(this.stateFolder(), node.uid),
       memoryBudgetBytes: Math.floor(
         configuration.stateMemoryBytes / slots / Math.max(1, this.keyedOperators()),
       ),
@@ -285,6 +292,12 @@ export class SlotRuntime implements SubtaskHost {
     const cell = new KeyedStateCell(announced, this.segmentTarget(node, subtask))
     this.cells.push({ operatorUid: node.uid, cell })
     return cell
+  }
+
+  /** Where this attempt of the slot spills state to. */
+  private stateFolder(): string {
+    const { jobId, slot, attempt } = this.deployment
+    return join(this.options.stateDirectory, jobId, `${slot}-${attempt}`)
   }
 
   private announce(node: StreamNode, descriptor: StateDescriptor): void {

@@ -48,6 +48,8 @@ export class SourceHead extends AbstractOperator implements SubtaskHead, SourceO
   private readonly known = new Set<number>()
   private readonly stepSize = new StepSize()
   private recordsIn!: Counter
+  /** Records of the present poll. */
+  private polled = 0
   private waiting = false
   private started = false
   private paused = false
@@ -86,6 +88,7 @@ export class SourceHead extends AbstractOperator implements SubtaskHead, SourceO
 
   async start(): Promise<void> {
     this.started = true
+    this.noteRestored()
     this.scheduleDiscovery()
   }
 
@@ -183,8 +186,6 @@ export class SourceHead extends AbstractOperator implements SubtaskHead, SourceO
     this.dirty.add(partition)
   }
 
-  private polled = 0
-
   private pollOnce(): boolean {
     const { subtask } = this
     const startMs = subtask.clock.monotonicMs()
@@ -264,6 +265,16 @@ export class SourceHead extends AbstractOperator implements SubtaskHead, SourceO
       this.watermarks.addPartition(partition, nowMs)
     }
     await this.reader.addSplits(splits)
+  }
+
+  /** What was restored counts as applied, also before anything new is read. */
+  private noteRestored(): void {
+    if (!this.options.reportsProgress) return
+    for (const { partition, nextOffset } of this.reader.snapshot()) {
+      if (nextOffset < 0 || this.progressByPartition.has(partition)) continue
+      this.progressByPartition.set(partition, { nextOffset, asOfMs: 0 })
+      this.dirty.add(partition)
+    }
   }
 
   private owns(partition: number): boolean {

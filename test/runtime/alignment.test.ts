@@ -63,14 +63,14 @@ function steeredSource(): {
 }
 
 describe('barrier alignment in a running job', () => {
-  it('holds back a channel whose barrier has come, until the slow one has delivered its own', async () => {
+  it('takes no input while the sinks prepare for a barrier', async () => {
     using folder = checkpointFolder()
     await using cluster = new MiniCluster({
       configuration: { ...QUICK_RESTARTS, 'execution.checkpointing.dir': folder.path },
     })
     const { source, allow } = steeredSource()
     const sink = new MemorySink<number>()
-    let held: (() => void) | undefined
+    const held: (() => void)[] = []
     const env = new StreamExecutionEnvironment({ parallelism: 2 })
     env
       .fromSource(source, undefined, 'steered', {
@@ -83,23 +83,18 @@ describe('barrier alignment in a running job', () => {
           out.collect(n)
         },
       }))
-      .sinkTo(
-        holdingSink(sink, (release) => {
-          held = release
-        }),
-      )
+      .sinkTo(holdingSink(sink, held))
     const job = cluster.startLocal(env.graph())
     await job.waitFor('RUNNING')
     allow(0, 10)
     await until(() => sink.values.length === 10)
     const checkpoint = job.triggerCheckpoint()
-    await until(() => held !== undefined)
+    await until(() => held.length === 2)
     allow(0, 20)
     allow(1, 5)
     await turns(50)
-    // The sink still prepares for the barrier, so nothing behind it was processed.
     expect(sink.values).toHaveLength(10)
-    held!()
+    for (const release of held) release()
     await checkpoint
     await until(() => sink.values.length === 25)
   })
@@ -131,21 +126,14 @@ describe('barrier alignment in a running job', () => {
   )
 })
 
-/** Lets a test hold the preparation of a sink's commit. */
-function holdingSink(
-  sink: MemorySink<number>,
-  hold: (release: () => void) => void,
-): MemorySink<number> {
+/** Holds the preparation of every commit until the test releases it. */
+function holdingSink(sink: MemorySink<number>, held: (() => void)[]): MemorySink<number> {
   const createWriter = sink.createWriter.bind(sink)
-  let first = true
   sink.createWriter = () => {
     const writer = createWriter()
     const prepare = writer.prepareCommit.bind(writer)
     writer.prepareCommit = async (checkpointId) => {
-      if (first) {
-        first = false
-        await new Promise<void>((resolve) => hold(resolve))
-      }
+      await new Promise<void>((resolve) => held.push(resolve))
       return prepare(checkpointId)
     }
     return writer

@@ -98,9 +98,11 @@ describe('backpressure', () => {
     const env = new StreamExecutionEnvironment({ parallelism: 1 })
     env
       .fromSource(countedSource(200, counted), undefined, 'numbers')
-      .flatMap<Uint8Array>((_n, out) => {
-        for (let i = 0; i < 1000; i++) out.collect(new Uint8Array(8))
-      })
+      .process<Uint8Array>(() => ({
+        processElement(_n, _context, out) {
+          for (let i = 0; i < 1000; i++) out.collect(new Uint8Array(8))
+        },
+      }))
       .returns(bytesSerializer)
       .rebalance()
       .sinkTo(sink)
