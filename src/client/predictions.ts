@@ -9,8 +9,6 @@ import { type FailedPrediction, PredictBatch, type PredictTerms } from './predic
 const KEPT_BATCHES = 256
 /** A batch is sent when its frame is this long, however few calls it holds. */
 const BATCH_BYTES = 64 * 1024
-/** Deadlines of retries are rounded down to this, so that retries share frames. */
-const RETRY_DEADLINE_MS = 16
 
 /**
  * The client's hot path. Concurrent predictions with the same terms share a frame; a full frame
@@ -102,6 +100,8 @@ export class Predictions {
     this.open.unshift(batch)
     if (!this.flushScheduled) {
       this.flushScheduled = true
+      // After every continuation of this turn, before any I/O: measured as fast as a microtask, and
+      // it collects more; setImmediate cost a quarter of the throughput at 64 outstanding calls.
       process.nextTick(this.flush)
     }
     return batch
@@ -155,7 +155,7 @@ export class Predictions {
 
   private retry(call: FailedPrediction): void {
     const left = call.deadlineAt - this.options.clock.monotonicMs()
-    const deadlineMs = Math.max(1, left - (left % RETRY_DEADLINE_MS))
+    const deadlineMs = Math.max(1, Math.ceil(left))
     const hint = hintOf(call.error)
     const terms = { ...call.terms, deadlineMs, attempt: call.terms.attempt + 1, hint }
     const batch = this.begin(terms)

@@ -5,12 +5,11 @@ import type { QueryBackend } from './query-backend.ts'
 
 /**
  * What the bootstrap port serves: the routing table. State is asked of the query threads that it
- * names; a request for state is answered NOT_OWNER with one of them.
+ * names; a request for state is answered NOT_OWNER.
  */
 export class BootstrapBackend implements QueryBackend {
   readonly reader: ModelReader
   private readonly table: () => RoutingTable
-  private turn = 0
 
   constructor(table: () => RoutingTable) {
     this.table = table
@@ -33,12 +32,13 @@ export class BootstrapBackend implements QueryBackend {
   }
 
   private notOwner(): WeirError {
-    const { endpoints } = this.table()
-    const endpoint = endpoints[this.turn++ % Math.max(endpoints.length, 1)]
-    const sentence = 'the bootstrap port only tells where to ask; ask a query thread'
-    if (endpoint === undefined) return new WeirError('UNAVAILABLE', 'no query thread listens yet')
-    const details = { endpoint: `${endpoint.host}:${endpoint.port}` }
-    return new WeirError('NOT_OWNER', sentence, { details })
+    if (this.table().endpoints.length === 0) {
+      return new WeirError('UNAVAILABLE', 'no query thread listens yet; ask again')
+    }
+    return new WeirError(
+      'NOT_OWNER',
+      'the bootstrap port only tells where to ask: send ROUTING and ask an endpoint of its answer',
+    )
   }
 
   routingEpoch(): number {

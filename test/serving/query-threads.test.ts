@@ -99,6 +99,21 @@ describe('QueryThreads', () => {
     })
   })
 
+  it('give a newer attempt’s table to clients when the older one is dropped', async () => {
+    const threads = await start()
+    const world = await serve(threads)
+    const client = await connect(threads)
+    const restarted = new ServedWorld()
+    open.push(restarted)
+    restarted.put('1-U', [2, 2, 2, 2])
+    restarted.put('7-I', [1, 1, 1, 1])
+    for (const share of restarted.shares) threads.tableOpened(share, 2)
+    const score = async () => (await client.predict('ALS_MODEL', '1-U', '7-I')).score
+    expect(await score()).toBe(10)
+    for (const share of world.shares) threads.tableDropped(share, 1)
+    await expect.poll(score).toBe(8)
+  })
+
   it('say which port is taken', async () => {
     const threads = await start()
     await expect(start({ port: threads.port })).rejects.toMatchObject({ code: 'CONNECTOR_FAILED' })
