@@ -45,6 +45,8 @@ export class LocalReadGroup implements ReadGroup {
   ageMs = -1
   private state: LocalState | undefined
   private live = true
+  /** The version that is read, by side; undefined where a side does not have it. */
+  private readonly versions: (LocalVersion | undefined)[] = []
   private readonly ages: number[] = []
   private readonly left = new RowBuffer()
   private readonly right = new RowBuffer()
@@ -64,6 +66,10 @@ export class LocalReadGroup implements ReadGroup {
     ages: readonly number[],
   ): void {
     this.state = state
+    this.versions.length = state.sides.length
+    for (let i = 0; i < state.sides.length; i++) {
+      this.versions[i] = state.sides[i]!.versions.get(version)
+    }
     this.modelVersion = version
     this.checkpointId = checkpointId
     this.live = live
@@ -163,10 +169,7 @@ export class LocalReadGroup implements ReadGroup {
   ): RowTableReader | undefined {
     const sides = this.state!.sides
     for (let i = 0; i < sides.length; i++) {
-      const side = sides[i]!
-      if (side.hasKey(bytes, at, length)) {
-        return side.versions.get(this.modelVersion)?.readerOf(hash)
-      }
+      if (sides[i]!.hasKey(bytes, at, length)) return this.versions[i]?.readerOf(hash)
     }
     return undefined
   }

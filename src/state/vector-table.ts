@@ -95,9 +95,9 @@ export class VectorTable {
     this.publishEpochs()
   }
 
-  /** Bytes of this version in memory, lists of changed rows included. */
+  /** Bytes of this version in memory, its lists and filters included. */
   get bytes(): number {
-    return this.rows.allocatedBytes + this.dirty.bytes
+    return this.rows.allocatedBytes + this.dirty.bytes + (this.spill?.bytes ?? 0)
   }
 
   /** Rows, spilled ones included. */
@@ -154,7 +154,7 @@ export class VectorTable {
     this.mean?.add(this.rows.floatsOf(row))
     this.mean?.end()
     this.enter(row, hash)
-    this.dirty.push(row)
+    this.list(row)
     this.sweep(SWEEP_PER_WRITE)
   }
 
@@ -206,13 +206,34 @@ export class VectorTable {
     const words = this.rows.arena.words
     if (words[meta + META_LISTED] !== epoch + 1) {
       words[meta + META_LISTED] = epoch + 1
-      this.dirty.push(row)
+      this.list(row)
     }
     if (!this.context.keepImages || words[meta + META_WRITE_EPOCH]! >= epoch) return -1
     this.pinned = row
     const image = this.images.save(row)
     this.pinned = -1
     return image
+  }
+
+  /**
+   * Enters a row into the list of changed ones. Rows that left memory stay listed until their number
+   * is met again, so the list is tidied when it outgrows the rows.
+   */
+  private list(row: number): void {
+    if (this.dirty.length > 2 * this.rows.rowLimit) this.tidyDirty()
+    this.dirty.push(row)
+  }
+
+  private tidyDirty(): void {
+    const old = this.takeDirty()
+    const mark = this.context.epochs.current + 1
+    const seen = new Uint8Array(this.rows.rowLimit)
+    for (let i = 0; i < old.length; i++) {
+      const row = old.at(i)
+      const listed = this.rows.arena.words[this.rows.metaOf(row) + META_LISTED] === mark
+      if (listed && seen[row] === 0 && !this.rows.isImage(row)) this.dirty.push(row)
+      seen[row] = 1
+    }
   }
 
   private linkImage(row: number, image: number): void {

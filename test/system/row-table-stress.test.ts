@@ -4,12 +4,12 @@ import { systemClock } from '../../src/core/clock.ts'
 
 test('no reader thread ever sees a row that mixes two writes or two keys', async () => {
   const { reads, violations } = await stressRowTable({
-    reads: 5_000_000,
-    limitMs: 20_000,
+    reads: 2_000_000,
+    limitMs: 10_000,
     readers: 2,
     seed: 1,
     clock: systemClock,
   })
-  expect(reads).toBeGreaterThan(1_000_000)
+  expect(reads).toBeGreaterThan(100_000)
   expect(violations).toBe(0)
 })
