@@ -9,6 +9,7 @@ import type {
   TransactionDescription,
 } from './log-backend.ts'
 import { LogChanges } from './log-changes.ts'
+import { cleanPartition } from './log-cleaner.ts'
 import { PartitionLog } from './partition-log.ts'
 import {
   checkTopicName,
@@ -29,11 +30,16 @@ export interface LogOptions {
   readonly fsync?: FsyncPolicy
   /** Time between runs of retention and compaction in ms; default 30,000. */
   readonly cleanIntervalMs?: number
+  /** A transaction that is open for longer is aborted, in ms; default 15 minutes. */
+  readonly transactionTimeoutMs?: number
   readonly clock?: Clock
 }
 
 const DEFAULT_SYNC_INTERVAL_MS = 100
 const DEFAULT_CLEAN_INTERVAL_MS = 30_000
+const DEFAULT_TRANSACTION_TIMEOUT_MS = 15 * 60_000
+/** A transactional id that nothing has used for this long is forgotten. */
+const TRANSACTION_EXPIRY_MS = 7 * 24 * 3_600_000
 /** Internal topic of the transactions' states. */
 const TRANSACTIONS_TOPIC = '__transactions'
 
@@ -42,6 +48,7 @@ export class LogOwner implements LogBackend {
   private readonly directory: string
   private readonly clock: Clock
   private readonly fsync: FsyncPolicy
+  private readonly transactionTimeoutMs: number
   private readonly changes: LogChanges
   private readonly partitions = new Map<string, Promise<PartitionLog>>()
   private readonly transactions: TransactionCoordinator
@@ -49,6 +56,8 @@ export class LogOwner implements LogBackend {
   /** Background work under way, which `close` waits for. */
   private readonly background = new Set<Promise<void>>()
   private closed = false
+  /** The last run of retention and compaction; the next one follows it. */
+  private cleaning: Promise<void> = Promise.resolve()
   /** The last creation of a topic; the next one follows it. */
   private topicChanges: Promise<void> = Promise.resolve()
 
@@ -56,6 +65,7 @@ export class LogOwner implements LogBackend {
     this.directory = directory
     this.clock = options.clock ?? systemClock
     this.fsync = options.fsync ?? { intervalMs: DEFAULT_SYNC_INTERVAL_MS }
+    this.transactionTimeoutMs = options.transactionTimeoutMs ?? DEFAULT_TRANSACTION_TIMEOUT_MS
     this.changes = new LogChanges(directory)
     this.transactions = new TransactionCoordinator({
       clock: this.clock,
@@ -219,13 +229,24 @@ export class LogOwner implements LogBackend {
   }
 
   clean(): Promise<void> {
-    return Promise.resolve()
+    const cleaning = this.cleaning.then(() => this.cleanAll())
+    this.cleaning = cleaning.catch(() => undefined)
+    return cleaning
+  }
+
+  private async cleanAll(): Promise<void> {
+    await this.transactions.expire(this.transactionTimeoutMs, TRANSACTION_EXPIRY_MS)
+    for (const opening of [...this.partitions.values()]) {
+      if (this.closed) return
+      await cleanPartition(await opening, this.clock.nowMs())
+    }
   }
 
   async close(): Promise<void> {
     this.closed = true
     for (const cancel of this.timers.values()) cancel()
     await Promise.all(this.background)
+    await this.cleaning
     const partitions = await Promise.allSettled(this.partitions.values())
     this.partitions.clear()
     for (const opened of partitions) {

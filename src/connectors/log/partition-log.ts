@@ -18,7 +18,7 @@ import {
   encodeAborted,
   encodeAbortedHeader,
 } from './aborted-index.ts'
-import { recoverPartition, type SegmentInfo } from './partition-recovery.ts'
+import { recoverPartition, rewriteIndex, type SegmentInfo } from './partition-recovery.ts'
 import { encodeStatus, type PartitionStatus, statusPath } from './partition-status.ts'
 import {
   encodeIndexEntry,
@@ -26,6 +26,7 @@ import {
   INDEX_ENTRY_SIZE,
   INDEX_HEADER_SIZE,
   INDEX_INTERVAL_BYTES,
+  type IndexEntry,
   indexFileName,
   logFileName,
 } from './segment-files.ts'
@@ -329,8 +330,38 @@ export class PartitionLog {
     }
   }
 
-  /** Publishes the status again, after a change that no append announces. */
-  announce(): void {
+  /** The segments before the active one, oldest first. */
+  closedSegments(): readonly SegmentInfo[] {
+    return this.segments.slice(0, -1)
+  }
+
+  /** Offset after the last one that a closed segment may hold. */
+  endOfSegment(segment: SegmentInfo): number {
+    return this.segments[this.segments.indexOf(segment) + 1]?.base ?? this.writtenOffset
+  }
+
+  /** Removes the oldest closed segments; readers inside them get OFFSET_OUT_OF_RANGE. */
+  dropOldest(count: number): void {
+    const doomed = this.segments.splice(0, Math.min(count, this.segments.length - 1))
+    this.generation += 1
+    this.publish()
+    for (const { base } of doomed) {
+      fs.rmSync(join(this.path, indexFileName(base)), { force: true })
+      fs.rmSync(join(this.path, logFileName(base)), { force: true })
+    }
+  }
+
+  /**
+   * Puts `<base>.log.tmp` in the place of a closed segment. The old index goes first: whoever finds
+   * none scans the log.
+   */
+  replaceSegment(segment: SegmentInfo, size: number, index: readonly IndexEntry[]): void {
+    const path = join(this.path, logFileName(segment.base))
+    fs.rmSync(join(this.path, indexFileName(segment.base)), { force: true })
+    fs.renameSync(`${path}.tmp`, path)
+    rewriteIndex(this.path, segment.base, index)
+    segment.size = size
+    this.generation += 1
     this.publish()
   }
 
