@@ -1,7 +1,10 @@
 import type { SlotQueryAnswer, SlotQueryReply, SlotQueryRequest } from '../state/slot-query.ts'
 import type { LocalSide } from './local-catalog.ts'
 
-/** Way from a reading thread to the slots, for what cannot be read in place. */
+/**
+ * Way from a reading thread to the slots, for what cannot be read in place. It belongs to one reader:
+ * request ids are only unique within a reader.
+ */
 export interface SlotQueryGateway {
   /** Resolves with the slot's reply; rejects (SLOT_LOST, UNAVAILABLE) when it cannot answer. */
   ask(slot: number, request: SlotQueryRequest): Promise<SlotQueryReply>

@@ -269,8 +269,13 @@ export class VectorSpill {
     rest: IterableIterator<readonly [Uint8Array, Uint8Array]>,
   ): IterableIterator<readonly [Uint8Array, Uint8Array]> {
     const skip = this.prefix.length
-    yield [first[0].subarray(skip), first[1]]
-    for (const [key, value] of rest) yield [key.subarray(skip), value]
+    try {
+      yield [first[0].subarray(skip), first[1]]
+      for (const [key, value] of rest) yield [key.subarray(skip), value]
+    } finally {
+      // Also when the iteration was given up before the loop began.
+      rest.return?.()
+    }
   }
 
   /** Deletes a batch of a dropped table's entries; true when none is left. */

@@ -374,7 +374,8 @@ export class VectorStateTables implements VectorState {
 
   /** Lets go of every version; idempotent. The store is the caller's. */
   close(): void {
-    for (const version of [...this.tables.keys()]) {
+    for (const [version, table] of [...this.tables]) {
+      this.running?.forget(table)
       this.tables.delete(version)
       this.options.listener.tableDropped(this.options.descriptor.name, version)
     }
