@@ -1,0 +1,69 @@
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { LineFileSink } from '../../../src/connectors/file/line-file-sink.ts'
+import { LineFileSource } from '../../../src/connectors/file/line-file-source.ts'
+import type { DeliveryGuarantee } from '../../../src/operators/sink.ts'
+import {
+  atLeastOnceSinkContract,
+  exactlyOnceSinkContract,
+  type SinkUnderTest,
+} from '../../contracts/sink.ts'
+import { sourceContract } from '../../contracts/source.ts'
+import { drain, readerContext, temporaryFolder } from '../log/log-fixture.ts'
+
+sourceContract('LineFileSource', () => {
+  const folder = temporaryFolder()
+  const contents = ['one\ntwo\r\n\nfour with é\nlast without end', '', `${'x'.repeat(100)}\ny\n`]
+  const paths = contents.map((content, i) => {
+    const path = join(folder, `${i}.txt`)
+    fs.writeFileSync(path, content)
+    return path
+  })
+  return Promise.resolve({
+    source: new LineFileSource({ paths, parse: (line) => line, chunkBytes: 16 }),
+    expected: [['one', 'two', '', 'four with é', 'last without end'], [], ['x'.repeat(100), 'y']],
+    textOf: (value: string) => value,
+  })
+})
+
+function fileSink(guarantee: DeliveryGuarantee): Promise<SinkUnderTest> {
+  const directory = temporaryFolder()
+  const sink = new LineFileSink<string>({ directory, guarantee, format: (value) => value })
+  const visible = (): Promise<string[]> => {
+    const names = fs.readdirSync(directory).filter((name) => name.startsWith('part-'))
+    const lines = names.flatMap((name) =>
+      fs.readFileSync(join(directory, name), 'utf8').split('\n'),
+    )
+    return Promise.resolve(lines.filter((line) => line !== ''))
+  }
+  return Promise.resolve({ sink, visible })
+}
+
+atLeastOnceSinkContract('LineFileSink', () => fileSink('at-least-once'))
+exactlyOnceSinkContract('LineFileSink', () => fileSink('exactly-once'))
+
+describe('LineFileSource', () => {
+  it('names file and byte of a line that cannot be parsed', async () => {
+    const path = join(temporaryFolder(), 'a.txt')
+    fs.writeFileSync(path, '1\n2\noops\n')
+    const parse = (line: string): number => {
+      if (line === 'oops') throw new Error('not a number')
+      return Number(line)
+    }
+    const reader = new LineFileSource({ paths: [path], parse }).createReader()
+    await reader.open(readerContext())
+    await reader.addSplits([{ partition: 0, nextOffset: -1 }])
+    await expect(drain(reader)).rejects.toMatchObject({
+      code: 'UNPARSABLE_RECORD',
+      details: { path, offset: 4 },
+    })
+    await reader.close()
+  })
+
+  it('says which file is missing', async () => {
+    const source = new LineFileSource({ paths: ['/nowhere/x'], parse: (line) => line })
+    const adding = source.createReader().addSplits([{ partition: 0, nextOffset: -1 }])
+    await expect(adding).rejects.toThrow('"/nowhere/x"')
+  })
+})
