@@ -4,6 +4,7 @@ import { generateAlsModelCommand } from './generate-als-model.ts'
 import { generateRatingsCommand } from './generate-ratings.ts'
 import { predictCommand } from './predict.ts'
 import { queryCommand } from './query.ts'
+import { quickstartCommand } from './quickstart.ts'
 import { recommendCommand } from './recommend.ts'
 import { runCommand } from './run.ts'
 import { topicConsumeCommand } from './topic-consume.ts'
@@ -14,6 +15,7 @@ import { trainAlsCommand } from './train-als.ts'
 
 /** Every verb, in the order of `weir --help`. */
 export const COMMANDS: readonly Command[] = [
+  quickstartCommand,
   trainAlsCommand,
   runCommand,
   predictCommand,
