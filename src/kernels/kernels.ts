@@ -4,7 +4,7 @@ import { KERNELS_BASE64 } from './kernels.generated.ts'
 export const MAX_TOP_K_QUERIES = 16
 
 /** Ratings that one ALS panel holds; `assembly/als-row.as.ts` has the same number. */
-export const ALS_PANEL_ROWS = 512
+export const ALS_PANEL_ROWS = 8192
 
 /**
  * SIMD kernels over one shared WebAssembly memory. Addresses are byte offsets into that memory

@@ -81,6 +81,7 @@ const CASES = [
   { factors: 16, count: 512 },
   { factors: 17, count: 513 },
   { factors: 50, count: 1100 },
+  { factors: 5, count: 8300 },
 ].flatMap((shape) => [
   { ...shape, biased: false },
   { ...shape, biased: true },

@@ -17,7 +17,14 @@ import { firstLanes, fourLaneSums, lanesSum } from './vector.as'
  * x, b or r, p, Ap: 4 x width; penalties: width; Gram matrix: width x width (Cholesky only).
  */
 
-export const PANEL_ROWS: u32 = 512
+/**
+ * Ratings that conjugate gradient gathers once and passes over again and again; a longer row is
+ * gathered anew for every pass. Measured on 2 M ratings: items a third faster than with 512.
+ */
+export const PANEL_ROWS: u32 = 8192
+
+/** Ratings that the exact solve gathers at a time: it passes over them once, so they stay near. */
+const GRAM_ROWS: u32 = 512
 
 /** Copies ratings [from, from + count) of the row into panel and targets. */
 function pack(
@@ -197,8 +204,8 @@ export function alsSolveCholesky(
   zero(b, width)
   zero(gram, width * width)
   let squares: f64 = 0
-  for (let from: u32 = 0; from < n; from += PANEL_ROWS) {
-    const count = min(PANEL_ROWS, n - from)
+  for (let from: u32 = 0; from < n; from += GRAM_ROWS) {
+    const count = min(GRAM_ROWS, n - from)
     pack(panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, biased, mean)
     squares += addTargets(panel, targets, count, width, b)
     // Slices of the panel that stay in the first-level cache while all tiles pass over them.
