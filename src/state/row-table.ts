@@ -180,9 +180,13 @@ export class RowTable {
     const words = this.arena.words
     words[header + ROW_STATE] = length | flags
     words[header + ROW_HASH] = hash
-    words.fill(0, header + ROW_KEY, header + this.layout.metaAt)
-    for (let i = 0; i < length; i++) {
-      words[header + ROW_KEY + (i >> 2)]! |= key[i]! << ((i & 3) * 8)
+    const end = header + this.layout.metaAt
+    let i = 0
+    for (let at = header + ROW_KEY; at < end; at++, i += 4) {
+      words[at] =
+        i + 4 <= length
+          ? key[i]! | (key[i + 1]! << 8) | (key[i + 2]! << 16) | (key[i + 3]! << 24)
+          : lastKeyWord(key, i, length)
     }
   }
 
@@ -197,6 +201,13 @@ export class RowTable {
     this.endWrite(row)
     this.freeRows[kind]!.push(row)
   }
+}
+
+/** The zero-padded word of a key's bytes from `i`, of which fewer than four are left. */
+function lastKeyWord(key: Uint8Array, i: number, length: number): number {
+  let word = 0
+  for (let n = i; n < length; n++) word |= key[n]! << ((n - i) * 8)
+  return word
 }
 
 /** Whether the header at `header` has exactly the key `key[start .. start + length)`. */

@@ -73,19 +73,20 @@ export class VectorRowScratch {
    * the row's flags are the caller's. Throws as `checkVectorRow`.
    */
   decodeInto(value: Uint8Array, at: number, row: number): void {
-    const source = at === 0 ? value : value.subarray(at)
+    const size = this.encoded.length
+    const source = at === 0 && value.length === size ? value : value.subarray(at, at + size)
     checkVectorRow(source, this.floats.length)
-    for (let i = 0; i < VECTOR_ROW_HEADER_BYTES; i++) this.bytes[i] = source[i]!
-    const { words, doubles, bytes } = this.rows.arena
+    // By way of unshared memory: a copy between unaligned places of shared memory goes byte by byte.
+    this.encoded.set(source)
+    const { words, doubles, floats } = this.rows.arena
     const meta = this.rows.metaOf(row)
     words[meta + META_UPDATE_COUNT] = this.words[1]!
     words[meta + META_PARTITION] = this.words[2]!
     words[meta + META_WRITE_EPOCH] = this.words[3]!
     doubles[(meta + META_OFFSET) >> 1] = this.doubles[2]!
     doubles[(meta + META_EVENT_TIME) >> 1] = this.doubles[3]!
-    bytes.set(
-      source.subarray(VECTOR_ROW_HEADER_BYTES, this.encoded.length),
-      this.rows.floatsOf(row) * 4,
-    )
+    const to = this.rows.floatsOf(row)
+    const from = this.floats
+    for (let i = 0; i < from.length; i++) floats[to + i] = from[i]!
   }
 }
