@@ -53,14 +53,14 @@ export class SlotExchange {
 
   /** Sends records or control messages to a slot. */
   send(slot: number, message: ForwardMessage): void {
-    if (slot === this.slot) this.deliver(message)
+    if (slot === this.slot) this.deliverHere(message)
     else this.post(slot, message, message.kind === 'batch' ? message.buffer : undefined)
   }
 
   /** Returns a consumed batch's buffer to its sender. */
   credit(slot: number, channel: number, buffer: ArrayBuffer): void {
     const message: ChannelMessage = { kind: 'credit', channel, buffer }
-    if (slot === this.slot) this.deliver(message)
+    if (slot === this.slot) this.deliverHere(message)
     else this.post(slot, message, buffer)
   }
 
@@ -80,6 +80,11 @@ export class SlotExchange {
     if (buffer === undefined) return
     outbox.buffers.push(buffer)
     if (outbox.buffers.length >= POST_BATCHES) flushOutbox(outbox)
+  }
+
+  private deliverHere(message: ChannelMessage): void {
+    this.deliver(message)
+    this.wake()
   }
 
   private deliver(message: ChannelMessage): void {

@@ -1,37 +1,25 @@
-import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { segmentPath } from '../checkpoint/checkpoint-paths.ts'
 import type { CheckpointStorage } from '../checkpoint/checkpoint-storage.ts'
 import type { Barrier } from '../checkpoint/protocol/checkpoint-types.ts'
 import type { Clock } from '../core/clock.ts'
 import { isWeirError, messageOf } from '../core/errors.ts'
-import { keyGroupRangeOf } from '../core/key-group.ts'
 import { MetricGroup } from '../core/metrics.ts'
 import { graphFingerprint } from '../dataflow/graph-fingerprint.ts'
-import type { StreamGraph, StreamNode } from '../dataflow/stream-graph.ts'
-import type { StateDescriptor } from '../state/descriptors.ts'
+import type { StreamGraph } from '../dataflow/stream-graph.ts'
 import { ProgressBoard } from '../state/progress-board.ts'
-import { createKeyedStateBackend } from '../state/slot-keyed-state.ts'
-import { AnnouncingBackend } from './announcing-backend.ts'
 import { ChannelHead } from './channel-head.ts'
-import { isKeyed, type JobPlan, planJob } from './job-plan.ts'
-import { KeyedStateCell, type SegmentTarget } from './keyed-state-cell.ts'
+import { type JobPlan, planJob } from './job-plan.ts'
 import { OperatorStateMemory } from './operator-state-memory.ts'
 import { restoreSlot } from './restore-slot.ts'
+import { SlotCheckpoints } from './slot-checkpoints.ts'
 import { SlotExchange } from './slot-exchange.ts'
+import { SlotKeyedCells } from './slot-keyed-cells.ts'
 import { type LoopTurn, SlotLoop } from './slot-loop.ts'
 import { SlotProgress } from './slot-progress.ts'
-import type {
-  QueryableDeclaration,
-  SlotCommand,
-  SlotDeployment,
-  SlotReport,
-} from './slot-protocol.ts'
+import type { SlotCommand, SlotDeployment, SlotReport } from './slot-protocol.ts'
 import type { QueriedBackend, SlotQueries } from './slot-queries.ts'
 import { SourceHead } from './source-head.ts'
 import type { Subtask, SubtaskHost } from './subtask.ts'
 import { type BuiltSubtask, buildSubtask, type SubtaskSite } from './subtask-builder.ts'
-import { SubtaskSnapshot } from './subtask-snapshot.ts'
 
 /** Length of a slice, after which the event loop turns. */
 const SLICE_MS = 1
@@ -66,7 +54,8 @@ export class SlotRuntime implements SubtaskHost {
   private progressOfSlot: SlotProgress | undefined
   private built: BuiltSubtask[] = []
   private subtasks: Subtask[] = []
-  private readonly cells: { readonly operatorUid: string; readonly cell: KeyedStateCell }[] = []
+  private readonly cells: SlotKeyedCells
+  private checkpoints: SlotCheckpoints | undefined
   private firstSubtask = 0
   private lastFlushMs = 0
   private failedAlready = false
@@ -83,6 +72,16 @@ export class SlotRuntime implements SubtaskHost {
     this.clock = clock
     this.plan = planJob(options.graph)
     this.board = new ProgressBoard(deployment.board)
+    const { storage, stateDirectory } = options
+    const report = (message: SlotReport): void => this.report(message)
+    this.cells = new SlotKeyedCells({
+      deployment,
+      plan: this.plan,
+      clock,
+      storage,
+      stateDirectory,
+      report,
+    })
     this.loop = new SlotLoop(clock, () => this.turn())
     this.exchange = new SlotExchange(deployment.slot, deployment.peers, () => this.wake())
     const latency = this.metrics.group(`slot.${deployment.slot}`).histogram('mailboxLatencyMs')
@@ -91,8 +90,7 @@ export class SlotRuntime implements SubtaskHost {
 
   /** The keyed state of this slot's operators, for queries; undefined once it is closed. */
   backends(): readonly QueriedBackend[] | undefined {
-    if (this.closed) return undefined
-    return this.cells.map(({ operatorUid, cell }) => ({ operatorUid, backend: cell.backend }))
+    return this.cells.backends()
   }
 
   /** Builds and opens every subtask and restores its state, then reports `restored`. */
@@ -109,7 +107,7 @@ export class SlotRuntime implements SubtaskHost {
         storage: this.options.storage,
         restore: this.deployment.restore,
         checkpointId: this.deployment.restoredCheckpoint,
-        cellOf: (uid) => this.cells.find((entry) => entry.operatorUid === uid)?.cell,
+        cellOf: (uid) => this.cells.of(uid),
       })
     } catch (error) {
       this.reportFailure(`slot ${slot}`, error)
@@ -127,10 +125,10 @@ export class SlotRuntime implements SubtaskHost {
         void this.guard(this.start())
         return
       case 'trigger-checkpoint':
-        this.trigger(command.barrier, command.stopAfter)
+        this.checkpoints?.trigger(command.barrier, command.stopAfter)
         return
       case 'checkpoint-completed':
-        void this.guard(this.completed(command.checkpointId))
+        void this.guard(this.checkpoints?.completed(command.checkpointId))
         return
       case 'checkpoint-aborted':
         for (const { head } of this.subtasks) {
@@ -146,7 +144,7 @@ export class SlotRuntime implements SubtaskHost {
         this.wake()
         return
       case 'commit':
-        void this.guard(this.commitDirectly(command.checkpointId))
+        void this.guard(this.checkpoints?.commitDirectly(command.checkpointId))
         return
       case 'operator-event':
         this.handleEvent(command.uid, command.subtask, command.event)
@@ -184,14 +182,11 @@ export class SlotRuntime implements SubtaskHost {
   }
 
   snapshot(subtask: Subtask, barrier: Barrier, alignmentMs: number): void {
-    subtask.whenFree(() => this.beginSnapshot(subtask, barrier, alignmentMs))
+    this.checkpoints?.begin(subtask, barrier, alignmentMs)
   }
 
   declined(subtask: Subtask, checkpointId: number, reason: string): void {
-    const { jobId } = this.deployment
-    const { attempt } = this
-    const decline = { jobId, attempt, checkpointId, task: subtask.name, reason }
-    this.report({ kind: 'decline', attempt, decline })
+    this.checkpoints?.decline(subtask, checkpointId, reason)
   }
 
   progress(subtask: Subtask, partition: number, nextOffset: number, asOfMs: number): void {
@@ -204,7 +199,7 @@ export class SlotRuntime implements SubtaskHost {
     this.closed = true
     this.loop.close()
     for (const subtask of this.subtasks) subtask.running = false
-    for (const { cell } of this.cells) cell.backend.close()
+    this.cells.abandon()
     this.exchange.close()
   }
 
@@ -217,9 +212,8 @@ export class SlotRuntime implements SubtaskHost {
     for (const subtask of this.subtasks) {
       for (const task of subtask.operators) await this.closeQuietly(() => task.operator.close())
     }
-    for (const { cell } of this.cells) await this.closeQuietly(() => cell.close())
+    await this.cells.close()
     this.exchange.close()
-    await this.closeQuietly(() => rm(this.stateFolder(), { recursive: true, force: true }))
     this.options.report({ kind: 'closed', attempt: this.attempt })
   }
 
@@ -240,6 +234,9 @@ export class SlotRuntime implements SubtaskHost {
     // Downstream first, so that what is in the slot leaves it before more is taken in.
     this.subtasks = this.built.map(({ subtask }) => subtask).reverse()
     this.progressOfSlot = new SlotProgress(this.board, this.deployment.slot, reporters)
+    this.checkpoints = new SlotCheckpoints(this.deployment, this.subtasks, this.cells, (report) =>
+      this.report(report),
+    )
   }
 
   private site(): SubtaskSite {
@@ -252,85 +249,13 @@ export class SlotRuntime implements SubtaskHost {
       restoredCheckpoint,
       metrics: this.metrics,
       host: this,
-      openCell: (node, subtask, metrics) => this.openCell(node, subtask, metrics),
+      openCell: (node, subtask, metrics) => this.cells.open(node, subtask, metrics),
       operatorState: (node) => new OperatorStateMemory(restore.get(node.uid)?.operatorState),
       sender: (toSubtask) => (message) => this.exchange.send(toSubtask, message),
       creditReturn: (fromSubtask) => (channel, buffer) =>
         this.exchange.credit(fromSubtask, channel, buffer),
       addOutput: (channel) => this.exchange.addOutput(channel),
       addInput: (channel) => this.exchange.addInput(channel),
-    }
-  }
-
-  private async openCell(
-    node: StreamNode,
-    subtask: number,
-    metrics: MetricGroup,
-  ): Promise<KeyedStateCell> {
-    const { configuration, slot, slots, attempt } = this.deployment
-    const backend = await createKeyedStateBackend({
-      operatorUid: node.uid,
-      slot,
-      keyGroups: keyGroupRangeOf(subtask, node.parallelism, node.maxParallelism),
-      maxParallelism: node.maxParallelism,
-      storeType: configuration.stateBackend,
-      storeDirectory: join(this.stateFolder(), node.uid),
-      memoryBudgetBytes: Math.floor(
-        configuration.stateMemoryBytes / slots / Math.max(1, this.keyedOperators()),
-      ),
-      clock: this.clock,
-      listener: {
-        tableOpened: (share) => this.report({ kind: 'table-opened', attempt, share }),
-        tableDropped: (state, version) =>
-          this.report({ kind: 'table-dropped', attempt, operatorUid: node.uid, state, version }),
-      },
-      metrics,
-    })
-    const announced = new AnnouncingBackend(backend, (descriptor) =>
-      this.announce(node, descriptor),
-    )
-    const cell = new KeyedStateCell(announced, this.segmentTarget(node, subtask))
-    this.cells.push({ operatorUid: node.uid, cell })
-    return cell
-  }
-
-  /** Where this attempt of the slot spills state to. */
-  private stateFolder(): string {
-    const { jobId, slot, attempt } = this.deployment
-    return join(this.options.stateDirectory, jobId, `${slot}-${attempt}`)
-  }
-
-  private announce(node: StreamNode, descriptor: StateDescriptor): void {
-    const vector = descriptor.kind === 'vector'
-    const declaration: QueryableDeclaration = {
-      queryableName: descriptor.queryableName!,
-      operatorUid: node.uid,
-      state: descriptor.name,
-      stateKind: descriptor.kind,
-      format: vector ? `vector/${descriptor.dimension}` : descriptor.serializer.id,
-      keySuffix: vector ? (descriptor.keySuffix ?? '') : '',
-      slot: this.deployment.slot,
-      parallelism: node.parallelism,
-      maxParallelism: node.maxParallelism,
-    }
-    this.report({ kind: 'queryable-declared', attempt: this.attempt, declaration })
-  }
-
-  private keyedOperators(): number {
-    const { slot } = this.deployment
-    return this.plan.chains
-      .filter(({ chain }) => chain.parallelism > slot)
-      .flatMap(({ chain }) => chain.members.filter((node) => isKeyed(node, chain.inEdges))).length
-  }
-
-  private segmentTarget(node: StreamNode, subtask: number): SegmentTarget | undefined {
-    const { storage } = this.options
-    const { jobId, generation, attempt } = this.deployment
-    if (storage === undefined) return undefined
-    return {
-      storage,
-      pathOf: (number) =>
-        segmentPath({ jobId, generation, attempt, uid: node.uid, subtask, number }),
     }
   }
 
@@ -349,7 +274,7 @@ export class SlotRuntime implements SubtaskHost {
     this.wakeAskedMs = undefined
     this.options.queries.answerAll()
     const worked = this.process(startMs + SLICE_MS)
-    const copied = this.copySnapshots()
+    const copied = this.checkpoints?.copy(SNAPSHOT_MS) === true
     const nowMs = this.clock.nowMs()
     let wakeAtMs: number | undefined
     for (const subtask of this.subtasks) subtask.tick(nowMs, !worked)
@@ -391,79 +316,8 @@ export class SlotRuntime implements SubtaskHost {
     this.exchange.flush()
   }
 
-  private copySnapshots(): boolean {
-    let copied = false
-    for (const subtask of this.subtasks) {
-      const { snapshot } = subtask
-      if (snapshot?.copying && snapshot.step(SNAPSHOT_MS)) copied = true
-    }
-    return copied
-  }
-
   private sources(): SourceHead[] {
     return this.subtasks.flatMap(({ head }) => (head instanceof SourceHead ? [head] : []))
-  }
-
-  private trigger(barrier: Barrier, stopAfter: boolean): void {
-    for (const subtask of this.subtasks) {
-      if (!(subtask.head instanceof SourceHead)) continue
-      if (stopAfter) subtask.head.pause()
-      this.snapshot(subtask, barrier, 0)
-    }
-  }
-
-  private beginSnapshot(subtask: Subtask, barrier: Barrier, alignmentMs: number): void {
-    if (!subtask.running) return
-    subtask.snapshot?.rush()
-    const snapshot = new SubtaskSnapshot(subtask, barrier, alignmentMs)
-    subtask.snapshot = snapshot
-    try {
-      subtask.clearPosition()
-      snapshot.begin()
-    } catch (error) {
-      subtask.fail(error)
-      return
-    }
-    void snapshot.done.then((outcome) => {
-      if (subtask.snapshot === snapshot) subtask.snapshot = undefined
-      const { jobId } = this.deployment
-      const { attempt } = this
-      const { checkpointId } = barrier
-      if (outcome.kind === 'failed') {
-        this.declined(subtask, checkpointId, messageOf(outcome.error))
-        return
-      }
-      const { operators, timings } = outcome
-      const ack = { jobId, attempt, checkpointId, task: subtask.name, operators, timings }
-      this.report({ kind: 'ack', attempt, ack })
-    })
-    this.wake()
-  }
-
-  private async completed(checkpointId: number): Promise<void> {
-    for (const { cell } of this.cells) cell.completed(checkpointId)
-    await Promise.all(
-      this.subtasks.map((subtask) =>
-        subtask.inOrder(async () => {
-          for (const task of subtask.operators)
-            await task.operator.checkpointCompleted(checkpointId)
-        }),
-      ),
-    )
-    this.report({ kind: 'committed', attempt: this.attempt, checkpointId })
-  }
-
-  /** The end of a job without checkpoints: what a last checkpoint would do, without storing it. */
-  private async commitDirectly(checkpointId: number): Promise<void> {
-    for (const subtask of this.subtasks) {
-      await subtask.suspendWhile(async () => {
-        for (const task of subtask.operators) {
-          await task.operator.prepareSnapshot(checkpointId)
-          await task.operator.checkpointCompleted(checkpointId)
-        }
-      })
-    }
-    this.report({ kind: 'committed', attempt: this.attempt, checkpointId })
   }
 
   private handleEvent(uid: string, subtaskIndex: number | undefined, event: unknown): void {
@@ -488,7 +342,7 @@ export class SlotRuntime implements SubtaskHost {
     }
   }
 
-  private async guard(work: Promise<void>): Promise<void> {
+  private async guard(work: Promise<void> | undefined): Promise<void> {
     try {
       await work
     } catch (error) {

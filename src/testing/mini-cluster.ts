@@ -1,13 +1,11 @@
-import { systemClock } from '../core/clock.ts'
 import { seededRandom } from '../core/random.ts'
-import { buildJob, type JobDefinition, type JobOptions } from '../dataflow/job-definition.ts'
+import type { JobOptions } from '../dataflow/job-definition.ts'
 import type { JobResult } from '../dataflow/job-executor.ts'
 import type { StreamGraph } from '../dataflow/stream-graph.ts'
 import type { ConfigurationMap } from '../runtime/configuration.ts'
-import { JobExecution, type JobExecutionOptions } from '../runtime/job-execution.ts'
-import { createLocalJob, newJobId, resolveConfiguration } from '../runtime/local-executor.ts'
-import { openStorage } from '../runtime/open-storage.ts'
-import { WorkerSlot } from '../runtime/worker-slot.ts'
+import type { JobExecution, JobExecutionOptions } from '../runtime/job-execution.ts'
+import { createLocalJob } from '../runtime/local-executor.ts'
+import { createWorkerJob } from '../runtime/worker-job.ts'
 
 /** What a mini cluster gives every job. */
 export interface MiniClusterOptions {
@@ -57,27 +55,12 @@ export class MiniCluster implements AsyncDisposable {
     jobOptions: O,
     options: MiniClusterJobOptions = {},
   ): Promise<JobExecution> {
-    const module = (await import(url.href)) as { default: JobDefinition<O> }
-    const configuration = resolveConfiguration(this.configurationOf(options))
-    const { parallelism, maxParallelism, checkpoints } = configuration
-    const settings = {
-      parallelism,
-      ...(maxParallelism === undefined ? {} : { maxParallelism }),
-    }
-    const graph = await buildJob(module.default, jobOptions, settings)
-    const { directory } = checkpoints
-    const job = new JobExecution({
+    const job = await createWorkerJob({
       ...options,
-      jobId: options.jobId ?? newJobId(),
-      graph,
-      configuration,
-      clock: systemClock,
+      module: url,
+      jobOptions,
+      configuration: this.configurationOf(options),
       random: seededRandom(this.options.seed ?? 1),
-      startSlot: (slot, listener) =>
-        new WorkerSlot(slot, { url: url.href, options: jobOptions, ...settings }, listener),
-      ...(directory === undefined
-        ? {}
-        : { storage: openStorage(directory), storageUrl: directory }),
     })
     return this.begin(job)
   }

@@ -106,14 +106,20 @@ describe('layers', () => {
       if (TOP.has(layer)) continue
       const allowed = ALLOWED[layer]
       if (allowed === undefined) {
-        breaches.push(`src/${file}: the folder "${layer}" is not in the table; add it or move the file`)
+        breaches.push(
+          `src/${file}: the folder "${layer}" is not in the table; add it or move the file`,
+        )
         continue
       }
       for (const target of importsOf(file).filter((name) => name.startsWith('.'))) {
-        const to = relative(SRC, resolve(SRC, dirname(file), target)).split(sep).join('/')
+        const to = relative(SRC, resolve(SRC, dirname(file), target))
+          .split(sep)
+          .join('/')
         const toLayer = layerOf(to)
         if (toLayer !== layer && !allowed.includes(toLayer)) {
-          breaches.push(`src/${file} imports ${toLayer}, but ${layer} may only import ${allowed.join(', ') || 'nothing'}`)
+          breaches.push(
+            `src/${file} imports ${toLayer}, but ${layer} may only import ${allowed.join(', ') || 'nothing'}`,
+          )
         }
       }
     }
@@ -125,8 +131,12 @@ describe('layers', () => {
       importsOf(file).flatMap((name) =>
         FENCES.filter(
           (fence) =>
-            fence.packages.test(name) && !fence.places.some((place) => file.startsWith(`${place}/`)),
-        ).map((fence) => `src/${file} imports ${name}, which belongs in src/${fence.places.join(' or src/')}`),
+            fence.packages.test(name) &&
+            !fence.places.some((place) => file.startsWith(`${place}/`)),
+        ).map(
+          (fence) =>
+            `src/${file} imports ${name}, which belongs in src/${fence.places.join(' or src/')}`,
+        ),
       ),
     )
     expect(breaches).toEqual([])
