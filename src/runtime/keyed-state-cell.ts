@@ -1,6 +1,7 @@
 import type { CheckpointStorage } from '../checkpoint/checkpoint-storage.ts'
 import type { SegmentReference } from '../checkpoint/protocol/checkpoint-types.ts'
-import { SegmentWriter } from '../checkpoint/segment-writer.ts'
+import { type SegmentCompletion, SegmentWriter } from '../checkpoint/segment-writer.ts'
+import { WeirError } from '../core/errors.ts'
 import type { KeyedStateBackend } from '../state/keyed-state-backend.ts'
 import type { ChangeSink, StateSnapshot } from '../state/state-change.ts'
 
@@ -24,18 +25,30 @@ export interface CellSnapshot {
 const NOWHERE: ChangeSink = { append: () => {} }
 
 /**
+ * Snapshots that build on each other: a full one (or the restored state) and the changes after it.
+ * They are completed one after the other, for an acknowledgement names every segment before its own.
+ */
+interface Lineage {
+  /** A segment could not be written: what builds on it is not whole. */
+  broken: boolean
+  /** Segments written that no completed checkpoint names yet, oldest first. */
+  pending: SegmentReference[]
+  /** Settles when every snapshot taken so far is completed or has failed. */
+  finished: Promise<void>
+}
+
+/**
  * The keyed state of one operator subtask with its segments: what leaves memory between two
  * checkpoints goes into the same segment as the next snapshot, and a segment stays "pending" until a
- * checkpoint that names it has completed, so that an aborted checkpoint loses nothing.
+ * checkpoint that names it has completed, so that an aborted checkpoint loses nothing. When a
+ * segment fails, so does every snapshot after it until the next full one, which is taken at once.
  */
 export class KeyedStateCell {
   readonly backend: KeyedStateBackend
   private readonly target: SegmentTarget | undefined
   private writer: SegmentWriter | undefined
-  private pending: SegmentReference[] = []
+  private lineage = newLineage()
   private segments = 0
-  /** Changes were lost (or nothing is stored yet at another parallelism): write everything. */
-  private fullNeeded = false
 
   constructor(backend: KeyedStateBackend, target: SegmentTarget | undefined) {
     this.backend = backend
@@ -45,21 +58,26 @@ export class KeyedStateCell {
 
   /** Fixes the changes for a checkpoint. Throws ILLEGAL_STATE when no storage is configured. */
   snapshot(checkpointId: number, full: boolean): CellSnapshot {
-    const everything = full || this.fullNeeded
-    if (everything) this.dropWriter()
+    const everything = full || this.lineage.broken
+    if (everything) {
+      this.dropWriter()
+      this.lineage = newLineage()
+    }
+    const { lineage } = this
     const writer = this.writer!
     const copy = this.backend.snapshot(checkpointId, writer, everything)
     this.openWriter()
     return {
       step: (budgetMs) => writer.ready() && copy.step(budgetMs),
       whenReady: () => writer.whenReady(),
-      finish: () => this.finish(writer, copy, checkpointId, everything),
+      finish: () => this.finish(lineage, writer, copy, { checkpointId, full: everything }),
     }
   }
 
   /** The checkpoint is durable: its segments are in the chain that the next one builds on. */
   completed(checkpointId: number): void {
-    this.pending = this.pending.filter((s) => s.checkpointId > checkpointId)
+    const { lineage } = this
+    lineage.pending = lineage.pending.filter((s) => s.checkpointId > checkpointId)
     this.backend.checkpointCompleted(checkpointId)
   }
 
@@ -70,34 +88,43 @@ export class KeyedStateCell {
     this.writer = undefined
   }
 
+  /** Copies out at once, for the next snapshot may begin now; storage is waited for in turn. */
   private async finish(
+    lineage: Lineage,
     writer: SegmentWriter,
     copy: StateSnapshot,
-    checkpointId: number,
-    full: boolean,
+    completion: SegmentCompletion,
   ): Promise<readonly SegmentReference[]> {
+    const before = lineage.finished
+    const { promise, resolve } = Promise.withResolvers<void>()
+    lineage.finished = promise
     try {
       while (!copy.step(1000));
-      if (writer.entries === 0 && !full) {
-        await writer.abort()
-        return this.pending
-      }
-      const segment = await writer.finish({ checkpointId, full })
-      this.pending = full ? [segment] : [...this.pending, segment]
-      if (full) this.fullNeeded = false
-      return this.pending
+      await before
+      if (lineage.broken) throw brokenLineage(completion.checkpointId)
+      await this.complete(lineage, writer, completion)
+      return lineage.pending
     } catch (error) {
-      this.fullNeeded = true
+      lineage.broken = true
+      await writer.abort()
       throw error
+    } finally {
+      resolve()
     }
   }
 
+  private async complete(
+    lineage: Lineage,
+    writer: SegmentWriter,
+    completion: SegmentCompletion,
+  ): Promise<void> {
+    if (writer.entries === 0 && !completion.full) await writer.abort()
+    else lineage.pending = [...lineage.pending, await writer.finish(completion)]
+  }
+
   private dropWriter(): void {
-    const dropped = this.writer
     // What it holds is in the full snapshot too; a file that stays behind is an orphan for the sweep.
-    dropped?.abort().catch(() => {})
-    // Should the full segment fail, these changes are nowhere else: the next one must be full again.
-    this.fullNeeded = true
+    this.writer?.abort().catch(() => {})
     this.openWriter()
   }
 
@@ -113,4 +140,15 @@ export class KeyedStateCell {
           })
     this.backend.setSpillSink(this.writer ?? NOWHERE)
   }
+}
+
+function newLineage(): Lineage {
+  return { broken: false, pending: [], finished: Promise.resolve() }
+}
+
+function brokenLineage(checkpointId: number): WeirError {
+  return new WeirError(
+    'STORAGE_FAILED',
+    `the state of checkpoint ${checkpointId} builds on a segment that could not be written; the next checkpoint will be full`,
+  )
 }

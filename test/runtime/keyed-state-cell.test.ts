@@ -1,0 +1,176 @@
+import { describe, expect, it } from 'vitest'
+import type { CheckpointStorage, StorageWriter } from '../../src/checkpoint/checkpoint-storage.ts'
+import type { SegmentReference } from '../../src/checkpoint/protocol/checkpoint-types.ts'
+import { readSegment } from '../../src/checkpoint/segment-reader.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { keyGroupOf } from '../../src/core/key-group.ts'
+import { MetricGroup } from '../../src/core/metrics.ts'
+import { int53Serializer } from '../../src/core/serializer.ts'
+import { type CellSnapshot, KeyedStateCell } from '../../src/runtime/keyed-state-cell.ts'
+import { valueState } from '../../src/state/descriptors.ts'
+import { createKeyedStateBackend } from '../../src/state/slot-keyed-state.ts'
+import { MemoryCheckpointStorage } from '../../src/testing/memory-checkpoint-storage.ts'
+
+const KEY_GROUPS = { first: 0, last: 15 }
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** Storage in which the commit of a file waits for its gate, if it has one. */
+class GatedStorage extends MemoryCheckpointStorage {
+  private readonly gates = new Map<string, PromiseWithResolvers<void>>()
+
+  hold(path: string): void {
+    const gate = Promise.withResolvers<void>()
+    gate.promise.catch(() => {})
+    this.gates.set(path, gate)
+  }
+
+  letGo(path: string): void {
+    this.gates.get(path)!.resolve()
+  }
+
+  fail(path: string): void {
+    this.gates.get(path)!.reject(new Error(`the disk with ${path} is gone`))
+  }
+
+  override async createWriter(path: string): Promise<StorageWriter> {
+    const writer = await super.createWriter(path)
+    const commit = async (): Promise<void> => {
+      await this.gates.get(path)?.promise
+      await writer.commit()
+    }
+    return { write: (bytes) => writer.write(bytes), commit, abort: () => writer.abort() }
+  }
+}
+
+async function openCell(storage: CheckpointStorage) {
+  const backend = await createKeyedStateBackend({
+    operatorUid: 'counter',
+    slot: 0,
+    keyGroups: KEY_GROUPS,
+    maxParallelism: 16,
+    storeType: 'heap',
+    storeDirectory: '',
+    memoryBudgetBytes: 2 ** 20,
+    clock: systemClock,
+    listener: { tableOpened() {}, tableDropped() {} },
+    metrics: new MetricGroup(),
+  })
+  const count = backend.value(valueState('count', { serializer: int53Serializer }))
+  const cell = new KeyedStateCell(backend, { storage, pathOf: (number) => `segment-${number}` })
+  const write = (key: string, value: number): void => {
+    const bytes = Buffer.from(key)
+    backend.setCurrentKey(bytes, keyGroupOf(bytes, 16))
+    count.update(value)
+  }
+  return { cell, write }
+}
+
+/** Keys of the segments, newest segment first. */
+async function keysOf(storage: CheckpointStorage, segments: readonly SegmentReference[]) {
+  const keys = new Set<string>()
+  for (const segment of segments.toReversed()) {
+    await readSegment(storage, segment, KEY_GROUPS, (_group, _state, key) => {
+      keys.add(
+        Buffer.from(key)
+          .toString()
+          .replaceAll(/[^a-z]/g, ''),
+      )
+    })
+  }
+  return [...keys].sort()
+}
+
+/** Begins to complete a snapshot; the outcome is read later. */
+function finishing(snapshot: CellSnapshot) {
+  const outcome = {
+    settled: false,
+    result: snapshot.finish().finally(() => {
+      outcome.settled = true
+    }),
+  }
+  outcome.result.catch(() => {})
+  return outcome
+}
+
+describe('the keyed state cell', () => {
+  it('names the segment of an older checkpoint whose storage is slower than its own', async () => {
+    const storage = new GatedStorage()
+    const { cell, write } = await openCell(storage)
+    storage.hold('segment-1')
+    write('a', 1)
+    const sixth = finishing(cell.snapshot(6, false))
+    write('b', 1)
+    const seventh = finishing(cell.snapshot(7, false))
+    for (let i = 0; i < 5; i++) await turn()
+    expect(seventh.settled).toBe(false)
+    storage.letGo('segment-1')
+    expect(await keysOf(storage, await seventh.result)).toEqual(['a', 'b'])
+    await sixth.result
+    cell.completed(7)
+    write('c', 1)
+    expect(await keysOf(storage, await cell.snapshot(8, false).finish())).toEqual(['c'])
+    await cell.close()
+  })
+
+  it('fails every snapshot that builds on a lost segment, and then takes a full one', async () => {
+    const storage = new GatedStorage()
+    const { cell, write } = await openCell(storage)
+    storage.hold('segment-1')
+    write('a', 1)
+    const sixth = finishing(cell.snapshot(6, false))
+    write('b', 1)
+    const seventh = finishing(cell.snapshot(7, false))
+    storage.fail('segment-1')
+    await expect(sixth.result).rejects.toThrow('is gone')
+    await expect(seventh.result).rejects.toThrow('builds on a segment that could not be written')
+    write('c', 1)
+    const segments = await cell.snapshot(8, false).finish()
+    expect(segments.map(({ full }) => full)).toEqual([true])
+    expect(await keysOf(storage, segments)).toEqual(['a', 'b', 'c'])
+    await cell.close()
+  })
+
+  it('keeps a full snapshot and what builds on it when an older segment is lost', async () => {
+    const storage = new GatedStorage()
+    const { cell, write } = await openCell(storage)
+    storage.hold('segment-1')
+    write('a', 1)
+    const sixth = finishing(cell.snapshot(6, false))
+    write('b', 1)
+    await cell.snapshot(7, true).finish()
+    write('c', 1)
+    const eighth = cell.snapshot(8, false)
+    storage.fail('segment-1')
+    await expect(sixth.result).rejects.toThrow('is gone')
+    const segments = await eighth.finish()
+    expect(segments.map(({ full }) => full)).toEqual([true, false])
+    expect(await keysOf(storage, segments)).toEqual(['a', 'b', 'c'])
+    await cell.close()
+  })
+
+  it('takes a full snapshot again when a full one is lost', async () => {
+    const storage = new GatedStorage()
+    const { cell, write } = await openCell(storage)
+    write('a', 1)
+    storage.hold('segment-2')
+    const lost = finishing(cell.snapshot(1, true))
+    storage.fail('segment-2')
+    await expect(lost.result).rejects.toThrow('is gone')
+    write('b', 1)
+    const segments = await cell.snapshot(2, false).finish()
+    expect(segments.map(({ full }) => full)).toEqual([true])
+    expect(await keysOf(storage, segments)).toEqual(['a', 'b'])
+    await cell.close()
+  })
+
+  it('names the segment of a checkpoint that was given up until a later one completes', async () => {
+    const storage = new GatedStorage()
+    const { cell, write } = await openCell(storage)
+    write('a', 1)
+    await cell.snapshot(1, false).finish()
+    expect((await cell.snapshot(2, false).finish()).map((s) => s.checkpointId)).toEqual([1])
+    cell.completed(2)
+    expect(await cell.snapshot(3, false).finish()).toEqual([])
+    await cell.close()
+  })
+})
