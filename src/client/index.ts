@@ -1,5 +1,24 @@
 /** `weir/client`: the queryable-state client, usable alone. */
-export { type ErrorCode, isWeirError, WeirError } from '../core/errors.ts'
+export { ByteReader } from '../core/byte-reader.ts'
+export type { Clock } from '../core/clock.ts'
+export {
+  ERROR_CODES,
+  type ErrorCode,
+  type ErrorDetails,
+  isWeirError,
+  WeirError,
+} from '../core/errors.ts'
+export type { Random } from '../core/random.ts'
+// Values of typed state come encoded: `serializer.read(new ByteReader(bytes))`.
+export {
+  bytesSerializer,
+  float32VectorSerializer,
+  float64Serializer,
+  int53Serializer,
+  msgpackSerializer,
+  type Serializer,
+  stringSerializer,
+} from '../core/serializer.ts'
 export type {
   Answer,
   AnswerEnvelope,
