@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { delimiter, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+
+/** Downloaded services lie here; `.weir` is not committed. */
+const CACHE = resolve(import.meta.dirname, '../../.weir/services')
+
+const run = promisify(execFile)
+
+/**
+ * The class path of a pom's dependencies, downloaded by `mvn` on the first use and remembered by the
+ * pom's content. Throws with the package to install when `mvn` is missing.
+ */
+export async function mavenClassPath(pom: string): Promise<string> {
+  const digest = createHash('sha256')
+    .update(await readFile(pom))
+    .digest('hex')
+    .slice(0, 16)
+  const remembered = join(CACHE, `${digest}.classpath`)
+  const known = await readFile(remembered, 'utf8').catch(() => undefined)
+  if (known?.split(delimiter).every((jar) => existsSync(jar))) return known
+  await mkdir(CACHE, { recursive: true })
+  const output = `${remembered}.${process.pid}`
+  await runTool('mvn', 'maven', [
+    '-B',
+    '-q',
+    '-f',
+    pom,
+    `-Dmaven.repo.local=${join(CACHE, 'maven')}`,
+    'dependency:build-classpath',
+    `-Dmdep.outputFile=${output}`,
+  ])
+  const classPath = (await readFile(output, 'utf8')).trim()
+  await writeFile(output, classPath)
+  await rename(output, remembered)
+  return classPath
+}
+
+/**
+ * Runs a program to its end and returns what it printed. A missing program throws a sentence that
+ * names the Debian package; a failed one throws with its output.
+ */
+export async function runTool(
+  program: string,
+  aptPackage: string,
+  args: readonly string[],
+): Promise<string> {
+  try {
+    const { stdout } = await run(program, args, { maxBuffer: 1 << 26 })
+    return stdout
+  } catch (cause) {
+    const failure = cause as { code?: unknown; stdout?: string; stderr?: string }
+    if (failure.code === 'ENOENT') throw new Error(missingProgram(program, aptPackage), { cause })
+    const said = `${failure.stdout ?? ''}${failure.stderr ?? ''}`.slice(-2000)
+    throw new Error(`${program} ${args.join(' ').slice(-300)} failed: ${said}`, { cause })
+  }
+}
+
+/** The sentence for a program that the tests need and the machine lacks. */
+export function missingProgram(program: string, aptPackage: string): string {
+  return `"${program}" is not installed, and these tests run against real services: apt-get install ${aptPackage}`
+}
