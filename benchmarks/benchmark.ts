@@ -1,3 +1,5 @@
+import type { Workspace } from './workspace.ts'
+
 /** One measured figure, printed as a JSON line. */
 export interface Figure {
   readonly name: string
@@ -6,6 +8,8 @@ export interface Figure {
   /** What issue and design ask for; `higher` says on which side of it is good. */
   readonly target?: number
   readonly higher?: boolean
+  /** What value / rival must be; on the same side as `target`. */
+  readonly targetRatio?: number
   /** The rival's figure of the same run, in the same unit. */
   readonly rival?: number
   readonly rivalName?: string
@@ -28,6 +32,8 @@ export interface BenchmarkOptions {
   readonly say: (line: string) => void
   /** A folder that is deleted afterwards. */
   readonly scratch: string
+  /** What benchmarks of one run share. */
+  readonly workspace: Workspace
 }
 
 /** The median of some numbers; NaN when there are none. */
@@ -41,4 +47,16 @@ export function median(values: readonly number[]): number {
 export function quantile(values: Float64Array | readonly number[], q: number): number {
   const sorted = Float64Array.from(values).sort()
   return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN
+}
+
+/** Rounds to 4 significant digits, for details that are read by people. */
+export function rounded(value: number): number {
+  return Number(value.toPrecision(4))
+}
+
+/** Resolves after some milliseconds. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms)
+  })
 }

@@ -1,5 +1,30 @@
 import type { Benchmark } from './benchmark.ts'
+import { checkpointBenchmark } from './checkpoint.ts'
+import { memoryBenchmark } from './memory.ts'
+import { modelLoadBenchmark } from './model-load.ts'
+import { predictHotBenchmark } from './predict-hot.ts'
+import { predictSequentialBenchmark } from './predict-sequential.ts'
+import { predictSpilledBenchmark } from './predict-spilled.ts'
+import { predictUniformBenchmark } from './predict-uniform.ts'
+import { predictUpdatingBenchmark } from './predict-updating.ts'
+import { recoveryBenchmark } from './recovery.ts'
 import { shuffleBenchmark } from './shuffle.ts'
+import { topKBenchmark } from './top-k.ts'
 
-/** Every benchmark, in the order of the README's table. */
-export const BENCHMARKS: readonly Benchmark[] = [shuffleBenchmark]
+/**
+ * Every benchmark, in the order of the README's table where sharing allows: those that need the
+ * whole model in memory follow each other, so that it is loaded once.
+ */
+export const BENCHMARKS: readonly Benchmark[] = [
+  shuffleBenchmark,
+  modelLoadBenchmark,
+  predictSequentialBenchmark,
+  predictHotBenchmark,
+  predictUniformBenchmark,
+  predictUpdatingBenchmark,
+  checkpointBenchmark,
+  predictSpilledBenchmark,
+  topKBenchmark,
+  recoveryBenchmark,
+  memoryBenchmark,
+]

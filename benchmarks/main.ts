@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Benchmark, Figure } from './benchmark.ts'
 import { BENCHMARKS } from './benchmarks.ts'
+import { Workspace } from './workspace.ts'
 
 /** `npm run bench [-- NAME...] [--json] [--scale X]`: runs benchmarks one after the other. */
 const { values, positionals } = parseArgs({
@@ -27,9 +28,16 @@ function commit(): string {
   }
 }
 
+/** Whether target and ratio are reached, as far as both are known; null when there is neither. */
 function met(figure: Figure): boolean | null {
-  if (figure.target === undefined) return null
-  return figure.higher === false ? figure.value <= figure.target : figure.value >= figure.target
+  const { value, target, rival, targetRatio } = figure
+  const reaches = (reached: number, wanted: number): boolean =>
+    figure.higher === false ? reached <= wanted : reached >= wanted
+  if (target !== undefined && !reaches(value, target)) return false
+  if (targetRatio !== undefined && rival !== undefined && !reaches(value / rival, targetRatio)) {
+    return false
+  }
+  return target === undefined && targetRatio === undefined ? null : true
 }
 
 function line(figure: Figure): string {
@@ -43,6 +51,7 @@ function line(figure: Figure): string {
     rival: figure.rival === undefined ? null : round(figure.rival),
     rivalName: figure.rivalName ?? null,
     ratio,
+    ...(figure.targetRatio === undefined ? {} : { targetRatio: figure.targetRatio }),
     ...(figure.details === undefined ? {} : { details: figure.details }),
     scale: Number(values.scale),
     machine,
@@ -57,7 +66,9 @@ function sentence(figure: Figure): string {
       ? ''
       : `  (target ${figure.higher === false ? 'at most' : 'at least'} ${figure.target})`
   const rival =
-    figure.rival === undefined ? '' : `  ${figure.rivalName ?? 'rival'}: ${round(figure.rival)}`
+    figure.rival === undefined
+      ? ''
+      : `  ${figure.rivalName ?? 'rival'}: ${round(figure.rival)} (x ${round(figure.value / figure.rival)})`
   return `${figure.name.padEnd(26)} ${String(round(figure.value)).padStart(12)} ${figure.unit}${target}${rival}${verdict}`
 }
 
@@ -65,20 +76,26 @@ function round(value: number): number {
   return Number(value.toPrecision(4))
 }
 
-async function runOne(benchmark: Benchmark): Promise<void> {
+async function runOne(benchmark: Benchmark, workspace: Workspace): Promise<void> {
   const scratch = mkdtempSync(join(tmpdir(), 'weir-bench-'))
   try {
-    const figures = await benchmark.run({
-      scale: Number(values.scale),
-      scratch,
-      say: (text) => process.stderr.write(`${text}\n`),
-    })
+    say(`-- ${benchmark.name}`)
+    const figures = await benchmark.run({ scale: Number(values.scale), scratch, workspace, say })
     for (const figure of figures) console.log(values.json ? line(figure) : sentence(figure))
+  } catch (error) {
+    // The others are still worth measuring.
+    failed += 1
+    say(`${benchmark.name} failed: ${error instanceof Error ? error.stack : String(error)}`)
   } finally {
     rmSync(scratch, { recursive: true, force: true })
   }
 }
 
+function say(text: string): void {
+  process.stderr.write(`${text}\n`)
+}
+
+let failed = 0
 if (values.help || values.list) {
   console.log('npm run bench -- [NAME...] [--json] [--scale 0.1]\n')
   for (const { name, summary } of BENCHMARKS) console.log(`${name.padEnd(22)} ${summary}`)
@@ -86,10 +103,21 @@ if (values.help || values.list) {
 }
 const unknown = positionals.filter((name) => !BENCHMARKS.some((entry) => entry.name === name))
 if (unknown.length > 0) {
-  console.error(`unknown benchmark ${unknown.join(', ')}; --list shows them`)
+  say(`unknown benchmark ${unknown.join(', ')}; --list shows them`)
   process.exit(2)
 }
-for (const benchmark of BENCHMARKS) {
-  if (positionals.length === 0 || positionals.includes(benchmark.name)) await runOne(benchmark)
+if (!(Number(values.scale) > 0 && Number(values.scale) <= 1)) {
+  say(`--scale is above 0 and at most 1, not ${values.scale}`)
+  process.exit(2)
 }
-process.exit(0)
+const shared = mkdtempSync(join(tmpdir(), 'weir-bench-shared-'))
+process.on('exit', () => rmSync(shared, { recursive: true, force: true }))
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130))
+{
+  await using workspace = new Workspace(shared, say)
+  for (const benchmark of BENCHMARKS) {
+    if (positionals.length > 0 && !positionals.includes(benchmark.name)) continue
+    await runOne(benchmark, workspace)
+  }
+}
+process.exit(failed > 0 ? 1 : 0)

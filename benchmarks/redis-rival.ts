@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createServer } from 'node:net'
 import { Redis } from 'ioredis'
+import { freePort } from './free-port.ts'
 
 /** A Redis server on loopback, started for one benchmark. */
 export interface RedisRival extends AsyncDisposable {
@@ -24,12 +24,17 @@ export async function startRedis(): Promise<RedisRival | undefined> {
   })
   client.on('error', () => {})
   await client.ping()
+  const killAtExit = (): void => {
+    server.kill('SIGKILL')
+  }
+  process.prependListener('exit', killAtExit)
   return {
     client,
     async [Symbol.asyncDispose]() {
       client.disconnect()
       server.kill('SIGTERM')
       await new Promise((resolve) => server.once('exit', resolve))
+      process.off('exit', killAtExit)
     },
   }
 }
@@ -38,19 +43,5 @@ function started(server: ChildProcess): Promise<boolean> {
   return new Promise((resolve) => {
     server.once('error', () => resolve(false))
     server.once('spawn', () => resolve(true))
-  })
-}
-
-/** A TCP port that was free a moment ago. */
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() =>
-        resolve(typeof address === 'object' && address !== null ? address.port : 0),
-      )
-    })
   })
 }

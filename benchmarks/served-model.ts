@@ -1,0 +1,157 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { WeirClient } from '../src/client/weir-client.ts'
+import { WeirError } from '../src/core/errors.ts'
+import { ALS_MODEL } from '../src/jobs/als-serving-function.ts'
+import type { KeySchedule } from './key-schedule.ts'
+import type { Ask } from './load-generator.ts'
+import { MODEL_TOPIC, type PublishedModel } from './published-model.ts'
+import type {
+  ServedModelCall,
+  ServedModelCalls,
+  ServedModelEvent,
+  ServedModelPlan,
+  ServedModelReply,
+} from './served-model-messages.ts'
+
+/** How a published model is served. */
+export interface ServingSetup {
+  /** Flink's keys. */
+  readonly configuration: Readonly<Record<string, string>>
+  /** @default 2 */
+  readonly slots?: number
+  /** @default 1 */
+  readonly queryThreads?: number
+}
+
+type Waiting = PromiseWithResolvers<unknown>
+
+/** The `als-serving` job in a process of its own, and a client of it in this one. */
+export class ServedModel implements AsyncDisposable {
+  /** Monotonic ms of the serving process at which the job ran. */
+  readonly runningAtMs: Promise<number>
+  /** The same for the version's going live. */
+  readonly liveAtMs: Promise<number>
+  private readonly child: ChildProcess
+  private readonly running = Promise.withResolvers<number>()
+  private readonly live = Promise.withResolvers<number>()
+  private readonly listening = Promise.withResolvers<number>()
+  private readonly waiting = new Map<number, Waiting>()
+  private readonly killAtExit = (): void => this.kill()
+  private readonly clients: WeirClient[] = []
+  private nextId = 1
+
+  private constructor(child: ChildProcess) {
+    this.child = child
+    this.runningAtMs = this.running.promise
+    this.liveAtMs = this.live.promise
+    for (const promise of [this.running, this.live, this.listening]) promise.promise.catch(() => {})
+    child.on('message', (message: ServedModelEvent | ServedModelReply) => this.onMessage(message))
+    child.on('exit', () => this.fail('the serving process has ended'))
+    process.prependListener('exit', this.killAtExit)
+  }
+
+  /** Starts the process; resolves when it answers queries, which is before the model is loaded. */
+  static async start(model: PublishedModel, setup: ServingSetup): Promise<ServedModel> {
+    const plan: ServedModelPlan = {
+      data: model.data,
+      topic: MODEL_TOPIC,
+      dimension: model.shape.factors,
+      slots: setup.slots ?? 2,
+      queryThreads: setup.queryThreads ?? 1,
+      configuration: setup.configuration,
+    }
+    const module = new URL('./served-model-process.ts', import.meta.url)
+    const served = new ServedModel(
+      fork(module, [JSON.stringify(plan)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
+    )
+    await served.listening.promise
+    return served
+  }
+
+  /** Process id of the server. */
+  get pid(): number {
+    return this.child.pid!
+  }
+
+  /** A client of the served model, connected; closed with it. */
+  async client(): Promise<WeirClient> {
+    if (this.clients.length === 0) {
+      this.clients.push(await WeirClient.connect({ port: await this.listening.promise }))
+    }
+    return this.clients[0]!
+  }
+
+  /** Predictions of a schedule's pairs. */
+  async predictor(schedule: KeySchedule): Promise<Ask> {
+    const client = await this.client()
+    const { users, items } = schedule
+    return () => {
+      const at = schedule.advance()
+      return client.predict(ALS_MODEL, users[at]!, items[at]!)
+    }
+  }
+
+  /** Asks the serving process. Throws ILLEGAL_STATE with what it answered. */
+  call<C extends ServedModelCall>(call: C): Promise<ServedModelCalls[C]> {
+    const id = this.nextId++
+    const waiting: Waiting = Promise.withResolvers()
+    this.waiting.set(id, waiting)
+    this.child.send({ id, call })
+    return waiting.promise as Promise<ServedModelCalls[C]>
+  }
+
+  /** Sum of a gauge over all subtasks. */
+  async gauge(name: string): Promise<number> {
+    const metrics = await this.call('metrics')
+    const of = Object.entries(metrics).filter(([key]) => key.endsWith(`.${name}`))
+    return of.reduce((sum, [, value]) => sum + value, 0)
+  }
+
+  /** Runs `work` while the serving process is stopped, so that it takes nothing from a rival. */
+  async whilePaused<T>(work: () => Promise<T>): Promise<T> {
+    this.child.kill('SIGSTOP')
+    try {
+      return await work()
+    } finally {
+      this.child.kill('SIGCONT')
+    }
+  }
+
+  /** Ends the process at once; what it wrote is thrown away with the benchmark's folder. */
+  async close(): Promise<void> {
+    for (const client of this.clients) await client.close()
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return
+    const exited = new Promise((resolve) => this.child.once('exit', resolve))
+    this.kill()
+    await exited
+    process.off('exit', this.killAtExit)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  private kill(): void {
+    this.child.kill('SIGKILL')
+  }
+
+  private onMessage(message: ServedModelEvent | ServedModelReply): void {
+    if (message.kind === 'listening') this.listening.resolve(message.port)
+    else if (message.kind === 'running') this.running.resolve(message.atMs)
+    else if (message.kind === 'live') this.live.resolve(message.atMs)
+    else if (message.kind === 'failed') this.fail(message.message)
+    else {
+      const waiting = this.waiting.get(message.id)
+      this.waiting.delete(message.id)
+      if (message.error === undefined) waiting?.resolve(message.value)
+      else waiting?.reject(new WeirError('ILLEGAL_STATE', message.error))
+    }
+  }
+
+  private fail(reason: string): void {
+    const error = new WeirError('ILLEGAL_STATE', reason)
+    for (const { reject } of [this.running, this.live, this.listening]) reject(error)
+    for (const { reject } of this.waiting.values()) reject(error)
+    this.waiting.clear()
+  }
+}

@@ -1,0 +1,63 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { WeirError } from '../src/core/errors.ts'
+
+const root = new URL('..', import.meta.url)
+
+/** Path of the `weir` command: of the package, built now, or of the sources when that fails. */
+export function weirCommand(say: (line: string) => void): string {
+  const compiler = fileURLToPath(new URL('node_modules/typescript/bin/tsc', root))
+  const built = fileURLToPath(new URL('dist/cli/main.js', root))
+  try {
+    execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], {
+      cwd: fileURLToPath(root),
+      stdio: 'ignore',
+    })
+    if (existsSync(built)) return built
+  } catch {
+    say('the package could not be built (npm run build says why): using the sources')
+  }
+  return fileURLToPath(new URL('src/cli/main.ts', root))
+}
+
+/** `weir run als-serving` in a process of its own, as a user runs it. */
+export class WeirRun implements AsyncDisposable {
+  /** Resolves when it says that a version is live. */
+  readonly live: Promise<void>
+  private readonly child: ChildProcess
+  private readonly exited: Promise<unknown>
+  private readonly killAtExit = (): void => {
+    this.child.kill('SIGKILL')
+  }
+
+  constructor(command: string, args: readonly string[]) {
+    const words = [command, 'run', 'als-serving', '--json', ...args]
+    this.child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'] })
+    this.exited = new Promise((resolve) => this.child.once('exit', resolve))
+    this.live = new Promise((resolve, reject) => {
+      createInterface(this.child.stdout!).on('line', (line) => {
+        if ((JSON.parse(line) as { event?: string }).event === 'live') resolve()
+      })
+      void this.exited.then(() => reject(new WeirError('ILLEGAL_STATE', 'weir run has ended')))
+    })
+    this.live.catch(() => {})
+    process.prependListener('exit', this.killAtExit)
+  }
+
+  get pid(): number {
+    return this.child.pid!
+  }
+
+  /** kill -9; resolves when the process is gone. */
+  async kill(): Promise<void> {
+    this.child.kill('SIGKILL')
+    await this.exited
+    process.off('exit', this.killAtExit)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill()
+  }
+}
