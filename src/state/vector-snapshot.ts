@@ -61,7 +61,7 @@ export class VectorSnapshot implements StateSnapshot {
     for (const table of tables) {
       this.parts.push({
         table,
-        changed: table.takeDirty(),
+        changed: table.takeChanged(),
         next: 0,
         stored: this.full ? table.spill?.entries(new Uint8Array(0)) : undefined,
         outdated: new Set(),

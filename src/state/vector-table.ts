@@ -2,7 +2,7 @@ import { WeirError } from '../core/errors.ts'
 import { keyGroupOfHash } from '../core/key-group.ts'
 import { murmur3 } from '../core/murmur3.ts'
 import type { VectorRow, WriteOrigin } from './handles.ts'
-import { RowList, RowTable } from './row-table.ts'
+import { type RowList, RowTable } from './row-table.ts'
 import {
   CONTROL_EPOCH,
   CONTROL_EVICTING,
@@ -13,7 +13,6 @@ import {
   KIND_ROWS,
   META_EVENT_TIME,
   META_IMAGE,
-  META_LISTED,
   META_OFFSET,
   META_PARTITION,
   META_UPDATE_COUNT,
@@ -29,6 +28,7 @@ import {
 } from './row-table-layout.ts'
 import type { ChangeSink } from './state-change.ts'
 import type { StateStore } from './state-store.ts'
+import { VectorChangedRows } from './vector-changed-rows.ts'
 import type { VectorEpochs } from './vector-epochs.ts'
 import { RowQueue, VectorImages } from './vector-images.ts'
 import { VectorMean } from './vector-mean.ts'
@@ -71,12 +71,11 @@ export class VectorTable {
   readonly mean: VectorMean | undefined
   readonly spill: VectorSpill | undefined
   readonly scratch: VectorRowScratch
-  /** Rows changed since the last barrier. */
-  dirty = new RowList()
   /** A row that must not be evicted: it is being written. */
   pinned = -1
   /** Keys that the newer segments of a restore say are deleted, as latin1 text. */
   readonly tombstones = new Set<string>()
+  private readonly changed: VectorChangedRows
   private readonly ghosts = new RowQueue()
   private readonly sum: Float32Array
 
@@ -85,6 +84,7 @@ export class VectorTable {
     this.stateName = stateName
     this.rows = new RowTable(context.layout)
     this.scratch = new VectorRowScratch(this.rows)
+    this.changed = new VectorChangedRows(this.rows, context.epochs)
     this.sum = new Float32Array(context.layout.dimension)
     const { arena } = this.rows
     this.mean = context.keepMean ? new VectorMean(arena, context.layout.dimension) : undefined
@@ -97,7 +97,7 @@ export class VectorTable {
 
   /** Bytes of this version in memory, its lists and filters included. */
   get bytes(): number {
-    return this.rows.allocatedBytes + this.dirty.bytes + (this.spill?.bytes ?? 0)
+    return this.rows.allocatedBytes + this.changed.bytes + (this.spill?.bytes ?? 0)
   }
 
   /** Rows, spilled ones included. */
@@ -148,13 +148,12 @@ export class VectorTable {
     const { words } = this.rows.arena
     const meta = this.rows.metaOf(row)
     words[meta + META_WRITE_EPOCH] = epoch
-    words[meta + META_LISTED] = epoch + 1
     this.writeContent(row, vector, origin)
     this.rows.endWrite(row)
     this.mean?.add(this.rows.floatsOf(row))
     this.mean?.end()
     this.enter(row, hash)
-    this.list(row)
+    this.changed.note(row)
     this.sweep(SWEEP_PER_WRITE)
   }
 
@@ -204,36 +203,12 @@ export class VectorTable {
     const meta = this.rows.metaOf(row)
     this.context.snapshot()?.beforeWrite(this, row)
     const words = this.rows.arena.words
-    if (words[meta + META_LISTED] !== epoch + 1) {
-      words[meta + META_LISTED] = epoch + 1
-      this.list(row)
-    }
+    this.changed.note(row)
     if (!this.context.keepImages || words[meta + META_WRITE_EPOCH]! >= epoch) return -1
     this.pinned = row
     const image = this.images.save(row)
     this.pinned = -1
     return image
-  }
-
-  /**
-   * Enters a row into the list of changed ones. Rows that left memory stay listed until their number
-   * is met again, so the list is tidied when it outgrows the rows.
-   */
-  private list(row: number): void {
-    if (this.dirty.length > 2 * this.rows.rowLimit) this.tidyDirty()
-    this.dirty.push(row)
-  }
-
-  private tidyDirty(): void {
-    const old = this.takeDirty()
-    const mark = this.context.epochs.current + 1
-    const seen = new Uint8Array(this.rows.rowLimit)
-    for (let i = 0; i < old.length; i++) {
-      const row = old.at(i)
-      const listed = this.rows.arena.words[this.rows.metaOf(row) + META_LISTED] === mark
-      if (listed && seen[row] === 0 && !this.rows.isImage(row)) this.dirty.push(row)
-      seen[row] = 1
-    }
   }
 
   private linkImage(row: number, image: number): void {
@@ -337,10 +312,8 @@ export class VectorTable {
   }
 
   /** A barrier passed: the changed rows so far belong to its snapshot. */
-  takeDirty(): RowList {
-    const taken = this.dirty
-    this.dirty = new RowList()
-    return taken
+  takeChanged(): RowList {
+    return this.changed.take()
   }
 
   /** Tells readers epoch and readable checkpoints. */

@@ -10,16 +10,9 @@ import {
   setBaseOffset,
 } from '../../batch/record-batch-format.ts'
 import { messageOf, WeirError } from '../../core/errors.ts'
-import {
-  ABORTED_ENTRY_SIZE,
-  ABORTED_HEADER_SIZE,
-  type AbortedRange,
-  abortedPath,
-  encodeAborted,
-  encodeAbortedHeader,
-} from './aborted-index.ts'
 import { recoverPartition, rewriteIndex, type SegmentInfo } from './partition-recovery.ts'
 import { encodeStatus, type PartitionStatus, statusPath } from './partition-status.ts'
+import { PartitionTransactions } from './partition-transactions.ts'
 import {
   encodeIndexEntry,
   encodeIndexHeader,
@@ -61,6 +54,7 @@ const WRITEV_LIMIT = 512
 export class PartitionLog {
   readonly path: string
   readonly config: TopicConfig
+  readonly transactions: PartitionTransactions
   private readonly options: PartitionOptions
   /** Closed segments, oldest first, then the active one. */
   private segments: SegmentInfo[] = []
@@ -74,20 +68,16 @@ export class PartitionLog {
   private writtenOffset = 0
   private sinceIndexEntry = 0
   private indexEntries = 0
-  private abortedCount = 0
-  /** The last write to `aborted`; the next one follows it. */
-  private abortedWrites: Promise<void> = Promise.resolve()
   private generation = 0
   private dirty = false
   private failure: WeirError | undefined
-  /** Open transactions: producer id to the first offset they may have here. */
-  private readonly open: Map<number, number>
 
   private constructor(path: string, config: TopicConfig, options: PartitionOptions) {
     this.path = path
     this.config = config
     this.options = options
-    this.open = new Map(options.openTransactions)
+    const { openTransactions, syncEveryWrite } = options
+    this.transactions = new PartitionTransactions(path, openTransactions, syncEveryWrite)
   }
 
   /** Opens a partition's folder, cutting off what a crash left torn. */
@@ -109,7 +99,7 @@ export class PartitionLog {
     this.writtenOffset = found.endOffset
     this.sinceIndexEntry = found.sinceIndexEntry
     this.indexEntries = found.indexEntries
-    this.abortedCount = found.abortedCount
+    this.transactions.abortedCount = found.abortedCount
     this.generation = found.generation + 1
     this.statusFd = fs.openSync(statusPath(this.path), fs.constants.O_RDWR | fs.constants.O_CREAT)
     if (this.segments.length === 0) await this.addSegment(this.nextOffset)
@@ -123,10 +113,10 @@ export class PartitionLog {
     return {
       logStart: this.segments[0]!.base,
       endOffset: this.writtenOffset,
-      lastStable: this.lastStable(),
+      lastStable: this.transactions.lastStable(this.writtenOffset),
       activeBase: active.base,
       activeSize: active.size,
-      abortedCount: this.abortedCount,
+      abortedCount: this.transactions.abortedCount,
       generation: this.generation,
     }
   }
@@ -138,12 +128,6 @@ export class PartitionLog {
 
   private get active(): SegmentInfo {
     return this.segments[this.segments.length - 1]!
-  }
-
-  private lastStable(): number {
-    let stable = this.writtenOffset
-    for (const first of this.open.values()) if (first < stable) stable = first
-    return stable
   }
 
   /**
@@ -164,42 +148,6 @@ export class PartitionLog {
       this.pending.push({ batch, baseOffset, written, resolve, reject })
       this.flushing ??= this.flushLoop()
     })
-  }
-
-  /** Notes that `producerId` may have an open transaction from `firstOffset` on. */
-  openTransaction(producerId: number, firstOffset: number): void {
-    if (!this.open.has(producerId)) this.open.set(producerId, firstOffset)
-  }
-
-  /** First possible offset of the producer's open transaction; undefined when it has none here. */
-  openedAt(producerId: number): number | undefined {
-    return this.open.get(producerId)
-  }
-
-  /** Ends a producer's transaction here; called when its marker is written. */
-  endTransaction(producerId: number): void {
-    this.open.delete(producerId)
-  }
-
-  /** Stores an aborted range before its marker is written. */
-  addAborted(range: AbortedRange): Promise<void> {
-    const adding = this.abortedWrites.then(() => this.writeAborted(range))
-    this.abortedWrites = adding.catch(() => undefined)
-    return adding
-  }
-
-  private async writeAborted(range: AbortedRange): Promise<void> {
-    const file = await fsp.open(abortedPath(this.path), fs.constants.O_RDWR | fs.constants.O_CREAT)
-    try {
-      if (this.abortedCount === 0)
-        await file.write(encodeAbortedHeader(), 0, ABORTED_HEADER_SIZE, 0)
-      const position = ABORTED_HEADER_SIZE + this.abortedCount * ABORTED_ENTRY_SIZE
-      await file.write(encodeAborted(range), 0, ABORTED_ENTRY_SIZE, position)
-      if (this.options.syncEveryWrite) await file.datasync()
-    } finally {
-      await file.close()
-    }
-    this.abortedCount += 1
   }
 
   private async flushLoop(): Promise<void> {

@@ -128,7 +128,7 @@ export class TransactionCoordinator {
         const partitions = { ...state.partitions, [name]: first }
         state = { ...state, state: 'ongoing', partitions }
         await this.store(state)
-        partition.openTransaction(state.producerId, first)
+        partition.transactions.open(state.producerId, first)
       }
       // Wrapped, for the next piece of work must not wait for this write.
       return { written: partition.append(batch) }
@@ -209,10 +209,10 @@ export class TransactionCoordinator {
   ): Promise<void> {
     // All batches of the transaction are queued, so they lie below the present end.
     const lastOffset = partition.endOffset
-    if (!commit) await partition.addAborted({ producerId, firstOffset, lastOffset })
+    if (!commit) await partition.transactions.addAborted({ producerId, firstOffset, lastOffset })
     const now = this.log.clock.nowMs()
     const marker = encodeControlBatch(commit ? 'commit' : 'abort', producerId, epoch, now)
-    await partition.append(marker, () => partition.endTransaction(producerId))
+    await partition.append(marker, () => partition.transactions.end(producerId))
   }
 
   /** See LogBackend. */
