@@ -1,5 +1,7 @@
 import * as zlib from 'node:zlib'
-import { messageOf, WeirError } from '../core/errors.ts'
+import { assertNever, messageOf, WeirError } from '../core/errors.ts'
+import { packLz4, unpackLz4 } from './lz4-frame.ts'
+import { packSnappy, unpackSnappy } from './snappy-stream.ts'
 
 /** Compression of a batch's records. */
 export type Codec = 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd'
@@ -27,13 +29,7 @@ export function codecOf(id: number): Codec {
   return codec
 }
 
-function unsupported(codec: Codec): never {
-  throw new WeirError('UNSUPPORTED', `compression ${codec} is not offered here; use gzip or zstd`, {
-    details: { codec },
-  })
-}
-
-/** Packs the records. Throws UNSUPPORTED for snappy and lz4. */
+/** Packs the records. */
 export function compress(codec: Codec, records: Uint8Array): Uint8Array {
   switch (codec) {
     case 'none':
@@ -42,12 +38,16 @@ export function compress(codec: Codec, records: Uint8Array): Uint8Array {
       return zlib.gzipSync(records, { level: 1 })
     case 'zstd':
       return zlib.zstdCompressSync(records)
+    case 'snappy':
+      return packSnappy(records)
+    case 'lz4':
+      return packLz4(records)
     default:
-      return unsupported(codec)
+      return assertNever(codec)
   }
 }
 
-/** Unpacks the records. Throws UNSUPPORTED for snappy and lz4, MALFORMED_DATA for broken input. */
+/** Unpacks the records. Throws MALFORMED_DATA for broken input. */
 export function decompress(codec: Codec, packed: Uint8Array): Uint8Array {
   const options = { maxOutputLength: MAX_UNPACKED_BYTES }
   try {
@@ -58,8 +58,12 @@ export function decompress(codec: Codec, packed: Uint8Array): Uint8Array {
         return plain(zlib.gunzipSync(packed, options))
       case 'zstd':
         return plain(zlib.zstdDecompressSync(packed, options))
+      case 'snappy':
+        return plain(unpackSnappy(packed, MAX_UNPACKED_BYTES))
+      case 'lz4':
+        return plain(unpackLz4(packed, MAX_UNPACKED_BYTES))
       default:
-        return unsupported(codec)
+        return assertNever(codec)
     }
   } catch (cause) {
     if (cause instanceof WeirError) throw cause
@@ -70,6 +74,6 @@ export function decompress(codec: Codec, packed: Uint8Array): Uint8Array {
 }
 
 /** A Buffer's `slice` does not copy: nobody downstream shall meet one. */
-function plain(buffer: Buffer): Uint8Array {
+function plain(buffer: Uint8Array): Uint8Array {
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length)
 }

@@ -63,8 +63,7 @@ export class RecordBatchReader {
 
   /**
    * Begins the batch at `start` and returns the position after it. Throws MALFORMED_DATA,
-   * CHECKSUM_MISMATCH (unless `verifyChecksum` is false), UNSUPPORTED_VERSION (another magic) and
-   * UNSUPPORTED (a codec that is not offered).
+   * CHECKSUM_MISMATCH (unless `verifyChecksum` is false) and UNSUPPORTED_VERSION (another magic).
    */
   open(source: Uint8Array, start = 0, verifyChecksum = true): number {
     this.left = 0
