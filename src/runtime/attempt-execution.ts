@@ -181,7 +181,7 @@ export class AttemptExecution {
   fail(error: WeirError): void {
     if (this.over) return
     this.over = true
-    for (const waiter of this.commitWaiters.splice(0)) waiter.reject(error)
+    this.rejectCommits(error)
     this.options.listener.failed(error)
   }
 
@@ -233,6 +233,7 @@ export class AttemptExecution {
 
   private async closeSlots(): Promise<readonly number[]> {
     this.over = true
+    this.rejectCommits(new WeirError('ILLEGAL_STATE', 'the job has ended before it committed'))
     this.sendAll({ kind: 'close', attempt: this.attempt })
     await new Promise<void>((resolve) => {
       const cancel = this.options.clock.after(CLOSE_TIMEOUT_MS, resolve)
@@ -258,6 +259,10 @@ export class AttemptExecution {
       return
     }
     if (this.restored.add(slot)) this.sendAll({ kind: 'start', attempt: this.attempt })
+  }
+
+  private rejectCommits(error: WeirError): void {
+    for (const waiter of this.commitWaiters.splice(0)) waiter.reject(error)
   }
 
   private settleCommits(): void {

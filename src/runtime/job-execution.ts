@@ -1,74 +1,30 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { CheckpointCoordinator } from '../checkpoint/checkpoint-coordinator.ts'
+import type { CheckpointCoordinator } from '../checkpoint/checkpoint-coordinator.ts'
 import type { CheckpointStatisticsTracker } from '../checkpoint/checkpoint-statistics.ts'
-import type { CheckpointStorage } from '../checkpoint/checkpoint-storage.ts'
-import { planRestore } from '../checkpoint/protocol/restore-plan.ts'
-import type { Clock } from '../core/clock.ts'
 import { messageOf, WeirError } from '../core/errors.ts'
 import { MetricGroup, type MetricSnapshot } from '../core/metrics.ts'
-import type { Random } from '../core/random.ts'
 import { graphFingerprint } from '../dataflow/graph-fingerprint.ts'
 import type { JobResult } from '../dataflow/job-executor.ts'
-import type { StreamGraph } from '../dataflow/stream-graph.ts'
 import { ProgressBoard } from '../state/progress-board.ts'
 import { AttemptExecution, type AttemptListener } from './attempt-execution.ts'
-import type { JobConfiguration } from './configuration.ts'
+import { chooseRestore, openJobCheckpoints } from './job-checkpoints.ts'
+import { JobEnd, type StopOptions } from './job-end.ts'
+import type { JobExecutionOptions } from './job-execution-options.ts'
 import { type JobPlan, planJob, taskNames } from './job-plan.ts'
+import { type JobFailure, JobRestarts } from './job-restarts.ts'
 import { type JobStatus, type JobStatusListener, JobStatusMachine } from './job-status.ts'
-import type { OperatorCoordinators } from './operator-coordinator.ts'
-import { decideRestart, NO_FAILURES, type RestartHistory } from './restart-strategy.ts'
 import { ServingCatalog } from './serving-catalog.ts'
-import type { ServingGateway } from './serving-gateway.ts'
-import type { StartSlot } from './slot-host.ts'
 import { SlotPool } from './slot-pool.ts'
-import type { SlotReport } from './slot-protocol.ts'
+import type { SlotCommand, SlotReport } from './slot-protocol.ts'
 import { stateDirectoryOf } from './state-directory.ts'
 
 /** Source partitions whose progress is tracked for queries. */
 const BOARD_PARTITIONS = 1024
-/** Last checkpoints that are tried at the end of all input before the job counts as failed. */
-const FINAL_CHECKPOINTS = 3
-/** Number under which a job without checkpoints commits at its end. */
-const DIRECT_COMMIT = 1
 
-/** What a job is run with. */
-export interface JobExecutionOptions {
-  /** 32 hexadecimal digits. */
-  readonly jobId: string
-  readonly graph: StreamGraph
-  readonly configuration: JobConfiguration
-  readonly startSlot: StartSlot
-  readonly clock: Clock
-  readonly random: Random
-  /**
-   * The main thread's own handle on checkpoint storage, closed with the job; undefined for a job
-   * without checkpoints.
-   */
-  readonly storage?: CheckpointStorage | undefined
-  /** What slots open the same storage with; required with `storage`. */
-  readonly storageUrl?: string | undefined
-  /** Folder of a savepoint or checkpoint to begin from, a path of checkpoint storage. */
-  readonly restoreFrom?: string | undefined
-  readonly allowNonRestoredState?: boolean | undefined
-  readonly coordinators?: OperatorCoordinators | undefined
-  readonly serving?: ServingGateway | undefined
-}
-
-/** How a job is stopped. */
-export interface StopOptions {
-  /** Folder of checkpoint storage below which the savepoint goes. @default 'savepoints' */
-  readonly folder?: string
-  /** Let every window and timer fire first, as at the end of all input. @default false */
-  readonly drain?: boolean
-}
-
-/** A failure as the job's history keeps it. */
-export interface JobFailure {
-  readonly attempt: number
-  readonly atMs: number
-  readonly error: WeirError
-}
+export type { StopOptions } from './job-end.ts'
+export type { JobExecutionOptions } from './job-execution-options.ts'
+export type { JobFailure } from './job-restarts.ts'
 
 type Ending = 'finished' | 'failed' | 'canceled' | 'suspended'
 
@@ -82,24 +38,20 @@ export class JobExecution implements AttemptListener {
   readonly board: ProgressBoard
   /** Resolves when the job has FINISHED; rejects with JOB_FAILED, JOB_CANCELED. */
   readonly result: Promise<JobResult>
-  readonly failures: JobFailure[] = []
   private readonly options: JobExecutionOptions
   private readonly plan: JobPlan
   private readonly machine = new JobStatusMachine()
   private readonly jobMetrics = new MetricGroup()
   private readonly pool: SlotPool
   private readonly catalog: ServingCatalog
+  private readonly restarts: JobRestarts
+  private readonly regularEnd: JobEnd
   private readonly settleResult: PromiseWithResolvers<JobResult>
   private checkpoints: CheckpointCoordinator | undefined
   private current: AttemptExecution | undefined
   private attempts = 0
-  private history: RestartHistory = NO_FAILURES
   private startedMs = 0
-  private stopping = false
-  private drainFolder: string | undefined
-  private drained: PromiseWithResolvers<string> | undefined
   private ending: Ending | undefined
-  private cancelDelay: (() => void) | undefined
   private statusWaiters: (() => void)[] = []
 
   constructor(options: JobExecutionOptions) {
@@ -124,6 +76,12 @@ export class JobExecution implements AttemptListener {
       },
       started: (slot, host) => this.catalog.attach(slot, host),
     })
+    this.restarts = new JobRestarts(configuration, clock, options.random)
+    this.regularEnd = new JobEnd({
+      checkpoints: () => this.checkpoints,
+      isRunning: (attempt) => this.isRunning(attempt),
+      finished: () => this.end('finished'),
+    })
     this.settleResult = Promise.withResolvers()
     this.result = this.settleResult.promise
     // Whoever does not wait for the result sees the failure in the status.
@@ -141,6 +99,11 @@ export class JobExecution implements AttemptListener {
   /** Attempt that runs or ran last, 0 before the first. */
   get attempt(): number {
     return this.attempts
+  }
+
+  /** Every failure so far, oldest first. */
+  get failures(): readonly JobFailure[] {
+    return this.restarts.failures
   }
 
   /** Statistics of checkpoints, for those who show them. */
@@ -184,29 +147,13 @@ export class JobExecution implements AttemptListener {
     return this.requireCheckpoints().triggerSavepoint(folder)
   }
 
-  /** Takes a savepoint, commits and ends the job as FINISHED; returns the savepoint's folder. */
+  /**
+   * Takes a savepoint, commits and ends the job as FINISHED; returns the savepoint's folder. Throws as
+   * `triggerCheckpoint`; the job then goes on. A job whose input ends meanwhile takes it last.
+   */
   async stopWithSavepoint(options: StopOptions = {}): Promise<string> {
     const checkpoints = this.requireCheckpoints()
-    const attempt = this.requireRunning()
-    if (options.drain === true) {
-      this.drainFolder = options.folder ?? 'savepoints'
-      this.drained = Promise.withResolvers()
-      attempt.sendAll({ kind: 'drain', attempt: attempt.attempt })
-      return this.drained.promise
-    }
-    this.stopping = true
-    try {
-      const folder = await checkpoints.triggerSavepoint(options.folder)
-      await attempt.committed(checkpoints.latest!.checkpointId)
-      this.requireRunning()
-      await this.end('finished')
-      return folder
-    } catch (error) {
-      attempt.sendAll({ kind: 'resume', attempt: attempt.attempt })
-      throw error
-    } finally {
-      this.stopping = false
-    }
+    return await this.regularEnd.stopWithSavepoint(this.requireRunning(), checkpoints, options)
   }
 
   /** Ends the job without a checkpoint; resolves when it is CANCELED. */
@@ -240,7 +187,7 @@ export class JobExecution implements AttemptListener {
     if (this.ending !== undefined) return
     this.moveTo('RUNNING')
     this.checkpoints?.start(this.attempts, taskNames(this.plan))
-    if (this.drained !== undefined) this.toSlots((attempt) => ({ kind: 'drain', attempt }))
+    this.regularEnd.running(this.current!)
   }
 
   ended(): void {
@@ -267,7 +214,13 @@ export class JobExecution implements AttemptListener {
 
   private async firstAttempt(): Promise<void> {
     try {
-      await this.openCheckpoints()
+      this.checkpoints = await openJobCheckpoints(this.options, {
+        board: this.board,
+        metrics: this.jobMetrics,
+        trigger: (barrier) => this.current?.trigger(barrier, this.regularEnd.stopping),
+        toSlots: (make) => this.toSlots(make),
+        fail: (error) => this.current?.fail(error),
+      })
     } catch (error) {
       await this.handleFailure(asWeirError(error), true)
       return
@@ -275,41 +228,7 @@ export class JobExecution implements AttemptListener {
     await this.nextAttempt()
   }
 
-  private async openCheckpoints(): Promise<void> {
-    const { storage, storageUrl, jobId, graph, clock, random, configuration } = this.options
-    if (storage === undefined || storageUrl === undefined) return
-    const { intervalMs, mode, timeoutMs, minPauseMs, tolerableFailures, retained } =
-      configuration.checkpoints
-    this.checkpoints = await CheckpointCoordinator.open({
-      jobId,
-      jobName: graph.jobName,
-      storage,
-      clock,
-      random,
-      gateway: {
-        triggerBarrier: (barrier) => this.current?.trigger(barrier, this.stopping),
-        notifyCompleted: (checkpointId) => this.checkpointCompleted(checkpointId),
-        notifyAborted: (checkpointId) =>
-          this.toSlots((attempt) => ({ kind: 'checkpoint-aborted', attempt, checkpointId })),
-        failJob: (error) => this.current?.fail(error),
-      },
-      mode,
-      timeoutMs,
-      minPauseMs,
-      tolerableFailures,
-      retained,
-      metrics: this.jobMetrics,
-      ...(intervalMs === undefined ? {} : { intervalMs }),
-    })
-  }
-
-  private checkpointCompleted(checkpointId: number): void {
-    const triggeredAtMs = this.checkpoints?.latest?.triggeredAtMs ?? 0
-    this.board.setCompletedCheckpoint(checkpointId, triggeredAtMs)
-    this.toSlots((attempt) => ({ kind: 'checkpoint-completed', attempt, checkpointId }))
-  }
-
-  private toSlots(make: (attempt: number) => Parameters<AttemptExecution['sendAll']>[0]): void {
+  private toSlots(make: (attempt: number) => SlotCommand): void {
     this.current?.sendAll(make(this.attempts))
   }
 
@@ -330,17 +249,7 @@ export class JobExecution implements AttemptListener {
   private async prepareAttempt(attempt: number) {
     const { options, checkpoints } = this
     const { jobId, graph, configuration, clock } = options
-    const first = attempt === 1 ? options.restoreFrom : undefined
-    const manifest = await checkpoints?.restorePoint(attempt, first)
-    const plan =
-      manifest === undefined
-        ? new Map()
-        : planRestore(manifest, graph.nodes, {
-            allowNonRestoredState: options.allowNonRestoredState ?? false,
-          })
-    if (manifest !== undefined) {
-      this.board.setCompletedCheckpoint(manifest.checkpointId, manifest.triggeredAtMs)
-    }
+    const restore = await chooseRestore(options, checkpoints, this.board, attempt)
     this.pool.ensureStarted()
     return {
       jobId,
@@ -353,8 +262,8 @@ export class JobExecution implements AttemptListener {
       fingerprint: graphFingerprint(graph),
       generation: checkpoints?.generation ?? 0,
       storageUrl: checkpoints === undefined ? undefined : options.storageUrl,
-      restoredCheckpoint: manifest?.checkpointId ?? 0,
-      plan,
+      restoredCheckpoint: restore.checkpointId,
+      plan: restore.plan,
       listener: this,
     }
   }
@@ -378,23 +287,16 @@ export class JobExecution implements AttemptListener {
   /** `fatal`: nothing is deployed, and another attempt would fail alike. */
   private async handleFailure(error: WeirError, fatal = false): Promise<void> {
     if (this.ending !== undefined) return
-    const { clock, random, configuration } = this.options
-    this.failures.push({ attempt: this.attempts, atMs: clock.nowMs(), error })
+    this.restarts.note(this.attempts, error)
     this.moveTo('FAILING', error)
+    this.regularEnd.failed(error)
     await this.closeAttempt()
     if (this.isEnding()) return
-    const { decision, history } = decideRestart(
-      configuration.restart,
-      this.history,
-      clock.monotonicMs(),
-      random,
-    )
-    this.history = history
-    if (fatal && !error.retryable) this.giveUp(error, messageOf(error))
-    else if (decision.kind === 'fail') this.giveUp(error, decision.reason)
+    const decision = this.restarts.decide(error, fatal)
+    if (decision.kind === 'fail') this.giveUp(error, decision.reason)
     else {
       this.moveTo('RESTARTING')
-      await this.delay(decision.delayMs)
+      await this.restarts.wait(decision.delayMs)
       if (!this.isEnding()) await this.nextAttempt()
     }
   }
@@ -403,14 +305,8 @@ export class JobExecution implements AttemptListener {
     return this.ending !== undefined
   }
 
-  private delay(delayMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = this.options.clock.after(delayMs, resolve)
-      this.cancelDelay = () => {
-        cancel()
-        resolve()
-      }
-    })
+  private isRunning(attempt: AttemptExecution): boolean {
+    return this.current === attempt && this.status === 'RUNNING' && !this.isEnding()
   }
 
   private giveUp(error: WeirError, reason: string): void {
@@ -418,7 +314,7 @@ export class JobExecution implements AttemptListener {
     this.moveTo('FAILED', error)
     const message = `the job failed: ${error.message} (no restart: ${reason})`
     const failure = new WeirError('JOB_FAILED', message, { cause: error })
-    this.drained?.reject(failure)
+    this.regularEnd.reject(failure)
     void this.shutDown().then(() => this.settleResult.reject(failure))
   }
 
@@ -431,47 +327,23 @@ export class JobExecution implements AttemptListener {
     await this.pool.discard(silent)
   }
 
-  /** Every input has ended: a last checkpoint (or the savepoint of a drain), then everything closes. */
   private async finish(): Promise<void> {
     const attempt = this.current
     if (attempt === undefined) return
     try {
-      if (this.checkpoints === undefined) {
-        attempt.sendAll({ kind: 'commit', attempt: attempt.attempt, checkpointId: DIRECT_COMMIT })
-        await attempt.committed(DIRECT_COMMIT)
-      } else {
-        const folder = await this.lastCheckpoint(this.checkpoints, attempt)
-        if (folder !== undefined) this.drained?.resolve(folder)
-      }
+      await this.regularEnd.finish(attempt)
     } catch (error) {
       attempt.fail(asWeirError(error))
-      return
-    }
-    if (this.current === attempt && this.status === 'RUNNING') await this.end('finished')
-  }
-
-  private async lastCheckpoint(
-    checkpoints: CheckpointCoordinator,
-    attempt: AttemptExecution,
-  ): Promise<string | undefined> {
-    for (let tries = 1; ; tries++) {
-      try {
-        const folder =
-          this.drainFolder === undefined
-            ? void (await checkpoints.triggerCheckpoint())
-            : await checkpoints.triggerSavepoint(this.drainFolder)
-        await attempt.committed(checkpoints.latest!.checkpointId)
-        return folder ?? undefined
-      } catch (error) {
-        if (tries === FINAL_CHECKPOINTS || this.current !== attempt) throw error
-      }
     }
   }
 
   private async end(ending: Exclude<Ending, 'failed'>): Promise<void> {
-    if (this.ending !== undefined) return
+    if (this.ending !== undefined) {
+      await this.result.catch(() => {})
+      return
+    }
     this.ending = ending
-    this.cancelDelay?.()
+    this.restarts.stopWaiting()
     if (ending === 'canceled') this.moveTo('CANCELLING')
     await this.closeAttempt()
     await this.shutDown()
@@ -484,7 +356,7 @@ export class JobExecution implements AttemptListener {
     }
     this.moveTo(ending === 'canceled' ? 'CANCELED' : 'SUSPENDED')
     const error = new WeirError('JOB_CANCELED', `the job ${jobName} was ${ending}`)
-    this.drained?.reject(error)
+    this.regularEnd.reject(error)
     this.settleResult.reject(error)
   }
 
@@ -506,7 +378,7 @@ export class JobExecution implements AttemptListener {
   }
 
   private requireRunning(): AttemptExecution {
-    if (this.current !== undefined && this.status === 'RUNNING') return this.current
+    if (this.current !== undefined && this.isRunning(this.current)) return this.current
     const status = this.ending === undefined ? this.status : 'ending'
     throw new WeirError('ILLEGAL_STATE', `the job is ${status}, not RUNNING`)
   }
