@@ -28,26 +28,42 @@ export class WeirRun implements AsyncDisposable {
   readonly live: Promise<void>
   private readonly child: ChildProcess
   private readonly exited: Promise<unknown>
+  /** Rejects when the process ends, with what it said last. */
+  private readonly ended: Promise<never>
   private readonly killAtExit = (): void => {
     this.child.kill('SIGKILL')
   }
 
   constructor(command: string, args: readonly string[]) {
     const words = [command, 'run', 'als-serving', '--json', ...args]
-    this.child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'] })
-    this.exited = new Promise((resolve) => this.child.once('exit', resolve))
-    this.live = new Promise((resolve, reject) => {
-      createInterface(this.child.stdout!).on('line', (line) => {
-        if ((JSON.parse(line) as { event?: string }).event === 'live') resolve()
-      })
-      void this.exited.then(() => reject(new WeirError('ILLEGAL_STATE', 'weir run has ended')))
+    this.child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] })
+    let said = ''
+    this.child.stderr!.on('data', (text) => {
+      said = `${said}${String(text)}`.slice(-1000)
     })
+    this.exited = new Promise((resolve) => this.child.once('exit', resolve))
+    this.ended = this.exited.then(() => {
+      throw new WeirError('ILLEGAL_STATE', `weir run has ended: ${said}`)
+    })
+    this.ended.catch(() => {})
+    this.live = this.whileItRuns(
+      new Promise((resolve) => {
+        createInterface(this.child.stdout!).on('line', (line) => {
+          if ((JSON.parse(line) as { event?: string }).event === 'live') resolve()
+        })
+      }),
+    )
     this.live.catch(() => {})
     process.prependListener('exit', this.killAtExit)
   }
 
   get pid(): number {
     return this.child.pid!
+  }
+
+  /** What `work` gives; rejects when the process ends before. */
+  whileItRuns<T>(work: Promise<T>): Promise<T> {
+    return Promise.race([work, this.ended])
   }
 
   /** kill -9; resolves when the process is gone. */
