@@ -13,6 +13,10 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/system/**', 'test/recovery/**'],
           pool: 'forks',
+          // One process per core for all files: starting one and loading the modules again for each
+          // file takes longer than most files' tests.
+          isolate: false,
+          maxWorkers: '100%',
           testTimeout: 20_000,
         },
       },
