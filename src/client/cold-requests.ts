@@ -36,6 +36,12 @@ export interface RequestBody<T> {
   read(cursor: AnswerCursor, server: string): T | undefined
 }
 
+/**
+ * How much longer than its deadline a request waits for the server, which says at the deadline why it
+ * could not answer.
+ */
+const GRACE_MS = 25
+
 /** A request frame of a kind that is not predicted in batches, and the promise of its answer. */
 export class ColdRequest<T> implements InFlight {
   requestId = 0
@@ -58,7 +64,7 @@ export class ColdRequest<T> implements InFlight {
     this.terms = terms
     this.body = body
     this.calls = body.count
-    this.deadlineAt = now + terms.deadlineMs
+    this.deadlineAt = now + terms.deadlineMs + GRACE_MS
     this.onExpire = onExpire
     this.promise = this.settlers.promise
   }
