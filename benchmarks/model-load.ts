@@ -25,7 +25,7 @@ async function round({ scale, workspace }: BenchmarkOptions, shape = servedShape
   const times: LoadTimes = {
     live: (live - running) / 1000,
     durable: (atMs - running) / 1000,
-    tableBytes: await served.gauge('rowTableBytes'),
+    tableBytes: await served.metric('rowTableBytes'),
   }
   return times
 }

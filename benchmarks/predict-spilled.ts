@@ -41,7 +41,7 @@ export const predictSpilledBenchmark: Benchmark = {
           ...shape,
           rounds: ROUNDS,
           budgetMb: Math.round(budget / 1e6),
-          rowTableMb: Math.round((await served.gauge('rowTableBytes')) / 1e6),
+          rowTableMb: Math.round((await served.metric('rowTableBytes')) / 1e6),
           ...percentilesOf(rounds),
         },
       },

@@ -27,12 +27,12 @@ export const predictUpdatingBenchmark: Benchmark = {
       await using updater = await RowUpdater.start(await workspace.model(shape), ROWS_PER_SECOND)
       await pause(SETTLE_MS)
       const before = await updater.report()
-      const appliedBefore = await served.gauge('als-model.0.numRecordsIn')
+      const appliedBefore = await served.metric('numRecordsIn')
       updating.push(await stretch(ask))
       const after = await updater.report()
       const seconds = after.seconds - before.seconds
       written.push((after.rows - before.rows) / seconds)
-      applied.push(((await served.gauge('als-model.0.numRecordsIn')) - appliedBefore) / seconds)
+      applied.push(((await served.metric('numRecordsIn')) - appliedBefore) / seconds)
       say(
         `round ${i + 1}: ${Math.round(updating[i]!.perSecond)} predictions/s at ${Math.round(written[i]!)} updates/s, ${Math.round(quiet[i]!.perSecond)} without`,
       )
@@ -51,6 +51,7 @@ export const predictUpdatingBenchmark: Benchmark = {
           ...shape,
           rounds: ROUNDS,
           updatesPerSecond: Math.round(median(written)),
+          appliedPerSecond: Math.round(median(applied)),
           ...percentilesOf(updating),
         },
       },

@@ -100,10 +100,11 @@ export class ServedModel implements AsyncDisposable {
     return waiting.promise as Promise<ServedModelCalls[C]>
   }
 
-  /** Sum of a gauge over all subtasks. */
-  async gauge(name: string): Promise<number> {
+  /** Sum of a metric over the subtasks of the operator that holds the rows. */
+  async metric(name: string): Promise<number> {
     const metrics = await this.call('metrics')
-    const of = Object.entries(metrics).filter(([key]) => key.endsWith(`.${name}`))
+    const pattern = new RegExp(`^als-model\\.\\d+\\.${name}$`)
+    const of = Object.entries(metrics).filter(([key]) => pattern.test(key))
     return of.reduce((sum, [, value]) => sum + value, 0)
   }
 
