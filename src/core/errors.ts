@@ -52,6 +52,9 @@ export const ERROR_CODES = {
     'The transaction is unknown or in a state that forbids the call.',
   ),
   CONNECTOR_FAILED: entry(true, 'An external system refused or did not answer.'),
+  FILE_NOT_FOUND: entry(false, 'The file does not exist in the external file system.'),
+  FILE_EXISTS: entry(false, 'A file of that name exists already and was not replaced.'),
+  PERMISSION_DENIED: entry(false, 'The external system does not allow this to the user.'),
   // Checkpoints
   CHECKPOINT_EXPIRED: entry(true, 'A checkpoint took longer than its timeout.'),
   CHECKPOINT_DECLINED: entry(true, 'A subtask could not take part in a checkpoint.'),
@@ -83,7 +86,8 @@ export const ERROR_CODES = {
   UNAVAILABLE: entry(true, 'No server could be reached.'),
   FRAME_TOO_LARGE: entry(false, 'A frame exceeds the agreed size limit.'),
   PROTOCOL_ERROR: entry(false, 'The peer broke the query protocol; the connection is closed.'),
-  UNAUTHENTICATED: entry(false, 'The token is missing or wrong.'),
+  UNAUTHENTICATED: entry(false, 'The token, user or password is missing or wrong.'),
+  ACCESS_DENIED: entry(false, 'The external system does not allow this user to do that.'),
   // Learning
   EMPTY_DATASET: entry(false, 'There is nothing to train on or to evaluate.'),
   TRAINING_DIVERGED: entry(false, 'The objective is no longer finite.'),

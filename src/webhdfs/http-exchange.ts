@@ -1,0 +1,88 @@
+import { type Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { messageOf } from '../core/errors.ts'
+import { type FailedParty, WebHdfsAttemptError } from './webhdfs-failure.ts'
+
+/** One HTTP request to a NameNode or a DataNode. */
+export interface HttpRequest {
+  readonly party: FailedParty
+  readonly method: 'GET' | 'PUT' | 'DELETE'
+  readonly url: string
+  readonly agent: Agent
+  /** Longest silence in milliseconds. */
+  readonly timeoutMs: number
+  readonly body?: Uint8Array
+}
+
+/** An answer, whatever its status. */
+export interface HttpAnswer {
+  readonly status: number
+  readonly location: string | undefined
+  readonly body: Uint8Array
+}
+
+/** Hadoop's optional guard against forged requests asks only that the header is there. */
+const HEADERS = { 'X-XSRF-HEADER': 'weir' }
+
+/**
+ * Asks and reads the whole answer. Redirects are not followed. Rejects with WebHdfsAttemptError when
+ * no complete answer comes.
+ */
+export async function exchange(options: HttpRequest): Promise<HttpAnswer> {
+  const outgoing = openRequest(options, options.body?.length ?? 0)
+  outgoing.setTimeout(options.timeoutMs, () => outgoing.destroy(silence(options.timeoutMs)))
+  return await new Promise((resolve, reject) => {
+    const fail = (error: unknown): void => reject(noAnswer(options.party, outgoing, error))
+    outgoing.once('error', fail)
+    outgoing.once('response', (incoming) => {
+      readAnswer(incoming).then(resolve, fail)
+    })
+    outgoing.end(options.body)
+  })
+}
+
+/** Opens a request whose body is still to come; `length` undefined sends it in chunks. */
+export function openRequest(options: HttpRequest, length: number | undefined): ClientRequest {
+  return request(options.url, {
+    method: options.method,
+    agent: options.agent,
+    headers: {
+      ...HEADERS,
+      ...(length === undefined ? { 'Transfer-Encoding': 'chunked' } : { 'Content-Length': length }),
+      ...(options.method === 'PUT' ? { 'Content-Type': 'application/octet-stream' } : {}),
+    },
+  })
+}
+
+/** Reads an answer to its end; rejects when the connection ends before. */
+export async function readAnswer(incoming: IncomingMessage): Promise<HttpAnswer> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of incoming) chunks.push(chunk as Uint8Array)
+  const joined = Buffer.concat(chunks)
+  return {
+    status: incoming.statusCode ?? 0,
+    location: incoming.headers.location,
+    body: new Uint8Array(joined.buffer, joined.byteOffset, joined.length),
+  }
+}
+
+/** The error of a peer that said nothing for too long. */
+export function silence(timeoutMs: number): Error {
+  return new Error(`nothing came for ${timeoutMs} ms`)
+}
+
+/** What a broken connection stands for. */
+export function noAnswer(
+  party: FailedParty,
+  outgoing: ClientRequest,
+  error: unknown,
+): WebHdfsAttemptError {
+  const { address, syscall } = error as { address?: string; syscall?: string }
+  return new WebHdfsAttemptError({
+    kind: 'no-answer',
+    party,
+    // Nothing can have been done by a peer that was never reached.
+    sent: syscall !== 'connect' && syscall !== 'getaddrinfo',
+    reason: messageOf(error) || 'the connection failed',
+    address: address ?? outgoing.socket?.remoteAddress,
+  })
+}

@@ -1,0 +1,90 @@
+import { requireArgument } from '../core/errors.ts'
+
+/** Port of a NameNode's web interface, and so of WebHDFS, unless the URL names one. */
+export const DEFAULT_WEBHDFS_PORT = 9870
+
+/** A NameNode's WebHDFS. */
+export interface NameNodeAddress {
+  readonly host: string
+  readonly port: number
+}
+
+/** What an `hdfs://` URL says. */
+export interface WebHdfsAddress {
+  /** One, or those of a high-availability pair in any order. */
+  readonly nameNodes: readonly NameNodeAddress[]
+  /** Absolute path in HDFS, not encoded, without "/" at its end except for the root. */
+  readonly path: string
+  /** Who asks on a cluster without security; undefined leaves it to the cluster's default. */
+  readonly user: string | undefined
+  /** File with a delegation token, read again for every request, so that it may be renewed. */
+  readonly tokenFile: string | undefined
+  /** Copies of every file; undefined leaves it to the cluster. */
+  readonly replication: number | undefined
+}
+
+const FORM = /^hdfs:\/\/([^/?#]+)(\/[^?#]*)?(?:\?([^#]*))?$/
+const NAME_NODE = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?$/
+const SETTINGS = new Set(['user.name', 'token-file', 'replication'])
+
+/** Whether a place is an `hdfs://` URL. */
+export function isHdfsUrl(place: string): boolean {
+  return place.startsWith('hdfs://')
+}
+
+/**
+ * Reads `hdfs://host:port[,host2:port2]/path?user.name=NAME&token-file=FILE&replication=N`. Ports are
+ * those of WebHDFS (the NameNode's web interface), not of its RPC. Throws INVALID_ARGUMENT.
+ */
+export function parseWebHdfsUrl(url: string): WebHdfsAddress {
+  const form = FORM.exec(url)
+  requireArgument(
+    form !== null,
+    `"${url}" is no HDFS URL: write hdfs://host:port[,host2:port2]/path?user.name=NAME`,
+  )
+  const settings = new URLSearchParams(form[3] ?? '')
+  for (const name of settings.keys()) {
+    requireArgument(
+      SETTINGS.has(name),
+      `an HDFS URL has no setting "${name}"; there are ${[...SETTINGS].join(', ')}`,
+    )
+  }
+  return {
+    nameNodes: form[1]!.split(',').map(parseNameNode),
+    path: parsePath(form[2] ?? '/'),
+    user: settings.get('user.name') ?? undefined,
+    tokenFile: settings.get('token-file') ?? undefined,
+    replication: parseReplication(settings.get('replication')),
+  }
+}
+
+function parseNameNode(text: string): NameNodeAddress {
+  const match = NAME_NODE.exec(text)
+  const port = Number(match?.[2] ?? DEFAULT_WEBHDFS_PORT)
+  requireArgument(
+    match !== null && port >= 1 && port <= 65_535,
+    `"${text}" is no NameNode of an HDFS URL: write host:port, the port of its web interface (${DEFAULT_WEBHDFS_PORT})`,
+  )
+  return { host: match[1]!.replace(/^\[|\]$/g, ''), port }
+}
+
+function parsePath(text: string): string {
+  let path: string
+  try {
+    path = decodeURIComponent(text)
+  } catch {
+    path = ''
+  }
+  const parts = path.split('/').filter((part) => part !== '')
+  requireArgument(
+    path !== '' && !parts.some((part) => part === '.' || part === '..' || part.includes('\0')),
+    `"${text}" is no path of an HDFS URL: write it without "." and "..", percent-encoded`,
+  )
+  return `/${parts.join('/')}`
+}
+
+function parseReplication(text: string | null): number | undefined {
+  if (text === null) return undefined
+  requireArgument(/^[1-9]\d{0,2}$/.test(text), `replication is a number from 1, not "${text}"`)
+  return Number(text)
+}

@@ -1,0 +1,77 @@
+import type { ClientRequest } from 'node:http'
+import { WeirError } from '../core/errors.ts'
+import { type HttpAnswer, noAnswer, readAnswer, silence } from './http-exchange.ts'
+import { errorOfFailure, refusalOf, WebHdfsAttemptError } from './webhdfs-failure.ts'
+
+/**
+ * A file that streams to a DataNode. What was written is not kept, so nothing is ever sent twice: a
+ * failure is final and the file must be written anew under another name.
+ */
+export class WebHdfsUpload {
+  /** Absolute path that is written to. */
+  readonly path: string
+  private readonly outgoing: ClientRequest
+  private readonly timeoutMs: number
+  private readonly answer: Promise<HttpAnswer>
+  private failure: WeirError | undefined
+  private sentBytes = 0
+
+  /** `outgoing` is connected. */
+  constructor(path: string, outgoing: ClientRequest, timeoutMs: number) {
+    this.path = path
+    this.outgoing = outgoing
+    this.timeoutMs = timeoutMs
+    this.answer = this.awaitAnswer()
+    this.answer.catch(() => undefined)
+    outgoing.on('timeout', () => outgoing.destroy(silence(timeoutMs)))
+  }
+
+  /** Bytes written so far. */
+  get bytes(): number {
+    return this.sentBytes
+  }
+
+  /** Sends a piece; resolves when the connection can take more. The piece must not change before. */
+  async write(piece: Uint8Array): Promise<void> {
+    if (this.failure !== undefined) throw this.failure
+    this.sentBytes += piece.length
+    if (this.outgoing.write(piece)) return
+    // Silence counts only while the DataNode is the one that is waited for.
+    this.outgoing.setTimeout(this.timeoutMs)
+    const drained = new Promise<void>((resolve) => this.outgoing.once('drain', resolve))
+    await Promise.race([drained, this.answer])
+    this.outgoing.setTimeout(0)
+    if (this.failure !== undefined) throw this.failure
+  }
+
+  /** Ends the file; resolves when the DataNode has stored it. */
+  async finish(): Promise<void> {
+    if (this.failure !== undefined) throw this.failure
+    this.outgoing.setTimeout(this.timeoutMs)
+    this.outgoing.end()
+    await this.answer
+  }
+
+  /** Cuts the connection; a part of the file stays under its name until it is deleted. */
+  abort(): void {
+    this.failure ??= new WeirError('ILLEGAL_STATE', `the upload of ${this.path} was aborted`)
+    this.outgoing.destroy()
+  }
+
+  private async awaitAnswer(): Promise<HttpAnswer> {
+    try {
+      const answer = await new Promise<HttpAnswer>((resolve, reject) => {
+        this.outgoing.once('error', reject)
+        this.outgoing.once('close', () => reject(new Error('the connection was closed')))
+        this.outgoing.once('response', (incoming) => readAnswer(incoming).then(resolve, reject))
+      })
+      if (answer.status === 201) return answer
+      throw new WebHdfsAttemptError(refusalOf('data-node', answer.status, answer.body))
+    } catch (error) {
+      const attempt =
+        error instanceof WebHdfsAttemptError ? error : noAnswer('data-node', this.outgoing, error)
+      this.failure ??= errorOfFailure(`write ${this.path}`, this.path, attempt.failure, 1)
+      throw this.failure
+    }
+  }
+}

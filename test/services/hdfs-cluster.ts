@@ -1,0 +1,191 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { freePorts } from './free-port.ts'
+import {
+  configurationFolder,
+  type HdfsLayout,
+  nameNodeId,
+  writeHdfsConfiguration,
+} from './hdfs-configuration.ts'
+import { JAVA_PACKAGE, JavaProcess } from './java-process.ts'
+import { mavenClassPath, runTool } from './maven-classpath.ts'
+
+const NAME_NODE = 'org.apache.hadoop.hdfs.server.namenode.NameNode'
+const DATA_NODE = 'org.apache.hadoop.hdfs.server.datanode.DataNode'
+const HA_ADMIN = 'org.apache.hadoop.hdfs.tools.DFSHAAdmin'
+
+const JVM_FLAGS = [
+  '-Xmx256m',
+  '-XX:+UseSerialGC',
+  '-Djava.net.preferIPv4Stack=true',
+  '--add-opens=java.base/java.lang=ALL-UNNAMED',
+]
+
+/** How a JVM is brought down: killed at once, or asked to end. */
+export type StopSignal = 'SIGKILL' | 'SIGTERM'
+
+/**
+ * A real HDFS of this machine: one NameNode or a pair, and one DataNode, on free loopback ports and
+ * in a temporary folder. Every process can be killed and brought back.
+ */
+export class HdfsCluster implements AsyncDisposable {
+  private readonly layout: HdfsLayout
+  private readonly classPath: string
+  private readonly nameNodes: (JavaProcess | undefined)[] = []
+  private dataNode: JavaProcess | undefined
+
+  private constructor(layout: HdfsLayout, classPath: string) {
+    this.layout = layout
+    this.classPath = classPath
+  }
+
+  /** Formats and starts a cluster, ready to write. `pair` makes NameNode 0 active, 1 standby. */
+  static async start(options: { readonly pair?: boolean } = {}): Promise<HdfsCluster> {
+    const jars = await mavenClassPath(join(import.meta.dirname, 'hdfs', 'pom.xml'))
+    const folder = await mkdtemp(join(tmpdir(), 'weir-hdfs-'))
+    const [data, http, ipc, ...rest] = await freePorts(options.pair ? 7 : 5)
+    const nameNodes = [{ rpc: rest[0]!, http: rest[1]! }]
+    if (options.pair) nameNodes.push({ rpc: rest[2]!, http: rest[3]! })
+    const layout = { folder, nameNodes, dataNode: { data: data!, http: http!, ipc: ipc! } }
+    await writeHdfsConfiguration(layout)
+    const cluster = new HdfsCluster(layout, `${configurationFolder(layout)}:${jars}`)
+    try {
+      await cluster.bringUp()
+    } catch (error) {
+      await cluster.stop()
+      throw error
+    }
+    return cluster
+  }
+
+  /** `host:port` of every NameNode's WebHDFS, joined by commas as in an `hdfs://` URL. */
+  get authority(): string {
+    return this.layout.nameNodes.map(({ http }) => `127.0.0.1:${http}`).join(',')
+  }
+
+  /** An `hdfs://` URL of a path, for the user who may do everything. */
+  url(path: string, authority = this.authority): string {
+    return `hdfs://${authority}${path}?user.name=${userInfo().username}`
+  }
+
+  /** Port of a NameNode's WebHDFS, to stand a proxy in front of. */
+  httpPort(nameNode = 0): number {
+    return this.layout.nameNodes[nameNode]!.http
+  }
+
+  /** Port of a NameNode's RPC, which is not WebHDFS. */
+  rpcPort(nameNode = 0): number {
+    return this.layout.nameNodes[nameNode]!.rpc
+  }
+
+  /** Port at which the DataNode takes and gives bytes over HTTP. */
+  get dataPort(): number {
+    return this.layout.dataNode.http
+  }
+
+  async stopNameNode(signal: StopSignal = 'SIGKILL', index = 0): Promise<void> {
+    await this.nameNodes[index]?.signal(signal)
+  }
+
+  async stopDataNode(signal: StopSignal = 'SIGKILL'): Promise<void> {
+    await this.dataNode?.signal(signal)
+  }
+
+  /** Starts a NameNode that was stopped and waits until it answers; it may be in safe mode. */
+  async startNameNode(index = 0): Promise<void> {
+    const id = nameNodeId(index)
+    const args = this.isPair ? ['-D', `dfs.ha.namenode.id=${id}`] : []
+    const process = await this.startJava(id, NAME_NODE, args)
+    this.nameNodes[index] = process
+    await process.until('answering', async () => (await this.stateOf(index)) !== undefined)
+  }
+
+  /** Starts the DataNode without waiting until it is of use; see `untilWritable`. */
+  async startDataNode(): Promise<void> {
+    this.dataNode = await this.startJava('dn', DATA_NODE, [])
+  }
+
+  /** Waits until a NameNode is out of safe mode and knows the DataNode. */
+  async untilWritable(index = 0): Promise<void> {
+    await this.nameNodes[index]!.until('writable', async () => {
+      const system = await this.bean(index, 'FSNamesystemState')
+      return system['FSState'] === 'Operational' && system['NumLiveDataNodes'] === 1
+    })
+  }
+
+  /** Makes a NameNode of the pair the active one, whatever the other does. */
+  async activate(index: number): Promise<void> {
+    // It asks for a confirmation, which is read from standard input.
+    const command = [...JVM_FLAGS, '-XX:TieredStopAtLevel=1', '-cp', this.classPath, HA_ADMIN]
+    const script = `echo Y | java ${command.map((word) => `'${word}'`).join(' ')} \
+      -transitionToActive --forceactive ${nameNodeId(index)}`
+    await runTool('sh', 'dash', ['-c', script])
+    await this.nameNodes[index]!.until(
+      'active',
+      async () => (await this.stateOf(index)) === 'active',
+    )
+  }
+
+  /** Ends every process and removes the files. */
+  async stop(): Promise<void> {
+    await this.dataNode?.signal('SIGKILL')
+    for (const nameNode of this.nameNodes) await nameNode?.signal('SIGKILL')
+    await rm(this.layout.folder, { recursive: true, force: true })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+
+  private get isPair(): boolean {
+    return this.layout.nameNodes.length > 1
+  }
+
+  private async bringUp(): Promise<void> {
+    await this.runNameNode(0, ['-format', '-nonInteractive', '-force'])
+    await Promise.all([this.startNameNode(0), this.isPair ? undefined : this.startDataNode()])
+    if (this.isPair) {
+      await this.activate(0)
+      await this.startDataNode()
+      await this.runNameNode(1, ['-bootstrapStandby', '-nonInteractive', '-force'])
+      await this.startNameNode(1)
+    }
+    await this.untilWritable()
+  }
+
+  /** Runs a NameNode for a task that ends. */
+  private async runNameNode(index: number, task: readonly string[]): Promise<void> {
+    const id = nameNodeId(index)
+    const pair = this.isPair ? ['-D', `dfs.ha.namenode.id=${id}`] : []
+    const flags = [...JVM_FLAGS, '-XX:TieredStopAtLevel=1', '-cp', this.classPath]
+    await runTool('java', JAVA_PACKAGE, [...flags, NAME_NODE, ...pair, ...task])
+  }
+
+  private startJava(
+    name: string,
+    mainClass: string,
+    args: readonly string[],
+  ): Promise<JavaProcess> {
+    const logs = join(this.layout.folder, 'logs')
+    return JavaProcess.start({
+      classPath: this.classPath,
+      mainClass,
+      args,
+      flags: [...JVM_FLAGS, `-Dhadoop.log.dir=${logs}`],
+      logFile: join(logs, `${name}.log`),
+    })
+  }
+
+  /** `active` or `standby`; undefined when nobody answers. */
+  private async stateOf(index: number): Promise<string | undefined> {
+    return (await this.bean(index, 'NameNodeStatus'))['State'] as string | undefined
+  }
+
+  private async bean(index: number, name: string): Promise<Record<string, unknown>> {
+    const query = `http://127.0.0.1:${this.httpPort(index)}/jmx?qry=Hadoop:service=NameNode,name=${name}`
+    const response = await fetch(query, { signal: AbortSignal.timeout(2000) })
+    const { beans } = (await response.json()) as { beans: Record<string, unknown>[] }
+    return beans[0] ?? {}
+  }
+}

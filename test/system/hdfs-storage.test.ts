@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { HdfsCheckpointStorage } from '../../src/checkpoint/hdfs-checkpoint-storage.ts'
+import { parseWebHdfsUrl } from '../../src/webhdfs/webhdfs-address.ts'
+import { WebHdfsClient } from '../../src/webhdfs/webhdfs-client.ts'
+import { checkpointStorageContract } from '../contracts/checkpoint-storage.ts'
+import { HdfsCluster } from '../services/hdfs-cluster.ts'
+
+let cluster: HdfsCluster
+let folders = 0
+
+beforeAll(async () => {
+  cluster = await HdfsCluster.start()
+})
+
+afterAll(async () => {
+  await cluster?.stop()
+})
+
+const newUrl = (): string => cluster.url(`/checkpoints/${folders++}`)
+const clientOf = (url: string): WebHdfsClient => new WebHdfsClient(parseWebHdfsUrl(url))
+const text = (data: Uint8Array): string => new TextDecoder().decode(data)
+const bytes = (data: string): Uint8Array => new TextEncoder().encode(data)
+
+/** Bytes that tell their place apart. */
+function pattern(length: number): Uint8Array {
+  const words = Uint32Array.from({ length: length / 4 }, (_, i) => Math.imul(i, 2654435761))
+  return new Uint8Array(words.buffer)
+}
+
+checkpointStorageContract('HdfsCheckpointStorage', async () => {
+  const url = newUrl()
+  const reopen = () => new HdfsCheckpointStorage(url)
+  return { storage: reopen(), reopen }
+})
+
+describe('HdfsCheckpointStorage', () => {
+  it('streams a file that is larger than its buffer and reads it in parts', async () => {
+    const storage = new HdfsCheckpointStorage(newUrl(), { bufferBytes: 1 << 20 })
+    const whole = pattern(20 << 20)
+    const writer = await storage.createWriter('job/big')
+    for (let at = 0; at < whole.length; at += 300_000) {
+      await writer.write(whole.subarray(at, at + 300_000))
+    }
+    await writer.commit()
+    expect(await storage.list('job')).toEqual([{ path: 'job/big', bytes: whole.length }])
+    const part = await storage.read('job/big', 7_000_001, 5_000_000)
+    expect(Buffer.compare(part, whole.subarray(7_000_001, 12_000_001))).toBe(0)
+    expect(Buffer.compare(await storage.read('job/big'), whole)).toBe(0)
+  })
+
+  it('leaves no temporary file of what was committed, aborted or refused', async () => {
+    const url = newUrl()
+    const storage = new HdfsCheckpointStorage(url, { bufferBytes: 1 << 20 })
+    await storage.createExclusive('a', bytes('1'))
+    await Promise.all([1, 2, 3].map((i) => storage.createExclusive('b', bytes(`${i}`))))
+    const streaming = await storage.createWriter('c')
+    await streaming.write(pattern(8 << 20))
+    await streaming.abort()
+    const committed = await storage.createWriter('d')
+    await committed.write(bytes('x'))
+    await committed.commit()
+    const { path } = parseWebHdfsUrl(url)
+    expect(await clientOf(url).list(`${path}/.tmp`)).toEqual([])
+  })
+
+  it('names no file whose upload was cut short', async () => {
+    const url = newUrl()
+    const storage = new HdfsCheckpointStorage(url, { bufferBytes: 1 << 20 })
+    const writer = await storage.createWriter('job/cut')
+    await writer.write(pattern(8 << 20))
+    // Another process that takes the temporary file away stands for every way to lose its end.
+    const { path } = parseWebHdfsUrl(url)
+    const client = clientOf(url)
+    const [temporary] = (await client.list(`${path}/.tmp`)) ?? []
+    await client.delete(`${path}/.tmp/${temporary!.name}`)
+    await expect(writer.commit()).rejects.toMatchObject({ code: 'STORAGE_FAILED' })
+    expect(await storage.list('job')).toEqual([])
+  })
+
+  it('refuses every call after close', async () => {
+    const storage = new HdfsCheckpointStorage(newUrl())
+    await storage.close()
+    await expect(storage.read('a')).rejects.toMatchObject({ code: 'ILLEGAL_STATE' })
+  })
+
+  it('removes temporary files that a dead process left a day ago', async () => {
+    const url = newUrl()
+    const { path } = parseWebHdfsUrl(url)
+    const client = clientOf(url)
+    await client.writeFile(`${path}/.tmp/old`, bytes('x'))
+    await client.writeFile(`${path}/.tmp/young`, bytes('x'))
+    const dayAgo = Date.now() - 25 * 3600 * 1000
+    const times = `op=SETTIMES&modificationtime=${dayAgo}&user.name=${parseWebHdfsUrl(url).user}`
+    await fetch(`http://${cluster.authority}/webhdfs/v1${path}/.tmp/old?${times}`, {
+      method: 'PUT',
+    })
+    const storage = new HdfsCheckpointStorage(url)
+    await storage.createExclusive('a', bytes('1'))
+    const names = async (): Promise<string[]> =>
+      ((await client.list(`${path}/.tmp`)) ?? []).map(({ name }) => name)
+    await expect.poll(names).toEqual(['young'])
+  })
+})
+
+describe('WebHdfsClient', () => {
+  it('keeps names with spaces, signs and other scripts', async () => {
+    const client = clientOf(newUrl())
+    const path = '/names/a b+c%d&e=f#g?h/é漢😀'
+    await client.writeFile(path, bytes('x'))
+    expect(await client.status(path)).toMatchObject({ isFolder: false, bytes: 1 })
+    await client.rename(path, '/names/ü +%', { overwrite: false, bytes: 1 })
+    expect((await client.list('/names'))?.map(({ name }) => name).sort()).toEqual([
+      'a b+c%d&e=f#g?h',
+      'ü +%',
+    ])
+  })
+
+  it('renames onto a name once, and replaces only when told to', async () => {
+    const client = clientOf(newUrl())
+    for (const name of ['one', 'two']) await client.writeFile(`/rename/${name}`, bytes(name))
+    const options = { overwrite: false, bytes: 3 }
+    expect(await client.rename('/rename/one', '/rename/x', options)).toBe('renamed')
+    expect(await client.rename('/rename/two', '/rename/x', options)).toBe('target-exists')
+    expect(text(await client.read('/rename/x'))).toBe('one')
+    await client.rename('/rename/two', '/rename/x', { overwrite: true, bytes: 3 })
+    expect(text(await client.read('/rename/x'))).toBe('two')
+    await expect(client.rename('/rename/none', '/rename/y', options)).rejects.toMatchObject({
+      code: 'FILE_NOT_FOUND',
+    })
+  })
+
+  it('says what is not allowed, and to whom', async () => {
+    const client = clientOf(`hdfs://${cluster.authority}/?user.name=nobody`)
+    await expect(client.makeFolder('/forbidden')).rejects.toMatchObject({
+      code: 'PERMISSION_DENIED',
+      message: expect.stringContaining('set user.name in the URL'),
+    })
+  })
+
+  it('says so when it was given the RPC port', async () => {
+    const client = clientOf(`hdfs://127.0.0.1:${cluster.rpcPort()}/`)
+    await expect(client.list('/')).rejects.toMatchObject({
+      message: expect.stringContaining('use the port of its web interface'),
+    })
+  })
+})
