@@ -1,0 +1,134 @@
+import { execFile } from 'node:child_process'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
+const run = promisify(execFile)
+
+let folder: string
+let built: string
+let consumer: string
+
+/** Runs this Node and gives what it wrote; rejects with its output when it fails. */
+async function node(args: readonly string[], cwd: string): Promise<string> {
+  try {
+    return (await run(process.execPath, args, { cwd, maxBuffer: 64 * 2 ** 20 })).stdout
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string }
+    throw new Error(`node ${args.join(' ')} failed:\n${stdout}${stderr}`, { cause: error })
+  }
+}
+
+/** The package as it is published, built beside the repository, and a project that installed it. */
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-package-'))
+  built = join(folder, 'weir')
+  consumer = join(folder, 'consumer')
+  mkdirSync(built)
+  for (const name of ['package.json', 'LICENSE', 'README.md', 'CHANGELOG.md', 'docs']) {
+    cpSync(join(ROOT, name), join(built, name), { recursive: true })
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(built, 'node_modules'))
+  await node([TSC, '-p', 'tsconfig.build.json', '--outDir', join(built, 'dist')], ROOT)
+  cpSync(join(ROOT, 'test/fixtures/consumer'), consumer, { recursive: true })
+  mkdirSync(join(consumer, 'node_modules'))
+  symlinkSync(built, join(consumer, 'node_modules/weir'))
+  symlinkSync(join(ROOT, 'node_modules/@types'), join(consumer, 'node_modules/@types'))
+})
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+interface Packed {
+  readonly files: readonly { readonly path: string }[]
+}
+
+async function packedFiles(): Promise<string[]> {
+  const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: built,
+  })
+  const [packed] = JSON.parse(stdout) as Packed[]
+  return packed!.files.map(({ path }) => path).sort()
+}
+
+/** Packages that the built files import or require by name. */
+function importedPackages(dist: string): Set<string> {
+  const names = new Set<string>()
+  for (const file of readdirSync(dist, { recursive: true, encoding: 'utf8' })) {
+    if (!file.endsWith('.js')) continue
+    const text = readFileSync(join(dist, file), 'utf8')
+    const found = text.matchAll(/(?: from |import\(|require(?:\([^)]*\))?\()'([@a-z][^':]*)'/gi)
+    for (const [, name] of found) {
+      names.add(name!.split('/', name!.startsWith('@') ? 2 : 1).join('/'))
+    }
+  }
+  return names
+}
+
+describe('the package', () => {
+  it('holds the library, its types, the command line, the documentation and nothing else', async () => {
+    const files = await packedFiles()
+    expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'CHANGELOG.md']))
+    const entries = ['index', 'client/index', 'testing/index', 'cli/main']
+    for (const entry of entries) {
+      expect(files).toContain(`dist/${entry}.js`)
+      expect(files).toContain(`dist/${entry}.d.ts`)
+    }
+    const foreign = files.filter(
+      (file) => !/^(dist\/.*\.(js|d\.ts)|docs\/.*|[A-Z]+(\.md)?|package\.json)$/.test(file),
+    )
+    expect(foreign).toEqual([])
+    expect(files.filter((file) => /test\.|benchmark|\.as\./.test(file))).toEqual(
+      ['docs/reference/benchmarks.md'].filter((file) => files.includes(file)),
+    )
+  })
+
+  it('depends on what it imports, and on nothing else', () => {
+    const { dependencies } = JSON.parse(readFileSync(join(built, 'package.json'), 'utf8')) as {
+      dependencies: Record<string, string>
+    }
+    expect(Object.keys(dependencies).sort()).toEqual(
+      [...importedPackages(join(built, 'dist'))].sort(),
+    )
+  })
+
+  it('has types that a strict project compiles against', async () => {
+    expect(await node([TSC, '-p', consumer], consumer)).toBe('')
+  })
+
+  it('runs jobs, worker threads, query threads and the client from another project', async () => {
+    const lines = (await node(['main.ts', join(folder, 'data')], consumer)).trim().split('\n')
+    expect(JSON.parse(lines.at(-1)!)).toEqual({
+      words: { a: 3, b: 2 },
+      sums: [3, 11],
+      visited: true,
+      clock: 5,
+      code: 'UNSUPPORTED',
+    })
+  })
+
+  it('runs the quickstart from its built command line', async () => {
+    const args = ['quickstart', '--once', '--json', '--data-dir', join(folder, 'quickstart')]
+    const small = ['--factors', '5', '--iterations', '2', '-D', 'state.backend.type=leveldb']
+    const out = await node([join(built, 'dist/cli/main.js'), ...args, ...small], folder)
+    const lines = out.trim().split('\n')
+    expect(lines).toHaveLength(1)
+    const summary = JSON.parse(lines[0]!) as { version: number; rmse: number }
+    expect(summary.version).toBe(1)
+    expect(summary.rmse).toBeGreaterThan(0.5)
+    expect(summary.rmse).toBeLessThan(1.1)
+  })
+})
