@@ -1,0 +1,146 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+
+/** How the proxy treats bytes. */
+export type ProxyMode =
+  /** Passes them on. */
+  | 'pass'
+  /** Keeps every connection open and loses what is sent, as a peer that vanished does. */
+  | 'half-open'
+  /** Resets new connections at once; nobody listens, as it looks from outside. */
+  | 'refuse'
+
+/** A connection through the proxy: the client's side and the server's. */
+interface Pair {
+  readonly client: Socket
+  readonly server: Socket
+}
+
+/** Stands in front of a TCP server of this machine and spoils its connections when told to. */
+export class TcpProxy implements AsyncDisposable {
+  private readonly target: number
+  private readonly listener: Server
+  private readonly pairs = new Set<Pair>()
+  private mode: ProxyMode = 'pass'
+  private delayMs = 0
+  private cutAfter = Number.POSITIVE_INFINITY
+  private connections = 0
+
+  private constructor(target: number) {
+    this.target = target
+    this.listener = createServer({ allowHalfOpen: true }, (client) => this.accept(client))
+  }
+
+  /** A proxy in front of `targetPort` of 127.0.0.1. */
+  static async start(targetPort: number): Promise<TcpProxy> {
+    const proxy = new TcpProxy(targetPort)
+    await once(proxy.listener.listen(0, '127.0.0.1'), 'listening')
+    return proxy
+  }
+
+  /** Where clients connect, on 127.0.0.1. */
+  get port(): number {
+    return (this.listener.address() as AddressInfo).port
+  }
+
+  /** Connections that were ever made. */
+  get accepted(): number {
+    return this.connections
+  }
+
+  /** Treats present and new connections so from now on. What `half-open` lost stays lost. */
+  set(mode: ProxyMode): void {
+    this.mode = mode
+  }
+
+  /** Holds every piece back for so long, in each direction and in order. */
+  delay(ms: number): void {
+    this.delayMs = ms
+  }
+
+  /** Resets every open connection. New ones pass, unless the mode says otherwise. */
+  cut(): void {
+    for (const { client, server } of this.pairs) {
+      client.resetAndDestroy()
+      server.resetAndDestroy()
+    }
+  }
+
+  /** Resets the connection that brings the `bytes`-th byte to the server from now on; once. */
+  cutAfterBytes(bytes: number): void {
+    this.cutAfter = bytes
+  }
+
+  async stop(): Promise<void> {
+    this.cut()
+    await once(this.listener.close(), 'close')
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+
+  private accept(client: Socket): void {
+    this.connections += 1
+    if (this.mode === 'refuse') {
+      client.on('error', () => undefined)
+      client.resetAndDestroy()
+      return
+    }
+    const server = connect({ port: this.target, host: '127.0.0.1', allowHalfOpen: true })
+    const pair = { client, server }
+    this.pairs.add(pair)
+    this.carry(client, server, pair, (bytes) => this.countDown(bytes))
+    this.carry(server, client, pair, () => true)
+  }
+
+  /** Carries one direction, in order. `admit` says whether a piece may pass. */
+  private carry(from: Socket, to: Socket, pair: Pair, admit: (bytes: number) => boolean): void {
+    let before: Promise<void> | undefined
+    const inOrder = (action: () => void): void => {
+      if (before === undefined && this.delayMs === 0) {
+        action()
+        return
+      }
+      const due = performance.now() + this.delayMs
+      const turn = (before ?? Promise.resolve()).then(() => until(due)).then(action)
+      before = turn
+      void turn.then(() => {
+        if (before === turn) before = undefined
+      })
+    }
+    from.on('data', (piece: Buffer) => {
+      if (this.mode === 'half-open') return
+      if (!admit(piece.length)) {
+        this.cut()
+        return
+      }
+      inOrder(() => {
+        if (to.destroyed || to.write(piece)) return
+        from.pause()
+        to.once('drain', () => from.resume())
+      })
+    })
+    // A peer that vanished does not tell of its end either.
+    from.on('end', () => {
+      if (this.mode !== 'half-open') inOrder(() => to.end())
+    })
+    from.on('error', () => to.resetAndDestroy())
+    from.on('close', () => {
+      if (this.mode !== 'half-open') inOrder(() => to.destroySoon())
+      if (to.destroyed) this.pairs.delete(pair)
+    })
+  }
+
+  private countDown(bytes: number): boolean {
+    this.cutAfter -= bytes
+    if (this.cutAfter > 0) return true
+    this.cutAfter = Number.POSITIVE_INFINITY
+    return false
+  }
+}
+
+async function until(due: number): Promise<void> {
+  const wait = due - performance.now()
+  if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
+}
