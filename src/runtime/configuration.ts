@@ -9,7 +9,7 @@ import {
   parseSize,
   parseWord,
 } from './configuration-values.ts'
-import { DEFAULT_RESTART_STRATEGY, type RestartStrategyOptions } from './restart-strategy.ts'
+import { EXPONENTIAL_DELAY, type RestartStrategyOptions } from './restart-strategy.ts'
 
 /** Configuration as users write it: Flink's key to text. */
 export type ConfigurationMap = Readonly<Record<string, string>>
@@ -51,7 +51,8 @@ export interface JobConfiguration {
   /** Folder for spilled state; undefined uses the machine's folder for temporary files. */
   readonly stateDirectory: string | undefined
   readonly checkpoints: CheckpointConfiguration
-  readonly restart: RestartStrategyOptions
+  /** Undefined: what `restartStrategyOf` takes. */
+  readonly restart: RestartStrategyOptions | undefined
   readonly network: NetworkConfiguration
   readonly heartbeatIntervalMs: number
   readonly heartbeatTimeoutMs: number
@@ -76,7 +77,7 @@ export const DEFAULT_JOB_CONFIGURATION: JobConfiguration = Object.freeze({
     directory: undefined,
     savepointDirectory: undefined,
   }),
-  restart: DEFAULT_RESTART_STRATEGY,
+  restart: undefined,
   network: Object.freeze({ batchBytes: 32 * 1024, credits: 4, bufferTimeoutMs: 1 }),
   heartbeatIntervalMs: 10_000,
   heartbeatTimeoutMs: 50_000,
@@ -294,16 +295,35 @@ function withKey<T>(key: string, parse: () => T): T {
   }
 }
 
-function parseRestart(map: ConfigurationMap, base: RestartStrategyOptions): RestartStrategyOptions {
+/**
+ * How the job is started again: as configured, otherwise as in Flink. Without periodic checkpoints a
+ * restart would begin from nothing, so that there is none.
+ */
+export function restartStrategyOf(configuration: JobConfiguration): RestartStrategyOptions {
+  const { restart, checkpoints } = configuration
+  const periodic = checkpoints.intervalMs !== undefined && checkpoints.directory !== undefined
+  return restart ?? (periodic ? EXPONENTIAL_DELAY : { type: 'none' })
+}
+
+function parseRestart(
+  map: ConfigurationMap,
+  base: RestartStrategyOptions | undefined,
+): RestartStrategyOptions | undefined {
+  const ownKeys = Object.keys(map).some((key) => key.startsWith('restart-strategy.'))
+  if (!ownKeys) return base
   const read = <T>(key: string, parse: (text: string) => T, fallback: T): T => {
     const text = map[key]
     return text === undefined ? fallback : withKey(key, () => parse(text))
   }
-  const type = read(RESTART_KEYS.type, (text) => parseWord(text, STRATEGIES), base.type)
+  const type = read(
+    RESTART_KEYS.type,
+    (text) => parseWord(text, STRATEGIES),
+    base?.type ?? typeMeant(map),
+  )
   const of = <Type extends RestartStrategyOptions['type']>(
     wanted: Type,
   ): Partial<Extract<RestartStrategyOptions, { type: Type }>> =>
-    base.type === wanted ? (base as Extract<RestartStrategyOptions, { type: Type }>) : {}
+    base?.type === wanted ? (base as Extract<RestartStrategyOptions, { type: Type }>) : {}
   switch (type) {
     case 'fixed-delay': {
       const from = of('fixed-delay')
@@ -341,7 +361,7 @@ function parseExponential(
   read: <T>(key: string, parse: (text: string) => T, fallback: T) => T,
   base: Partial<Extract<RestartStrategyOptions, { type: 'exponential-delay' }>>,
 ): RestartStrategyOptions {
-  const from = { ...DEFAULT_EXPONENTIAL, ...base }
+  const from = { ...EXPONENTIAL_DELAY, ...base }
   const factor = (text: string): number => parseNumber(text, 1, 1000)
   return {
     type: 'exponential-delay',
@@ -358,7 +378,10 @@ function parseExponential(
   }
 }
 
-const DEFAULT_EXPONENTIAL = DEFAULT_RESTART_STRATEGY as Extract<
-  RestartStrategyOptions,
-  { type: 'exponential-delay' }
->
+/** The strategy whose keys are given where no type is: to ignore them in silence helps nobody. */
+function typeMeant(map: ConfigurationMap): string {
+  const meant = STRATEGIES.find((type) =>
+    Object.keys(map).some((key) => key.startsWith(`restart-strategy.${type}.`)),
+  )
+  return meant ?? 'none'
+}

@@ -8,6 +8,7 @@ import { graphFingerprint } from '../dataflow/graph-fingerprint.ts'
 import type { JobResult } from '../dataflow/job-executor.ts'
 import { ProgressBoard } from '../state/progress-board.ts'
 import { AttemptExecution, type AttemptListener } from './attempt-execution.ts'
+import { restartStrategyOf } from './configuration.ts'
 import { chooseRestore, openJobCheckpoints } from './job-checkpoints.ts'
 import { JobEnd, type StopOptions } from './job-end.ts'
 import type { JobExecutionOptions } from './job-execution-options.ts'
@@ -76,7 +77,7 @@ export class JobExecution implements AttemptListener {
       },
       started: (slot, host) => this.catalog.attach(slot, host),
     })
-    this.restarts = new JobRestarts(configuration, clock, options.random)
+    this.restarts = new JobRestarts(restartStrategyOf(configuration), clock, options.random)
     this.regularEnd = new JobEnd({
       checkpoints: () => this.checkpoints,
       isRunning: (attempt) => this.isRunning(attempt),

@@ -1,12 +1,12 @@
 import type { Clock } from '../core/clock.ts'
 import { messageOf, type WeirError } from '../core/errors.ts'
 import type { Random } from '../core/random.ts'
-import type { JobConfiguration } from './configuration.ts'
 import {
   decideRestart,
   NO_FAILURES,
   type RestartDecision,
   type RestartHistory,
+  type RestartStrategyOptions,
 } from './restart-strategy.ts'
 
 /** A failure as the job's history keeps it. */
@@ -19,14 +19,14 @@ export interface JobFailure {
 /** What failed in a job so far, and whether and when it is started again. */
 export class JobRestarts {
   readonly failures: JobFailure[] = []
-  private readonly configuration: JobConfiguration
+  private readonly strategy: RestartStrategyOptions
   private readonly clock: Clock
   private readonly random: Random
   private history: RestartHistory = NO_FAILURES
   private endWait: (() => void) | undefined
 
-  constructor(configuration: JobConfiguration, clock: Clock, random: Random) {
-    this.configuration = configuration
+  constructor(strategy: RestartStrategyOptions, clock: Clock, random: Random) {
+    this.strategy = strategy
     this.clock = clock
     this.random = random
   }
@@ -39,7 +39,7 @@ export class JobRestarts {
   /** `fatal`: nothing was deployed, and another attempt would fail alike unless the error is retryable. */
   decide(error: WeirError, fatal: boolean): RestartDecision {
     const { decision, history } = decideRestart(
-      this.configuration.restart,
+      this.strategy,
       this.history,
       this.clock.monotonicMs(),
       this.random,

@@ -13,6 +13,7 @@ import {
 import type { KeyedStateBackend } from '../state/keyed-state-backend.ts'
 import type { ControlMessage } from './channel-message.ts'
 import type { KeyedStateCell } from './keyed-state-cell.ts'
+import { blame } from './operator-failure.ts'
 import type { OperatorStateMemory } from './operator-state-memory.ts'
 import type { OutputChannel } from './output-channel.ts'
 
@@ -61,15 +62,28 @@ export class OperatorTask {
   }
 
   /** Opens the operator. */
-  open(output: Output, subtask: number, host: OperatorHost): void | Promise<void> {
-    return this.operator.open(new TaskContext(this, output, subtask, host))
+  async open(output: Output, subtask: number, host: OperatorHost): Promise<void> {
+    try {
+      await this.operator.open(new TaskContext(this, output, subtask, host))
+    } catch (error) {
+      throw blame(error, this.node)
+    }
+  }
+
+  /** Makes a call of the operator's life and notes that it was this one that threw. */
+  call<T>(call: (operator: StreamOperator) => T): T {
+    try {
+      return call(this.operator)
+    } catch (error) {
+      throw blame(error, this.node)
+    }
   }
 
   /** The watermark of the inputs grew: the operator fires timers, then it goes on downstream. */
   advanceWatermark(watermark: number): void {
     if (watermark <= this.currentWatermark) return
     this.currentWatermark = watermark
-    this.operator.processWatermark(watermark)
+    this.call((operator) => operator.processWatermark(watermark))
     if (this.watermarking === undefined || watermark === MAX_TIMESTAMP) {
       this.emitWatermark(watermark)
     }

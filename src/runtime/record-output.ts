@@ -4,6 +4,8 @@ import type { Counter } from '../core/metrics.ts'
 import { murmur3 } from '../core/murmur3.ts'
 import type { Serializer } from '../core/serializer.ts'
 import type { Output, StreamOperator } from '../operators/operator.ts'
+import { blame } from './operator-failure.ts'
+import type { OperatorTask } from './operator-task.ts'
 import type { OutputChannel } from './output-channel.ts'
 
 /** Where the records of one edge go. Concrete classes keep the call per record monomorphic. */
@@ -15,17 +17,23 @@ const NO_KEY = new Uint8Array(0)
 
 /** The next operator of the chain, by direct call. */
 export class DirectOutput implements RecordOutput {
+  private readonly task: OperatorTask
   private readonly operator: StreamOperator
   private readonly recordsIn: Counter
 
-  constructor(operator: StreamOperator, recordsIn: Counter) {
-    this.operator = operator
-    this.recordsIn = recordsIn
+  constructor(task: OperatorTask) {
+    this.task = task
+    this.operator = task.operator
+    this.recordsIn = task.metrics.counter('numRecordsIn')
   }
 
   collect(value: unknown, timestamp: number): void {
     this.recordsIn.value += 1
-    this.operator.processElement(0, value, timestamp)
+    try {
+      this.operator.processElement(0, value, timestamp)
+    } catch (error) {
+      throw blame(error, this.task.node)
+    }
   }
 }
 

@@ -62,8 +62,8 @@ export const NO_FAILURES: RestartHistory = {
   lastFailureMs: Number.NEGATIVE_INFINITY,
 }
 
-/** Flink's default with checkpointing: exponential delay. */
-export const DEFAULT_RESTART_STRATEGY: RestartStrategyOptions = {
+/** Flink's default for a job with periodic checkpoints. */
+export const EXPONENTIAL_DELAY: Extract<RestartStrategyOptions, { type: 'exponential-delay' }> = {
   type: 'exponential-delay',
   initialBackoffMs: 1000,
   maxBackoffMs: 60_000,
@@ -72,6 +72,9 @@ export const DEFAULT_RESTART_STRATEGY: RestartStrategyOptions = {
   jitterFactor: 0.1,
   attemptsBeforeResetBackoff: Number.POSITIVE_INFINITY,
 }
+
+const NO_RESTART =
+  'restart-strategy.type is none, the default of a job without periodic checkpoints'
 
 /** Decides about a failure at `nowMs` and returns the history that the next decision needs. */
 export function decideRestart(
@@ -82,7 +85,7 @@ export function decideRestart(
 ): { readonly decision: RestartDecision; readonly history: RestartHistory } {
   switch (options.type) {
     case 'none':
-      return give(history, nowMs, { kind: 'fail', reason: 'restart-strategy.type is none' })
+      return give(history, nowMs, { kind: 'fail', reason: NO_RESTART })
     case 'fixed-delay':
       return give(
         history,

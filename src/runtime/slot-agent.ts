@@ -90,6 +90,7 @@ export class SlotAgent {
         kind: 'failed',
         attempt,
         task: `slot ${deployment.slot}`,
+        operator: undefined,
         code: 'OPERATOR_FAILED',
         message: messageOf(error),
         stack,

@@ -1,5 +1,7 @@
 import type { Barrier } from '../checkpoint/protocol/checkpoint-types.ts'
 import { messageOf } from '../core/errors.ts'
+import { blame } from './operator-failure.ts'
+import type { OperatorTask } from './operator-task.ts'
 import type { SlotKeyedCells } from './slot-keyed-cells.ts'
 import type { SlotDeployment, SlotReport } from './slot-protocol.ts'
 import { SourceHead } from './source-head.ts'
@@ -60,9 +62,7 @@ export class SlotCheckpoints {
     this.cells.completed(checkpointId)
     const commits = this.subtasks.map((subtask) =>
       subtask.inOrder(async () => {
-        for (const { operator } of subtask.operators) {
-          await operator.checkpointCompleted(checkpointId)
-        }
+        for (const task of subtask.operators) await commit(task, checkpointId)
       }),
     )
     await Promise.all(commits)
@@ -73,9 +73,9 @@ export class SlotCheckpoints {
   async commitDirectly(checkpointId: number): Promise<void> {
     for (const subtask of this.subtasks) {
       await subtask.suspendWhile(async () => {
-        for (const { operator } of subtask.operators) {
-          await operator.prepareSnapshot(checkpointId)
-          await operator.checkpointCompleted(checkpointId)
+        for (const task of subtask.operators) {
+          await task.operator.prepareSnapshot(checkpointId)
+          await commit(task, checkpointId)
         }
       })
     }
@@ -111,5 +111,13 @@ export class SlotCheckpoints {
     const { jobId, attempt } = this.deployment
     const ack = { jobId, attempt, checkpointId, task: subtask.name, operators, timings }
     this.report({ kind: 'ack', attempt, ack })
+  }
+}
+
+async function commit(task: OperatorTask, checkpointId: number): Promise<void> {
+  try {
+    await task.operator.checkpointCompleted(checkpointId)
+  } catch (error) {
+    throw blame(error, task.node)
   }
 }

@@ -68,9 +68,11 @@ export class LocalSlot implements SlotHost {
 export function failureOf(report: Extract<SlotReport, { kind: 'failed' }>): WeirError {
   const cause = new Error(report.message)
   if (report.stack !== undefined) cause.stack = report.stack
-  return new WeirError('OPERATOR_FAILED', `task ${report.task} failed: ${report.message}`, {
+  const { task, operator, code, message } = report
+  const who = operator === undefined ? task : `operator ${operator}, task ${task},`
+  return new WeirError('OPERATOR_FAILED', `${who} failed: ${message}`, {
     cause,
-    details: { task: report.task, code: report.code },
+    details: { task, code, ...(operator === undefined ? {} : { operator }) },
   })
 }
 

@@ -110,6 +110,8 @@ export type SlotReport =
       readonly kind: 'failed'
       readonly attempt: number
       readonly task: string
+      /** Name of the operator that threw; undefined when the slot itself failed. */
+      readonly operator: string | undefined
       readonly code: string
       readonly message: string
       readonly stack: string | undefined

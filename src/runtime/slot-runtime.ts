@@ -8,6 +8,7 @@ import type { StreamGraph } from '../dataflow/stream-graph.ts'
 import { ProgressBoard } from '../state/progress-board.ts'
 import { ChannelHead } from './channel-head.ts'
 import { type JobPlan, planJob } from './job-plan.ts'
+import { culpritOf, operatorLabel } from './operator-failure.ts'
 import { OperatorStateMemory } from './operator-state-memory.ts'
 import { restoreSlot } from './restore-slot.ts'
 import { SlotCheckpoints } from './slot-checkpoints.ts'
@@ -173,7 +174,8 @@ export class SlotRuntime implements SubtaskHost {
   }
 
   failed(subtask: Subtask, error: unknown): void {
-    this.reportFailure(subtask.name, error)
+    const [head] = subtask.operators
+    this.reportFailure(subtask.name, error, head && operatorLabel(head.node))
   }
 
   ended(): void {
@@ -327,7 +329,7 @@ export class SlotRuntime implements SubtaskHost {
         if (task.node.uid !== uid) continue
         try {
           subtask.clearPosition()
-          task.operator.handleEvent(event)
+          task.call((operator) => operator.handleEvent(event))
         } catch (error) {
           subtask.fail(error)
         }
@@ -350,14 +352,16 @@ export class SlotRuntime implements SubtaskHost {
     }
   }
 
-  private reportFailure(task: string, error: unknown): void {
+  private reportFailure(task: string, error: unknown, head?: string): void {
     if (this.failedAlready || this.closed) return
     this.failedAlready = true
     for (const subtask of this.subtasks) subtask.running = false
     const code = isWeirError(error) ? error.code : 'OPERATOR_FAILED'
     const stack = error instanceof Error ? error.stack : undefined
     const { attempt } = this
-    this.options.report({ kind: 'failed', attempt, task, code, message: messageOf(error), stack })
+    const operator = culpritOf(error) ?? head
+    const message = messageOf(error)
+    this.options.report({ kind: 'failed', attempt, task, operator, code, message, stack })
   }
 
   /** What fails while closing cannot be helped any more and must not stop the rest. */

@@ -174,7 +174,7 @@ function buildOutput(
   for (const edge of planned.chain.innerEdges) {
     if (edge.from !== task.node.id) continue
     const child = tasks.get(edge.to)!
-    add(edge, new DirectOutput(child.operator, child.metrics.counter('numRecordsIn')))
+    add(edge, new DirectOutput(child))
   }
   for (const [edge, output] of byEdge) if (edge.from === task.node.id) add(edge, output)
   const recordsOut = task.metrics.counter('numRecordsOut')

@@ -5,6 +5,7 @@ import type {
   OperatorStateEntries,
 } from '../checkpoint/protocol/checkpoint-types.ts'
 import type { CellSnapshot } from './keyed-state-cell.ts'
+import { blame } from './operator-failure.ts'
 import type { OperatorTask } from './operator-task.ts'
 import type { Subtask } from './subtask.ts'
 
@@ -65,8 +66,13 @@ export class SubtaskSnapshot {
     this.beganMs = subtask.clock.monotonicMs()
     const preparations: Promise<void>[] = []
     for (const task of subtask.operators) {
-      const prepared = task.operator.prepareSnapshot(barrier.checkpointId)
-      if (prepared !== undefined) preparations.push(prepared)
+      const prepared = task.call((operator) => operator.prepareSnapshot(barrier.checkpointId))
+      if (prepared === undefined) continue
+      preparations.push(
+        prepared.catch((error) => {
+          throw blame(error, task.node)
+        }),
+      )
     }
     subtask.control((channel) => ({ kind: 'barrier', channel, barrier }))
     for (const task of subtask.operators) {

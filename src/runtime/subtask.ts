@@ -183,7 +183,7 @@ export class Subtask implements OperatorHost {
     this.ended = true
     this.clearPosition()
     this.operators[0]!.advanceWatermark(MAX_TIMESTAMP)
-    for (const task of this.operators.slice(1)) task.operator.endInput(0)
+    for (const task of this.operators.slice(1)) task.call((operator) => operator.endInput(0))
     this.control((channel) => ({ kind: 'end', channel }))
     this.host.ended(this)
   }
@@ -243,7 +243,7 @@ export class Subtask implements OperatorHost {
       const due = this.timers.takeDue(nowMs)
       if (due === undefined) return
       this.clearPosition()
-      due.owner.operator.onProcessingTime(due.timestampMs)
+      due.owner.call((operator) => operator.onProcessingTime(due.timestampMs))
       if (this.blockedChannels > 0) return
     }
   }

@@ -4,6 +4,7 @@ import {
   configurationKeys,
   DEFAULT_JOB_CONFIGURATION,
   parseConfiguration,
+  restartStrategyOf,
 } from '../../src/runtime/configuration.ts'
 
 function errorOf(run: () => unknown) {
@@ -92,6 +93,26 @@ describe('parseConfiguration', () => {
         'restart-strategy.exponential-delay.jitter-factor': '0',
       }),
     ).toMatchObject({ attemptsBeforeResetBackoff: 9, jitterFactor: 0, initialBackoffMs: 1000 })
+  })
+
+  it('restarts by default only a job with periodic checkpoints, as Flink does', () => {
+    const strategy = (map: Record<string, string>) => restartStrategyOf(parseConfiguration(map))
+    const directory = { 'execution.checkpointing.dir': '/checkpoints' }
+    const interval = { 'execution.checkpointing.interval': '1 s' }
+    expect(strategy({})).toEqual({ type: 'none' })
+    expect(strategy(directory)).toEqual({ type: 'none' })
+    expect(strategy(interval)).toEqual({ type: 'none' })
+    expect(strategy({ ...directory, ...interval })).toMatchObject({
+      type: 'exponential-delay',
+      initialBackoffMs: 1000,
+    })
+    const none = { 'restart-strategy.type': 'none' }
+    expect(strategy({ ...directory, ...interval, ...none })).toEqual({ type: 'none' })
+  })
+
+  it('takes the restart strategy whose keys are given when its type is not', () => {
+    const map = { 'restart-strategy.fixed-delay.attempts': '3' }
+    expect(parseConfiguration(map).restart).toMatchObject({ type: 'fixed-delay', attempts: 3 })
   })
 
   it('keeps what a base configuration says where a map is silent', () => {

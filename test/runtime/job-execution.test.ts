@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { GeneratorSource } from '../../src/connectors/memory/generator-source.ts'
 import { MemorySink } from '../../src/connectors/memory/memory-sink.ts'
 import { isWeirError } from '../../src/core/errors.ts'
+import { stringSerializer } from '../../src/core/serializer.ts'
+import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
 import type { JobExecution } from '../../src/runtime/job-execution.ts'
 import { MiniCluster } from '../../src/testing/mini-cluster.ts'
 import {
@@ -55,8 +58,8 @@ describe('JobExecution', () => {
     }
   })
 
-  it('fails with the cause when the restart strategy allows no restart', async () => {
-    await using cluster = new MiniCluster({ configuration: { 'restart-strategy.type': 'none' } })
+  it('fails with the cause, without a restart when it takes no periodic checkpoints', async () => {
+    await using cluster = new MiniCluster()
     const { graph } = countGraph({
       onRecord: (n) => {
         if (n === 7) throw new Error('seven is not allowed')
@@ -67,8 +70,52 @@ describe('JobExecution', () => {
     const error = await failureOf(job)
     expect(error?.code).toBe('JOB_FAILED')
     expect(error?.message).toContain('seven is not allowed')
-    expect(error?.message).toContain('counter#')
+    expect(error?.message).toContain('the default of a job without periodic checkpoints')
+    expect(job.attempt).toBe(1)
     expect(statuses).toEqual(['INITIALIZING', 'RUNNING', 'FAILING', 'FAILED'])
+  })
+
+  it.each([
+    ['processElement', 'double'],
+    ['open', 'double'],
+    ['sink', 'out'],
+    ['timer', 'ticker'],
+  ])('names the operator that threw in the middle of a chain (%s)', async (place, operator) => {
+    const throwAt = (where: string): void => {
+      if (place === where) throw new Error(`thrown in ${where}`)
+    }
+    const sink = new MemorySink<number>()
+    const writer = sink.createWriter()
+    writer.write = () => throwAt('sink')
+    sink.createWriter = () => writer
+    await using cluster = new MiniCluster()
+    const env = new StreamExecutionEnvironment({ parallelism: 1 })
+    env
+      .fromSource(new GeneratorSource({ generate: (index) => index, countPerPartition: 100 }))
+      .uid('numbers')
+      .keyBy((n) => `${n % 7}`, stringSerializer)
+      .process<number>(() => ({
+        processElement(n, context, out) {
+          context.timerService.registerProcessingTimeTimer(0)
+          out.collect(n)
+        },
+        onTimer: () => throwAt('timer'),
+      }))
+      .uid('ticker')
+      .process<number>(() => ({
+        open: () => throwAt('open'),
+        processElement(n, _context, out) {
+          throwAt('processElement')
+          out.collect(n * 2)
+        },
+      }))
+      .uid('double')
+      .map((n) => n + 1)
+      .uid('increment')
+      .sinkTo(sink)
+      .uid('out')
+    const error = await failureOf(cluster.startLocal(env.graph('chain')))
+    expect(error?.message).toMatch(new RegExp(`operator .*\\b${operator}\\b.* failed: thrown in`))
   })
 
   it('restarts a failed job from nothing when it takes no checkpoints', async () => {
