@@ -12,6 +12,7 @@ import {
   packChanges,
   REPLIES,
 } from './leveldb-store-messages.ts'
+import { waitForCounter } from './shared-counter.ts'
 import type { StateStore, StoreChange } from './state-store.ts'
 
 type Database = ClassicLevel<Uint8Array, Uint8Array>
@@ -179,8 +180,8 @@ export class LevelDbStateStore implements StateStore {
   }
 
   private wait(counter: number, seen: number): void {
-    const outcome = Atomics.wait(this.counters, counter, seen, MAX_WAIT_MS)
-    if (outcome === 'timed-out') throw failed('answer', `no sign of life for ${MAX_WAIT_MS} ms`)
+    if (waitForCounter(this.counters, counter, seen, MAX_WAIT_MS)) return
+    throw failed('answer', `no sign of life for ${MAX_WAIT_MS} ms`)
   }
 
   private forgetWritten(): void {

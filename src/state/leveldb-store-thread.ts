@@ -8,6 +8,7 @@ import {
   REPLIES,
   unpackChanges,
 } from './leveldb-store-messages.ts'
+import { advanceCounter } from './shared-counter.ts'
 
 /*
  * The helper thread of one LevelDB store. LevelDB's binding reads synchronously but writes and
@@ -41,7 +42,7 @@ async function handle(request: LevelDbRequest, to: MessagePort): Promise<void> {
   switch (request.kind) {
     case 'apply':
       await apply(request.changes)
-      advance(APPLIED)
+      advanceCounter(counters, APPLIED)
       return
     case 'scan':
       scans.set(request.scan, {
@@ -58,7 +59,7 @@ async function handle(request: LevelDbRequest, to: MessagePort): Promise<void> {
       const rows = await scan.rows.nextv(request.count)
       scan.sent += rows.length
       to.postMessage({ kind: 'rows', rows, sent: scan.sent })
-      advance(REPLIES)
+      advanceCounter(counters, REPLIES)
       return
     }
     case 'end':
@@ -83,13 +84,8 @@ async function apply(packed: Uint8Array): Promise<void> {
 function fail(error: unknown, to: MessagePort): void {
   to.postMessage({ kind: 'failed', message: String(error) })
   Atomics.store(counters, FAILED, 1)
-  advance(REPLIES)
-  advance(APPLIED)
-}
-
-function advance(counter: number): void {
-  Atomics.add(counters, counter, 1)
-  Atomics.notify(counters, counter)
+  advanceCounter(counters, REPLIES)
+  advanceCounter(counters, APPLIED)
 }
 
 await serve(port)
