@@ -113,6 +113,12 @@ export interface AlsRowProblem {
   /** Penalties on the square of a factor and of the bias, already scaled by the row's count. */
   factorPenalty: number
   biasPenalty: number
+  /**
+   * Implicit feedback: address of the Gram matrix of the other side's rows, all of it (`alsWidth`
+   * squared floats), and what a rating's size is multiplied with to be confidence. 0: explicit.
+   */
+  gram: number
+  alpha: number
   /** Address of `alsScratchBytes(unknowns)` bytes, a multiple of 16. */
   scratch: number
 }
@@ -274,7 +280,7 @@ function topKBlockOf(raw: RawKernels): Kernels['topKBlock'] {
 }
 
 type ProblemArguments = [
-  ...[number, number, number, number, number, number],
+  ...[number, number, number, number, number, number, number, number],
   ...[number, number, number, number, number, number, number],
 ]
 
@@ -292,6 +298,8 @@ function problemArguments(p: AlsRowProblem): ProblemArguments {
     p.mean,
     p.factorPenalty,
     p.biasPenalty,
+    p.gram,
+    p.alpha,
     p.scratch,
   ]
 }

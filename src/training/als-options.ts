@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../core/clock.ts'
 import { requireArgument } from '../core/errors.ts'
+import type { StartingRows } from './als-start.ts'
 import type { RatingsTable } from './ratings-table.ts'
 
 /** How the penalty of a row grows with its n ratings: lambda n (ALS-WR), lambda sqrt(n), lambda. */
@@ -7,6 +8,13 @@ export type PenaltyScaling = 'n' | 'sqrt-n' | 'constant'
 
 /** Exact solve, or a few conjugate gradient steps from the previous iteration's row. */
 export type AlsSolverKind = 'cholesky' | 'cg'
+
+/**
+ * What a rating says. Explicit: how much the item was liked. Implicit: that it was used, with a
+ * confidence of 1 + alpha |rating| (a negative rating: that it was rejected); what was not rated
+ * counts as not wanted with confidence 1.
+ */
+export type AlsFeedback = 'explicit' | 'implicit'
 
 /** What `trainAls` reports after each half iteration. */
 export interface AlsProgress {
@@ -16,8 +24,12 @@ export interface AlsProgress {
   readonly side: 'users' | 'items'
   /** Squared errors plus penalties over the training set; falls with every half iteration. */
   readonly objective: number
-  /** Of the validation ratings, after each item half. */
+  /** Root mean squared error of the training ratings, not clipped; explicit feedback. */
+  readonly trainRmse?: number
+  /** Of the validation ratings, after each item half; explicit feedback. */
   readonly validationRmse?: number
+  /** NDCG at 10 on the validation ratings, after each item half; implicit feedback. */
+  readonly validationNdcg?: number
   readonly seconds: number
 }
 
@@ -29,11 +41,15 @@ export interface AlsOptions {
   readonly iterations?: number
   /** User and item biases, solved jointly with the factors. @default false */
   readonly biases?: boolean
+  /** @default 'explicit' */
+  readonly feedback?: AlsFeedback
+  /** Confidence of an implicit rating of 1, beyond that of none. @default 10 */
+  readonly alpha?: number
   /** Lambda. @default 1.3 with 'sqrt-n', 0.12 with 'n', 10 with 'constant' */
   readonly regularization?: number
   /** Lambda of the biases. @default half of `regularization` */
   readonly biasRegularization?: number
-  /** @default 'sqrt-n' with biases, 'n' without */
+  /** @default 'sqrt-n' with biases, 'constant' with implicit feedback, else 'n' */
   readonly penalty?: PenaltyScaling
   /** @default 'cholesky' up to 32 factors, else 'cg' */
   readonly solver?: AlsSolverKind
@@ -43,10 +59,12 @@ export interface AlsOptions {
   readonly threads?: number
   /** Of the initial factors. @default 1 */
   readonly seed?: number
-  /** Ratings kept apart: their RMSE is reported, and training can stop on it. */
+  /** Rows of an earlier model to go on from; ids that it lacks start at random. */
+  readonly startingRows?: StartingRows
+  /** Ratings kept apart: their error is reported, and training can stop on it. */
   readonly validation?: RatingsTable
   /**
-   * Ends after so many iterations without a better validation RMSE and keeps the best rows.
+   * Ends after so many iterations without a better validation error and keeps the best rows.
    * @default never
    */
   readonly patience?: number
@@ -62,6 +80,8 @@ export interface AlsSettings {
   readonly factors: number
   readonly iterations: number
   readonly biases: boolean
+  readonly feedback: AlsFeedback
+  readonly alpha: number
   readonly regularization: number
   readonly biasRegularization: number
   readonly penalty: PenaltyScaling
@@ -85,13 +105,17 @@ const EXACT_UP_TO = 32
 
 /** Checks options and fills in defaults. Throws INVALID_ARGUMENT. */
 export function alsSettings(options: AlsOptions): AlsSettings {
-  const penalty = options.penalty ?? (options.biases ? 'sqrt-n' : 'n')
+  const feedback = options.feedback ?? 'explicit'
+  const penalty =
+    options.penalty ?? (feedback === 'implicit' ? 'constant' : options.biases ? 'sqrt-n' : 'n')
   const factors = options.factors ?? 50
   const regularization = options.regularization ?? DEFAULT_REGULARIZATION[penalty]
   const settings: AlsSettings = {
     factors,
     iterations: options.iterations ?? 15,
     biases: options.biases ?? false,
+    feedback,
+    alpha: options.alpha ?? 10,
     regularization,
     biasRegularization: options.biasRegularization ?? regularization / 2,
     penalty,
@@ -107,6 +131,11 @@ export function alsSettings(options: AlsOptions): AlsSettings {
   checkWhole('cgSteps', settings.cgSteps, 1, 1000)
   checkWhole('threads', settings.threads, 0, 256)
   checkPositive('regularization', settings.regularization)
+  checkPositive('alpha', settings.alpha)
+  requireArgument(
+    feedback === 'explicit' || !settings.biases,
+    'implicit feedback has no biases; leave them out',
+  )
   checkPositive('biasRegularization', settings.biasRegularization)
   requireArgument(settings.patience >= 1, 'patience is a number of iterations from 1')
   return settings

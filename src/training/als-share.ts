@@ -1,19 +1,20 @@
 import { WeirError } from '../core/errors.ts'
-import type { Random } from '../core/random.ts'
 import { ALS_PANEL_ROWS, alsScratchBytes } from '../kernels/kernels.ts'
-import { type AlsSettings, type PenaltyScaling, penaltyFactor } from './als-options.ts'
+import { GRAM_PARTS, gramBytes } from './als-gram.ts'
+import type { AlsSettings, PenaltyScaling } from './als-options.ts'
 import type { RatingsTable } from './ratings-table.ts'
 
 /**
  * What the threads of one training run share. Ratings of each side lie in SharedArrayBuffers; both
  * factor matrices and every worker's scratch in one WebAssembly memory, where the kernels work:
  *
- *   +------+-------------+-------------+------------------------------------------+ ...
- *   | 1 KB | user matrix | item matrix | worker 0: scratch, u32 indexes, f32 ratings | worker 1
- *   +------+-------------+-------------+------------------------------------------+ ...
+ *   +------+-------------+-------------+--------+---------------------------------------------+
+ *   | 1 KB | user matrix | item matrix | (Gram) | worker 0: scratch, u32 indexes, f32 ratings | ...
+ *   +------+-------------+-------------+--------+---------------------------------------------+
  *
  * A matrix row is `strideBytes` (a multiple of 16): factors, then with biases the constant 1 and the
- * bias, then zeros. Indexes and ratings there are a copy of the chunk that is being solved.
+ * bias, then zeros. Indexes and ratings there are a copy of the chunk that is being solved. Implicit
+ * feedback has room for one Gram matrix and its parts in between.
  */
 export interface AlsShare {
   readonly memory: WebAssembly.Memory
@@ -34,8 +35,19 @@ export interface AlsShare {
   readonly workerBytes: number
   /** Most ratings of one chunk. */
   readonly chunkRatings: number
+  /** Present when feedback is implicit. */
+  readonly implicit: AlsImplicitShare | undefined
   /** Number of the next chunk to solve: the workers' only meeting point. */
   readonly nextChunk: Int32Array
+}
+
+/** What implicit feedback needs besides. */
+export interface AlsImplicitShare {
+  /** A rating r has confidence 1 + alpha |r|. */
+  readonly alpha: number
+  /** Address of the Gram matrix of the side that is held fixed, and of the parts it is summed of. */
+  readonly gramAddress: number
+  readonly partsAddress: number
 }
 
 /** One side's rows: their ratings, and where their factors lie. */
@@ -68,7 +80,11 @@ export function alsShare(table: RatingsTable, settings: AlsSettings, mean: numbe
   const unknowns = settings.factors + (settings.biases ? 1 : 0)
   const strideBytes = Math.ceil((settings.factors + (settings.biases ? 2 : 0)) / 4) * 16
   const itemsAddress = FIRST_ADDRESS + alignUp(table.users.length * strideBytes)
-  const workersAddress = itemsAddress + alignUp(table.items.length * strideBytes)
+  const gramAddress = itemsAddress + alignUp(table.items.length * strideBytes)
+  const gramSize = alignUp(gramBytes(unknowns))
+  const isImplicit = settings.feedback === 'implicit'
+  const workersAddress =
+    gramAddress + (isImplicit ? gramSize + alignUp(GRAM_PARTS * gramBytes(unknowns)) : 0)
   const users = side(table.user, table.item, table.rating, table.users.length, FIRST_ADDRESS)
   const items = side(table.item, table.user, table.rating, table.items.length, itemsAddress)
   const chunkRatings = Math.max(largestChunk(users), largestChunk(items), ALS_PANEL_ROWS)
@@ -90,6 +106,9 @@ export function alsShare(table: RatingsTable, settings: AlsSettings, mean: numbe
     scratchBytes,
     workerBytes,
     chunkRatings,
+    implicit: isImplicit
+      ? { alpha: settings.alpha, gramAddress, partsAddress: gramAddress + gramSize }
+      : undefined,
     nextChunk: new Int32Array(new SharedArrayBuffer(4)),
   }
 }
@@ -165,45 +184,4 @@ function largestChunk(side: AlsSide): number {
 /** A side's matrix as float32, `strideBytes / 4` a row. */
 export function matrixOf(share: AlsShare, side: AlsSide): Float32Array {
   return new Float32Array(share.memory.buffer, side.address, (side.rows * share.strideBytes) / 4)
-}
-
-/**
- * Small random factors; without biases the first factor starts at the row's mean rating (items) or
- * at 1 (users), as in Zhou et al., "Large-scale parallel collaborative filtering" (2008), so that
- * the first solve already explains the means.
- */
-export function initialiseFactors(share: AlsShare, factors: number, random: Random): void {
-  const stride = share.strideBytes / 4
-  const scale = 0.1
-  for (const side of [share.users, share.items]) {
-    const matrix = matrixOf(share, side)
-    for (let r = 0; r < side.rows; r++) {
-      const row = matrix.subarray(r * stride, r * stride + stride)
-      for (let i = 0; i < factors; i++) row[i] = scale * random.normal()
-      if (share.biased) row[factors] = 1
-      else row[0] = side === share.items ? rowMean(side, r) : 1
-      side.penalties[r] = initialPenalty(share, side, r, row.subarray(0, factors))
-    }
-  }
-}
-
-function rowMean(side: AlsSide, row: number): number {
-  const from = side.offsets[row] as number
-  const to = side.offsets[row + 1] as number
-  let sum = 0
-  for (let k = from; k < to; k++) sum += side.ratings[k] as number
-  return sum / (to - from)
-}
-
-/** The penalty of random factors; biases start at zero. */
-function initialPenalty(
-  share: AlsShare,
-  side: AlsSide,
-  row: number,
-  factors: Float32Array,
-): number {
-  const count = (side.offsets[row + 1] as number) - (side.offsets[row] as number)
-  let squares = 0
-  for (const factor of factors) squares += factor * factor
-  return share.regularization * penaltyFactor(share.penalty, count) * squares
 }

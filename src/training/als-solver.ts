@@ -1,16 +1,24 @@
 import { type AlsRowProblem, instantiateKernels, type Kernels } from '../kernels/kernels.ts'
+import { GRAM_PARTS, sumGramPart } from './als-gram.ts'
 import { penaltyFactor } from './als-options.ts'
 import type { AlsShare, AlsSide } from './als-share.ts'
+import type { TrainingParticipant } from './training-threads.ts'
 
 /** Which rows a half iteration solves. */
 export type AlsSideName = 'users' | 'items'
+
+/** One phase of training: solve a side's rows, or sum its Gram matrix (implicit feedback). */
+export interface AlsTask {
+  readonly kind: 'solve' | 'gram'
+  readonly side: AlsSideName
+}
 
 /**
  * Solves rows of a shared problem in the calling thread. Any number of solvers with different
  * numbers may run the same half at once: each takes chunks off a common counter, and a row's
  * solution depends on the other side alone, so the result does not depend on who solved it.
  */
-export class AlsSolver {
+export class AlsSolver implements TrainingParticipant<AlsTask> {
   private readonly share: AlsShare
   private readonly kernels: Kernels
   private readonly indexes: Uint32Array
@@ -38,12 +46,19 @@ export class AlsSolver {
       mean: share.mean,
       factorPenalty: 0,
       biasPenalty: 0,
+      gram: share.implicit?.gramAddress ?? 0,
+      alpha: share.implicit?.alpha ?? 0,
       scratch,
     }
   }
 
+  run(task: AlsTask): void {
+    if (task.kind === 'solve') this.solveSide(task.side)
+    else this.sumGram(this.share[task.side])
+  }
+
   /** Solves chunks of one side until none is left. */
-  runHalf(name: AlsSideName): void {
+  private solveSide(name: AlsSideName): void {
     const side = this.share[name]
     this.problem.other = name === 'users' ? this.share.items.address : this.share.users.address
     const chunkCount = side.chunks.length - 1
@@ -51,6 +66,16 @@ export class AlsSolver {
       const chunk = Atomics.add(this.share.nextChunk, 0, 1)
       if (chunk >= chunkCount) return
       this.solveChunk(side, side.chunks[chunk] as number, side.chunks[chunk + 1] as number)
+    }
+  }
+
+  private sumGram(side: AlsSide): void {
+    const { share, kernels } = this
+    if (share.implicit === undefined) return
+    for (;;) {
+      const part = Atomics.add(share.nextChunk, 0, 1)
+      if (part >= GRAM_PARTS) return
+      sumGramPart(kernels, share, share.implicit, side, part)
     }
   }
 

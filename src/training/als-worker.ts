@@ -1,10 +1,8 @@
-/**
- * Worker thread of `trainAls`: receives the share once, then the name of a side for every half
- * iteration, and answers when no chunk is left.
- */
+/** Worker thread of `trainAls`: receives the share once, then one task after the other. */
 import { parentPort, workerData } from 'node:worker_threads'
 import type { AlsShare } from './als-share.ts'
-import { type AlsSideName, AlsSolver } from './als-solver.ts'
+import { AlsSolver } from './als-solver.ts'
+import { serveTraining } from './serve-training.ts'
 
 /** What the worker is started with. */
 export interface AlsWorkerData {
@@ -13,9 +11,5 @@ export interface AlsWorkerData {
 }
 
 const { share, worker } = workerData as AlsWorkerData
-const solver = new AlsSolver(share, worker)
 
-parentPort?.on('message', (side: AlsSideName) => {
-  solver.runHalf(side)
-  parentPort?.postMessage('done')
-})
+serveTraining(parentPort, new AlsSolver(share, worker))

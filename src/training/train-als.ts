@@ -1,13 +1,13 @@
 import { WeirError } from '../core/errors.ts'
-import { seededRandom } from '../core/random.ts'
 import { BIAS_COLUMNS } from '../models/als-row.ts'
-import type { Rating } from '../models/rating.ts'
+import type { Rating, RatingRange } from '../models/rating.ts'
 import { AlsModel } from './als-model.ts'
 import { type AlsOptions, type AlsProgress, type AlsSettings, alsSettings } from './als-options.ts'
-import { type AlsShare, type AlsSide, alsShare, initialiseFactors, matrixOf } from './als-share.ts'
+import { type AlsShare, type AlsSide, alsShare, matrixOf } from './als-share.ts'
 import type { AlsSideName } from './als-solver.ts'
-import { alsThreads } from './als-threads.ts'
-import { validator } from './als-validation.ts'
+import { initialiseFactors } from './als-start.ts'
+import { alsThreads, solveSide } from './als-threads.ts'
+import { alsValidator } from './als-validation.ts'
 import { type RatingsTable, ratingStatistics, ratingsTable } from './ratings-table.ts'
 
 /**
@@ -17,7 +17,11 @@ import { type RatingsTable, ratingStatistics, ratingsTable } from './ratings-tab
  *   sum (r - mu - b_u - b_i - p.q)^2 + sum over rows of s(n) (lambda |row|^2 + lambda_b bias^2)
  *
  * at every half iteration; s(n) is the penalty's scaling (n: Zhou et al., ALS-WR, 2008). Without
- * biases mu, b_u and b_i are left out. The same ratings, options and processor give the same bits,
+ * biases mu, b_u and b_i are left out. With implicit feedback the first sum is over ALL pairs,
+ *
+ *   sum c (preference - p.q)^2      (Hu, Koren, Volinsky 2008; see `AlsFeedback`)
+ *
+ * which the Gram matrix of the other side makes as cheap as the rated pairs alone. The same ratings, options and processor give the same bits,
  * whatever the number of threads. Throws EMPTY_DATASET, INVALID_ARGUMENT, TRAINING_DIVERGED.
  */
 export async function trainAls(
@@ -28,7 +32,7 @@ export async function trainAls(
   const table = Symbol.iterator in ratings ? ratingsTable(ratings) : ratings
   const statistics = ratingStatistics(table)
   const share = alsShare(table, settings, statistics.mean)
-  initialiseFactors(share, settings.factors, seededRandom(settings.seed))
+  initialiseFactors(share, table, settings, statistics.mean, options.startingRows)
   const modelOf = (history: readonly AlsProgress[]): AlsModel =>
     new AlsModel({
       users: table.users,
@@ -38,33 +42,40 @@ export async function trainAls(
       factors: settings.factors,
       biased: settings.biases,
       globalMean: statistics.mean,
-      range: { min: statistics.min, max: statistics.max },
+      range: settings.feedback === 'implicit' ? ANY_SCORE : statistics,
       history,
     })
-  return iterate(share, settings, options, modelOf)
+  return iterate({ share, table, settings, options, modelOf })
+}
+
+/** Scores of implicit feedback are preferences, not ratings: they are not clipped. */
+const ANY_SCORE: RatingRange = { min: Number.NEGATIVE_INFINITY, max: Number.POSITIVE_INFINITY }
+
+/** A run that is laid out and started. */
+interface AlsRun {
+  readonly share: AlsShare
+  readonly table: RatingsTable
+  readonly settings: AlsSettings
+  readonly options: AlsOptions
+  readonly modelOf: (history: readonly AlsProgress[]) => AlsModel
 }
 
 /** Runs the iterations and picks the model that is handed back. */
-async function iterate(
-  share: AlsShare,
-  settings: AlsSettings,
-  options: AlsOptions,
-  modelOf: (history: readonly AlsProgress[]) => AlsModel,
-): Promise<AlsModel> {
+async function iterate(run: AlsRun): Promise<AlsModel> {
+  const { share, settings, options } = run
   await using threads = alsThreads(share, settings.threads)
   const history: AlsProgress[] = []
-  const validation = validator(options.validation, settings.patience, modelOf)
+  const validation = alsValidator(run.table, options.validation, settings, run.modelOf)
   const startMs = settings.clock.monotonicMs()
   for (let iteration = 1; iteration <= settings.iterations; iteration++) {
     for (const side of ['users', 'items'] as const) {
       options.signal?.throwIfAborted()
-      await threads.runHalf(side)
-      const rmse = side === 'items' ? validation.measure(history) : undefined
+      await solveSide(threads, share, side)
       const progress: AlsProgress = {
         iteration,
         side,
-        objective: objectiveAfter(share, side, iteration),
-        ...(rmse === undefined ? {} : { validationRmse: rmse }),
+        ...errorAfter(run, side, iteration),
+        ...(side === 'items' ? validation.measure(history) : undefined),
         seconds: (settings.clock.monotonicMs() - startMs) / 1000,
       }
       history.push(progress)
@@ -72,13 +83,18 @@ async function iterate(
     }
     if (validation.shouldStop()) break
   }
-  return validation.best() ?? modelOf(history)
+  return validation.best() ?? run.modelOf(history)
 }
 
-/** Sum in row order, so that it does not depend on the threads either. */
-function objectiveAfter(share: AlsShare, side: AlsSideName, iteration: number): number {
+/** Sums in row order, so that they do not depend on the threads either. */
+function errorAfter(
+  { share, table }: AlsRun,
+  side: AlsSideName,
+  iteration: number,
+): Pick<AlsProgress, 'objective' | 'trainRmse'> {
   const other = side === 'users' ? share.items : share.users
-  const objective = sum(share[side].objective) + sum(other.penalties)
+  const rows = sum(share[side].objective)
+  const objective = rows + sum(other.penalties)
   if (!Number.isFinite(objective)) {
     throw new WeirError(
       'TRAINING_DIVERGED',
@@ -86,7 +102,9 @@ function objectiveAfter(share: AlsShare, side: AlsSideName, iteration: number): 
       { details: { iteration } },
     )
   }
-  return objective
+  if (share.implicit !== undefined) return { objective }
+  const squares = Math.max(0, rows - sum(share[side].penalties))
+  return { objective, trainRmse: Math.sqrt(squares / table.size) }
 }
 
 function sum(values: Float64Array): number {

@@ -60,6 +60,8 @@ function randomCase(factors: number, count: number, biased: boolean): Case {
       mean,
       factorPenalty: 5,
       biasPenalty: 2.5,
+      gram: 0,
+      alpha: 0,
       scratch: arena.allocate(alsScratchBytes(unknowns)),
     },
   }

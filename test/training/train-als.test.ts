@@ -55,14 +55,15 @@ describe.each(VARIANTS)('training with %o', (options) => {
       biasLambda: (options.regularization ?? 1.3) / 2,
     }
     const counts = { U: new Map<number, number>(), I: new Map<number, number>() }
-    let objective = 0
+    let squares = 0
     for (let k = 0; k < train.size; k++) {
       const [user, item] = [train.user[k] as number, train.item[k] as number]
       counts.U.set(user, (counts.U.get(user) ?? 0) + 1)
       counts.I.set(item, (counts.I.get(item) ?? 0) + 1)
       const score = predictRating(model.row('U', user), model.row('I', item))
-      objective += ((train.rating[k] as number) - score) ** 2
+      squares += ((train.rating[k] as number) - score) ** 2
     }
+    let objective = squares
     for (const kind of ['U', 'I'] as const) {
       for (const [index, n] of counts[kind]) {
         const scale = penalty === 'n' ? n : penalty === 'sqrt-n' ? Math.sqrt(n) : 1
@@ -76,6 +77,7 @@ describe.each(VARIANTS)('training with %o', (options) => {
     }
     const reported = model.history.at(-1)?.objective as number
     expect(Math.abs(reported / objective - 1)).toBeLessThan(1e-4)
+    expect(model.history.at(-1)?.trainRmse).toBeCloseTo(Math.sqrt(squares / train.size), 4)
   })
 })
 
@@ -146,6 +148,28 @@ describe('progress', () => {
     const onProgress = (): void => controller.abort(new Error('enough'))
     const training = trainHere({ signal: controller.signal, onProgress })
     await expect(training).rejects.toThrow('enough')
+  })
+})
+
+describe('starting rows', () => {
+  it('let training go on where a model was left', async () => {
+    const whole = await trainHere({ solver: 'cholesky', biases: true, iterations: 6 })
+    const half = await trainHere({ solver: 'cholesky', biases: true, iterations: 3 })
+    const rest = await trainHere({
+      ...{ solver: 'cholesky', biases: true, iterations: 3, seed: 9 },
+      startingRows: (kind, id) => half.rowOf(kind, id),
+    })
+    const [reached, expected] = [rest.history.at(-1)?.objective, whole.history.at(-1)?.objective]
+    expect(Math.abs((reached ?? 0) / (expected ?? 1) - 1)).toBeLessThan(1e-5)
+  })
+
+  it('may lack ids, but not have another dimension', async () => {
+    const first = await trainHere({ biases: true, iterations: 2 })
+    const startingRows: AlsOptions['startingRows'] = (kind, id) =>
+      id.endsWith('7') ? undefined : first.rowOf(kind, id)
+    const second = await trainHere({ biases: true, iterations: 1, startingRows })
+    expect(second.history[0]?.objective).toBeLessThan(first.history[1]?.objective ?? 0)
+    await expect(trainHere({ startingRows })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
   })
 })
 

@@ -1,5 +1,5 @@
 import { accumulateGram, factorCholesky, solveCholesky } from './cholesky.as'
-import { firstLanes, fourLaneSums, lanesSum } from './vector.as'
+import { firstLanes, fourLaneSums, gemv, lanesSum } from './vector.as'
 
 /**
  * One row of alternating least squares: minimises
@@ -12,6 +12,14 @@ import { firstLanes, fourLaneSums, lanesSum } from './vector.as'
  * into a panel, zero-padded to `width`, a multiple of four, so that no later loop has a tail. With
  * biases the last of the d elements is the constant 1 and the element after it the other side's
  * bias: z = [q, 1], y = rating - mean - bias.
+ *
+ * With a Gram matrix G = sum over ALL rows of the other side of q q^T (full, `width` floats a row; 0:
+ * none) the feedback is implicit (Hu, Koren, Volinsky, "Collaborative filtering for implicit feedback
+ * datasets", ICDM 2008): a rating r says preference p = 1 (r > 0) or 0 with confidence
+ * c = 1 + alpha |r|, a pair without rating p = 0 with c = 1, and the sum runs over every pair:
+ *
+ *   sum over all of c (p - q.x)^2  =  x^T G x  +  sum over the rated of (y - z.x)^2  +  constant,
+ *   z = sqrt(c - 1) q,   y = c p / sqrt(c - 1)
  *
  * Scratch, in this order, all float32: panel PANEL_ROWS x width; targets PANEL_ROWS;
  * x, b or r, p, Ap: 4 x width; penalties: width; Gram matrix: width x width (Cholesky only).
@@ -46,6 +54,39 @@ function pack(
   const end = panel + (((8 - (count & 7)) & 7) * (width << 2))
   for (; panel < end; panel += 16) v128.store(panel, f32x4.splat(0))
   for (let k = count; k & 7; k++) store<f32>(targets + (k << 2), 0)
+}
+
+/**
+ * The same for implicit feedback: design rows and targets of confidence 1 + alpha |r|. Answers the
+ * constant that turns the squares of these targets into sum c p^2.
+ */
+function packConfident(
+  panel: usize, targets: usize, indexes: usize, ratings: usize, count: u32,
+  other: usize, stride: u32, d: u32, width: u32, alpha: f32,
+): f64 {
+  const full = d & ~3
+  const mask = firstLanes(d & 3)
+  let constant: f64 = 0
+  for (let k: u32 = 0; k < count; k++) {
+    const row = other + load<u32>(indexes + (k << 2)) * stride
+    const rating = load<f32>(ratings + (k << 2))
+    const extra: f32 = alpha * abs(rating)
+    const weight: f32 = sqrt(extra)
+    const weights = f32x4.splat(weight)
+    let at: u32 = 0
+    for (; at < full; at += 4) v128.store(panel + (at << 2), f32x4.mul(weights, v128.load(row + (at << 2))))
+    if (d & 3) {
+      v128.store(panel + (at << 2), f32x4.mul(weights, v128.and(v128.load(row + (at << 2)), mask)))
+    }
+    const target: f32 = rating > 0 && extra > 0 ? (1 + extra) / weight : 0
+    store<f32>(targets + (k << 2), target)
+    if (target > 0) constant += (1 + extra) as f64 - (target as f64) * (target as f64)
+    panel += width << 2
+  }
+  const end = panel + (((8 - (count & 7)) & 7) * (width << 2))
+  for (; panel < end; panel += 16) v128.store(panel, f32x4.splat(0))
+  for (let k = count; k & 7; k++) store<f32>(targets + (k << 2), 0)
+  return constant
 }
 
 // @ts-ignore: decorator
@@ -192,7 +233,8 @@ export function alsPenalty(): f64 {
 /** Exact solve. Answers the row's part of the objective at the solution, or NaN if it is singular. */
 export function alsSolveCholesky(
   row: usize, indexes: usize, ratings: usize, n: u32, other: usize, stride: u32,
-  d: u32, width: u32, biased: bool, mean: f32, factorPenalty: f32, biasPenalty: f32, scratch: usize,
+  d: u32, width: u32, biased: bool, mean: f32, factorPenalty: f32, biasPenalty: f32, shared: usize,
+  alpha: f32, scratch: usize,
 ): f64 {
   const panel = scratch
   const targets = panel + ((PANEL_ROWS * width) << 2)
@@ -202,11 +244,16 @@ export function alsSolveCholesky(
   const gram = penalties + (width << 2)
   setPenalties(penalties, d, width, biased, factorPenalty, biasPenalty)
   zero(b, width)
-  zero(gram, width * width)
+  if (shared) memory.copy(gram, shared, ((width * width) as usize) << 2)
+  else zero(gram, width * width)
   let squares: f64 = 0
   for (let from: u32 = 0; from < n; from += GRAM_ROWS) {
     const count = min(GRAM_ROWS, n - from)
-    pack(panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, biased, mean)
+    if (shared) {
+      squares += packConfident(panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, alpha)
+    } else {
+      pack(panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, biased, mean)
+    }
     squares += addTargets(panel, targets, count, width, b)
     // Slices of the panel that stay in the first-level cache while all tiles pass over them.
     for (let slice: u32 = 0; slice < count; slice += 64) {
@@ -234,6 +281,15 @@ function subtractPenalty(r: usize, x: usize, penalties: usize, width: u32): void
   }
 }
 
+/** r -= G x; answers x^T G x. */
+function subtractGram(r: usize, x: usize, shared: usize, product: usize, width: u32): f64 {
+  gemv(shared, width << 2, width, x, product, width)
+  for (let i: usize = 0; i < ((width as usize) << 2); i += 16) {
+    v128.store(r + i, f32x4.sub(v128.load(r + i), v128.load(product + i)))
+  }
+  return innerOf(x, product, width) as f64
+}
+
 // @ts-ignore: decorator
 @inline
 function squareOf(a: usize, width: u32): f32 {
@@ -253,10 +309,12 @@ function innerOf(a: usize, b: usize, width: u32): f32 {
 /** A p for the whole row: a panel that holds all of it is used as it is, a longer row is gathered anew. */
 function multiply(
   p: usize, ap: usize, panel: usize, targets: usize, indexes: usize, ratings: usize, n: u32,
-  other: usize, stride: u32, d: u32, width: u32, penalties: usize,
+  other: usize, stride: u32, d: u32, width: u32, penalties: usize, shared: usize, alpha: f32,
 ): void {
+  if (shared) gemv(shared, width << 2, width, p, ap, width)
+  else zero(ap, width)
   for (let i: usize = 0; i < ((width as usize) << 2); i += 16) {
-    v128.store(ap + i, f32x4.mul(v128.load(penalties + i), v128.load(p + i)))
+    v128.store(ap + i, f32x4.relaxed_madd(v128.load(penalties + i), v128.load(p + i), v128.load(ap + i)))
   }
   if (n <= PANEL_ROWS) {
     addNormal(panel, n, width, p, ap)
@@ -264,7 +322,11 @@ function multiply(
   }
   for (let from: u32 = 0; from < n; from += PANEL_ROWS) {
     const count = min(PANEL_ROWS, n - from)
-    pack(panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, false, 0)
+    if (shared) {
+      packConfident(panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, alpha)
+    } else {
+      pack(panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, false, 0)
+    }
     addNormal(panel, count, width, p, ap)
   }
 }
@@ -277,7 +339,8 @@ function multiply(
  */
 export function alsSolveGradient(
   row: usize, indexes: usize, ratings: usize, n: u32, other: usize, stride: u32,
-  d: u32, width: u32, biased: bool, mean: f32, factorPenalty: f32, biasPenalty: f32, scratch: usize, steps: u32,
+  d: u32, width: u32, biased: bool, mean: f32, factorPenalty: f32, biasPenalty: f32, shared: usize,
+  alpha: f32, scratch: usize, steps: u32,
 ): f64 {
   const panel = scratch
   const targets = panel + ((PANEL_ROWS * width) << 2)
@@ -294,18 +357,23 @@ export function alsSolveGradient(
   let objective = penaltyOf(x, penalties, width)
   for (let from: u32 = 0; from < n; from += PANEL_ROWS) {
     const count = min(PANEL_ROWS, n - from)
-    pack(panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, biased, mean)
+    if (shared) {
+      objective += packConfident(panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, alpha)
+    } else {
+      pack(panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, biased, mean)
+    }
     objective += addResidual(panel, targets, count, width, x, r)
   }
   subtractPenalty(r, x, penalties, width)
+  if (shared) objective += subtractGram(r, x, shared, ap, width)
   memory.copy(p, r, (width as usize) << 2)
   let rr = squareOf(r, width)
   const enough: f32 = rr * 1e-12
-  for (let step: u32 = 0; step < steps && rr > enough && rr > 1e-20; step++) {
-    multiply(p, ap, panel, targets, indexes, ratings, n, other, stride, d, width, penalties)
-    const alpha = rr / innerOf(p, ap, width)
-    objective -= (alpha as f64) * (rr as f64)
-    const alphas = f32x4.splat(alpha)
+  for (let taken: u32 = 0; taken < steps && rr > enough && rr > 1e-20; taken++) {
+    multiply(p, ap, panel, targets, indexes, ratings, n, other, stride, d, width, penalties, shared, alpha)
+    const step = rr / innerOf(p, ap, width)
+    objective -= (step as f64) * (rr as f64)
+    const alphas = f32x4.splat(step)
     for (let i: usize = 0; i < ((width as usize) << 2); i += 16) {
       v128.store(x + i, f32x4.relaxed_madd(alphas, v128.load(p + i), v128.load(x + i)))
       v128.store(r + i, f32x4.relaxed_nmadd(alphas, v128.load(ap + i), v128.load(r + i)))
