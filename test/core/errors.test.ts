@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { errorReference } from '../../scripts/error-reference.ts'
 import { isWeirError, requireArgument, WeirError } from '../../src/core/errors.ts'
 
 describe('WeirError', () => {
@@ -26,10 +24,5 @@ describe('WeirError', () => {
   it('says the sentence of a broken requirement', () => {
     expect(() => requireArgument(false, 'n must be positive')).toThrow('n must be positive')
     expect(() => requireArgument(true, 'unused')).not.toThrow()
-  })
-
-  it('is listed in docs/reference/errors.md, as `npm run docs:errors` writes it', () => {
-    const page = new URL('../../docs/reference/errors.md', import.meta.url)
-    expect(readFileSync(page, 'utf8')).toBe(errorReference())
   })
 })

@@ -1,0 +1,33 @@
+import { helpOf } from '../src/cli/command.ts'
+import { COMMANDS } from '../src/cli/commands.ts'
+
+/** The text of docs/reference/cli.md: what `weir COMMAND --help` prints, for every command. */
+export function cliReference(): string {
+  const overview = COMMANDS.map(
+    ({ name, summary }) => `| [\`${name}\`](#${anchor(name)}) | ${summary} |`,
+  )
+  const pages = COMMANDS.flatMap((command) => [
+    `## ${command.name}`,
+    '',
+    '```',
+    helpOf(command),
+    '```',
+    '',
+  ])
+  return [
+    '# Command line',
+    '',
+    '`weir COMMAND [options]`; from a checkout `npm run weir -- COMMAND [options]`. The exit code is 0, 1',
+    '(failed) or 2 (wrong usage). Results go to standard output, progress and errors to standard error;',
+    'with `--json` every line of standard output is one JSON document. `WEIR_DEBUG=1` adds the stack of',
+    'an error.',
+    '',
+    '| command | does |',
+    '|---|---|',
+    ...overview,
+    '',
+    ...pages,
+  ].join('\n')
+}
+
+const anchor = (name: string): string => name.replaceAll(' ', '-')

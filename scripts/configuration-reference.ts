@@ -1,0 +1,158 @@
+import {
+  configurationKeys,
+  DEFAULT_JOB_CONFIGURATION as DEFAULTS,
+} from '../src/runtime/configuration.ts'
+import { EXPONENTIAL_DELAY } from '../src/runtime/restart-strategy.ts'
+
+type ValueKind = 'count' | 'duration' | 'size' | 'word' | 'path' | 'number'
+
+interface Row {
+  readonly kind: ValueKind
+  readonly fallback: string
+  /** Replaces the sentence of the source, which has one for all restart keys. */
+  readonly meaning?: string
+}
+
+/** Milliseconds as they are written in a configuration. */
+function duration(ms: number): string {
+  if (ms >= 60_000 && ms % 60_000 === 0) return `${ms / 60_000} min`
+  return ms >= 1000 && ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`
+}
+
+/** Bytes as they are written in a configuration. */
+function size(bytes: number): string {
+  return bytes % 2 ** 20 === 0 ? `${bytes / 2 ** 20} mb` : `${bytes / 2 ** 10} kb`
+}
+
+const { checkpoints, network } = DEFAULTS
+const FIXED = 'restart-strategy.fixed-delay'
+const RATE = 'restart-strategy.failure-rate'
+const EXPONENTIAL = 'restart-strategy.exponential-delay'
+
+/** What the source does not say in words: the kind of a value and its default as text. */
+const ROWS: Readonly<Record<string, Row>> = {
+  'parallelism.default': { kind: 'count', fallback: String(DEFAULTS.parallelism) },
+  'pipeline.max-parallelism': {
+    kind: 'count',
+    fallback: '1.5 x parallelism, rounded up to a power of 2, at least 128',
+  },
+  'pipeline.auto-watermark-interval': {
+    kind: 'duration',
+    fallback: duration(DEFAULTS.autoWatermarkIntervalMs),
+  },
+  'taskmanager.numberOfTaskSlots': { kind: 'count', fallback: 'largest parallelism' },
+  'state.backend.type': { kind: 'word', fallback: DEFAULTS.stateBackend },
+  'state.backend.memory.budget': { kind: 'size', fallback: size(DEFAULTS.stateMemoryBytes) },
+  'state.backend.directory': {
+    kind: 'path',
+    fallback: "`weir-state` in the machine's folder for temporary files",
+  },
+  'execution.checkpointing.interval': { kind: 'duration', fallback: 'none: only on request' },
+  'execution.checkpointing.mode': { kind: 'word', fallback: checkpoints.mode },
+  'execution.checkpointing.timeout': {
+    kind: 'duration',
+    fallback: duration(checkpoints.timeoutMs),
+  },
+  'execution.checkpointing.min-pause': {
+    kind: 'duration',
+    fallback: duration(checkpoints.minPauseMs),
+  },
+  'execution.checkpointing.tolerable-failed-checkpoints': {
+    kind: 'count',
+    fallback: String(checkpoints.tolerableFailures),
+  },
+  'execution.checkpointing.num-retained': { kind: 'count', fallback: String(checkpoints.retained) },
+  'execution.checkpointing.dir': { kind: 'path', fallback: 'none: no checkpoints' },
+  'execution.checkpointing.savepoint-dir': { kind: 'path', fallback: 'savepoints' },
+  'taskmanager.memory.segment-size': { kind: 'size', fallback: size(network.batchBytes) },
+  'taskmanager.network.memory.buffers-per-channel': {
+    kind: 'count',
+    fallback: String(network.credits),
+  },
+  'execution.buffer-timeout.interval': {
+    kind: 'duration',
+    fallback: duration(network.bufferTimeoutMs),
+  },
+  'heartbeat.interval': { kind: 'duration', fallback: duration(DEFAULTS.heartbeatIntervalMs) },
+  'heartbeat.timeout': { kind: 'duration', fallback: duration(DEFAULTS.heartbeatTimeoutMs) },
+  'restart-strategy.type': {
+    kind: 'word',
+    fallback: 'exponential-delay with periodic checkpoints, else none',
+    meaning:
+      'How a failed job is started again: none, fixed-delay, failure-rate, exponential-delay.',
+  },
+  [`${FIXED}.attempts`]: { kind: 'count', fallback: '1', meaning: 'Restarts in all.' },
+  [`${FIXED}.delay`]: { kind: 'duration', fallback: '1 s', meaning: 'Time before each restart.' },
+  [`${RATE}.max-failures-per-interval`]: {
+    kind: 'count',
+    fallback: '1',
+    meaning: 'Failures within the interval that are forgiven.',
+  },
+  [`${RATE}.failure-rate-interval`]: {
+    kind: 'duration',
+    fallback: '1 min',
+    meaning: 'Interval in which failures are counted.',
+  },
+  [`${RATE}.delay`]: { kind: 'duration', fallback: '1 s', meaning: 'Time before each restart.' },
+  [`${EXPONENTIAL}.initial-backoff`]: {
+    kind: 'duration',
+    fallback: duration(EXPONENTIAL_DELAY.initialBackoffMs),
+    meaning: 'Time before the first restart.',
+  },
+  [`${EXPONENTIAL}.max-backoff`]: {
+    kind: 'duration',
+    fallback: duration(EXPONENTIAL_DELAY.maxBackoffMs),
+    meaning: 'Longest time before a restart.',
+  },
+  [`${EXPONENTIAL}.backoff-multiplier`]: {
+    kind: 'number',
+    fallback: String(EXPONENTIAL_DELAY.backoffMultiplier),
+    meaning: 'What the time is multiplied with after each failure.',
+  },
+  [`${EXPONENTIAL}.reset-backoff-threshold`]: {
+    kind: 'duration',
+    fallback: duration(EXPONENTIAL_DELAY.resetBackoffThresholdMs),
+    meaning: 'Time without a failure after which the backoff starts over.',
+  },
+  [`${EXPONENTIAL}.jitter-factor`]: {
+    kind: 'number',
+    fallback: String(EXPONENTIAL_DELAY.jitterFactor),
+    meaning: 'Share of the time that is drawn at random, both ways, 0 to 1.',
+  },
+  [`${EXPONENTIAL}.attempts-before-reset-backoff`]: {
+    kind: 'count',
+    fallback: 'infinite',
+    meaning: 'Restarts before the backoff starts over; `infinite` for no limit.',
+  },
+}
+
+/** The text of docs/reference/configuration.md. Throws when a key has no row here. */
+export function configurationReference(): string {
+  const lines = configurationKeys().map(({ key, meaning }) => {
+    const row = ROWS[key]
+    if (row === undefined) throw new Error(`scripts/configuration-reference.ts lacks "${key}"`)
+    return `| \`${key}\` | ${row.kind} | ${row.fallback} | ${row.meaning ?? meaning} |`
+  })
+  return [
+    '# Configuration',
+    '',
+    "Keys are Flink's where Flink has one. They are given to `weir run` and `npm start` with",
+    '`-D key=value`, to `new LocalExecutor({...})`, `env.execute(name, {...})`, `ServedJob.start` and',
+    '`MiniCluster` as a map of texts. An unknown key is refused with `UNKNOWN_OPTION`, which names the',
+    'nearest one; a value out of range with `INVALID_ARGUMENT`, which names the key.',
+    '',
+    '- **count**: a whole number. **number**: a decimal one.',
+    '- **duration**: a number and a unit, `500 ms`, `10 s`, `5 min`, `1 h`; without a unit, milliseconds.',
+    '- **size**: a number and a unit, `64 kb`, `512 mb`, `2 gb` (powers of 1024); without a unit, bytes.',
+    '- **path**: a path; for checkpoints also a `file://` or `hdfs://` URL.',
+    '',
+    '`weir run` sets `parallelism.default` from `--slots` and puts checkpoints and spilled state into its',
+    '`--data-dir`; `weir run als-serving` takes a checkpoint every 10 s. What you say with `-D` wins.',
+    '`new LocalExecutor()` uses `state.backend.type` heap.',
+    '',
+    '| key | value | default | meaning |',
+    '|---|---|---|---|',
+    ...lines,
+    '',
+  ].join('\n')
+}
