@@ -3,7 +3,7 @@ import type { AlsModel } from '../training/als-model.ts'
 import type { AlsOptions } from '../training/als-options.ts'
 import type { RatingsTable } from '../training/ratings-table.ts'
 import { trainAls } from '../training/train-als.ts'
-import type { CommandIo, Flags, OptionSpec } from './command.ts'
+import { type CommandIo, type Flags, InterruptedError, type OptionSpec } from './command.ts'
 import { ProgressBar } from './progress-bar.ts'
 
 /** Flags of ALS training, shared by `train als` and the quickstart. */
@@ -47,7 +47,7 @@ export async function trainWithProgress(
 ): Promise<AlsModel> {
   const bar = new ProgressBar(io, 'training', () => systemClock.monotonicMs())
   const abort = new AbortController()
-  void io.interrupted.then(() => abort.abort(new Error('interrupted')))
+  void io.interrupted.then(() => abort.abort(new InterruptedError('interrupted')))
   const halves = (options.iterations ?? 10) * 2
   let done = 0
   const model = await trainAls(table, {

@@ -1,6 +1,13 @@
 import { parseArgs } from 'node:util'
 import { WeirError } from '../core/errors.ts'
 import { nearestWord } from '../core/nearest-word.ts'
+import { NO_SETTINGS, type Settings } from './settings.ts'
+import { UsageError } from './usage-error.ts'
+
+export { UsageError } from './usage-error.ts'
+
+/** How text stands out on a terminal. */
+export type TextStyle = 'bold' | 'dim' | 'red' | 'cyan'
 
 /** One flag of a command. */
 export interface OptionSpec {
@@ -25,8 +32,10 @@ export interface CommandInput {
 export interface CommandIo {
   readonly out: (line: string) => void
   readonly err: (line: string) => void
-  /** Progress lines may be rewritten in place. */
-  readonly isTerminal: boolean
+  /** Shows a line of progress in place of the last one; undefined where stderr is no terminal. */
+  readonly rewriteLine: ((line: string) => void) | undefined
+  /** Decorates text for `out`, where that is a terminal that shows colours. */
+  readonly style: (style: TextStyle, text: string) => string
   /** Resolves at the first Ctrl-C or SIGTERM. */
   readonly interrupted: Promise<void>
   readonly env: Readonly<Record<string, string | undefined>>
@@ -46,18 +55,30 @@ export interface Command {
   run(input: CommandInput): Promise<number | undefined>
 }
 
-/** Thrown when the command line is wrong: exit code 2. */
-export class UsageError extends Error {}
+/** Thrown by long work that Ctrl-C ended: exit code 130. */
+export class InterruptedError extends Error {}
 
 const COMMON: Record<string, OptionSpec> = {
   help: { type: 'boolean', help: 'Show this text', short: 'h' },
   json: { type: 'boolean', help: 'Print results as JSON lines' },
+  config: {
+    type: 'string',
+    value: 'FILE',
+    help: 'Configuration file (default: weir.yaml, if there is one)',
+  },
 }
 
-/** Parses what follows the verb. Throws UsageError naming the nearest flag. */
+/** Name of the option that takes Flink's keys. */
+const KEYS_OPTION = 'set'
+
+/**
+ * Parses what follows the verb. What no flag says is taken from `settings`, then from the option's
+ * default. Throws UsageError naming the nearest flag.
+ */
 export function parseCommandLine(
   command: Command,
   argv: readonly string[],
+  settings: (configFlag: string | undefined) => Settings = () => NO_SETTINGS,
 ): Pick<CommandInput, 'flags' | 'args'> {
   const specs = { ...COMMON, ...command.options }
   refuseUnknownFlags(specs, argv)
@@ -68,23 +89,42 @@ export function parseCommandLine(
         type: spec.type,
         multiple: spec.multiple ?? false,
         ...(spec.short === undefined ? {} : { short: spec.short }),
-        ...(spec.default === undefined ? {} : { default: spec.default }),
       },
     ]),
   )
+  let parsed: ReturnType<typeof parseArgs>
   try {
-    const parsed = parseArgs({ args: [...argv], options, allowPositionals: true, strict: true })
-    return { flags: parsed.values as CommandInput['flags'], args: parsed.positionals }
+    parsed = parseArgs({ args: [...argv], options, allowPositionals: true, strict: true })
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error))
   }
+  const given = parsed.values as CommandInput['flags']
+  const config = given['config']
+  const said = settings(typeof config === 'string' ? config : undefined)
+  return { flags: complete(specs, given, said), args: parsed.positionals }
+}
+
+function complete(
+  specs: Record<string, OptionSpec>,
+  given: CommandInput['flags'],
+  said: Settings,
+): CommandInput['flags'] {
+  const flags: Record<string, string | boolean | readonly string[] | undefined> = {}
+  for (const [name, spec] of Object.entries(specs)) {
+    flags[name] = given[name] ?? said.flags[name] ?? spec.default
+  }
+  if (Object.hasOwn(specs, KEYS_OPTION)) {
+    const keys = Object.entries(said.configuration).map(([key, value]) => `${key}=${value}`)
+    flags[KEYS_OPTION] = [...keys, ...((given[KEYS_OPTION] ?? []) as readonly string[])]
+  }
+  return flags
 }
 
 function refuseUnknownFlags(specs: Record<string, OptionSpec>, argv: readonly string[]): void {
   for (const word of argv) {
     if (word === '--') return
     const name = /^--([^=]+)/.exec(word)?.[1]
-    if (name === undefined || name in specs) continue
+    if (name === undefined || Object.hasOwn(specs, name)) continue
     const nearest = nearestWord(name, Object.keys(specs))
     throw new UsageError(
       `unknown option --${name}${nearest === undefined ? '' : `; did you mean --${nearest}?`}`,
@@ -171,8 +211,9 @@ export class Flags {
   }
 }
 
-/** The exit code for what a command threw: 2 for wrong usage, 1 otherwise. */
+/** The exit code for what a command threw: 2 for wrong usage, 130 for Ctrl-C, 1 otherwise. */
 export function exitCodeOf(error: unknown): number {
+  if (error instanceof InterruptedError) return 130
   if (error instanceof UsageError) return 2
   if (
     error instanceof WeirError &&

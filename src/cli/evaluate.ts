@@ -1,10 +1,10 @@
 import { systemClock } from '../core/clock.ts'
 import { evaluateServed } from '../jobs/evaluate-served.ts'
 import type { RatingRange } from '../models/rating.ts'
-import { readRatings } from '../training/read-ratings.ts'
 import { type Command, Flags, UsageError } from './command.ts'
 import { ProgressBar } from './progress-bar.ts'
 import { connectWith, QUERY_OPTIONS, queryOptionsOf } from './query-flags.ts'
+import { ratingsOfFile } from './ratings-file.ts'
 
 /** `weir evaluate`: the served model's error on a ratings file. */
 export const evaluateCommand: Command = {
@@ -26,7 +26,7 @@ Example:
     const file = flags.optional('ratings') ?? args[0]
     if (file === undefined) throw new UsageError('--ratings FILE is required')
     const range = rangeOf(flags.optional('clip'))
-    const { table } = await readRatings(file)
+    const table = await ratingsOfFile(file)
     await using client = await connectWith(flags)
     const bar = new ProgressBar(io, 'evaluating', () => systemClock.monotonicMs())
     const errors = await evaluateServed(client, table, {

@@ -23,10 +23,10 @@ export class ProgressBar {
   update(done: number, total: number, note = ''): void {
     const share = total === 0 ? 1 : Math.min(1, done / total)
     const text = `${this.label} ${(share * 100).toFixed(0).padStart(3)} % ${note}`
-    if (this.io.isTerminal) {
+    if (this.io.rewriteLine !== undefined) {
       const filled = Math.round(share * WIDTH)
       const bar = `${'#'.repeat(filled)}${'.'.repeat(WIDTH - filled)}`
-      process.stderr.write(`\r\x1b[K[${bar}] ${text}`)
+      this.io.rewriteLine(`[${bar}] ${text}`)
       return
     }
     const now = this.nowMs()
@@ -37,6 +37,6 @@ export class ProgressBar {
 
   /** Ends the line. */
   finish(): void {
-    if (this.io.isTerminal) process.stderr.write('\r\x1b[K')
+    this.io.rewriteLine?.('')
   }
 }

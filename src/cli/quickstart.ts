@@ -1,26 +1,15 @@
-import { createHash } from 'node:crypto'
-import { WeirClient } from '../client/weir-client.ts'
-import { EmbeddedLog } from '../connectors/log/embedded-log.ts'
-import { hasTopic } from '../connectors/log/topic-config.ts'
 import { systemClock } from '../core/clock.ts'
 import type { ServedJob } from '../jobmanager/served-job.ts'
-import { ALS_MODEL } from '../jobs/als-serving-function.ts'
-import { evaluateServed } from '../jobs/evaluate-served.ts'
-import { publishAls } from '../jobs/publish-als.ts'
-import type { ModelVersionMarker } from '../models/model-version-marker.ts'
-import type { RatingRange } from '../models/rating.ts'
-import type { ErrorSummary } from '../training/metrics.ts'
-import { type RatingsTable, ratingStatistics } from '../training/ratings-table.ts'
-import { ALS_OPTIONS, alsOptionsOf, trainWithProgress } from './als-training-flags.ts'
-import { type Command, type CommandIo, Flags } from './command.ts'
+import { ratingStatistics } from '../training/ratings-table.ts'
+import { ALS_OPTIONS } from './als-training-flags.ts'
+import { type Command, type CommandIo, Flags, InterruptedError } from './command.ts'
 import { DATA_DIR_OPTION, type DataDirectory, dataDirectory } from './data-directory.ts'
-import { readyVersions } from './model-versions.ts'
-import { measurePredictions, type PredictionTimes } from './prediction-times.ts'
-import { RATINGS_OPTIONS, ratingsOf } from './quickstart-ratings.ts'
+import { measureServed } from './quickstart-measurements.ts'
+import { type QuickstartRatings, RATINGS_OPTIONS, ratingsOf } from './quickstart-ratings.ts'
+import { invitationText, type Tell, teller } from './quickstart-text.ts'
+import { ensureVersion, QUICKSTART_TOPIC } from './quickstart-version.ts'
 import { configurationOf, SERVING_OPTIONS } from './run.ts'
 import { serveAls } from './serve-als.ts'
-
-const TOPIC = 'als-model'
 
 /** `npm start`: the main job before the reader's eyes. */
 export const quickstartCommand: Command = {
@@ -28,155 +17,126 @@ export const quickstartCommand: Command = {
   summary: 'Train, publish, serve, query and evaluate a model, then keep serving (npm start)',
   options: {
     ...RATINGS_OPTIONS,
-    once: { type: 'boolean', help: 'End after the evaluation' },
+    once: { type: 'boolean', help: 'End after the evaluation; the query port is any free one' },
     ...ALS_OPTIONS,
     ...SERVING_OPTIONS,
     ...DATA_DIR_OPTION,
   },
-  details: `Examples:
+  details: `With --json, standard output holds one JSON object and what happens is told on standard error.
+
+Examples:
   npm start
   npm start -- --ratings u.data
   npm start -- --ratings u1.base --test u1.test --once --json`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
-    const tell = flags.boolean('json') ? io.err : io.out
+    const json = flags.boolean('json')
+    const tell = teller(io, json)
     const data = dataDirectory(flags.string('data-dir'))
-    const { train, test, origin } = await ratingsOf(flags)
-    tell(`ratings     ${train.size} to learn, ${test.size} held out (${origin})`)
-    const trained = await ensureVersion(train, { flags, data, io, tell })
-    const startMs = systemClock.monotonicMs()
-    const live = Promise.withResolvers<number>()
-    await using job = await startServing(flags, data, live.resolve)
-    void job.execution.result.catch(live.reject)
-    const version = await live.promise
-    const liveMs = systemClock.monotonicMs() - startMs
-    tell(`serving     version ${version} live after ${liveMs.toFixed(0)} ms on port ${job.port}`)
-    const result = await measure({ job, flags, test, train, tell })
-    const summary = { ...trained, version, liveMs: Math.round(liveMs), ...result }
-    if (flags.boolean('json')) io.out(JSON.stringify(summary))
-    if (flags.boolean('once')) return 0
-    tell(invitation(flags, job.port))
-    await Promise.race([io.interrupted, job.execution.result])
-    tell('stopping    taking a last checkpoint')
+    const ratings = await ratingsOf(flags)
+    const { train, test } = ratings
+    const count = (n: number): string => n.toLocaleString('en-US')
+    tell(
+      'ratings',
+      `${count(train.size)} to learn from, ${count(test.size)} held out (${ratings.origin})`,
+    )
+    const version = await ensureVersion(train, { flags, data, io, tell })
+    const { job, ...serving } = await serve(version.version, { flags, data, io, tell })
+    await using _ = job
+    const { result, ...found } = await measureServed({ port: job.port, flags, train, test, tell })
+    if (json) io.out(JSON.stringify({ ...version, ...serving, ...result }))
+    if (!flags.boolean('once')) {
+      invite(flags, tell, { job, ratings, ...found })
+      await Promise.race([io.interrupted, job.execution.result])
+    }
+    await stop(job, flags, tell)
     return 0
   },
 }
 
-interface TrainContext {
+interface ServeContext {
   readonly flags: Flags
   readonly data: DataDirectory
   readonly io: CommandIo
-  readonly tell: (line: string) => void
+  readonly tell: Tell
 }
 
-/** Trains and publishes, unless the same ratings and parameters gave a version before. */
-async function ensureVersion(
-  train: RatingsTable,
-  { flags, data, io, tell }: TrainContext,
-): Promise<Record<string, unknown>> {
-  const options = alsOptionsOf(flags)
-  const fingerprint = fingerprintOf(train, options as Record<string, unknown>)
-  const versions: readonly ModelVersionMarker[] = hasTopic(data.log, TOPIC)
-    ? await readyVersions(data.log, TOPIC)
-    : []
-  const latest = versions.at(-1)
-  if (latest?.hyperparameters['fingerprint'] === fingerprint) {
-    tell(`found       version ${latest.version}, trained on the same ratings before`)
-    return { users: latest.users, items: latest.items, trained: false }
-  }
+/** Starts `als-serving` and waits until the version answers; Ctrl-C ends the wait. */
+async function serve(
+  version: number,
+  { flags, data, io, tell }: ServeContext,
+): Promise<{
+  readonly job: ServedJob
+  readonly liveMs: number
+  /** Checkpoint that the job went on from, 0 for none. */
+  readonly restoredCheckpoint: number
+}> {
   const startMs = systemClock.monotonicMs()
-  const model = await trainWithProgress(train, options, io)
-  const trainSeconds = (systemClock.monotonicMs() - startMs) / 1000
-  tell(
-    `trained     ${model.users.length} users x ${model.items.length} items, ${model.factors} factors in ${trainSeconds.toFixed(2)} s`,
-  )
-  const version = (latest?.version ?? 0) + 1
-  await using log = await EmbeddedLog.open(data.log)
-  await publishAls(model, {
-    log,
-    topic: TOPIC,
-    version,
-    clock: systemClock,
-    hyperparameters: { fingerprint, factors: model.factors },
-  })
-  tell(`published   version ${version} to topic ${TOPIC}`)
-  return { users: model.users.length, items: model.items.length, trained: true, trainSeconds }
-}
-
-function fingerprintOf(table: RatingsTable, options: Record<string, unknown>): string {
-  const hash = createHash('sha256').update(JSON.stringify(options))
-  for (const ids of [table.users, table.items]) hash.update(ids.join('\n'))
-  for (const column of [table.user, table.item, table.rating]) hash.update(column)
-  return hash.digest('hex').slice(0, 16)
-}
-
-function startServing(
-  flags: Flags,
-  data: DataDirectory,
-  onLive: (version: number) => void,
-): Promise<ServedJob> {
+  const live = Promise.withResolvers<void>()
   const token = flags.optional('token')
-  return serveAls({
+  const job = await serveAls({
     data,
-    topic: TOPIC,
+    topic: QUICKSTART_TOPIC,
     slots: flags.integer('slots', 1),
     queryThreads: flags.integer('query-threads', 1, 64),
     host: flags.string('host'),
     port: flags.boolean('once') ? 0 : flags.integer('port', 0, 65_535),
     configuration: configurationOf(flags),
-    onLive,
+    onLive: (reached) => {
+      if (reached >= version) live.resolve()
+    },
     ...(token === undefined ? {} : { token }),
   })
+  try {
+    const interrupted = io.interrupted.then(() => {
+      throw new InterruptedError('interrupted before the model was live')
+    })
+    await Promise.race([job.execution.waitFor('RUNNING'), interrupted])
+    const restoredCheckpoint = job.execution.board.completedCheckpoint()
+    await Promise.race([live.promise, interrupted, job.execution.result])
+    const liveMs = Math.round(systemClock.monotonicMs() - startMs)
+    const origin = restoredCheckpoint === 0 ? 'the topic' : `checkpoint ${restoredCheckpoint}`
+    tell(
+      'serve',
+      `job als-serving keeps the rows as keyed state in ${flags.integer('slots', 1)} slots: version ${version} live ${liveMs.toLocaleString('en-US')} ms after its start, from ${origin}`,
+    )
+    return { job, liveMs, restoredCheckpoint }
+  } catch (error) {
+    await job.close()
+    throw error
+  }
 }
 
-interface MeasureContext {
+interface InviteContext {
   readonly job: ServedJob
-  readonly flags: Flags
-  readonly train: RatingsTable
-  readonly test: RatingsTable
-  readonly tell: (line: string) => void
+  readonly ratings: QuickstartRatings
+  readonly user: string
+  readonly items: readonly string[]
 }
 
-async function measure({ job, flags, train, test, tell }: MeasureContext) {
-  const token = flags.optional('token')
-  await using client = await WeirClient.connect({
-    host: flags.string('host'),
+function invite(flags: Flags, tell: Tell, { job, ratings, user, items }: InviteContext): void {
+  const folder = flags.string('data-dir')
+  tell('', '')
+  tell(
+    'serving',
+    `ALS_MODEL on ${flags.string('host')}:${job.port} until Ctrl-C; in another terminal:`,
+  )
+  const lines = invitationText({
     port: job.port,
-    ...(token === undefined ? {} : { token }),
+    host: flags.string('host'),
+    user,
+    items,
+    testFile: ratings.testFile,
+    range: ratingStatistics(ratings.train),
   })
-  const times: PredictionTimes = await measurePredictions(client, train)
-  tell(
-    `predict     one by one p50 ${times.predictP50Ms.toFixed(3)} ms, p99 ${times.predictP99Ms.toFixed(3)} ms; ${times.predictionsPerSecond} predictions/s together`,
-  )
-  const user = train.users[0]!
-  const best = await client.topK(ALS_MODEL, `${user}-U`, { k: 5, suffix: '-I', cold: 'MEAN-U' })
-  if (!best.ok) throw best.error
-  const list = best.value.map(({ key, score }) => `${key.slice(0, -2)} (${score.toFixed(2)})`)
-  tell(`recommend   user ${user}: ${list.join(', ')}`)
-  const { min, max } = ratingStatistics(train)
-  const errors = await evaluate(client, test, { min, max })
-  const { known, coldUser, coldItem, coldBoth } = errors.coverage
-  tell(
-    `evaluate    RMSE ${errors.rmse.toFixed(4)} on ${errors.count} held-out ratings (${known} known, ${coldUser + coldItem + coldBoth} cold pairs)`,
-  )
-  return { rmse: errors.rmse, mse: errors.mse, coverage: errors.coverage, ...times }
+  for (const line of lines) tell('', line)
+  tell('', `The next start finds all of it again in ${folder}; delete the folder to begin anew.`)
 }
 
-function evaluate(
-  client: WeirClient,
-  test: RatingsTable,
-  range: RatingRange,
-): Promise<ErrorSummary> {
-  return evaluateServed(client, test, { state: ALS_MODEL, query: {}, range })
-}
-
-function invitation(flags: Flags, port: number): string {
-  const where = port === 9069 ? '' : ` --port ${port}`
-  const data = flags.string('data-dir')
-  return `
-It keeps serving until Ctrl-C, and finds its state again at the next start (${data}).
-In another terminal:
-  npm run weir -- predict 1 50 172${where}
-  npm run weir -- recommend 1 --k 5${where}
-  npm run weir -- query ALS_MODEL 1-U MEAN-I --json${where}`
+async function stop(job: ServedJob, flags: Flags, tell: Tell): Promise<void> {
+  const before = job.execution.board.completedCheckpoint()
+  await job.close()
+  const last = job.execution.board.completedCheckpoint()
+  const kept = last > before ? `checkpoint ${last} taken` : `checkpoint ${last} kept`
+  tell('stopped', `${kept} in ${flags.string('data-dir')}; the next start goes on from it`)
 }

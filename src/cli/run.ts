@@ -17,7 +17,7 @@ export const SERVING_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   host: { type: 'string', value: 'HOST', default: '127.0.0.1', help: 'Address to listen on' },
   port: { type: 'string', value: 'PORT', default: '9069', help: 'Port for queries, 0 for any' },
   token: { type: 'string', value: 'TEXT', help: 'Token that clients must show' },
-  D: {
+  set: {
     type: 'string',
     short: 'D',
     multiple: true,
@@ -67,9 +67,9 @@ Examples:
   },
 }
 
-/** `-D key=value` as a map. Throws UsageError. */
+/** `--set key=value` as a map. Throws UsageError. */
 export function configurationOf(flags: Flags): ConfigurationMap {
-  return pairs(flags.list('D'), '-D')
+  return pairs(flags.list('set'), '--set')
 }
 
 function pairs(words: readonly string[], flag: string): Record<string, string> {

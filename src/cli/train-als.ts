@@ -2,10 +2,11 @@ import { EmbeddedLog } from '../connectors/log/embedded-log.ts'
 import { systemClock } from '../core/clock.ts'
 import { publishAls } from '../jobs/publish-als.ts'
 import { evaluateAls } from '../training/evaluate-als.ts'
-import { readRatings } from '../training/read-ratings.ts'
 import { ALS_OPTIONS, alsOptionsOf, trainWithProgress } from './als-training-flags.ts'
 import { type Command, Flags } from './command.ts'
 import { DATA_DIR_OPTION, dataDirectory } from './data-directory.ts'
+import { refuseOtherDimension } from './model-topic-dimension.ts'
+import { ratingsOfFile } from './ratings-file.ts'
 import { writeTextRows } from './text-rows-file.ts'
 
 /** `weir train als`: factors a ratings file and publishes the rows as a version. */
@@ -31,8 +32,12 @@ export const trainAlsCommand: Command = {
   weir train als --ratings u1.base --test u1.test --factors 50 --iterations 10`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
-    const { table } = await readRatings(flags.string('ratings'))
-    const model = await trainWithProgress(table, alsOptionsOf(flags), io)
+    const { log: directory } = dataDirectory(flags.string('data-dir'))
+    const publish = !flags.boolean('no-publish')
+    const options = alsOptionsOf(flags)
+    const table = await ratingsOfFile(flags.string('ratings'))
+    if (publish) await refuseOtherDimension(directory, flags.string('topic'), options)
+    const model = await trainWithProgress(table, options, io)
     const result: Record<string, unknown> = {
       users: model.users.length,
       items: model.items.length,
@@ -43,14 +48,14 @@ export const trainAlsCommand: Command = {
     }
     const test = flags.optional('test')
     if (test !== undefined) {
-      const errors = evaluateAls(model, (await readRatings(test)).table)
+      const errors = evaluateAls(model, await ratingsOfFile(test))
       result['rmse'] = errors.rmse
       result['coverage'] = errors.coverage
     }
     const text = flags.optional('text-rows')
     if (text !== undefined) await writeTextRows(text, model)
-    if (!flags.boolean('no-publish')) {
-      await using log = await EmbeddedLog.open(dataDirectory(flags.string('data-dir')).log)
+    if (publish) {
+      await using log = await EmbeddedLog.open(directory)
       const version = flags.integer('version', 1)
       await publishAls(model, { log, topic: flags.string('topic'), version, clock: systemClock })
       result['topic'] = flags.string('topic')

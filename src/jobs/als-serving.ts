@@ -52,6 +52,7 @@ const alsServing: JobDefinition<AlsServingOptions> = defineJob<AlsServingOptions
       .process(() => new AlsServingFunction(options.dimension))
       .uid('als-model')
       .name('ALS model')
+      .discard()
   },
 })
 

@@ -112,6 +112,13 @@ export class ModelRowsOperator extends AbstractOperator {
     if (record.value === null) return
     const { partition, offset } = this.context.position()
     const marker = decodeMarker(record.value)
+    if (marker.dimension !== this.dimension) {
+      // Its rows are refused one by one, so the version must not go live without them.
+      throw new WeirError(
+        'UNPARSABLE_RECORD',
+        `version ${marker.version} has rows of ${marker.dimension} floats where ${this.dimension} are served`,
+      )
+    }
     this.note({ kind: 'marker-seen', partition, offset, marker })
   }
 

@@ -1,0 +1,2 @@
+/** Thrown when the command line or the configuration is wrong: exit code 2. */
+export class UsageError extends Error {}
