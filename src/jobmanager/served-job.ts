@@ -82,10 +82,16 @@ export class ServedJob implements AsyncDisposable {
     return this.queries.port
   }
 
-  /** Metrics of slots and query threads. */
+  /** Metrics of the job, its slots and, below `query.<thread>`, the query threads. */
   async metrics(): Promise<MetricSnapshot> {
     const [job, queries] = await Promise.all([this.execution.metrics(), this.queries.metrics()])
-    return Object.assign({}, job, ...queries)
+    const ofThreads = queries.flatMap((metrics, thread) =>
+      Object.entries(metrics).map(([name, value]) => [
+        name.replace(/^query\./, `query.${thread}.`),
+        value,
+      ]),
+    )
+    return { ...job, ...Object.fromEntries(ofThreads) }
   }
 
   /** Takes a last checkpoint if it can, leaves it for the next process, and ends all threads. */

@@ -114,7 +114,7 @@ describe('the package', () => {
     expect(JSON.parse(lines.at(-1)!)).toEqual({
       words: { a: 3, b: 2 },
       sums: [3, 11],
-      visited: true,
+      served: { visited: true, connections: 1 },
       clock: 5,
       code: 'UNSUPPORTED',
     })

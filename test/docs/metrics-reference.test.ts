@@ -1,0 +1,71 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
+import { MemorySink } from '../../src/connectors/memory/memory-sink.ts'
+import { MetricGroup } from '../../src/core/metrics.ts'
+import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
+import { monotonousTimestamps } from '../../src/dataflow/watermark-strategy.ts'
+import alsServing from '../../src/jobs/als-serving.ts'
+import { tumblingEventTimeWindows } from '../../src/operators/window-assigner.ts'
+import { QueryMetrics } from '../../src/serving/query-metrics.ts'
+import { MiniCluster } from '../../src/testing/mini-cluster.ts'
+import { KIND } from '../../src/wire/frame.ts'
+
+/** Names in the first columns of the page's tables of metrics. */
+function documented(): Set<string> {
+  const page = new URL('../../docs/reference/metrics.md', import.meta.url)
+  const rows = readFileSync(page, 'utf8').matchAll(/^\| `([A-Za-z.]+)` \| (counter|gauge|hist)/gm)
+  return new Set([...rows].map((row) => row[1]!))
+}
+
+/** The metric of a full name: without its scope and without the number of a histogram. */
+const metricOf = (name: string): string =>
+  name
+    .replace(/^.*?(numRequests|numErrors)\..*$/, (_, metric: string) =>
+      metric === 'numRequests' ? 'numRequests.KIND' : 'numErrors.CODE',
+    )
+    .replace(/^.*\.(?!KIND|CODE)/, '')
+    .replace(/_(count|p50|p99|max)$/, '')
+
+/** What a job with a served model and windows reports while it runs. */
+async function reportedByJob(folder: string): Promise<string[]> {
+  const directory = join(folder, 'log')
+  await using log = await EmbeddedLog.open(directory)
+  await log.createTopic('model')
+  const env = new StreamExecutionEnvironment()
+  await alsServing.build(env, { logDirectory: directory, topic: 'model', dimension: 2 })
+  env
+    .fromElements([1, 2, 3], monotonousTimestamps({ timestampOf: (n) => n }))
+    .keyBy((n) => n)
+    .window(tumblingEventTimeWindows(2))
+    .reduce((a, b) => a + b)
+    .sinkTo(new MemorySink())
+  await using cluster = new MiniCluster({
+    configuration: { 'execution.checkpointing.dir': join(folder, 'checkpoints') },
+  })
+  const job = cluster.startLocal(env.graph('metrics'))
+  await job.waitFor('RUNNING')
+  return Object.keys(await job.metrics())
+}
+
+function reportedByQueryThread(): string[] {
+  const group = new MetricGroup()
+  const metrics = new QueryMetrics(group)
+  metrics.asked(KIND.rows, 1)
+  metrics.failed(1)
+  return Object.keys(group.snapshot())
+}
+
+describe('docs/reference/metrics.md', () => {
+  it('lists the metrics that jobs and query threads report, and no others', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'weir-metrics-'))
+    try {
+      const reported = [...(await reportedByJob(folder)), ...reportedByQueryThread()]
+      expect([...new Set(reported.map(metricOf))].sort()).toEqual([...documented()].sort())
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+})
