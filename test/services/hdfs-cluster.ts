@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { freePorts } from './free-port.ts'
@@ -94,9 +94,7 @@ export class HdfsCluster implements AsyncDisposable {
 
   /** Starts a NameNode that was stopped and waits until it answers; it may be in safe mode. */
   async startNameNode(index = 0): Promise<void> {
-    const id = nameNodeId(index)
-    const args = this.isPair ? ['-D', `dfs.ha.namenode.id=${id}`] : []
-    const process = await this.startJava(id, NAME_NODE, args)
+    const process = await this.startJava(nameNodeId(index), NAME_NODE, this.identityOf(index))
     this.nameNodes[index] = process
     await process.until('answering', async () => (await this.stateOf(index)) !== undefined)
   }
@@ -114,17 +112,12 @@ export class HdfsCluster implements AsyncDisposable {
     })
   }
 
-  /** Makes a NameNode of the pair the active one, whatever the other does. */
+  /** Makes a NameNode of the pair the active one. The other must be dead or standby. */
   async activate(index: number): Promise<void> {
-    // It asks for a confirmation, which is read from standard input.
-    const command = [...JVM_FLAGS, '-XX:TieredStopAtLevel=1', '-cp', this.classPath, HA_ADMIN]
-    const script = `echo Y | java ${command.map((word) => `'${word}'`).join(' ')} \
-      -transitionToActive --forceactive ${nameNodeId(index)}`
-    await runTool('sh', 'dash', ['-c', script])
-    await this.nameNodes[index]!.until(
-      'active',
-      async () => (await this.stateOf(index)) === 'active',
-    )
+    await this.administer(`-transitionToActive --forceactive ${nameNodeId(index)}`)
+    await this.nameNodes[index]!.until('active', async () => {
+      return (await this.stateOf(index)) === 'active'
+    })
   }
 
   /** Ends every process and removes the files. */
@@ -143,23 +136,31 @@ export class HdfsCluster implements AsyncDisposable {
   }
 
   private async bringUp(): Promise<void> {
-    await this.runNameNode(0, ['-format', '-nonInteractive', '-force'])
-    await Promise.all([this.startNameNode(0), this.isPair ? undefined : this.startDataNode()])
-    if (this.isPair) {
-      await this.activate(0)
-      await this.startDataNode()
-      await this.runNameNode(1, ['-bootstrapStandby', '-nonInteractive', '-force'])
-      await this.startNameNode(1)
-    }
+    await this.format()
+    await Promise.all(this.layout.nameNodes.map((_, index) => this.startNameNode(index)))
+    await this.startDataNode()
+    if (this.isPair) await this.activate(0)
     await this.untilWritable()
   }
 
-  /** Runs a NameNode for a task that ends. */
-  private async runNameNode(index: number, task: readonly string[]): Promise<void> {
-    const id = nameNodeId(index)
-    const pair = this.isPair ? ['-D', `dfs.ha.namenode.id=${id}`] : []
+  private async format(): Promise<void> {
     const flags = [...JVM_FLAGS, '-XX:TieredStopAtLevel=1', '-cp', this.classPath]
-    await runTool('java', JAVA_PACKAGE, [...flags, NAME_NODE, ...pair, ...task])
+    const task = [...this.identityOf(0), '-format', '-nonInteractive', '-force']
+    await runTool('java', JAVA_PACKAGE, [...flags, NAME_NODE, ...task])
+    // The standby begins with the same empty image, as "-bootstrapStandby" would give it.
+    const { folder } = this.layout
+    if (this.isPair) await cp(join(folder, 'nn1'), join(folder, 'nn2'), { recursive: true })
+  }
+
+  private identityOf(index: number): readonly string[] {
+    return this.isPair ? ['-D', `dfs.ha.namenode.id=${nameNodeId(index)}`] : []
+  }
+
+  private async administer(command: string): Promise<void> {
+    const words = [...JVM_FLAGS, '-XX:TieredStopAtLevel=1', '-cp', this.classPath, HA_ADMIN]
+    // It asks for a confirmation on standard input.
+    const script = `echo Y | java ${words.map((word) => `'${word}'`).join(' ')} ${command}`
+    await runTool('sh', 'dash', ['-c', script])
   }
 
   private startJava(
