@@ -11,6 +11,8 @@ import { seededRandom } from '../../src/core/random.ts'
 import { type Folded, fold } from './fold-job.ts'
 
 const KILLS = 10
+/** Of one process after the other: restores go up and down. */
+const PARALLELISMS = [1, 3, 2]
 const KEYS = 3000
 const JOB_ID = '0123456789abcdef0123456789abcdef'
 const encoder = new TextEncoder()
@@ -118,10 +120,11 @@ describe.each(['heap', 'rocksdb', 'leveldb'])('a job on %s', (backend) => {
       }
       const producing = produce()
       for (let kill = 0; kill < KILLS; kill++) {
-        process_ ??= new FoldProcess(root, backend, 1 + (kill % 3), false)
+        const parallelism = PARALLELISMS[(kill >> 1) % PARALLELISMS.length]!
+        process_ ??= new FoldProcess(root, backend, parallelism, false)
         await process_.untilRunning()
         await sleep(systemClock, 50 + random.below(400))
-        if (kill % 2 === 0) process_.killSlot(0)
+        if (kill % 2 === 0) process_.killSlot(random.below(parallelism))
         else {
           await process_.kill()
           process_ = undefined
@@ -131,6 +134,8 @@ describe.each(['heap', 'rocksdb', 'leveldb'])('a job on %s', (backend) => {
       load = false
       await producing
       await producer.sync()
+      const committedBefore = (await readResults(join(root, 'out'))).length
+      expect(committedBefore).toBeGreaterThan(0)
       process_ = new FoldProcess(root, backend, 2, true)
       expect(await process_.exited).toBe(0)
 
