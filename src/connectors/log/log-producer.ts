@@ -1,8 +1,8 @@
 import type { Codec } from '../../batch/compression.ts'
+import { partitionOf } from '../../batch/java-partitioner.ts'
 import type { RecordHeader } from '../../batch/record-batch-format.ts'
 import { type FinishOptions, RecordBatchWriter } from '../../batch/record-batch-writer.ts'
 import { requireArgument, WeirError } from '../../core/errors.ts'
-import { partitionOf } from './java-partitioner.ts'
 import type { LogBackend, ProducerIdentity } from './log-backend.ts'
 
 /** How records are gathered into batches. */

@@ -1,8 +1,8 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { murmur2, partitionOf } from '../../../src/batch/java-partitioner.ts'
 import { EmbeddedLog } from '../../../src/connectors/log/embedded-log.ts'
-import { murmur2, partitionOf } from '../../../src/connectors/log/java-partitioner.ts'
 import { bytes, openLog, readAll, temporaryFolder } from './log-fixture.ts'
 
 describe('EmbeddedLog', () => {

@@ -1,0 +1,217 @@
+import type { Codec } from '../../batch/compression.ts'
+import { partitionOf } from '../../batch/java-partitioner.ts'
+import type { RecordHeader } from '../../batch/record-batch-format.ts'
+import { RecordBatchWriter } from '../../batch/record-batch-writer.ts'
+import type { Cancel } from '../../core/clock.ts'
+import { requireArgument } from '../../core/errors.ts'
+import { type BatchOrigin, BatchSender } from './batch-sender.ts'
+import type { KafkaCluster } from './kafka-cluster.ts'
+import { idempotentIdentity, type KafkaIdentity } from './kafka-identity.ts'
+
+/** How records are gathered into batches. */
+export interface KafkaProducerOptions {
+  /** A batch is sent when it reaches this size before compression; default 128 KiB. */
+  readonly batchBytes?: number
+  /** Or when its oldest record is this old, in ms; default 5. */
+  readonly lingerMs?: number
+  /** `ready()` turns false when more than this is on its way; default 16 MiB. */
+  readonly maxInFlightBytes?: number
+  readonly codec?: Codec
+  /**
+   * Whether every in-sync replica must have a batch, and repeated ones are dropped (default), or the
+   * leader's word is enough and an error may double a batch.
+   */
+  readonly idempotent?: boolean
+}
+
+/** An identity, and how far its sequence numbers are. */
+interface Origin extends BatchOrigin {
+  readonly sequences: number[]
+}
+
+const DEFAULT_BATCH_BYTES = 128 * 1024
+const DEFAULT_LINGER_MS = 5
+const DEFAULT_IN_FLIGHT_BYTES = 16 * 1024 * 1024
+
+/** Gathers records of one topic into batches per partition and brings them to their leaders. */
+export class KafkaProducer {
+  private readonly cluster: KafkaCluster
+  private readonly topic: string
+  private readonly partitions: number
+  private readonly batchBytes: number
+  private readonly lingerMs: number
+  private readonly maxInFlightBytes: number
+  private readonly codec: Codec
+  private readonly writers: (RecordBatchWriter | undefined)[]
+  private readonly sender: BatchSender
+  private origin: Origin = originOf(undefined)
+  private sticky = 0
+  private inFlightBytes = 0
+  private readonly inFlight = new Set<Promise<void>>()
+  private waiting: (() => void)[] = []
+  private cancelLinger: Cancel | undefined
+
+  private constructor(
+    cluster: KafkaCluster,
+    topic: string,
+    partitions: number,
+    options: KafkaProducerOptions,
+  ) {
+    this.cluster = cluster
+    this.topic = topic
+    this.partitions = partitions
+    this.batchBytes = options.batchBytes ?? DEFAULT_BATCH_BYTES
+    this.lingerMs = options.lingerMs ?? DEFAULT_LINGER_MS
+    this.maxInFlightBytes = options.maxInFlightBytes ?? DEFAULT_IN_FLIGHT_BYTES
+    this.codec = options.codec ?? 'none'
+    this.writers = new Array<RecordBatchWriter | undefined>(partitions).fill(undefined)
+    const acks = options.idempotent === false ? 1 : -1
+    this.sender = new BatchSender(cluster, topic, acks, () => this.wakeWaiting())
+  }
+
+  /**
+   * A producer for a topic with the partitions it has now. `identity` is given by transactions; else
+   * one is asked for. Throws UNKNOWN_TOPIC.
+   */
+  static async open(
+    cluster: KafkaCluster,
+    topic: string,
+    options: KafkaProducerOptions = {},
+    identity?: KafkaIdentity,
+  ): Promise<KafkaProducer> {
+    const { partitions } = await cluster.topic(topic)
+    const producer = new KafkaProducer(cluster, topic, partitions.length, options)
+    if (identity !== undefined) producer.continueWith(identity)
+    else if (options.idempotent !== false) {
+      producer.continueWith(await idempotentIdentity(cluster))
+    }
+    return producer
+  }
+
+  /**
+   * Adds a record; partition -1 chooses by key as the Java client does, or without a key spreads by
+   * batch. Throws what a batch before met.
+   */
+  sendRecord(
+    key: Uint8Array | null,
+    value: Uint8Array | null,
+    timestamp: number,
+    chosen: number,
+    headers: readonly RecordHeader[],
+  ): void {
+    if (this.sender.failure !== undefined) throw this.sender.failure
+    const partition = chosen === -1 ? this.choose(key) : chosen
+    requireArgument(
+      partition >= 0 && partition < this.partitions,
+      `topic "${this.topic}" has no partition ${partition}`,
+    )
+    let writer = this.writers[partition]
+    if (writer === undefined) {
+      writer = new RecordBatchWriter(16 * 1024)
+      this.writers[partition] = writer
+    }
+    writer.append(key, value, timestamp, writer.count, headers)
+    if (writer.size >= this.batchBytes) this.seal(partition, writer)
+    else if (this.cancelLinger === undefined) this.startLinger()
+  }
+
+  private choose(key: Uint8Array | null): number {
+    return key === null ? this.sticky : partitionOf(key, this.partitions)
+  }
+
+  private startLinger(): void {
+    this.cancelLinger = this.cluster.clock.after(this.lingerMs, () => {
+      this.cancelLinger = undefined
+      this.dispatch()
+    })
+  }
+
+  private seal(partition: number, writer: RecordBatchWriter): void {
+    if (partition === this.sticky) this.sticky = (this.sticky + 1) % this.partitions
+    const { origin } = this
+    const { identity } = origin
+    const count = writer.count
+    const baseSequence = origin.sequences[partition] ?? 0
+    const bytes = writer.take(
+      identity === undefined
+        ? { codec: this.codec }
+        : {
+            codec: this.codec,
+            transactional: identity.transactionalId !== undefined,
+            producerId: identity.producerId,
+            producerEpoch: identity.epoch,
+            baseSequence,
+          },
+    )
+    // Sequence numbers wrap from 2^31 - 1 to 0.
+    origin.sequences[partition] = (baseSequence + count) % 2 ** 31
+    const giveUpAt = this.cluster.clock.monotonicMs() + this.cluster.deliveryTimeoutMs
+    this.inFlightBytes += bytes.length
+    const sent = new Promise<void>((resolve) => {
+      this.sender.send({ partition, bytes, origin, giveUpAt, done: resolve })
+    }).then(() => {
+      this.inFlight.delete(sent)
+      this.inFlightBytes -= bytes.length
+      if (this.ready()) this.wakeWaiting()
+    })
+    this.inFlight.add(sent)
+  }
+
+  /** False while too much is on its way. */
+  ready(): boolean {
+    return this.inFlightBytes <= this.maxInFlightBytes || this.sender.failure !== undefined
+  }
+
+  /** Resolves when `ready()` is true. */
+  whenReady(): Promise<void> {
+    if (this.ready()) return Promise.resolve()
+    return new Promise((resolve) => this.waiting.push(resolve))
+  }
+
+  private wakeWaiting(): void {
+    for (const resolve of this.waiting.splice(0)) resolve()
+  }
+
+  /** Sends what is gathered; `settled` waits for it. */
+  dispatch(): void {
+    this.cancelLinger?.()
+    this.cancelLinger = undefined
+    for (let partition = 0; partition < this.partitions; partition++) {
+      const writer = this.writers[partition]
+      if (writer !== undefined && writer.count > 0) this.seal(partition, writer)
+    }
+  }
+
+  /** Resolves when what was dispatched before is acknowledged. Throws what a batch met. */
+  async settled(): Promise<void> {
+    await Promise.all(this.inFlight)
+    if (this.sender.failure !== undefined) throw this.sender.failure
+  }
+
+  /** Sends what is gathered and resolves when all of it is acknowledged. */
+  async flush(): Promise<void> {
+    this.dispatch()
+    await this.settled()
+  }
+
+  /** Records sent from now on are of this identity; those before must be dispatched. */
+  continueWith(identity: KafkaIdentity): void {
+    this.origin = originOf(identity)
+  }
+
+  /** The identity of what is sent now, undefined when there is none. */
+  get identity(): KafkaIdentity | undefined {
+    return this.origin.identity
+  }
+
+  /** Drops what is not acknowledged. */
+  close(): void {
+    this.cancelLinger?.()
+    this.cancelLinger = undefined
+    this.sender.close()
+  }
+}
+
+function originOf(identity: KafkaIdentity | undefined): Origin {
+  return { identity, added: new Set(), sequences: [] }
+}

@@ -1,0 +1,172 @@
+import { sleep } from '../../core/clock.ts'
+import { WeirError } from '../../core/errors.ts'
+import type { SinkWriterContext } from '../../operators/sink.ts'
+import type { KafkaCluster } from './kafka-cluster.ts'
+import {
+  endTransaction,
+  isFenced,
+  type TransactionIdentity,
+  transactionIdentity,
+} from './kafka-identity.ts'
+import {
+  describeKafkaTransaction,
+  type KafkaTransaction,
+  listKafkaTransactions,
+} from './kafka-transactions.ts'
+
+const VISIBLE_TIMEOUT_MS = 5_000
+const VISIBLE_POLL_MS = 2
+
+/**
+ * Transactional ids of one sink subtask: `<prefix>/<job>/<operator>/<subtask>/<generation>/<number>`.
+ * An id is used again only after its last transaction was committed, each time with a new epoch, and
+ * a generation never, so that an old handle can neither commit a later transaction nor be overtaken.
+ */
+export class KafkaTransactionPool {
+  private readonly cluster: KafkaCluster
+  private readonly timeoutMs: number
+  private readonly operatorPrefix: string
+  private readonly subtask: number
+  private readonly parallelism: number
+  private readonly generation: number
+  private readonly free: string[] = []
+  /** Ids that are in use, or prepared and not committed, with their epochs. */
+  private readonly issued = new Map<string, number>()
+  private created = 0
+  private spare: TransactionIdentity | undefined
+
+  private constructor(
+    cluster: KafkaCluster,
+    timeoutMs: number,
+    prefix: string,
+    context: SinkWriterContext,
+    generation: number,
+  ) {
+    this.cluster = cluster
+    this.timeoutMs = timeoutMs
+    this.operatorPrefix = operatorPrefix(prefix, context)
+    this.subtask = context.subtask
+    this.parallelism = context.parallelism
+    this.generation = generation
+  }
+
+  /** A pool of a new generation. */
+  static async open(
+    cluster: KafkaCluster,
+    timeoutMs: number,
+    prefix: string,
+    context: SinkWriterContext,
+  ): Promise<KafkaTransactionPool> {
+    const mine = `${operatorPrefix(prefix, context)}${context.subtask}/`
+    const known = await listKafkaTransactions(cluster, mine)
+    const generation = Math.max(0, ...known.map((entry) => placeOf(entry).generation)) + 1
+    return new KafkaTransactionPool(cluster, timeoutMs, prefix, context, generation)
+  }
+
+  /**
+   * Fences what ran before: aborts what earlier generations of this subtask, and of subtasks that no
+   * longer exist and fall to it, left open, and takes the ids of the last of them away from a writer
+   * that may still be alive.
+   */
+  async abortLeftovers(): Promise<void> {
+    const known = await listKafkaTransactions(this.cluster, this.operatorPrefix)
+    await Promise.all(
+      known
+        .filter((entry) => this.isLeftover(entry))
+        .map(({ transactionalId }) =>
+          transactionIdentity(this.cluster, transactionalId, this.timeoutMs),
+        ),
+    )
+  }
+
+  private isLeftover(entry: KafkaTransaction): boolean {
+    const { subtask, generation } = placeOf(entry)
+    const isOpen = entry.state === 'Ongoing'
+    if (subtask === this.subtask) {
+      return generation === this.generation - 1 || (isOpen && generation < this.generation)
+    }
+    return isOpen && subtask >= this.parallelism && subtask % this.parallelism === this.subtask
+  }
+
+  /** A producer with an epoch that was never used. */
+  async next(): Promise<TransactionIdentity> {
+    return await transactionIdentity(
+      this.cluster,
+      this.free.shift() ?? this.newId(),
+      this.timeoutMs,
+    )
+  }
+
+  private newId(): string {
+    this.created += 1
+    return `${this.operatorPrefix}${this.subtask}/${this.generation}/${this.created}`
+  }
+
+  /** Readies the producer that `takeSpare` hands out. */
+  async prepareSpare(): Promise<void> {
+    this.spare ??= await this.next()
+  }
+
+  /** The producer of the next transaction. Throws ILLEGAL_STATE when none was readied. */
+  takeSpare(): TransactionIdentity {
+    const spare = this.spare
+    if (spare === undefined) {
+      throw new WeirError('ILLEGAL_STATE', 'a checkpoint was prepared while one was being prepared')
+    }
+    this.spare = undefined
+    return spare
+  }
+
+  /** The transaction was committed: its id may be used again. Repeating it is harmless. */
+  release({ transactionalId, epoch }: TransactionIdentity): void {
+    if (this.issued.get(transactionalId) !== epoch) return
+    this.issued.delete(transactionalId)
+    this.free.push(transactionalId)
+  }
+}
+
+/**
+ * Commits a prepared transaction. An id is used again only after its commit, so a newer epoch means
+ * that this one was committed, unless the broker's timeout aborted it, which raises the epoch by one
+ * and is an error: its records are lost.
+ */
+export async function commitPrepared(
+  cluster: KafkaCluster,
+  handle: TransactionIdentity,
+): Promise<void> {
+  try {
+    await endTransaction(cluster, handle, true)
+    await untilVisible(cluster, handle.transactionalId)
+  } catch (error) {
+    if (!isFenced(error)) throw error
+    const now = await describeKafkaTransaction(cluster, handle.transactionalId)
+    if (now === undefined || !now.state.endsWith('Abort')) return
+    if (now.epoch !== handle.epoch + 1) return
+    const message = `the broker aborted the prepared transaction "${handle.transactionalId}" after its timeout of ${now.timeoutMs} ms: the records of that checkpoint are lost from the topic; raise transactionTimeoutMs above the longest outage, and restore an older checkpoint to write them again`
+    throw new WeirError('INVALID_TRANSACTION', message, { cause: error })
+  }
+}
+
+/**
+ * The coordinator answers a commit when it is decided; its markers follow within milliseconds. That
+ * they do is certain, so nothing fails when they take longer than is worth waiting for.
+ */
+async function untilVisible(cluster: KafkaCluster, transactionalId: string): Promise<void> {
+  const { clock } = cluster
+  const giveUpAt = clock.monotonicMs() + VISIBLE_TIMEOUT_MS
+  while (clock.monotonicMs() < giveUpAt) {
+    const now = await describeKafkaTransaction(cluster, transactionalId)
+    if (now?.state !== 'PrepareCommit') return
+    await sleep(clock, VISIBLE_POLL_MS)
+  }
+}
+
+/** Job and operator are encoded so that their slashes cannot be mistaken for ours. */
+function operatorPrefix(prefix: string, context: SinkWriterContext): string {
+  return `${prefix}/${encodeURIComponent(context.jobName)}/${encodeURIComponent(context.operatorUid)}/`
+}
+
+function placeOf({ transactionalId }: KafkaTransaction): { subtask: number; generation: number } {
+  const parts = transactionalId.split('/')
+  return { subtask: Number(parts.at(-3)), generation: Number(parts.at(-2)) }
+}

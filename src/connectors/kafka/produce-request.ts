@@ -1,0 +1,48 @@
+import { createAPI, produceV11, Writer } from '@platformatic/kafka'
+
+/** Encoded batches for the partitions of one topic that have the same leader. */
+export interface ProduceRequest {
+  readonly topic: string
+  readonly transactionalId: string | undefined
+  /** -1: all in-sync replicas, 1: the leader alone. */
+  readonly acks: -1 | 1
+  /** How long the leader may wait for the replicas, ms. */
+  readonly timeoutMs: number
+  readonly batches: readonly { readonly partition: number; readonly bytes: Uint8Array }[]
+}
+
+/** What the leader says of one partition. */
+export interface ProducedPartition {
+  readonly index: number
+  readonly errorCode: number
+  readonly errorMessage?: string | null | undefined
+}
+
+const PRODUCE_KEY = 0
+/**
+ * The last version before the broker adds partitions to transactions by itself, which comes with
+ * epochs that change at every commit: our handles name one epoch.
+ */
+const PRODUCE_VERSION = 11
+
+/** The produce API; batches go out as they are. */
+export const produceApi = createAPI<
+  [request: ProduceRequest],
+  ReturnType<typeof produceV11.parseResponse>
+>(PRODUCE_KEY, PRODUCE_VERSION, encodeProduce, produceV11.parseResponse)
+
+function encodeProduce(request: ProduceRequest): Writer {
+  return Writer.create()
+    .appendString(request.transactionalId)
+    .appendInt16(request.acks)
+    .appendInt32(request.timeoutMs)
+    .appendArray([request], (topic) => {
+      topic.appendString(request.topic).appendArray([...request.batches], (w, batch) => {
+        const { buffer, byteOffset, length } = batch.bytes
+        w.appendInt32(batch.partition)
+          .appendUnsignedVarInt(length + 1)
+          .append(Buffer.from(buffer, byteOffset, length))
+      })
+    })
+    .appendTaggedFields()
+}
