@@ -1,0 +1,22 @@
+import type { CommandIo } from '../../src/cli/command.ts'
+
+/** A command's surroundings in a test: what it prints is kept. */
+export function recordedIo(options: { readonly terminal?: boolean } = {}): {
+  readonly io: CommandIo
+  readonly out: string[]
+  readonly err: string[]
+  readonly rewritten: string[]
+} {
+  const out: string[] = []
+  const err: string[] = []
+  const rewritten: string[] = []
+  const io: CommandIo = {
+    out: (line) => out.push(line),
+    err: (line) => err.push(line),
+    rewriteLine: options.terminal === true ? (line) => rewritten.push(line) : undefined,
+    style: (_, text) => text,
+    interrupted: new Promise(() => {}),
+    env: {},
+  }
+  return { io, out, err, rewritten }
+}
