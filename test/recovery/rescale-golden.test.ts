@@ -1,0 +1,72 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { MemorySink } from '../../src/connectors/memory/memory-sink.ts'
+import { MiniCluster } from '../../src/testing/mini-cluster.ts'
+import { ENTRIES_PER_PARTITION, foldedLedger, ledgerGraph, PARTITIONS } from './ledger-job.ts'
+
+const golden = readFileSync(new URL('./golden/ledger.txt', import.meta.url), 'utf8')
+  .trimEnd()
+  .split('\n')
+const ENTRIES = PARTITIONS * ENTRIES_PER_PARTITION
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/**
+ * Runs the job at parallelism 2, takes two checkpoints of which the second builds on the first, and
+ * ends it without a further one; gives the second's folder and what was committed with it.
+ */
+async function runUntilCheckpointed(cluster: MiniCluster) {
+  const sink = new MemorySink<string>('exactly-once')
+  let entries = 0
+  const onEntry = (): void => {
+    entries += 1
+  }
+  const graph = ledgerGraph({ parallelism: 2, sink, ratePerSecond: 600, onEntry })
+  const jobId = 'b'.repeat(32)
+  const job = cluster.startLocal(graph, { jobId })
+  await job.waitFor('RUNNING')
+  await until(() => entries > ENTRIES / 4)
+  await job.triggerCheckpoint()
+  await until(() => entries > ENTRIES / 2)
+  const checkpointId = await job.triggerCheckpoint()
+  await until(() => sink.preparedCount === 0)
+  const committed = [...sink.values]
+  await job.suspend()
+  return { committed, folder: `${jobId}/chk-${checkpointId}` }
+}
+
+describe.each(['heap', 'rocksdb', 'leveldb'])('on %s', (backend) => {
+  it.each([3, 1, 2])(
+    'a job checkpointed at parallelism 2 and restored at %i gives the golden output',
+    async (parallelism) => {
+      const root = mkdtempSync(join(tmpdir(), 'weir-rescale-'))
+      await using cluster = new MiniCluster({
+        configuration: {
+          'state.backend.type': backend,
+          'state.backend.memory.budget': '64 kb',
+          'state.backend.directory': join(root, 'state'),
+          'execution.checkpointing.dir': join(root, 'checkpoints'),
+        },
+      })
+      try {
+        const { committed, folder } = await runUntilCheckpointed(cluster)
+        const sink = new MemorySink<string>('exactly-once')
+        await cluster.run(ledgerGraph({ parallelism, sink }), { restoreFrom: folder })
+        expect(sink.values.some((line) => line.startsWith('entry'))).toBe(true)
+        expect([...committed, ...sink.values].sort()).toEqual(golden)
+      } finally {
+        rmSync(root, { recursive: true, force: true })
+      }
+    },
+  )
+})
+
+describe('the golden output', () => {
+  it('is what a sequential fold gives', () => {
+    expect(foldedLedger()).toEqual(golden)
+  })
+})
