@@ -23,6 +23,9 @@ export interface ServingSetup {
   readonly queryThreads?: number
 }
 
+/** A process that has not ended after this time is killed. */
+const ENDING_MS = 10_000
+
 type Waiting = PromiseWithResolvers<unknown>
 
 /** The `als-serving` job in a process of its own, and a client of it in this one. */
@@ -118,13 +121,18 @@ export class ServedModel implements AsyncDisposable {
     }
   }
 
-  /** Ends the process at once; what it wrote is thrown away with the benchmark's folder. */
+  /**
+   * Ends the process without a last checkpoint; what it wrote is thrown away with the benchmark's
+   * folder. It ends by itself, so that a profiler of its threads can write what it has.
+   */
   async close(): Promise<void> {
     for (const client of this.clients) await client.close()
     if (this.child.exitCode !== null || this.child.signalCode !== null) return
     const exited = new Promise((resolve) => this.child.once('exit', resolve))
-    this.kill()
+    this.child.disconnect()
+    const timer = setTimeout(() => this.kill(), ENDING_MS)
     await exited
+    clearTimeout(timer)
     process.off('exit', this.killAtExit)
   }
 
