@@ -1,0 +1,184 @@
+import { type Random, seededRandom } from '../core/random.ts'
+import { type LinearLoss, linearLoss } from './linear-loss.ts'
+import type { LinearShare } from './linear-share.ts'
+import type { TrainingParticipant } from './training-threads.ts'
+
+/**
+ * One phase of a round. `local`: every block takes coordinate steps against its own copy of the
+ * weights. `combine`: the copies' changes are added up. `certify`: losses and dual parts are summed.
+ */
+export type LinearPhase = 'local' | 'combine' | 'certify'
+
+/** Largest violation among the active rows at which the shrunk ones are looked at again. */
+const CALM = 0.05
+/** Epochs after which the shrunk rows are looked at again in any case. */
+const FULL_EPOCH_EVERY = 20
+
+/**
+ * Stochastic dual coordinate ascent (Hsieh et al., "A dual coordinate descent method for large-scale
+ * linear SVM", ICML 2008, with its shrinking) in CoCoA form with adding (Ma, Smith, Jaggi et al.,
+ * "Adding vs. averaging in distributed primal-dual optimization", ICML 2015): with K blocks a block's
+ * own steps count K times in its copy of the weights, so that adding all blocks' changes is safe. One
+ * block alone is the plain algorithm. Participants take blocks off a counter; what a block does
+ * depends on the shared state before the phase alone, so not on who does it.
+ */
+export class LinearSolver implements TrainingParticipant<LinearPhase> {
+  private readonly share: LinearShare
+  private readonly loss: LinearLoss
+
+  constructor(share: LinearShare) {
+    this.share = share
+    this.loss = linearLoss(share.loss, share.cost)
+  }
+
+  run(phase: LinearPhase): void {
+    for (;;) {
+      const block = Atomics.add(this.share.next, 0, 1)
+      if (block >= this.share.blocks) return
+      if (phase === 'local') this.improve(block)
+      else if (phase === 'combine') this.combine(block)
+      else this.certify(block)
+    }
+  }
+
+  /** Epochs over a block's active rows until it took its share of steps. */
+  private improve(block: number): void {
+    const { share } = this
+    const weights = share.local[block] ?? share.weights
+    if (weights !== share.weights) weights.set(share.weights)
+    const first = share.starts[block] as number
+    const end = share.starts[block + 1] as number
+    const budget = Math.max(1, Math.round(share.localPasses * (end - first)))
+    const round = Atomics.load(share.next, 1)
+    const random = seededRandom(share.seed + 1 + round * share.blocks + block)
+    let taken = 0
+    for (let epoch = 1; taken < budget; epoch++) {
+      if (epoch % FULL_EPOCH_EVERY === 0) this.unshrink(block)
+      const active = share.active[block] as number
+      shuffle(share.order, first, active, random)
+      const before = taken
+      taken += this.epoch(block, weights, first, Math.min(active, first + budget - taken))
+      if (before === taken) break
+    }
+    share.steps[block] = (share.steps[block] as number) + taken
+  }
+
+  /** One step for each row from `first` to `end`; answers how many. */
+  private epoch(block: number, weights: Float64Array, first: number, end: number): number {
+    const { share, loss } = this
+    const { order, alpha, signs, squares } = share
+    const upperBound = share.upperBounds[block] as number
+    const lowerBound = share.lowerBounds[block] as number
+    const canShrink = share.loss !== 'logistic'
+    const isWhole = end === share.active[block]
+    let highest = Number.NEGATIVE_INFINITY
+    let lowest = Number.POSITIVE_INFINITY
+    let active = end
+    let steps = 0
+    for (let at = first; at < active; at++) {
+      const row = order[at] as number
+      const sign = signs[row] as number
+      const old = alpha[row] as number
+      const margin = sign * this.decision(weights, row)
+      steps++
+      if (canShrink) {
+        const slope = loss.slope(old, margin)
+        const atLower = old === 0 && slope > 0
+        const atUpper = old === loss.upper && slope < 0
+        if (isWhole && ((atLower && slope > upperBound) || (atUpper && slope < lowerBound))) {
+          active--
+          order[at] = order[active] as number
+          order[active] = row
+          at--
+          continue
+        }
+        const violation = atLower || atUpper ? 0 : slope
+        if (violation > highest) highest = violation
+        if (violation < lowest) lowest = violation
+        if (violation === 0) continue
+      }
+      const curvature = share.blocks * (squares[row] as number)
+      // An example without features changes nothing but its own dual.
+      const best = loss.best(old, margin, Math.max(curvature, Number.MIN_VALUE))
+      alpha[row] = best
+      if (best !== old) this.move(weights, row, (best - old) * sign * share.blocks)
+    }
+    if (canShrink && isWhole) this.shrink(block, active, lowest, highest)
+    return steps
+  }
+
+  private shrink(block: number, active: number, lowest: number, highest: number): void {
+    const { share } = this
+    if (!(highest - lowest > CALM)) {
+      this.unshrink(block)
+      return
+    }
+    share.active[block] = active
+    share.upperBounds[block] = highest <= 0 ? Number.POSITIVE_INFINITY : highest
+    share.lowerBounds[block] = lowest >= 0 ? Number.NEGATIVE_INFINITY : lowest
+  }
+
+  private unshrink(block: number): void {
+    const { share } = this
+    share.active[block] = share.starts[block + 1] as number
+    share.upperBounds[block] = Number.POSITIVE_INFINITY
+    share.lowerBounds[block] = Number.NEGATIVE_INFINITY
+  }
+
+  private decision(weights: Float64Array, row: number): number {
+    const { table, bias } = this.share
+    const { indexes, values } = table
+    const end = table.offsets[row + 1] as number
+    let sum = bias * (weights[table.features] as number)
+    for (let k = table.offsets[row] as number; k < end; k++) {
+      sum += (weights[indexes[k] as number] as number) * (values[k] as number)
+    }
+    return sum
+  }
+
+  private move(weights: Float64Array, row: number, step: number): void {
+    const { table, bias } = this.share
+    const { indexes, values, features } = table
+    const end = table.offsets[row + 1] as number
+    weights[features] = (weights[features] as number) + step * bias
+    for (let k = table.offsets[row] as number; k < end; k++) {
+      const index = indexes[k] as number
+      weights[index] = (weights[index] as number) + step * (values[k] as number)
+    }
+  }
+
+  /** Adds all blocks' changes in slice number `slice` of the weights. */
+  private combine(slice: number): void {
+    const { weights, local, blocks } = this.share
+    const end = Math.floor((weights.length * (slice + 1)) / blocks)
+    for (let j = Math.floor((weights.length * slice) / blocks); j < end; j++) {
+      const old = weights[j] as number
+      let change = 0
+      for (const copy of local) change += (copy[j] as number) - old
+      weights[j] = old + change / blocks
+    }
+  }
+
+  private certify(block: number): void {
+    const { share, loss } = this
+    const end = share.starts[block + 1] as number
+    let losses = 0
+    let duals = 0
+    for (let at = share.starts[block] as number; at < end; at++) {
+      const row = share.sorted[at] as number
+      losses += loss.primal((share.signs[row] as number) * this.decision(share.weights, row))
+      duals += loss.dual(share.alpha[row] as number)
+    }
+    share.losses[block] = losses
+    share.duals[block] = duals
+  }
+}
+
+function shuffle(order: Uint32Array, first: number, end: number, random: Random): void {
+  for (let i = end - 1; i > first; i--) {
+    const j = first + random.below(i + 1 - first)
+    const row = order[i] as number
+    order[i] = order[j] as number
+    order[j] = row
+  }
+}
