@@ -6,6 +6,7 @@ import {
   WebHdfsClient,
   type WebHdfsClientOptions,
 } from '../webhdfs/webhdfs-client.ts'
+import { WebHdfsFileWriter } from '../webhdfs/webhdfs-file-writer.ts'
 import { checkStoragePath } from './checkpoint-paths.ts'
 import type {
   CheckpointStorage,
@@ -39,7 +40,7 @@ export interface HdfsStorageOptions extends WebHdfsClientOptions {
 export class HdfsCheckpointStorage implements CheckpointStorage {
   private readonly root: string
   private readonly client: WebHdfsClient
-  private readonly bufferBytes: number
+  private readonly bufferBytes: number | undefined
   private closed = false
   private sweep: Promise<void> | undefined
 
@@ -48,19 +49,15 @@ export class HdfsCheckpointStorage implements CheckpointStorage {
     const address = parseWebHdfsUrl(url)
     this.root = address.path === '/' ? '' : address.path
     this.client = new WebHdfsClient(address, options)
-    this.bufferBytes = options.bufferBytes ?? 4 << 20
+    this.bufferBytes = options.bufferBytes
   }
 
   async createWriter(path: string): Promise<StorageWriter> {
     const target = this.locate(path)
-    return new HdfsStorageWriter({
-      client: this.client,
-      temporary: this.temporaryName(),
-      bufferBytes: this.bufferBytes,
-      path,
-      publish: async (temporary, bytes) => {
-        await this.publish(temporary, target, { overwrite: true, bytes })
-      },
+    const temporary = this.temporaryName()
+    const file = new WebHdfsFileWriter(this.client, temporary, this.bufferBytes)
+    return new HdfsStorageWriter(path, file, async (bytes) => {
+      await this.publish(temporary, target, { overwrite: true, bytes })
     })
   }
 
@@ -70,7 +67,9 @@ export class HdfsCheckpointStorage implements CheckpointStorage {
       // Spares the upload where the name is long taken; who wins a race is decided below.
       if ((await this.client.status(target)) !== undefined) return 'already-exists'
       const temporary = this.temporaryName()
-      await this.client.writeFile(temporary, bytes)
+      const file = new WebHdfsFileWriter(this.client, temporary)
+      await file.write(bytes)
+      await file.finish()
       const options = { overwrite: false, bytes: bytes.length }
       if ((await this.publish(temporary, target, options)) === 'renamed') return 'created'
       await this.client.delete(temporary)
@@ -110,22 +109,14 @@ export class HdfsCheckpointStorage implements CheckpointStorage {
     return `${this.root}/${TEMPORARY_FOLDER}/${randomUUID()}`
   }
 
-  /** Moves a finished file to its name, after its length and into a folder that may be missing. */
+  /** Moves a finished file to its name, in a folder that may be missing. */
   private async publish(
     temporary: string,
     target: string,
     options: { readonly overwrite: boolean; readonly bytes: number },
   ): Promise<RenameOutcome> {
-    const { client } = this
-    const status = await client.status(temporary)
-    if (status?.bytes !== options.bytes) {
-      throw new WeirError(
-        'STORAGE_FAILED',
-        `HDFS holds ${status?.bytes ?? 'no'} bytes of ${options.bytes} that were sent for ${target}`,
-      )
-    }
-    await client.makeFolder(target.slice(0, target.lastIndexOf('/')) || '/')
-    return await client.rename(temporary, target, options)
+    await this.client.makeFolder(target.slice(0, target.lastIndexOf('/')) || '/')
+    return await this.client.rename(temporary, target, options)
   }
 
   /** What disappears while it is listed is left out. */
@@ -152,18 +143,14 @@ export class HdfsCheckpointStorage implements CheckpointStorage {
 }
 
 /** Runs `action` with errors as the port tells them. */
-export async function onStorage<T>(
-  what: string,
-  path: string,
-  action: () => Promise<T>,
-): Promise<T> {
+async function onStorage<T>(what: string, path: string, action: () => Promise<T>): Promise<T> {
   try {
     return await action()
   } catch (cause) {
     if (isWeirError(cause, 'FILE_NOT_FOUND')) {
       throw new WeirError('CHECKPOINT_NOT_FOUND', `${path} is not in checkpoint storage`, { cause })
     }
-    if (isWeirError(cause, 'ILLEGAL_STATE') || isWeirError(cause, 'STORAGE_FAILED')) throw cause
+    if (isWeirError(cause, 'ILLEGAL_STATE')) throw cause
     const message = `could not ${what} in checkpoint storage: ${messageOf(cause)}`
     throw new WeirError('STORAGE_FAILED', message, { cause, details: { path } })
   }

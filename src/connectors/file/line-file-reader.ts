@@ -1,4 +1,3 @@
-import { type FileHandle, open } from 'node:fs/promises'
 import { messageOf, WeirError } from '../../core/errors.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import type {
@@ -9,6 +8,8 @@ import type {
   SourceSplit,
 } from '../../operators/source.ts'
 import type { LineFileOptions } from './line-file-source.ts'
+import type { LineFileInput } from './line-folder.ts'
+import { openLineInput } from './open-line-folder.ts'
 
 const DEFAULT_CHUNK_BYTES = 256 * 1024
 const NEWLINE = 10
@@ -17,7 +18,7 @@ const CARRIAGE_RETURN = 13
 /** A file that is being read. */
 interface OpenFile {
   readonly partition: number
-  readonly handle: FileHandle
+  readonly input: LineFileInput
   /** Byte at which the next line begins. */
   nextOffset: number
   /** Bytes from `nextOffset` on that have been read, `at` to `end`. */
@@ -45,10 +46,10 @@ export class LineFileReader<T> implements SourceReader<T> {
   async addSplits(splits: readonly SourceSplit[]): Promise<void> {
     const chunkBytes = this.options.chunkBytes ?? DEFAULT_CHUNK_BYTES
     for (const { partition, nextOffset } of splits) {
-      const handle = await this.openFile(partition)
+      const input = await this.openFile(partition)
       this.files.push({
         partition,
-        handle,
+        input,
         nextOffset: Math.max(nextOffset, 0),
         chunk: Buffer.alloc(chunkBytes),
         at: 0,
@@ -58,10 +59,10 @@ export class LineFileReader<T> implements SourceReader<T> {
     }
   }
 
-  private async openFile(partition: number): Promise<FileHandle> {
+  private async openFile(partition: number): Promise<LineFileInput> {
     const path = this.options.paths[partition]
     try {
-      return await open(path ?? '')
+      return await openLineInput(path ?? '')
     } catch (cause) {
       const message = `file ${partition} of the source, "${path}", cannot be opened`
       throw new WeirError('CONNECTOR_FAILED', message, { cause })
@@ -147,7 +148,7 @@ export class LineFileReader<T> implements SourceReader<T> {
 
   async close(): Promise<void> {
     await this.reading
-    for (const file of this.files) await file.handle.close()
+    for (const file of this.files) await file.input.close()
     this.files.length = 0
   }
 }
@@ -162,12 +163,7 @@ async function fill(file: OpenFile): Promise<void> {
   file.chunk = target
   file.at = 0
   file.end = rest
-  const { bytesRead } = await file.handle.read(
-    target,
-    rest,
-    target.length - rest,
-    file.nextOffset + rest,
-  )
+  const bytesRead = await file.input.read(target.subarray(rest), file.nextOffset + rest)
   file.end += bytesRead
   file.atEndOfFile = bytesRead === 0
 }

@@ -1,18 +1,19 @@
-import { createWriteStream, type WriteStream } from 'node:fs'
-import * as fsp from 'node:fs/promises'
-import { join } from 'node:path'
-import { finished } from 'node:stream/promises'
-import { messageOf, WeirError } from '../../core/errors.ts'
+import { WeirError } from '../../core/errors.ts'
 import type {
   DeliveryGuarantee,
   Sink,
   SinkWriter,
   SinkWriterContext,
 } from '../../operators/sink.ts'
+import type { LineFileOutput, LineFolder } from './line-folder.ts'
+import { openLineFolder } from './open-line-folder.ts'
 
 /** Where a `LineFileSink` writes. */
 export interface LineFileSinkOptions<T> {
-  /** Folder of the finished files, `part-<subtask>-<number>.txt`. It belongs to one sink. */
+  /**
+   * Folder of the finished files, `part-<subtask>-<number>.txt`: a path or an `hdfs://` URL. It
+   * belongs to one sink.
+   */
   readonly directory: string
   readonly format: (value: T) => string
   /** Default `exactly-once`: a file appears, by rename, when its checkpoint is committed. */
@@ -47,20 +48,20 @@ class LineFileWriter<T> implements SinkWriter<T> {
   private context: SinkWriterContext | undefined
   private firstNumber = 1
   private nextNumber = 1
-  private stream: WriteStream | undefined
+  private readonly folder: LineFolder
+  private output: LineFileOutput | undefined
   private name = ''
-  private full = false
-  private failure: unknown
   private leftoversRemoved = false
 
   constructor(options: LineFileSinkOptions<T>, exactlyOnce: boolean) {
     this.options = options
     this.exactlyOnce = exactlyOnce
+    this.folder = openLineFolder(options.directory)
   }
 
   async open(context: SinkWriterContext, restored: readonly Uint8Array[]): Promise<void> {
     this.context = context
-    await fsp.mkdir(this.options.directory, { recursive: true })
+    await this.folder.make()
     await this.commit(restored)
     const mine = (await this.files()).filter((file) => file.subtask === context.subtask)
     this.firstNumber = Math.max(0, ...mine.map((file) => file.number)) + 1
@@ -70,7 +71,7 @@ class LineFileWriter<T> implements SinkWriter<T> {
   private async files(): Promise<
     { name: string; pending: boolean; subtask: number; number: number }[]
   > {
-    const names = await fsp.readdir(this.options.directory)
+    const names = await this.folder.names()
     return names.flatMap((name) => {
       const match = NAME.exec(name)
       if (match === null) return []
@@ -80,49 +81,30 @@ class LineFileWriter<T> implements SinkWriter<T> {
   }
 
   write(value: T, _timestamp: number): void {
-    if (this.failure !== undefined) throw this.failure
-    this.stream ??= this.begin()
-    if (!this.stream.write(`${this.options.format(value)}\n`)) this.full = true
+    this.output ??= this.begin()
+    this.output.write(`${this.options.format(value)}\n`)
   }
 
-  private begin(): WriteStream {
+  private begin(): LineFileOutput {
     this.name = `part-${this.context!.subtask}-${this.nextNumber++}.txt`
-    const path = join(this.options.directory, pendingName(this.name))
-    const stream = createWriteStream(path, { flush: true })
-    stream.on('drain', () => {
-      this.full = false
-    })
-    stream.on('error', (cause) => {
-      this.failure = new WeirError('CONNECTOR_FAILED', messageOf(cause), { cause })
-    })
-    return stream
+    return this.folder.begin(pendingName(this.name))
   }
 
   ready(): boolean {
-    return !this.full || this.failure !== undefined
+    return this.output?.ready() ?? true
   }
 
   whenReady(): Promise<void> {
-    if (this.ready()) return Promise.resolve()
-    return new Promise((resolve) => {
-      this.stream!.once('drain', resolve)
-      this.stream!.once('error', () => resolve())
-    })
+    return this.output?.whenReady() ?? Promise.resolve()
   }
 
   async prepareCommit(_checkpointId: number): Promise<readonly Uint8Array[]> {
     // Synchronous up to here: what is written from now on goes to the next file.
-    const stream = this.stream
-    const name = this.name
-    this.stream = undefined
-    this.full = false
-    if (stream !== undefined) {
-      stream.end()
-      await finished(stream)
-    }
-    if (this.failure !== undefined) throw this.failure
+    const { output, name } = this
+    this.output = undefined
+    await output?.finish()
     await this.removeLeftovers()
-    if (stream === undefined) return []
+    if (output === undefined) return []
     const committable = encoder.encode(name)
     if (this.exactlyOnce) return [committable]
     await this.commit([committable])
@@ -141,7 +123,7 @@ class LineFileWriter<T> implements SinkWriter<T> {
       const mine = file.subtask === subtask && file.number < this.firstNumber
       const orphan = file.subtask >= parallelism && file.subtask % parallelism === subtask
       if (file.pending && (mine || orphan)) {
-        await fsp.rm(join(this.options.directory, file.name), { force: true })
+        await this.folder.remove(file.name)
       }
     }
   }
@@ -151,27 +133,15 @@ class LineFileWriter<T> implements SinkWriter<T> {
   }
 
   private async publish(name: string): Promise<void> {
-    const target = join(this.options.directory, name)
-    try {
-      await fsp.rename(join(this.options.directory, pendingName(name)), target)
-    } catch (cause) {
-      const done = await fsp.access(target).then(
-        () => true,
-        () => false,
-      )
-      if (!done) {
-        throw new WeirError('INVALID_TRANSACTION', `${target} is neither pending nor there`, {
-          cause,
-        })
-      }
-    }
+    if (await this.folder.rename(pendingName(name), name)) return
+    if (await this.folder.exists(name)) return
+    const message = `${name} in ${this.folder.place} is neither pending nor there`
+    throw new WeirError('INVALID_TRANSACTION', message)
   }
 
   async close(): Promise<void> {
-    const stream = this.stream
-    this.stream = undefined
-    if (stream === undefined) return
-    stream.end()
-    await finished(stream).catch(() => undefined)
+    await this.output?.abandon()
+    this.output = undefined
+    await this.folder.close()
   }
 }

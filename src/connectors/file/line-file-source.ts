@@ -4,7 +4,10 @@ import { LineFileReader } from './line-file-reader.ts'
 
 /** What a `LineFileSource` reads. */
 export interface LineFileOptions<T> {
-  /** One split per file; a file's place in this list is its partition, so only append to it. */
+  /**
+   * Paths or `hdfs://` URLs. One split per file; a file's place in this list is its partition, so
+   * only append to it.
+   */
   readonly paths: readonly string[]
   /** Makes a value of a line without its line end; undefined drops it; a throw fails the source. */
   readonly parse: (line: string) => T | undefined

@@ -1,8 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { HdfsCheckpointStorage } from '../../src/checkpoint/hdfs-checkpoint-storage.ts'
+import { writeTextRows } from '../../src/cli/text-rows-file.ts'
+import { LineFileSink } from '../../src/connectors/file/line-file-sink.ts'
+import { LineFileSource } from '../../src/connectors/file/line-file-source.ts'
+import { parseTextRow } from '../../src/models/als-row.ts'
+import type { DeliveryGuarantee } from '../../src/operators/sink.ts'
+import { AlsModel } from '../../src/training/als-model.ts'
 import { parseWebHdfsUrl } from '../../src/webhdfs/webhdfs-address.ts'
 import { WebHdfsClient } from '../../src/webhdfs/webhdfs-client.ts'
+import { drain, readerContext } from '../connectors/log/log-fixture.ts'
 import { checkpointStorageContract } from '../contracts/checkpoint-storage.ts'
+import {
+  atLeastOnceSinkContract,
+  exactlyOnceSinkContract,
+  type SinkUnderTest,
+} from '../contracts/sink.ts'
+import { sourceContract } from '../contracts/source.ts'
 import { HdfsCluster } from '../services/hdfs-cluster.ts'
 
 let cluster: HdfsCluster
@@ -142,5 +155,69 @@ describe('WebHdfsClient', () => {
     await expect(client.list('/')).rejects.toMatchObject({
       message: expect.stringContaining('use the port of its web interface'),
     })
+  })
+})
+
+sourceContract('LineFileSource on HDFS', async () => {
+  const client = clientOf(newUrl())
+  const contents = ['one\ntwo\r\n\nfour with é\nlast without end', '', `${'x'.repeat(100)}\ny\n`]
+  const folder = `/lines/${folders++}`
+  for (const [i, content] of contents.entries()) {
+    await client.writeFile(`${folder}/${i}.txt`, bytes(content))
+  }
+  const paths = contents.map((_, i) => cluster.url(`${folder}/${i}.txt`))
+  return {
+    source: new LineFileSource({ paths, parse: (line) => line, chunkBytes: 16 }),
+    expected: [['one', 'two', '', 'four with é', 'last without end'], [], ['x'.repeat(100), 'y']],
+    textOf: (value: string) => value,
+  }
+})
+
+async function hdfsSink(guarantee: DeliveryGuarantee): Promise<SinkUnderTest> {
+  const directory = newUrl()
+  const { path } = parseWebHdfsUrl(directory)
+  const client = clientOf(directory)
+  const sink = new LineFileSink<string>({ directory, guarantee, format: (value) => value })
+  const visible = async (): Promise<string[]> => {
+    const files = ((await client.list(path)) ?? []).filter(({ name }) => name.startsWith('part-'))
+    const texts = await Promise.all(files.map(({ name }) => client.read(`${path}/${name}`)))
+    return texts.flatMap((file) => text(file).split('\n')).filter((line) => line !== '')
+  }
+  return { sink, visible }
+}
+
+atLeastOnceSinkContract('LineFileSink on HDFS', () => hdfsSink('at-least-once'))
+exactlyOnceSinkContract('LineFileSink on HDFS', () => hdfsSink('exactly-once'))
+
+describe('model rows on HDFS', () => {
+  it('are written as text rows, and read again as the same numbers', async () => {
+    const ids = (kind: string): string[] => Array.from({ length: 20_000 }, (_, i) => `${kind}${i}`)
+    const rows = (sign: number): Float32Array =>
+      Float32Array.from({ length: 20_000 * 10 }, (_, i) => (sign * i) / 8)
+    const model = new AlsModel({
+      users: ids('user'),
+      items: ids('item'),
+      userRows: rows(1),
+      itemRows: rows(-1),
+      factors: 10,
+      biased: false,
+      globalMean: 0,
+      range: { min: 1, max: 5 },
+      history: [],
+    })
+    const place = cluster.url('/models/als/rows.txt')
+    await writeTextRows(place, model)
+    await writeTextRows(place, model)
+    const source = new LineFileSource({ paths: [place], parse: (line) => parseTextRow(line) })
+    const reader = source.createReader()
+    await reader.open(readerContext())
+    await reader.addSplits([{ partition: 0, nextOffset: -1 }])
+    const read = await drain(reader)
+    await reader.close()
+    expect(read.length).toBe(40_000)
+    for (const at of [0, 12_345, 20_000, 39_999]) {
+      const row = read[at]!
+      expect(row.factors).toEqual(model.rowOf(row.kind, row.id))
+    }
   })
 })
