@@ -1,4 +1,3 @@
-import { GeneratorSource } from '../../src/connectors/memory/generator-source.ts'
 import type { MemorySink } from '../../src/connectors/memory/memory-sink.ts'
 import { modelVersion } from '../../src/core/identity.ts'
 import { stringSerializer } from '../../src/core/serializer.ts'
@@ -12,6 +11,13 @@ import type {
   KeyedProcessFunction,
   OnTimerContext,
 } from '../../src/operators/process-function.ts'
+import type {
+  PollResult,
+  Source,
+  SourceOutput,
+  SourceReader,
+  SourceSplit,
+} from '../../src/operators/source.ts'
 import {
   eventTimeSessionWindows,
   tumblingEventTimeWindows,
@@ -135,28 +141,90 @@ class Ledger implements KeyedProcessFunction<string, Entry, string> {
   }
 }
 
+/** Lets a test decide how far the source reads, so that it stands where a checkpoint is taken. */
+export class LedgerGate {
+  /** Entries of each partition that may be read. */
+  limit = 0
+  private readonly waiters: (() => void)[] = []
+
+  raise(limit: number): void {
+    this.limit = limit
+    for (const wake of this.waiters.splice(0)) wake()
+  }
+
+  raised(): Promise<void> {
+    return new Promise((resolve) => this.waiters.push(resolve))
+  }
+}
+
+class LedgerReader implements SourceReader<Entry> {
+  private readonly gate: LedgerGate
+  private splits: SourceSplit[] = []
+
+  constructor(gate: LedgerGate) {
+    this.gate = gate
+  }
+
+  async open(): Promise<void> {}
+
+  async addSplits(splits: readonly SourceSplit[]): Promise<void> {
+    for (const { partition, nextOffset } of splits) {
+      this.splits.push({ partition, nextOffset: Math.max(nextOffset, 0) })
+    }
+  }
+
+  poll(output: SourceOutput<Entry>): PollResult {
+    let delivered = false
+    this.splits = this.splits.map(({ partition, nextOffset }) => {
+      if (nextOffset >= this.gate.limit) return { partition, nextOffset }
+      const entry = entryAt(nextOffset, partition)
+      output.collect(entry, entry.at, partition, nextOffset)
+      delivered = true
+      return { partition, nextOffset: nextOffset + 1 }
+    })
+    if (this.splits.every(({ nextOffset }) => nextOffset >= ENTRIES_PER_PARTITION)) return 'ended'
+    return delivered ? 'more' : 'idle'
+  }
+
+  available(): Promise<void> {
+    return this.gate.raised()
+  }
+
+  snapshot(): SourceSplit[] {
+    return this.splits
+  }
+
+  checkpointCompleted(): void {}
+
+  async close(): Promise<void> {}
+}
+
+function ledgerSource(gate: LedgerGate): Source<Entry> {
+  return {
+    boundedness: 'bounded',
+    discoveryIntervalMs: undefined,
+    discover: async () => Array.from({ length: PARTITIONS }, (_, partition) => partition),
+    createReader: () => new LedgerReader(gate),
+  }
+}
+
 /** How the ledger job is built. */
 export interface LedgerOptions {
   readonly parallelism: number
   readonly sink: MemorySink<string>
-  readonly ratePerSecond?: number
+  /** How far the source may read; to the end when missing. */
+  readonly gate?: LedgerGate
   /** Called after every entry. */
   readonly onEntry?: () => void
 }
 
 /** Entries to a ledger with timers, to tumbling and to session windows, all into one sink. */
 export function ledgerGraph(options: LedgerOptions): StreamGraph {
-  const { parallelism, sink, ratePerSecond, onEntry = () => {} } = options
+  const { parallelism, sink, gate = openGate(), onEntry = () => {} } = options
   const env = new StreamExecutionEnvironment({ parallelism, maxParallelism: 32 })
-  const source = new GeneratorSource<Entry>({
-    generate: entryAt,
-    partitions: PARTITIONS,
-    countPerPartition: ENTRIES_PER_PARTITION,
-    ...(ratePerSecond === undefined ? {} : { ratePerSecond }),
-  })
   const watermarks = monotonousTimestamps<Entry>({ timestampOf: ({ at }) => at })
   const entries = env
-    .fromSource(source, watermarks, 'entries')
+    .fromSource(ledgerSource(gate), watermarks, 'entries')
     .uid('entries')
     .keyBy(({ key }) => key, stringSerializer)
   const ledger = entries.process(() => new Ledger(onEntry)).uid('ledger')
@@ -188,6 +256,12 @@ export function ledgerGraph(options: LedgerOptions): StreamGraph {
     .uid('sessions')
   ledger.union(sums, sessions).sinkTo(sink).uid('lines')
   return env.graph('ledger')
+}
+
+function openGate(): LedgerGate {
+  const gate = new LedgerGate()
+  gate.raise(ENTRIES_PER_PARTITION)
+  return gate
 }
 
 /** What the job must have put out, sorted: a fold of every key's entries in order, without the runtime. */

@@ -4,7 +4,13 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { MemorySink } from '../../src/connectors/memory/memory-sink.ts'
 import { MiniCluster } from '../../src/testing/mini-cluster.ts'
-import { ENTRIES_PER_PARTITION, foldedLedger, ledgerGraph, PARTITIONS } from './ledger-job.ts'
+import {
+  ENTRIES_PER_PARTITION,
+  foldedLedger,
+  LedgerGate,
+  ledgerGraph,
+  PARTITIONS,
+} from './ledger-job.ts'
 
 const golden = readFileSync(new URL('./golden/ledger.txt', import.meta.url), 'utf8')
   .trimEnd()
@@ -25,13 +31,16 @@ async function runUntilCheckpointed(cluster: MiniCluster) {
   const onEntry = (): void => {
     entries += 1
   }
-  const graph = ledgerGraph({ parallelism: 2, sink, ratePerSecond: 600, onEntry })
+  const gate = new LedgerGate()
+  const graph = ledgerGraph({ parallelism: 2, sink, gate, onEntry })
   const jobId = 'b'.repeat(32)
   const job = cluster.startLocal(graph, { jobId })
   await job.waitFor('RUNNING')
-  await until(() => entries > ENTRIES / 4)
+  gate.raise(ENTRIES_PER_PARTITION / 4)
+  await until(() => entries === ENTRIES / 4)
   await job.triggerCheckpoint()
-  await until(() => entries > ENTRIES / 2)
+  gate.raise(ENTRIES_PER_PARTITION / 2)
+  await until(() => entries === ENTRIES / 2)
   const checkpointId = await job.triggerCheckpoint()
   await until(() => sink.preparedCount === 0)
   const committed = [...sink.values]
