@@ -16,8 +16,13 @@ export interface ServingGateway {
   tableOpened(share: RowTableShare, attempt: number): void
   /** The table of this attempt is not written any more and not to be read. */
   tableDropped(share: RowTableShare, attempt: number): void
-  /** Requests (SlotQueryRequest, one or an array) sent on the port are answered by the slot. */
+  /** Requests (SlotQueryRequestMessage) sent on the port are answered by the slot. */
   attachSlot(slot: number, thread: number, port: MessagePortLike): void
+  /**
+   * Tells whom to call after a query thread was replaced: the fresh one has no ports to slots, and
+   * gets them by `attachSlot`.
+   */
+  onThreadReplaced(listener: (thread: number) => void): void
   slotStatus(slot: number, status: SlotStatus): void
   /** A state can be queried by name; repeated for every slot and attempt. */
   declareQueryable(declaration: QueryableDeclaration): void

@@ -1,5 +1,10 @@
 import type { KeyedStateBackend } from '../state/keyed-state-backend.ts'
 import type { SlotQueryAnswer, SlotQueryReply, SlotQueryRequest } from '../state/slot-query.ts'
+import {
+  packSlotQueryReply,
+  type SlotQueryRequestMessage,
+  unpackSlotQueryRequest,
+} from '../state/slot-query-message.ts'
 import type { MessagePortLike } from './slot-protocol.ts'
 
 /** A backend and the operator that it belongs to. */
@@ -10,7 +15,7 @@ export interface QueriedBackend {
 
 interface Waiting {
   readonly port: MessagePortLike
-  readonly message: SlotQueryRequest | readonly SlotQueryRequest[]
+  readonly message: SlotQueryRequestMessage
 }
 
 /** How useful an answer is when several backends know the name: the best one counts. */
@@ -22,8 +27,8 @@ const RANK: Readonly<Record<SlotQueryAnswer['kind'], number>> = {
 }
 
 /**
- * Collects what query threads ask a slot and answers it between two slices of processing. A message
- * is one SlotQueryRequest or an array of them; the reply has the same form.
+ * Collects what query threads ask a slot and answers it between two slices of processing. A
+ * message is a SlotQueryRequestMessage, its reply a SlotQueryReplyMessage.
  */
 export class SlotQueries {
   private readonly backends: () => readonly QueriedBackend[] | undefined
@@ -40,9 +45,13 @@ export class SlotQueries {
   /** Begins to answer on a port. */
   attach(port: MessagePortLike): void {
     this.ports.push(port)
-    port.on('message', (message: SlotQueryRequest | readonly SlotQueryRequest[]) => {
+    port.on('message', (message: SlotQueryRequestMessage) => {
       this.waiting.push({ port, message })
       this.wake()
+    })
+    port.on('close', () => {
+      const at = this.ports.indexOf(port)
+      if (at >= 0) this.ports.splice(at, 1)
     })
   }
 
@@ -52,9 +61,8 @@ export class SlotQueries {
     const waiting = this.waiting
     this.waiting = []
     for (const { port, message } of waiting) {
-      port.postMessage(
-        'kind' in message ? this.answer(message) : message.map((request) => this.answer(request)),
-      )
+      const reply = packSlotQueryReply(this.answer(unpackSlotQueryRequest(message)))
+      port.postMessage(reply, [reply.packed.buffer])
     }
   }
 

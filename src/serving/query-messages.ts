@@ -47,7 +47,7 @@ export type QueryThreadCommand =
       readonly version: number
     }
   | { readonly kind: 'typed-state'; readonly share: TypedStateShare }
-  /** The other end of the port is at the slot: SlotQueryRequests go out, SlotQueryReplies come in. */
+  /** The other end of the port is at the slot: SlotQueryRequestMessages go out, SlotQueryReplyMessages come in. */
   | { readonly kind: 'attach-slot'; readonly slot: number; readonly port: MessagePort }
   /** What was asked of the slot fails with SLOT_LOST; its tables stay readable. */
   | { readonly kind: 'slot-lost'; readonly slot: number }

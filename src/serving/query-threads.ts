@@ -76,6 +76,7 @@ export class QueryThreads {
   private routingScheduled = false
   private nextMetricRequest = 1
   private isClosed = false
+  private threadReplaced: (thread: number) => void = () => {}
 
   private constructor(options: QueryThreadsOptions) {
     requireArgument(
@@ -146,6 +147,7 @@ export class QueryThreads {
       if (this.isClosed) return
       this.spawn(member.number)
       this.tellAll(this.members[member.number]!)
+      this.threadReplaced(member.number)
     })
   }
 
@@ -237,6 +239,11 @@ export class QueryThreads {
     const member = this.members[thread]
     if (member === undefined) port.close()
     else this.send(member, { kind: 'attach-slot', slot, port }, [port])
+  }
+
+  /** Calls `listener` after a thread was replaced: it needs a port to every slot. */
+  onThreadReplaced(listener: (thread: number) => void): void {
+    this.threadReplaced = listener
   }
 
   slotStatus(slot: number, status: SlotStatus): void {

@@ -1,6 +1,11 @@
 import type { MessagePort } from 'node:worker_threads'
 import { WeirError } from '../core/errors.ts'
 import type { SlotQueryReply, SlotQueryRequest } from '../state/slot-query.ts'
+import {
+  packSlotQueryRequest,
+  type SlotQueryReplyMessage,
+  unpackSlotQueryReply,
+} from '../state/slot-query-message.ts'
 import type { SlotQueryGateway } from './local-slot-asker.ts'
 
 interface Waiting {
@@ -30,9 +35,9 @@ export class SlotPorts implements SlotQueryGateway {
     this.detach(slot)
     const waiting = new Map<number, Waiting>()
     this.links.set(slot, { port, waiting })
-    port.on('message', (reply: SlotQueryReply) => {
-      waiting.get(reply.id)?.resolve(reply)
-      waiting.delete(reply.id)
+    port.on('message', (message: SlotQueryReplyMessage) => {
+      waiting.get(message.id)?.resolve(unpackSlotQueryReply(message))
+      waiting.delete(message.id)
     })
     port.on('close', () => {
       if (this.links.get(slot)?.port === port) this.detach(slot)
@@ -53,7 +58,7 @@ export class SlotPorts implements SlotQueryGateway {
     if (link === undefined) return Promise.reject(lost(slot))
     return new Promise((resolve, reject) => {
       link.waiting.set(request.id, { resolve, reject })
-      link.port.postMessage(request)
+      link.port.postMessage(packSlotQueryRequest(request))
     })
   }
 

@@ -9,7 +9,11 @@ import type { OperatorCoordinator } from '../../src/runtime/operator-coordinator
 import type { ServingGateway } from '../../src/runtime/serving-gateway.ts'
 import type { MessagePortLike, QueryableDeclaration } from '../../src/runtime/slot-protocol.ts'
 import { valueState } from '../../src/state/descriptors.ts'
-import type { SlotQueryReply } from '../../src/state/slot-query.ts'
+import {
+  packSlotQueryRequest,
+  type SlotQueryReplyMessage,
+  unpackSlotQueryReply,
+} from '../../src/state/slot-query-message.ts'
 import { MiniCluster } from '../../src/testing/mini-cluster.ts'
 
 async function until(condition: () => boolean): Promise<void> {
@@ -153,6 +157,7 @@ describe('coordinators and queries', () => {
       attachSlot: (slot, _thread, port) => {
         ports[slot] = port
       },
+      onThreadReplaced() {},
       slotStatus() {},
       declareQueryable: (declaration) => declared.push(declaration),
     }
@@ -169,12 +174,12 @@ describe('coordinators and queries', () => {
       format: 'msgpack/1',
     })
     const keys = [new TextEncoder().encode('no such key')]
-    const reply = await new Promise<readonly SlotQueryReply[]>((resolve) => {
+    const reply = await new Promise<SlotQueryReplyMessage>((resolve) => {
       ports[0]!.on('message', resolve)
-      ports[0]!.postMessage([{ kind: 'values', id: 7, queryableName: 'LATEST', keys }])
+      const request = { kind: 'values', id: 7, queryableName: 'LATEST', keys } as const
+      ports[0]!.postMessage(packSlotQueryRequest(request))
     })
-    expect(reply).toHaveLength(1)
-    expect(reply[0]).toMatchObject({ id: 7, answers: [{ kind: 'missing' }] })
+    expect(unpackSlotQueryReply(reply)).toMatchObject({ id: 7, answers: [{ kind: 'missing' }] })
     for (const port of ports) port.close()
   })
 })

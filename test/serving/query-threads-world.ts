@@ -1,7 +1,11 @@
 import { MessageChannel } from 'node:worker_threads'
 import type { QueryThreads } from '../../src/serving/query-threads.ts'
 import type { RowTableShare } from '../../src/state/row-table-share.ts'
-import type { SlotQueryRequest } from '../../src/state/slot-query.ts'
+import {
+  packSlotQueryReply,
+  type SlotQueryRequestMessage,
+  unpackSlotQueryRequest,
+} from '../../src/state/slot-query-message.ts'
 import { MAX_PARALLELISM, ModelWorld, SLOTS } from '../contracts/model-reader-world.ts'
 
 /** A ModelWorld that tells query threads what the runtime would tell them. */
@@ -28,8 +32,10 @@ export class ServedWorld extends ModelWorld {
     for (let slot = 0; slot < SLOTS; slot++) {
       for (let thread = 0; thread < threads.threads; thread++) {
         const { port1, port2 } = new MessageChannel()
-        port1.on('message', (request: SlotQueryRequest) => {
-          void this.ask(slot, request).then((reply) => port1.postMessage(reply))
+        port1.on('message', (message: SlotQueryRequestMessage) => {
+          void this.ask(slot, unpackSlotQueryRequest(message)).then((reply) =>
+            port1.postMessage(packSlotQueryReply(reply)),
+          )
         })
         threads.attachSlot(slot, thread, port2)
       }

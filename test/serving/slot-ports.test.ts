@@ -2,6 +2,7 @@ import { MessageChannel } from 'node:worker_threads'
 import { describe, expect, it } from 'vitest'
 import { SlotPorts } from '../../src/serving/slot-ports.ts'
 import type { SlotQueryRequest } from '../../src/state/slot-query.ts'
+import { packSlotQueryReply } from '../../src/state/slot-query-message.ts'
 
 const request = (id: number): SlotQueryRequest => ({
   kind: 'values',
@@ -14,11 +15,12 @@ describe('SlotPorts', () => {
   it('gives each request the reply with its id', async () => {
     const ports = new SlotPorts()
     const { port1, port2 } = new MessageChannel()
-    const held: SlotQueryRequest[] = []
-    port2.on('message', (asked: SlotQueryRequest) => {
+    const held: { readonly id: number }[] = []
+    port2.on('message', (asked: { readonly id: number }) => {
       held.push(asked)
       if (held.length < 2) return
-      for (const { id } of held.reverse()) port2.postMessage({ id, answers: [] })
+      for (const { id } of held.reverse())
+        port2.postMessage(packSlotQueryReply({ id, answers: [] }))
     })
     ports.attach(3, port1)
     const replies = await Promise.all([ports.ask(3, request(1)), ports.ask(3, request(2))])
