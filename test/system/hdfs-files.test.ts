@@ -193,7 +193,7 @@ describe('model rows on HDFS', () => {
   it('are written as text rows, and read again as the same numbers', async () => {
     const ids = (kind: string): string[] => Array.from({ length: 20_000 }, (_, i) => `${kind}${i}`)
     const rows = (sign: number): Float32Array =>
-      Float32Array.from({ length: 20_000 * 10 }, (_, i) => (sign * i) / 8)
+      Float32Array.from({ length: 20_000 * 10 }, (_, i) => (sign * (i + 1)) / 8)
     const model = new AlsModel({
       users: ids('user'),
       items: ids('item'),
