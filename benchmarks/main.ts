@@ -28,16 +28,14 @@ function commit(): string {
   }
 }
 
-/** Whether target and ratio are reached, as far as both are known; null when there is neither. */
+/** Whether target and ratio are reached; null when nothing is asked for or the rival is missing. */
 function met(figure: Figure): boolean | null {
   const { value, target, rival, targetRatio } = figure
   const reaches = (reached: number, wanted: number): boolean =>
     figure.higher === false ? reached <= wanted : reached >= wanted
   if (target !== undefined && !reaches(value, target)) return false
-  if (targetRatio !== undefined && rival !== undefined && !reaches(value / rival, targetRatio)) {
-    return false
-  }
-  return target === undefined && targetRatio === undefined ? null : true
+  if (targetRatio === undefined) return target === undefined ? null : true
+  return rival === undefined ? null : reaches(value / rival, targetRatio)
 }
 
 function line(figure: Figure): string {
