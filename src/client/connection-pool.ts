@@ -112,6 +112,8 @@ export class ConnectionPool {
     if (this.isClosed) return
     this.table = table
     channels.routing.publish(table)
+    // A job whose query threads are all being replaced: the old ones go on asking for the new table.
+    if (table.endpoints.length === 0 && this.members.length > 0) return
     const wanted = table.endpoints.map((endpoint) => this.addressOf(endpoint))
     const kept = this.members.filter((member) => wanted.some((address) => same(member, address)))
     for (const member of this.members) if (!kept.includes(member)) this.drop(member)

@@ -18,10 +18,13 @@ export class ServingCatalog {
   private readonly board: ProgressBoard
   private readonly gateway: ServingGateway | undefined
   private tables: OpenTable[] = []
+  /** Living slots by number. */
+  private readonly hosts = new Map<number, SlotHost>()
 
   constructor(board: ProgressBoard, gateway: ServingGateway | undefined) {
     this.board = board
     this.gateway = gateway
+    gateway?.onThreadReplaced((thread) => this.reattach(thread))
   }
 
   /** The job begins. */
@@ -33,11 +36,8 @@ export class ServingCatalog {
   attach(slot: number, host: SlotHost): void {
     const { gateway } = this
     if (gateway === undefined) return
-    for (let thread = 0; thread < gateway.threads; thread++) {
-      const { port1, port2 } = new MessageChannel()
-      host.send({ kind: 'attach-query', attempt: 0, port: port1 }, [port1])
-      gateway.attachSlot(slot, thread, port2)
-    }
+    this.hosts.set(slot, host)
+    for (let thread = 0; thread < gateway.threads; thread++) this.connect(slot, host, thread)
   }
 
   /** A report of a slot that concerns readers. */
@@ -72,6 +72,7 @@ export class ServingCatalog {
 
   /** A slot is gone; its tables can still be read. */
   slotDown(slot: number): void {
+    this.hosts.delete(slot)
     this.board.setSlotStatus(slot, 'down')
     this.board.bumpRoutingEpoch()
     this.gateway?.slotStatus(slot, 'down')
@@ -81,6 +82,17 @@ export class ServingCatalog {
   close(): void {
     this.drop(() => true)
     for (let slot = 0; slot < this.board.share.slots; slot++) this.slotDown(slot)
+  }
+
+  /** A query thread was replaced: it gets a port to every living slot. */
+  private reattach(thread: number): void {
+    for (const [slot, host] of this.hosts) this.connect(slot, host, thread)
+  }
+
+  private connect(slot: number, host: SlotHost, thread: number): void {
+    const { port1, port2 } = new MessageChannel()
+    host.send({ kind: 'attach-query', attempt: 0, port: port1 }, [port1])
+    this.gateway?.attachSlot(slot, thread, port2)
   }
 
   private drop(isDropped: (table: OpenTable) => boolean): void {

@@ -1,9 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { WeirClient } from '../../src/client/index.ts'
 import { seededRandom } from '../../src/core/random.ts'
 import type { JobExecution } from '../../src/runtime/job-execution.ts'
+import { QueryThreads } from '../../src/serving/query-threads.ts'
 import { MiniCluster } from '../../src/testing/mini-cluster.ts'
 import type { CountJobOptions } from '../fixtures/count-job.ts'
 
@@ -90,6 +93,30 @@ describe('slots in worker threads', () => {
       expect(new Set(counts.values())).toEqual(new Set([600]))
     },
   )
+
+  it('answer a fresh query thread after the old one has died', async () => {
+    await using cluster = clusterIn({ 'state.backend.type': 'heap' })
+    await using threads = await QueryThreads.start({ threads: 1, port: 0 })
+    const job = await cluster.startWorkers(COUNT_JOB, countOptions({ countPerPartition: 1e6 }), {
+      serving: threads,
+    })
+    await job.waitFor('RUNNING')
+    await threads.listening()
+    const client = await WeirClient.connect({ port: threads.port })
+    try {
+      const keys = Array.from({ length: 20 }, (_, i) => `key-${i}`)
+      const found = async (): Promise<number> => {
+        const answers = await client.values('COUNTS', keys).catch(() => [])
+        return answers.filter((answer) => answer !== undefined).length
+      }
+      await expect.poll(found, { timeout: 10_000 }).toBe(keys.length)
+      const { members } = threads as unknown as { members: { worker: Worker }[] }
+      await members[0]!.worker.terminate()
+      await expect.poll(found, { timeout: 10_000 }).toBe(keys.length)
+    } finally {
+      await client.close()
+    }
+  })
 
   it('restore a savepoint at parallelism 3 and 1', async () => {
     await using cluster = clusterIn()
