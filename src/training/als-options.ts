@@ -39,7 +39,7 @@ export interface AlsOptions {
   readonly factors?: number
   /** @default 15 */
   readonly iterations?: number
-  /** User and item biases, solved jointly with the factors. @default false */
+  /** User and item biases, solved jointly with the factors. @default true with explicit feedback */
   readonly biases?: boolean
   /** @default 'explicit' */
   readonly feedback?: AlsFeedback
@@ -106,14 +106,15 @@ const EXACT_UP_TO = 32
 /** Checks options and fills in defaults. Throws INVALID_ARGUMENT. */
 export function alsSettings(options: AlsOptions): AlsSettings {
   const feedback = options.feedback ?? 'explicit'
+  const biases = options.biases ?? feedback === 'explicit'
   const penalty =
-    options.penalty ?? (feedback === 'implicit' ? 'constant' : options.biases ? 'sqrt-n' : 'n')
+    options.penalty ?? (feedback === 'implicit' ? 'constant' : biases ? 'sqrt-n' : 'n')
   const factors = options.factors ?? 50
   const regularization = options.regularization ?? DEFAULT_REGULARIZATION[penalty]
   const settings: AlsSettings = {
     factors,
     iterations: options.iterations ?? 15,
-    biases: options.biases ?? false,
+    biases,
     feedback,
     alpha: options.alpha ?? 10,
     regularization,

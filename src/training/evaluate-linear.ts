@@ -1,6 +1,5 @@
-import { requireArgument } from '../core/errors.ts'
-import { seededRandom } from '../core/random.ts'
 import { ClassificationAccumulator, type ClassificationSummary } from './classification-metrics.ts'
+import { foldRows } from './fold-rows.ts'
 import type { LinearModel } from './linear-model.ts'
 import type { LinearOptions } from './linear-options.ts'
 import type { SparseTable } from './sparse-table.ts'
@@ -27,32 +26,6 @@ function addRows(
     const isPositive = table.labels[row] === model.labels.positive
     quality.add(isPositive, model.decisionOfRow(table, row))
   }
-}
-
-/** Rows in two parts. */
-export interface RowSplit {
-  readonly train: Uint32Array
-  readonly test: Uint32Array
-}
-
-/** `folds` splits of the rows: each row is in exactly one test part; sizes differ by at most one. */
-export function foldRows(rows: number, folds: number, seed = 1): readonly RowSplit[] {
-  requireArgument(
-    Number.isSafeInteger(folds) && folds >= 2 && folds <= rows,
-    `the number of folds is a whole number from 2 to the number of rows, not ${folds}`,
-  )
-  const random = seededRandom(seed)
-  const order = Uint32Array.from({ length: rows }, (_, row) => row)
-  for (let i = rows - 1; i > 0; i--) {
-    const j = random.below(i + 1)
-    const row = order[i] as number
-    order[i] = order[j] as number
-    order[j] = row
-  }
-  return Array.from({ length: folds }, (_, fold) => ({
-    test: order.filter((_, at) => at % folds === fold).sort(),
-    train: order.filter((_, at) => at % folds !== fold).sort(),
-  }))
 }
 
 /**

@@ -1,5 +1,6 @@
 import { requireArgument } from '../core/errors.ts'
 import { seededRandom } from '../core/random.ts'
+import { foldRows } from './fold-rows.ts'
 import { type RatingsTable, selectRatings } from './ratings-table.ts'
 
 /** A table in two parts; both keep the order of the whole. */
@@ -55,6 +56,14 @@ export function splitLeaveLast(table: RatingsTable, count: number): RatingsSplit
     inTest[index] = 1
   }
   return splitBy(table, inTest)
+}
+
+/** `folds` splits at random: each rating is in exactly one test part. Throws INVALID_ARGUMENT. */
+export function splitFolds(table: RatingsTable, folds: number, seed = 1): readonly RatingsSplit[] {
+  return foldRows(table.size, folds, seed).map(({ train, test }) => ({
+    train: selectRatings(table, train),
+    test: selectRatings(table, test),
+  }))
 }
 
 function checkFraction(fraction: number): void {

@@ -5,6 +5,7 @@ import {
   type RatingsSplit,
   splitAtRandom,
   splitByTime,
+  splitFolds,
   splitLeaveLast,
 } from '../../src/training/split-ratings.ts'
 
@@ -24,6 +25,22 @@ describe.each(SPLITS)('a split %s', (_, split) => {
     const { train, test } = split()
     expect([...lines(train), ...lines(test)].sort()).toEqual(lines(table).sort())
     expect(lines(split().test)).toEqual(lines(test))
+  })
+})
+
+describe('folds', () => {
+  it('test every rating exactly once, and train on all the others', () => {
+    const folds = splitFolds(table, 5)
+    expect(folds.map(({ test }) => test.size)).toEqual([400, 400, 400, 400, 400])
+    expect(folds.flatMap(({ test }) => lines(test)).sort()).toEqual(lines(table).sort())
+    for (const { train, test } of folds) {
+      expect([...lines(train), ...lines(test)].sort()).toEqual(lines(table).sort())
+    }
+  })
+
+  it('change with the seed', () => {
+    const [first, second] = [splitFolds(table, 2, 1)[0], splitFolds(table, 2, 2)[0]]
+    expect(lines(first?.test ?? table)).not.toEqual(lines(second?.test ?? table))
   })
 })
 

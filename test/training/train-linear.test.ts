@@ -1,11 +1,8 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../src/core/random.ts'
-import {
-  crossValidateLinear,
-  evaluateLinear,
-  foldRows,
-} from '../../src/training/evaluate-linear.ts'
+import { crossValidateLinear, evaluateLinear } from '../../src/training/evaluate-linear.ts'
+import { foldRows } from '../../src/training/fold-rows.ts'
 import { type LinearLossName, linearLoss } from '../../src/training/linear-loss.ts'
 import type { LinearModel } from '../../src/training/linear-model.ts'
 import type { LinearOptions } from '../../src/training/linear-options.ts'
