@@ -81,7 +81,8 @@ export class KafkaBroker implements AsyncDisposable {
     for (const node of this.nodes) {
       await mkdir(node.logFolder, { recursive: true })
       await writeFile(this.propertiesOf(node), kafkaProperties(node, this.nodes, options))
-      const task = ['format', '-t', clusterId, '-c', this.propertiesOf(node)]
+      // In one word, because an id may begin with a dash.
+      const task = ['format', `--cluster-id=${clusterId}`, '-c', this.propertiesOf(node)]
       const flags = [...TOOL_FLAGS, '-cp', this.classPath]
       await runTool('java', JAVA_PACKAGE, [...flags, 'kafka.tools.StorageTool', ...task])
     }

@@ -50,6 +50,8 @@ export function kafkaProperties(
     'transaction.max.timeout.ms': '3600000',
     'transaction.abort.timed.out.transaction.cleanup.interval.ms': '1000',
     'log.segment.bytes': '268435456',
+    // Tests write records of 1970, which retention would take away after half a minute.
+    'log.retention.ms': '-1',
     'log.cleaner.dedupe.buffer.size': '4194304',
     'log.cleaner.threads': '1',
     'log.cleaner.backoff.ms': '200',

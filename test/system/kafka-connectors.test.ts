@@ -19,7 +19,7 @@ beforeAll(async () => {
   broker = await KafkaBroker.start()
 })
 
-afterAll(() => broker.stop())
+afterAll(() => broker?.stop())
 
 /** Three partitions, one of them empty, with committed and aborted transactions among each other. */
 async function kafkaSource(): Promise<SourceUnderTest<string>> {

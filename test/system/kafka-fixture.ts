@@ -64,11 +64,12 @@ export async function produce(
   lines: readonly string[],
   producerOptions: KafkaProducerOptions = {},
   partition = -1,
+  timestamp = 1_000,
 ): Promise<void> {
   const producer = await openProducer(options, topic, producerOptions)
   for (const line of lines) {
     const [key, value] = line.split('=')
-    producer.sendRecord(bytes(key!), bytes(value!), 1_000, partition, [])
+    producer.sendRecord(bytes(key!), bytes(value!), timestamp, partition, [])
   }
   await producer.flush()
 }

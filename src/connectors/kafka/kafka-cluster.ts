@@ -238,8 +238,9 @@ export class KafkaCluster implements RetryWorld {
     doing: string,
     request: (connection: KafkaConnection) => Promise<Answer>,
     errorOf: (answer: Answer) => number,
+    timeoutMs = this.deliveryTimeoutMs,
   ): Promise<Answer> {
-    return await this.retry(doing, async () => {
+    const attempt = async (): Promise<Answer> => {
       try {
         const answer = await request(await this.coordinator(kind, key))
         throwKafkaError(errorOf(answer), doing)
@@ -248,7 +249,8 @@ export class KafkaCluster implements RetryWorld {
         if (!isConcurrent(error)) this.forgetCoordinator(kind, key)
         throw error
       }
-    })
+    }
+    return await this.retry(doing, attempt, timeoutMs)
   }
 
   /** Closes every connection; what still waits for an answer fails. */

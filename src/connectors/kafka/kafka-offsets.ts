@@ -8,6 +8,9 @@ export type OffsetQuery = 'earliest' | 'latest' | { readonly timestamp: number }
 /** Which records a reader may see. */
 export type KafkaIsolation = 'read_committed' | 'read_uncommitted'
 
+/** A group commit is given up after this, ms: the next one tells the same and more. */
+const COMMIT_TIMEOUT_MS = 3_000
+
 /** The offset a query finds; the end of the partition when no record is as late as the time. */
 export async function findOffset(
   cluster: KafkaCluster,
@@ -101,5 +104,6 @@ export async function commitOffsets(
     ({ topics }) =>
       topics.flatMap((entry) => entry.partitions).find((entry) => entry.errorCode !== 0)
         ?.errorCode ?? 0,
+    COMMIT_TIMEOUT_MS,
   )
 }

@@ -120,7 +120,7 @@ export class KafkaSinkWriter<T> implements SinkWriter<T> {
     await Promise.all(
       committables.map(async (committable) => {
         const handle = decodeKafkaCommittable(committable)
-        await commitPrepared(this.cluster!, handle)
+        await commitPrepared(this.cluster!, handle, this.pool?.isOpen(handle) !== true)
         this.pool?.release(handle)
       }),
     )

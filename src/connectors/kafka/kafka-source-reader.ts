@@ -228,11 +228,11 @@ export class KafkaSourceReader<T> implements SourceReader<T> {
 
   async close(): Promise<void> {
     this.wakeUp()
+    await this.committing
     const stopped = this.fetcher?.close()
     this.deadLetters?.close()
     await this.cluster?.close()
     await stopped
-    await this.committing
     this.splits.length = 0
   }
 }

@@ -117,22 +117,30 @@ export class KafkaTransactionPool {
     return spare
   }
 
+  /** Whether the transaction is of this pool and was not committed yet. */
+  isOpen({ transactionalId, epoch }: TransactionIdentity): boolean {
+    return this.issued.get(transactionalId) === epoch
+  }
+
   /** The transaction was committed: its id may be used again. Repeating it is harmless. */
-  release({ transactionalId, epoch }: TransactionIdentity): void {
-    if (this.issued.get(transactionalId) !== epoch) return
+  release(identity: TransactionIdentity): void {
+    const { transactionalId } = identity
+    if (!this.isOpen(identity)) return
     this.issued.delete(transactionalId)
     this.free.push(transactionalId)
   }
 }
 
 /**
- * Commits a prepared transaction. An id is used again only after its commit, so a newer epoch means
- * that this one was committed, unless the broker's timeout aborted it, which raises the epoch by one
- * and is an error: its records are lost.
+ * Commits a prepared transaction. For a restored handle, which may have been committed before
+ * (`mayBeDone`), a newer epoch means that it was, because an id is used again only after its commit;
+ * unless the broker's timeout aborted it, which raises the epoch by one and is an error: its records
+ * are lost. For a handle of this life a newer epoch means that a successor took over.
  */
 export async function commitPrepared(
   cluster: KafkaCluster,
   handle: TransactionIdentity,
+  mayBeDone: boolean,
 ): Promise<void> {
   try {
     await endTransaction(cluster, handle, true)
@@ -140,8 +148,11 @@ export async function commitPrepared(
   } catch (error) {
     if (!isFenced(error)) throw error
     const now = await describeKafkaTransaction(cluster, handle.transactionalId)
-    if (now === undefined || !now.state.endsWith('Abort')) return
-    if (now.epoch !== handle.epoch + 1) return
+    const wasAborted = now?.state.endsWith('Abort') === true && now.epoch === handle.epoch + 1
+    if (now === undefined || !wasAborted) {
+      if (mayBeDone) return
+      throw error
+    }
     const message = `the broker aborted the prepared transaction "${handle.transactionalId}" after its timeout of ${now.timeoutMs} ms: the records of that checkpoint are lost from the topic; raise transactionTimeoutMs above the longest outage, and restore an older checkpoint to write them again`
     throw new WeirError('INVALID_TRANSACTION', message, { cause: error })
   }
