@@ -40,9 +40,12 @@ export async function exchange(options: HttpRequest): Promise<HttpAnswer> {
   })
 }
 
+/** Numeric addresses of the peers of open requests: a broken socket no longer knows its own. */
+const peers = new WeakMap<ClientRequest, string>()
+
 /** Opens a request whose body is still to come; `length` undefined sends it in chunks. */
 export function openRequest(options: HttpRequest, length: number | undefined): ClientRequest {
-  return request(options.url, {
+  const outgoing = request(options.url, {
     method: options.method,
     agent: options.agent,
     headers: {
@@ -51,6 +54,14 @@ export function openRequest(options: HttpRequest, length: number | undefined): C
       ...(options.method === 'PUT' ? { 'Content-Type': 'application/octet-stream' } : {}),
     },
   })
+  outgoing.once('socket', (socket) => {
+    const remember = (): void => {
+      if (socket.remoteAddress !== undefined) peers.set(outgoing, socket.remoteAddress)
+    }
+    if (socket.connecting) socket.once('connect', remember)
+    else remember()
+  })
+  return outgoing
 }
 
 /** Reads an answer to its end; rejects when the connection ends before. */
@@ -83,6 +94,6 @@ export function noAnswer(
     // Nothing can have been done by a peer that was never reached.
     sent: syscall !== 'connect' && syscall !== 'getaddrinfo',
     reason: messageOf(error) || 'the connection failed',
-    address: address ?? outgoing.socket?.remoteAddress,
+    address: address ?? peers.get(outgoing),
   })
 }

@@ -61,9 +61,14 @@ export class WebHdfsUpload {
   private async awaitAnswer(): Promise<HttpAnswer> {
     try {
       const answer = await new Promise<HttpAnswer>((resolve, reject) => {
+        const lost = (): void => reject(new Error('the connection was closed'))
         this.outgoing.once('error', reject)
-        this.outgoing.once('close', () => reject(new Error('the connection was closed')))
-        this.outgoing.once('response', (incoming) => readAnswer(incoming).then(resolve, reject))
+        this.outgoing.once('close', lost)
+        this.outgoing.once('response', (incoming) => {
+          // From here on the answer itself tells whether it is complete.
+          this.outgoing.off('close', lost)
+          readAnswer(incoming).then(resolve, reject)
+        })
       })
       if (answer.status === 201) return answer
       throw new WebHdfsAttemptError(refusalOf('data-node', answer.status, answer.body))
