@@ -8,8 +8,11 @@
  *   | routing epoch                |    | completed checkpoint id                  |
  *   | live version   x MODELS      |    | completed checkpoint time (ms)           |
  *   | slot status    x slots       |    | next offset  x slots x partitions        |
- *   +------------------------------+    | as-of time   x slots x partitions (ms)   |
- *                                       +------------------------------------------+
+ *   | partitions     x slots       |    | as-of time   x slots x partitions (ms)   |
+ *   +------------------------------+    +------------------------------------------+
+ *
+ * A slot's "partitions" word is one more than the highest partition that it has heard of: readers need
+ * not look beyond it.
  */
 
 /** Life of a slot as readers see it. */
@@ -32,21 +35,22 @@ export class ProgressBoard {
   private readonly words: Int32Array
   private readonly numbers: Float64Array
   private readonly statusAt: number
+  private readonly heardAt: number
   private readonly asOfAt: number
 
   constructor(share: ProgressBoardShare) {
     this.share = share
-    const wordCount = align8(1 + MAX_MODELS + share.slots)
+    const wordCount = wordsOf(share.slots)
     this.words = new Int32Array(share.buffer, 0, wordCount)
     this.numbers = new Float64Array(share.buffer, wordCount * 4)
     this.statusAt = 1 + MAX_MODELS
+    this.heardAt = this.statusAt + share.slots
     this.asOfAt = 2 + share.slots * share.partitions
   }
 
   /** A fresh board: every slot is down, every offset 0. */
   static create(slots: number, partitions: number): ProgressBoard {
-    const words = align8(1 + MAX_MODELS + slots)
-    const bytes = words * 4 + (2 + 2 * slots * partitions) * 8
+    const bytes = wordsOf(slots) * 4 + (2 + 2 * slots * partitions) * 8
     return new ProgressBoard({ slots, partitions, buffer: new SharedArrayBuffer(bytes) })
   }
 
@@ -107,12 +111,15 @@ export class ProgressBoard {
     const at = slot * this.share.partitions + partition
     this.numbers[2 + at] = nextOffset
     this.numbers[this.asOfAt + at] = asOfMs
+    const heardAt = this.heardAt + slot
+    if (partition >= this.words[heardAt]!) Atomics.store(this.words, heardAt, partition + 1)
   }
 
   /** The oldest as-of time over the partitions that the slot has heard of; 0 if none. */
   oldestAsOfMs(slot: number): number {
     let oldest = 0
-    for (let partition = 0; partition < this.share.partitions; partition++) {
+    const heard = Atomics.load(this.words, this.heardAt + slot)
+    for (let partition = 0; partition < heard; partition++) {
       const asOf = this.asOfMs(slot, partition)
       if (asOf > 0 && (oldest === 0 || asOf < oldest)) oldest = asOf
     }
@@ -120,6 +127,7 @@ export class ProgressBoard {
   }
 }
 
-function align8(words: number): number {
-  return (words + 1) & ~1
+/** Int32 words of a board, an even number so that float64 words can follow. */
+function wordsOf(slots: number): number {
+  return (1 + MAX_MODELS + 2 * slots + 1) & ~1
 }
