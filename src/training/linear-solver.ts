@@ -66,7 +66,8 @@ export class LinearSolver implements TrainingParticipant<LinearPhase> {
   /** One step for each row from `first` to `end`; answers how many. */
   private epoch(block: number, weights: Float64Array, first: number, end: number): number {
     const { share, loss } = this
-    const { order, alpha, signs, squares } = share
+    const { order, alpha, signs, squares, bias, table, blocks } = share
+    const { offsets, indexes, values, features } = table
     const upperBound = share.upperBounds[block] as number
     const lowerBound = share.lowerBounds[block] as number
     const canShrink = share.loss !== 'logistic'
@@ -79,7 +80,10 @@ export class LinearSolver implements TrainingParticipant<LinearPhase> {
       const row = order[at] as number
       const sign = signs[row] as number
       const old = alpha[row] as number
-      const margin = sign * this.decision(weights, row)
+      const from = offsets[row] as number
+      const to = offsets[row + 1] as number
+      const constant = bias * (weights[features] as number)
+      const margin = sign * (constant + sparseDot(weights, indexes, values, from, to))
       steps++
       if (canShrink) {
         const slope = loss.slope(old, margin)
@@ -97,11 +101,14 @@ export class LinearSolver implements TrainingParticipant<LinearPhase> {
         if (violation < lowest) lowest = violation
         if (violation === 0) continue
       }
-      const curvature = share.blocks * (squares[row] as number)
+      const curvature = blocks * (squares[row] as number)
       // An example without features changes nothing but its own dual.
       const best = loss.best(old, margin, Math.max(curvature, Number.MIN_VALUE))
       alpha[row] = best
-      if (best !== old) this.move(weights, row, (best - old) * sign * share.blocks)
+      if (best === old) continue
+      const step = (best - old) * sign * blocks
+      weights[features] = (weights[features] as number) + step * bias
+      addSparse(weights, step, indexes, values, from, to)
     }
     if (canShrink && isWhole) this.shrink(block, active, lowest, highest)
     return steps
@@ -125,28 +132,6 @@ export class LinearSolver implements TrainingParticipant<LinearPhase> {
     share.lowerBounds[block] = Number.NEGATIVE_INFINITY
   }
 
-  private decision(weights: Float64Array, row: number): number {
-    const { table, bias } = this.share
-    const { indexes, values } = table
-    const end = table.offsets[row + 1] as number
-    let sum = bias * (weights[table.features] as number)
-    for (let k = table.offsets[row] as number; k < end; k++) {
-      sum += (weights[indexes[k] as number] as number) * (values[k] as number)
-    }
-    return sum
-  }
-
-  private move(weights: Float64Array, row: number, step: number): void {
-    const { table, bias } = this.share
-    const { indexes, values, features } = table
-    const end = table.offsets[row + 1] as number
-    weights[features] = (weights[features] as number) + step * bias
-    for (let k = table.offsets[row] as number; k < end; k++) {
-      const index = indexes[k] as number
-      weights[index] = (weights[index] as number) + step * (values[k] as number)
-    }
-  }
-
   /** Adds all blocks' changes in slice number `slice` of the weights. */
   private combine(slice: number): void {
     const { weights, local, blocks } = this.share
@@ -161,16 +146,51 @@ export class LinearSolver implements TrainingParticipant<LinearPhase> {
 
   private certify(block: number): void {
     const { share, loss } = this
+    const { weights, signs, alpha, sorted } = share
+    const { offsets, indexes, values, features } = share.table
+    const constant = share.bias * (weights[features] as number)
     const end = share.starts[block + 1] as number
     let losses = 0
     let duals = 0
     for (let at = share.starts[block] as number; at < end; at++) {
-      const row = share.sorted[at] as number
-      losses += loss.primal((share.signs[row] as number) * this.decision(share.weights, row))
-      duals += loss.dual(share.alpha[row] as number)
+      const row = sorted[at] as number
+      const [from, to] = [offsets[row] as number, offsets[row + 1] as number]
+      const decision = constant + sparseDot(weights, indexes, values, from, to)
+      losses += loss.primal((signs[row] as number) * decision)
+      duals += loss.dual(alpha[row] as number)
     }
     share.losses[block] = losses
     share.duals[block] = duals
+  }
+}
+
+/** Inner product of the weights with non-zeros `from` to `to`. */
+function sparseDot(
+  weights: Float64Array,
+  indexes: Uint32Array,
+  values: Float32Array,
+  from: number,
+  to: number,
+): number {
+  let sum = 0
+  for (let k = from; k < to; k++) {
+    sum += (weights[indexes[k] as number] as number) * (values[k] as number)
+  }
+  return sum
+}
+
+/** weights += step times non-zeros `from` to `to`. */
+function addSparse(
+  weights: Float64Array,
+  step: number,
+  indexes: Uint32Array,
+  values: Float32Array,
+  from: number,
+  to: number,
+): void {
+  for (let k = from; k < to; k++) {
+    const index = indexes[k] as number
+    weights[index] = (weights[index] as number) + step * (values[k] as number)
   }
 }
 
