@@ -3,17 +3,17 @@
  *
  *   npx node examples/01-word-count/main.ts
  */
-import { MemorySink } from '../../src/connectors/memory/memory-sink.ts'
-import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
-import type {
-  Collector,
-  KeyedFunctionContext,
-  KeyedProcessContext,
-  KeyedProcessFunction,
-} from '../../src/operators/process-function.ts'
-import { LocalExecutor } from '../../src/runtime/local-executor.ts'
-import { valueState } from '../../src/state/descriptors.ts'
-import type { ValueState } from '../../src/state/handles.ts'
+import {
+  type Collector,
+  type KeyedFunctionContext,
+  type KeyedProcessContext,
+  type KeyedProcessFunction,
+  LocalExecutor,
+  MemorySink,
+  StreamExecutionEnvironment,
+  type ValueState,
+  valueState,
+} from '../../src/index.ts'
 
 type Count = readonly [word: string, count: number]
 

@@ -4,14 +4,16 @@
  *
  *   npx node examples/02-windows/main.ts
  */
-import { GeneratorSource } from '../../src/connectors/memory/generator-source.ts'
-import { MemorySink } from '../../src/connectors/memory/memory-sink.ts'
-import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
-import { boundedOutOfOrderness } from '../../src/dataflow/watermark-strategy.ts'
-import { OutputTag } from '../../src/operators/output-tag.ts'
-import { tumblingEventTimeWindows } from '../../src/operators/window-assigner.ts'
-import { LocalExecutor } from '../../src/runtime/local-executor.ts'
-import type { AggregateFunction } from '../../src/state/descriptors.ts'
+import {
+  type AggregateFunction,
+  boundedOutOfOrderness,
+  GeneratorSource,
+  LocalExecutor,
+  MemorySink,
+  OutputTag,
+  StreamExecutionEnvironment,
+  tumblingEventTimeWindows,
+} from '../../src/index.ts'
 
 interface Reading {
   readonly sensor: string
