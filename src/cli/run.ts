@@ -1,8 +1,8 @@
-import { pathToFileURL } from 'node:url'
 import { ServedJob } from '../jobmanager/served-job.ts'
 import type { ConfigurationMap } from '../runtime/configuration.ts'
 import { type Command, type CommandIo, Flags, type OptionSpec, UsageError } from './command.ts'
 import { DATA_DIR_OPTION, dataDirectory } from './data-directory.ts'
+import { loadJobModule } from './job-module.ts'
 import { jobIdOf, serveAls } from './serve-als.ts'
 
 /** Flags of every command that runs a job. */
@@ -48,7 +48,8 @@ export const runCommand: Command = {
     ...SERVING_OPTIONS,
     ...DATA_DIR_OPTION,
   },
-  details: `The job goes on from its latest checkpoint in the data folder. Ctrl-C takes a checkpoint and ends it.
+  details: `The job goes on from its latest checkpoint in the data folder, which it finds by its name. Ctrl-C takes
+a checkpoint and ends it.
 
 Examples:
   weir run als-serving
@@ -59,9 +60,18 @@ Examples:
     const [name] = args
     if (name === undefined) throw new UsageError('give a job: als-serving, or the path of a module')
     await using job =
-      name === 'als-serving' ? await runAls(flags, io) : await runModule(name, flags)
-    io.err(`${name}: queries on ${flags.string('host')}:${job.port}`)
-    const ended = job.execution.result.then(() => io.err(`${name}: finished`))
+      name === 'als-serving' ? await runAls(flags, io) : await runModule(name, flags, io)
+    const report = (event: Record<string, unknown>, sentence: string): void => {
+      if (flags.boolean('json')) io.out(JSON.stringify(event))
+      else io.err(`${name}: ${sentence}`)
+    }
+    report(
+      { event: 'started', port: job.port },
+      `queries on ${flags.string('host')}:${job.port}, Ctrl-C ends it`,
+    )
+    const ended = job.execution.result.then(({ runtimeMs }) =>
+      report({ event: 'finished', runtimeMs }, `finished after ${Math.round(runtimeMs)} ms`),
+    )
     await Promise.race([ended, io.interrupted])
     return 0
   },
@@ -109,23 +119,37 @@ function runAls(flags: Flags, io: CommandIo): Promise<ServedJob> {
   })
 }
 
-function runModule(path: string, flags: Flags): Promise<ServedJob> {
+async function runModule(path: string, flags: Flags, io: CommandIo): Promise<ServedJob> {
   const data = dataDirectory(flags.string('data-dir'))
   const token = flags.optional('token')
-  return ServedJob.start({
-    module: pathToFileURL(path),
+  const { url, name } = await loadJobModule(path, ['als-serving'])
+  const job = await ServedJob.start({
+    module: url,
     jobOptions: pairs(flags.list('option'), '--option'),
     configuration: {
-      'parallelism.default': flags.string('slots'),
+      'parallelism.default': String(flags.integer('slots', 1)),
       'execution.checkpointing.dir': data.checkpoints,
+      'execution.checkpointing.interval': '10 s',
       'state.backend.directory': data.state,
       ...configurationOf(flags),
     },
-    jobId: jobIdOf(path),
+    jobId: jobIdOf(name),
     seed: process.pid,
     queryThreads: flags.integer('query-threads', 1, 64),
     host: flags.string('host'),
     port: flags.integer('port', 0, 65_535),
     ...(token === undefined ? {} : { token }),
+  })
+  tellRestarts(job, name, io)
+  return job
+}
+
+/** Failures that the restart strategy answers would otherwise pass unseen. */
+function tellRestarts(job: ServedJob, name: string, io: CommandIo): void {
+  job.execution.onStatus(({ to }) => {
+    if (to === 'RESTARTING') {
+      const failure = job.execution.failures.at(-1)
+      io.err(`${name}: attempt ${failure?.attempt} failed: ${failure?.error.message}; restarting`)
+    }
   })
 }
