@@ -11,11 +11,12 @@ export interface ReadRatings {
 }
 
 /**
- * Reads a MovieLens file (`u.data`, `ratings.dat`, `ratings.csv`; see `ratings-format.ts`).
- * Throws UNPARSABLE_RECORD with the line number, and the file system's own errors.
+ * Reads a MovieLens file (`u.data`, `ratings.dat`, `ratings.csv`; see `ratings-format.ts`), given by
+ * its path or as its bytes, piece by piece. Throws UNPARSABLE_RECORD with the line number, and the
+ * file system's own errors.
  */
 export async function readRatings(
-  path: string | URL,
+  file: string | URL | AsyncIterable<Uint8Array>,
   options: RatingsParserOptions = {},
 ): Promise<ReadRatings> {
   const builder = new RatingsTableBuilder()
@@ -23,9 +24,12 @@ export async function readRatings(
     (user, item, rating, timestamp) => builder.add(user, item, rating, timestamp),
     options,
   )
-  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 18 })) {
-    parser.push(chunk as Uint8Array)
-  }
+  for await (const chunk of chunksOf(file)) parser.push(chunk)
   parser.end()
   return { table: builder.build(), lines: parser.lineCount, badLines: parser.badLineCount }
+}
+
+function chunksOf(file: string | URL | AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  if (typeof file === 'object' && Symbol.asyncIterator in file) return file
+  return createReadStream(file, { highWaterMark: 1 << 18 })
 }
