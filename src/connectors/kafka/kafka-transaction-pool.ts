@@ -90,11 +90,10 @@ export class KafkaTransactionPool {
 
   /** A producer with an epoch that was never used. */
   async next(): Promise<TransactionIdentity> {
-    return await transactionIdentity(
-      this.cluster,
-      this.free.shift() ?? this.newId(),
-      this.timeoutMs,
-    )
+    const id = this.free.shift() ?? this.newId()
+    const identity = await transactionIdentity(this.cluster, id, this.timeoutMs)
+    this.issued.set(id, identity.epoch)
+    return identity
   }
 
   private newId(): string {
