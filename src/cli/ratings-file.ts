@@ -1,3 +1,4 @@
+import { readPieces } from '../connectors/file/open-line-folder.ts'
 import { isWeirError, WeirError } from '../core/errors.ts'
 import type { RatingsTable } from '../training/ratings-table.ts'
 import { readRatings } from '../training/read-ratings.ts'
@@ -9,13 +10,13 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /**
- * The ratings of a file that a flag names. Throws INVALID_ARGUMENT when it cannot be read,
+ * The ratings of a file that a flag names, a path or an `hdfs://` URL. Throws INVALID_ARGUMENT when it cannot be read,
  * UNPARSABLE_RECORD and EMPTY_DATASET when it holds no ratings; all name the file.
  */
 export async function ratingsOfFile(path: string): Promise<RatingsTable> {
   let table: RatingsTable
   try {
-    table = (await readRatings(path)).table
+    table = (await readRatings(readPieces(path))).table
   } catch (error) {
     if (isWeirError(error)) {
       throw new WeirError(error.code, `${path}: ${error.message}`, {

@@ -15,14 +15,18 @@ export const trainAlsCommand: Command = {
   summary: 'Train an ALS model on a ratings file and publish it as a version',
   usage: '--ratings FILE',
   options: {
-    ratings: { type: 'string', value: 'FILE', help: 'u.data, ratings.dat or ratings.csv' },
+    ratings: {
+      type: 'string',
+      value: 'FILE',
+      help: 'u.data, ratings.dat or ratings.csv; a path or an hdfs:// URL',
+    },
     test: { type: 'string', value: 'FILE', help: 'Held-out ratings to report the error on' },
     topic: { type: 'string', value: 'NAME', default: 'als-model', help: 'Model topic' },
     version: { type: 'string', value: 'N', default: '1', help: 'Number of the version' },
     'text-rows': {
       type: 'string',
       value: 'FILE',
-      help: 'Also write the rows as text, "<id>,U|I,f1;f2;..."',
+      help: 'Also write the rows as text, "<id>,U|I,f1;f2;...", here or to an hdfs:// URL',
     },
     'no-publish': { type: 'boolean', help: 'Only train' },
     ...ALS_OPTIONS,

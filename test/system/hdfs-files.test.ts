@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { HdfsCheckpointStorage } from '../../src/checkpoint/hdfs-checkpoint-storage.ts'
+import { runCommandLine } from '../../src/cli/run-command-line.ts'
 import { writeTextRows } from '../../src/cli/text-rows-file.ts'
 import { LineFileSink } from '../../src/connectors/file/line-file-sink.ts'
 import { LineFileSource } from '../../src/connectors/file/line-file-source.ts'
@@ -8,6 +9,7 @@ import type { DeliveryGuarantee } from '../../src/operators/sink.ts'
 import { AlsModel } from '../../src/training/als-model.ts'
 import { parseWebHdfsUrl } from '../../src/webhdfs/webhdfs-address.ts'
 import { WebHdfsClient } from '../../src/webhdfs/webhdfs-client.ts'
+import { recordedIo } from '../cli/recorded-io.ts'
 import { drain, readerContext } from '../connectors/log/log-fixture.ts'
 import { checkpointStorageContract } from '../contracts/checkpoint-storage.ts'
 import {
@@ -190,6 +192,26 @@ atLeastOnceSinkContract('LineFileSink on HDFS', () => hdfsSink('at-least-once'))
 exactlyOnceSinkContract('LineFileSink on HDFS', () => hdfsSink('exactly-once'))
 
 describe('model rows on HDFS', () => {
+  it('go in and out of `weir train als`, as ratings and as text rows', async () => {
+    const ratings = Array.from({ length: 4000 }, (_, i) => {
+      const [user, item] = [Math.floor(i / 40), (i * 7) % 80]
+      return `${user}\t${item}\t${1 + ((user * item) % 5)}\t0`
+    })
+    const client = clientOf(cluster.url('/'))
+    await client.writeFile('/als/u.data', bytes(`${ratings.join('\n')}\n`))
+    const words = ['train', 'als', '--no-publish', '--factors', '4', '--iterations', '2']
+    const rows = cluster.url('/als/model/rows.txt')
+    const { io } = recordedIo()
+    const places = ['--ratings', cluster.url('/als/u.data'), '--text-rows', rows]
+    expect(await runCommandLine([...words, ...places], io)).toBe(0)
+    const lines = text(await client.read('/als/model/rows.txt'))
+      .trim()
+      .split('\n')
+    expect(lines.length).toBe(100 + 80)
+    expect(parseTextRow(lines[0]!).factors.length).toBe(4 + 2)
+    expect((await client.list('/als/model'))?.map(({ name }) => name)).toEqual(['rows.txt'])
+  })
+
   it('are written as text rows, and read again as the same numbers', async () => {
     const ids = (kind: string): string[] => Array.from({ length: 20_000 }, (_, i) => `${kind}${i}`)
     const rows = (sign: number): Float32Array =>

@@ -3,6 +3,8 @@ import { HdfsLineFolder, openHdfsInput } from '../hdfs/hdfs-line-folder.ts'
 import type { LineFileInput, LineFolder } from './line-folder.ts'
 import { LocalLineFolder, openLocalInput } from './local-line-folder.ts'
 
+const PIECE_BYTES = 256 * 1024
+
 /** A folder at a path of this machine or an `hdfs://` URL; nothing is asked of it yet. */
 export function openLineFolder(place: string): LineFolder {
   return isHdfsUrl(place) ? new HdfsLineFolder(place) : new LocalLineFolder(place)
@@ -11,6 +13,22 @@ export function openLineFolder(place: string): LineFolder {
 /** Opens a file at a path of this machine or an `hdfs://` URL. */
 export function openLineInput(place: string): Promise<LineFileInput> {
   return isHdfsUrl(place) ? openHdfsInput(place) : openLocalInput(place)
+}
+
+/** The bytes of a file at a path or an `hdfs://` URL; a piece holds until the next one is asked for. */
+export async function* readPieces(place: string): AsyncGenerator<Uint8Array> {
+  const input = await openLineInput(place)
+  try {
+    const piece = new Uint8Array(PIECE_BYTES)
+    for (let position = 0; ; ) {
+      const bytes = await input.read(piece, position)
+      if (bytes === 0) return
+      position += bytes
+      yield piece.subarray(0, bytes)
+    }
+  } finally {
+    await input.close()
+  }
 }
 
 /** A file's folder and its name within: `hdfs://n:9870/a/b?user.name=u` is `b` in `hdfs://n:9870/a?user.name=u`. */
