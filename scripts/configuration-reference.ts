@@ -1,3 +1,4 @@
+import { SETTABLE_FLAGS } from '../src/cli/settings.ts'
 import {
   configurationKeys,
   DEFAULT_JOB_CONFIGURATION as DEFAULTS,
@@ -133,12 +134,25 @@ export function configurationReference(): string {
     if (row === undefined) throw new Error(`scripts/configuration-reference.ts lacks "${key}"`)
     return `| \`${key}\` | ${row.kind} | ${row.fallback} | ${row.meaning ?? meaning} |`
   })
+  const flags = SETTABLE_FLAGS.map((flag) => `\`${flag}\``).join(', ')
   return [
     '# Configuration',
     '',
-    "Keys are Flink's where Flink has one. They are given to `weir run` and `npm start` with",
-    '`-D key=value`, to `new LocalExecutor({...})`, `env.execute(name, {...})`, `ServedJob.start` and',
-    '`MiniCluster` as a map of texts. An unknown key is refused with `UNKNOWN_OPTION`, which names the',
+    "Keys are Flink's where Flink has one. On the command line they are given with `-D key=value`, as",
+    'environment variables (`WEIR_EXECUTION_CHECKPOINTING_INTERVAL`: upper case, `_` for `.` and `-`) or',
+    'in `weir.yaml` (in the working directory, or `--config FILE`, or `WEIR_CONFIG`); the first of these',
+    `outranks the next. File and environment also set these flags: ${flags}.`,
+    '',
+    '```yaml',
+    'data-dir: /var/weir',
+    'execution.checkpointing.interval: 10 s',
+    'state:',
+    '  backend:',
+    '    type: leveldb',
+    '```',
+    '',
+    'From code they are a map of texts: `new LocalExecutor({...})`, `env.execute(name, {...})`,',
+    '`ServedJob.start` and `MiniCluster`. An unknown key is refused with `UNKNOWN_OPTION`, which names the',
     'nearest one; a value out of range with `INVALID_ARGUMENT`, which names the key.',
     '',
     '- **count**: a whole number. **number**: a decimal one.',
