@@ -1,8 +1,9 @@
 import type { AlsOptions } from '../src/training/als-options.ts'
 import { evaluateAls } from '../src/training/evaluate-als.ts'
+import { evaluateRanking } from '../src/training/evaluate-ranking.ts'
 import { type RatingsTable, ratingsOf, ratingsTable } from '../src/training/ratings-table.ts'
 import { readRatings } from '../src/training/read-ratings.ts'
-import { splitFolds } from '../src/training/split-ratings.ts'
+import { splitAtRandom, splitFolds } from '../src/training/split-ratings.ts'
 import { trainAls } from '../src/training/train-als.ts'
 import { type Benchmark, rounded } from './benchmark.ts'
 import { sharedData } from './shared-data.ts'
@@ -10,6 +11,8 @@ import { sharedData } from './shared-data.ts'
 /** What `weir train als` and `trainAls` do when nothing is said. */
 const DEFAULTS: AlsOptions = { threads: 2 }
 const FOLDS = 5
+
+const RANKING_TEST_SHARE = 0.2
 
 /** `quality-ml100k`: test RMSE of ALS with its defaults on MovieLens 100K, cold pairs included. */
 export const qualityMl100kBenchmark: Benchmark = {
@@ -29,6 +32,7 @@ export const qualityMl100kBenchmark: Benchmark = {
       folds.push((await errorOf(fold.train, fold.test)).rmse)
     }
     const mean = folds.reduce((sum, rmse) => sum + rmse, 0) / FOLDS
+    const ndcg = await rankingOf(whole)
     say(`five folds: ${folds.map((rmse) => rmse.toFixed(4)).join(' ')}`)
     return [
       {
@@ -47,8 +51,16 @@ export const qualityMl100kBenchmark: Benchmark = {
         higher: false,
         details: { folds: folds.map((rmse) => rmse.toFixed(4)).join(' ') },
       },
+      { name: 'quality-ml100k-ndcg', value: ndcg, unit: 'NDCG at 10, implicit feedback' },
     ]
   },
+}
+
+/** Ranking by ALS on implicit feedback, a fifth of the ratings held out at random. */
+async function rankingOf(whole: RatingsTable): Promise<number> {
+  const { train, test } = splitAtRandom(whole, RANKING_TEST_SHARE)
+  const model = await trainAls(train, { ...DEFAULTS, feedback: 'implicit' })
+  return evaluateRanking(model, train, test).ndcg.mean
 }
 
 /** Trains with the defaults and tests; every pair counts, cold ones by mean rows. */

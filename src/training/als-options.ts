@@ -43,13 +43,13 @@ export interface AlsOptions {
   readonly biases?: boolean
   /** @default 'explicit' */
   readonly feedback?: AlsFeedback
-  /** Confidence of an implicit rating of 1, beyond that of none. @default 10 */
+  /** Confidence of an implicit rating of 1, beyond that of none. @default 1 */
   readonly alpha?: number
-  /** Lambda. @default 1.3 with 'sqrt-n', 0.12 with 'n', 10 with 'constant' */
+  /** Lambda. @default 1.3 with 'sqrt-n', 0.12 with 'n', 10 with 'constant'; implicit: 3, 0.3, 30 */
   readonly regularization?: number
   /** Lambda of the biases. @default half of `regularization` */
   readonly biasRegularization?: number
-  /** @default 'sqrt-n' with biases, 'constant' with implicit feedback, else 'n' */
+  /** @default 'sqrt-n' with biases or implicit feedback, else 'n' */
   readonly penalty?: PenaltyScaling
   /** @default 'cholesky' up to 32 factors, else 'cg' */
   readonly solver?: AlsSolverKind
@@ -94,10 +94,11 @@ export interface AlsSettings {
 }
 
 /** Chosen on MovieLens 100K; `docs/guide/training.md` has the figures. */
-const DEFAULT_REGULARIZATION: Readonly<Record<PenaltyScaling, number>> = {
-  n: 0.12,
-  'sqrt-n': 1.3,
-  constant: 10,
+const DEFAULT_REGULARIZATION: Readonly<
+  Record<AlsFeedback, Readonly<Record<PenaltyScaling, number>>>
+> = {
+  explicit: { n: 0.12, 'sqrt-n': 1.3, constant: 10 },
+  implicit: { n: 0.3, 'sqrt-n': 3, constant: 30 },
 }
 
 /** Largest number of factors that is solved exactly unless told otherwise. */
@@ -107,16 +108,15 @@ const EXACT_UP_TO = 32
 export function alsSettings(options: AlsOptions): AlsSettings {
   const feedback = options.feedback ?? 'explicit'
   const biases = options.biases ?? feedback === 'explicit'
-  const penalty =
-    options.penalty ?? (feedback === 'implicit' ? 'constant' : biases ? 'sqrt-n' : 'n')
+  const penalty = options.penalty ?? (biases || feedback === 'implicit' ? 'sqrt-n' : 'n')
   const factors = options.factors ?? 50
-  const regularization = options.regularization ?? DEFAULT_REGULARIZATION[penalty]
+  const regularization = options.regularization ?? DEFAULT_REGULARIZATION[feedback][penalty]
   const settings: AlsSettings = {
     factors,
     iterations: options.iterations ?? 15,
     biases,
     feedback,
-    alpha: options.alpha ?? 10,
+    alpha: options.alpha ?? 1,
     regularization,
     biasRegularization: options.biasRegularization ?? regularization / 2,
     penalty,

@@ -71,6 +71,7 @@ describe('training on implicit feedback', () => {
     const lambda = 2
     const model = await trainHere({
       solver: 'cholesky',
+      penalty: 'constant',
       regularization: lambda,
       startingRows: (kind, id) => (kind === 'I' ? starts.get(id) : undefined),
     })
