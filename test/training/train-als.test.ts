@@ -5,6 +5,7 @@ import { predictRating } from '../../src/models/als-row.ts'
 import { generateRatings } from '../../src/models/ratings-generator.ts'
 import type { AlsModel } from '../../src/training/als-model.ts'
 import type { AlsOptions, AlsProgress } from '../../src/training/als-options.ts'
+import { crossValidateAls } from '../../src/training/cross-validate-als.ts'
 import { evaluateAls } from '../../src/training/evaluate-als.ts'
 import { ratingsTable } from '../../src/training/ratings-table.ts'
 import { readRatings } from '../../src/training/read-ratings.ts'
@@ -170,6 +171,18 @@ describe('starting rows', () => {
     const second = await trainHere({ biases: true, iterations: 1, startingRows })
     expect(second.history[0]?.objective).toBeLessThan(first.history[1]?.objective ?? 0)
     await expect(trainHere({ startingRows })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+  })
+})
+
+describe('cross-validation', () => {
+  it('tests each fold on a model of the others, with an error above that of training', async () => {
+    const options = { threads: 0, factors: 4, iterations: 3 }
+    const { folds, rmse } = await crossValidateAls(generated, 3, options)
+    expect(folds.reduce((sum, { count }) => sum + count, 0)).toBe(generated.size)
+    expect(rmse).toBeCloseTo(folds.reduce((sum, fold) => sum + fold.rmse, 0) / 3, 12)
+    const trained = evaluateAls(await trainAls(generated, options), generated)
+    expect(rmse).toBeGreaterThan(trained.rmse)
+    expect(rmse).toBeLessThan(0.9)
   })
 })
 
