@@ -8,9 +8,9 @@ afterEach(() => backends.release())
 afterAll(() => backends.delete())
 
 describe.each<{ storeType: StateStoreType; budget: number; seed: number; steps: number }>([
-  { storeType: 'heap', budget: 0, seed: 1, steps: 8_000 },
-  { storeType: 'rocksdb', budget: 1, seed: 2, steps: 2_500 },
-  { storeType: 'rocksdb', budget: 100_000, seed: 3, steps: 5_000 },
+  { storeType: 'heap', budget: 0, seed: 1, steps: 3_000 },
+  { storeType: 'rocksdb', budget: 1, seed: 2, steps: 1_200 },
+  { storeType: 'rocksdb', budget: 100_000, seed: 3, steps: 1_800 },
 ])('random operations with checkpoints and restores', ({ storeType, budget, seed, steps }) => {
   it(`agree with plain maps on ${storeType} with ${budget} bytes (seed ${seed})`, async () => {
     const simulation = new KeyedStateSimulation(backends, seed, storeType, budget)
