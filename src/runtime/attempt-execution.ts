@@ -8,6 +8,7 @@ import type { RestorePlan, SubtaskRestore } from '../checkpoint/protocol/restore
 import type { Clock } from '../core/clock.ts'
 import { WeirError } from '../core/errors.ts'
 import type { MetricSnapshot } from '../core/metrics.ts'
+import type { SourceSplit } from '../operators/source.ts'
 import type { ProgressBoardShare } from '../state/progress-board.ts'
 import type { JobConfiguration } from './configuration.ts'
 import { failureOf, type SlotHost } from './slot-host.ts'
@@ -29,6 +30,7 @@ export interface AttemptOptions {
   readonly generation: number
   readonly storageUrl: string | undefined
   readonly restoredCheckpoint: number
+  readonly restoredSplits: readonly SourceSplit[]
   readonly plan: RestorePlan
   /** Hears what an attempt does not handle itself. */
   readonly listener: AttemptListener
@@ -121,6 +123,7 @@ export class AttemptExecution {
         generation,
         storageUrl,
         restoredCheckpoint: options.restoredCheckpoint,
+        restoredSplits: options.restoredSplits,
         restore: restoreOf(options.plan, slot),
         board,
         peers: own,

@@ -3,9 +3,11 @@ import type { Barrier } from '../checkpoint/protocol/checkpoint-types.ts'
 import { planRestore, type RestorePlan } from '../checkpoint/protocol/restore-plan.ts'
 import type { WeirError } from '../core/errors.ts'
 import type { MetricGroup } from '../core/metrics.ts'
+import type { SourceSplit } from '../operators/source.ts'
 import type { ProgressBoard } from '../state/progress-board.ts'
 import type { JobExecutionOptions } from './job-execution-options.ts'
 import type { SlotCommand } from './slot-protocol.ts'
+import { decodeSplit, SPLITS } from './source-split-state.ts'
 
 /** What the checkpoints of a job need from it. */
 export interface JobCheckpointsHost {
@@ -24,6 +26,8 @@ export interface AttemptRestore {
   /** Checkpoint that is restored, 0 for a fresh start. */
   readonly checkpointId: number
   readonly plan: RestorePlan
+  /** How far the job's first source was read. */
+  readonly splits: readonly SourceSplit[]
 }
 
 /** Opens the coordinator of a job; undefined when the job takes no checkpoints. */
@@ -75,10 +79,12 @@ export async function chooseRestore(
 ): Promise<AttemptRestore> {
   const from = attempt === 1 ? options.restoreFrom : undefined
   const manifest = await checkpoints?.restorePoint(attempt, from)
-  if (manifest === undefined) return { checkpointId: 0, plan: new Map() }
+  if (manifest === undefined) return { checkpointId: 0, plan: new Map(), splits: [] }
   const plan = planRestore(manifest, options.graph.nodes, {
     allowNonRestoredState: options.allowNonRestoredState ?? false,
   })
   board.setCompletedCheckpoint(manifest.checkpointId, manifest.triggeredAtMs)
-  return { checkpointId: manifest.checkpointId, plan }
+  const first = options.graph.nodes.find((node) => node.body.kind === 'source')
+  const stored = plan.get(first?.uid ?? '')?.[0]?.operatorState.get(SPLITS) ?? []
+  return { checkpointId: manifest.checkpointId, plan, splits: stored.map(decodeSplit) }
 }

@@ -122,6 +122,8 @@ export class JobExecution implements AttemptListener {
     this.startedMs = this.options.clock.monotonicMs()
     this.catalog.begin(this.options.graph.jobName)
     this.moveTo('INITIALIZING')
+    // Threads come up while the checkpoint is looked for.
+    this.pool.ensureStarted()
     void this.firstAttempt()
   }
 
@@ -264,6 +266,7 @@ export class JobExecution implements AttemptListener {
       generation: checkpoints?.generation ?? 0,
       storageUrl: checkpoints === undefined ? undefined : options.storageUrl,
       restoredCheckpoint: restore.checkpointId,
+      restoredSplits: restore.splits,
       plan: restore.plan,
       listener: this,
     }

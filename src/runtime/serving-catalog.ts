@@ -27,8 +27,11 @@ export class ServingCatalog {
     gateway?.onThreadReplaced((thread) => this.reattach(thread))
   }
 
-  /** The job begins. */
+  /** The job begins: until its slots tell what there is, what is not known may be restored yet. */
   begin(jobName: string): void {
+    for (let slot = 0; slot < this.board.share.slots; slot++) {
+      this.board.setSlotStatus(slot, 'restoring')
+    }
     this.gateway?.jobStarted(jobName, this.board.share)
   }
 

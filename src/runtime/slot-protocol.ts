@@ -6,6 +6,7 @@ import type {
 } from '../checkpoint/protocol/checkpoint-types.ts'
 import type { SubtaskRestore } from '../checkpoint/protocol/restore-plan.ts'
 import type { MetricSnapshot } from '../core/metrics.ts'
+import type { SourceSplit } from '../operators/source.ts'
 import type { StateDescriptor } from '../state/descriptors.ts'
 import type { ProgressBoardShare } from '../state/progress-board.ts'
 import type { RowTableShare } from '../state/row-table-share.ts'
@@ -33,6 +34,8 @@ export interface SlotDeployment {
   readonly storageUrl: string | undefined
   /** Checkpoint that is restored, 0 for a fresh start. */
   readonly restoredCheckpoint: number
+  /** How far the job's first source was read in the checkpoint: what is restored holds all of it. */
+  readonly restoredSplits: readonly SourceSplit[]
   /** What this slot's operator subtasks restore. */
   readonly restore: readonly SubtaskRestore[]
   readonly board: ProgressBoardShare

@@ -98,9 +98,7 @@ export class SlotRuntime implements SubtaskHost {
   async deploy(): Promise<void> {
     const { slot } = this.deployment
     this.board.setSlotStatus(slot, 'restoring')
-    for (let partition = 0; partition < this.board.share.partitions; partition++) {
-      this.board.setProgress(slot, partition, 0, 0)
-    }
+    this.resetProgress()
     try {
       await this.build()
       this.exchange.open()
@@ -217,6 +215,19 @@ export class SlotRuntime implements SubtaskHost {
     await this.cells.close()
     this.exchange.close()
     this.options.report({ kind: 'closed', attempt: this.attempt })
+  }
+
+  /** A row that can be read during the restore is as new as the checkpoint; others say RESTORING. */
+  private resetProgress(): void {
+    const { slot, restoredSplits } = this.deployment
+    const { partitions } = this.board.share
+    for (let partition = 0; partition < partitions; partition++) {
+      this.board.setProgress(slot, partition, 0, 0)
+    }
+    for (const { partition, nextOffset } of restoredSplits) {
+      if (partition < partitions)
+        this.board.setProgress(slot, partition, Math.max(nextOffset, 0), 0)
+    }
   }
 
   private report(report: SlotReport): void {

@@ -16,11 +16,15 @@ const { job } = workerData as SlotThreadData
 const port = parentPort
 if (port === null) throw new WeirError('ILLEGAL_STATE', 'start this module as a worker thread')
 
+// Loaded while the main thread still looks for the checkpoint; a failure shows at the deployment.
+const loading: Promise<unknown> = import(job.url)
+loading.catch(() => {})
+
 const agent = new SlotAgent({
   clock: systemClock,
   openStorage,
   buildGraph: async () => {
-    const module = (await import(job.url)) as { default?: JobDefinition<JobOptions> }
+    const module = (await loading) as { default?: JobDefinition<JobOptions> }
     if (module.default === undefined) {
       throw new WeirError('INVALID_ARGUMENT', `${job.url} has no default export; use defineJob`)
     }

@@ -1,5 +1,3 @@
-import { ByteReader } from '../core/byte-reader.ts'
-import { ByteWriter } from '../core/byte-writer.ts'
 import type { Cancel } from '../core/clock.ts'
 import { WeirError } from '../core/errors.ts'
 import type { Counter } from '../core/metrics.ts'
@@ -10,13 +8,12 @@ import type { OperatorContext } from '../operators/operator.ts'
 import type { Source, SourceOutput, SourceReader, SourceSplit } from '../operators/source.ts'
 import type { OperatorTask } from './operator-task.ts'
 import type { PartitionProgress } from './progress-combiner.ts'
+import { decodeSplit, encodeSplit, SPLITS } from './source-split-state.ts'
 import { SourceWatermarks } from './source-watermarks.ts'
 import { StepSize } from './step-size.ts'
 import type { Subtask } from './subtask.ts'
 import type { SubtaskHead } from './subtask-head.ts'
 
-const SPLITS = 'splits'
-const SPLIT_VERSION = 1
 /** Time between two progress reports of a busy source. */
 const PROGRESS_INTERVAL_MS = 10
 /** Time between two reports of a source that waits, so that readers see how fresh the state is. */
@@ -280,22 +277,4 @@ export class SourceHead extends AbstractOperator implements SubtaskHead, SourceO
   private owns(partition: number): boolean {
     return partition % this.context.parallelism === this.context.subtask
   }
-}
-
-/** A split as operator state: format version 1, partition (uint32), next offset (53 bits). */
-function encodeSplit(split: SourceSplit): Uint8Array {
-  const writer = new ByteWriter(13)
-  writer.uint8(SPLIT_VERSION)
-  writer.uint32(split.partition)
-  writer.int53(split.nextOffset)
-  return writer.toBytes()
-}
-
-function decodeSplit(entry: Uint8Array): SourceSplit {
-  const reader = new ByteReader(entry)
-  const version = reader.uint8()
-  if (version !== SPLIT_VERSION) {
-    throw new WeirError('UNSUPPORTED_VERSION', `split format ${version}; only 1 is read`)
-  }
-  return { partition: reader.uint32(), nextOffset: reader.int53() }
 }

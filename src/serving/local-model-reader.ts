@@ -215,9 +215,14 @@ export class LocalModelReader implements ModelReader {
   ): Promise<void> {
     requireSameLength(vector, { length: side.dimension })
     for (const slot of slotsOf([side])) await this.requests.reach(slot, request)
-    for (const reader of side.versions.get(request.version)?.readers ?? []) {
+    const readers = side.versions.get(request.version)?.readers ?? []
+    for (const slot of side.slots) {
+      if (readers.some((reader) => reader.share.slot === slot)) continue
+      if (!this.requests.hasTables(slot)) throw restoring(slot)
+    }
+    for (const reader of readers) {
       if (!reader.restoring) continue
-      throw new WeirError('RESTORING', `slot ${reader.share.slot} still restores; ask again`)
+      throw restoring(reader.share.slot)
     }
   }
 
@@ -273,6 +278,10 @@ function slotsOf(sides: readonly LocalSide[]): Set<number> {
   const slots = new Set<number>()
   for (const side of sides) for (const slot of side.slots) slots.add(slot)
   return slots
+}
+
+function restoring(slot: number): WeirError {
+  return new WeirError('RESTORING', `slot ${slot} still restores; ask again`)
 }
 
 function requireK(k: number): void {

@@ -233,7 +233,12 @@ export class LocalReadGroup implements ReadGroup {
     target: RowBuffer,
   ): ReadStatus {
     if (side.isMeanKey(bytes, at, length)) return this.fillMean(version, target)
-    if (reader === undefined && side.slotOf(hash) < 0) return NOT_OWNER
+    if (reader === undefined) {
+      const slot = side.slotOf(hash)
+      if (slot < 0) return NOT_OWNER
+      // A slot that has not told its progress has not told its tables either.
+      if (this.live && this.ageOf(slot) < 0) return RESTORING_STATUS
+    }
     if (reader !== undefined && !this.live && !reader.retains(this.checkpointId)) {
       return NOT_UP_TO_BOUND
     }
@@ -262,12 +267,23 @@ export class LocalReadGroup implements ReadGroup {
     }
   }
 
+  /** Whether some slot may still open its table of the version. */
+  private lacksTables(version: LocalVersion): boolean {
+    if (this.ages.every((age) => age >= 0)) return false
+    for (const slot of version.side.slots) {
+      const opened = version.readers.some((reader) => reader.share.slot === slot)
+      if (!opened && this.ageOf(slot) < 0) return true
+    }
+    return false
+  }
+
   /** The mean of all rows of the version, over the slots of this process. */
   private fillMean(version: LocalVersion | undefined, target: RowBuffer): ReadStatus {
     if (version === undefined) return UNKNOWN_KEY
     const dimension = version.side.dimension
     if (this.sums.length !== dimension) this.sums = new Float64Array(dimension)
     this.sums.fill(0)
+    if (this.live && this.lacksTables(version)) return RESTORING_STATUS
     let count = 0
     for (let i = 0; i < version.readers.length; i++) {
       const reader = version.readers[i]!

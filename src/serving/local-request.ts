@@ -126,6 +126,11 @@ export class LocalRequests {
     return asOf === 0 ? -1 : Math.max(0, now - asOf)
   }
 
+  /** Whether every table of the slot is known here: it has told its progress, which comes after them. */
+  hasTables(slot: number): boolean {
+    return this.board.oldestAsOfMs(slot) > 0
+  }
+
   /** Whether the slot has reached the bound of an `at-least` or `bounded` request. */
   hasReached(slot: number, consistency: Consistency): boolean {
     switch (consistency.level) {
@@ -163,20 +168,24 @@ export class LocalRequests {
     return sleep(this.clock, POLL_MS)
   }
 
-  /** `work`, or DEADLINE_EXCEEDED when it is not done in time. */
-  async within<T>(request: LocalRequest, work: Promise<T>): Promise<T> {
+  /** `work`, or DEADLINE_EXCEEDED when it is not done in time. One promise: every spilled row waits here. */
+  within<T>(request: LocalRequest, work: Promise<T>): Promise<T> {
     const left = Math.max(0, request.deadline - this.clock.monotonicMs())
-    let cancel = (): void => {}
-    const late = new Promise<never>((_, reject) => {
-      cancel = this.clock.after(left, () =>
+    return new Promise((resolve, reject) => {
+      const cancel = this.clock.after(left, () =>
         reject(new WeirError('DEADLINE_EXCEEDED', 'the slot did not answer before the deadline')),
       )
+      work.then(
+        (value) => {
+          cancel()
+          resolve(value)
+        },
+        (error: unknown) => {
+          cancel()
+          reject(error)
+        },
+      )
     })
-    try {
-      return await Promise.race([work, late])
-    } finally {
-      cancel()
-    }
   }
 
   /** What is said of an answer to the request. */

@@ -15,6 +15,7 @@ import {
   unpackSlotQueryReply,
 } from '../../src/state/slot-query-message.ts'
 import { MiniCluster } from '../../src/testing/mini-cluster.ts'
+import { checkpointFolder } from './job-fixture.ts'
 
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve))
@@ -142,6 +143,43 @@ describe('coordinators and queries', () => {
     expect(heard).toContainEqual([1, { hello: 1 }])
     expect(answered).toContainEqual([1, 'welcome'])
     expect(job.board.liveVersion(0)).toBe(5)
+  })
+
+  it('tells at the start of a restore how far the checkpoint had read', async () => {
+    using folder = checkpointFolder()
+    await using cluster = new MiniCluster({
+      configuration: { 'execution.checkpointing.dir': folder.path },
+    })
+    const build = (open: () => Promise<void>) => {
+      const env = new StreamExecutionEnvironment({ parallelism: 2 })
+      env
+        .fromSource(new MemorySource([range(100)], { bounded: false }))
+        .uid('numbers')
+        .keyBy((n) => n)
+        .process<number>(() => ({ open, processElement: (n, _context, out) => out.collect(n) }))
+        .uid('keyed')
+        .sinkTo(new MemorySink())
+        .uid('out')
+      return env.graph()
+    }
+    const jobId = 'd'.repeat(32)
+    const first = cluster.startLocal(
+      build(async () => {}),
+      { jobId },
+    )
+    await until(() => first.board.nextOffset(0, 0) === 100 && first.board.nextOffset(1, 0) === 100)
+    await first.triggerCheckpoint()
+    await first.suspend()
+    const gate = Promise.withResolvers<void>()
+    const second = cluster.startLocal(
+      build(() => gate.promise),
+      { jobId },
+    )
+    await until(() => second.board.nextOffset(0, 0) > 0 && second.board.nextOffset(1, 0) > 0)
+    expect(second.status).toBe('INITIALIZING')
+    expect([second.board.nextOffset(0, 0), second.board.asOfMs(0, 0)]).toEqual([100, 0])
+    gate.resolve()
+    await second.waitFor('RUNNING')
   })
 
   it('declares queryable states and answers query threads between slices', async () => {
