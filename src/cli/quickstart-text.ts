@@ -9,7 +9,8 @@ const LABEL_WIDTH = 12
 export function teller(io: CommandIo, json: boolean): Tell {
   return (label, sentence) => {
     const column = label.padEnd(LABEL_WIDTH)
-    if (json) io.err(`${column}${sentence}`)
+    if (sentence === '') (json ? io.err : io.out)('')
+    else if (json) io.err(`${column}${sentence}`)
     else io.out(`${io.style('cyan', column)}${sentence}`)
   }
 }
