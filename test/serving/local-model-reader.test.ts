@@ -1,6 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { isWeirError } from '../../src/core/errors.ts'
 import { modelReaderContract } from '../contracts/model-reader.ts'
+import { ModelWorld } from '../contracts/model-reader-world.ts'
 
 modelReaderContract('the in-place reader', (world) => ({
   reader: world.reader(),
   close: () => {},
 }))
+
+/** A world that does not know the user and item tables of slot 1 yet, as at the start of a restore. */
+function worldWithoutTablesOfOneSlot(): ModelWorld {
+  const world = new ModelWorld()
+  for (let i = 0; i < 20; i++) {
+    world.put(`${i}-U`, [1, 1, 1, 1])
+    world.put(`${i}-I`, [1, 0, 0, 0])
+  }
+  for (const state of ['users', 'items']) world.catalog.drop('model', state, 1, 1)
+  return world
+}
+
+/** Codes with which predictions for 20 users fail; undefined for those that succeed. */
+async function codesOf(world: ModelWorld): Promise<Set<string | undefined>> {
+  const reader = world.reader()
+  const codes = new Set<string | undefined>()
+  for (let i = 0; i < 20; i++) {
+    const options = { coldLeft: 'MEAN-U', coldRight: 'MEAN-I' }
+    const answer = await reader.predict('ALS_MODEL', `${i}-U`, `${i}-I`, options).then(
+      () => undefined,
+      (error: unknown) => (isWeirError(error) ? error.code : 'no WeirError'),
+    )
+    codes.add(answer)
+  }
+  return codes
+}
+
+describe('a slot that has told neither tables nor progress', () => {
+  it('is still restoring: its rows are not unknown, and no mean is made without them', async () => {
+    const world = worldWithoutTablesOfOneSlot()
+    expect(await codesOf(world)).toEqual(new Set([undefined, 'RESTORING']))
+    world.progress(1, 1)
+    expect(await codesOf(world)).toEqual(new Set([undefined]))
+    world.close()
+  })
+
+  it('is missed by top-k', async () => {
+    const world = worldWithoutTablesOfOneSlot()
+    const search = () =>
+      world.reader().topK('ALS_MODEL', Float32Array.of(1, 1, 1, 1), { k: 3, suffix: '-I' })
+    expect(await search()).toMatchObject({ ok: false, error: { code: 'RESTORING' } })
+    world.progress(1, 1)
+    expect(await search()).toMatchObject({ ok: true })
+    world.close()
+  })
+})
