@@ -17,16 +17,6 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 const tolerant = { 'execution.checkpointing.tolerable-failed-checkpoints': '1000' }
 
 describe('a job with its checkpoints in HDFS', () => {
-  it('goes on in its slots and finds its state again when a slot dies', async () => {
-    await using run = await HdfsFold.start(cluster.url('/slots'), 'slots')
-    await run.untilInProgress()
-    run.job.killSlot(0)
-    await expect.poll(() => run.job.attempt, { timeout: 20_000 }).toBe(2)
-    await run.job.waitFor('RUNNING')
-    await run.untilCheckpoints(3)
-    await run.finish()
-  })
-
   it('outlives the DataNode, which is killed during a checkpoint and comes back', async () => {
     await using run = await HdfsFold.start(cluster.url('/data'), 'data', tolerant)
     await run.untilInProgress()
