@@ -8,7 +8,13 @@ import type { LinearModel } from '../training/linear-model.ts'
 import type { LinearOptions } from '../training/linear-options.ts'
 import type { SparseTable } from '../training/sparse-table.ts'
 import { trainLinear } from '../training/train-linear.ts'
-import { type Command, type CommandIo, Flags, type OptionSpec } from './command.ts'
+import {
+  type Command,
+  type CommandIo,
+  Flags,
+  InterruptedError,
+  type OptionSpec,
+} from './command.ts'
 import { examplesOfFile } from './examples-file.ts'
 import { LINEAR_OPTIONS, linearOptionsOf } from './linear-training-flags.ts'
 import { ProgressBar } from './progress-bar.ts'
@@ -91,7 +97,7 @@ async function trainWithProgress(
 ): Promise<LinearModel> {
   const bar = new ProgressBar(io, 'training', () => systemClock.monotonicMs())
   const abort = new AbortController()
-  void io.interrupted.then(() => abort.abort(new Error('interrupted')))
+  void io.interrupted.then(() => abort.abort(new InterruptedError('interrupted')))
   const goal = -Math.log10(options.tolerance ?? 1e-3)
   const model = await trainLinear(table, {
     ...options,

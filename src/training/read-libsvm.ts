@@ -1,5 +1,5 @@
-import { createReadStream } from 'node:fs'
 import { LibsvmParser, type LibsvmParserOptions } from '../models/libsvm-format.ts'
+import { bytesOf, type FileBytes } from './file-bytes.ts'
 import { type SparseTable, SparseTableBuilder } from './sparse-table.ts'
 
 /** A file of examples in memory. */
@@ -11,11 +11,11 @@ export interface ReadExamples {
 }
 
 /**
- * Streams a LIBSVM file into a table; the text is never in memory as a whole. Throws
+ * Streams a LIBSVM file, given by its path or as its bytes, into a table; the text is never in memory as a whole. Throws
  * UNPARSABLE_RECORD with the line number, and the file system's own errors.
  */
 export async function readLibsvm(
-  path: string | URL,
+  file: FileBytes,
   options: LibsvmParserOptions = {},
 ): Promise<ReadExamples> {
   const builder = new SparseTableBuilder()
@@ -23,9 +23,7 @@ export async function readLibsvm(
     (label, indexes, values, count) => builder.add(label, indexes, values, count),
     options,
   )
-  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 18 })) {
-    parser.push(chunk as Uint8Array)
-  }
+  for await (const piece of bytesOf(file)) parser.push(piece)
   parser.end()
   return { table: builder.build(), lines: parser.lineCount, badLines: parser.badLineCount }
 }

@@ -1,5 +1,5 @@
-import { createReadStream } from 'node:fs'
 import { RatingsParser, type RatingsParserOptions } from '../models/ratings-format.ts'
+import { bytesOf, type FileBytes } from './file-bytes.ts'
 import { type RatingsTable, RatingsTableBuilder } from './ratings-table.ts'
 
 /** A ratings file in memory. */
@@ -16,7 +16,7 @@ export interface ReadRatings {
  * file system's own errors.
  */
 export async function readRatings(
-  file: string | URL | AsyncIterable<Uint8Array>,
+  file: FileBytes,
   options: RatingsParserOptions = {},
 ): Promise<ReadRatings> {
   const builder = new RatingsTableBuilder()
@@ -24,12 +24,7 @@ export async function readRatings(
     (user, item, rating, timestamp) => builder.add(user, item, rating, timestamp),
     options,
   )
-  for await (const chunk of chunksOf(file)) parser.push(chunk)
+  for await (const chunk of bytesOf(file)) parser.push(chunk)
   parser.end()
   return { table: builder.build(), lines: parser.lineCount, badLines: parser.badLineCount }
-}
-
-function chunksOf(file: string | URL | AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  if (typeof file === 'object' && Symbol.asyncIterator in file) return file
-  return createReadStream(file, { highWaterMark: 1 << 18 })
 }
