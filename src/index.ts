@@ -1,6 +1,6 @@
 /**
  * `weir`: what the author of a job needs. Clients in other processes import `weir/client` alone, tests
- * `weir/testing`.
+ * `weir/testing`, jobs on Kafka `weir/kafka` besides.
  */
 
 // Connectors.
@@ -271,15 +271,25 @@ export {
   type ScoredPair,
 } from './training/als-model.ts'
 export type {
+  AlsFeedback,
   AlsOptions,
   AlsProgress,
   AlsSolverKind,
   PenaltyScaling,
 } from './training/als-options.ts'
+export type { StartingRows } from './training/als-start.ts'
+export type { ClassificationSummary } from './training/classification-metrics.ts'
 export { evaluateAls } from './training/evaluate-als.ts'
+export { evaluateLinear } from './training/evaluate-linear.ts'
+export { evaluateRanking, type RankingOptions } from './training/evaluate-ranking.ts'
+export type { LinearModel } from './training/linear-model.ts'
+export type { LinearOptions, LinearProgress } from './training/linear-options.ts'
 export type { CoverageCounts, ErrorSummary } from './training/metrics.ts'
+export type { RankingSummary } from './training/ranking-metrics.ts'
 export { type RatingsTable, ratingsTable } from './training/ratings-table.ts'
+export { type ReadExamples, readLibsvm } from './training/read-libsvm.ts'
 export { type ReadRatings, readRatings } from './training/read-ratings.ts'
+export type { SparseTable } from './training/sparse-table.ts'
 export {
   type RatingsSplit,
   splitAtRandom,
@@ -287,3 +297,4 @@ export {
   splitLeaveLast,
 } from './training/split-ratings.ts'
 export { trainAls } from './training/train-als.ts'
+export { trainLinear } from './training/train-linear.ts'

@@ -82,7 +82,7 @@ describe('the package', () => {
   it('holds the library, its types, the command line, the documentation and nothing else', async () => {
     const files = await packedFiles()
     expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'CHANGELOG.md']))
-    const entries = ['index', 'client/index', 'testing/index', 'cli/main']
+    const entries = ['index', 'client/index', 'testing/index', 'connectors/kafka/index', 'cli/main']
     for (const entry of entries) {
       expect(files).toContain(`dist/${entry}.js`)
       expect(files).toContain(`dist/${entry}.d.ts`)
@@ -115,6 +115,7 @@ describe('the package', () => {
       words: { a: 3, b: 2 },
       sums: [3, 11],
       served: { visited: true, connections: 1 },
+      guarantee: 'at-least-once',
       clock: 5,
       code: 'UNSUPPORTED',
     })
