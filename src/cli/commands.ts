@@ -12,11 +12,14 @@ import { topicCreateCommand } from './topic-create.ts'
 import { topicListCommand } from './topic-list.ts'
 import { topicProduceCommand } from './topic-produce.ts'
 import { trainAlsCommand } from './train-als.ts'
+import { trainLogisticCommand, trainSvmCommand } from './train-linear.ts'
 
 /** Every verb, in the order of `weir --help`. */
 export const COMMANDS: readonly Command[] = [
   quickstartCommand,
   trainAlsCommand,
+  trainSvmCommand,
+  trainLogisticCommand,
   runCommand,
   predictCommand,
   recommendCommand,

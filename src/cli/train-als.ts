@@ -1,9 +1,23 @@
+import { writeFile } from 'node:fs/promises'
 import { EmbeddedLog } from '../connectors/log/embedded-log.ts'
 import { systemClock } from '../core/clock.ts'
 import { publishAls } from '../jobs/publish-als.ts'
+import { alsLearningCurve } from '../training/als-learning-curve.ts'
+import type { AlsModel } from '../training/als-model.ts'
+import type { AlsProgress } from '../training/als-options.ts'
+import { crossValidateAls } from '../training/cross-validate-als.ts'
 import { evaluateAls } from '../training/evaluate-als.ts'
-import { ALS_OPTIONS, alsOptionsOf, trainWithProgress } from './als-training-flags.ts'
-import { type Command, Flags } from './command.ts'
+import { evaluateRanking } from '../training/evaluate-ranking.ts'
+import type { RankingSummary } from '../training/ranking-metrics.ts'
+import type { RatingsTable } from '../training/ratings-table.ts'
+import {
+  ALS_OPTIONS,
+  ALS_TRAINING_OPTIONS,
+  alsOptionsOf,
+  trainWithProgress,
+  validationSplit,
+} from './als-training-flags.ts'
+import { type Command, Flags, UsageError } from './command.ts'
 import { DATA_DIR_OPTION, dataDirectory } from './data-directory.ts'
 import { refuseOtherDimension } from './model-topic-dimension.ts'
 import { ratingsOfFile } from './ratings-file.ts'
@@ -28,8 +42,11 @@ export const trainAlsCommand: Command = {
       value: 'FILE',
       help: 'Also write the rows as text, "<id>,U|I,f1;f2;...", here or to an hdfs:// URL',
     },
+    folds: { type: 'string', value: 'N', help: 'Also cross-validate in N folds' },
+    curve: { type: 'string', value: 'FILE', help: 'Write the learning curve (SVG)' },
     'no-publish': { type: 'boolean', help: 'Only train' },
     ...ALS_OPTIONS,
+    ...ALS_TRAINING_OPTIONS,
     ...DATA_DIR_OPTION,
   },
   details: `Example:
@@ -41,21 +58,26 @@ export const trainAlsCommand: Command = {
     const options = alsOptionsOf(flags)
     const table = await ratingsOfFile(flags.string('ratings'))
     if (publish) await refuseOtherDimension(directory, flags.string('topic'), options)
-    const model = await trainWithProgress(table, options, io)
+    const { train, ...kept } = validationSplit(table, flags)
+    const model = await trainWithProgress(train, { ...options, ...kept }, io)
     const result: Record<string, unknown> = {
       users: model.users.length,
       items: model.items.length,
-      ratings: table.size,
+      ratings: train.size,
       dimension: model.dimension,
-      objective: model.history.at(-1)?.objective,
+      ...errorsOf(model.history),
       seconds: model.history.at(-1)?.seconds,
+      ...(await testErrors(flags, model, train)),
     }
-    const test = flags.optional('test')
-    if (test !== undefined) {
-      const errors = evaluateAls(model, await ratingsOfFile(test))
-      result['rmse'] = errors.rmse
-      result['coverage'] = errors.coverage
+    const folds = flags.optionalInteger('folds', 2)
+    if (folds !== undefined) {
+      if (options.feedback === 'implicit') throw new UsageError('--folds needs explicit ratings')
+      const validation = await crossValidateAls(table, folds, options)
+      result['crossValidatedRmse'] = validation.rmse
+      result['foldRmse'] = validation.folds.map(({ rmse }) => rmse)
     }
+    const curve = flags.optional('curve')
+    if (curve !== undefined) await writeFile(curve, alsLearningCurve(model.history))
     const text = flags.optional('text-rows')
     if (text !== undefined) await writeTextRows(text, model)
     if (publish) {
@@ -70,12 +92,56 @@ export const trainAlsCommand: Command = {
   },
 }
 
+/** Errors at the end of training; of validation, the best, which is that of the rows kept. */
+function errorsOf(history: readonly AlsProgress[]): Record<string, number> {
+  const end = history.at(-1)
+  const rmse = history.flatMap(({ validationRmse }) => validationRmse ?? [])
+  const ndcg = history.flatMap(({ validationNdcg }) => validationNdcg ?? [])
+  return {
+    ...(end === undefined ? {} : { objective: end.objective }),
+    ...(end?.trainRmse === undefined ? {} : { trainRmse: end.trainRmse }),
+    ...(rmse.length === 0 ? {} : { validationRmse: Math.min(...rmse) }),
+    ...(ndcg.length === 0 ? {} : { validationNdcg: Math.max(...ndcg) }),
+  }
+}
+
+/** Errors on the file of `--test`: of ratings, or with implicit feedback of rankings. */
+async function testErrors(
+  flags: Flags,
+  model: AlsModel,
+  train: RatingsTable,
+): Promise<Record<string, unknown>> {
+  const test = flags.optional('test')
+  if (test === undefined) return {}
+  const table = await ratingsOfFile(test)
+  if (flags.boolean('implicit')) return { ranking: evaluateRanking(model, train, table) }
+  const { rmse, coverage } = evaluateAls(model, table)
+  return { rmse, coverage }
+}
+
 function sentence(result: Record<string, unknown>): string {
-  const error =
-    result['rmse'] === undefined ? '' : `, test RMSE ${Number(result['rmse']).toFixed(4)}`
+  const parts = [
+    `${result['users']} users x ${result['items']} items, ${result['ratings']} ratings in ${Number(result['seconds']).toFixed(2)} s`,
+  ]
+  const errors = [
+    ['validationRmse', 'validation RMSE'],
+    ['validationNdcg', 'validation NDCG@10'],
+    ['rmse', 'test RMSE'],
+    ['crossValidatedRmse', 'cross-validated RMSE'],
+  ] as const
+  for (const [name, label] of errors) {
+    if (result[name] !== undefined) parts.push(`${label} ${Number(result[name]).toFixed(4)}`)
+  }
+  const ranking = result['ranking'] as RankingSummary | undefined
+  if (ranking !== undefined) {
+    const { k, ndcg, precision, recall } = ranking
+    parts.push(
+      `test NDCG@${k} ${ndcg.mean.toFixed(4)}, precision ${precision.mean.toFixed(4)}, recall ${recall.mean.toFixed(4)}`,
+    )
+  }
   const place =
     result['topic'] === undefined
       ? ''
       : `; published as version ${result['version']} to topic ${result['topic']}`
-  return `${result['users']} users x ${result['items']} items, ${result['ratings']} ratings in ${Number(result['seconds']).toFixed(2)} s${error}${place}`
+  return parts.join(', ') + place
 }
