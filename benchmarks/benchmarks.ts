@@ -7,9 +7,12 @@ import { predictSequentialBenchmark } from './predict-sequential.ts'
 import { predictSpilledBenchmark } from './predict-spilled.ts'
 import { predictUniformBenchmark } from './predict-uniform.ts'
 import { predictUpdatingBenchmark } from './predict-updating.ts'
+import { qualityA9aBenchmark } from './quality-a9a.ts'
+import { qualityMl100kBenchmark } from './quality-ml100k.ts'
 import { recoveryBenchmark } from './recovery.ts'
 import { shuffleBenchmark } from './shuffle.ts'
 import { topKBenchmark } from './top-k.ts'
+import { trainAlsBenchmark } from './train-als.ts'
 
 /**
  * Every benchmark, in the order of the README's table where sharing allows: those that need the
@@ -27,4 +30,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   topKBenchmark,
   recoveryBenchmark,
   memoryBenchmark,
+  qualityMl100kBenchmark,
+  qualityA9aBenchmark,
+  trainAlsBenchmark,
 ]
