@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { WeirError } from '../core/errors.ts'
 import type { KeyGroupRange } from '../core/key-group.ts'
-import type { StateName } from '../state/state-change.ts'
+import { type EntrySpan, keyOfSpan, type StateName, valueOfSpan } from '../state/state-change.ts'
 import { RUN_HEADER_BYTES, type SliceIndex } from './segment-format.ts'
 
 /** A slice is closed once it has this many bytes. */
@@ -25,6 +25,14 @@ export type EntryVisitor = (
   key: Uint8Array,
   value: Uint8Array | undefined,
 ) => void
+
+/** Sees one entry where it lies; the span is valid only during the call. */
+export type SpanVisitor = (keyGroup: number, state: StateName, entry: EntrySpan) => void
+
+/** The same visitor for spans. */
+export function overSpans(visit: EntryVisitor): SpanVisitor {
+  return (keyGroup, state, entry) => visit(keyGroup, state, keyOfSpan(entry), valueOfSpan(entry))
+}
 
 /**
  * Collects entries in the order they come and hands them out bucketed by key group, newest first
@@ -173,9 +181,10 @@ export function visitSlice(
   bytes: Uint8Array,
   names: readonly StateName[],
   keyGroups: KeyGroupRange,
-  visit: EntryVisitor,
+  visit: SpanVisitor,
 ): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const entry = { bytes, view, keyAt: 0, keyLength: 0, valueAt: 0, valueLength: 0 }
   let at = 0
   while (at < bytes.length) {
     if (at + RUN_HEADER_BYTES > bytes.length) throw beyondEnd()
@@ -184,18 +193,22 @@ export function visitSlice(
     at = start + view.getUint32(at + 2, true)
     if (at > bytes.length) throw beyondEnd()
     if (keyGroup < keyGroups.first || keyGroup > keyGroups.last) continue
-    visitRun(bytes, start, at, names, keyGroup, visit)
+    visitRun(entry, start, at, names, keyGroup, visit)
   }
 }
 
+/** An entry span as its only writer sees it. */
+type MutableSpan = { -readonly [K in keyof EntrySpan]: EntrySpan[K] }
+
 function visitRun(
-  bytes: Uint8Array,
+  entry: MutableSpan,
   start: number,
   end: number,
   names: readonly StateName[],
   keyGroup: number,
-  visit: EntryVisitor,
+  visit: SpanVisitor,
 ): void {
+  const { bytes } = entry
   let at = start
   while (at < end) {
     const state = readVaruint(bytes, at)
@@ -208,8 +221,11 @@ function visitRun(
     const next = marked === 0 ? valueStart : valueStart + marked - 1
     const name = names[state]
     if (next > end || name === undefined) throw beyondEnd()
-    const value = marked === 0 ? undefined : bytes.subarray(valueStart, next)
-    visit(keyGroup, name, bytes.subarray(at, valueStart), value)
+    entry.keyAt = at
+    entry.keyLength = keyBytes
+    entry.valueAt = valueStart
+    entry.valueLength = marked - 1
+    visit(keyGroup, name, entry)
     at = next
   }
 }

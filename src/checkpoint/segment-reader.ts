@@ -3,7 +3,7 @@ import { WeirError } from '../core/errors.ts'
 import { intersectKeyGroups, type KeyGroupRange } from '../core/key-group.ts'
 import type { CheckpointStorage } from './checkpoint-storage.ts'
 import type { SegmentReference } from './protocol/checkpoint-types.ts'
-import { type EntryVisitor, visitSlice } from './segment-block.ts'
+import { type EntryVisitor, overSpans, type SpanVisitor, visitSlice } from './segment-block.ts'
 import {
   checkSegmentHeader,
   decodeSegmentFooter,
@@ -77,6 +77,24 @@ export async function visitSegment(
   keyGroups: KeyGroupRange,
   visit: EntryVisitor,
 ): Promise<void> {
+  await visitSpans(segment, keyGroups, overSpans(visit))
+}
+
+/** What a reader of spans may do on the way. */
+export interface SpanReading {
+  /** Called before every block. */
+  readonly between?: () => Promise<void>
+  /** Slices that need not be looked at (any more). */
+  readonly skips?: ((slice: SliceIndex) => boolean) | undefined
+}
+
+/** Visits the entries of an open segment where they lie, in the order of `readSegment`. */
+export async function visitSpans(
+  segment: OpenSegment,
+  keyGroups: KeyGroupRange,
+  visit: SpanVisitor,
+  { between, skips }: SpanReading = {},
+): Promise<void> {
   const range = intersectKeyGroups(keyGroups, segment.reference.keyGroups)
   if (range === undefined) return
   const reads = planReads(segment.footer, range)
@@ -86,7 +104,9 @@ export async function visitSegment(
       while (inFlight.length < PREFETCH && i + inFlight.length < reads.length) {
         inFlight.push(startRead(segment, reads[i + inFlight.length]!))
       }
-      visitRead(segment, reads[i]!, await inFlight.shift()!, range, visit)
+      const bytes = await inFlight.shift()!
+      await between?.()
+      visitRead(segment, reads[i]!, bytes, { range, visit, skips })
     }
   } finally {
     await Promise.allSettled(inFlight)
@@ -125,8 +145,11 @@ function visitRead(
   segment: OpenSegment,
   read: SliceRead,
   bytes: Uint8Array,
-  range: KeyGroupRange,
-  visit: EntryVisitor,
+  {
+    range,
+    visit,
+    skips,
+  }: Pick<SpanReading, 'skips'> & { readonly range: KeyGroupRange; readonly visit: SpanVisitor },
 ): void {
   const { path } = segment.reference
   if (bytes.length < read.bytes) throw cutOff(path)
@@ -134,6 +157,7 @@ function visitRead(
   for (const slice of read.slices) {
     const part = bytes.subarray(at, at + slice.bytes)
     at += slice.bytes
+    if (skips?.(slice) === true) continue
     if (crc32(part) !== slice.crc) {
       throw new WeirError(
         'CHECKSUM_MISMATCH',

@@ -19,6 +19,7 @@ import type { KeyedStateBackend, TimerQueue } from '../state/keyed-state-backend
 import type { SlotQueryReply, SlotQueryRequest } from '../state/slot-query.ts'
 import type {
   ChangeSink,
+  EntrySpan,
   StateDeclaration,
   StateName,
   StateSnapshot,
@@ -112,6 +113,14 @@ export class AnnouncingBackend implements KeyedStateBackend {
 
   restore(group: number, state: StateName, key: Uint8Array, value: Uint8Array | undefined): void {
     this.inner.restore(group, state, key, value)
+  }
+
+  restoreSpan(group: number, state: StateName, entry: EntrySpan): void {
+    this.inner.restoreSpan(group, state, entry)
+  }
+
+  wantedKeyGroup(): number {
+    return this.inner.wantedKeyGroup()
   }
 
   endRestore(checkpointId: number): void {

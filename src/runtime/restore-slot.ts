@@ -1,6 +1,6 @@
 import type { CheckpointStorage } from '../checkpoint/checkpoint-storage.ts'
 import type { SubtaskRestore } from '../checkpoint/protocol/restore-plan.ts'
-import { readSegment } from '../checkpoint/segment-reader.ts'
+import { restoreChain } from '../checkpoint/restore-chain.ts'
 import { WeirError } from '../core/errors.ts'
 import type { StateDeclaration } from '../state/state-change.ts'
 import type { KeyedStateCell } from './keyed-state-cell.ts'
@@ -51,14 +51,17 @@ async function restoreOperator(
   options: SlotRestore,
 ): Promise<void> {
   const { backend } = cell
-  for (const segment of restore.segments) {
-    if (options.storage === undefined) {
-      throw new WeirError('ILLEGAL_STATE', 'state cannot be restored without checkpoint storage')
-    }
-    await readSegment(options.storage, segment, backend.keyGroups, (group, state, key, value) =>
-      backend.restore(group, state, key, value),
-    )
+  const { storage } = options
+  if (storage === undefined) {
+    throw new WeirError('ILLEGAL_STATE', 'state cannot be restored without checkpoint storage')
   }
+  await restoreChain({
+    storage,
+    segments: restore.segments,
+    keyGroups: backend.keyGroups,
+    visit: (group, state, entry) => backend.restoreSpan(group, state, entry),
+    wanted: () => backend.wantedKeyGroup(),
+  })
   backend.endRestore(options.checkpointId)
 }
 

@@ -9,7 +9,13 @@ import type {
 } from './descriptors.ts'
 import type { AppendingState, ListState, MapState, ValueState, VectorState } from './handles.ts'
 import type { SlotQueryReply, SlotQueryRequest } from './slot-query.ts'
-import type { ChangeSink, StateDeclaration, StateName, StateSnapshot } from './state-change.ts'
+import type {
+  ChangeSink,
+  EntrySpan,
+  StateDeclaration,
+  StateName,
+  StateSnapshot,
+} from './state-change.ts'
 
 /**
  * All keyed state of one operator subtask: typed handles above, bytes below, one writer.
@@ -64,6 +70,13 @@ export interface KeyedStateBackend {
   beginRestore(declarations: readonly StateDeclaration[]): void
   /** One entry of a segment; a key group outside `keyGroups` is ignored. */
   restore(keyGroup: number, state: StateName, key: Uint8Array, value: Uint8Array | undefined): void
+  /** As `restore`, of an entry where it lies. */
+  restoreSpan(keyGroup: number, state: StateName, entry: EntrySpan): void
+  /**
+   * A key group of which a reader met a row that is not restored yet, each time it was met told once;
+   * -1 if there is none. Better restored next.
+   */
+  wantedKeyGroup(): number
   /** Ends the restore; a missing key is now really missing. */
   endRestore(checkpointId: number): void
 

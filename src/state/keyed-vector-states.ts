@@ -6,10 +6,17 @@ import type { VectorStateDescriptor } from './descriptors.ts'
 import type { VectorState } from './handles.ts'
 import type { RowTableListener } from './row-table-share.ts'
 import type { SlotQueryAnswer } from './slot-query.ts'
-import type { ChangeSink, StateDeclaration, StateName, StateSnapshot } from './state-change.ts'
+import type {
+  ChangeSink,
+  EntrySpan,
+  StateDeclaration,
+  StateName,
+  StateSnapshot,
+} from './state-change.ts'
 import { requireSameDeclaration } from './state-format.ts'
 import type { StateStore } from './state-store.ts'
 import { VectorStateTables } from './vector-state-table.ts'
+import type { VectorTable } from './vector-table.ts'
 
 /** First byte of the row tables' keys in the store they share with typed state. */
 const STORE_PREFIX = 0x80
@@ -57,6 +64,9 @@ export class KeyedVectorStates {
   private readonly undeclared = new Map<StateName, UndeclaredVersion>()
   private restoring = false
   private restoredCheckpoint = 0
+  /** Table of the state of the last span, undefined when it is not declared. */
+  private spanState: StateName | undefined
+  private spanTable: VectorTable | undefined
 
   constructor(options: KeyedVectorStatesOptions) {
     this.options = options
@@ -87,6 +97,7 @@ export class KeyedVectorStates {
     }
     const tables = new VectorStateTables(this.tableOptions(descriptor))
     this.states.set(descriptor.name, { descriptor, tables })
+    this.forgetSpans()
     this.handOver(descriptor, tables)
     return tables
   }
@@ -135,8 +146,35 @@ export class KeyedVectorStates {
     return true
   }
 
+  /** Takes one row of a declared state where it lies; false when it is for `restore`. */
+  restoreSpan(state: StateName, entry: EntrySpan): boolean {
+    if (state !== this.spanState) {
+      this.spanState = state
+      this.spanTable = this.tableOf(state)
+    }
+    if (this.spanTable === undefined) return false
+    this.spanTable.restoring.take(entry)
+    return true
+  }
+
+  private tableOf(state: StateName): VectorTable | undefined {
+    if (this.undeclared.has(state)) return undefined
+    const { name, version } = splitName(state)
+    return version === undefined ? undefined : this.states.get(name)?.tables.openVersion(version)
+  }
+
+  /** See `KeyedStateBackend.wantedKeyGroup`. */
+  wantedKeyGroup(): number {
+    for (const { tables } of this.states.values()) {
+      const group = tables.wantedKeyGroup()
+      if (group >= 0) return group
+    }
+    return -1
+  }
+
   endRestore(checkpointId: number): void {
     this.restoring = false
+    this.forgetSpans()
     this.restoredCheckpoint = checkpointId
     for (const { tables } of this.states.values()) tables.endRestore(checkpointId)
   }
@@ -171,6 +209,7 @@ export class KeyedVectorStates {
   }
 
   close(): void {
+    this.forgetSpans()
     for (const { tables } of this.states.values()) tables.close()
     this.undeclared.clear()
   }
@@ -237,6 +276,11 @@ export class KeyedVectorStates {
       this.undeclared.delete(name)
     }
     if (!this.restoring) tables.endRestore(this.restoredCheckpoint)
+  }
+
+  private forgetSpans(): void {
+    this.spanState = undefined
+    this.spanTable = undefined
   }
 
   /** State that the job no longer uses still belongs to a full snapshot. */

@@ -13,6 +13,7 @@ import { topKScratchBytes } from '../kernels/kernels.ts'
  *   | 16 segments | 17 live rows | 18 rows only in the store | 19 restoring (0, 1) | 20 epoch    |
  *   | 21 rows may be evicted (0, 1) | 22, 23, 24 checkpoints that can be read, 0 = none          |
  *   | 9 scratch areas | 10 words of one | 48 to 55 area is taken (0, 1), by compare and exchange  |
+ *   | 25 key group + 1 of a row that a reader met before it was restored, 0 = none              |
  *   | 32 index epoch (odd while entries move) | 33 index address | 34 index shift | 35 index mask|
  *   +--------------------------------------------------------------------------------------------+
  *   word 16384                segment directory, 32768 words: address of each segment, 0 if none
@@ -35,7 +36,7 @@ import { topKScratchBytes } from '../kernels/kernels.ts'
  *         6,7 offset (float64) | 8,9 event time (float64)
  *
  *   `sequence` is odd while the row is written. `state` = key length | flags << 16. `reference` is the
- *   one word that readers write (CLOCK). `image` = number of the newest image + 1; an image's own
+ *   one word of a row that readers write (CLOCK). `image` = number of the newest image + 1; an image's own
  *   `image` is the next older one, its `through` the last checkpoint that it is valid for, its
  *   `listed` the owner's row number + 1.
  *
@@ -73,6 +74,7 @@ export const CONTROL_EPOCH = 20
 export const CONTROL_EVICTING = 21
 export const CONTROL_RETAINED = 22
 export const RETAINED_CHECKPOINTS = 3
+export const CONTROL_WANTED = 25
 export const CONTROL_INDEX_EPOCH = 32
 export const CONTROL_INDEX_ADDRESS = 33
 export const CONTROL_INDEX_SHIFT = 34

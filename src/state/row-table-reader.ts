@@ -7,6 +7,7 @@ import {
   CONTROL_INDEX_SHIFT,
   CONTROL_RESTORING,
   CONTROL_STORE_ROWS,
+  CONTROL_WANTED,
   INDEX_MULTIPLIER,
   META_EVENT_TIME,
   META_IMAGE,
@@ -84,9 +85,17 @@ export class RowTableReader extends RowTableView {
       const storeRows = Atomics.load(this.words, CONTROL_STORE_ROWS)
       if (Atomics.load(this.words, CONTROL_INDEX_EPOCH) !== epoch) continue
       if (storeRows > 0) return SPILLED
-      return restoring === 0 ? MISSING : RESTORING
+      if (restoring === 0) return MISSING
+      this.want(hash)
+      return RESTORING
     }
     return STUCK
+  }
+
+  /** Asks the writer to restore the key's group next; another reader's wish may take its place. */
+  private want(hash: number): void {
+    const group = (hash >>> 0) % this.share.maxParallelism
+    Atomics.store(this.words, CONTROL_WANTED, group + 1)
   }
 
   private probe(key: Uint8Array, start: number, length: number, hash: number): number {

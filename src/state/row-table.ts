@@ -64,22 +64,26 @@ export class RowTable {
     Atomics.add(this.arena.words, control, by)
   }
 
-  /** The row with this key (live, or deleted but kept), or -1. `hash` = murmur3(key) | 0. */
-  find(key: Uint8Array, hash: number): number {
+  /**
+   * The row with the key `key[start .. start + length)` (live, or deleted but kept), or -1. `hash` =
+   * its murmur3 | 0.
+   */
+  find(key: Uint8Array, hash: number, start = 0, length: number = key.length): number {
     const words = this.arena.words
     const { address, mask, shift } = this.index
     let slot = Math.imul(hash, INDEX_MULTIPLIER) >>> shift
     for (;;) {
       const entry = words[address + 2 * slot + 1]!
       if (entry === 0) return -1
-      if (words[address + 2 * slot] === hash && this.hasKey(entry - 1, key)) return entry - 1
+      if (words[address + 2 * slot] === hash && this.hasKey(entry - 1, key, start, length)) {
+        return entry - 1
+      }
       slot = (slot + 1) & mask
     }
   }
 
-  private hasKey(row: number, key: Uint8Array): boolean {
-    const header = this.headerOf(row)
-    return sameKey(this.arena.words, header, key, 0, key.length)
+  private hasKey(row: number, key: Uint8Array, start: number, length: number): boolean {
+    return sameKey(this.arena.words, this.headerOf(row), key, start, length)
   }
 
   /** Address of the row's segment. */
@@ -174,19 +178,27 @@ export class RowTable {
     Atomics.add(words, this.segmentOf(row), 1)
   }
 
-  /** Writes key, hash and flags of a row, between `beginWrite` and `endWrite`. */
-  writeKey(row: number, key: Uint8Array, length: number, hash: number, flags: number): void {
+  /** Writes key `key[start .. start + length)`, hash and flags of a row, between `beginWrite` and `endWrite`. */
+  writeKey(
+    row: number,
+    key: Uint8Array,
+    length: number,
+    hash: number,
+    flags: number,
+    start = 0,
+  ): void {
     const header = this.headerOf(row)
     const words = this.arena.words
     words[header + ROW_STATE] = length | flags
     words[header + ROW_HASH] = hash
     const end = header + this.layout.metaAt
-    let i = 0
+    const keyEnd = start + length
+    let i = start
     for (let at = header + ROW_KEY; at < end; at++, i += 4) {
       words[at] =
-        i + 4 <= length
+        i + 4 <= keyEnd
           ? key[i]! | (key[i + 1]! << 8) | (key[i + 2]! << 16) | (key[i + 3]! << 24)
-          : lastKeyWord(key, i, length)
+          : lastKeyWord(key, i, keyEnd)
     }
   }
 
@@ -203,10 +215,10 @@ export class RowTable {
   }
 }
 
-/** The zero-padded word of a key's bytes from `i`, of which fewer than four are left. */
-function lastKeyWord(key: Uint8Array, i: number, length: number): number {
+/** The zero-padded word of a key's bytes from `i`, of which fewer than four are left before `end`. */
+function lastKeyWord(key: Uint8Array, i: number, end: number): number {
   let word = 0
-  for (let n = i; n < length; n++) word |= key[n]! << ((n - i) * 8)
+  for (let n = i; n < end; n++) word |= key[n]! << ((n - i) * 8)
   return word
 }
 

@@ -23,7 +23,15 @@ import { MapStateHandle } from './map-state-handle.ts'
 import { openStateStore } from './open-state-store.ts'
 import type { RowTableListener } from './row-table-share.ts'
 import type { SlotQueryAnswer, SlotQueryReply, SlotQueryRequest } from './slot-query.ts'
-import type { ChangeSink, StateDeclaration, StateName, StateSnapshot } from './state-change.ts'
+import {
+  type ChangeSink,
+  type EntrySpan,
+  keyOfSpan,
+  type StateDeclaration,
+  type StateName,
+  type StateSnapshot,
+  valueOfSpan,
+} from './state-change.ts'
 import {
   declarationOf,
   hasExpiry,
@@ -243,6 +251,16 @@ class SlotKeyedState implements KeyedStateBackend {
       )
     }
     this.memory.restore(table, keyGroup, key, value)
+  }
+
+  restoreSpan(keyGroup: number, state: StateName, entry: EntrySpan): void {
+    if (!containsKeyGroup(this.keyGroups, keyGroup)) return
+    if (this.vectors.restoreSpan(state, entry)) return
+    this.restore(keyGroup, state, keyOfSpan(entry), valueOfSpan(entry))
+  }
+
+  wantedKeyGroup(): number {
+    return this.vectors.wantedKeyGroup()
   }
 
   endRestore(checkpointId: number): void {

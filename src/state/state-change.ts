@@ -15,6 +15,31 @@ export interface ChangeSink {
 }
 
 /**
+ * One entry where it lies in a block of a segment, so that a restore allocates nothing per entry.
+ * The object is reused: valid only during the call that it is given to.
+ */
+export interface EntrySpan {
+  readonly bytes: Uint8Array
+  /** Over the same bytes. */
+  readonly view: DataView
+  readonly keyAt: number
+  readonly keyLength: number
+  readonly valueAt: number
+  /** -1 for a deleted entry. */
+  readonly valueLength: number
+}
+
+/** The key of an entry, as a view. */
+export function keyOfSpan({ bytes, keyAt, keyLength }: EntrySpan): Uint8Array {
+  return bytes.subarray(keyAt, keyAt + keyLength)
+}
+
+/** The value of an entry, as a view; undefined for a deleted one. */
+export function valueOfSpan({ bytes, valueAt, valueLength }: EntrySpan): Uint8Array | undefined {
+  return valueLength < 0 ? undefined : bytes.subarray(valueAt, valueAt + valueLength)
+}
+
+/**
  * A snapshot in progress. It was fixed when it was returned: later changes of the state do not show
  * in it. `step` copies more of it out within a time budget, so that processing goes on between.
  */

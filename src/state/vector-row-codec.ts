@@ -21,6 +21,11 @@ import type { VectorRow, WriteOrigin } from './handles.ts'
 export const VECTOR_ROW_VERSION = 1
 export const VECTOR_ROW_HEADER_BYTES = 32
 export const VECTOR_ROW_DELETED = 1
+/** Places of fields in an encoded row. */
+export const VECTOR_ROW_UPDATE_COUNT_AT = 4
+export const VECTOR_ROW_PARTITION_AT = 8
+export const VECTOR_ROW_OFFSET_AT = 16
+export const VECTOR_ROW_EVENT_TIME_AT = 24
 /** Bytes between a row and the image that follows it. */
 export const VECTOR_IMAGE_PREFIX_BYTES = 8
 
@@ -50,16 +55,26 @@ export function encodeVectorRow(
 
 /** Throws UNSUPPORTED_VERSION or MALFORMED_DATA unless `value` starts with a row of the dimension. */
 export function checkVectorRow(value: Uint8Array, dimension: number): void {
-  if (value.length > 0 && value[0] !== VECTOR_ROW_VERSION) {
+  checkVectorRowAt(value, 0, value.length, dimension)
+}
+
+/** As `checkVectorRow`, of the `length` bytes from `at`. */
+export function checkVectorRowAt(
+  bytes: Uint8Array,
+  at: number,
+  length: number,
+  dimension: number,
+): void {
+  if (length > 0 && bytes[at] !== VECTOR_ROW_VERSION) {
     throw new WeirError(
       'UNSUPPORTED_VERSION',
-      `vector row format ${value[0]} is not known; this build reads ${VECTOR_ROW_VERSION}`,
+      `vector row format ${bytes[at]} is not known; this build reads ${VECTOR_ROW_VERSION}`,
     )
   }
-  if (value.length < vectorRowBytes(dimension)) {
+  if (length < vectorRowBytes(dimension)) {
     throw new WeirError(
       'MALFORMED_DATA',
-      `a row of ${dimension} floats takes ${vectorRowBytes(dimension)} bytes, not ${value.length}`,
+      `a row of ${dimension} floats takes ${vectorRowBytes(dimension)} bytes, not ${length}`,
     )
   }
 }

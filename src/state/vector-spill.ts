@@ -52,6 +52,11 @@ export class VectorSpill {
     this.prefix = prefix
   }
 
+  /** Whether the store has no row that memory lacks. */
+  get isEmpty(): boolean {
+    return this.storeRows === 0
+  }
+
   /** Rows that only the store has, deleted ones aside. */
   get liveRows(): number {
     return this.storeRows - this.ghosts.size

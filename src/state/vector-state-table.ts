@@ -5,7 +5,7 @@ import { containsKeyGroup, type KeyGroupRange, keyGroupOfHash } from '../core/ke
 import { murmur3 } from '../core/murmur3.ts'
 import type { VectorStateDescriptor } from './descriptors.ts'
 import type { VectorRow, VectorState, WriteOrigin } from './handles.ts'
-import { rowTableLayout, STATE_LIVE } from './row-table-layout.ts'
+import { CONTROL_WANTED, rowTableLayout, STATE_LIVE } from './row-table-layout.ts'
 import type { RowTableListener, RowTableShare } from './row-table-share.ts'
 import type { SlotQueryAnswer } from './slot-query.ts'
 import type { ChangeSink, StateDeclaration, StateSnapshot } from './state-change.ts'
@@ -351,7 +351,16 @@ export class VectorStateTables implements VectorState {
    * deletion. The key's group must be this slot's. Throws MALFORMED_DATA, UNSUPPORTED_VERSION.
    */
   restoreRow(version: ModelVersion, key: Uint8Array, value: Uint8Array | undefined): void {
-    this.openVersion(version).restore(key, murmur3(key) | 0, value)
+    this.openVersion(version).restoring.takeEntry(key, value)
+  }
+
+  /** See `KeyedStateBackend.wantedKeyGroup`. */
+  wantedKeyGroup(): number {
+    for (const table of this.tables.values()) {
+      const wanted = Atomics.exchange(table.rows.arena.words, CONTROL_WANTED, 0)
+      if (wanted > 0) return wanted - 1
+    }
+    return -1
   }
 
   /** The rows stand as in the checkpoint; a missing key is now really missing. */
@@ -360,7 +369,7 @@ export class VectorStateTables implements VectorState {
     this.tombstonesNeeded = true
     this.epochs.restored(checkpointId)
     for (const table of this.tables.values()) {
-      table.tombstones.clear()
+      table.restoring.end()
       table.mean?.keep(checkpointId, this.epochs.completed)
       table.publishEpochs()
       table.setRestoring(false)

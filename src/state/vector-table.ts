@@ -32,7 +32,7 @@ import { VectorChangedRows } from './vector-changed-rows.ts'
 import type { VectorEpochs } from './vector-epochs.ts'
 import { RowQueue, VectorImages } from './vector-images.ts'
 import { VectorMean } from './vector-mean.ts'
-import { checkVectorRow, latin1 } from './vector-row-codec.ts'
+import { VectorRestore } from './vector-restore.ts'
 import { VectorRowScratch } from './vector-row-scratch.ts'
 import type { VectorSnapshot } from './vector-snapshot.ts'
 import { VectorSpill } from './vector-spill.ts'
@@ -73,8 +73,7 @@ export class VectorTable {
   readonly scratch: VectorRowScratch
   /** A row that must not be evicted: it is being written. */
   pinned = -1
-  /** Keys that the newer segments of a restore say are deleted, as latin1 text. */
-  readonly tombstones = new Set<string>()
+  readonly restoring: VectorRestore
   private readonly changed: VectorChangedRows
   private readonly ghosts = new RowQueue()
   private readonly sum: Float32Array
@@ -92,6 +91,7 @@ export class VectorTable {
     this.spill =
       context.store === undefined ? undefined : new VectorSpill(this, context.store, storePrefix)
     arena.words[CONTROL_EVICTING] = context.store === undefined ? 0 : 1
+    this.restoring = new VectorRestore(this)
     this.publishEpochs()
   }
 
@@ -330,28 +330,6 @@ export class VectorTable {
   setRestoring(restoring: boolean): void {
     if (!restoring) this.rows.index.bumpEpoch()
     Atomics.store(this.rows.arena.words, CONTROL_RESTORING, restoring ? 1 : 0)
-  }
-
-  /** One restored entry, newest segment first: the first one of a key wins. */
-  restore(key: Uint8Array, hash: number, value: Uint8Array | undefined): void {
-    if (this.rows.find(key, hash) >= 0 || this.spill?.has(key, hash)) return
-    if (this.tombstones.size > 0 && this.tombstones.has(latin1(key))) return
-    if (value === undefined) {
-      this.tombstones.add(latin1(key))
-      return
-    }
-    checkVectorRow(value, this.context.layout.dimension)
-    const row = this.take(KIND_ROWS)
-    this.mean?.begin()
-    this.rows.beginWrite(row)
-    this.rows.writeKey(row, key, key.length, hash, STATE_LIVE)
-    this.scratch.decodeInto(value, 0, row)
-    const meta = this.rows.metaOf(row)
-    this.rows.arena.words[meta + META_WRITE_EPOCH] = 0
-    this.rows.endWrite(row)
-    this.mean?.add(this.rows.floatsOf(row))
-    this.mean?.end()
-    this.enter(row, hash)
   }
 
   /** Gives a row's change to a sink: its value, or a tombstone if it is deleted. */
