@@ -264,6 +264,7 @@ export type {
   WriteOrigin,
 } from './state/handles.ts'
 export type { KeyedStateBackend } from './state/keyed-state-backend.ts'
+export { alsLearningCurve } from './training/als-learning-curve.ts'
 export {
   type AlsModel,
   coverageOf,
@@ -279,13 +280,16 @@ export type {
 } from './training/als-options.ts'
 export type { StartingRows } from './training/als-start.ts'
 export type { ClassificationSummary } from './training/classification-metrics.ts'
+export { type CrossValidation, crossValidateAls } from './training/cross-validate-als.ts'
 export { evaluateAls } from './training/evaluate-als.ts'
-export { evaluateLinear } from './training/evaluate-linear.ts'
+export { crossValidateLinear, evaluateLinear } from './training/evaluate-linear.ts'
 export { evaluateRanking, type RankingOptions } from './training/evaluate-ranking.ts'
+export { linearLearningCurve } from './training/linear-learning-curve.ts'
+export type { LinearLossName } from './training/linear-loss.ts'
 export type { LinearModel } from './training/linear-model.ts'
 export type { LinearOptions, LinearProgress } from './training/linear-options.ts'
 export type { CoverageCounts, ErrorSummary } from './training/metrics.ts'
-export type { RankingSummary } from './training/ranking-metrics.ts'
+export type { MeanEstimate, RankingSummary } from './training/ranking-metrics.ts'
 export { type RatingsTable, ratingsTable } from './training/ratings-table.ts'
 export { type ReadExamples, readLibsvm } from './training/read-libsvm.ts'
 export { type ReadRatings, readRatings } from './training/read-ratings.ts'
@@ -294,6 +298,7 @@ export {
   type RatingsSplit,
   splitAtRandom,
   splitByTime,
+  splitFolds,
   splitLeaveLast,
 } from './training/split-ratings.ts'
 export { trainAls } from './training/train-als.ts'
