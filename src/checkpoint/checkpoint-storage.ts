@@ -30,9 +30,11 @@ export interface CheckpointStorage {
   createExclusive(path: string, bytes: Uint8Array): Promise<CreateOutcome>
   /**
    * Reads `length` bytes from `start`; to the end when `length` is missing. Fewer bytes come back
-   * when the file ends before: the reader of a format notices that.
+   * when the file ends before: the reader of a format notices that. `into`, of at least `length`
+   * bytes, may be used for what comes back: fresh memory for every read of a large restore costs more
+   * than the reading.
    */
-  read(path: string, start?: number, length?: number): Promise<Uint8Array>
+  read(path: string, start?: number, length?: number, into?: Uint8Array): Promise<Uint8Array>
   /** Files below a folder, recursively; empty when there is none. */
   list(folder: string): Promise<readonly StoredFile[]>
   /** Deletes a file or folder with all it holds; a missing one is ignored. */

@@ -58,13 +58,13 @@ export class FileCheckpointStorage implements CheckpointStorage {
     })
   }
 
-  async read(path: string, start = 0, length?: number): Promise<Uint8Array> {
+  async read(path: string, start = 0, length?: number, into?: Uint8Array): Promise<Uint8Array> {
     const target = this.locate(path)
     return attemptTo(`read ${path}`, path, async () => {
       const handle = await open(target, 'r')
       try {
         const wanted = length ?? Math.max(0, (await handle.stat()).size - start)
-        return await readFully(handle, start, wanted)
+        return await readFully(handle, start, wanted, into)
       } finally {
         await handle.close()
       }
@@ -179,15 +179,19 @@ async function writeFully(handle: FileHandle, bytes: Uint8Array): Promise<void> 
   await handle.sync()
 }
 
-async function readFully(handle: FileHandle, start: number, length: number): Promise<Uint8Array> {
-  const bytes = Buffer.allocUnsafeSlow(length)
+async function readFully(
+  handle: FileHandle,
+  start: number,
+  length: number,
+  into: Uint8Array = Buffer.allocUnsafeSlow(length),
+): Promise<Uint8Array> {
   let read = 0
   while (read < length) {
-    const { bytesRead } = await handle.read(bytes, read, length - read, start + read)
+    const { bytesRead } = await handle.read(into, read, length - read, start + read)
     if (bytesRead === 0) break
     read += bytesRead
   }
-  return new Uint8Array(bytes.buffer, 0, read)
+  return new Uint8Array(into.buffer, into.byteOffset, read)
 }
 
 async function syncFolder(folder: string): Promise<void> {

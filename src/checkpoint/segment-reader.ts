@@ -98,11 +98,13 @@ export async function visitSpans(
   const range = intersectKeyGroups(keyGroups, segment.reference.keyGroups)
   if (range === undefined) return
   const reads = planReads(segment.footer, range)
+  const buffers = new ReadBuffers(reads)
   const inFlight: Promise<Uint8Array>[] = []
   try {
     for (let i = 0; i < reads.length; i++) {
       while (inFlight.length < PREFETCH && i + inFlight.length < reads.length) {
-        inFlight.push(startRead(segment, reads[i + inFlight.length]!))
+        const next = i + inFlight.length
+        inFlight.push(startRead(segment, reads[next]!, buffers.of(next)))
       }
       const bytes = await inFlight.shift()!
       await between?.()
@@ -113,8 +115,24 @@ export async function visitSpans(
   }
 }
 
-function startRead(segment: OpenSegment, read: SliceRead): Promise<Uint8Array> {
-  const bytes = segment.storage.read(segment.reference.path, read.start, read.bytes)
+/** Memory for the reads in flight; a read has that of the one PREFETCH places before it, which is done. */
+class ReadBuffers {
+  private readonly buffers: Uint8Array[] = []
+  private readonly bytes: number
+
+  constructor(reads: readonly SliceRead[]) {
+    this.bytes = reads.reduce((most, { bytes }) => Math.max(most, bytes), 0)
+  }
+
+  of(read: number): Uint8Array {
+    const place = read % PREFETCH
+    this.buffers[place] ??= new Uint8Array(this.bytes)
+    return this.buffers[place]
+  }
+}
+
+function startRead(segment: OpenSegment, read: SliceRead, into: Uint8Array): Promise<Uint8Array> {
+  const bytes = segment.storage.read(segment.reference.path, read.start, read.bytes, into)
   // It may fail while an earlier block is being visited; the awaiting loop sees the failure.
   bytes.catch(() => {})
   return bytes

@@ -89,7 +89,9 @@ export class LocalModelReader implements ModelReader {
     }
     this.requests.agesInto(request, this.ages)
     const live = consistency.level !== 'checkpoint'
-    this.group.prepare(request.state, request.version, request.checkpointId, live, this.ages)
+    const { state, version: wanted, checkpointId } = request
+    const restoring = this.requests.isRestoring()
+    this.group.prepare(state, wanted, checkpointId, live, this.ages, restoring)
     return this.group
   }
 

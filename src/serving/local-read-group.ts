@@ -45,6 +45,7 @@ export class LocalReadGroup implements ReadGroup {
   ageMs = -1
   private state: LocalState | undefined
   private live = true
+  private restoring = false
   /** The version that is read, by side; undefined where a side does not have it. */
   private readonly versions: (LocalVersion | undefined)[] = []
   private readonly ages: number[] = []
@@ -56,7 +57,8 @@ export class LocalReadGroup implements ReadGroup {
 
   /**
    * Sets what is read: the live rows, or, unless `live`, those of the checkpoint. `ages[slot]` is the
-   * upper bound of an answer's age in ms, -1 if unknown.
+   * upper bound of an answer's age in ms, -1 if unknown. `restoring`: some slot may not have told its
+   * tables yet.
    */
   prepare(
     state: LocalState,
@@ -64,8 +66,10 @@ export class LocalReadGroup implements ReadGroup {
     checkpointId: number,
     live: boolean,
     ages: readonly number[],
+    restoring = false,
   ): void {
     this.state = state
+    this.restoring = restoring
     this.versions.length = state.sides.length
     for (let i = 0; i < state.sides.length; i++) {
       this.versions[i] = state.sides[i]!.versions.get(version)
@@ -119,6 +123,15 @@ export class LocalReadGroup implements ReadGroup {
     }
     const left = this.left
     const leftStatus = this.fill(bytes, leftAt, leftLength, leftHash, coldLeft, left)
+    if (leftStatus === RESTORING_STATUS) {
+      // Looked at all the same, so that the owner of the right row restores it next, too.
+      this.readerOf(bytes, rightAt, rightLength, rightHash)?.find(
+        bytes,
+        rightAt,
+        rightLength,
+        rightHash,
+      )
+    }
     if (leftStatus !== OK) return leftStatus
     const right = this.right
     const rightStatus = this.fill(bytes, rightAt, rightLength, rightHash, coldRight, right)
@@ -235,6 +248,7 @@ export class LocalReadGroup implements ReadGroup {
     if (side.isMeanKey(bytes, at, length)) return this.fillMean(version, target)
     if (reader === undefined) {
       const slot = side.slotOf(hash)
+      if (this.restoring) return RESTORING_STATUS
       if (slot < 0) return NOT_OWNER
       // A slot that has not told its progress has not told its tables either.
       if (this.live && this.ageOf(slot) < 0) return RESTORING_STATUS

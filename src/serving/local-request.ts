@@ -98,12 +98,16 @@ export class LocalRequests {
 
   /** While a slot restores, what is not known may just not be there yet. */
   unknown(code: ErrorCode, message: string): WeirError {
+    if (!this.isRestoring()) return new WeirError(code, message)
+    return new WeirError('RESTORING', `${message}, but the job still restores`)
+  }
+
+  /** Whether some slot restores. */
+  isRestoring(): boolean {
     for (let slot = 0; slot < this.board.share.slots; slot++) {
-      if (this.board.slotStatus(slot) === 'restoring') {
-        return new WeirError('RESTORING', `${message}, but slot ${slot} still restores`)
-      }
+      if (this.board.slotStatus(slot) === 'restoring') return true
     }
-    return new WeirError(code, message)
+    return false
   }
 
   /** The same request at the checkpoint that is the last one now. */

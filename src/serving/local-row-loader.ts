@@ -85,7 +85,9 @@ export class LocalRowLoader {
   private read(request: VectorRequest, key: Uint8Array, hash: number): number {
     const { state, version, checkpointId, consistency } = request
     this.requests.agesInto(request, this.ages)
-    this.group.prepare(state, version, checkpointId, consistency.level !== 'checkpoint', this.ages)
+    const live = consistency.level !== 'checkpoint'
+    const restoring = this.requests.isRestoring()
+    this.group.prepare(state, version, checkpointId, live, this.ages, restoring)
     return this.group.fill(key, 0, key.length, hash, undefined, this.buffer)
   }
 
