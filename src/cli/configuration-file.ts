@@ -1,9 +1,15 @@
 import { readFileSync } from 'node:fs'
-import { isMap, isScalar, type Node, parseDocument } from 'yaml'
+import { createRequire } from 'node:module'
+import type { Node } from 'yaml'
 import { UsageError } from './usage-error.ts'
 
 /** The file that is read where a command starts, if it is there. */
 export const CONFIGURATION_FILE = 'weir.yaml'
+
+/** The parser, loaded where there is a file to parse: most commands have none and start without it. */
+function loadYaml(): typeof import('yaml') {
+  return createRequire(import.meta.url)('yaml') as typeof import('yaml')
+}
 
 /**
  * Reads `weir.yaml`: nested maps become keys joined by dots, so that
@@ -32,7 +38,7 @@ export function readConfigurationFile(
 /** The keys and values of a configuration file's text; `path` is named in errors. */
 export function parseConfigurationFile(text: string, path: string): ReadonlyMap<string, string> {
   // The failsafe schema reads every scalar as the text that was written: "1.0" stays "1.0".
-  const document = parseDocument(text, { schema: 'failsafe', prettyErrors: true })
+  const document = loadYaml().parseDocument(text, { schema: 'failsafe', prettyErrors: true })
   const [error] = document.errors
   if (error !== undefined) throw new UsageError(`${path}: ${error.message.split('\n')[0]}`)
   const values = new Map<string, string>()
@@ -41,6 +47,7 @@ export function parseConfigurationFile(text: string, path: string): ReadonlyMap<
 }
 
 function collect(node: Node, prefix: string, path: string, values: Map<string, string>): void {
+  const { isMap, isScalar } = loadYaml()
   if (!isMap(node)) throw new UsageError(`${path}: write "key: value" lines`)
   for (const { key, value } of node.items) {
     const name = `${prefix}${String(isScalar(key) ? key.value : key)}`

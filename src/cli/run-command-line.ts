@@ -9,8 +9,10 @@ import {
   parseCommandLine,
   UsageError,
 } from './command.ts'
-import { COMMANDS } from './commands.ts'
+import { COMMAND_LOADERS } from './command-loaders.ts'
 import { readSettings } from './settings.ts'
+
+const COMMAND_NAMES = Object.keys(COMMAND_LOADERS)
 
 /** Runs what the words after `weir` say; errors go to `io.err`. Returns the exit code. */
 export async function runCommandLine(argv: readonly string[], io: CommandIo): Promise<number> {
@@ -25,7 +27,7 @@ export async function runCommandLine(argv: readonly string[], io: CommandIo): Pr
 async function dispatch(argv: readonly string[], io: CommandIo): Promise<number> {
   const [first] = argv
   if (first === undefined) {
-    io.err(overview())
+    io.err(await overview())
     return 2
   }
   if (first === '--version' || first === '-V' || first === 'version') {
@@ -33,10 +35,10 @@ async function dispatch(argv: readonly string[], io: CommandIo): Promise<number>
     return 0
   }
   if (first === '--help' || first === '-h' || first === 'help') {
-    io.out(helpFor(argv.slice(1)))
+    io.out(await helpFor(argv.slice(1)))
     return 0
   }
-  const { command, rest } = select(argv)
+  const { command, rest } = await select(argv)
   if (asksForHelp(rest)) {
     io.out(helpOf(command))
     return 0
@@ -52,38 +54,43 @@ function asksForHelp(words: readonly string[]): boolean {
   return flags.includes('--help') || flags.includes('-h')
 }
 
-function helpFor(words: readonly string[]): string {
+async function helpFor(words: readonly string[]): Promise<string> {
   const names = words.filter((word) => !word.startsWith('-'))
-  if (names.length === 0) return overview()
-  const group = COMMANDS.filter((command) => command.name.startsWith(`${names.join(' ')} `))
-  return group.length > 0 ? overview(group) : helpOf(select(names).command)
+  if (names.length === 0) return await overview()
+  const prefix = `${names.join(' ')} `
+  const isGroup = COMMAND_NAMES.some((name) => name.startsWith(prefix))
+  return isGroup ? await overview(prefix) : helpOf((await select(names)).command)
 }
 
 /** The command that the first words select, and the words that remain. */
-function select(argv: readonly string[]): { command: Command; rest: readonly string[] } {
+async function select(
+  argv: readonly string[],
+): Promise<{ command: Command; rest: readonly string[] }> {
   for (const words of [2, 1]) {
     const name = argv.slice(0, words).join(' ')
-    const command = COMMANDS.find((candidate) => candidate.name === name)
-    if (command !== undefined) return { command, rest: argv.slice(words) }
+    if (!Object.hasOwn(COMMAND_LOADERS, name)) continue
+    return { command: await COMMAND_LOADERS[name]!(), rest: argv.slice(words) }
   }
   throw new UsageError(unknownCommand(argv))
 }
 
 function unknownCommand(argv: readonly string[]): string {
   const typed = argv.filter((word) => !word.startsWith('-')).slice(0, 2)
-  const names = COMMANDS.map((command) => command.name)
-  const group = names.filter((name) => name.startsWith(`${typed[0]} `))
+  const group = COMMAND_NAMES.filter((name) => name.startsWith(`${typed[0]} `))
   if (group.length > 0) {
     const wrong = typed[1] === undefined ? '' : `, not "${typed[1]}"`
     const verbs = group.map((name) => name.slice(typed[0]!.length + 1))
     return `weir ${typed[0]} is followed by ${verbs.join(', ')}${wrong}`
   }
-  const nearest = nearestWord(typed.join(' '), names) ?? nearestWord(typed[0] ?? '', names)
+  const nearest =
+    nearestWord(typed.join(' '), COMMAND_NAMES) ?? nearestWord(typed[0] ?? '', COMMAND_NAMES)
   const hint = nearest === undefined ? '' : `; did you mean "${nearest}"?`
   return `unknown command "${typed.join(' ') || argv[0]}"${hint} See weir --help`
 }
 
-function overview(commands: readonly Command[] = COMMANDS): string {
+async function overview(prefix = ''): Promise<string> {
+  const { COMMANDS } = await import('./commands.ts')
+  const commands = COMMANDS.filter(({ name }) => name.startsWith(prefix))
   const width = Math.max(...commands.map((command) => command.name.length)) + 3
   const lines = commands.map((command) => `  ${command.name.padEnd(width)}${command.summary}`)
   return `weir: stream processing that serves models

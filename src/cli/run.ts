@@ -1,9 +1,9 @@
-import { ServedJob } from '../jobmanager/served-job.ts'
+import type { ServedJob } from '../jobmanager/served-job.ts'
 import type { ConfigurationMap } from '../runtime/configuration.ts'
+import { SlotThreads } from '../runtime/slot-threads.ts'
+import { ALS_SERVING_MODULE } from './als-serving-module.ts'
 import { type Command, type CommandIo, Flags, type OptionSpec, UsageError } from './command.ts'
 import { DATA_DIR_OPTION, dataDirectory } from './data-directory.ts'
-import { loadJobModule } from './job-module.ts'
-import { jobIdOf, serveAls } from './serve-als.ts'
 
 /** Flags of every command that runs a job. */
 export const SERVING_OPTIONS: Readonly<Record<string, OptionSpec>> = {
@@ -92,14 +92,27 @@ function pairs(words: readonly string[], flag: string): Record<string, string> {
   )
 }
 
-function runAls(flags: Flags, io: CommandIo): Promise<ServedJob> {
+/** The slots' threads load their code while this one loads its own. */
+async function runAls(flags: Flags, io: CommandIo): Promise<ServedJob> {
+  const threads = new SlotThreads(ALS_SERVING_MODULE, flags.integer('slots', 1))
+  try {
+    return await startAls(flags, io, threads)
+  } catch (error) {
+    await threads.close()
+    throw error
+  }
+}
+
+async function startAls(flags: Flags, io: CommandIo, threads: SlotThreads): Promise<ServedJob> {
+  const { serveAls } = await import('./serve-als.ts')
   const dimension = flags.optionalInteger('dimension', 1, 65_536)
   const token = flags.optional('token')
   const report = (event: Record<string, unknown>, sentence: string): void => {
     if (flags.boolean('json')) io.out(JSON.stringify(event))
     else io.err(sentence)
   }
-  return serveAls({
+  return await serveAls({
+    threads,
     data: dataDirectory(flags.string('data-dir')),
     topic: flags.string('topic'),
     slots: flags.integer('slots', 1),
@@ -122,6 +135,11 @@ function runAls(flags: Flags, io: CommandIo): Promise<ServedJob> {
 async function runModule(path: string, flags: Flags, io: CommandIo): Promise<ServedJob> {
   const data = dataDirectory(flags.string('data-dir'))
   const token = flags.optional('token')
+  const [{ loadJobModule }, { ServedJob }, { jobIdOf }] = await Promise.all([
+    import('./job-module.ts'),
+    import('../jobmanager/served-job.ts'),
+    import('./serve-als.ts'),
+  ])
   const { url, name } = await loadJobModule(path, ['als-serving'])
   const job = await ServedJob.start({
     module: url,

@@ -10,6 +10,8 @@ import {
 import { type AlsServingOptions, MODEL_ROWS_UID } from '../jobs/als-serving.ts'
 import { ALS_MODEL } from '../jobs/als-serving-function.ts'
 import type { ConfigurationMap } from '../runtime/configuration.ts'
+import type { SlotThreads } from '../runtime/slot-threads.ts'
+import { ALS_SERVING_MODULE } from './als-serving-module.ts'
 import type { DataDirectory } from './data-directory.ts'
 import { dimensionOfTopic } from './model-topic-dimension.ts'
 
@@ -27,6 +29,8 @@ export interface ServeAlsOptions {
   readonly configuration: ConfigurationMap
   readonly onLive: NonNullable<VersionCoordinatorOptions['onLive']>
   readonly onDropped?: VersionCoordinatorOptions['onDropped']
+  /** Threads for the slots that were started before. */
+  readonly threads?: SlotThreads
 }
 
 /**
@@ -50,9 +54,8 @@ export async function serveAls(options: ServeAlsOptions): Promise<ServedJob> {
     onLive: options.onLive,
     ...(options.onDropped === undefined ? {} : { onDropped: options.onDropped }),
   })
-  const ending = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
   return await ServedJob.start({
-    module: new URL(`../jobs/als-serving.${ending}`, import.meta.url),
+    module: ALS_SERVING_MODULE,
     jobOptions,
     configuration: {
       'parallelism.default': String(options.slots),
@@ -68,6 +71,7 @@ export async function serveAls(options: ServeAlsOptions): Promise<ServedJob> {
     port: options.port,
     models: [ALS_MODEL],
     coordinators: { [MODEL_ROWS_UID]: coordinator },
+    threads: options.threads,
     ...(options.token === undefined ? {} : { token: options.token }),
   })
 }

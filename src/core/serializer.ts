@@ -1,4 +1,5 @@
-import { Packr } from 'msgpackr'
+import { createRequire } from 'node:module'
+import type { Packr } from 'msgpackr'
 import type { ByteReader } from './byte-reader.ts'
 import type { ByteWriter } from './byte-writer.ts'
 
@@ -57,13 +58,22 @@ export const float32VectorSerializer: Serializer<Float32Array> = {
   read: (reader) => new Float32Array(reader.raw(reader.remaining).slice().buffer),
 }
 
-const packr = new Packr({ useRecords: false, moreTypes: true, copyBuffers: true })
+let packr: Packr | undefined
+
+/** Loaded by the first value that is packed: many slots have none, and all wait for their modules. */
+function loadPackr(): Packr {
+  if (packr === undefined) {
+    const msgpackr = createRequire(import.meta.url)('msgpackr') as typeof import('msgpackr')
+    packr = new msgpackr.Packr({ useRecords: false, moreTypes: true, copyBuffers: true })
+  }
+  return packr
+}
 
 /** MessagePack: the default for plain data, Map, Set, Date, bigint and typed arrays. */
 export function msgpackSerializer<T>(): Serializer<T> {
   return {
     id: 'msgpack/1',
-    write: (value, writer) => writer.raw(packr.pack(value)),
-    read: (reader) => packr.unpack(reader.raw(reader.remaining)) as T,
+    write: (value, writer) => writer.raw((packr ?? loadPackr()).pack(value)),
+    read: (reader) => (packr ?? loadPackr()).unpack(reader.raw(reader.remaining)) as T,
   }
 }

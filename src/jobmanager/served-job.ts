@@ -4,6 +4,7 @@ import { seededRandom } from '../core/random.ts'
 import type { JobOptions } from '../dataflow/job-definition.ts'
 import type { ConfigurationMap } from '../runtime/configuration.ts'
 import type { JobExecution, JobExecutionOptions } from '../runtime/job-execution.ts'
+import type { SlotThreads } from '../runtime/slot-threads.ts'
 import { createWorkerJob } from '../runtime/worker-job.ts'
 import { QueryThreads } from '../serving/query-threads.ts'
 
@@ -28,6 +29,8 @@ export interface ServedJobOptions<O extends JobOptions> {
   readonly models?: readonly string[]
   readonly coordinators?: JobExecutionOptions['coordinators']
   readonly restoreFrom?: string
+  /** Threads of the module's slots that were started before; ended if they are not needed. */
+  readonly threads?: SlotThreads | undefined
   readonly allowNonRestoredState?: boolean
 }
 
@@ -67,12 +70,14 @@ export class ServedJob implements AsyncDisposable {
         restoreFrom: options.restoreFrom,
         allowNonRestoredState: options.allowNonRestoredState,
         serving: queries,
+        threads: options.threads,
         ...(options.jobId === undefined ? {} : { jobId: options.jobId }),
       })
       execution.start()
+      await options.threads?.close()
       return new ServedJob(execution, queries)
     } catch (error) {
-      await queries.close()
+      await Promise.all([queries.close(), options.threads?.close()])
       throw error
     }
   }

@@ -3,14 +3,11 @@ import { type Clock, systemClock } from '../core/clock.ts'
 import { type Random, seededRandom } from '../core/random.ts'
 import type { ExecuteOptions, JobExecutor, JobResult } from '../dataflow/job-executor.ts'
 import type { StreamGraph } from '../dataflow/stream-graph.ts'
-import {
-  type ConfigurationMap,
-  type JobConfiguration,
-  parseConfiguration,
-} from './configuration.ts'
+import type { ConfigurationMap, JobConfiguration } from './configuration.ts'
 import { JobExecution, type JobExecutionOptions } from './job-execution.ts'
+import { newJobId, resolveConfiguration } from './job-settings.ts'
+import { LocalSlot } from './local-slot.ts'
 import { openStorage } from './open-storage.ts'
-import { LocalSlot } from './slot-host.ts'
 
 /** How a job runs in the calling thread. */
 export interface LocalJobOptions {
@@ -26,21 +23,6 @@ export interface LocalJobOptions {
   readonly allowNonRestoredState?: boolean | undefined
   readonly coordinators?: JobExecutionOptions['coordinators'] | undefined
   readonly serving?: JobExecutionOptions['serving'] | undefined
-}
-
-/** A fresh job id. */
-export function newJobId(): string {
-  return randomBytes(16).toString('hex')
-}
-
-/** What a map of keys, or nothing, stands for. Throws as `parseConfiguration`. */
-export function resolveConfiguration(
-  given: ConfigurationMap | JobConfiguration | undefined,
-): JobConfiguration {
-  if (given !== undefined && 'checkpoints' in given && typeof given.checkpoints === 'object') {
-    return given as JobConfiguration
-  }
-  return parseConfiguration((given ?? {}) as ConfigurationMap)
 }
 
 /** Prepares a job whose slots all run in the calling thread, so that its graph may hold closures. */

@@ -4,21 +4,23 @@ import { WeirError } from '../core/errors.ts'
 import { buildJob, type JobDefinition, type JobOptions } from '../dataflow/job-definition.ts'
 import { openStorage } from './open-storage.ts'
 import { SlotAgent } from './slot-agent.ts'
-import type { SlotCommand } from './slot-protocol.ts'
-import type { SlotThreadData } from './worker-slot.ts'
+import type { SlotThreadData } from './slot-threads.ts'
+import type { JobModule, SlotThreadMessage } from './worker-slot.ts'
 
 /*
  * Entry of a slot's worker thread: imports the job's module, and obeys the main thread. What nobody
  * catches ends the thread, which the main thread sees as the loss of the slot.
  */
 
-const { job } = workerData as SlotThreadData
+const { url } = workerData as SlotThreadData
 const port = parentPort
 if (port === null) throw new WeirError('ILLEGAL_STATE', 'start this module as a worker thread')
 
 // Loaded while the main thread still looks for the checkpoint; a failure shows at the deployment.
-const loading: Promise<unknown> = import(job.url)
+const loading: Promise<unknown> = import(url)
 loading.catch(() => {})
+
+let job: JobModule | undefined
 
 const agent = new SlotAgent({
   clock: systemClock,
@@ -26,10 +28,12 @@ const agent = new SlotAgent({
   buildGraph: async () => {
     const module = (await loading) as { default?: JobDefinition<JobOptions> }
     if (module.default === undefined) {
-      throw new WeirError('INVALID_ARGUMENT', `${job.url} has no default export; use defineJob`)
+      throw new WeirError('INVALID_ARGUMENT', `${url} has no default export; use defineJob`)
     }
-    const { parallelism, maxParallelism } = job
-    return buildJob(module.default, job.options, {
+    if (job === undefined)
+      throw new WeirError('ILLEGAL_STATE', 'a slot thread is told its job first')
+    const { options, parallelism, maxParallelism } = job
+    return buildJob(module.default, options, {
       ...(parallelism === undefined ? {} : { parallelism }),
       ...(maxParallelism === undefined ? {} : { maxParallelism }),
     })
@@ -37,4 +41,7 @@ const agent = new SlotAgent({
   report: (report) => port.postMessage(report),
 })
 
-port.on('message', (command: SlotCommand) => agent.handle(command))
+port.on('message', (message: SlotThreadMessage) => {
+  if (message.kind === 'job') job = message.job
+  else agent.handle(message)
+})

@@ -3,8 +3,9 @@ import type { Random } from '../core/random.ts'
 import { buildJob, type JobDefinition, type JobOptions } from '../dataflow/job-definition.ts'
 import type { ConfigurationMap, JobConfiguration } from './configuration.ts'
 import { JobExecution, type JobExecutionOptions } from './job-execution.ts'
-import { newJobId, resolveConfiguration } from './local-executor.ts'
+import { newJobId, resolveConfiguration } from './job-settings.ts'
 import { openStorage } from './open-storage.ts'
+import type { SlotThreads } from './slot-threads.ts'
 import { WorkerSlot } from './worker-slot.ts'
 
 /** How a job runs on worker threads. */
@@ -23,6 +24,8 @@ export interface WorkerJobOptions<O extends JobOptions> {
   readonly allowNonRestoredState?: boolean | undefined
   readonly coordinators?: JobExecutionOptions['coordinators'] | undefined
   readonly serving?: JobExecutionOptions['serving'] | undefined
+  /** Threads of this module's slots that were started before. */
+  readonly threads?: SlotThreads | undefined
   /** Called with each warning of the graph. */
   readonly warn?: (sentence: string) => void
 }
@@ -51,7 +54,12 @@ export async function createWorkerJob<O extends JobOptions>(
     clock,
     random: options.random,
     startSlot: (slot, listener) =>
-      new WorkerSlot(slot, { url: module.href, options: jobOptions, ...settings }, listener),
+      new WorkerSlot(
+        slot,
+        { url: module.href, options: jobOptions, ...settings },
+        listener,
+        options.threads?.take(slot),
+      ),
     storage: directory === undefined ? undefined : openStorage(directory),
     storageUrl: directory,
     restoreFrom: options.restoreFrom,

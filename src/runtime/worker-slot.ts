@@ -1,8 +1,9 @@
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import type { WeirError } from '../core/errors.ts'
 import type { JobOptions } from '../dataflow/job-definition.ts'
 import { type SlotHost, type SlotListener, slotLost } from './slot-host.ts'
 import type { MessagePortLike, SlotCommand, SlotReport } from './slot-protocol.ts'
+import { startSlotThread } from './slot-threads.ts'
 
 /** A job that a thread can build for itself. */
 export interface JobModule {
@@ -14,16 +15,8 @@ export interface JobModule {
   readonly maxParallelism?: number
 }
 
-/** What a slot thread starts with. */
-export interface SlotThreadData {
-  readonly slot: number
-  readonly job: JobModule
-}
-
-const THREAD_URL = new URL(
-  import.meta.url.endsWith('.ts') ? './slot-thread.ts' : './slot-thread.js',
-  import.meta.url,
-)
+/** Main thread to slot thread: its job, told first, then the slot's commands. */
+export type SlotThreadMessage = SlotCommand | { readonly kind: 'job'; readonly job: JobModule }
 
 /** A slot in a worker thread. */
 export class WorkerSlot implements SlotHost {
@@ -32,10 +25,11 @@ export class WorkerSlot implements SlotHost {
   private readonly listener: SlotListener
   private ending = false
 
-  constructor(slot: number, job: JobModule, listener: SlotListener) {
+  /** `started`: a thread of this slot and job that was started before; it is this object's now. */
+  constructor(slot: number, job: JobModule, listener: SlotListener, started?: Worker) {
     this.listener = listener
-    const workerData: SlotThreadData = { slot, job }
-    this.worker = new Worker(THREAD_URL, { workerData, name: `slot-${slot}` })
+    this.worker = started ?? startSlotThread(slot, job.url)
+    this.worker.postMessage({ kind: 'job', job } satisfies SlotThreadMessage)
     this.worker.on('message', (report: SlotReport) => {
       if (!this.ending) listener.report(report)
     })

@@ -3,7 +3,6 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { WeirError } from '../core/errors.ts'
 import { HeapStateStore } from './heap-state-store.ts'
-import { LevelDbStateStore } from './leveldb-state-store.ts'
 import { RocksDbStateStore } from './rocksdb-state-store.ts'
 import type { StateStore, StateStoreType } from './state-store.ts'
 
@@ -34,9 +33,12 @@ export async function openStateStore(
   }
   // A folder that stays behind does no harm: the next opening deletes it.
   const remove = (): void => void rm(folder, { recursive: true, force: true }).catch(() => {})
-  return type === 'rocksdb'
-    ? RocksDbStateStore.open(folder, { writeBufferBytes: memory.writeBufferBytes }, remove)
-    : LevelDbStateStore.open(folder, memory, remove)
+  if (type === 'rocksdb') {
+    return RocksDbStateStore.open(folder, { writeBufferBytes: memory.writeBufferBytes }, remove)
+  }
+  // Loaded by the few who use it: the engine takes as long as all of this folder.
+  const { LevelDbStateStore } = await import('./leveldb-state-store.ts')
+  return LevelDbStateStore.open(folder, memory, remove)
 }
 
 /** Deletes what an earlier engine left; one that is still closing deletes its folder itself. */

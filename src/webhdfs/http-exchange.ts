@@ -1,6 +1,11 @@
-import { type Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import { messageOf } from '../core/errors.ts'
 import { type FailedParty, WebHdfsAttemptError } from './webhdfs-failure.ts'
+
+/** `node:http`, loaded by the first process that asks HDFS: it takes longer than all of this folder. */
+export function loadHttp(): typeof import('node:http') {
+  return process.getBuiltinModule('node:http')
+}
 
 /** One HTTP request to a NameNode or a DataNode. */
 export interface HttpRequest {
@@ -45,7 +50,7 @@ const peers = new WeakMap<ClientRequest, string>()
 
 /** Opens a request whose body is still to come; `length` undefined sends it in chunks. */
 export function openRequest(options: HttpRequest, length: number | undefined): ClientRequest {
-  const outgoing = request(options.url, {
+  const outgoing = loadHttp().request(options.url, {
     method: options.method,
     agent: options.agent,
     headers: {

@@ -1,12 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { Agent } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { isWeirError, WeirError } from '../core/errors.ts'
 import { type Random, seededRandom } from '../core/random.ts'
-import { exchange, type HttpAnswer, noAnswer, openRequest, silence } from './http-exchange.ts'
+import {
+  exchange,
+  type HttpAnswer,
+  loadHttp,
+  noAnswer,
+  openRequest,
+  silence,
+} from './http-exchange.ts'
 import { type Attempt, NameNodePool } from './name-node-pool.ts'
 import type { NameNodeAddress, WebHdfsAddress } from './webhdfs-address.ts'
 import { refusalOf, WebHdfsAttemptError } from './webhdfs-failure.ts'
@@ -59,7 +65,7 @@ interface Operation {
  */
 export class WebHdfsClient {
   private readonly address: WebHdfsAddress
-  private readonly agent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS })
+  private readonly agent = new (loadHttp().Agent)({ keepAlive: true, maxSockets: MAX_SOCKETS })
   private readonly timeoutMs: number
   private readonly pool: NameNodePool
 

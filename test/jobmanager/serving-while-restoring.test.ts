@@ -15,7 +15,7 @@ import { ALS_MODEL } from '../../src/jobs/als-serving-function.ts'
 import { publishGeneratedModel } from '../../src/jobs/publish-generated-model.ts'
 import { parseConfiguration } from '../../src/runtime/configuration.ts'
 import { JobExecution } from '../../src/runtime/job-execution.ts'
-import { LocalSlot } from '../../src/runtime/slot-host.ts'
+import { LocalSlot } from '../../src/runtime/local-slot.ts'
 import { QueryThreads } from '../../src/serving/query-threads.ts'
 import { MemoryCheckpointStorage } from '../../src/testing/memory-checkpoint-storage.ts'
 
@@ -81,10 +81,12 @@ describe('a restored model', () => {
       parallelism: 2,
       maxParallelism: MAX_PARALLELISM,
     })
+    const live = Promise.withResolvers<void>()
     const coordinator = new VersionCoordinator({
       model: 0,
       partitions: PARTITIONS,
       clock: systemClock,
+      onLive: () => live.resolve(),
     })
     const execution = new JobExecution({
       jobId: '0'.repeat(32),
@@ -110,7 +112,7 @@ describe('a restored model', () => {
       await execution.suspend()
       await queries.close()
     }
-    return { execution, client, stop }
+    return { execution, client, stop, live: live.promise }
   }
 
   it('answers queries of restored keys while others still restore, and of those afterwards', async () => {
@@ -120,6 +122,7 @@ describe('a restored model', () => {
     const later = keyIn(1, '-U')
 
     const before = await start(storage, storage)
+    await before.live
     const here = await before.client.predict(ALS_MODEL, user, item)
     const there = await before.client.predict(ALS_MODEL, later, item)
     await before.execution.triggerCheckpoint()

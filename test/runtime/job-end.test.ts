@@ -6,7 +6,7 @@ import { seededRandom } from '../../src/core/random.ts'
 import type { StreamGraph } from '../../src/dataflow/stream-graph.ts'
 import { parseConfiguration } from '../../src/runtime/configuration.ts'
 import { JobExecution } from '../../src/runtime/job-execution.ts'
-import { LocalSlot } from '../../src/runtime/slot-host.ts'
+import { LocalSlot } from '../../src/runtime/local-slot.ts'
 import { MemoryCheckpointStorage } from '../../src/testing/memory-checkpoint-storage.ts'
 import { countGraph, expectedCounts, finalCounts } from './job-fixture.ts'
 

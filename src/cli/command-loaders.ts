@@ -1,0 +1,24 @@
+import type { Command } from './command.ts'
+
+/**
+ * How each verb's module is loaded, by name, in the order of `weir --help`: a verb starts without the
+ * code of the others.
+ */
+export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
+  quickstart: async () => (await import('./quickstart.ts')).quickstartCommand,
+  'train als': async () => (await import('./train-als.ts')).trainAlsCommand,
+  'train svm': async () => (await import('./train-linear.ts')).trainSvmCommand,
+  'train logistic': async () => (await import('./train-linear.ts')).trainLogisticCommand,
+  run: async () => (await import('./run.ts')).runCommand,
+  predict: async () => (await import('./predict.ts')).predictCommand,
+  recommend: async () => (await import('./recommend.ts')).recommendCommand,
+  query: async () => (await import('./query.ts')).queryCommand,
+  evaluate: async () => (await import('./evaluate.ts')).evaluateCommand,
+  'generate ratings': async () => (await import('./generate-ratings.ts')).generateRatingsCommand,
+  'generate als-model': async () =>
+    (await import('./generate-als-model.ts')).generateAlsModelCommand,
+  'topic list': async () => (await import('./topic-list.ts')).topicListCommand,
+  'topic create': async () => (await import('./topic-create.ts')).topicCreateCommand,
+  'topic produce': async () => (await import('./topic-produce.ts')).topicProduceCommand,
+  'topic consume': async () => (await import('./topic-consume.ts')).topicConsumeCommand,
+}
