@@ -23,13 +23,19 @@ export class ModelRowSerializer implements Serializer<ModelRow> {
   readonly id = 'model-row/1'
   private vector = new Float32Array(0)
   private bytes = new Uint8Array(0)
+  /** The vector written last and its bytes: writers that reuse a vector cost no view per row. */
+  private written = this.vector
+  private writtenBytes = this.bytes
 
   write(row: ModelRow, writer: ByteWriter): void {
     writer.uint32(row.version)
     const vector = row.vector
-    if (vector !== undefined) {
-      writer.raw(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength))
+    if (vector === undefined) return
+    if (vector !== this.written) {
+      this.written = vector
+      this.writtenBytes = new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength)
     }
+    writer.raw(this.writtenBytes)
   }
 
   read(reader: ByteReader): ModelRow {
