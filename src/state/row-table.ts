@@ -59,9 +59,11 @@ export class RowTable {
     return this.arena.words[CONTROL_LIVE_ROWS]!
   }
 
-  /** Adds to a counter of the control page that readers look at. */
+  /** Adds to a counter of the control page. Readers compare that of the store with the index. */
   count(control: typeof CONTROL_LIVE_ROWS | typeof CONTROL_STORE_ROWS, by: number): void {
-    Atomics.add(this.arena.words, control, by)
+    const { words } = this.arena
+    if (control === CONTROL_LIVE_ROWS) words[control]! += by
+    else Atomics.add(words, control, by)
   }
 
   /**

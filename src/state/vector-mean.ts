@@ -43,6 +43,14 @@ export class VectorMean {
     doubles[(this.address + MEAN_COUNT) >> 1]! += 1
   }
 
+  /** Counts rows whose floats were summed elsewhere, [dimension]. */
+  addSums(rows: number, rowSums: Float64Array): void {
+    const { doubles } = this.arena
+    const sums = (this.address + MEAN_SUMS) >> 1
+    for (let i = 0; i < this.dimension; i++) doubles[sums + i]! += rowSums[i]!
+    doubles[(this.address + MEAN_COUNT) >> 1]! += rows
+  }
+
   /** Discounts a row whose floats lie at `from`. */
   subtract(from: number): void {
     const { floats, doubles } = this.arena

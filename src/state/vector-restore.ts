@@ -23,15 +23,21 @@ import type { VectorTable } from './vector-table.ts'
 /**
  * Fills one version's table with restored entries, newest segment first: the first one of a key wins.
  * A row is decoded from the segment's block straight into its place, and is complete before the index
- * shows it to readers.
+ * shows it to readers; only a row number that was used before needs its sequence word for that.
  */
 export class VectorRestore {
   private readonly table: VectorTable
   /** Keys that the newer segments say are deleted, as latin1 text. */
   private readonly tombstones = new Set<string>()
+  /** Sums over the rows taken, for the mean: nobody reads the mean of a table that is restoring. */
+  private readonly sums: Float64Array
+  private rowsSummed = 0
+  /** Whether some row number may have been used before, so that a late reader may still look at it. */
+  private reusesRows = false
 
   constructor(table: VectorTable) {
     this.table = table
+    this.sums = new Float64Array(table.context.layout.dimension)
   }
 
   /** One entry, its value undefined if it is a deletion. Throws as `take`. */
@@ -64,20 +70,25 @@ export class VectorRestore {
   /** All entries have come. */
   end(): void {
     this.tombstones.clear()
+    const { mean } = this.table
+    mean?.begin()
+    mean?.addSums(this.rowsSummed, this.sums)
+    mean?.end()
+    this.sums.fill(0)
+    this.rowsSummed = 0
   }
 
   private create(entry: EntrySpan, hash: number): void {
     const { table } = this
-    const { rows, mean } = table
+    const { rows, spill } = table
     checkVectorRowAt(entry.bytes, entry.valueAt, entry.valueLength, rows.layout.dimension)
     const row = table.take(KIND_ROWS)
-    rows.beginWrite(row)
+    this.reusesRows ||= spill !== undefined && !spill.isEmpty
+    if (this.reusesRows) rows.beginWrite(row)
     rows.writeKey(row, entry.bytes, entry.keyLength, hash, STATE_LIVE, entry.keyAt)
     this.decode(entry, row)
-    rows.endWrite(row)
-    mean?.begin()
-    mean?.add(rows.floatsOf(row))
-    mean?.end()
+    if (this.reusesRows) rows.endWrite(row)
+    this.rowsSummed++
     table.enter(row, hash)
   }
 
@@ -93,7 +104,11 @@ export class VectorRestore {
     doubles[(meta + META_EVENT_TIME) >> 1] = eventTime
     const from = valueAt + VECTOR_ROW_HEADER_BYTES
     const to = rows.floatsOf(row)
-    const { dimension } = rows.layout
-    for (let i = 0; i < dimension; i++) floats[to + i] = view.getFloat32(from + 4 * i, true)
+    const { sums } = this
+    for (let i = 0; i < sums.length; i++) {
+      const x = view.getFloat32(from + 4 * i, true)
+      floats[to + i] = x
+      sums[i]! += x
+    }
   }
 }
