@@ -24,8 +24,8 @@ export class ModelRowSerializer implements Serializer<ModelRow> {
   private vector = new Float32Array(0)
   private bytes = new Uint8Array(0)
   /** The vector written last and its bytes: writers that reuse a vector cost no view per row. */
-  private written = this.vector
-  private writtenBytes = this.bytes
+  private written: Float32Array = this.vector
+  private writtenBytes: Uint8Array = this.bytes
 
   write(row: ModelRow, writer: ByteWriter): void {
     writer.uint32(row.version)
