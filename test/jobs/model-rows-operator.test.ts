@@ -42,14 +42,13 @@ const ready = (version: number, dimension = 2): ModelTopicRecord => ({
 describe('the operator of model rows', () => {
   it('passes rows on with key and version, and removals without a vector', async () => {
     const harness = await open()
-    harness.process(row('7-U@3', [1, 2]))
-    harness.process(row('8-I', [3, 4]))
-    harness.process({ key: encoder.encode('8-I'), value: null })
-    const rows = harness.take().map(({ key, version, vector }) => ({
-      key: new TextDecoder().decode(key),
-      version,
-      vector: vector === undefined ? undefined : [...vector],
-    }))
+    const records = [row('7-U@3', [1, 2]), row('8-I', [3, 4]), { ...row('8-I', []), value: null }]
+    // A row is looked at before the next one comes: its vector is the operator's one buffer.
+    const rows = records.map((record) => {
+      harness.process(record)
+      const { key, version, vector } = harness.take()[0]!
+      return { key: new TextDecoder().decode(key), version, vector: vector && [...vector] }
+    })
     expect(rows).toEqual([
       { key: '7-U', version: 3, vector: [1, 2] },
       { key: '8-I', version: 1, vector: [3, 4] },
