@@ -44,8 +44,9 @@ export function crc32c(bytes: Uint8Array, start = 0, end: number = bytes.length,
 }
 
 function crcOfBlocks(view: DataView, before: number): number {
+  const { byteLength } = view
   let crc = before
-  for (let at = 0; at < view.byteLength; at += SLICES) {
+  for (let at = 0; at < byteLength; at += SLICES) {
     const a = crc ^ view.getInt32(at, true)
     const b = view.getInt32(at + 4, true)
     const c = view.getInt32(at + 8, true)
