@@ -101,8 +101,11 @@ export class LocalRowLoader {
     const reader = side?.versions.get(request.version)?.readerOf(hash)
     if (side === undefined || reader === undefined) return undefined
     if (reader.locate(key, 0, key.length, hash) !== SPILLED) return undefined
-    const asked = this.asker.row(reader.share.slot, side, request.version, key)
-    return this.requests.within(request, asked)
+    const { slot } = reader.share
+    const bring = request.consistency.level === 'checkpoint'
+    const asked = this.asker.rows({ slot, side, version: request.version, bring }, [key])
+    const [answer] = await this.requests.within(request, asked)
+    return answer
   }
 
   private rowOf(

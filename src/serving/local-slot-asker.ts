@@ -10,14 +10,22 @@ export interface SlotQueryGateway {
   ask(slot: number, request: SlotQueryRequest): Promise<SlotQueryReply>
 }
 
-/** Rows asked of one slot in one turn. */
-interface RowBatch {
+/** What rows are asked for: the answers are those of one slot for one version. */
+export interface AskedRows {
   readonly slot: number
   readonly side: LocalSide
   readonly version: number
+  /** See `SlotQueryRequest`. */
+  readonly bring: boolean
+}
+
+/** Rows asked of one slot in one turn. */
+interface RowBatch extends AskedRows {
   readonly keys: Uint8Array[]
   readonly waiting: {
-    resolve(answer: SlotQueryAnswer): void
+    readonly from: number
+    readonly count: number
+    resolve(answers: readonly SlotQueryAnswer[]): void
     reject(error: unknown): void
   }[]
 }
@@ -35,19 +43,20 @@ export class LocalSlotAsker {
     this.gateway = gateway
   }
 
-  /** The slot's answer for one row. */
-  row(slot: number, side: LocalSide, version: number, key: Uint8Array): Promise<SlotQueryAnswer> {
-    let batch = this.batches.find(
-      (one) => one.slot === slot && one.side === side && one.version === version,
-    )
+  /** The slot's answers in the order of the keys. */
+  rows(asked: AskedRows, keys: readonly Uint8Array[]): Promise<readonly SlotQueryAnswer[]> {
+    let batch = this.batches.find((one) => isSame(one, asked))
     if (batch === undefined) {
-      batch = { slot, side, version, keys: [], waiting: [] }
+      batch = { ...asked, keys: [], waiting: [] }
       this.batches.push(batch)
       if (this.batches.length === 1) setImmediate(() => this.flush())
     }
-    batch.keys.push(key)
-    const { waiting } = batch
-    return new Promise((resolve, reject) => waiting.push({ resolve, reject }))
+    const { waiting, keys: all } = batch
+    const from = all.length
+    for (const key of keys) all.push(key)
+    return new Promise((resolve, reject) => {
+      waiting.push({ from, count: keys.length, resolve, reject })
+    })
   }
 
   /** Sends any other request, with an id of its own. */
@@ -68,7 +77,7 @@ export class LocalSlotAsker {
     }
   }
 
-  private async send({ slot, side, version, keys, waiting }: RowBatch): Promise<void> {
+  private async send({ slot, side, version, bring, keys, waiting }: RowBatch): Promise<void> {
     const answers = await this.ask(slot, (id) => ({
       kind: 'rows',
       id,
@@ -76,7 +85,13 @@ export class LocalSlotAsker {
       state: side.state,
       version,
       keys,
+      bring,
     }))
-    for (const [i, { resolve }] of waiting.entries()) resolve(answers[i]!)
+    if (waiting.length === 1) waiting[0]!.resolve(answers)
+    else for (const { from, count, resolve } of waiting) resolve(answers.slice(from, from + count))
   }
+}
+
+function isSame(a: AskedRows, b: AskedRows): boolean {
+  return a.slot === b.slot && a.side === b.side && a.version === b.version && a.bring === b.bring
 }

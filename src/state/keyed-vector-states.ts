@@ -179,10 +179,15 @@ export class KeyedVectorStates {
     for (const { tables } of this.states.values()) tables.endRestore(checkpointId)
   }
 
-  answerRows(state: string, version: number, keys: readonly Uint8Array[]): SlotQueryAnswer[] {
+  answerRows(
+    state: string,
+    version: number,
+    keys: readonly Uint8Array[],
+    bring: boolean,
+  ): SlotQueryAnswer[] {
     const declared = this.states.get(state)
     if (declared === undefined) return keys.map((key) => ({ kind: 'unknown-state', key }))
-    return declared.tables.answerRows(version, keys)
+    return declared.tables.answerRows(version, keys, bring)
   }
 
   /** Rows of a state that its store has an entry of, see `VectorStateTables.storedPage`. */

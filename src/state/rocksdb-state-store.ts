@@ -75,6 +75,8 @@ export class RocksDbStateStore implements StateStore {
       createIfMissing: true,
       parallelism: 2,
       compression: false,
+      // The log cannot be left out, but nobody reads it: the store starts empty.
+      walCompression: false,
       compaction: 'level',
       memtableMemoryBudget: memory.writeBufferBytes,
       // Small blocks and no block cache: the memory layer above is the row cache, the operating

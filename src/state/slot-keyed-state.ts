@@ -316,7 +316,12 @@ class SlotKeyedState implements KeyedStateBackend {
     switch (request.kind) {
       case 'rows':
         return request.operatorUid === this.operatorUid
-          ? this.vectors.answerRows(request.state, request.version, request.keys)
+          ? this.vectors.answerRows(
+              request.state,
+              request.version,
+              request.keys,
+              request.bring === true,
+            )
           : unknownState(request.keys)
       case 'scan': {
         const { queryableName, version, from, to, limit, stored } = request

@@ -10,7 +10,7 @@ export type SlotQueryRequest =
       readonly queryableName: string
       readonly keys: readonly Uint8Array[]
     }
-  /** Rows of a vector state, spilled ones included; the slot brings them back into memory. */
+  /** Rows of a vector state, spilled ones included. */
   | {
       readonly kind: 'rows'
       readonly id: number
@@ -18,6 +18,8 @@ export type SlotQueryRequest =
       readonly state: string
       readonly version: number
       readonly keys: readonly Uint8Array[]
+      /** The asker needs the rows in memory, with their images; else hot ones come in. */
+      readonly bring?: boolean
     }
   /** Entries of a queryable state with `from <= key < to`, in key order, at most `limit`. */
   | {

@@ -24,6 +24,7 @@ import {
   vectorRowBytes,
 } from './vector-row-codec.ts'
 import { SpillFilter } from './vector-spill-filter.ts'
+import { SpillTouches } from './vector-spill-touches.ts'
 import type { VectorTable } from './vector-table.ts'
 
 /** Rows evicted together, so that the store takes one batch. */
@@ -31,8 +32,8 @@ const EVICTION_BATCH = 64
 
 /**
  * The rows of one table that are not in memory, in the slot's store. Rows leave by CLOCK on their
- * reference bits and come back when they are asked for; the store keeps its entry then, so that a row
- * that was only read leaves again without a write. An entry holds the row and its images. A row that
+ * reference bits and come back when the slot works with them, or when readers ask for them twice; the
+ * store keeps its entry then, so that a row that was only read leaves again without a write. An entry holds the row and its images. A row that
  * changed since the last barrier is also appended to the spill sink when it leaves, because the
  * snapshot will not meet it in memory.
  */
@@ -43,6 +44,7 @@ export class VectorSpill {
   private readonly filter = new SpillFilter()
   /** Deleted rows in the store by key (latin1), with the epoch of their deletion. */
   private readonly ghosts = new Map<string, number>()
+  private touches: SpillTouches | undefined
   private storeRows = 0
   private hand = 0
 
@@ -63,7 +65,7 @@ export class VectorSpill {
   }
 
   get bytes(): number {
-    return this.filter.bytes
+    return this.filter.bytes + (this.touches?.bytes ?? 0)
   }
 
   /** The store's key of a row's key. */
@@ -90,21 +92,38 @@ export class VectorSpill {
     return value === undefined ? -1 : this.admit(key, hash, value)
   }
 
-  /** Brings spilled rows into memory with one store read. */
-  loadMany(keys: readonly Uint8Array[], hashes: Int32Array): void {
-    if (this.storeRows === 0) return
+  /** The entries of the keys that only the store has, with one store read; where none is needed, undefined. */
+  fetchMissing(
+    keys: readonly Uint8Array[],
+    hashes: Int32Array,
+  ): (Uint8Array | undefined)[] | undefined {
+    if (this.storeRows === 0) return undefined
     const wanted: number[] = []
     for (let i = 0; i < keys.length; i++) {
       const missing = this.table.rows.find(keys[i]!, hashes[i]!) < 0
       if (missing && this.filter.mayHave(hashes[i]!)) wanted.push(i)
     }
-    if (wanted.length === 0) return
+    if (wanted.length === 0) return undefined
     const values = this.store.getMany(wanted.map((i) => this.keyOf(keys[i]!)))
-    for (let n = 0; n < wanted.length; n++) {
-      const key = keys[wanted[n]!]!
-      const hash = hashes[wanted[n]!]!
-      const value = values[n]
-      if (value !== undefined && this.table.rows.find(key, hash) < 0) this.admit(key, hash, value)
+    const entries = new Array<Uint8Array | undefined>(keys.length).fill(undefined)
+    for (let n = 0; n < wanted.length; n++) entries[wanted[n]!] = values[n]
+    return entries
+  }
+
+  /** Brings in those of the fetched entries that were asked for before, or all of them. */
+  admitAsked(
+    keys: readonly Uint8Array[],
+    hashes: Int32Array,
+    entries: readonly (Uint8Array | undefined)[],
+    all: boolean,
+  ): void {
+    this.touches ??= new SpillTouches(touchBits(this.table.rows.rowLimit))
+    for (let i = 0; i < keys.length; i++) {
+      const value = entries[i]
+      if (value === undefined) continue
+      if (!all && !this.touches.again(hashes[i]!)) continue
+      // A key that was asked for twice in one request is in memory by now.
+      if (this.table.rows.find(keys[i]!, hashes[i]!) < 0) this.admit(keys[i]!, hashes[i]!, value)
     }
   }
 
@@ -293,6 +312,11 @@ export class VectorSpill {
     if (changes.length > 0) this.store.apply(changes)
     return changes.length < limit
   }
+}
+
+/** Asked-for rows remembered: a sixteenth of those in memory, so that a hot row is met again in time. */
+function touchBits(rowsInMemory: number): number {
+  return Math.min(Math.max(Math.floor(Math.log2(Math.max(rowsInMemory, 1) / 16)), 4), 16)
 }
 
 /** The first key behind all that start with the prefix. */

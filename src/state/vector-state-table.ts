@@ -5,12 +5,13 @@ import { containsKeyGroup, type KeyGroupRange, keyGroupOfHash } from '../core/ke
 import { murmur3 } from '../core/murmur3.ts'
 import type { VectorStateDescriptor } from './descriptors.ts'
 import type { VectorRow, VectorState, WriteOrigin } from './handles.ts'
-import { CONTROL_WANTED, rowTableLayout, STATE_LIVE } from './row-table-layout.ts'
+import { CONTROL_WANTED, rowTableLayout } from './row-table-layout.ts'
 import type { RowTableListener, RowTableShare } from './row-table-share.ts'
 import type { SlotQueryAnswer } from './slot-query.ts'
 import type { ChangeSink, StateDeclaration, StateSnapshot } from './state-change.ts'
 import type { StateStore } from './state-store.ts'
 import { VectorEpochs } from './vector-epochs.ts'
+import { vectorRowAnswers } from './vector-row-answers.ts'
 import { vectorRowBytes } from './vector-row-codec.ts'
 import { vectorScan, vectorStoredPage } from './vector-scan.ts'
 import { VectorSnapshot } from './vector-snapshot.ts'
@@ -245,25 +246,12 @@ export class VectorStateTables implements VectorState {
 
   // ---- Queries -----------------------------------------------------------------------------------
 
-  /** Answers in the order of the keys, rows encoded (`vector-row-codec.ts`); spilled ones come back into memory. */
-  answerRows(version: number, keys: readonly Uint8Array[]): SlotQueryAnswer[] {
+  /** Answers in the order of the keys, see `vectorRowAnswers`. */
+  answerRows(version: number, keys: readonly Uint8Array[], bring = false): SlotQueryAnswer[] {
     const table = this.tables.get(version)
-    const hashes = Int32Array.from(keys, (key) => murmur3(key) | 0)
-    table?.spill?.loadMany(keys, hashes)
-    return keys.map((key, i) => this.answerRow(table, key, hashes[i]!))
-  }
-
-  private answerRow(
-    table: VectorTable | undefined,
-    key: Uint8Array,
-    hash: number,
-  ): SlotQueryAnswer {
-    const row = table?.bring(key, hash) ?? -1
-    if (table !== undefined && row >= 0 && (table.rows.stateOf(row) & STATE_LIVE) !== 0) {
-      return { kind: 'found', key, value: table.scratch.encode(row).slice() }
-    }
-    if (row < 0 && this.restoring) return { kind: 'restoring', key }
-    return { kind: 'missing', key }
+    if (table !== undefined) return vectorRowAnswers(table, keys, bring, this.restoring)
+    const kind = this.restoring ? 'restoring' : 'missing'
+    return keys.map((key) => ({ kind, key }))
   }
 
   /** Rows with `from <= key < to` in key order, spilled ones included, at most `limit`, encoded. */

@@ -192,7 +192,11 @@ export class ModelWorld implements SlotQueryGateway {
   private answers(slot: number, request: SlotQueryRequest): SlotQueryAnswer[] {
     switch (request.kind) {
       case 'rows':
-        return this.stateOf(slot, request.state).answerRows(request.version, request.keys)
+        return this.stateOf(slot, request.state).answerRows(
+          request.version,
+          request.keys,
+          request.bring,
+        )
       case 'values':
         return request.keys.map((key) => this.countOf(key))
       case 'scan':

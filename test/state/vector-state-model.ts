@@ -123,7 +123,7 @@ export class VectorFixture {
       this.reader().readAtInto(checkpointId, bytes, 0, bytes.length, hashOf(bytes), target, 0, meta)
     let outcome = read()
     if (outcome === SPILLED) {
-      this.tables.answerRows(V1, [bytes])
+      this.tables.answerRows(V1, [bytes], true)
       outcome = read()
     }
     if (outcome === MISSING || outcome === SPILLED) return undefined

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ModelVersion } from '../../src/core/identity.ts'
 import { MISSING, RESTORING, SPILLED } from '../../src/state/row-table-reader.ts'
-import { encodeVectorRow } from '../../src/state/vector-row-codec.ts'
+import { decodeVectorRow, encodeVectorRow } from '../../src/state/vector-row-codec.ts'
 import { bytesOf, ListSink, NOWHERE, V1, VectorFixture } from './vector-state-model.ts'
 
 const keysOf = (sink: ListSink): string[] => sink.changes.map(({ key }) => key).sort()
@@ -238,9 +238,36 @@ describe('spilling', () => {
     const away = Array.from({ length: 60 }, (_, i) => `${i}`).find(
       (key) => fixture.seen(key) === SPILLED,
     )!
-    const [answer] = fixture.tables.answerRows(1, [bytesOf(away)])
+    const [answer] = fixture.tables.answerRows(1, [bytesOf(away)], true)
     expect(answer!.kind).toBe('found')
     expect(fixture.seen(away)).toEqual([Number(away), 0, 0, 0])
+  })
+
+  test('a row in the store is answered from there, and comes in when it is asked for again', () => {
+    const fixture = new VectorFixture({ spill: true, rowShift: 2, memoryBudgetBytes: 4000 })
+    for (let i = 0; i < 60; i++) fixture.put(`${i}`, i, 0, 0, 0)
+    const away = Array.from({ length: 60 }, (_, i) => `${i}`).find(
+      (key) => fixture.seen(key) === SPILLED,
+    )!
+    const ask = (): readonly number[] => {
+      const [answer] = fixture.tables.answerRows(1, [bytesOf(away)])
+      return answer!.kind === 'found' ? [...decodeVectorRow(answer!.value, 4).vector] : []
+    }
+    expect(ask()).toEqual([Number(away), 0, 0, 0])
+    expect(fixture.seen(away)).toBe(SPILLED)
+    expect(ask()).toEqual([Number(away), 0, 0, 0])
+    expect(fixture.seen(away)).toEqual([Number(away), 0, 0, 0])
+  })
+
+  test('a row that was deleted after it went to the store is missing', () => {
+    const fixture = new VectorFixture({ spill: true, rowShift: 2, memoryBudgetBytes: 4000 })
+    for (let i = 0; i < 60; i++) fixture.put(`${i}`, i, 0, 0, 0)
+    fixture.tables.remove(V1, bytesOf('7'))
+    for (let i = 60; i < 120; i++) fixture.put(`${i}`, i, 0, 0, 0)
+    expect(fixture.seen('7')).toBe(SPILLED)
+    expect(fixture.tables.answerRows(1, [bytesOf('7')])).toEqual([
+      { kind: 'missing', key: bytesOf('7') },
+    ])
   })
 
   test('a dropped version leaves nothing in the store', () => {
