@@ -18,7 +18,8 @@ export type FsyncPolicy = 'none' | 'every-batch' | { readonly intervalMs: number
 
 /**
  * The one writer of a log directory, in its own thread or reached by messages from others. Batches
- * are given away: their ArrayBuffer may be transferred, so the caller must not touch it again.
+ * are given away: their ArrayBuffer may be transferred, so the caller must not touch it again until
+ * the append has resolved.
  */
 export interface LogBackend {
   /**
