@@ -10,9 +10,9 @@ import {
   type AnswerWriter,
   type AsyncRequest,
   decodeAsync,
+  deferredRequest,
   keysRequest,
   optionsOf,
-  predictionRequest,
 } from './query-async-requests.ts'
 import type { QueryBackend, ReadGroup } from './query-backend.ts'
 import type { QueryMetrics } from './query-metrics.ts'
@@ -136,8 +136,8 @@ export class ConnectionRequests {
       ...((flags & REQUEST_FLAG.coldRight) === 0 ? {} : { coldRight: cursor.text() }),
     }
     const withEnvelopes = (flags & REQUEST_FLAG.envelope) !== 0
-    const { lefts, rights } = deferred
-    this.start(predictionRequest(cursor.state, lefts, rights, options, withEnvelopes))
+    const { state } = cursor
+    this.start(deferredRequest(context.backend, state, deferred, options, withEnvelopes))
   }
 
   /** The group of a suspended frame is stale: others have read since. */

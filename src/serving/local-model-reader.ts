@@ -14,6 +14,7 @@ import type {
   TopKOptions,
 } from '../wire/model-reader.ts'
 import type { LocalSide } from './local-catalog.ts'
+import { LocalDeferredPredictions } from './local-deferred-predictions.ts'
 import { innerProductOf, LocalReadGroup } from './local-read-group.ts'
 import {
   answered,
@@ -26,7 +27,8 @@ import { type LoadedRow, LocalRowLoader, requireSameLength } from './local-row-l
 import { LocalSlotAsker, type SlotQueryGateway } from './local-slot-asker.ts'
 import { LocalTopK } from './local-top-k.ts'
 import { LocalTypedReads } from './local-typed-reads.ts'
-import type { ReadGroup } from './query-backend.ts'
+import { deferredKey } from './query-async-requests.ts'
+import type { DeferredPredictions, ReadGroup } from './query-backend.ts'
 
 const MAX_K = 1000
 
@@ -56,6 +58,7 @@ export class LocalModelReader implements ModelReader {
   private readonly requests: LocalRequests
   private readonly asker: LocalSlotAsker
   private readonly loader: LocalRowLoader
+  private readonly deferred: LocalDeferredPredictions
   private readonly tops: LocalTopK
   private readonly typed: LocalTypedReads
   private readonly group = new LocalReadGroup()
@@ -66,6 +69,7 @@ export class LocalModelReader implements ModelReader {
     this.requests = new LocalRequests(options)
     this.asker = new LocalSlotAsker(options.gateway)
     this.loader = new LocalRowLoader(this.requests, this.asker)
+    this.deferred = new LocalDeferredPredictions(this.requests, this.asker)
     this.tops = new LocalTopK(this.asker, options.clock)
     this.typed = new LocalTypedReads(options.catalog, this.requests, this.asker)
   }
@@ -147,6 +151,22 @@ export class LocalModelReader implements ModelReader {
       const value = { score, leftCold: a.cold, rightCold: b.cold }
       return { ok: true, value, envelope: this.requests.envelope(request, a) }
     })
+  }
+
+  /** Deferred predictions of one frame, in order: spilled rows are asked for together. */
+  async predictDeferred(
+    name: string,
+    deferred: DeferredPredictions,
+    options: PredictOptions,
+  ): Promise<Answer<Prediction>[]> {
+    const single = async (pair: number): Promise<Answer<Prediction>> => {
+      const left = deferredKey(deferred, 2 * pair)
+      return this.predictWithEnvelope(name, left, deferredKey(deferred, 2 * pair + 1), options)
+    }
+    if (options.consistency?.level === 'checkpoint') {
+      return Promise.all(Array.from({ length: deferred.spans.length / 4 }, (_, i) => single(i)))
+    }
+    return this.deferred.predict(this.requests.vector(name, options), deferred, single)
   }
 
   sparseDot(

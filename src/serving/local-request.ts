@@ -192,6 +192,18 @@ export class LocalRequests {
     })
   }
 
+  /** Envelopes of many answers to the request, all as of now. */
+  envelopes(request: LocalRequest): Envelopes {
+    const ages: number[] = []
+    this.agesInto(request, ages)
+    const { version: modelVersion, checkpointId } = request
+    const servedBy = ages.map((_, slot) => `${this.context.server}/${slot}`)
+    return (slot, partition, offset) => {
+      const ageMs = ages[slot] ?? -1
+      return { modelVersion, partition, offset, checkpointId, ageMs, servedBy: servedBy[slot]! }
+    }
+  }
+
   /** What is said of an answer to the request. */
   envelope(request: LocalRequest, { partition, offset, slot }: RowOrigin): AnswerEnvelope {
     return {
@@ -204,6 +216,9 @@ export class LocalRequests {
     }
   }
 }
+
+/** What is said of an answer that a slot's row with this position gave. */
+export type Envelopes = (slot: number, partition: number, offset: number) => AnswerEnvelope
 
 const SENTENCE: Partial<Record<ErrorCode, string>> = {
   UNKNOWN_KEY: 'does not exist',

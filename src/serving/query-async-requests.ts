@@ -17,6 +17,9 @@ import {
   writeTopK,
   writeValues,
 } from './query-answers.ts'
+import type { DeferredPredictions, QueryBackend } from './query-backend.ts'
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /** Most entries of one scan frame; the client goes on from the key it is told. */
 const MAX_SCAN = 10_000
@@ -59,8 +62,45 @@ export function optionsOf(cursor: RequestCursor): QueryOptions {
   }
 }
 
-/** Predictions that the synchronous way deferred, or all of a frame. */
-export function predictionRequest(
+/** Predictions that the synchronous way deferred. */
+export function deferredRequest(
+  backend: QueryBackend,
+  state: string,
+  deferred: DeferredPredictions,
+  options: PredictOptions,
+  withEnvelopes: boolean,
+): AsyncRequest {
+  const count = deferred.spans.length / 4
+  if (backend.predictDeferred === undefined) {
+    const lefts: string[] = []
+    const rights: string[] = []
+    for (let pair = 0; pair < count; pair++) {
+      lefts.push(deferredKey(deferred, 2 * pair))
+      rights.push(deferredKey(deferred, 2 * pair + 1))
+    }
+    return predictionRequest(state, lefts, rights, options, withEnvelopes)
+  }
+  return {
+    count,
+    async run() {
+      const answers = await backend.predictDeferred!(state, deferred, options)
+      return (target) => writePredictions(target, answers, withEnvelopes)
+    },
+  }
+}
+
+/** The text of the `n`-th key, left and right ones counted. Throws PROTOCOL_ERROR. */
+export function deferredKey({ bytes, spans }: DeferredPredictions, n: number): string {
+  const at = spans[2 * n]!
+  try {
+    return decoder.decode(bytes.subarray(at, at + spans[2 * n + 1]!))
+  } catch (cause) {
+    throw new WeirError('PROTOCOL_ERROR', 'a request is malformed: a key is not UTF-8', { cause })
+  }
+}
+
+/** All predictions of a frame. */
+function predictionRequest(
   state: string,
   lefts: readonly string[],
   rights: readonly string[],

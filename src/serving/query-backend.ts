@@ -1,4 +1,4 @@
-import type { Consistency, ModelReader } from '../wire/model-reader.ts'
+import type { Answer, Consistency, ModelReader, Prediction, PredictOptions } from '../wire/model-reader.ts'
 import type { RoutingTable } from '../wire/routing-table.ts'
 
 /**
@@ -58,6 +58,13 @@ export interface ReadGroup {
   row(bytes: Uint8Array, at: number, length: number, outcome: ReadOutcome): ReadStatus
 }
 
+/** Predictions of one frame that the synchronous way could not answer, in order. */
+export interface DeferredPredictions {
+  readonly bytes: Uint8Array
+  /** Four numbers per prediction: left key's place in `bytes` and length, right key's. */
+  readonly spans: readonly number[]
+}
+
 /** What a query server serves. */
 export interface QueryBackend {
   /** The asynchronous way to everything. */
@@ -68,6 +75,15 @@ export interface QueryBackend {
    * consistency has no synchronous way.
    */
   open(state: string, version: number, consistency: Consistency): ReadGroup | undefined
+  /**
+   * The deferred predictions of a frame, in order, all at once; where it is missing, `reader` is
+   * asked for each.
+   */
+  predictDeferred?(
+    state: string,
+    deferred: DeferredPredictions,
+    options: PredictOptions,
+  ): Promise<Answer<Prediction>[]>
   /** Grows whenever the routing table changes. */
   routingEpoch(): number
   routing(): RoutingTable

@@ -4,14 +4,8 @@ import type { FrameWriter } from '../wire/frame-writer.ts'
 import type { RequestCursor } from '../wire/request.ts'
 import { OK } from '../wire/status.ts'
 import { NO_ENVELOPE } from './query-answers.ts'
-import { type KeySpan, type ReadGroup, ReadOutcome } from './query-backend.ts'
+import { type DeferredPredictions, type KeySpan, type ReadGroup, ReadOutcome } from './query-backend.ts'
 import type { QueryMetrics } from './query-metrics.ts'
-
-/** Predictions of one frame that the synchronous way could not answer, in order. */
-export interface DeferredPredictions {
-  readonly lefts: string[]
-  readonly rights: string[]
-}
 
 const LEFT_COLD = ITEM_FLAG.leftCold
 const RIGHT_COLD = ITEM_FLAG.rightCold
@@ -52,7 +46,7 @@ export class SyncRequests {
     this.begin(cursor, group, writer, routingEpoch, withEnvelopes)
     const outcome = this.outcome
     const bytes = cursor.bytes
-    let deferred: DeferredPredictions | undefined
+    let deferred: number[] | undefined
     for (let i = 0; i < cursor.count; i++) {
       cursor.nextKey()
       const leftAt = cursor.keyAt
@@ -74,15 +68,14 @@ export class SyncRequests {
         writer.scoreItem(status, 0, 0)
         if (withEnvelopes) writeItemEnvelope(writer, NO_ENVELOPE)
         if (status === DEFERRED) {
-          deferred ??= { lefts: [], rights: [] }
-          deferred.lefts.push(cursor.decode(leftAt, leftLength))
-          deferred.rights.push(cursor.decode(keyAt, keyLength))
+          deferred ??= []
+          deferred.push(leftAt, leftLength, keyAt, keyLength)
         } else this.metrics.failed(status)
       }
     }
     cursor.finish()
     writer.end(cursor.count)
-    return deferred
+    return deferred === undefined ? undefined : ownKeys(bytes, deferred)
   }
 
   private writeScore(writer: FrameWriter, outcome: ReadOutcome, withEnvelope: boolean): void {
@@ -150,4 +143,13 @@ export class SyncRequests {
     const flags = withEnvelopes ? ANSWER_FLAG.envelope : 0
     beginAnswer(writer, kind, flags, cursor.requestId, envelope)
   }
+}
+
+/** Deferred keys in bytes of their own: those of the frame are overwritten by the next one. */
+function ownKeys(bytes: Uint8Array, spans: number[]): DeferredPredictions {
+  const from = spans[0]!
+  const last = spans.length - 2
+  const own = bytes.slice(from, spans[last]! + spans[last + 1]!)
+  for (let i = 0; i < spans.length; i += 2) spans[i]! -= from
+  return { bytes: own, spans }
 }

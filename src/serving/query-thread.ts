@@ -99,6 +99,8 @@ export class QueryThread {
   private backendOf(reader: LocalModelReader): QueryBackend {
     return {
       reader,
+      predictDeferred: (state, deferred, options) =>
+        reader.predictDeferred(state, deferred, options),
       open: (state, version, consistency) => reader.open(state, version, consistency),
       routingEpoch: () => this.table.epoch,
       routing: () => this.routing(),
