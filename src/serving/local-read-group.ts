@@ -1,4 +1,5 @@
 import { murmur3 } from '../core/murmur3.ts'
+import { RowReadAhead } from '../state/row-read-ahead.ts'
 import {
   MISSING,
   RESTORING,
@@ -8,7 +9,14 @@ import {
 import { DEFERRED } from '../wire/frame.ts'
 import { OK, statusOf } from '../wire/status.ts'
 import type { LocalSide, LocalState, LocalVersion } from './local-catalog.ts'
-import type { KeySpan, ReadGroup, ReadOutcome, ReadStatus } from './query-backend.ts'
+import {
+  type KeySpan,
+  PAIRS_AHEAD,
+  type PairKeys,
+  type ReadGroup,
+  type ReadOutcome,
+  type ReadStatus,
+} from './query-backend.ts'
 
 const UNKNOWN_KEY = statusOf('UNKNOWN_KEY')
 const NOT_OWNER = statusOf('NOT_OWNER')
@@ -51,6 +59,9 @@ export class LocalReadGroup implements ReadGroup {
   private readonly ages: number[] = []
   private readonly left = new RowBuffer()
   private readonly right = new RowBuffer()
+  private readonly ahead = new RowReadAhead(2 * PAIRS_AHEAD)
+  /** Number of the first key that was read ahead. */
+  private firstAhead = 0
   private sums = new Float64Array(0)
   private rowBytes = new Uint8Array(0)
   private rowOf: Float32Array | undefined
@@ -86,27 +97,44 @@ export class LocalReadGroup implements ReadGroup {
     }
   }
 
+  readAhead(keys: PairKeys, first: number, pairs: number): void {
+    const { bytes, at, length } = keys
+    const { ahead } = this
+    this.firstAhead = 2 * first
+    ahead.begin()
+    const end = 2 * (first + pairs)
+    for (let n = 2 * first; n < end; n++) {
+      const hash = murmur3(bytes, at[n]!, length[n]!) | 0
+      ahead.add(this.readerOf(bytes, at[n]!, length[n]!, hash), hash)
+    }
+    ahead.run()
+  }
+
   predict(
-    bytes: Uint8Array,
-    leftAt: number,
-    leftLength: number,
-    rightAt: number,
-    rightLength: number,
+    keys: PairKeys,
+    pair: number,
     coldLeft: KeySpan | undefined,
     coldRight: KeySpan | undefined,
     outcome: ReadOutcome,
   ): ReadStatus {
-    const leftHash = murmur3(bytes, leftAt, leftLength) | 0
-    const rightHash = murmur3(bytes, rightAt, rightLength) | 0
+    const { bytes } = keys
+    const leftAt = keys.at[2 * pair]!
+    const leftLength = keys.length[2 * pair]!
+    const rightAt = keys.at[2 * pair + 1]!
+    const rightLength = keys.length[2 * pair + 1]!
+    const at = 2 * pair - this.firstAhead
+    const { ahead } = this
+    const leftHash = ahead.hashAt(at)
+    const rightHash = ahead.hashAt(at + 1)
     if (this.live) {
-      const left = this.readerOf(bytes, leftAt, leftLength, leftHash)
-      const right = this.readerOf(bytes, rightAt, rightLength, rightHash)
+      const left = ahead.readerAt(at)
+      const right = ahead.readerAt(at + 1)
       if (left !== undefined && right !== undefined && left.layout.stride === right.layout.stride) {
         for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-          const leftRow = left.find(bytes, leftAt, leftLength, leftHash)
+          const leftRow = left.findAt(ahead.rowAt(at), bytes, leftAt, leftLength, leftHash)
           if (leftRow < 0) break
           const leftSequence = left.foundSequence
-          const rightRow = right.find(bytes, rightAt, rightLength, rightHash)
+          const rightRow = right.findAt(ahead.rowAt(at + 1), bytes, rightAt, rightLength, rightHash)
           if (rightRow < 0) break
           outcome.partition = left.partitionOf(leftRow)
           outcome.offset = left.offsetOf(leftRow)
@@ -125,12 +153,7 @@ export class LocalReadGroup implements ReadGroup {
     const leftStatus = this.fill(bytes, leftAt, leftLength, leftHash, coldLeft, left)
     if (leftStatus === RESTORING_STATUS) {
       // Looked at all the same, so that the owner of the right row restores it next, too.
-      this.readerOf(bytes, rightAt, rightLength, rightHash)?.find(
-        bytes,
-        rightAt,
-        rightLength,
-        rightHash,
-      )
+      ahead.readerAt(at + 1)?.find(bytes, rightAt, rightLength, rightHash)
     }
     if (leftStatus !== OK) return leftStatus
     const right = this.right

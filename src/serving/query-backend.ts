@@ -1,4 +1,10 @@
-import type { Answer, Consistency, ModelReader, Prediction, PredictOptions } from '../wire/model-reader.ts'
+import type {
+  Answer,
+  Consistency,
+  ModelReader,
+  Prediction,
+  PredictOptions,
+} from '../wire/model-reader.ts'
 import type { RoutingTable } from '../wire/routing-table.ts'
 
 /**
@@ -30,6 +36,25 @@ export interface KeySpan {
   length: number
 }
 
+/** Most pairs of keys that are read ahead: their rows must stay in the processor's cache. */
+export const PAIRS_AHEAD = 32
+
+/** Pairs of keys where they lie in a received frame: pair i is keys 2 i (left) and 2 i + 1. */
+export class PairKeys {
+  bytes: Uint8Array = new Uint8Array(0)
+  /** First byte of each key. */
+  at = new Int32Array(2 * PAIRS_AHEAD)
+  length = new Int32Array(2 * PAIRS_AHEAD)
+
+  /** Makes room for this number of pairs of keys in `bytes`; what was there is gone. */
+  open(bytes: Uint8Array, pairs: number): void {
+    this.bytes = bytes
+    if (this.at.length >= 2 * pairs) return
+    this.at = new Int32Array(2 * pairs)
+    this.length = new Int32Array(2 * pairs)
+  }
+}
+
 /**
  * Reads of one request frame: state, version and consistency are resolved once. Valid until the
  * backend's next `open`.
@@ -39,17 +64,16 @@ export interface ReadGroup {
   readonly checkpointId: number
   /** Upper bound of the age of every answer of the group in ms; -1 when unknown. */
   readonly ageMs: number
+  /** Makes ready to predict pairs `first` to `first + pairs - 1` (at most PAIRS_AHEAD). */
+  readAhead(keys: PairKeys, first: number, pairs: number): void
   /**
-   * Inner product of two rows given as key spans of `bytes`; a missing row's stand-in is its cold
-   * key, if one is given. DEFERRED when the answer is not in this thread's reach: the server then
-   * asks `reader`.
+   * Inner product of the rows of pair `pair`, which the last `readAhead` covered; a missing row's
+   * stand-in is its cold key, if one is given. DEFERRED when the answer is not in this thread's
+   * reach: the server then asks `reader`.
    */
   predict(
-    bytes: Uint8Array,
-    leftAt: number,
-    leftLength: number,
-    rightAt: number,
-    rightLength: number,
+    keys: PairKeys,
+    pair: number,
     coldLeft: KeySpan | undefined,
     coldRight: KeySpan | undefined,
     outcome: ReadOutcome,

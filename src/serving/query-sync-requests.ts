@@ -4,7 +4,14 @@ import type { FrameWriter } from '../wire/frame-writer.ts'
 import type { RequestCursor } from '../wire/request.ts'
 import { OK } from '../wire/status.ts'
 import { NO_ENVELOPE } from './query-answers.ts'
-import { type DeferredPredictions, type KeySpan, type ReadGroup, ReadOutcome } from './query-backend.ts'
+import {
+  type DeferredPredictions,
+  type KeySpan,
+  PAIRS_AHEAD,
+  PairKeys,
+  type ReadGroup,
+  ReadOutcome,
+} from './query-backend.ts'
 import type { QueryMetrics } from './query-metrics.ts'
 
 const LEFT_COLD = ITEM_FLAG.leftCold
@@ -16,6 +23,7 @@ const RIGHT_COLD = ITEM_FLAG.rightCold
  */
 export class SyncRequests {
   private readonly outcome = new ReadOutcome()
+  private readonly keys = new PairKeys()
   private readonly metrics: QueryMetrics
   private readonly left: KeySpan = { bytes: new Uint8Array(0), at: 0, length: 0 }
   private readonly right: KeySpan = { bytes: new Uint8Array(0), at: 0, length: 0 }
@@ -44,38 +52,41 @@ export class SyncRequests {
     const coldLeft = this.coldKey(cursor, REQUEST_FLAG.coldLeft, this.left)
     const coldRight = this.coldKey(cursor, REQUEST_FLAG.coldRight, this.right)
     this.begin(cursor, group, writer, routingEpoch, withEnvelopes)
-    const outcome = this.outcome
-    const bytes = cursor.bytes
+    this.readPairs(cursor)
+    const { outcome, keys } = this
     let deferred: number[] | undefined
     for (let i = 0; i < cursor.count; i++) {
-      cursor.nextKey()
-      const leftAt = cursor.keyAt
-      const leftLength = cursor.keyLength
-      cursor.nextKey()
-      const { keyAt, keyLength } = cursor
-      const status = group.predict(
-        bytes,
-        leftAt,
-        leftLength,
-        keyAt,
-        keyLength,
-        coldLeft,
-        coldRight,
-        outcome,
-      )
+      if (i % PAIRS_AHEAD === 0) {
+        group.readAhead(keys, i, Math.min(PAIRS_AHEAD, cursor.count - i))
+      }
+      const status = group.predict(keys, i, coldLeft, coldRight, outcome)
       if (status === OK) this.writeScore(writer, outcome, withEnvelopes)
       else {
         writer.scoreItem(status, 0, 0)
         if (withEnvelopes) writeItemEnvelope(writer, NO_ENVELOPE)
         if (status === DEFERRED) {
+          const { at, length } = keys
           deferred ??= []
-          deferred.push(leftAt, leftLength, keyAt, keyLength)
+          deferred.push(at[2 * i]!, length[2 * i]!, at[2 * i + 1]!, length[2 * i + 1]!)
         } else this.metrics.failed(status)
       }
     }
-    cursor.finish()
     writer.end(cursor.count)
-    return deferred === undefined ? undefined : ownKeys(bytes, deferred)
+    return deferred === undefined ? undefined : ownKeys(cursor.bytes, deferred)
+  }
+
+  /** Finds the keys of all predictions of the frame. Throws PROTOCOL_ERROR. */
+  private readPairs(cursor: RequestCursor): void {
+    const count = 2 * cursor.count
+    const { keys } = this
+    keys.open(cursor.bytes, cursor.count)
+    const { at, length } = keys
+    for (let n = 0; n < count; n++) {
+      cursor.nextKey()
+      at[n] = cursor.keyAt
+      length[n] = cursor.keyLength
+    }
+    cursor.finish()
   }
 
   private writeScore(writer: FrameWriter, outcome: ReadOutcome, withEnvelope: boolean): void {

@@ -37,6 +37,9 @@ export { MISSING, RESTORING, SPILLED, STUCK } from './row-table-view.ts'
 /** How often a read starts again because the row changed under it, before it answers STUCK. */
 const ATTEMPTS = 64
 
+/** Index entries that `candidateAt` looks at; most keys lie within a few. */
+const CANDIDATE_PROBES = 8
+
 /** What a row carries beside its floats, filled by `RowTableReader.metaInto`. */
 export interface RowMetaTarget {
   updateCount: number
@@ -62,16 +65,26 @@ export class RowTableReader extends RowTableView {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const row = this.locate(key, start, length, hash)
       if (row < 0) return row
-      const header = this.headerOf(row)
-      if ((this.words[header + ROW_STATE]! & STATE_LIVE) !== 0) {
-        if (this.words[CONTROL_EVICTING] !== 0 && this.words[header + ROW_REFERENCE] === 0) {
-          this.words[header + ROW_REFERENCE] = 1
-        }
-        return row
-      }
+      if (this.isLiveNow(row)) return row
       if (this.unchanged(row, this.foundSequence)) return MISSING
     }
     return STUCK
+  }
+
+  /** Whether a located row is live; it is then marked as referenced. */
+  private isLiveNow(row: number): boolean {
+    const header = this.headerOf(row)
+    if ((this.words[header + ROW_STATE]! & STATE_LIVE) === 0) return false
+    if (this.words[CONTROL_EVICTING] !== 0 && this.words[header + ROW_REFERENCE] === 0) {
+      this.words[header + ROW_REFERENCE] = 1
+    }
+    return true
+  }
+
+  /** As `find`, which it saves when `row` (of `candidateAt`) is the one. */
+  findAt(row: number, key: Uint8Array, start: number, length: number, hash: number): number {
+    if (row >= 0 && this.match(row, key, start, length) === row && this.isLiveNow(row)) return row
+    return this.find(key, start, length, hash)
   }
 
   /** As `find`, but also finds a row that was deleted and is kept for a checkpoint. */
@@ -96,6 +109,28 @@ export class RowTableReader extends RowTableView {
   private want(hash: number): void {
     const group = (hash >>> 0) % this.share.maxParallelism
     Atomics.store(this.words, CONTROL_WANTED, group + 1)
+  }
+
+  /** Address in words of the index entry at which a look-up of this hash (as int32) begins. */
+  indexSlotOf(hash: number): number {
+    const address = this.words[CONTROL_INDEX_ADDRESS]!
+    if (address + 2 * this.words[CONTROL_INDEX_MASK]! + 2 > this.words.length) this.refresh()
+    return address + 2 * (Math.imul(hash, INDEX_MULTIPLIER) >>> this.words[CONTROL_INDEX_SHIFT]!)
+  }
+
+  /**
+   * The row that a look-up from an index entry (`indexSlotOf`) would most likely find, -1 if none; a
+   * guess by the hash alone, good for reading ahead.
+   */
+  candidateAt(slot: number, hash: number): number {
+    const words = this.words
+    const end = slot + 2 * CANDIDATE_PROBES
+    for (let at = slot; at < end; at += 2) {
+      const entry = words[at + 1]!
+      if (entry === 0) return -1
+      if (words[at] === hash) return this.checkedHeaderOf(entry - 1) < 0 ? -1 : entry - 1
+    }
+    return -1
   }
 
   private probe(key: Uint8Array, start: number, length: number, hash: number): number {

@@ -230,7 +230,8 @@ export class RowTableView {
     return address
   }
 
-  protected headerOf(row: number): number {
+  /** Address of a row's header in words. */
+  headerOf(row: number): number {
     const layout = this.layout
     const segment = this.words[this.directory + (row >>> layout.rowShift)]!
     const inSegment = row & (layout.rowsPerSegment - 1)
@@ -248,7 +249,8 @@ export class RowTableView {
     return segment + SEGMENT_HEADER_WORDS + inSegment * layout.headerWords
   }
 
-  protected floatsOf(row: number): number {
+  /** Address of a row's floats in words. */
+  floatsOf(row: number): number {
     const layout = this.layout
     const segment = this.words[this.directory + (row >>> layout.rowShift)]!
     return segment + layout.floatsAt + (row & (layout.rowsPerSegment - 1)) * layout.stride

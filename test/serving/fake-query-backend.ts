@@ -1,6 +1,7 @@
 import { WeirError } from '../../src/core/errors.ts'
 import type {
   KeySpan,
+  PairKeys,
   QueryBackend,
   ReadGroup,
   ReadOutcome,
@@ -74,18 +75,17 @@ export class FakeQueryBackend implements QueryBackend, ReadGroup {
     }
   }
 
+  readAhead(): void {}
+
   predict(
-    bytes: Uint8Array,
-    leftAt: number,
-    leftLength: number,
-    rightAt: number,
-    rightLength: number,
+    keys: PairKeys,
+    pair: number,
     coldLeft: KeySpan | undefined,
     coldRight: KeySpan | undefined,
     outcome: ReadOutcome,
   ): ReadStatus {
-    const left = textOf(bytes, leftAt, leftLength)
-    const right = textOf(bytes, rightAt, rightLength)
+    const left = textOf(keys.bytes, keys.at[2 * pair]!, keys.length[2 * pair]!)
+    const right = textOf(keys.bytes, keys.at[2 * pair + 1]!, keys.length[2 * pair + 1]!)
     if (this.slowKeys.has(left) || this.slowKeys.has(right)) return DEFERRED
     const failure = this.failureOf(left) ?? this.failureOf(right)
     if (failure !== undefined) return statusOf(failure.code)
