@@ -35,12 +35,27 @@ export class VectorMean {
     Atomics.add(this.arena.words, this.address + MEAN_SEQUENCE, 1)
   }
 
-  /** Counts a row whose floats lie at `from`. */
-  add(from: number): void {
+  /** Writes the floats of a new row to `at` and counts it, in one pass. */
+  write(at: number, vector: Float32Array): void {
     const { floats, doubles } = this.arena
     const sums = (this.address + MEAN_SUMS) >> 1
-    for (let i = 0; i < this.dimension; i++) doubles[sums + i]! += floats[from + i]!
+    for (let i = 0; i < vector.length; i++) {
+      const value = vector[i]!
+      floats[at + i] = value
+      doubles[sums + i]! += value
+    }
     doubles[(this.address + MEAN_COUNT) >> 1]! += 1
+  }
+
+  /** Writes other floats to the counted row at `at`, in one pass. */
+  overwrite(at: number, vector: Float32Array): void {
+    const { floats, doubles } = this.arena
+    const sums = (this.address + MEAN_SUMS) >> 1
+    for (let i = 0; i < vector.length; i++) {
+      const value = vector[i]!
+      doubles[sums + i]! += value - floats[at + i]!
+      floats[at + i] = value
+    }
   }
 
   /** Counts rows whose floats were summed elsewhere, [dimension]. */

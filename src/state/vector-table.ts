@@ -148,9 +148,9 @@ export class VectorTable {
     const { words } = this.rows.arena
     const meta = this.rows.metaOf(row)
     words[meta + META_WRITE_EPOCH] = epoch
-    this.writeContent(row, vector, origin)
+    this.writeFloats(row, vector, false)
+    this.writeMeta(row, origin)
     this.rows.endWrite(row)
-    this.mean?.add(this.rows.floatsOf(row))
     this.mean?.end()
     this.enter(row, hash)
     this.changed.note(row)
@@ -169,24 +169,30 @@ export class VectorTable {
     const header = this.rows.headerOf(row)
     const wasLive = (words[header + ROW_STATE]! & STATE_LIVE) !== 0
     this.mean?.begin()
-    if (wasLive) this.mean?.subtract(this.rows.floatsOf(row))
     this.rows.beginWrite(row)
     words[header + ROW_STATE] =
       (words[header + ROW_STATE]! & (STATE_KEY_LENGTH | STATE_STORED)) | STATE_LIVE
     this.linkImage(row, image)
     if (!wasLive) words[this.rows.metaOf(row) + META_UPDATE_COUNT] = 0
-    this.writeContent(row, vector, origin)
+    this.writeFloats(row, vector, wasLive)
+    this.writeMeta(row, origin)
     this.rows.endWrite(row)
-    this.mean?.add(this.rows.floatsOf(row))
     this.mean?.end()
     if (!wasLive) this.rows.count(CONTROL_LIVE_ROWS, 1)
     this.sweep(SWEEP_PER_WRITE)
   }
 
-  private writeContent(row: number, vector: Float32Array, origin: WriteOrigin): void {
-    const { floats, words, doubles } = this.rows.arena
+  private writeFloats(row: number, vector: Float32Array, wasLive: boolean): void {
     const to = this.rows.floatsOf(row)
-    for (let i = 0; i < vector.length; i++) floats[to + i] = vector[i]!
+    if (this.mean === undefined) {
+      const { floats } = this.rows.arena
+      for (let i = 0; i < vector.length; i++) floats[to + i] = vector[i]!
+    } else if (wasLive) this.mean.overwrite(to, vector)
+    else this.mean.write(to, vector)
+  }
+
+  private writeMeta(row: number, origin: WriteOrigin): void {
+    const { words, doubles } = this.rows.arena
     const meta = this.rows.metaOf(row)
     words[meta + META_UPDATE_COUNT]! += 1
     words[meta + META_PARTITION] = origin.partition
@@ -348,9 +354,20 @@ export class VectorTable {
 
 /** Throws NOT_FINITE if an element is NaN or infinite. */
 export function checkFinite(vector: Float32Array): void {
-  let sum = 0
-  for (let i = 0; i < vector.length; i++) sum += vector[i]! * 0
-  if (sum === 0) return
+  // Four sums, so that one addition need not wait for the one before.
+  let a = 0
+  let b = 0
+  let c = 0
+  let d = 0
+  let i = 0
+  for (; i + 3 < vector.length; i += 4) {
+    a += vector[i]! * 0
+    b += vector[i + 1]! * 0
+    c += vector[i + 2]! * 0
+    d += vector[i + 3]! * 0
+  }
+  for (; i < vector.length; i++) a += vector[i]! * 0
+  if (a + b + c + d === 0) return
   throw new WeirError(
     'NOT_FINITE',
     'a vector with a NaN or infinite element cannot be stored; check the learning rate or the input',
