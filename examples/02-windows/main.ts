@@ -37,11 +37,11 @@ const readings: readonly Reading[] = [
   { sensor: 'outlet', second: 20, celsius: 99 },
 ]
 
-// Fifty readings a second, so that watermarks come between them as they would in real life.
+// Five readings a second, so that watermarks come between them as they would in real life.
 const trickle = new GeneratorSource<Reading>({
   generate: (index) => readings[index]!,
   countPerPartition: readings.length,
-  ratePerSecond: 50,
+  ratePerSecond: 5,
 })
 
 const average: AggregateFunction<Reading, [sum: number, count: number], number> = {
