@@ -7,6 +7,7 @@ modelReaderContract('the client', async (world) => {
   const reader = world.reader()
   const backend: QueryBackend = {
     reader,
+    predictDeferred: (state, deferred, options) => reader.predictDeferred(state, deferred, options),
     open: (state, version, consistency) => reader.open(state, version, consistency),
     routingEpoch: () => 1,
     routing: () => ({ epoch: 1, job: 'als', endpoints, states: [] }),
