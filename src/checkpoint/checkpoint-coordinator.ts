@@ -177,9 +177,9 @@ export class CheckpointCoordinator {
 
   /**
    * Takes a checkpoint of all state and copies it to a self-contained folder below `parent` (a path
-   * of checkpoint storage), whose path it returns. Throws as `triggerCheckpoint`, STORAGE_FAILED.
+   * of checkpoint storage, by default the options' `savepointFolder`), whose path it returns. Throws as `triggerCheckpoint`, STORAGE_FAILED.
    */
-  async triggerSavepoint(parent = 'savepoints'): Promise<string> {
+  async triggerSavepoint(parent: string = this.options.savepointFolder): Promise<string> {
     const folder = this.savepoints.newFolder(parent)
     let copied: Promise<void> = Promise.resolve()
     await new Promise<void>((resolve, failed) => {

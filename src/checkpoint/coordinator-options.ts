@@ -53,6 +53,8 @@ export interface CheckpointCoordinatorOptions {
   readonly retained?: number
   /** Checkpoints that may be under way at once. @default 1 */
   readonly maxConcurrent?: number
+  /** Folder of checkpoint storage for savepoints that name none. @default 'savepoints' */
+  readonly savepointFolder?: string
   /** When chains are merged; false for never. @default DEFAULT_COMPACTION_POLICY */
   readonly compaction?: CompactionPolicy | false
   readonly listener?: CheckpointListener
@@ -76,6 +78,7 @@ export function resolveCoordinatorOptions(
     tolerableFailures: 0,
     retained: 1,
     maxConcurrent: 1,
+    savepointFolder: 'savepoints',
     compaction: DEFAULT_COMPACTION_POLICY,
     listener: {},
     intervalMs: undefined,

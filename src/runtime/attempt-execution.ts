@@ -141,10 +141,11 @@ export class AttemptExecution {
         return
       case 'running':
         listener.other(slot, report)
-        if (this.runningSlots.add(slot)) listener.running()
+        // One slot may fail before another one runs: the job must not become RUNNING after that.
+        if (this.runningSlots.add(slot) && !this.over) listener.running()
         return
       case 'ended':
-        if (!this.endedSlots.add(slot)) return
+        if (!this.endedSlots.add(slot) || this.over) return
         this.allEnded = true
         listener.ended()
         return

@@ -37,8 +37,9 @@ export async function openJobCheckpoints(
 ): Promise<CheckpointCoordinator | undefined> {
   const { storage, storageUrl, jobId, graph, clock, random, configuration } = options
   if (storage === undefined || storageUrl === undefined) return undefined
-  const { intervalMs, mode, timeoutMs, minPauseMs, tolerableFailures, retained } =
-    configuration.checkpoints
+  const { checkpoints } = configuration
+  const { intervalMs, mode, timeoutMs, minPauseMs, tolerableFailures, retained } = checkpoints
+  const savepointFolder = checkpoints.savepointDirectory
   const coordinator: CheckpointCoordinator = await CheckpointCoordinator.open({
     jobId,
     jobName: graph.jobName,
@@ -63,6 +64,7 @@ export async function openJobCheckpoints(
     retained,
     metrics: host.metrics,
     ...(intervalMs === undefined ? {} : { intervalMs }),
+    ...(savepointFolder === undefined ? {} : { savepointFolder }),
   })
   return coordinator
 }
