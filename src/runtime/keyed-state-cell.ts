@@ -74,6 +74,16 @@ export class KeyedStateCell {
     }
   }
 
+  /** False while what left memory waits to be written: memory is bounded only if input waits too. */
+  ready(): boolean {
+    return this.writer?.ready() ?? true
+  }
+
+  /** Resolves when `ready()` is true. */
+  whenReady(): Promise<void> {
+    return this.writer?.whenReady() ?? Promise.resolve()
+  }
+
   /** The checkpoint is durable: its segments are in the chain that the next one builds on. */
   completed(checkpointId: number): void {
     const { lineage } = this

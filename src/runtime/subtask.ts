@@ -107,7 +107,7 @@ export class Subtask implements OperatorHost {
   /** Whether input may be taken now. */
   canProcess(): boolean {
     if (!this.running || this.asyncCalls > 0 || this.blockedChannels > 0) return false
-    return !this.gateClosed && this.gatesOpen()
+    return !this.gateClosed && this.gatesOpen() && this.storageKeepsUp()
   }
 
   /** Works until `untilMs`; false when there was nothing that could be done. */
@@ -254,19 +254,33 @@ export class Subtask implements OperatorHost {
 
   /** False, and wakes the slot later, while a sink of the chain is full. */
   gatesOpen(): boolean {
-    for (const task of this.gates) {
-      if (task.operator.ready!()) continue
-      this.gateClosed = true
-      const open = (): void => {
-        this.gateClosed = false
-        this.host.wake()
-      }
-      task.operator.whenReady!().then(open, (error) => {
-        open()
-        this.fail(error)
-      })
+    for (const { operator } of this.gates) {
+      if (operator.ready!()) continue
+      this.waitAtGate(operator.whenReady!())
       return false
     }
     return true
+  }
+
+  /** False, and wakes the slot later, while spilled state waits to be written to checkpoint storage. */
+  private storageKeepsUp(): boolean {
+    for (const { cell } of this.operators) {
+      if (cell === undefined || cell.ready()) continue
+      this.waitAtGate(cell.whenReady())
+      return false
+    }
+    return true
+  }
+
+  private waitAtGate(opened: Promise<void>): void {
+    this.gateClosed = true
+    const open = (): void => {
+      this.gateClosed = false
+      this.host.wake()
+    }
+    opened.then(open, (error) => {
+      open()
+      this.fail(error)
+    })
   }
 }

@@ -9,6 +9,7 @@ import { int53Serializer } from '../../src/core/serializer.ts'
 import { type CellSnapshot, KeyedStateCell } from '../../src/runtime/keyed-state-cell.ts'
 import { valueState } from '../../src/state/descriptors.ts'
 import { createKeyedStateBackend } from '../../src/state/slot-keyed-state.ts'
+import type { ChangeSink } from '../../src/state/state-change.ts'
 import { MemoryCheckpointStorage } from '../../src/testing/memory-checkpoint-storage.ts'
 
 const KEY_GROUPS = { first: 0, last: 15 }
@@ -32,7 +33,18 @@ class GatedStorage extends MemoryCheckpointStorage {
     this.gates.get(path)!.reject(new Error(`the disk with ${path} is gone`))
   }
 
+  private writes: PromiseWithResolvers<void> | undefined
+
+  holdWrites(): void {
+    this.writes = Promise.withResolvers<void>()
+  }
+
+  letWritesGo(): void {
+    this.writes!.resolve()
+  }
+
   override async createWriter(path: string): Promise<StorageWriter> {
+    await this.writes?.promise
     const writer = await super.createWriter(path)
     const commit = async (): Promise<void> => {
       await this.gates.get(path)?.promise
@@ -56,13 +68,24 @@ async function openCell(storage: CheckpointStorage) {
     metrics: new MetricGroup(),
   })
   const count = backend.value(valueState('count', { serializer: int53Serializer }))
+  let sink: ChangeSink | undefined
+  const setSpillSink = backend.setSpillSink.bind(backend)
+  backend.setSpillSink = (next) => {
+    sink = next
+    setSpillSink(next)
+  }
+  /** What the backend does with an entry that leaves memory. */
+  const spill = (key: string, value: Uint8Array): void => {
+    const bytes = Buffer.from(key)
+    sink!.append(keyGroupOf(bytes, 16), 'count', bytes, value)
+  }
   const cell = new KeyedStateCell(backend, { storage, pathOf: (number) => `segment-${number}` })
   const write = (key: string, value: number): void => {
     const bytes = Buffer.from(key)
     backend.setCurrentKey(bytes, keyGroupOf(bytes, 16))
     count.update(value)
   }
-  return { cell, write }
+  return { cell, write, spill }
 }
 
 /** Keys of the segments, newest segment first. */
@@ -171,6 +194,19 @@ describe('the keyed state cell', () => {
     expect((await cell.snapshot(2, false).finish()).map((s) => s.checkpointId)).toEqual([1])
     cell.completed(2)
     expect(await cell.snapshot(3, false).finish()).toEqual([])
+    await cell.close()
+  })
+
+  it('is not ready while what left memory waits for slow storage', async () => {
+    const storage = new GatedStorage()
+    const { cell, spill } = await openCell(storage)
+    storage.holdWrites()
+    const block = new Uint8Array(1024 * 1024)
+    for (let n = 0; n < 16 && cell.ready(); n++) spill(`key-${n}`, block)
+    expect(cell.ready()).toBe(false)
+    storage.letWritesGo()
+    await cell.whenReady()
+    expect(cell.ready()).toBe(true)
     await cell.close()
   })
 })
