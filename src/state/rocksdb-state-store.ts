@@ -77,7 +77,9 @@ export class RocksDbStateStore implements StateStore {
       compression: false,
       // The log cannot be left out, but nobody reads it: the store starts empty.
       walCompression: false,
-      compaction: 'level',
+      // Levels would write each row some ten times and compress the last ones with ZSTD whatever
+      // `compression` says, so that every read had to decompress.
+      compaction: 'universal',
       memtableMemoryBudget: memory.writeBufferBytes,
       // Small blocks and no block cache: the memory layer above is the row cache, the operating
       // system's page cache keeps the files, and filling a cache of blocks costs more than it saves.
