@@ -25,6 +25,7 @@ import {
 } from './vector-row-codec.ts'
 import { SpillFilter } from './vector-spill-filter.ts'
 import { SpillTouches } from './vector-spill-touches.ts'
+import { VectorStoreKeys } from './vector-store-keys.ts'
 import type { VectorTable } from './vector-table.ts'
 
 /** Rows evicted together, so that the store takes one batch. */
@@ -41,6 +42,7 @@ export class VectorSpill {
   private readonly table: VectorTable
   private readonly store: StateStore
   private readonly prefix: Uint8Array
+  private readonly keys: VectorStoreKeys
   private readonly filter = new SpillFilter()
   /** Deleted rows in the store by key (latin1), with the epoch of their deletion. */
   private readonly ghosts = new Map<string, number>()
@@ -52,6 +54,7 @@ export class VectorSpill {
     this.table = table
     this.store = store
     this.prefix = prefix
+    this.keys = new VectorStoreKeys(prefix, table.context.layout.maxKeyBytes)
   }
 
   /** Whether the store has no row that memory lacks. */
@@ -70,10 +73,7 @@ export class VectorSpill {
 
   /** The store's key of a row's key. */
   keyOf(key: Uint8Array): Uint8Array {
-    const full = new Uint8Array(this.prefix.length + key.length)
-    full.set(this.prefix)
-    full.set(key, this.prefix.length)
-    return full
+    return this.keys.own(key)
   }
 
   /** Whether only the store has the key; for keys that are not in memory. */
@@ -83,7 +83,7 @@ export class VectorSpill {
 
   private fetch(key: Uint8Array, hash: number): Uint8Array | undefined {
     if (this.storeRows === 0 || !this.filter.mayHave(hash)) return undefined
-    return this.store.get(this.keyOf(key))
+    return this.store.get(this.keys.at(0, key))
   }
 
   /** Brings a spilled row into memory; its number, or -1 if the store has none. */
@@ -104,7 +104,7 @@ export class VectorSpill {
       if (missing && this.filter.mayHave(hashes[i]!)) wanted.push(i)
     }
     if (wanted.length === 0) return undefined
-    const values = this.store.getMany(wanted.map((i) => this.keyOf(keys[i]!)))
+    const values = this.store.getMany(wanted.map((i, n) => this.keys.at(n, keys[i]!)))
     const entries = new Array<Uint8Array | undefined>(keys.length).fill(undefined)
     for (let n = 0; n < wanted.length; n++) entries[wanted[n]!] = values[n]
     return entries
