@@ -44,7 +44,7 @@ export interface ClientOptions {
   readonly cache?: CacheOptions
   /** Largest answer frame accepted, in bytes. @default 1 MiB */
   readonly maxFrameBytes?: number
-  /** Predictions per frame. @default 32 */
+  /** Most predictions per frame. @default 128 */
   readonly maxBatch?: number
   readonly clock?: Clock
   readonly random?: Random
@@ -75,7 +75,7 @@ const DEFAULT_RETRY: RetryOptions = { maxAttempts: 5, baseMs: 5, maxMs: 250 }
 
 /** Fills in defaults. Throws INVALID_ARGUMENT. */
 export function resolveClientOptions(options: ClientOptions): ResolvedClientOptions {
-  const maxBatch = options.maxBatch ?? 32
+  const maxBatch = options.maxBatch ?? 128
   requireArgument(
     Number.isInteger(maxBatch) && maxBatch >= 1 && maxBatch <= 4096,
     `maxBatch must be a whole number from 1 to 4096, not ${maxBatch}`,

@@ -7,6 +7,8 @@ import { channels } from './diagnostics.ts'
 import { type FailedPrediction, PredictBatch, type PredictTerms } from './predict-batch.ts'
 
 const KEPT_BATCHES = 256
+/** Batches smaller than this wait for the end of the turn: a frame costs as much as their calls. */
+const SMALL_BATCH = 32
 /** A batch is sent when its frame is this long, however few calls it holds. */
 const BATCH_BYTES = 64 * 1024
 
@@ -23,6 +25,8 @@ export class Predictions {
   private open: PredictBatch[] = []
   private flushScheduled = false
   private inFlight = 0
+  /** The most that was under way lately. */
+  private usualInFlight = 0
   private isClosed = false
 
   constructor(options: ResolvedClientOptions, pool: ConnectionPool) {
@@ -56,8 +60,20 @@ export class Predictions {
       return Promise.reject(error)
     }
     this.inFlight++
-    if (batch.calls >= this.options.maxBatch || batch.frameBytes > BATCH_BYTES) this.sendFull(batch)
+    if (this.inFlight > this.usualInFlight) this.usualInFlight = this.inFlight
+    if (this.isFull(batch)) this.sendFull(batch)
     return promise
+  }
+
+  /**
+   * With half of what is under way in one frame, one half is answered while the other one is asked:
+   * larger frames would make client and server wait for each other in turn.
+   */
+  private isFull({ calls, frameBytes }: PredictBatch): boolean {
+    if (calls < SMALL_BATCH) return frameBytes > BATCH_BYTES || calls >= this.options.maxBatch
+    return (
+      2 * calls >= this.usualInFlight || calls >= this.options.maxBatch || frameBytes > BATCH_BYTES
+    )
   }
 
   private refuse(): Promise<never> {
@@ -121,6 +137,7 @@ export class Predictions {
   }
 
   private send(batch: PredictBatch): ReturnType<ConnectionPool['pick']> {
+    this.usualInFlight -= (this.usualInFlight - this.inFlight) >> 4
     const connection = this.pool.pick(batch.hint)
     if (connection === undefined) batch.fail(this.pool.reason)
     else batch.sendOn(connection)

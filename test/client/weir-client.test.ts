@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { ClientOptions } from '../../src/client/index.ts'
 import { WeirClient } from '../../src/client/index.ts'
 import { isWeirError, WeirError } from '../../src/core/errors.ts'
@@ -51,6 +51,20 @@ describe('WeirClient', () => {
     const pairs = Array.from({ length: 1000 }, (_, i) => (i % 2 === 0 ? '7-I' : '8-I'))
     const answers = await Promise.all(pairs.map((item) => client.predict('ALS_MODEL', '1-U', item)))
     expect(answers.map((answer) => answer.score)).toEqual(pairs.map((k) => (k === '7-I' ? 11 : 3)))
+  })
+
+  it.each([
+    { calls: 20, frames: 1 },
+    { calls: 64, frames: 2 },
+    { calls: 400, frames: 4 },
+  ])('asks $calls predictions at a time in $frames frames', async ({ calls, frames }) => {
+    const client = await start()
+    const burst = () =>
+      Promise.all(Array.from({ length: calls }, () => client.predict('ALS_MODEL', '1-U', '7-I')))
+    await burst()
+    const open = vi.spyOn(backend, 'open')
+    await burst()
+    expect(open).toHaveBeenCalledTimes(frames)
   })
 
   it('tells the envelope of a prediction when asked', async () => {
