@@ -242,12 +242,18 @@ export class KeyedVectorStates {
     }
   }
 
-  /** What the others leave, but at least half of an even share. */
+  /**
+   * What the others leave. A quarter of an even share is kept for each of them from the first row on,
+   * so that states together stay within the budget whichever is filled first.
+   */
   private budgetOf(name: string): number {
     const total = this.options.budgetBytes()
-    const own = this.states.get(name)?.tables.memoryBytes ?? 0
-    const others = this.memoryBytes - own
-    return Math.max(total - others, total / (2 * Math.max(1, this.states.size)))
+    const kept = total / (4 * Math.max(1, this.states.size))
+    let budget = total
+    for (const [other, { tables }] of this.states) {
+      if (other !== name) budget -= Math.max(kept, tables.memoryBytes)
+    }
+    return Math.max(kept, budget)
   }
 
   /** Prepares for the rows of a restored version. */
