@@ -98,6 +98,22 @@ describe('vector states of a backend', () => {
     expect(sorted(full)).toEqual(sorted(segment))
   })
 
+  it('stay within the budget together, also when one filled it before the other had a row', async () => {
+    const budget = 8 * 2 ** 20
+    const backend = await backends.create({ storeType: 'rocksdb', budget })
+    const wide = { dimension: 100, queryableName: 'WIDE' }
+    const [u, i] = [
+      backend.vector(vectorState('wide-users', { ...wide, keySuffix: '-U' })),
+      backend.vector(vectorState('wide-items', { ...wide, keySuffix: '-I' })),
+    ]
+    const floats = new Float32Array(100).fill(0.5)
+    for (let n = 0; n < 30_000; n++) u.put(V1, text(`${n}-U`), floats, ORIGIN)
+    for (let n = 0; n < 10_000; n++) i.put(V1, text(`${n}-I`), floats, ORIGIN)
+    const bytes = backends.metrics.snapshot()['rowTableBytes']!
+    expect(bytes).toBeGreaterThan(budget / 2)
+    expect(bytes).toBeLessThanOrEqual(budget)
+  })
+
   it('refuse another dimension and a name that typed state has', async () => {
     const backend = await backends.create()
     backend.vector(users)
