@@ -1,5 +1,5 @@
 import type { SinkWriter, SinkWriterContext } from '../../operators/sink.ts'
-import type { OutgoingRecord } from '../log/log-sink.ts'
+import { RecordSender } from '../log/outgoing-record.ts'
 import { KafkaCluster } from './kafka-cluster.ts'
 import { decodeKafkaCommittable, encodeKafkaCommittable } from './kafka-committable.ts'
 import type { TransactionIdentity } from './kafka-identity.ts'
@@ -7,7 +7,6 @@ import { KafkaProducer } from './kafka-producer.ts'
 import type { KafkaSinkOptions } from './kafka-sink.ts'
 import { commitPrepared, KafkaTransactionPool } from './kafka-transaction-pool.ts'
 
-const NO_HEADERS: OutgoingRecord['headers'] = []
 const DEFAULT_PREFIX = 'weir'
 const DEFAULT_TRANSACTION_TIMEOUT_MS = 900_000
 
@@ -15,13 +14,7 @@ const DEFAULT_TRANSACTION_TIMEOUT_MS = 900_000
 export class KafkaSinkWriter<T> implements SinkWriter<T> {
   private readonly options: KafkaSinkOptions<T>
   private readonly exactlyOnce: boolean
-  private readonly record: OutgoingRecord = {
-    key: null,
-    value: null,
-    timestamp: -1,
-    partition: -1,
-    headers: NO_HEADERS,
-  }
+  private readonly sender: RecordSender<T>
   private cluster: KafkaCluster | undefined
   private pool: KafkaTransactionPool | undefined
   private producer: KafkaProducer | undefined
@@ -32,6 +25,7 @@ export class KafkaSinkWriter<T> implements SinkWriter<T> {
 
   constructor(options: KafkaSinkOptions<T>) {
     this.options = options
+    this.sender = new RecordSender(options.serialize)
     this.exactlyOnce = options.guarantee === 'exactly-once'
   }
 
@@ -64,21 +58,8 @@ export class KafkaSinkWriter<T> implements SinkWriter<T> {
   }
 
   write(value: T, timestamp: number): void {
-    const record = this.record
-    record.key = null
-    record.value = null
-    record.timestamp = timestamp
-    record.partition = -1
-    record.headers = NO_HEADERS
-    this.options.serialize(value, record)
     this.written += 1
-    this.producer!.sendRecord(
-      record.key,
-      record.value,
-      record.timestamp,
-      record.partition,
-      record.headers,
-    )
+    this.sender.send(value, timestamp, this.producer!)
   }
 
   ready(): boolean {

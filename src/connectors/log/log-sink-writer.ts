@@ -5,7 +5,8 @@ import type { SinkWriter, SinkWriterContext } from '../../operators/sink.ts'
 import { EmbeddedLog } from './embedded-log.ts'
 import type { ProducerIdentity } from './log-backend.ts'
 import type { EmbeddedLogProducer } from './log-producer.ts'
-import type { LogSinkOptions, OutgoingRecord } from './log-sink.ts'
+import type { LogSinkOptions } from './log-sink.ts'
+import { RecordSender } from './outgoing-record.ts'
 import { TransactionPool } from './transaction-pool.ts'
 
 export const COMMITTABLE_VERSION = 1
@@ -35,19 +36,11 @@ export function decodeCommittable(bytes: Uint8Array): ProducerIdentity {
   return { producerId, epoch, transactionalId: reader.text() }
 }
 
-const NO_HEADERS: OutgoingRecord['headers'] = []
-
 /** Writes the results of one subtask; see `LogSink`. */
 export class LogSinkWriter<T> implements SinkWriter<T> {
   private readonly options: LogSinkOptions<T>
   private readonly exactlyOnce: boolean
-  private readonly record: OutgoingRecord = {
-    key: null,
-    value: null,
-    timestamp: -1,
-    partition: -1,
-    headers: NO_HEADERS,
-  }
+  private readonly sender: RecordSender<T>
   private log: EmbeddedLog | undefined
   private pool: TransactionPool | undefined
   private producer: EmbeddedLogProducer | undefined
@@ -57,6 +50,7 @@ export class LogSinkWriter<T> implements SinkWriter<T> {
 
   constructor(options: LogSinkOptions<T>) {
     this.options = options
+    this.sender = new RecordSender(options.serialize)
     this.exactlyOnce = options.guarantee === 'exactly-once'
   }
 
@@ -76,21 +70,8 @@ export class LogSinkWriter<T> implements SinkWriter<T> {
   }
 
   write(value: T, timestamp: number): void {
-    const record = this.record
-    record.key = null
-    record.value = null
-    record.timestamp = timestamp
-    record.partition = -1
-    record.headers = NO_HEADERS
-    this.options.serialize(value, record)
     this.written += 1
-    this.producer!.sendRecord(
-      record.key,
-      record.value,
-      record.timestamp,
-      record.partition,
-      record.headers,
-    )
+    this.sender.send(value, timestamp, this.producer!)
   }
 
   ready(): boolean {

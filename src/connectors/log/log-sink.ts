@@ -1,23 +1,11 @@
-import type { RecordHeader } from '../../batch/record-batch-format.ts'
 import type { DeliveryGuarantee, Sink, SinkWriter } from '../../operators/sink.ts'
 import { installLogHost } from './log-host.ts'
 import type { LogOptions } from './log-owner.ts'
 import type { ProducerOptions } from './log-producer.ts'
 import { LogSinkWriter } from './log-sink-writer.ts'
+import type { RecordSerializer } from './outgoing-record.ts'
 
-/** A record about to be written; one object is reused for all, and reset before each. */
-export interface OutgoingRecord {
-  key: Uint8Array | null
-  value: Uint8Array | null
-  /** Event time in ms; what the job gives unless the serializer sets another. */
-  timestamp: number
-  /** -1 chooses by key. */
-  partition: number
-  headers: readonly RecordHeader[]
-}
-
-/** Fills in the record of a value. Its bytes are copied before the next call. */
-export type RecordSerializer<T> = (value: T, record: OutgoingRecord) => void
+export type { OutgoingRecord, RecordSerializer } from './outgoing-record.ts'
 
 /** Where and how a `LogSink` writes. */
 export interface LogSinkOptions<T> extends ProducerOptions {
