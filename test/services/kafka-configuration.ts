@@ -14,6 +14,11 @@ export interface KafkaSettings {
   readonly plainUsers?: Readonly<Record<string, string>>
   /** PKCS12 key store for a listener with TLS, and its password. */
   readonly keyStore?: { readonly path: string; readonly password: string }
+  /**
+   * One more plain listener of the first node, at `port`, of which clients are told that it is at
+   * `advertisedPort`: a proxy stands there.
+   */
+  readonly proxied?: { readonly port: number; readonly advertisedPort: number }
   /** More or other server properties. */
   readonly properties?: Readonly<Record<string, string>>
 }
@@ -93,9 +98,15 @@ function listeners(node: KafkaNodeLayout, settings: KafkaSettings): Record<strin
     more['listener.name.sasl.ssl.keystore.password'] = settings.keyStore.password
     more['listener.name.sasl.ssl.key.password'] = settings.keyStore.password
   }
+  const advertised = [...open]
+  if (settings.proxied !== undefined && node.id === 1) {
+    open.push(`PROXIED://127.0.0.1:${settings.proxied.port}`)
+    advertised.push(`PROXIED://127.0.0.1:${settings.proxied.advertisedPort}`)
+    protocols.push('PROXIED:PLAINTEXT')
+  }
   return {
     listeners: [...open, `CONTROLLER://127.0.0.1:${node.controllerPort}`].join(','),
-    'advertised.listeners': open.join(','),
+    'advertised.listeners': advertised.join(','),
     'controller.listener.names': 'CONTROLLER',
     'inter.broker.listener.name': 'PLAINTEXT',
     'listener.security.protocol.map': protocols.join(','),

@@ -89,6 +89,21 @@ describe('TcpProxy', () => {
     expect(await echo(socket, 'three')).toBe('three')
   })
 
+  it('freezes open connections for good and takes new ones', async () => {
+    const socket = await dial()
+    await echo(socket, 'one')
+    proxy.freeze()
+    let heard = false
+    socket.on('data', () => {
+      heard = true
+    })
+    socket.write('two')
+    expect(await echo(await dial(), 'three')).toBe('three')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(heard).toBe(false)
+    expect(socket.readyState).toBe('open')
+  })
+
   it('refuses', async () => {
     proxy.set('refuse')
     const socket = connectToProxy()

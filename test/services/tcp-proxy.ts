@@ -14,6 +14,16 @@ export type ProxyMode =
 interface Pair {
   readonly client: Socket
   readonly server: Socket
+  /** Nothing passes any more, not even the end. */
+  frozen: boolean
+}
+
+/** Where a proxy listens. */
+export interface TcpProxyOptions {
+  /** @default '127.0.0.1' */
+  readonly host?: string
+  /** @default a free one */
+  readonly port?: number
 }
 
 /** Stands in front of a TCP server of this machine and spoils its connections when told to. */
@@ -32,13 +42,14 @@ export class TcpProxy implements AsyncDisposable {
   }
 
   /** A proxy in front of `targetPort` of 127.0.0.1. */
-  static async start(targetPort: number): Promise<TcpProxy> {
+  static async start(targetPort: number, options: TcpProxyOptions = {}): Promise<TcpProxy> {
     const proxy = new TcpProxy(targetPort)
-    await once(proxy.listener.listen(0, '127.0.0.1'), 'listening')
+    const { host = '127.0.0.1', port = 0 } = options
+    await once(proxy.listener.listen(port, host), 'listening')
     return proxy
   }
 
-  /** Where clients connect, on 127.0.0.1. */
+  /** Where clients connect. */
   get port(): number {
     return (this.listener.address() as AddressInfo).port
   }
@@ -66,6 +77,11 @@ export class TcpProxy implements AsyncDisposable {
     }
   }
 
+  /** Present connections fall silent for good, as after a firewall forgot them; new ones pass. */
+  freeze(): void {
+    for (const pair of this.pairs) pair.frozen = true
+  }
+
   /** Resets the connection that brings the `bytes`-th byte to the server from now on; once. */
   cutAfterBytes(bytes: number): void {
     this.cutAfter = bytes
@@ -88,7 +104,7 @@ export class TcpProxy implements AsyncDisposable {
       return
     }
     const server = connect({ port: this.target, host: '127.0.0.1', allowHalfOpen: true })
-    const pair = { client, server }
+    const pair = { client, server, frozen: false }
     this.pairs.add(pair)
     this.carry(client, server, pair, (bytes) => this.countDown(bytes))
     this.carry(server, client, pair, () => true)
@@ -110,7 +126,7 @@ export class TcpProxy implements AsyncDisposable {
       })
     }
     from.on('data', (piece: Buffer) => {
-      if (this.mode === 'half-open') return
+      if (this.isSilent(pair)) return
       if (!admit(piece.length)) {
         this.cut()
         return
@@ -123,13 +139,17 @@ export class TcpProxy implements AsyncDisposable {
     })
     // A peer that vanished does not tell of its end either.
     from.on('end', () => {
-      if (this.mode !== 'half-open') inOrder(() => to.end())
+      if (!this.isSilent(pair)) inOrder(() => to.end())
     })
     from.on('error', () => to.resetAndDestroy())
     from.on('close', () => {
-      if (this.mode !== 'half-open') inOrder(() => to.destroySoon())
+      if (!this.isSilent(pair)) inOrder(() => to.destroySoon())
       if (to.destroyed) this.pairs.delete(pair)
     })
+  }
+
+  private isSilent(pair: Pair): boolean {
+    return pair.frozen || this.mode === 'half-open'
   }
 
   private countDown(bytes: number): boolean {
