@@ -9,6 +9,10 @@ interface Outbox {
   readonly port: MessagePortLike
   messages: ChannelMessage[]
   buffers: ArrayBuffer[]
+  /** Credits among the messages. */
+  credits: number
+  /** Something other than credits is among the messages. */
+  urgent: boolean
 }
 
 /** Batches that are collected before a post is made within a slice. */
@@ -16,20 +20,32 @@ const POST_BATCHES = 8
 
 /**
  * Carries channel messages between slots over message ports, in order, many in one post; buffers are
- * transferred. A message to the own slot is delivered at once, by the same path.
+ * transferred. A message to the own slot is delivered at once, by the same path. Credits alone wait
+ * for company until they are half of what a channel has, so that a slot is not woken for each: the
+ * sender always keeps the other half to go on with.
  */
 export class SlotExchange {
   private readonly slot: number
   private readonly wake: () => void
+  private readonly mostHeldCredits: number
   private readonly outboxes: (Outbox | undefined)[]
   private readonly inputs = new Map<number, InputChannel>()
   private readonly outputs = new Map<number, OutputChannel>()
 
-  constructor(slot: number, peers: readonly (MessagePortLike | undefined)[], wake: () => void) {
+  /** `credits`: what every channel begins with. */
+  constructor(
+    slot: number,
+    peers: readonly (MessagePortLike | undefined)[],
+    credits: number,
+    wake: () => void,
+  ) {
     this.slot = slot
     this.wake = wake
+    this.mostHeldCredits = (credits >> 1) - 1
     this.outboxes = peers.map((port) =>
-      port === undefined ? undefined : { port, messages: [], buffers: [] },
+      port === undefined
+        ? undefined
+        : { port, messages: [], buffers: [], credits: 0, urgent: false },
     )
   }
 
@@ -66,7 +82,10 @@ export class SlotExchange {
 
   /** Posts what was collected. */
   flush(): void {
-    for (const outbox of this.outboxes) if (outbox !== undefined) flushOutbox(outbox)
+    for (const outbox of this.outboxes) {
+      if (outbox === undefined) continue
+      if (outbox.urgent || outbox.credits > this.mostHeldCredits) flushOutbox(outbox)
+    }
   }
 
   close(): void {
@@ -77,6 +96,8 @@ export class SlotExchange {
     const outbox = this.outboxes[slot]
     if (outbox === undefined) throw new WeirError('ILLEGAL_STATE', `there is no slot ${slot}`)
     outbox.messages.push(message)
+    if (message.kind === 'credit') outbox.credits += 1
+    else outbox.urgent = true
     if (buffer === undefined) return
     outbox.buffers.push(buffer)
     if (outbox.buffers.length >= POST_BATCHES) flushOutbox(outbox)
@@ -98,4 +119,6 @@ function flushOutbox(outbox: Outbox): void {
   outbox.port.postMessage(outbox.messages, outbox.buffers)
   outbox.messages = []
   outbox.buffers = []
+  outbox.credits = 0
+  outbox.urgent = false
 }

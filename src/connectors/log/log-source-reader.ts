@@ -236,7 +236,7 @@ export class LogSourceReader<T> implements SourceReader<T> {
     return new Promise((resolve) => {
       this.wake = resolve
       for (const split of this.splits) split.prefetcher.fill()
-      this.schedulePoll(POLL_FIRST_MS)
+      if (this.wake !== undefined) this.schedulePoll(POLL_FIRST_MS)
     })
   }
 
@@ -246,7 +246,7 @@ export class LogSourceReader<T> implements SourceReader<T> {
     this.cancelPoll = this.context!.clock.after(delayMs, () => {
       if (this.wake === undefined) return
       for (const split of this.splits) split.prefetcher.fill()
-      this.schedulePoll(Math.min(delayMs * 2, POLL_LAST_MS))
+      if (this.wake !== undefined) this.schedulePoll(Math.min(delayMs * 2, POLL_LAST_MS))
     })
   }
 

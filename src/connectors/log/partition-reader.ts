@@ -43,8 +43,11 @@ export interface FetchedBatches {
   readonly aborted: AbortedRanges
 }
 
+const STATUS_READ = { offset: 0, length: STATUS_SIZE, position: 0 } as const
 const NONE_ABORTED = new AbortedRanges([])
 const SMALLEST_BUFFER = 64 * 1024
+/** Most bytes that `fetchNow` reads: a copy of about 30 us. */
+const MOST_READ_NOW = 256 * 1024
 
 /**
  * Reads one partition straight from its files, in any thread and any process, while the writer goes
@@ -56,6 +59,8 @@ export class PartitionReader {
   private readonly verify: boolean
   private readonly statusFd: number
   private readonly scratch = new Uint8Array(STATUS_SIZE)
+  private readonly lastBytes = new Uint8Array(STATUS_SIZE)
+  private lastStatus: PartitionStatus | undefined
   private segmentBase = -1
   private segmentFd = -1
   private position = 0
@@ -78,7 +83,13 @@ export class PartitionReader {
 
   /** The partition's present bounds: one small read. */
   status(): PartitionStatus {
-    return readStatusFrom(this.statusFd, this.scratch)
+    fs.readSync(this.statusFd, this.scratch, STATUS_READ)
+    if (this.lastStatus !== undefined && Buffer.compare(this.scratch, this.lastBytes) === 0) {
+      return this.lastStatus
+    }
+    this.lastStatus = readStatusFrom(this.statusFd, this.scratch)
+    this.lastBytes.set(this.scratch)
+    return this.lastStatus
   }
 
   /** First offset that may not be read yet. */
@@ -102,6 +113,34 @@ export class PartitionReader {
     if (this.placeOffset !== offset) this.seek(offset, status)
     this.refreshAborted(status)
     return await this.read(offset, status, buffer)
+  }
+
+  /**
+   * As `fetch`, but at once, for a reader that has caught up with the writer: what was written last
+   * is little and lies in the page cache, so that reading it takes less time than asking another
+   * thread to. 'later' where `fetch` must be used.
+   */
+  fetchNow(
+    offset: number,
+    buffer: Uint8Array<ArrayBuffer>,
+  ): FetchedBatches | 'later' | undefined {
+    const status = this.status()
+    const limit = this.limit(status)
+    if (offset === limit && offset >= status.logStart) return undefined
+    const left = status.activeSize - this.position
+    if (
+      this.placeOffset !== offset ||
+      offset < status.logStart ||
+      offset > limit ||
+      this.segmentBase !== status.activeBase ||
+      left > Math.min(MOST_READ_NOW, buffer.length)
+    ) {
+      return 'later'
+    }
+    this.refreshAborted(status)
+    const filled = fs.readSync(this.segmentFd, buffer, 0, left, this.position)
+    const end = filled < BATCH_HEADER_SIZE ? 0 : this.take(buffer, filled, limit)
+    return end === 0 ? 'later' : this.fetched(buffer, end, offset)
   }
 
   private async read(

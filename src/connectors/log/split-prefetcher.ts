@@ -21,6 +21,8 @@ export class SplitPrefetcher {
   private busy = false
   /** Something changed while a read was under way that may have missed it. */
   private again = false
+  /** The last read reached what was the end of the log. */
+  private caughtUp = false
   private closed = false
   private failure: unknown
 
@@ -50,7 +52,8 @@ export class SplitPrefetcher {
     if (this.failure !== undefined) throw this.failure
     const chunk = this.ready
     this.ready = undefined
-    this.fill()
+    // At the end of the log there is nothing to read ahead: `release` looks again.
+    if (chunk !== undefined && !this.caughtUp) this.fill()
     return chunk
   }
 
@@ -72,9 +75,30 @@ export class SplitPrefetcher {
     if (this.stopOffset !== undefined && this.fetchOffset >= this.stopOffset) return
     const buffer = this.free.pop()
     if (buffer === undefined) return
-    this.busy = true
     this.again = false
+    if (this.fetchNow(buffer)) return
+    this.busy = true
     void this.fetch(buffer)
+  }
+
+  /** Reads at once what can be; false when a read must be begun. */
+  private fetchNow(buffer: Uint8Array<ArrayBuffer>): boolean {
+    try {
+      const chunk = this.reader.fetchNow(this.fetchOffset, buffer)
+      if (chunk === 'later') return false
+      this.caughtUp = true
+      if (chunk === undefined) this.free.push(buffer)
+      else this.setReady(chunk)
+    } catch (error) {
+      this.failure = asWeirError(error)
+    }
+    if (this.isReady) this.onReady()
+    return true
+  }
+
+  private setReady(chunk: FetchedBatches): void {
+    this.ready = chunk
+    this.fetchOffset = chunk.nextOffset
   }
 
   private async fetch(buffer: Uint8Array<ArrayBuffer>): Promise<void> {
@@ -83,8 +107,8 @@ export class SplitPrefetcher {
       if (chunk === undefined) {
         this.free.push(buffer)
       } else {
-        this.ready = chunk
-        this.fetchOffset = chunk.nextOffset
+        this.caughtUp = false
+        this.setReady(chunk)
       }
     } catch (error) {
       this.failure = asWeirError(error)
