@@ -8,6 +8,20 @@ export type { Codec } from './batch/compression.ts'
 export type { RecordHeader } from './batch/record-batch-format.ts'
 export { LineFileSink, type LineFileSinkOptions } from './connectors/file/line-file-sink.ts'
 export { type LineFileOptions, LineFileSource } from './connectors/file/line-file-source.ts'
+// Formats: how the values of records are written; any connector takes them.
+export { formatLine, parseLine } from './connectors/formats/line-format.ts'
+export {
+  deserializeKeyValue,
+  deserializeValue,
+  type KeyedValue,
+  type ValueDeserializerOptions,
+} from './connectors/formats/value-deserializer.ts'
+export {
+  type KeyValueSerializerOptions,
+  serializeKeyValue,
+  serializeValue,
+  type ValueSerializerOptions,
+} from './connectors/formats/value-serializer.ts'
 export { EmbeddedLog } from './connectors/log/embedded-log.ts'
 export type { FsyncPolicy, ProducerIdentity } from './connectors/log/log-backend.ts'
 export type { LogOptions } from './connectors/log/log-owner.ts'
@@ -57,6 +71,21 @@ export {
   isWeirError,
   WeirError,
 } from './core/errors.ts'
+export {
+  type CsvColumns,
+  type CsvFormatOptions,
+  type CsvRow,
+  type CsvType,
+  csvColumns,
+  csvFormat,
+} from './core/formats/csv-format.ts'
+export {
+  type Float32VectorFormatOptions,
+  float32VectorFormat,
+} from './core/formats/float32-vector-format.ts'
+export { type JsonFormatOptions, jsonFormat } from './core/formats/json-format.ts'
+export { type MsgpackFormatOptions, msgpackFormat } from './core/formats/msgpack-format.ts'
+export { type TextCodec, textFormat } from './core/formats/text-format.ts'
 export { type ModelVersion, modelVersion } from './core/identity.ts'
 export type { Counter, Gauge, Histogram, MetricGroup, MetricSnapshot } from './core/metrics.ts'
 export { NO_POSITION, type SourcePosition } from './core/position.ts'
@@ -156,6 +185,7 @@ export {
   markerKey,
 } from './models/model-version-marker.ts'
 export { clipRating, type Rating, type RatingRange } from './models/rating.ts'
+export { ratingLineFormat } from './models/rating-line-format.ts'
 export {
   type BadLines,
   formatRating,
@@ -165,6 +195,7 @@ export {
   type RatingsParserOptions,
 } from './models/ratings-format.ts'
 export { type GeneratedRatingsOptions, generateRatings } from './models/ratings-generator.ts'
+export { alsTextRowFormat, textWeightFormat } from './models/text-row-formats.ts'
 // Functions and operators of one's own.
 export { AbstractOperator } from './operators/abstract-operator.ts'
 export type { FlatMapFunction } from './operators/flat-map-operator.ts'

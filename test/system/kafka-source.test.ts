@@ -1,5 +1,6 @@
 import { Kafka, logLevel } from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { deserializeValue } from '../../src/connectors/formats/value-deserializer.ts'
 import { endTransaction, transactionIdentity } from '../../src/connectors/kafka/kafka-identity.ts'
 import { KafkaProducer } from '../../src/connectors/kafka/kafka-producer.ts'
 import { KafkaSource } from '../../src/connectors/kafka/kafka-source.ts'
@@ -8,6 +9,7 @@ import {
   describeKafkaTopic,
   listKafkaTopics,
 } from '../../src/connectors/kafka/kafka-topics.ts'
+import { csvFormat } from '../../src/core/formats/csv-format.ts'
 import { MetricGroup } from '../../src/core/metrics.ts'
 import { makeKeyStore } from '../services/java-key-store.ts'
 import { KafkaBroker } from '../services/kafka-broker.ts'
@@ -308,24 +310,23 @@ describe('a running reader', () => {
     const deadLetterTopic = await newTopic(client())
     await produce(client(), topic, ['a=1', 'b=bad', 'c=3', 'd=bad', 'e=5'])
     const metrics = new MetricGroup()
+    const format = csvFormat({ columns: { count: 'integer' } })
     const source = new KafkaSource({
       ...client(),
       topic,
       bounded: true,
       undecodable: { deadLetterTopic },
-      deserialize: (record) => {
-        const value = text(record.value())
-        if (value === 'bad') throw new Error('not a number')
-        return value
-      },
+      deserialize: deserializeValue(format),
     })
-    expect(await drain(await openReader(source, metrics))).toEqual(['1', '3', '5'])
+    const counts = await drain(await openReader(source, metrics))
+    expect(counts.map(({ count }) => count)).toEqual([1, 3, 5])
     expect(metrics.snapshot()['numRecordsUndecodable']).toBe(2)
     const dead = await readAll({ ...client(), topic: deadLetterTopic })
-    expect(dead.map(({ key }) => text(key))).toEqual(['b', 'd'])
+    expect(dead.map(({ key, value }) => `${text(key)}=${text(value)}`)).toEqual(['b=bad', 'd=bad'])
     expect(dead[0]!.headers.map((header) => `${header.key}: ${text(header.value)}`)).toEqual([
       `weir-origin: ${topic}/0/1`,
-      'weir-reason: not a number',
+      'weir-reason: column 1 of the CSV row: "bad" in count is no integer',
+      'weir-code: UNPARSABLE_RECORD',
     ])
   })
 

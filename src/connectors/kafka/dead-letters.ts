@@ -1,4 +1,4 @@
-import { messageOf } from '../../core/errors.ts'
+import { isWeirError, messageOf } from '../../core/errors.ts'
 import type { RecordView } from '../log/log-record.ts'
 import type { KafkaCluster } from './kafka-cluster.ts'
 import { KafkaProducer } from './kafka-producer.ts'
@@ -27,6 +27,7 @@ export class DeadLetters {
       ...record.headers(),
       { key: 'weir-origin', value: encoder.encode(origin) },
       { key: 'weir-reason', value: encoder.encode(messageOf(reason)) },
+      { key: 'weir-code', value: encoder.encode(codeOf(reason)) },
     ]
     this.producer.sendRecord(record.key(), record.value(), record.timestamp, -1, headers)
     await this.producer.flush()
@@ -36,4 +37,9 @@ export class DeadLetters {
   close(): void {
     this.producer.close()
   }
+}
+
+/** Whatever a deserializer throws means that the record cannot be decoded. */
+function codeOf(reason: unknown): string {
+  return isWeirError(reason) ? reason.code : 'UNPARSABLE_RECORD'
 }

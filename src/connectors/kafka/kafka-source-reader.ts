@@ -26,6 +26,7 @@ export class KafkaSourceReader<T> implements SourceReader<T> {
   private deadLetters: DeadLetters | undefined
   private context: SourceReaderContext | undefined
   private undecodable: Counter | undefined
+  private skipped: Counter | undefined
   private failure: unknown
   private next = 0
   private wake: (() => void) | undefined
@@ -41,6 +42,7 @@ export class KafkaSourceReader<T> implements SourceReader<T> {
     const { topic, isolation, outOfRange, partitionMaxBytes, undecodable } = this.options
     this.context = context
     this.undecodable = context.metrics.counter('numRecordsUndecodable')
+    this.skipped = context.metrics.counter('numRecordsSkipped')
     this.cluster = new KafkaCluster(this.options, { clock: context.clock })
     this.fetcher = new KafkaFetcher(
       this.cluster,
@@ -155,6 +157,7 @@ export class KafkaSourceReader<T> implements SourceReader<T> {
       let value: T | undefined
       try {
         value = deserialize(batch, partition)
+        if (value === undefined) this.skipped!.value += 1
       } catch (cause) {
         if (!this.refuse(split, cause)) break
       }

@@ -1,0 +1,148 @@
+import type { ByteReader } from '../core/byte-reader.ts'
+import type { ByteWriter } from '../core/byte-writer.ts'
+import { requireArgument, WeirError } from '../core/errors.ts'
+import type { Serializer } from '../core/serializer.ts'
+import { shortText } from '../core/short-text.ts'
+import { NO_TIMESTAMP } from '../core/time.ts'
+import type { Rating } from './rating.ts'
+import { formatRating, type RatingsFormat } from './ratings-format.ts'
+
+const SEPARATOR_BYTES: Readonly<Record<RatingsFormat, readonly number[]>> = {
+  tab: [0x09],
+  'double-colon': [0x3a, 0x3a],
+  csv: [0x2c],
+}
+const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
+const POINT = 0x2e
+const ZERO = 0x30
+/** Digits that a double holds exactly, and powers of ten up to there. */
+const EXACT_DIGITS = 15
+const POWERS_OF_TEN = Float64Array.from({ length: EXACT_DIGITS + 1 }, (_, i) => 10 ** i)
+
+const encoder = new TextEncoder()
+
+/**
+ * One rating as a line of a MovieLens format, `user,item,rating` and, if known, Unix seconds; a line
+ * end is taken. It reads the bytes in one pass without making a string of the line.
+ */
+export class RatingLineFormat implements Serializer<Rating> {
+  readonly id: string
+  private readonly format: RatingsFormat
+  private readonly first: number
+  private readonly width: number
+  private bytes: Uint8Array = new Uint8Array(0)
+  /** Where the field at hand begins, and where the search for its end goes on. */
+  private at = 0
+  private end = 0
+  private hasMore = false
+
+  constructor(format: RatingsFormat = 'csv') {
+    this.format = format
+    this.id = `rating-line-${format}/1`
+    const separator = SEPARATOR_BYTES[format]
+    this.first = separator[0]!
+    this.width = separator.length
+  }
+
+  write(rating: Rating, writer: ByteWriter): void {
+    const { user, item } = rating
+    for (const id of [user, item]) {
+      requireArgument(this.canStand(id), `the id "${id}" cannot stand in a line of ratings`)
+    }
+    requireArgument(Number.isFinite(rating.rating), `a rating of ${rating.rating}`)
+    writer.raw(encoder.encode(formatRating(rating, this.format)))
+  }
+
+  private canStand(id: string): boolean {
+    if (id === '' || !id.isWellFormed() || /[\r\n]/.test(id)) return false
+    return !id.includes(String.fromCharCode(this.first))
+  }
+
+  read(reader: ByteReader): Rating {
+    this.bytes = reader.bytes
+    this.at = reader.position
+    this.end = this.lineEnd(reader.position, reader.end)
+    this.hasMore = this.end > this.at
+    const user = this.text('the user')
+    const item = this.text('the item')
+    const rating = this.number('the rating')
+    const seconds = this.hasMore ? this.number('the time') : Number.NaN
+    if (this.hasMore) throw refused('more than four fields')
+    reader.position = reader.end
+    return { user, item, rating, timestamp: Number.isNaN(seconds) ? NO_TIMESTAMP : seconds * 1000 }
+  }
+
+  private lineEnd(start: number, end: number): number {
+    if (end === start || this.bytes[end - 1] !== LINE_FEED) return end
+    return end - 1 > start && this.bytes[end - 2] === CARRIAGE_RETURN ? end - 2 : end - 1
+  }
+
+  /** End of the field that begins at `at`; moves `at` behind the separator. */
+  private next(): number {
+    const { bytes, end, first, width } = this
+    for (let to = this.at; to < end; to++) {
+      if (bytes[to] !== first || (width === 2 && (to + 1 >= end || bytes[to + 1] !== first)))
+        continue
+      this.at = to + width
+      return to
+    }
+    this.at = end
+    this.hasMore = false
+    return end
+  }
+
+  private text(what: string): string {
+    const from = this.at
+    const to = this.next()
+    if (to === from || !this.hasMore) throw refused(`${what} is missing`)
+    return textIn(this.bytes, from, to, what)
+  }
+
+  private number(what: string): number {
+    const from = this.at
+    const to = this.next()
+    const { bytes } = this
+    let mantissa = 0
+    let decimals = -1
+    for (let i = from; i < to; i++) {
+      const digit = bytes[i]! - ZERO
+      if (digit >= 0 && digit <= 9) {
+        mantissa = mantissa * 10 + digit
+        if (decimals >= 0) decimals += 1
+      } else if (digit === POINT - ZERO && decimals < 0) decimals = 0
+      else return slowNumber(bytes, from, to, what)
+    }
+    const plain = to > from && to - from <= EXACT_DIGITS && !(decimals === 0 && to - from === 1)
+    if (!plain) return slowNumber(bytes, from, to, what)
+    // Both operands are exact, so that one correctly rounded division gives the nearest number.
+    return decimals > 0 ? mantissa / POWERS_OF_TEN[decimals]! : mantissa
+  }
+}
+
+function slowNumber(bytes: Uint8Array, from: number, to: number, what: string): number {
+  const text = textIn(bytes, from, to, what).trim()
+  const value = text === '' ? Number.NaN : Number(text)
+  if (Number.isFinite(value)) return value
+  throw refused(`${what} "${text.slice(0, 40)}" is no number`)
+}
+
+function textIn(bytes: Uint8Array, from: number, to: number, what: string): string {
+  try {
+    return shortText(bytes, from, to)
+  } catch (cause) {
+    throw new WeirError('UNPARSABLE_RECORD', `not a rating: ${what} is not UTF-8`, { cause })
+  }
+}
+
+function refused(problem: string): WeirError {
+  return new WeirError(
+    'UNPARSABLE_RECORD',
+    `not a rating: ${problem}; write user, item, rating and, if known, Unix seconds`,
+  )
+}
+
+/** Ratings as lines; see `RatingLineFormat`. */
+export function ratingLineFormat(format: RatingsFormat = 'csv'): Serializer<Rating> {
+  return new RatingLineFormat(format)
+}
