@@ -1,0 +1,199 @@
+import { type PromotionVerdict, promotionVerdict, type StoredCheck } from './registry-checks.ts'
+import {
+  type RegisteredModel,
+  type RegisteredVersion,
+  type RegistryState,
+  type VersionNote,
+  versionsOf,
+} from './registry-version.ts'
+
+/** What to change in the registry. `atMs` is the time of the command. */
+export type RegistryCommand =
+  /** Adds a candidate. */
+  | { readonly kind: 'register'; readonly version: RegisteredVersion }
+  /** Keeps the results of checks; each replaces the last run of the same check. */
+  | {
+      readonly kind: 'record-checks'
+      readonly name: string
+      readonly number: number
+      readonly checks: readonly StoredCheck[]
+    }
+  /** Makes a version live. */
+  | {
+      readonly kind: 'promote'
+      readonly name: string
+      readonly number: number
+      /** The version that the caller believes to be live, 0 for none. */
+      readonly expectedLive: number
+      readonly atMs: number
+      /** Why the checks may be passed over; kept in the lineage. */
+      readonly force?: string
+    }
+  /** Makes the version that was live before live again. */
+  | {
+      readonly kind: 'rollback'
+      readonly name: string
+      readonly expectedLive: number
+      readonly atMs: number
+      readonly reason: string
+    }
+  /** Says that a version's rows are gone. */
+  | {
+      readonly kind: 'retire'
+      readonly name: string
+      readonly number: number
+      readonly atMs: number
+    }
+
+/** What becomes of a command. */
+export type RegistryOutcome =
+  | {
+      readonly kind: 'changed'
+      /** What is written, all of it or nothing. */
+      readonly models: readonly RegisteredModel[]
+      readonly versions: readonly RegisteredVersion[]
+    }
+  /** There was nothing to do. */
+  | { readonly kind: 'unchanged' }
+  /** The same inputs gave a version before. */
+  | { readonly kind: 'exists'; readonly version: RegisteredVersion }
+  /** Another version has the number. */
+  | { readonly kind: 'number-taken'; readonly next: number }
+  | { readonly kind: 'unknown-version'; readonly known: readonly number[] }
+  /** Another version is live than the caller believed. */
+  | { readonly kind: 'conflict'; readonly live: number }
+  | { readonly kind: 'refused'; readonly verdict: PromotionVerdict }
+  | { readonly kind: 'no-rollback-target' }
+  /** A live version or its rollback target is never dropped, a retired one never serves. */
+  | { readonly kind: 'in-use' }
+  | { readonly kind: 'retired' }
+
+const NO_MODEL = { live: 0, rollback: 0, revision: 0 }
+
+/** Decides a command over the present registry: pure, every outcome has a name. */
+export function decideCommand(state: RegistryState, command: RegistryCommand): RegistryOutcome {
+  if (command.kind === 'register') return register(state, command.version)
+  const { name } = command
+  const model = state.models.get(name) ?? { name, ...NO_MODEL }
+  const number = command.kind === 'rollback' ? model.rollback : command.number
+  if (command.kind === 'rollback' && number === 0) return { kind: 'no-rollback-target' }
+  const version = state.versions.get(name)?.get(number)
+  if (version === undefined) {
+    const known = versionsOf(state, name).map((each) => each.number)
+    return { kind: 'unknown-version', known }
+  }
+  switch (command.kind) {
+    case 'record-checks':
+      return recordChecks(version, command.checks)
+    case 'retire':
+      return retire(model, version, command.atMs)
+    case 'promote':
+      return promote(state, model, version, command)
+    case 'rollback':
+      return rollback(state, model, version, command)
+  }
+}
+
+function register(state: RegistryState, version: RegisteredVersion): RegistryOutcome {
+  const versions = versionsOf(state, version.name)
+  const same = versions.find(
+    (each) => each.processingName === version.processingName && each.state !== 'retired',
+  )
+  if (same !== undefined) return { kind: 'exists', version: same }
+  if (versions.some(({ number }) => number === version.number)) {
+    return { kind: 'number-taken', next: (versions.at(-1)?.number ?? 0) + 1 }
+  }
+  const models = state.models.has(version.name) ? [] : [{ name: version.name, ...NO_MODEL }]
+  return { kind: 'changed', models, versions: [version] }
+}
+
+function recordChecks(version: RegisteredVersion, checks: readonly StoredCheck[]): RegistryOutcome {
+  if (checks.length === 0) return { kind: 'unchanged' }
+  const others = version.checks.filter(({ check }) => !checks.some((run) => run.check === check))
+  return { kind: 'changed', models: [], versions: [{ ...version, checks: [...others, ...checks] }] }
+}
+
+function promote(
+  state: RegistryState,
+  model: RegisteredModel,
+  version: RegisteredVersion,
+  command: RegistryCommand & { readonly kind: 'promote' },
+): RegistryOutcome {
+  if (model.live === version.number) return { kind: 'unchanged' }
+  if (model.live !== command.expectedLive) return { kind: 'conflict', live: model.live }
+  if (version.state === 'retired') return { kind: 'retired' }
+  const verdict = promotionVerdict(version.checks, model.live)
+  if (verdict.kind !== 'allowed' && command.force === undefined) return { kind: 'refused', verdict }
+  const note: VersionNote =
+    verdict.kind === 'allowed'
+      ? { atMs: command.atMs, event: 'promoted' }
+      : { atMs: command.atMs, event: 'forced', text: command.force ?? '' }
+  return switched(state, model, version, note)
+}
+
+function rollback(
+  state: RegistryState,
+  model: RegisteredModel,
+  version: RegisteredVersion,
+  command: RegistryCommand & { readonly kind: 'rollback' },
+): RegistryOutcome {
+  if (model.live !== command.expectedLive) return { kind: 'conflict', live: model.live }
+  if (version.state === 'retired') return { kind: 'retired' }
+  const { atMs, reason: text } = command
+  return switched(state, model, version, { atMs, event: 'rolled-back-to', text })
+}
+
+/** The version becomes live; the one before becomes what a rollback goes back to. */
+function switched(
+  state: RegistryState,
+  model: RegisteredModel,
+  version: RegisteredVersion,
+  note: VersionNote,
+): RegistryOutcome {
+  const before = state.versions.get(model.name)?.get(model.live)
+  const versions: RegisteredVersion[] = [
+    { ...version, state: 'live', notes: [...version.notes, note] },
+  ]
+  if (before !== undefined) {
+    const replaced: VersionNote = {
+      atMs: note.atMs,
+      event: 'replaced',
+      text: `by version ${version.number}`,
+    }
+    versions.push({ ...before, state: 'replaced', notes: [...before.notes, replaced] })
+  }
+  const models = [
+    {
+      name: model.name,
+      live: version.number,
+      rollback: before?.number ?? 0,
+      revision: model.revision + 1,
+    },
+  ]
+  return { kind: 'changed', models, versions }
+}
+
+function retire(model: RegisteredModel, version: RegisteredVersion, atMs: number): RegistryOutcome {
+  if (version.state === 'retired') return { kind: 'unchanged' }
+  if (model.live === version.number || model.rollback === version.number) return { kind: 'in-use' }
+  const notes: readonly VersionNote[] = [...version.notes, { atMs, event: 'retired' }]
+  return { kind: 'changed', models: [], versions: [{ ...version, state: 'retired', notes }] }
+}
+
+/**
+ * The versions that a policy of keeping `retain` of them drops: the oldest ones beyond that, never the
+ * live version, its rollback target or the newest candidate.
+ */
+export function versionsToRetire(
+  state: RegistryState,
+  name: string,
+  retain: number,
+): readonly RegisteredVersion[] {
+  const model = state.models.get(name)
+  const present = versionsOf(state, name).filter((version) => version.state !== 'retired')
+  const newest = present.at(-1)
+  const kept = new Set([model?.live, model?.rollback, newest?.number])
+  const free = present.filter(({ number }) => !kept.has(number))
+  const room = Math.max(0, retain - (present.length - free.length))
+  return free.slice(0, Math.max(0, free.length - room))
+}
