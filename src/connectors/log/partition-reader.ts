@@ -120,10 +120,7 @@ export class PartitionReader {
    * is little and lies in the page cache, so that reading it takes less time than asking another
    * thread to. 'later' where `fetch` must be used.
    */
-  fetchNow(
-    offset: number,
-    buffer: Uint8Array<ArrayBuffer>,
-  ): FetchedBatches | 'later' | undefined {
+  fetchNow(offset: number, buffer: Uint8Array<ArrayBuffer>): FetchedBatches | 'later' | undefined {
     const status = this.status()
     const limit = this.limit(status)
     if (offset === limit && offset >= status.logStart) return undefined
