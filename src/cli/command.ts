@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { WeirError } from '../core/errors.ts'
 import { nearestWord } from '../core/nearest-word.ts'
-import { NO_SETTINGS, type Settings } from './settings.ts'
+import { environmentName, NO_SETTINGS, type Settings } from './settings.ts'
 import { UsageError } from './usage-error.ts'
 
 export { UsageError } from './usage-error.ts'
@@ -19,6 +19,8 @@ export interface OptionSpec {
   readonly default?: string | boolean
   readonly multiple?: boolean
   readonly short?: string
+  /** Taken from the environment and the configuration file alone: other users see command lines. */
+  readonly isSecret?: boolean
 }
 
 /** Parsed flags and positional arguments. */
@@ -111,7 +113,7 @@ function complete(
 ): CommandInput['flags'] {
   const flags: Record<string, string | boolean | readonly string[] | undefined> = {}
   for (const [name, spec] of Object.entries(specs)) {
-    flags[name] = given[name] ?? said.flags[name] ?? spec.default
+    flags[name] = given[name] ?? settingOf(name, spec, said) ?? spec.default
   }
   if (Object.hasOwn(specs, KEYS_OPTION)) {
     const keys = Object.entries(said.configuration).map(([key, value]) => `${key}=${value}`)
@@ -120,11 +122,25 @@ function complete(
   return flags
 }
 
+/** What environment or file say; theirs are words, also where a flag is on or off. */
+function settingOf(name: string, spec: OptionSpec, said: Settings): string | boolean | undefined {
+  const word = said.flags[name]
+  if (spec.type === 'string' || word === undefined) return word
+  if (word === 'true' || word === 'false') return word === 'true'
+  throw new UsageError(`the setting ${name} must be true or false, not "${word}"`)
+}
+
 function refuseUnknownFlags(specs: Record<string, OptionSpec>, argv: readonly string[]): void {
   for (const word of argv) {
     if (word === '--') return
     const name = /^--([^=]+)/.exec(word)?.[1]
-    if (name === undefined || Object.hasOwn(specs, name)) continue
+    if (name === undefined) continue
+    if (specs[name]?.isSecret === true) {
+      throw new UsageError(
+        `--${name} would show a secret to everyone on this machine; set ${environmentName(name)} or give --${name}-file`,
+      )
+    }
+    if (Object.hasOwn(specs, name)) continue
     const nearest = nearestWord(name, Object.keys(specs))
     throw new UsageError(
       `unknown option --${name}${nearest === undefined ? '' : `; did you mean --${nearest}?`}`,
@@ -134,7 +150,8 @@ function refuseUnknownFlags(specs: Record<string, OptionSpec>, argv: readonly st
 
 /** The text of `--help`. */
 export function helpOf(command: Command): string {
-  const specs = Object.entries({ ...command.options, ...COMMON })
+  const all = Object.entries({ ...command.options, ...COMMON })
+  const specs = all.filter(([, spec]) => spec.isSecret !== true)
   const left = specs.map(([name, spec]) => {
     const short = spec.short === undefined ? '' : `-${spec.short}, `
     return `  ${short}--${name}${spec.type === 'string' ? ` ${spec.value ?? 'VALUE'}` : ''}`

@@ -1,8 +1,8 @@
-import { EmbeddedLog } from '../connectors/log/embedded-log.ts'
 import { systemClock } from '../core/clock.ts'
 import { publishGeneratedModel } from '../jobs/publish-generated-model.ts'
 import { type Command, Flags } from './command.ts'
-import { DATA_DIR_OPTION, dataDirectory } from './data-directory.ts'
+import { DATA_DIR_OPTION } from './data-directory.ts'
+import { KAFKA_OPTIONS, topicsOf } from './kafka-flags.ts'
 import { ProgressBar } from './progress-bar.ts'
 
 /** `weir generate als-model`: a seeded model of any size, published to a topic. */
@@ -17,6 +17,7 @@ export const generateAlsModelCommand: Command = {
     topic: { type: 'string', value: 'NAME', default: 'als-model', help: 'Model topic' },
     partitions: { type: 'string', value: 'N', default: '4', help: 'Partitions of a new topic' },
     version: { type: 'string', value: 'N', default: '1', help: 'Number of the version' },
+    ...KAFKA_OPTIONS,
     ...DATA_DIR_OPTION,
   },
   async run({ flags: values, io }) {
@@ -28,9 +29,9 @@ export const generateAlsModelCommand: Command = {
       seed: flags.integer('seed'),
     }
     const bar = new ProgressBar(io, 'publishing', () => systemClock.monotonicMs())
-    await using log = await EmbeddedLog.open(dataDirectory(flags.string('data-dir')).log)
+    await using topics = await topicsOf(flags)
     await publishGeneratedModel(shape, {
-      log,
+      log: topics,
       topic: flags.string('topic'),
       version: flags.integer('version', 1),
       partitions: flags.integer('partitions', 1, 65_536),

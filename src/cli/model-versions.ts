@@ -1,17 +1,20 @@
+import { scanTopic } from '../connectors/topics/scan-topic.ts'
+import type { TopicStore } from '../connectors/topics/topic-store.ts'
 import {
   decodeMarker,
   isMarkerKey,
   type ModelVersionMarker,
 } from '../models/model-version-marker.ts'
-import { scanTopic } from './bounded-topic-scan.ts'
 
 /** Versions of a model topic that are complete, ascending. */
 export async function readyVersions(
-  directory: string,
+  topics: TopicStore,
   topic: string,
 ): Promise<readonly ModelVersionMarker[]> {
   const versions = new Map<number, ModelVersionMarker>()
-  await scanTopic(directory, topic, (key, value) => {
+  await scanTopic(topics, topic, (record) => {
+    const key = record.key()
+    const value = record.value()
     if (key !== null && value !== null && isMarkerKey(key)) {
       const marker = decodeMarker(value)
       if (marker.event === 'ready') versions.set(marker.version, marker)

@@ -1,18 +1,13 @@
 import { createHash } from 'node:crypto'
-import { EmbeddedLog } from '../connectors/log/embedded-log.ts'
-import { hasTopic } from '../connectors/log/topic-config.ts'
+import type { TopicStore } from '../connectors/topics/topic-store.ts'
 import { systemClock } from '../core/clock.ts'
 import { publishAls } from '../jobs/publish-als.ts'
 import type { RatingsTable } from '../training/ratings-table.ts'
 import { alsOptionsOf, trainWithProgress } from './als-training-flags.ts'
 import type { CommandIo, Flags } from './command.ts'
-import type { DataDirectory } from './data-directory.ts'
 import { refuseOtherDimension } from './model-topic-dimension.ts'
 import { readyVersions } from './model-versions.ts'
 import type { Tell } from './quickstart-text.ts'
-
-/** Model topic of the quickstart. */
-export const QUICKSTART_TOPIC = 'als-model'
 
 /** The version that the ratings gave, now or at an earlier start. */
 export interface QuickstartVersion {
@@ -27,7 +22,7 @@ export interface QuickstartVersion {
 /** What `ensureVersion` works with. */
 export interface VersionContext {
   readonly flags: Flags
-  readonly data: DataDirectory
+  readonly topics: TopicStore
   readonly io: CommandIo
   readonly tell: Tell
 }
@@ -35,20 +30,19 @@ export interface VersionContext {
 /** Trains and publishes, unless the same ratings and parameters gave the latest version before. */
 export async function ensureVersion(
   train: RatingsTable,
-  { flags, data, io, tell }: VersionContext,
+  { flags, topics, io, tell }: VersionContext,
 ): Promise<QuickstartVersion> {
   const options = alsOptionsOf(flags)
   const fingerprint = fingerprintOf(train, options as Record<string, unknown>)
-  const known = hasTopic(data.log, QUICKSTART_TOPIC)
-    ? await readyVersions(data.log, QUICKSTART_TOPIC)
-    : []
+  const topic = flags.string('topic')
+  const known = (await topics.has(topic)) ? await readyVersions(topics, topic) : []
   const latest = known.at(-1)
   if (latest?.hyperparameters['fingerprint'] === fingerprint) {
     const { version, users, items } = latest
     tell('train', `not needed: version ${version} in the topic came from the same ratings`)
     return { version, users, items, trained: false }
   }
-  await refuseOtherDimension(data.log, QUICKSTART_TOPIC, options)
+  await refuseOtherDimension(topics, topic, options)
   const startMs = systemClock.monotonicMs()
   const model = await trainWithProgress(train, options, io)
   const trainSeconds = (systemClock.monotonicMs() - startMs) / 1000
@@ -59,22 +53,28 @@ export async function ensureVersion(
     `ALS finds ${model.factors} factors for each of ${count(users)} users and ${count(items)} items: ${options.iterations} iterations in ${trainSeconds.toFixed(2)} s`,
   )
   const version = (latest?.version ?? 0) + 1
-  await using log = await EmbeddedLog.open(data.log)
   await publishAls(model, {
-    log,
-    topic: QUICKSTART_TOPIC,
+    log: topics,
+    topic,
     version,
     clock: systemClock,
     hyperparameters: { fingerprint, factors: model.factors },
   })
   tell(
     'publish',
-    `${count(users + items)} rows into topic ${QUICKSTART_TOPIC} of the embedded log, as version ${version}`,
+    `${count(users + items)} rows into topic ${topic} of ${placeInWords(flags)}, as version ${version}`,
   )
   return { version, users, items, trained: true, trainSeconds }
 }
 
-function fingerprintOf(table: RatingsTable, options: Record<string, unknown>): string {
+/** Where the quickstart's topics are. */
+export function placeInWords(flags: Flags): string {
+  const brokers = flags.optional('brokers')
+  return brokers === undefined ? 'the embedded log' : `Kafka at ${brokers}`
+}
+
+/** 16 digits that differ for other ratings or options. */
+export function fingerprintOf(table: RatingsTable, options: Record<string, unknown>): string {
   const hash = createHash('sha256').update(JSON.stringify(options))
   for (const ids of [table.users, table.items]) hash.update(ids.join('\n'))
   for (const column of [table.user, table.item, table.rating]) hash.update(column)

@@ -4,10 +4,12 @@ import { ratingStatistics } from '../training/ratings-table.ts'
 import { ALS_OPTIONS } from './als-training-flags.ts'
 import { type Command, type CommandIo, Flags, InterruptedError } from './command.ts'
 import { DATA_DIR_OPTION, type DataDirectory, dataDirectory } from './data-directory.ts'
+import { KAFKA_OPTIONS, topicsOf, topicsPlaceOf } from './kafka-flags.ts'
 import { measureServed } from './quickstart-measurements.ts'
+import { observedRatings } from './quickstart-observations.ts'
 import { type QuickstartRatings, RATINGS_OPTIONS, ratingsOf } from './quickstart-ratings.ts'
 import { invitationText, type Tell, teller } from './quickstart-text.ts'
-import { ensureVersion, QUICKSTART_TOPIC } from './quickstart-version.ts'
+import { ensureVersion } from './quickstart-version.ts'
 import { configurationOf, SERVING_OPTIONS } from './run.ts'
 import { serveAls } from './serve-als.ts'
 
@@ -18,29 +20,42 @@ export const quickstartCommand: Command = {
   options: {
     ...RATINGS_OPTIONS,
     once: { type: 'boolean', help: 'End after the evaluation; the query port is any free one' },
+    topic: { type: 'string', value: 'NAME', default: 'als-model', help: 'Model topic' },
+    'ratings-topic': {
+      type: 'string',
+      value: 'NAME',
+      default: 'ratings',
+      help: 'Observations topic, with --brokers',
+    },
     ...ALS_OPTIONS,
     ...SERVING_OPTIONS,
+    ...KAFKA_OPTIONS,
     ...DATA_DIR_OPTION,
   },
   details: `With --json, standard output holds one JSON object and what happens is told on standard error.
+With --brokers the ratings go through an observations topic and the model through a topic of Kafka;
+ratings that others write there (key the user, value user,item,rating) are learnt at the next start.
 
 Examples:
   npm start
   npm start -- --ratings u.data
-  npm start -- --ratings u1.base --test u1.test --once --json`,
+  npm start -- --ratings u1.base --test u1.test --once --json
+  npm start -- --brokers localhost:9092`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
     const json = flags.boolean('json')
     const tell = teller(io, json)
     const data = dataDirectory(flags.string('data-dir'))
     const ratings = await ratingsOf(flags)
-    const { train, test } = ratings
+    const { test } = ratings
     const count = (n: number): string => n.toLocaleString('en-US')
     tell(
       'ratings',
-      `${count(train.size)} to learn from, ${count(test.size)} held out (${ratings.origin})`,
+      `${count(ratings.train.size)} to learn from, ${count(test.size)} held out (${ratings.origin})`,
     )
-    const version = await ensureVersion(train, { flags, data, io, tell })
+    await using topics = await topicsOf(flags)
+    const train = await observedRatings(ratings.train, { flags, topics, tell })
+    const version = await ensureVersion(train, { flags, topics, io, tell })
     const { job, ...serving } = await serve(version.version, { flags, data, io, tell })
     await using _ = job
     const { result, ...found } = await measureServed({ port: job.port, flags, train, test, tell })
@@ -76,7 +91,8 @@ async function serve(
   const token = flags.optional('token')
   const job = await serveAls({
     data,
-    topic: QUICKSTART_TOPIC,
+    place: topicsPlaceOf(flags),
+    topic: flags.string('topic'),
     slots: flags.integer('slots', 1),
     queryThreads: flags.integer('query-threads', 1, 64),
     host: flags.string('host'),

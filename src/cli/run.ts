@@ -4,6 +4,7 @@ import { SlotThreads } from '../runtime/slot-threads.ts'
 import { ALS_SERVING_MODULE } from './als-serving-module.ts'
 import { type Command, type CommandIo, Flags, type OptionSpec, UsageError } from './command.ts'
 import { DATA_DIR_OPTION, dataDirectory } from './data-directory.ts'
+import { KAFKA_OPTIONS, topicsPlaceOf } from './kafka-flags.ts'
 
 /** Flags of every command that runs a job. */
 export const SERVING_OPTIONS: Readonly<Record<string, OptionSpec>> = {
@@ -46,6 +47,7 @@ export const runCommand: Command = {
       help: 'Option of your own job (repeatable)',
     },
     ...SERVING_OPTIONS,
+    ...KAFKA_OPTIONS,
     ...DATA_DIR_OPTION,
   },
   details: `The job goes on from its latest checkpoint in the data folder, which it finds by its name. Ctrl-C takes
@@ -53,6 +55,7 @@ a checkpoint and ends it.
 
 Examples:
   weir run als-serving
+  weir run als-serving --brokers localhost:9092
   weir run als-serving -D execution.checkpointing.interval=1s -D state.backend.type=leveldb
   weir run ./counts.ts --option input=/tmp/in`,
   async run({ flags: values, args, io }) {
@@ -114,6 +117,7 @@ async function startAls(flags: Flags, io: CommandIo, threads: SlotThreads): Prom
   return await serveAls({
     threads,
     data: dataDirectory(flags.string('data-dir')),
+    place: topicsPlaceOf(flags),
     topic: flags.string('topic'),
     slots: flags.integer('slots', 1),
     queryThreads: flags.integer('query-threads', 1, 64),

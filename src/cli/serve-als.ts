@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { hasTopic, readTopicConfig } from '../connectors/log/topic-config.ts'
+import { openTopics, type TopicsPlace } from '../connectors/topics/open-topics.ts'
+import type { TopicStore } from '../connectors/topics/topic-store.ts'
 import { systemClock } from '../core/clock.ts'
 import { WeirError } from '../core/errors.ts'
 import { ServedJob } from '../jobmanager/served-job.ts'
@@ -18,6 +19,8 @@ import { dimensionOfTopic } from './model-topic-dimension.ts'
 /** How `als-serving` is started from the command line. */
 export interface ServeAlsOptions {
   readonly data: DataDirectory
+  /** Where the model topic is. @default the embedded log of the data folder */
+  readonly place?: TopicsPlace
   readonly topic: string
   /** Floats of a row; read from the topic when missing. */
   readonly dimension?: number
@@ -38,18 +41,11 @@ export interface ServeAlsOptions {
  * checkpoint. Throws UNKNOWN_TOPIC when no model was published.
  */
 export async function serveAls(options: ServeAlsOptions): Promise<ServedJob> {
-  const { data, topic } = options
-  if (!hasTopic(data.log, topic)) {
-    throw new WeirError(
-      'UNKNOWN_TOPIC',
-      `there is no model topic "${topic}" in ${data.log}; publish one with "weir train als"`,
-    )
-  }
-  const dimension = options.dimension ?? (await dimensionOfTopic(data.log, topic))
-  const jobOptions: AlsServingOptions = { logDirectory: data.log, topic, dimension }
+  const { data } = options
+  const { jobOptions, partitions, jobName } = await modelTopicOf(options)
   const coordinator = new VersionCoordinator({
     model: 0,
-    partitions: readTopicConfig(data.log, topic).partitions,
+    partitions,
     clock: systemClock,
     onLive: options.onLive,
     ...(options.onDropped === undefined ? {} : { onDropped: options.onDropped }),
@@ -64,7 +60,7 @@ export async function serveAls(options: ServeAlsOptions): Promise<ServedJob> {
       'state.backend.directory': data.state,
       ...options.configuration,
     },
-    jobId: jobIdOf(`als-serving/${topic}`),
+    jobId: jobIdOf(jobName),
     seed: process.pid,
     queryThreads: options.queryThreads,
     host: options.host,
@@ -74,6 +70,31 @@ export async function serveAls(options: ServeAlsOptions): Promise<ServedJob> {
     threads: options.threads,
     ...(options.token === undefined ? {} : { token: options.token }),
   })
+}
+
+/** Looks at the model topic: what the job must be told of it. Throws UNKNOWN_TOPIC. */
+async function modelTopicOf(options: ServeAlsOptions): Promise<{
+  readonly jobOptions: AlsServingOptions
+  readonly partitions: number
+  readonly jobName: string
+}> {
+  const { topic, dimension, place = { logDirectory: options.data.log } } = options
+  await using topics = await openTopics(place)
+  await requireModelTopic(topics, topic)
+  const floats = dimension ?? (await dimensionOfTopic(topics, topic))
+  const { partitions } = await topics.describe(topic)
+  // A topic that was created anew is another one: offsets in old checkpoints mean nothing in it.
+  const identity = await topics.identity(topic)
+  const jobName = `als-serving/${topic}${identity === '' ? '' : `/${identity}`}`
+  return { jobOptions: { ...place, topic, dimension: floats }, partitions, jobName }
+}
+
+async function requireModelTopic(topics: TopicStore, topic: string): Promise<void> {
+  if (await topics.has(topic)) return
+  throw new WeirError(
+    'UNKNOWN_TOPIC',
+    `there is no model topic "${topic}" in ${topics.place}; publish one with "weir train als" or "weir model load"`,
+  )
 }
 
 /** The job id of a name: the same at every start, so that the job finds its checkpoints again. */

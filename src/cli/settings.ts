@@ -24,6 +24,15 @@ export const SETTABLE_FLAGS = [
   'query-threads',
   'state',
   'timeout',
+  'brokers',
+  'sasl-mechanism',
+  'sasl-username',
+  'sasl-password',
+  'sasl-password-file',
+  'tls',
+  'tls-ca',
+  'tls-cert',
+  'tls-key',
 ] as const
 
 const PREFIX = 'WEIR_'

@@ -1,5 +1,4 @@
 import { writeFile } from 'node:fs/promises'
-import { EmbeddedLog } from '../connectors/log/embedded-log.ts'
 import { systemClock } from '../core/clock.ts'
 import { publishAls } from '../jobs/publish-als.ts'
 import { alsLearningCurve } from '../training/als-learning-curve.ts'
@@ -18,7 +17,8 @@ import {
   validationSplit,
 } from './als-training-flags.ts'
 import { type Command, Flags, UsageError } from './command.ts'
-import { DATA_DIR_OPTION, dataDirectory } from './data-directory.ts'
+import { DATA_DIR_OPTION } from './data-directory.ts'
+import { KAFKA_OPTIONS, topicsOf } from './kafka-flags.ts'
 import { refuseOtherDimension } from './model-topic-dimension.ts'
 import { ratingsOfFile } from './ratings-file.ts'
 import { writeTextRows } from './text-rows-file.ts'
@@ -47,17 +47,18 @@ export const trainAlsCommand: Command = {
     'no-publish': { type: 'boolean', help: 'Only train' },
     ...ALS_OPTIONS,
     ...ALS_TRAINING_OPTIONS,
+    ...KAFKA_OPTIONS,
     ...DATA_DIR_OPTION,
   },
   details: `Example:
   weir train als --ratings u1.base --test u1.test --factors 50 --iterations 10`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
-    const { log: directory } = dataDirectory(flags.string('data-dir'))
+    await using topics = await topicsOf(flags)
     const publish = !flags.boolean('no-publish')
     const options = alsOptionsOf(flags)
     const table = await ratingsOfFile(flags.string('ratings'))
-    if (publish) await refuseOtherDimension(directory, flags.string('topic'), options)
+    if (publish) await refuseOtherDimension(topics, flags.string('topic'), options)
     const { train, ...kept } = validationSplit(table, flags)
     const model = await trainWithProgress(train, { ...options, ...kept }, io)
     const result: Record<string, unknown> = {
@@ -81,9 +82,9 @@ export const trainAlsCommand: Command = {
     const text = flags.optional('text-rows')
     if (text !== undefined) await writeTextRows(text, model)
     if (publish) {
-      await using log = await EmbeddedLog.open(directory)
       const version = flags.integer('version', 1)
-      await publishAls(model, { log, topic: flags.string('topic'), version, clock: systemClock })
+      const topic = flags.string('topic')
+      await publishAls(model, { log: topics, topic, version, clock: systemClock })
       result['topic'] = flags.string('topic')
       result['version'] = version
     }

@@ -1,4 +1,5 @@
-import { LogSource } from '../connectors/log/log-source.ts'
+import type { KafkaClientOptions } from '../connectors/kafka/kafka-options.ts'
+import { openTopics } from '../connectors/topics/open-topics.ts'
 import { defineJob, type JobDefinition } from '../dataflow/job-definition.ts'
 import { rawKeySerializer } from '../dataflow/key-serializer.ts'
 import { noWatermarks } from '../dataflow/watermark-strategy.ts'
@@ -12,8 +13,10 @@ import {
 
 /** Options of the `als-serving` job. */
 export interface AlsServingOptions extends Readonly<Record<string, unknown>> {
-  /** Folder of the embedded log. */
-  readonly logDirectory: string
+  /** Folder of the embedded log that holds the model topic. */
+  readonly logDirectory?: string
+  /** Or how the Kafka that holds it is reached. */
+  readonly kafka?: KafkaClientOptions
   /** Model topic: rows and version markers. */
   readonly topic: string
   /** Floats of a row. */
@@ -31,9 +34,9 @@ export const MODEL_ROWS_UID = 'model-rows'
  */
 const alsServing: JobDefinition<AlsServingOptions> = defineJob<AlsServingOptions>({
   name: 'als-serving',
-  build(env, options) {
-    const source = new LogSource<ModelTopicRecord>({
-      directory: options.logDirectory,
+  async build(env, options) {
+    await using topics = await openTopics(options)
+    const source = topics.source<ModelTopicRecord>({
       topic: options.topic,
       discoveryIntervalMs: 10_000,
       // Views are enough: a row is encoded for its owner within the same call.

@@ -1,5 +1,6 @@
-import type { EmbeddedLog } from '../connectors/log/embedded-log.ts'
-import { hasTopic } from '../connectors/log/topic-config.ts'
+import { EmbeddedLog } from '../connectors/log/embedded-log.ts'
+import { LogTopics } from '../connectors/topics/log-topics.ts'
+import type { TopicProducer, TopicStore } from '../connectors/topics/topic-store.ts'
 import type { Clock } from '../core/clock.ts'
 import { murmur3 } from '../core/murmur3.ts'
 import { type AlsRowKind, alsKey, encodeFactors } from '../models/als-row.ts'
@@ -9,19 +10,24 @@ import {
   type ModelVersionMarker,
   markerKey,
 } from '../models/model-version-marker.ts'
+import { createModelTopics } from './model-topics.ts'
+
+/** A row to publish. */
+export interface PublishableRow {
+  readonly id: string
+  readonly kind: AlsRowKind
+  readonly vector: Float32Array
+}
 
 /** Rows to publish, one side after the other. */
 export interface PublishableModel {
   /** Floats of a row. */
   readonly dimension: number
+  /** Rows of each kind; where they are counted on the way, what was counted so far. */
   readonly users: number
   readonly items: number
   /** Rows in any order; a vector is used before the next one is asked for. */
-  rows(): Iterable<{
-    readonly id: string
-    readonly kind: AlsRowKind
-    readonly vector: Float32Array
-  }>
+  rows(): Iterable<PublishableRow> | AsyncIterable<PublishableRow>
 }
 
 /** What is said of the version beside its rows. */
@@ -32,13 +38,16 @@ export type VersionFacts = Omit<
 
 /** Options of `publishModel`. */
 export interface PublishOptions {
-  readonly log: EmbeddedLog
+  /** Where the topic is: an embedded log, or the topics of any place (`openTopics`). */
+  readonly log: EmbeddedLog | TopicStore
   readonly topic: string
   readonly version: number
   readonly facts: VersionFacts
   readonly clock: Clock
   /** Partitions of the topic if it must be created. @default 4 */
   readonly partitions?: number
+  /** Kafka only: copies of the topic if it must be created. @default the broker's */
+  readonly replicationFactor?: number
   readonly onProgress?: (rows: number) => void
 }
 
@@ -47,38 +56,57 @@ const PROGRESS_EVERY = 50_000
 
 /**
  * Publishes a version into the model topic: `announce`, all rows, then `ready` into every partition,
- * so that a reader which has passed the markers has all rows. Creates the topic, compacted.
+ * so that a reader which has passed the markers has all rows. Creates the topics of the model where
+ * they are missing.
  */
 export async function publishModel(
   model: PublishableModel,
   options: PublishOptions,
 ): Promise<void> {
-  const { log, topic, version, clock } = options
-  if (!hasTopic(log.directory, topic)) {
-    await log.createTopic(topic, {
-      partitions: options.partitions ?? 4,
-      cleanupPolicy: 'compact',
-    })
+  const { log, topic } = options
+  await using own = log instanceof EmbeddedLog ? new LogTopics(log.directory) : undefined
+  const topics = own ?? (log as TopicStore)
+  await createModelTopics(topics, topic, options)
+  const { partitions } = await topics.describe(topic)
+  const producer = await topics.producer(topic)
+  try {
+    mark('announce', model, { producer, partitions, options })
+    await sendRows(model, { producer, partitions, options })
+    mark('ready', model, { producer, partitions, options })
+    await producer.sync()
+  } finally {
+    await producer.close()
   }
-  const { partitions } = log.describe(topic)
-  const producer = log.producer(topic)
-  const mark = (event: ModelVersionEvent): void => {
-    const { dimension, users, items } = model
-    const marker = { ...options.facts, event, version, dimension, users, items }
-    const key = encoder.encode(markerKey(version))
-    for (let partition = 0; partition < partitions; partition++) {
-      producer.send(key, encodeMarker(marker), clock.nowMs(), { partition })
-    }
+}
+
+interface PublishContext {
+  readonly producer: TopicProducer
+  readonly partitions: number
+  readonly options: PublishOptions
+}
+
+function mark(event: ModelVersionEvent, model: PublishableModel, context: PublishContext): void {
+  const { producer, partitions, options } = context
+  const { dimension, users, items } = model
+  const { version, clock, facts } = options
+  const value = encodeMarker({ ...facts, event, version, dimension, users, items })
+  const key = encoder.encode(markerKey(version))
+  for (let partition = 0; partition < partitions; partition++) {
+    producer.sendRecord(key, value, clock.nowMs(), partition, [])
   }
-  mark('announce')
+}
+
+async function sendRows(
+  model: PublishableModel,
+  { producer, partitions, options }: PublishContext,
+): Promise<void> {
+  const { version, clock, onProgress } = options
   let rows = 0
-  for (const { id, kind, vector } of model.rows()) {
+  for await (const { id, kind, vector } of model.rows()) {
     const key = encoder.encode(alsKey(id, kind, version))
     const partition = murmur3(encoder.encode(alsKey(id, kind))) % partitions
-    producer.send(key, encodeFactors(vector), clock.nowMs(), { partition })
-    if (++rows % PROGRESS_EVERY === 0) options.onProgress?.(rows)
+    producer.sendRecord(key, encodeFactors(vector), clock.nowMs(), partition, [])
+    if (++rows % PROGRESS_EVERY === 0) onProgress?.(rows)
     if (!producer.ready()) await producer.whenReady()
   }
-  mark('ready')
-  await producer.sync()
 }

@@ -1,0 +1,134 @@
+import { isWeirError } from '../../core/errors.ts'
+import type { Source } from '../../operators/source.ts'
+import { KafkaCluster } from '../kafka/kafka-cluster.ts'
+import { findOffset } from '../kafka/kafka-offsets.ts'
+import type { KafkaClientOptions } from '../kafka/kafka-options.ts'
+import { KafkaSource } from '../kafka/kafka-source.ts'
+import { createKafkaTopic, describeKafkaTopic, listKafkaTopics } from '../kafka/kafka-topics.ts'
+import type { CleanupPolicy } from '../log/topic-config.ts'
+import { openKafkaTopicProducer } from './kafka-topic-producer.ts'
+import type {
+  NewTopic,
+  PartitionBounds,
+  TopicDescription,
+  TopicProducer,
+  TopicSourceOptions,
+  TopicStore,
+} from './topic-store.ts'
+
+/** Questions are answered at once or not at all: a person waits. Records are sent for longer. */
+const ASKING_TIMEOUT_MS = 10_000
+
+/** The topics of a Kafka. */
+export class KafkaTopics implements TopicStore {
+  readonly place: string
+  private readonly options: KafkaClientOptions
+  private readonly asking: KafkaCluster
+  private readonly clusters: KafkaCluster[]
+
+  constructor(options: KafkaClientOptions) {
+    this.options = options
+    this.place = `Kafka at ${options.brokers}`
+    const deliveryTimeoutMs = options.deliveryTimeoutMs ?? ASKING_TIMEOUT_MS
+    this.asking = new KafkaCluster({ ...options, deliveryTimeoutMs })
+    this.clusters = [this.asking]
+  }
+
+  /** For what the port does not offer, such as transactions. */
+  get cluster(): KafkaCluster {
+    return this.asking
+  }
+
+  topics(): Promise<readonly string[]> {
+    return listKafkaTopics(this.asking)
+  }
+
+  async has(topic: string): Promise<boolean> {
+    try {
+      await this.asking.retry(`metadata of "${topic}"`, () => this.asking.refreshTopic(topic))
+      return true
+    } catch (error) {
+      if (isWeirError(error, 'UNKNOWN_TOPIC')) return false
+      throw error
+    }
+  }
+
+  async describe(topic: string): Promise<TopicDescription> {
+    await this.requireTopic(topic)
+    const { asking } = this
+    const settings = await describeKafkaTopic(asking, topic)
+    const found = await asking.retry(`metadata of "${topic}"`, () =>
+      asking.metadata([{ name: topic }]),
+    )
+    const partitions = found.topics[0]!.partitions
+    return {
+      topic,
+      partitions: partitions.length,
+      replicationFactor: Math.min(...partitions.map(({ replicaNodes }) => replicaNodes.length)),
+      cleanupPolicy: cleanupPolicyOf(settings['cleanup.policy'] ?? ''),
+      retentionMs: Number(settings['retention.ms'] ?? -1),
+      retentionBytes: Number(settings['retention.bytes'] ?? -1),
+    }
+  }
+
+  async bounds(topic: string): Promise<readonly PartitionBounds[]> {
+    const { partitions } = await this.requireTopic(topic)
+    const { asking } = this
+    return await Promise.all(
+      partitions.map(async (_, partition) => {
+        const [start, end] = await Promise.all([
+          findOffset(asking, topic, partition, 'earliest', 'read_uncommitted'),
+          findOffset(asking, topic, partition, 'latest', 'read_uncommitted'),
+        ])
+        return { partition, start, end }
+      }),
+    )
+  }
+
+  async identity(topic: string): Promise<string> {
+    return (await this.requireTopic(topic)).topicId
+  }
+
+  /** Without the wait for topics that were created a moment ago: here that is `create`'s. */
+  private requireTopic(topic: string): ReturnType<KafkaCluster['refreshTopic']> {
+    return this.asking.retry(`metadata of "${topic}"`, () => this.asking.refreshTopic(topic))
+  }
+
+  async create(topic: string, config: NewTopic): Promise<void> {
+    const { partitions, replicationFactor, cleanupPolicy, retentionMs, retentionBytes } = config
+    const policies = { compact: 'compact', delete: 'delete', both: 'compact,delete' } as const
+    await createKafkaTopic(this.asking, {
+      name: topic,
+      ...(partitions === undefined ? {} : { partitions }),
+      ...(replicationFactor === undefined ? {} : { replicationFactor }),
+      configs: {
+        ...(cleanupPolicy === undefined ? {} : { 'cleanup.policy': policies[cleanupPolicy] }),
+        ...(retentionMs === undefined ? {} : { 'retention.ms': String(retentionMs) }),
+        ...(retentionBytes === undefined ? {} : { 'retention.bytes': String(retentionBytes) }),
+      },
+    })
+    // Waits until the brokers know it.
+    await this.asking.topic(topic)
+  }
+
+  async producer(topic: string, transactionalId?: string): Promise<TopicProducer> {
+    await this.requireTopic(topic)
+    const cluster = new KafkaCluster(this.options)
+    this.clusters.push(cluster)
+    return await openKafkaTopicProducer(cluster, topic, transactionalId)
+  }
+
+  source<T>(options: TopicSourceOptions<T>): Source<T> {
+    const { discoveryIntervalMs = 0, ...rest } = options
+    return new KafkaSource({ ...this.options, ...rest, discoveryIntervalMs })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.clusters.splice(0).map((cluster) => cluster.close()))
+  }
+}
+
+function cleanupPolicyOf(setting: string): CleanupPolicy {
+  if (!setting.includes('compact')) return 'delete'
+  return setting.includes('delete') ? 'both' : 'compact'
+}

@@ -1,0 +1,93 @@
+import type { Source } from '../../operators/source.ts'
+import { EmbeddedLog } from '../log/embedded-log.ts'
+import { LogSource } from '../log/log-source.ts'
+import { partitionBounds } from '../log/partition-reader.ts'
+import { hasTopic, listTopics, partitionPath, readTopicConfig } from '../log/topic-config.ts'
+import type {
+  NewTopic,
+  PartitionBounds,
+  TopicDescription,
+  TopicProducer,
+  TopicSourceOptions,
+  TopicStore,
+} from './topic-store.ts'
+
+/** The topics of an embedded log's folder, which is opened for writing at the first write. */
+export class LogTopics implements TopicStore {
+  readonly place: string
+  private readonly directory: string
+  private opened: Promise<EmbeddedLog> | undefined
+
+  constructor(directory: string) {
+    this.directory = directory
+    this.place = `the embedded log in ${directory}`
+  }
+
+  private log(): Promise<EmbeddedLog> {
+    this.opened ??= EmbeddedLog.open(this.directory)
+    return this.opened
+  }
+
+  async topics(): Promise<readonly string[]> {
+    return listTopics(this.directory)
+  }
+
+  async has(topic: string): Promise<boolean> {
+    return hasTopic(this.directory, topic)
+  }
+
+  async describe(topic: string): Promise<TopicDescription> {
+    const config = readTopicConfig(this.directory, topic)
+    const { partitions, cleanupPolicy, retentionMs, retentionBytes } = config
+    return { topic, partitions, cleanupPolicy, retentionMs, retentionBytes }
+  }
+
+  async bounds(topic: string): Promise<readonly PartitionBounds[]> {
+    const { partitions } = readTopicConfig(this.directory, topic)
+    return Array.from({ length: partitions }, (_, partition) => {
+      const path = partitionPath(this.directory, topic, partition)
+      const { logStart, endOffset } = partitionBounds(path)
+      return { partition, start: logStart, end: endOffset }
+    })
+  }
+
+  /** Not known: topics of a folder go when the folder goes, and checkpoints with them. */
+  async identity(_topic: string): Promise<string> {
+    return ''
+  }
+
+  async create(topic: string, config: NewTopic): Promise<void> {
+    const { replicationFactor: _, ...kept } = config
+    await (await this.log()).createTopic(topic, kept)
+  }
+
+  async producer(topic: string, transactionalId?: string): Promise<TopicProducer> {
+    const producer = (await this.log()).producer(topic)
+    let isOpen = transactionalId !== undefined
+    if (transactionalId !== undefined) await producer.begin(transactionalId)
+    return {
+      sendRecord: producer.sendRecord.bind(producer),
+      ready: () => producer.ready(),
+      whenReady: () => producer.whenReady(),
+      async sync() {
+        if (isOpen) await producer.commit()
+        else await producer.sync()
+        isOpen = false
+      },
+      async close() {
+        if (isOpen) await producer.abort()
+        isOpen = false
+      },
+    }
+  }
+
+  source<T>(options: TopicSourceOptions<T>): Source<T> {
+    return new LogSource({ ...options, directory: this.directory })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const log = await this.opened?.catch(() => undefined)
+    this.opened = undefined
+    await log?.close()
+  }
+}
