@@ -8,6 +8,7 @@ export {
   isWeirError,
   WeirError,
 } from '../core/errors.ts'
+export { BIAS_FEATURE, MAX_FEATURE } from '../core/feature.ts'
 export type { Random } from '../core/random.ts'
 // Values of typed state come encoded: `serializer.read(new ByteReader(bytes))`.
 export {
@@ -19,6 +20,7 @@ export {
   type Serializer,
   stringSerializer,
 } from '../core/serializer.ts'
+export type { LinearPrediction, LinearPredictOptions } from '../wire/linear-prediction.ts'
 export type {
   Answer,
   AnswerEnvelope,

@@ -2,6 +2,11 @@ import { requireArgument, WeirError } from '../core/errors.ts'
 import { asWeirError } from '../wire/answer.ts'
 import { DeadlineWheel } from '../wire/deadline-wheel.ts'
 import { KIND } from '../wire/frame.ts'
+import {
+  type LinearPrediction,
+  type LinearPredictOptions,
+  linearPrediction,
+} from '../wire/linear-prediction.ts'
 import type {
   Answer,
   ModelReader,
@@ -14,8 +19,9 @@ import type {
   SparseVector,
   TopKOptions,
 } from '../wire/model-reader.ts'
-import { MAX_FEATURES, MAX_K } from '../wire/request.ts'
+import { MAX_K } from '../wire/request.ts'
 import type { RoutingTable } from '../wire/routing-table.ts'
+import { withBiasFeature } from '../wire/sparse-vector.ts'
 import { WriterPool } from '../wire/writer-pool.ts'
 import { decideRetry } from './backoff.ts'
 import type { ClientConnection } from './client-connection.ts'
@@ -36,6 +42,7 @@ import { ConnectionPool } from './connection-pool.ts'
 import { channels } from './diagnostics.ts'
 import { hintOf, Predictions } from './predictions.ts'
 import { RowCache } from './row-cache.ts'
+import { type RetrySparse, SparseDots } from './sparse-dots.ts'
 
 const NO_OPTIONS: QueryOptions = {}
 const LIVE = { level: 'live' } as const
@@ -56,6 +63,7 @@ export class WeirClient implements ModelReader {
   private readonly writers: WriterPool
   private readonly pool: ConnectionPool
   private readonly predictions: Predictions
+  private readonly sparseDots: SparseDots
   private readonly cache: RowCache | undefined
   private coldInFlight = 0
   private isClosed = false
@@ -66,6 +74,7 @@ export class WeirClient implements ModelReader {
     this.writers = new WriterPool()
     this.pool = new ConnectionPool(options, { wheel: this.wheel, writers: this.writers })
     this.predictions = new Predictions(options, this.pool)
+    this.sparseDots = new SparseDots(options, this.pool, this.retrySparse)
     this.cache =
       options.cache === undefined ? undefined : new RowCache(options.cache, options.clock)
   }
@@ -94,7 +103,7 @@ export class WeirClient implements ModelReader {
 
   /** Calls that wait for an answer. */
   get outstanding(): number {
-    return this.predictions.outstanding + this.coldInFlight
+    return this.predictions.outstanding + this.sparseDots.outstanding + this.coldInFlight
   }
 
   predict(
@@ -172,12 +181,41 @@ export class WeirClient implements ModelReader {
     features: SparseVector,
     options: QueryOptions = NO_OPTIONS,
   ): Promise<Answer<SparseProduct>> {
-    requireArgument(
-      features.ids.length === features.values.length && features.ids.length <= MAX_FEATURES,
-      `a sparse vector has as many ids as values and at most ${MAX_FEATURES}`,
-    )
-    const body = () => sparseProduct(state, features)
-    return this.answered(this.ask(state, options, this.deadlineOf(options), body))
+    return this.product(state, features, options, false)
+  }
+
+  /** Decision value and label of an example, ids rising. Rejects with the answer's error, NOT_FINITE. */
+  async predictLinear(
+    state: string,
+    features: SparseVector,
+    options: LinearPredictOptions = NO_OPTIONS,
+  ): Promise<LinearPrediction> {
+    const answer = await this.product(state, features, options, true)
+    if (!answer.ok) throw answer.error
+    const { sum, unknown } = answer.value
+    return linearPrediction(sum, unknown, answer.envelope.modelVersion, options)
+  }
+
+  private product(
+    state: string,
+    features: SparseVector,
+    options: QueryOptions,
+    withBias: boolean,
+  ): Promise<Answer<SparseProduct>> {
+    const refusal = this.refusalOf(1)
+    if (refusal !== undefined) return Promise.resolve({ ok: false, error: refusal })
+    return this.sparseDots.ask(state, features, options, withBias)
+  }
+
+  /** A sparse product whose first try failed goes the way of all other requests. */
+  private readonly retrySparse: RetrySparse = async (call, terms, deadlineAt, error) => {
+    if (!(await this.waitForRetry(error, 1, deadlineAt))) {
+      call.settle({ ok: false, error })
+      return
+    }
+    const features = call.withBias ? withBiasFeature(call.features) : call.features
+    const body = () => sparseProduct(terms.state, features)
+    call.settle(await this.answered(this.ask(terms.state, terms, deadlineAt, body)))
   }
 
   topK(
@@ -288,10 +326,8 @@ export class WeirClient implements ModelReader {
     body: RequestBody<T>,
     hint: string | undefined,
   ): Promise<T> {
-    if (this.isClosed) throw new WeirError('UNAVAILABLE', 'the client is closed')
-    if (this.outstanding + body.count > this.options.maxInFlight) {
-      throw new WeirError('OVERLOADED', 'too many calls wait for answers; await some of them')
-    }
+    const refusal = this.refusalOf(body.count)
+    if (refusal !== undefined) throw refusal
     const connection = this.pool.pick(hint)
     if (connection === undefined) throw this.pool.reason
     const now = this.options.clock.monotonicMs()
@@ -310,6 +346,13 @@ export class WeirClient implements ModelReader {
     } finally {
       this.coldInFlight -= body.count
     }
+  }
+
+  /** Why this number of calls cannot be taken now. */
+  private refusalOf(calls: number): WeirError | undefined {
+    if (this.isClosed) return new WeirError('UNAVAILABLE', 'the client is closed')
+    if (this.outstanding + calls <= this.options.maxInFlight) return undefined
+    return new WeirError('OVERLOADED', 'too many calls wait for answers; await some of them')
   }
 
   private transmit<T>(request: ColdRequest<T>, connection: ClientConnection): void {

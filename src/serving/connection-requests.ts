@@ -17,6 +17,7 @@ import {
 import type { QueryBackend, ReadGroup } from './query-backend.ts'
 import type { QueryMetrics } from './query-metrics.ts'
 import type { ResolvedQueryOptions } from './query-options.ts'
+import { isPacked, type SparseRequests, sparseRequest } from './query-sparse-requests.ts'
 import type { SyncRequests } from './query-sync-requests.ts'
 
 /** What the requests of all connections of a server share. */
@@ -25,6 +26,7 @@ export interface RequestContext {
   readonly backend: QueryBackend
   readonly metrics: QueryMetrics
   readonly sync: SyncRequests
+  readonly sparse: SparseRequests
 }
 
 /** Where the answers of a connection go. */
@@ -103,13 +105,11 @@ export class ConnectionRequests {
     const { cursor } = this
     cursor.readPreamble()
     if (cursor.requestId === 0) throw new WeirError('PROTOCOL_ERROR', 'request id 0 is reserved')
-    if (cursor.kind !== KIND.predict && cursor.kind !== KIND.rows) {
-      this.start(decodeAsync(cursor))
-      return
-    }
-    const group = this.open()
+    const inPlace = cursor.kind === KIND.predict || cursor.kind === KIND.rows || isPacked(cursor)
+    const group = inPlace ? this.open() : undefined
     if (group === undefined) this.start(decodeAsync(cursor))
     else if (cursor.kind === KIND.predict) this.servePredictions(group)
+    else if (cursor.kind === KIND.sparseDot) this.serveSparseDots(group)
     else {
       this.rowsLeft = cursor.count
       this.deferredRows = []
@@ -138,6 +138,15 @@ export class ConnectionRequests {
     const withEnvelopes = (flags & REQUEST_FLAG.envelope) !== 0
     const { state } = cursor
     this.start(deferredRequest(context.backend, state, deferred, options, withEnvelopes))
+  }
+
+  private serveSparseDots(group: ReadGroup): void {
+    const { cursor, context } = this
+    const epoch = context.backend.routingEpoch()
+    const deferred = context.sparse.answer(cursor, group, this.output.writer, epoch)
+    if (deferred === undefined) return
+    const withEnvelopes = (cursor.flags & REQUEST_FLAG.envelope) !== 0
+    this.start(sparseRequest(cursor.state, deferred, optionsOf(cursor), withEnvelopes))
   }
 
   /** The group of a suspended frame is stale: others have read since. */

@@ -13,6 +13,7 @@ import type {
   SparseVector,
   TopKOptions,
 } from '../wire/model-reader.ts'
+import { blockProducts, blocksOf } from './block-products.ts'
 import type { LocalSide } from './local-catalog.ts'
 import { LocalDeferredPredictions } from './local-deferred-predictions.ts'
 import { innerProductOf, LocalReadGroup } from './local-read-group.ts'
@@ -181,19 +182,13 @@ export class LocalModelReader implements ModelReader {
       const rows = await Promise.all(
         blocks.map(({ key }) => this.loader.loadIfKnown(request, encoder.encode(key))),
       )
-      let unknown = 0
-      let sum = 0
-      blocks.forEach(({ from, to }, i) => {
-        const row = rows[i]
-        if (row === undefined) unknown += to - from
-        else sum += partialProduct(features, from, to, row.vector)
-      })
+      const value = blockProducts(features, blocks, (n) => rows[n]?.vector)
       const newest = rows.reduce(
         (a, b) => (b !== undefined && b.offset >= a!.offset ? b : a),
         NO_ROW,
       )
       const envelope = this.requests.envelope(request, newest!)
-      return { ok: true, value: { sum, unknown }, envelope }
+      return { ok: true, value, envelope }
     })
   }
 
@@ -327,34 +322,4 @@ function canHold(side: LocalSide, suffix: Uint8Array): boolean {
   const [longer, shorter] =
     side.suffix.length > suffix.length ? [side.suffix, suffix] : [suffix, side.suffix]
   return shorter.every((byte, i) => longer[longer.length - shorter.length + i] === byte)
-}
-
-/** Features `from <= n < to` that lie in one weight block. */
-interface Block {
-  readonly key: string
-  readonly from: number
-  readonly to: number
-}
-
-function blocksOf(ids: Uint32Array, dimension: number): Block[] {
-  const blocks: Block[] = []
-  for (let from = 0; from < ids.length; ) {
-    const block = Math.floor(ids[from]! / dimension)
-    let to = from + 1
-    while (to < ids.length && Math.floor(ids[to]! / dimension) === block) to++
-    blocks.push({ key: String(block), from, to })
-    from = to
-  }
-  return blocks
-}
-
-function partialProduct(
-  { ids, values }: SparseVector,
-  from: number,
-  to: number,
-  block: Float32Array,
-): number {
-  let sum = 0
-  for (let n = from; n < to; n++) sum += values[n]! * block[ids[n]! % block.length]!
-  return sum
 }

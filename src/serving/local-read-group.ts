@@ -9,6 +9,7 @@ import {
 import { DEFERRED } from '../wire/frame.ts'
 import { OK, statusOf } from '../wire/status.ts'
 import type { LocalSide, LocalState, LocalVersion } from './local-catalog.ts'
+import { LocalSparseDot, type SparseTerms } from './local-sparse-dot.ts'
 import {
   type KeySpan,
   PAIRS_AHEAD,
@@ -16,6 +17,8 @@ import {
   type ReadGroup,
   type ReadOutcome,
   type ReadStatus,
+  type SparseFeatures,
+  type SparseOutcome,
 } from './query-backend.ts'
 
 const UNKNOWN_KEY = statusOf('UNKNOWN_KEY')
@@ -47,7 +50,7 @@ export class RowBuffer implements RowMetaTarget {
  * Synchronous reads of one queryable name at one version, in place and without allocation. State,
  * version and checkpoint are resolved by `prepare`; the instance is reused.
  */
-export class LocalReadGroup implements ReadGroup {
+export class LocalReadGroup implements ReadGroup, SparseTerms {
   modelVersion = 0
   checkpointId = 0
   ageMs = -1
@@ -65,6 +68,7 @@ export class LocalReadGroup implements ReadGroup {
   private sums = new Float64Array(0)
   private rowBytes = new Uint8Array(0)
   private rowOf: Float32Array | undefined
+  private readonly sparse = new LocalSparseDot()
 
   /**
    * Sets what is read: the live rows, or, unless `live`, those of the checkpoint. `ages[slot]` is the
@@ -197,6 +201,14 @@ export class LocalReadGroup implements ReadGroup {
     return OK
   }
 
+  sparseDot(features: SparseFeatures, outcome: SparseOutcome): ReadStatus {
+    const { sides } = this.state!
+    const version = this.versions[0]
+    const isPlain = this.live && sides.length === 1 && sides[0]!.suffix.length === 0
+    if (!isPlain || version === undefined) return DEFERRED
+    return this.sparse.run(version, features, this, outcome)
+  }
+
   private readerOf(
     bytes: Uint8Array,
     at: number,
@@ -269,6 +281,11 @@ export class LocalReadGroup implements ReadGroup {
     target: RowBuffer,
   ): ReadStatus {
     if (side.isMeanKey(bytes, at, length)) return this.fillMean(version, target)
+    return this.statusOfAbsent(side, reader, hash)
+  }
+
+  /** What is said of a key that its table does not have; no table: undefined. */
+  statusOfAbsent(side: LocalSide, reader: RowTableReader | undefined, hash: number): ReadStatus {
     if (reader === undefined) {
       const slot = side.slotOf(hash)
       if (this.restoring) return RESTORING_STATUS

@@ -192,6 +192,27 @@ export function writeSparseProduct(target: AnswerTarget, answer: Answer<SparsePr
   })
 }
 
+/** Writes answers to packed sparse vectors. */
+export function writeSparseProducts(
+  target: AnswerTarget,
+  answers: readonly Answer<SparseProduct>[],
+  withEnvelopes: boolean,
+): void {
+  const { writer } = target
+  beginFrame(target, withEnvelopes ? ANSWER_FLAG.envelope : 0, answers)
+  const details = new Details()
+  answers.forEach((answer, index) => {
+    writer.uint8(answer.ok ? OK : fail(target, index, answer.error, details))
+    writer.uint8(0)
+    if (!answer.ok) return
+    if (withEnvelopes) writeEnvelope(writer, answer.envelope)
+    writer.float64(answer.value.sum)
+    writer.uint32(answer.value.unknown)
+  })
+  details.write(writer)
+  writer.end(answers.length)
+}
+
 /** Writes the answer to a top-k query. */
 export function writeTopK(target: AnswerTarget, answer: Answer<ScoredKey[]>): void {
   writeSingle(target, answer, (writer, results) => {

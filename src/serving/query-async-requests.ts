@@ -18,6 +18,7 @@ import {
   writeValues,
 } from './query-answers.ts'
 import type { DeferredPredictions, QueryBackend } from './query-backend.ts'
+import { decodePacked, isPacked } from './query-sparse-requests.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
@@ -47,7 +48,7 @@ export function decodeAsync(cursor: RequestCursor): AsyncRequest {
     case KIND.scan:
       return decodeScan(cursor)
     case KIND.sparseDot:
-      return decodeSparseDot(cursor)
+      return isPacked(cursor) ? decodePacked(cursor, optionsOf(cursor)) : decodeSparseDot(cursor)
     default:
       return decodeTopK(cursor)
   }

@@ -26,6 +26,60 @@ export class ReadOutcome {
   ageMs = -1
 }
 
+/** Features of a sparse product; the first `count` elements count. Ids rise strictly. */
+export interface SparseFeatures {
+  readonly ids: Uint32Array
+  readonly values: Float32Array
+  readonly count: number
+}
+
+/** Where the last write to a row is read; a row table's reader is one. */
+export interface RowPositions {
+  readonly share: { readonly slot: number }
+  partitionOf(row: number): number
+  offsetOf(row: number): number
+}
+
+/** Registers that a synchronous sparse product writes its answer into. */
+export class SparseOutcome {
+  sum = 0
+  /** Features without a weight. */
+  unknown = 0
+  /** Slot of the last row read. */
+  slot = 0
+  /** Position of the latest write to a row that was read; partition -1 if none, or not wanted. */
+  partition = -1
+  offset = 0
+  ageMs = -1
+  /** Whether positions are wanted. */
+  withPosition = false
+
+  /** Begins an answer. */
+  open(): void {
+    this.sum = 0
+    this.unknown = 0
+    this.slot = 0
+    this.partition = -1
+    this.offset = 0
+  }
+
+  /** Adds a part of the sum and of the features without weight. */
+  add(sum: number, unknown: number): void {
+    this.sum += sum
+    this.unknown += unknown
+  }
+
+  /** Says which row was read. */
+  note(reader: RowPositions, row: number): void {
+    this.slot = reader.share.slot
+    if (!this.withPosition) return
+    const offset = reader.offsetOf(row)
+    if (this.partition >= 0 && offset < this.offset) return
+    this.partition = reader.partitionOf(row)
+    this.offset = offset
+  }
+}
+
 /** What a synchronous read says: 0, a status of `wire/status.ts`, or DEFERRED. */
 export type ReadStatus = number
 
@@ -80,6 +134,8 @@ export interface ReadGroup {
   ): ReadStatus
   /** One row into `outcome.row`. DEFERRED as above. */
   row(bytes: Uint8Array, at: number, length: number, outcome: ReadOutcome): ReadStatus
+  /** Sum of weight x value over the features (`ModelReader.sparseDot`). DEFERRED as above. */
+  sparseDot?(features: SparseFeatures, outcome: SparseOutcome): ReadStatus
 }
 
 /** Predictions of one frame that the synchronous way could not answer, in order. */

@@ -14,6 +14,7 @@ import {
   type ResolvedQueryOptions,
   resolveQueryOptions,
 } from './query-options.ts'
+import { SparseRequests } from './query-sparse-requests.ts'
 import { SyncRequests } from './query-sync-requests.ts'
 
 const SWEEP_MS = 1_000
@@ -41,6 +42,7 @@ export class QueryServer {
       backend,
       metrics: this.metrics,
       sync: new SyncRequests(this.metrics),
+      sparse: new SparseRequests(this.metrics),
       writers: new WriterPool(),
       admit: (hello) => this.admit(hello, backend.routing().job),
       closed: (connection) => this.connections.delete(connection),

@@ -87,6 +87,14 @@ export class RowTableReader extends RowTableView {
     return this.find(key, start, length, hash)
   }
 
+  /**
+   * Whether a row that `find` found with this sequence word still has it: the row has the same key
+   * and content then, and is marked as referenced. Saves the look-up to a caller that remembers rows.
+   */
+  isAsFound(row: number, sequence: number): boolean {
+    return Atomics.load(this.words, this.headerOf(row)) === sequence && this.isLiveNow(row)
+  }
+
   /** As `find`, but also finds a row that was deleted and is kept for a checkpoint. */
   locate(key: Uint8Array, start: number, length: number, hash: number): number {
     for (let spin = 0; spin < SPINS; spin++) {

@@ -59,6 +59,8 @@ export const REQUEST_FLAG = {
   coldRight: 4,
   /** The top-k query is a vector, not a key. */
   vector: 8,
+  /** Sparse vectors are packed (`sparse-vector.ts`), and there may be several. */
+  packed: 16,
 } as const
 
 /** Flags of an answer frame. */

@@ -13,6 +13,7 @@ import { ANSWER, ANSWER_FLAG, KIND, MAGIC, REQUEST_FLAG } from '../../src/wire/f
 import { readHello, readWelcome, writeHello, writeWelcome } from '../../src/wire/hello.ts'
 import { beginRequest, RequestCursor } from '../../src/wire/request.ts'
 import { readRouting, writeRouting } from '../../src/wire/routing-table.ts'
+import { writeSparseVector } from '../../src/wire/sparse-vector.ts'
 import { statusOf } from '../../src/wire/status.ts'
 import { frameOf, hex, written } from './example-frames.ts'
 
@@ -66,6 +67,13 @@ describe('the bytes of the protocol', () => {
       .replace(/a\d"(\w+)"/g, (token, text: string) => token.slice(0, 2) + hex(Buffer.from(text)))
       .replaceAll(/[\s>]/g, '')
     expect(digits).toContain(hex(bytes))
+  })
+
+  it('of a packed sparse vector stand in the protocol page', () => {
+    const ids = Uint32Array.of(0, 1, 130, 70_000)
+    const values = Float32Array.of(1, 0.5, -2, 3)
+    const bytes = written((writer) => writeSparseVector(writer, { ids, values }, false))
+    expect(page.replaceAll(/\s/g, '')).toContain(`${hex(bytes)}features0:11:0.5130:-270000:3`)
   })
 
   it('of an at-least request never change', () => {

@@ -1,0 +1,145 @@
+import type { WeirError } from '../core/errors.ts'
+import { asWeirError } from '../wire/answer.ts'
+import type { Answer, QueryOptions, SparseProduct, SparseVector } from '../wire/model-reader.ts'
+import type { ResolvedClientOptions } from './client-options.ts'
+import type { ConnectionPool } from './connection-pool.ts'
+import { SparseBatch, type SparseCall, type SparseTerms } from './sparse-batch.ts'
+
+/** A batch is sent when its frame is this long, however few calls it holds. */
+const BATCH_BYTES = 64 * 1024
+/** Batches smaller than this wait for the end of the turn. */
+const SMALL_BATCH = 8
+const KEPT_BATCHES = 64
+/** Batches with larger frames are not kept. */
+const KEPT_BYTES = 1024 * 1024
+
+/** Asks for one call again, with what is left of its time; settles its answer. */
+export type RetrySparse = (
+  call: SparseCall,
+  terms: SparseTerms,
+  deadlineAt: number,
+  error: WeirError,
+) => void
+
+/**
+ * Sparse products that are asked for in one turn of the loop share a frame, as predictions do. Only
+ * the first try goes this way: what fails is left to `retry`.
+ */
+export class SparseDots {
+  private readonly options: ResolvedClientOptions
+  private readonly pool: ConnectionPool
+  private readonly retry: RetrySparse
+  private readonly idle: SparseBatch[] = []
+  private open: SparseBatch | undefined
+  private flushScheduled = false
+  private inFlight = 0
+  /** The most that was under way lately. */
+  private usualInFlight = 0
+
+  constructor(options: ResolvedClientOptions, pool: ConnectionPool, retry: RetrySparse) {
+    this.options = options
+    this.pool = pool
+    this.retry = retry
+  }
+
+  /** Products that wait for an answer. */
+  get outstanding(): number {
+    return this.inFlight
+  }
+
+  /** Asks for one product, of the features and, if `withBias`, the constant one. */
+  ask(
+    state: string,
+    features: SparseVector,
+    options: QueryOptions,
+    withBias: boolean,
+  ): Promise<Answer<SparseProduct>> {
+    return new Promise((settle) => {
+      const batch = this.batchFor(state, options)
+      try {
+        batch.add({ features, withBias, settle })
+      } catch (error) {
+        settle({ ok: false, error: asWeirError(error) })
+        return
+      }
+      if (++this.inFlight > this.usualInFlight) this.usualInFlight = this.inFlight
+      if (this.isFull(batch)) this.flush()
+    })
+  }
+
+  private isFull({ calls, frameBytes }: SparseBatch): boolean {
+    if (frameBytes > BATCH_BYTES || calls >= this.options.maxBatch) return true
+    return calls >= SMALL_BATCH && 2 * calls >= this.usualInFlight
+  }
+
+  private batchFor(state: string, options: QueryOptions): SparseBatch {
+    const { deadlineMs } = this.options
+    const terms: SparseTerms = {
+      state,
+      version: options.version ?? 0,
+      consistency: options.consistency ?? LIVE,
+      deadlineMs: options.deadlineMs ?? deadlineMs,
+    }
+    if (this.open !== undefined) {
+      if (sameTerms(this.open.terms, terms)) return this.open
+      this.flush()
+    }
+    const batch = this.idle.pop() ?? new SparseBatch(this, terms)
+    batch.begin(terms, this.options.clock.monotonicMs())
+    this.open = batch
+    if (!this.flushScheduled) {
+      this.flushScheduled = true
+      process.nextTick(this.flushAtEnd)
+    }
+    return batch
+  }
+
+  private readonly flushAtEnd = (): void => {
+    this.flushScheduled = false
+    this.flush()
+  }
+
+  private flush(): void {
+    const batch = this.open
+    if (batch === undefined) return
+    this.open = undefined
+    this.usualInFlight -= (this.usualInFlight - this.inFlight) >> 4
+    if (batch.calls === 0) {
+      this.keep(batch)
+      return
+    }
+    const connection = this.pool.pick(undefined)
+    if (connection === undefined) batch.fail(this.pool.reason)
+    else {
+      batch.sendOn(connection)
+      connection.flush()
+    }
+  }
+
+  /** Nothing of the batch is awaited any more. */
+  done(batch: SparseBatch): void {
+    this.inFlight -= batch.calls
+    this.keep(batch)
+  }
+
+  private keep(batch: SparseBatch): void {
+    const large = batch.keptBytes > KEPT_BYTES
+    if (!large && this.idle.length < KEPT_BATCHES) this.idle.push(batch)
+  }
+
+  /** A call failed. */
+  failed(call: SparseCall, terms: SparseTerms, deadlineAt: number, error: WeirError): void {
+    this.retry(call, terms, deadlineAt, error)
+  }
+}
+
+const LIVE = { level: 'live' } as const
+
+function sameTerms(a: SparseTerms, b: SparseTerms): boolean {
+  return (
+    a.state === b.state &&
+    a.version === b.version &&
+    a.deadlineMs === b.deadlineMs &&
+    a.consistency === b.consistency
+  )
+}

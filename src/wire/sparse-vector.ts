@@ -1,0 +1,145 @@
+import { requireArgument, WeirError } from '../core/errors.ts'
+import { BIAS_FEATURE } from '../core/feature.ts'
+import type { FrameWriter } from './frame-writer.ts'
+import type { SparseVector } from './model-reader.ts'
+import { MAX_FEATURES, type RequestCursor } from './request.ts'
+
+/**
+ * A packed sparse vector, as it stands in a SPARSE_DOT frame with the packed flag:
+ *
+ *   +-----------+-------------------+------------+------------------------------------------+
+ *   | n varuint | n x value float32 | id varuint | (n - 1) x (id - id before it - 1) varuint|
+ *   +-----------+-------------------+------------+------------------------------------------+
+ *
+ * Ids rise by construction. A varuint is LEB128, at most 5 bytes.
+ */
+
+/** Bytes that a number may take as varuint. */
+const VARUINT_BYTES = 5
+
+/**
+ * Appends a packed vector, followed by the constant feature with value 1 if `withBias`. Throws
+ * INVALID_ARGUMENT when lengths differ or ids do not rise; what was written then stays.
+ */
+export function writeSparseVector(
+  writer: FrameWriter,
+  { ids, values }: SparseVector,
+  withBias: boolean,
+): void {
+  const count = ids.length
+  const total = withBias ? count + 1 : count
+  requireArgument(
+    values.length === count && total <= MAX_FEATURES,
+    `a sparse vector has as many ids as values and at most ${MAX_FEATURES}`,
+  )
+  writer.varuint(total)
+  writer.floats(values)
+  if (withBias) writer.float32(1)
+  writer.reserve(total * VARUINT_BYTES)
+  const bytes = writer.bytes
+  let at = writer.length
+  let next = 0
+  for (let k = 0; k < total; k++) {
+    const id = k < count ? ids[k]! : BIAS_FEATURE
+    let gap = id - next
+    if (gap < 0) throw notRising(ids, k)
+    next = id + 1
+    while (gap > 0x7f) {
+      bytes[at++] = (gap & 0x7f) | 0x80
+      gap >>>= 7
+    }
+    bytes[at++] = gap
+  }
+  writer.length = at
+}
+
+function notRising(ids: Uint32Array, k: number): WeirError {
+  return new WeirError(
+    'INVALID_ARGUMENT',
+    `feature ids rise strictly, but ${ids[k] ?? 'the constant feature'} follows ${ids[k - 1]}; sort them and add up what is double`,
+  )
+}
+
+/** A vector that a frame held, in buffers that the next one fills anew. */
+export class UnpackedVector {
+  ids = new Uint32Array(256)
+  values = new Float32Array(256)
+  count = 0
+  private valueBytes = new Uint8Array(this.values.buffer)
+
+  /** Reads the next packed vector of a frame. Throws PROTOCOL_ERROR. */
+  read(cursor: RequestCursor): void {
+    const count = this.varuint(cursor)
+    if (count > MAX_FEATURES || count * 5 > cursor.remaining) {
+      throw malformed(`${count} features do not fit what is left of it`)
+    }
+    this.makeRoom(count)
+    this.count = count
+    const valuesAt = cursor.take(count * 4)
+    this.valueBytes.set(cursor.bytes.subarray(valuesAt, valuesAt + count * 4))
+    this.readIds(cursor, count)
+  }
+
+  private readIds(cursor: RequestCursor, count: number): void {
+    const { bytes, end } = cursor
+    const ids = this.ids
+    let at = cursor.at
+    let next = 0
+    for (let k = 0; k < count; k++) {
+      let byte = bytes[at++]!
+      let gap = byte
+      if (byte > 0x7f) {
+        gap &= 0x7f
+        for (let scale = 0x80; byte > 0x7f; scale *= 0x80) {
+          if (scale > 0x10000000) throw malformed('a feature id has more than 32 bits')
+          byte = bytes[at++]!
+          gap += (byte & 0x7f) * scale
+        }
+      }
+      const id = next + gap
+      // Past the frame's end a byte is another frame's or undefined, which makes the id NaN.
+      if (at > end || !(id <= BIAS_FEATURE)) throw malformed('a feature id is cut off or too large')
+      ids[k] = id
+      next = id + 1
+    }
+    cursor.at = at
+  }
+
+  private varuint(cursor: RequestCursor): number {
+    let value = 0
+    for (let scale = 1; scale <= 0x10000000; scale *= 0x80) {
+      const byte = cursor.bytes[cursor.take(1)]!
+      value += (byte & 0x7f) * scale
+      if (byte <= 0x7f) return value
+    }
+    throw malformed('a count of features has more than 32 bits')
+  }
+
+  private makeRoom(count: number): void {
+    if (this.ids.length >= count) return
+    const capacity = Math.max(count, this.ids.length * 2)
+    this.ids = new Uint32Array(capacity)
+    this.values = new Float32Array(capacity)
+    this.valueBytes = new Uint8Array(this.values.buffer)
+  }
+
+  /** A copy with arrays of its own. */
+  copy(): SparseVector {
+    return { ids: this.ids.slice(0, this.count), values: this.values.slice(0, this.count) }
+  }
+}
+
+/** The vector followed by the constant feature with value 1. */
+export function withBiasFeature({ ids, values }: SparseVector): SparseVector {
+  const longerIds = new Uint32Array(ids.length + 1)
+  longerIds.set(ids)
+  longerIds[ids.length] = BIAS_FEATURE
+  const longerValues = new Float32Array(ids.length + 1)
+  longerValues.set(values)
+  longerValues[ids.length] = 1
+  return { ids: longerIds, values: longerValues }
+}
+
+function malformed(why: string): WeirError {
+  return new WeirError('PROTOCOL_ERROR', `a packed sparse vector is malformed: ${why}`)
+}
