@@ -9,6 +9,7 @@ import { predictUniformBenchmark } from './predict-uniform.ts'
 import { predictUpdatingBenchmark } from './predict-updating.ts'
 import { qualityA9aBenchmark } from './quality-a9a.ts'
 import { qualityMl100kBenchmark } from './quality-ml100k.ts'
+import { qualityOnlineBenchmark } from './quality-online.ts'
 import { recoveryBenchmark } from './recovery.ts'
 import { shuffleBenchmark } from './shuffle.ts'
 import { topKBenchmark } from './top-k.ts'
@@ -32,5 +33,6 @@ export const BENCHMARKS: readonly Benchmark[] = [
   memoryBenchmark,
   qualityMl100kBenchmark,
   qualityA9aBenchmark,
+  qualityOnlineBenchmark,
   trainAlsBenchmark,
 ]
