@@ -91,6 +91,14 @@ export const ERROR_CODES = {
   // Learning
   EMPTY_DATASET: entry(false, 'There is nothing to train on or to evaluate.'),
   TRAINING_DIVERGED: entry(false, 'The objective is no longer finite.'),
+  PROMOTION_REFUSED: entry(
+    false,
+    'A check that a model version needs before it goes live is missing, outdated or failed.',
+  ),
+  REGISTRY_CONFLICT: entry(
+    false,
+    'The model registry changed in between: another version is live, or has the number.',
+  ),
 } as const satisfies Record<string, CodeEntry>
 
 /** A code of the closed table. */

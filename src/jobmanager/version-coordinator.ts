@@ -1,5 +1,7 @@
 import type { Cancel, Clock } from '../core/clock.ts'
 import type { ModelVersionMarker } from '../models/model-version-marker.ts'
+import { isCandidate } from '../models/registry-adopt.ts'
+import { type DesiredVersion, decideLive } from '../models/registry-live.ts'
 import { type PlacedMarker, versionReadiness } from '../models/version-readiness.ts'
 import type {
   OperatorCoordinator,
@@ -33,15 +35,17 @@ type ModelTopicEvent =
     }
 
 /**
- * Switches a model's live version: once every slot has applied all rows before the `ready` markers
- * of a version higher than the live one, that version is live for every reader at once. What it
- * knows comes again from the operators after a restart.
+ * Switches a model's live version for every reader at once, when every slot has applied all rows
+ * before the version's `ready` markers: to the version that the registry wants, or where no registry
+ * knows the model to the highest one. What it knows of the topic comes again from the operators after
+ * a restart.
  */
 export class VersionCoordinator implements OperatorCoordinator {
   private readonly options: VersionCoordinatorOptions
   private readonly markers = new Map<number, PlacedMarker[]>()
   private context: OperatorCoordinatorContext | undefined
   private cancelLook: Cancel | undefined
+  private desired: DesiredVersion | undefined
 
   constructor(options: VersionCoordinatorOptions) {
     this.options = options
@@ -66,6 +70,12 @@ export class VersionCoordinator implements OperatorCoordinator {
     this.look()
   }
 
+  /** The registry wants this version to be live; without a call the highest one is. */
+  setDesired(desired: DesiredVersion | undefined): void {
+    this.desired = desired
+    this.look()
+  }
+
   /** Stops looking; the live version stays. */
   close(): void {
     this.cancelLook?.()
@@ -77,23 +87,35 @@ export class VersionCoordinator implements OperatorCoordinator {
     this.cancelLook = undefined
     const context = this.context
     if (context === undefined) return
-    const live = context.board.liveVersion(this.options.model)
-    const candidates = [...this.markers.keys()].filter((version) => version > live)
-    let waiting = false
-    for (const version of candidates.sort((a, b) => b - a)) {
-      const markers = this.markers.get(version)!
-      const readiness = versionReadiness(markers, {
-        partitions: this.options.partitions,
-        slots: context.parallelism,
-        applied: (slot, partition) => context.board.nextOffset(slot, partition),
-      })
-      if (readiness.kind === 'ready') {
-        context.board.setLiveVersion(this.options.model, version)
-        this.options.onLive?.(version, markers[0]!.marker)
-        break
-      }
-      waiting ||= readiness.kind === 'loading'
+    const { model } = this.options
+    const ready: number[] = []
+    let isLoading = false
+    for (const [version, markers] of this.markers) {
+      const readiness = this.readinessOf(markers, context)
+      if (readiness === 'ready') ready.push(version)
+      isLoading ||= readiness === 'loading'
     }
-    if (waiting) this.cancelLook = this.options.clock.after(LOOK_EVERY_MS, () => this.look())
+    const decision = decideLive({
+      live: context.board.liveVersion(model),
+      ready,
+      published: ready.filter((version) => !isCandidate(this.markers.get(version)![0]!.marker)),
+      desired: this.desired,
+    })
+    if (decision.kind === 'switch') {
+      context.board.setLiveVersion(model, decision.version)
+      this.options.onLive?.(decision.version, this.markers.get(decision.version)![0]!.marker)
+    }
+    if (isLoading) this.cancelLook = this.options.clock.after(LOOK_EVERY_MS, () => this.look())
+  }
+
+  private readinessOf(
+    markers: readonly PlacedMarker[],
+    context: OperatorCoordinatorContext,
+  ): 'incomplete' | 'loading' | 'ready' {
+    return versionReadiness(markers, {
+      partitions: this.options.partitions,
+      slots: context.parallelism,
+      applied: (slot, partition) => context.board.nextOffset(slot, partition),
+    }).kind
   }
 }

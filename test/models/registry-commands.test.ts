@@ -17,9 +17,9 @@ import { processingName } from '../../src/models/registry-processing-name.ts'
 import {
   findVersion,
   liveVersionOf,
-  type RegisteredVersion,
   type RegistryState,
 } from '../../src/models/registry-version.ts'
+import { registeredVersion } from './registered-version.ts'
 
 const EMPTY: RegistryState = { models: new Map(), versions: new Map() }
 
@@ -27,31 +27,6 @@ const passed = (against = 0): StoredCheck[] =>
   (['data', 'quality', 'serving'] as const).map((check) =>
     storedCheck(check, [], { atMs: 1, against, subject: 'golden' }),
   )
-
-function version(number: number, checks: readonly StoredCheck[] = []): RegisteredVersion {
-  return {
-    name: 'als-model',
-    processingName: `als-${number}`,
-    id: `id-${number}`,
-    number,
-    topic: 'als-model',
-    createdMs: number,
-    dimension: 4,
-    users: 2,
-    items: 3,
-    lineage: {
-      ranges: [{ topic: 'ratings', partition: 0, from: 0, to: number * 100 }],
-      files: [],
-      code: 'als/1',
-      hyperparameters: { factors: 4 },
-      metrics: { rmse: 1 / number },
-      newestEventMs: number,
-    },
-    state: 'candidate',
-    checks,
-    notes: [],
-  }
-}
 
 /** Applies commands as the topic does: by writing and folding. */
 function folded(...commands: RegistryCommand[]): RegistryState {
@@ -81,7 +56,7 @@ function written(state: RegistryState, outcome: RegistryOutcome): RegistryState 
 
 const register = (number: number, checks?: readonly StoredCheck[]): RegistryCommand => ({
   kind: 'register',
-  version: version(number, checks),
+  version: registeredVersion(number, checks),
 })
 const promote = (number: number, expectedLive: number, force?: string): RegistryCommand => ({
   kind: 'promote',
@@ -113,13 +88,13 @@ describe('registering a version', () => {
   })
 
   it('answers the existing one when the same inputs gave a version before', () => {
-    const again = { ...version(2), processingName: 'als-1' }
+    const again = { ...registeredVersion(2), processingName: 'als-1' }
     const outcome = decideCommand(folded(register(1)), { kind: 'register', version: again })
     expect(outcome).toMatchObject({ kind: 'exists', version: { number: 1 } })
   })
 
   it('names the next free number when the number is taken', () => {
-    const other = { ...version(1), processingName: 'als-other' }
+    const other = { ...registeredVersion(1), processingName: 'als-other' }
     const outcome = decideCommand(folded(register(1)), { kind: 'register', version: other })
     expect(outcome).toEqual({ kind: 'number-taken', next: 2 })
   })
@@ -271,8 +246,8 @@ describe('processing names', () => {
 
 describe('the difference of two versions', () => {
   it('names data, parameters, metrics and checks that differ', () => {
-    const left = version(1)
-    const right = version(2, passed())
+    const left = registeredVersion(1)
+    const right = registeredVersion(2, passed())
     const fields = diffVersions(left, right).map(({ field }) => field)
     expect(fields).toEqual([
       'check data',
