@@ -15,7 +15,8 @@ import { createModelTopics } from './model-topics.ts'
 /** A row to publish. */
 export interface PublishableRow {
   readonly id: string
-  readonly kind: AlsRowKind
+  /** A user, an item, or a block of a linear model's weights. */
+  readonly kind: AlsRowKind | 'W'
   readonly vector: Float32Array
 }
 

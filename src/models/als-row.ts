@@ -40,8 +40,8 @@ export interface AlsKey {
   readonly version: number
 }
 
-/** `<id>-U` or `<id>-I`, with `@<version>` if one is given. */
-export function alsKey(id: string, kind: AlsRowKind, version?: number): string {
+/** `<id>-U` or `<id>-I` (or `<id>-W`), with `@<version>` if one is given. */
+export function alsKey(id: string, kind: AlsRowKind | 'W', version?: number): string {
   return version === undefined ? `${id}-${kind}` : `${id}-${kind}@${version}`
 }
 

@@ -1,0 +1,57 @@
+import type { KafkaClientOptions } from '../connectors/kafka/kafka-options.ts'
+import { openTopics } from '../connectors/topics/open-topics.ts'
+import { defineJob, type JobDefinition } from '../dataflow/job-definition.ts'
+import { rawKeySerializer } from '../dataflow/key-serializer.ts'
+import { noWatermarks } from '../dataflow/watermark-strategy.ts'
+import { type WeightUpdate, WeightUpdateSerializer } from '../models/weight-update.ts'
+import { MODEL_ROWS_UID } from './als-serving.ts'
+import type { BadRowPolicy, ModelTopicRecord } from './model-topic-operator.ts'
+import { SvmServingFunction } from './svm-serving-function.ts'
+import { WeightRowsOperator } from './weight-rows-operator.ts'
+
+/** Options of the `svm-serving` job. */
+export interface SvmServingOptions extends Readonly<Record<string, unknown>> {
+  /** Folder of the embedded log that holds the model topic. */
+  readonly logDirectory?: string
+  /** Or how the Kafka that holds it is reached. */
+  readonly kafka?: KafkaClientOptions
+  /** Model topic: weights and version markers. */
+  readonly topic: string
+  /** Features of one block. */
+  readonly range: number
+  /** What to do with records that are no weights of this model; both are counted. @default 'drop' */
+  readonly badRows?: BadRowPolicy
+}
+
+/**
+ * Reads the model topic of a linear model and serves it: blocks of weights by number and version as
+ * the queryable state `SVM_MODEL`.
+ */
+const svmServing: JobDefinition<SvmServingOptions> = defineJob<SvmServingOptions>({
+  name: 'svm-serving',
+  async build(env, options) {
+    await using topics = await openTopics(options)
+    const source = topics.source<ModelTopicRecord>({
+      topic: options.topic,
+      discoveryIntervalMs: 10_000,
+      // Views are enough: weights are encoded for their owner within the same call.
+      deserialize: (record) => ({ key: record.key(), value: record.value() }),
+    })
+    env
+      .fromSource(source, noWatermarks<ModelTopicRecord>(), 'Model topic')
+      .uid('model-topic')
+      .transform<WeightUpdate>(
+        'Weights',
+        () => new WeightRowsOperator(options.range, options.badRows ?? 'drop'),
+        { serializer: new WeightUpdateSerializer() },
+      )
+      .uid(MODEL_ROWS_UID)
+      .keyBy((update) => update.key, rawKeySerializer)
+      .process(() => new SvmServingFunction(options.range))
+      .uid('svm-model')
+      .name('Linear model')
+      .discard()
+  },
+})
+
+export default svmServing

@@ -1,0 +1,107 @@
+import { WeirError } from '../core/errors.ts'
+import { versionOfKeyBytes } from '../models/als-row.ts'
+import type { ModelVersionMarker } from '../models/model-version-marker.ts'
+import {
+  blockKeyLength,
+  parseTextWeights,
+  versionOfTextKey,
+  type WeightList,
+} from '../models/weight-row.ts'
+import { NO_PLACES, NO_WEIGHTS, type WeightUpdate } from '../models/weight-update.ts'
+import {
+  type BadRowPolicy,
+  ModelTopicOperator,
+  type ModelTopicRecord,
+} from './model-topic-operator.ts'
+
+/**
+ * Keys that tell of a version, so that every slot knows it even without a block of it: as many as
+ * reach every slot but for a chance below 1 in 10^6 up to 32 slots.
+ */
+const OPENING_KEYS = 640
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder('utf-8', { fatal: true })
+const openingKeys = Array.from({ length: OPENING_KEYS }, (_, n) => encoder.encode(`~${n}`))
+
+/** Splits the model topic of a linear model: weights go on, to the owners of their blocks. */
+export class WeightRowsOperator extends ModelTopicOperator {
+  private readonly weights: Float32Array
+  private readonly bytes: Uint8Array
+
+  constructor(range: number, policy: BadRowPolicy) {
+    super(range, policy)
+    this.weights = new Float32Array(range)
+    this.bytes = new Uint8Array(this.weights.buffer)
+  }
+
+  protected emit(record: ModelTopicRecord, timestamp: number): void {
+    const { key } = record
+    const length = key === null ? -1 : blockKeyLength(key)
+    if (length >= 0) this.context.output.collect(this.row(key!, length, record.value), timestamp)
+    else
+      for (const update of this.textUpdates(record)) this.context.output.collect(update, timestamp)
+  }
+
+  protected override markerSeen({ event, version }: ModelVersionMarker): void {
+    if (event !== 'announce' || this.context.position().partition !== 0) return
+    for (const key of openingKeys) {
+      const update = { key, version, kind: 'open', places: NO_PLACES, weights: NO_WEIGHTS } as const
+      this.context.output.collect(update satisfies WeightUpdate, -1)
+    }
+  }
+
+  /** A whole block, in one buffer that every row fills anew: it is encoded within the call. */
+  private row(key: Uint8Array, length: number, value: Uint8Array | null): WeightUpdate {
+    const block = key.subarray(0, length)
+    const version = versionOfKeyBytes(key, keyEnd(key, length))
+    if (value === null) {
+      return { key: block, version, kind: 'remove', places: NO_PLACES, weights: NO_WEIGHTS }
+    }
+    if (value.length !== this.bytes.length) {
+      throw new WeirError(
+        'UNPARSABLE_RECORD',
+        `a weight block has ${value.length} bytes where ${this.dimension} float32 were expected`,
+      )
+    }
+    this.bytes.set(value)
+    return { key: block, version, kind: 'row', places: NO_PLACES, weights: this.weights }
+  }
+
+  private *textUpdates({ key, value }: ModelTopicRecord): Generator<WeightUpdate> {
+    if (value === null) {
+      throw new WeirError('UNPARSABLE_RECORD', 'a text weight is removed by writing 0 for it')
+    }
+    const list = parseTextWeights(textOf(value))
+    const version = versionOfTextKey(key)
+    for (const [block, indexes] of byBlock(list, this.dimension)) {
+      const places = Uint16Array.from(indexes, (i) => list.features[i]! - block * this.dimension)
+      const weights = Float32Array.from(indexes, (i) => list.weights[i]!)
+      yield { key: encoder.encode(String(block)), version, kind: 'some', places, weights }
+    }
+  }
+}
+
+/** Length of a block's key without version: `<block>-W`. */
+function keyEnd(key: Uint8Array, length: number): number {
+  return Math.min(key.length, length + 2)
+}
+
+function textOf(value: Uint8Array): string {
+  try {
+    return decoder.decode(value)
+  } catch (cause) {
+    throw new WeirError('UNPARSABLE_RECORD', 'a text weight is not UTF-8', { cause })
+  }
+}
+
+function byBlock({ features }: WeightList, range: number): Map<number, number[]> {
+  const blocks = new Map<number, number[]>()
+  features.forEach((feature, i) => {
+    const block = Math.floor(feature / range)
+    const indexes = blocks.get(block)
+    if (indexes === undefined) blocks.set(block, [i])
+    else indexes.push(i)
+  })
+  return blocks
+}
