@@ -21,4 +21,10 @@ export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> =
   'topic create': async () => (await import('./topic-create.ts')).topicCreateCommand,
   'topic produce': async () => (await import('./topic-produce.ts')).topicProduceCommand,
   'topic consume': async () => (await import('./topic-consume.ts')).topicConsumeCommand,
+  'kafka transactions list': async () =>
+    (await import('./kafka-transactions-list.ts')).kafkaTransactionsListCommand,
+  'kafka transactions commit': async () =>
+    (await import('./kafka-transactions-end.ts')).kafkaTransactionsCommitCommand,
+  'kafka transactions abort': async () =>
+    (await import('./kafka-transactions-end.ts')).kafkaTransactionsAbortCommand,
 }

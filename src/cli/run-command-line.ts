@@ -66,7 +66,7 @@ async function helpFor(words: readonly string[]): Promise<string> {
 async function select(
   argv: readonly string[],
 ): Promise<{ command: Command; rest: readonly string[] }> {
-  for (const words of [2, 1]) {
+  for (const words of [3, 2, 1]) {
     const name = argv.slice(0, words).join(' ')
     if (!Object.hasOwn(COMMAND_LOADERS, name)) continue
     return { command: await COMMAND_LOADERS[name]!(), rest: argv.slice(words) }
@@ -75,15 +75,18 @@ async function select(
 }
 
 function unknownCommand(argv: readonly string[]): string {
-  const typed = argv.filter((word) => !word.startsWith('-')).slice(0, 2)
-  const group = COMMAND_NAMES.filter((name) => name.startsWith(`${typed[0]} `))
-  if (group.length > 0) {
-    const wrong = typed[1] === undefined ? '' : `, not "${typed[1]}"`
-    const verbs = group.map((name) => name.slice(typed[0]!.length + 1))
-    return `weir ${typed[0]} is followed by ${verbs.join(', ')}${wrong}`
+  const typed = argv.filter((word) => !word.startsWith('-')).slice(0, 3)
+  for (const words of [2, 1]) {
+    const prefix = typed.slice(0, words).join(' ')
+    const group = COMMAND_NAMES.filter((name) => name.startsWith(`${prefix} `))
+    if (typed.length < words || group.length === 0) continue
+    const wrong = typed[words] === undefined ? '' : `, not "${typed[words]}"`
+    const verbs = group.map((name) => name.slice(prefix.length + 1))
+    return `weir ${prefix} is followed by ${verbs.join(', ')}${wrong}`
   }
   const nearest =
-    nearestWord(typed.join(' '), COMMAND_NAMES) ?? nearestWord(typed[0] ?? '', COMMAND_NAMES)
+    nearestWord(typed.slice(0, 2).join(' '), COMMAND_NAMES) ??
+    nearestWord(typed[0] ?? '', COMMAND_NAMES)
   const hint = nearest === undefined ? '' : `; did you mean "${nearest}"?`
   return `unknown command "${typed.join(' ') || argv[0]}"${hint} See weir --help`
 }

@@ -1,19 +1,20 @@
-import type { LogRecord } from '../connectors/log/log-record.ts'
-import { LogSource } from '../connectors/log/log-source.ts'
+import { type LogRecord, logRecordDeserializer } from '../connectors/log/log-record.ts'
 import { systemClock } from '../core/clock.ts'
 import { MetricGroup } from '../core/metrics.ts'
 import { type Command, Flags, UsageError } from './command.ts'
-import { DATA_DIR_OPTION, dataDirectory } from './data-directory.ts'
+import { DATA_DIR_OPTION } from './data-directory.ts'
+import { KAFKA_OPTIONS, topicsOf } from './kafka-flags.ts'
 
 /** `weir topic consume NAME`: prints records, to the present end or on and on. */
 export const topicConsumeCommand: Command = {
   name: 'topic consume',
-  summary: 'Print the records of a topic',
+  summary: 'Print the committed records of a topic',
   usage: 'NAME',
   options: {
     follow: { type: 'boolean', short: 'f', help: 'Go on until Ctrl-C' },
     limit: { type: 'string', value: 'N', help: 'Stop after so many records' },
     hex: { type: 'boolean', help: 'Print values as hexadecimal digits' },
+    ...KAFKA_OPTIONS,
     ...DATA_DIR_OPTION,
   },
   async run({ flags: values, args, io }) {
@@ -21,19 +22,13 @@ export const topicConsumeCommand: Command = {
     const [topic] = args
     if (topic === undefined) throw new UsageError('give the name of the topic')
     const limit = flags.optionalInteger('limit', 1) ?? Number.POSITIVE_INFINITY
-    const source = LogSource.raw({
-      directory: dataDirectory(flags.string('data-dir')).log,
-      topic,
-      bounded: !flags.boolean('follow'),
-    })
-    const reader = source.createReader()
-    await reader.open({
-      subtask: 0,
-      parallelism: 1,
-      clock: systemClock,
-      metrics: new MetricGroup('consume'),
-    })
+    await using topics = await topicsOf(flags)
+    const bounded = !flags.boolean('follow')
+    const source = topics.source({ topic, bounded, deserialize: logRecordDeserializer })
     const partitions = await source.discover()
+    const reader = source.createReader()
+    const metrics = new MetricGroup('consume')
+    await reader.open({ subtask: 0, parallelism: 1, clock: systemClock, metrics })
     await reader.addSplits(partitions.map((partition) => ({ partition, nextOffset: -1 })))
     let interrupted = false
     const stop = io.interrupted.then(() => {
@@ -43,12 +38,15 @@ export const topicConsumeCommand: Command = {
     const print = (record: LogRecord): void => {
       if (printed++ < limit) io.out(lineOf(record, flags))
     }
-    while (!interrupted && printed < limit) {
-      const outcome = reader.poll({ collect: print, progress: () => {} }, 256)
-      if (outcome === 'ended') break
-      if (outcome === 'idle') await Promise.race([reader.available(), stop])
+    try {
+      while (!interrupted && printed < limit) {
+        const outcome = reader.poll({ collect: print, progress: () => {} }, 256)
+        if (outcome === 'ended') break
+        if (outcome === 'idle') await Promise.race([reader.available(), stop])
+      }
+    } finally {
+      await reader.close()
     }
-    await reader.close()
     return 0
   },
 }

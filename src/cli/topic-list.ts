@@ -1,28 +1,32 @@
-import { partitionBounds } from '../connectors/log/partition-reader.ts'
-import { listTopics, partitionPath, readTopicConfig } from '../connectors/log/topic-config.ts'
+import type { PartitionBounds, TopicDescription } from '../connectors/topics/topic-store.ts'
 import { type Command, Flags } from './command.ts'
-import { DATA_DIR_OPTION, dataDirectory } from './data-directory.ts'
+import { DATA_DIR_OPTION } from './data-directory.ts'
+import { KAFKA_OPTIONS, topicsOf } from './kafka-flags.ts'
 
-/** `weir topic list`: topics of the embedded log with their sizes. */
+/** `weir topic list`: topics with their sizes. */
 export const topicListCommand: Command = {
   name: 'topic list',
-  summary: 'List the topics of the embedded log',
-  options: DATA_DIR_OPTION,
+  summary: 'List the topics of the embedded log or of Kafka',
+  options: { ...KAFKA_OPTIONS, ...DATA_DIR_OPTION },
   async run({ flags: values, io }) {
     const flags = new Flags(values)
-    const { log } = dataDirectory(flags.string('data-dir'))
-    for (const topic of listTopics(log)) {
-      const { partitions, cleanupPolicy } = readTopicConfig(log, topic)
-      const offsets = Array.from({ length: partitions }, (_, partition) => {
-        const { logStart, endOffset } = partitionBounds(partitionPath(log, topic, partition))
-        return { partition, start: logStart, end: endOffset }
-      })
+    await using topics = await topicsOf(flags)
+    for (const topic of await topics.topics()) {
+      const description = await topics.describe(topic)
+      const offsets = await topics.bounds(topic)
       io.out(
         flags.boolean('json')
-          ? JSON.stringify({ topic, partitions, cleanupPolicy, offsets })
-          : `${topic.padEnd(24)} ${partitions} partitions, ${cleanupPolicy}, offsets ${offsets.map(({ start, end }) => `${start}..${end}`).join(' ')}`,
+          ? JSON.stringify({ ...description, offsets })
+          : lineOf(description, offsets),
       )
     }
     return 0
   },
+}
+
+function lineOf(description: TopicDescription, offsets: readonly PartitionBounds[]): string {
+  const { topic, partitions, cleanupPolicy, replicationFactor } = description
+  const copies = replicationFactor === undefined ? '' : ` x ${replicationFactor}`
+  const ranges = offsets.map(({ start, end }) => `${start}..${end}`).join(' ')
+  return `${topic.padEnd(24)} ${partitions}${copies} partitions, ${cleanupPolicy}, offsets ${ranges}`
 }

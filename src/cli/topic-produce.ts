@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline'
-import { EmbeddedLog } from '../connectors/log/embedded-log.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Command, Flags, UsageError } from './command.ts'
-import { DATA_DIR_OPTION, dataDirectory } from './data-directory.ts'
+import { DATA_DIR_OPTION } from './data-directory.ts'
+import { KAFKA_OPTIONS, topicsOf } from './kafka-flags.ts'
 
 /** `weir topic produce NAME`: one record per line of standard input. */
 export const topicProduceCommand: Command = {
@@ -15,6 +15,7 @@ export const topicProduceCommand: Command = {
       value: 'TEXT',
       help: 'What stands between key and value in a line; no keys when missing',
     },
+    ...KAFKA_OPTIONS,
     ...DATA_DIR_OPTION,
   },
   details: `Example:
@@ -24,19 +25,20 @@ export const topicProduceCommand: Command = {
     const [topic] = args
     if (topic === undefined) throw new UsageError('give the name of the topic')
     const separator = flags.optional('key-separator')
-    await using log = await EmbeddedLog.open(dataDirectory(flags.string('data-dir')).log)
-    const producer = log.producer(topic)
+    await using topics = await topicsOf(flags)
+    const producer = await topics.producer(topic)
     const encoder = new TextEncoder()
     let records = 0
     for await (const line of createInterface({ input: process.stdin })) {
       const at = separator === undefined ? -1 : line.indexOf(separator)
       const key = at < 0 ? null : encoder.encode(line.slice(0, at))
       const value = at < 0 ? line : line.slice(at + separator!.length)
-      producer.send(key, encoder.encode(value), systemClock.nowMs())
+      producer.sendRecord(key, encoder.encode(value), systemClock.nowMs(), -1, [])
       records++
       if (!producer.ready()) await producer.whenReady()
     }
     await producer.sync()
+    await producer.close()
     io.out(flags.boolean('json') ? JSON.stringify({ topic, records }) : `${records} records`)
     return 0
   },

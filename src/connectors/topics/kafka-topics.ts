@@ -1,4 +1,4 @@
-import { isWeirError } from '../../core/errors.ts'
+import { isWeirError, WeirError } from '../../core/errors.ts'
 import type { Source } from '../../operators/source.ts'
 import { KafkaCluster } from '../kafka/kafka-cluster.ts'
 import { findOffset } from '../kafka/kafka-offsets.ts'
@@ -17,7 +17,7 @@ import type {
 } from './topic-store.ts'
 
 /** Questions are answered at once or not at all: a person waits. Records are sent for longer. */
-const ASKING_TIMEOUT_MS = 10_000
+const ASKING_TIMEOUT_MS = 5_000
 
 /** The topics of a Kafka. */
 export class KafkaTopics implements TopicStore {
@@ -40,12 +40,12 @@ export class KafkaTopics implements TopicStore {
   }
 
   topics(): Promise<readonly string[]> {
-    return listKafkaTopics(this.asking)
+    return this.asked(listKafkaTopics(this.asking))
   }
 
   async has(topic: string): Promise<boolean> {
     try {
-      await this.asking.retry(`metadata of "${topic}"`, () => this.asking.refreshTopic(topic))
+      await this.requireTopic(topic)
       return true
     } catch (error) {
       if (isWeirError(error, 'UNKNOWN_TOPIC')) return false
@@ -91,24 +91,53 @@ export class KafkaTopics implements TopicStore {
 
   /** Without the wait for topics that were created a moment ago: here that is `create`'s. */
   private requireTopic(topic: string): ReturnType<KafkaCluster['refreshTopic']> {
-    return this.asking.retry(`metadata of "${topic}"`, () => this.asking.refreshTopic(topic))
+    const { asking } = this
+    return this.asked(asking.retry(`metadata of "${topic}"`, () => asking.refreshTopic(topic)))
+  }
+
+  /** A first question's answer; when there is none it is said what to look at. */
+  private async asked<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await answer
+    } catch (cause) {
+      if (!isWeirError(cause, 'CONNECTOR_FAILED')) throw cause
+      const message = `${cause.message}; check the brokers' addresses, whether they run, and TLS and SASL settings`
+      throw new WeirError(cause.code, message, { cause, details: cause.details })
+    }
   }
 
   async create(topic: string, config: NewTopic): Promise<void> {
     const { partitions, replicationFactor, cleanupPolicy, retentionMs, retentionBytes } = config
     const policies = { compact: 'compact', delete: 'delete', both: 'compact,delete' } as const
-    await createKafkaTopic(this.asking, {
-      name: topic,
-      ...(partitions === undefined ? {} : { partitions }),
-      ...(replicationFactor === undefined ? {} : { replicationFactor }),
-      configs: {
-        ...(cleanupPolicy === undefined ? {} : { 'cleanup.policy': policies[cleanupPolicy] }),
-        ...(retentionMs === undefined ? {} : { 'retention.ms': String(retentionMs) }),
-        ...(retentionBytes === undefined ? {} : { 'retention.bytes': String(retentionBytes) }),
-      },
-    })
+    try {
+      await createKafkaTopic(this.asking, {
+        name: topic,
+        ...(partitions === undefined ? {} : { partitions }),
+        ...(replicationFactor === undefined ? {} : { replicationFactor }),
+        configs: {
+          ...(cleanupPolicy === undefined ? {} : { 'cleanup.policy': policies[cleanupPolicy] }),
+          ...(retentionMs === undefined ? {} : { 'retention.ms': String(retentionMs) }),
+          ...(retentionBytes === undefined ? {} : { 'retention.bytes': String(retentionBytes) }),
+        },
+      })
+    } catch (error) {
+      throw this.creationError(topic, error)
+    }
     // Waits until the brokers know it.
     await this.asking.topic(topic)
+  }
+
+  private creationError(topic: string, cause: unknown): unknown {
+    const advice = isWeirError(cause, 'TOPIC_EXISTS')
+      ? 'use it as it is ("weir topic list" shows it), or take another name'
+      : isWeirError(cause, 'ACCESS_DENIED')
+        ? 'the user needs CREATE on the topic; ask an administrator, or have one create it'
+        : isWeirError(cause, 'UNSUPPORTED')
+          ? 'check its name, partitions and replication factor'
+          : undefined
+    if (advice === undefined || !isWeirError(cause)) return cause
+    const message = `cannot create topic "${topic}" in ${this.place}: ${cause.message}; ${advice}`
+    return new WeirError(cause.code, message, { cause, details: cause.details })
   }
 
   async producer(topic: string, transactionalId?: string): Promise<TopicProducer> {
