@@ -2,6 +2,7 @@ import type { Clock } from '../core/clock.ts'
 import type { MetricGroup } from '../core/metrics.ts'
 import type { SourcePosition } from '../core/position.ts'
 import type { KeyedStateBackend } from '../state/keyed-state-backend.ts'
+import type { RowTableDirectory } from '../state/row-table-directory.ts'
 import type { OperatorStateStore } from './operator-state.ts'
 
 /**
@@ -28,6 +29,8 @@ export interface OperatorContext {
   /** Keyed state; undefined when no input of the operator is keyed. */
   readonly keyedState: KeyedStateBackend | undefined
   readonly operatorState: OperatorStateStore
+  /** Row tables of all slots of the job, read in place. */
+  readonly rowTables: RowTableDirectory
   readonly clock: Clock
   readonly metrics: MetricGroup
   /** Position of the source record being processed; partition -1 in timers. */

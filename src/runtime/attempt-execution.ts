@@ -170,8 +170,18 @@ export class AttemptExecution {
         this.metricWaiters.get(report.request)?.(slot, report.metrics)
         return
       default:
+        this.tellPeers(slot, report)
         listener.other(slot, report)
     }
+  }
+
+  /** Slots read each other's row tables in place. */
+  private tellPeers(slot: number, report: SlotReport): void {
+    const command = peerCommand(slot, report)
+    if (command === undefined) return
+    this.options.slots.forEach((host, other) => {
+      if (other !== slot) host.send(command)
+    })
   }
 
   /** A slot is gone. */
@@ -304,4 +314,15 @@ function restoreOf(plan: RestorePlan, slot: number): SubtaskRestore[] {
   return [...plan.values()].flatMap((subtasks) =>
     subtasks.filter(({ subtask }) => subtask === slot),
   )
+}
+
+/** What the other slots are told of a slot's row tables. */
+function peerCommand(slot: number, report: SlotReport): SlotCommand | undefined {
+  const { attempt } = report
+  if (report.kind === 'table-opened') {
+    return { kind: 'peer-table-opened', attempt, share: report.share }
+  }
+  if (report.kind !== 'table-dropped') return undefined
+  const { operatorUid, state, version } = report
+  return { kind: 'peer-table-dropped', attempt, operatorUid, state, version, slot }
 }

@@ -11,6 +11,7 @@ import {
   type WatermarkingOperator,
 } from '../operators/operator.ts'
 import type { KeyedStateBackend } from '../state/keyed-state-backend.ts'
+import type { RowTableDirectory } from '../state/row-table-directory.ts'
 import type { ControlMessage } from './channel-message.ts'
 import type { KeyedStateCell } from './keyed-state-cell.ts'
 import { blame } from './operator-failure.ts'
@@ -21,6 +22,7 @@ import type { OutputChannel } from './output-channel.ts'
 export interface OperatorHost {
   readonly attempt: number
   readonly clock: Clock
+  readonly rowTables: RowTableDirectory
   position(): SourcePosition
   scheduleProcessingTime(task: OperatorTask, timestampMs: number): void
   sendEvent(uid: string, event: unknown): void
@@ -152,6 +154,10 @@ class TaskContext implements OperatorContext {
     this.operatorState = task.operatorState
     this.clock = host.clock
     this.metrics = task.metrics
+  }
+
+  get rowTables(): RowTableDirectory {
+    return this.host.rowTables
   }
 
   position(): SourcePosition {

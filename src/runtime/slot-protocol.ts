@@ -79,6 +79,16 @@ export type SlotCommand =
     }
   | { readonly kind: 'metrics'; readonly attempt: number; readonly request: number }
   | { readonly kind: 'ping'; readonly attempt: number }
+  /** Another slot opened or dropped a row table, which can be read in place. */
+  | { readonly kind: 'peer-table-opened'; readonly attempt: number; readonly share: RowTableShare }
+  | {
+      readonly kind: 'peer-table-dropped'
+      readonly attempt: number
+      readonly operatorUid: string
+      readonly state: string
+      readonly version: number
+      readonly slot: number
+    }
   /** A query thread's port; requests come on it and replies go back. */
   | { readonly kind: 'attach-query'; readonly attempt: number; readonly port: MessagePortLike }
 

@@ -6,8 +6,10 @@ import { MetricGroup } from '../core/metrics.ts'
 import { graphFingerprint } from '../dataflow/graph-fingerprint.ts'
 import type { StreamGraph } from '../dataflow/stream-graph.ts'
 import { ProgressBoard } from '../state/progress-board.ts'
+import { RowTableDirectory } from '../state/row-table-directory.ts'
 import { ChannelHead } from './channel-head.ts'
 import { type JobPlan, planJob } from './job-plan.ts'
+import { noteRowTable } from './note-row-table.ts'
 import { culpritOf, operatorLabel } from './operator-failure.ts'
 import { OperatorStateMemory } from './operator-state-memory.ts'
 import { restoreSlot } from './restore-slot.ts'
@@ -45,6 +47,7 @@ export interface SlotRuntimeOptions {
 export class SlotRuntime implements SubtaskHost {
   readonly attempt: number
   readonly clock: Clock
+  readonly rowTables = new RowTableDirectory()
   private readonly options: SlotRuntimeOptions
   private readonly deployment: SlotDeployment
   private readonly plan: JobPlan
@@ -74,7 +77,10 @@ export class SlotRuntime implements SubtaskHost {
     this.plan = planJob(options.graph)
     this.board = new ProgressBoard(deployment.board)
     const { storage, stateDirectory } = options
-    const report = (message: SlotReport): void => this.report(message)
+    const report = (message: SlotReport): void => {
+      noteRowTable(this.rowTables, message, deployment.slot)
+      this.report(message)
+    }
     this.cells = new SlotKeyedCells({
       deployment,
       plan: this.plan,
@@ -159,11 +165,14 @@ export class SlotRuntime implements SubtaskHost {
         this.report({ kind: 'metrics', attempt: this.attempt, request, metrics })
         return
       }
+      case 'peer-table-opened':
+      case 'peer-table-dropped':
+        noteRowTable(this.rowTables, command, this.deployment.slot)
+        return
       case 'close':
         void this.close()
         return
       default:
-        return
     }
   }
 

@@ -4,6 +4,7 @@ import type { Clock } from '../core/clock.ts'
 import type { MetricGroup } from '../core/metrics.ts'
 import { NO_POSITION } from '../core/position.ts'
 import { MAX_TIMESTAMP } from '../core/time.ts'
+import type { RowTableDirectory } from '../state/row-table-directory.ts'
 import type { ControlMessage } from './channel-message.ts'
 import type { OperatorHost, OperatorTask } from './operator-task.ts'
 import type { OutputChannel } from './output-channel.ts'
@@ -17,6 +18,8 @@ import { rateGauge, WorkMeter } from './work-meter.ts'
 export interface SubtaskHost {
   readonly attempt: number
   readonly clock: Clock
+  /** Row tables of all slots. */
+  readonly rowTables: RowTableDirectory
   /** There is work to do: the slot's loop must turn. */
   wake(): void
   sendEvent(uid: string, subtask: number, event: unknown): void
@@ -97,6 +100,10 @@ export class Subtask implements OperatorHost {
 
   get clock(): Clock {
     return this.host.clock
+  }
+
+  get rowTables(): RowTableDirectory {
+    return this.host.rowTables
   }
 
   /** Position of the record being processed. */

@@ -57,6 +57,13 @@ export interface VectorRow extends RowMeta {
   readonly vector: Float32Array
 }
 
+/** A row that `readInto` fills. */
+export interface VectorRowTarget {
+  /** [dimension] */
+  readonly vector: Float32Array
+  updateCount: number
+}
+
 /** Where a write came from. */
 export interface WriteOrigin {
   readonly partition: number
@@ -77,6 +84,11 @@ export interface VectorState {
   add(version: ModelVersion, key: Uint8Array, delta: Float32Array, origin: WriteOrigin): void
   /** A copy of the row, read from the store if it was spilled. */
   get(version: ModelVersion, key: Uint8Array): VectorRow | undefined
+  /**
+   * As `get`, into a row of the caller's: false when there is none. For what reads a row for every
+   * record.
+   */
+  readInto(version: ModelVersion, key: Uint8Array, target: VectorRowTarget): boolean
   /** Deletes a row; true when there was one. */
   remove(version: ModelVersion, key: Uint8Array): boolean
   /** Rows of a version on this slot, spilled ones included. */

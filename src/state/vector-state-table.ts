@@ -4,7 +4,7 @@ import type { ModelVersion } from '../core/identity.ts'
 import { containsKeyGroup, type KeyGroupRange, keyGroupOfHash } from '../core/key-group.ts'
 import { murmur3 } from '../core/murmur3.ts'
 import type { VectorStateDescriptor } from './descriptors.ts'
-import type { VectorRow, VectorState, WriteOrigin } from './handles.ts'
+import type { VectorRow, VectorRowTarget, VectorState, WriteOrigin } from './handles.ts'
 import { CONTROL_WANTED, rowTableLayout } from './row-table-layout.ts'
 import type { RowTableListener, RowTableShare } from './row-table-share.ts'
 import type { SlotQueryAnswer } from './slot-query.ts'
@@ -120,6 +120,11 @@ export class VectorStateTables implements VectorState {
 
   get(version: ModelVersion, key: Uint8Array): VectorRow | undefined {
     return this.tables.get(version)?.get(key, murmur3(key) | 0)
+  }
+
+  readInto(version: ModelVersion, key: Uint8Array, target: VectorRowTarget): boolean {
+    const table = version === this.lastVersion ? this.lastTable : this.tables.get(version)
+    return table?.readInto(key, murmur3(key) | 0, target) ?? false
   }
 
   remove(version: ModelVersion, key: Uint8Array): boolean {

@@ -1,7 +1,7 @@
 import { WeirError } from '../core/errors.ts'
 import { keyGroupOfHash } from '../core/key-group.ts'
 import { murmur3 } from '../core/murmur3.ts'
-import type { VectorRow, WriteOrigin } from './handles.ts'
+import type { VectorRow, VectorRowTarget, WriteOrigin } from './handles.ts'
 import { type RowList, RowTable } from './row-table.ts'
 import {
   CONTROL_EPOCH,
@@ -240,6 +240,18 @@ export class VectorTable {
       offset: doubles[(meta + META_OFFSET) >> 1]!,
       eventTime: doubles[(meta + META_EVENT_TIME) >> 1]!,
     }
+  }
+
+  /** Copies the row, [dimension], and its update count; false when there is none. */
+  readInto(key: Uint8Array, hash: number, target: VectorRowTarget): boolean {
+    const row = this.bring(key, hash)
+    if (row < 0 || (this.rows.stateOf(row) & STATE_LIVE) === 0) return false
+    const { words, floats } = this.rows.arena
+    const from = this.rows.floatsOf(row)
+    const { vector } = target
+    for (let i = 0; i < vector.length; i++) vector[i] = floats[from + i]!
+    target.updateCount = words[this.rows.metaOf(row) + META_UPDATE_COUNT]!
+    return true
   }
 
   /**

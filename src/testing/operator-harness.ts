@@ -15,6 +15,7 @@ import type { Redistribution } from '../operators/operator-state.ts'
 import type { OutputTag } from '../operators/output-tag.ts'
 import { OperatorStateMemory } from '../runtime/operator-state-memory.ts'
 import type { KeyedStateBackend } from '../state/keyed-state-backend.ts'
+import { RowTableDirectory } from '../state/row-table-directory.ts'
 import { createKeyedStateBackend } from '../state/slot-keyed-state.ts'
 import {
   copyKeyedState,
@@ -220,6 +221,7 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
       clock: this.clock,
       metrics: this.metrics,
       position: () => this.current,
+      rowTables: new RowTableDirectory(),
       currentWatermark: () => this.watermarkIn,
       scheduleProcessingTime: (timestampMs) => {
         this.clock.after(timestampMs - this.clock.nowMs(), () =>

@@ -14,6 +14,7 @@ import { OutputChannel } from '../../src/runtime/output-channel.ts'
 import { ProgressCombiner } from '../../src/runtime/progress-combiner.ts'
 import { SingleOutput } from '../../src/runtime/record-output.ts'
 import { Subtask } from '../../src/runtime/subtask.ts'
+import { RowTableDirectory } from '../../src/state/row-table-directory.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
 
 const serializer = int53Serializer as Serializer<unknown>
@@ -25,6 +26,7 @@ function setUp() {
   const subtask = new Subtask('task#0', 0, new MetricGroup(), {
     attempt: 1,
     clock,
+    rowTables: new RowTableDirectory(),
     wake() {},
     sendEvent() {},
     failed: (_subtask, error) => {

@@ -1,5 +1,6 @@
 import { ByteReader } from '../../core/byte-reader.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
+import type { Cancel, Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { SinkWriter, SinkWriterContext } from '../../operators/sink.ts'
 import { EmbeddedLog } from './embedded-log.ts'
@@ -47,6 +48,8 @@ export class LogSinkWriter<T> implements SinkWriter<T> {
   /** Records written since the transaction began. */
   private written = 0
   private leftoversPending = false
+  private clock: Clock | undefined
+  private cancelLinger: Cancel | undefined
 
   constructor(options: LogSinkOptions<T>) {
     this.options = options
@@ -56,6 +59,7 @@ export class LogSinkWriter<T> implements SinkWriter<T> {
 
   async open(context: SinkWriterContext, restored: readonly Uint8Array[]): Promise<void> {
     const { directory, topic, log } = this.options
+    this.clock = context.clock
     this.log = await EmbeddedLog.open(directory, log)
     this.producer = this.log.producer(topic, this.options)
     if (!this.exactlyOnce) return
@@ -72,6 +76,12 @@ export class LogSinkWriter<T> implements SinkWriter<T> {
   write(value: T, timestamp: number): void {
     this.written += 1
     this.sender.send(value, timestamp, this.producer!)
+    const { lingerMs } = this.options
+    if (lingerMs === undefined || this.cancelLinger !== undefined) return
+    this.cancelLinger = this.clock!.after(lingerMs, () => {
+      this.cancelLinger = undefined
+      this.producer?.dispatch()
+    })
   }
 
   ready(): boolean {
@@ -117,6 +127,7 @@ export class LogSinkWriter<T> implements SinkWriter<T> {
   }
 
   async close(): Promise<void> {
+    this.cancelLinger?.()
     try {
       if (!this.exactlyOnce) await this.producer?.flush()
     } finally {

@@ -14,6 +14,8 @@ export interface LogSinkOptions<T> extends ProducerOptions {
   readonly serialize: RecordSerializer<T>
   /** Default `at-least-once`. */
   readonly guarantee?: DeliveryGuarantee
+  /** A record waits for others at most this long, in ms; default until its batch is full. */
+  readonly lingerMs?: number
   /** How the log is opened where it is not open yet. */
   readonly log?: LogOptions
 }
