@@ -14,9 +14,16 @@ export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> =
   recommend: async () => (await import('./recommend.ts')).recommendCommand,
   query: async () => (await import('./query.ts')).queryCommand,
   evaluate: async () => (await import('./evaluate.ts')).evaluateCommand,
+  classify: async () => (await import('./classify.ts')).classifyCommand,
+  'evaluate svm': async () => (await import('./evaluate-classifier.ts')).evaluateSvmCommand,
   'generate ratings': async () => (await import('./generate-ratings.ts')).generateRatingsCommand,
   'generate als-model': async () =>
     (await import('./generate-als-model.ts')).generateAlsModelCommand,
+  'generate svm-model': async () =>
+    (await import('./generate-svm-model.ts')).generateSvmModelCommand,
+  'generate svm-examples': async () =>
+    (await import('./generate-svm-examples.ts')).generateSvmExamplesCommand,
+  'model load': async () => (await import('./model-load.ts')).modelLoadCommand,
   'topic list': async () => (await import('./topic-list.ts')).topicListCommand,
   'topic create': async () => (await import('./topic-create.ts')).topicCreateCommand,
   'topic produce': async () => (await import('./topic-produce.ts')).topicProduceCommand,

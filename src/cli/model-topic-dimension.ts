@@ -15,11 +15,19 @@ export async function dimensionOfTopic(topics: TopicStore, topic: string): Promi
     const key = record.key()
     const value = record.value()
     if (key === null || value === null) return true
-    dimension = isMarkerKey(key) ? decodeMarker(value).dimension : value.length / 4
-    return false
+    if (isMarkerKey(key)) dimension = decodeMarker(value).dimension
+    // A text weight says nothing of the blocks it goes into.
+    else if (isBinaryRowKey(key)) dimension = value.length / 4
+    return dimension === undefined
   })
   if (dimension !== undefined) return dimension
   throw new WeirError('EMPTY_DATASET', `topic "${topic}" holds no model row; say --dimension`)
+}
+
+const ROW_KEY = /-[UIW](@[0-9]+)?$/
+
+function isBinaryRowKey(key: Uint8Array): boolean {
+  return ROW_KEY.test(Buffer.from(key).toString('latin1'))
 }
 
 /**

@@ -1,10 +1,13 @@
 import type { ServedJob } from '../jobmanager/served-job.ts'
+import type { ModelVersionMarker } from '../models/model-version-marker.ts'
 import type { ConfigurationMap } from '../runtime/configuration.ts'
 import { SlotThreads } from '../runtime/slot-threads.ts'
 import { ALS_SERVING_MODULE } from './als-serving-module.ts'
 import { type Command, type CommandIo, Flags, type OptionSpec, UsageError } from './command.ts'
 import { DATA_DIR_OPTION, dataDirectory } from './data-directory.ts'
 import { KAFKA_OPTIONS, topicsPlaceOf } from './kafka-flags.ts'
+import type { ServeModelOptions } from './serve-model.ts'
+import { SVM_SERVING_MODULE } from './svm-serving-module.ts'
 
 /** Flags of every command that runs a job. */
 export const SERVING_OPTIONS: Readonly<Record<string, OptionSpec>> = {
@@ -30,14 +33,13 @@ export const SERVING_OPTIONS: Readonly<Record<string, OptionSpec>> = {
 /** `weir run JOB`: runs a job in this process until it ends or is interrupted. */
 export const runCommand: Command = {
   name: 'run',
-  summary: 'Run a job: als-serving, or a module of your own',
-  usage: 'als-serving | ./my-job.ts',
+  summary: 'Run a job: als-serving, svm-serving, or a module of your own',
+  usage: 'als-serving | svm-serving | ./my-job.ts',
   options: {
     topic: {
       type: 'string',
       value: 'NAME',
-      default: 'als-model',
-      help: 'Model topic (als-serving)',
+      help: 'Model topic (default: als-model, svm-model)',
     },
     dimension: { type: 'string', value: 'N', help: 'Floats of a row (default: from the topic)' },
     option: {
@@ -56,14 +58,18 @@ a checkpoint and ends it.
 Examples:
   weir run als-serving
   weir run als-serving --brokers localhost:9092
+  weir run svm-serving --topic svm-model
   weir run als-serving -D execution.checkpointing.interval=1s -D state.backend.type=leveldb
   weir run ./counts.ts --option input=/tmp/in`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
     const [name] = args
-    if (name === undefined) throw new UsageError('give a job: als-serving, or the path of a module')
-    await using job =
-      name === 'als-serving' ? await runAls(flags, io) : await runModule(name, flags, io)
+    if (name === undefined) {
+      throw new UsageError('give a job: als-serving, svm-serving, or the path of a module')
+    }
+    await using job = Object.hasOwn(MODEL_JOBS, name)
+      ? await runModelJob(name as keyof typeof MODEL_JOBS, flags, io)
+      : await runModule(name, flags, io)
     const report = (event: Record<string, unknown>, sentence: string): void => {
       if (flags.boolean('json')) io.out(JSON.stringify(event))
       else io.err(`${name}: ${sentence}`)
@@ -95,42 +101,67 @@ function pairs(words: readonly string[], flag: string): Record<string, string> {
   )
 }
 
+/** The jobs that serve a model: their modules, topics, and what starts them. */
+const MODEL_JOBS = {
+  'als-serving': {
+    module: ALS_SERVING_MODULE,
+    topic: 'als-model',
+    serve: async (options: ServeModelOptions) => (await import('./serve-als.ts')).serveAls(options),
+    rows: ({ users, items }: ModelVersionMarker) => `${users} users, ${items} items`,
+  },
+  'svm-serving': {
+    module: SVM_SERVING_MODULE,
+    topic: 'svm-model',
+    serve: async (options: ServeModelOptions) => (await import('./serve-svm.ts')).serveSvm(options),
+    rows: ({ items, dimension }: ModelVersionMarker) => `${items} blocks of ${dimension} weights`,
+  },
+}
+
 /** The slots' threads load their code while this one loads its own. */
-async function runAls(flags: Flags, io: CommandIo): Promise<ServedJob> {
-  const threads = new SlotThreads(ALS_SERVING_MODULE, flags.integer('slots', 1))
+async function runModelJob(
+  name: keyof typeof MODEL_JOBS,
+  flags: Flags,
+  io: CommandIo,
+): Promise<ServedJob> {
+  const threads = new SlotThreads(MODEL_JOBS[name].module, flags.integer('slots', 1))
   try {
-    return await startAls(flags, io, threads)
+    return await startModelJob(name, flags, io, threads)
   } catch (error) {
     await threads.close()
     throw error
   }
 }
 
-async function startAls(flags: Flags, io: CommandIo, threads: SlotThreads): Promise<ServedJob> {
-  const { serveAls } = await import('./serve-als.ts')
+async function startModelJob(
+  name: keyof typeof MODEL_JOBS,
+  flags: Flags,
+  io: CommandIo,
+  threads: SlotThreads,
+): Promise<ServedJob> {
+  const { serve, rows, topic } = MODEL_JOBS[name]
   const dimension = flags.optionalInteger('dimension', 1, 65_536)
   const token = flags.optional('token')
   const report = (event: Record<string, unknown>, sentence: string): void => {
     if (flags.boolean('json')) io.out(JSON.stringify(event))
     else io.err(sentence)
   }
-  return await serveAls({
+  return await serve({
     threads,
     data: dataDirectory(flags.string('data-dir')),
     place: topicsPlaceOf(flags),
-    topic: flags.string('topic'),
+    topic: flags.optional('topic') ?? topic,
     slots: flags.integer('slots', 1),
     queryThreads: flags.integer('query-threads', 1, 64),
     host: flags.string('host'),
     port: flags.integer('port', 0, 65_535),
     configuration: configurationOf(flags),
-    onLive: (version, { users, items }) =>
+    onLive: (version, marker) =>
       report(
-        { event: 'live', version, users, items },
-        `als-serving: version ${version} is live (${users} users, ${items} items)`,
+        { event: 'live', version, users: marker.users, items: marker.items },
+        `${name}: version ${version} is live (${rows(marker)})`,
       ),
     onDropped: (partition, offset, reason) =>
-      io.err(`als-serving: dropped the record at ${partition}:${offset}: ${reason}`),
+      io.err(`${name}: dropped the record at ${partition}:${offset}: ${reason}`),
     ...(dimension === undefined ? {} : { dimension }),
     ...(token === undefined ? {} : { token }),
   })
@@ -144,7 +175,7 @@ async function runModule(path: string, flags: Flags, io: CommandIo): Promise<Ser
     import('../jobmanager/served-job.ts'),
     import('./serve-als.ts'),
   ])
-  const { url, name } = await loadJobModule(path, ['als-serving'])
+  const { url, name } = await loadJobModule(path, Object.keys(MODEL_JOBS))
   const job = await ServedJob.start({
     module: url,
     jobOptions: pairs(flags.list('option'), '--option'),

@@ -1,103 +1,22 @@
-import { createHash } from 'node:crypto'
-import { openTopics, type TopicsPlace } from '../connectors/topics/open-topics.ts'
-import type { TopicStore } from '../connectors/topics/topic-store.ts'
-import { systemClock } from '../core/clock.ts'
-import { WeirError } from '../core/errors.ts'
-import { ServedJob } from '../jobmanager/served-job.ts'
-import {
-  VersionCoordinator,
-  type VersionCoordinatorOptions,
-} from '../jobmanager/version-coordinator.ts'
-import { type AlsServingOptions, MODEL_ROWS_UID } from '../jobs/als-serving.ts'
+import type { ServedJob } from '../jobmanager/served-job.ts'
+import type { AlsServingOptions } from '../jobs/als-serving.ts'
 import { ALS_MODEL } from '../jobs/als-serving-function.ts'
-import type { ConfigurationMap } from '../runtime/configuration.ts'
-import type { SlotThreads } from '../runtime/slot-threads.ts'
 import { ALS_SERVING_MODULE } from './als-serving-module.ts'
-import type { DataDirectory } from './data-directory.ts'
-import { dimensionOfTopic } from './model-topic-dimension.ts'
+import { type ModelJob, type ServeModelOptions, serveModel } from './serve-model.ts'
+
+export { jobIdOf } from './serve-model.ts'
 
 /** How `als-serving` is started from the command line. */
-export interface ServeAlsOptions {
-  readonly data: DataDirectory
-  /** Where the model topic is. @default the embedded log of the data folder */
-  readonly place?: TopicsPlace
-  readonly topic: string
-  /** Floats of a row; read from the topic when missing. */
-  readonly dimension?: number
-  readonly slots: number
-  readonly queryThreads: number
-  readonly host: string
-  readonly port: number
-  readonly token?: string
-  readonly configuration: ConfigurationMap
-  readonly onLive: NonNullable<VersionCoordinatorOptions['onLive']>
-  readonly onDropped?: VersionCoordinatorOptions['onDropped']
-  /** Threads for the slots that were started before. */
-  readonly threads?: SlotThreads
+export type ServeAlsOptions = ServeModelOptions
+
+const ALS_SERVING: ModelJob<AlsServingOptions> = {
+  name: 'als-serving',
+  module: ALS_SERVING_MODULE,
+  state: ALS_MODEL,
+  options: (place, topic, dimension) => ({ ...place, topic, dimension }),
 }
 
-/**
- * Starts the `als-serving` job of a data folder with its query threads; it goes on from its latest
- * checkpoint. Throws UNKNOWN_TOPIC when no model was published.
- */
-export async function serveAls(options: ServeAlsOptions): Promise<ServedJob> {
-  const { data } = options
-  const { jobOptions, partitions, jobName } = await modelTopicOf(options)
-  const coordinator = new VersionCoordinator({
-    model: 0,
-    partitions,
-    clock: systemClock,
-    onLive: options.onLive,
-    ...(options.onDropped === undefined ? {} : { onDropped: options.onDropped }),
-  })
-  return await ServedJob.start({
-    module: ALS_SERVING_MODULE,
-    jobOptions,
-    configuration: {
-      'parallelism.default': String(options.slots),
-      'execution.checkpointing.dir': data.checkpoints,
-      'execution.checkpointing.interval': '10 s',
-      'state.backend.directory': data.state,
-      ...options.configuration,
-    },
-    jobId: jobIdOf(jobName),
-    seed: process.pid,
-    queryThreads: options.queryThreads,
-    host: options.host,
-    port: options.port,
-    models: [ALS_MODEL],
-    coordinators: { [MODEL_ROWS_UID]: coordinator },
-    threads: options.threads,
-    ...(options.token === undefined ? {} : { token: options.token }),
-  })
-}
-
-/** Looks at the model topic: what the job must be told of it. Throws UNKNOWN_TOPIC. */
-async function modelTopicOf(options: ServeAlsOptions): Promise<{
-  readonly jobOptions: AlsServingOptions
-  readonly partitions: number
-  readonly jobName: string
-}> {
-  const { topic, dimension, place = { logDirectory: options.data.log } } = options
-  await using topics = await openTopics(place)
-  await requireModelTopic(topics, topic)
-  const floats = dimension ?? (await dimensionOfTopic(topics, topic))
-  const { partitions } = await topics.describe(topic)
-  // A topic that was created anew is another one: offsets in old checkpoints mean nothing in it.
-  const identity = await topics.identity(topic)
-  const jobName = `als-serving/${topic}${identity === '' ? '' : `/${identity}`}`
-  return { jobOptions: { ...place, topic, dimension: floats }, partitions, jobName }
-}
-
-async function requireModelTopic(topics: TopicStore, topic: string): Promise<void> {
-  if (await topics.has(topic)) return
-  throw new WeirError(
-    'UNKNOWN_TOPIC',
-    `there is no model topic "${topic}" in ${topics.place}; publish one with "weir train als" or "weir model load"`,
-  )
-}
-
-/** The job id of a name: the same at every start, so that the job finds its checkpoints again. */
-export function jobIdOf(name: string): string {
-  return createHash('md5').update(name).digest('hex')
+/** Starts the `als-serving` job of a data folder; see `serveModel`. */
+export function serveAls(options: ServeAlsOptions): Promise<ServedJob> {
+  return serveModel(ALS_SERVING, options)
 }

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { systemClock } from '../core/clock.ts'
+import { publishableWeights } from '../jobs/publish-linear.ts'
 import { textWeights } from '../models/linear-weights.ts'
 import { crossValidateLinear, evaluateLinear } from '../training/evaluate-linear.ts'
 import { linearLearningCurve } from '../training/linear-learning-curve.ts'
@@ -18,10 +19,15 @@ import {
 import { examplesOfFile } from './examples-file.ts'
 import { LINEAR_OPTIONS, linearOptionsOf } from './linear-training-flags.ts'
 import { ProgressBar } from './progress-bar.ts'
+import { PUBLISH_LINEAR_OPTIONS, publishLinearModel } from './publish-linear-model.ts'
 import { writeTextLines } from './text-lines-file.ts'
 
 const LOSS_OPTION: Readonly<Record<string, OptionSpec>> = {
   loss: { type: 'string', value: 'KIND', default: 'hinge', help: 'hinge or squared-hinge' },
+}
+
+const PUBLISH_OPTION: Readonly<Record<string, OptionSpec>> = {
+  publish: { type: 'boolean', help: 'Publish the weights as a version of the model topic' },
 }
 
 /** `weir train svm`: a linear support vector machine. */
@@ -29,11 +35,12 @@ export const trainSvmCommand: Command = {
   name: 'train svm',
   summary: 'Train a linear SVM on a LIBSVM file',
   usage: '--examples FILE',
-  options: { ...LOSS_OPTION, ...LINEAR_OPTIONS },
+  options: { ...LOSS_OPTION, ...LINEAR_OPTIONS, ...PUBLISH_OPTION, ...PUBLISH_LINEAR_OPTIONS },
   details: `Training ends when the duality gap proves the objective to be within --tolerance of the best.
 
 Example:
-  weir train svm --examples a9a --cost 1 --folds 5`,
+  weir train svm --examples a9a --cost 1 --folds 5
+  weir train svm --examples a9a --publish`,
   run: ({ flags: values, io }) => {
     const flags = new Flags(values)
     return train(flags, flags.choice('loss', ['hinge', 'squared-hinge']), io)
@@ -45,7 +52,7 @@ export const trainLogisticCommand: Command = {
   name: 'train logistic',
   summary: 'Train logistic regression on a LIBSVM file',
   usage: '--examples FILE',
-  options: LINEAR_OPTIONS,
+  options: { ...LINEAR_OPTIONS, ...PUBLISH_OPTION, ...PUBLISH_LINEAR_OPTIONS },
   details: `Training ends when the duality gap proves the objective to be within --tolerance of the best.
 
 Example:
@@ -78,10 +85,25 @@ async function train(flags: Flags, loss: LinearLossName, io: CommandIo): Promise
   if (weights !== undefined) {
     await writeTextLines(weights, textWeights(model.weights, model.intercept))
   }
+  if (flags.boolean('publish')) {
+    const published = await publishLinearModel(
+      publishableWeights(model.weights, model.intercept),
+      flags,
+      { hyperparameters: facts(model, options) },
+    )
+    Object.assign(result, published)
+  }
   const curve = flags.optional('curve')
   if (curve !== undefined) await writeFile(curve, linearLearningCurve(model.history))
   io.out(flags.boolean('json') ? JSON.stringify(result) : sentence(result))
   return 0
+}
+
+/** What the version says of itself; a client needs the labels to name what it predicts. */
+function facts(model: LinearModel, options: LinearOptions): Record<string, number | string> {
+  const { positive, negative } = model.labels
+  const { loss, cost = 1 } = options
+  return { loss: loss ?? 'hinge', cost, positiveLabel: positive, negativeLabel: negative }
 }
 
 function bestValidation(model: LinearModel): Record<string, number> {
@@ -137,6 +159,9 @@ function sentence(result: Record<string, unknown>): string {
         (auc === undefined ? '' : `, AUC ${auc.mean.toFixed(4)}`) +
         (logLoss === undefined ? '' : `, log loss ${logLoss.mean.toFixed(4)}`),
     )
+  }
+  if (result['topic'] !== undefined) {
+    parts.push(`published as version ${result['version']} in topic ${result['topic']}`)
   }
   return parts.join('\n')
 }

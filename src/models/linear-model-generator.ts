@@ -1,0 +1,181 @@
+import { requireArgument } from '../core/errors.ts'
+import { MAX_FEATURE } from '../core/feature.ts'
+import type { Random } from '../core/random.ts'
+
+/**
+ * A generated linear model and examples of it, like URL Reputation: many features, of which an example
+ * has a hundred, a few of them in almost every example and most in hardly any (Zipf). The truth is a
+ * sparse weight vector; labels are its signs, some turned. Weights depend on seed and feature alone and
+ * examples on their random numbers, so nothing but a table of steps is held in memory.
+ */
+export interface GeneratedLinearOptions {
+  /** Feature ids run from 0 to `features` - 1. */
+  readonly features: number
+  /** @default 1 */
+  readonly seed?: number
+  /** Share of the features that have a weight. @default 1 */
+  readonly density?: number
+}
+
+/** How generated examples look. */
+export interface GeneratedExamplesOptions extends GeneratedLinearOptions {
+  /** Non-zeros of an example, the same for all. @default 117 */
+  readonly nonZeros?: number
+  /** Exponent of the features' Zipf law; 0 draws all alike. @default 1.05 */
+  readonly exponent?: number
+  /** Share of the labels that are wrong. @default 0.01 */
+  readonly noise?: number
+  /** Share of values that are 1, the others being small numbers. @default 0.8 */
+  readonly binaryShare?: number
+}
+
+const BYTE_SUM_MEAN = 510
+const BYTE_SUM_SIGMA = 147.8
+
+/** One 32-bit mixing step (the finisher of murmur3). */
+function mix(h: number): number {
+  let x = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
+  x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35)
+  return (x ^ (x >>> 16)) >>> 0
+}
+
+/** The weights of a generated model, made where they are asked for. */
+export class GeneratedWeights {
+  readonly features: number
+  private readonly salt: number
+  /** A feature has a weight if its second number is below it. */
+  private readonly limit: number
+
+  constructor({ features, seed = 1, density = 1 }: GeneratedLinearOptions) {
+    requireArgument(
+      Number.isInteger(features) && features >= 1 && features <= MAX_FEATURE + 1,
+      `features is a whole number from 1 to ${MAX_FEATURE + 1}, not ${features}`,
+    )
+    requireArgument(density > 0 && density <= 1, `density is above 0 and at most 1, not ${density}`)
+    this.features = features
+    this.salt = mix(seed ^ 0x2c1b3c6d)
+    this.limit = density * 2 ** 32
+  }
+
+  /** Weight of a feature: near-normal, 0 where it has none; a float32. */
+  weight(feature: number): number {
+    const bits = mix(this.salt + Math.imul(feature, 0x9e3779b1))
+    if (this.limit < 2 ** 32 && mix(bits ^ 0x297a2d39) >= this.limit) return 0
+    const sum = (bits & 255) + ((bits >>> 8) & 255) + ((bits >>> 16) & 255) + (bits >>> 24)
+    return Math.fround((sum - BYTE_SUM_MEAN) / BYTE_SUM_SIGMA)
+  }
+
+  /** Writes the weights from feature `first` on; 0 beyond the last. */
+  fill(first: number, target: Float32Array): void {
+    for (let i = 0; i < target.length; i++) {
+      target[i] = first + i < this.features ? this.weight(first + i) : 0
+    }
+  }
+}
+
+/** Draws ranks 0 to count - 1 with probability close to (rank + 1)^-exponent, in constant time. */
+class ZipfRanks {
+  private readonly count: number
+  private readonly exponent: number
+  /** Integral of the density at the far end. */
+  private readonly total: number
+
+  constructor(count: number, exponent: number) {
+    this.count = count
+    this.exponent = exponent
+    this.total = this.integral(count + 0.5) - this.integral(0.5)
+  }
+
+  /** By inverting the integral of x^-exponent over [rank + 0.5, rank + 1.5). */
+  draw(random: Random): number {
+    const area = this.integral(0.5) + random.next() * this.total
+    const { exponent } = this
+    const x =
+      exponent === 1
+        ? Math.exp(area)
+        : Math.max(0.5, (area * (1 - exponent)) ** (1 / (1 - exponent)))
+    return Math.min(this.count - 1, Math.max(0, Math.floor(x - 0.5)))
+  }
+
+  private integral(x: number): number {
+    return this.exponent === 1 ? Math.log(x) : x ** (1 - this.exponent) / (1 - this.exponent)
+  }
+}
+
+/** One generated example, in buffers that the next one fills anew. */
+export interface GeneratedExample {
+  /** 1 or -1. */
+  readonly label: number
+  /** Rising. */
+  readonly ids: Uint32Array
+  readonly values: Float32Array
+}
+
+/** Makes examples of a generated model. */
+export class LinearExamples {
+  readonly truth: GeneratedWeights
+  private readonly ranks: ZipfRanks
+  private readonly noise: number
+  private readonly binaryShare: number
+  private readonly step: number
+  private readonly ids: Uint32Array
+  private readonly values: Float32Array
+  private readonly chosen = new Set<number>()
+
+  /** Throws INVALID_ARGUMENT. */
+  constructor(options: GeneratedExamplesOptions) {
+    const { nonZeros = 117, exponent = 1.05, noise = 0.01, binaryShare = 0.8 } = options
+    this.truth = new GeneratedWeights(options)
+    requireArgument(
+      Number.isInteger(nonZeros) && nonZeros >= 1 && nonZeros * 2 <= options.features,
+      `nonZeros is a whole number from 1 to half the features, not ${nonZeros}`,
+    )
+    requireArgument(exponent >= 0 && exponent < 4, `exponent is 0 to below 4, not ${exponent}`)
+    requireArgument(noise >= 0 && noise <= 1, `noise is a share, not ${noise}`)
+    this.ranks = new ZipfRanks(options.features, exponent)
+    this.noise = noise
+    this.binaryShare = binaryShare
+    this.step = coprimeStep(options.features)
+    this.ids = new Uint32Array(nonZeros)
+    this.values = new Float32Array(nonZeros)
+  }
+
+  /** The feature with a rank of popularity: neighbours in rank lie far apart in id. */
+  featureOfRank(rank: number): number {
+    const { features } = this.truth
+    // Two factors below 2^32 and 2^21 keep the product exact.
+    const low = rank & 0x7ff
+    const high = (rank - low) / 0x800
+    return (((high * this.step) % features) * 0x800 + low * this.step) % features
+  }
+
+  /** The next example. */
+  next(random: Random): GeneratedExample {
+    const { ids, values, chosen } = this
+    chosen.clear()
+    let k = 0
+    while (k < ids.length) {
+      const id = this.featureOfRank(this.ranks.draw(random))
+      if (chosen.has(id)) continue
+      chosen.add(id)
+      ids[k++] = id
+    }
+    ids.sort()
+    let decision = 0
+    for (let i = 0; i < ids.length; i++) {
+      const value = random.next() < this.binaryShare ? 1 : Math.round(random.next() * 1000) / 1000
+      values[i] = value
+      decision += this.truth.weight(ids[i]!) * values[i]!
+    }
+    const isTurned = random.next() < this.noise
+    return { label: decision > 0 !== isTurned ? 1 : -1, ids, values }
+  }
+}
+
+/** A step near the golden section of `count` that has no divisor in common with it. */
+function coprimeStep(count: number): number {
+  const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b))
+  let step = Math.max(1, Math.floor(count * 0.6180339887))
+  while (divisor(count, step) !== 1) step++
+  return step
+}
