@@ -1,0 +1,194 @@
+import type { Random } from '../src/core/random.ts'
+import { countBelow } from './check-history.ts'
+import type { ReadRecord } from './kafkajs.ts'
+import type { Load, LoadMessage } from './load.ts'
+import type { KeyLedger } from './observation.ts'
+
+/** Partitions of every input topic. */
+export const PARTITIONS = 3
+/** Floats of an item's row: the first counts the deltas. */
+export const DIMENSION = 6
+
+const COUNT_KEYS = 150
+const ITEMS = 120
+/** Rating partitions that the deltas seem to come from. */
+const RATING_PARTITIONS = 2
+/** One in so many batches of deltas is what a restarted sender sends once more. */
+const REPEAT_ONE_IN = 40
+const REPEATED = 30
+
+const partitionOf = (number: number): number => number % PARTITIONS
+const itemKey = (item: number): string => `${item}-I`
+
+/** Keys of the counts. */
+export const countKeys = (): string[] => Array.from({ length: COUNT_KEYS }, (_, i) => `k${i}`)
+/** Keys of the items' rows. */
+export const itemKeys = (): string[] => Array.from({ length: ITEMS }, (_, i) => itemKey(i))
+
+/** Counted records: a key and an amount; half of them of the first few keys. */
+export function countMessages(random: Random): () => LoadMessage {
+  return () => {
+    const number = random.below(2) === 0 ? random.below(12) : random.below(COUNT_KEYS)
+    const value = Buffer.from(String(random.below(1000)))
+    return { key: `k${number}`, value, partition: partitionOf(number) }
+  }
+}
+
+/** The row that an item has before its first delta. */
+export function baseRow(item: number): Float32Array {
+  return Float32Array.from({ length: DIMENSION }, (_, i) => (i === 0 ? 0 : (item * i) % 50))
+}
+
+/** The messages of the rows topic. */
+export function rowMessages(): LoadMessage[] {
+  return Array.from({ length: ITEMS }, (_, item) => ({
+    key: `${itemKey(item)}@1`,
+    value: Buffer.from(baseRow(item).buffer),
+    partition: partitionOf(item),
+  }))
+}
+
+/**
+ * Deltas of whole numbers, so that sums are exact. Now and then the last few come once more, as from a
+ * sender that was restarted before it had noted how far it was.
+ */
+export function deltaMessages(random: Random): () => LoadMessage {
+  const offsets = Array.from({ length: RATING_PARTITIONS }, () => 0)
+  const last: LoadMessage[] = []
+  const again: LoadMessage[] = []
+  return () => {
+    const repeated = again.shift()
+    if (repeated !== undefined) return repeated
+    const item = random.below(3) === 0 ? random.below(8) : random.below(ITEMS)
+    const rating = random.below(RATING_PARTITIONS)
+    const values = Array.from({ length: DIMENSION }, (_, i) => (i === 0 ? 1 : random.below(17) - 8))
+    const message = {
+      key: `${itemKey(item)}@1`,
+      value: encodeDelta(rating, offsets[rating]!++, values),
+      partition: partitionOf(item),
+    }
+    last.push(message)
+    if (last.length > REPEATED) last.shift()
+    if (random.below(REPEAT_ONE_IN * REPEATED) === 0) again.push(...last)
+    return message
+  }
+}
+
+/** The bytes of docs/reference/model-topic.md, written once more. */
+function encodeDelta(partition: number, offset: number, values: readonly number[]): Buffer {
+  const bytes = Buffer.alloc(16 + 4 * values.length)
+  bytes.writeUInt8(1, 0)
+  bytes.writeUInt32LE(partition, 4)
+  bytes.writeBigInt64LE(BigInt(offset), 8)
+  for (const [i, value] of values.entries()) bytes.writeFloatLE(value, 16 + 4 * i)
+  return bytes
+}
+
+/** What the row of a count or an item says beside its version, as one number. */
+export function checkOfRow(row: ArrayLike<number>): number {
+  let sum = 0
+  for (let i = 1; i < row.length; i++) sum += row[i]! * 1000 ** (i - 1)
+  return sum
+}
+
+/** `check` of a count: of a row with the hash in two parts, and of the value itself. */
+export const checkOfHash = (hash: number): number =>
+  checkOfRow([0, hash % 2 ** 16, Math.floor(hash / 2 ** 16), 0])
+
+interface Draft {
+  readonly partition: number
+  readonly offsets: number[]
+  readonly storedMs: number[]
+  readonly checks: (number | undefined)[]
+}
+
+/** Hashes of each key's counts, from 0 on: what the results must be. */
+export function countHashes(records: readonly ReadRecord[]): Map<string, (number | undefined)[]> {
+  const hashes = new Map<string, (number | undefined)[]>()
+  for (const { key, value } of records) {
+    const list = hashes.get(key) ?? [undefined]
+    hashes.set(key, list)
+    list.push(((list.at(-1) ?? 7) * 31 + Number(value.toString())) % 2 ** 31)
+  }
+  return hashes
+}
+
+/** The ledger of the counts, from what lies in the topic. */
+export function countLedger(records: readonly ReadRecord[], load: Load): Map<string, KeyLedger> {
+  const drafts = new Map<string, Draft>()
+  const hashes = new Map<string, number>()
+  for (const record of records) {
+    const { key, value } = record
+    const hash = ((hashes.get(key) ?? 7) * 31 + Number(value.toString())) % 2 ** 31
+    hashes.set(key, hash)
+    append(drafts, key, record, load, undefined, checkOfHash(hash))
+  }
+  for (const key of countKeys()) if (!drafts.has(key)) drafts.set(key, emptyDraft(undefined))
+  return finished(drafts)
+}
+
+/** The ledger of the items' rows: base plus the distinct deltas in the topic. */
+export function deltaLedger(records: readonly ReadRecord[], load: Load): Map<string, KeyLedger> {
+  const drafts = new Map<string, Draft>()
+  const seen = new Set<string>()
+  const rows = new Map(itemKeys().map((key, item) => [key, Array.from(baseRow(item))]))
+  for (const record of records) {
+    const key = record.key.slice(0, record.key.indexOf('@'))
+    const { value } = record
+    const name = `${key} ${value.readUInt32LE(4)} ${value.readBigInt64LE(8)}`
+    if (seen.has(name)) continue
+    seen.add(name)
+    const row = rows.get(key)!
+    const before = checkOfRow(row)
+    for (let i = 0; i < row.length; i++) row[i]! += value.readFloatLE(16 + 4 * i)
+    append(drafts, key, record, load, before, checkOfRow(row))
+  }
+  for (const [key, row] of rows) {
+    if (!drafts.has(key)) drafts.set(key, emptyDraft(checkOfRow(row)))
+  }
+  return finished(drafts)
+}
+
+function emptyDraft(check: number | undefined): Draft {
+  return { partition: -1, offsets: [], storedMs: [], checks: [check] }
+}
+
+function append(
+  drafts: Map<string, Draft>,
+  key: string,
+  { partition, offset }: ReadRecord,
+  load: Load,
+  before: number | undefined,
+  check: number,
+): void {
+  let draft = drafts.get(key)
+  if (draft === undefined) {
+    draft = { partition, offsets: [], storedMs: [], checks: [before] }
+    drafts.set(key, draft)
+  }
+  draft.offsets.push(offset)
+  draft.storedMs.push(load.stored.get(partition)?.get(offset) ?? Number.POSITIVE_INFINITY)
+  draft.checks.push(check)
+}
+
+/** A record lay there before the next one was stored, even if its own answer was lost. */
+function finished(drafts: Map<string, Draft>): Map<string, KeyLedger> {
+  for (const { storedMs } of drafts.values()) {
+    for (let i = storedMs.length - 2; i >= 0; i--) {
+      storedMs[i] = Math.min(storedMs[i]!, storedMs[i + 1]!)
+    }
+  }
+  return drafts
+}
+
+/** Records that the broker acknowledged and that do not lie in the topic. */
+export function missingInput(records: readonly ReadRecord[], load: Load): number {
+  let missing = 0
+  for (const [partition, stored] of load.stored) {
+    const offsets = records.filter((one) => one.partition === partition).map(({ offset }) => offset)
+    for (const offset of stored.keys()) {
+      if (offsets[countBelow(offsets, offset)] !== offset) missing += 1
+    }
+  }
+  return missing
+}
