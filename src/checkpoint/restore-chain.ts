@@ -1,9 +1,9 @@
-import { containsKeyGroup, type KeyGroupRange } from '../core/key-group.ts'
+import { containsKeyGroup, intersectKeyGroups, type KeyGroupRange } from '../core/key-group.ts'
 import type { CheckpointStorage } from './checkpoint-storage.ts'
 import type { SegmentReference } from './protocol/checkpoint-types.ts'
 import type { SpanVisitor } from './segment-block.ts'
 import type { SliceIndex } from './segment-format.ts'
-import { openSegment, visitSpans } from './segment-reader.ts'
+import { type OpenSegment, openSegment, visitSpans } from './segment-reader.ts'
 
 /** What a chain is restored with. */
 export interface ChainRestore {
@@ -13,6 +13,8 @@ export interface ChainRestore {
   readonly keyGroups: KeyGroupRange
   /** Takes the entries: the first one of a key counts, and the same one may come twice. */
   readonly visit: SpanVisitor
+  /** Is told, before the first entry, how many there are at most. */
+  readonly expect?: (entries: number) => void
   /** A key group that somebody waits for, each told once; -1 if there is none. */
   readonly wanted: () => number
 }
@@ -25,6 +27,7 @@ export interface ChainRestore {
 export async function restoreChain(options: ChainRestore): Promise<void> {
   const { storage, segments, keyGroups, visit, wanted } = options
   const chain = await Promise.all(segments.map((segment) => openSegment(storage, segment)))
+  options.expect?.(chain.reduce((sum, segment) => sum + entriesOf(segment, keyGroups), 0))
   const ahead = new Set<number>()
   const between = async (): Promise<void> => {
     for (let group = wanted(); group >= 0; group = wanted()) {
@@ -41,4 +44,16 @@ export async function restoreChain(options: ChainRestore): Promise<void> {
     return true
   }
   for (const segment of chain) await visitSpans(segment, keyGroups, visit, { between, skips })
+}
+
+/** Entries of a segment in the key groups, as far as its footer tells: it counts whole blocks. */
+function entriesOf({ footer, reference }: OpenSegment, keyGroups: KeyGroupRange): number {
+  const shared = intersectKeyGroups(keyGroups, reference.keyGroups)
+  if (shared === undefined) return 0
+  const all = footer.blocks.reduce((sum, { entries }) => sum + entries, 0)
+  return Math.ceil((all * groupsIn(shared)) / groupsIn(reference.keyGroups))
+}
+
+function groupsIn({ first, last }: KeyGroupRange): number {
+  return last - first + 1
 }

@@ -111,6 +111,10 @@ export class AnnouncingBackend implements KeyedStateBackend {
     this.inner.beginRestore(declarations)
   }
 
+  expectEntries(entries: number): void {
+    this.inner.expectEntries(entries)
+  }
+
   restore(group: number, state: StateName, key: Uint8Array, value: Uint8Array | undefined): void {
     this.inner.restore(group, state, key, value)
   }

@@ -59,6 +59,7 @@ async function restoreOperator(
     storage,
     segments: restore.segments,
     keyGroups: backend.keyGroups,
+    expect: (entries) => backend.expectEntries(entries),
     visit: (group, state, entry) => backend.restoreSpan(group, state, entry),
     wanted: () => backend.wantedKeyGroup(),
   })

@@ -68,6 +68,8 @@ export interface KeyedStateBackend {
    * that can be read is already right. Rows not restored yet answer RESTORING to queries.
    */
   beginRestore(declarations: readonly StateDeclaration[]): void
+  /** How many entries a restore will bring at most; told before the first of them, if at all. */
+  expectEntries(entries: number): void
   /** One entry of a segment; a key group outside `keyGroups` is ignored. */
   restore(keyGroup: number, state: StateName, key: Uint8Array, value: Uint8Array | undefined): void
   /** As `restore`, of an entry where it lies. */

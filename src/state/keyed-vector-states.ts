@@ -127,6 +127,13 @@ export class KeyedVectorStates {
     }
   }
 
+  /** See `KeyedStateBackend.expectEntries`: the versions that are open share them evenly. */
+  expectEntries(entries: number): void {
+    let versions = 0
+    for (const { tables } of this.states.values()) versions += tables.versionsOpen
+    for (const { tables } of this.states.values()) tables.expectRows(Math.ceil(entries / versions))
+  }
+
   /** Takes one row, or says that it belongs to no vector state. */
   restore(
     keyGroup: number,

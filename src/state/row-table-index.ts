@@ -77,6 +77,18 @@ export class RowTableIndex {
     this.count--
   }
 
+  /**
+   * Makes the index of an empty table as large as `rows` will need, so that it need not grow (every
+   * row is entered about five times on the way up). Nothing happens when the table has rows.
+   */
+  reserve(rows: number): void {
+    if (this.count > 0 || this.next !== undefined || rows * 2 <= this.current.mask + 1) return
+    const old = this.current
+    this.current = this.createArray(Math.max(1, Math.clz32(rows * 2 - 1)))
+    this.publish()
+    this.memory.release(old.address, (old.mask + 1) * 2)
+  }
+
   /** Makes readers whose look-up just missed look again. */
   bumpEpoch(): void {
     Atomics.add(this.memory.words, CONTROL_INDEX_EPOCH, 2)

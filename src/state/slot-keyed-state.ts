@@ -234,6 +234,10 @@ class SlotKeyedState implements KeyedStateBackend {
     }
   }
 
+  expectEntries(entries: number): void {
+    this.vectors.expectEntries(entries)
+  }
+
   restore(
     keyGroup: number,
     state: StateName,

@@ -339,6 +339,20 @@ export class VectorStateTables implements VectorState {
     for (const table of this.tables.values()) table.setRestoring(true)
   }
 
+  /** Versions whose table is open. */
+  get versionsOpen(): number {
+    return this.tables.size
+  }
+
+  /** Sizes the indexes for so many restored rows each, or for those that the budget has room for. */
+  expectRows(rows: number): void {
+    const { layout, store } = this.context
+    const rowBytes = (layout.segmentWords * 4) / 2 ** layout.rowShift
+    const fitting = this.options.memoryBudgetBytes / this.tables.size / rowBytes
+    const expected = store === undefined ? rows : Math.min(rows, Math.floor(fitting))
+    for (const table of this.tables.values()) table.rows.index.reserve(expected)
+  }
+
   /**
    * One entry of a segment, newest segment first: the first one of a key wins, `undefined` is a
    * deletion. The key's group must be this slot's. Throws MALFORMED_DATA, UNSUPPORTED_VERSION.

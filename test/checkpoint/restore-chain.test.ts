@@ -66,6 +66,22 @@ describe('restoreChain', () => {
     ])
   })
 
+  it('tells how many entries may come before the first of them', async () => {
+    const storage = new MemoryCheckpointStorage()
+    const old = await segmentOf(storage, 1, every, 'old')
+    const changed = await segmentOf(storage, 2, [1, 2], 'new')
+    const events: string[] = []
+    await restoreChain({
+      storage,
+      segments: [changed, old],
+      keyGroups: ALL,
+      expect: (entries) => events.push(`at most ${entries}`),
+      visit: () => events.push('entry'),
+      wanted: () => -1,
+    })
+    expect(events.slice(0, 2)).toEqual([`at most ${KEYS + 2}`, 'entry'])
+  })
+
   it('restores a key group that is waited for ahead of its turn, over the whole chain', async () => {
     const storage = new MemoryCheckpointStorage()
     const old = await segmentOf(storage, 1, every, 'old')

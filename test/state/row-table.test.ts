@@ -61,7 +61,7 @@ describe('layout', () => {
     const segment = words[16384]!
     expect(segment % 4).toBe(0)
     expect([...words.subarray(segment, segment + 2)]).toEqual([2, 0])
-    const header = segment + 16 + row * 16
+    const header = segment + 80 + row * 16
     expect([...words.subarray(header, header + 6)]).toEqual([
       2,
       2 | STATE_LIVE,
@@ -70,7 +70,7 @@ describe('layout', () => {
       0x6261,
       0,
     ])
-    const floats = segment + 16 + 2 * 16 + row * 4
+    const floats = segment + 80 + 2 * 16 + row * 4
     expect([...table.arena.floats.subarray(floats, floats + 4)]).toEqual([1.5, 1.5, 1.5, 0])
   })
 
@@ -101,6 +101,29 @@ describe('layout', () => {
 })
 
 describe('index', () => {
+  test('an index made large enough beforehand does not grow, and readers find every row', () => {
+    const table = new RowTable(rowTableLayout(4, 16))
+    table.index.reserve(5000)
+    const bytes = table.index.bytes
+    for (let i = 0; i < 5000; i++) write(table, `k${i}`, i)
+    expect(table.index.bytes).toBe(bytes)
+    const reader = new RowTableReader(shareOf(table))
+    for (const i of [0, 1, 2500, 4999]) {
+      const key = bytesOf(`k${i}`)
+      expect(find(reader, `k${i}`)).toBe(table.find(key, hashOf(key)))
+    }
+  })
+
+  test('an index with rows in it, or one that is large enough, stays as it is', () => {
+    const table = new RowTable(rowTableLayout(4, 16))
+    const small = table.index.bytes
+    table.index.reserve(10)
+    expect(table.index.bytes).toBe(small)
+    write(table, 'a', 1)
+    table.index.reserve(5000)
+    expect(table.index.bytes).toBe(small)
+  })
+
   test('finds exactly the keys that are there, through random insertion and removal', () => {
     const random = seededRandom(11)
     const table = new RowTable(rowTableLayout(1, 16, 4))
