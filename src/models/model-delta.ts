@@ -8,12 +8,13 @@ import { requireArgument, WeirError } from '../core/errors.ts'
  *   at  size
  *    0   1   format, 1
  *    1   1   kind: 0 a gradient step, 1 the pair (z, y) of the running-Gram rule
- *    2   2   0
+ *    2   2   lane, u16: key group of the user; 65535 where no duplicate can be
  *    4   4   partition of the rating in the observations topic, u32
  *    8   8   offset of the rating, i53
  *   16   4n  n float32 that are added: of kind 0 as many as the row has
  *
- * Partition and offset let the owner drop a delta that came twice.
+ * Within a delta partition, deltas of one lane and rating partition keep the order of their ratings,
+ * so that one at or below the highest offset seen came twice and is dropped.
  */
 export type ModelDeltaKind = 'step' | 'gram'
 
@@ -27,6 +28,8 @@ const SUFFIX = '-deltas'
 /** A delta taken apart. */
 export interface ModelDelta {
   readonly kind: ModelDeltaKind
+  /** Key group of the user. */
+  readonly lane: number
   /** Where the rating stands in the observations topic. */
   readonly partition: number
   readonly offset: number
@@ -55,7 +58,8 @@ export function encodeModelDelta(delta: ModelDelta): Uint8Array {
  * buffer again and again. Throws INVALID_ARGUMENT when partition or offset are out of range.
  */
 export function writeModelDelta(target: Uint8Array, delta: ModelDelta): void {
-  const { kind, partition, offset, values } = delta
+  const { kind, lane, partition, offset, values } = delta
+  requireArgument(Number.isInteger(lane) && lane >= 0 && lane < 2 ** 16, `${lane} is no lane`)
   requireArgument(
     Number.isInteger(partition) && partition >= 0 && partition < 2 ** 31,
     `${partition} is no partition`,
@@ -64,7 +68,7 @@ export function writeModelDelta(target: Uint8Array, delta: ModelDelta): void {
   const view = new DataView(target.buffer, target.byteOffset, target.byteLength)
   view.setUint8(0, FORMAT)
   view.setUint8(1, KINDS.indexOf(kind))
-  view.setUint16(2, 0, true)
+  view.setUint16(2, lane, true)
   view.setUint32(4, partition, true)
   view.setUint32(8, offset >>> 0, true)
   view.setUint32(12, Math.floor(offset / 2 ** 32), true)
@@ -96,7 +100,8 @@ export function decodeModelDelta(bytes: Uint8Array, into?: Float32Array): ModelD
     sum += value * 0
   }
   if (sum !== 0) throw unparsable('holds a value that is not finite')
-  return { kind, partition: view.getUint32(4, true), offset, values }
+  const lane = view.getUint16(2, true)
+  return { kind, lane, partition: view.getUint32(4, true), offset, values }
 }
 
 function unparsable(problem: string): WeirError {

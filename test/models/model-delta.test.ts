@@ -10,6 +10,7 @@ import {
 
 const DELTA: ModelDelta = {
   kind: 'step',
+  lane: 5,
   partition: 3,
   offset: 2 ** 32 + 7,
   values: Float32Array.of(1, -0.5),
@@ -20,9 +21,9 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 describe('a model delta', () => {
   it('has the bytes that docs/reference/model-topic.md shows', () => {
     expect(hex(encodeModelDelta(DELTA))).toBe(
-      '01000000' + '03000000' + '0700000001000000' + '0000803f' + '000000bf',
+      '01000500' + '03000000' + '0700000001000000' + '0000803f' + '000000bf',
     )
-    expect(hex(encodeModelDelta({ ...DELTA, kind: 'gram' })).slice(0, 8)).toBe('01010000')
+    expect(hex(encodeModelDelta({ ...DELTA, kind: 'gram' })).slice(0, 8)).toBe('01010500')
   })
 
   it('is read as it was written, from bytes at any place', () => {
