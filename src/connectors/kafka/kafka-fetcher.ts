@@ -1,7 +1,7 @@
 import { sleep } from '../../core/clock.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
 import type { Counter } from '../../core/metrics.ts'
-import { type FetchedPartition, fetchApi } from './fetch-request.ts'
+import { type FetchAnswer, type FetchedPartition, fetchApi } from './fetch-request.ts'
 import type { KafkaCluster } from './kafka-cluster.ts'
 import { KAFKA_ERRORS, kafkaError, throwKafkaError } from './kafka-errors.ts'
 import { findOffset, type KafkaIsolation } from './kafka-offsets.ts'
@@ -160,6 +160,9 @@ export class KafkaFetcher {
     const { isolation, partitionMaxBytes } = this.options
     const connection = await this.cluster.node(leader, 'fetch')
     const from = hungry.map((split) => split.fetchFrom)
+    const { clock } = this.cluster
+    const askedMs = clock.nowMs()
+    const maxWaitMs = all ? LONG_WAIT_MS : SHORT_WAIT_MS
     const answer = await connection.call(fetchApi, {
       topicId: this.topicId!,
       partitions: hungry.map(({ partition }, i) => ({
@@ -167,21 +170,21 @@ export class KafkaFetcher {
         leaderEpoch: -1,
         offset: from[i]!,
       })),
-      maxWaitMs: all ? LONG_WAIT_MS : SHORT_WAIT_MS,
+      maxWaitMs,
       minBytes: 1,
       maxBytes: ANSWER_MAX_BYTES,
       partitionMaxBytes,
       readCommitted: isolation === 'read_committed',
     })
     throwKafkaError(answer.error, `fetch from node ${leader}`)
-    const nowMs = this.cluster.clock.nowMs()
+    const asOfMs = answerAsOfMs(answer, askedMs, clock.nowMs(), maxWaitMs)
     let news = false
     for (const fetched of answer.partitions) {
       const index = hungry.findIndex((split) => split.partition === fetched.partition)
       const split = hungry[index]
       if (split === undefined) continue
       if (fetched.error !== KAFKA_ERRORS.NONE) await this.recover(split, fetched)
-      else if (split.accept(from[index]!, fetched, nowMs)) news = true
+      else if (split.accept(from[index]!, fetched, asOfMs)) news = true
     }
     if (news) this.onReady()
   }
@@ -201,6 +204,20 @@ export class KafkaFetcher {
     this.cluster.forgetLeaders(topic)
     this.assign()
   }
+}
+
+/**
+ * The latest time at which the answer was certainly true. It was made after the request left, and one
+ * without records not before the broker's wait was over; how long it was on its way nobody knows.
+ */
+function answerAsOfMs(
+  { partitions }: FetchAnswer,
+  askedMs: number,
+  answeredMs: number,
+  maxWaitMs: number,
+): number {
+  const waited = partitions.every(({ records }) => records.length === 0)
+  return waited && answeredMs - askedMs >= maxWaitMs ? askedMs + maxWaitMs : askedMs
 }
 
 function outOfRangeError(name: string, offset: number, { logStart }: FetchedPartition): WeirError {
