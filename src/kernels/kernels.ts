@@ -228,14 +228,15 @@ export function writeTopKQueries(
 
 let compiled: WebAssembly.Module | undefined
 
-function compiledModule(): WebAssembly.Module {
+/** The module of all kernels; compiled once in a thread. */
+export function compiledKernels(): WebAssembly.Module {
   compiled ??= new WebAssembly.Module(Buffer.from(KERNELS_BASE64, 'base64'))
   return compiled
 }
 
 /** Kernels over `memory`, which must be shared; takes well under a millisecond after the first call. */
 export function instantiateKernels(memory: WebAssembly.Memory): Kernels {
-  const instance = new WebAssembly.Instance(compiledModule(), { env: { memory } })
+  const instance = new WebAssembly.Instance(compiledKernels(), { env: { memory } })
   const raw = instance.exports as unknown as RawKernels
   return {
     memory,

@@ -25,6 +25,8 @@ export class TopKHeap {
   private readonly places: Int32Array
   private readonly keys: Uint8Array
   private readonly lengths: Int32Array
+  /** Hashes of the keys, so that a look-up reads little; with fewer than k rows, places 0 to size - 1 are taken. */
+  private readonly hashes: Int32Array
   private readonly maxKeyBytes: number
 
   constructor(query: TopKQuery, maxKeyBytes: number) {
@@ -34,6 +36,7 @@ export class TopKHeap {
     this.places = Int32Array.from({ length: query.k }, (_, i) => i)
     this.keys = new Uint8Array(query.k * maxKeyBytes)
     this.lengths = new Int32Array(query.k)
+    this.hashes = new Int32Array(query.k)
   }
 
   /** Whether the query wants rows with this key at all. */
@@ -52,20 +55,20 @@ export class TopKHeap {
    */
   offer(score: number, bytes: Uint8Array, at: number, length: number): void {
     if (score <= this.threshold) return
-    const known = this.indexOf(bytes, at, length)
+    const hash = hashOf(bytes, at, length)
+    const known = this.indexOf(bytes, at, length, hash)
     if (known >= 0) this.rescore(known, score)
-    else this.enter(score, bytes, at, length)
+    else this.enter(score, bytes, at, length, hash)
     if (this.size === this.query.k) this.threshold = this.scores[0]!
   }
 
-  private indexOf(bytes: Uint8Array, at: number, length: number): number {
-    for (let i = 0; i < this.size; i++) {
-      const place = this.places[i]!
-      if (this.lengths[place] !== length) continue
+  private indexOf(bytes: Uint8Array, at: number, length: number, hash: number): number {
+    for (let place = 0; place < this.size; place++) {
+      if (this.hashes[place] !== hash || this.lengths[place] !== length) continue
       const from = place * this.maxKeyBytes
       let same = 0
       while (same < length && this.keys[from + same] === bytes[at + same]) same++
-      if (same === length) return i
+      if (same === length) return this.places.indexOf(place)
     }
     return -1
   }
@@ -81,7 +84,7 @@ export class TopKHeap {
     })
   }
 
-  private enter(score: number, bytes: Uint8Array, at: number, length: number): void {
+  private enter(score: number, bytes: Uint8Array, at: number, length: number, hash: number): void {
     let i = this.size
     let place: number
     if (this.size < this.query.k) {
@@ -96,6 +99,7 @@ export class TopKHeap {
     this.places[i] = place
     this.keys.set(bytes.subarray(at, at + length), place * this.maxKeyBytes)
     this.lengths[place] = length
+    this.hashes[place] = hash
   }
 
   private siftUp(from: number, score: number): number {
@@ -135,4 +139,10 @@ export class TopKHeap {
     }
     return results.sort((a, b) => b.score - a.score || (a.key < b.key ? -1 : 1))
   }
+}
+
+function hashOf(bytes: Uint8Array, at: number, length: number): number {
+  let hash = 0
+  for (let i = at; i < at + length; i++) hash = (Math.imul(hash, 31) + bytes[i]!) | 0
+  return hash
 }

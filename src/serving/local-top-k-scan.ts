@@ -7,6 +7,9 @@ import {
 import { SCRATCH_TRIPLES } from '../state/row-table-layout.ts'
 import type { RowTableReader } from '../state/row-table-reader.ts'
 import type { TopKHeap } from './local-top-k-heap.ts'
+import { TopKScreen } from './local-top-k-screen.ts'
+import { floatAtMost } from './local-top-k-shadow.ts'
+import type { TopKShadows } from './local-top-k-shadows.ts'
 
 /** Tries per row before its writer counts as stalled; the last state read is then left out. */
 const ROW_ATTEMPTS = 10_000
@@ -26,7 +29,8 @@ function kernelsFor(memory: WebAssembly.Memory): Kernels {
  * Scores up to 16 queries against the live rows of one table, segment by segment, so that a pass can
  * be cut into short turns. A segment is a dense block for the SIMD kernel; what it found counts only
  * if the segment's change counter stayed the same, otherwise the rows are scored one by one under
- * their sequence words. Where all scratch areas are taken, one by one as well.
+ * their sequence words. Where all scratch areas are taken, one by one as well. With `shadows`, most
+ * segments are only screened, see `TopKScreen`.
  */
 export class TopKScan {
   private readonly reader: RowTableReader
@@ -35,10 +39,15 @@ export class TopKScan {
   private readonly key: Uint8Array
   private readonly found: { heap: TopKHeap; score: number; at: number; length: number }[] = []
   private foundKeys: Uint8Array
+  private readonly screen: TopKScreen | undefined
 
-  constructor(reader: RowTableReader, heaps: readonly TopKHeap[]) {
+  constructor(reader: RowTableReader, heaps: readonly TopKHeap[], shadows?: TopKShadows) {
     this.reader = reader
     this.heaps = heaps
+    const shadow = shadows?.of(reader)
+    if (shadow !== undefined) {
+      this.screen = TopKScreen.begin(shadow, shadows!, heaps, (heap, row) => this.score(heap, row))
+    }
     this.key = new Uint8Array(reader.layout.maxKeyBytes)
     this.foundKeys = new Uint8Array(64 * reader.layout.maxKeyBytes)
   }
@@ -52,13 +61,19 @@ export class TopKScan {
       while (this.segment < reader.segments) {
         const segment = this.segment++
         if (!reader.hasRows(segment)) continue
-        this.scanRows(segment, scratch < 0 ? 0 : this.scanBlock(segment, scratch))
+        if (this.screen?.run(segment) !== true) this.scanSegment(segment, scratch)
         if (until()) break
       }
     } finally {
       if (scratch >= 0) reader.releaseScratch(scratch)
     }
     return this.segment >= reader.segments
+  }
+
+  /** Scores all rows of a segment. */
+  private scanSegment(segment: number, scratch: number): void {
+    if (scratch >= 0) this.writeThresholds(scratch)
+    this.scanRows(segment, scratch < 0 ? 0 : this.scanBlock(segment, scratch))
   }
 
   private writeQueries(scratch: number): void {
@@ -70,7 +85,7 @@ export class TopKScan {
   private writeThresholds(scratch: number): void {
     const floats = this.reader.block
     for (let i = 0; i < this.heaps.length; i++)
-      floats[(scratch >> 2) + i] = this.heaps[i]!.threshold
+      floats[(scratch >> 2) + i] = floatAtMost(this.heaps[i]!.threshold)
   }
 
   /** Scores a block; how many of its rows count: fewer than all when it changed meanwhile. */
@@ -142,18 +157,20 @@ export class TopKScan {
   }
 
   private scanRow(row: number): void {
+    for (const heap of this.heaps) this.score(heap, row)
+  }
+
+  private score(heap: TopKHeap, row: number): void {
     const { reader, key } = this
-    for (const heap of this.heaps) {
-      for (let attempt = 0; attempt < ROW_ATTEMPTS; attempt++) {
-        const sequence = reader.openRow(row)
-        if ((sequence & 1) !== 0) continue
-        if (!reader.isLive(row)) break
-        const score = reader.rawDot(row, heap.query.vector, 0)
-        const length = score > heap.threshold ? reader.keyInto(row, key, 0) : 0
-        if (!reader.unchanged(row, sequence)) continue
-        if (length > 0 && heap.accepts(key, 0, length)) heap.offer(score, key, 0, length)
-        break
-      }
+    for (let attempt = 0; attempt < ROW_ATTEMPTS; attempt++) {
+      const sequence = reader.openRow(row)
+      if ((sequence & 1) !== 0) continue
+      if (!reader.isLive(row)) break
+      const score = reader.rawDot(row, heap.query.vector, 0)
+      const length = score > heap.threshold ? reader.keyInto(row, key, 0) : 0
+      if (!reader.unchanged(row, sequence)) continue
+      if (length > 0 && heap.accepts(key, 0, length)) heap.offer(score, key, 0, length)
+      break
     }
   }
 }

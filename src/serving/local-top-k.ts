@@ -7,11 +7,14 @@ import { innerProductOf } from './local-read-group.ts'
 import type { LocalSlotAsker } from './local-slot-asker.ts'
 import { TopKHeap, type TopKQuery } from './local-top-k-heap.ts'
 import { TopKScan } from './local-top-k-scan.ts'
+import { TopKShadows } from './local-top-k-shadows.ts'
 
 /** A pass gives the event loop back after this long. */
 const TURN_MS = 1
 /** Stored rows that a slot is asked for at a time, so that it stands still for about a millisecond. */
 const STORED_PAGE = 256
+/** Most memory for the codes that rows are screened by. */
+const SHADOW_BYTES = 256 * 1024 * 1024
 
 interface Waiting {
   readonly query: TopKQuery
@@ -22,17 +25,20 @@ interface Waiting {
 /**
  * Exact top-k over the live rows of versions. Queries for one version that wait together share a
  * pass over its rows, 16 at a time; a pass runs in turns of about a millisecond, so that predictions
- * of the same thread go on between. Where rows were spilled, the slot is asked for them page by page
+ * of the same thread go on between. Rows are screened by codes that the thread keeps of them, a quarter
+ * of the bytes (docs/decisions/0005-topk-screening.md). Where rows were spilled, the slot is asked for them page by page
  * after the pass over memory: a row that moves meanwhile is met in one of the two.
  */
 export class LocalTopK {
   private readonly asker: LocalSlotAsker
   private readonly clock: Clock
+  private readonly shadows: TopKShadows
   private readonly queues = new Map<LocalVersion, Waiting[]>()
 
   constructor(asker: LocalSlotAsker, clock: Clock) {
     this.asker = asker
     this.clock = clock
+    this.shadows = new TopKShadows(clock, SHADOW_BYTES)
   }
 
   /** The k best rows of a version, descending. */
@@ -68,7 +74,7 @@ export class LocalTopK {
     const maxKeyBytes = Math.max(1, ...version.readers.map((one) => one.layout.maxKeyBytes))
     const heaps = batch.map(({ query }) => new TopKHeap(query, maxKeyBytes))
     for (const reader of version.readers) {
-      const scan = new TopKScan(reader, heaps)
+      const scan = new TopKScan(reader, heaps, this.shadows)
       const turn = (): boolean => {
         const end = this.clock.monotonicMs() + TURN_MS
         return scan.run(() => this.clock.monotonicMs() >= end)

@@ -22,10 +22,13 @@ import { topKScratchBytes } from '../kernels/kernels.ts'
  *
  *   segment of R rows (R a power of two)
  *   +-----------------------------------+---------------------------+----------------------------+
- *   | 16 words: 0 changes, 1 kind       | R row headers             | R x stride float32         |
+ *   | 80 words: 0 changes, 1 kind,      | R row headers             | R x stride float32         |
+ *   | 16 to 79 changes of each part     |                           |                            |
  *   +-----------------------------------+---------------------------+----------------------------+
  *   `changes` grows at the start and at the end of every write in the segment (odd: a write goes on),
- *   so a scan that finds it even and equal before and after has read the block as it stood.
+ *   so a scan that finds it even and equal before and after has read the block as it stood. The change
+ *   counter of a part (a 64th of the rows) grows once, at the end of the write: it tells who keeps
+ *   something about rows which of them to look at again.
  *   `kind`: 0 rows, 1 images of rows. Floats are 16-byte aligned, stride = dimension rounded up to 4.
  *
  *   row header, words (k = key words, the key's bytes zero-padded to an even number of words)
@@ -85,9 +88,13 @@ export const SCRATCH_AREAS = 8
 /** Triples that a scratch area holds. */
 export const SCRATCH_TRIPLES = 1024
 
-export const SEGMENT_HEADER_WORDS = 16
+export const SEGMENT_HEADER_WORDS = 80
 export const SEGMENT_CHANGES = 0
 export const SEGMENT_KIND = 1
+export const SEGMENT_PARTS = 16
+/** Parts of a segment with a change counter of their own. */
+export const PARTS = 64
+const PART_SHIFT = 6
 export const KIND_ROWS = 0
 export const KIND_IMAGES = 1
 
@@ -141,6 +148,8 @@ export interface RowTableLayout {
   readonly metaAt: number
   readonly rowShift: number
   readonly rowsPerSegment: number
+  /** Log2 of the rows in one of a segment's parts. */
+  readonly partShift: number
   /** Offset of the floats in a segment. */
   readonly floatsAt: number
   readonly segmentWords: number
@@ -168,6 +177,7 @@ function layoutOf(dimension: number, maxKeyBytes: number, rowShift: number): Row
     metaAt,
     rowShift,
     rowsPerSegment,
+    partShift: Math.max(0, rowShift - PART_SHIFT),
     floatsAt,
     segmentWords,
     scratchWords: topKScratchBytes(dimension, SCRATCH_TRIPLES) / 4,

@@ -24,6 +24,7 @@ import {
   SEGMENT_CHANGES,
   SEGMENT_HEADER_WORDS,
   SEGMENT_KIND,
+  SEGMENT_PARTS,
   STATE_DELETED,
   STATE_KEY_LENGTH,
   STATE_LIVE,
@@ -146,6 +147,11 @@ export class RowTableView {
   /** Change counter of a segment: odd while a write goes on. */
   changesOf(segment: number): number {
     return this.sequenceAt(this.segmentAddress(segment) + SEGMENT_CHANGES)
+  }
+
+  /** Address in words of the change counters of a segment's `PARTS` parts; they grow at the end of a write. */
+  partChangesAt(segment: number): number {
+    return this.segmentAddress(segment) + SEGMENT_PARTS
   }
 
   /** Address of a segment's floats in words: a dense matrix of rowsPerSegment x stride. */

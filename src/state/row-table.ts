@@ -15,6 +15,7 @@ import {
   SCRATCH_AREAS,
   SEGMENT_HEADER_WORDS,
   SEGMENT_KIND,
+  SEGMENT_PARTS,
   STATE_IMAGE,
   STATE_KEY_LENGTH,
   writeControl,
@@ -176,8 +177,11 @@ export class RowTable {
 
   endWrite(row: number): void {
     const words = this.arena.words
+    const segment = this.segmentOf(row)
+    const { rowsPerSegment, partShift } = this.layout
     Atomics.add(words, this.headerOf(row), 1)
-    Atomics.add(words, this.segmentOf(row), 1)
+    words[segment + SEGMENT_PARTS + ((row & (rowsPerSegment - 1)) >> partShift)]! += 1
+    Atomics.add(words, segment, 1)
   }
 
   /** Writes key `key[start .. start + length)`, hash and flags of a row, between `beginWrite` and `endWrite`. */

@@ -1,0 +1,141 @@
+import { SCREEN_LANES } from '../kernels/screen-kernels.ts'
+import { type ScreenQuery, screenQueryOf } from '../kernels/screen-query.ts'
+import type { TopKHeap } from './local-top-k-heap.ts'
+import type { TopKShadow } from './local-top-k-shadow.ts'
+import type { TopKShadows } from './local-top-k-shadows.ts'
+import {
+  encodingsOfPass,
+  recentCandidates,
+  type SegmentStep,
+  segmentStep,
+  tooMany,
+} from './local-top-k-step.ts'
+
+/** Rows that are scored together. */
+const PLACES = 4
+
+/** Scores a row that could not be copied, under its sequence word, for one query. */
+export type ScoreRow = (heap: TopKHeap, row: number) => void
+
+/**
+ * One pass over a table by its codes: the candidates of a segment are scored from their floats, so
+ * what enters the heaps is exactly what scoring every row would let in.
+ */
+export class TopKScreen {
+  private readonly shadow: TopKShadow
+  private readonly shadows: TopKShadows
+  private readonly heaps: readonly TopKHeap[]
+  private readonly scoreRow: ScoreRow
+  private encodings: number
+  private candidates = 0
+  private readonly key: Uint8Array
+  private readonly rows = new Int32Array(PLACES)
+  private readonly sequences = new Int32Array(PLACES)
+
+  private constructor(
+    shadow: TopKShadow,
+    shadows: TopKShadows,
+    heaps: readonly TopKHeap[],
+    scoreRow: ScoreRow,
+  ) {
+    this.shadow = shadow
+    this.shadows = shadows
+    this.heaps = heaps
+    this.scoreRow = scoreRow
+    this.key = new Uint8Array(shadow.reader.layout.maxKeyBytes)
+    this.encodings = encodingsOfPass(shadow.reader.segments)
+  }
+
+  /** A pass for up to 16 queries; undefined if one of them has no codes. */
+  static begin(
+    shadow: TopKShadow,
+    shadows: TopKShadows,
+    heaps: readonly TopKHeap[],
+    scoreRow: ScoreRow,
+  ): TopKScreen | undefined {
+    const vectors = heaps.map((heap) => heap.query.vector)
+    const queries: ScreenQuery[] = []
+    for (const vector of vectors) {
+      const query = screenQueryOf(vector)
+      if (query === undefined) return undefined
+      queries.push(query)
+    }
+    shadow.writeQueries(vectors, queries)
+    return new TopKScreen(shadow, shadows, heaps, scoreRow)
+  }
+
+  /** Whether the segment is done; if not, all its rows are to be scored. */
+  run(segment: number): boolean {
+    const step = this.stepOf(segment)
+    if (step === 'encode') this.encode(segment)
+    else if (step === 'refresh') this.shadow.refresh(segment)
+    if (step === 'score') {
+      this.candidates = recentCandidates(this.candidates, undefined)
+      return false
+    }
+    return this.screen(segment)
+  }
+
+  private stepOf(segment: number): SegmentStep {
+    const { shadow, heaps, shadows } = this
+    const coded = shadow.isCoded(segment)
+    return segmentStep({
+      rows: shadow.reader.layout.rowsPerSegment,
+      coded,
+      writesSinceCoded: shadow.writesSinceCoded(segment),
+      writesSinceScan: shadow.writesSinceScan(segment),
+      bounded: heaps.every((heap) => heap.threshold > Number.NEGATIVE_INFINITY),
+      candidates: this.candidates,
+      mayEncode: !coded && this.encodings > 0 && shadows.hasRoom(shadow),
+    })
+  }
+
+  private encode(segment: number): void {
+    this.encodings--
+    this.shadow.encode(segment)
+  }
+
+  private screen(segment: number): boolean {
+    const { shadow, heaps } = this
+    const first = segment * shadow.reader.layout.rowsPerSegment
+    let found = 0
+    for (let from = 0; from < heaps.length; from += SCREEN_LANES) {
+      const queries = Math.min(SCREEN_LANES, heaps.length - from)
+      for (let n = from; n < from + queries; n++) shadow.setThreshold(n, heaps[n]!.threshold)
+      found += shadow.screen(segment, from, queries)
+      if (tooMany(found)) break
+      for (let n = from; n < from + queries; n++) this.scoreCandidates(n, first)
+    }
+    this.candidates = recentCandidates(this.candidates, found)
+    return !tooMany(found)
+  }
+
+  private scoreCandidates(query: number, first: number): void {
+    const { shadow } = this
+    const count = shadow.candidatesOf(query)
+    for (let from = 0; from < count; from += PLACES) {
+      const places = Math.min(PLACES, count - from)
+      for (let place = 0; place < places; place++) {
+        const row = first + shadow.candidate(query, from + place)
+        this.rows[place] = row
+        this.sequences[place] = shadow.reader.openRow(row)
+        shadow.stage(place, row)
+      }
+      shadow.scoreStaged(query)
+      for (let place = 0; place < places; place++) this.offer(query, place)
+    }
+  }
+
+  /** What was staged counts only if the row is still what it was; else it is scored again. */
+  private offer(query: number, place: number): void {
+    const { reader } = this.shadow
+    const heap = this.heaps[query]!
+    const row = this.rows[place]!
+    const sequence = this.sequences[place]!
+    const score = this.shadow.scoreAt(place)
+    const wanted = reader.isLive(row) && score > heap.threshold
+    const length = wanted ? reader.keyInto(row, this.key, 0) : 0
+    if ((sequence & 1) !== 0 || !reader.unchanged(row, sequence)) this.scoreRow(heap, row)
+    else if (wanted && heap.accepts(this.key, 0, length)) heap.offer(score, this.key, 0, length)
+  }
+}

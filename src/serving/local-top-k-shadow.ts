@@ -1,0 +1,263 @@
+import { MAX_TOP_K_QUERIES } from '../kernels/kernels.ts'
+import {
+  SCREEN_LANES,
+  SCREEN_ROWS,
+  type ScreenBlock,
+  ScreenKernels,
+  type ScreenQueries,
+  screenWidth,
+} from '../kernels/screen-kernels.ts'
+import type { ScreenQuery } from '../kernels/screen-query.ts'
+import { PARTS } from '../state/row-table-layout.ts'
+import type { RowTableReader } from '../state/row-table-reader.ts'
+
+const PAGE_BYTES = 65536
+const GROWTH_PAGES = 16
+const MAX_PAGES = 65536
+/** Rows copied together when a segment is coded. */
+const STAGED_ROWS = 64
+/** Sequence of a row whose codes are not to be used; sequences of rows at rest are even. */
+const UNKNOWN = -1
+
+const alignUp = (bytes: number): number => (bytes + 15) & ~15
+
+/** The codes of one segment and what they were made from. */
+interface CodedSegment extends ScreenBlock {
+  /** The segment's change counter. */
+  changes: number
+  /** [PARTS] */
+  readonly parts: Int32Array
+  /** [rows per segment] */
+  readonly sequences: Int32Array
+}
+
+/**
+ * A reading thread's codes of the rows of one table (`ScreenKernels`), in a memory of its own, with
+ * the sequence words that they were made under. A cache: any segment may lack codes, and codes say
+ * what a row was at the last refresh.
+ */
+export class TopKShadow {
+  readonly reader: RowTableReader
+  private readonly kernels: ScreenKernels
+  private readonly segments: (CodedSegment | undefined)[] = []
+  /** Change counters at the last pass, by segment. */
+  private readonly seen: (number | undefined)[] = []
+  private readonly groups: readonly ScreenQueries[]
+  private readonly lists: number
+  private readonly queries: number
+  private readonly staging: number
+  private readonly scores: number
+  private readonly width: number
+  private readonly blockRows: number
+  private readonly stagedRows: number
+  private words: Int32Array
+  private floats: Float32Array
+  private next = 0
+
+  constructor(reader: RowTableReader) {
+    const { dimension, rowsPerSegment } = reader.layout
+    this.reader = reader
+    this.width = screenWidth(dimension)
+    this.blockRows = Math.max(SCREEN_ROWS, rowsPerSegment)
+    this.stagedRows = Math.max(4, Math.min(STAGED_ROWS, rowsPerSegment))
+    const memory = new WebAssembly.Memory({ initial: 1, maximum: MAX_PAGES, shared: true })
+    this.kernels = new ScreenKernels(memory, dimension)
+    this.words = new Int32Array(memory.buffer)
+    this.floats = new Float32Array(memory.buffer)
+    this.groups = Array.from({ length: MAX_TOP_K_QUERIES / SCREEN_LANES }, () => ({
+      heads: this.allocate(SCREEN_LANES * 32),
+      codes: this.allocate(SCREEN_LANES * 4 * this.width),
+    }))
+    this.lists = this.allocate(SCREEN_LANES * 4 * this.blockRows)
+    this.queries = this.allocate(MAX_TOP_K_QUERIES * 4 * this.width)
+    this.staging = this.allocate(this.stagedRows * 4 * this.width)
+    this.scores = this.allocate(16)
+  }
+
+  /** Bytes of memory taken. */
+  get bytes(): number {
+    const { layout } = this.reader
+    const coded = this.segments.reduce((count, one) => count + (one === undefined ? 0 : 1), 0)
+    return this.words.byteLength + coded * 4 * (layout.rowsPerSegment + PARTS)
+  }
+
+  /** Bytes that the codes of one more segment take. */
+  get segmentBytes(): number {
+    return this.blockRows * (this.width + 12) + 4 * (this.reader.layout.rowsPerSegment + PARTS)
+  }
+
+  isCoded(segment: number): boolean {
+    return this.segments[segment] !== undefined
+  }
+
+  /** Writes in a segment since its codes were made or refreshed. */
+  writesSinceCoded(segment: number): number {
+    const coded = this.segments[segment]
+    return coded === undefined ? 0 : writesBetween(coded.changes, this.reader.changesOf(segment))
+  }
+
+  /** Writes in a segment since this was asked last; Infinity the first time. */
+  writesSinceScan(segment: number): number {
+    const before = this.seen[segment]
+    const now = this.reader.changesOf(segment)
+    this.seen[segment] = now
+    return before === undefined ? Number.POSITIVE_INFINITY : writesBetween(before, now)
+  }
+
+  /** Makes codes for all rows of a segment that has none. */
+  encode(segment: number): void {
+    const { reader, blockRows } = this
+    const { rowsPerSegment } = reader.layout
+    const coded: CodedSegment = {
+      codes: this.allocate(blockRows * this.width),
+      bounds: this.allocate(blockRows * 12),
+      rows: blockRows,
+      changes: reader.changesOf(segment),
+      parts: new Int32Array(PARTS),
+      sequences: new Int32Array(rowsPerSegment),
+    }
+    this.readParts(segment, coded)
+    for (let row = 0; row < rowsPerSegment; row += this.stagedRows) {
+      this.encodeRows(segment, coded, row, Math.min(this.stagedRows, rowsPerSegment - row))
+    }
+    for (let row = rowsPerSegment; row < blockRows; row++) this.kernels.erase(coded, row)
+    this.segments[segment] = coded
+  }
+
+  /** Codes again what changed in a segment. */
+  refresh(segment: number): void {
+    const { reader } = this
+    const coded = this.segments[segment]!
+    const { rowsPerSegment, partShift } = reader.layout
+    // Counters first: what is written after them is met by the next refresh.
+    coded.changes = reader.changesOf(segment)
+    const counters = reader.partChangesAt(segment)
+    const words = reader.memoryWords
+    for (let part = 0; part < PARTS && part << partShift < rowsPerSegment; part++) {
+      const changes = Atomics.load(words, counters + part)
+      if (changes === coded.parts[part]) continue
+      coded.parts[part] = changes
+      this.refreshRows(segment, coded, part << partShift, 1 << partShift)
+    }
+  }
+
+  private readParts(segment: number, coded: CodedSegment): void {
+    const counters = this.reader.partChangesAt(segment)
+    const words = this.reader.memoryWords
+    for (let part = 0; part < PARTS; part++) {
+      coded.parts[part] = Atomics.load(words, counters + part)
+    }
+  }
+
+  private refreshRows(segment: number, coded: CodedSegment, from: number, count: number): void {
+    const { reader } = this
+    const words = reader.memoryWords
+    const { headerWords, rowsPerSegment } = reader.layout
+    const header = reader.headerOf(segment * rowsPerSegment)
+    for (let row = from; row < from + count; row++) {
+      if (words[header + row * headerWords] === coded.sequences[row]) continue
+      this.encodeRows(segment, coded, row, 1)
+    }
+  }
+
+  /** Codes neighbouring rows; one that is being written counts as unknown. */
+  private encodeRows(segment: number, coded: CodedSegment, from: number, count: number): void {
+    const { reader, kernels } = this
+    const { stride, rowsPerSegment } = reader.layout
+    const first = segment * rowsPerSegment
+    for (let row = from; row < from + count; row++) {
+      coded.sequences[row] = reader.openRow(first + row)
+    }
+    const floats = reader.floatsOf(first + from)
+    this.floats.set(reader.block.subarray(floats, floats + count * stride), this.staging / 4)
+    for (let row = from; row < from + count; row++) {
+      const sequence = coded.sequences[row]!
+      const live = reader.isLive(first + row)
+      if ((sequence & 1) !== 0 || !reader.unchanged(first + row, sequence)) {
+        coded.sequences[row] = UNKNOWN
+        kernels.open(coded, row)
+      } else if (!live) kernels.erase(coded, row)
+      else kernels.encode(this.staging + (row - from) * 4 * stride, coded, row)
+    }
+  }
+
+  /** Puts the queries of a pass in; at most 16. */
+  writeQueries(vectors: readonly Float32Array[], queries: readonly ScreenQuery[]): void {
+    for (let lane = 0; lane < MAX_TOP_K_QUERIES; lane++) {
+      const group = this.groups[lane >> 2]!
+      this.kernels.writeQuery(group, lane & 3, queries[lane])
+      const at = this.queries / 4 + lane * this.width
+      this.floats.fill(0, at, at + this.width)
+      if (lane < vectors.length) this.floats.set(vectors[lane]!, at)
+    }
+  }
+
+  /** Only rows with a larger bound are found for the query; rounded down to float32. */
+  setThreshold(query: number, threshold: number): void {
+    const word = this.kernels.thresholdWord(this.groups[query >> 2]!, query & 3)
+    this.floats[word] = floatAtMost(threshold)
+  }
+
+  /**
+   * Screens a coded segment for up to four queries, from a multiple of four on; the number of
+   * candidates of all of them. They can be read until the next call.
+   */
+  screen(segment: number, from: number, queries: number): number {
+    const group = this.groups[from >> 2]!
+    this.kernels.screen(group, queries, this.segments[segment]!, this.lists)
+    let candidates = 0
+    for (let lane = 0; lane < queries; lane++) candidates += this.candidatesOf(from + lane)
+    return candidates
+  }
+
+  /** Candidates of a query of the last screened group. */
+  candidatesOf(query: number): number {
+    return this.words[this.kernels.foundWord(this.groups[query >> 2]!, query & 3)]!
+  }
+
+  /** The nth of them, as a row of the segment. */
+  candidate(query: number, n: number): number {
+    return this.words[this.lists / 4 + (query & 3) * this.blockRows + n]!
+  }
+
+  /** Copies a row's floats to place 0 to 3, to be scored; the caller looks at its sequence word. */
+  stage(place: number, row: number): void {
+    const { reader, width } = this
+    const from = reader.floatsOf(row)
+    const { block } = reader
+    const to = this.staging / 4 + place * width
+    for (let i = 0; i < width; i++) this.floats[to + i] = block[from + i]!
+  }
+
+  /** Scores the rows at the four places; `scoreAt` has the results. */
+  scoreStaged(query: number): void {
+    this.kernels.scoreFour(this.queries + query * 4 * this.width, this.staging, this.scores)
+  }
+
+  scoreAt(place: number): number {
+    return this.floats[this.scores / 4 + place]!
+  }
+
+  private allocate(bytes: number): number {
+    const address = this.next
+    this.next += alignUp(bytes)
+    const missing = this.next - this.words.byteLength
+    if (missing <= 0) return address
+    const { memory } = this.kernels
+    memory.grow(Math.max(GROWTH_PAGES, Math.ceil(missing / PAGE_BYTES)))
+    this.words = new Int32Array(memory.buffer)
+    this.floats = new Float32Array(memory.buffer)
+    return address
+  }
+}
+
+function writesBetween(before: number, after: number): number {
+  return ((after - before) >>> 0) / 2
+}
+
+/** The largest float32 that is not above a number. */
+export function floatAtMost(value: number): number {
+  const nearest = Math.fround(value)
+  if (nearest <= value) return nearest
+  return Math.fround(nearest - Math.max(Math.abs(nearest) * 0.75 * 2 ** -23, 2 ** -149))
+}

@@ -1,0 +1,55 @@
+/** Writes since the last look, of which a row in this many makes a segment too lively for codes. */
+const CALM_SHARE = 64
+/** Candidates of late that make it cheaper to score the segment. */
+const MANY_CANDIDATES = 64
+
+/**
+ * What a top-k pass does with a segment: `score` all its rows from their floats, or `screen` them by
+ * their codes and score only the candidates; before that `encode` all rows or `refresh` the codes of
+ * those that changed.
+ */
+export type SegmentStep = 'screen' | 'refresh' | 'encode' | 'score'
+
+/** What is known of a segment. */
+export interface SegmentFacts {
+  readonly rows: number
+  /** Whether the thread has codes of its rows. */
+  readonly coded: boolean
+  /** Writes in it since its codes were made or last refreshed. */
+  readonly writesSinceCoded: number
+  /** Writes in it since a pass of this thread met it last; Infinity if none did. */
+  readonly writesSinceScan: number
+  /** Whether every query of the pass has k rows already: only then a bound excludes anything. */
+  readonly bounded: boolean
+  /** Candidates of the segments before, see `recentCandidates`. */
+  readonly candidates: number
+  /** Whether this pass may make codes for one more segment. */
+  readonly mayEncode: boolean
+}
+
+/**
+ * The step for a segment. Codes are made and refreshed only where few rows change between two passes,
+ * for a row costs about twelve times as much to code as to score.
+ */
+export function segmentStep(facts: SegmentFacts): SegmentStep {
+  if (!facts.bounded || facts.candidates > MANY_CANDIDATES) return 'score'
+  if (facts.coded && facts.writesSinceCoded === 0) return 'screen'
+  if (facts.writesSinceScan * CALM_SHARE > facts.rows) return 'score'
+  if (facts.coded) return 'refresh'
+  return facts.mayEncode ? 'encode' : 'score'
+}
+
+/** Whether a segment that was screened is scored after all, because too many rows are candidates. */
+export function tooMany(candidates: number): boolean {
+  return candidates > MANY_CANDIDATES
+}
+
+/** Candidates to reckon with: those of the last screened segment, halved with every scored one. */
+export function recentCandidates(before: number, found: number | undefined): number {
+  return found ?? before >> 1
+}
+
+/** Most segments that a pass makes codes for, so that the first passes cost at most a few times more. */
+export function encodingsOfPass(segments: number): number {
+  return Math.max(8, segments >> 3)
+}
