@@ -24,6 +24,11 @@ export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> =
   'generate svm-examples': async () =>
     (await import('./generate-svm-examples.ts')).generateSvmExamplesCommand,
   'model load': async () => (await import('./model-load.ts')).modelLoadCommand,
+  'model list': async () => (await import('./model-list.ts')).modelListCommand,
+  'model show': async () => (await import('./model-show.ts')).modelShowCommand,
+  'model diff': async () => (await import('./model-diff.ts')).modelDiffCommand,
+  'model promote': async () => (await import('./model-promote.ts')).modelPromoteCommand,
+  'model rollback': async () => (await import('./model-rollback.ts')).modelRollbackCommand,
   'topic list': async () => (await import('./topic-list.ts')).topicListCommand,
   'topic create': async () => (await import('./topic-create.ts')).topicCreateCommand,
   'topic produce': async () => (await import('./topic-produce.ts')).topicProduceCommand,

@@ -32,6 +32,8 @@ export interface ServedJobOptions<O extends JobOptions> {
   /** Threads of the module's slots that were started before; ended if they are not needed. */
   readonly threads?: SlotThreads | undefined
   readonly allowNonRestoredState?: boolean
+  /** Ended with the job, or when it cannot start: what was opened for its coordinators. */
+  readonly companion?: AsyncDisposable
 }
 
 /**
@@ -41,10 +43,16 @@ export interface ServedJobOptions<O extends JobOptions> {
 export class ServedJob implements AsyncDisposable {
   readonly execution: JobExecution
   readonly queries: QueryThreads
+  private readonly companion: AsyncDisposable | undefined
 
-  private constructor(execution: JobExecution, queries: QueryThreads) {
+  private constructor(
+    execution: JobExecution,
+    queries: QueryThreads,
+    companion: AsyncDisposable | undefined,
+  ) {
     this.execution = execution
     this.queries = queries
+    this.companion = companion
   }
 
   /**
@@ -75,9 +83,10 @@ export class ServedJob implements AsyncDisposable {
       })
       execution.start()
       await options.threads?.close()
-      return new ServedJob(execution, queries)
+      return new ServedJob(execution, queries, options.companion)
     } catch (error) {
       await Promise.all([queries.close(), options.threads?.close()])
+      await options.companion?.[Symbol.asyncDispose]()
       throw error
     }
   }
@@ -107,6 +116,7 @@ export class ServedJob implements AsyncDisposable {
     } catch {
       // Without it the next process goes on from an older checkpoint and replays more of the log.
     }
+    await this.companion?.[Symbol.asyncDispose]()
     await execution.suspend()
     await queries.close()
   }

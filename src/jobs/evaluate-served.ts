@@ -1,8 +1,18 @@
-import { clipRating, type RatingRange } from '../models/rating.ts'
+import { clipRating, type Rating, type RatingRange } from '../models/rating.ts'
 import type { PairCoverage } from '../training/als-model.ts'
 import { ErrorAccumulator, type ErrorSummary } from '../training/metrics.ts'
-import type { RatingsTable } from '../training/ratings-table.ts'
+import { type RatingsTable, ratingsOf } from '../training/ratings-table.ts'
 import type { ModelReader, Prediction, QueryOptions } from '../wire/model-reader.ts'
+
+/** Ratings to evaluate on: in memory, or pieces of a stream that is never held as a whole. */
+export type EvaluationRatings = RatingsTable | AsyncIterable<readonly Rating[]>
+
+/** A rating and what was predicted for it, clipped. */
+export interface EvaluatedRating {
+  readonly rating: Rating
+  readonly score: number
+  readonly coverage: PairCoverage
+}
 
 /** Options of `evaluateServed`. */
 export interface EvaluateOptions {
@@ -17,33 +27,60 @@ export interface EvaluateOptions {
 
 /**
  * Errors of a served ALS model over all ratings, each predicted through queryable state. No pair is
- * dropped: cold ones are predicted from mean rows and counted. Rejects with the first failed query.
+ * dropped: cold ones are predicted from mean rows and counted. Rejects with the first failed query,
+ * or with EMPTY_DATASET.
  */
 export async function evaluateServed(
   reader: ModelReader,
-  ratings: RatingsTable,
+  ratings: EvaluationRatings,
   options: EvaluateOptions,
 ): Promise<ErrorSummary> {
   const errors = new ErrorAccumulator()
-  const query = { ...options.query, coldLeft: 'MEAN-U', coldRight: 'MEAN-I' }
-  const outstanding = options.outstanding ?? 1024
-  for (let start = 0; start < ratings.size; start += outstanding) {
-    const end = Math.min(start + outstanding, ratings.size)
-    const answers = await Promise.all(
-      Array.from({ length: end - start }, (_, i) => {
-        const user = ratings.users[ratings.user[start + i]!]!
-        const item = ratings.items[ratings.item[start + i]!]!
-        return reader.predict(options.state, `${user}-U`, `${item}-I`, query)
-      }),
-    )
-    for (const [i, answer] of answers.entries()) {
-      const score =
-        options.range === undefined ? answer.score : clipRating(answer.score, options.range)
-      errors.add(ratings.rating[start + i]!, score, coverageOf(answer))
-    }
-    options.onProgress?.(end)
+  let done = 0
+  for await (const evaluated of predictServed(reader, ratings, options)) {
+    for (const { rating, score, coverage } of evaluated) errors.add(rating.rating, score, coverage)
+    done += evaluated.length
+    options.onProgress?.(done)
   }
   return errors.summary()
+}
+
+/** The ratings with their predictions, in order, in pieces of at most `outstanding`. */
+export async function* predictServed(
+  reader: ModelReader,
+  ratings: EvaluationRatings,
+  options: EvaluateOptions,
+): AsyncGenerator<readonly EvaluatedRating[]> {
+  const query = { ...options.query, coldLeft: 'MEAN-U', coldRight: 'MEAN-I' }
+  for await (const piece of pieces(ratings, options.outstanding ?? 1024)) {
+    const answers = await Promise.all(
+      piece.map(({ user, item }) => reader.predict(options.state, `${user}-U`, `${item}-I`, query)),
+    )
+    yield answers.map((answer, i) => ({
+      rating: piece[i] as Rating,
+      score: options.range === undefined ? answer.score : clipRating(answer.score, options.range),
+      coverage: coverageOf(answer),
+    }))
+  }
+}
+
+async function* pieces(
+  ratings: EvaluationRatings,
+  size: number,
+): AsyncGenerator<readonly Rating[]> {
+  if (Symbol.asyncIterator in ratings) {
+    for await (const piece of ratings) {
+      for (let at = 0; at < piece.length; at += size) yield piece.slice(at, at + size)
+    }
+    return
+  }
+  let piece: Rating[] = []
+  for (const rating of ratingsOf(ratings)) {
+    if (piece.push(rating) < size) continue
+    yield piece
+    piece = []
+  }
+  if (piece.length > 0) yield piece
 }
 
 function coverageOf({ leftCold, rightCold }: Prediction): PairCoverage {

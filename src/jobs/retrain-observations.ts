@@ -1,0 +1,109 @@
+import type { RecordView } from '../connectors/log/log-record.ts'
+import type { TopicStore } from '../connectors/topics/topic-store.ts'
+import { ByteReader } from '../core/byte-reader.ts'
+import { systemClock } from '../core/clock.ts'
+import { messageOf } from '../core/errors.ts'
+import { MetricGroup } from '../core/metrics.ts'
+import { NO_TIMESTAMP } from '../core/time.ts'
+import type { Rating } from '../models/rating.ts'
+import { ratingLineFormat } from '../models/rating-line-format.ts'
+import type { DataRange } from '../models/registry-version.ts'
+
+/** A rating with its place in the topic. */
+export interface Observation extends Rating {
+  readonly partition: number
+  readonly offset: number
+}
+
+/** Hears of a record of the topic that is no rating. */
+export type BadObservation = (partition: number, offset: number, reason: string) => void
+
+const POLL_RECORDS = 4096
+
+/** All that a topic holds now, a range for each partition; empty partitions are left out. */
+export async function rangesOfTopic(
+  topics: TopicStore,
+  topic: string,
+): Promise<readonly DataRange[]> {
+  const bounds = await topics.bounds(topic)
+  return bounds
+    .filter(({ start, end }) => end > start)
+    .map(({ partition, start, end }) => ({ topic, partition, from: start, to: end }))
+}
+
+/** What came after `ranges` until now, a range for each partition that grew. */
+export async function rangesAfter(
+  topics: TopicStore,
+  topic: string,
+  ranges: readonly DataRange[],
+): Promise<readonly DataRange[]> {
+  const ends = new Map(ranges.map(({ partition, to }) => [partition, to]))
+  const present = await rangesOfTopic(topics, topic)
+  return present
+    .map((range) => ({ ...range, from: Math.max(range.from, ends.get(range.partition) ?? 0) }))
+    .filter(({ from, to }) => to > from)
+}
+
+/** Offsets in the ranges: at least as many as there are observations. */
+export function offsetsIn(ranges: readonly DataRange[]): number {
+  return ranges.reduce((sum, { from, to }) => sum + to - from, 0)
+}
+
+/**
+ * The observations of some ranges of one topic, in pieces; order is kept within a partition. Records
+ * that are no rating are told to `onBad` and left out.
+ */
+export async function* readObservations(
+  topics: TopicStore,
+  ranges: readonly DataRange[],
+  onBad: BadObservation = () => {},
+): AsyncGenerator<readonly Observation[]> {
+  const [first] = ranges
+  if (first === undefined) return
+  const ends = new Map(ranges.map(({ partition, to }) => [partition, to]))
+  const parse = observationParser(ends, onBad)
+  const source = topics.source({ topic: first.topic, bounded: true, deserialize: parse })
+  const reader = source.createReader()
+  const open = new Set(ends.keys())
+  const metrics = new MetricGroup('observations')
+  try {
+    await reader.open({ subtask: 0, parallelism: 1, clock: systemClock, metrics })
+    await reader.addSplits(ranges.map(({ partition, from }) => ({ partition, nextOffset: from })))
+    for (;;) {
+      const found: Observation[] = []
+      const output = {
+        collect: (observation: Observation) => found.push(observation),
+        progress: (partition: number, next: number) => {
+          if (next >= (ends.get(partition) ?? 0)) open.delete(partition)
+        },
+      }
+      const result = reader.poll(output, POLL_RECORDS)
+      if (found.length > 0) yield found
+      if (result === 'ended' || open.size === 0) return
+      if (result === 'idle') await reader.available()
+    }
+  } finally {
+    await reader.close()
+  }
+}
+
+function observationParser(
+  ends: ReadonlyMap<number, number>,
+  onBad: BadObservation,
+): (record: RecordView, partition: number) => Observation | undefined {
+  const format = ratingLineFormat()
+  return (record, partition) => {
+    const { offset, timestamp } = record
+    if (offset >= (ends.get(partition) ?? 0)) return undefined
+    const value = record.value()
+    if (value === null) return undefined
+    try {
+      const rating = format.read(new ByteReader(value))
+      const time = rating.timestamp === NO_TIMESTAMP ? timestamp : rating.timestamp
+      return { ...rating, timestamp: time, partition, offset }
+    } catch (error) {
+      onBad(partition, offset, messageOf(error))
+      return undefined
+    }
+  }
+}
