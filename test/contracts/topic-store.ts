@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest'
+import { scanTopic } from '../../src/connectors/topics/scan-topic.ts'
+import type { TopicStore } from '../../src/connectors/topics/topic-store.ts'
+import { createModelTopics } from '../../src/jobs/model-topics.ts'
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
+const text = (value: Uint8Array | null): string =>
+  value === null ? '' : Buffer.from(value).toString()
+const failure = (code: string): unknown => expect.objectContaining({ code })
+
+let topics = 0
+const freshName = (): string => `store-${++topics}`
+
+/** The committed records of a topic as `partition:key=value`, partition by partition. */
+async function recordsOf(store: TopicStore, topic: string): Promise<string[]> {
+  const parts: string[][] = []
+  await scanTopic(store, topic, (record, partition) => {
+    parts[partition] ??= []
+    parts[partition].push(`${partition}:${text(record.key())}=${text(record.value())}`)
+    return true
+  })
+  return parts.flat()
+}
+
+async function send(
+  store: TopicStore,
+  topic: string,
+  lines: readonly string[],
+  options: { readonly transactionalId?: string; readonly end?: 'sync' | 'close' } = {},
+): Promise<void> {
+  const producer = await store.producer(topic, options.transactionalId)
+  for (const line of lines) {
+    const [key, value] = line.split('=')
+    producer.sendRecord(bytes(key!), bytes(value!), 1_700_000_000_000, -1, [])
+  }
+  if (options.end !== 'close') await producer.sync()
+  await producer.close()
+}
+
+/** What every place of topics must do. */
+export function topicStoreContract(name: string, open: () => Promise<TopicStore>): void {
+  describe(`${name} as a store of topics`, () => {
+    it('creates a topic as told, lists and describes it', async () => {
+      await using store = await open()
+      const topic = freshName()
+      expect(await store.has(topic)).toBe(false)
+      await store.create(topic, { partitions: 3, cleanupPolicy: 'both', retentionMs: 86_400_000 })
+      expect(await store.has(topic)).toBe(true)
+      expect(await store.topics()).toContain(topic)
+      expect(await store.describe(topic)).toMatchObject({
+        ...{ topic, partitions: 3, cleanupPolicy: 'both' },
+        ...{ retentionMs: 86_400_000, retentionBytes: -1 },
+      })
+      const empty = [0, 1, 2].map((partition) => ({ partition, start: 0, end: 0 }))
+      expect(await store.bounds(topic)).toEqual(empty)
+      await expect(store.create(topic, { partitions: 4 })).rejects.toThrow(failure('TOPIC_EXISTS'))
+    })
+
+    it('says UNKNOWN_TOPIC of a topic that is not there', async () => {
+      await using store = await open()
+      const unknown = failure('UNKNOWN_TOPIC')
+      await expect(store.describe('nothing')).rejects.toThrow(unknown)
+      await expect(store.bounds('nothing')).rejects.toThrow(unknown)
+      await expect(store.producer('nothing')).rejects.toThrow(unknown)
+      await expect(scanTopic(store, 'nothing', () => true)).rejects.toThrow(unknown)
+    })
+
+    it('shows what was sent, each key in the partition that Java chooses, in order', async () => {
+      await using store = await open()
+      const topic = freshName()
+      await store.create(topic, { partitions: 4 })
+      await send(store, topic, ['a=1', 'b=1', 'a=2', 'c=1'])
+      const found = await recordsOf(store, topic)
+      expect(found).toHaveLength(4)
+      // As kafka-clients places them: murmur2 of the key, its sign bit cleared, modulo 4.
+      expect(found.filter((line) => line.includes(':a'))).toEqual(['0:a=1', '0:a=2'])
+      const sizes = (await store.bounds(topic)).map(({ start, end }) => end - start)
+      expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(4)
+    })
+
+    it('stops a scan when it has seen enough', async () => {
+      await using store = await open()
+      const topic = freshName()
+      await store.create(topic, { partitions: 1 })
+      await send(store, topic, ['a=1', 'a=2', 'a=3'])
+      const seen: string[] = []
+      await scanTopic(store, topic, (record) => {
+        seen.push(text(record.value()))
+        return seen.length < 2
+      })
+      expect(seen).toEqual(['1', '2'])
+    })
+
+    it('shows a transaction when it is synced and never when it is closed before', async () => {
+      await using store = await open()
+      const topic = freshName()
+      await store.create(topic, { partitions: 2 })
+      const transactionalId = `feed/${topic}`
+      await send(store, topic, ['a=dropped', 'b=dropped'], { transactionalId, end: 'close' })
+      expect(await recordsOf(store, topic)).toEqual([])
+      await send(store, topic, ['a=kept'], { transactionalId })
+      expect((await recordsOf(store, topic)).map((line) => line.slice(2))).toEqual(['a=kept'])
+      await send(store, topic, [], { transactionalId })
+    })
+
+    it('gives a model its two topics, once', async () => {
+      await using store = await open()
+      const topic = freshName()
+      const names = [`${topic}-deltas`, topic]
+      expect(await createModelTopics(store, topic, { partitions: 2 })).toEqual(names)
+      expect(await createModelTopics(store, topic, { partitions: 2 })).toEqual([])
+      expect(await store.describe(topic)).toMatchObject({ partitions: 2, cleanupPolicy: 'compact' })
+      expect(await store.describe(`${topic}-deltas`)).toMatchObject({
+        ...{ partitions: 2, cleanupPolicy: 'delete', retentionMs: -1, retentionBytes: -1 },
+      })
+    })
+  })
+}
