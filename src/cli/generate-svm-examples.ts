@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { systemClock } from '../core/clock.ts'
 import { seededRandom } from '../core/random.ts'
-import { formatLibsvm } from '../models/libsvm-format.ts'
+import { LibsvmWriter } from '../models/libsvm-writer.ts'
 import { LinearExamples } from '../models/linear-model-generator.ts'
 import { type Command, Flags } from './command.ts'
 import { ProgressBar } from './progress-bar.ts'
@@ -56,13 +56,14 @@ Example, like URL Reputation:
     const bar = new ProgressBar(io, 'generating', () => systemClock.monotonicMs())
     const examples = new LinearExamples(shape)
     const random = seededRandom(flags.integer('stream-seed'))
-    let text = ''
+    const text = new LibsvmWriter()
     for (let n = 1; n <= count; n++) {
       const { label, ids, values: numbers } = examples.next(random)
-      text += `${formatLibsvm(label, ids, numbers)}\n`
+      text.add(label, ids, numbers)
       if (n % CHUNK !== 0 && n !== count) continue
-      const more = out.write(text)
-      text = ''
+      // The stream keeps what it is given until it is written.
+      const more = out.write(text.bytes.slice(0, text.length))
+      text.reset()
       if (path !== undefined) bar.update(n, count)
       if (!more) await once(out, 'drain')
     }

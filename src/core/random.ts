@@ -20,7 +20,7 @@ function splitmix32(seed: number): () => number {
   }
 }
 
-const rotateLeft = (x: number, k: number): number => ((x << k) | (x >>> (32 - k))) >>> 0
+const rotateLeft = (x: number, k: number): number => (x << k) | (x >>> (32 - k))
 
 /** xoshiro128** (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021). */
 class Xoshiro128 implements Random {
@@ -32,20 +32,21 @@ class Xoshiro128 implements Random {
 
   constructor(seed: number) {
     const spread = splitmix32(seed)
-    this.a = spread()
-    this.b = spread()
-    this.c = spread()
-    this.d = spread()
+    this.a = spread() | 0
+    this.b = spread() | 0
+    this.c = spread() | 0
+    this.d = spread() | 0
   }
 
+  /** The state is kept as signed numbers: unsigned ones above 2^31 would be allocated one by one. */
   private uint32(): number {
-    const result = Math.imul(rotateLeft(Math.imul(this.b, 5) >>> 0, 7), 9) >>> 0
-    const t = (this.b << 9) >>> 0
-    this.c = (this.c ^ this.a) >>> 0
-    this.d = (this.d ^ this.b) >>> 0
-    this.b = (this.b ^ this.c) >>> 0
-    this.a = (this.a ^ this.d) >>> 0
-    this.c = (this.c ^ t) >>> 0
+    const result = Math.imul(rotateLeft(Math.imul(this.b, 5), 7), 9) >>> 0
+    const t = this.b << 9
+    this.c ^= this.a
+    this.d ^= this.b
+    this.b ^= this.c
+    this.a ^= this.d
+    this.c ^= t
     this.d = rotateLeft(this.d, 11)
     return result
   }
