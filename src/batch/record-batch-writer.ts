@@ -1,3 +1,4 @@
+import { copyBytes } from '../core/copy-bytes.ts'
 import { crc32c } from '../core/crc32c.ts'
 import { requireArgument, WeirError } from '../core/errors.ts'
 import { CODEC_IDS, type Codec, compress } from './compression.ts'
@@ -13,7 +14,7 @@ import {
   writeInt32,
   writeInt64,
 } from './record-batch-format.ts'
-import { copyBytes, varintSize, varlongSize, writeVarint, writeVarlong } from './varint.ts'
+import { varintSize, varlongSize, writeVarint, writeVarlong } from './varint.ts'
 
 /** What `finish` writes into the header. */
 export interface FinishOptions {

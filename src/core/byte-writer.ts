@@ -1,3 +1,4 @@
+import { copyBytes } from './copy-bytes.ts'
 import { requireArgument } from './errors.ts'
 
 const encoder = new TextEncoder()
@@ -80,6 +81,12 @@ export class ByteWriter {
     this.reserve(bytes.length)
     this.bytes.set(bytes, this.length)
     this.length += bytes.length
+  }
+
+  /** As `raw`, of a part of `bytes`. */
+  copy(bytes: Uint8Array, start: number, length: number): void {
+    this.reserve(length)
+    this.length = copyBytes(bytes, start, this.bytes, this.length, length)
   }
 
   /** An unsigned LEB128 number below 2^32. */

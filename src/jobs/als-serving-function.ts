@@ -1,3 +1,4 @@
+import type { ByteSpan } from '../core/byte-span.ts'
 import { isWeirError } from '../core/errors.ts'
 import { modelVersion } from '../core/identity.ts'
 import type { Counter } from '../core/metrics.ts'
@@ -39,7 +40,7 @@ export function itemRows(dimension: number): VectorStateDescriptor {
  * Keeps the rows of an ALS model as keyed state, by version. Users and items lie in tables of their
  * own, so that a top-k scan over items touches nothing else.
  */
-export class AlsServingFunction implements KeyedProcessFunction<Uint8Array, ModelRow, never> {
+export class AlsServingFunction implements KeyedProcessFunction<ByteSpan, ModelRow, never> {
   private readonly dimension: number
   private users!: VectorState
   private items!: VectorState
@@ -55,17 +56,17 @@ export class AlsServingFunction implements KeyedProcessFunction<Uint8Array, Mode
     this.refused = context.metrics.counter('numRecordsDropped')
   }
 
-  processElement(row: ModelRow, context: KeyedProcessContext<Uint8Array>): void {
+  processElement(row: ModelRow, context: KeyedProcessContext<ByteSpan>): void {
     const key = context.currentKeyBytes
     const rows = key[key.length - 1] === LETTER_U ? this.users : this.items
     const version = modelVersion(row.version)
-    if (row.vector === undefined) {
+    if (row.floats === undefined) {
       rows.remove(version, key)
       return
     }
     const { partition, offset } = context.position
     try {
-      rows.put(version, key, row.vector, { partition, offset, eventTime: context.timestamp })
+      rows.putBytes(version, key, row.floats, { partition, offset, eventTime: context.timestamp })
     } catch (error) {
       // A row with NaN must neither be served nor stop the job for ever: it is counted.
       if (!isWeirError(error, 'NOT_FINITE')) throw error

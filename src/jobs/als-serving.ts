@@ -1,7 +1,7 @@
 import type { KafkaClientOptions } from '../connectors/kafka/kafka-options.ts'
 import { openTopics } from '../connectors/topics/open-topics.ts'
+import { spanSerializer } from '../core/byte-span.ts'
 import { defineJob, type JobDefinition } from '../dataflow/job-definition.ts'
-import { rawKeySerializer } from '../dataflow/key-serializer.ts'
 import { noWatermarks } from '../dataflow/watermark-strategy.ts'
 import { type ModelRow, ModelRowSerializer } from '../models/model-row.ts'
 import { AlsServingFunction } from './als-serving-function.ts'
@@ -39,8 +39,8 @@ const alsServing: JobDefinition<AlsServingOptions> = defineJob<AlsServingOptions
     const source = topics.source<ModelTopicRecord>({
       topic: options.topic,
       discoveryIntervalMs: 10_000,
-      // Views are enough: a row is encoded for its owner within the same call.
-      deserialize: (record) => ({ key: record.key(), value: record.value() }),
+      // The record where it lies: a row is encoded for its owner within the same call.
+      deserialize: (record) => record,
     })
     env
       .fromSource(source, noWatermarks<ModelTopicRecord>(), 'Model topic')
@@ -51,7 +51,7 @@ const alsServing: JobDefinition<AlsServingOptions> = defineJob<AlsServingOptions
         { serializer: new ModelRowSerializer() },
       )
       .uid(MODEL_ROWS_UID)
-      .keyBy((row) => row.key, rawKeySerializer)
+      .keyBy((row) => row.key, spanSerializer)
       .process(() => new AlsServingFunction(options.dimension))
       .uid('als-model')
       .name('ALS model')

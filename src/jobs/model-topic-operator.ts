@@ -7,12 +7,7 @@ import {
 } from '../models/model-version-marker.ts'
 import { AbstractOperator } from '../operators/abstract-operator.ts'
 import type { OperatorContext } from '../operators/operator.ts'
-
-/** A record of the model topic: bytes as stored. */
-export interface ModelTopicRecord {
-  readonly key: Uint8Array | null
-  readonly value: Uint8Array | null
-}
+import { type ModelTopicRecord, valueBytesOf } from './model-topic-record.ts'
 
 /** What to do with a record that is no row of this model. */
 export type BadRowPolicy = 'drop' | 'fail'
@@ -64,7 +59,7 @@ export abstract class ModelTopicOperator extends AbstractOperator {
   processElement(_input: number, value: unknown, timestamp: number): void {
     const record = value as ModelTopicRecord
     try {
-      if (record.key !== null && isMarkerKey(record.key)) this.marker(record)
+      if (isMarkerKey(record.bytes, record.keyStart, record.keyLength)) this.marker(record)
       else this.emit(record, timestamp)
     } catch (error) {
       if (this.policy === 'fail' || !isWeirError(error, 'UNPARSABLE_RECORD')) throw error
@@ -84,9 +79,10 @@ export abstract class ModelTopicOperator extends AbstractOperator {
   protected markerSeen(_marker: ModelVersionMarker): void {}
 
   private marker(record: ModelTopicRecord): void {
-    if (record.value === null) return
+    const value = valueBytesOf(record)
+    if (value === null) return
     const { partition, offset } = this.context.position()
-    const marker = decodeMarker(record.value)
+    const marker = decodeMarker(value)
     if (marker.dimension !== this.dimension) {
       // Its rows are refused one by one, so the version must not go live without them.
       throw new WeirError(

@@ -5,7 +5,8 @@ import { rawKeySerializer } from '../dataflow/key-serializer.ts'
 import { noWatermarks } from '../dataflow/watermark-strategy.ts'
 import { type WeightUpdate, WeightUpdateSerializer } from '../models/weight-update.ts'
 import { MODEL_ROWS_UID } from './als-serving.ts'
-import type { BadRowPolicy, ModelTopicRecord } from './model-topic-operator.ts'
+import type { BadRowPolicy } from './model-topic-operator.ts'
+import type { ModelTopicRecord } from './model-topic-record.ts'
 import { SvmServingFunction } from './svm-serving-function.ts'
 import { WeightRowsOperator } from './weight-rows-operator.ts'
 
@@ -34,8 +35,8 @@ const svmServing: JobDefinition<SvmServingOptions> = defineJob<SvmServingOptions
     const source = topics.source<ModelTopicRecord>({
       topic: options.topic,
       discoveryIntervalMs: 10_000,
-      // Views are enough: weights are encoded for their owner within the same call.
-      deserialize: (record) => ({ key: record.key(), value: record.value() }),
+      // The record where it lies: weights are encoded for their owner within the same call.
+      deserialize: (record) => record,
     })
     env
       .fromSource(source, noWatermarks<ModelTopicRecord>(), 'Model topic')

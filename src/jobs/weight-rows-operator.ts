@@ -8,11 +8,8 @@ import {
   type WeightList,
 } from '../models/weight-row.ts'
 import { NO_PLACES, NO_WEIGHTS, type WeightUpdate } from '../models/weight-update.ts'
-import {
-  type BadRowPolicy,
-  ModelTopicOperator,
-  type ModelTopicRecord,
-} from './model-topic-operator.ts'
+import { type BadRowPolicy, ModelTopicOperator } from './model-topic-operator.ts'
+import { keyBytesOf, type ModelTopicRecord, valueBytesOf } from './model-topic-record.ts'
 
 /**
  * Keys that tell of a version, so that every slot knows it even without a block of it: as many as
@@ -36,11 +33,13 @@ export class WeightRowsOperator extends ModelTopicOperator {
   }
 
   protected emit(record: ModelTopicRecord, timestamp: number): void {
-    const { key } = record
+    const key = keyBytesOf(record)
+    const value = valueBytesOf(record)
     const length = key === null ? -1 : blockKeyLength(key)
-    if (length >= 0) this.context.output.collect(this.row(key!, length, record.value), timestamp)
+    if (length >= 0) this.context.output.collect(this.row(key!, length, value), timestamp)
     else
-      for (const update of this.textUpdates(record)) this.context.output.collect(update, timestamp)
+      for (const update of this.textUpdates(key, value))
+        this.context.output.collect(update, timestamp)
   }
 
   protected override markerSeen({ event, version }: ModelVersionMarker): void {
@@ -68,7 +67,7 @@ export class WeightRowsOperator extends ModelTopicOperator {
     return { key: block, version, kind: 'row', places: NO_PLACES, weights: this.weights }
   }
 
-  private *textUpdates({ key, value }: ModelTopicRecord): Generator<WeightUpdate> {
+  private *textUpdates(key: Uint8Array | null, value: Uint8Array | null): Generator<WeightUpdate> {
     if (value === null) {
       throw new WeirError('UNPARSABLE_RECORD', 'a text weight is removed by writing 0 for it')
     }

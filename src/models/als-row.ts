@@ -73,23 +73,34 @@ const ZERO = 0x30
 const NINE = 0x39
 
 /**
- * How many of the first bytes of a versioned key are the key itself; the bytes' `splitVersionedKey`,
- * without making a string. Read the version with `versionOfKeyBytes`.
+ * How many of the first bytes of the versioned key `bytes[start .. start + length)` are the key
+ * itself; the bytes' `splitVersionedKey`, without making a string. Read the version with
+ * `versionOfKeyBytes`.
  */
-export function keyLengthWithoutVersion(bytes: Uint8Array): number {
-  let at = bytes.length - 1
-  while (at >= 0 && (bytes[at] as number) >= ZERO && (bytes[at] as number) <= NINE) at--
-  const digits = bytes.length - 1 - at
+export function keyLengthWithoutVersion(
+  bytes: Uint8Array,
+  start = 0,
+  length: number = bytes.length,
+): number {
+  const end = start + length
+  let at = end - 1
+  while (at >= start && (bytes[at] as number) >= ZERO && (bytes[at] as number) <= NINE) at--
+  const digits = end - 1 - at
   const versioned =
-    at >= 0 && bytes[at] === AT && digits >= 1 && digits <= 10 && bytes[at + 1] !== ZERO
-  return versioned ? at : bytes.length
+    at >= start && bytes[at] === AT && digits >= 1 && digits <= 10 && bytes[at + 1] !== ZERO
+  return versioned ? at - start : length
 }
 
-/** The version in a key whose own length is `keyLength` (`keyLengthWithoutVersion`). */
-export function versionOfKeyBytes(bytes: Uint8Array, keyLength: number): number {
-  if (keyLength === bytes.length) return UNVERSIONED
+/** The version in such a key whose own length is `keyLength` (`keyLengthWithoutVersion`). */
+export function versionOfKeyBytes(
+  bytes: Uint8Array,
+  keyLength: number,
+  start = 0,
+  length: number = bytes.length,
+): number {
+  if (keyLength === length) return UNVERSIONED
   let version = 0
-  for (let at = keyLength + 1; at < bytes.length; at++) {
+  for (let at = start + keyLength + 1; at < start + length; at++) {
     version = version * 10 + (bytes[at] as number) - ZERO
   }
   return version

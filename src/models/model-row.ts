@@ -1,51 +1,49 @@
 import type { ByteReader } from '../core/byte-reader.ts'
+import { type ByteSpan, emptySpan } from '../core/byte-span.ts'
 import type { ByteWriter } from '../core/byte-writer.ts'
 import type { Serializer } from '../core/serializer.ts'
 
-/** A model row on its way from the topic to the state of its owner. */
+/**
+ * A model row on its way from the topic to the state of its owner. Key and floats lie where the
+ * record lies, until the next one: nothing is made or copied for a row before it is encoded for its
+ * owner, or put into its table.
+ */
 export interface ModelRow {
   /** Row key without version, `12-U`; empty after a shuffle, where it is the record's key. */
-  readonly key: Uint8Array
+  readonly key: ByteSpan
   readonly version: number
-  /** [dimension]; undefined deletes the row. */
-  readonly vector: Float32Array | undefined
+  /** float32 x dimension, little-endian; undefined deletes the row. */
+  readonly floats: ByteSpan | undefined
 }
 
-const NO_KEY = new Uint8Array(0)
+/** A row that is filled anew for every record. */
+export interface MutableModelRow extends ModelRow {
+  version: number
+  floats: ByteSpan | undefined
+}
 
 /**
- * Model rows between slots. The row read is valid until the next read: its vector is one buffer
- * that every read fills anew, because a row is copied into its table at once.
+ * Model rows between slots. The row read is valid until the next read.
  *
  *   | version u32 | float32 x dimension, little-endian (none: delete) |
  */
 export class ModelRowSerializer implements Serializer<ModelRow> {
   readonly id = 'model-row/1'
-  private vector = new Float32Array(0)
-  private bytes = new Uint8Array(0)
-  /** The vector written last and its bytes: writers that reuse a vector cost no view per row. */
-  private written: Float32Array = this.vector
-  private writtenBytes: Uint8Array = this.bytes
+  private readonly floats = emptySpan()
+  private readonly row: MutableModelRow = { key: emptySpan(), version: 0, floats: undefined }
 
-  write(row: ModelRow, writer: ByteWriter): void {
-    writer.uint32(row.version)
-    const vector = row.vector
-    if (vector === undefined) return
-    if (vector !== this.written) {
-      this.written = vector
-      this.writtenBytes = new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength)
-    }
-    writer.raw(this.writtenBytes)
+  write({ version, floats }: ModelRow, writer: ByteWriter): void {
+    writer.uint32(version)
+    if (floats !== undefined) writer.copy(floats.bytes, floats.start, floats.length)
   }
 
   read(reader: ByteReader): ModelRow {
-    const version = reader.uint32()
-    if (reader.remaining === 0) return { key: NO_KEY, version, vector: undefined }
-    if (this.bytes.length !== reader.remaining) {
-      this.vector = new Float32Array(reader.remaining >> 2)
-      this.bytes = new Uint8Array(this.vector.buffer)
-    }
-    this.bytes.set(reader.raw(this.bytes.length))
-    return { key: NO_KEY, version, vector: this.vector }
+    const { floats, row } = this
+    row.version = reader.uint32()
+    floats.bytes = reader.bytes
+    floats.start = reader.position
+    floats.length = reader.remaining
+    row.floats = floats.length === 0 ? undefined : floats
+    return row
   }
 }

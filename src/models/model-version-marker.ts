@@ -43,10 +43,10 @@ export function markerKey(version: number): string {
 }
 
 /** Whether a record of the model topic is a marker: its key begins with `!version@`. */
-export function isMarkerKey(key: Uint8Array): boolean {
-  if (key.length <= KEY_PREFIX.length) return false
+export function isMarkerKey(bytes: Uint8Array, start = 0, length: number = bytes.length): boolean {
+  if (length <= KEY_PREFIX.length) return false
   for (let i = 0; i < KEY_PREFIX.length; i++) {
-    if (key[i] !== KEY_PREFIX.charCodeAt(i)) return false
+    if (bytes[start + i] !== KEY_PREFIX.charCodeAt(i)) return false
   }
   return true
 }

@@ -1,3 +1,4 @@
+import type { ByteSpan } from '../core/byte-span.ts'
 import type { ModelVersion } from '../core/identity.ts'
 
 /*
@@ -80,6 +81,8 @@ export interface VectorState {
   readonly dimension: number
   /** Stores a row, [dimension]. Throws DIMENSION_MISMATCH, NOT_FINITE, KEY_TOO_LONG. */
   put(version: ModelVersion, key: Uint8Array, vector: Float32Array, origin: WriteOrigin): void
+  /** As `put`, of float32 x dimension, little-endian, where they lie. Throws as `put`. */
+  putBytes(version: ModelVersion, key: Uint8Array, floats: ByteSpan, origin: WriteOrigin): void
   /** Adds a delta, [dimension], to a row that starts as zero. Throws as `put`. */
   add(version: ModelVersion, key: Uint8Array, delta: Float32Array, origin: WriteOrigin): void
   /** A copy of the row, read from the store if it was spilled. */

@@ -1,9 +1,11 @@
+import type { ByteSpan } from '../core/byte-span.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { WeirError } from '../core/errors.ts'
 import type { ModelVersion } from '../core/identity.ts'
 import { containsKeyGroup, type KeyGroupRange, keyGroupOfHash } from '../core/key-group.ts'
 import { murmur3 } from '../core/murmur3.ts'
 import type { VectorStateDescriptor } from './descriptors.ts'
+import { GivenRow } from './given-row.ts'
 import type { VectorRow, VectorRowTarget, VectorState, WriteOrigin } from './handles.ts'
 import { CONTROL_WANTED, rowTableLayout } from './row-table-layout.ts'
 import type { RowTableListener, RowTableShare } from './row-table-share.ts'
@@ -72,6 +74,7 @@ export class VectorStateTables implements VectorState {
   private readonly options: VectorStateTablesOptions
   private readonly context: VectorTableContext
   private readonly maxKeyBytes: number
+  private readonly given: GivenRow
   private readonly clock: Clock
   private readonly epochs = new VectorEpochs()
   private readonly tables = new Map<number, VectorTable>()
@@ -87,6 +90,7 @@ export class VectorStateTables implements VectorState {
     const { descriptor } = options
     this.options = options
     this.dimension = descriptor.dimension
+    this.given = new GivenRow(descriptor.dimension)
     this.maxKeyBytes = descriptor.maxKeyBytes ?? DEFAULT_MAX_KEY_BYTES
     this.clock = options.clock ?? systemClock
     this.context = {
@@ -110,6 +114,11 @@ export class VectorStateTables implements VectorState {
     this.checkVector(vector)
     const hash = this.hashOfOwn(key)
     this.openVersion(version).put(key, hash, vector, origin)
+  }
+
+  putBytes(version: ModelVersion, key: Uint8Array, floats: ByteSpan, origin: WriteOrigin): void {
+    if (!this.given.take(floats)) this.refuseDimension(floats.length / 4)
+    this.put(version, key, this.given.vector, origin)
   }
 
   add(version: ModelVersion, key: Uint8Array, delta: Float32Array, origin: WriteOrigin): void {
@@ -201,13 +210,15 @@ export class VectorStateTables implements VectorState {
   }
 
   private checkVector(vector: Float32Array): void {
-    if (vector.length !== this.dimension) {
-      throw new WeirError(
-        'DIMENSION_MISMATCH',
-        `state "${this.options.descriptor.name}" holds rows of ${this.dimension} floats, not ${vector.length}`,
-      )
-    }
+    if (vector.length !== this.dimension) this.refuseDimension(vector.length)
     checkFinite(vector)
+  }
+
+  private refuseDimension(length: number): never {
+    throw new WeirError(
+      'DIMENSION_MISMATCH',
+      `state "${this.options.descriptor.name}" holds rows of ${this.dimension} floats, not ${length}`,
+    )
   }
 
   /** The key's hash as int32. Throws KEY_TOO_LONG, NOT_OWNER. */

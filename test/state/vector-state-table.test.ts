@@ -18,6 +18,22 @@ describe('writing', () => {
     expect([...row.vector]).toEqual([2, 3, 4, 5])
   })
 
+  test('a row is put from bytes where they lie, aligned or not', () => {
+    const { tables } = new VectorFixture()
+    const floats = new Uint8Array(Float32Array.of(1, -2, 3.5, 4).buffer)
+    const span = { bytes: Uint8Array.of(7, ...floats, 7), start: 1, length: 16 }
+    tables.putBytes(V1, bytesOf('1'), span, NOWHERE)
+    expect([...tables.get(V1, bytesOf('1'))!.vector]).toEqual([1, -2, 3.5, 4])
+    expect(() => tables.putBytes(V1, bytesOf('1'), { ...span, length: 12 }, NOWHERE)).toThrow(
+      expect.objectContaining({ code: 'DIMENSION_MISMATCH' }),
+    )
+    const wrong = new Uint8Array(Float32Array.of(0, Number.NaN, 0, 0).buffer)
+    const refused = { bytes: wrong, start: 0, length: 16 }
+    expect(() => tables.putBytes(V1, bytesOf('1'), refused, NOWHERE)).toThrow(
+      expect.objectContaining({ code: 'NOT_FINITE' }),
+    )
+  })
+
   test('a vector of another length is DIMENSION_MISMATCH', () => {
     const fixture = new VectorFixture()
     expect(() => fixture.put('1', 1, 2)).toThrow(

@@ -1,0 +1,25 @@
+/**
+ * A record of a model topic where it lies, as a source's `RecordView`: valid until the next record. A
+ * length of -1 means null.
+ */
+export interface ModelTopicRecord {
+  readonly bytes: Uint8Array
+  readonly keyStart: number
+  readonly keyLength: number
+  readonly valueStart: number
+  readonly valueLength: number
+}
+
+/** A view of the record's key, null when it has none. */
+export function keyBytesOf({ bytes, keyStart, keyLength }: ModelTopicRecord): Uint8Array | null {
+  return keyLength < 0 ? null : bytes.subarray(keyStart, keyStart + keyLength)
+}
+
+/** A view of the record's value, null when it is a tombstone. */
+export function valueBytesOf({
+  bytes,
+  valueStart,
+  valueLength,
+}: ModelTopicRecord): Uint8Array | null {
+  return valueLength < 0 ? null : bytes.subarray(valueStart, valueStart + valueLength)
+}
