@@ -1,7 +1,9 @@
 import { versionsOf } from '../models/registry-version.ts'
 import { type Command, Flags } from './command.ts'
-import { adoptedState, REGISTRY_OPTIONS, registryOf } from './model-registry-flags.ts'
+import { topicsOf } from './kafka-flags.ts'
+import { REGISTRY_OPTIONS, registryOf } from './model-registry-flags.ts'
 import { versionLine } from './model-text.ts'
+import { readyVersions } from './model-versions.ts'
 
 /** `weir model list`: the versions of a model. */
 export const modelListCommand: Command = {
@@ -12,12 +14,15 @@ export const modelListCommand: Command = {
   weir model list --model als-model`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
-    const state = await adoptedState(flags, registryOf(flags))
-    const versions = versionsOf(state, flags.string('model'))
+    const name = flags.string('model')
+    await using topics = await topicsOf(flags)
+    const markers = (await topics.has(name)) ? await readyVersions(topics, name) : []
+    const state = await registryOf(flags).adopt(name, markers)
+    const versions = versionsOf(state, name)
     for (const version of versions) {
       io.out(flags.boolean('json') ? JSON.stringify(version) : versionLine(version))
     }
-    if (versions.length === 0) io.err(`no version of ${flags.string('model')} is known`)
+    if (versions.length === 0) io.err(`no version of ${name} is known`)
     return 0
   },
 }

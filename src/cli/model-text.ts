@@ -1,5 +1,4 @@
-import { versionsToRetire } from '../models/registry-commands.ts'
-import type { RegisteredVersion, RegistryState } from '../models/registry-version.ts'
+import type { RegisteredVersion } from '../models/registry-version.ts'
 
 /** One line of `weir model list`. */
 export function versionLine(version: RegisteredVersion): string {
@@ -71,10 +70,4 @@ function checkText({
 /** A number as short as it reads well. */
 export function short(value: number): string {
   return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(5)))
-}
-
-/** Numbers of the versions that a policy of keeping so many would drop. */
-export function retireText(state: RegistryState, model: string, retain: number): string {
-  const numbers = versionsToRetire(state, model, retain).map(({ number }) => number)
-  return numbers.length === 0 ? 'none' : numbers.join(', ')
 }

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { systemClock } from '../core/clock.ts'
+import { dataMetrics } from '../jobs/data-metrics.ts'
 import { publishAls } from '../jobs/publish-als.ts'
 import { alsLearningCurve } from '../training/als-learning-curve.ts'
 import type { AlsModel } from '../training/als-model.ts'
@@ -84,7 +85,8 @@ export const trainAlsCommand: Command = {
     if (publish) {
       const version = flags.integer('version', 1)
       const topic = flags.string('topic')
-      await publishAls(model, { log: topics, topic, version, clock: systemClock })
+      const metrics = dataMetrics(train)
+      await publishAls(model, { log: topics, topic, version, clock: systemClock, metrics })
       result['topic'] = flags.string('topic')
       result['version'] = version
     }

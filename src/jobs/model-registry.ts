@@ -85,7 +85,8 @@ export class ModelRegistry {
   async adopt(topic: string, markers: readonly ModelVersionMarker[]): Promise<RegistryState> {
     const decide = (state: RegistryState): RegistryOutcome => {
       const found = adoption(state, topic, markers, this.options.clock.nowMs())
-      if (found.models.length + found.versions.length === 0) return { kind: 'unchanged' }
+      const isNothing = markers.length === 0 || found.models.length + found.versions.length === 0
+      if (isNothing) return { kind: 'unchanged' }
       return { kind: 'changed', ...found }
     }
     const present = await this.read()
