@@ -11,7 +11,7 @@ import {
   vectorRowBytes,
 } from '../state/vector-row-codec.ts'
 import type { Answer, Prediction } from '../wire/model-reader.ts'
-import type { LocalRequests, VectorRequest } from './local-request.ts'
+import type { Envelopes, LocalRequests, VectorRequest } from './local-request.ts'
 import type { AskedRows, LocalSlotAsker } from './local-slot-asker.ts'
 import type { DeferredPredictions } from './query-backend.ts'
 
@@ -103,6 +103,7 @@ export class LocalDeferredPredictions {
     single: (pair: number) => Promise<Answer<Prediction>>,
   ): Promise<Answer<Prediction>[]> {
     const { bytes, spans } = deferred
+    const envelopes = this.requests.envelopes(request)
     const rows = new DeferredRows(spans.length / 2, request.state.sides[0]!.dimension)
     const batches: SlotRows[] = []
     for (let n = 0; 2 * n < spans.length; n++) {
@@ -112,7 +113,7 @@ export class LocalDeferredPredictions {
       take(rows, asked.slot, numbers, await this.asker.rows(asked, keys))
     })
     await this.requests.within(request, Promise.all(asked))
-    return this.answers(request, rows, single)
+    return this.answers(envelopes, rows, single)
   }
 
   private gather(
@@ -144,11 +145,10 @@ export class LocalDeferredPredictions {
   }
 
   private async answers(
-    request: VectorRequest,
+    envelopes: Envelopes,
     rows: DeferredRows,
     single: (pair: number) => Promise<Answer<Prediction>>,
   ): Promise<Answer<Prediction>[]> {
-    const envelopes = this.requests.envelopes(request)
     const answers: (Answer<Prediction> | Promise<Answer<Prediction>>)[] = []
     let singles = false
     for (let pair = 0; 2 * pair < rows.places.length; pair++) {

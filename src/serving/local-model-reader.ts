@@ -36,14 +36,6 @@ const MAX_K = 1000
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-const NO_ROW: LoadedRow = {
-  vector: new Float32Array(0),
-  partition: -1,
-  offset: 0,
-  slot: 0,
-  cold: false,
-}
-
 /** What an in-place reader stands on. */
 export interface LocalModelReaderOptions extends LocalContext {
   readonly gateway: SlotQueryGateway
@@ -178,15 +170,13 @@ export class LocalModelReader implements ModelReader {
     return answered(async () => {
       const request = this.requests.vector(name, options)
       const { dimension } = request.state.sides[0]!
+      const none = this.noRow(request)
       const blocks = blocksOf(features.ids, dimension)
       const rows = await Promise.all(
         blocks.map(({ key }) => this.loader.loadIfKnown(request, encoder.encode(key))),
       )
       const value = blockProducts(features, blocks, (n) => rows[n]?.vector)
-      const newest = rows.reduce(
-        (a, b) => (b !== undefined && b.offset >= a!.offset ? b : a),
-        NO_ROW,
-      )
+      const newest = rows.reduce((a, b) => (b !== undefined && b.offset >= a!.offset ? b : a), none)
       const envelope = this.requests.envelope(request, newest!)
       return { ok: true, value, envelope }
     })
@@ -205,7 +195,7 @@ export class LocalModelReader implements ModelReader {
       const row =
         typeof query === 'string'
           ? await this.loader.load(request, encoder.encode(query), bytesOrNone(cold))
-          : { ...NO_ROW, vector: query }
+          : { ...this.noRow(request), vector: query }
       const wanted = {
         vector: row.vector,
         k,
@@ -223,6 +213,14 @@ export class LocalModelReader implements ModelReader {
       const envelope = this.requests.envelope(request, row)
       return { ok: true, value: value.slice(0, k), envelope }
     })
+  }
+
+  /** What stands for a row where none was read. */
+  private noRow(request: VectorRequest): LoadedRow {
+    const { checkpointId } = request
+    const asOfMs = this.requests.asOfMs(request, 0)
+    const nowhere = { partition: -1, offset: 0, slot: 0 }
+    return { ...nowhere, vector: new Float32Array(0), asOfMs, checkpointId, cold: false }
   }
 
   private async requireReady(

@@ -31,6 +31,10 @@ export interface RowOrigin {
   readonly partition: number
   readonly offset: number
   readonly slot: number
+  /** Taken before the row was read: all that the source held then is in it. 0 if unknown. */
+  readonly asOfMs: number
+  /** Last completed checkpoint when it was read. */
+  readonly checkpointId: number
 }
 
 /** What the requests of one reader are resolved with. */
@@ -123,11 +127,16 @@ export class LocalRequests {
   }
 
   private ageOf(request: LocalRequest, slot: number, now: number): number {
-    if (request.consistency.level === 'checkpoint') {
-      return now - this.board.completedCheckpointTimeMs()
-    }
-    const asOf = this.board.oldestAsOfMs(slot)
-    return asOf === 0 ? -1 : Math.max(0, now - asOf)
+    return ageAt(now, this.asOfMs(request, slot))
+  }
+
+  /**
+   * The time as of which the slot answers the request, 0 if unknown. To be taken before a row is
+   * read: what is applied meanwhile may not be in the row.
+   */
+  asOfMs(request: LocalRequest, slot: number): number {
+    if (request.consistency.level === 'checkpoint') return this.board.completedCheckpointTimeMs()
+    return this.board.oldestAsOfMs(slot)
   }
 
   /** Whether every table of the slot is known here: it has told its progress, which comes after them. */
@@ -192,30 +201,34 @@ export class LocalRequests {
     })
   }
 
-  /** Envelopes of many answers to the request, all as of now. */
+  /** Envelopes of many answers to the request; to be taken before their rows are read. */
   envelopes(request: LocalRequest): Envelopes {
-    const ages: number[] = []
-    this.agesInto(request, ages)
+    const { slots } = this.board.share
+    const asOfs = Array.from({ length: slots }, (_, slot) => this.asOfMs(request, slot))
     const { version: modelVersion, checkpointId } = request
-    const servedBy = ages.map((_, slot) => `${this.context.server}/${slot}`)
+    const servedBy = asOfs.map((_, slot) => `${this.context.server}/${slot}`)
     return (slot, partition, offset) => {
-      const ageMs = ages[slot] ?? -1
+      const ageMs = ageAt(this.clock.nowMs(), asOfs[slot] ?? 0)
       return { modelVersion, partition, offset, checkpointId, ageMs, servedBy: servedBy[slot]! }
     }
   }
 
   /** What is said of an answer to the request. */
-  envelope(request: LocalRequest, { partition, offset, slot }: RowOrigin): AnswerEnvelope {
+  envelope(request: LocalRequest, origin: RowOrigin): AnswerEnvelope {
+    const { partition, offset, slot, asOfMs, checkpointId } = origin
     return {
       modelVersion: request.version,
       partition,
       offset,
-      checkpointId: request.checkpointId,
-      ageMs: this.ageOf(request, slot, this.clock.nowMs()),
+      checkpointId,
+      ageMs: ageAt(this.clock.nowMs(), asOfMs),
       servedBy: `${this.context.server}/${slot}`,
     }
   }
 }
+
+const ageAt = (nowMs: number, asOfMs: number): number =>
+  asOfMs === 0 ? -1 : Math.max(0, nowMs - asOfMs)
 
 /** What is said of an answer that a slot's row with this position gave. */
 export type Envelopes = (slot: number, partition: number, offset: number) => AnswerEnvelope

@@ -25,6 +25,8 @@ export interface LoadedRow extends RowOrigin {
   readonly cold: boolean
 }
 
+type ReadRow = Omit<LoadedRow, 'asOfMs' | 'checkpointId'>
+
 /** Loads rows for requests that may wait: for a bound, for a slot, for a writer in the middle of a row. */
 export class LocalRowLoader {
   private readonly requests: LocalRequests
@@ -57,8 +59,10 @@ export class LocalRowLoader {
     await this.reachOwner(request, key, hash)
     let current = request
     for (let asks = 0; ; ) {
+      const asOfMs = this.asOfMs(current, key, hash)
+      const { checkpointId } = current
       const status = this.read(current, key, hash)
-      if (status === OK) return copyOf(this.buffer)
+      if (status === OK) return { ...copyOf(this.buffer), asOfMs, checkpointId }
       const code = codeOf(status)
       if (code === 'UNKNOWN_KEY') return undefined
       if (code !== undefined && code !== 'NOT_UP_TO_BOUND') throw failureOf(code, key)
@@ -70,7 +74,8 @@ export class LocalRowLoader {
         await this.requests.pause()
         current = this.requests.refreshed(current)
       } else if (request.consistency.level !== 'checkpoint') {
-        return this.rowOf(current, key, answer)
+        const row = this.rowOf(current, key, answer)
+        return row === undefined ? undefined : { ...row, asOfMs, checkpointId }
       } else if (++asks === CHECKPOINT_ASKS && answer.kind === 'missing') return undefined
     }
   }
@@ -80,6 +85,16 @@ export class LocalRowLoader {
     if (level === 'live' || level === 'checkpoint') return
     const slot = request.state.sideOf(key, 0, key.length)?.slotOf(hash) ?? -1
     if (slot >= 0) await this.requests.reach(slot, request)
+  }
+
+  /** As of when a row that is read now is; a mean is of all slots. */
+  private asOfMs(request: VectorRequest, key: Uint8Array, hash: number): number {
+    const side = request.state.sideOf(key, 0, key.length)
+    if (side === undefined) return 0
+    if (!side.isMeanKey(key, 0, key.length)) {
+      return this.requests.asOfMs(request, side.slotOf(hash))
+    }
+    return Math.min(...Array.from(side.slots, (slot) => this.requests.asOfMs(request, slot)))
   }
 
   private read(request: VectorRequest, key: Uint8Array, hash: number): number {
@@ -112,7 +127,7 @@ export class LocalRowLoader {
     request: VectorRequest,
     key: Uint8Array,
     answer: SlotQueryAnswer,
-  ): LoadedRow | undefined {
+  ): ReadRow | undefined {
     if (answer.kind === 'missing') return undefined
     if (answer.kind === 'restoring') throw failureOf('RESTORING', key)
     if (answer.kind === 'unknown-state') throw failureOf('UNKNOWN_STATE', key)
@@ -122,7 +137,7 @@ export class LocalRowLoader {
   }
 }
 
-function copyOf({ vector, partition, offset, slot }: RowBuffer): LoadedRow {
+function copyOf({ vector, partition, offset, slot }: RowBuffer): ReadRow {
   return { vector: vector.slice(), partition, offset, slot, cold: false }
 }
 

@@ -64,6 +64,7 @@ export class LocalTypedReads {
   ): Promise<Answer<Uint8Array>[]> {
     try {
       await this.requests.reach(slot, request)
+      const asOfMs = this.requests.asOfMs(request, slot)
       const asked = this.asker.ask(slot, (id) => ({
         kind: 'values',
         id,
@@ -71,7 +72,7 @@ export class LocalTypedReads {
         keys,
       }))
       const answers = await this.requests.within(request, asked)
-      return answers.map((answer) => this.answerOf(slot, request, answer))
+      return answers.map((answer) => this.answerOf(slot, request, asOfMs, answer))
     } catch (error) {
       if (!isWeirError(error)) throw error
       return keys.map(() => ({ ok: false, error }))
@@ -81,12 +82,14 @@ export class LocalTypedReads {
   private answerOf(
     slot: number,
     request: LocalRequest,
+    asOfMs: number,
     answer: SlotQueryAnswer,
   ): Answer<Uint8Array> {
     if (answer.kind !== 'found') {
       return { ok: false, error: failureOf(CODE_OF[answer.kind], answer.key) }
     }
-    const origin = { partition: -1, offset: 0, slot }
+    const { checkpointId } = request
+    const origin = { partition: -1, offset: 0, slot, asOfMs, checkpointId }
     return { ok: true, value: answer.value, envelope: this.requests.envelope(request, origin) }
   }
 }

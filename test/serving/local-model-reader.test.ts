@@ -53,3 +53,21 @@ describe('a slot that has told neither tables nor progress', () => {
     world.close()
   })
 })
+
+describe('the age of an answer', () => {
+  it('is that of the moment before the slot was asked, not of what it applied meanwhile', async () => {
+    const world = new ModelWorld()
+    const { ask } = world
+    world.putCount('a', new Uint8Array(1))
+    world.progress(1, Date.now() - 10_000)
+    // The slot applies more while its answer is on the way.
+    world.ask = async (slot, request) => {
+      const reply = await ask.call(world, slot, request)
+      world.progress(2, Date.now())
+      return reply
+    }
+    const [answer] = await world.reader().values('COUNTS', ['a'])
+    expect(answer?.ok === true && answer.envelope.ageMs).toBeGreaterThanOrEqual(10_000)
+    world.close()
+  })
+})
