@@ -34,7 +34,8 @@ const HEADERS = { 'X-XSRF-HEADER': 'weir' }
  */
 export async function exchange(options: HttpRequest): Promise<HttpAnswer> {
   const outgoing = openRequest(options, options.body?.length ?? 0)
-  outgoing.setTimeout(options.timeoutMs, () => outgoing.destroy(silence(options.timeoutMs)))
+  const { agent, timeoutMs } = options
+  outgoing.setTimeout(timeoutMs, () => giveUp(outgoing, agent, timeoutMs))
   return await new Promise((resolve, reject) => {
     const fail = (error: unknown): void => reject(noAnswer(options.party, outgoing, error))
     outgoing.once('error', fail)
@@ -81,9 +82,15 @@ export async function readAnswer(incoming: IncomingMessage): Promise<HttpAnswer>
   }
 }
 
-/** The error of a peer that said nothing for too long. */
-export function silence(timeoutMs: number): Error {
-  return new Error(`nothing came for ${timeoutMs} ms`)
+/**
+ * Ends a request whose peer said nothing for too long. What lost this connection may have lost those
+ * that lie idle, too; they are closed, or each would have to be found out in the same way.
+ */
+export function giveUp(outgoing: ClientRequest, agent: Agent, timeoutMs: number): void {
+  for (const sockets of Object.values(agent.freeSockets)) {
+    for (const socket of sockets ?? []) socket.destroy()
+  }
+  outgoing.destroy(new Error(`nothing came for ${timeoutMs} ms`))
 }
 
 /** What a broken connection stands for. */

@@ -21,11 +21,13 @@ export interface WebHdfsAddress {
   readonly tokenFile: string | undefined
   /** Copies of every file; undefined leaves it to the cluster. */
   readonly replication: number | undefined
+  /** Longest silence of a server in milliseconds; undefined leaves it to the client. */
+  readonly timeoutMs: number | undefined
 }
 
 const FORM = /^hdfs:\/\/([^/?#]+)(\/[^?#]*)?(?:\?([^#]*))?$/
 const NAME_NODE = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?$/
-const SETTINGS = new Set(['user.name', 'token-file', 'replication'])
+const SETTINGS = new Set(['user.name', 'token-file', 'replication', 'timeout-ms'])
 
 /** Whether a place is an `hdfs://` URL. */
 export function isHdfsUrl(place: string): boolean {
@@ -33,7 +35,7 @@ export function isHdfsUrl(place: string): boolean {
 }
 
 /**
- * Reads `hdfs://host:port[,host2:port2]/path?user.name=NAME&token-file=FILE&replication=N`. Ports are
+ * Reads `hdfs://host:port[,host2:port2]/path?user.name=NAME&token-file=FILE&replication=N&timeout-ms=MS`. Ports are
  * those of WebHDFS (the NameNode's web interface), not of its RPC. Throws INVALID_ARGUMENT.
  */
 export function parseWebHdfsUrl(url: string): WebHdfsAddress {
@@ -55,6 +57,7 @@ export function parseWebHdfsUrl(url: string): WebHdfsAddress {
     user: settings.get('user.name') ?? undefined,
     tokenFile: settings.get('token-file') ?? undefined,
     replication: parseReplication(settings.get('replication')),
+    timeoutMs: parseTimeout(settings.get('timeout-ms')),
   }
 }
 
@@ -86,5 +89,11 @@ function parsePath(text: string): string {
 function parseReplication(text: string | null): number | undefined {
   if (text === null) return undefined
   requireArgument(/^[1-9]\d{0,2}$/.test(text), `replication is a number from 1, not "${text}"`)
+  return Number(text)
+}
+
+function parseTimeout(text: string | null): number | undefined {
+  if (text === null) return undefined
+  requireArgument(/^[1-9]\d{0,8}$/.test(text), `timeout-ms is a number from 1, not "${text}"`)
   return Number(text)
 }

@@ -7,11 +7,11 @@ import { isWeirError, WeirError } from '../core/errors.ts'
 import { type Random, seededRandom } from '../core/random.ts'
 import {
   exchange,
+  giveUp,
   type HttpAnswer,
   loadHttp,
   noAnswer,
   openRequest,
-  silence,
 } from './http-exchange.ts'
 import { type Attempt, NameNodePool } from './name-node-pool.ts'
 import type { NameNodeAddress, WebHdfsAddress } from './webhdfs-address.ts'
@@ -22,7 +22,7 @@ import { WebHdfsUpload } from './webhdfs-upload.ts'
 export interface WebHdfsClientOptions {
   /** Failed requests are repeated for so long, in milliseconds. @default 30000 */
   readonly retryForMs?: number
-  /** Longest silence of a NameNode or DataNode, in milliseconds. @default 20000 */
+  /** Longest silence of a NameNode or DataNode, in ms. @default the address's, or 20000 */
   readonly timeoutMs?: number
   readonly clock?: Clock
   /** Source of jitter. @default one with a seed of its own */
@@ -73,7 +73,7 @@ export class WebHdfsClient {
     const { clock = systemClock } = options
     const random = options.random ?? seededRandom(randomBytes(4).readUInt32LE())
     this.address = address
-    this.timeoutMs = options.timeoutMs ?? 20_000
+    this.timeoutMs = options.timeoutMs ?? address.timeoutMs ?? 20_000
     const retryForMs = options.retryForMs ?? 30_000
     this.pool = new NameNodePool(address.nameNodes, { clock, random, retryForMs })
   }
@@ -166,7 +166,7 @@ export class WebHdfsClient {
       const options = { party: 'data-node', method: 'PUT', url, agent, timeoutMs } as const
       const outgoing = openRequest(options, undefined)
       outgoing.flushHeaders()
-      outgoing.setTimeout(timeoutMs, () => outgoing.destroy(silence(timeoutMs)))
+      outgoing.setTimeout(timeoutMs, () => giveUp(outgoing, agent, timeoutMs))
       try {
         const [socket] = (await once(outgoing, 'socket')) as [Socket]
         if (socket.connecting) await once(socket, 'connect')
@@ -174,7 +174,7 @@ export class WebHdfsClient {
         throw noAnswer('data-node', outgoing, error)
       }
       outgoing.removeAllListeners('timeout').setTimeout(0)
-      return new WebHdfsUpload(path, outgoing, timeoutMs)
+      return new WebHdfsUpload(path, outgoing, agent, timeoutMs)
     })
   }
 

@@ -1,6 +1,6 @@
-import type { ClientRequest } from 'node:http'
+import type { Agent, ClientRequest } from 'node:http'
 import { WeirError } from '../core/errors.ts'
-import { type HttpAnswer, noAnswer, readAnswer, silence } from './http-exchange.ts'
+import { giveUp, type HttpAnswer, noAnswer, readAnswer } from './http-exchange.ts'
 import { errorOfFailure, refusalOf, WebHdfsAttemptError } from './webhdfs-failure.ts'
 
 /**
@@ -17,13 +17,13 @@ export class WebHdfsUpload {
   private sentBytes = 0
 
   /** `outgoing` is connected. */
-  constructor(path: string, outgoing: ClientRequest, timeoutMs: number) {
+  constructor(path: string, outgoing: ClientRequest, agent: Agent, timeoutMs: number) {
     this.path = path
     this.outgoing = outgoing
     this.timeoutMs = timeoutMs
     this.answer = this.awaitAnswer()
     this.answer.catch(() => undefined)
-    outgoing.on('timeout', () => outgoing.destroy(silence(timeoutMs)))
+    outgoing.on('timeout', () => giveUp(outgoing, agent, timeoutMs))
   }
 
   /** Bytes written so far. */

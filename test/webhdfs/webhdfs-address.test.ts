@@ -14,16 +14,20 @@ describe('an HDFS URL', () => {
       user: 'ada',
       tokenFile: undefined,
       replication: undefined,
+      timeoutMs: undefined,
     })
   })
 
   it('may be the root, an IPv6 address, and carry every setting', () => {
-    expect(parseWebHdfsUrl('hdfs://[::1]:50070?token-file=/run/t&replication=2')).toEqual({
+    expect(
+      parseWebHdfsUrl('hdfs://[::1]:50070?token-file=/run/t&replication=2&timeout-ms=900'),
+    ).toEqual({
       nameNodes: [{ host: '::1', port: 50_070 }],
       path: '/',
       user: undefined,
       tokenFile: '/run/t',
       replication: 2,
+      timeoutMs: 900,
     })
   })
 
@@ -37,6 +41,7 @@ describe('an HDFS URL', () => {
     ['hdfs://n/%zz', 'percent-encoded'],
     ['hdfs://n/a?username=x', 'no setting "username"'],
     ['hdfs://n/a?replication=0', 'replication'],
+    ['hdfs://n/a?timeout-ms=5s', 'timeout-ms'],
   ])('is refused when it is %s', (url, said) => {
     expect(() => parseWebHdfsUrl(url)).toThrow(
       expect.objectContaining({

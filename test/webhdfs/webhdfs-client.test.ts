@@ -6,6 +6,7 @@ import { seededRandom } from '../../src/core/random.ts'
 import { parseWebHdfsUrl } from '../../src/webhdfs/webhdfs-address.ts'
 import { WebHdfsClient } from '../../src/webhdfs/webhdfs-client.ts'
 import { WebHdfsFileWriter } from '../../src/webhdfs/webhdfs-file-writer.ts'
+import { TcpProxy } from '../services/tcp-proxy.ts'
 import { FakeHdfs, type Fault, refusal } from './fake-hdfs.ts'
 
 let hdfs: FakeHdfs
@@ -126,6 +127,19 @@ describe('writing', () => {
     await expect(write()).rejects.toMatchObject({
       message: expect.stringContaining('nothing came for 300 ms'),
     })
+  })
+
+  it('uses no connection again that lay idle while another one fell silent', async () => {
+    await using proxy = await TcpProxy.start(hdfs.port)
+    const address = parseWebHdfsUrl(`hdfs://127.0.0.1:${proxy.port}/`)
+    const proxied = new WebHdfsClient(address, { timeoutMs: 200, random: seededRandom(1) })
+    await Promise.all(Array.from({ length: 6 }, (_, i) => proxied.status(`/${i}`)))
+    proxy.freeze()
+    const start = performance.now()
+    for (let i = 0; i < 6; i++) await proxied.status('/')
+    // One silence is waited for, not six.
+    expect(performance.now() - start).toBeLessThan(800)
+    proxied.close()
   })
 
   it('lets a stream rest between two writes', async () => {
