@@ -1,5 +1,8 @@
 import type { Benchmark } from './benchmark.ts'
 import { checkpointBenchmark } from './checkpoint.ts'
+import { kafkaExactlyOnceBenchmark } from './kafka-exactly-once.ts'
+import { kafkaModelLoadBenchmark } from './kafka-model-load.ts'
+import { kafkaRatingsBenchmark } from './kafka-ratings.ts'
 import { memoryBenchmark } from './memory.ts'
 import { modelLoadBenchmark } from './model-load.ts'
 import { predictHotBenchmark } from './predict-hot.ts'
@@ -12,6 +15,8 @@ import { qualityMl100kBenchmark } from './quality-ml100k.ts'
 import { qualityOnlineBenchmark } from './quality-online.ts'
 import { recoveryBenchmark } from './recovery.ts'
 import { shuffleBenchmark } from './shuffle.ts'
+import { svmThesisBenchmark } from './svm-thesis.ts'
+import { svmUrlBenchmark } from './svm-url.ts'
 import { topKBenchmark } from './top-k.ts'
 import { trainAlsBenchmark } from './train-als.ts'
 
@@ -22,6 +27,9 @@ import { trainAlsBenchmark } from './train-als.ts'
 export const BENCHMARKS: readonly Benchmark[] = [
   shuffleBenchmark,
   modelLoadBenchmark,
+  kafkaRatingsBenchmark,
+  kafkaModelLoadBenchmark,
+  kafkaExactlyOnceBenchmark,
   predictSequentialBenchmark,
   predictHotBenchmark,
   predictUniformBenchmark,
@@ -35,4 +43,6 @@ export const BENCHMARKS: readonly Benchmark[] = [
   qualityA9aBenchmark,
   qualityOnlineBenchmark,
   trainAlsBenchmark,
+  svmUrlBenchmark,
+  svmThesisBenchmark,
 ]
