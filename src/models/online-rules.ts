@@ -3,6 +3,9 @@ import { type GramOptions, GramRule } from './online-gram.ts'
 import type { ModelMoments } from './online-prior.ts'
 import type { OnlineRule, RowShape } from './online-rule.ts'
 import { type SgdOptions, SgdRule } from './online-sgd.ts'
+import { RowMoments } from './row-moments.ts'
+
+export type { ModelMoments } from './online-prior.ts'
 
 /** An update rule by name, with its options: plain data, for jobs and the command line. */
 export type OnlineRuleOptions =
@@ -29,4 +32,14 @@ export function onlineRule(
     default:
       return new FoldInRule(shape, moments(), options)
   }
+}
+
+/** Kind and floats of a rule's deltas, known before any version is. */
+export function deltaShape(
+  options: OnlineRuleOptions,
+  shape: RowShape,
+): { readonly kind: 'step' | 'gram'; readonly length: number } {
+  const nothing = { user: new RowMoments(shape.dimension), item: new RowMoments(shape.dimension) }
+  const { kind, deltaLength } = onlineRule(shape, options, () => nothing)
+  return { kind, length: deltaLength }
 }

@@ -78,17 +78,16 @@ export class PrequentialError {
     return Float64Array.of(this.ratings, this.known, this.total, this.fadedSum, this.fadedCount)
   }
 
-  /** Goes on from `encode`; of the window, its mean is taken to be the faded one. */
+  /** Adds what another one saw before this one's first rating; of its window, the faded mean is taken. */
   restore(numbers: Float64Array): void {
     const [ratings = 0, known = 0, total = 0, fadedSum = 0, fadedCount = 0] = numbers
-    this.ratings = ratings
-    this.known = known
-    this.total = total
-    this.fadedSum = fadedSum
-    this.fadedCount = fadedCount
-    this.errors.fill(0, 0, Math.min(ratings, this.errors.length))
-    if (fadedCount > 0)
-      this.errors.fill(fadedSum / fadedCount, 0, Math.min(ratings, this.errors.length))
+    this.ratings += ratings
+    this.known += known
+    this.total += total
+    this.fadedSum += fadedSum
+    this.fadedCount += fadedCount
+    if (this.fadedCount === 0) return
+    this.errors.fill(this.fadedMse, 0, Math.min(this.ratings, this.errors.length))
     this.windowSum = this.errors.reduce((sum, each) => sum + each, 0)
   }
 }

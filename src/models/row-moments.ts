@@ -32,6 +32,12 @@ export class RowMoments {
     this.rows++
   }
 
+  /** Adds rows of which only count and sums are known: the mean is right, second moments are not. */
+  addSums(count: number, sums: Float64Array): void {
+    for (let i = 0; i < sums.length; i++) this.sums[i]! += sums[i]!
+    this.rows += count
+  }
+
   /** Adds what another one saw. */
   merge(other: RowMoments): void {
     requireArgument(

@@ -65,6 +65,8 @@ export class SequentialLearner {
       const known = model.row(side, id)
       const cold = side === 'user' ? model.coldUser : model.coldItem
       row = newRow(known ?? cold, memory, known === undefined ? 0 : model.evidence(side, id))
+      // Publishing a row was its first write.
+      if (known !== undefined) row.updates = 1
       rows.set(id, row)
     }
     return row

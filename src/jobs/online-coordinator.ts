@@ -1,0 +1,139 @@
+import { RowMoments } from '../models/row-moments.ts'
+import type {
+  OperatorCoordinator,
+  OperatorCoordinatorContext,
+} from '../runtime/operator-coordinator.ts'
+import type { EncodedMoments, VersionFacts } from './online-version.ts'
+
+/** Learner to coordinator. */
+export type LearnerReport =
+  | { readonly kind: 'opened' }
+  /** What this slot's rows of a version are like; `kept`: as it was when learning began. */
+  | {
+      readonly kind: 'moments'
+      readonly version: number
+      readonly kept: boolean
+      readonly moments: EncodedMoments
+    }
+  | { readonly kind: 'begun'; readonly version: number }
+
+/** Coordinator to learner. */
+export type LearnerOrder =
+  | { readonly kind: 'prepare'; readonly facts: VersionFacts }
+  /** Deltas of the version may come. */
+  | { readonly kind: 'begin'; readonly facts: VersionFacts; readonly moments: EncodedMoments }
+  /** Ratings are learned on this version from now on. */
+  | { readonly kind: 'learn'; readonly version: number }
+
+/** Gate to coordinator, and the answer. */
+export interface GateReport {
+  readonly kind: 'gate-opened'
+}
+export interface GateOrder {
+  readonly kind: 'let-through'
+}
+
+/**
+ * Brings every learner to the live version in three steps, each after all slots have answered the one
+ * before: the slots tell what their rows are like; they begin with the same constants and can fold
+ * deltas; they learn. Then ratings and deltas are let in. So no slot gets a delta of a version that it
+ * does not know.
+ */
+export class LearningCoordinator implements OperatorCoordinator {
+  private readonly learnerUid: string
+  private readonly contexts = new Map<string, OperatorCoordinatorContext>()
+  private facts: VersionFacts | undefined
+  private opened = new Set<number>()
+  private moments = new Map<number, Extract<LearnerReport, { kind: 'moments' }>>()
+  private begun = new Set<number>()
+  private learning = 0
+
+  constructor(learnerUid: string) {
+    this.learnerUid = learnerUid
+  }
+
+  /** The version that ratings are learned on in this attempt; 0 before. */
+  get learningOn(): number {
+    return this.learning
+  }
+
+  /** A version is live. */
+  live(facts: VersionFacts): void {
+    this.facts = facts
+    this.prepare()
+  }
+
+  start(context: OperatorCoordinatorContext): void {
+    this.contexts.set(context.operatorUid, context)
+    this.opened.clear()
+    this.learning = 0
+  }
+
+  handleEvent(subtask: number, event: unknown): void {
+    const report = event as LearnerReport | GateReport
+    switch (report.kind) {
+      case 'opened':
+        this.opened.add(subtask)
+        this.prepare()
+        return
+      case 'moments':
+        if (report.version !== this.facts?.version) return
+        this.moments.set(subtask, report)
+        if (this.moments.size === this.slots) this.begin()
+        return
+      case 'begun':
+        if (report.version !== this.facts?.version) return
+        this.begun.add(subtask)
+        if (this.begun.size === this.slots) this.learn()
+        return
+      default:
+        this.letThrough()
+    }
+  }
+
+  private get slots(): number {
+    return this.contexts.get(this.learnerUid)?.parallelism ?? Number.POSITIVE_INFINITY
+  }
+
+  private tell(order: LearnerOrder): void {
+    this.contexts.get(this.learnerUid)?.sendEvent(undefined, order)
+  }
+
+  private prepare(): void {
+    if (this.facts === undefined || this.opened.size < this.slots) return
+    this.moments.clear()
+    this.begun.clear()
+    this.tell({ kind: 'prepare', facts: this.facts })
+  }
+
+  private begin(): void {
+    const reports = [...this.moments.values()]
+    const kept = reports.find((report) => report.kept)
+    const moments = kept?.moments ?? {
+      user: merged(reports.map((report) => report.moments.user)),
+      item: merged(reports.map((report) => report.moments.item)),
+    }
+    this.tell({ kind: 'begin', facts: this.facts!, moments })
+  }
+
+  private learn(): void {
+    this.learning = this.facts!.version
+    this.tell({ kind: 'learn', version: this.learning })
+    this.letThrough()
+  }
+
+  /** Gates open once; learners on every slot know the version by then. */
+  private letThrough(): void {
+    if (this.learning === 0) return
+    const order: GateOrder = { kind: 'let-through' }
+    for (const [uid, context] of this.contexts) {
+      if (uid !== this.learnerUid) context.sendEvent(undefined, order)
+    }
+  }
+}
+
+function merged(parts: readonly Float64Array[]): Float64Array {
+  const [first, ...others] = parts.map((part) => RowMoments.decode(part))
+  for (const other of others) first!.merge(other)
+  return first!.encode()
+}

@@ -1,0 +1,109 @@
+import { ByteReader } from '../core/byte-reader.ts'
+import { isWeirError } from '../core/errors.ts'
+import type { Counter } from '../core/metrics.ts'
+import { ratingLineFormat } from '../models/rating-line-format.ts'
+import type { OperatorContext } from '../operators/operator.ts'
+import type { ModelTopicRecord } from './model-topic-record.ts'
+import { GatedByLearning } from './online-gate.ts'
+import { emptyRating, REFUSED, type RefusalReason } from './online-records.ts'
+
+const COMMA = 0x2c
+const DASH = 0x2d
+const LETTER_U = 0x55
+const LETTER_I = 0x49
+const POINT = 0x2e
+const ZERO = 0x30
+/** Longest row key of the model's states. */
+const MAX_KEY_BYTES = 32
+
+/**
+ * Reads `user,item,rating[,seconds]` and hands on the row keys of user and item. What is no rating is
+ * refused, not learned: it must neither stop the job nor be lost from sight.
+ */
+export class RatingsOperator extends GatedByLearning {
+  private readonly format = ratingLineFormat()
+  private readonly record = emptyRating()
+  private refused!: Counter
+
+  constructor() {
+    super()
+    for (const span of [this.record.key, this.record.item]) {
+      span.bytes = new Uint8Array(MAX_KEY_BYTES)
+    }
+  }
+
+  override open(context: OperatorContext): void {
+    super.open(context)
+    this.refused = context.metrics.counter('ratingsRefused')
+  }
+
+  processElement(_input: number, value: unknown, timestamp: number): void {
+    const record = value as ModelTopicRecord
+    const reason = this.parse(record)
+    if (reason === undefined) {
+      this.context.output.collect(this.record, timestamp)
+      return
+    }
+    this.refused.increment()
+    const { partition, offset } = this.context.position()
+    const { bytes, valueStart, valueLength } = record
+    const line = bytes.slice(valueStart, valueStart + Math.max(0, valueLength))
+    this.context.output.collectSide(
+      REFUSED.id,
+      { value: line, reason, partition, offset },
+      timestamp,
+    )
+  }
+
+  private parse({ bytes, valueStart, valueLength }: ModelTopicRecord): RefusalReason | undefined {
+    const end = valueStart + valueLength
+    const { record } = this
+    const first = copyId(record.key, bytes, valueStart, end, LETTER_U)
+    if (first <= valueStart) return 'unparsable'
+    const second = copyId(record.item, bytes, first + 1, end, LETTER_I)
+    if (second <= first + 1) return 'unparsable'
+    if (record.key.length > MAX_KEY_BYTES || record.item.length > MAX_KEY_BYTES)
+      return 'key-too-long'
+    record.rating = this.ratingAt(bytes, valueStart, second + 1, end)
+    return Number.isFinite(record.rating) ? undefined : 'unparsable'
+  }
+
+  /** Most ratings are one digit, or two with a point; the rest is left to the format. */
+  private ratingAt(bytes: Uint8Array, start: number, at: number, end: number): number {
+    const whole = bytes[at]! - ZERO
+    const isWhole = at < end && whole >= 0 && whole <= 9
+    if (isWhole && (at + 1 === end || bytes[at + 1] === COMMA)) return whole
+    const tenth = bytes[at + 2]! - ZERO
+    const isShort = at + 3 === end || (at + 3 < end && bytes[at + 3] === COMMA)
+    if (isWhole && isShort && bytes[at + 1] === POINT && tenth >= 0 && tenth <= 9) {
+      return (whole * 10 + tenth) / 10
+    }
+    try {
+      return this.format.read(new ByteReader(bytes, start, end)).rating
+    } catch (error) {
+      if (isWeirError(error, 'UNPARSABLE_RECORD')) return Number.NaN
+      throw error
+    }
+  }
+}
+
+/**
+ * Makes the row key of the id that begins at `from`, up to the next comma, whose place is returned; -1
+ * when there is none. A key that is too long is cut, but its length says so.
+ */
+function copyId(
+  key: { readonly bytes: Uint8Array; length: number },
+  bytes: Uint8Array,
+  from: number,
+  end: number,
+  letter: number,
+): number {
+  let at = from
+  for (; at < end && bytes[at] !== COMMA; at++) key.bytes[at - from] = bytes[at]!
+  if (at >= end) return -1
+  const length = at - from
+  key.bytes[length] = DASH
+  key.bytes[length + 1] = letter
+  key.length = length + 2
+  return at
+}
