@@ -5,49 +5,6 @@ import {
   PairedDifference,
   wilsonInterval,
 } from '../../src/models/metrics-intervals.ts'
-import { FadingError, PrequentialError, WindowError } from '../../src/models/metrics-prequential.ts'
-
-describe('prequential errors', () => {
-  it('without fading are the mean of all losses', () => {
-    const error = new FadingError(1)
-    for (const loss of [1, 2, 6]) error.add(loss)
-    expect(error.value).toBeCloseTo(3, 12)
-    expect(error.effectiveCount).toBe(3)
-  })
-
-  it('weigh a loss by alpha to the power of its age', () => {
-    const error = new FadingError(0.5)
-    for (const loss of [8, 4, 2]) error.add(loss)
-    expect(error.value).toBeCloseTo((2 + 0.5 * 4 + 0.25 * 8) / 1.75, 12)
-  })
-
-  it('of a window are the mean of its last losses, without rounding errors that pile up', () => {
-    const error = new WindowError(3)
-    expect(error.value).toBeNaN()
-    for (const loss of [1e9, 5, 1, 2, 3]) error.add(loss)
-    expect(error.value).toBe(2)
-    expect(error.count).toBe(3)
-  })
-
-  it('follow a change that the mean of everything hides', () => {
-    const error = new PrequentialError({ fading: 0.99, window: 100 })
-    for (let i = 0; i < 5000; i++) error.add(3, 3.5)
-    for (let i = 0; i < 500; i++) error.add(3, 5, false)
-    const { mse, fadedMse, windowMse, coverage, count } = error.summary()
-    expect(windowMse).toBe(4)
-    expect(fadedMse).toBeGreaterThan(3.9)
-    expect(mse).toBeLessThan(0.7)
-    expect(coverage).toBeCloseTo(5000 / 5500, 12)
-    expect(count).toBe(5500)
-  })
-
-  it('never take in what is not finite', () => {
-    const error = new PrequentialError()
-    expect(error.add(3, Number.NaN)).toBe(false)
-    expect(error.add(3, 2)).toBe(true)
-    expect(error.summary().fadedMse).toBe(1)
-  })
-})
 
 describe('confidence intervals', () => {
   it("Wilson's is that of the textbook, and stays within 0 and 1", () => {

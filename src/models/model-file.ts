@@ -1,0 +1,172 @@
+import { crc32c } from '../core/crc32c.ts'
+import { requireArgument, WeirError } from '../core/errors.ts'
+
+/**
+ * A model version in a file: what `model export` writes and what a retraining hands over. All numbers
+ * little-endian.
+ *
+ *   +----------------------------+
+ *   | "WEIRMDL1"                 |  8; the last digit is the version of the format
+ *   | length of the header  u32  |
+ *   | header, JSON               |  `dimension`, `rows`, and whatever the writer adds
+ *   +----------------------------+
+ *   | length of the key     u16  |  rows times
+ *   | key, UTF-8                 |  `<id>-U` or `<id>-I`
+ *   | float32 x dimension        |
+ *   +----------------------------+
+ *   | CRC-32C of all before u32  |
+ *   +----------------------------+
+ */
+export interface ModelFileHeader {
+  /** Floats of a row. */
+  readonly dimension: number
+  /** Rows that follow. */
+  readonly rows: number
+}
+
+const MAGIC = new TextEncoder().encode('WEIRMDL1')
+const encoder = new TextEncoder()
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** Encodes a model file piece by piece: `header`, `row` for every row, `end`. */
+export class ModelFileEncoder {
+  private crc = 0
+  private left: number
+  private readonly dimension: number
+
+  constructor(header: ModelFileHeader) {
+    this.left = header.rows
+    this.dimension = header.dimension
+  }
+
+  /** First piece. The header may hold more fields than the two that it must. */
+  header(header: ModelFileHeader): Uint8Array {
+    const json = encoder.encode(JSON.stringify(header))
+    const bytes = new Uint8Array(MAGIC.length + 4 + json.length)
+    bytes.set(MAGIC)
+    new DataView(bytes.buffer).setUint32(MAGIC.length, json.length, true)
+    bytes.set(json, MAGIC.length + 4)
+    return this.checked(bytes)
+  }
+
+  /** One row. Throws INVALID_ARGUMENT for a row of another length, or one too many. */
+  row(key: string, vector: Float32Array): Uint8Array {
+    requireArgument(
+      vector.length === this.dimension && this.left > 0,
+      `row ${key} of ${vector.length} floats does not belong to this file of ${this.dimension} floats a row`,
+    )
+    this.left--
+    const name = encoder.encode(key)
+    const bytes = new Uint8Array(2 + name.length + vector.length * 4)
+    const view = new DataView(bytes.buffer)
+    view.setUint16(0, name.length, true)
+    bytes.set(name, 2)
+    for (const [i, value] of vector.entries()) view.setFloat32(2 + name.length + i * 4, value, true)
+    return this.checked(bytes)
+  }
+
+  /** Last piece. Throws INVALID_ARGUMENT when rows are missing. */
+  end(): Uint8Array {
+    requireArgument(this.left === 0, `${this.left} rows of the model file are missing`)
+    const bytes = new Uint8Array(4)
+    new DataView(bytes.buffer).setUint32(0, this.crc, true)
+    return bytes
+  }
+
+  private checked(bytes: Uint8Array): Uint8Array {
+    this.crc = crc32c(bytes, 0, bytes.length, this.crc)
+    return bytes
+  }
+}
+
+/** A row of a model file. */
+export interface ModelFileRow {
+  readonly key: string
+  readonly vector: Float32Array
+}
+
+/** Decodes a model file from pieces of any size: `push` each, then `end`. */
+export class ModelFileDecoder {
+  /** Known once enough was pushed. */
+  header: (ModelFileHeader & Readonly<Record<string, unknown>>) | undefined
+  private rest: Uint8Array = new Uint8Array(0)
+  private crc = 0
+  private left = 0
+
+  /** Rows that are whole by now. Throws MALFORMED_DATA, UNSUPPORTED_VERSION. */
+  push(chunk: Uint8Array): ModelFileRow[] {
+    const bytes = new Uint8Array(this.rest.length + chunk.length)
+    bytes.set(this.rest)
+    bytes.set(chunk, this.rest.length)
+    const view = new DataView(bytes.buffer)
+    let at = this.header === undefined ? this.readHeader(bytes, view) : 0
+    const rows: ModelFileRow[] = []
+    const floats = 4 * (this.header?.dimension ?? 0)
+    while (this.header !== undefined && this.left > 0 && at + 2 <= bytes.length) {
+      const keyEnd = at + 2 + view.getUint16(at, true)
+      if (keyEnd + floats > bytes.length) break
+      const key = decodeText(bytes.subarray(at + 2, keyEnd))
+      const vector = new Float32Array(this.header.dimension)
+      for (let i = 0; i < vector.length; i++) vector[i] = view.getFloat32(keyEnd + i * 4, true)
+      rows.push({ key, vector })
+      at = keyEnd + floats
+      this.left--
+    }
+    this.crc = crc32c(bytes, 0, at, this.crc)
+    this.rest = bytes.subarray(at)
+    return rows
+  }
+
+  /** Throws MALFORMED_DATA when the file is cut off or longer, CHECKSUM_MISMATCH. */
+  end(): void {
+    if (this.header === undefined || this.left > 0 || this.rest.length !== 4) {
+      throw new WeirError('MALFORMED_DATA', 'the model file is cut off or has more than its rows')
+    }
+    const stored = new DataView(this.rest.buffer, this.rest.byteOffset).getUint32(0, true)
+    if (stored === this.crc) return
+    throw new WeirError('CHECKSUM_MISMATCH', 'the model file was changed after it was written')
+  }
+
+  /** Where the rows begin; 0 while the header is not whole. */
+  private readHeader(bytes: Uint8Array, view: DataView): number {
+    const start = MAGIC.length + 4
+    if (bytes.length < start) return 0
+    for (let i = 0; i < MAGIC.length - 1; i++) {
+      if (bytes[i] !== MAGIC[i]) throw new WeirError('MALFORMED_DATA', 'this is no model file')
+    }
+    if (bytes[MAGIC.length - 1] !== MAGIC[MAGIC.length - 1]) {
+      throw new WeirError('UNSUPPORTED_VERSION', 'the model file is of a newer format')
+    }
+    const end = start + view.getUint32(MAGIC.length, true)
+    if (bytes.length < end) return 0
+    this.header = parseHeader(decodeText(bytes.subarray(start, end)))
+    this.left = this.header.rows
+    return end
+  }
+}
+
+function decodeText(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes)
+  } catch (cause) {
+    throw new WeirError('MALFORMED_DATA', 'a text of the model file is not UTF-8', { cause })
+  }
+}
+
+function parseHeader(text: string): ModelFileHeader & Readonly<Record<string, unknown>> {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch (cause) {
+    throw new WeirError('MALFORMED_DATA', 'the header of the model file is not JSON', { cause })
+  }
+  const fields = (typeof parsed === 'object' && parsed !== null ? parsed : {}) as Record<
+    string,
+    unknown
+  >
+  const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
+  if (!isCount(fields['dimension']) || fields['dimension'] === 0 || !isCount(fields['rows'])) {
+    throw new WeirError('MALFORMED_DATA', 'the header of the model file lacks dimension or rows')
+  }
+  return fields as unknown as ModelFileHeader & Readonly<Record<string, unknown>>
+}
