@@ -24,6 +24,8 @@ export interface ClientContext {
 }
 
 const READ_BYTES = 64 * 1024
+/** A server that sends nothing for so long after it was asked whether it is there is gone. */
+const SILENCE_MS = 2000
 
 /** One pipelined connection to a query server. */
 export class ClientConnection {
@@ -46,6 +48,9 @@ export class ClientConnection {
   private closed = false
   private closedWith: WeirError | undefined
   private cancelPing: (() => void) | undefined
+  private cancelProbe: (() => void) | undefined
+  /** Pieces that came. */
+  private heard = 0
 
   constructor(host: string, port: number, context: ClientContext) {
     this.host = host
@@ -142,12 +147,34 @@ export class ClientConnection {
     this.flushSoon()
   }
 
-  /** A request's deadline has passed: its answer will be ignored. */
+  /** A request's deadline has passed: its answer will be ignored, and the server has to say a word. */
   forget(request: InFlight): void {
     if (this.inFlight.delete(request.requestId)) this.calls -= request.calls
+    this.probe()
   }
 
-  /** Asks for the routing table. Rejects when the connection is lost. */
+  /**
+   * Finds out whether the server is still there. A connection that a firewall forgot, or whose peer
+   * vanished, looks open for hours.
+   */
+  private probe(): void {
+    if (this.cancelProbe !== undefined || !this.isOpen) return
+    const { heard } = this
+    this.ping()
+    this.cancelProbe = this.context.options.clock.after(SILENCE_MS, () => {
+      this.cancelProbe = undefined
+      if (this.heard !== heard) return
+      this.lose(unreachable(this.host, this.port, `it was silent for ${SILENCE_MS} ms`))
+    })
+  }
+
+  private ping(): void {
+    this.writer.begin(KIND.ping, 0, this.newRequestId())
+    this.writer.end(0)
+    this.flushSoon()
+  }
+
+  /** Asks for the routing table. Rejects when the connection is lost; a silent one is. */
   routing(): Promise<RoutingTable> {
     const { promise, resolve, reject } = Promise.withResolvers<RoutingTable>()
     if (this.closed) return Promise.reject(this.closedWith)
@@ -159,6 +186,9 @@ export class ClientConnection {
     this.writer.begin(KIND.routing, 0, id)
     this.writer.end(0)
     this.flushSoon()
+    const { clock, deadlineMs } = this.context.options
+    const cancel = clock.after(deadlineMs, () => this.probe())
+    promise.then(cancel, cancel)
     return promise
   }
 
@@ -181,6 +211,7 @@ export class ClientConnection {
 
   private receive(chunk: Uint8Array): void {
     if (this.closed) return
+    this.heard += 1
     try {
       this.frames.append(chunk)
       while (!this.closed && this.frames.next()) this.take()
@@ -243,9 +274,7 @@ export class ClientConnection {
     if (idleTimeoutMs <= 0) return
     this.cancelPing = this.context.options.clock.after(idleTimeoutMs / 3, () => {
       if (this.closed) return
-      this.writer.begin(KIND.ping, 0, this.newRequestId())
-      this.writer.end(0)
-      this.flushSoon()
+      this.ping()
       this.schedulePing(idleTimeoutMs)
     })
   }
@@ -256,6 +285,7 @@ export class ClientConnection {
     this.closed = true
     this.closedWith = error
     this.cancelPing?.()
+    this.cancelProbe?.()
     this.socket.destroy()
     this.greeting.reject(error)
     this.greeting.promise.catch(() => {})

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { ClientOptions } from '../../src/client/index.ts'
-import { WeirClient } from '../../src/client/index.ts'
+import { channels, WeirClient } from '../../src/client/index.ts'
 import { isWeirError, WeirError } from '../../src/core/errors.ts'
 import type { QueryServerOptions } from '../../src/serving/query-options.ts'
 import { QueryServer } from '../../src/serving/query-server.ts'
+import { TcpProxy } from '../services/tcp-proxy.ts'
 import { FAKE_ENVELOPE, FakeQueryBackend } from '../serving/fake-query-backend.ts'
 
 let backend: FakeQueryBackend
@@ -260,6 +261,37 @@ describe('WeirClient', () => {
     await again.listen()
     cleanups.push(() => again.close())
     expect((await call).score).toBe(11)
+  })
+
+  it('leaves a connection whose server fell silent without closing it', async () => {
+    const server = new QueryServer(backend)
+    const port = await server.listen()
+    // One port on two addresses: the routing table names the port only.
+    await using proxy = await TcpProxy.start(port, { host: '127.0.0.2', port })
+    cleanups.push(() => server.close())
+    backend.endpoints = [{ server: 'query-0', host: '', port }]
+    const client = await WeirClient.connect({ host: '127.0.0.2', port, deadlineMs: 300 })
+    cleanups.unshift(() => client.close())
+    const predict = () => client.predict('ALS_MODEL', '1-U', '7-I')
+    await predict()
+    proxy.freeze()
+    await expect(predict()).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' })
+    await vi.waitFor(predict, { timeout: 6000 })
+  })
+
+  it('keeps a connection whose server is only slow with one answer', async () => {
+    const client = await start({}, { deadlineMs: 100 })
+    const lost = vi.fn()
+    channels.disconnected.subscribe(lost)
+    const gate = Promise.withResolvers<void>()
+    backend.gate = gate.promise
+    backend.slowKeys.add('1-U')
+    const failure = await client.predict('ALS_MODEL', '1-U', '7-I').catch((e) => e)
+    expect(failure.code).toBe('DEADLINE_EXCEEDED')
+    await new Promise((resolve) => setTimeout(resolve, 2300))
+    expect(lost).not.toHaveBeenCalled()
+    channels.disconnected.unsubscribe(lost)
+    gate.resolve()
   })
 
   it('asks for the routing table again when an answer shows another epoch', async () => {
