@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { Flags, parseCommandLine } from '../../src/cli/command.ts'
+import { topicsPlaceOf } from '../../src/cli/kafka-flags.ts'
+import { quickstartCommand } from '../../src/cli/quickstart.ts'
+import { configurationOf } from '../../src/cli/run.ts'
+import { parseBrokers } from '../../src/connectors/kafka/kafka-connection.ts'
+import { configurationKeys } from '../../src/runtime/configuration.ts'
+import { parseWebHdfsUrl } from '../../src/webhdfs/webhdfs-address.ts'
+
+interface Service {
+  readonly image: string
+  readonly hostname?: string
+  readonly command?: readonly string[]
+  readonly environment?: Readonly<Record<string, string | number>>
+  readonly ports?: readonly string[]
+  readonly expose?: readonly string[]
+  readonly volumes?: readonly string[]
+  readonly depends_on?: readonly string[]
+}
+
+const file = new URL('../../docker-compose.yml', import.meta.url)
+const compose = parse(readFileSync(file, 'utf8')) as {
+  readonly services: Readonly<Record<string, Service>>
+  readonly volumes: Readonly<Record<string, unknown>>
+}
+const { services } = compose
+
+/** The words after `npm start --`, as a shell splits them. */
+function quickstartWords(): string[] {
+  const line = services['weir']!.command!.at(-1)!
+  const words = line.slice(line.indexOf('npm start -- ') + 'npm start -- '.length)
+  return [...words.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!)
+}
+
+const flags = new Flags(parseCommandLine(quickstartCommand, quickstartWords()).flags)
+
+/** `NAME://host:port,...` as a map. */
+function listenersOf(setting: string): Map<string, string> {
+  const entries = setting.split(',').map((entry) => entry.split('://') as [string, string])
+  return new Map(entries)
+}
+
+describe('docker-compose.yml', () => {
+  it('has the services of the set-up, each reachable under its name', () => {
+    expect(Object.keys(services)).toEqual(['kafka', 'namenode', 'datanode', 'weir'])
+    for (const [name, { hostname, depends_on, volumes }] of Object.entries(services)) {
+      expect([name, undefined]).toContain(hostname)
+      for (const other of depends_on ?? []) expect(services).toHaveProperty(other)
+      const named = (volumes ?? []).map((volume) => volume.split(':')[0]!)
+      for (const volume of named.filter((word) => !word.startsWith('.'))) {
+        expect(compose.volumes).toHaveProperty(volume)
+      }
+    }
+  })
+
+  it('starts the quickstart with options that it takes', () => {
+    expect(flags.string('host')).toBe('0.0.0.0')
+    expect(services['weir']!.expose).toEqual([flags.string('port')])
+    const keys = configurationKeys().map(({ key }) => key)
+    for (const key of Object.keys(configurationOf(flags))) expect(keys).toContain(key)
+  })
+
+  it('leads Weir to the listener for containers, and this machine to the other one', () => {
+    const settings = services['kafka']!.environment!
+    const advertised = listenersOf(String(settings['KAFKA_ADVERTISED_LISTENERS']))
+    const bound = listenersOf(String(settings['KAFKA_LISTENERS']))
+    const { brokers } = topicsPlaceOf(flags).kafka!
+    expect(brokers).toBe(advertised.get('INSIDE'))
+    expect(parseBrokers(brokers)[0]).toMatchObject({ host: 'kafka' })
+    const outside = advertised.get('OUTSIDE')!
+    expect(outside).toMatch(/^localhost:/)
+    const port = outside.split(':')[1]
+    expect(services['kafka']!.ports).toEqual([`${port}:${port}`])
+    for (const [name, address] of advertised) {
+      expect(bound.get(name)).toBe(`:${address.split(':')[1]}`)
+    }
+    const protocols = String(settings['KAFKA_LISTENER_SECURITY_PROTOCOL_MAP']).split(',')
+    expect(protocols.map((entry) => entry.split(':')[0]).toSorted()).toEqual(
+      [...bound.keys()].toSorted(),
+    )
+  })
+
+  it('keeps the checkpoints in the HDFS of the set-up', () => {
+    const url = configurationOf(flags)['execution.checkpointing.dir']!
+    const { nameNodes, user } = parseWebHdfsUrl(url)
+    expect(nameNodes).toEqual([{ host: 'namenode', port: 9870 }])
+    expect(user).toBe('hadoop')
+    expect(services['namenode']!.ports).toEqual(['9870:9870'])
+    for (const name of ['namenode', 'datanode']) {
+      expect(services[name]!.environment).toMatchObject({
+        'CORE-SITE.XML_fs.defaultFS': 'hdfs://namenode:8020',
+        'HDFS-SITE.XML_dfs.datanode.hostname': services['datanode']!.hostname,
+      })
+    }
+  })
+})
