@@ -67,6 +67,10 @@ export const ERROR_CODES = {
     'The checkpoint has state for an operator that the job no longer has.',
   ),
   // Runtime
+  WRONG_PARTITIONING: entry(
+    false,
+    'A record is in a subtask that does not own its key, in a stream said to be keyed already.',
+  ),
   SLOT_LOST: entry(true, 'A slot thread ended or stopped answering.'),
   OPERATOR_FAILED: entry(true, 'User code or an operator threw; the cause carries the original.'),
   JOB_FAILED: entry(false, 'The job ended because its restart strategy allows no further attempt.'),

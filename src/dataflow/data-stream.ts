@@ -127,6 +127,27 @@ export class DataStream<T> extends NodeSettingsBase {
     return new KeyedStream<K, T>(this.draft, this.origins, selector, keys)
   }
 
+  /**
+   * As `keyBy`, for a stream whose records are in the subtask that owns their key group already, as
+   * those of a topic are that was written and is read by key groups: nothing is exchanged between
+   * slots. A record elsewhere fails the job with WRONG_PARTITIONING, so no state is ever split.
+   */
+  reinterpretAsKeyedStream<K extends PlainKey>(
+    selector: (value: T) => K,
+    serializer?: Serializer<K>,
+  ): KeyedStream<K, T>
+  reinterpretAsKeyedStream<K>(
+    selector: (value: T) => K,
+    serializer: Serializer<K>,
+  ): KeyedStream<K, T>
+  reinterpretAsKeyedStream<K>(
+    selector: (value: T) => K,
+    serializer?: Serializer<K>,
+  ): KeyedStream<K, T> {
+    const keys = serializer ?? (plainKeySerializer() as Serializer<unknown> as Serializer<K>)
+    return new KeyedStream<K, T>(this.draft, this.origins, selector, keys, true)
+  }
+
   /** Writes the stream to a sink. */
   sinkTo(sink: Sink<T>): DataStreamSink {
     const node = this.draft.addNode(

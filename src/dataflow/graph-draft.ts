@@ -152,16 +152,18 @@ export function commonSerializer(origins: readonly StreamOrigin[]): Serializer<u
     : msgpackSerializer()
 }
 
-/** The same outputs, partitioned by key. */
+/** The same outputs, partitioned by key; `inPlace` when they are so already. */
 export function hashed<K, T>(
   origins: readonly StreamOrigin[],
   selector: (value: T) => K,
   keySerializer: Serializer<K>,
+  inPlace = false,
 ): StreamOrigin[] {
   const partitioning: Partitioning = {
     kind: 'hash',
     keySelector: selector as (value: unknown) => unknown,
     keySerializer: keySerializer as Serializer<unknown>,
+    inPlace,
   }
   return origins.map((origin) => ({ ...origin, partitioning }))
 }

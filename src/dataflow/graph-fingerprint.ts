@@ -32,5 +32,7 @@ export function graphFingerprint(graph: StreamGraph): string {
 }
 
 function describePartitioning(partitioning: Partitioning): string {
-  return partitioning.kind === 'hash' ? `hash ${partitioning.keySerializer.id}` : partitioning.kind
+  if (partitioning.kind !== 'hash') return partitioning.kind
+  const { keySerializer, inPlace } = partitioning
+  return `${inPlace ? 'hash in place' : 'hash'} ${keySerializer.id}`
 }

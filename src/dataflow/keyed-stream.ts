@@ -35,10 +35,11 @@ export class KeyedStream<K, T> {
     origins: readonly StreamOrigin[],
     selector: (value: T) => K,
     keySerializer: Serializer<K>,
+    inPlace = false,
   ) {
     this.draft = draft
     this.keySerializer = keySerializer
-    this.origins = hashed(origins, selector, keySerializer)
+    this.origins = hashed(origins, selector, keySerializer, inPlace)
   }
 
   /** Runs a function with state and timers per key; the factory makes one for every subtask. */

@@ -12,6 +12,8 @@ export type Partitioning =
       readonly kind: 'hash'
       readonly keySelector: (value: unknown) => unknown
       readonly keySerializer: Serializer<unknown>
+      /** Every record is with the owner of its key already; one that is not fails the job. */
+      readonly inPlace: boolean
     }
   /** Round robin by batch. */
   | { readonly kind: 'rebalance' }

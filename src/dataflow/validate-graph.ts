@@ -182,6 +182,18 @@ function unequalMaxParallelism(draft: GraphDraft): string[] {
   })
 }
 
+function movedInPlace(draft: GraphDraft): string[] {
+  return draft.edges.flatMap(({ node, to, partitioning }) => {
+    if (partitioning?.kind !== 'hash' || !partitioning.inPlace) return []
+    const parallelism = [node, to].map((each) => draft.parallelismOf(each))
+    return parallelism[0] === parallelism[1]
+      ? []
+      : [
+          `${label(to)} takes the stream of ${label(node)} as keyed already, but they have the parallelism ${parallelism.join(' and ')}: set the same setParallelism(...) or call keyBy(...) instead`,
+        ]
+  })
+}
+
 function unequalKeyedInputs(draft: GraphDraft): string[] {
   return draft.nodes.flatMap((node) => {
     const ids = new Set(
@@ -256,6 +268,7 @@ const ERROR_RULES: readonly Rule[] = [
   ownUnion,
   missingEventTime,
   unequalMaxParallelism,
+  movedInPlace,
   unequalKeyedInputs,
   sinkAsInput,
   conflictingBroadcastState,

@@ -57,7 +57,7 @@ export interface SourceReader<T> {
   close(): Promise<void>
 }
 
-/** A source: makes readers, and knows its splits. Split `p` belongs to subtask `p mod parallelism`. */
+/** A source: makes readers, and knows its splits. */
 export interface Source<T> {
   /** Whether it ends (a file, a bounded range) or not. */
   readonly boundedness: 'bounded' | 'unbounded'
@@ -65,5 +65,7 @@ export interface Source<T> {
   discover(): Promise<readonly number[]>
   /** Time between discoveries; undefined when splits never change. */
   readonly discoveryIntervalMs: number | undefined
+  /** The subtask that reads a partition; `partition mod parallelism` when missing. */
+  subtaskOf?(partition: number, parallelism: number): number
   createReader(): SourceReader<T>
 }

@@ -100,6 +100,10 @@ export function planJob(graph: StreamGraph): JobPlan {
   }
 }
 
+function staysInSubtask({ partitioning }: StreamEdge): boolean {
+  return partitioning.kind === 'forward' || (partitioning.kind === 'hash' && partitioning.inPlace)
+}
+
 function planEdge(
   edge: StreamEdge,
   from: Chain,
@@ -116,7 +120,7 @@ function planEdge(
     edge,
     from,
     to,
-    pointwise: edge.partitioning.kind === 'forward' && from.parallelism === to.parallelism,
+    pointwise: staysInSubtask(edge) && from.parallelism === to.parallelism,
     firstChannel: context.firstChannel,
     firstIndex: context.firstIndex,
     singleCarrier:

@@ -75,12 +75,13 @@ export class SourceHead extends AbstractOperator implements SubtaskHead, SourceO
     this.recordsIn = context.metrics.counter('numRecordsIn')
     const { subtask, parallelism, clock, metrics } = context
     await this.reader.open({ subtask, parallelism, clock, metrics })
+    const partitions = await this.source.discover()
     const restored = context.operatorState
       .restored(SPLITS)
       .map(decodeSplit)
       .filter((split) => this.owns(split.partition))
     await this.addSplits(restored)
-    await this.discover()
+    await this.addFresh(partitions)
   }
 
   async start(): Promise<void> {
@@ -249,7 +250,10 @@ export class SourceHead extends AbstractOperator implements SubtaskHead, SourceO
   }
 
   private async discover(): Promise<void> {
-    const partitions = await this.source.discover()
+    await this.addFresh(await this.source.discover())
+  }
+
+  private async addFresh(partitions: readonly number[]): Promise<void> {
     const fresh = partitions.filter((p) => this.owns(p) && !this.known.has(p))
     await this.addSplits(fresh.map((partition) => ({ partition, nextOffset: -1 })))
   }
@@ -275,6 +279,8 @@ export class SourceHead extends AbstractOperator implements SubtaskHead, SourceO
   }
 
   private owns(partition: number): boolean {
-    return partition % this.context.parallelism === this.context.subtask
+    const { parallelism, subtask } = this.context
+    const owner = this.source.subtaskOf?.(partition, parallelism) ?? partition % parallelism
+    return owner === subtask
   }
 }

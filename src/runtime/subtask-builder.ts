@@ -1,5 +1,6 @@
 import { newAlignment } from '../checkpoint/protocol/barrier-alignment.ts'
 import { WeirError } from '../core/errors.ts'
+import { keyGroupRangeOf } from '../core/key-group.ts'
 import type { MetricGroup } from '../core/metrics.ts'
 import type { StreamEdge, StreamNode } from '../dataflow/stream-graph.ts'
 import type { Output } from '../operators/operator.ts'
@@ -11,6 +12,7 @@ import type { KeyedStateCell } from './keyed-state-cell.ts'
 import type { OperatorStateMemory } from './operator-state-memory.ts'
 import { OperatorTask } from './operator-task.ts'
 import { OutputChannel, type SendMessage } from './output-channel.ts'
+import { OwnKeysOutput } from './own-keys-output.ts'
 import { ProgressCombiner } from './progress-combiner.ts'
 import {
   BroadcastOutput,
@@ -145,8 +147,12 @@ function partitionedOutput(
 ): RecordOutput {
   const { partitioning, serializer } = out.edge
   if (partitioning.kind === 'hash') {
-    const { keySelector, keySerializer } = partitioning
-    const { maxParallelism } = out.to.head
+    const { keySelector, keySerializer, inPlace } = partitioning
+    const { maxParallelism, parallelism } = out.to.head
+    if (inPlace) {
+      const range = keyGroupRangeOf(subtask.index, parallelism, maxParallelism)
+      return new OwnKeysOutput(partitioning, serializer, maxParallelism, range, channels[0]!)
+    }
     return new HashOutput(keySelector, keySerializer, serializer, maxParallelism, channels)
   }
   if (channels.length === 1) return new SingleOutput(serializer, channels[0]!)

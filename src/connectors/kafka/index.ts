@@ -2,7 +2,7 @@
 export type { OutOfRangePolicy } from './kafka-fetcher.ts'
 export type { KafkaIsolation } from './kafka-offsets.ts'
 export type { KafkaClientOptions, SaslOptions } from './kafka-options.ts'
-export type { KafkaProducerOptions } from './kafka-producer.ts'
+export type { KafkaPartitioner, KafkaProducerOptions } from './kafka-producer.ts'
 export { KafkaSink, type KafkaSinkOptions } from './kafka-sink.ts'
 export {
   KafkaSource,

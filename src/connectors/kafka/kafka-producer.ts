@@ -4,6 +4,7 @@ import type { RecordHeader } from '../../batch/record-batch-format.ts'
 import { RecordBatchWriter } from '../../batch/record-batch-writer.ts'
 import type { Cancel } from '../../core/clock.ts'
 import { requireArgument } from '../../core/errors.ts'
+import { checkParallelism, keyGroupOf, subtaskOfKeyGroup } from '../../core/key-group.ts'
 import { type BatchOrigin, BatchSender } from './batch-sender.ts'
 import type { KafkaCluster } from './kafka-cluster.ts'
 import { idempotentIdentity, type KafkaIdentity } from './kafka-identity.ts'
@@ -22,7 +23,16 @@ export interface KafkaProducerOptions {
    * leader's word is enough and an error may double a batch.
    */
   readonly idempotent?: boolean
+  /** How a key chooses its partition; default as the Java client does. */
+  readonly partitioner?: KafkaPartitioner
 }
+
+/**
+ * `java`: murmur2, as every Java program writes. `keyGroups`: each partition holds a contiguous range
+ * of the key groups of jobs with this max parallelism, which such a job can read without a shuffle
+ * (`assignment: 'key-groups'`).
+ */
+export type KafkaPartitioner = 'java' | { readonly keyGroups: number }
 
 /** An identity, and how far its sequence numbers are. */
 interface Origin extends BatchOrigin {
@@ -42,6 +52,8 @@ export class KafkaProducer {
   private readonly lingerMs: number
   private readonly maxInFlightBytes: number
   private readonly codec: Codec
+  /** Max parallelism whose key groups choose the partition; undefined for Java's partitioner. */
+  private readonly keyGroups: number | undefined
   private readonly writers: (RecordBatchWriter | undefined)[]
   private readonly sender: BatchSender
   private origin: Origin = originOf(undefined)
@@ -64,6 +76,9 @@ export class KafkaProducer {
     this.lingerMs = options.lingerMs ?? DEFAULT_LINGER_MS
     this.maxInFlightBytes = options.maxInFlightBytes ?? DEFAULT_IN_FLIGHT_BYTES
     this.codec = options.codec ?? 'none'
+    const { partitioner = 'java' } = options
+    this.keyGroups = partitioner === 'java' ? undefined : partitioner.keyGroups
+    if (this.keyGroups !== undefined) checkParallelism(partitions, this.keyGroups)
     this.writers = new Array<RecordBatchWriter | undefined>(partitions).fill(undefined)
     const acks = options.idempotent === false ? 1 : -1
     this.sender = new BatchSender(cluster, topic, acks, () => this.wakeWaiting())
@@ -116,7 +131,9 @@ export class KafkaProducer {
   }
 
   private choose(key: Uint8Array | null): number {
-    return key === null ? this.sticky : partitionOf(key, this.partitions)
+    if (key === null) return this.sticky
+    if (this.keyGroups === undefined) return partitionOf(key, this.partitions)
+    return subtaskOfKeyGroup(keyGroupOf(key, this.keyGroups), this.partitions, this.keyGroups)
   }
 
   private startLinger(): void {

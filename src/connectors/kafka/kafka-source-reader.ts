@@ -43,6 +43,9 @@ export class KafkaSourceReader<T> implements SourceReader<T> {
     this.context = context
     this.undecodable = context.metrics.counter('numRecordsUndecodable')
     this.skipped = context.metrics.counter('numRecordsSkipped')
+    context.metrics.gauge('prefetchedBytes', () =>
+      this.splits.reduce((sum, split) => sum + split.heldBytes, 0),
+    )
     this.cluster = new KafkaCluster(this.options, { clock: context.clock })
     this.fetcher = new KafkaFetcher(
       this.cluster,

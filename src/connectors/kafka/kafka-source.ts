@@ -1,4 +1,4 @@
-import { requireArgument } from '../../core/errors.ts'
+import { requireArgument, WeirError } from '../../core/errors.ts'
 import type { Source, SourceReader } from '../../operators/source.ts'
 import {
   type LogRecord,
@@ -59,6 +59,13 @@ export interface KafkaSourceOptions<T> extends KafkaClientOptions {
   readonly partitionMaxBytes?: number
   /** When the position is no longer in the partition; default `fail`, for records were lost. */
   readonly outOfRange?: OutOfRangePolicy
+  /**
+   * Which subtask reads a partition: `round-robin` (default) in turn; `key-groups` the one that owns
+   * the partition's range of key groups, for topics that a sink with `partitioner: { keyGroups }`
+   * wrote and `reinterpretAsKeyedStream`. It needs a multiple of the parallelism as partitions,
+   * which then cannot be added.
+   */
+  readonly assignment?: 'round-robin' | 'key-groups'
   /** Whether the checksum of every batch is verified; default true. */
   readonly verifyChecksums?: boolean
 }
@@ -76,6 +83,7 @@ export class KafkaSource<T> implements Source<T> {
   readonly boundedness: 'bounded' | 'unbounded'
   readonly discoveryIntervalMs: number | undefined
   private readonly options: KafkaSourceOptions<T>
+  private partitions: number | undefined
 
   constructor(options: KafkaSourceOptions<T>) {
     parseBrokers(options.brokers)
@@ -87,7 +95,8 @@ export class KafkaSource<T> implements Source<T> {
     )
     this.options = options
     this.boundedness = options.bounded === true ? 'bounded' : 'unbounded'
-    const isFixed = options.bounded === true || discoveryIntervalMs === 0
+    const byKeyGroups = options.assignment === 'key-groups'
+    const isFixed = options.bounded === true || discoveryIntervalMs === 0 || byKeyGroups
     this.discoveryIntervalMs = isFixed ? undefined : discoveryIntervalMs
   }
 
@@ -100,10 +109,25 @@ export class KafkaSource<T> implements Source<T> {
     const cluster = new KafkaCluster(this.options)
     try {
       const { partitions } = await cluster.topic(this.options.topic)
+      this.partitions = partitions.length
       return partitions.map((_, partition) => partition)
     } finally {
       await cluster.close()
     }
+  }
+
+  subtaskOf(partition: number, parallelism: number): number {
+    const { assignment, topic } = this.options
+    if (assignment !== 'key-groups') return partition % parallelism
+    const { partitions } = this
+    if (partitions === undefined) {
+      throw new WeirError('ILLEGAL_STATE', 'discover the partitions before they are assigned')
+    }
+    requireArgument(
+      partitions % parallelism === 0,
+      `topic "${topic}" has ${partitions} partitions, which cannot be read by key groups at parallelism ${parallelism}: choose a parallelism that divides them, or call keyBy`,
+    )
+    return Math.floor((partition * parallelism) / partitions)
   }
 
   createReader(): SourceReader<T> {

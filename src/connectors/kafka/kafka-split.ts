@@ -63,6 +63,11 @@ export class KafkaSplit {
     return this.fetchOffset
   }
 
+  /** Bytes that are fetched and not yet delivered. */
+  get heldBytes(): number {
+    return this.bufferedBytes
+  }
+
   /** Whether there is room to fetch ahead, and something to fetch. */
   get isHungry(): boolean {
     if (this.stopOffset !== undefined && this.fetchOffset >= this.stopOffset) return false

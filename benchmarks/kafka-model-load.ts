@@ -1,0 +1,61 @@
+import { KafkaBroker } from '../test/services/kafka-broker.ts'
+import { type Benchmark, median, rounded } from './benchmark.ts'
+import { type KafkaRun, runKafkaJob } from './kafka-run.ts'
+import { fillTopic } from './kafka-topics.ts'
+
+const ROWS = 1_000_000
+const DIMENSION = 100
+const ROUNDS = 3
+const PARTITIONS = 4
+
+/** Row `index` under its key, `<index>-U`. */
+function rowMaker(): (index: number) => { key: Uint8Array; value: Uint8Array } {
+  const encoder = new TextEncoder()
+  const floats = new Float32Array(DIMENSION)
+  const value = new Uint8Array(floats.buffer)
+  return (index) => {
+    for (let i = 0; i < DIMENSION; i++) floats[i] = ((index + i) % 1000) / 1000
+    return { key: encoder.encode(`${index}-U`), value }
+  }
+}
+
+/** `kafka-model-load`: model rows of 100 factors, raw float32, from Kafka into checkpointed state. */
+export const kafkaModelLoadBenchmark: Benchmark = {
+  name: 'kafka-model-load',
+  summary: 'model rows of 100 factors from a real Kafka into checkpointed state on 2 slots',
+  async run({ scale, say, scratch, workspace }) {
+    await workspace.stopServing()
+    await using broker = await KafkaBroker.start()
+    const rows = Math.round(ROWS * scale)
+    await fillTopic(broker, 'rows', PARTITIONS, rows, rowMaker())
+    say(`filled with ${rows} rows`)
+    const runs: KafkaRun[] = []
+    const job = {
+      kind: 'model',
+      brokers: broker.bootstrap,
+      topic: 'rows',
+      dimension: DIMENSION,
+    } as const
+    for (let i = 0; i < ROUNDS; i++) {
+      const run = await runKafkaJob(scratch, job, rows, { 'state.backend.memory.budget': '4 gb' })
+      runs.push(run)
+      say(
+        `round ${i + 1}: applied after ${run.applied.toFixed(2)} s, in a checkpoint after ${run.durable.toFixed(2)} s`,
+      )
+    }
+    return [
+      {
+        name: 'kafka-model-load',
+        value: median(runs.map(({ durable }) => rows / durable)),
+        unit: 'rows/s',
+        target: 200_000,
+        details: {
+          rows,
+          rounds: ROUNDS,
+          partitions: PARTITIONS,
+          untilApplied: rounded(median(runs.map(({ applied }) => rows / applied))),
+        },
+      },
+    ]
+  },
+}

@@ -1,0 +1,58 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { JobExecution } from '../src/runtime/job-execution.ts'
+import { MiniCluster } from '../src/testing/mini-cluster.ts'
+import { pause } from './benchmark.ts'
+import { type KafkaJobOptions, LAST_UID } from './kafka-jobs.ts'
+
+const SLOTS = 2
+
+/** What one run of a job took, s. */
+export interface KafkaRun {
+  /** From RUNNING until the last record was applied. */
+  readonly applied: number
+  /** From RUNNING until a checkpoint with everything in it was complete. */
+  readonly durable: number
+  readonly checkpoints: number
+}
+
+/** Runs a job on worker threads, checkpoints every second, until it applied so many records. */
+export async function runKafkaJob(
+  scratch: string,
+  options: KafkaJobOptions,
+  records: number,
+  configuration: Readonly<Record<string, string>> = {},
+): Promise<KafkaRun> {
+  const folder = mkdtempSync(join(scratch, 'kafka-'))
+  await using cluster = new MiniCluster()
+  const job = await cluster.startWorkers(new URL('./kafka-jobs.ts', import.meta.url), options, {
+    configuration: {
+      'parallelism.default': String(SLOTS),
+      'execution.checkpointing.interval': '1 s',
+      'execution.checkpointing.dir': join(folder, 'checkpoints'),
+      'state.backend.directory': join(folder, 'state'),
+      ...configuration,
+    },
+  })
+  await job.waitFor('RUNNING')
+  const start = performance.now()
+  while ((await appliedBy(job)) < records) await pause(20)
+  const applied = (performance.now() - start) / 1000
+  await job.triggerCheckpoint()
+  const durable = (performance.now() - start) / 1000
+  const checkpoints = (await job.metrics())['numberOfCompletedCheckpoints'] ?? 0
+  await job.cancel()
+  rmSync(folder, { recursive: true, force: true })
+  return { applied, durable, checkpoints }
+}
+
+async function appliedBy(job: JobExecution): Promise<number> {
+  const metrics = await job.metrics()
+  let applied = 0
+  for (let slot = 0; slot < SLOTS; slot++) {
+    // As the head of a chain, or behind a source that it is chained to.
+    applied += metrics[`${LAST_UID}.${slot}.numRecordsIn`] ?? 0
+    applied += metrics[`values.${slot}.${LAST_UID}.numRecordsIn`] ?? 0
+  }
+  return applied
+}

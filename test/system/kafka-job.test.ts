@@ -1,0 +1,394 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { deserializeValue } from '../../src/connectors/formats/value-deserializer.ts'
+import { KafkaSource, type RawKafkaSourceOptions } from '../../src/connectors/kafka/kafka-source.ts'
+import { MemorySink } from '../../src/connectors/memory/memory-sink.ts'
+import { sleep, systemClock } from '../../src/core/clock.ts'
+import { seededRandom } from '../../src/core/random.ts'
+import { stringSerializer } from '../../src/core/serializer.ts'
+import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
+import { monotonousTimestamps, noWatermarks } from '../../src/dataflow/watermark-strategy.ts'
+import type { Sink, SinkWriter } from '../../src/operators/sink.ts'
+import { tumblingEventTimeWindows } from '../../src/operators/window-assigner.ts'
+import type { JobExecution } from '../../src/runtime/job-execution.ts'
+import { MiniCluster } from '../../src/testing/mini-cluster.ts'
+import { type Folded, fold } from '../recovery/fold-job.ts'
+import { KafkaBroker } from '../services/kafka-broker.ts'
+import { consumeWithJava, groupLag } from '../services/kafka-tools.ts'
+import { newTopic, produce } from './kafka-fixture.ts'
+import type { KafkaFoldOptions } from './kafka-fold-job.ts'
+import { type IndependentProducer, independentProducer, joinGroup } from './kafkajs-fixture.ts'
+
+const JOB_ID = '00112233445566778899aabbccddeeff'
+const KEYS = 500
+const OUTPUT_PARTITIONS = 2
+
+let broker: KafkaBroker
+const client = (): { brokers: string } => ({ brokers: broker.bootstrap })
+
+beforeAll(async () => {
+  broker = await KafkaBroker.start()
+})
+
+afterAll(() => broker?.stop())
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'weir-kafka-job-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+function configurationIn(folder: string, parallelism: number): Record<string, string> {
+  return {
+    'parallelism.default': String(parallelism),
+    'pipeline.max-parallelism': '64',
+    'execution.checkpointing.interval': '100 ms',
+    'execution.checkpointing.dir': join(folder, 'checkpoints'),
+    'state.backend.directory': join(folder, 'state'),
+    'restart-strategy.type': 'fixed-delay',
+    'restart-strategy.fixed-delay.attempts': '100',
+    'restart-strategy.fixed-delay.delay': '10 ms',
+  }
+}
+
+/** Writes operations with kafkajs until told to stop, and folds them itself. */
+class Load {
+  readonly expected = new Map<string, Folded>()
+  sent = 0
+  private readonly producer: IndependentProducer
+  private readonly random = seededRandom(3)
+  private running: Promise<void> | undefined
+  private stopped = false
+
+  constructor(producer: IndependentProducer) {
+    this.producer = producer
+  }
+
+  static async to(topic: string): Promise<Load> {
+    return new Load(await independentProducer(broker.bootstrap, topic))
+  }
+
+  async send(count: number): Promise<void> {
+    const messages = Array.from({ length: count }, () => {
+      const key = `k${this.random.below(KEYS)}`
+      const amount = this.random.below(1_000)
+      this.expected.set(key, fold(this.expected.get(key), { key, amount }))
+      return { key, value: `${key},${amount}` }
+    })
+    this.sent += count
+    await this.producer.send(messages)
+  }
+
+  start(): void {
+    this.running = (async () => {
+      while (!this.stopped) {
+        await this.send(300)
+        await sleep(systemClock, 10)
+      }
+    })()
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true
+    await this.running
+    await this.producer.close()
+  }
+}
+
+/** Holds what was written against the fold of the input: every result once, nothing else. */
+async function expectEachOnce(output: string, load: Load): Promise<void> {
+  const producer = await independentProducer(broker.bootstrap, output)
+  // The last record of every partition: a transaction left open would hide it for ever.
+  const last = { key: '', value: 'end' }
+  const ends = Array.from({ length: OUTPUT_PARTITIONS }, (_, partition) => ({ ...last, partition }))
+  await producer.send(ends)
+  await producer.close()
+  const lines = await consumeWithJava(broker, output, load.sent + OUTPUT_PARTITIONS)
+  const values = lines.map((line) => line.slice(line.indexOf('\t') + 1))
+  expect(values.filter((value) => value === 'end')).toHaveLength(OUTPUT_PARTITIONS)
+  const results = values
+    .filter((value) => value !== 'end')
+    .map((value) => JSON.parse(value) as Folded)
+  const distinct = new Set(results.map(({ key, count }) => `${key} ${count}`))
+  expect({ results: results.length, distinct: distinct.size }).toEqual({
+    results: load.sent,
+    distinct: load.sent,
+  })
+  const final = new Map<string, Folded>()
+  for (const result of results) {
+    if (result.count >= (final.get(result.key)?.count ?? 0)) final.set(result.key, result)
+  }
+  expect(final).toEqual(load.expected)
+}
+
+class JobProcess {
+  readonly exited: Promise<number | null>
+  private readonly child: ChildProcess
+  private status: unknown
+  private checkpoints = 0
+
+  constructor(folder: string, parallelism: number, job: KafkaFoldOptions) {
+    const settings = { job, jobId: JOB_ID, configuration: configurationIn(folder, parallelism) }
+    const script = new URL('./kafka-fold-process.ts', import.meta.url)
+    this.child = fork(script, [JSON.stringify(settings)], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    })
+    this.child.on('message', (message) => {
+      if (typeof message === 'number') this.checkpoints = message
+      else this.status = message
+    })
+    this.exited = new Promise((resolve) => this.child.on('exit', (code) => resolve(code)))
+  }
+
+  /** Resolves when the job runs and so many checkpoints are complete. */
+  async untilRunning(checkpoints: number): Promise<void> {
+    while (this.status !== 'RUNNING' || this.checkpoints < checkpoints) {
+      if (this.child.exitCode !== null) {
+        throw new Error(`the job process ended with ${this.child.exitCode}`)
+      }
+      await sleep(systemClock, 10)
+    }
+    this.status = undefined
+  }
+
+  killSlot(slot: number): void {
+    this.child.send({ killSlot: slot })
+  }
+
+  async kill(): Promise<void> {
+    this.child.kill('SIGKILL')
+    await this.exited
+  }
+}
+
+describe('a job from Kafka to Kafka', () => {
+  it('writes every result once although slots and whole processes are killed under load', async () => {
+    const folder = temporaryFolder()
+    const input = await newTopic(client(), { partitions: 3 })
+    const output = await newTopic(client(), { partitions: OUTPUT_PARTITIONS })
+    const load = await Load.to(input)
+    load.start()
+    const job = { ...client(), input, output }
+    const random = seededRandom(Number(process.env['WEIR_SEED'] ?? 5))
+    let running: JobProcess | undefined
+    onTestFinished(() => running?.kill())
+    for (let kill = 0; kill < 4; kill++) {
+      running ??= new JobProcess(folder, kill < 2 ? 2 : 3, job)
+      // The first kill comes before anything is durable.
+      await running.untilRunning(kill === 0 ? 0 : 2)
+      await sleep(systemClock, random.below(300))
+      if (kill % 2 === 0) running.killSlot(random.below(2))
+      else {
+        await running.kill()
+        running = undefined
+      }
+    }
+    await running?.kill()
+    await load.stop()
+    running = new JobProcess(folder, 2, { ...job, bounded: true })
+    expect(await running.exited).toBe(0)
+    await expectEachOnce(output, load)
+  })
+})
+
+/** A sink that takes nothing until it is opened. */
+function gatedSink<T>(): { readonly sink: Sink<T>; readonly written: T[]; open(): void } {
+  const written: T[] = []
+  let wake: (() => void) | undefined
+  let isOpen = false
+  const writer: SinkWriter<T> = {
+    open: async () => {},
+    write: (value) => void written.push(value),
+    ready: () => isOpen,
+    whenReady: () => (isOpen ? Promise.resolve() : new Promise((resolve) => (wake = resolve))),
+    prepareCommit: async () => [],
+    commit: async () => {},
+    close: async () => {},
+  }
+  const open = (): void => {
+    isOpen = true
+    wake?.()
+  }
+  return { sink: { guarantee: 'none', createWriter: () => writer }, written, open }
+}
+
+function rawSource(
+  topic: string,
+  options: Partial<RawKafkaSourceOptions> = {},
+): KafkaSource<string> {
+  return new KafkaSource({
+    ...client(),
+    topic,
+    ...options,
+    deserialize: deserializeValue(stringSerializer),
+  })
+}
+
+/** Starts a job in this thread; it is canceled when the test ends. */
+function startLocal(
+  build: (env: StreamExecutionEnvironment) => void,
+  configuration: Record<string, string> = {},
+  parallelism = 1,
+): JobExecution {
+  const env = new StreamExecutionEnvironment({ parallelism, maxParallelism: 64 })
+  build(env)
+  const cluster = new MiniCluster({ configuration })
+  onTestFinished(() => cluster.close())
+  const job = cluster.startLocal(env.graph('kafka'))
+  job.result.catch(() => {})
+  return job
+}
+
+describe('event time of a job from Kafka', () => {
+  it('goes on without a silent partition, and waits for it again once it speaks', async () => {
+    const topic = await newTopic(client(), { partitions: 2 })
+    const counted = new MemorySink<string>()
+    const watermarks = monotonousTimestamps<string>({ idleAfterMs: 3_000 })
+    startLocal((env) =>
+      env
+        .fromSource(rawSource(topic), watermarks, 'values')
+        .keyBy(() => 'all')
+        .window(tumblingEventTimeWindows(100))
+        .process<string>(() => ({
+          process: (_key, { window }, values, out) =>
+            out.collect(`${window.start}: ${[...values].join()}`),
+        }))
+        .sinkTo(counted),
+    )
+    const send = (values: readonly string[], partition: number, at: number): Promise<void> =>
+      produce(
+        client(),
+        topic,
+        values.map((value) => `k=${value}`),
+        {},
+        partition,
+        at,
+      )
+    await send(['a'], 0, 10)
+    await send(['b'], 0, 250)
+    await expect.poll(() => counted.values, { timeout: 30_000 }).toEqual(['0: a'])
+    // Behind the watermark's window is late; after it is not, although the partition was idle.
+    await send(['late'], 1, 20)
+    await send(['c'], 1, 260)
+    await send(['d'], 0, 1_000)
+    await send(['e'], 1, 290)
+    await send(['f'], 1, 1_200)
+    const held = ['0: a', '200: b,c,e']
+    await expect.poll(() => counted.values, { timeout: 30_000 }).toEqual(held)
+  })
+})
+
+describe('a running job from Kafka', () => {
+  it('takes partitions that are added, and its group tells Java how far it is', async () => {
+    const topic = await newTopic(client(), { partitions: 1 })
+    const folder = temporaryFolder()
+    const seen = new MemorySink<string>()
+    const groupId = `group-${topic}`
+    startLocal(
+      (env) =>
+        env
+          .fromSource(rawSource(topic, { groupId, discoveryIntervalMs: 200 }), noWatermarks())
+          .sinkTo(seen),
+      configurationIn(folder, 1),
+    )
+    await produce(client(), topic, ['k=old'])
+    await broker.tool('org.apache.kafka.tools.TopicCommand', [
+      ...['--alter', '--topic', topic, '--partitions', '2'],
+    ])
+    await produce(client(), topic, ['k=new', 'k=newer'], {}, 1)
+    await expect.poll(() => [...seen.values].sort()).toEqual(['new', 'newer', 'old'])
+    const caughtUp = new Map([
+      [0, 0],
+      [1, 0],
+    ])
+    await expect.poll(() => groupLag(broker, groupId), { timeout: 30_000 }).toEqual(caughtUp)
+  })
+
+  it('goes on when its group refuses the commit, and counts that', async () => {
+    const topic = await newTopic(client(), { partitions: 1 })
+    const groupId = `group-${topic}`
+    await using _member = await joinGroup(broker.bootstrap, groupId, topic)
+    const seen = new MemorySink<string>('exactly-once')
+    const job = startLocal(
+      (env) =>
+        env
+          .fromSource(rawSource(topic, { groupId }), noWatermarks<string>(), 'values')
+          .uid('values')
+          .sinkTo(seen),
+      configurationIn(temporaryFolder(), 1),
+    )
+    await produce(client(), topic, ['k=1', 'k=2'])
+    const failed = async (): Promise<number> => (await job.metrics())['values.0.commitsFailed'] ?? 0
+    await expect.poll(failed, { timeout: 30_000 }).toBeGreaterThan(0)
+    await expect.poll(() => seen.values).toEqual(['1', '2'])
+    expect(job.status).toBe('RUNNING')
+  })
+
+  it('stops fetching while its sink is slow, and loses nothing', async () => {
+    const topic = await newTopic(client(), { partitions: 2 })
+    const count = 4_000
+    const lines = Array.from({ length: count }, (_, i) => `k${i}=${i} ${'y'.repeat(2_000)}`)
+    await produce(client(), topic, lines, { batchBytes: 20_000 })
+    const { sink, written, open } = gatedSink<string>()
+    const limits = { prefetchBytes: 100_000, partitionMaxBytes: 50_000 }
+    const job = startLocal((env) =>
+      env
+        .fromSource(rawSource(topic, limits), noWatermarks<string>(), 'values')
+        .uid('values')
+        .sinkTo(sink),
+    )
+    const held = async (): Promise<number> => (await job.metrics())['values.0.prefetchedBytes'] ?? 0
+    await expect.poll(held, { timeout: 30_000 }).toBeGreaterThan(100_000)
+    for (let i = 0; i < 10; i++) {
+      // Two partitions, each up to what makes it full and one answer more.
+      expect(await held()).toBeLessThanOrEqual(2 * (100_000 + 50_000 + 20_000))
+      await sleep(systemClock, 50)
+    }
+    expect(written).toHaveLength(0)
+    open()
+    await expect.poll(() => written.length, { timeout: 30_000 }).toBe(count)
+    expect(new Set(written).size).toBe(count)
+  })
+})
+
+/** What is counted for every key, and which slots had it. */
+function countsBy(
+  topic: string,
+  parallelism: number,
+): { readonly job: JobExecution; readonly counts: MemorySink<string> } {
+  const counts = new MemorySink<string>()
+  const source = rawSource(topic, { bounded: true, assignment: 'key-groups' })
+  const job = startLocal(
+    (env) =>
+      env
+        .fromSource(source, noWatermarks<string>(), 'values')
+        .reinterpretAsKeyedStream((value) => value)
+        .reduce((value) => value)
+        .sinkTo(counts),
+    { 'restart-strategy.type': 'none' },
+    parallelism,
+  )
+  return { job, counts }
+}
+
+describe('a topic partitioned by key groups', () => {
+  const keys = Array.from({ length: 300 }, (_, i) => `key-${i}=key-${i}`)
+
+  it('is keyed without an exchange between slots', async () => {
+    const topic = await newTopic(client(), { partitions: 4 })
+    await produce(client(), topic, keys, { partitioner: { keyGroups: 64 } })
+    const { job, counts } = countsBy(topic, 2)
+    await job.result
+    expect(new Set(counts.values).size).toBe(keys.length)
+  })
+
+  it('that is not is refused with what to do, and so is a parallelism that does not fit', async () => {
+    const topic = await newTopic(client(), { partitions: 4 })
+    await produce(client(), topic, keys)
+    await expect(countsBy(topic, 2).job.result).rejects.toThrow(/call keyBy instead/)
+    await expect(countsBy(topic, 3).job.result).rejects.toThrow(/cannot be read by key groups/)
+  })
+})
