@@ -133,3 +133,40 @@ export function plainRowObjective(problem: PlainRowProblem, x: readonly number[]
   const penalty = problem.penalties.reduce((sum, p, i) => sum + p * (x[i] as number) ** 2, 0)
   return plainDot(errors, errors) + penalty
 }
+
+/** What screening knows of a row: s (u - 64) + e, and the norms of both parts. */
+export interface PlainScreenRow {
+  readonly codes: readonly number[]
+  readonly scale: number
+  readonly norm: number
+  readonly error: number
+}
+
+/** Codes of a row of numbers that are neither huge nor tiny. */
+export function plainScreenRow(row: ArrayLike<number>): PlainScreenRow {
+  const values = Array.from(row)
+  const most = Math.max(...values.map(Math.abs))
+  const scale = most / 63
+  const whole = values.map((x) => (most === 0 ? 0 : Math.round(x / scale)))
+  const left = values.map((x, i) => x - scale * whole[i]!)
+  return {
+    codes: whole.map((code) => code + 64),
+    scale,
+    norm: scale * Math.sqrt(plainDot(whole, whole)),
+    error: Math.sqrt(plainDot(left, left)),
+  }
+}
+
+/** Upper bound of the inner product of a row and a query with codes `step` times `codes`. */
+export function plainScreenBound(
+  row: PlainScreenRow,
+  query: ArrayLike<number>,
+  codes: ArrayLike<number>,
+  step: number,
+): number {
+  const left = Array.from(query, (x, i) => x - step * codes[i]!)
+  const coded = row.codes.map((code) => code - 64)
+  const product = row.scale * step * plainDot(coded, codes)
+  const norms = Math.sqrt(plainDot(left, left)) * row.norm
+  return product + norms + Math.sqrt(plainDot(query, query)) * row.error
+}

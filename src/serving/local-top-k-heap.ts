@@ -57,8 +57,9 @@ export class TopKHeap {
     if (score <= this.threshold) return
     const hash = hashOf(bytes, at, length)
     const known = this.indexOf(bytes, at, length, hash)
-    if (known >= 0) this.rescore(known, score)
-    else this.enter(score, bytes, at, length, hash)
+    if (known >= 0) {
+      if (this.scores[known] !== score) this.rescore(known, score)
+    } else this.enter(score, bytes, at, length, hash)
     if (this.size === this.query.k) this.threshold = this.scores[0]!
   }
 
@@ -97,7 +98,8 @@ export class TopKHeap {
     }
     this.scores[i] = score
     this.places[i] = place
-    this.keys.set(bytes.subarray(at, at + length), place * this.maxKeyBytes)
+    const to = place * this.maxKeyBytes
+    for (let n = 0; n < length; n++) this.keys[to + n] = bytes[at + n]!
     this.lengths[place] = length
     this.hashes[place] = hash
   }

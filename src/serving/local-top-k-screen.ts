@@ -4,8 +4,10 @@ import type { TopKHeap } from './local-top-k-heap.ts'
 import type { TopKShadow } from './local-top-k-shadow.ts'
 import type { TopKShadows } from './local-top-k-shadows.ts'
 import {
+  type Backoff,
+  backoffAfter,
   encodingsOfPass,
-  recentCandidates,
+  NO_BACKOFF,
   type SegmentStep,
   segmentStep,
   tooMany,
@@ -27,7 +29,7 @@ export class TopKScreen {
   private readonly heaps: readonly TopKHeap[]
   private readonly scoreRow: ScoreRow
   private encodings: number
-  private candidates = 0
+  private backoff: Backoff = NO_BACKOFF
   private readonly key: Uint8Array
   private readonly rows = new Int32Array(PLACES)
   private readonly sequences = new Int32Array(PLACES)
@@ -70,7 +72,7 @@ export class TopKScreen {
     if (step === 'encode') this.encode(segment)
     else if (step === 'refresh') this.shadow.refresh(segment)
     if (step === 'score') {
-      this.candidates = recentCandidates(this.candidates, undefined)
+      this.backoff = backoffAfter(this.backoff, undefined)
       return false
     }
     return this.screen(segment)
@@ -85,7 +87,7 @@ export class TopKScreen {
       writesSinceCoded: shadow.writesSinceCoded(segment),
       writesSinceScan: shadow.writesSinceScan(segment),
       bounded: heaps.every((heap) => heap.threshold > Number.NEGATIVE_INFINITY),
-      candidates: this.candidates,
+      waiting: this.backoff.waiting,
       mayEncode: !coded && this.encodings > 0 && shadows.hasRoom(shadow),
     })
   }
@@ -97,17 +99,17 @@ export class TopKScreen {
 
   private screen(segment: number): boolean {
     const { shadow, heaps } = this
-    const first = segment * shadow.reader.layout.rowsPerSegment
     let found = 0
     for (let from = 0; from < heaps.length; from += SCREEN_LANES) {
       const queries = Math.min(SCREEN_LANES, heaps.length - from)
       for (let n = from; n < from + queries; n++) shadow.setThreshold(n, heaps[n]!.threshold)
       found += shadow.screen(segment, from, queries)
-      if (tooMany(found)) break
-      for (let n = from; n < from + queries; n++) this.scoreCandidates(n, first)
     }
-    this.candidates = recentCandidates(this.candidates, found)
-    return !tooMany(found)
+    this.backoff = backoffAfter(this.backoff, found)
+    if (tooMany(found)) return false
+    const first = segment * shadow.reader.layout.rowsPerSegment
+    for (let query = 0; query < heaps.length; query++) this.scoreCandidates(query, first)
+    return true
   }
 
   private scoreCandidates(query: number, first: number): void {

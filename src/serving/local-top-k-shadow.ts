@@ -53,6 +53,8 @@ export class TopKShadow {
   private words: Int32Array
   private floats: Float32Array
   private next = 0
+  /** Segments with codes. */
+  private coded = 0
 
   constructor(reader: RowTableReader) {
     const { dimension, rowsPerSegment } = reader.layout
@@ -68,7 +70,7 @@ export class TopKShadow {
       heads: this.allocate(SCREEN_LANES * 32),
       codes: this.allocate(SCREEN_LANES * 4 * this.width),
     }))
-    this.lists = this.allocate(SCREEN_LANES * 4 * this.blockRows)
+    this.lists = this.allocate(MAX_TOP_K_QUERIES * 4 * this.blockRows)
     this.queries = this.allocate(MAX_TOP_K_QUERIES * 4 * this.width)
     this.staging = this.allocate(this.stagedRows * 4 * this.width)
     this.scores = this.allocate(16)
@@ -76,14 +78,18 @@ export class TopKShadow {
 
   /** Bytes of memory taken. */
   get bytes(): number {
-    const { layout } = this.reader
-    const coded = this.segments.reduce((count, one) => count + (one === undefined ? 0 : 1), 0)
-    return this.words.byteLength + coded * 4 * (layout.rowsPerSegment + PARTS)
+    return this.words.byteLength + this.coded * this.sequenceBytes
   }
 
-  /** Bytes that the codes of one more segment take. */
-  get segmentBytes(): number {
-    return this.blockRows * (this.width + 12) + 4 * (this.reader.layout.rowsPerSegment + PARTS)
+  /** Bytes that `bytes` grows by with the codes of one more segment. */
+  get bytesOfNext(): number {
+    const { blockRows, width } = this
+    const missing = this.next + blockRows * (width + 12) - this.words.byteLength
+    return (missing > 0 ? growthOf(missing) * PAGE_BYTES : 0) + this.sequenceBytes
+  }
+
+  private get sequenceBytes(): number {
+    return 4 * (this.reader.layout.rowsPerSegment + PARTS)
   }
 
   isCoded(segment: number): boolean {
@@ -122,6 +128,7 @@ export class TopKShadow {
     }
     for (let row = rowsPerSegment; row < blockRows; row++) this.kernels.erase(coded, row)
     this.segments[segment] = coded
+    this.coded++
   }
 
   /** Codes again what changed in a segment. */
@@ -200,24 +207,25 @@ export class TopKShadow {
 
   /**
    * Screens a coded segment for up to four queries, from a multiple of four on; the number of
-   * candidates of all of them. They can be read until the next call.
+   * candidates of all of them. They can be read until the next call for the same queries.
    */
   screen(segment: number, from: number, queries: number): number {
     const group = this.groups[from >> 2]!
-    this.kernels.screen(group, queries, this.segments[segment]!, this.lists)
+    const lists = this.lists + from * 4 * this.blockRows
+    this.kernels.screen(group, queries, this.segments[segment]!, lists)
     let candidates = 0
     for (let lane = 0; lane < queries; lane++) candidates += this.candidatesOf(from + lane)
     return candidates
   }
 
-  /** Candidates of a query of the last screened group. */
+  /** Candidates of a query in the last screened segment. */
   candidatesOf(query: number): number {
     return this.words[this.kernels.foundWord(this.groups[query >> 2]!, query & 3)]!
   }
 
   /** The nth of them, as a row of the segment. */
   candidate(query: number, n: number): number {
-    return this.words[this.lists / 4 + (query & 3) * this.blockRows + n]!
+    return this.words[this.lists / 4 + query * this.blockRows + n]!
   }
 
   /** Copies a row's floats to place 0 to 3, to be scored; the caller looks at its sequence word. */
@@ -244,11 +252,16 @@ export class TopKShadow {
     const missing = this.next - this.words.byteLength
     if (missing <= 0) return address
     const { memory } = this.kernels
-    memory.grow(Math.max(GROWTH_PAGES, Math.ceil(missing / PAGE_BYTES)))
+    memory.grow(growthOf(missing))
     this.words = new Int32Array(memory.buffer)
     this.floats = new Float32Array(memory.buffer)
     return address
   }
+}
+
+/** Pages by which a memory grows that lacks a number of bytes. */
+function growthOf(missing: number): number {
+  return Math.max(GROWTH_PAGES, Math.ceil(missing / PAGE_BYTES))
 }
 
 function writesBetween(before: number, after: number): number {

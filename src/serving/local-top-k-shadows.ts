@@ -48,7 +48,7 @@ export class TopKShadows {
 
   /** Whether codes of one more segment of a table fit; codes used longest ago make room. */
   hasRoom(shadow: TopKShadow): boolean {
-    let bytes = this.bytes + shadow.segmentBytes
+    let bytes = this.bytes + shadow.bytesOfNext
     while (bytes > this.limitBytes) {
       const oldest = this.oldestBut(shadow)
       if (oldest === undefined) return false

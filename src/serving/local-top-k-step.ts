@@ -1,6 +1,6 @@
 /** Writes since the last look, of which a row in this many makes a segment too lively for codes. */
 const CALM_SHARE = 64
-/** Candidates of late that make it cheaper to score the segment. */
+/** With more candidates, of all queries, it is cheaper to score the whole segment. */
 const MANY_CANDIDATES = 64
 
 /**
@@ -21,8 +21,8 @@ export interface SegmentFacts {
   readonly writesSinceScan: number
   /** Whether every query of the pass has k rows already: only then a bound excludes anything. */
   readonly bounded: boolean
-  /** Candidates of the segments before, see `recentCandidates`. */
-  readonly candidates: number
+  /** Segments to be scored before the next one is screened, see `Backoff`. */
+  readonly waiting: number
   /** Whether this pass may make codes for one more segment. */
   readonly mayEncode: boolean
 }
@@ -32,7 +32,7 @@ export interface SegmentFacts {
  * for a row costs about twelve times as much to code as to score.
  */
 export function segmentStep(facts: SegmentFacts): SegmentStep {
-  if (!facts.bounded || facts.candidates > MANY_CANDIDATES) return 'score'
+  if (!facts.bounded || facts.waiting > 0) return 'score'
   if (facts.coded && facts.writesSinceCoded === 0) return 'screen'
   if (facts.writesSinceScan * CALM_SHARE > facts.rows) return 'score'
   if (facts.coded) return 'refresh'
@@ -44,9 +44,23 @@ export function tooMany(candidates: number): boolean {
   return candidates > MANY_CANDIDATES
 }
 
-/** Candidates to reckon with: those of the last screened segment, halved with every scored one. */
-export function recentCandidates(before: number, found: number | undefined): number {
-  return found ?? before >> 1
+/** How a pass leaves off screening while it does not pay. */
+export interface Backoff {
+  /** Segments to be scored before the next one is screened. */
+  readonly waiting: number
+  /** As many after the next failure. */
+  readonly next: number
+}
+
+/** Where a pass begins. */
+export const NO_BACKOFF: Backoff = { waiting: 0, next: 1 }
+
+/** After a segment: `candidates` found by screening, undefined if it was scored at once. */
+export function backoffAfter(before: Backoff, candidates: number | undefined): Backoff {
+  if (candidates === undefined) {
+    return before.waiting === 0 ? before : { ...before, waiting: before.waiting - 1 }
+  }
+  return tooMany(candidates) ? { waiting: before.next, next: 2 * before.next } : NO_BACKOFF
 }
 
 /** Most segments that a pass makes codes for, so that the first passes cost at most a few times more. */

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import {
+  type Backoff,
+  backoffAfter,
+  encodingsOfPass,
+  NO_BACKOFF,
+  type SegmentFacts,
+  segmentStep,
+} from '../../src/serving/local-top-k-step.ts'
+
+const CALM: SegmentFacts = {
+  rows: 1024,
+  coded: true,
+  writesSinceCoded: 0,
+  writesSinceScan: 0,
+  bounded: true,
+  waiting: 0,
+  mayEncode: true,
+}
+
+test('a coded segment that nothing wrote to is screened', () => {
+  expect(segmentStep(CALM)).toBe('screen')
+})
+
+test('a segment that changed a little has its codes refreshed, one without codes gets them', () => {
+  expect(segmentStep({ ...CALM, writesSinceCoded: 9, writesSinceScan: 9 })).toBe('refresh')
+  expect(segmentStep({ ...CALM, coded: false, writesSinceScan: 9 })).toBe('encode')
+})
+
+test('codes that are old are refreshed once their segment has calmed down', () => {
+  expect(segmentStep({ ...CALM, writesSinceCoded: 9e9, writesSinceScan: 3 })).toBe('refresh')
+})
+
+test('a segment that changes much between two passes is scored, as is one met for the first time', () => {
+  expect(segmentStep({ ...CALM, writesSinceCoded: 99, writesSinceScan: 99 })).toBe('score')
+  const met = { ...CALM, coded: false, writesSinceScan: Number.POSITIVE_INFINITY }
+  expect(segmentStep(met)).toBe('score')
+})
+
+test('a segment is scored while a query has fewer than k rows, and where codes find no room', () => {
+  expect(segmentStep({ ...CALM, bounded: false })).toBe('score')
+  expect(segmentStep({ ...CALM, coded: false, mayEncode: false })).toBe('score')
+})
+
+test('screening that finds too many candidates is left off for longer and longer', () => {
+  let backoff: Backoff = NO_BACKOFF
+  let screened = 0
+  for (let segment = 0; segment < 127; segment++) {
+    const step = segmentStep({ ...CALM, waiting: backoff.waiting })
+    if (step === 'screen') screened++
+    backoff = backoffAfter(backoff, step === 'screen' ? 1000 : undefined)
+  }
+  expect(screened).toBe(7)
+  expect(backoffAfter(backoff, 3)).toEqual(NO_BACKOFF)
+})
+
+test('a pass makes codes for an eighth of the segments', () => {
+  expect(encodingsOfPass(3)).toBe(8)
+  expect(encodingsOfPass(800)).toBe(100)
+})
