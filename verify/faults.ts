@@ -6,7 +6,8 @@ import type { World } from './world.ts'
 /** What faults are done to. */
 export interface FaultSite {
   readonly world: World
-  readonly jobs: readonly SupervisedJob[]
+  /** Whose turn it is to be killed. */
+  readonly job: SupervisedJob
   readonly queryLine: QueryLine
   /** Folder of all checkpoints in HDFS. */
   readonly checkpointFolder: string
@@ -34,8 +35,8 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 /** Every kind of fault, in the order of a first rotation. */
 export const FAULTS: readonly Fault[] = [
   { name: 'slot-killed', kills: true, inject: killSlot },
-  { name: 'process-killed', kills: true, inject: (site) => oneOf(site).signal('SIGKILL') },
-  { name: 'process-terminated', kills: true, inject: (site) => oneOf(site).signal('SIGTERM') },
+  { name: 'process-killed', kills: true, inject: ({ job }) => job.signal('SIGKILL') },
+  { name: 'process-terminated', kills: true, inject: ({ job }) => job.signal('SIGTERM') },
   { name: 'broker-killed', kills: true, inject: (site) => restartBroker(site, 'SIGKILL') },
   ...lineFaults('kafka', ({ world }) => world.kafkaLine),
   ...lineFaults('hdfs', ({ world }) => world.hdfsLine),
@@ -45,13 +46,8 @@ export const FAULTS: readonly Fault[] = [
   { name: 'datanode-killed', kills: true, inject: restartDataNode },
 ]
 
-function oneOf({ jobs, random }: FaultSite): SupervisedJob {
-  return jobs[random.below(jobs.length)]!
-}
-
-async function killSlot(site: FaultSite): Promise<void> {
-  const job = oneOf(site)
-  job.killSlot(site.random.below(job.slots))
+async function killSlot({ job, random }: FaultSite): Promise<void> {
+  job.killSlot(random.below(job.slots))
 }
 
 async function restartBroker({ world }: FaultSite, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {

@@ -35,7 +35,7 @@ export interface SessionOptions {
 
 const KEYS_PER_QUERY = 8
 const HOT_KEYS = 12
-const PAUSE_MS = 15
+const PAUSE_MS = 30
 const DEADLINE_MS = 1500
 /** A call that has not ended so long after its deadline hangs. */
 const GRACE_MS = 6000

@@ -69,6 +69,8 @@ export class Verification {
   readonly startedMs = performance.now()
   private readonly random: Random
   private readonly queryLine = new QueryLine()
+  /** By kind of fault: which job is next, so that all have their turn. */
+  private readonly turns = new Map<string, number>()
 
   private constructor(world: World, options: VerifyOptions, ports: readonly number[]) {
     this.world = world
@@ -77,7 +79,7 @@ export class Verification {
     this.random = seededRandom(options.seed)
     const seedOf = (n: number): Random => seededRandom(options.seed * 31 + n)
     const brokers = world.directBrokers
-    const load = { brokers, batch: 20, everyMs: 30 }
+    const load = { brokers, batch: 20, everyMs: 50 }
     this.countLoad = new Load({ ...load, topic: this.topic('in'), next: countMessages(seedOf(1)) })
     this.deltaLoad = new Load({
       ...load,
@@ -122,7 +124,7 @@ export class Verification {
         'parallelism.default': String(SLOTS),
         'pipeline.max-parallelism': '32',
         'state.backend.directory': `${this.options.folder}/${name}-state`,
-        'execution.checkpointing.interval': '400 ms',
+        'execution.checkpointing.interval': '600 ms',
         'execution.checkpointing.timeout': '8 s',
         'execution.checkpointing.num-retained': '2',
         'execution.checkpointing.tolerable-failed-checkpoints': '100000',
@@ -221,9 +223,12 @@ export class Verification {
   }
 
   private async breakOne(fault: Fault): Promise<{ outageMs: number; recoveryMs: number }> {
-    const { world, jobs, queryLine, checkpointFolder, random } = this
+    const { world, queryLine, checkpointFolder, random } = this
+    const turn = this.turns.get(fault.name) ?? this.faults.size
+    this.turns.set(fault.name, turn + 1)
+    const job = this.jobs[turn % this.jobs.length]!
     const brokenMs = Date.now()
-    await fault.inject({ world, jobs, queryLine, checkpointFolder, random })
+    await fault.inject({ world, job, queryLine, checkpointFolder, random })
     if (fault.kills) this.kills += 1
     const healedMs = Date.now()
     const recoveryMs = await this.recover(healedMs, fault.name)

@@ -54,7 +54,7 @@ export class World implements AsyncDisposable {
 
   /** An `hdfs://` URL behind the proxy. */
   checkpoints(path: string): string {
-    return this.hdfs.url(path, `127.0.0.1:${this.hdfsProxy.port}`)
+    return `${this.hdfs.url(path, `127.0.0.1:${this.hdfsProxy.port}`)}&timeout-ms=3000`
   }
 
   /** Sets the space quota of a folder of HDFS in bytes; undefined lifts it. */

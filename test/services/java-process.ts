@@ -59,7 +59,7 @@ export class JavaProcess {
   }
 
   /** Waits until `check` holds. Throws with the end of the log when the JVM ends or time runs out. */
-  async until(what: string, check: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
+  async until(what: string, check: () => Promise<boolean>, timeoutMs = 120_000): Promise<void> {
     const giveUpAt = performance.now() + timeoutMs
     while (!(await check().catch(() => false))) {
       if (!this.running || performance.now() > giveUpAt) {
