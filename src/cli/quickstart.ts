@@ -146,7 +146,11 @@ function invite(flags: Flags, tell: Tell, { job, ratings, user, items }: InviteC
     range: ratingStatistics(ratings.train),
   })
   for (const line of lines) tell('', line)
-  tell('', `The next start finds all of it again in ${folder}; delete the folder to begin anew.`)
+  const again =
+    flags.optional('brokers') === undefined
+      ? `finds all of it again in ${folder}; delete the folder to begin anew.`
+      : `finds all of it again, in Kafka and in ${folder}; name another --topic to begin anew.`
+  tell('', `The next start ${again}`)
 }
 
 async function stop(job: ServedJob, flags: Flags, tell: Tell): Promise<void> {
