@@ -17,13 +17,13 @@ export interface SparseTerms {
   readonly version: number
   readonly consistency: Consistency
   readonly deadlineMs: number
+  /** The constant feature is added, and positions are not asked for: they cost reads of their own. */
+  readonly isDecision: boolean
 }
 
 /** A sparse product that waits for its answer. */
 export interface SparseCall {
   readonly features: SparseVector
-  /** The constant feature is added. */
-  readonly withBias: boolean
   readonly settle: (answer: Answer<SparseProduct>) => void
 }
 
@@ -66,7 +66,7 @@ export class SparseBatch implements InFlight {
     this.waiting = []
     this.nextCall = 0
     this.writer.reset()
-    const flags = REQUEST_FLAG.packed | REQUEST_FLAG.envelope
+    const flags = REQUEST_FLAG.packed | (terms.isDecision ? 0 : REQUEST_FLAG.envelope)
     beginRequest(this.writer, KIND.sparseDot, flags, 0, terms)
   }
 
@@ -89,7 +89,7 @@ export class SparseBatch implements InFlight {
   add(call: SparseCall): void {
     const before = this.writer.length
     try {
-      writeSparseVector(this.writer, call.features, call.withBias)
+      writeSparseVector(this.writer, call.features, this.terms.isDecision)
     } catch (error) {
       this.writer.length = before
       throw error

@@ -47,17 +47,17 @@ export class SparseDots {
     return this.inFlight
   }
 
-  /** Asks for one product, of the features and, if `withBias`, the constant one. */
+  /** Asks for one product, of the features and, if `isDecision`, the constant one. */
   ask(
     state: string,
     features: SparseVector,
     options: QueryOptions,
-    withBias: boolean,
+    isDecision: boolean,
   ): Promise<Answer<SparseProduct>> {
     return new Promise((settle) => {
-      const batch = this.batchFor(state, options)
+      const batch = this.batchFor(state, options, isDecision)
       try {
-        batch.add({ features, withBias, settle })
+        batch.add({ features, settle })
       } catch (error) {
         settle({ ok: false, error: asWeirError(error) })
         return
@@ -72,13 +72,14 @@ export class SparseDots {
     return calls >= SMALL_BATCH && 2 * calls >= this.usualInFlight
   }
 
-  private batchFor(state: string, options: QueryOptions): SparseBatch {
+  private batchFor(state: string, options: QueryOptions, isDecision: boolean): SparseBatch {
     const { deadlineMs } = this.options
     const terms: SparseTerms = {
       state,
       version: options.version ?? 0,
       consistency: options.consistency ?? LIVE,
       deadlineMs: options.deadlineMs ?? deadlineMs,
+      isDecision,
     }
     if (this.open !== undefined) {
       if (sameTerms(this.open.terms, terms)) return this.open
@@ -140,6 +141,7 @@ function sameTerms(a: SparseTerms, b: SparseTerms): boolean {
     a.state === b.state &&
     a.version === b.version &&
     a.deadlineMs === b.deadlineMs &&
+    a.isDecision === b.isDecision &&
     a.consistency === b.consistency
   )
 }

@@ -200,11 +200,11 @@ export class WeirClient implements ModelReader {
     state: string,
     features: SparseVector,
     options: QueryOptions,
-    withBias: boolean,
+    isDecision: boolean,
   ): Promise<Answer<SparseProduct>> {
     const refusal = this.refusalOf(1)
     if (refusal !== undefined) return Promise.resolve({ ok: false, error: refusal })
-    return this.sparseDots.ask(state, features, options, withBias)
+    return this.sparseDots.ask(state, features, options, isDecision)
   }
 
   /** A sparse product whose first try failed goes the way of all other requests. */
@@ -213,7 +213,7 @@ export class WeirClient implements ModelReader {
       call.settle({ ok: false, error })
       return
     }
-    const features = call.withBias ? withBiasFeature(call.features) : call.features
+    const features = terms.isDecision ? withBiasFeature(call.features) : call.features
     const body = () => sparseProduct(terms.state, features)
     call.settle(await this.answered(this.ask(terms.state, terms, deadlineAt, body)))
   }

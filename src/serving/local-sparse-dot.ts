@@ -1,10 +1,11 @@
 import { BIAS_FEATURE } from '../core/feature.ts'
-import { MISSING, RESTORING, type RowTableReader } from '../state/row-table-reader.ts'
+import { MISSING, RESTORING, type RowTableReader, STUCK } from '../state/row-table-reader.ts'
 import { DEFERRED } from '../wire/frame.ts'
 import { OK, statusOf } from '../wire/status.ts'
 import type { LocalSide, LocalVersion } from './local-catalog.ts'
 import type { ReadStatus, SparseFeatures, SparseOutcome } from './query-backend.ts'
 import { WeightBlocks } from './weight-blocks.ts'
+import { GATHERED, WeightGather } from './weight-gather.ts'
 
 const UNKNOWN_KEY = statusOf('UNKNOWN_KEY')
 const RESTORING_STATUS = statusOf('RESTORING')
@@ -26,8 +27,7 @@ export interface SparseTerms {
  */
 export class LocalSparseDot {
   private readonly blocks = new WeakMap<LocalVersion, WeightBlocks>()
-  private lastVersion: LocalVersion | undefined
-  private lastBlocks: WeightBlocks | undefined
+  private readonly gather = new WeightGather()
   private partial = 0
   private weightless = 0
 
@@ -42,73 +42,93 @@ export class LocalSparseDot {
     const { ids, count } = features
     const { dimension } = version.side
     outcome.open()
-    for (let from = 0; from < count; ) {
+    // The constant feature goes block by block, where it is not counted.
+    const plain = count > 0 && ids[count - 1] === BIAS_FEATURE ? count - 1 : count
+    for (let from = 0; from < plain; ) {
+      const to = Math.min(plain, from + GATHERED)
+      if (this.gather.run(blocks, features, from, to, dimension, outcome)) {
+        outcome.add(this.gather.sum, this.gather.weightless)
+      } else {
+        const status = this.byBlock(blocks, features, from, to, version, terms, outcome)
+        if (status !== OK) return status
+      }
+      from = to
+    }
+    const status = this.byBlock(blocks, features, plain, count, version, terms, outcome)
+    outcome.ageMs = terms.ageOf(outcome.slot)
+    return status
+  }
+
+  /** Sums features `start` to `end` - 1, one block after the other. */
+  private byBlock(
+    blocks: WeightBlocks,
+    features: SparseFeatures,
+    start: number,
+    end: number,
+    version: LocalVersion,
+    terms: SparseTerms,
+    outcome: SparseOutcome,
+  ): ReadStatus {
+    const { ids } = features
+    const { dimension } = version.side
+    for (let from = start; from < end; ) {
       const block = Math.floor(ids[from]! / dimension)
       const first = block * dimension
-      let row = blocks.find(block)
-      let to = -1
-      for (let attempt = 0; row >= 0 && attempt < ATTEMPTS; attempt++) {
-        to = this.sumBlock(features, from, first, dimension, blocks.reader!, row)
-        if (blocks.reader!.unchanged(row, blocks.sequence)) break
-        to = -1
-        row = blocks.find(block)
-      }
-      if (to >= 0) {
+      const to = endOfBlock(ids, from, end, first + dimension)
+      const row = this.sumBlock(blocks, block, first, features, from, to)
+      if (row >= 0) {
         outcome.add(this.partial, this.weightless)
         outcome.note(blocks.reader!, row)
       } else {
         const status = statusOfMiss(row, version, blocks, terms)
         if (status !== UNKNOWN_KEY) return status
-        to = endOfBlock(features, from, first + dimension)
-        const ofBias = ids[to - 1] === BIAS_FEATURE ? 1 : 0
-        outcome.add(0, to - from - ofBias)
+        outcome.add(0, to - from - (ids[to - 1] === BIAS_FEATURE ? 1 : 0))
       }
       from = to
     }
-    outcome.ageMs = terms.ageOf(outcome.slot)
     return OK
   }
 
   private blocksOf(version: LocalVersion): WeightBlocks {
-    if (version === this.lastVersion) return this.lastBlocks!
     let blocks = this.blocks.get(version)
     if (blocks === undefined) {
       blocks = new WeightBlocks(version)
       this.blocks.set(version, blocks)
     }
-    this.lastVersion = version
-    this.lastBlocks = blocks
+    blocks.refresh()
     return blocks
   }
 
   /**
-   * Sums the features that lie in one row into `partial` and counts those with weight 0, which is no
-   * weight; the first feature behind the block.
+   * Sums features that lie in one block into `partial` and counts those with weight 0, which is no
+   * weight; the block's row, or why there is none.
    */
   private sumBlock(
-    { ids, values, count }: SparseFeatures,
-    from: number,
+    blocks: WeightBlocks,
+    block: number,
     first: number,
-    dimension: number,
-    reader: RowTableReader,
-    row: number,
+    { ids, values }: SparseFeatures,
+    from: number,
+    to: number,
   ): number {
-    const weights = reader.block
-    const base = reader.floatsOf(row)
-    let sum = 0
-    let weightless = 0
-    let k = from
-    for (; k < count; k++) {
-      const within = ids[k]! - first
-      if (within >= dimension) break
-      const weight = weights[base + within]!
-      if (weight === 0) weightless++
-      sum += weight * values[k]!
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const row = blocks.lookUp(block)
+      if (row < 0) return row
+      const reader = blocks.reader!
+      const weights = reader.block
+      const base = reader.floatsOf(row) - first
+      let sum = 0
+      let weightless = 0
+      for (let k = from; k < to; k++) {
+        const weight = weights[base + ids[k]!]!
+        if (weight === 0 && ids[k] !== BIAS_FEATURE) weightless++
+        sum += weight * values[k]!
+      }
+      this.partial = sum
+      this.weightless = weightless
+      if (reader.unchanged(row, blocks.sequence)) return row
     }
-    if (ids[k - 1] === BIAS_FEATURE && weights[base + BIAS_FEATURE - first] === 0) weightless--
-    this.partial = sum
-    this.weightless = weightless
-    return k
+    return STUCK
   }
 }
 
@@ -122,9 +142,9 @@ function statusOfMiss(
   return row === RESTORING ? RESTORING_STATUS : DEFERRED
 }
 
-/** The first feature at or behind an id. */
-function endOfBlock({ ids, count }: SparseFeatures, from: number, end: number): number {
+/** The first feature at or behind `id`, `end` at the latest. */
+function endOfBlock(ids: Uint32Array, from: number, end: number, id: number): number {
   let to = from + 1
-  while (to < count && ids[to]! < end) to++
+  while (to < end && ids[to]! < id) to++
   return to
 }

@@ -69,7 +69,7 @@ export class SparseOutcome {
     this.unknown += unknown
   }
 
-  /** Says which row was read. */
+  /** Says which row was read; its number is looked at only where positions are wanted. */
   note(reader: RowPositions, row: number): void {
     this.slot = reader.share.slot
     if (!this.withPosition) return

@@ -4,9 +4,18 @@ import type { LocalVersion } from './local-catalog.ts'
 
 /** Blocks whose rows are remembered; a model of 3.2 M features in blocks of 1,024 has 3,157. */
 const REMEMBERED = 1 << 14
-const NO_BLOCK = -1
 /** Longest decimal number of a block. */
 const MAX_DIGITS = 10
+
+/*
+ * What is remembered of a block lies together, in half a cache line:
+ *
+ *   0 block | 1 number of its reader + 1, 0: nothing | 2 address of the row's header, in words
+ *   3 address of its weights | 4 sequence word | 5 number of the row | 6, 7 unused
+ */
+const ENTRY_WORDS = 8
+/** Places in an entry. */
+export const ENTRY = { block: 0, reader: 1, header: 2, weights: 3, sequence: 4, row: 5 } as const
 
 /**
  * Finds the rows of weight blocks of one version, whose keys are the blocks' numbers in decimal. Where
@@ -14,44 +23,49 @@ const MAX_DIGITS = 10
  * is the block's and has not changed, and no key is hashed or compared. One instance per thread.
  */
 export class WeightBlocks {
-  /** The tables of the version that what is remembered lies in; another list makes all of it stale. */
-  private readers: readonly RowTableReader[]
-  private readonly version: LocalVersion
-  private readonly blocks = new Float64Array(REMEMBERED).fill(NO_BLOCK)
-  private readonly rows = new Int32Array(REMEMBERED)
-  private readonly sequences = new Int32Array(REMEMBERED)
-  private readonly readerNumbers = new Uint16Array(REMEMBERED)
-  private readonly digits = new Uint8Array(MAX_DIGITS)
-  private keyLength = 0
-  /** Hash of the key of the block that was looked up last. */
-  hash = 0
-  /** What the last `find` found. */
+  /** The tables that entries name by number; when the version has other ones, all entries are void. */
+  readers: readonly RowTableReader[]
+  readonly entries = new Int32Array(REMEMBERED * ENTRY_WORDS)
+  /** What the last `find` or `lookUp` found. */
   reader: RowTableReader | undefined = undefined
   sequence = 0
+  /** Hash of the key of the block that was looked up last. */
+  hash = 0
+  private readonly version: LocalVersion
+  private readonly digits = new Uint8Array(MAX_DIGITS)
+  private keyLength = 0
 
   constructor(version: LocalVersion) {
     this.version = version
     this.readers = version.readers
   }
 
-  /** The row of a block, into `reader` and `sequence`, or what `RowTableReader.find` says. */
-  find(block: number): number {
-    if (this.readers !== this.version.readers) this.forget()
-    const at = block & (REMEMBERED - 1)
-    if (this.blocks[at] === block) {
-      const reader = this.readers[this.readerNumbers[at]!]!
-      const row = this.rows[at]!
-      const sequence = this.sequences[at]!
-      if (reader.isAsFound(row, sequence)) {
-        this.reader = reader
-        this.sequence = sequence
-        return row
-      }
-    }
-    return this.lookUp(block, at)
+  /** Makes what is remembered void if the version's tables are others now. */
+  refresh(): void {
+    if (this.readers === this.version.readers) return
+    this.readers = this.version.readers
+    this.entries.fill(0)
   }
 
-  private lookUp(block: number, at: number): number {
+  /** Where the entry of a block begins, whether it is this block's or another one's. */
+  entryOf(block: number): number {
+    return (block & (REMEMBERED - 1)) * ENTRY_WORDS
+  }
+
+  /**
+   * Where a block's entry begins if its row is known or can be found; a negative number as of
+   * `RowTableReader.find` otherwise. The row may have changed since the entry was made.
+   */
+  known(block: number): number {
+    const at = this.entryOf(block)
+    const { entries } = this
+    if (entries[at + ENTRY.reader] !== 0 && entries[at + ENTRY.block] === (block | 0)) return at
+    const row = this.lookUp(block)
+    return row < 0 ? row : at
+  }
+
+  /** The row of a block by its key, into `reader` and `sequence`, or what `RowTableReader.find` says. */
+  lookUp(block: number): number {
     this.writeKey(block)
     this.hash = murmur3(this.digits, 0, this.keyLength) | 0
     const reader = this.version.readerOf(this.hash)
@@ -60,11 +74,19 @@ export class WeightBlocks {
     const row = reader.find(this.digits, 0, this.keyLength, this.hash)
     if (row < 0) return row
     this.sequence = reader.foundSequence
-    this.blocks[at] = block
-    this.rows[at] = row
-    this.sequences[at] = this.sequence
-    this.readerNumbers[at] = this.readers.indexOf(reader)
+    this.remember(block, reader, row)
     return row
+  }
+
+  private remember(block: number, reader: RowTableReader, row: number): void {
+    const at = this.entryOf(block)
+    const { entries } = this
+    entries[at + ENTRY.block] = block
+    entries[at + ENTRY.reader] = this.readers.indexOf(reader) + 1
+    entries[at + ENTRY.header] = reader.headerOf(row)
+    entries[at + ENTRY.weights] = reader.floatsOf(row)
+    entries[at + ENTRY.sequence] = this.sequence
+    entries[at + ENTRY.row] = row
   }
 
   private writeKey(block: number): void {
@@ -77,10 +99,5 @@ export class WeightBlocks {
       rest = tenth
     }
     this.keyLength = length
-  }
-
-  private forget(): void {
-    this.readers = this.version.readers
-    this.blocks.fill(NO_BLOCK)
   }
 }

@@ -88,11 +88,20 @@ export class RowTableReader extends RowTableView {
   }
 
   /**
-   * Whether a row that `find` found with this sequence word still has it: the row has the same key
-   * and content then, and is marked as referenced. Saves the look-up to a caller that remembers rows.
+   * Sequence word at a header's address (`headerOf`), read after everything that was read before. A
+   * live row whose word is as `find` found it has the same key and content still.
    */
-  isAsFound(row: number, sequence: number): boolean {
-    return Atomics.load(this.words, this.headerOf(row)) === sequence && this.isLiveNow(row)
+  sequenceOf(header: number): number {
+    return this.sequenceAt(header)
+  }
+
+  /** Marks rows, by their headers' addresses, as referenced where rows may have to leave memory. */
+  reference(headers: Int32Array, count: number): void {
+    if (this.words[CONTROL_EVICTING] === 0) return
+    for (let i = 0; i < count; i++) {
+      const at = headers[i]! + ROW_REFERENCE
+      if (this.words[at] === 0) this.words[at] = 1
+    }
   }
 
   /** As `find`, but also finds a row that was deleted and is kept for a checkpoint. */
