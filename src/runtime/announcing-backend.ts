@@ -43,6 +43,10 @@ export class AnnouncingBackend implements KeyedStateBackend {
     this.inner.setCurrentKey(key, keyGroup)
   }
 
+  readAhead(hashes: Int32Array, count: number): void {
+    this.inner.readAhead(hashes, count)
+  }
+
   currentKey(): Uint8Array {
     return this.inner.currentKey()
   }

@@ -7,12 +7,12 @@ import {
 } from '../checkpoint/protocol/barrier-alignment.ts'
 import { ByteReader } from '../core/byte-reader.ts'
 import type { Counter } from '../core/metrics.ts'
-import { murmur3 } from '../core/murmur3.ts'
 import type { Serializer } from '../core/serializer.ts'
 import type { BatchMessage, ControlMessage } from './channel-message.ts'
 import type { InputChannel } from './input-channel.ts'
 import type { OperatorTask } from './operator-task.ts'
 import type { ProgressCombiner } from './progress-combiner.ts'
+import { RecordGroup } from './record-group.ts'
 import { StepSize } from './step-size.ts'
 import type { Subtask } from './subtask.ts'
 import type { SubtaskHead } from './subtask-head.ts'
@@ -52,6 +52,9 @@ export class ChannelHead implements SubtaskHead {
   /** The batch that is being read, and the channel that it came on. */
   private batch: BatchMessage | undefined
   private role: ChannelRole
+  /** Records of the batch that were looked at, and the next of them to process. */
+  private readonly group = new RecordGroup()
+  private groupAt = 0
   private recordIndex = 0
   private runAt = 0
   private nextRunIndex = 0
@@ -125,6 +128,8 @@ export class ChannelHead implements SubtaskHead {
     this.batch = message
     this.role = role
     this.recordIndex = 0
+    this.group.count = 0
+    this.groupAt = 0
     this.runAt = 0
     this.nextRunIndex = 0
     this.bytesIn.value += message.length
@@ -132,18 +137,18 @@ export class ChannelHead implements SubtaskHead {
 
   /** Processes records of the open batch until it is done or the clock must be looked at. */
   private readSome(): void {
-    const { subtask, reader } = this
+    const { subtask } = this
     const limit = this.stepSize.records
     const startMs = subtask.clock.monotonicMs()
     const emittedBefore = subtask.recordsEmitted
     let done = 0
     while (done < limit) {
-      if (!reader.next()) {
+      if (this.groupAt === this.group.count && !this.nextGroup()) {
         this.closeBatch()
         break
       }
       done += 1
-      this.processRecord()
+      this.processRecord(this.groupAt++)
       if (subtask.blockedChannels > 0) break
       if (subtask.hasGates && !subtask.canProcess()) break
     }
@@ -152,24 +157,36 @@ export class ChannelHead implements SubtaskHead {
     this.stepSize.observe(done, subtask.clock.monotonicMs() - startMs, Math.max(emitted, done))
   }
 
-  private processRecord(): void {
-    const { reader, role, values } = this
+  /** Looks at the next records of the batch together; false when there is none. */
+  private nextGroup(): boolean {
+    const { group, role } = this
+    this.groupAt = 0
+    if (group.fill(this.reader, role.keyed) === 0) return false
+    if (role.keyed && group.count > 1) this.task.cell!.backend.readAhead(group.hashes, group.count)
+    return true
+  }
+
+  private processRecord(at: number): void {
+    const { group, role, values } = this
     if (this.recordIndex === this.nextRunIndex) this.nextRun()
     this.recordIndex += 1
     const position = this.subtask.currentPosition
     position.partition = this.runPartition
-    position.offset = this.runPartition < 0 ? 0 : reader.offset + this.runShift
-    if (role.keyed) this.selectKey()
-    values.span(reader.valueStart, reader.valueStart + reader.valueLength)
+    position.offset = this.runPartition < 0 ? 0 : group.offsets[at]! + this.runShift
+    if (role.keyed) this.selectKey(at)
+    const start = group.valueStarts[at]!
+    values.span(start, start + group.valueLengths[at]!)
     const value = role.serializer.read(values)
-    this.task.operator.processElement(role.channel.input, value, reader.timestamp)
+    this.task.operator.processElement(role.channel.input, value, group.timestamps[at]!)
   }
 
   /** Copies a short key into a view of its length, so that no view is made per record. */
-  private selectKey(): void {
-    const { bytes, keyStart, keyLength } = this.reader
+  private selectKey(at: number): void {
+    const { bytes } = this.reader
     const { backend } = this.task.cell!
-    const group = murmur3(bytes, keyStart, keyLength) % backend.maxParallelism
+    const keyStart = this.group.keyStarts[at]!
+    const keyLength = this.group.keyLengths[at]!
+    const group = (this.group.hashes[at]! >>> 0) % backend.maxParallelism
     if (keyLength > LONGEST_SCRATCH) {
       backend.setCurrentKey(bytes.subarray(keyStart, keyStart + keyLength), group)
       return

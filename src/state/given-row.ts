@@ -1,20 +1,34 @@
 import type { ByteSpan } from '../core/byte-span.ts'
 import { copyBytes } from '../core/copy-bytes.ts'
+import { WeirError } from '../core/errors.ts'
+import type { VectorStateDescriptor } from './descriptors.ts'
 
 /** Aligns the floats of a row that is given as bytes: one buffer that every row fills anew. */
 export class GivenRow {
-  readonly vector: Float32Array
+  private readonly descriptor: VectorStateDescriptor
+  private readonly vector: Float32Array
   private readonly bytes: Uint8Array
 
-  constructor(dimension: number) {
-    this.vector = new Float32Array(dimension)
+  constructor(descriptor: VectorStateDescriptor) {
+    this.descriptor = descriptor
+    this.vector = new Float32Array(descriptor.dimension)
     this.bytes = new Uint8Array(this.vector.buffer)
   }
 
-  /** Takes the floats; false when there are more or fewer than a row has. */
-  take({ bytes, start, length }: ByteSpan): boolean {
-    if (length !== this.bytes.length) return false
+  /** The floats, valid until the next call. Throws DIMENSION_MISMATCH. */
+  take({ bytes, start, length }: ByteSpan): Float32Array {
+    this.checkLength(length / 4)
     copyBytes(bytes, start, this.bytes, 0, length)
-    return true
+    return this.vector
+  }
+
+  /** Throws DIMENSION_MISMATCH unless a row has this many floats. */
+  checkLength(length: number): void {
+    const { name, dimension } = this.descriptor
+    if (length === dimension) return
+    throw new WeirError(
+      'DIMENSION_MISMATCH',
+      `state "${name}" holds rows of ${dimension} floats, not ${length}`,
+    )
   }
 }

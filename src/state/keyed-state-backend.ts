@@ -28,6 +28,11 @@ export interface KeyedStateBackend {
 
   /** Selects the key that the handles and timers refer to. The bytes are not copied before use. */
   setCurrentKey(key: Uint8Array, keyGroup: number): void
+  /**
+   * Records with these hashes of their keys (murmur3 as int32, the first `count` of the list) are about
+   * to be processed: what the state can bring nearer meanwhile, it may.
+   */
+  readAhead(hashes: Int32Array, count: number): void
   /** The current key's bytes, valid until the next `setCurrentKey`. */
   currentKey(): Uint8Array
   /** Selects the namespace (a window) within the key; empty bytes are the default one. */

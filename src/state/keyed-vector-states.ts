@@ -83,6 +83,11 @@ export class KeyedVectorStates {
     return bytes
   }
 
+  /** See `KeyedStateBackend.readAhead`. */
+  readAhead(hashes: Int32Array, count: number): void {
+    for (const { tables } of this.states.values()) tables.readAhead(hashes, count)
+  }
+
   has(name: string): boolean {
     return this.states.has(name)
   }

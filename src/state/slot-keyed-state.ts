@@ -128,6 +128,10 @@ class SlotKeyedState implements KeyedStateBackend {
     this.selection.select(key, keyGroup)
   }
 
+  readAhead(hashes: Int32Array, count: number): void {
+    this.vectors.readAhead(hashes, count)
+  }
+
   currentKey(): Uint8Array {
     return this.selection.key
   }

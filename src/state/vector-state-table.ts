@@ -1,14 +1,15 @@
 import type { ByteSpan } from '../core/byte-span.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
-import { WeirError } from '../core/errors.ts'
 import type { ModelVersion } from '../core/identity.ts'
-import { containsKeyGroup, type KeyGroupRange, keyGroupOfHash } from '../core/key-group.ts'
+import type { KeyGroupRange } from '../core/key-group.ts'
 import { murmur3 } from '../core/murmur3.ts'
 import type { VectorStateDescriptor } from './descriptors.ts'
 import { GivenRow } from './given-row.ts'
 import type { VectorRow, VectorRowTarget, VectorState, WriteOrigin } from './handles.ts'
+import { OwnKeys } from './own-keys.ts'
 import { CONTROL_WANTED, rowTableLayout } from './row-table-layout.ts'
 import type { RowTableListener, RowTableShare } from './row-table-share.ts'
+import { RowWriteAhead } from './row-write-ahead.ts'
 import type { SlotQueryAnswer } from './slot-query.ts'
 import type { ChangeSink, StateDeclaration, StateSnapshot } from './state-change.ts'
 import type { StateStore } from './state-store.ts'
@@ -73,8 +74,9 @@ export class VectorStateTables implements VectorState {
   readonly dimension: number
   private readonly options: VectorStateTablesOptions
   private readonly context: VectorTableContext
-  private readonly maxKeyBytes: number
+  private readonly keys: OwnKeys
   private readonly given: GivenRow
+  private readonly ahead = new RowWriteAhead()
   private readonly clock: Clock
   private readonly epochs = new VectorEpochs()
   private readonly tables = new Map<number, VectorTable>()
@@ -90,11 +92,19 @@ export class VectorStateTables implements VectorState {
     const { descriptor } = options
     this.options = options
     this.dimension = descriptor.dimension
-    this.given = new GivenRow(descriptor.dimension)
-    this.maxKeyBytes = descriptor.maxKeyBytes ?? DEFAULT_MAX_KEY_BYTES
+    this.given = new GivenRow(descriptor)
+    const maxKeyBytes = descriptor.maxKeyBytes ?? DEFAULT_MAX_KEY_BYTES
+    const { keyGroups, maxParallelism, slot } = options
+    this.keys = new OwnKeys({
+      state: descriptor.name,
+      maxKeyBytes,
+      keyGroups,
+      maxParallelism,
+      slot,
+    })
     this.clock = options.clock ?? systemClock
     this.context = {
-      layout: rowTableLayout(descriptor.dimension, this.maxKeyBytes, options.rowShift),
+      layout: rowTableLayout(descriptor.dimension, maxKeyBytes, options.rowShift),
       maxParallelism: options.maxParallelism,
       epochs: this.epochs,
       keepImages: descriptor.queryableName !== undefined,
@@ -112,18 +122,17 @@ export class VectorStateTables implements VectorState {
 
   put(version: ModelVersion, key: Uint8Array, vector: Float32Array, origin: WriteOrigin): void {
     this.checkVector(vector)
-    const hash = this.hashOfOwn(key)
+    const hash = this.keys.hash(key)
     this.openVersion(version).put(key, hash, vector, origin)
   }
 
   putBytes(version: ModelVersion, key: Uint8Array, floats: ByteSpan, origin: WriteOrigin): void {
-    if (!this.given.take(floats)) this.refuseDimension(floats.length / 4)
-    this.put(version, key, this.given.vector, origin)
+    this.put(version, key, this.given.take(floats), origin)
   }
 
   add(version: ModelVersion, key: Uint8Array, delta: Float32Array, origin: WriteOrigin): void {
     this.checkVector(delta)
-    const hash = this.hashOfOwn(key)
+    const hash = this.keys.hash(key)
     this.openVersion(version).add(key, hash, delta, origin)
   }
 
@@ -137,8 +146,13 @@ export class VectorStateTables implements VectorState {
   }
 
   remove(version: ModelVersion, key: Uint8Array): boolean {
-    const hash = this.hashOfOwn(key)
+    const hash = this.keys.hash(key)
     return this.tables.get(version)?.remove(key, hash) ?? false
+  }
+
+  /** See `KeyedStateBackend.readAhead`: rows of the version that was written last. */
+  readAhead(hashes: Int32Array, count: number): void {
+    if (this.lastTable !== undefined) this.ahead.run(this.lastTable.rows, hashes, count)
   }
 
   size(version: ModelVersion): number {
@@ -210,38 +224,8 @@ export class VectorStateTables implements VectorState {
   }
 
   private checkVector(vector: Float32Array): void {
-    if (vector.length !== this.dimension) this.refuseDimension(vector.length)
+    this.given.checkLength(vector.length)
     checkFinite(vector)
-  }
-
-  private refuseDimension(length: number): never {
-    throw new WeirError(
-      'DIMENSION_MISMATCH',
-      `state "${this.options.descriptor.name}" holds rows of ${this.dimension} floats, not ${length}`,
-    )
-  }
-
-  /** The key's hash as int32. Throws KEY_TOO_LONG, NOT_OWNER. */
-  private hashOfOwn(key: Uint8Array): number {
-    if (key.length > this.maxKeyBytes) {
-      throw new WeirError(
-        'KEY_TOO_LONG',
-        `a key of ${key.length} bytes exceeds the ${this.maxKeyBytes} of state "${this.options.descriptor.name}"; raise maxKeyBytes`,
-      )
-    }
-    const hash = murmur3(key)
-    const group = keyGroupOfHash(hash, this.options.maxParallelism)
-    if (!containsKeyGroup(this.options.keyGroups, group)) throw this.notOwner(group)
-    return hash | 0
-  }
-
-  private notOwner(group: number): WeirError {
-    const { first, last } = this.options.keyGroups
-    return new WeirError(
-      'NOT_OWNER',
-      `key group ${group} is not among ${first} to ${last} of slot ${this.options.slot}; key the stream by the row's key`,
-      { details: { keyGroup: group, slot: this.options.slot } },
-    )
   }
 
   private allows(table: VectorTable, bytes: number): boolean {
