@@ -54,6 +54,11 @@ export interface OnlineAlsOptions extends Readonly<Record<string, unknown>> {
   readonly refuseOutOfRange?: boolean
   /** Sums deltas of an item before they are sent, in transactions of the checkpoints. @default none */
   readonly window?: DeltaWindowOptions
+  /**
+   * Ratings between their step and the fold of their delta, over all slots: more give more ratings a
+   * second and steps on older rows. @default 10,000
+   */
+  readonly mostUnderWay?: number
   /** A delta waits for others at most this long, ms. @default 2 */
   readonly lingerMs?: number
   /** What to do with records that are no rows of this model; both are counted. @default 'drop' */
@@ -66,6 +71,7 @@ export const RATINGS_UID = 'ratings'
 export const DELTAS_UID = 'deltas'
 
 const DISCOVERY_MS = 10_000
+const DEFAULT_UNDER_WAY = 10_000
 
 /**
  * Serves an ALS model as `als-serving` does and learns it from ratings. Four topics and no cycle: the
@@ -80,6 +86,9 @@ const onlineAls: JobDefinition<OnlineAlsOptions> = defineJob<OnlineAlsOptions>({
   async build(env, options) {
     await using topics = await openTopics(options)
     const { dimension, biased = true, rule, lingerMs = 2, window } = options
+    // Sums wait for their window; they are of old rows by intention.
+    const mostUnderWay =
+      window === undefined ? (options.mostUnderWay ?? DEFAULT_UNDER_WAY) : Number.POSITIVE_INFINITY
     const { kind, length } = deltaShape(rule, { dimension, biased })
     const rows = env
       .fromSource(
@@ -109,7 +118,7 @@ const onlineAls: JobDefinition<OnlineAlsOptions> = defineJob<OnlineAlsOptions>({
         'Observations',
       )
       .uid('observations')
-      .transform<LearnerInput>('Ratings', () => new RatingsOperator(), {
+      .transform<LearnerInput>('Ratings', () => new RatingsOperator(mostUnderWay), {
         serializer: new RatingRecordSerializer(),
         sideOutputs: [REFUSED.id],
       })

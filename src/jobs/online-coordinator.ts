@@ -3,6 +3,7 @@ import type {
   OperatorCoordinator,
   OperatorCoordinatorContext,
 } from '../runtime/operator-coordinator.ts'
+import { LearningFlow } from './online-flow.ts'
 import type { EncodedMoments, VersionFacts } from './online-version.ts'
 
 /** Learner to coordinator. */
@@ -21,7 +22,12 @@ export type LearnerReport =
 export type LearnerOrder =
   | { readonly kind: 'prepare'; readonly facts: VersionFacts }
   /** Deltas of the version may come. */
-  | { readonly kind: 'begin'; readonly facts: VersionFacts; readonly moments: EncodedMoments }
+  | {
+      readonly kind: 'begin'
+      readonly facts: VersionFacts
+      readonly moments: EncodedMoments
+      readonly flow: SharedArrayBuffer
+    }
   /** Ratings are learned on this version from now on. */
   | { readonly kind: 'learn'; readonly version: number }
 
@@ -31,6 +37,7 @@ export interface GateReport {
 }
 export interface GateOrder {
   readonly kind: 'let-through'
+  readonly flow: SharedArrayBuffer
 }
 
 /**
@@ -47,6 +54,7 @@ export class LearningCoordinator implements OperatorCoordinator {
   private moments = new Map<number, Extract<LearnerReport, { kind: 'moments' }>>()
   private begun = new Set<number>()
   private learning = 0
+  private flow = LearningFlow.newBuffer()
 
   constructor(learnerUid: string) {
     this.learnerUid = learnerUid
@@ -67,6 +75,7 @@ export class LearningCoordinator implements OperatorCoordinator {
     this.contexts.set(context.operatorUid, context)
     this.opened.clear()
     this.learning = 0
+    this.flow = LearningFlow.newBuffer()
   }
 
   handleEvent(subtask: number, event: unknown): void {
@@ -113,7 +122,7 @@ export class LearningCoordinator implements OperatorCoordinator {
       user: merged(reports.map((report) => report.moments.user)),
       item: merged(reports.map((report) => report.moments.item)),
     }
-    this.tell({ kind: 'begin', facts: this.facts!, moments })
+    this.tell({ kind: 'begin', facts: this.facts!, moments, flow: this.flow })
   }
 
   private learn(): void {
@@ -125,7 +134,7 @@ export class LearningCoordinator implements OperatorCoordinator {
   /** Gates open once; learners on every slot know the version by then. */
   private letThrough(): void {
     if (this.learning === 0) return
-    const order: GateOrder = { kind: 'let-through' }
+    const order: GateOrder = { kind: 'let-through', flow: this.flow }
     for (const [uid, context] of this.contexts) {
       if (uid !== this.learnerUid) context.sendEvent(undefined, order)
     }

@@ -59,7 +59,10 @@ export class DeltasOperator extends GatedByLearning {
     record.offset = buffer.offset
     if (this.isNew(this.context.position().partition)) {
       this.context.output.collect(record, timestamp)
-    } else this.duplicates.increment()
+    } else {
+      this.duplicates.increment()
+      this.flow?.leave()
+    }
   }
 
   override prepareSnapshot(): void {

@@ -1,10 +1,11 @@
 import { AbstractOperator } from '../operators/abstract-operator.ts'
 import type { OperatorContext } from '../operators/operator.ts'
 import type { GateOrder, GateReport } from './online-coordinator.ts'
+import { LearningFlow } from './online-flow.ts'
 
 /** An operator that takes no input until the learners know a version. */
 export abstract class GatedByLearning extends AbstractOperator {
-  private isOpen = false
+  protected flow: LearningFlow | undefined
   private waiting: (() => void)[] = []
 
   override open(context: OperatorContext): void {
@@ -14,17 +15,18 @@ export abstract class GatedByLearning extends AbstractOperator {
   }
 
   override handleEvent(event: unknown): void {
-    if ((event as GateOrder).kind !== 'let-through') return
-    this.isOpen = true
+    const order = event as GateOrder
+    if (order.kind !== 'let-through') return
+    this.flow = new LearningFlow(order.flow)
     for (const resolve of this.waiting.splice(0)) resolve()
   }
 
   ready(): boolean {
-    return this.isOpen
+    return this.flow !== undefined
   }
 
   whenReady(): Promise<void> {
-    if (this.isOpen) return Promise.resolve()
+    if (this.flow !== undefined) return Promise.resolve()
     return new Promise((resolve) => this.waiting.push(resolve))
   }
 }

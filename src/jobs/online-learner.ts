@@ -14,6 +14,7 @@ import type { KeyedStateBackend } from '../state/keyed-state-backend.ts'
 import { itemRows, userRows } from './als-serving-function.ts'
 import type { LearnerOrder, LearnerReport } from './online-coordinator.ts'
 import { DeltaWindow, type DeltaWindowOptions } from './online-delta-window.ts'
+import { LearningFlow } from './online-flow.ts'
 import { LearnedRows } from './online-learned-rows.ts'
 import { tableMoments } from './online-moments.ts'
 import { RateLimit } from './online-rate-limit.ts'
@@ -82,6 +83,7 @@ export class OnlineLearner extends AbstractOperator {
   private readonly window: DeltaWindow | undefined
   private readonly outgoing: OutgoingDelta
   private readonly origin = { partition: -1, offset: 0, eventTime: -1 }
+  private flow: LearningFlow | undefined
   private windowDueMs = Number.POSITIVE_INFINITY
   private reportedRatings = 0
   private restoredErrors: { readonly version: number; readonly numbers: Float64Array }[] = []
@@ -147,6 +149,7 @@ export class OnlineLearner extends AbstractOperator {
         this.prepare(order.facts)
         return
       case 'begin':
+        this.flow = new LearningFlow(order.flow)
         this.begin(order.facts, order.moments)
         this.report({ kind: 'begun', version: order.facts.version })
         return
@@ -282,6 +285,7 @@ export class OnlineLearner extends AbstractOperator {
     timestamp: number,
   ): void {
     this.refused.increment()
+    this.flow?.leave()
     const { partition, offset } = this.context.position()
     const { bytes, start, length } = rating.item
     const item = bytes.subarray(start, start + length)
@@ -338,6 +342,7 @@ export class OnlineLearner extends AbstractOperator {
   }
 
   private fold(delta: DeltaRecord, timestamp: number): void {
+    this.flow?.leave()
     const version = this.versions.get(delta.version)
     if (version === undefined) {
       this.dropped.increment()

@@ -1,4 +1,5 @@
 import { ByteReader } from '../core/byte-reader.ts'
+import { sleep } from '../core/clock.ts'
 import { isWeirError } from '../core/errors.ts'
 import type { Counter } from '../core/metrics.ts'
 import { ratingLineFormat } from '../models/rating-line-format.ts'
@@ -23,10 +24,13 @@ const MAX_KEY_BYTES = 32
 export class RatingsOperator extends GatedByLearning {
   private readonly format = ratingLineFormat()
   private readonly record = emptyRating()
+  private readonly mostUnderWay: number
   private refused!: Counter
 
-  constructor() {
+  /** `mostUnderWay`: ratings that wait for their deltas to be folded; beyond it no more are let in. */
+  constructor(mostUnderWay: number) {
     super()
+    this.mostUnderWay = mostUnderWay
     for (const span of [this.record.key, this.record.item]) {
       span.bytes = new Uint8Array(MAX_KEY_BYTES)
     }
@@ -41,6 +45,7 @@ export class RatingsOperator extends GatedByLearning {
     const record = value as ModelTopicRecord
     const reason = this.parse(record)
     if (reason === undefined) {
+      this.flow?.enter()
       this.context.output.collect(this.record, timestamp)
       return
     }
@@ -53,6 +58,16 @@ export class RatingsOperator extends GatedByLearning {
       { value: line, reason, partition, offset },
       timestamp,
     )
+  }
+
+  override ready(): boolean {
+    const { flow } = this
+    return flow !== undefined && flow.underWay < this.mostUnderWay
+  }
+
+  override async whenReady(): Promise<void> {
+    await super.whenReady()
+    while (!this.ready()) await sleep(this.context.clock, 1)
   }
 
   private parse({ bytes, valueStart, valueLength }: ModelTopicRecord): RefusalReason | undefined {

@@ -1,4 +1,5 @@
 import { WeirError } from '../core/errors.ts'
+import type { ModelVersionMarker } from '../models/model-version-marker.ts'
 import type { OnlineRule } from '../models/online-rule.ts'
 import { type ModelMoments, type OnlineRuleOptions, onlineRule } from '../models/online-rules.ts'
 import { PrequentialError, type PrequentialOptions } from '../models/prequential-error.ts'
@@ -120,4 +121,16 @@ function bytesOf(numbers: Float64Array): Uint8Array {
 
 function numbersOf(bytes: Uint8Array): Float64Array {
   return new Float64Array(Uint8Array.from(bytes).buffer)
+}
+
+/** What a learner is told of a version that its marker describes. */
+export function versionFacts(version: number, marker: ModelVersionMarker): VersionFacts {
+  const { biased, globalMean, minRating, maxRating } = marker
+  return {
+    version,
+    biased,
+    globalMean,
+    minRating: minRating ?? Number.NEGATIVE_INFINITY,
+    maxRating: maxRating ?? Number.POSITIVE_INFINITY,
+  }
 }

@@ -37,6 +37,12 @@ export interface SgdOptions extends StepGuards {
   readonly itemRegularization?: number
   /** @default 'simultaneous' */
   readonly order?: UpdateOrder
+  /**
+   * What is sent to the item's owner: the user's row and the rating, from which it does the item's step
+   * on the item's row as it is by then (`pair`); or the step itself, done on the row that the user's
+   * owner saw (`step`). Steps can be summed, but many at once on one item overshoot. @default 'pair'
+   */
+  readonly deltas?: 'pair' | 'step'
   /** Mean rating: what the user's bias column is pulled to. @default 0 */
   readonly globalMean?: number
 }
@@ -53,6 +59,7 @@ export function sgdSettings(options: SgdOptions = {}): SgdSettings {
     userRegularization: options.userRegularization ?? 0.02,
     itemRegularization: options.itemRegularization ?? 0.02,
     order: options.order ?? 'simultaneous',
+    deltas: options.deltas ?? 'pair',
     globalMean: options.globalMean ?? 0,
     ...stepGuards(options),
   }
@@ -72,10 +79,11 @@ export function sgdSettings(options: SgdOptions = {}): SgdSettings {
  *
  *   e = r - p.q,   p += eta_u (e q - l_u p),   dq = eta_i (e p - l_i q)
  *
- * The delta is dq, with 'adagrad' followed by the item's mean squared gradient.
+ * A delta of kind `step` is dq, with 'adagrad' followed by the item's mean squared gradient; a pair is
+ * p and the rating.
  */
 export class SgdRule implements OnlineRule {
-  readonly kind = 'step'
+  readonly kind: 'step' | 'gram'
   readonly shape: RowShape
   readonly userMemory: number
   readonly itemMemory: number
@@ -84,6 +92,8 @@ export class SgdRule implements OnlineRule {
   private readonly userConstant: number
   private readonly itemConstant: number
   private readonly next: Float32Array
+  private readonly seen: Float32Array
+  private readonly folded: Float32Array
 
   constructor(shape: RowShape, options: SgdOptions = {}) {
     this.shape = shape
@@ -91,69 +101,101 @@ export class SgdRule implements OnlineRule {
     const memory = this.settings.schedule === 'adagrad' ? 1 : 0
     this.userMemory = memory
     this.itemMemory = memory
-    this.deltaLength = shape.dimension + memory
+    const isPair = this.settings.deltas === 'pair'
+    this.kind = isPair ? 'gram' : 'step'
+    this.deltaLength = shape.dimension + (isPair ? 1 : memory)
     this.userConstant = constantColumn('user', shape)
     this.itemConstant = constantColumn('item', shape)
     this.next = new Float32Array(shape.dimension)
+    this.seen = new Float32Array(shape.dimension)
+    this.folded = new Float32Array(shape.dimension + memory)
   }
 
   learn(user: LearnedRow, item: LearnedRow, rating: number, delta: Float32Array): StepOutcome {
-    const { userRegularization, itemRegularization, order, globalMean, normCap } = this.settings
+    const { order, normCap, deltas } = this.settings
+    const { next } = this
     const p = user.row
     const q = item.row
-    const n = p.length
-    const next = this.next
     const error = rating - scoreOf(p, q)
-    // The user's bias column is bias + mean: only the bias is pulled to 0.
-    const bias = this.itemConstant
-    const userConstant = this.userConstant
-    let squares = 0
-    for (let i = 0; i < n; i++) {
-      const g = error * q[i]! - userRegularization * p[i]!
-      next[i] = g
-      squares += g * g
-    }
-    if (bias >= 0) {
-      squares -= next[bias]! ** 2 + next[userConstant]! ** 2
-      next[bias]! += userRegularization * globalMean
-      next[userConstant] = 0
-      squares += next[bias]! ** 2
-    }
-    const userStep = this.step(user, squares)
-    for (let i = 0; i < n; i++) next[i] = p[i]! + userStep * next[i]!
+    const squares = this.userGradient(p, q, error)
+    const step = this.step(user, squares)
+    for (let i = 0; i < p.length; i++) next[i] = p[i]! + step * next[i]!
+    capNorm(next, normCap, this.userConstant)
     const seen = order === 'user-first' ? next : p
-    let itemSquares = 0
-    for (let i = 0; i < n; i++) {
-      const g = error * seen[i]! - itemRegularization * q[i]!
-      delta[i] = g
-      itemSquares += g * g
-    }
-    if (bias >= 0) {
-      itemSquares -= delta[bias]! ** 2
-      delta[bias] = 0
-    }
-    const itemStep = this.step(item, itemSquares)
-    for (let i = 0; i < n; i++) delta[i]! *= itemStep
-    const perColumn = 1 / (bias >= 0 ? n - 1 : n)
-    if (this.itemMemory > 0) delta[n] = this.clipped(itemSquares) * perColumn
-    capNorm(next, normCap, userConstant)
+    if (deltas === 'pair') {
+      delta.set(seen)
+      // What makes the error at the item's present row this one, whichever user row is seen.
+      delta[p.length] = order === 'user-first' ? error + scoreOf(seen, q) : rating
+    } else this.itemStep(item, seen, error, delta)
     if (!allFinite(next) || !allFinite(delta)) return 'refused'
     p.set(next)
-    if (this.userMemory > 0) user.memory[0]! += this.clipped(squares) * perColumn
+    if (this.userMemory > 0) user.memory[0]! += this.meanSquare(squares)
     user.updates++
     return 'learned'
   }
 
   fold(item: LearnedRow, delta: Float32Array): StepOutcome {
     const { row, memory } = item
-    const next = this.next
-    for (let i = 0; i < row.length; i++) next[i] = row[i]! + delta[i]!
+    const { next } = this
+    const n = row.length
+    let added = delta
+    if (this.settings.deltas === 'pair') {
+      added = this.folded
+      const seen = this.seen
+      for (let i = 0; i < n; i++) seen[i] = delta[i]!
+      this.itemStep(item, seen, delta[n]! - scoreOf(seen, row), added)
+    }
+    for (let i = 0; i < n; i++) next[i] = row[i]! + added[i]!
     capNorm(next, this.settings.normCap, this.itemConstant)
-    if (!allFinite(next) || !allFinite(delta)) return 'refused'
+    if (!allFinite(next) || !allFinite(added)) return 'refused'
     row.set(next)
-    if (this.itemMemory > 0) memory[0]! += delta[row.length]!
+    if (this.itemMemory > 0) memory[0]! += added[n]!
     item.updates++
     return 'learned'
+  }
+
+  /** The user's gradient into `next`; the sum of its squares. */
+  private userGradient(p: Float32Array, q: Float32Array, error: number): number {
+    const { userRegularization, globalMean } = this.settings
+    const { next, userConstant, itemConstant: bias } = this
+    let squares = 0
+    for (let i = 0; i < p.length; i++) {
+      const g = error * q[i]! - userRegularization * p[i]!
+      next[i] = g
+      squares += g * g
+    }
+    if (bias < 0) return squares
+    // The user's bias column is bias + mean: only the bias is pulled to 0.
+    squares -= next[bias]! ** 2 + next[userConstant]! ** 2
+    next[bias]! += userRegularization * globalMean
+    next[userConstant] = 0
+    return squares + next[bias]! ** 2
+  }
+
+  /** The item's step into `step`, [dimension], and behind it what its memory grows by. */
+  private itemStep(item: LearnedRow, seen: Float32Array, error: number, step: Float32Array): void {
+    const { itemRegularization } = this.settings
+    const q = item.row
+    const n = q.length
+    let squares = 0
+    for (let i = 0; i < n; i++) {
+      const g = error * seen[i]! - itemRegularization * q[i]!
+      step[i] = g
+      squares += g * g
+    }
+    const { itemConstant } = this
+    if (itemConstant >= 0) {
+      squares -= step[itemConstant]! ** 2
+      step[itemConstant] = 0
+    }
+    const rate = this.step(item, squares)
+    for (let i = 0; i < n; i++) step[i]! *= rate
+    if (this.itemMemory > 0) step[n] = this.meanSquare(squares)
+  }
+
+  private meanSquare(squares: number): number {
+    const { dimension, biased } = this.shape
+    return this.clipped(squares) / (biased ? dimension - 1 : dimension)
   }
 
   private clipped(squares: number): number {

@@ -1,0 +1,181 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { seededRandom } from '../../src/core/random.ts'
+import { type OnlineRuleOptions, onlineRule } from '../../src/models/online-rules.ts'
+import type { Rating } from '../../src/models/rating.ts'
+import { generateRatings } from '../../src/models/ratings-generator.ts'
+import { SequentialLearner } from '../../src/models/sequential-learner.ts'
+import type { AlsModel } from '../../src/training/als-model.ts'
+import { learnableModel, momentsOf } from '../../src/training/learnable-model.ts'
+import { type RatingsTable, ratingsTable } from '../../src/training/ratings-table.ts'
+import { trainAls } from '../../src/training/train-als.ts'
+import { LearningFixture } from './online-fixture.ts'
+
+const SGD = { rule: 'sgd', learningRate: 0.03 } as const
+const FACTORS = 6
+const EVIDENCE = 20
+
+let table: RatingsTable
+let model: AlsModel
+let stream: Rating[]
+let held: Rating[]
+const roots: string[] = []
+
+function newRoot(): string {
+  const root = mkdtempSync(join(tmpdir(), 'weir-online-'))
+  roots.push(root)
+  return root
+}
+
+beforeAll(async () => {
+  const all = [...generateRatings({ users: 400, items: 150, ratings: 18_000, seed: 5, drift: 0.3 })]
+  // Some of the stream's users and items are new.
+  const old = all
+    .slice(0, 10_000)
+    .filter(({ user, item }) => Number(user) % 10 && Number(item) % 20)
+  table = ratingsTable(old)
+  model = await trainAls(table, { factors: FACTORS, iterations: 5, threads: 0 })
+  stream = all.slice(10_000, 16_000)
+  held = all.slice(16_000)
+})
+
+afterAll(() => {
+  for (const root of roots) rmSync(root, { recursive: true, force: true })
+})
+
+function sequential(rule: OnlineRuleOptions): SequentialLearner {
+  const shape = { dimension: model.dimension, biased: model.biased }
+  const options = rule.rule === 'sgd' ? { ...rule, globalMean: model.globalMean } : rule
+  const learnable = learnableModel(model, table)
+  return new SequentialLearner(
+    { ...learnable, evidence: () => EVIDENCE },
+    onlineRule(shape, options, () => momentsOf(model)),
+  )
+}
+
+/** Writes of the items' rows once every rating has been folded, publishing included. */
+const folded = (ratings: number): number => model.items.length + ratings
+const learned = (ratings: number): number => model.users.length + ratings
+
+function expectClose(found: Float32Array, expected: ArrayLike<number>): void {
+  for (const [i, value] of found.entries()) expect(value).toBeCloseTo(expected[i]!, 3)
+}
+
+describe('online learning', () => {
+  it('keeps every item row at its base plus the distinct deltas, under kills', async () => {
+    const seed = Number(process.env['WEIR_SEED'] ?? Date.now() % 1_000_000)
+    console.log(`WEIR_SEED=${seed}`)
+    const random = seededRandom(seed)
+    await using fixture = await LearningFixture.start({
+      root: newRoot(),
+      model,
+      rule: { ...SGD, deltas: 'step', learningRate: 0.002 },
+      parallelism: 3,
+      checkpointInterval: '300 ms',
+    })
+    for (let sent = 0; sent < stream.length; sent += 1000) {
+      await fixture.rate(stream.slice(sent, sent + 1000))
+      if (sent % 2000 === 0) {
+        // Where between two checkpoints it is, is chance.
+        await fixture.untilWritten('user-rows', learned(sent + random.below(1000)))
+        fixture.job.killSlot(random.below(3))
+        await fixture.job.waitFor('RESTARTING', 'RUNNING')
+      }
+    }
+    await fixture.job.waitFor('RUNNING')
+    await fixture.untilWritten('user-rows', learned(stream.length))
+    await fixture.untilWritten('item-rows', folded(stream.length))
+    const ratingsOf = new Map<string, number>()
+    for (const { user } of stream) ratingsOf.set(user, (ratingsOf.get(user) ?? 0) + 1)
+    for (const [key, { updateCount }] of fixture.rows('user-rows')) {
+      const id = key.slice(0, -2)
+      const published = model.rowOf('U', id) === undefined ? 0 : 1
+      expect(updateCount, `updates of user ${id}`).toBe(published + (ratingsOf.get(id) ?? 0))
+    }
+    const { deltas, total } = await fixture.distinctDeltas()
+    expect(deltas.length).toBe(stream.length)
+    console.log(`${total - deltas.length} deltas came twice`)
+    expect(total).toBeGreaterThan(deltas.length)
+    const rows = fixture.rows('item-rows')
+    for (const [key, row] of rows) {
+      const base = Float64Array.from(model.rowOf('I', key.slice(0, -2)) ?? model.meanItem)
+      for (const delta of deltas) {
+        if (delta.key !== key) continue
+        for (const [i, value] of delta.values.entries()) base[i]! += value
+      }
+      expectClose(row.vector, base)
+    }
+  })
+
+  it.each([
+    SGD,
+    { rule: 'gram' },
+    { ...SGD, schedule: 'adagrad', deltas: 'step', order: 'user-first' },
+  ] as OnlineRuleOptions[])(
+    'is plain sequential learning when the loop is drained after every rating: %j',
+    async (rule) => {
+      const some = stream.slice(0, 60)
+      const learner = sequential(rule)
+      await using fixture = await LearningFixture.start({
+        root: newRoot(),
+        model,
+        rule,
+        parallelism: 1,
+        checkpointInterval: '10 s',
+        job: { lingerMs: 0, evidence: EVIDENCE },
+      })
+      await fixture.untilWritten('item-rows', folded(0))
+      for (const [i, rating] of some.entries()) {
+        learner.learn(rating)
+        await fixture.rate([rating])
+        await fixture.untilWritten('item-rows', folded(i + 1))
+      }
+      const rows = fixture.rows('item-rows')
+      for (const [id, { row, updates }] of learner.items) {
+        if (updates === 0) continue
+        expectClose(rows.get(`${id}-I`)!.vector, row)
+      }
+      const users = fixture.rows('user-rows')
+      for (const [id, { row }] of learner.users) {
+        expectClose(users.get(`${id}-U`)!.vector, row)
+      }
+    },
+  )
+
+  it.each([SGD, { rule: 'gram' }] as OnlineRuleOptions[])(
+    'ends within 1 %% of sequential learning at full speed on several slots: %s',
+    async (rule) => {
+      const learner = sequential(rule)
+      for (const rating of stream) learner.learn(rating)
+      await using fixture = await LearningFixture.start({
+        root: newRoot(),
+        model,
+        rule,
+        parallelism: 3,
+        job: { evidence: EVIDENCE },
+      })
+      await fixture.rate(stream)
+      await fixture.untilWritten('user-rows', learned(stream.length))
+      await fixture.untilWritten('item-rows', folded(stream.length))
+      const users = fixture.rows('user-rows')
+      const items = fixture.rows('item-rows')
+      const row = (rows: typeof users, key: string, cold: Float32Array): Float32Array =>
+        rows.get(key)?.vector ?? cold
+      const error = (predict: (rating: Rating) => number): number =>
+        held.reduce((sum, each) => sum + (each.rating - predict(each)) ** 2, 0) / held.length
+      const expected = error(({ user, item }) => learner.predict(user, item))
+      const found = error(({ user, item }) => {
+        const p = row(users, `${user}-U`, model.meanUser)
+        const q = row(items, `${item}-I`, model.meanItem)
+        const score = p.reduce((sum, value, i) => sum + value * q[i]!, 0)
+        return Math.max(model.range.min, Math.min(model.range.max, score))
+      })
+      const frozen = error(({ user, item }) => model.predict(user, item).score)
+      console.log(`MSE frozen ${frozen}, sequential ${expected}, on 3 slots ${found}`)
+      expect(Math.abs(found - expected) / expected).toBeLessThan(0.01)
+      expect(found).toBeLessThan(frozen)
+    },
+  )
+})
