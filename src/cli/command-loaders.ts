@@ -24,6 +24,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> =
   'generate svm-examples': async () =>
     (await import('./generate-svm-examples.ts')).generateSvmExamplesCommand,
   'model load': async () => (await import('./model-load.ts')).modelLoadCommand,
+  retrain: async () => (await import('./retrain.ts')).retrainCommand,
   'model list': async () => (await import('./model-list.ts')).modelListCommand,
   'model show': async () => (await import('./model-show.ts')).modelShowCommand,
   'model diff': async () => (await import('./model-diff.ts')).modelDiffCommand,

@@ -16,6 +16,7 @@ import { retireOld } from './model-retire.ts'
 import { short } from './model-text.ts'
 import { connectWith } from './query-flags.ts'
 import { ratingsOfFile } from './ratings-file.ts'
+import { rangeOf } from './retrain-triggers.ts'
 
 /** Flags of the checks that a promotion needs. */
 export const CHECK_OPTIONS: Readonly<Record<string, OptionSpec>> = {
@@ -156,13 +157,12 @@ export async function goldenFile(path: string): Promise<GoldenSet> {
 
 /** The bounds that the flags say. Throws UsageError. */
 export function limitsOf(flags: Flags): PromotionLimits {
-  const range = flags.optional('rating-range')?.split(',').map(Number)
-  const [smallest, largest] = range ?? []
+  const range = rangeOf(flags)
   return {
     data: {
       minObservations: flags.integer('min-observations'),
       maxUnknownShare: flags.number('max-unknown'),
-      ...(smallest === undefined || largest === undefined ? {} : { smallest, largest }),
+      ...(range === undefined ? {} : { smallest: range.min, largest: range.max }),
     },
     quality: { tolerance: flags.number('tolerance') },
     serving: {

@@ -100,9 +100,7 @@ export async function retrain(options: RetrainOptions): Promise<RetrainOutcome> 
   const { observations, registry, model } = options
   const ranges = options.ranges ?? (await rangesOfTopic(topics, observations))
   if (offsetsIn(ranges) === 0) return { kind: 'nothing-to-train-on' }
-  // The rows do not depend on the number of threads.
-  const { threads: _, ...parameters } = options.als
-  const hyperparameters: Hyperparameters = parameters
+  const hyperparameters = parametersOf(options.als)
   const name = processingName({ ranges, files: [], code: ALS_CODE, hyperparameters })
   const state = await registry.read()
   const known = versionsOf(state, model).find(
@@ -116,6 +114,11 @@ export async function retrain(options: RetrainOptions): Promise<RetrainOutcome> 
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** What the rows depend on: not the number of threads. */
+function parametersOf({ threads: _, ...parameters }: RetrainAlsOptions): Hyperparameters {
+  return parameters
 }
 
 interface RetrainingInputs {
@@ -219,7 +222,7 @@ class Retraining {
       },
     }
     const { als, clock, model } = this.options
-    const hyperparameters = { ...(als as Hyperparameters), [CANDIDATE]: true }
+    const hyperparameters = { ...parametersOf(als), [CANDIDATE]: true }
     await publishModel(rows, {
       log: this.topics,
       topic: model,
@@ -268,7 +271,7 @@ class Retraining {
           ? {}
           : { parent: parent.id, checkpoint: `live rows of version ${parent.number}` }),
         code: ALS_CODE,
-        hyperparameters: options.als as Hyperparameters,
+        hyperparameters: parametersOf(options.als),
         metrics: facts.metrics,
         newestEventMs: this.newestEventMs,
       },
