@@ -130,6 +130,9 @@ export class SubtaskSnapshot {
 
   private async finish(): Promise<void> {
     const finishes = this.parts.map((part) => part.keyed?.finish() ?? Promise.resolve([]))
+    // One may fail while the operators still prepare: nobody waits for it then, and a rejection that
+    // nobody waits for ends the thread.
+    for (const finish of finishes) finish.catch(() => undefined)
     try {
       await this.prepared
       const segments = await Promise.all(finishes)
