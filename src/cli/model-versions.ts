@@ -33,6 +33,7 @@ export async function readyVersions(
     if (key !== null && value !== null && isMarkerKey(key)) {
       const marker = decodeMarker(value)
       if (marker.event === 'ready') versions.set(marker.version, marker)
+      if (marker.event === 'retire') versions.delete(marker.version)
     }
     return true
   })

@@ -64,6 +64,7 @@ export class VersionCoordinator implements OperatorCoordinator {
       this.options.onDropped?.(told.partition, told.offset, told.reason)
       return
     }
+    if (told.marker.event === 'retire') this.markers.delete(told.marker.version)
     if (told.marker.event !== 'ready') return
     const known = this.markers.get(told.marker.version) ?? []
     this.markers.set(told.marker.version, [...known, told])
