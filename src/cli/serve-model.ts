@@ -10,6 +10,7 @@ import {
 } from '../jobmanager/version-coordinator.ts'
 import { MODEL_ROWS_UID } from '../jobs/als-serving.ts'
 import type { ConfigurationMap } from '../runtime/configuration.ts'
+import type { OperatorCoordinators } from '../runtime/operator-coordinator.ts'
 import type { SlotThreads } from '../runtime/slot-threads.ts'
 import type { DataDirectory } from './data-directory.ts'
 import { followRegistry } from './follow-registry.ts'
@@ -34,6 +35,8 @@ export interface ServeModelOptions {
   readonly onDropped?: VersionCoordinatorOptions['onDropped']
   /** Threads for the slots that were started before. */
   readonly threads?: SlotThreads
+  /** Further coordinators of the job's operators, by uid. */
+  readonly coordinators?: OperatorCoordinators
 }
 
 /** The job that serves a kind of model. */
@@ -82,7 +85,7 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
     host: options.host,
     port: options.port,
     models: [model.state],
-    coordinators: { [MODEL_ROWS_UID]: coordinator },
+    coordinators: { ...options.coordinators, [MODEL_ROWS_UID]: coordinator },
     threads: options.threads,
     ...(options.token === undefined ? {} : { token: options.token }),
   })

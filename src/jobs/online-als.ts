@@ -42,8 +42,6 @@ export interface OnlineAlsOptions extends Readonly<Record<string, unknown>> {
   readonly quarantine?: string
   /** Floats of a row. */
   readonly dimension: number
-  /** Whether the last two are biases. @default true */
-  readonly biased?: boolean
   readonly rule: OnlineRuleOptions
   /** Average ratings that a row of the batch model counts as. @default 20 */
   readonly evidence?: number
@@ -85,11 +83,11 @@ const onlineAls: JobDefinition<OnlineAlsOptions> = defineJob<OnlineAlsOptions>({
   name: 'online-als',
   async build(env, options) {
     await using topics = await openTopics(options)
-    const { dimension, biased = true, rule, lingerMs = 2, window } = options
+    const { dimension, rule, lingerMs = 2, window } = options
     // Sums wait for their window; they are of old rows by intention.
     const mostUnderWay =
       window === undefined ? (options.mostUnderWay ?? DEFAULT_UNDER_WAY) : Number.POSITIVE_INFINITY
-    const { kind, length } = deltaShape(rule, { dimension, biased })
+    const { kind, length } = deltaShape(rule, dimension)
     const rows = env
       .fromSource(
         topics.source<ModelTopicRecord>({

@@ -48,6 +48,7 @@ export interface GateOrder {
  */
 export class LearningCoordinator implements OperatorCoordinator {
   private readonly learnerUid: string
+  private readonly onLearning: (version: number) => void
   private readonly contexts = new Map<string, OperatorCoordinatorContext>()
   private facts: VersionFacts | undefined
   private opened = new Set<number>()
@@ -56,8 +57,10 @@ export class LearningCoordinator implements OperatorCoordinator {
   private learning = 0
   private flow = LearningFlow.newBuffer()
 
-  constructor(learnerUid: string) {
+  /** `onLearning`: every slot learns on this version now. */
+  constructor(learnerUid: string, onLearning: (version: number) => void = () => {}) {
     this.learnerUid = learnerUid
+    this.onLearning = onLearning
   }
 
   /** The version that ratings are learned on in this attempt; 0 before. */
@@ -129,6 +132,7 @@ export class LearningCoordinator implements OperatorCoordinator {
     this.learning = this.facts!.version
     this.tell({ kind: 'learn', version: this.learning })
     this.letThrough()
+    this.onLearning(this.learning)
   }
 
   /** Gates open once; learners on every slot know the version by then. */

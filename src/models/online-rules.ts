@@ -37,8 +37,10 @@ export function onlineRule(
 /** Kind and floats of a rule's deltas, known before any version is. */
 export function deltaShape(
   options: OnlineRuleOptions,
-  shape: RowShape,
+  dimension: number,
 ): { readonly kind: 'step' | 'gram'; readonly length: number } {
+  // Biases make no difference to the size of a delta.
+  const shape = { dimension, biased: false }
   const nothing = { user: new RowMoments(shape.dimension), item: new RowMoments(shape.dimension) }
   const { kind, deltaLength } = onlineRule(shape, options, () => nothing)
   return { kind, length: deltaLength }

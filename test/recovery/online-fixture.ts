@@ -96,7 +96,6 @@ export class LearningFixture implements AsyncDisposable {
       topic: TOPIC,
       observations: OBSERVATIONS,
       dimension: model.dimension,
-      biased: model.biased,
       rule: options.rule,
       ...options.job,
     }
