@@ -153,15 +153,30 @@ export {
   MODEL_ROWS_UID,
 } from './jobs/als-serving.ts'
 export { ALS_MODEL } from './jobs/als-serving-function.ts'
+export {
+  type PredictExamplesOptions,
+  type PredictedExample,
+  type PredictLinear,
+  predictExamples,
+  ServedClassifierQuality,
+  type ServedClassifierSummary,
+} from './jobs/evaluate-classifier.ts'
 export { type EvaluateOptions, evaluateServed } from './jobs/evaluate-served.ts'
 export type { BadRowPolicy } from './jobs/model-rows-operator.ts'
 export { publishAls } from './jobs/publish-als.ts'
+export {
+  type PublishableLinearModel,
+  type PublishLinearOptions,
+  publishableWeights,
+  publishLinear,
+} from './jobs/publish-linear.ts'
 export {
   type PublishableModel,
   type PublishOptions,
   publishModel,
   type VersionFacts,
 } from './jobs/publish-model.ts'
+export { SVM_MODEL } from './jobs/svm-serving-function.ts'
 export {
   type AlsKey,
   type AlsRow,
@@ -176,6 +191,13 @@ export {
   parseTextRow,
   predictRating,
 } from './models/als-row.ts'
+export {
+  type GeneratedExample,
+  type GeneratedExamplesOptions,
+  type GeneratedLinearOptions,
+  GeneratedWeights,
+  LinearExamples,
+} from './models/linear-model-generator.ts'
 export {
   decodeMarker,
   encodeMarker,
@@ -324,7 +346,7 @@ export type { MeanEstimate, RankingSummary } from './training/ranking-metrics.ts
 export { type RatingsTable, ratingsTable } from './training/ratings-table.ts'
 export { type ReadExamples, readLibsvm } from './training/read-libsvm.ts'
 export { type ReadRatings, readRatings } from './training/read-ratings.ts'
-export type { SparseTable } from './training/sparse-table.ts'
+export { type SparseTable, SparseTableBuilder } from './training/sparse-table.ts'
 export {
   type RatingsSplit,
   splitAtRandom,
