@@ -43,6 +43,10 @@ export const ERROR_CODES = {
   STORE_FAILED: entry(true, 'A state store could not read or write.'),
   // Log and connectors
   UNKNOWN_TOPIC: entry(false, 'The topic does not exist.'),
+  TOPIC_CHANGED: entry(
+    false,
+    'The topic was deleted and created anew; offsets in a checkpoint mean other records.',
+  ),
   TOPIC_EXISTS: entry(false, 'The topic exists already with another configuration.'),
   OFFSET_OUT_OF_RANGE: entry(false, 'The offset lies outside what the partition still holds.'),
   LOG_LOCKED: entry(true, 'Another process writes to this log directory.'),

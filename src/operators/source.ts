@@ -7,6 +7,11 @@ export interface SourceSplit {
   readonly partition: number
   /** Offset of the next record to read; -1 means the source's configured start. */
   readonly nextOffset: number
+  /**
+   * What the offset counts in, such as a topic's id; missing when the source has no such thing. It
+   * comes back from a checkpoint as it was, for the reader to compare.
+   */
+  readonly origin?: string
 }
 
 /** What `poll` found. */

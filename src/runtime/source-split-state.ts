@@ -6,13 +6,18 @@ import type { SourceSplit } from '../operators/source.ts'
 /** Name of the operator state in which a source keeps its splits. */
 export const SPLITS = 'splits'
 const SPLIT_VERSION = 1
+const SPLIT_WITH_ORIGIN_VERSION = 2
 
-/** A split as operator state: format version 1, partition (uint32), next offset (53 bits). */
-export function encodeSplit(split: SourceSplit): Uint8Array {
-  const writer = new ByteWriter(13)
-  writer.uint8(SPLIT_VERSION)
-  writer.uint32(split.partition)
-  writer.int53(split.nextOffset)
+/**
+ * A split as operator state: format version 1, partition (uint32), next offset (53 bits); version 2
+ * has the origin (text) after them.
+ */
+export function encodeSplit({ partition, nextOffset, origin }: SourceSplit): Uint8Array {
+  const writer = new ByteWriter(64)
+  writer.uint8(origin === undefined ? SPLIT_VERSION : SPLIT_WITH_ORIGIN_VERSION)
+  writer.uint32(partition)
+  writer.int53(nextOffset)
+  if (origin !== undefined) writer.text(origin)
   return writer.toBytes()
 }
 
@@ -20,8 +25,9 @@ export function encodeSplit(split: SourceSplit): Uint8Array {
 export function decodeSplit(entry: Uint8Array): SourceSplit {
   const reader = new ByteReader(entry)
   const version = reader.uint8()
-  if (version !== SPLIT_VERSION) {
-    throw new WeirError('UNSUPPORTED_VERSION', `split format ${version}; only 1 is read`)
+  if (version !== SPLIT_VERSION && version !== SPLIT_WITH_ORIGIN_VERSION) {
+    throw new WeirError('UNSUPPORTED_VERSION', `split format ${version}; 1 and 2 are read`)
   }
-  return { partition: reader.uint32(), nextOffset: reader.int53() }
+  const split = { partition: reader.uint32(), nextOffset: reader.int53() }
+  return version === SPLIT_VERSION ? split : { ...split, origin: reader.text() }
 }

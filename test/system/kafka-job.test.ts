@@ -1,10 +1,10 @@
-import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { deserializeValue } from '../../src/connectors/formats/value-deserializer.ts'
 import { KafkaSource, type RawKafkaSourceOptions } from '../../src/connectors/kafka/kafka-source.ts'
+import { createKafkaTopic, deleteKafkaTopic } from '../../src/connectors/kafka/kafka-topics.ts'
 import { MemorySink } from '../../src/connectors/memory/memory-sink.ts'
 import { sleep, systemClock } from '../../src/core/clock.ts'
 import { seededRandom } from '../../src/core/random.ts'
@@ -15,15 +15,20 @@ import type { Sink, SinkWriter } from '../../src/operators/sink.ts'
 import { tumblingEventTimeWindows } from '../../src/operators/window-assigner.ts'
 import type { JobExecution } from '../../src/runtime/job-execution.ts'
 import { MiniCluster } from '../../src/testing/mini-cluster.ts'
-import { type Folded, fold } from '../recovery/fold-job.ts'
+import type { Folded } from '../recovery/fold-job.ts'
 import { KafkaBroker } from '../services/kafka-broker.ts'
 import { consumeWithJava, groupLag } from '../services/kafka-tools.ts'
-import { newTopic, produce } from './kafka-fixture.ts'
-import type { KafkaFoldOptions } from './kafka-fold-job.ts'
-import { type IndependentProducer, independentProducer, joinGroup } from './kafkajs-fixture.ts'
+import {
+  drain,
+  newTopic,
+  openCluster,
+  openReader,
+  produce,
+  readerContext,
+} from './kafka-fixture.ts'
+import { configurationIn, JobProcess, Load } from './kafka-fold-fixture.ts'
+import { independentProducer, joinGroup } from './kafkajs-fixture.ts'
 
-const JOB_ID = '00112233445566778899aabbccddeeff'
-const KEYS = 500
 const OUTPUT_PARTITIONS = 2
 
 let broker: KafkaBroker
@@ -39,63 +44,6 @@ function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'weir-kafka-job-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
-}
-
-function configurationIn(folder: string, parallelism: number): Record<string, string> {
-  return {
-    'parallelism.default': String(parallelism),
-    'pipeline.max-parallelism': '64',
-    'execution.checkpointing.interval': '100 ms',
-    'execution.checkpointing.dir': join(folder, 'checkpoints'),
-    'state.backend.directory': join(folder, 'state'),
-    'restart-strategy.type': 'fixed-delay',
-    'restart-strategy.fixed-delay.attempts': '100',
-    'restart-strategy.fixed-delay.delay': '10 ms',
-  }
-}
-
-/** Writes operations with kafkajs until told to stop, and folds them itself. */
-class Load {
-  readonly expected = new Map<string, Folded>()
-  sent = 0
-  private readonly producer: IndependentProducer
-  private readonly random = seededRandom(3)
-  private running: Promise<void> | undefined
-  private stopped = false
-
-  constructor(producer: IndependentProducer) {
-    this.producer = producer
-  }
-
-  static async to(topic: string): Promise<Load> {
-    return new Load(await independentProducer(broker.bootstrap, topic))
-  }
-
-  async send(count: number): Promise<void> {
-    const messages = Array.from({ length: count }, () => {
-      const key = `k${this.random.below(KEYS)}`
-      const amount = this.random.below(1_000)
-      this.expected.set(key, fold(this.expected.get(key), { key, amount }))
-      return { key, value: `${key},${amount}` }
-    })
-    this.sent += count
-    await this.producer.send(messages)
-  }
-
-  start(): void {
-    this.running = (async () => {
-      while (!this.stopped) {
-        await this.send(300)
-        await sleep(systemClock, 10)
-      }
-    })()
-  }
-
-  async stop(): Promise<void> {
-    this.stopped = true
-    await this.running
-    await this.producer.close()
-  }
 }
 
 /** Holds what was written against the fold of the input: every result once, nothing else. */
@@ -124,52 +72,12 @@ async function expectEachOnce(output: string, load: Load): Promise<void> {
   expect(final).toEqual(load.expected)
 }
 
-class JobProcess {
-  readonly exited: Promise<number | null>
-  private readonly child: ChildProcess
-  private status: unknown
-  private checkpoints = 0
-
-  constructor(folder: string, parallelism: number, job: KafkaFoldOptions) {
-    const settings = { job, jobId: JOB_ID, configuration: configurationIn(folder, parallelism) }
-    const script = new URL('./kafka-fold-process.ts', import.meta.url)
-    this.child = fork(script, [JSON.stringify(settings)], {
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    })
-    this.child.on('message', (message) => {
-      if (typeof message === 'number') this.checkpoints = message
-      else this.status = message
-    })
-    this.exited = new Promise((resolve) => this.child.on('exit', (code) => resolve(code)))
-  }
-
-  /** Resolves when the job runs and so many checkpoints are complete. */
-  async untilRunning(checkpoints: number): Promise<void> {
-    while (this.status !== 'RUNNING' || this.checkpoints < checkpoints) {
-      if (this.child.exitCode !== null) {
-        throw new Error(`the job process ended with ${this.child.exitCode}`)
-      }
-      await sleep(systemClock, 10)
-    }
-    this.status = undefined
-  }
-
-  killSlot(slot: number): void {
-    this.child.send({ killSlot: slot })
-  }
-
-  async kill(): Promise<void> {
-    this.child.kill('SIGKILL')
-    await this.exited
-  }
-}
-
 describe('a job from Kafka to Kafka', () => {
   it('writes every result once although slots and whole processes are killed under load', async () => {
     const folder = temporaryFolder()
     const input = await newTopic(client(), { partitions: 3 })
     const output = await newTopic(client(), { partitions: OUTPUT_PARTITIONS })
-    const load = await Load.to(input)
+    const load = await Load.to(broker.bootstrap, input)
     load.start()
     const job = { ...client(), input, output }
     const random = seededRandom(Number(process.env['WEIR_SEED'] ?? 5))
@@ -373,6 +281,23 @@ function countsBy(
   )
   return { job, counts }
 }
+
+describe('a topic that was created anew', () => {
+  it('is not read on at the offsets of a checkpoint of the old one', async () => {
+    const topic = await newTopic(client())
+    await produce(client(), topic, ['k=old'])
+    const reader = await openReader(rawSource(topic))
+    expect(await drain(reader, 1)).toEqual(['old'])
+    const checkpoint = reader.snapshot()
+    await deleteKafkaTopic(openCluster(client()), topic)
+    await createKafkaTopic(openCluster(client()), { name: topic, partitions: 1 })
+    const restored = rawSource(topic).createReader()
+    onTestFinished(() => restored.close())
+    await restored.open(readerContext())
+    const changed = { code: 'TOPIC_CHANGED', message: expect.stringContaining('another uid') }
+    await expect(restored.addSplits(checkpoint)).rejects.toMatchObject(changed)
+  })
+})
 
 describe('a topic partitioned by key groups', () => {
   const keys = Array.from({ length: 300 }, (_, i) => `key-${i}=key-${i}`)

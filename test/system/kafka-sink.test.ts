@@ -1,5 +1,6 @@
 import { Kafka, logLevel } from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { decodeKafkaCommittable } from '../../src/connectors/kafka/kafka-committable.ts'
 import {
   endTransaction,
   type TransactionIdentity,
@@ -131,6 +132,33 @@ describe('a prepared transaction', () => {
     })
     expect(await values(topic)).toEqual(['first'])
     await endTransaction(cluster, newer, true)
+  })
+
+  it('that was committed before is told from one that was taken over and aborted', async () => {
+    const topic = await newTopic(client())
+    const cluster = openCluster(client())
+    const first = await openWriter(topic)
+    const prepare = async (
+      writer: SinkWriter<string>,
+      value: string,
+    ): Promise<readonly Uint8Array[]> => {
+      writer.write(value, 1)
+      return await writer.prepareCommit(1)
+    }
+    // Twice, so that the coordinator has forgotten how the transaction under the old epoch ended.
+    const takeOver = async (committables: readonly Uint8Array[]): Promise<void> => {
+      const { identity } = decodeKafkaCommittable(committables[0]!)
+      for (let i = 0; i < 2; i++)
+        await transactionIdentity(cluster, identity.transactionalId, 60_000)
+    }
+    const committed = await prepare(first, 'kept')
+    await first.commit(committed)
+    await takeOver(committed)
+    const second = await openWriter(topic, committed)
+    const aborted = await prepare(second, 'lost')
+    await takeOver(aborted)
+    await expect(openWriter(topic, aborted)).rejects.toThrow(/the records .* are lost/)
+    expect(await values(topic)).toEqual(['kept'])
   })
 
   it('that the broker timed out is reported, not silently lost', async () => {

@@ -11,6 +11,8 @@ export interface BatchOrigin {
   readonly identity: KafkaIdentity | undefined
   /** Partitions that the broker knows to be part of the transaction. */
   readonly added: Set<number>
+  /** The first batch that was acknowledged, of whatever partition. */
+  first: { readonly partition: number; readonly offset: number } | undefined
 }
 
 /** A batch on its way. */
@@ -150,6 +152,8 @@ export class BatchSender {
   private settle(batch: OutgoingBatch, result: ProducedPartition | undefined): void {
     const error = result?.errorCode ?? KAFKA_ERRORS.UNKNOWN_TOPIC_OR_PARTITION
     if (error === KAFKA_ERRORS.NONE || error === KAFKA_ERRORS.DUPLICATE_SEQUENCE_NUMBER) {
+      const offset = Number(result?.baseOffset ?? -1)
+      if (offset >= 0) batch.origin.first ??= { partition: batch.partition, offset }
       this.acknowledged(batch)
       return
     }

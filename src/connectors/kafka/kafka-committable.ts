@@ -2,8 +2,16 @@ import { ByteReader } from '../../core/byte-reader.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { TransactionIdentity } from './kafka-identity.ts'
+import type { TransactionWitness } from './kafka-transaction-outcome.ts'
 
-export const KAFKA_COMMITTABLE_VERSION = 1
+export const KAFKA_COMMITTABLE_VERSION = 2
+const WITHOUT_WITNESS_VERSION = 1
+
+/** A prepared transaction, and where a batch of it lies; undefined in checkpoints of version 1. */
+export interface KafkaCommittable {
+  readonly identity: TransactionIdentity
+  readonly witness: TransactionWitness | undefined
+}
 
 /**
  * A prepared transaction as a checkpoint stores it, little-endian; the checkpoint's files carry the
@@ -12,26 +20,40 @@ export const KAFKA_COMMITTABLE_VERSION = 1
  *      0             2              10          12
  *      +-------------+--------------+-----------+---------------------------------+
  *      | version u16 | producer id  | epoch u16 | transactional id                |
- *      | = 1         | i64          |           | (varuint length, UTF-8)         |
+ *      | = 2         | i64          |           | (varuint length, UTF-8)         |
  *      +-------------+--------------+-----------+---------------------------------+
+ *      | partition i32 (-1: nothing follows) | offset i64 | topic (varuint, UTF-8) |
+ *      +-------------------------------------+------------+-------------------------+
+ *
+ * The second line, where the transaction's first batch lies, is missing in version 1.
  */
-export function encodeKafkaCommittable(identity: TransactionIdentity): Uint8Array {
-  const writer = new ByteWriter(64)
+export function encodeKafkaCommittable({ identity, witness }: KafkaCommittable): Uint8Array {
+  const writer = new ByteWriter(96)
   writer.uint16(KAFKA_COMMITTABLE_VERSION)
   writer.int53(identity.producerId)
   writer.uint16(identity.epoch)
   writer.text(identity.transactionalId)
+  writer.int32(witness?.partition ?? -1)
+  if (witness !== undefined) {
+    writer.int53(witness.offset)
+    writer.text(witness.topic)
+  }
   return writer.toBytes()
 }
 
 /** Decodes a committable. Throws MALFORMED_DATA, UNSUPPORTED_VERSION. */
-export function decodeKafkaCommittable(bytes: Uint8Array): TransactionIdentity {
+export function decodeKafkaCommittable(bytes: Uint8Array): KafkaCommittable {
   const reader = new ByteReader(bytes)
   const version = reader.uint16()
-  if (version !== KAFKA_COMMITTABLE_VERSION) {
-    throw new WeirError('UNSUPPORTED_VERSION', `Kafka committable ${version}; this build reads 1`)
+  if (version !== KAFKA_COMMITTABLE_VERSION && version !== WITHOUT_WITNESS_VERSION) {
+    const message = `Kafka committable ${version}; this build reads 1 and 2`
+    throw new WeirError('UNSUPPORTED_VERSION', message)
   }
   const producerId = reader.int53()
   const epoch = reader.uint16()
-  return { producerId, epoch, transactionalId: reader.text() }
+  const identity = { producerId, epoch, transactionalId: reader.text() }
+  const partition = version === WITHOUT_WITNESS_VERSION ? -1 : reader.int32()
+  if (partition < 0) return { identity, witness: undefined }
+  const offset = reader.int53()
+  return { identity, witness: { partition, offset, topic: reader.text() } }
 }

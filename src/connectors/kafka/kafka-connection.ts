@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { type API, Connection, ResponseError } from '@platformatic/kafka'
+import { type API, apiVersionsV0, Connection, ResponseError } from '@platformatic/kafka'
 import { messageOf, WeirError } from '../../core/errors.ts'
 import {
   DEFAULT_CLIENT_ID,
@@ -7,6 +7,7 @@ import {
   DEFAULT_REQUEST_TIMEOUT_MS,
   type KafkaClientOptions,
 } from './kafka-options.ts'
+import { checkVersions } from './kafka-versions.ts'
 
 /** Where a broker listens. */
 export interface BrokerAddress {
@@ -55,7 +56,15 @@ export function kafkaConnector(options: KafkaClientOptions): ConnectKafka {
       await connection.close().catch(() => undefined)
       throw connectError(address, cause)
     }
-    return new LibraryConnection(connection, `${address.host}:${address.port}`)
+    const name = `${address.host}:${address.port}`
+    const ready = new LibraryConnection(connection, name)
+    try {
+      checkVersions(name, (await ready.call(apiVersionsV0.api, '', '')).apiKeys)
+    } catch (error) {
+      await ready.close()
+      throw error
+    }
+    return ready
   }
 }
 

@@ -114,8 +114,7 @@ export class KafkaFetcher {
     const topic = await this.cluster.topic(this.options.topic)
     this.topicId ??= topic.topicId
     if (topic.topicId !== this.topicId) {
-      const message = `topic "${topic.name}" was deleted and created anew; its offsets mean other records`
-      throw new WeirError('UNKNOWN_TOPIC', message, { details: { topic: topic.name } })
+      throw topicChanged(topic.name)
     }
     for (const split of this.orphans()) {
       split.leader = topic.partitions[split.partition]?.leader ?? -1
@@ -218,6 +217,12 @@ function answerAsOfMs(
 ): number {
   const waited = partitions.every(({ records }) => records.length === 0)
   return waited && answeredMs - askedMs >= maxWaitMs ? askedMs + maxWaitMs : askedMs
+}
+
+/** The error of a topic that was deleted and created anew under its name. */
+export function topicChanged(topic: string): WeirError {
+  const message = `topic "${topic}" was deleted and created anew: the offsets of this job mean other records there; to read the new topic, give the source another uid and restore with allowNonRestoredState, or start without a checkpoint`
+  return new WeirError('TOPIC_CHANGED', message, { details: { topic } })
 }
 
 function outOfRangeError(name: string, offset: number, { logStart }: FetchedPartition): WeirError {

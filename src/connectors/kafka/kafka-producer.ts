@@ -211,9 +211,14 @@ export class KafkaProducer {
     await this.settled()
   }
 
-  /** Records sent from now on are of this identity; those before must be dispatched. */
-  continueWith(identity: KafkaIdentity): void {
+  /**
+   * Records sent from now on are of this identity; those before must be dispatched. Returns what is
+   * known of those before, complete when they are settled.
+   */
+  continueWith(identity: KafkaIdentity): BatchOrigin {
+    const before = this.origin
     this.origin = originOf(identity)
+    return before
   }
 
   /** The identity of what is sent now, undefined when there is none. */
@@ -230,5 +235,5 @@ export class KafkaProducer {
 }
 
 function originOf(identity: KafkaIdentity | undefined): Origin {
-  return { identity, added: new Set(), sequences: [] }
+  return { identity, added: new Set(), first: undefined, sequences: [] }
 }

@@ -83,12 +83,15 @@ export class KafkaSinkWriter<T> implements SinkWriter<T> {
     // broker belong to the next one.
     if (this.written > 0) {
       this.written = 0
-      committables.push(encodeKafkaCommittable(this.transaction!))
+      const identity = this.transaction!
       producer.dispatch()
       this.transaction = pool.takeSpare()
-      producer.continueWith(this.transaction)
+      const sent = producer.continueWith(this.transaction)
+      await producer.settled()
+      const { topic } = this.options
+      const witness = sent.first === undefined ? undefined : { topic, ...sent.first }
+      committables.push(encodeKafkaCommittable({ identity, witness }))
     }
-    if (committables.length > 0) await producer.settled()
     if (this.leftoversPending) {
       this.leftoversPending = false
       await pool.abortLeftovers()
@@ -101,8 +104,9 @@ export class KafkaSinkWriter<T> implements SinkWriter<T> {
     await Promise.all(
       committables.map(async (committable) => {
         const handle = decodeKafkaCommittable(committable)
-        await commitPrepared(this.cluster!, handle, this.pool?.isOpen(handle) !== true)
-        this.pool?.release(handle)
+        const mayBeDone = this.pool?.isOpen(handle.identity) !== true
+        await commitPrepared(this.cluster!, handle, mayBeDone)
+        this.pool?.release(handle.identity)
       }),
     )
   }

@@ -9,7 +9,7 @@ import type {
 } from '../../operators/source.ts'
 import { DeadLetters } from './dead-letters.ts'
 import { KafkaCluster } from './kafka-cluster.ts'
-import { KafkaFetcher } from './kafka-fetcher.ts'
+import { KafkaFetcher, topicChanged } from './kafka-fetcher.ts'
 import { commitOffsets, committedOffset, findOffset } from './kafka-offsets.ts'
 import type { KafkaSourceOptions } from './kafka-source.ts'
 import { KafkaSplit } from './kafka-split.ts'
@@ -27,6 +27,8 @@ export class KafkaSourceReader<T> implements SourceReader<T> {
   private context: SourceReaderContext | undefined
   private undecodable: Counter | undefined
   private skipped: Counter | undefined
+  /** Kafka's id of the topic: it differs when the topic was deleted and created anew. */
+  private topicId: string | undefined
   private failure: unknown
   private next = 0
   private wake: (() => void) | undefined
@@ -64,6 +66,11 @@ export class KafkaSourceReader<T> implements SourceReader<T> {
   }
 
   async addSplits(splits: readonly SourceSplit[]): Promise<void> {
+    const { topicId } = await this.cluster!.topic(this.options.topic)
+    this.topicId ??= topicId
+    for (const { origin } of splits) {
+      if (origin !== undefined && origin !== topicId) throw topicChanged(this.options.topic)
+    }
     for (const added of await Promise.all(splits.map((split) => this.prepare(split)))) {
       this.splits.push(added)
       this.fetcher!.add(added)
@@ -215,7 +222,12 @@ export class KafkaSourceReader<T> implements SourceReader<T> {
   }
 
   snapshot(): SourceSplit[] {
-    const splits = this.splits.map(({ partition, nextOffset }) => ({ partition, nextOffset }))
+    const origin = this.topicId!
+    const splits = this.splits.map(({ partition, nextOffset }) => ({
+      partition,
+      nextOffset,
+      origin,
+    }))
     this.stored = splits
     return splits
   }

@@ -2,12 +2,19 @@ import { sleep } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { SinkWriterContext } from '../../operators/sink.ts'
 import type { KafkaCluster } from './kafka-cluster.ts'
+import type { KafkaCommittable } from './kafka-committable.ts'
+import { KAFKA_ERRORS, kafkaErrorOf } from './kafka-errors.ts'
 import {
   endTransaction,
   isFenced,
   type TransactionIdentity,
   transactionIdentity,
 } from './kafka-identity.ts'
+import {
+  type TransactionOutcome,
+  type TransactionWitness,
+  transactionOutcome,
+} from './kafka-transaction-outcome.ts'
 import {
   describeKafkaTransaction,
   type KafkaTransaction,
@@ -131,30 +138,57 @@ export class KafkaTransactionPool {
 }
 
 /**
- * Commits a prepared transaction. For a restored handle, which may have been committed before
- * (`mayBeDone`), a newer epoch means that it was, because an id is used again only after its commit;
- * unless the broker's timeout aborted it, which raises the epoch by one and is an error: its records
- * are lost. For a handle of this life a newer epoch means that a successor took over.
+ * Commits a prepared transaction. A restored handle may have been committed before (`mayBeDone`):
+ * when its id has a newer epoch, or is forgotten, the marker in the log decides, and an aborted one
+ * is an error, for its records are lost. For a handle of this life a newer epoch means that a
+ * successor took over, or that the broker's timeout aborted it.
  */
 export async function commitPrepared(
   cluster: KafkaCluster,
-  handle: TransactionIdentity,
+  { identity, witness }: KafkaCommittable,
   mayBeDone: boolean,
 ): Promise<void> {
   try {
-    await endTransaction(cluster, handle, true)
-    await untilVisible(cluster, handle.transactionalId)
+    await endTransaction(cluster, identity, true)
+    await untilVisible(cluster, identity.transactionalId)
   } catch (error) {
-    if (!isFenced(error)) throw error
-    const now = await describeKafkaTransaction(cluster, handle.transactionalId)
-    const wasAborted = now?.state.endsWith('Abort') === true && now.epoch === handle.epoch + 1
-    if (now === undefined || !wasAborted) {
-      if (mayBeDone) return
-      throw error
-    }
-    const message = `the broker aborted the prepared transaction "${handle.transactionalId}" after its timeout of ${now.timeoutMs} ms: the records of that checkpoint are lost from the topic; raise transactionTimeoutMs above the longest outage, and restore an older checkpoint to write them again`
-    throw new WeirError('INVALID_TRANSACTION', message, { cause: error })
+    const isForgotten = kafkaErrorOf(error) === KAFKA_ERRORS.INVALID_PRODUCER_ID_MAPPING
+    if (!isFenced(error) && !(mayBeDone && isForgotten)) throw error
+    const outcome =
+      mayBeDone && witness !== undefined
+        ? await untilDecided(cluster, identity, witness)
+        : 'unknown'
+    if (outcome === 'committed') return
+    if (outcome === 'aborted' || (await timedOut(cluster, identity))) throw lost(identity, error)
+    // Without a marker to look at: an id is used again only after its commit.
+    if (!mayBeDone || outcome === 'open') throw error
   }
+}
+
+/** A fenced transaction is decided; its marker follows within milliseconds. */
+async function untilDecided(
+  cluster: KafkaCluster,
+  identity: TransactionIdentity,
+  witness: TransactionWitness,
+): Promise<TransactionOutcome> {
+  const { clock } = cluster
+  const giveUpAt = clock.monotonicMs() + VISIBLE_TIMEOUT_MS
+  for (;;) {
+    const outcome = await transactionOutcome(cluster, identity, witness)
+    if (outcome !== 'open' || clock.monotonicMs() > giveUpAt) return outcome
+    await sleep(clock, VISIBLE_POLL_MS)
+  }
+}
+
+/** Whether the coordinator's last deed on the id was to abort this transaction. */
+async function timedOut(cluster: KafkaCluster, identity: TransactionIdentity): Promise<boolean> {
+  const now = await describeKafkaTransaction(cluster, identity.transactionalId)
+  return now?.state.endsWith('Abort') === true && now.epoch === identity.epoch + 1
+}
+
+function lost({ transactionalId }: TransactionIdentity, cause: unknown): WeirError {
+  const message = `the prepared transaction "${transactionalId}" was aborted, by the broker after its timeout or by a job that took its id over: the records of that checkpoint are lost from the topic; raise transactionTimeoutMs above the longest outage, and restore an older checkpoint to write them again`
+  return new WeirError('INVALID_TRANSACTION', message, { cause })
 }
 
 /**

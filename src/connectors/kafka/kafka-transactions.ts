@@ -1,4 +1,4 @@
-import { describeTransactionsV0, listTransactionsV1 } from '@platformatic/kafka'
+import { describeTransactionsV0, listTransactionsV0 } from '@platformatic/kafka'
 import type { KafkaCluster } from './kafka-cluster.ts'
 import { KAFKA_ERRORS, kafkaErrorOf, throwKafkaError } from './kafka-errors.ts'
 import type { TransactionIdentity } from './kafka-identity.ts'
@@ -31,7 +31,7 @@ export async function listKafkaTransactions(
     return await Promise.all(
       nodes.map(async (node) => {
         const connection = await cluster.node(node)
-        const answer = await connection.call(listTransactionsV1.api, [], [], -1n, null)
+        const answer = await connection.call(listTransactionsV0.api, [], [], -1n, null)
         throwKafkaError(answer.errorCode, doing)
         return answer.transactionStates
       }),

@@ -1,4 +1,4 @@
-import { createAPI, produceV11, Writer } from '@platformatic/kafka'
+import { createAPI, produceV9, Writer } from '@platformatic/kafka'
 
 /** Encoded batches for the partitions of one topic that have the same leader. */
 export interface ProduceRequest {
@@ -15,21 +15,24 @@ export interface ProduceRequest {
 export interface ProducedPartition {
   readonly index: number
   readonly errorCode: number
+  /** Offset of the batch's first record, -1 when it is not told. */
+  readonly baseOffset: bigint
   readonly errorMessage?: string | null | undefined
 }
 
 const PRODUCE_KEY = 0
 /**
- * The last version before the broker adds partitions to transactions by itself, which comes with
- * epochs that change at every commit: our handles name one epoch.
+ * The first flexible version; later ones add leader hints that are not needed. From version 12 on
+ * the broker adds partitions to transactions by itself, which comes with epochs that change at every
+ * commit: our handles name one epoch.
  */
-const PRODUCE_VERSION = 11
+const PRODUCE_VERSION = 9
 
 /** The produce API; batches go out as they are. */
 export const produceApi = createAPI<
   [request: ProduceRequest],
-  ReturnType<typeof produceV11.parseResponse>
->(PRODUCE_KEY, PRODUCE_VERSION, encodeProduce, produceV11.parseResponse)
+  ReturnType<typeof produceV9.parseResponse>
+>(PRODUCE_KEY, PRODUCE_VERSION, encodeProduce, produceV9.parseResponse)
 
 function encodeProduce(request: ProduceRequest): Writer {
   return Writer.create()

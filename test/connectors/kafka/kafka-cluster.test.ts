@@ -12,6 +12,7 @@ import {
 } from '../../../src/connectors/kafka/kafka-connection.ts'
 import { kafkaError, kafkaErrorOf } from '../../../src/connectors/kafka/kafka-errors.ts'
 import { retryDelay } from '../../../src/connectors/kafka/kafka-retry.ts'
+import { checkVersions } from '../../../src/connectors/kafka/kafka-versions.ts'
 import { WeirError } from '../../../src/core/errors.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 
@@ -115,16 +116,45 @@ describe('delays between tries', () => {
 describe('a committable', () => {
   const identity = { transactionalId: 'weir/j/s/0/1/2', producerId: 4_097, epoch: 3 }
 
+  const committable = { identity, witness: { topic: 'out', partition: 3, offset: 77 } }
+
   it('has these bytes', () => {
-    expect(Buffer.from(encodeKafkaCommittable(identity)).toString('hex')).toBe(
-      '0100011000000000000003000e776569722f6a2f732f302f312f32',
+    expect(Buffer.from(encodeKafkaCommittable(committable)).toString('hex')).toBe(
+      '0200011000000000000003000e776569722f6a2f732f302f312f32030000004d00000000000000036f7574',
     )
   })
 
-  it('is read back, and of another version refused', () => {
-    const encoded = encodeKafkaCommittable(identity)
-    expect(decodeKafkaCommittable(encoded)).toEqual(identity)
-    encoded[0] = 2
-    expect(() => decodeKafkaCommittable(encoded)).toThrow(/committable 2/)
+  it('is read back, without its place in the log too, and of version 1', () => {
+    expect(decodeKafkaCommittable(encodeKafkaCommittable(committable))).toEqual(committable)
+    const bare = { identity, witness: undefined }
+    expect(decodeKafkaCommittable(encodeKafkaCommittable(bare))).toEqual(bare)
+    const first = Buffer.from('0100011000000000000003000e776569722f6a2f732f302f312f32', 'hex')
+    expect(decodeKafkaCommittable(first)).toEqual(bare)
+  })
+
+  it('is refused when it is of another version', () => {
+    const encoded = encodeKafkaCommittable(committable)
+    encoded[0] = 3
+    expect(() => decodeKafkaCommittable(encoded)).toThrow(/committable 3; this build reads 1 and 2/)
+  })
+})
+
+describe('a broker', () => {
+  /** What a Kafka of today offers, with one request changed. */
+  const offers = (apiKey: number, maxVersion: number | undefined) =>
+    Array.from({ length: 80 }, (_, key) => ({ apiKey: key, maxVersion: 17 })).flatMap((offer) =>
+      offer.apiKey !== apiKey ? [offer] : maxVersion === undefined ? [] : [{ apiKey, maxVersion }],
+    )
+
+  it('that offers every request is taken', () => {
+    expect(() => checkVersions('b:1', offers(1, 13))).not.toThrow()
+  })
+
+  it.each([
+    [1, 12, 'Kafka at b:1 is too old: it offers Fetch only up to version 12, version 13 is needed'],
+    [66, undefined, 'it offers no ListTransactions requests'],
+  ])('that is too old for request %i is refused with what to do', (apiKey, version, message) => {
+    expect(() => checkVersions('b:1', offers(apiKey, version))).toThrow(message)
+    expect(() => checkVersions('b:1', offers(apiKey, version))).toThrow(/upgrade the broker/)
   })
 })
