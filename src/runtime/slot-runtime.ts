@@ -109,6 +109,7 @@ export class SlotRuntime implements SubtaskHost {
   async deploy(): Promise<void> {
     const { slot } = this.deployment
     this.board.setSlotStatus(slot, 'restoring')
+    this.board.beginSlotLife(slot)
     this.resetProgress()
     try {
       await this.build()

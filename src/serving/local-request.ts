@@ -106,10 +106,10 @@ export class LocalRequests {
     return new WeirError('RESTORING', `${message}, but the job still restores`)
   }
 
-  /** Whether some slot restores. */
+  /** Whether some slot restores, or was lost and is about to. */
   isRestoring(): boolean {
     for (let slot = 0; slot < this.board.share.slots; slot++) {
-      if (this.board.slotStatus(slot) === 'restoring') return true
+      if (this.board.slotStatus(slot) !== 'running') return true
     }
     return false
   }
@@ -158,9 +158,14 @@ export class LocalRequests {
     }
   }
 
-  /** Waits until the slot has reached the request's bound. Throws NOT_UP_TO_BOUND at the deadline. */
-  async reach(slot: number, request: LocalRequest): Promise<void> {
-    while (!this.hasReached(slot, request.consistency)) {
+  /**
+   * Waits until the slot has reached the request's bound, and tells the life in which it has; see
+   * `requireLife`. Throws NOT_UP_TO_BOUND at the deadline.
+   */
+  async reach(slot: number, request: LocalRequest): Promise<number> {
+    for (;;) {
+      const life = this.board.slotLife(slot)
+      if (this.hasReached(slot, request.consistency)) return life
       if (this.isLate(request)) {
         throw new WeirError(
           'NOT_UP_TO_BOUND',
@@ -170,6 +175,15 @@ export class LocalRequests {
       }
       await this.pause()
     }
+  }
+
+  /**
+   * Throws RESTORING when the slot has begun another life since: its progress was that of one life,
+   * and what was read may be of the next, which has gone back to a checkpoint.
+   */
+  requireLife(slot: number, life: number): void {
+    if (this.board.slotLife(slot) === life) return
+    throw new WeirError('RESTORING', `slot ${slot} went back to a checkpoint meanwhile; ask again`)
   }
 
   isLate(request: LocalRequest): boolean {

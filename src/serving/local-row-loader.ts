@@ -56,13 +56,16 @@ export class LocalRowLoader {
   /** The row with a key, undefined when it does not exist. Throws as `load`. */
   async loadIfKnown(request: VectorRequest, key: Uint8Array): Promise<LoadedRow | undefined> {
     const hash = murmur3(key) | 0
-    await this.reachOwner(request, key, hash)
+    const checkLife = await this.reachOwner(request, key, hash)
     let current = request
     for (let asks = 0; ; ) {
       const asOfMs = this.asOfMs(current, key, hash)
       const { checkpointId } = current
       const status = this.read(current, key, hash)
-      if (status === OK) return { ...copyOf(this.buffer), asOfMs, checkpointId }
+      if (status === OK) {
+        checkLife?.()
+        return { ...copyOf(this.buffer), asOfMs, checkpointId }
+      }
       const code = codeOf(status)
       if (code === 'UNKNOWN_KEY') return undefined
       if (code !== undefined && code !== 'NOT_UP_TO_BOUND') throw failureOf(code, key)
@@ -74,17 +77,25 @@ export class LocalRowLoader {
         await this.requests.pause()
         current = this.requests.refreshed(current)
       } else if (request.consistency.level !== 'checkpoint') {
+        checkLife?.()
         const row = this.rowOf(current, key, answer)
         return row === undefined ? undefined : { ...row, asOfMs, checkpointId }
       } else if (++asks === CHECKPOINT_ASKS && answer.kind === 'missing') return undefined
     }
   }
 
-  private async reachOwner(request: VectorRequest, key: Uint8Array, hash: number): Promise<void> {
+  /** Waits for the bound; what it returns throws RESTORING when the slot has gone back since. */
+  private async reachOwner(
+    request: VectorRequest,
+    key: Uint8Array,
+    hash: number,
+  ): Promise<(() => void) | undefined> {
     const { level } = request.consistency
-    if (level === 'live' || level === 'checkpoint') return
+    if (level === 'live' || level === 'checkpoint') return undefined
     const slot = request.state.sideOf(key, 0, key.length)?.slotOf(hash) ?? -1
-    if (slot >= 0) await this.requests.reach(slot, request)
+    if (slot < 0) return undefined
+    const life = await this.requests.reach(slot, request)
+    return () => this.requests.requireLife(slot, life)
   }
 
   /** As of when a row that is read now is; a mean is of all slots. */

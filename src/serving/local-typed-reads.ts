@@ -40,9 +40,10 @@ export class LocalTypedReads {
     const answers: Answer<Uint8Array>[] = []
     const bySlot = new Map<number, number[]>()
     const encoded = keys.map((key) => encoder.encode(key))
+    const absent = this.requests.isRestoring() ? 'RESTORING' : 'NOT_OWNER'
     encoded.forEach((key, i) => {
       const slot = ownerOf(parts, key)
-      if (slot === undefined) answers[i] = { ok: false, error: failureOf('NOT_OWNER', key) }
+      if (slot === undefined) answers[i] = { ok: false, error: failureOf(absent, key) }
       else if (!bySlot.get(slot)?.push(i)) bySlot.set(slot, [i])
     })
     const asked = [...bySlot].map(async ([slot, places]) => {
@@ -63,7 +64,7 @@ export class LocalTypedReads {
     request: LocalRequest,
   ): Promise<Answer<Uint8Array>[]> {
     try {
-      await this.requests.reach(slot, request)
+      const life = await this.requests.reach(slot, request)
       const asOfMs = this.requests.asOfMs(request, slot)
       const asked = this.asker.ask(slot, (id) => ({
         kind: 'values',
@@ -72,6 +73,7 @@ export class LocalTypedReads {
         keys,
       }))
       const answers = await this.requests.within(request, asked)
+      this.requests.requireLife(slot, life)
       return answers.map((answer) => this.answerOf(slot, request, asOfMs, answer))
     } catch (error) {
       if (!isWeirError(error)) throw error

@@ -9,6 +9,7 @@
  *   | live version   x MODELS      |    | completed checkpoint time (ms)           |
  *   | slot status    x slots       |    | next offset  x slots x partitions        |
  *   | partitions     x slots       |    | as-of time   x slots x partitions (ms)   |
+ *   | life           x slots       |    |                                          |
  *   +------------------------------+    +------------------------------------------+
  *
  * A slot's "partitions" word is one more than the highest partition that it has heard of: readers need
@@ -36,6 +37,7 @@ export class ProgressBoard {
   private readonly numbers: Float64Array
   private readonly statusAt: number
   private readonly heardAt: number
+  private readonly lifeAt: number
   private readonly asOfAt: number
 
   constructor(share: ProgressBoardShare) {
@@ -45,6 +47,7 @@ export class ProgressBoard {
     this.numbers = new Float64Array(share.buffer, wordCount * 4)
     this.statusAt = 1 + MAX_MODELS
     this.heardAt = this.statusAt + share.slots
+    this.lifeAt = this.heardAt + share.slots
     this.asOfAt = 2 + share.slots * share.partitions
   }
 
@@ -78,6 +81,15 @@ export class ProgressBoard {
 
   setSlotStatus(slot: number, status: SlotStatus): void {
     Atomics.store(this.words, this.statusAt + slot, STATUSES.indexOf(status))
+  }
+
+  /** Grows with every restore of the slot: what was read or known of an earlier life may be undone. */
+  slotLife(slot: number): number {
+    return Atomics.load(this.words, this.lifeAt + slot)
+  }
+
+  beginSlotLife(slot: number): void {
+    Atomics.add(this.words, this.lifeAt + slot, 1)
   }
 
   /** Id of the last completed checkpoint, 0 before the first. */
@@ -129,5 +141,5 @@ export class ProgressBoard {
 
 /** Int32 words of a board, an even number so that float64 words can follow. */
 function wordsOf(slots: number): number {
-  return (1 + MAX_MODELS + 2 * slots + 1) & ~1
+  return (1 + MAX_MODELS + 3 * slots + 1) & ~1
 }

@@ -71,3 +71,22 @@ describe('the age of an answer', () => {
     world.close()
   })
 })
+
+describe('a bound that was reached before the slot went back to a checkpoint', () => {
+  it('is not taken for reached by what the slot answers afterwards', async () => {
+    const world = new ModelWorld()
+    const { ask } = world
+    world.putCount('a', new Uint8Array(1))
+    world.progress(10, Date.now())
+    // The slot restores between the look at its progress and its answer.
+    world.ask = async (slot, request) => {
+      world.board.beginSlotLife(slot)
+      world.progress(1, Date.now())
+      return await ask.call(world, slot, request)
+    }
+    const consistency = { level: 'at-least', partition: 0, offset: 5 } as const
+    const [answer] = await world.reader().values('COUNTS', ['a'], { consistency })
+    expect(answer).toMatchObject({ ok: false, error: { code: 'RESTORING' } })
+    world.close()
+  })
+})
