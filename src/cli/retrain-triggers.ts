@@ -63,11 +63,16 @@ export function policyOf(flags: Flags): RetrainPolicy {
 
 /** The rating scale of `--rating-range`, or undefined. Throws UsageError. */
 export function rangeOf(flags: Flags): RatingRange | undefined {
-  const text = flags.optional('rating-range')
+  return rangeFlag(flags, 'rating-range')
+}
+
+/** The range that a flag says, `MIN,MAX`, or undefined. Throws UsageError. */
+export function rangeFlag(flags: Flags, name: string): RatingRange | undefined {
+  const text = flags.optional(name)
   if (text === undefined) return undefined
   const [min, max] = text.split(',').map(Number)
   if (min === undefined || max === undefined || !(min < max)) {
-    throw new UsageError(`--rating-range must be MIN,MAX such as 1,5, not "${text}"`)
+    throw new UsageError(`--${name} must be MIN,MAX such as 1,5, not "${text}"`)
   }
   return { min, max }
 }

@@ -52,7 +52,7 @@ export async function* predictServed(
   options: EvaluateOptions,
 ): AsyncGenerator<readonly EvaluatedRating[]> {
   const query = { ...options.query, coldLeft: 'MEAN-U', coldRight: 'MEAN-I' }
-  for await (const piece of pieces(ratings, options.outstanding ?? 1024)) {
+  for await (const piece of ratingPieces(ratings, options.outstanding ?? 1024)) {
     const answers = await Promise.all(
       piece.map(({ user, item }) => reader.predict(options.state, `${user}-U`, `${item}-I`, query)),
     )
@@ -64,7 +64,8 @@ export async function* predictServed(
   }
 }
 
-async function* pieces(
+/** The ratings in pieces of at most `size`. */
+export async function* ratingPieces(
   ratings: EvaluationRatings,
   size: number,
 ): AsyncGenerator<readonly Rating[]> {

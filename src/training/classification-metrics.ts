@@ -1,11 +1,12 @@
 import { WeirError } from '../core/errors.ts'
+import { wilsonInterval } from '../models/metrics-intervals.ts'
 import { type MeanEstimate, RunningMean } from './ranking-metrics.ts'
 
 /** Quality of a classifier of two labels. */
 export interface ClassificationSummary {
   readonly count: number
   readonly positives: number
-  /** Share of right labels, 95 % interval. */
+  /** Share of right labels, 95 % interval by Wilson's score. */
   readonly accuracy: MeanEstimate
   /**
    * Mean of -log of the probability that the true label was given (natural logarithm, probabilities
@@ -30,7 +31,7 @@ export class ClassificationAccumulator {
   private scores = new Float64Array(1024)
   private truths = new Uint8Array(1024)
   private count = 0
-  private readonly right = new RunningMean()
+  private right = 0
   private readonly loss = new RunningMean()
 
   /** `isLogOdds`: decision values are log-odds (logistic loss), so that they have a log loss. */
@@ -46,7 +47,7 @@ export class ClassificationAccumulator {
     if (this.count === this.scores.length) this.grow()
     this.scores[this.count] = decision
     this.truths[this.count++] = isPositive ? 1 : 0
-    this.right.add(decision > 0 === isPositive ? 1 : 0)
+    if (decision > 0 === isPositive) this.right++
     if (!this.isLogOdds) return
     const probability = 1 / (1 + Math.exp(isPositive ? -decision : decision))
     const cut = Math.min(1 - SMALLEST_PROBABILITY, Math.max(SMALLEST_PROBABILITY, probability))
@@ -64,7 +65,7 @@ export class ClassificationAccumulator {
     return {
       count,
       positives,
-      accuracy: this.right.estimate(),
+      accuracy: wilsonInterval(this.right, count),
       logLoss: this.isLogOdds ? this.loss.estimate() : undefined,
       auc: positives === 0 || positives === count ? undefined : this.auc(positives),
     }

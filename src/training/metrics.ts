@@ -13,6 +13,9 @@ export interface ErrorSummary {
   /** 95 % confidence interval of the RMSE: normal approximation on the mean of squared errors. */
   readonly rmseLow: number
   readonly rmseHigh: number
+  /** 95 % confidence interval of the MAE: normal approximation on the mean of absolute errors. */
+  readonly maeLow: number
+  readonly maeHigh: number
   readonly coverage: CoverageCounts
   /** MSE of each kind of pair; 0 where there was none. */
   readonly mseByCoverage: CoverageCounts
@@ -85,13 +88,18 @@ export class ErrorAccumulator {
     const mse = this.meanSquare
     const deviation = Math.sqrt(this.squareDeviation / Math.max(1, this.count - 1))
     const margin = (QUANTILE_95 * deviation) / Math.sqrt(this.count)
+    const mae = this.absolute / this.count
+    // The mean of squares less the square of the mean is the variance of absolute errors.
+    const maeMargin = QUANTILE_95 * Math.sqrt(Math.max(0, mse - mae * mae) / this.count)
     const mseOf = (kind: PairCoverage): number =>
       this.counts[kind] === 0 ? 0 : this.squares[kind] / this.counts[kind]
     return {
       count: this.count,
       mse,
       rmse: Math.sqrt(mse),
-      mae: this.absolute / this.count,
+      mae,
+      maeLow: mae - maeMargin,
+      maeHigh: mae + maeMargin,
       rmseLow: Math.sqrt(Math.max(0, mse - margin)),
       rmseHigh: Math.sqrt(mse + margin),
       coverage: { ...this.counts },
