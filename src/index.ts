@@ -62,6 +62,7 @@ export { MemorySink } from './connectors/memory/memory-sink.ts'
 export { MemorySource, type MemorySourceOptions } from './connectors/memory/memory-source.ts'
 // Vocabulary: errors, bytes, time, chance, metrics.
 export { ByteReader } from './core/byte-reader.ts'
+export { type ByteSpan, spanSerializer } from './core/byte-span.ts'
 export { ByteWriter } from './core/byte-writer.ts'
 export { type Cancel, type Clock, systemClock } from './core/clock.ts'
 export {
