@@ -1,4 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { HdfsCheckpointStorage } from '../../src/checkpoint/hdfs-checkpoint-storage.ts'
 import { runCommandLine } from '../../src/cli/run-command-line.ts'
 import { writeTextRows } from '../../src/cli/text-rows-file.ts'
@@ -210,6 +213,24 @@ describe('model rows on HDFS', () => {
     expect(lines.length).toBe(100 + 80)
     expect(parseTextRow(lines[0]!).factors.length).toBe(4 + 2)
     expect((await client.list('/als/model'))?.map(({ name }) => name)).toEqual(['rows.txt'])
+  })
+
+  it('are loaded from a folder of text rows as a version', async () => {
+    const client = clientOf(cluster.url('/'))
+    const files = { 1: '1,U,1;2\nMEAN,U,3;4\n', 'part two': '7,I,-1;0.5\n', _SUCCESS: '' }
+    for (const [name, rows] of Object.entries(files)) {
+      await client.writeFile(`/loaded/als/${name}`, bytes(rows))
+    }
+    const data = mkdtempSync(join(tmpdir(), 'weir-hdfs-load-'))
+    onTestFinished(() => rmSync(data, { recursive: true, force: true }))
+    const { io, out, err } = recordedIo()
+    const load = ['model', 'load', cluster.url('/loaded/als'), '--json', '--data-dir', data]
+    expect({ code: await runCommandLine(load, io), err }).toMatchObject({ code: 0 })
+    expect(JSON.parse(out[0]!)).toMatchObject({ version: 1, dimension: 2, users: 1, items: 1 })
+    const missing = recordedIo()
+    const none = ['model', 'load', cluster.url('/loaded/none'), '--data-dir', data]
+    expect(await runCommandLine(none, missing.io)).toBe(1)
+    expect(missing.err.join()).toMatch(/FILE_NOT_FOUND: there is nothing at hdfs:.*none/)
   })
 
   it('are written as text rows, and read again as the same numbers', async () => {
