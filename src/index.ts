@@ -60,6 +60,15 @@ export type { CleanupPolicy, TopicConfig } from './connectors/log/topic-config.t
 export { type GeneratorOptions, GeneratorSource } from './connectors/memory/generator-source.ts'
 export { MemorySink } from './connectors/memory/memory-sink.ts'
 export { MemorySource, type MemorySourceOptions } from './connectors/memory/memory-source.ts'
+export { openTopics, type TopicsPlace } from './connectors/topics/open-topics.ts'
+export type {
+  NewTopic,
+  PartitionBounds,
+  TopicDescription,
+  TopicProducer,
+  TopicSourceOptions,
+  TopicStore,
+} from './connectors/topics/topic-store.ts'
 // Vocabulary: errors, bytes, time, chance, metrics.
 export { ByteReader } from './core/byte-reader.ts'
 export { type ByteSpan, spanSerializer } from './core/byte-span.ts'
@@ -164,6 +173,7 @@ export {
 } from './jobs/evaluate-classifier.ts'
 export { type EvaluateOptions, evaluateServed } from './jobs/evaluate-served.ts'
 export type { BadRowPolicy } from './jobs/model-rows-operator.ts'
+export { createModelTopics } from './jobs/model-topics.ts'
 export { publishAls } from './jobs/publish-als.ts'
 export {
   type PublishableLinearModel,
