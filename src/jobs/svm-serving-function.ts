@@ -1,6 +1,7 @@
 import { isWeirError } from '../core/errors.ts'
 import { type ModelVersion, modelVersion } from '../core/identity.ts'
 import type { Counter } from '../core/metrics.ts'
+import { foldLinearStep, LINEAR_MEMORY } from '../models/online-linear.ts'
 import type { WeightUpdate } from '../models/weight-update.ts'
 import type {
   KeyedFunctionContext,
@@ -18,19 +19,31 @@ export function weightBlocks(range: number): VectorStateDescriptor {
   return vectorState('weights', { dimension: range, queryableName: SVM_MODEL })
 }
 
+/** What learning keeps beside each weight (`models/online-linear.ts`). */
+export function weightMemory(range: number): VectorStateDescriptor {
+  return vectorState('weight-memory', { dimension: LINEAR_MEMORY * range })
+}
+
 /** Keeps the weights of a linear model as keyed state, in blocks, by version. */
 export class SvmServingFunction implements KeyedProcessFunction<Uint8Array, WeightUpdate, never> {
   private readonly range: number
+  private readonly learns: boolean
   private readonly opened = new Set<ModelVersion>()
   private blocks!: VectorState
+  private memory: VectorState | undefined
   private refused!: Counter
+  private folded!: Counter
 
-  constructor(range: number) {
+  /** `learns`: steps come too. */
+  constructor(range: number, learns = false) {
     this.range = range
+    this.learns = learns
   }
 
   open(context: KeyedFunctionContext): void {
     this.blocks = context.getVectorState(weightBlocks(this.range))
+    if (this.learns) this.memory = context.getVectorState(weightMemory(this.range))
+    this.folded = context.metrics.counter('stepsFolded')
     this.refused = context.metrics.counter('numRecordsDropped')
   }
 
@@ -39,7 +52,8 @@ export class SvmServingFunction implements KeyedProcessFunction<Uint8Array, Weig
     const version = modelVersion(update.version)
     const { partition, offset } = context.position
     const origin = { partition, offset, eventTime: context.timestamp }
-    if (update.kind === 'remove') this.blocks.remove(version, key)
+    if (update.kind === 'step') this.fold(update, version, key, origin)
+    else if (update.kind === 'remove') this.blocks.remove(version, key)
     else if (update.kind === 'open') this.openVersion(version, key, origin)
     else this.put(version, key, this.weightsOf(update, version, key), origin)
   }
@@ -59,13 +73,37 @@ export class SvmServingFunction implements KeyedProcessFunction<Uint8Array, Weig
     }
   }
 
+  private fold(
+    { places, weights: numbers }: WeightUpdate,
+    version: ModelVersion,
+    key: Uint8Array,
+    origin: WriteOrigin,
+  ): void {
+    const block = this.blocks.get(version, key)?.vector ?? new Float32Array(this.range)
+    const memory =
+      this.memory?.get(version, key)?.vector ?? new Float32Array(LINEAR_MEMORY * this.range)
+    const [derivative, rate] = numbers as unknown as [number, number]
+    const step = { derivative, rate, places, values: numbers, valuesFrom: 2 }
+    if (!foldLinearStep(step, block, memory)) {
+      this.refused.increment()
+      return
+    }
+    this.put(version, key, block, origin)
+    this.memory?.put(version, key, memory, origin)
+    this.folded.increment()
+  }
+
   /** The block as it is after the update. */
   private weightsOf(
     { kind, places, weights }: WeightUpdate,
     version: ModelVersion,
     key: Uint8Array,
   ): Float32Array {
-    if (kind === 'row') return weights
+    if (kind === 'row') {
+      // What was learned of the block before is gone.
+      this.memory?.remove(version, key)
+      return weights
+    }
     const block = this.blocks.get(version, key)?.vector ?? new Float32Array(this.range)
     for (let i = 0; i < places.length; i++) block[places[i]!] = weights[i]!
     return block

@@ -7,12 +7,13 @@ import type { Serializer } from '../core/serializer.ts'
  *
  *   row      all weights are these
  *   some     the weights at these places are these
+ *   step     learn: weights are derivative and rate of the loss, then the values at these places
  *   remove   the block has no weights any more
  *   open     the slot is to know the version, though it may have no block of it
  */
-export type WeightUpdateKind = 'row' | 'some' | 'remove' | 'open'
+export type WeightUpdateKind = 'row' | 'some' | 'remove' | 'open' | 'step'
 
-const KINDS: readonly WeightUpdateKind[] = ['row', 'some', 'remove', 'open']
+const KINDS: readonly WeightUpdateKind[] = ['row', 'some', 'remove', 'open', 'step']
 
 /** A change of a weight block on its way from a topic to the block's owner. */
 export interface WeightUpdate {
@@ -22,7 +23,7 @@ export interface WeightUpdate {
   readonly kind: WeightUpdateKind
   /** Places inside the block, of `some`. */
   readonly places: Uint16Array
-  /** As many weights as the block has, or as there are places. */
+  /** As many weights as the block has, or as there are places, of `step` two more. */
   readonly weights: Float32Array
 }
 

@@ -206,7 +206,7 @@ export class LocalReadGroup implements ReadGroup, SparseTerms {
     const version = this.versions[0]
     const isPlain = this.live && sides.length === 1 && sides[0]!.suffix.length === 0
     if (!isPlain || version === undefined) return DEFERRED
-    return this.sparse.run(version, features, this, outcome)
+    return this.sparse.run(version, sides[0]!.dimension, features, this, outcome)
   }
 
   private readerOf(
@@ -284,8 +284,16 @@ export class LocalReadGroup implements ReadGroup, SparseTerms {
     return this.statusOfAbsent(side, reader, hash)
   }
 
+  statusOfMissing(reader: RowTableReader | undefined, hash: number): ReadStatus {
+    return this.statusOfAbsent(this.state!.sides[0]!, reader, hash)
+  }
+
   /** What is said of a key that its table does not have; no table: undefined. */
-  statusOfAbsent(side: LocalSide, reader: RowTableReader | undefined, hash: number): ReadStatus {
+  private statusOfAbsent(
+    side: LocalSide,
+    reader: RowTableReader | undefined,
+    hash: number,
+  ): ReadStatus {
     if (reader === undefined) {
       const slot = side.slotOf(hash)
       if (this.restoring) return RESTORING_STATUS

@@ -2,9 +2,8 @@ import { BIAS_FEATURE } from '../core/feature.ts'
 import { MISSING, RESTORING, type RowTableReader, STUCK } from '../state/row-table-reader.ts'
 import { DEFERRED } from '../wire/frame.ts'
 import { OK, statusOf } from '../wire/status.ts'
-import type { LocalSide, LocalVersion } from './local-catalog.ts'
 import type { ReadStatus, SparseFeatures, SparseOutcome } from './query-backend.ts'
-import { WeightBlocks } from './weight-blocks.ts'
+import { WeightBlocks, type WeightTables } from './weight-blocks.ts'
 import { GATHERED, WeightGather } from './weight-gather.ts'
 
 const UNKNOWN_KEY = statusOf('UNKNOWN_KEY')
@@ -15,7 +14,7 @@ const ATTEMPTS = 64
 /** What a sparse product needs to know of the request that it belongs to. */
 export interface SparseTerms {
   /** What is said of a key that no table has: UNKNOWN_KEY when it really does not exist. */
-  statusOfAbsent(side: LocalSide, reader: RowTableReader | undefined, hash: number): ReadStatus
+  statusOfMissing(reader: RowTableReader | undefined, hash: number): ReadStatus
   /** Upper bound of the age of a slot's answers in ms, -1 if unknown. */
   ageOf(slot: number): number
 }
@@ -26,21 +25,21 @@ export interface SparseTerms {
  * summed again, so each block's part is of one moment; blocks may be of different ones.
  */
 export class LocalSparseDot {
-  private readonly blocks = new WeakMap<LocalVersion, WeightBlocks>()
+  private readonly blocks = new WeakMap<WeightTables, WeightBlocks>()
   private readonly gather = new WeightGather()
   private partial = 0
   private weightless = 0
 
   /** Sums the features' weights; see `ReadGroup.sparseDot`. */
   run(
-    version: LocalVersion,
+    tables: WeightTables,
+    dimension: number,
     features: SparseFeatures,
     terms: SparseTerms,
     outcome: SparseOutcome,
   ): ReadStatus {
-    const blocks = this.blocksOf(version)
+    const blocks = this.blocksOf(tables)
     const { ids, count } = features
-    const { dimension } = version.side
     outcome.open()
     // The constant feature goes block by block, where it is not counted.
     const plain = count > 0 && ids[count - 1] === BIAS_FEATURE ? count - 1 : count
@@ -49,12 +48,12 @@ export class LocalSparseDot {
       if (this.gather.run(blocks, features, from, to, dimension, outcome)) {
         outcome.add(this.gather.sum, this.gather.weightless)
       } else {
-        const status = this.byBlock(blocks, features, from, to, version, terms, outcome)
+        const status = this.byBlock(blocks, features, from, to, dimension, terms, outcome)
         if (status !== OK) return status
       }
       from = to
     }
-    const status = this.byBlock(blocks, features, plain, count, version, terms, outcome)
+    const status = this.byBlock(blocks, features, plain, count, dimension, terms, outcome)
     outcome.ageMs = terms.ageOf(outcome.slot)
     return status
   }
@@ -65,12 +64,11 @@ export class LocalSparseDot {
     features: SparseFeatures,
     start: number,
     end: number,
-    version: LocalVersion,
+    dimension: number,
     terms: SparseTerms,
     outcome: SparseOutcome,
   ): ReadStatus {
     const { ids } = features
-    const { dimension } = version.side
     for (let from = start; from < end; ) {
       const block = Math.floor(ids[from]! / dimension)
       const first = block * dimension
@@ -80,7 +78,7 @@ export class LocalSparseDot {
         outcome.add(this.partial, this.weightless)
         outcome.note(blocks.reader!, row)
       } else {
-        const status = statusOfMiss(row, version, blocks, terms)
+        const status = statusOfMiss(row, blocks, terms)
         if (status !== UNKNOWN_KEY) return status
         outcome.add(0, to - from - (ids[to - 1] === BIAS_FEATURE ? 1 : 0))
       }
@@ -89,11 +87,11 @@ export class LocalSparseDot {
     return OK
   }
 
-  private blocksOf(version: LocalVersion): WeightBlocks {
-    let blocks = this.blocks.get(version)
+  private blocksOf(tables: WeightTables): WeightBlocks {
+    let blocks = this.blocks.get(tables)
     if (blocks === undefined) {
-      blocks = new WeightBlocks(version)
-      this.blocks.set(version, blocks)
+      blocks = new WeightBlocks(tables)
+      this.blocks.set(tables, blocks)
     }
     blocks.refresh()
     return blocks
@@ -132,13 +130,8 @@ export class LocalSparseDot {
   }
 }
 
-function statusOfMiss(
-  row: number,
-  version: LocalVersion,
-  blocks: WeightBlocks,
-  terms: SparseTerms,
-): ReadStatus {
-  if (row === MISSING) return terms.statusOfAbsent(version.side, blocks.reader, blocks.hash)
+function statusOfMiss(row: number, blocks: WeightBlocks, terms: SparseTerms): ReadStatus {
+  if (row === MISSING) return terms.statusOfMissing(blocks.reader, blocks.hash)
   return row === RESTORING ? RESTORING_STATUS : DEFERRED
 }
 

@@ -1,6 +1,13 @@
 import { murmur3 } from '../core/murmur3.ts'
 import { MISSING, type RowTableReader } from '../state/row-table-reader.ts'
-import type { LocalVersion } from './local-catalog.ts'
+
+/** The tables that hold the blocks of one version, one for each slot. */
+export interface WeightTables {
+  /** Another list when a table was opened or dropped. */
+  readonly readers: readonly RowTableReader[]
+  /** The table that has the key with this murmur3 hash (as int32), if it is open. */
+  readerOf(hash: number): RowTableReader | undefined
+}
 
 /** Blocks whose rows are remembered; a model of 3.2 M features in blocks of 1,024 has 3,157. */
 const REMEMBERED = 1 << 14
@@ -31,19 +38,19 @@ export class WeightBlocks {
   sequence = 0
   /** Hash of the key of the block that was looked up last. */
   hash = 0
-  private readonly version: LocalVersion
+  private readonly tables: WeightTables
   private readonly digits = new Uint8Array(MAX_DIGITS)
   private keyLength = 0
 
-  constructor(version: LocalVersion) {
-    this.version = version
-    this.readers = version.readers
+  constructor(tables: WeightTables) {
+    this.tables = tables
+    this.readers = tables.readers
   }
 
   /** Makes what is remembered void if the version's tables are others now. */
   refresh(): void {
-    if (this.readers === this.version.readers) return
-    this.readers = this.version.readers
+    if (this.readers === this.tables.readers) return
+    this.readers = this.tables.readers
     this.entries.fill(0)
   }
 
@@ -68,7 +75,7 @@ export class WeightBlocks {
   lookUp(block: number): number {
     this.writeKey(block)
     this.hash = murmur3(this.digits, 0, this.keyLength) | 0
-    const reader = this.version.readerOf(this.hash)
+    const reader = this.tables.readerOf(this.hash)
     this.reader = reader
     if (reader === undefined) return MISSING
     const row = reader.find(this.digits, 0, this.keyLength, this.hash)

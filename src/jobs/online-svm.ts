@@ -1,0 +1,113 @@
+import type { KafkaClientOptions } from '../connectors/kafka/kafka-options.ts'
+import { openTopics } from '../connectors/topics/open-topics.ts'
+import type { TopicStore } from '../connectors/topics/topic-store.ts'
+import { defineJob, type JobDefinition } from '../dataflow/job-definition.ts'
+import { rawKeySerializer } from '../dataflow/key-serializer.ts'
+import type { StreamExecutionEnvironment } from '../dataflow/stream-execution-environment.ts'
+import { noWatermarks } from '../dataflow/watermark-strategy.ts'
+import { encodeLinearDelta, type LinearDelta } from '../models/linear-delta.ts'
+import { deltasTopic } from '../models/model-delta.ts'
+import type { OnlineLinearOptions } from '../models/online-linear.ts'
+import { type WeightUpdate, WeightUpdateSerializer } from '../models/weight-update.ts'
+import { MODEL_ROWS_UID } from './als-serving.ts'
+import type { BadRowPolicy } from './model-topic-operator.ts'
+import type { ModelTopicRecord } from './model-topic-record.ts'
+import { topicSink } from './online-sinks.ts'
+import { SvmDeltasOperator } from './online-svm-deltas.ts'
+import { SvmObservationsOperator } from './online-svm-observations.ts'
+import { SvmServingFunction } from './svm-serving-function.ts'
+import { WeightRowsOperator } from './weight-rows-operator.ts'
+
+/** Options of the `online-svm` job. */
+export interface OnlineSvmOptions extends Readonly<Record<string, unknown>> {
+  /** Folder of the embedded log that holds the topics. */
+  readonly logDirectory?: string
+  /** Or how the Kafka that holds them is reached. */
+  readonly kafka?: KafkaClientOptions
+  /** Model topic: weights and version markers. Its deltas lie in `<topic>-deltas`. */
+  readonly topic: string
+  /** Labelled examples, one line of LIBSVM's text a record. */
+  readonly observations: string
+  /** Features of one block. */
+  readonly range: number
+  readonly rule: OnlineLinearOptions
+  /** A delta waits for others at most this long, ms. @default 2 */
+  readonly lingerMs?: number
+  /** What to do with records that are no weights of this model; both are counted. @default 'drop' */
+  readonly badRows?: BadRowPolicy
+}
+
+/** Uid of the operator that reads observations; its coordinator is a `SvmLearningCoordinator`. */
+export const SVM_OBSERVATIONS_UID = 'svm-observations'
+/** Uid of the operator that owns the weights: that of `svm-serving`, whose checkpoints fit. */
+export const SVM_MODEL_UID = 'svm-model'
+
+/**
+ * Serves a linear model as `svm-serving` does and learns it from observations. No cycle: the loop
+ * closes through the deltas topic.
+ *
+ *   observations --> predicted where the weights lie, derivative of the loss --> deltas topic
+ *   deltas -------> split by block ---.
+ *   rows --------------------------- -+-> owner of the block: folds its part
+ */
+const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
+  name: 'online-svm',
+  async build(env, options) {
+    await using topics = await openTopics(options)
+    const { range, rule, lingerMs = 2 } = options
+    const rows = sourceOf(env, topics, options.topic, 'model-topic')
+      .transform<WeightUpdate>(
+        'Weights',
+        () => new WeightRowsOperator(range, options.badRows ?? 'drop'),
+        { serializer: new WeightUpdateSerializer() },
+      )
+      .uid(MODEL_ROWS_UID)
+    const deltas = sourceOf(env, topics, deltasTopic(options.topic), 'deltas-topic')
+      .transform<WeightUpdate>('Deltas', () => new SvmDeltasOperator(range), {
+        serializer: new WeightUpdateSerializer(),
+      })
+      .uid('svm-deltas')
+    rows
+      .union(deltas)
+      .keyBy((update) => update.key, rawKeySerializer)
+      .process(() => new SvmServingFunction(range, true))
+      .uid(SVM_MODEL_UID)
+      .name('Linear model')
+      .discard()
+    const sink = await topicSink<LinearDelta>(options, {
+      topic: deltasTopic(options.topic),
+      serialize: (delta, record) => {
+        // One partition for all deltas of an observations partition keeps their order.
+        record.key = new TextEncoder().encode(String(delta.partition))
+        record.value = encodeLinearDelta(delta)
+      },
+      guarantee: 'at-least-once',
+      lingerMs,
+    })
+    sourceOf(env, topics, options.observations, 'observations')
+      .transform<LinearDelta>(
+        'Observations',
+        () => new SvmObservationsOperator(range, rule, SVM_MODEL_UID),
+      )
+      .uid(SVM_OBSERVATIONS_UID)
+      .sinkTo(sink)
+      .uid('deltas-sink')
+      .name('Deltas sink')
+  },
+})
+
+function sourceOf(
+  env: StreamExecutionEnvironment,
+  topics: TopicStore,
+  topic: string,
+  uid: string,
+): ReturnType<typeof env.fromSource<ModelTopicRecord>> {
+  const source = topics.source<ModelTopicRecord>({
+    topic,
+    discoveryIntervalMs: 10_000,
+    deserialize: (record) => record,
+  })
+  return env.fromSource(source, noWatermarks<ModelTopicRecord>(), topic).uid(uid)
+}
+
+export default onlineSvm
