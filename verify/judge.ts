@@ -1,11 +1,14 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { WeirClient } from '../src/client/weir-client.ts'
 import { messageOf } from '../src/core/errors.ts'
 import type { Consistency } from '../src/wire/model-reader.ts'
+import { consumeWithJava } from '../test/services/kafka-tools.ts'
 import { checkHistory } from './check-history.ts'
 import { checkOutputs, type OutputCheck } from './check-outputs.ts'
 import { COUNT_ROWS, COUNTS } from './counts-job.ts'
 import { ITEM_ROWS } from './deltas-job.ts'
-import { readCommitted, readTopic } from './kafkajs.ts'
+import { END, type ReadRecord, readCommitted, readTopic } from './kafkajs.ts'
 import type { KeyLedger, StateLedger, Violation } from './observation.ts'
 import { QUERY_HOST } from './query-line.ts'
 import type { QuerySession } from './query-session.ts'
@@ -191,11 +194,33 @@ async function readOutputs(verification: Verification, input: Input): Promise<Ou
       const [count, hash] = value.toString().split(' ').map(Number)
       return { key, count: count!, hash: hash! }
     })
-    return checkOutputs(results, input.hashes)
+    const check = checkOutputs(results, input.hashes)
+    await compareWithJava(verification, topic, records)
+    if (check.examples.length > 0) {
+      const lines = records.map(({ partition, offset, key, value }) => {
+        return `${partition}:${offset} ${key} ${value}\n`
+      })
+      writeFileSync(join(verification.options.folder, 'results.txt'), lines.join(''))
+    }
+    return check
   } catch (error) {
     violations.push({ kind: 'hangs', detail: messageOf(error) })
     return { lost: 0, duplicated: 0, wrong: 0, examples: [] }
   }
+}
+
+/** Java's reader must see the same records: neither of the two is taken at its word alone. */
+async function compareWithJava(
+  { world, violations }: Verification,
+  topic: string,
+  records: readonly ReadRecord[],
+): Promise<void> {
+  const lines = await consumeWithJava(world.broker, topic, records.length + PARTITIONS)
+  const theirs = lines.filter((line) => !line.startsWith(END)).sort()
+  const ours = records.map(({ key, value }) => `${key}\t${value}`).sort()
+  if (theirs.length === ours.length && theirs.every((line, i) => line === ours[i])) return
+  const detail = `Java reads ${theirs.length} committed results, the verifier ${ours.length}`
+  violations.push({ kind: 'readers-differ', detail })
 }
 
 function report(

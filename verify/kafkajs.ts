@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type EachBatchPayload, Kafka, logLevel, type Producer } from 'kafkajs'
+import { CommittedFilter, type RawRecord } from './committed-filter.ts'
 
 /*
  * The verifier's own way to Kafka: it shares no code with Weir. kafkajs is trusted on one broker only.
@@ -13,7 +14,8 @@ export interface ReadRecord {
   readonly value: Buffer
 }
 
-const END = '!end'
+/** Key of the marks at the end of a topic. */
+export const END = '!end'
 const READ_LIMIT_MS = 60_000
 
 function client(brokers: string): Kafka {
@@ -57,8 +59,9 @@ export async function readTopic(brokers: string, topic: string): Promise<ReadRec
 }
 
 /**
- * Every record of a topic that transactions wrote, under read_committed. It writes an end mark to each
- * partition and reads up to it: an open transaction before the mark makes the call fail.
+ * Every committed record of a topic that transactions wrote. It writes an end mark to each partition
+ * and reads up to it. kafkajs' own filter lets aborted records through, because it takes the broker's
+ * list of aborted transactions for sorted by their begin; so all is read, and filtered here.
  */
 export async function readCommitted(
   brokers: string,
@@ -74,15 +77,29 @@ export async function readCommitted(
   const answers = await producer.send({ topic, messages })
   await producer.disconnect()
   const goals = new Map(answers.map((one) => [one.partition, Number(one.baseOffset)]))
-  return await readUpTo(brokers, topic, goals)
+  const filter = new CommittedFilter<ReadRecord>()
+  const records = await readUpTo(brokers, topic, goals, filter)
+  if (filter.open > 0) throw new Error(`${topic}: ${filter.open} transactions were left open`)
+  return records
+}
+
+/** As kafkajs has them beside what its types tell. */
+interface RawBatch {
+  readonly messagesWithinOffset: readonly (RawRecord & {
+    readonly key: Buffer | null
+    readonly value: Buffer | null
+    readonly offset: string
+  })[]
 }
 
 async function readUpTo(
   brokers: string,
   topic: string,
   goals: ReadonlyMap<number, number>,
+  filter?: CommittedFilter<ReadRecord>,
 ): Promise<ReadRecord[]> {
-  const consumer = client(brokers).consumer({ groupId: `verifier-${randomUUID()}` })
+  const groupId = `verifier-${randomUUID()}`
+  const consumer = client(brokers).consumer({ groupId, readUncommitted: true })
   const records: ReadRecord[] = []
   const open = new Set([...goals].filter(([, goal]) => goal >= 0).map(([partition]) => partition))
   const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -91,11 +108,14 @@ async function readUpTo(
   }, READ_LIMIT_MS)
   const eachBatch = async ({ batch }: EachBatchPayload): Promise<void> => {
     const { partition } = batch
-    for (const { key, value, offset } of batch.messages) {
-      const at = { partition, offset: Number(offset) }
-      if (at.offset >= goals.get(partition)!) open.delete(partition)
-      if (key === null || key.toString() === END) continue
-      records.push({ ...at, key: key.toString(), value: value ?? Buffer.alloc(0) })
+    for (const raw of (batch as unknown as RawBatch).messagesWithinOffset) {
+      const offset = Number(raw.offset)
+      if (offset >= goals.get(partition)!) open.delete(partition)
+      const key = raw.key?.toString() ?? ''
+      const record = { partition, offset, key, value: raw.value ?? Buffer.alloc(0) }
+      const committed =
+        filter?.take(partition, raw, record) ?? (raw.isControlRecord ? [] : [record])
+      for (const one of committed) if (one.key !== END) records.push(one)
     }
     if (open.size === 0) resolve()
   }

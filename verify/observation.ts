@@ -68,5 +68,6 @@ export interface Violation {
     | 'unexpected-error'
     | 'wrong-row'
     | 'lost-input'
+    | 'readers-differ'
   readonly detail: string
 }
