@@ -53,6 +53,7 @@ export const kafkaModelLoadBenchmark: Benchmark = {
           rows,
           rounds: ROUNDS,
           partitions: PARTITIONS,
+          cpuMicrosPerRow: rounded(median(runs.map(({ cpu }) => (cpu * 1e6) / rows))),
           untilApplied: rounded(median(runs.map(({ applied }) => rows / applied))),
         },
       },

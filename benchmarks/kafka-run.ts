@@ -14,6 +14,8 @@ export interface KafkaRun {
   /** From RUNNING until a checkpoint with everything in it was complete. */
   readonly durable: number
   readonly checkpoints: number
+  /** CPU time of all threads of this process until the last record was applied. */
+  readonly cpu: number
 }
 
 /** Runs a job on worker threads, checkpoints every second, until it applied so many records. */
@@ -36,14 +38,16 @@ export async function runKafkaJob(
   })
   await job.waitFor('RUNNING')
   const start = performance.now()
+  const cpuBefore = process.cpuUsage()
   while ((await appliedBy(job)) < records) await pause(20)
   const applied = (performance.now() - start) / 1000
+  const { user, system } = process.cpuUsage(cpuBefore)
   await job.triggerCheckpoint()
   const durable = (performance.now() - start) / 1000
   const checkpoints = (await job.metrics())['numberOfCompletedCheckpoints'] ?? 0
   await job.cancel()
   rmSync(folder, { recursive: true, force: true })
-  return { applied, durable, checkpoints }
+  return { applied, durable, checkpoints, cpu: (user + system) / 1e6 }
 }
 
 async function appliedBy(job: JobExecution): Promise<number> {
