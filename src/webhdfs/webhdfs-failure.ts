@@ -52,6 +52,9 @@ const PASSING = new Set(['RetriableException', 'SafeModeException', 'ServerTooBu
 const PASSING_REASONS =
   /Failed to find datanode|could only be (written|replicated) to|Connection (refused|reset)|End of File Exception|ConnectException|Not enough replicas|not replicated yet|Namenode is in startup mode|NameNode still not started|Could not obtain block|Failed on local exception|Bad connect ack/i
 
+/** What a writer is told whose file was made anew by another one. */
+const LOST_LEASE = /does not have any open files|No lease on|Lease mismatch/i
+
 /** Decides from what was observed; an exception that is not known to pass is final. */
 export function decideRetry(failure: WebHdfsFailure): RetryDecision {
   if (failure.kind === 'no-answer') {
@@ -60,6 +63,9 @@ export function decideRetry(failure: WebHdfsFailure): RetryDecision {
   if (failure.exception === 'StandbyException') return 'ask-other'
   if (/in state standby/.test(failure.reason)) return 'ask-other'
   if (PASSING.has(failure.exception) || PASSING_REASONS.test(failure.reason)) return 'ask-again'
+  // A file that is being written does not exist for two reasons: an earlier attempt, given up but
+  // still under way at its DataNode, took the name over, or its lease. The next attempt has it alone.
+  if (failure.party === 'data-node' && LOST_LEASE.test(failure.reason)) return 'ask-again'
   if (failure.status >= 500 && failure.exception === '') return 'ask-again'
   return failure.status === 429 || failure.status === 503 ? 'ask-again' : 'give-up'
 }

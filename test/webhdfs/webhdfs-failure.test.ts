@@ -45,6 +45,17 @@ describe('a failure of HDFS', () => {
     expect(decideRetry({ ...silent, party: 'data-node' })).toBe('ask-again')
   })
 
+  it('sends a file again that an attempt before it took the lease of', () => {
+    const message =
+      'File does not exist: /t/.tmp/a (inode 16394) Holder DFSClient_1 does not have any open files.'
+    const body = JSON.stringify({
+      RemoteException: { exception: 'FileNotFoundException', message },
+    })
+    const bytes = encoder.encode(body)
+    expect(decideRetry(refusalOf('data-node', 404, bytes))).toBe('ask-again')
+    expect(decideRetry(refusalOf('name-node', 404, bytes))).toBe('give-up')
+  })
+
   it('keeps the first line of a Java stack', () => {
     const failure = remote(403, 'IOException', 'it broke\n\tat org.apache.Some.thing(Some.java:1)')
     expect(errorOfFailure('list /a', '/a', failure, 1)).toMatchObject({
