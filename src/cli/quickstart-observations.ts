@@ -33,5 +33,8 @@ export async function observedRatings(
   } else tell('feed', `not needed: topic ${topic} holds these ratings`)
   const others = observed.table.size - observed.fed
   if (others > 0) tell('', `${count(others)} more ratings were found there and are learnt too`)
+  if (observed.refused > 0) {
+    tell('', `${count(observed.refused)} records there are no ratings and are left out`)
+  }
   return observed.table
 }

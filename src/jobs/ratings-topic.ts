@@ -3,6 +3,7 @@ import type { TopicStore } from '../connectors/topics/topic-store.ts'
 import { ByteReader } from '../core/byte-reader.ts'
 import { ByteWriter } from '../core/byte-writer.ts'
 import type { Clock } from '../core/clock.ts'
+import { isWeirError } from '../core/errors.ts'
 import { NO_TIMESTAMP } from '../core/time.ts'
 import { ratingLineFormat } from '../models/rating-line-format.ts'
 import {
@@ -69,11 +70,13 @@ export interface ObservedRatings {
   readonly table: RatingsTable
   /** How many of them are of the feed. */
   readonly fed: number
+  /** Records that are no ratings, and are left out. */
+  readonly refused: number
 }
 
 /**
  * Reads the ratings of a feed, and those without one, up to the present end of the topic; a topic that
- * is missing holds none. Throws UNPARSABLE_RECORD.
+ * is missing holds none.
  */
 export async function ratingsOfTopic(
   topics: TopicStore,
@@ -83,6 +86,7 @@ export async function ratingsOfTopic(
   const parts: RatingsTableBuilder[] = []
   const format = ratingLineFormat()
   let fed = 0
+  let refused = 0
   if (await topics.has(topic)) {
     await scanTopic(topics, topic, (record, partition) => {
       const value = record.value()
@@ -90,13 +94,18 @@ export async function ratingsOfTopic(
       const name = header === undefined || header === null ? undefined : decoder.decode(header)
       if (value === null || (name !== undefined && name !== feed)) return true
       if (name === feed) fed += 1
-      const { user, item, rating, timestamp } = format.read(new ByteReader(value))
-      parts[partition] ??= new RatingsTableBuilder()
-      parts[partition].add(user, item, rating, timestamp)
+      try {
+        const { user, item, rating, timestamp } = format.read(new ByteReader(value))
+        parts[partition] ??= new RatingsTableBuilder()
+        parts[partition].add(user, item, rating, timestamp)
+      } catch (error) {
+        if (!isWeirError(error, 'UNPARSABLE_RECORD')) throw error
+        refused += 1
+      }
       return true
     })
   }
-  return { table: joined(parts), fed }
+  return { table: joined(parts), fed, refused }
 }
 
 /** One partition after the other: how they were read in turn is chance. */

@@ -13,6 +13,8 @@ export interface NpyMatrix {
 /** So many of the first bytes hold any header of a matrix. */
 export const NPY_HEADER_BYTES = 4096
 
+const isLittleEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1
+
 const MAGIC = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59]
 
 /**
@@ -41,8 +43,13 @@ export function parseNpyHeader(bytes: Uint8Array): NpyMatrix {
 /** Row `index` of the bytes of some whole rows. */
 export function npyRow(matrix: NpyMatrix, rows: Uint8Array, index: number): Float32Array {
   const { columns, width } = matrix
-  const view = new DataView(rows.buffer, rows.byteOffset + index * columns * width, columns * width)
   const row = new Float32Array(columns)
+  const from = index * columns * width
+  if (width === 4 && isLittleEndian) {
+    new Uint8Array(row.buffer).set(rows.subarray(from, from + columns * 4))
+    return row
+  }
+  const view = new DataView(rows.buffer, rows.byteOffset + from, columns * width)
   for (let i = 0; i < columns; i++) {
     row[i] = width === 4 ? view.getFloat32(i * 4, true) : view.getFloat64(i * 8, true)
   }
