@@ -5,7 +5,8 @@ import type { TopKShadow } from './local-top-k-shadow.ts'
 import type { TopKShadows } from './local-top-k-shadows.ts'
 import {
   type Backoff,
-  backoffAfter,
+  backoffAfterScoring,
+  backoffAfterScreening,
   encodingsOfPass,
   NO_BACKOFF,
   type SegmentStep,
@@ -72,7 +73,7 @@ export class TopKScreen {
     if (step === 'encode') this.encode(segment)
     else if (step === 'refresh') this.shadow.refresh(segment)
     if (step === 'score') {
-      this.backoff = backoffAfter(this.backoff, undefined)
+      this.backoff = backoffAfterScoring(this.backoff)
       return false
     }
     return this.screen(segment)
@@ -105,8 +106,9 @@ export class TopKScreen {
       for (let n = from; n < from + queries; n++) shadow.setThreshold(n, heaps[n]!.threshold)
       found += shadow.screen(segment, from, queries)
     }
-    this.backoff = backoffAfter(this.backoff, found)
-    if (tooMany(found)) return false
+    const useful = !tooMany(found, heaps.length)
+    this.backoff = backoffAfterScreening(this.backoff, useful)
+    if (!useful) return false
     const first = segment * shadow.reader.layout.rowsPerSegment
     for (let query = 0; query < heaps.length; query++) this.scoreCandidates(query, first)
     return true

@@ -1,7 +1,8 @@
 /** Writes since the last look, of which a row in this many makes a segment too lively for codes. */
 const CALM_SHARE = 64
-/** With more candidates, of all queries, it is cheaper to score the whole segment. */
-const MANY_CANDIDATES = 64
+/** With more candidates than these it is cheaper to score the whole segment. */
+const CANDIDATES = 32
+const CANDIDATES_PER_QUERY = 8
 
 /**
  * What a top-k pass does with a segment: `score` all its rows from their floats, or `screen` them by
@@ -39,9 +40,9 @@ export function segmentStep(facts: SegmentFacts): SegmentStep {
   return facts.mayEncode ? 'encode' : 'score'
 }
 
-/** Whether a segment that was screened is scored after all, because too many rows are candidates. */
-export function tooMany(candidates: number): boolean {
-  return candidates > MANY_CANDIDATES
+/** Whether a segment that was screened is scored after all: the candidates of all queries are too many. */
+export function tooMany(candidates: number, queries: number): boolean {
+  return candidates > CANDIDATES + CANDIDATES_PER_QUERY * queries
 }
 
 /** How a pass leaves off screening while it does not pay. */
@@ -55,12 +56,14 @@ export interface Backoff {
 /** Where a pass begins. */
 export const NO_BACKOFF: Backoff = { waiting: 0, next: 1 }
 
-/** After a segment: `candidates` found by screening, undefined if it was scored at once. */
-export function backoffAfter(before: Backoff, candidates: number | undefined): Backoff {
-  if (candidates === undefined) {
-    return before.waiting === 0 ? before : { ...before, waiting: before.waiting - 1 }
-  }
-  return tooMany(candidates) ? { waiting: before.next, next: 2 * before.next } : NO_BACKOFF
+/** After a segment that was scored at once. */
+export function backoffAfterScoring(before: Backoff): Backoff {
+  return before.waiting === 0 ? before : { ...before, waiting: before.waiting - 1 }
+}
+
+/** After a segment that was screened, to some use or not. */
+export function backoffAfterScreening(before: Backoff, useful: boolean): Backoff {
+  return useful ? NO_BACKOFF : { waiting: before.next, next: 2 * before.next }
 }
 
 /** Most segments that a pass makes codes for, so that the first passes cost at most a few times more. */

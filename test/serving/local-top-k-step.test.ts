@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest'
 import {
   type Backoff,
-  backoffAfter,
+  backoffAfterScoring,
+  backoffAfterScreening,
   encodingsOfPass,
   NO_BACKOFF,
   type SegmentFacts,
   segmentStep,
+  tooMany,
 } from '../../src/serving/local-top-k-step.ts'
 
 const CALM: SegmentFacts = {
@@ -48,13 +50,21 @@ test('screening that finds too many candidates is left off for longer and longer
   for (let segment = 0; segment < 127; segment++) {
     const step = segmentStep({ ...CALM, waiting: backoff.waiting })
     if (step === 'screen') screened++
-    backoff = backoffAfter(backoff, step === 'screen' ? 1000 : undefined)
+    backoff =
+      step === 'screen' ? backoffAfterScreening(backoff, false) : backoffAfterScoring(backoff)
   }
   expect(screened).toBe(7)
-  expect(backoffAfter(backoff, 3)).toEqual(NO_BACKOFF)
+  expect(backoffAfterScreening(backoff, true)).toEqual(NO_BACKOFF)
 })
 
 test('a pass makes codes for an eighth of the segments', () => {
   expect(encodingsOfPass(3)).toBe(8)
   expect(encodingsOfPass(800)).toBe(100)
+})
+
+test('more queries may have more candidates', () => {
+  expect(tooMany(40, 1)).toBe(false)
+  expect(tooMany(41, 1)).toBe(true)
+  expect(tooMany(160, 16)).toBe(false)
+  expect(tooMany(161, 16)).toBe(true)
 })

@@ -208,59 +208,90 @@ export function screenOne(query: usize, coded: usize, codes: usize, bounds: usiz
 
 /** As `screenOne` for four queries, one after the other as are their codes and lists (`rows` words each). */
 export function screenFour(query: usize, coded: usize, codes: usize, bounds: usize, rows: u32, n: u32, list: usize): void {
-  const groups = rows >> 2
-  const groupBytes: usize = (((n + 3) & ~3) as usize) << 2
-  const next = (rows as usize) << 2
-  const qb = query + QUERY_BYTES
-  const qc = qb + QUERY_BYTES
-  const qd = qc + QUERY_BYTES
-  for (let one = query; one <= qd; one += QUERY_BYTES) store<u32>(one, 0, QUERY_FOUND)
-  const end = coded + groupBytes
-  const end64 = coded + (groupBytes & ~63)
-  const cb = groupBytes
-  const cc = 2 * groupBytes
-  const cd = 3 * groupBytes
+  const bytes: usize = (((n + 3) & ~3) as usize) << 2
+  const lists = (rows as usize) << 3
+  for (let lane: u32 = 0; lane < 4; lane++) store<u32>(query + lane * QUERY_BYTES, 0, QUERY_FOUND)
+  const half = rows >> 3
+  const gap = (half as usize) * bytes
   let base = codes
-  for (let group: u32 = 0; group < groups; group++) {
-    let a = v128.load32_splat(query, QUERY_CENTRE)
-    let b = v128.load32_splat(qb, QUERY_CENTRE)
-    let c = v128.load32_splat(qc, QUERY_CENTRE)
-    let d = v128.load32_splat(qd, QUERY_CENTRE)
-    let at = coded
-    for (; at < end64; at += 64) {
-      const v0 = v128.load(base)
-      const v1 = v128.load(base, 16)
-      const v2 = v128.load(base, 32)
-      const v3 = v128.load(base, 48)
-      a = i32x4.add(a, sixteenOf(at, v0, v1, v2, v3))
-      b = i32x4.add(b, sixteenOf(at + cb, v0, v1, v2, v3))
-      c = i32x4.add(c, sixteenOf(at + cc, v0, v1, v2, v3))
-      d = i32x4.add(d, sixteenOf(at + cd, v0, v1, v2, v3))
-      base += 64
-    }
-    for (; at < end; at += 16) {
-      a = i32x4.add(a, four(v128.load(at), base))
-      b = i32x4.add(b, four(v128.load(at + cb), base))
-      c = i32x4.add(c, four(v128.load(at + cc), base))
-      d = i32x4.add(d, four(v128.load(at + cd), base))
-      base += 16
-    }
-    check(a, group, bounds, next, query, list)
-    check(b, group, bounds, next, qb, list + next)
-    check(c, group, bounds, next, qc, list + 2 * next)
-    check(d, group, bounds, next, qd, list + 3 * next)
+  for (let group: u32 = 0; group < half; group++) {
+    screenTwo(query, coded, bytes, base, base + gap, group, group + half, bounds, rows, list)
+    screenTwo(query + 2 * QUERY_BYTES, coded + 2 * bytes, bytes, base, base + gap, group, group + half, bounds, rows, list + lists)
+    base += bytes
   }
 }
 
-/** As `sixteen`, for a query in memory and rows at hand. */
+/** Two queries against two groups of rows: as many loads as the multiplications leave room for. */
 // @ts-ignore: decorator
 @inline
-function sixteenOf(query: usize, v0: v128, v1: v128, v2: v128, v3: v128): v128 {
-  const a = i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(query), v0)
-  const b = i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(query, 16), v1)
-  const c = i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(query, 32), v2)
-  const d = i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(query, 48), v3)
-  return i32x4.extadd_pairwise_i16x8_s(i16x8.add(i16x8.add(a, b), i16x8.add(c, d)))
+function screenTwo(query: usize, coded: usize, bytes: usize, r0: usize, r1: usize, g0: u32, g1: u32, bounds: usize, rows: u32, list: usize): void {
+  const next = (rows as usize) << 2
+  let a0 = v128.load32_splat(query, QUERY_CENTRE)
+  let b0 = v128.load32_splat(query + QUERY_BYTES, QUERY_CENTRE)
+  let a1 = a0
+  let b1 = b0
+  let qa = coded
+  let qb = coded + bytes
+  const end = qb
+  const end64 = coded + (bytes & ~63)
+  while (qa < end64) {
+    let q = v128.load(qa)
+    let p = v128.load(qb)
+    let v = v128.load(r0)
+    let w = v128.load(r1)
+    let sa0 = i16x8.relaxed_dot_i8x16_i7x16_s(q, v)
+    let sa1 = i16x8.relaxed_dot_i8x16_i7x16_s(q, w)
+    let sb0 = i16x8.relaxed_dot_i8x16_i7x16_s(p, v)
+    let sb1 = i16x8.relaxed_dot_i8x16_i7x16_s(p, w)
+    q = v128.load(qa, 16)
+    p = v128.load(qb, 16)
+    v = v128.load(r0, 16)
+    w = v128.load(r1, 16)
+    sa0 = i16x8.add(sa0, i16x8.relaxed_dot_i8x16_i7x16_s(q, v))
+    sa1 = i16x8.add(sa1, i16x8.relaxed_dot_i8x16_i7x16_s(q, w))
+    sb0 = i16x8.add(sb0, i16x8.relaxed_dot_i8x16_i7x16_s(p, v))
+    sb1 = i16x8.add(sb1, i16x8.relaxed_dot_i8x16_i7x16_s(p, w))
+    q = v128.load(qa, 32)
+    p = v128.load(qb, 32)
+    v = v128.load(r0, 32)
+    w = v128.load(r1, 32)
+    sa0 = i16x8.add(sa0, i16x8.relaxed_dot_i8x16_i7x16_s(q, v))
+    sa1 = i16x8.add(sa1, i16x8.relaxed_dot_i8x16_i7x16_s(q, w))
+    sb0 = i16x8.add(sb0, i16x8.relaxed_dot_i8x16_i7x16_s(p, v))
+    sb1 = i16x8.add(sb1, i16x8.relaxed_dot_i8x16_i7x16_s(p, w))
+    q = v128.load(qa, 48)
+    p = v128.load(qb, 48)
+    v = v128.load(r0, 48)
+    w = v128.load(r1, 48)
+    sa0 = i16x8.add(sa0, i16x8.relaxed_dot_i8x16_i7x16_s(q, v))
+    sa1 = i16x8.add(sa1, i16x8.relaxed_dot_i8x16_i7x16_s(q, w))
+    sb0 = i16x8.add(sb0, i16x8.relaxed_dot_i8x16_i7x16_s(p, v))
+    sb1 = i16x8.add(sb1, i16x8.relaxed_dot_i8x16_i7x16_s(p, w))
+    a0 = i32x4.add(a0, i32x4.extadd_pairwise_i16x8_s(sa0))
+    a1 = i32x4.add(a1, i32x4.extadd_pairwise_i16x8_s(sa1))
+    b0 = i32x4.add(b0, i32x4.extadd_pairwise_i16x8_s(sb0))
+    b1 = i32x4.add(b1, i32x4.extadd_pairwise_i16x8_s(sb1))
+    qa += 64
+    qb += 64
+    r0 += 64
+    r1 += 64
+  }
+  while (qa < end) {
+    const q = v128.load(qa)
+    const p = v128.load(qb)
+    a0 = i32x4.add(a0, four(q, r0))
+    a1 = i32x4.add(a1, four(q, r1))
+    b0 = i32x4.add(b0, four(p, r0))
+    b1 = i32x4.add(b1, four(p, r1))
+    qa += 16
+    qb += 16
+    r0 += 16
+    r1 += 16
+  }
+  check(a0, g0, bounds, next, query, list)
+  check(a1, g1, bounds, next, query, list)
+  check(b0, g0, bounds, next, query + QUERY_BYTES, list + next)
+  check(b1, g1, bounds, next, query + QUERY_BYTES, list + next)
 }
 
 /** Scores of one query (padded with zeros) against four rows anywhere, as `topKOne` has them. */
