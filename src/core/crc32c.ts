@@ -1,3 +1,5 @@
+import { createRequire } from 'node:module'
+
 /**
  * CRC-32C (Castagnoli, reflected polynomial 0x82F63B78), the checksum of Kafka's record batches.
  * Slicing (Kounavis and Berry, "A systematic approach to building high performance software-based
@@ -8,6 +10,29 @@ const POLYNOMIAL = 0x82f63b78
 const SLICES = 16
 /** Below this length a loop over bytes beats the making of a view. */
 const SHORT = 64
+/** From this length on a call of the native function, 0.2 us, pays. */
+const LONG = 2048
+
+type NativeCrc32c = (bytes: Uint8Array, seed: number) => number
+
+let native: NativeCrc32c | undefined
+let nativeTried = false
+
+/**
+ * The processor's own instructions, three times as fast; undefined where the optional module is not
+ * installed. Loaded by the first long input.
+ */
+function nativeCrc32c(): NativeCrc32c | undefined {
+  if (nativeTried) return native
+  nativeTried = true
+  try {
+    const module = createRequire(import.meta.url)('@node-rs/crc32') as { crc32c: NativeCrc32c }
+    native = module.crc32c
+  } catch {
+    // The loop below gives the same sums.
+  }
+  return native
+}
 
 function buildTables(): Int32Array {
   const tables = new Int32Array(SLICES * 256)
@@ -33,6 +58,20 @@ const T = buildTables()
  * that a checksum can be taken in parts.
  */
 export function crc32c(bytes: Uint8Array, start = 0, end: number = bytes.length, seed = 0): number {
+  if (end - start >= LONG) {
+    const fast = nativeTried ? native : nativeCrc32c()
+    if (fast !== undefined) return fast(bytes.subarray(start, end), seed)
+  }
+  return crc32cInSlices(bytes, start, end, seed)
+}
+
+/** As `crc32c`, without the native module. */
+export function crc32cInSlices(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  seed: number,
+): number {
   let crc = ~seed
   let i = start
   if (end - start >= SHORT) {

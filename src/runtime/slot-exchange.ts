@@ -2,7 +2,7 @@ import { WeirError } from '../core/errors.ts'
 import type { ChannelMessage, ChannelPost, ForwardMessage } from './channel-message.ts'
 import type { InputChannel } from './input-channel.ts'
 import type { OutputChannel } from './output-channel.ts'
-import type { MessagePortLike } from './slot-protocol.ts'
+import type { MessagePortLike, SlotDeployment } from './slot-protocol.ts'
 
 /** Posts of one slot to another that were not made yet. */
 interface Outbox {
@@ -32,16 +32,10 @@ export class SlotExchange {
   private readonly inputs = new Map<number, InputChannel>()
   private readonly outputs = new Map<number, OutputChannel>()
 
-  /** `credits`: what every channel begins with. */
-  constructor(
-    slot: number,
-    peers: readonly (MessagePortLike | undefined)[],
-    credits: number,
-    wake: () => void,
-  ) {
+  constructor({ slot, peers, configuration }: SlotDeployment, wake: () => void) {
     this.slot = slot
     this.wake = wake
-    this.mostHeldCredits = (credits >> 1) - 1
+    this.mostHeldCredits = (configuration.network.credits >> 1) - 1
     this.outboxes = peers.map((port) =>
       port === undefined
         ? undefined

@@ -90,12 +90,7 @@ export class SlotRuntime implements SubtaskHost {
       report,
     })
     this.loop = new SlotLoop(clock, () => this.turn())
-    this.exchange = new SlotExchange(
-      deployment.slot,
-      deployment.peers,
-      deployment.configuration.network.credits,
-      () => this.wake(),
-    )
+    this.exchange = new SlotExchange(deployment, () => this.wake())
     const latency = this.metrics.group(`slot.${deployment.slot}`).histogram('mailboxLatencyMs')
     this.observeLatency = (ms) => latency.observe(ms)
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { crc32c } from '../../src/core/crc32c.ts'
+import { crc32c, crc32cInSlices } from '../../src/core/crc32c.ts'
 import { seededRandom } from '../../src/core/random.ts'
 
 /** Bit by bit, straight from the definition. */
@@ -27,6 +27,25 @@ describe('crc32c', () => {
       for (let end = start; end <= bytes.length; end++) {
         expect(crc32c(bytes, start, end)).toBe(plainCrc32c(bytes.subarray(start, end)))
       }
+    }
+  })
+
+  it('gives the same for long inputs with and without the native module, also in parts', () => {
+    const random = seededRandom(2)
+    const bytes = Uint8Array.from({ length: 20_000 }, () => random.below(256))
+    for (const [start, end] of [
+      [0, 20_000],
+      [3, 2051],
+      [7, 9000],
+      [1, 2048],
+    ] as const) {
+      const expected = plainCrc32c(bytes.subarray(start, end))
+      expect(crc32c(bytes, start, end)).toBe(expected)
+      expect(crc32cInSlices(bytes, start, end, 0)).toBe(expected)
+      const before = crc32c(bytes, 0, start)
+      const whole = plainCrc32c(bytes.subarray(0, end))
+      expect(crc32c(bytes, start, end, before)).toBe(whole)
+      expect(crc32cInSlices(bytes, start, end, before)).toBe(whole)
     }
   })
 
