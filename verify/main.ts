@@ -8,6 +8,7 @@ import { type Mutation, Verification } from './verification.ts'
 import { World } from './world.ts'
 
 const HELP = `Usage: npm run verify -- [--minutes N] [--seed S] [--rounds N] [--faults A,B] [--mutate M]
+                         [--deadline S] [--keep]
 
 Runs a real Kafka, a real HDFS and real jobs, breaks them in rotation and checks that nothing is lost
 or doubled and that no query returned a value that its level forbids. Progress goes to standard error;
@@ -19,6 +20,7 @@ the last line of standard output is the verdict as JSON. Ends with 1 when it is 
   --faults A,B  Only these: ${FAULTS.map(({ name }) => name).join(', ')}
   --mutate M    Make Weir wrong on purpose, so that the verdict must be "failed": at-least-once (a sink
                 that repeats), repeated-deltas (a fold that does not drop what came before)
+  --deadline S  A recovery that takes more seconds is a violation (default 60; more on a busy machine)
   --keep        Keep the working folder (it is kept when the verdict is "failed")
 `
 
@@ -35,12 +37,13 @@ function settingsOf() {
       seed: { type: 'string', default: String(Date.now() % 1_000_000) },
       rounds: { type: 'string', default: '1' },
       faults: { type: 'string' },
+      deadline: { type: 'string', default: '60' },
       mutate: { type: 'string', default: 'none' },
       keep: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
-  const number = (name: 'minutes' | 'seed' | 'rounds'): number => {
+  const number = (name: 'minutes' | 'seed' | 'rounds' | 'deadline'): number => {
     const value = Number(values[name])
     if (Number.isFinite(value) && value >= 0) return value
     throw new Error(`--${name} takes a number from 0, not "${values[name]}"`)
@@ -53,6 +56,7 @@ function settingsOf() {
   return {
     ...{ minutes: number('minutes'), seed: Math.floor(number('seed')), rounds: number('rounds') },
     ...(faults === undefined ? {} : { faults }),
+    deadlineMs: number('deadline') * 1000,
     ...{ mutation, keep: values.keep, help: values.help },
   }
 }

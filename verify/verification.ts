@@ -48,6 +48,8 @@ export interface VerifyOptions {
 const SLOTS = 2
 const SESSIONS_PER_JOB = 2
 const DEADLINE_MS = 60_000
+/** The first start compiles and loads everything. */
+const START_LIMIT_MS = 180_000
 /** Faults come this long after the recovery from the last one, at random. */
 const PAUSE_MS = 400
 
@@ -195,7 +197,7 @@ export class Verification {
     await producer.disconnect()
     const startedMs = Date.now()
     for (const job of this.jobs) job.start()
-    await this.until('the jobs run and have a checkpoint', options.deadlineMs ?? DEADLINE_MS, () =>
+    await this.until('the jobs run and have a checkpoint', START_LIMIT_MS, () =>
       this.jobs.every((job) => job.running && job.checkpointMs >= startedMs),
     )
     this.countLoad.start()
