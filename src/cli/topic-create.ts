@@ -59,7 +59,7 @@ export const topicCreateCommand: Command = {
       io.out(
         flags.boolean('json')
           ? JSON.stringify(description)
-          : `created ${name} with ${description.partitions} partitions, ${description.cleanupPolicy}`,
+          : `created ${name} with ${description.partitions} partitions${description.cleanupPolicy === undefined ? '' : `, ${description.cleanupPolicy}`}`,
       )
     }
     return 0

@@ -28,5 +28,5 @@ function lineOf(description: TopicDescription, offsets: readonly PartitionBounds
   const { topic, partitions, cleanupPolicy, replicationFactor } = description
   const copies = replicationFactor === undefined ? '' : ` x ${replicationFactor}`
   const ranges = offsets.map(({ start, end }) => `${start}..${end}`).join(' ')
-  return `${topic.padEnd(24)} ${partitions}${copies} partitions, ${cleanupPolicy}, offsets ${ranges}`
+  return `${topic.padEnd(24)} ${partitions}${copies} partitions, ${cleanupPolicy ?? 'settings hidden'}, offsets ${ranges}`
 }

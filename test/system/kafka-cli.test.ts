@@ -194,6 +194,28 @@ tls-ca: ${authority}
   })
 })
 
+describe('a user of few rights', () => {
+  it('publishes to topics that others made for him, and sees what he may', async () => {
+    await ask('topic', 'create', 'eve-model', '--model', '--partitions', '1')
+    await broker.tool('org.apache.kafka.tools.AclCommand', [
+      ...['--add', '--force', '--allow-principal', 'User:eve', '--operation', 'Read'],
+      ...['--operation', 'Write', '--operation', 'Describe'],
+      ...['--topic', 'eve-', '--resource-pattern-type', 'prefixed'],
+    ])
+    const env = { WEIR_SASL_PASSWORD: 'eve-secret' }
+    const rows = join(folder, 'eve.txt')
+    writeFileSync(rows, '1,U,1;0\n1,I,2.5;0\n')
+    const load = ['model', 'load', rows, '--topic', 'eve-model', '--json']
+    await expect
+      .poll(async () => (await run([...load, ...as('eve')], env)).err, { timeout: 20_000 })
+      .toMatch(/^(loading .*)?$/)
+    const listed = await run(['topic', 'list', ...as('eve')], env)
+    expect(listed).toMatchObject({ code: 0, err: '' })
+    expect(listed.out).toMatch(/^eve-model +1 x 1 partitions, settings hidden, offsets 0\.\.[1-9]/m)
+    expect(listed.out.split('\n')).toHaveLength(2)
+  })
+})
+
 describe('weir kafka transactions', () => {
   /** Leaves a transaction open, as a process that was killed does. */
   async function leaveOpen(id: string): Promise<void> {

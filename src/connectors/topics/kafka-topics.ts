@@ -56,7 +56,6 @@ export class KafkaTopics implements TopicStore {
   async describe(topic: string): Promise<TopicDescription> {
     await this.requireTopic(topic)
     const { asking } = this
-    const settings = await describeKafkaTopic(asking, topic)
     const found = await asking.retry(`metadata of "${topic}"`, () =>
       asking.metadata([{ name: topic }]),
     )
@@ -65,9 +64,22 @@ export class KafkaTopics implements TopicStore {
       topic,
       partitions: partitions.length,
       replicationFactor: Math.min(...partitions.map(({ replicaNodes }) => replicaNodes.length)),
-      cleanupPolicy: cleanupPolicyOf(settings['cleanup.policy'] ?? ''),
-      retentionMs: Number(settings['retention.ms'] ?? -1),
-      retentionBytes: Number(settings['retention.bytes'] ?? -1),
+      ...(await this.keptOf(topic)),
+    }
+  }
+
+  /** How a topic is kept, as far as the user may see it: few may read settings. */
+  private async keptOf(topic: string): Promise<Partial<TopicDescription>> {
+    try {
+      const settings = await describeKafkaTopic(this.asking, topic)
+      return {
+        cleanupPolicy: cleanupPolicyOf(settings['cleanup.policy'] ?? ''),
+        retentionMs: Number(settings['retention.ms'] ?? -1),
+        retentionBytes: Number(settings['retention.bytes'] ?? -1),
+      }
+    } catch (error) {
+      if (isWeirError(error, 'ACCESS_DENIED')) return {}
+      throw error
     }
   }
 

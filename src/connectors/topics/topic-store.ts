@@ -15,13 +15,13 @@ export interface NewTopic {
   readonly retentionBytes?: number
 }
 
-/** A topic as it is. */
+/** A topic as it is; how it is kept is missing where the user may not see the settings. */
 export interface TopicDescription {
   readonly topic: string
   readonly partitions: number
-  readonly cleanupPolicy: CleanupPolicy
-  readonly retentionMs: number
-  readonly retentionBytes: number
+  readonly cleanupPolicy?: CleanupPolicy
+  readonly retentionMs?: number
+  readonly retentionBytes?: number
   /** Kafka only. */
   readonly replicationFactor?: number
 }
