@@ -3,6 +3,8 @@ import { checkpointBenchmark } from './checkpoint.ts'
 import { kafkaExactlyOnceBenchmark } from './kafka-exactly-once.ts'
 import { kafkaModelLoadBenchmark } from './kafka-model-load.ts'
 import { kafkaRatingsBenchmark } from './kafka-ratings.ts'
+import { learnBenchmark, learnKafkaBenchmark } from './learn.ts'
+import { learnLatencyBenchmark } from './learn-latency.ts'
 import { memoryBenchmark } from './memory.ts'
 import { modelLoadBenchmark } from './model-load.ts'
 import { predictHotBenchmark } from './predict-hot.ts'
@@ -42,6 +44,9 @@ export const BENCHMARKS: readonly Benchmark[] = [
   qualityMl100kBenchmark,
   qualityA9aBenchmark,
   qualityOnlineBenchmark,
+  learnBenchmark,
+  learnLatencyBenchmark,
+  learnKafkaBenchmark,
   trainAlsBenchmark,
   svmUrlBenchmark,
   svmThesisBenchmark,

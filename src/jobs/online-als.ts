@@ -57,7 +57,7 @@ export interface OnlineAlsOptions extends Readonly<Record<string, unknown>> {
    * second and steps on older rows. @default 10,000
    */
   readonly mostUnderWay?: number
-  /** A delta waits for others at most this long, ms. @default 2 */
+  /** A delta waits for others at most this long, ms. @default 4 */
   readonly lingerMs?: number
   /** What to do with records that are no rows of this model; both are counted. @default 'drop' */
   readonly badRows?: BadRowPolicy
@@ -83,7 +83,7 @@ const onlineAls: JobDefinition<OnlineAlsOptions> = defineJob<OnlineAlsOptions>({
   name: 'online-als',
   async build(env, options) {
     await using topics = await openTopics(options)
-    const { dimension, rule, lingerMs = 2, window } = options
+    const { dimension, rule, lingerMs = 4, window } = options
     // Sums wait for their window; they are of old rows by intention.
     const mostUnderWay =
       window === undefined ? (options.mostUnderWay ?? DEFAULT_UNDER_WAY) : Number.POSITIVE_INFINITY

@@ -74,7 +74,7 @@ export class DeltasOperator extends GatedByLearning {
   private load({ bytes, valueStart, valueLength }: ModelTopicRecord): boolean {
     if (valueLength < 0) return false
     try {
-      this.buffer.load(bytes.subarray(valueStart, valueStart + valueLength))
+      this.buffer.load(bytes, valueStart, valueLength)
       return true
     } catch (error) {
       if (isWeirError(error, 'UNPARSABLE_RECORD')) return false

@@ -32,6 +32,8 @@ export function deltaSerializer(
 ): RecordSerializer<OutgoingDelta> {
   const buffer = new DeltaBuffer(kind, floats)
   const key = new Uint8Array(64)
+  // A new view for every delta would be garbage.
+  const keys = Array.from({ length: key.length + 1 }, (_, length) => key.subarray(0, length))
   let version = -1
   let suffix: Uint8Array = new Uint8Array(0)
   return (delta, record) => {
@@ -44,7 +46,7 @@ export function deltaSerializer(
     key.set(suffix, length)
     buffer.origin(delta.lane, delta.partition, delta.offset)
     buffer.values.set(delta.values)
-    record.key = key.subarray(0, length + suffix.length)
+    record.key = keys[length + suffix.length]!
     record.value = buffer.bytes
   }
 }

@@ -1,3 +1,4 @@
+import { copyBytes } from '../core/copy-bytes.ts'
 import { WeirError } from '../core/errors.ts'
 import { MODEL_DELTA_HEADER } from './model-delta.ts'
 
@@ -47,15 +48,16 @@ export class DeltaBuffer {
     this.view.setUint32(12, Math.floor(offset / 2 ** 32), true)
   }
 
-  /** Takes a value's bytes. Throws UNPARSABLE_RECORD unless they are of this kind, length and finite. */
-  load(bytes: Uint8Array): void {
-    if (bytes.length !== this.bytes.length || bytes[0] !== 1 || bytes[1] !== this.kindByte) {
+  /** Takes a value's bytes, `bytes[start .. start + length)`. Throws UNPARSABLE_RECORD unless they are of this kind, length and finite. */
+  load(bytes: Uint8Array, start: number, length: number): void {
+    const isOfRule = bytes[start] === 1 && bytes[start + 1] === this.kindByte
+    if (length !== this.bytes.length || !isOfRule) {
       throw new WeirError(
         'UNPARSABLE_RECORD',
-        `a delta of ${bytes.length} bytes is not of the rule in use; see docs/reference/model-topic.md`,
+        `a delta of ${length} bytes is not of the rule in use; see docs/reference/model-topic.md`,
       )
     }
-    this.bytes.set(bytes)
+    copyBytes(bytes, start, this.bytes, 0, length)
     let sum = 0
     for (let i = 0; i < this.values.length; i++) sum += this.values[i]! * 0
     if (sum === 0) return

@@ -75,6 +75,7 @@ export class FoldInRule implements OnlineRule {
     const score = scoreOf(user.row, item.row)
     const known = user.updates + user.evidence > 0 && item.updates + item.evidence > 0
     const target = foldInTarget(this.feedback, score, rating, known)
+    if (!Number.isFinite(rating)) return 'refused'
     const move = Number.isNaN(target) ? 0 : target - score
     delta.fill(0)
     this.moved(this.itemFactor, this.item.columns, user.row, move, delta)

@@ -7,7 +7,6 @@ import {
   stepGuards,
 } from './online-guards.ts'
 import {
-  allFinite,
   constantColumn,
   type LearnedRow,
   type OnlineRule,
@@ -112,22 +111,19 @@ export class SgdRule implements OnlineRule {
   }
 
   learn(user: LearnedRow, item: LearnedRow, rating: number, delta: Float32Array): StepOutcome {
-    const { order, normCap, deltas } = this.settings
+    const { order, deltas } = this.settings
     const { next } = this
     const p = user.row
     const q = item.row
     const error = rating - scoreOf(p, q)
     const squares = this.userGradient(p, q, error)
-    const step = this.step(user, squares)
-    for (let i = 0; i < p.length; i++) next[i] = p[i]! + step * next[i]!
-    capNorm(next, normCap, this.userConstant)
+    if (!this.moved(p, next, this.step(user, squares), this.userConstant)) return 'refused'
     const seen = order === 'user-first' ? next : p
     if (deltas === 'pair') {
       delta.set(seen)
       // What makes the error at the item's present row this one, whichever user row is seen.
       delta[p.length] = order === 'user-first' ? error + scoreOf(seen, q) : rating
-    } else this.itemStep(item, seen, error, delta)
-    if (!allFinite(next) || !allFinite(delta)) return 'refused'
+    } else if (!this.itemStep(item, seen, error, delta)) return 'refused'
     p.set(next)
     if (this.userMemory > 0) user.memory[0]! += this.meanSquare(squares)
     user.updates++
@@ -137,21 +133,37 @@ export class SgdRule implements OnlineRule {
   fold(item: LearnedRow, delta: Float32Array): StepOutcome {
     const { row, memory } = item
     const { next } = this
-    const n = row.length
     let added = delta
     if (this.settings.deltas === 'pair') {
+      const { seen } = this
       added = this.folded
-      const seen = this.seen
-      for (let i = 0; i < n; i++) seen[i] = delta[i]!
-      this.itemStep(item, seen, delta[n]! - scoreOf(seen, row), added)
+      for (let i = 0; i < seen.length; i++) seen[i] = delta[i]!
+      const error = delta[row.length]! - scoreOf(seen, row)
+      if (!this.itemStep(item, seen, error, added)) return 'refused'
     }
-    for (let i = 0; i < n; i++) next[i] = row[i]! + added[i]!
-    capNorm(next, this.settings.normCap, this.itemConstant)
-    if (!allFinite(next) || !allFinite(added)) return 'refused'
+    for (let i = 0; i < next.length; i++) next[i] = added[i]!
+    if (!this.moved(row, next, 1, this.itemConstant)) return 'refused'
     row.set(next)
-    if (this.itemMemory > 0) memory[0]! += added[n]!
+    if (this.itemMemory > 0) memory[0]! += added[row.length]!
     item.updates++
     return 'learned'
+  }
+
+  /**
+   * Turns the gradient in `next` into the row after a step of it, no longer than the cap; false when
+   * that is not finite. The sum of squares tells: of finite floats it never overflows.
+   */
+  private moved(row: Float32Array, next: Float32Array, step: number, constant: number): boolean {
+    const { normCap } = this.settings
+    let squares = 0
+    for (let i = 0; i < next.length; i++) {
+      const value = Math.fround(row[i]! + step * next[i]!)
+      next[i] = value
+      squares += value * value
+    }
+    if (!(squares < Number.POSITIVE_INFINITY)) return false
+    if (squares > normCap * normCap) capNorm(next, normCap, constant)
+    return true
   }
 
   /** The user's gradient into `next`; the sum of its squares. */
@@ -172,8 +184,16 @@ export class SgdRule implements OnlineRule {
     return squares + next[bias]! ** 2
   }
 
-  /** The item's step into `step`, [dimension], and behind it what its memory grows by. */
-  private itemStep(item: LearnedRow, seen: Float32Array, error: number, step: Float32Array): void {
+  /**
+   * The item's step into `step`, [dimension], and behind it what its memory grows by; false when it is
+   * not finite.
+   */
+  private itemStep(
+    item: LearnedRow,
+    seen: Float32Array,
+    error: number,
+    step: Float32Array,
+  ): boolean {
     const { itemRegularization } = this.settings
     const q = item.row
     const n = q.length
@@ -188,9 +208,11 @@ export class SgdRule implements OnlineRule {
       squares -= step[itemConstant]! ** 2
       step[itemConstant] = 0
     }
+    if (!(squares < Number.POSITIVE_INFINITY)) return false
     const rate = this.step(item, squares)
     for (let i = 0; i < n; i++) step[i]! *= rate
     if (this.itemMemory > 0) step[n] = this.meanSquare(squares)
+    return true
   }
 
   private meanSquare(squares: number): number {

@@ -1,0 +1,148 @@
+import { mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TopicsPlace } from '../src/connectors/topics/open-topics.ts'
+import { generateAlsRow } from '../src/models/als-model-generator.ts'
+import { onlineRule } from '../src/models/online-rules.ts'
+import { generateRatings } from '../src/models/ratings-generator.ts'
+import { SequentialLearner } from '../src/models/sequential-learner.ts'
+import { KafkaBroker } from '../test/services/kafka-broker.ts'
+import {
+  type Benchmark,
+  type BenchmarkOptions,
+  type Figure,
+  median,
+  pause,
+  rounded,
+} from './benchmark.ts'
+import {
+  counted,
+  LEARNING_RULE,
+  LEARNING_SHAPE,
+  type LearningShape,
+  prepareLearning,
+  startLearning,
+} from './learning-run.ts'
+
+const RATINGS = 1_000_000
+const ROUNDS = 3
+
+interface LearnTimes {
+  /** Seconds until the last delta was folded, its row visible. */
+  readonly visible: number
+  /** Seconds until a checkpoint with all of it was complete. */
+  readonly durable: number
+  readonly cpuSeconds: number
+}
+
+async function learnAll(
+  options: BenchmarkOptions,
+  place: TopicsPlace,
+  ratings: number,
+): Promise<LearnTimes> {
+  const before = process.cpuUsage()
+  await using run = await startLearning(options.scratch, place)
+  const cpu = process.cpuUsage(before)
+  while ((await counted(run.job, 'deltasFolded')) < ratings) await pause(10)
+  const visible = (performance.now() - run.startedMs) / 1000
+  await run.job.execution.triggerCheckpoint()
+  const durable = (performance.now() - run.startedMs) / 1000
+  const { user, system } = process.cpuUsage(before)
+  const cpuSeconds = (user + system - cpu.user - cpu.system) / 1e6
+  return { visible, durable, cpuSeconds }
+}
+
+/** Ratings a second of the rule alone, one after the other in one thread, rows in memory. */
+function ruleAlone(shape: LearningShape, ratings: number): number {
+  const vector = new Float32Array(shape.factors)
+  const learner = new SequentialLearner(
+    {
+      row(side, id) {
+        generateAlsRow(side === 'user' ? 'U' : 'I', Number(id) - 1, 1, vector)
+        return vector
+      },
+      evidence: () => 0,
+      coldUser: vector,
+      coldItem: vector,
+      range: { min: 1, max: 5 },
+    },
+    onlineRule({ dimension: shape.factors, biased: false }, LEARNING_RULE, () => {
+      throw new Error('SGD needs no moments')
+    }),
+  )
+  const stream = [...generateRatings({ ...shape, factors: 8, ratings })]
+  const start = performance.now()
+  for (const rating of stream) learner.learn(rating)
+  return stream.length / ((performance.now() - start) / 1000)
+}
+
+async function figure(
+  options: BenchmarkOptions,
+  name: string,
+  target: number,
+  places: () => Promise<TopicsPlace>,
+): Promise<Figure> {
+  const { scale, say } = options
+  const ratings = Math.round(RATINGS * scale)
+  const shape = {
+    ...LEARNING_SHAPE,
+    users: Math.ceil(LEARNING_SHAPE.users * scale),
+    items: Math.ceil(LEARNING_SHAPE.items * scale),
+  }
+  const times: LearnTimes[] = []
+  for (let i = 0; i < ROUNDS; i++) {
+    const place = await places()
+    await prepareLearning(place, shape, ratings)
+    times.push(await learnAll(options, place, ratings))
+    const { visible, durable, cpuSeconds } = times[i]!
+    say(
+      `round ${i + 1}: ${Math.round(ratings / visible)} ratings/s visible, ${Math.round(ratings / durable)} durable, ${rounded((cpuSeconds / ratings) * 1e6)} us CPU each`,
+    )
+  }
+  return {
+    name,
+    value: median(times.map(({ durable }) => ratings / durable)),
+    unit: 'ratings/s',
+    target,
+    rival: ruleAlone(shape, Math.min(ratings, 200_000)),
+    rivalName: 'the rule alone in one thread',
+    details: {
+      ...shape,
+      ratings,
+      visiblePerSecond: Math.round(median(times.map(({ visible }) => ratings / visible))),
+      cpuMicroseconds: rounded(median(times.map((t) => (t.cpuSeconds / ratings) * 1e6))),
+    },
+  }
+}
+
+/** `learn`: ratings from the embedded log until both rows are changed, visible and in a checkpoint. */
+export const learnBenchmark: Benchmark = {
+  name: 'learn',
+  summary:
+    'online learning, 100 factors, 2 slots, embedded log: log to both rows durable and visible',
+  async run(options) {
+    const fresh = async (): Promise<TopicsPlace> => ({
+      logDirectory: join(mkdtempSync(join(options.scratch, 'learn-log-')), 'log'),
+    })
+    return [await figure(options, 'learn', 80_000, fresh)]
+  },
+}
+
+/** `learn-kafka`: the same with all topics in Kafka. */
+export const learnKafkaBenchmark: Benchmark = {
+  name: 'learn-kafka',
+  summary: 'as learn, with ratings, rows and deltas in Kafka',
+  async run(options) {
+    const brokers: KafkaBroker[] = []
+    const fresh = async (): Promise<TopicsPlace> => {
+      await brokers.pop()?.stop()
+      const broker = await KafkaBroker.start()
+      brokers.push(broker)
+      return { kafka: { brokers: broker.bootstrap } }
+    }
+    try {
+      return [await figure(options, 'learn-kafka', 40_000, fresh)]
+    } finally {
+      await brokers.pop()?.stop()
+    }
+  },
+}
