@@ -58,7 +58,8 @@ async function helpFor(words: readonly string[]): Promise<string> {
   const names = words.filter((word) => !word.startsWith('-'))
   if (names.length === 0) return await overview()
   const prefix = `${names.join(' ')} `
-  const isGroup = COMMAND_NAMES.some((name) => name.startsWith(prefix))
+  const isCommand = Object.hasOwn(COMMAND_LOADERS, names.join(' '))
+  const isGroup = !isCommand && COMMAND_NAMES.some((name) => name.startsWith(prefix))
   return isGroup ? await overview(prefix) : helpOf((await select(names)).command)
 }
 

@@ -1,6 +1,5 @@
 import { WeirError } from '../core/errors.ts'
-import { createModelTopics } from '../jobs/model-topics.ts'
-import { deltasTopic } from '../models/model-delta.ts'
+import { completeModelTopics } from '../jobs/model-topics.ts'
 import { type Command, Flags, UsageError } from './command.ts'
 import { DATA_DIR_OPTION } from './data-directory.ts'
 import { KAFKA_OPTIONS, topicsOf } from './kafka-flags.ts'
@@ -13,7 +12,7 @@ export const topicCreateCommand: Command = {
   options: {
     model: {
       type: 'boolean',
-      help: 'Create the topics of a model: NAME, compacted, for rows and NAME-deltas, never compacted',
+      help: 'Create what is missing of the topics of a model: NAME, compacted, for rows, and NAME-deltas, never compacted',
     },
     partitions: { type: 'string', value: 'N', default: '4', help: 'Partitions' },
     'replication-factor': {
@@ -47,14 +46,15 @@ export const topicCreateCommand: Command = {
     const isModel = flags.boolean('model')
     if (isModel) refuseKept(flags)
     await using topics = await topicsOf(flags)
+    let created: readonly string[] = [topic]
     if (isModel) {
-      const created = await createModelTopics(topics, topic, shape)
-      if (!created.includes(topic)) {
-        const message = `topic "${topic}" exists already in ${topics.place}; use it, or take another name`
+      created = await completeModelTopics(topics, topic, shape)
+      if (created.length === 0) {
+        const message = `the topics of model "${topic}" exist already in ${topics.place}; use them, or take another name`
         throw new WeirError('TOPIC_EXISTS', message, { details: { topic } })
       }
     } else await topics.create(topic, { ...shape, ...keptOf(flags) })
-    for (const name of isModel ? [topic, deltasTopic(topic)] : [topic]) {
+    for (const name of created.toSorted()) {
       const description = await topics.describe(name)
       io.out(
         flags.boolean('json')

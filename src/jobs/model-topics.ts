@@ -4,27 +4,32 @@ import { deltasTopic } from '../models/model-delta.ts'
 
 const DEFAULT_PARTITIONS = 4
 
+type Shape = Pick<NewTopic, 'partitions' | 'replicationFactor'>
+
 /**
- * Creates what is missing of the topics of a model: the rows, compacted, and beside them the deltas,
+ * Creates the topics of a model where it has none: the rows, compacted, and beside them the deltas,
  * never compacted and kept for ever. Returns the names of those that it created. Where the rows are
  * there the deltas are left to whoever made them.
  */
 export async function createModelTopics(
   topics: TopicStore,
   topic: string,
-  {
-    partitions = DEFAULT_PARTITIONS,
-    replicationFactor,
-  }: Pick<NewTopic, 'partitions' | 'replicationFactor'> = {},
+  shape: Shape = {},
 ): Promise<readonly string[]> {
-  if (await topics.has(topic)) return []
+  return (await topics.has(topic)) ? [] : await completeModelTopics(topics, topic, shape)
+}
+
+/** Creates what is missing of the topics of a model; see `createModelTopics`. */
+export async function completeModelTopics(
+  topics: TopicStore,
+  topic: string,
+  { partitions = DEFAULT_PARTITIONS, replicationFactor }: Shape = {},
+): Promise<readonly string[]> {
   const shape = { partitions, ...(replicationFactor === undefined ? {} : { replicationFactor }) }
+  const forEver = { cleanupPolicy: 'delete', retentionMs: -1, retentionBytes: -1 } as const
   // The rows last: where they are there, so are the deltas, whenever this was interrupted.
   const wanted: readonly [string, NewTopic][] = [
-    [
-      deltasTopic(topic),
-      { ...shape, cleanupPolicy: 'delete', retentionMs: -1, retentionBytes: -1 },
-    ],
+    [deltasTopic(topic), { ...shape, ...forEver }],
     [topic, { ...shape, cleanupPolicy: 'compact' }],
   ]
   const created: string[] = []
@@ -33,7 +38,7 @@ export async function createModelTopics(
       await topics.create(name, config)
       created.push(name)
     } catch (error) {
-      // Another process may create them at the same time.
+      // It was there, or another process made it at the same time.
       if (!isWeirError(error, 'TOPIC_EXISTS')) throw error
     }
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { scanTopic } from '../../src/connectors/topics/scan-topic.ts'
 import type { TopicStore } from '../../src/connectors/topics/topic-store.ts'
-import { createModelTopics } from '../../src/jobs/model-topics.ts'
+import { completeModelTopics, createModelTopics } from '../../src/jobs/model-topics.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const text = (value: Uint8Array | null): string =>
@@ -53,7 +53,9 @@ export function topicStoreContract(name: string, open: () => Promise<TopicStore>
       })
       const empty = [0, 1, 2].map((partition) => ({ partition, start: 0, end: 0 }))
       expect(await store.bounds(topic)).toEqual(empty)
-      await expect(store.create(topic, { partitions: 4 })).rejects.toThrow(failure('TOPIC_EXISTS'))
+      for (const partitions of [3, 4]) {
+        await expect(store.create(topic, { partitions })).rejects.toThrow(failure('TOPIC_EXISTS'))
+      }
     })
 
     it('says UNKNOWN_TOPIC of a topic that is not there', async () => {
@@ -101,6 +103,15 @@ export function topicStoreContract(name: string, open: () => Promise<TopicStore>
       await send(store, topic, ['a=kept'], { transactionalId })
       expect((await recordsOf(store, topic)).map((line) => line.slice(2))).toEqual(['a=kept'])
       await send(store, topic, [], { transactionalId })
+    })
+
+    it('completes the topics of a model that has rows but no deltas', async () => {
+      await using store = await open()
+      const topic = freshName()
+      await store.create(topic, { partitions: 2, cleanupPolicy: 'compact' })
+      expect(await createModelTopics(store, topic)).toEqual([])
+      expect(await completeModelTopics(store, topic)).toEqual([`${topic}-deltas`])
+      expect(await completeModelTopics(store, topic)).toEqual([])
     })
 
     it('gives a model its two topics, once', async () => {

@@ -107,7 +107,7 @@ describe('weir topic --brokers', () => {
     ])
     const again = await ask('topic', 'create', 'films', '--model')
     expect(again).toMatchObject({ code: 1 })
-    expect(again.err).toMatch(/TOPIC_EXISTS: topic "films" exists already/)
+    expect(again.err).toMatch(/TOPIC_EXISTS: the topics of model "films" exist already/)
     const mixed = await ask('topic', 'create', 'more', '--model', '--cleanup', 'delete')
     expect(mixed).toMatchObject({ code: 2 })
   })

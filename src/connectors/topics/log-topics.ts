@@ -1,3 +1,4 @@
+import { WeirError } from '../../core/errors.ts'
 import type { Source } from '../../operators/source.ts'
 import { EmbeddedLog } from '../log/embedded-log.ts'
 import { LogSource } from '../log/log-source.ts'
@@ -58,6 +59,10 @@ export class LogTopics implements TopicStore {
 
   async create(topic: string, config: NewTopic): Promise<void> {
     const { replicationFactor: _, ...kept } = config
+    if (hasTopic(this.directory, topic)) {
+      const message = `topic "${topic}" exists already in ${this.place}; use it as it is, or take another name`
+      throw new WeirError('TOPIC_EXISTS', message, { details: { topic } })
+    }
     await (await this.log()).createTopic(topic, kept)
   }
 
