@@ -32,6 +32,11 @@ const RETRAIN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     default: 'ratings',
     help: 'Topic of observations, user,item,rating[,seconds]',
   },
+  newest: {
+    type: 'string',
+    value: 'N',
+    help: 'Train on the newest N observations alone (default: all that the topic holds)',
+  },
   once: { type: 'boolean', help: 'Train once, now, and end' },
   'no-warm-start': { type: 'boolean', help: 'Start from random rows, not from the live ones' },
   'no-serving': {
@@ -107,6 +112,7 @@ async function optionsOf(
   io: CommandIo,
 ): Promise<RetrainOptions> {
   const golden = flags.optional('golden')
+  const newest = flags.optionalInteger('newest', 1)
   const bar = new ProgressBar(io, 'training', () => systemClock.monotonicMs())
   return {
     place: topicsPlaceOf(flags),
@@ -122,6 +128,7 @@ async function optionsOf(
     newId: randomUUID,
     clock: systemClock,
     onStep: (step) => io.err(`retrain: ${step}`),
+    ...(newest === undefined ? {} : { newest }),
     ...(client === undefined ? {} : { reader: client }),
     ...(golden === undefined ? {} : { golden: await goldenFile(golden) }),
   }

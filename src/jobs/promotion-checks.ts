@@ -110,19 +110,26 @@ function dataFacts(version: RegisteredVersion, golden: ErrorSummary | undefined)
   }
 }
 
-/** Waits until the version answers, then times predictions of golden pairs one after the other. */
-async function servingFacts(options: PromotionChecksOptions): Promise<ServingFacts> {
-  const { clock, golden, limits, version } = options
+/**
+ * Waits until the serving job has applied the version's rows up to the given positions; resolves with
+ * the time that it took in ms, Infinity when it took longer than the limit.
+ */
+export async function untilLoaded(options: PromotionChecksOptions): Promise<number> {
+  const { clock, limits } = options
   const startMs = clock.monotonicMs()
   const maxLoadMs = limits?.serving?.maxLoadMs ?? 60_000
-  for (;;) {
-    if (await answersNow(options)) break
-    if (clock.monotonicMs() - startMs > maxLoadMs) {
-      return { loadMs: Number.POSITIVE_INFINITY, asked: 0, failed: 0, p99Ms: Number.NaN }
-    }
+  while (!(await answersNow(options))) {
+    if (clock.monotonicMs() - startMs > maxLoadMs) return Number.POSITIVE_INFINITY
     await sleep(clock, POLL_MS)
   }
-  const loadMs = clock.monotonicMs() - startMs
+  return clock.monotonicMs() - startMs
+}
+
+/** Waits until the version answers, then times predictions of golden pairs one after the other. */
+async function servingFacts(options: PromotionChecksOptions): Promise<ServingFacts> {
+  const { clock, golden, version } = options
+  const loadMs = await untilLoaded(options)
+  if (!Number.isFinite(loadMs)) return { loadMs, asked: 0, failed: 0, p99Ms: Number.NaN }
   const times: number[] = []
   let failed = 0
   const { ratings } = golden

@@ -44,6 +44,18 @@ export async function rangesAfter(
     .filter(({ from, to }) => to > from)
 }
 
+/** The newest `count` offsets of some ranges, of each partition its share. */
+export function newestOf(ranges: readonly DataRange[], count: number): readonly DataRange[] {
+  const total = offsetsIn(ranges)
+  if (total <= count) return ranges
+  return ranges
+    .map((range) => {
+      const kept = Math.ceil(((range.to - range.from) * count) / total)
+      return { ...range, from: Math.max(range.from, range.to - kept) }
+    })
+    .filter(({ from, to }) => to > from)
+}
+
 /** Offsets in the ranges: at least as many as there are observations. */
 export function offsetsIn(ranges: readonly DataRange[]): number {
   return ranges.reduce((sum, { from, to }) => sum + to - from, 0)

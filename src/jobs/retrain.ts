@@ -22,13 +22,15 @@ import { type ModelRegistry, outcomeError } from './model-registry.ts'
 import {
   type GoldenSet,
   type PromotionChecks,
+  type PromotionChecksOptions,
   type PromotionLimits,
   runPromotionChecks,
+  untilLoaded,
 } from './promotion-checks.ts'
 import { publishModel } from './publish-model.ts'
 import { writeLiveRows } from './retrain-live-rows.ts'
 import type { RetrainAlsOptions, TrainedFacts } from './retrain-messages.ts'
-import { offsetsIn, rangesAfter, rangesOfTopic } from './retrain-observations.ts'
+import { newestOf, offsetsIn, rangesAfter, rangesOfTopic } from './retrain-observations.ts'
 import type { TrainingProcess } from './retrain-process.ts'
 import { putRows } from './retrain-publish.ts'
 
@@ -65,6 +67,8 @@ export interface RetrainOptions {
   readonly clock: Clock
   /** Ranges to train on. @default all that the topic holds */
   readonly ranges?: readonly DataRange[]
+  /** Of them the newest so many offsets alone: what is older speaks of another world. @default all */
+  readonly newest?: number
   readonly onStep?: (step: string) => void
 }
 
@@ -98,7 +102,8 @@ export type RetrainOutcome =
 export async function retrain(options: RetrainOptions): Promise<RetrainOutcome> {
   await using topics = await openTopics(options.place)
   const { observations, registry, model } = options
-  const ranges = options.ranges ?? (await rangesOfTopic(topics, observations))
+  const whole = options.ranges ?? (await rangesOfTopic(topics, observations))
+  const ranges = options.newest === undefined ? whole : newestOf(whole, options.newest)
   if (offsetsIn(ranges) === 0) return { kind: 'nothing-to-train-on' }
   const hyperparameters = parametersOf(options.als)
   const name = processingName({ ranges, files: [], code: ALS_CODE, hyperparameters })
@@ -289,6 +294,9 @@ class Retraining {
   ): Promise<RetrainOutcome> {
     const checks = await this.check(candidate, live)
     await this.catchUp(process, candidate.number)
+    // A replayed row that came after the switch would undo what was learned on it by then.
+    const loading = checks && (await this.checksOf(candidate, live))
+    if (loading !== undefined) await untilLoaded(loading)
     const { replayed, newestEventMs } = this
     const version: RegisteredVersion = {
       ...candidate,
@@ -312,10 +320,20 @@ class Retraining {
     version: RegisteredVersion,
     live: number,
   ): Promise<PromotionChecks | undefined> {
+    const options = await this.checksOf(version, live)
+    if (options === undefined) return undefined
+    this.step(`checking version ${version.number} against ${live === 0 ? 'none' : live}`)
+    return await runPromotionChecks(options)
+  }
+
+  /** What the checks need; undefined without a golden set or a job that serves. */
+  private async checksOf(
+    version: RegisteredVersion,
+    live: number,
+  ): Promise<PromotionChecksOptions | undefined> {
     const { reader, golden, limits, clock } = this.options
     if (reader === undefined || golden === undefined) return undefined
-    this.step(`checking version ${version.number} against ${live === 0 ? 'none' : live}`)
-    return await runPromotionChecks({
+    return {
       reader,
       state: ALS_MODEL,
       version,
@@ -324,7 +342,7 @@ class Retraining {
       positions: await this.positions(),
       ...(limits === undefined ? {} : { limits }),
       clock,
-    })
+    }
   }
 
   private async gap(): Promise<number> {
