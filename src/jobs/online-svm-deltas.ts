@@ -2,10 +2,10 @@ import { isWeirError } from '../core/errors.ts'
 import type { Counter } from '../core/metrics.ts'
 import { decodeLinearDelta, type LinearDelta } from '../models/linear-delta.ts'
 import type { WeightUpdate } from '../models/weight-update.ts'
-import { AbstractOperator } from '../operators/abstract-operator.ts'
 import type { OperatorContext } from '../operators/operator.ts'
 import { blocksOf } from '../serving/block-products.ts'
 import { type ModelTopicRecord, valueBytesOf } from './model-topic-record.ts'
+import { GatedBySvm } from './online-svm-gate.ts'
 
 const STATE = 'highest-offsets'
 const encoder = new TextEncoder()
@@ -16,7 +16,7 @@ const encoder = new TextEncoder()
  * offsets, so what is not above the highest offset seen came before: after a failure observations are
  * read again, and the first delta of each counts.
  */
-export class SvmDeltasOperator extends AbstractOperator {
+export class SvmDeltasOperator extends GatedBySvm {
   private readonly range: number
   /** Highest offset by `<deltas partition>/<observations partition>`. */
   private readonly highest = new Map<string, number>()

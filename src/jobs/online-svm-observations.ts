@@ -4,7 +4,6 @@ import type { Counter } from '../core/metrics.ts'
 import { LibsvmParser } from '../models/libsvm-format.ts'
 import type { LinearDelta } from '../models/linear-delta.ts'
 import { type OnlineLinearOptions, OnlineLinearRule } from '../models/online-linear.ts'
-import { AbstractOperator } from '../operators/abstract-operator.ts'
 import type { OperatorContext } from '../operators/operator.ts'
 import { LocalSparseDot } from '../serving/local-sparse-dot.ts'
 import { SparseOutcome } from '../serving/query-backend.ts'
@@ -12,7 +11,7 @@ import type { WeightTables } from '../serving/weight-blocks.ts'
 import type { RowTableReader } from '../state/row-table-reader.ts'
 import { OK, statusOf } from '../wire/status.ts'
 import { type ModelTopicRecord, valueBytesOf } from './model-topic-record.ts'
-import type { SvmLearningOrder, SvmLearningReport } from './online-svm-coordinator.ts'
+import { GatedBySvm } from './online-svm-gate.ts'
 
 const ALL_MISSING = { statusOfMissing: () => statusOf('UNKNOWN_KEY'), ageOf: () => 0 }
 
@@ -36,15 +35,13 @@ class SlotTables implements WeightTables {
  * before a version is live; after a failure it reads observations again, whose deltas the readers of
  * the deltas topic know.
  */
-export class SvmObservationsOperator extends AbstractOperator {
+export class SvmObservationsOperator extends GatedBySvm {
   private readonly rule: OnlineLinearRule
   private readonly range: number
   private readonly uid: string
   private readonly sparse = new LocalSparseDot()
   private readonly outcome = new SparseOutcome()
   private readonly parser: LibsvmParser
-  private version = 0
-  private waiting: (() => void)[] = []
   private tables: SlotTables | undefined
   private tablesOf = -1
   private changes = -1
@@ -73,23 +70,6 @@ export class SvmObservationsOperator extends AbstractOperator {
     this.dropped = metrics.counter('numRecordsDropped')
     metrics.gauge('prequentialLoss', () => this.lossSum / this.count)
     metrics.gauge('prequentialAccuracy', () => this.right / this.count)
-    const report: SvmLearningReport = { kind: 'opened' }
-    context.sendEvent(report)
-  }
-
-  override handleEvent(event: unknown): void {
-    const order = event as SvmLearningOrder
-    this.version = order.version
-    for (const resolve of this.waiting.splice(0)) resolve()
-  }
-
-  ready(): boolean {
-    return this.version > 0
-  }
-
-  whenReady(): Promise<void> {
-    if (this.version > 0) return Promise.resolve()
-    return new Promise((resolve) => this.waiting.push(resolve))
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {

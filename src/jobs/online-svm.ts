@@ -13,6 +13,7 @@ import { MODEL_ROWS_UID } from './als-serving.ts'
 import type { BadRowPolicy } from './model-topic-operator.ts'
 import type { ModelTopicRecord } from './model-topic-record.ts'
 import { topicSink } from './online-sinks.ts'
+import { SVM_DELTAS_UID, SVM_OBSERVATIONS_UID } from './online-svm-coordinator.ts'
 import { SvmDeltasOperator } from './online-svm-deltas.ts'
 import { SvmObservationsOperator } from './online-svm-observations.ts'
 import { SvmServingFunction } from './svm-serving-function.ts'
@@ -37,8 +38,6 @@ export interface OnlineSvmOptions extends Readonly<Record<string, unknown>> {
   readonly badRows?: BadRowPolicy
 }
 
-/** Uid of the operator that reads observations; its coordinator is a `SvmLearningCoordinator`. */
-export const SVM_OBSERVATIONS_UID = 'svm-observations'
 /** Uid of the operator that owns the weights: that of `svm-serving`, whose checkpoints fit. */
 export const SVM_MODEL_UID = 'svm-model'
 
@@ -66,7 +65,7 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
       .transform<WeightUpdate>('Deltas', () => new SvmDeltasOperator(range), {
         serializer: new WeightUpdateSerializer(),
       })
-      .uid('svm-deltas')
+      .uid(SVM_DELTAS_UID)
     rows
       .union(deltas)
       .keyBy((update) => update.key, rawKeySerializer)

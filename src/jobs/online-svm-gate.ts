@@ -1,0 +1,31 @@
+import { AbstractOperator } from '../operators/abstract-operator.ts'
+import type { OperatorContext } from '../operators/operator.ts'
+import type { SvmLearningOrder, SvmLearningReport } from './online-svm-coordinator.ts'
+
+/** An operator that takes no input until every slot has all weights of the live version. */
+export abstract class GatedBySvm extends AbstractOperator {
+  /** The live version; 0 before it is known. */
+  protected version = 0
+  private waiting: (() => void)[] = []
+
+  override open(context: OperatorContext): void {
+    super.open(context)
+    const report: SvmLearningReport = { kind: 'opened' }
+    context.sendEvent(report)
+  }
+
+  override handleEvent(event: unknown): void {
+    const order = event as SvmLearningOrder
+    this.version = order.version
+    for (const resolve of this.waiting.splice(0)) resolve()
+  }
+
+  ready(): boolean {
+    return this.version > 0
+  }
+
+  whenReady(): Promise<void> {
+    if (this.version > 0) return Promise.resolve()
+    return new Promise((resolve) => this.waiting.push(resolve))
+  }
+}
