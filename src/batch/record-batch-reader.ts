@@ -234,6 +234,12 @@ export class RecordBatchReader {
       this.at = at + 2
       return (raw >>> 1) ^ -(raw & 1)
     }
+    const b2 = bytes[at + 2]!
+    if (b2 < 0x80) {
+      const raw = (b0 & 0x7f) | ((b1 & 0x7f) << 7) | (b2 << 14)
+      this.at = at + 3
+      return (raw >>> 1) ^ -(raw & 1)
+    }
     return this.longVarlong()
   }
 

@@ -1,7 +1,34 @@
+import type { ByteWriter } from './byte-writer.ts'
+
 /** UTF-8 that refuses what is none; a byte order mark is part of the text. */
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 const LONGEST_SHORT = 16
+/** Texts up to this length are tried as ASCII, byte by byte, before the native encoder. */
+const LONGEST_WRITTEN = 64
+
+const encoder = new TextEncoder()
+
+/** Appends a text as UTF-8, made for short ASCII; a lone surrogate becomes U+FFFD. */
+export function writeShortText(text: string, writer: ByteWriter): void {
+  const { length } = text
+  if (length <= LONGEST_WRITTEN) {
+    writer.reserve(length)
+    const { bytes, length: at } = writer
+    let i = 0
+    for (; i < length; i++) {
+      const code = text.charCodeAt(i)
+      if (code > 0x7f) break
+      bytes[at + i] = code
+    }
+    if (i === length) {
+      writer.length = at + length
+      return
+    }
+  }
+  writer.reserve(length * 3)
+  writer.length += encoder.encodeInto(text, writer.bytes.subarray(writer.length)).written
+}
 
 /**
  * The UTF-8 text between two positions, made for ids of a few ASCII characters: up to 8 take 45 to

@@ -1,11 +1,11 @@
 import type { ByteReader } from '../core/byte-reader.ts'
 import type { ByteWriter } from '../core/byte-writer.ts'
-import { requireArgument, WeirError } from '../core/errors.ts'
+import { WeirError } from '../core/errors.ts'
 import type { Serializer } from '../core/serializer.ts'
-import { shortText } from '../core/short-text.ts'
+import { shortText, writeShortText } from '../core/short-text.ts'
 import { NO_TIMESTAMP } from '../core/time.ts'
 import type { Rating } from './rating.ts'
-import { formatRating, type RatingsFormat } from './ratings-format.ts'
+import type { RatingsFormat } from './ratings-format.ts'
 
 const SEPARATOR_BYTES: Readonly<Record<RatingsFormat, readonly number[]>> = {
   tab: [0x09],
@@ -20,15 +20,12 @@ const ZERO = 0x30
 const EXACT_DIGITS = 15
 const POWERS_OF_TEN = Float64Array.from({ length: EXACT_DIGITS + 1 }, (_, i) => 10 ** i)
 
-const encoder = new TextEncoder()
-
 /**
  * One rating as a line of a MovieLens format, `user,item,rating` and, if known, Unix seconds; a line
  * end is taken. It reads the bytes in one pass without making a string of the line.
  */
 export class RatingLineFormat implements Serializer<Rating> {
   readonly id: string
-  private readonly format: RatingsFormat
   private readonly first: number
   private readonly width: number
   private bytes: Uint8Array = new Uint8Array(0)
@@ -38,25 +35,42 @@ export class RatingLineFormat implements Serializer<Rating> {
   private hasMore = false
 
   constructor(format: RatingsFormat = 'csv') {
-    this.format = format
     this.id = `rating-line-${format}/1`
     const separator = SEPARATOR_BYTES[format]
     this.first = separator[0]!
     this.width = separator.length
   }
 
-  write(rating: Rating, writer: ByteWriter): void {
-    const { user, item } = rating
-    for (const id of [user, item]) {
-      requireArgument(this.canStand(id), `the id "${id}" cannot stand in a line of ratings`)
+  write({ user, item, rating, timestamp }: Rating, writer: ByteWriter): void {
+    if (!Number.isFinite(rating)) throw new WeirError('INVALID_ARGUMENT', `a rating of ${rating}`)
+    this.writeId(user, writer)
+    this.writeId(item, writer)
+    writeShortText(String(rating), writer)
+    if (timestamp === NO_TIMESTAMP) return
+    this.writeSeparator(writer)
+    writeShortText(String(Math.floor(timestamp / 1000)), writer)
+  }
+
+  private writeId(id: string, writer: ByteWriter): void {
+    if (!this.canStand(id)) {
+      const message = `the id "${id}" cannot stand in a line of ratings`
+      throw new WeirError('INVALID_ARGUMENT', message)
     }
-    requireArgument(Number.isFinite(rating.rating), `a rating of ${rating.rating}`)
-    writer.raw(encoder.encode(formatRating(rating, this.format)))
+    writeShortText(id, writer)
+    this.writeSeparator(writer)
+  }
+
+  private writeSeparator(writer: ByteWriter): void {
+    for (let i = 0; i < this.width; i++) writer.uint8(this.first)
   }
 
   private canStand(id: string): boolean {
-    if (id === '' || !id.isWellFormed() || /[\r\n]/.test(id)) return false
-    return !id.includes(String.fromCharCode(this.first))
+    const { first } = this
+    for (let i = 0; i < id.length; i++) {
+      const code = id.charCodeAt(i)
+      if (code === first || code === LINE_FEED || code === CARRIAGE_RETURN) return false
+    }
+    return id !== '' && id.isWellFormed()
   }
 
   read(reader: ByteReader): Rating {

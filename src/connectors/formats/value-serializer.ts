@@ -1,5 +1,6 @@
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { type Serializer, stringSerializer } from '../../core/serializer.ts'
+import { writeShortText } from '../../core/short-text.ts'
 import type { OutgoingRecord, RecordSerializer } from '../log/outgoing-record.ts'
 
 /** Options of `serializeValue`. */
@@ -26,7 +27,7 @@ export function serializeValue<T>(
   options: ValueSerializerOptions<T> = {},
 ): RecordSerializer<T> {
   const { keyOf, isTombstone, finish } = options
-  const keys = new SpanWriter(stringSerializer)
+  const keys = new SpanWriter(textKeys)
   const values = new SpanWriter(format)
   return (value, record) => {
     if (keyOf !== undefined) record.key = keys.write(keyOf(value))
@@ -51,6 +52,9 @@ export function serializeKeyValue<T, K, V>(
     finish?.(value, record)
   }
 }
+
+/** `stringSerializer`, faster for short keys. */
+const textKeys: Serializer<string> = { ...stringSerializer, write: writeShortText }
 
 /** Writes into one buffer again and again: a record's bytes are copied before the next. */
 class SpanWriter<T> {

@@ -1,5 +1,6 @@
 import { messageOf, requireArgument, WeirError } from '../errors.ts'
 import type { Serializer } from '../serializer.ts'
+import { writeShortText } from '../short-text.ts'
 
 /**
  * A format is a `Serializer` whose bytes come from others: `read` throws UNPARSABLE_RECORD with what
@@ -16,7 +17,6 @@ export interface TextCodec<T> {
 
 // A byte order mark is part of the text, so that what is written is read back.
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-const encoder = new TextEncoder()
 
 /** A format of UTF-8 text. */
 export function textFormat<T>(codec: TextCodec<T>): Serializer<T> {
@@ -25,8 +25,7 @@ export function textFormat<T>(codec: TextCodec<T>): Serializer<T> {
     write(value, writer) {
       const text = codec.format(value)
       requireArgument(text.isWellFormed(), `${codec.id}: a lone surrogate cannot be written`)
-      writer.reserve(text.length * 3)
-      writer.length += encoder.encodeInto(text, writer.bytes.subarray(writer.length)).written
+      writeShortText(text, writer)
     },
     read(reader) {
       try {
