@@ -185,7 +185,7 @@ function unequalMaxParallelism(draft: GraphDraft): string[] {
 function movedInPlace(draft: GraphDraft): string[] {
   return draft.edges.flatMap(({ node, to, partitioning }) => {
     if (partitioning?.kind !== 'hash' || !partitioning.inPlace) return []
-    const parallelism = [node, to].map((each) => draft.parallelismOf(each))
+    const parallelism = [to, node].map((each) => draft.parallelismOf(each))
     return parallelism[0] === parallelism[1]
       ? []
       : [

@@ -178,6 +178,22 @@ describe('graph validation', () => {
     ])
   })
 
+  it('refuses a stream said to be keyed already before an operator of another parallelism', () => {
+    const keyed = (parallelism: number): Build => {
+      return (stream) =>
+        stream
+          .map(String)
+          .reinterpretAsKeyedStream((text) => text)
+          .reduce((a) => a)
+          .setParallelism(parallelism)
+          .sinkTo(nowhere)
+    }
+    expect(messages(keyed(2))).toEqual([])
+    expect(messages(keyed(3))).toEqual([
+      'operator "Reduce" takes the stream of operator "Map" as keyed already, but they have the parallelism 3 and 2: set the same setParallelism(...) or call keyBy(...) instead',
+    ])
+  })
+
   it('lets an operator take over the max parallelism of its forward input', () => {
     const env = new StreamExecutionEnvironment({ parallelism: 2, maxParallelism: 128 })
     env.fromElements([1]).keyBy(parity).reduce(sum).setMaxParallelism(64).sinkTo(nowhere)

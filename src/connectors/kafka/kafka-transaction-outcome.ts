@@ -40,7 +40,8 @@ export async function transactionOutcome(
     if (found === undefined) return 'unknown'
     const { outcome, next } = scan(found.records, offset, identity)
     if (outcome !== undefined) return outcome
-    if (next >= found.limit) return 'open'
+    // At the end of the partition, or nothing came this time: whoever asks may ask again.
+    if (next >= found.limit || next === offset) return 'open'
     offset = next
   }
 }
