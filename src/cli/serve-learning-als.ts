@@ -1,4 +1,5 @@
 import { openTopics } from '../connectors/topics/open-topics.ts'
+import { systemClock } from '../core/clock.ts'
 import type { ServedJob } from '../jobmanager/served-job.ts'
 import { ALS_MODEL } from '../jobs/als-serving-function.ts'
 import { DELTAS_UID, LEARNER_UID, type OnlineAlsOptions, RATINGS_UID } from '../jobs/online-als.ts'
@@ -41,7 +42,11 @@ const LONGEST_GRAM_ROW = 34
 export async function serveLearningAls(options: ServeLearningOptions): Promise<ServedJob> {
   const { job, data, place = { logDirectory: data.log }, onLearning, ...rest } = options
   await createTopics(options, place)
-  const learning = new LearningCoordinator(LEARNER_UID, onLearning)
+  const learning = new LearningCoordinator({
+    learnerUid: LEARNER_UID,
+    clock: systemClock,
+    ...(onLearning === undefined ? {} : { onLearning }),
+  })
   const model: ModelJob<OnlineAlsOptions> = {
     name: 'online-als',
     module: ONLINE_ALS_MODULE,

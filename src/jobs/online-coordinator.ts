@@ -1,3 +1,4 @@
+import type { Cancel, Clock } from '../core/clock.ts'
 import { RowMoments } from '../models/row-moments.ts'
 import type {
   OperatorCoordinator,
@@ -40,6 +41,17 @@ export interface GateOrder {
   readonly flow: SharedArrayBuffer
 }
 
+/** Time between two looks at whether the rows of the version are there again. */
+const LOOK_EVERY_MS = 5
+
+/** What a `LearningCoordinator` needs to know. */
+export interface LearningCoordinatorOptions {
+  readonly learnerUid: string
+  readonly clock: Clock
+  /** Every slot learns on this version now; again after every restart. */
+  readonly onLearning?: (version: number) => void
+}
+
 /**
  * Brings every learner to the live version in three steps, each after all slots have answered the one
  * before: the slots tell what their rows are like; they begin with the same constants and can fold
@@ -48,6 +60,7 @@ export interface GateOrder {
  */
 export class LearningCoordinator implements OperatorCoordinator {
   private readonly learnerUid: string
+  private readonly clock: Clock
   private readonly onLearning: (version: number) => void
   private readonly contexts = new Map<string, OperatorCoordinatorContext>()
   private facts: VersionFacts | undefined
@@ -56,11 +69,14 @@ export class LearningCoordinator implements OperatorCoordinator {
   private begun = new Set<number>()
   private learning = 0
   private flow = LearningFlow.newBuffer()
+  /** How far the model topic was applied, by partition, when the version went live. */
+  private complete: readonly number[] = []
+  private cancelLook: Cancel | undefined
 
-  /** `onLearning`: every slot learns on this version now. */
-  constructor(learnerUid: string, onLearning: (version: number) => void = () => {}) {
-    this.learnerUid = learnerUid
-    this.onLearning = onLearning
+  constructor(options: LearningCoordinatorOptions) {
+    this.learnerUid = options.learnerUid
+    this.clock = options.clock
+    this.onLearning = options.onLearning ?? (() => {})
   }
 
   /** The version that ratings are learned on in this attempt; 0 before. */
@@ -71,10 +87,12 @@ export class LearningCoordinator implements OperatorCoordinator {
   /** A version is live. */
   live(facts: VersionFacts): void {
     this.facts = facts
+    this.complete = this.appliedOffsets()
     this.prepare()
   }
 
   start(context: OperatorCoordinatorContext): void {
+    this.cancelLook?.()
     this.contexts.set(context.operatorUid, context)
     this.opened.clear()
     this.learning = 0
@@ -111,8 +129,28 @@ export class LearningCoordinator implements OperatorCoordinator {
     this.contexts.get(this.learnerUid)?.sendEvent(undefined, order)
   }
 
+  /** By partition of the model topic, what every slot has applied. */
+  private appliedOffsets(): number[] {
+    const board = this.contexts.get(this.learnerUid)?.board
+    if (board === undefined) return []
+    return Array.from({ length: board.share.partitions }, (_, partition) => {
+      const slots = Array.from({ length: this.slots }, (_slot, slot) => slot)
+      return Math.min(...slots.map((slot) => board.nextOffset(slot, partition)))
+    })
+  }
+
+  /**
+   * Begins once all slots are there. After a restart from a checkpoint that is older than the version,
+   * its rows come again first: what was learned before them would be lost.
+   */
   private prepare(): void {
+    this.cancelLook?.()
     if (this.facts === undefined || this.opened.size < this.slots) return
+    const applied = this.appliedOffsets()
+    if (this.complete.some((offset, partition) => applied[partition]! < offset)) {
+      this.cancelLook = this.clock.after(LOOK_EVERY_MS, () => this.prepare())
+      return
+    }
     this.moments.clear()
     this.begun.clear()
     this.tell({ kind: 'prepare', facts: this.facts })

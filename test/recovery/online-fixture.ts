@@ -83,7 +83,7 @@ export class LearningFixture implements AsyncDisposable {
       partitions: 2,
     })
     const shares = new Map<string, RowTableShare>()
-    const learning = new LearningCoordinator(LEARNER_UID)
+    const learning = new LearningCoordinator({ learnerUid: LEARNER_UID, clock: systemClock })
     const versions = new VersionCoordinator({
       model: 0,
       partitions: 2,
