@@ -212,6 +212,7 @@ export class Verification {
     const { minutes, rounds = 1, signal, say, faults: names } = options
     const kinds = FAULTS.filter(({ name }) => names?.includes(name) ?? true)
     const least = kinds.length * rounds
+    if (least === 0) return
     const endMs = Date.now() + minutes * 60_000
     let number = 0
     for (const fault of rotation(kinds, random)) {

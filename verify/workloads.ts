@@ -14,7 +14,7 @@ const ITEMS = 120
 /** Rating partitions that the deltas seem to come from. */
 const RATING_PARTITIONS = 2
 /** One in so many batches of deltas is what a restarted sender sends once more. */
-const REPEAT_ONE_IN = 40
+const REPEAT_ONE_IN = 10
 const REPEATED = 30
 
 const partitionOf = (number: number): number => number % PARTITIONS

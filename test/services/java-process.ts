@@ -32,6 +32,8 @@ export class JavaProcess {
     // A pipe that ends with this process, whatever ends it, takes the JVM along.
     const watchdog = spawn('sh', ['-c', `cat >/dev/null; kill -9 ${child.pid}`], {
       stdio: ['pipe', 'ignore', 'ignore'],
+      // Ctrl-C goes to a whole process group, and what to do about it is this process's to say.
+      detached: true,
     })
     watchdog.unref()
     this.ended = once(child, 'exit').then(([code, signal]: (number | string | null)[]) => {
@@ -47,6 +49,7 @@ export class JavaProcess {
     const { flags, classPath, mainClass, args = [] } = options
     const child = spawn('java', [...flags, '-cp', classPath, mainClass, ...args], {
       stdio: ['ignore', log, log],
+      detached: true,
     })
     await Promise.race([once(child, 'spawn'), once(child, 'error')]).then(() => {
       if (child.pid === undefined) throw new Error(missingProgram('java', JAVA_PACKAGE))
