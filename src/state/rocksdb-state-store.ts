@@ -33,7 +33,7 @@ interface Binding {
 const binding = createRequire(import.meta.url)('@nxtedition/rocksdb/binding.js') as Binding
 
 /**
- * How much memory an engine may take, beside about 10 bytes of index and filter per row: see
+ * How much memory an engine may take, beside about 5 bytes of index and filter per row: see
  * docs/decisions/0002-rocksdb-binding.md.
  */
 export interface RocksDbMemory {
@@ -81,10 +81,14 @@ export class RocksDbStateStore implements StateStore {
       // `compression` says, so that every read had to decompress.
       compaction: 'universal',
       memtableMemoryBudget: memory.writeBufferBytes,
-      // Small blocks and no block cache: the memory layer above is the row cache, the operating
-      // system's page cache keeps the files, and filling a cache of blocks costs more than it saves.
+      // No block cache: the memory layer above is the row cache, the operating system's page cache
+      // keeps the files, and filling a cache of blocks costs more than it saves.
       cacheSize: 0,
-      blockSize: 2048,
+      blockSize: 4096,
+      // Hash indexes in blocks, and Bloom filters of the write buffers too, without which every read
+      // searches each of them; the filters of files stay Bloom's, Ribbon ones take longer to ask.
+      optimize: 'point-lookup',
+      filterPolicy: 'bloomfilter:10:false',
     }
     await new Promise<void>((resolve, reject) => {
       binding.db_open(db, options, (error) => {
