@@ -6,6 +6,7 @@ import type {
   OperatorCoordinators,
 } from '../runtime/operator-coordinator.ts'
 import { MODEL_ROWS_UID } from './als-serving.ts'
+import { LearningFlow } from './online-flow.ts'
 
 /** Reader of observations or deltas to coordinator: it waits for a version. */
 export interface SvmLearningReport {
@@ -16,6 +17,8 @@ export interface SvmLearningReport {
 export interface SvmLearningOrder {
   readonly kind: 'learn'
   readonly version: number
+  /** Counts the observations under way in this attempt (`LearningFlow`). */
+  readonly flow: SharedArrayBuffer
 }
 
 /** Uid of the operator that reads observations. */
@@ -52,6 +55,7 @@ export class SvmLearningCoordinator {
   private version = 0
   /** The version that the readers were told of in this attempt; 0: none. */
   private told = 0
+  private flow = LearningFlow.newBuffer()
   private cancelLook: Cancel | undefined
 
   constructor(options: SvmLearningOptions) {
@@ -68,6 +72,7 @@ export class SvmLearningCoordinator {
         start: (context) => {
           versions.start(context)
           this.markers.clear()
+          this.flow = LearningFlow.newBuffer()
           this.start(context)
         },
         handleEvent: (subtask, event) => {
@@ -125,7 +130,7 @@ export class SvmLearningCoordinator {
   private tell(version: number): void {
     this.told = version
     if (version === 0) return
-    const order: SvmLearningOrder = { kind: 'learn', version }
+    const order: SvmLearningOrder = { kind: 'learn', version, flow: this.flow }
     for (const [uid, context] of this.readers) {
       if (uid !== MODEL_ROWS_UID) context.sendEvent(undefined, order)
     }

@@ -39,6 +39,7 @@ export class SvmDeltasOperator extends GatedBySvm {
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
+    this.flow?.leave()
     const delta = this.deltaOf(value as ModelTopicRecord)
     if (delta === undefined) return
     const { partition } = this.context.position()

@@ -1,3 +1,4 @@
+import { sleep } from '../core/clock.ts'
 import { isWeirError } from '../core/errors.ts'
 import { BIAS_FEATURE } from '../core/feature.ts'
 import type { Counter } from '../core/metrics.ts'
@@ -39,6 +40,7 @@ export class SvmObservationsOperator extends GatedBySvm {
   private readonly rule: OnlineLinearRule
   private readonly range: number
   private readonly uid: string
+  private readonly mostUnderWay: number
   private readonly sparse = new LocalSparseDot()
   private readonly outcome = new SparseOutcome()
   private readonly parser: LibsvmParser
@@ -52,9 +54,13 @@ export class SvmObservationsOperator extends GatedBySvm {
   private learned!: Counter
   private dropped!: Counter
 
-  /** `uid`: of the operator that owns the weights. */
-  constructor(range: number, rule: OnlineLinearOptions, uid: string) {
+  /**
+   * `uid`: of the operator that owns the weights. Observations wait while `mostUnderWay` deltas have
+   * not come back: steps on weights of long ago overshoot when many of them are folded at once.
+   */
+  constructor(range: number, rule: OnlineLinearOptions, uid: string, mostUnderWay: number) {
     super()
+    this.mostUnderWay = mostUnderWay
     this.range = range
     this.rule = new OnlineLinearRule(rule)
     this.uid = uid
@@ -70,6 +76,15 @@ export class SvmObservationsOperator extends GatedBySvm {
     this.dropped = metrics.counter('numRecordsDropped')
     metrics.gauge('prequentialLoss', () => this.lossSum / this.count)
     metrics.gauge('prequentialAccuracy', () => this.right / this.count)
+  }
+
+  override ready(): boolean {
+    return this.flow !== undefined && this.flow.underWay < this.mostUnderWay
+  }
+
+  override async whenReady(): Promise<void> {
+    await super.whenReady()
+    while (!this.ready()) await sleep(this.context.clock, 1)
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
@@ -111,6 +126,7 @@ export class SvmObservationsOperator extends GatedBySvm {
       ids,
       values,
     }
+    this.flow?.enter()
     context.output.collect(delta, this.timestamp)
     this.learned.increment()
   }

@@ -32,6 +32,11 @@ export interface OnlineSvmOptions extends Readonly<Record<string, unknown>> {
   /** Features of one block. */
   readonly range: number
   readonly rule: OnlineLinearOptions
+  /**
+   * Observations between their prediction and the fold of their deltas, over all slots: more give more
+   * observations a second and steps on older weights. @default 64
+   */
+  readonly mostUnderWay?: number
   /** A delta waits for others at most this long, ms. @default 2 */
   readonly lingerMs?: number
   /** What to do with records that are no weights of this model; both are counted. @default 'drop' */
@@ -53,7 +58,7 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
   name: 'online-svm',
   async build(env, options) {
     await using topics = await openTopics(options)
-    const { range, rule, lingerMs = 2 } = options
+    const { range, rule, lingerMs = 2, mostUnderWay = 64 } = options
     const rows = sourceOf(env, topics, options.topic, 'model-topic')
       .transform<WeightUpdate>(
         'Weights',
@@ -86,7 +91,7 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
     sourceOf(env, topics, options.observations, 'observations')
       .transform<LinearDelta>(
         'Observations',
-        () => new SvmObservationsOperator(range, rule, SVM_MODEL_UID),
+        () => new SvmObservationsOperator(range, rule, SVM_MODEL_UID, mostUnderWay),
       )
       .uid(SVM_OBSERVATIONS_UID)
       .sinkTo(sink)
