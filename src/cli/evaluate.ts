@@ -1,5 +1,4 @@
 import { readPieces } from '../connectors/file/open-line-folder.ts'
-import { systemClock } from '../core/clock.ts'
 import { evaluateRankingServed } from '../jobs/evaluate-ranking-served.ts'
 import { type EvaluationRatings, evaluateServed } from '../jobs/evaluate-served.ts'
 import { rangesOfTopic, readObservations } from '../jobs/retrain-observations.ts'
@@ -12,7 +11,6 @@ import { type Command, type CommandIo, Flags, UsageError } from './command.ts'
 import { DATA_DIR_OPTION } from './data-directory.ts'
 import { readDataFile } from './data-file.ts'
 import { KAFKA_OPTIONS, topicsOf } from './kafka-flags.ts'
-import { ProgressBar } from './progress-bar.ts'
 import { connectWith, QUERY_OPTIONS, queryOptionsOf } from './query-flags.ts'
 import { ratingsOfFile } from './ratings-file.ts'
 import { rangeFlag } from './retrain-triggers.ts'
@@ -67,15 +65,14 @@ Examples:
     await using client = await connectWith(flags)
     const range = rangeFlag(flags, 'clip')
     const query = { state: flags.string('state'), query: queryOptionsOf(flags) }
-    const bar = new ProgressBar(io, 'evaluating', () => systemClock.monotonicMs())
     const ratings = (): EvaluationRatings =>
       topic === undefined ? piecesOfFile(file!) : piecesOfTopic(flags, topic)
     const errors = await evaluateServed(client, ratings(), {
       ...query,
       ...(range === undefined ? {} : { range }),
-      onProgress: (done) => bar.update(0, 1, `${done} ratings`),
+      onProgress: (done) => io.rewriteLine?.(`evaluated ${done} ratings`),
     })
-    bar.finish()
+    io.rewriteLine?.('')
     const k = flags.optionalInteger('top', 1, 1000)
     const ranking =
       k === undefined
