@@ -47,14 +47,14 @@ async function end(
   const [id] = args
   if (id === undefined) throw new UsageError('give the transactional id')
   if (args.length > 1) throw new UsageError('give one transactional id')
-  const [{ describeKafkaTransaction }, { endTransaction }] = await Promise.all([
+  const [{ describeKafkaTransaction }, { endTransactionVisibly }] = await Promise.all([
     import('../connectors/kafka/kafka-transactions.ts'),
-    import('../connectors/kafka/kafka-identity.ts'),
+    import('../connectors/topics/transaction-end.ts'),
   ])
   await using kafka = await kafkaClusterOf(flags)
   const open = requireOpen(id, await describeKafkaTransaction(kafka.cluster, id), flags)
   // Producer id and epoch go with it: a transaction that a newer producer began is never meant.
-  await endTransaction(kafka.cluster, open, commit)
+  await endTransactionVisibly(kafka.cluster, open, commit)
   const { producerId, epoch } = open
   const state = commit ? 'committed' : 'aborted'
   out(

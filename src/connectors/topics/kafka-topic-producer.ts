@@ -1,4 +1,3 @@
-import { sleep } from '../../core/clock.ts'
 import type { KafkaCluster } from '../kafka/kafka-cluster.ts'
 import {
   endTransaction,
@@ -6,13 +5,11 @@ import {
   transactionIdentity,
 } from '../kafka/kafka-identity.ts'
 import { KafkaProducer } from '../kafka/kafka-producer.ts'
-import { describeKafkaTransaction } from '../kafka/kafka-transactions.ts'
 import type { TopicProducer } from './topic-store.ts'
+import { endTransactionVisibly } from './transaction-end.ts'
 
 /** What a broker allows unless told otherwise. */
 const TRANSACTION_TIMEOUT_MS = 900_000
-const VISIBLE_TIMEOUT_MS = 10_000
-const VISIBLE_POLL_MS = 5
 
 /** A producer that owns its cluster client; see `TopicStore.producer`. */
 export async function openKafkaTopicProducer(
@@ -39,8 +36,7 @@ export async function openKafkaTopicProducer(
       open = undefined
       // The brokers know of a transaction from its first record on.
       if (ended === undefined || sent === 0) return
-      await endTransaction(cluster, ended, true)
-      await untilVisible(cluster, ended.transactionalId)
+      await endTransactionVisibly(cluster, ended, true)
     },
     async close() {
       producer.close()
@@ -49,15 +45,5 @@ export async function openKafkaTopicProducer(
       }
       await cluster.close()
     },
-  }
-}
-
-/** The coordinator answers when the commit is decided; its markers follow a little later. */
-async function untilVisible(cluster: KafkaCluster, transactionalId: string): Promise<void> {
-  const giveUpAt = cluster.clock.monotonicMs() + VISIBLE_TIMEOUT_MS
-  while (cluster.clock.monotonicMs() < giveUpAt) {
-    const now = await describeKafkaTransaction(cluster, transactionalId)
-    if (now?.state !== 'PrepareCommit') return
-    await sleep(cluster.clock, VISIBLE_POLL_MS)
   }
 }
