@@ -20,8 +20,8 @@ export class SlotProgress {
   /** A subtask has applied the partition below `nextOffset`. */
   report(reporter: number, partition: number, nextOffset: number, asOfMs: number): void {
     const all = this.combiner.report(0, reporter, partition, nextOffset, asOfMs)
-    if (all !== undefined) {
-      this.board.setProgress(this.slot, partition, all.nextOffset, all.asOfMs)
-    }
+    if (all === undefined) return
+    if (all.asOfMs > 0) this.board.setProgress(this.slot, partition, all.nextOffset, all.asOfMs)
+    else this.board.setUntold(this.slot, partition, all.nextOffset)
   }
 }

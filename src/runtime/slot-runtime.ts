@@ -235,8 +235,7 @@ export class SlotRuntime implements SubtaskHost {
       this.board.setProgress(slot, partition, 0, 0)
     }
     for (const { partition, nextOffset } of restoredSplits) {
-      if (partition < partitions)
-        this.board.setProgress(slot, partition, Math.max(nextOffset, 0), 0)
+      if (partition < partitions) this.board.setUntold(slot, partition, Math.max(nextOffset, 0))
     }
   }
 

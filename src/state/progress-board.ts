@@ -21,6 +21,9 @@ export type SlotStatus = 'down' | 'restoring' | 'running'
 
 const STATUSES: readonly SlotStatus[] = ['down', 'restoring', 'running']
 
+/** As-of time of a partition that is known to exist and has told none. */
+const UNTOLD = -1
+
 /** Most models (queryable names of vector state) that one job serves. */
 export const MAX_MODELS = 64
 
@@ -114,7 +117,13 @@ export class ProgressBoard {
 
   /** The slot has applied all that the partition held at this time (ms since 1970); 0 if unknown. */
   asOfMs(slot: number, partition: number): number {
-    return this.numbers[this.asOfAt + slot * this.share.partitions + partition]!
+    const asOf = this.numbers[this.asOfAt + slot * this.share.partitions + partition]!
+    return asOf === UNTOLD ? 0 : asOf
+  }
+
+  /** A partition exists, is applied below `nextOffset`, and nothing is known of its end. */
+  setUntold(slot: number, partition: number, nextOffset: number): void {
+    this.setProgress(slot, partition, nextOffset, UNTOLD)
   }
 
   /** Notes progress of a slot; partitions beyond the board's size are not tracked. */
@@ -127,12 +136,16 @@ export class ProgressBoard {
     if (partition >= this.words[heardAt]!) Atomics.store(this.words, heardAt, partition + 1)
   }
 
-  /** The oldest as-of time over the partitions that the slot has heard of; 0 if none. */
+  /**
+   * The oldest as-of time over the partitions that the slot has heard of; 0 if none, or while one
+   * that is known to exist has not told its own.
+   */
   oldestAsOfMs(slot: number): number {
     let oldest = 0
     const heard = Atomics.load(this.words, this.heardAt + slot)
     for (let partition = 0; partition < heard; partition++) {
-      const asOf = this.asOfMs(slot, partition)
+      const asOf = this.numbers[this.asOfAt + slot * this.share.partitions + partition]!
+      if (asOf === UNTOLD) return 0
       if (asOf > 0 && (oldest === 0 || asOf < oldest)) oldest = asOf
     }
     return oldest

@@ -46,6 +46,17 @@ test('the age of a slot is that of its oldest partition that was heard of', () =
   expect(board.oldestAsOfMs(0)).toBe(1500)
 })
 
+test('the age of a slot is not known while a partition that exists has told none', () => {
+  const board = ProgressBoard.create(1, 3)
+  board.setUntold(0, 1, 7)
+  board.setProgress(0, 0, 5, 2000)
+  expect(board.oldestAsOfMs(0)).toBe(0)
+  expect(board.nextOffset(0, 1)).toBe(7)
+  expect(board.asOfMs(0, 1)).toBe(0)
+  board.setProgress(0, 1, 8, 1500)
+  expect(board.oldestAsOfMs(0)).toBe(1500)
+})
+
 test('partitions beyond the board are not tracked', () => {
   const board = ProgressBoard.create(2, 2)
   board.setProgress(0, 2, 99, 99)
