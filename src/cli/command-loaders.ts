@@ -9,6 +9,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> =
   'train als': async () => (await import('./train-als.ts')).trainAlsCommand,
   'train svm': async () => (await import('./train-linear.ts')).trainSvmCommand,
   'train logistic': async () => (await import('./train-linear.ts')).trainLogisticCommand,
+  'learn svm': async () => (await import('./learn-svm.ts')).learnSvmCommand,
   run: async () => (await import('./run.ts')).runCommand,
   'learn als': async () => (await import('./learn-als.ts')).learnAlsCommand,
   predict: async () => (await import('./predict.ts')).predictCommand,

@@ -37,6 +37,8 @@ export interface ServeModelOptions {
   readonly threads?: SlotThreads
   /** Further coordinators of the job's operators, by uid. */
   readonly coordinators?: OperatorCoordinators
+  /** Coordinators that stand before the one of versions, given it and the topic's partitions. */
+  readonly around?: (versions: VersionCoordinator, partitions: number) => OperatorCoordinators
 }
 
 /** The job that serves a kind of model. */
@@ -85,7 +87,11 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
     host: options.host,
     port: options.port,
     models: [model.state],
-    coordinators: { ...options.coordinators, [MODEL_ROWS_UID]: coordinator },
+    coordinators: {
+      ...options.coordinators,
+      [MODEL_ROWS_UID]: coordinator,
+      ...options.around?.(coordinator, partitions),
+    },
     threads: options.threads,
     ...(options.token === undefined ? {} : { token: options.token }),
   })
