@@ -171,7 +171,8 @@ export class JobExecution implements AttemptListener {
 
   /** Metrics of the job and of every subtask that answers, under Flink's names. */
   async metrics(): Promise<MetricSnapshot> {
-    const slots = this.status === 'RUNNING' ? await this.current!.metrics() : {}
+    // A job that is ending runs to the last, without an attempt.
+    const slots = this.status === 'RUNNING' ? await this.current?.metrics() : {}
     return { ...slots, ...this.jobMetrics.snapshot() }
   }
 
