@@ -172,6 +172,7 @@ export {
   type ServedClassifierSummary,
 } from './jobs/evaluate-classifier.ts'
 export { type EvaluateOptions, evaluateServed } from './jobs/evaluate-served.ts'
+export { ModelRegistry, type ModelRegistryOptions } from './jobs/model-registry.ts'
 export type { BadRowPolicy } from './jobs/model-rows-operator.ts'
 export { createModelTopics } from './jobs/model-topics.ts'
 export { publishAls } from './jobs/publish-als.ts'
@@ -187,6 +188,10 @@ export {
   publishModel,
   type VersionFacts,
 } from './jobs/publish-model.ts'
+export { type RetrainOptions, type RetrainOutcome, retrain } from './jobs/retrain.ts'
+export { LiveErrorWatch } from './jobs/retrain-error.ts'
+export { RetrainLoop, type RetrainLoopOptions } from './jobs/retrain-loop.ts'
+export { RetrainProcess } from './jobs/retrain-process.ts'
 export { SVM_MODEL } from './jobs/svm-serving-function.ts'
 export {
   type AlsKey,
@@ -202,6 +207,9 @@ export {
   parseTextRow,
   predictRating,
 } from './models/als-row.ts'
+export { Adwin, type AdwinOptions } from './models/drift-adwin.ts'
+export type { DriftDetector } from './models/drift-detector.ts'
+export { PageHinkley, type PageHinkleyOptions } from './models/drift-page-hinkley.ts'
 export {
   type GeneratedExample,
   type GeneratedExamplesOptions,

@@ -1,3 +1,4 @@
+import { systemClock } from '../core/clock.ts'
 import { type Command, Flags } from './command.ts'
 import { REGISTRY_OPTIONS, registryOf, versionNamed } from './model-registry-flags.ts'
 import { versionText } from './model-text.ts'
@@ -16,7 +17,7 @@ Example:
     const flags = new Flags(values)
     const { version } = await versionNamed(flags, registryOf(flags), args[0] ?? 'live')
     if (flags.boolean('json')) io.out(JSON.stringify(version))
-    else for (const line of versionText(version)) io.out(line)
+    else for (const line of versionText(version, systemClock.nowMs())) io.out(line)
     return 0
   },
 }

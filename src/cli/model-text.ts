@@ -18,7 +18,7 @@ export function versionLine(version: RegisteredVersion): string {
 }
 
 /** All that is known of a version, a line each. */
-export function versionText(version: RegisteredVersion): readonly string[] {
+export function versionText(version: RegisteredVersion, nowMs: number): readonly string[] {
   const { lineage } = version
   const time = (ms: number): string => (ms < 0 ? 'unknown' : new Date(ms).toISOString())
   return [
@@ -31,6 +31,9 @@ export function versionText(version: RegisteredVersion): readonly string[] {
     `parent           ${lineage.parent ?? 'none'}`,
     ...(lineage.checkpoint === undefined ? [] : [`warm start       ${lineage.checkpoint}`]),
     `newest event     ${time(lineage.newestEventMs)}`,
+    ...(lineage.newestEventMs < 0
+      ? []
+      : [`freshness        ${Math.round((nowMs - lineage.newestEventMs) / 1000)} s since then`]),
     ...lineage.ranges.map(
       ({ topic, partition, from, to }) => `data             ${topic}/${partition} ${from} to ${to}`,
     ),
