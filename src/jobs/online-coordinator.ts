@@ -67,6 +67,8 @@ export class LearningCoordinator implements OperatorCoordinator {
   private opened = new Set<number>()
   private moments = new Map<number, Extract<LearnerReport, { kind: 'moments' }>>()
   private begun = new Set<number>()
+  /** By version, what its rows were like when learning on it began in this process. */
+  private readonly measured = new Map<number, EncodedMoments>()
   private learning = 0
   private flow = LearningFlow.newBuffer()
   /** How far the model topic was applied, by partition, when the version went live. */
@@ -158,11 +160,14 @@ export class LearningCoordinator implements OperatorCoordinator {
 
   private begin(): void {
     const reports = [...this.moments.values()]
-    const kept = reports.find((report) => report.kept)
-    const moments = kept?.moments ?? {
-      user: merged(reports.map((report) => report.moments.user)),
-      item: merged(reports.map((report) => report.moments.item)),
-    }
+    const { version } = this.facts!
+    // What a version began with it keeps: its rows have been learned since.
+    const moments = this.measured.get(version) ??
+      reports.find((report) => report.kept)?.moments ?? {
+        user: merged(reports.map((report) => report.moments.user)),
+        item: merged(reports.map((report) => report.moments.item)),
+      }
+    this.measured.set(version, moments)
     this.tell({ kind: 'begin', facts: this.facts!, moments, flow: this.flow })
   }
 
