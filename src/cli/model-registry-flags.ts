@@ -72,7 +72,8 @@ export async function versionNamed(
 ): Promise<{ readonly state: RegistryState; readonly version: RegisteredVersion }> {
   const model = flags.string('model')
   const first = await adoptedState(flags, registry)
-  const known = findVersion(first, model, word)
+  // The latest one may have been published a moment ago without the registry.
+  const known = word === 'latest' ? undefined : findVersion(first, model, word)
   if (known !== undefined) return { state: first, version: known }
   await using topics = await topicsOf(flags)
   const markers = (await topics.has(model)) ? await readyVersions(topics, model) : []
