@@ -30,6 +30,8 @@ import {
   decodeVersion,
   type EncodedMoments,
   encodeVersion,
+  errorBytes,
+  errorOf,
   LearnedVersion,
   type VersionFacts,
 } from './online-version.ts'
@@ -388,14 +390,4 @@ export class OnlineLearner extends AbstractOperator {
     }
     context.output.collectSide(LEARNING_ERROR.id, part, -1)
   }
-}
-
-/** An error's sums as operator state: | version f64 | float64 ... | */
-function errorBytes(version: number, numbers: Float64Array): Uint8Array {
-  return new Uint8Array(Float64Array.of(version, ...numbers).buffer)
-}
-
-function errorOf(bytes: Uint8Array): { version: number; numbers: Float64Array } {
-  const numbers = new Float64Array(Uint8Array.from(bytes).buffer)
-  return { version: numbers[0]!, numbers: numbers.subarray(1) }
 }

@@ -134,3 +134,14 @@ export function versionFacts(version: number, marker: ModelVersionMarker): Versi
     maxRating: maxRating ?? Number.POSITIVE_INFINITY,
   }
 }
+
+/** An error's sums as operator state: | version f64 | float64 ... | */
+export function errorBytes(version: number, numbers: Float64Array): Uint8Array {
+  return new Uint8Array(Float64Array.of(version, ...numbers).buffer)
+}
+
+/** Reads `errorBytes`. */
+export function errorOf(bytes: Uint8Array): { version: number; numbers: Float64Array } {
+  const numbers = new Float64Array(Uint8Array.from(bytes).buffer)
+  return { version: numbers[0]!, numbers: numbers.subarray(1) }
+}

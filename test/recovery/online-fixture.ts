@@ -165,6 +165,24 @@ export class LearningFixture implements AsyncDisposable {
     }
   }
 
+  /** Waits until no row of a state has changed for a second. */
+  async settled(state: 'user-rows' | 'item-rows'): Promise<void> {
+    const writes = (): number =>
+      [...this.rows(state).values()].reduce((sum, { updateCount }) => sum + updateCount, 0)
+    for (let before = -1; before !== writes(); await sleep(systemClock, 1000)) before = writes()
+  }
+
+  /** Every committed delta of the log. */
+  async allDeltas(): Promise<(ModelDelta & { key: string })[]> {
+    const deltas: (ModelDelta & { key: string })[] = []
+    await scanTopic(this.topics, deltasTopic(TOPIC), (record) => {
+      const key = decoder.decode(record.key()!).replace(/@1$/, '')
+      deltas.push({ ...decodeModelDelta(record.value()!.slice()), key })
+      return true
+    })
+    return deltas
+  }
+
   /** Every delta of the log with its item's key, the first of each rating. */
   async distinctDeltas(): Promise<{ deltas: (ModelDelta & { key: string })[]; total: number }> {
     const seen = new Set<string>()

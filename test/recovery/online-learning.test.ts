@@ -178,4 +178,32 @@ describe('online learning', () => {
       expect(found).toBeLessThan(frozen)
     },
   )
+
+  it('sends one sum for many ratings of an item in a window, which comes once under a kill', async () => {
+    await using fixture = await LearningFixture.start({
+      root: newRoot(),
+      model,
+      rule: { ...SGD, deltas: 'step', learningRate: 0.001 },
+      parallelism: 2,
+      checkpointInterval: '200 ms',
+      job: { window: { count: 500, intervalMs: 100 } },
+    })
+    await fixture.rate(stream.slice(0, 3000))
+    await fixture.untilWritten('user-rows', learned(2000))
+    fixture.job.killSlot(0)
+    await fixture.rate(stream.slice(3000))
+    await fixture.untilWritten('user-rows', learned(stream.length))
+    await fixture.settled('item-rows')
+    const deltas = await fixture.allDeltas()
+    console.log(`${deltas.length} sums for ${stream.length} ratings`)
+    expect(deltas.length).toBeLessThan(stream.length / 2)
+    for (const [key, row] of fixture.rows('item-rows')) {
+      const base = Float64Array.from(model.rowOf('I', key.slice(0, -2)) ?? model.meanItem)
+      for (const delta of deltas) {
+        if (delta.key !== key) continue
+        for (const [i, value] of delta.values.entries()) base[i]! += value
+      }
+      expectClose(row.vector, base)
+    }
+  })
 })
