@@ -1,6 +1,5 @@
 import { Kafka, logLevel } from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { decodeKafkaCommittable } from '../../src/connectors/kafka/kafka-committable.ts'
 import {
   endTransaction,
   type TransactionIdentity,
@@ -13,6 +12,7 @@ import {
   describeKafkaTransaction,
   listKafkaTransactions,
 } from '../../src/connectors/kafka/kafka-transactions.ts'
+import { decodeCommittable } from '../../src/connectors/transactions/committable.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { MetricGroup } from '../../src/core/metrics.ts'
 import type { SinkWriter } from '../../src/operators/sink.ts'
@@ -147,7 +147,7 @@ describe('a prepared transaction', () => {
     }
     // Twice, so that the coordinator has forgotten how the transaction under the old epoch ended.
     const takeOver = async (committables: readonly Uint8Array[]): Promise<void> => {
-      const { identity } = decodeKafkaCommittable(committables[0]!)
+      const { identity } = decodeCommittable(committables[0]!)
       for (let i = 0; i < 2; i++)
         await transactionIdentity(cluster, identity.transactionalId, 60_000)
     }

@@ -1,5 +1,6 @@
 import { addPartitionsToTxnV3 } from '@platformatic/kafka'
 import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
+import type { TransactionWitness } from '../transactions/committable.ts'
 import type { KafkaCluster } from './kafka-cluster.ts'
 import { KAFKA_ERRORS, kafkaError } from './kafka-errors.ts'
 import type { KafkaIdentity } from './kafka-identity.ts'
@@ -11,8 +12,8 @@ export interface BatchOrigin {
   readonly identity: KafkaIdentity | undefined
   /** Partitions that the broker knows to be part of the transaction. */
   readonly added: Set<number>
-  /** The first batch that was acknowledged, of whatever partition. */
-  first: { readonly partition: number; readonly offset: number } | undefined
+  /** Where the first batch that was acknowledged lies, of whatever partition. */
+  witness: TransactionWitness | undefined
 }
 
 /** A batch on its way. */
@@ -153,7 +154,8 @@ export class BatchSender {
     const error = result?.errorCode ?? KAFKA_ERRORS.UNKNOWN_TOPIC_OR_PARTITION
     if (error === KAFKA_ERRORS.NONE || error === KAFKA_ERRORS.DUPLICATE_SEQUENCE_NUMBER) {
       const offset = Number(result?.baseOffset ?? -1)
-      if (offset >= 0) batch.origin.first ??= { partition: batch.partition, offset }
+      const { topic } = this
+      if (offset >= 0) batch.origin.witness ??= { topic, partition: batch.partition, offset }
       this.acknowledged(batch)
       return
     }

@@ -235,5 +235,5 @@ export class KafkaProducer {
 }
 
 function originOf(identity: KafkaIdentity | undefined): Origin {
-  return { identity, added: new Set(), first: undefined, sequences: [] }
+  return { identity, added: new Set(), witness: undefined, sequences: [] }
 }

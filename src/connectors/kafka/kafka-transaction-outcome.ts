@@ -9,17 +9,11 @@ import {
   producerIdOf,
 } from '../../batch/record-batch-format.ts'
 import { RecordBatchReader } from '../../batch/record-batch-reader.ts'
+import type { TransactionWitness } from '../transactions/committable.ts'
 import { fetchApi } from './fetch-request.ts'
 import type { KafkaCluster } from './kafka-cluster.ts'
 import { KAFKA_ERRORS, throwKafkaError } from './kafka-errors.ts'
 import type { TransactionIdentity } from './kafka-identity.ts'
-
-/** Where the first batch of a transaction lies that the broker acknowledged. */
-export interface TransactionWitness {
-  readonly topic: string
-  readonly partition: number
-  readonly offset: number
-}
 
 /** How a transaction ended; `unknown` when its marker is no longer in the log. */
 export type TransactionOutcome = 'committed' | 'aborted' | 'open' | 'unknown'

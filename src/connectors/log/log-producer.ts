@@ -3,6 +3,7 @@ import { partitionOf } from '../../batch/java-partitioner.ts'
 import type { RecordHeader } from '../../batch/record-batch-format.ts'
 import { type FinishOptions, RecordBatchWriter } from '../../batch/record-batch-writer.ts'
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import type { SentUnderIdentity } from '../transactions/two-phase-sink-writer.ts'
 import type { LogBackend, ProducerIdentity } from './log-backend.ts'
 
 /** How records are gathered into batches. */
@@ -20,6 +21,7 @@ export interface SendOptions {
   readonly headers?: readonly RecordHeader[]
 }
 
+const NOTHING_KNOWN: SentUnderIdentity = {}
 const NO_OPTIONS: SendOptions = {}
 const NO_HEADERS: readonly RecordHeader[] = []
 const DEFAULT_BATCH_BYTES = 256 * 1024
@@ -171,14 +173,10 @@ export class EmbeddedLogProducer {
     await this.backend.sync(this.topic)
   }
 
-  /** The open transaction. Throws INVALID_TRANSACTION when there is none. */
-  currentTransaction(): ProducerIdentity {
-    return this.requireTransaction()
-  }
-
   /** Records sent from now on belong to this transaction; those before must be dispatched. */
-  continueWith(transaction: ProducerIdentity): void {
+  continueWith(transaction: ProducerIdentity): SentUnderIdentity {
     this.transaction = transaction
+    return NOTHING_KNOWN
   }
 
   /**

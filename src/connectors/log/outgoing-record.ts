@@ -15,7 +15,7 @@ export interface OutgoingRecord {
 export type RecordSerializer<T> = (value: T, record: OutgoingRecord) => void
 
 /** What takes records without an object for each: the producers of the embedded log and of Kafka. */
-interface RecordTarget {
+export interface RecordTarget {
   sendRecord(
     key: Uint8Array | null,
     value: Uint8Array | null,

@@ -2,10 +2,6 @@ import { metadataV12 } from '@platformatic/kafka'
 import { describe, expect, it } from 'vitest'
 import { KafkaCluster } from '../../../src/connectors/kafka/kafka-cluster.ts'
 import {
-  decodeKafkaCommittable,
-  encodeKafkaCommittable,
-} from '../../../src/connectors/kafka/kafka-committable.ts'
-import {
   type BrokerAddress,
   type KafkaConnection,
   parseBrokers,
@@ -13,6 +9,10 @@ import {
 import { kafkaError, kafkaErrorOf } from '../../../src/connectors/kafka/kafka-errors.ts'
 import { retryDelay } from '../../../src/connectors/kafka/kafka-retry.ts'
 import { checkVersions } from '../../../src/connectors/kafka/kafka-versions.ts'
+import {
+  decodeCommittable,
+  encodeCommittable,
+} from '../../../src/connectors/transactions/committable.ts'
 import { WeirError } from '../../../src/core/errors.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 
@@ -119,23 +119,23 @@ describe('a committable', () => {
   const committable = { identity, witness: { topic: 'out', partition: 3, offset: 77 } }
 
   it('has these bytes', () => {
-    expect(Buffer.from(encodeKafkaCommittable(committable)).toString('hex')).toBe(
+    expect(Buffer.from(encodeCommittable(committable)).toString('hex')).toBe(
       '0200011000000000000003000e776569722f6a2f732f302f312f32030000004d00000000000000036f7574',
     )
   })
 
   it('is read back, without its place in the log too, and of version 1', () => {
-    expect(decodeKafkaCommittable(encodeKafkaCommittable(committable))).toEqual(committable)
+    expect(decodeCommittable(encodeCommittable(committable))).toEqual(committable)
     const bare = { identity, witness: undefined }
-    expect(decodeKafkaCommittable(encodeKafkaCommittable(bare))).toEqual(bare)
+    expect(decodeCommittable(encodeCommittable(bare))).toEqual(bare)
     const first = Buffer.from('0100011000000000000003000e776569722f6a2f732f302f312f32', 'hex')
-    expect(decodeKafkaCommittable(first)).toEqual(bare)
+    expect(decodeCommittable(first)).toEqual(bare)
   })
 
   it('is refused when it is of another version', () => {
-    const encoded = encodeKafkaCommittable(committable)
+    const encoded = encodeCommittable(committable)
     encoded[0] = 3
-    expect(() => decodeKafkaCommittable(encoded)).toThrow(/committable 3; this build reads 1 and 2/)
+    expect(() => decodeCommittable(encoded)).toThrow(/committable 3; this build reads 1 and 2/)
   })
 })
 

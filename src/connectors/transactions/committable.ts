@@ -1,15 +1,21 @@
 import { ByteReader } from '../../core/byte-reader.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { WeirError } from '../../core/errors.ts'
-import type { TransactionIdentity } from './kafka-identity.ts'
-import type { TransactionWitness } from './kafka-transaction-outcome.ts'
+import type { ProducerIdentity } from '../log/log-backend.ts'
 
-export const KAFKA_COMMITTABLE_VERSION = 2
+export const COMMITTABLE_VERSION = 2
 const WITHOUT_WITNESS_VERSION = 1
 
-/** A prepared transaction, and where a batch of it lies; undefined in checkpoints of version 1. */
-export interface KafkaCommittable {
-  readonly identity: TransactionIdentity
+/** Where the first batch of a transaction lies that was acknowledged. */
+export interface TransactionWitness {
+  readonly topic: string
+  readonly partition: number
+  readonly offset: number
+}
+
+/** A prepared transaction, and where a batch of it lies; undefined when that is not known. */
+export interface Committable {
+  readonly identity: ProducerIdentity
   readonly witness: TransactionWitness | undefined
 }
 
@@ -27,9 +33,9 @@ export interface KafkaCommittable {
  *
  * The second line, where the transaction's first batch lies, is missing in version 1.
  */
-export function encodeKafkaCommittable({ identity, witness }: KafkaCommittable): Uint8Array {
+export function encodeCommittable({ identity, witness }: Committable): Uint8Array {
   const writer = new ByteWriter(96)
-  writer.uint16(KAFKA_COMMITTABLE_VERSION)
+  writer.uint16(COMMITTABLE_VERSION)
   writer.int53(identity.producerId)
   writer.uint16(identity.epoch)
   writer.text(identity.transactionalId)
@@ -42,11 +48,11 @@ export function encodeKafkaCommittable({ identity, witness }: KafkaCommittable):
 }
 
 /** Decodes a committable. Throws MALFORMED_DATA, UNSUPPORTED_VERSION. */
-export function decodeKafkaCommittable(bytes: Uint8Array): KafkaCommittable {
+export function decodeCommittable(bytes: Uint8Array): Committable {
   const reader = new ByteReader(bytes)
   const version = reader.uint16()
-  if (version !== KAFKA_COMMITTABLE_VERSION && version !== WITHOUT_WITNESS_VERSION) {
-    const message = `Kafka committable ${version}; this build reads 1 and 2`
+  if (version !== COMMITTABLE_VERSION && version !== WITHOUT_WITNESS_VERSION) {
+    const message = `committable ${version}; this build reads 1 and 2`
     throw new WeirError('UNSUPPORTED_VERSION', message)
   }
   const producerId = reader.int53()
