@@ -1,7 +1,7 @@
 import { type ByteSpan, emptySpan } from '../core/byte-span.ts'
 import { WeirError } from '../core/errors.ts'
 import { keyLengthWithoutVersion, versionOfKeyBytes } from '../models/als-row.ts'
-import type { ModelRow, MutableModelRow } from '../models/model-row.ts'
+import type { MutableModelRow } from '../models/model-row.ts'
 import { ModelTopicOperator } from './model-topic-operator.ts'
 import type { ModelTopicRecord } from './model-topic-record.ts'
 
@@ -21,7 +21,7 @@ export class ModelRowsOperator extends ModelTopicOperator {
     this.context.output.collect(this.rowOf(record), timestamp)
   }
 
-  private rowOf(record: ModelTopicRecord): ModelRow {
+  protected rowOf(record: ModelTopicRecord): MutableModelRow {
     const { bytes, keyStart, keyLength } = record
     if (keyLength < 0) {
       throw new WeirError('UNPARSABLE_RECORD', 'a model row has no key; write <id>-U or <id>-I')

@@ -1,3 +1,5 @@
+import type { RecordHeader } from '../batch/record-batch-format.ts'
+
 /**
  * A record of a model topic where it lies, as a source's `RecordView`: valid until the next record. A
  * length of -1 means null.
@@ -8,6 +10,8 @@ export interface ModelTopicRecord {
   readonly keyLength: number
   readonly valueStart: number
   readonly valueLength: number
+  /** Of those that lie in a topic. */
+  headers?(): readonly RecordHeader[]
 }
 
 /** A view of the record's key, null when it has none. */

@@ -5,19 +5,15 @@ import type { DataStream } from '../dataflow/data-stream.ts'
 import { defineJob, type JobDefinition } from '../dataflow/job-definition.ts'
 import { noWatermarks } from '../dataflow/watermark-strategy.ts'
 import { deltasTopic } from '../models/model-delta.ts'
-import { ModelRowSerializer } from '../models/model-row.ts'
 import { deltaShape, type OnlineRuleOptions } from '../models/online-rules.ts'
 import type { PrequentialOptions } from '../models/prequential-error.ts'
 import { MODEL_ROWS_UID } from './als-serving.ts'
-import {
-  type BadRowPolicy,
-  ModelRowsOperator,
-  type ModelTopicRecord,
-} from './model-rows-operator.ts'
+import type { BadRowPolicy, ModelTopicRecord } from './model-rows-operator.ts'
+import type { OutgoingDelta } from './online-delta-sender.ts'
 import type { DeltaWindowOptions } from './online-delta-window.ts'
 import { DeltasOperator } from './online-deltas-operator.ts'
 import { LearningErrorFunction } from './online-error-function.ts'
-import { OnlineLearner, type OutgoingDelta } from './online-learner.ts'
+import { OnlineLearner } from './online-learner.ts'
 import { RatingsOperator } from './online-ratings-operator.ts'
 import {
   DeltaRecordSerializer,
@@ -26,6 +22,7 @@ import {
   RatingRecordSerializer,
   REFUSED,
 } from './online-records.ts'
+import { LearnableRowSerializer, LearnableRowsOperator } from './online-rows.ts'
 import { deltaSerializer, refusedSerializer, topicSink } from './online-sinks.ts'
 
 /** Options of the `online-als` job. */
@@ -43,7 +40,7 @@ export interface OnlineAlsOptions extends Readonly<Record<string, unknown>> {
   /** Floats of a row. */
   readonly dimension: number
   readonly rule: OnlineRuleOptions
-  /** Average ratings that a row of the batch model counts as. @default 20 */
+  /** Average ratings that a row of the batch model counts as. @default as many as it was trained on, 20 where that was not published */
   readonly evidence?: number
   readonly prequential?: PrequentialOptions
   /** Ratings of one user in one second of event time. @default no limit */
@@ -101,8 +98,8 @@ const onlineAls: JobDefinition<OnlineAlsOptions> = defineJob<OnlineAlsOptions>({
       .uid('model-topic')
       .transform<LearnerInput>(
         'Model rows',
-        () => new ModelRowsOperator(dimension, options.badRows ?? 'drop'),
-        { serializer: new ModelRowSerializer() },
+        () => new LearnableRowsOperator(dimension, options.badRows ?? 'drop'),
+        { serializer: new LearnableRowSerializer() },
       )
       .uid(MODEL_ROWS_UID)
     const ratings = env

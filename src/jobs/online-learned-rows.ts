@@ -7,6 +7,7 @@ import type { VectorRowTarget, VectorState, WriteOrigin } from '../state/handles
 import type { KeyedStateBackend } from '../state/keyed-state-backend.ts'
 import type { RowTableDirectory } from '../state/row-table-directory.ts'
 import type { RowTableReader } from '../state/row-table-reader.ts'
+import type { RowEvidence } from './online-evidence.ts'
 import { OnlineRowReader } from './online-row-reader.ts'
 import type { LearnedVersion } from './online-version.ts'
 
@@ -17,8 +18,8 @@ export interface LearnedRowsOptions {
   readonly directory: RowTableDirectory
   /** Operator that owns the rows. */
   readonly uid: string
-  /** Average ratings that a row of the batch model counts as. */
-  readonly evidence: number
+  /** Average ratings that a row of the batch model counts as: all the same, or each its own. */
+  readonly evidence: number | RowEvidence
 }
 
 const LETTER_U = 0x55
@@ -38,6 +39,13 @@ class RowBuffer {
     this.target = { vector, updateCount: 0 }
     this.memory = { vector: kept, updateCount: 0 }
   }
+}
+
+/** A row of this slot by name. */
+interface OwnRow {
+  readonly side: 'user' | 'item'
+  readonly version: number
+  readonly key: Uint8Array
 }
 
 /** Reads and writes the rows that a rule works on, in buffers that are filled anew for every rating. */
@@ -87,6 +95,11 @@ export class LearnedRows {
     const version = modelVersion(row.version)
     const memory = isUser ? this.userMemory : this.itemMemory
     memory?.remove(version, key)
+    const { evidence } = this.options
+    if (typeof evidence !== 'number') {
+      const ratings = row.floats === undefined ? undefined : row.ratings
+      evidence.place(isUser ? 'user' : 'item', row.version, key, ratings, origin)
+    }
     if (row.floats === undefined) rows.remove(version, key)
     else rows.putBytes(version, key, row.floats, origin)
   }
@@ -99,13 +112,13 @@ export class LearnedRows {
   /** The row of a user of this slot; the cold row for one never seen. */
   user(version: LearnedVersion, key: Uint8Array): LearnedRow {
     const { users } = this.options
-    return this.own(version, key, users, this.userMemory, this.userBuffer, version.coldUser)
+    return this.own('user', version, key, users, this.userMemory, this.userBuffer, version.coldUser)
   }
 
   /** The row of an item of this slot. */
   ownItem(version: LearnedVersion, key: Uint8Array): LearnedRow {
     const { items } = this.options
-    return this.own(version, key, items, this.itemMemory, this.itemBuffer, version.coldItem)
+    return this.own('item', version, key, items, this.itemMemory, this.itemBuffer, version.coldItem)
   }
 
   /** The row of an item of any slot, read in place. */
@@ -116,7 +129,7 @@ export class LearnedRows {
     this.itemOutOfReach = found === 'out-of-reach'
     if (found !== 'found') return this.cold(row, version.coldItem)
     row.updates = this.itemReader.updateCount
-    row.evidence = this.options.evidence
+    row.evidence = this.evidenceOf(undefined)
     if (row.memory.length === 0 || version.rule.kind === 'gram') return row
     const kept = this.memoryReader.read(id, bytes, start, length, row.memory)
     if (kept !== 'found') row.memory.fill(0)
@@ -138,6 +151,7 @@ export class LearnedRows {
   }
 
   private own(
+    side: 'user' | 'item',
     { facts }: LearnedVersion,
     key: Uint8Array,
     rows: VectorState,
@@ -149,9 +163,17 @@ export class LearnedRows {
     const id = modelVersion(facts.version)
     if (!rows.readInto(id, key, target)) return this.cold(row, cold)
     row.updates = target.updateCount
-    row.evidence = this.options.evidence
-    if (memories?.readInto(id, key, memory) !== true) row.memory.fill(0)
+    const hasMemory = memories?.readInto(id, key, memory) === true
+    if (!hasMemory) row.memory.fill(0)
+    row.evidence = this.evidenceOf(hasMemory ? undefined : { side, version: facts.version, key })
     return row
+  }
+
+  /** What a row of the batch model counts as; a row that has a memory only needs to be told from a new one. */
+  private evidenceOf(row: OwnRow | undefined): number {
+    const { evidence } = this.options
+    if (typeof evidence === 'number') return evidence
+    return row === undefined ? 1 : evidence.of(row.side, row.version, row.key)
   }
 
   private cold(row: LearnedRow, cold: Float32Array): LearnedRow {

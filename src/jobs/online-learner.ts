@@ -1,8 +1,5 @@
-import { type ByteSpan, emptySpan } from '../core/byte-span.ts'
 import { isWeirError, WeirError } from '../core/errors.ts'
-import { keyGroupOf } from '../core/key-group.ts'
 import type { Counter } from '../core/metrics.ts'
-import { NO_LANE } from '../models/delta-buffer.ts'
 import type { ModelRow } from '../models/model-row.ts'
 import { scoreOf } from '../models/online-rule.ts'
 import type { OnlineRuleOptions } from '../models/online-rules.ts'
@@ -13,34 +10,28 @@ import type { OperatorContext } from '../operators/operator.ts'
 import type { KeyedStateBackend } from '../state/keyed-state-backend.ts'
 import { itemRows, userRows } from './als-serving-function.ts'
 import type { LearnerOrder, LearnerReport } from './online-coordinator.ts'
-import { DeltaWindow, type DeltaWindowOptions } from './online-delta-window.ts'
+import { DeltaSender } from './online-delta-sender.ts'
+import type { DeltaWindowOptions } from './online-delta-window.ts'
+import { RowEvidence, UNCOUNTED_EVIDENCE } from './online-evidence.ts'
 import { LearningFlow } from './online-flow.ts'
 import { LearnedRows } from './online-learned-rows.ts'
-import { tableMoments } from './online-moments.ts'
+import { LiveError } from './online-live-error.ts'
 import { RateLimit } from './online-rate-limit.ts'
 import {
   type DeltaRecord,
-  LEARNING_ERROR,
   type LearnerInput,
   type RatingRecord,
   REFUSED,
   type RefusalReason,
 } from './online-records.ts'
-import {
-  decodeVersion,
-  type EncodedMoments,
-  encodeVersion,
-  errorBytes,
-  errorOf,
-  LearnedVersion,
-  type VersionFacts,
-} from './online-version.ts'
+import type { EncodedMoments, LearnedVersion, VersionFacts } from './online-version.ts'
+import { LearnedVersions } from './online-versions.ts'
 
 /** What a learner does. */
 export interface LearnerOptions {
   readonly dimension: number
   readonly rule: OnlineRuleOptions
-  /** Average ratings that a row of the batch model counts as, for rules with Gram matrices. @default 20 */
+  /** Average ratings that a row of the batch model counts as, for rules with Gram matrices. @default as many as it was trained on, 20 where that was not published */
   readonly evidence?: number
   readonly prequential?: PrequentialOptions
   /** Ratings of one user in one second of event time; more are refused. @default no limit */
@@ -51,21 +42,6 @@ export interface LearnerOptions {
   readonly window?: DeltaWindowOptions
 }
 
-/** A delta on its way to the deltas topic. */
-export interface OutgoingDelta {
-  /** `<id>-I` */
-  key: ByteSpan
-  version: number
-  /** Key group of the user, `NO_LANE` for sums. */
-  lane: number
-  /** Where the rating stood; of sums, the last one. */
-  partition: number
-  offset: number
-  values: Float32Array
-}
-
-const VERSIONS = 'learned-versions'
-const ERRORS = 'learning-errors'
 const REPORT_MS = 1000
 const encoder = new TextEncoder()
 
@@ -78,17 +54,15 @@ const encoder = new TextEncoder()
 export class OnlineLearner extends AbstractOperator {
   private readonly options: LearnerOptions
   private state!: KeyedStateBackend
-  private readonly versions = new Map<number, LearnedVersion>()
+  private versions!: LearnedVersions
   private rows!: LearnedRows
   private current: LearnedVersion | undefined
   private readonly limit: RateLimit | undefined
-  private readonly window: DeltaWindow | undefined
-  private readonly outgoing: OutgoingDelta
+  private deltas!: DeltaSender
+  private error!: LiveError
   private readonly origin = { partition: -1, offset: 0, eventTime: -1 }
   private flow: LearningFlow | undefined
-  private windowDueMs = Number.POSITIVE_INFINITY
-  private reportedRatings = 0
-  private restoredErrors: { readonly version: number; readonly numbers: Float64Array }[] = []
+  private reportDueMs = 0
   private learned!: Counter
   private folded!: Counter
   private refused!: Counter
@@ -98,11 +72,8 @@ export class OnlineLearner extends AbstractOperator {
   constructor(options: LearnerOptions) {
     super()
     this.options = options
-    const { ratingsPerSecond, window } = options
+    const { ratingsPerSecond } = options
     this.limit = ratingsPerSecond === undefined ? undefined : new RateLimit(ratingsPerSecond)
-    this.window = window === undefined ? undefined : new DeltaWindow(window)
-    const none = { key: emptySpan(), version: 0, lane: 0, partition: 0, offset: 0 }
-    this.outgoing = { ...none, values: new Float32Array(0) }
   }
 
   override open(context: OperatorContext): void {
@@ -117,23 +88,22 @@ export class OnlineLearner extends AbstractOperator {
     this.refused = metrics.counter('ratingsRefused')
     this.dropped = metrics.counter('numRecordsDropped')
     this.outOfReach = metrics.counter('itemRowsOutOfReach')
-    this.gauges()
+    this.error = new LiveError(context, () => this.current)
+    this.deltas = new DeltaSender(context, this.options.window)
+    this.versions = new LearnedVersions(this.options, context)
     const { dimension } = this.options
     this.rows = new LearnedRows({
       users: this.state.vector(userRows(dimension)),
       items: this.state.vector(itemRows(dimension)),
       directory: context.rowTables,
       uid: context.uid,
-      evidence: this.options.evidence ?? 20,
+      evidence:
+        this.options.evidence ??
+        (this.options.rule.rule === 'gram' ? new RowEvidence(this.state) : UNCOUNTED_EVIDENCE),
     })
-    for (const bytes of context.operatorState.restored(ERRORS))
-      this.restoredErrors.push(errorOf(bytes))
-    for (const bytes of context.operatorState.restored(VERSIONS)) {
-      const { facts, moments } = decodeVersion(bytes)
-      this.begin(facts, moments)
-    }
+    for (const version of this.versions.restored()) this.rows.prepareFor(version, this.state)
     this.report({ kind: 'opened' })
-    context.scheduleProcessingTime(context.clock.nowMs() + REPORT_MS)
+    this.scheduleReport()
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
@@ -156,24 +126,31 @@ export class OnlineLearner extends AbstractOperator {
         this.report({ kind: 'begun', version: order.facts.version })
         return
       default:
-        this.sendWindow()
+        this.deltas.flush()
         this.current = this.versions.get(order.version)
     }
   }
 
   override onProcessingTime(timestampMs: number): void {
-    if (timestampMs >= this.windowDueMs) this.sendWindow()
-    else this.emitError()
+    if (this.deltas.isDue(timestampMs)) {
+      this.deltas.flush()
+      return
+    }
+    // The time of a window that was full before comes here, too.
+    if (timestampMs < this.reportDueMs) return
+    this.scheduleReport()
+    this.error.emit()
   }
 
   override prepareSnapshot(): void {
-    this.sendWindow()
-    const { operatorState } = this.context
-    const versions = [...this.versions.values()]
-    const constants = versions.map(({ facts, moments }) => encodeVersion(facts, moments))
-    operatorState.update(VERSIONS, 'broadcast', constants)
-    const errors = versions.map(({ facts, error }) => errorBytes(facts.version, error.encode()))
-    operatorState.update(ERRORS, 'split', errors)
+    this.deltas.flush()
+    this.versions.snapshot()
+  }
+
+  private scheduleReport(): void {
+    const { context } = this
+    this.reportDueMs = context.clock.nowMs() + REPORT_MS
+    context.scheduleProcessingTime(this.reportDueMs)
   }
 
   // ---- Versions ----------------------------------------------------------------------------------
@@ -182,35 +159,18 @@ export class OnlineLearner extends AbstractOperator {
     this.context.sendEvent(report)
   }
 
-  private prepare({ version }: VersionFacts): void {
-    const known = this.versions.get(version)
-    const moments = known?.moments ?? this.measure(version)
-    this.report({ kind: 'moments', version, kept: known !== undefined, moments })
-  }
-
-  /** What this slot's rows of a version are like. */
-  private measure(version: number): EncodedMoments {
-    const { dimension, rule } = this.options
-    const meanOnly = rule.rule === 'sgd'
+  private prepare(facts: VersionFacts): void {
+    const { version } = facts
+    const constants = this.versions.constantsOf(facts)
     const { subtask } = this.context
-    const [user, item] = (['user', 'item'] as const).map((side) =>
-      tableMoments(this.rows.tableOf(side, version, subtask), dimension, meanOnly).encode(),
-    )
-    return { user: user!, item: item! }
+    const moments =
+      constants ?? this.versions.measure((side) => this.rows.tableOf(side, version, subtask))
+    this.report({ kind: 'moments', version, kept: constants !== undefined, moments })
   }
 
   private begin(facts: VersionFacts, moments: EncodedMoments): void {
-    if (this.versions.has(facts.version)) return
-    const { dimension, rule, prequential } = this.options
-    const version = new LearnedVersion(facts, moments, dimension, rule, prequential ?? {})
-    const restored = this.restoredErrors.filter((entry) => entry.version === facts.version)
-    for (const { numbers } of restored) version.error.restore(numbers)
-    this.versions.set(facts.version, version)
-    this.rows.prepareFor(version, this.state)
-    // A version that is neither learned on nor about to be gets no more deltas.
-    for (const old of [...this.versions.keys()].sort((a, b) => a - b).slice(0, -3)) {
-      this.versions.delete(old)
-    }
+    const version = this.versions.begin(facts, moments)
+    if (version !== undefined) this.rows.prepareFor(version, this.state)
   }
 
   // ---- Rows --------------------------------------------------------------------------------------
@@ -263,7 +223,7 @@ export class OnlineLearner extends AbstractOperator {
     const { partition, offset } = this.context.position()
     rows.storeUser(version, key, this.from(partition, offset, timestamp))
     this.learned.increment()
-    this.send(version, rating.item, delta, key, timestamp)
+    this.deltas.send(version.facts.version, rating.item, delta, key, timestamp)
   }
 
   private refusalOf(
@@ -298,51 +258,6 @@ export class OnlineLearner extends AbstractOperator {
 
   // ---- Deltas ------------------------------------------------------------------------------------
 
-  private send(
-    version: LearnedVersion,
-    item: ByteSpan,
-    values: Float32Array,
-    user: Uint8Array,
-    timestamp: number,
-  ): void {
-    const { window, outgoing, context } = this
-    if (window !== undefined) {
-      if (window.waiting === 0) this.scheduleWindow()
-      if (window.add(item, values)) this.sendWindow()
-      return
-    }
-    const { partition, offset } = context.position()
-    outgoing.key = item
-    outgoing.version = version.facts.version
-    outgoing.lane = keyGroupOf(user, context.maxParallelism)
-    outgoing.partition = partition
-    outgoing.offset = offset
-    outgoing.values = values
-    context.output.collect(outgoing, timestamp)
-  }
-
-  private scheduleWindow(): void {
-    const { clock } = this.context
-    this.windowDueMs = clock.nowMs() + this.options.window!.intervalMs
-    this.context.scheduleProcessingTime(this.windowDueMs)
-  }
-
-  private sendWindow(): void {
-    this.windowDueMs = Number.POSITIVE_INFINITY
-    const { window, current, outgoing, context } = this
-    if (window === undefined || current === undefined || window.waiting === 0) return
-    const { partition, offset } = context.position()
-    window.drain(({ key, values }) => {
-      outgoing.key = key
-      outgoing.version = current.facts.version
-      outgoing.lane = NO_LANE
-      outgoing.partition = Math.max(0, partition)
-      outgoing.offset = offset
-      outgoing.values = values
-      context.output.collect(outgoing, context.clock.nowMs())
-    })
-  }
-
   private fold(delta: DeltaRecord, timestamp: number): void {
     this.flow?.leave()
     const version = this.versions.get(delta.version)
@@ -358,36 +273,5 @@ export class OnlineLearner extends AbstractOperator {
     }
     this.rows.storeItem(version, key, this.from(delta.partition, delta.offset, timestamp))
     this.folded.increment()
-  }
-
-  // ---- Error -------------------------------------------------------------------------------------
-
-  private gauges(): void {
-    const { metrics } = this.context
-    const error = (): LearnedVersion['error'] | undefined => this.current?.error
-    metrics.gauge('learningVersion', () => this.current?.facts.version ?? 0)
-    metrics.gauge('prequentialMse', () => error()?.mse ?? Number.NaN)
-    metrics.gauge('prequentialWindowMse', () => error()?.windowMse ?? Number.NaN)
-    metrics.gauge('prequentialFadedMse', () => error()?.fadedMse ?? Number.NaN)
-    metrics.gauge('prequentialCoverage', () => error()?.coverage ?? Number.NaN)
-  }
-
-  /** Tells once in a while how far off predictions are. */
-  private emitError(): void {
-    const { context, current } = this
-    context.scheduleProcessingTime(context.clock.nowMs() + REPORT_MS)
-    if (current === undefined || current.error.count === this.reportedRatings) return
-    const { error, facts } = current
-    this.reportedRatings = error.count
-    const part = {
-      version: facts.version,
-      slot: context.subtask,
-      ratings: error.count,
-      mse: error.mse,
-      windowMse: error.windowMse,
-      fadedMse: error.fadedMse,
-      coverage: error.coverage,
-    }
-    context.output.collectSide(LEARNING_ERROR.id, part, -1)
   }
 }

@@ -13,7 +13,7 @@ export function tableMoments(
   dimension: number,
   meanOnly: boolean,
 ): RowMoments {
-  const moments = new RowMoments(dimension)
+  const moments = new RowMoments(dimension, meanOnly)
   if (table === undefined) return moments
   if (meanOnly) {
     const sums = new Float64Array(dimension)

@@ -3,7 +3,7 @@ import { LogSink, type RecordSerializer } from '../connectors/log/log-sink.ts'
 import type { TopicsPlace } from '../connectors/topics/open-topics.ts'
 import { DeltaBuffer } from '../models/delta-buffer.ts'
 import type { DeliveryGuarantee, Sink } from '../operators/sink.ts'
-import type { OutgoingDelta } from './online-learner.ts'
+import type { OutgoingDelta } from './online-delta-sender.ts'
 import type { RefusedRating } from './online-records.ts'
 
 /** How records are written to a topic of either place. */

@@ -3,6 +3,7 @@ import type { ModelVersionMarker } from '../models/model-version-marker.ts'
 import type { OnlineRule } from '../models/online-rule.ts'
 import { type ModelMoments, type OnlineRuleOptions, onlineRule } from '../models/online-rules.ts'
 import { PrequentialError, type PrequentialOptions } from '../models/prequential-error.ts'
+import { publishedMoments } from '../models/published-moments.ts'
 import type { RatingRange } from '../models/rating.ts'
 import { RowMoments } from '../models/row-moments.ts'
 
@@ -13,6 +14,8 @@ export interface VersionFacts {
   readonly globalMean: number
   readonly minRating: number
   readonly maxRating: number
+  /** What its rows were like when they were published, where the publisher said it. */
+  readonly published?: EncodedMoments | undefined
 }
 
 /** Moments as they travel and are kept. */
@@ -70,10 +73,11 @@ const FORMAT = 1
  */
 export function encodeVersion(facts: VersionFacts, moments: EncodedMoments): Uint8Array {
   const { user, item } = moments
+  const { published: _, ...told } = facts
   const finite = (value: number): number | null => (Number.isFinite(value) ? value : null)
   const json = Buffer.from(
     JSON.stringify({
-      ...facts,
+      ...told,
       minRating: finite(facts.minRating),
       maxRating: finite(facts.maxRating),
       user: user.length,
@@ -132,6 +136,7 @@ export function versionFacts(version: number, marker: ModelVersionMarker): Versi
     globalMean,
     minRating: minRating ?? Number.NEGATIVE_INFINITY,
     maxRating: maxRating ?? Number.POSITIVE_INFINITY,
+    published: publishedMoments(marker),
   }
 }
 

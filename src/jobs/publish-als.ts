@@ -16,10 +16,12 @@ export function publishAls(
     items: model.items.length,
     *rows() {
       for (const [index, id] of model.users.entries()) {
-        yield { id, kind: 'U' as const, vector: model.row('U', index) }
+        const ratings = model.ratingsOf('U', index)
+        yield { id, kind: 'U' as const, vector: model.row('U', index), ratings }
       }
       for (const [index, id] of model.items.entries()) {
-        yield { id, kind: 'I' as const, vector: model.row('I', index) }
+        const ratings = model.ratingsOf('I', index)
+        yield { id, kind: 'I' as const, vector: model.row('I', index), ratings }
       }
     },
   }

@@ -1,3 +1,4 @@
+import type { RecordHeader } from '../batch/record-batch-format.ts'
 import { EmbeddedLog } from '../connectors/log/embedded-log.ts'
 import { LogTopics } from '../connectors/topics/log-topics.ts'
 import type { TopicProducer, TopicStore } from '../connectors/topics/topic-store.ts'
@@ -10,7 +11,9 @@ import {
   type ModelVersionMarker,
   markerKey,
 } from '../models/model-version-marker.ts'
+import { PublishedMoments } from '../models/published-moments.ts'
 import { createModelTopics } from './model-topics.ts'
+import { ratingsHeader } from './row-ratings.ts'
 
 /** A row to publish. */
 export interface PublishableRow {
@@ -18,6 +21,8 @@ export interface PublishableRow {
   /** A user, an item, or a block of a linear model's weights. */
   readonly kind: AlsRowKind | 'W'
   readonly vector: Float32Array
+  /** Ratings that the row was trained on; learning goes on from there. */
+  readonly ratings?: number | undefined
 }
 
 /** Rows to publish, one side after the other. */
@@ -53,6 +58,7 @@ export interface PublishOptions {
 }
 
 const encoder = new TextEncoder()
+const NO_HEADERS: readonly RecordHeader[] = []
 const PROGRESS_EVERY = 50_000
 
 /**
@@ -72,8 +78,8 @@ export async function publishModel(
   const producer = await topics.producer(topic)
   try {
     mark('announce', model, { producer, partitions, options })
-    await sendRows(model, { producer, partitions, options })
-    mark('ready', model, { producer, partitions, options })
+    const moments = await sendRows(model, { producer, partitions, options })
+    mark('ready', model, { producer, partitions, options }, moments.encode())
     await producer.sync()
   } finally {
     await producer.close()
@@ -86,11 +92,16 @@ interface PublishContext {
   readonly options: PublishOptions
 }
 
-function mark(event: ModelVersionEvent, model: PublishableModel, context: PublishContext): void {
+function mark(
+  event: ModelVersionEvent,
+  model: PublishableModel,
+  context: PublishContext,
+  more: Pick<ModelVersionMarker, 'rowMoments'> = {},
+): void {
   const { producer, partitions, options } = context
   const { dimension, users, items } = model
   const { version, clock, facts } = options
-  const value = encodeMarker({ ...facts, event, version, dimension, users, items })
+  const value = encodeMarker({ ...facts, ...more, event, version, dimension, users, items })
   const key = encoder.encode(markerKey(version))
   for (let partition = 0; partition < partitions; partition++) {
     producer.sendRecord(key, value, clock.nowMs(), partition, [])
@@ -100,14 +111,18 @@ function mark(event: ModelVersionEvent, model: PublishableModel, context: Publis
 async function sendRows(
   model: PublishableModel,
   { producer, partitions, options }: PublishContext,
-): Promise<void> {
+): Promise<PublishedMoments> {
   const { version, clock, onProgress } = options
+  const moments = new PublishedMoments(model.dimension)
   let rows = 0
-  for await (const { id, kind, vector } of model.rows()) {
+  for await (const { id, kind, vector, ratings } of model.rows()) {
+    moments.add(kind, vector)
     const key = encoder.encode(alsKey(id, kind, version))
     const partition = murmur3(encoder.encode(alsKey(id, kind))) % partitions
-    producer.sendRecord(key, encodeFactors(vector), clock.nowMs(), partition, [])
+    const headers = ratings === undefined ? NO_HEADERS : ratingsHeader(ratings)
+    producer.sendRecord(key, encodeFactors(vector), clock.nowMs(), partition, headers)
     if (++rows % PROGRESS_EVERY === 0) onProgress?.(rows)
     if (!producer.ready()) await producer.whenReady()
   }
+  return moments
 }

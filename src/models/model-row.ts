@@ -14,12 +14,15 @@ export interface ModelRow {
   readonly version: number
   /** float32 x dimension, little-endian; undefined deletes the row. */
   readonly floats: ByteSpan | undefined
+  /** Ratings that it was trained on, where they are known and somebody asks. */
+  readonly ratings?: number | undefined
 }
 
 /** A row that is filled anew for every record. */
 export interface MutableModelRow extends ModelRow {
   version: number
   floats: ByteSpan | undefined
+  ratings?: number | undefined
 }
 
 /**

@@ -33,6 +33,8 @@ export interface ModelVersionMarker {
   readonly maxRating?: number
   readonly hyperparameters: Readonly<Record<string, number | string | boolean>>
   readonly metrics: Readonly<Record<string, number>>
+  /** Of an ALS model: count, mean and second moments of its rows (`published-moments.ts`). */
+  readonly rowMoments?: { readonly user: string; readonly item: string }
 }
 
 const KEY_PREFIX = '!version@'
@@ -92,6 +94,12 @@ function firstWrongField(fields: Record<string, unknown>): string | undefined {
     globalMean: Number.isFinite(fields['globalMean']),
     hyperparameters: isRecord(fields['hyperparameters']),
     metrics: isRecord(fields['metrics']),
+    rowMoments: fields['rowMoments'] === undefined || isMoments(fields['rowMoments']),
   }
   return Object.keys(checks).find((name) => checks[name] !== true)
+}
+
+function isMoments(value: unknown): boolean {
+  const { user, item } = (value ?? {}) as Record<string, unknown>
+  return typeof user === 'string' && typeof item === 'string'
 }

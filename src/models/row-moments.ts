@@ -11,10 +11,16 @@ export class RowMoments {
   private readonly sums: Float64Array
   private readonly products: Float64Array
 
-  constructor(dimension: number) {
+  /** `meanOnly`: of the mean alone, without second moments. */
+  constructor(dimension: number, meanOnly = false) {
     this.dimension = dimension
     this.sums = new Float64Array(dimension)
-    this.products = new Float64Array(packedLength(dimension))
+    this.products = new Float64Array(meanOnly ? 0 : packedLength(dimension))
+  }
+
+  /** Whether second moments are known. */
+  get hasProducts(): boolean {
+    return this.products.length > 0
   }
 
   /** Rows added so far. */
@@ -24,12 +30,16 @@ export class RowMoments {
 
   add(row: ArrayLike<number>): void {
     const { sums, products, dimension } = this
+    this.rows++
+    if (!this.hasProducts) {
+      for (let i = 0; i < dimension; i++) sums[i]! += row[i]!
+      return
+    }
     for (let i = 0, at = 0; i < dimension; i++) {
       const x = row[i]!
       sums[i]! += x
       for (let j = 0; j <= i; j++) products[at++]! += x * row[j]!
     }
-    this.rows++
   }
 
   /** Adds rows of which only count and sums are known: the mean is right, second moments are not. */
@@ -41,8 +51,8 @@ export class RowMoments {
   /** Adds what another one saw. */
   merge(other: RowMoments): void {
     requireArgument(
-      other.dimension === this.dimension,
-      'only moments of equal dimension can be merged',
+      other.dimension === this.dimension && other.hasProducts === this.hasProducts,
+      'only moments of equal dimension and kind can be merged',
     )
     for (let i = 0; i < this.sums.length; i++) this.sums[i]! += other.sums[i]!
     for (let i = 0; i < this.products.length; i++) this.products[i]! += other.products[i]!
@@ -56,6 +66,7 @@ export class RowMoments {
 
   /** Mean of x_i x_j over the given columns, packed. */
   secondMoments(columns: ArrayLike<number>): Float64Array {
+    requireArgument(this.hasProducts, 'of these rows only the mean is known')
     const n = columns.length
     const packed = new Float64Array(packedLength(n))
     for (let i = 0, at = 0; i < n; i++) {
@@ -84,10 +95,11 @@ export class RowMoments {
 
   static decode(numbers: Float64Array): RowMoments {
     const [dimension = 0, rows = 0] = numbers
-    if (numbers.length !== 2 + dimension + packedLength(dimension)) {
+    const meanOnly = numbers.length === 2 + dimension
+    if (!meanOnly && numbers.length !== 2 + dimension + packedLength(dimension)) {
       throw new WeirError('MALFORMED_DATA', `row moments of ${numbers.length} numbers`)
     }
-    const moments = new RowMoments(dimension)
+    const moments = new RowMoments(dimension, meanOnly)
     moments.rows = rows
     moments.sums.set(numbers.subarray(2, 2 + dimension))
     moments.products.set(numbers.subarray(2 + dimension))

@@ -21,6 +21,9 @@ export interface AlsModelParts {
   /** Row-major, `dimension` floats a row. */
   readonly userRows: Float32Array
   readonly itemRows: Float32Array
+  /** Ratings that each row was trained on, where that is known. */
+  readonly userRatings?: Uint32Array
+  readonly itemRatings?: Uint32Array
   readonly factors: number
   readonly biased: boolean
   readonly globalMean: number
@@ -44,6 +47,7 @@ export class AlsModel {
   /** One entry per half iteration. */
   readonly history: readonly AlsProgress[]
   private readonly rows: Readonly<Record<AlsRowKind, Float32Array>>
+  private readonly ratings: Readonly<Record<AlsRowKind, Uint32Array | undefined>>
   private numbers: Readonly<Record<AlsRowKind, ReadonlyMap<string, number>>> | undefined
 
   constructor(parts: AlsModelParts) {
@@ -55,6 +59,7 @@ export class AlsModel {
     this.globalMean = parts.globalMean
     this.range = parts.range
     this.history = parts.history
+    this.ratings = { U: parts.userRatings, I: parts.itemRatings }
     this.rows = { U: parts.userRows, I: parts.itemRows }
     this.meanUser = columnMeans(parts.userRows, this.dimension)
     this.meanItem = columnMeans(parts.itemRows, this.dimension)
@@ -68,6 +73,11 @@ export class AlsModel {
       `there is no row ${index} of kind ${kind}`,
     )
     return this.rows[kind].subarray(start, start + this.dimension)
+  }
+
+  /** Ratings that row number `index` was trained on; undefined where that is not known. */
+  ratingsOf(kind: AlsRowKind, index: number): number | undefined {
+    return this.ratings[kind]?.[index]
   }
 
   /** The row of an id, or undefined if it was not in the training set. */

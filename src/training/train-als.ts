@@ -1,13 +1,14 @@
 import { WeirError } from '../core/errors.ts'
 import { BIAS_COLUMNS } from '../models/als-row.ts'
 import type { Rating, RatingRange } from '../models/rating.ts'
+import { type AlsDevice, cpuDevice } from './als-device.ts'
 import { AlsModel } from './als-model.ts'
 import { type AlsOptions, type AlsProgress, type AlsSettings, alsSettings } from './als-options.ts'
 import { type AlsShare, type AlsSide, alsShare, matrixOf } from './als-share.ts'
 import type { AlsSideName } from './als-solver.ts'
 import { initialiseFactors } from './als-start.ts'
-import { alsThreads, solveSide } from './als-threads.ts'
 import { alsValidator } from './als-validation.ts'
+import { gpuOf } from './gpu-als-device.ts'
 import { type RatingsTable, ratingStatistics, ratingsTable } from './ratings-table.ts'
 
 /**
@@ -21,16 +22,19 @@ import { type RatingsTable, ratingStatistics, ratingsTable } from './ratings-tab
  *
  *   sum c (preference - p.q)^2      (Hu, Koren, Volinsky 2008; see `AlsFeedback`)
  *
- * which the Gram matrix of the other side makes as cheap as the rated pairs alone. The same ratings, options and processor give the same bits,
- * whatever the number of threads. Throws EMPTY_DATASET, INVALID_ARGUMENT, TRAINING_DIVERGED.
+ * which the Gram matrix of the other side makes as cheap as the rated pairs alone. The same ratings,
+ * options and processor give the same bits, whatever the number of threads; a GPU the same up to
+ * rounding. Throws EMPTY_DATASET, INVALID_ARGUMENT, TRAINING_DIVERGED, GPU_UNAVAILABLE, GPU_FAILED.
  */
 export async function trainAls(
   ratings: RatingsTable | Iterable<Rating>,
   options: AlsOptions = {},
 ): Promise<AlsModel> {
-  const settings = alsSettings(options)
+  const chosen = alsSettings(options)
   const table = Symbol.iterator in ratings ? ratingsTable(ratings) : ratings
   const statistics = ratingStatistics(table)
+  await using gpu = await gpuOf(options)
+  const settings: AlsSettings = gpu === undefined ? chosen : { ...chosen, solver: 'cg' }
   const share = alsShare(table, settings, statistics.mean)
   initialiseFactors(share, table, settings, statistics.mean, options.startingRows)
   const modelOf = (history: readonly AlsProgress[]): AlsModel =>
@@ -39,13 +43,16 @@ export async function trainAls(
       items: table.items,
       userRows: servedRows(share, share.users, settings, statistics.mean),
       itemRows: servedRows(share, share.items, settings, 0),
+      userRatings: counted(table.user, table.users.length),
+      itemRatings: counted(table.item, table.items.length),
       factors: settings.factors,
       biased: settings.biases,
       globalMean: statistics.mean,
       range: settings.feedback === 'implicit' ? ANY_SCORE : statistics,
       history,
     })
-  return iterate({ share, table, settings, options, modelOf })
+  await using device = await (gpu?.load(share) ?? cpuDevice(share, settings.threads))
+  return await iterate({ share, table, settings, options, device, modelOf })
 }
 
 /** Scores of implicit feedback are preferences, not ratings: they are not clipped. */
@@ -57,20 +64,23 @@ interface AlsRun {
   readonly table: RatingsTable
   readonly settings: AlsSettings
   readonly options: AlsOptions
+  readonly device: AlsDevice
   readonly modelOf: (history: readonly AlsProgress[]) => AlsModel
 }
 
 /** Runs the iterations and picks the model that is handed back. */
 async function iterate(run: AlsRun): Promise<AlsModel> {
-  const { share, settings, options } = run
-  await using threads = alsThreads(share, settings.threads)
+  const { settings, options } = run
   const history: AlsProgress[] = []
   const validation = alsValidator(run.table, options.validation, settings, run.modelOf)
   const startMs = settings.clock.monotonicMs()
   for (let iteration = 1; iteration <= settings.iterations; iteration++) {
     for (const side of ['users', 'items'] as const) {
       options.signal?.throwIfAborted()
-      await solveSide(threads, share, side)
+      await run.device.solve(
+        side,
+        iteration === settings.iterations || options.validation !== undefined,
+      )
       const progress: AlsProgress = {
         iteration,
         side,
@@ -111,6 +121,13 @@ function sum(values: Float64Array): number {
   let total = 0
   for (const value of values) total += value
   return total
+}
+
+/** How often each number up to `length` occurs. */
+function counted(numbers: Uint32Array, length: number): Uint32Array {
+  const counts = new Uint32Array(length)
+  for (const number of numbers) counts[number]!++
+  return counts
 }
 
 /** Copies a matrix out, with biases in the columns of `models/als-row.ts`. */
