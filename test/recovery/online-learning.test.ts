@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seededRandom } from '../../src/core/random.ts'
+import { newRow } from '../../src/models/online-rule.ts'
 import { type OnlineRuleOptions, onlineRule } from '../../src/models/online-rules.ts'
 import type { Rating } from '../../src/models/rating.ts'
 import { generateRatings } from '../../src/models/ratings-generator.ts'
@@ -15,7 +16,6 @@ import { LearningFixture } from './online-fixture.ts'
 
 const SGD = { rule: 'sgd', learningRate: 0.03 } as const
 const FACTORS = 6
-const EVIDENCE = 20
 
 let table: RatingsTable
 let model: AlsModel
@@ -50,7 +50,7 @@ function sequential(rule: OnlineRuleOptions): SequentialLearner {
   const options = rule.rule === 'sgd' ? { ...rule, globalMean: model.globalMean } : rule
   const learnable = learnableModel(model, table)
   return new SequentialLearner(
-    { ...learnable, evidence: () => EVIDENCE },
+    learnable,
     onlineRule(shape, options, () => momentsOf(model)),
   )
 }
@@ -63,41 +63,49 @@ function expectClose(found: Float32Array, expected: ArrayLike<number>): void {
   for (const [i, value] of found.entries()) expect(value).toBeCloseTo(expected[i]!, 3)
 }
 
+/** Learns the stream on three slots of which one dies now and then; each rating counts once. */
+async function learnUnderKills(rule: OnlineRuleOptions): Promise<LearningFixture> {
+  const seed = Number(process.env['WEIR_SEED'] ?? Date.now() % 1_000_000)
+  console.log(`WEIR_SEED=${seed}`)
+  const random = seededRandom(seed)
+  const fixture = await LearningFixture.start({
+    root: newRoot(),
+    model,
+    rule,
+    parallelism: 3,
+    checkpointInterval: '300 ms',
+  })
+  for (let sent = 0; sent < stream.length; sent += 1000) {
+    await fixture.rate(stream.slice(sent, sent + 1000))
+    if (sent % 2000 === 0) {
+      // Where between two checkpoints it is, is chance.
+      await fixture.untilWritten('user-rows', learned(sent + random.below(1000)))
+      fixture.job.killSlot(random.below(3))
+      await fixture.job.waitFor('RESTARTING', 'RUNNING')
+    }
+  }
+  await fixture.job.waitFor('RUNNING')
+  await fixture.untilWritten('user-rows', learned(stream.length))
+  await fixture.untilWritten('item-rows', folded(stream.length))
+  const ratingsOf = new Map<string, number>()
+  for (const { user } of stream) ratingsOf.set(user, (ratingsOf.get(user) ?? 0) + 1)
+  for (const [key, { updateCount }] of fixture.rows('user-rows')) {
+    const id = key.slice(0, -2)
+    const published = model.rowOf('U', id) === undefined ? 0 : 1
+    expect(updateCount, `updates of user ${id}`).toBe(published + (ratingsOf.get(id) ?? 0))
+  }
+  const { deltas, total } = await fixture.distinctDeltas()
+  expect(deltas.length).toBe(stream.length)
+  console.log(`${total - deltas.length} deltas came twice`)
+  expect(total).toBeGreaterThan(deltas.length)
+  return fixture
+}
+
 describe('online learning', () => {
   it('keeps every item row at its base plus the distinct deltas, under kills', async () => {
-    const seed = Number(process.env['WEIR_SEED'] ?? Date.now() % 1_000_000)
-    console.log(`WEIR_SEED=${seed}`)
-    const random = seededRandom(seed)
-    await using fixture = await LearningFixture.start({
-      root: newRoot(),
-      model,
-      rule: { ...SGD, deltas: 'step', learningRate: 0.002 },
-      parallelism: 3,
-      checkpointInterval: '300 ms',
-    })
-    for (let sent = 0; sent < stream.length; sent += 1000) {
-      await fixture.rate(stream.slice(sent, sent + 1000))
-      if (sent % 2000 === 0) {
-        // Where between two checkpoints it is, is chance.
-        await fixture.untilWritten('user-rows', learned(sent + random.below(1000)))
-        fixture.job.killSlot(random.below(3))
-        await fixture.job.waitFor('RESTARTING', 'RUNNING')
-      }
-    }
-    await fixture.job.waitFor('RUNNING')
-    await fixture.untilWritten('user-rows', learned(stream.length))
-    await fixture.untilWritten('item-rows', folded(stream.length))
-    const ratingsOf = new Map<string, number>()
-    for (const { user } of stream) ratingsOf.set(user, (ratingsOf.get(user) ?? 0) + 1)
-    for (const [key, { updateCount }] of fixture.rows('user-rows')) {
-      const id = key.slice(0, -2)
-      const published = model.rowOf('U', id) === undefined ? 0 : 1
-      expect(updateCount, `updates of user ${id}`).toBe(published + (ratingsOf.get(id) ?? 0))
-    }
-    const { deltas, total } = await fixture.distinctDeltas()
-    expect(deltas.length).toBe(stream.length)
-    console.log(`${total - deltas.length} deltas came twice`)
-    expect(total).toBeGreaterThan(deltas.length)
+    const rule = { ...SGD, deltas: 'step', learningRate: 0.002 } as const
+    await using fixture = await learnUnderKills(rule)
+    const { deltas } = await fixture.distinctDeltas()
     const rows = fixture.rows('item-rows')
     for (const [key, row] of rows) {
       const base = Float64Array.from(model.rowOf('I', key.slice(0, -2)) ?? model.meanItem)
@@ -106,6 +114,25 @@ describe('online learning', () => {
         for (const [i, value] of delta.values.entries()) base[i]! += value
       }
       expectClose(row.vector, base)
+    }
+  })
+
+  it('folds each pair of the log once into every item, under kills', async () => {
+    await using fixture = await learnUnderKills({ rule: 'gram', itemForgetting: 1 })
+    const { deltas } = await fixture.distinctDeltas()
+    const shape = { dimension: model.dimension, biased: model.biased }
+    const rule = onlineRule(shape, { rule: 'gram', itemForgetting: 1 }, () => momentsOf(model))
+    const trained = learnableModel(model, table)
+    for (const [key, row] of fixture.rows('item-rows')) {
+      const id = key.slice(0, -2)
+      const own = deltas.filter((delta) => delta.key === key)
+      const published = model.rowOf('I', id)
+      expect(row.updateCount, `folds into item ${id}`).toBe(own.length + (published ? 1 : 0))
+      const evidence = published === undefined ? 0 : trained.evidence('item', id)
+      const expected = newRow(published ?? model.meanItem, rule.itemMemory, evidence)
+      // Without forgetting the sums do not depend on the order: the row is that of the log's pairs.
+      for (const { values } of own) rule.fold(expected, values)
+      expectClose(row.vector, expected.row)
     }
   })
 
@@ -124,7 +151,7 @@ describe('online learning', () => {
         rule,
         parallelism: 1,
         checkpointInterval: '10 s',
-        job: { lingerMs: 0, evidence: EVIDENCE },
+        job: { lingerMs: 0 },
       })
       await fixture.untilWritten('item-rows', folded(0))
       for (const [i, rating] of some.entries()) {
@@ -154,7 +181,6 @@ describe('online learning', () => {
         model,
         rule,
         parallelism: 3,
-        job: { evidence: EVIDENCE },
       })
       await fixture.rate(stream)
       await fixture.untilWritten('user-rows', learned(stream.length))
