@@ -33,6 +33,12 @@ export const ALS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
 export const ALS_TRAINING_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   implicit: { type: 'boolean', help: 'Ratings are counts of use, not of liking; no biases' },
   alpha: { type: 'string', value: 'X', help: 'Confidence of a count of 1 (default 1)' },
+  device: {
+    type: 'string',
+    value: 'DEVICE',
+    default: 'cpu',
+    help: 'cpu, gpu (needs the package onnxruntime-node), or auto: a GPU where there is one',
+  },
   'cg-steps': { type: 'string', value: 'N', help: 'Conjugate gradient steps (default 3)' },
   validation: { type: 'string', value: 'SHARE', help: 'Share of the ratings kept for validation' },
   patience: {
@@ -61,6 +67,9 @@ export function alsOptionsOf(flags: Flags): AlsOptions {
     biases: !isImplicit && !flags.boolean('no-biases'),
     seed: flags.integer('seed'),
     threads: flags.integer('threads', 0, 256),
+    ...(flags.optional('device') === undefined
+      ? {}
+      : { device: flags.choice('device', ['auto', 'cpu', 'gpu']) }),
     ...(flags.optional('lambda') === undefined ? {} : { regularization: flags.number('lambda') }),
     ...(flags.optional('solver') === undefined
       ? {}
@@ -96,6 +105,10 @@ export async function trainWithProgress(
   let done = 0
   const model = await trainAls(table, {
     ...options,
+    onDevice: (device, reason) => {
+      if (reason !== undefined) io.err(`training on the CPU: ${reason}`)
+      options.onDevice?.(device, reason)
+    },
     signal: abort.signal,
     onProgress: ({ iteration, side, objective }) => {
       bar.update(

@@ -4,7 +4,7 @@ import { dataMetrics } from '../jobs/data-metrics.ts'
 import { publishAls } from '../jobs/publish-als.ts'
 import { alsLearningCurve } from '../training/als-learning-curve.ts'
 import type { AlsModel } from '../training/als-model.ts'
-import type { AlsProgress } from '../training/als-options.ts'
+import type { AlsDeviceName, AlsProgress } from '../training/als-options.ts'
 import { crossValidateAls } from '../training/cross-validate-als.ts'
 import { evaluateAls } from '../training/evaluate-als.ts'
 import { evaluateRanking } from '../training/evaluate-ranking.ts'
@@ -61,7 +61,11 @@ export const trainAlsCommand: Command = {
     const table = await ratingsOfFile(flags.string('ratings'))
     if (publish) await refuseOtherDimension(topics, flags.string('topic'), options)
     const { train, ...kept } = validationSplit(table, flags)
-    const model = await trainWithProgress(train, { ...options, ...kept }, io)
+    let device: AlsDeviceName = 'cpu'
+    const onDevice = (name: AlsDeviceName): void => {
+      device = name
+    }
+    const model = await trainWithProgress(train, { ...options, ...kept, onDevice }, io)
     const result: Record<string, unknown> = {
       users: model.users.length,
       items: model.items.length,
@@ -69,6 +73,7 @@ export const trainAlsCommand: Command = {
       dimension: model.dimension,
       ...errorsOf(model.history),
       seconds: model.history.at(-1)?.seconds,
+      ...(options.device === 'cpu' ? {} : { device }),
       ...(await testErrors(flags, model, train)),
     }
     const folds = flags.optionalInteger('folds', 2)
@@ -122,9 +127,15 @@ async function testErrors(
   return { rmse, coverage }
 }
 
+/** Said only where the device was not plainly the CPU. */
+function deviceText(device: unknown): string {
+  if (device === undefined) return ''
+  return device === 'cpu' ? ' on the CPU' : ` on the GPU (${device})`
+}
+
 function sentence(result: Record<string, unknown>): string {
   const parts = [
-    `${result['users']} users x ${result['items']} items, ${result['ratings']} ratings in ${Number(result['seconds']).toFixed(2)} s`,
+    `${result['users']} users x ${result['items']} items, ${result['ratings']} ratings in ${Number(result['seconds']).toFixed(2)} s${deviceText(result['device'])}`,
   ]
   const errors = [
     ['validationRmse', 'validation RMSE'],

@@ -98,6 +98,11 @@ export const ERROR_CODES = {
   ACCESS_DENIED: entry(false, 'The external system does not allow this user to do that.'),
   // Learning
   EMPTY_DATASET: entry(false, 'There is nothing to train on or to evaluate.'),
+  GPU_UNAVAILABLE: entry(
+    false,
+    'Training on a GPU was asked for, but there is no adapter, or ONNX Runtime is not installed.',
+  ),
+  GPU_FAILED: entry(false, 'The GPU could not compile or run what it was given.'),
   TRAINING_DIVERGED: entry(false, 'The objective is no longer finite.'),
   PROMOTION_REFUSED: entry(
     false,

@@ -33,6 +33,12 @@ export interface AlsProgress {
   readonly seconds: number
 }
 
+/** Where training runs; `auto` is a GPU where there is one, else the CPU. */
+export type AlsDeviceChoice = 'auto' | 'cpu' | 'gpu'
+
+/** What training runs on in the end: the CPU, or the GPU through this provider of ONNX Runtime. */
+export type AlsDeviceName = 'cpu' | 'webgpu' | 'cuda'
+
 /** Options of `trainAls`. */
 export interface AlsOptions {
   /** Latent factors, 1 to 1024; biases add two columns to a served row. @default 50 */
@@ -51,12 +57,16 @@ export interface AlsOptions {
   readonly biasRegularization?: number
   /** @default 'sqrt-n' with biases or implicit feedback, else 'n' */
   readonly penalty?: PenaltyScaling
-  /** @default 'cholesky' up to 32 factors, else 'cg' */
+  /** @default 'cholesky' up to 32 factors, else 'cg'; a GPU has 'cg' only */
   readonly solver?: AlsSolverKind
   /** Conjugate gradient steps of a row and half iteration. @default 3 */
   readonly cgSteps?: number
   /** Worker threads; 0 solves in the calling thread. The result does not depend on it. @default 1 */
   readonly threads?: number
+  /** A GPU needs the package onnxruntime-node. @default 'cpu' */
+  readonly device?: AlsDeviceChoice
+  /** Told once what training runs on, and why not on a GPU where `auto` fell back. */
+  readonly onDevice?: (device: AlsDeviceName, reason?: string) => void
   /** Of the initial factors. @default 1 */
   readonly seed?: number
   /** Rows of an earlier model to go on from; ids that it lacks start at random. */
@@ -136,6 +146,10 @@ export function alsSettings(options: AlsOptions): AlsSettings {
   requireArgument(
     feedback === 'explicit' || !settings.biases,
     'implicit feedback has no biases; leave them out',
+  )
+  requireArgument(
+    options.device !== 'gpu' || options.solver !== 'cholesky',
+    'a GPU solves by conjugate gradient only; leave out the solver or train on the CPU',
   )
   checkPositive('biasRegularization', settings.biasRegularization)
   requireArgument(settings.patience >= 1, 'patience is a number of iterations from 1')
