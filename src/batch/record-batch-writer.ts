@@ -38,6 +38,14 @@ const encoder = new TextEncoder()
 const RECORD_OVERHEAD = 5 + 1 + 10 + 5 + 5 + 5 + 5
 
 /**
+ * Bytes of key and value of a record whose every length is one byte: 63 less what else it may hold,
+ * and one, because a missing key counts as -1.
+ */
+const SHORT_RECORD = 63 - (1 + 5 + 5 + 1 + 1 + 1) - 1
+/** Timestamp deltas that are varints of at most five bytes. */
+const SMALL_DELTA = 2 ** 30
+
+/**
  * Encodes records into one batch (format: `record-batch-format.ts`). The buffer is reused from batch
  * to batch and grows as needed; nothing is allocated per record.
  */
@@ -118,6 +126,19 @@ export class RecordBatchWriter {
     timestamp: number,
     offsetDelta: number = this.lastDelta + 1,
   ): void {
+    const timestampDelta = timestamp - this.baseTimestamp
+    if (this.isShort(keyLength + valueLength, timestampDelta)) {
+      if (timestamp > this.maxTimestamp) this.maxTimestamp = timestamp
+      if (offsetDelta <= this.lastDelta) refuseDelta(offsetDelta, this.lastDelta)
+      const start = this.length
+      let at = writeVarint(this.bytes, start + 2, timestampDelta)
+      at = writeVarint(this.bytes, at, offsetDelta)
+      at = appendShort(this.bytes, at, keyBytes, keyStart, keyLength)
+      at = appendShort(this.bytes, at, valueBytes, valueStart, valueLength)
+      this.endShort(start, at)
+      this.lastDelta = offsetDelta
+      return
+    }
     this.begin(
       keyBytes,
       keyStart,
@@ -130,6 +151,26 @@ export class RecordBatchWriter {
       1,
     )
     this.bytes[this.length++] = 0
+  }
+
+  /** Whether a record can be written without knowing its length before. */
+  private isShort(bytes: number, timestampDelta: number): boolean {
+    return (
+      bytes <= SHORT_RECORD &&
+      this.records > 0 &&
+      timestampDelta < SMALL_DELTA &&
+      timestampDelta > -SMALL_DELTA &&
+      this.length + SHORT_RECORD + RECORD_OVERHEAD <= this.bytes.length
+    )
+  }
+
+  /** Writes what is known last of a short record: no headers, and its length, which is one byte. */
+  private endShort(start: number, end: number): void {
+    this.bytes[start] = (end - start) << 1
+    this.bytes[start + 1] = 0
+    this.bytes[end] = 0
+    this.length = end + 1
+    this.records += 1
   }
 
   private begin(
@@ -252,6 +293,20 @@ export class RecordBatchWriter {
     const crc = options.checksum === false ? 0 : crc32c(bytes, BATCH_FIELDS.attributes, length)
     writeInt32(bytes, BATCH_FIELDS.crc, crc)
   }
+}
+
+/** Writes a slice of fewer than 64 bytes behind its length, or -1 for null; returns the end. */
+function appendShort(
+  target: Uint8Array,
+  at: number,
+  bytes: Uint8Array,
+  start: number,
+  length: number,
+): number {
+  let end = at
+  target[end++] = length < 0 ? 1 : length << 1
+  for (let i = 0; i < length; i++) target[end++] = bytes[start + i]!
+  return end
 }
 
 function refuseDelta(offsetDelta: number, last: number): never {

@@ -3,8 +3,8 @@ import { intersectKeyGroups, type KeyGroupRange } from '../core/key-group.ts'
 import type { CheckpointStorage } from './checkpoint-storage.ts'
 import { KeySet } from './key-set.ts'
 import type { SegmentReference } from './protocol/checkpoint-types.ts'
-import type { EntryVisitor } from './segment-block.ts'
-import { type OpenSegment, openSegment, visitSegment } from './segment-reader.ts'
+import type { SpanVisitor } from './segment-block.ts'
+import { type OpenSegment, openSegment, visitSpans } from './segment-reader.ts'
 import { SegmentWriter } from './segment-writer.ts'
 
 /** What to merge and where to. */
@@ -52,26 +52,26 @@ async function mergeWindow(
   opened: readonly OpenSegment[],
   window: KeyGroupRange,
   writer: SegmentWriter,
-  visit: EntryVisitor,
+  visit: SpanVisitor,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   for (const segment of opened) {
     if (signal?.aborted) throw new WeirError('ILLEGAL_STATE', 'the compaction was given up')
-    await visitSegment(segment, window, visit)
+    await visitSpans(segment, window, visit)
     await writer.whenReady()
   }
 }
 
-function mergeVisitor(seen: KeySet, writer: SegmentWriter, full: boolean): EntryVisitor {
+function mergeVisitor(seen: KeySet, writer: SegmentWriter, full: boolean): SpanVisitor {
   const stateIndex = new Map<string, number>()
-  return (keyGroup, state, key, value) => {
+  return (keyGroup, state, entry) => {
     let index = stateIndex.get(state)
     if (index === undefined) {
       index = stateIndex.size
       stateIndex.set(state, index)
     }
-    if (!seen.add(keyGroup, index, key)) return
-    if (value !== undefined || !full) writer.append(keyGroup, state, key, value)
+    if (!seen.add(keyGroup, index, entry.bytes, entry.keyAt, entry.keyLength)) return
+    if (entry.valueLength >= 0 || !full) writer.appendSpan(keyGroup, state, entry)
   }
 }
 

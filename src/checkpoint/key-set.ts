@@ -1,6 +1,7 @@
+import { copyBytes } from '../core/copy-bytes.ts'
 import { murmur3 } from '../core/murmur3.ts'
 
-/** Group, state and length of a key in the arena. */
+/** Group with state, and length of a key in the arena. */
 const RECORD_HEAD_BYTES = 8
 const EMPTY = -1
 
@@ -17,18 +18,29 @@ export class KeySet {
   /** Keys in the set. */
   size = 0
 
-  /** Adds a key, 0 <= keyGroup, state < 2^16; false when it was there. */
-  add(keyGroup: number, state: number, key: Uint8Array): boolean {
-    const hash = (murmur3(key) ^ Math.imul(state + 1, 0x9e3779b1) ^ keyGroup) | 0
+  /** Adds the key `bytes[start .. start + length)`, 0 <= keyGroup, state < 2^16; false when it was there. */
+  add(
+    keyGroup: number,
+    state: number,
+    bytes: Uint8Array,
+    start = 0,
+    length: number = bytes.length,
+  ): boolean {
+    const key = murmur3(bytes, start, length)
+    const hash = (key ^ Math.imul(state + 1, 0x9e3779b1) ^ keyGroup) | 0
+    const place = (state << 16) | keyGroup | 0
     const mask = this.slots.length - 1
     let slot = hash & mask
     while (this.slots[slot] !== EMPTY) {
-      if (this.hashes[slot] === hash && this.holds(this.slots[slot]!, keyGroup, state, key)) {
+      if (
+        this.hashes[slot] === hash &&
+        this.holds(this.slots[slot]!, place, bytes, start, length)
+      ) {
         return false
       }
       slot = (slot + 1) & mask
     }
-    this.slots[slot] = this.store(keyGroup, state, key)
+    this.slots[slot] = this.store(place, bytes, start, length)
     this.hashes[slot] = hash
     this.size += 1
     if (this.size * 2 > this.slots.length) this.growSlots()
@@ -42,24 +54,26 @@ export class KeySet {
     this.size = 0
   }
 
-  private holds(at: number, keyGroup: number, state: number, key: Uint8Array): boolean {
+  private holds(
+    at: number,
+    place: number,
+    bytes: Uint8Array,
+    start: number,
+    length: number,
+  ): boolean {
     const { view, arena } = this
-    if (view.getUint32(at + 4, true) !== key.length) return false
-    if (view.getUint16(at, true) !== keyGroup || view.getUint16(at + 2, true) !== state)
-      return false
-    const start = at + RECORD_HEAD_BYTES
-    for (let i = 0; i < key.length; i++) if (arena[start + i] !== key[i]) return false
+    if (view.getInt32(at, true) !== place || view.getInt32(at + 4, true) !== length) return false
+    const from = at + RECORD_HEAD_BYTES
+    for (let i = 0; i < length; i++) if (arena[from + i] !== bytes[start + i]) return false
     return true
   }
 
-  private store(keyGroup: number, state: number, key: Uint8Array): number {
+  private store(place: number, bytes: Uint8Array, start: number, length: number): number {
     const at = this.length
-    this.reserve(at + RECORD_HEAD_BYTES + key.length)
-    this.view.setUint16(at, keyGroup, true)
-    this.view.setUint16(at + 2, state, true)
-    this.view.setUint32(at + 4, key.length, true)
-    this.arena.set(key, at + RECORD_HEAD_BYTES)
-    this.length = at + RECORD_HEAD_BYTES + key.length
+    this.reserve(at + RECORD_HEAD_BYTES + length)
+    this.view.setInt32(at, place, true)
+    this.view.setInt32(at + 4, length, true)
+    this.length = copyBytes(bytes, start, this.arena, at + RECORD_HEAD_BYTES, length)
     return at
   }
 

@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib'
+import { copyBytes } from '../core/copy-bytes.ts'
 import { WeirError } from '../core/errors.ts'
 import type { KeyGroupRange } from '../core/key-group.ts'
 import { type EntrySpan, keyOfSpan, type StateName, valueOfSpan } from '../state/state-change.ts'
@@ -71,21 +72,33 @@ export class SegmentBlockBuilder {
 
   /** Copies one entry in. Throws INVALID_ARGUMENT for a key group outside the segment. */
   append(keyGroup: number, state: number, key: Uint8Array, value: Uint8Array | undefined): void {
-    const group = keyGroup - this.firstGroup
-    if (group < 0 || group >= this.newest.length) {
-      throw new WeirError('INVALID_ARGUMENT', `key group ${keyGroup} is outside the segment`)
-    }
-    const valueBytes = value === undefined ? 0 : value.length
-    this.reserve(this.length + ENTRY_HEAD_BYTES + key.length + valueBytes)
-    this.link(group)
-    const { bytes } = this
-    let at = writeVaruint(bytes, this.length, state)
-    at = writeVaruint(bytes, at, key.length)
-    at = writeVaruint(bytes, at, value === undefined ? 0 : valueBytes + 1)
-    at = copyIn(bytes, at, key)
-    if (value !== undefined) at = copyIn(bytes, at, value)
+    let at = this.begin(keyGroup, state, key.length, value === undefined ? -1 : value.length)
+    at = copyIn(this.bytes, at, key)
+    if (value !== undefined) at = copyIn(this.bytes, at, value)
     this.length = at
     this.starts[this.entries] = at
+  }
+
+  /** As `append`, of an entry where it lies: its value follows its key. */
+  appendSpan(keyGroup: number, state: number, entry: EntrySpan): void {
+    const { keyLength, valueLength } = entry
+    const at = this.begin(keyGroup, state, keyLength, valueLength)
+    const length = keyLength + Math.max(0, valueLength)
+    this.length = copyBytes(entry.bytes, entry.keyAt, this.bytes, at, length)
+    this.starts[this.entries] = this.length
+  }
+
+  /** Links an entry and writes what precedes its key; a value of length -1 is deleted. */
+  private begin(group: number, state: number, keyLength: number, valueLength: number): number {
+    const place = group - this.firstGroup
+    if (place < 0 || place >= this.newest.length) {
+      throw new WeirError('INVALID_ARGUMENT', `key group ${group} is outside the segment`)
+    }
+    this.reserve(this.length + ENTRY_HEAD_BYTES + keyLength + Math.max(0, valueLength))
+    this.link(place)
+    let at = writeVaruint(this.bytes, this.length, state)
+    at = writeVaruint(this.bytes, at, keyLength)
+    return writeVaruint(this.bytes, at, valueLength + 1)
   }
 
   /** The block as it is written. */

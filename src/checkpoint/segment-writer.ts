@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { WeirError } from '../core/errors.ts'
 import type { KeyGroupRange } from '../core/key-group.ts'
-import type { ChangeSink, StateName } from '../state/state-change.ts'
+import type { ChangeSink, EntrySpan, StateName } from '../state/state-change.ts'
 import type { CheckpointStorage, StorageWriter } from './checkpoint-storage.ts'
 import type { SegmentReference } from './protocol/checkpoint-types.ts'
 import { SegmentBlockBuilder } from './segment-block.ts'
@@ -78,6 +78,16 @@ export class SegmentWriter implements ChangeSink {
     if (this.failed) return
     const block = this.block ?? this.openBlock()
     block.append(keyGroup, this.stateIndex.get(state) ?? this.addState(state), key, value)
+    this.entries += 1
+    if (block.full) this.flush(block)
+  }
+
+  /** As `append`, of an entry where it lies in another segment. */
+  appendSpan(keyGroup: number, state: StateName, entry: EntrySpan): void {
+    if (this.state !== 'open') throw this.illegal('append to')
+    if (this.failed) return
+    const block = this.block ?? this.openBlock()
+    block.appendSpan(keyGroup, this.stateIndex.get(state) ?? this.addState(state), entry)
     this.entries += 1
     if (block.full) this.flush(block)
   }

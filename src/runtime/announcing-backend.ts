@@ -99,6 +99,10 @@ export class AnnouncingBackend implements KeyedStateBackend {
     return this.inner.snapshot(checkpointId, sink, full)
   }
 
+  prefersFull(): boolean {
+    return this.inner.prefersFull()
+  }
+
   setSpillSink(sink: ChangeSink): void {
     this.inner.setSpillSink(sink)
   }

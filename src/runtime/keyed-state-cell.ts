@@ -58,7 +58,7 @@ export class KeyedStateCell {
 
   /** Fixes the changes for a checkpoint. Throws ILLEGAL_STATE when no storage is configured. */
   snapshot(checkpointId: number, full: boolean): CellSnapshot {
-    const everything = full || this.lineage.broken
+    const everything = full || this.lineage.broken || this.backend.prefersFull()
     if (everything) {
       this.dropWriter()
       this.lineage = newLineage()

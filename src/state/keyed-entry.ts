@@ -43,6 +43,9 @@ export class LiveObject {
   }
 }
 
+/** Stands in an entry's place of the value while that is a number. */
+const IN_NUMBER = Symbol('in the number')
+
 /** The entry exists; without it the entry is a tombstone. */
 export const LIVE = 1
 /** Used since the eviction clock last passed. */
@@ -62,7 +65,12 @@ export class KeyedEntry {
   /** The composite key, one character per byte: strings are compact and compare as bytes do. */
   readonly key: string
   readonly keyGroup: number
-  value: EntryValue = undefined
+  private held: EntryValue | typeof IN_NUMBER = undefined
+  /**
+   * A value that is a number, changed in place: a field that only ever held doubles owns its memory,
+   * where a number among other values would be a new object of the heap for every update.
+   */
+  private number = Number.NaN
   /** Next entry of the same hash bucket. */
   next: KeyedEntry | null = null
   /** When a TTL entry expires, or a timer's timestamp; ms. */
@@ -82,19 +90,30 @@ export class KeyedEntry {
     this.key = key
     this.keyGroup = keyGroup
   }
+
+  get value(): EntryValue {
+    const { held } = this
+    return held === IN_NUMBER ? this.number : held
+  }
+
+  set value(value: EntryValue) {
+    if (typeof value === 'number') {
+      this.number = value
+      if (this.held !== IN_NUMBER) this.held = IN_NUMBER
+    } else this.held = value
+  }
 }
 
 /** Bytes of heap that an entry takes beside key and value, measured on Node 24. */
-export const ENTRY_OVERHEAD = 152
+export const ENTRY_OVERHEAD = 176
 
 /** About how many bytes of heap a value takes. */
 export function sizeOfValue(value: EntryValue): number {
   switch (typeof value) {
     case 'undefined':
     case 'boolean':
-      return 0
     case 'number':
-      return 16
+      return 0
     case 'string':
       return 24 + value.length
     default:

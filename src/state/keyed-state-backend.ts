@@ -61,6 +61,8 @@ export interface KeyedStateBackend {
    * copies them into `sink`. Dirty entries evicted before go to `setSpillSink`'s sink.
    */
   snapshot(checkpointId: number, sink: ChangeSink, full: boolean): StateSnapshot
+  /** Whether so much changed since the last snapshot that a full one costs hardly more. */
+  prefersFull(): boolean
   /** Where dirty entries go that leave memory between two snapshots. */
   setSpillSink(sink: ChangeSink): void
   /** The checkpoint is durable: images kept for older ones may go. */

@@ -214,6 +214,10 @@ class SlotKeyedState implements KeyedStateBackend {
     ])
   }
 
+  prefersFull(): boolean {
+    return this.vectors.declarations().length === 0 && this.memory.prefersFull()
+  }
+
   setSpillSink(sink: ChangeSink): void {
     this.spillSink = sink
     this.memory.setSpillSink(sink)

@@ -12,6 +12,7 @@ import {
   STORED,
 } from './keyed-entry.ts'
 import { writeLatin1 } from './latin1.ts'
+import { PrefixViews } from './prefix-views.ts'
 import type { ChangeSink, StateDeclaration } from './state-change.ts'
 import type { StateStore, StoreChange } from './state-store.ts'
 import { StateTable } from './state-table.ts'
@@ -27,6 +28,11 @@ const STORED_VALUE = 1
 
 /** Bytes freed beyond what is needed, so that evictions come in batches of below a millisecond. */
 const EVICTION_SLACK = 64 * 1024
+
+/** Fewer changed entries are never a reason for a full snapshot. */
+const FEWEST_FOR_FULL = 4096
+/** Bytes of heap that all entries may take for each changed one in a full snapshot made by choice. */
+const LARGEST_FOR_FULL = 1024
 
 /** What a memory layer is made of. */
 export interface TypedStateMemoryOptions {
@@ -63,6 +69,8 @@ export class TypedStateMemory {
   private limitBytes: number
   private readonly writer = new ByteWriter(4096)
   private scratch = new Uint8Array(512)
+  private readonly keys = new PrefixViews()
+  private readonly values = new PrefixViews()
   private spillSink: ChangeSink | undefined
   /** Dirty entries left memory while nobody collected them: the next snapshot must hold all. */
   private spilledUnseen = false
@@ -101,6 +109,18 @@ export class TypedStateMemory {
     this.spillSink = sink
   }
 
+  /**
+   * Whether most entries changed since the last snapshot and all are small and in memory: copying
+   * everything then takes hardly more than copying the changes, and spares merging segments later.
+   */
+  prefersFull(): boolean {
+    if (this.evictions > 0 || this.restoring) return false
+    let dirty = 0
+    for (const table of this.tablesById) dirty += table.dirty.length
+    if (dirty < FEWEST_FOR_FULL || dirty * 2 < this.entryCount()) return false
+    return this.bytes <= dirty * LARGEST_FOR_FULL
+  }
+
   /** Begins the next interval; a snapshot still in progress is completed first. */
   beginSnapshot(sink: ChangeSink, full: boolean): TypedStateSnapshot {
     this.completeSnapshot()
@@ -135,7 +155,7 @@ export class TypedStateMemory {
     } else {
       this.writer.reset()
       table.encode(entry, this.writer)
-      const value = this.writer.bytes.subarray(0, this.writer.length)
+      const value = this.values.of(this.writer.bytes, this.writer.length)
       sink.append(entry.keyGroup, table.name, key, value)
     }
     entry.flags |= PERSISTED
@@ -278,7 +298,7 @@ export class TypedStateMemory {
     const end = at + entry.key.length
     if (end > this.scratch.length) this.scratch = new Uint8Array(end * 2)
     writeLatin1(entry.key, this.scratch, at)
-    return this.scratch.subarray(0, end)
+    return this.keys.of(this.scratch, end)
   }
 
   private storeKey(tableId: number, keyGroup: number, key: Uint8Array, length: number): Uint8Array {

@@ -231,3 +231,24 @@ describe('control batches', () => {
     }
   })
 })
+
+describe('records around the length that is one byte', () => {
+  it.each([-1, 0, 6, 20])('come back with keys of %i bytes', (keyLength) => {
+    const key = keyLength < 0 ? null : new Uint8Array(keyLength).fill(7)
+    const writer = new RecordBatchWriter(64)
+    const far = 2 ** 30 - 1
+    for (let length = 0; length < 70; length++) {
+      const value = length === 0 ? null : new Uint8Array(length).fill(length)
+      writer.append(key, value, length === 0 ? 0 : far, length * 20_000_000)
+    }
+    const reader = new RecordBatchReader()
+    reader.open(writer.finish())
+    for (let length = 0; length < 70; length++) {
+      expect(reader.next()).toBe(true)
+      expect([reader.keyLength, reader.offset]).toEqual([keyLength, length * 20_000_000])
+      expect(reader.valueLength).toBe(length === 0 ? -1 : length)
+      expect(reader.value()?.every((byte) => byte === length) ?? true).toBe(true)
+    }
+    expect(reader.next()).toBe(false)
+  })
+})

@@ -209,4 +209,23 @@ describe('the keyed state cell', () => {
     expect(cell.ready()).toBe(true)
     await cell.close()
   })
+
+  it('takes a full snapshot by itself where most of many entries changed, and only then', async () => {
+    const { cell, write } = await openCell(new MemoryCheckpointStorage())
+    const writeAll = (value: number): void => {
+      for (let n = 0; n < 6000; n++) write(`key-${n}`, value)
+    }
+    const segmentsOf = async (checkpointId: number) => {
+      const segments = await cell.snapshot(checkpointId, false).finish()
+      cell.completed(checkpointId)
+      return segments.map(({ full, entries }) => ({ full, entries }))
+    }
+    writeAll(1)
+    expect(await segmentsOf(1)).toEqual([{ full: true, entries: 6000 }])
+    for (let n = 0; n < 100; n++) write(`key-${n}`, 2)
+    expect(await segmentsOf(2)).toEqual([{ full: false, entries: 100 }])
+    for (let n = 0; n < 5000; n++) write(`key-${n}`, 3)
+    expect(await segmentsOf(3)).toEqual([{ full: true, entries: 6000 }])
+    await cell.close()
+  })
 })
