@@ -57,6 +57,11 @@ export interface SourceReader<T> {
   available(): Promise<void>
   /** Position of every split, as it must be stored to go on after the last delivered record. */
   snapshot(): SourceSplit[]
+  /**
+   * Resolves when what reading wrote on the side, such as dead letters, is durable: a checkpoint waits
+   * for it. Undefined, or missing, when nothing is on its way.
+   */
+  settled?(): Promise<void> | undefined
   /** The checkpoint that holds `snapshot()` is durable (a group commit may follow). */
   checkpointCompleted(checkpointId: number): void
   close(): Promise<void>

@@ -146,9 +146,10 @@ export class SourceHead extends AbstractOperator implements SubtaskHead, SourceO
     throw new WeirError('ILLEGAL_STATE', 'a source has no input')
   }
 
-  override prepareSnapshot(): void {
+  override prepareSnapshot(): void | Promise<void> {
     const splits = this.reader.snapshot().map(encodeSplit)
     this.context.operatorState.update(SPLITS, 'union', splits)
+    return this.reader.settled?.()
   }
 
   override checkpointCompleted(checkpointId: number): void {

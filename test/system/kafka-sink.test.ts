@@ -41,7 +41,7 @@ afterAll(() => broker?.stop())
 async function openWriter(
   topic: string,
   restored: readonly Uint8Array[] = [],
-  transactionTimeoutMs = 60_000,
+  transactionTimeoutMs = 600_000,
 ): Promise<SinkWriter<string>> {
   const writer = new KafkaSink<string>({
     ...client(),

@@ -29,8 +29,8 @@ export type KafkaUndecodablePolicy =
   /** Counted (`numRecordsUndecodable`) and left out. */
   | 'skip'
   /**
-   * Counted and copied to this topic with the reason and the position in its headers. The position
-   * moves on only when the copy is acknowledged, so none is lost.
+   * Counted and copied to this topic with the reason and the position in its headers. A checkpoint
+   * waits until the copies are acknowledged, so none is lost.
    */
   | { readonly deadLetterTopic: string }
 

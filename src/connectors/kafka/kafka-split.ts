@@ -8,6 +8,7 @@ import {
   producerIdOf,
 } from '../../batch/record-batch-format.ts'
 import { RecordBatchReader } from '../../batch/record-batch-reader.ts'
+import type { PolledSplit } from '../splits/split-reader.ts'
 import { AbortedTransactions } from './aborted-transactions.ts'
 import type { FetchedPartition } from './fetch-request.ts'
 
@@ -22,7 +23,7 @@ interface Chunk {
 }
 
 /** What is known of one partition that is being read: fetched ahead, decoded in place. */
-export class KafkaSplit {
+export class KafkaSplit implements PolledSplit {
   readonly partition: number
   /** End of a bounded read; undefined when it goes on. */
   readonly stopOffset: number | undefined
@@ -30,8 +31,6 @@ export class KafkaSplit {
   leader = -1
   /** Offset after the last delivered record. */
   nextOffset: number
-  /** The record at hand was refused and is on its way to the dead-letter topic. */
-  blocked = false
   readonly batch = new RecordBatchReader()
   private readonly verifyChecksums: boolean
   private readonly prefetchBytes: number
@@ -80,7 +79,7 @@ export class KafkaSplit {
 
   /** Whether a poll has something to do here. */
   get isReady(): boolean {
-    return !this.blocked && !this.isAtEnd && (this.chunks.length > 0 || this.endSeenMs >= 0)
+    return !this.isAtEnd && (this.chunks.length > 0 || this.endSeenMs >= 0)
   }
 
   /** Takes in an answer to a fetch from `from`; false when it says nothing new. */
