@@ -1,35 +1,8 @@
 #!/usr/bin/env node
-import { styleText } from 'node:util'
-import { systemClock } from '../core/clock.ts'
-import type { CommandIo } from './command.ts'
-import { interruption } from './interruption.ts'
-import { runCommandLine } from './run-command-line.ts'
+import { keepCompiledCode } from './code-cache.ts'
 
-function processIo(): CommandIo {
-  return {
-    out: (line) => process.stdout.write(`${line}\n`),
-    err: (line) => process.stderr.write(`${line}\n`),
-    rewriteLine: process.stderr.isTTY
-      ? (line) => process.stderr.write(`\r\x1b[K${line}`)
-      : undefined,
-    style: (style, text) => styleText(style, text, { stream: process.stdout }),
-    interrupted: interruption(
-      process,
-      () => systemClock.monotonicMs(),
-      (exitCode) => process.exit(exitCode),
-    ),
-    env: process.env,
-  }
-}
+/* Entry of the `weir` command. What is imported above the next line is compiled at every start. */
 
-/** A reader that has seen enough (`weir ... | head`) ends the command without a complaint. */
-function endWithReader(stream: NodeJS.WriteStream): void {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0)
-    throw error
-  })
-}
-
-endWithReader(process.stdout)
-endWithReader(process.stderr)
-process.exit(await runCommandLine(process.argv.slice(2), processIo()))
+keepCompiledCode()
+const { startCommandLine } = await import('./start-command-line.ts')
+await startCommandLine()

@@ -2,6 +2,7 @@ import type { ServedJob } from '../jobmanager/served-job.ts'
 import type { ModelVersionMarker } from '../models/model-version-marker.ts'
 import type { ConfigurationMap } from '../runtime/configuration.ts'
 import { SlotThreads } from '../runtime/slot-threads.ts'
+import { QueryWorkers } from '../serving/query-workers.ts'
 import { ALS_SERVING_MODULE } from './als-serving-module.ts'
 import { type Command, type CommandIo, Flags, type OptionSpec, UsageError } from './command.ts'
 import { DATA_DIR_OPTION, dataDirectory } from './data-directory.ts'
@@ -117,17 +118,18 @@ const MODEL_JOBS = {
   },
 }
 
-/** The slots' threads load their code while this one loads its own. */
+/** The threads of slots and queries load their code while this one loads its own. */
 async function runModelJob(
   name: keyof typeof MODEL_JOBS,
   flags: Flags,
   io: CommandIo,
 ): Promise<ServedJob> {
   const threads = new SlotThreads(MODEL_JOBS[name].module, flags.integer('slots', 1))
+  const queryWorkers = new QueryWorkers(flags.integer('query-threads', 1, 64))
   try {
-    return await startModelJob(name, flags, io, threads)
+    return await startModelJob(name, flags, io, { threads, queryWorkers })
   } catch (error) {
-    await threads.close()
+    await Promise.all([threads.close(), queryWorkers.close()])
     throw error
   }
 }
@@ -136,7 +138,7 @@ async function startModelJob(
   name: keyof typeof MODEL_JOBS,
   flags: Flags,
   io: CommandIo,
-  threads: SlotThreads,
+  started: Pick<ServeModelOptions, 'threads' | 'queryWorkers'>,
 ): Promise<ServedJob> {
   const { serve, rows, topic } = MODEL_JOBS[name]
   const dimension = flags.optionalInteger('dimension', 1, 65_536)
@@ -146,7 +148,7 @@ async function startModelJob(
     else io.err(sentence)
   }
   return await serve({
-    threads,
+    ...started,
     data: dataDirectory(flags.string('data-dir')),
     place: topicsPlaceOf(flags),
     topic: flags.optional('topic') ?? topic,

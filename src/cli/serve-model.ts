@@ -12,6 +12,7 @@ import { MODEL_ROWS_UID } from '../jobs/als-serving.ts'
 import type { ConfigurationMap } from '../runtime/configuration.ts'
 import type { OperatorCoordinators } from '../runtime/operator-coordinator.ts'
 import type { SlotThreads } from '../runtime/slot-threads.ts'
+import type { QueryWorkers } from '../serving/query-workers.ts'
 import type { DataDirectory } from './data-directory.ts'
 import { followRegistry } from './follow-registry.ts'
 import { registryPlace } from './model-registry-flags.ts'
@@ -35,6 +36,8 @@ export interface ServeModelOptions {
   readonly onDropped?: VersionCoordinatorOptions['onDropped']
   /** Threads for the slots that were started before. */
   readonly threads?: SlotThreads
+  /** Query threads that were started before. */
+  readonly queryWorkers?: QueryWorkers
   /** Further coordinators of the job's operators, by uid. */
   readonly coordinators?: OperatorCoordinators
   /** Coordinators that stand before the one of versions, given it and the topic's partitions. */
@@ -93,6 +96,7 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
       ...options.around?.(coordinator, partitions),
     },
     threads: options.threads,
+    queryWorkers: options.queryWorkers,
     ...(options.token === undefined ? {} : { token: options.token }),
   })
 }

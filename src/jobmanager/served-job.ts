@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { systemClock } from '../core/clock.ts'
 import type { MetricSnapshot } from '../core/metrics.ts'
 import { seededRandom } from '../core/random.ts'
@@ -7,6 +8,7 @@ import type { JobExecution, JobExecutionOptions } from '../runtime/job-execution
 import type { SlotThreads } from '../runtime/slot-threads.ts'
 import { createWorkerJob } from '../runtime/worker-job.ts'
 import { QueryThreads } from '../serving/query-threads.ts'
+import type { QueryWorkers } from '../serving/query-workers.ts'
 
 /** What a served job is started with. */
 export interface ServedJobOptions<O extends JobOptions> {
@@ -31,6 +33,8 @@ export interface ServedJobOptions<O extends JobOptions> {
   readonly restoreFrom?: string
   /** Threads of the module's slots that were started before; ended if they are not needed. */
   readonly threads?: SlotThreads | undefined
+  /** Query threads that were started before, likewise. */
+  readonly queryWorkers?: QueryWorkers | undefined
   readonly allowNonRestoredState?: boolean
   /** Ended with the job, or when it cannot start: what was opened for its coordinators. */
   readonly companion?: AsyncDisposable
@@ -62,6 +66,7 @@ export class ServedJob implements AsyncDisposable {
   static async start<O extends JobOptions>(options: ServedJobOptions<O>): Promise<ServedJob> {
     const queries = await QueryThreads.start({
       threads: options.queryThreads ?? 1,
+      workers: options.queryWorkers,
       ...(options.host === undefined ? {} : { host: options.host }),
       ...(options.port === undefined ? {} : { port: options.port }),
       ...(options.token === undefined ? {} : { token: options.token }),
@@ -82,7 +87,8 @@ export class ServedJob implements AsyncDisposable {
         ...(options.jobId === undefined ? {} : { jobId: options.jobId }),
       })
       execution.start()
-      await options.threads?.close()
+      await Promise.all([options.threads?.close(), options.queryWorkers?.close()])
+      flushCompileCache()
       return new ServedJob(execution, queries, options.companion)
     } catch (error) {
       await Promise.all([queries.close(), options.threads?.close()])

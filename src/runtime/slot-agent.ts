@@ -12,7 +12,7 @@ export interface SlotAgentOptions {
   readonly clock: Clock
   /** Builds the job's graph, the same in every slot. */
   readonly buildGraph: () => StreamGraph | Promise<StreamGraph>
-  readonly openStorage: (url: string) => CheckpointStorage
+  readonly openStorage: (url: string) => CheckpointStorage | Promise<CheckpointStorage>
   readonly report: (report: SlotReport) => void
 }
 
@@ -72,7 +72,7 @@ export class SlotAgent {
     const { attempt, configuration, storageUrl } = deployment
     try {
       await this.runtime?.close()
-      if (storageUrl !== undefined) this.storage ??= this.options.openStorage(storageUrl)
+      if (storageUrl !== undefined) this.storage ??= await this.options.openStorage(storageUrl)
       const graph = await this.options.buildGraph()
       this.runtime = new SlotRuntime({
         deployment,

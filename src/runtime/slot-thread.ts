@@ -1,8 +1,9 @@
+import { flushCompileCache } from 'node:module'
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../core/clock.ts'
 import { WeirError } from '../core/errors.ts'
 import { buildJob, type JobDefinition, type JobOptions } from '../dataflow/job-definition.ts'
-import { openStorage } from './open-storage.ts'
+import { loadStorage } from './load-storage.ts'
 import { SlotAgent } from './slot-agent.ts'
 import type { SlotThreadData } from './slot-threads.ts'
 import type { JobModule, SlotThreadMessage } from './worker-slot.ts'
@@ -24,7 +25,7 @@ let job: JobModule | undefined
 
 const agent = new SlotAgent({
   clock: systemClock,
-  openStorage,
+  openStorage: loadStorage,
   buildGraph: async () => {
     const module = (await loading) as { default?: JobDefinition<JobOptions> }
     if (module.default === undefined) {
@@ -38,7 +39,11 @@ const agent = new SlotAgent({
       ...(maxParallelism === undefined ? {} : { maxParallelism }),
     })
   },
-  report: (report) => port.postMessage(report),
+  report: (report) => {
+    port.postMessage(report)
+    // Nothing is processed yet, and queries do not wait for this thread.
+    if (report.kind === 'restored') flushCompileCache()
+  },
 })
 
 port.on('message', (message: SlotThreadMessage) => {

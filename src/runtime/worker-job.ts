@@ -4,7 +4,7 @@ import { buildJob, type JobDefinition, type JobOptions } from '../dataflow/job-d
 import type { ConfigurationMap, JobConfiguration } from './configuration.ts'
 import { JobExecution, type JobExecutionOptions } from './job-execution.ts'
 import { newJobId, resolveConfiguration } from './job-settings.ts'
-import { openStorage } from './open-storage.ts'
+import { loadStorage } from './load-storage.ts'
 import type { SlotThreads } from './slot-threads.ts'
 import { WorkerSlot } from './worker-slot.ts'
 
@@ -60,7 +60,7 @@ export async function createWorkerJob<O extends JobOptions>(
         listener,
         options.threads?.take(slot),
       ),
-    storage: directory === undefined ? undefined : openStorage(directory),
+    storage: directory === undefined ? undefined : await loadStorage(directory),
     storageUrl: directory,
     restoreFrom: options.restoreFrom,
     allowNonRestoredState: options.allowNonRestoredState,

@@ -1,4 +1,4 @@
-import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { messageOf, requireArgument, WeirError } from '../core/errors.ts'
 import { keyGroupRangeOf } from '../core/key-group.ts'
@@ -11,7 +11,8 @@ import type { TypedStateShare } from './local-catalog.ts'
 import type { QueryThreadCommand, QueryThreadReport, TlsFiles } from './query-messages.ts'
 import type { QueryLimits } from './query-options.ts'
 import { QueryServer } from './query-server.ts'
-import { QueryThread } from './query-thread.ts'
+import type { QueryThread } from './query-thread.ts'
+import { type QueryWorkers, startQueryWorker } from './query-workers.ts'
 import { type OpenTable, ServedStates } from './served-states.ts'
 
 /** Options of `QueryThreads.start`. */
@@ -20,6 +21,8 @@ export interface QueryThreadsOptions {
   readonly threads: number
   /** Run the query servers in the calling thread instead of workers: for tests and examples. */
   readonly inCallingThread?: boolean
+  /** Workers that were started before; the caller ends those that are not needed. */
+  readonly workers?: QueryWorkers | undefined
   /** @default '127.0.0.1' */
   readonly host?: string
   /** Bootstrap port; 0 lets the system choose. @default 9069 */
@@ -76,6 +79,8 @@ export class QueryThreads {
   private routingScheduled = false
   private nextMetricRequest = 1
   private isClosed = false
+  /** Of threads that run in the calling thread. */
+  private Inline: typeof QueryThread | undefined
   private threadReplaced: (thread: number) => void = () => {}
 
   private constructor(options: QueryThreadsOptions) {
@@ -101,6 +106,10 @@ export class QueryThreads {
   /** Opens the bootstrap port; query threads start with the job. Rejects with CONNECTOR_FAILED. */
   static async start(options: QueryThreadsOptions): Promise<QueryThreads> {
     const threads = new QueryThreads(options)
+    // The main thread of a process has no use for the reader's code.
+    if (options.inCallingThread === true) {
+      threads.Inline = (await import('./query-thread.ts')).QueryThread
+    }
     await threads.bootstrap.listen()
     for (let number = 0; number < options.threads; number++) threads.spawn(number)
     return threads
@@ -122,17 +131,23 @@ export class QueryThreads {
   }
 
   private spawn(number: number): void {
-    const { port1, port2 } = new MessageChannel()
-    const member: Thread = { number, port: port1, worker: undefined, listening: 0 }
-    port1.on('message', (report: QueryThreadReport) => this.onReport(member, report))
-    this.members[number] = member
-    if (this.options.inCallingThread === true) {
-      new QueryThread(port2, this.clock)
+    const { Inline } = this
+    if (Inline !== undefined) {
+      const { port1, port2 } = new MessageChannel()
+      this.enter({ number, port: port1, worker: undefined, listening: 0 })
+      new Inline(port2, this.clock)
       return
     }
-    member.worker = startWorker(port2)
-    member.worker.on('error', (error) => this.onEnd(member, messageOf(error)))
-    member.worker.on('exit', (code) => this.onEnd(member, `it exited with code ${code}`))
+    const { worker, port } = this.options.workers?.take() ?? startQueryWorker()
+    const member: Thread = { number, port, worker, listening: 0 }
+    this.enter(member)
+    worker.on('error', (error) => this.onEnd(member, messageOf(error)))
+    worker.on('exit', (code) => this.onEnd(member, `it exited with code ${code}`))
+  }
+
+  private enter(member: Thread): void {
+    member.port.on('message', (report: QueryThreadReport) => this.onReport(member, report))
+    this.members[member.number] = member
   }
 
   /** A thread that ends by itself comes back; what lies in shared memory it reads again at once. */
@@ -325,12 +340,6 @@ export class QueryThreads {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }
-}
-
-function startWorker(port: MessagePort): Worker {
-  // tsc rewrites import specifiers, not URLs: the entry has this file's own ending.
-  const entry = import.meta.url.endsWith('.ts') ? './query-worker.ts' : './query-worker.js'
-  return new Worker(new URL(entry, import.meta.url), { workerData: port, transferList: [port] })
 }
 
 function closeMember(member: Thread): Promise<unknown> {
