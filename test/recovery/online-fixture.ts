@@ -165,6 +165,19 @@ export class LearningFixture implements AsyncDisposable {
     }
   }
 
+  /** Mean squared error of the live predictions, over all slots. */
+  async prequentialMse(): Promise<number> {
+    const metrics = await this.job.metrics()
+    const all = (name: string): number[] =>
+      Object.entries(metrics)
+        .filter(([key]) => key.endsWith(`.${name}`))
+        .map(([, value]) => Number(value))
+    const learned = all('ratingsLearned')
+    const squares = all('prequentialMse').map((mse, slot) => mse * learned[slot]!)
+    const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0)
+    return sum(squares) / sum(learned)
+  }
+
   /** Waits until no row of a state has changed for a second. */
   async settled(state: 'user-rows' | 'item-rows'): Promise<void> {
     const writes = (): number =>
