@@ -1,0 +1,110 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { formatRating } from '../../src/models/ratings-format.ts'
+import type { AlsModel } from '../../src/training/als-model.ts'
+import type { AlsOptions } from '../../src/training/als-options.ts'
+import { ratingsOf } from '../../src/training/ratings-table.ts'
+import { trainAls } from '../../src/training/train-als.ts'
+import { NO_GPU, softwareGpu } from '../services/software-gpu.ts'
+import { fewRatings, relativeDistance } from '../training/als-fixture.ts'
+import { type CommandResult, weir } from './command-process.ts'
+
+/** Few rows of few lengths: a software GPU takes milliseconds for each operation of each batch. */
+const table = fewRatings(24, 12, 160)
+const OPTIONS: AlsOptions = { solver: 'cg', factors: 5, iterations: 2, threads: 0 }
+
+const rowsOf = (model: AlsModel): number[] => [
+  ...model.users.flatMap((_, row) => [...model.row('U', row)]),
+  ...model.items.flatMap((_, row) => [...model.row('I', row)]),
+]
+
+beforeAll(() => {
+  Object.assign(process.env, softwareGpu())
+})
+
+describe('training on a GPU', () => {
+  it.each([
+    ['explicit feedback with biases', {}],
+    ['implicit feedback', { feedback: 'implicit' }],
+  ] as const)('gives the rows of the CPU: %s', async (_, variant) => {
+    const options = { ...OPTIONS, ...variant }
+    const devices: string[] = []
+    const expected = await trainAls(table, options)
+    const actual = await trainAls(table, {
+      ...options,
+      device: 'gpu',
+      onDevice: (device) => devices.push(device),
+    })
+    expect(devices).toEqual(['webgpu'])
+    expect(relativeDistance(rowsOf(expected), rowsOf(actual))).toBeLessThan(1e-3)
+    for (const [half, { objective }] of expected.history.entries()) {
+      expect(Math.abs((actual.history[half]?.objective ?? 0) / objective - 1)).toBeLessThan(1e-3)
+    }
+  })
+
+  it('ends between two halves when it is told to, and leaves no thread behind', async () => {
+    const abort = new AbortController()
+    const training = trainAls(table, {
+      ...OPTIONS,
+      device: 'gpu',
+      signal: abort.signal,
+      onProgress: () => abort.abort(new Error('enough')),
+    })
+    await expect(training).rejects.toThrow('enough')
+    expect(process.getActiveResourcesInfo()).not.toContain('MessagePort')
+  })
+})
+
+describe('weir train als --device', () => {
+  let folder: string
+  let ratings: string
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'weir-gpu-'))
+    ratings = join(folder, 'u.data')
+    writeFileSync(ratings, [...ratingsOf(table)].map((r) => formatRating(r, 'tab')).join('\n'))
+  })
+
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  const train = (device: string, env: Readonly<Record<string, string>>): Promise<CommandResult> =>
+    weir(
+      [
+        ...['train', 'als', '--no-publish', '--ratings', ratings, '--device', device],
+        ...['--factors', '4', '--iterations', '1'],
+      ],
+      { env },
+    ).ended
+
+  it('gpu trains on the GPU and says so', async () => {
+    const { code, stdout } = await train('gpu', softwareGpu())
+    expect(stdout).toMatch(/ratings in .* s on the GPU \(webgpu\)/)
+    expect(code).toBe(0)
+  })
+
+  it('gpu fails with what to do where there is no adapter', async () => {
+    const { code, stderr } = await train('gpu', NO_GPU)
+    expect(code).toBe(1)
+    expect(stderr).toContain('GPU_UNAVAILABLE: no GPU was found')
+    expect(stderr).toContain('train with device cpu instead')
+  })
+
+  it('auto trains on the CPU where there is no adapter and says why', async () => {
+    const { code, stdout, stderr } = await train('auto', NO_GPU)
+    expect(stderr).toContain('training on the CPU: no GPU was found')
+    expect(stdout).toMatch(/ratings in .* s on the CPU/)
+    expect(code).toBe(0)
+  })
+
+  it('gpu fails with the package to install where it is missing; the CPU does without', async () => {
+    const preload = pathToFileURL(join(import.meta.dirname, 'without-onnxruntime.ts'))
+    const env = { NODE_OPTIONS: `--import=${preload}` }
+    const { code, stderr } = await train('gpu', env)
+    expect(code).toBe(1)
+    expect(stderr).toContain('run `npm install onnxruntime-node` or train with device cpu')
+    expect(await train('cpu', env)).toMatchObject({ code: 0 })
+  })
+})
