@@ -103,8 +103,7 @@ export class ModelRegistry {
       try {
         return await this.once(decide)
       } catch (error) {
-        const isBusy = isWeirError(error, 'LOG_LOCKED') || isWeirError(error, 'TRANSACTION_FENCED')
-        if (!isBusy || clock.monotonicMs() >= end) throw error
+        if (!isOvertaken(error) || clock.monotonicMs() >= end) throw error
         await sleep(clock, RETRY_EVERY_MS)
       }
     }
@@ -129,6 +128,12 @@ export class ModelRegistry {
       await producer.close()
     }
   }
+}
+
+/** Whether another writer came between, so that nothing was written; the log aborts whom it fences. */
+function isOvertaken(error: unknown): boolean {
+  const codes = ['LOG_LOCKED', 'TRANSACTION_FENCED', 'INVALID_TRANSACTION'] as const
+  return codes.some((code) => isWeirError(error, code))
 }
 
 async function createRegistryTopic(topics: TopicStore): Promise<void> {

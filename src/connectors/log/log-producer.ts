@@ -218,6 +218,11 @@ export class EmbeddedLogProducer {
     await this.backend.endTransaction(transaction, false)
   }
 
+  /** Whether a transaction is open that `prepare`, `commit` or `abort` would end. */
+  get inTransaction(): boolean {
+    return this.transaction !== undefined
+  }
+
   private requireTransaction(): ProducerIdentity {
     if (this.transaction === undefined) {
       throw new WeirError('INVALID_TRANSACTION', 'no transaction is open; call begin first')

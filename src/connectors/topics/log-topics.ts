@@ -80,7 +80,8 @@ export class LogTopics implements TopicStore {
         isOpen = false
       },
       async close() {
-        if (isOpen) await producer.abort()
+        // A commit that failed has let go of its transaction, and its error is the one to tell.
+        if (producer.inTransaction) await producer.abort()
         isOpen = false
       },
     }
