@@ -1,22 +1,20 @@
-import {
-  deserializeKeyValue,
-  deserializeValue,
-} from '../src/connectors/formats/value-deserializer.ts'
+import { deserializeValue } from '../src/connectors/formats/value-deserializer.ts'
 import { serializeValue } from '../src/connectors/formats/value-serializer.ts'
 import { KafkaSink } from '../src/connectors/kafka/kafka-sink.ts'
 import { KafkaSource } from '../src/connectors/kafka/kafka-source.ts'
-import { float32VectorFormat } from '../src/core/formats/float32-vector-format.ts'
-import { modelVersion } from '../src/core/identity.ts'
+import { spanSerializer } from '../src/core/byte-span.ts'
 import { bytesSerializer, float64Serializer, type Serializer } from '../src/core/serializer.ts'
 import { defineJob, type JobDefinition } from '../src/dataflow/job-definition.ts'
-import { rawKeySerializer } from '../src/dataflow/key-serializer.ts'
 import type { StreamExecutionEnvironment } from '../src/dataflow/stream-execution-environment.ts'
 import { noWatermarks } from '../src/dataflow/watermark-strategy.ts'
+import { AlsServingFunction } from '../src/jobs/als-serving-function.ts'
+import { ModelRowsOperator, type ModelTopicRecord } from '../src/jobs/model-rows-operator.ts'
+import { type ModelRow, ModelRowSerializer } from '../src/models/model-row.ts'
 import type { Rating } from '../src/models/rating.ts'
 import { ratingLineFormat } from '../src/models/rating-line-format.ts'
 import type { DeliveryGuarantee } from '../src/operators/sink.ts'
-import { valueState, vectorState } from '../src/state/descriptors.ts'
-import type { ValueState, VectorState } from '../src/state/handles.ts'
+import { valueState } from '../src/state/descriptors.ts'
+import type { ValueState } from '../src/state/handles.ts'
 
 /** Which of the jobs runs, and on what. */
 export interface KafkaJobOptions extends Readonly<Record<string, unknown>> {
@@ -62,49 +60,26 @@ function ratings(env: StreamExecutionEnvironment, { brokers, topic }: KafkaJobOp
     .uid(LAST_UID)
 }
 
-interface Row {
-  readonly key: Uint8Array | null
-  readonly value: Float32Array | null
-}
-
+/** The operators of `als-serving`. */
 function model(env: StreamExecutionEnvironment, options: KafkaJobOptions): void {
   const { brokers, topic, dimension = 100 } = options
-  const vectors = float32VectorFormat({ dimension, reuse: true })
-  const bytes: Serializer<Uint8Array> = {
-    ...bytesSerializer,
-    // A view is enough: the row is encoded for its owner within the call.
-    read: (reader) => reader.raw(reader.remaining),
-  }
-  const rows: Serializer<Row> = {
-    id: 'bench-row/1',
-    write: ({ value }, writer) => vectors.write(value!, writer),
-    read: (reader) => ({ key: null, value: vectors.read(reader) }),
-  }
-  const source = new KafkaSource<Row>({
+  const source = new KafkaSource<ModelTopicRecord>({
     brokers,
     topic,
-    deserialize: deserializeKeyValue(bytes, vectors),
+    // The record where it lies: a row is encoded for its owner within the same call.
+    deserialize: (record) => record,
   })
   env
-    .fromSource(source, noWatermarks<Row>(), 'rows')
+    .fromSource(source, noWatermarks<ModelTopicRecord>(), 'rows')
     .uid('rows')
-    .returns(rows)
-    .keyBy(({ key }) => key!, rawKeySerializer)
-    .process<never>(() => {
-      const version = modelVersion(1)
-      let state: VectorState
-      return {
-        open(context) {
-          state = context.getVectorState(vectorState('rows', { dimension }))
-        },
-        processElement(row, context) {
-          const { partition, offset } = context.position
-          const origin = { partition, offset, eventTime: context.timestamp }
-          state.put(version, context.currentKeyBytes, row.value!, origin)
-        },
-      }
+    .transform<ModelRow>('Model rows', () => new ModelRowsOperator(dimension, 'fail'), {
+      serializer: new ModelRowSerializer(),
     })
+    .uid('model-rows')
+    .keyBy((row) => row.key, spanSerializer)
+    .process(() => new AlsServingFunction(dimension))
     .uid(LAST_UID)
+    .discard()
 }
 
 function copy(env: StreamExecutionEnvironment, options: KafkaJobOptions): void {
