@@ -6,6 +6,8 @@ import { generateRatings } from '../models/ratings-generator.ts'
 import { type RatingsTable, ratingsTable } from '../training/ratings-table.ts'
 import { splitAtRandom } from '../training/split-ratings.ts'
 import type { Flags, OptionSpec } from './command.ts'
+import { GENERATED } from './quickstart-generated.ts'
+import { fileStream, generatedStream, type LoopStream, newestApart } from './quickstart-stream.ts'
 import { ratingsOfFile } from './ratings-file.ts'
 
 /** Flags that say what the quickstart learns from. */
@@ -30,30 +32,46 @@ export interface QuickstartRatings {
   readonly testFile: string
   /** Where they come from, in words. */
   readonly origin: string
+  /** What comes later; undefined without the loop. Made when it is first asked for. */
+  readonly stream: (() => LoopStream) | undefined
 }
 
-const GENERATED = { users: 2000, items: 800, ratings: 200_000, seed: 1 }
 const HELD_OUT = 0.1
 
 /**
  * Reads or generates the ratings that the flags name. Where no test file is given a tenth is held out
- * and written into the data folder.
+ * and written into the data folder. With the loop a file's newest tenth is kept for the stream.
  */
 export async function ratingsOf(flags: Flags): Promise<QuickstartRatings> {
   const file = flags.optional('ratings')
+  const isLooping = !flags.boolean('no-loop')
+  const length = flags.integer('loop-ratings', 300, 10_000_000)
+  if (file === undefined) {
+    const origin = 'generated from a planted model; --ratings FILE takes MovieLens'
+    const parts = await heldOut(ratingsTable(generateRatings(GENERATED)), flags)
+    return { ...parts, origin, stream: isLooping ? () => generatedStream(length) : undefined }
+  }
+  const parts = await heldOut(await ratingsOfFile(file), flags)
+  if (!isLooping) return { ...parts, origin: file, stream: undefined }
+  const apart = newestApart(parts.train)
+  const stream = (): LoopStream => fileStream(apart, parts.test, length)
+  return { ...parts, train: apart.train, origin: file, stream }
+}
+
+async function heldOut(
+  all: RatingsTable,
+  flags: Flags,
+): Promise<Pick<QuickstartRatings, 'train' | 'test' | 'testFile'>> {
   const given = flags.optional('test')
-  const all =
-    file === undefined ? ratingsTable(generateRatings(GENERATED)) : await ratingsOfFile(file)
-  const origin = file ?? 'generated from a planted model; --ratings FILE takes MovieLens'
   if (given !== undefined) {
-    return { train: all, test: await ratingsOfFile(given), testFile: given, origin }
+    return { train: all, test: await ratingsOfFile(given), testFile: given }
   }
   const { train, test } = splitAtRandom(all, HELD_OUT, GENERATED.seed)
   const folder = flags.string('data-dir')
   const testFile = join(folder, 'held-out.data')
   mkdirSync(folder, { recursive: true })
   writeFileSync(testFile, textOf(test))
-  return { train, test, testFile, origin }
+  return { train, test, testFile }
 }
 
 function textOf({ users, items, user, item, rating, size }: RatingsTable): string {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { TopicStore } from '../connectors/topics/topic-store.ts'
 import { systemClock } from '../core/clock.ts'
 import { publishAls } from '../jobs/publish-als.ts'
+import { isCandidate } from '../models/registry-adopt.ts'
 import type { RatingsTable } from '../training/ratings-table.ts'
 import { alsOptionsOf, trainWithProgress } from './als-training-flags.ts'
 import type { CommandIo, Flags } from './command.ts'
@@ -37,8 +38,10 @@ export async function ensureVersion(
   const topic = flags.string('topic')
   const known = (await topics.has(topic)) ? await readyVersions(topics, topic) : []
   const latest = known.at(-1)
-  if (latest?.hyperparameters['fingerprint'] === fingerprint) {
-    const { version, users, items } = latest
+  // What was retrained from it since does not make it another one.
+  const base = known.findLast((marker) => !isCandidate(marker))
+  if (base?.hyperparameters['fingerprint'] === fingerprint) {
+    const { version, users, items } = base
     tell('train', `not needed: version ${version} in the topic came from the same ratings`)
     return { version, users, items, trained: false }
   }

@@ -1,31 +1,52 @@
 import { systemClock } from '../core/clock.ts'
 import type { ServedJob } from '../jobmanager/served-job.ts'
+import { ModelRegistry } from '../jobs/model-registry.ts'
 import { ratingStatistics } from '../training/ratings-table.ts'
 import { ALS_OPTIONS } from './als-training-flags.ts'
-import { type Command, type CommandIo, Flags, InterruptedError } from './command.ts'
-import { DATA_DIR_OPTION, type DataDirectory, dataDirectory } from './data-directory.ts'
+import { type Command, Flags, InterruptedError } from './command.ts'
+import { DATA_DIR_OPTION, dataDirectory } from './data-directory.ts'
 import { KAFKA_OPTIONS, topicsOf, topicsPlaceOf } from './kafka-flags.ts'
+import { registryPlace } from './model-registry-flags.ts'
+import { liveVersion } from './quickstart-live.ts'
+import { type LoopResult, type LoopRunContext, runLoop } from './quickstart-loop-run.ts'
 import { measureServed } from './quickstart-measurements.ts'
 import { observedRatings } from './quickstart-observations.ts'
 import { type QuickstartRatings, RATINGS_OPTIONS, ratingsOf } from './quickstart-ratings.ts'
+import { serve } from './quickstart-serving.ts'
 import { invitationText, type Tell, teller } from './quickstart-text.ts'
 import { ensureVersion } from './quickstart-version.ts'
-import { configurationOf, SERVING_OPTIONS } from './run.ts'
-import { serveAls } from './serve-als.ts'
+import { SERVING_OPTIONS } from './run.ts'
 
 /** `npm start`: the main job before the reader's eyes. */
 export const quickstartCommand: Command = {
   name: 'quickstart',
-  summary: 'Train, publish, serve, query and evaluate a model, then keep serving (npm start)',
+  summary:
+    'Train, publish, serve, query and evaluate a model, learn, retrain and roll back (npm start)',
   options: {
     ...RATINGS_OPTIONS,
-    once: { type: 'boolean', help: 'End after the evaluation; the query port is any free one' },
+    once: { type: 'boolean', help: 'End after the loop; the query port is any free one' },
     topic: { type: 'string', value: 'NAME', default: 'als-model', help: 'Model topic' },
     'ratings-topic': {
       type: 'string',
       value: 'NAME',
       default: 'ratings',
       help: 'Observations topic, with --brokers',
+    },
+    'no-loop': {
+      type: 'boolean',
+      help: 'Leave out learning, drift, retraining, promotion and rollback',
+    },
+    observations: {
+      type: 'string',
+      value: 'NAME',
+      default: 'observations',
+      help: 'Topic that is learned from as it grows',
+    },
+    'loop-ratings': {
+      type: 'string',
+      value: 'N',
+      default: '90000',
+      help: 'Ratings that the loop streams at most',
     },
     ...ALS_OPTIONS,
     ...SERVING_OPTIONS,
@@ -35,6 +56,10 @@ export const quickstartCommand: Command = {
   details: `With --json, standard output holds one JSON object and what happens is told on standard error.
 With --brokers the ratings go through an observations topic and the model through a topic of Kafka;
 ratings that others write there (key the user, value user,item,rating) are learnt at the next start.
+
+Then the loop runs once: ratings are streamed into --observations and learned, the users' tastes turn, a
+detector finds it, a candidate is trained, checked and promoted, and rolled back. --no-loop leaves it
+out and serves the model without learning.
 
 Examples:
   npm start
@@ -56,11 +81,21 @@ Examples:
     await using topics = await topicsOf(flags)
     const train = await observedRatings(ratings.train, { flags, topics, tell })
     const version = await ensureVersion(train, { flags, topics, io, tell })
-    const { job, ...serving } = await serve(version.version, { flags, data, io, tell })
+    const place = registryPlace(topicsPlaceOf(flags), data.root)
+    const registry = new ModelRegistry({ place, clock: systemClock })
+    const topic = flags.string('topic')
+    const live = await liveVersion(registry, topics, { topic, base: version })
+    const { job, ...serving } = await serve(live, { flags, data, io, tell })
     await using _ = job
     const { result, ...found } = await measureServed({ port: job.port, flags, train, test, tell })
-    if (json) io.out(JSON.stringify({ ...version, ...serving, ...result }))
-    if (!flags.boolean('once')) {
+    const { stream } = ratings
+    const context = { flags, io, tell, data, topics, registry, job, train, base: version, live }
+    const loop = stream === undefined ? undefined : await loopOf({ ...context, stream })
+    if (json) {
+      const figures = loop === 'interrupted' ? {} : loop
+      io.out(JSON.stringify({ ...version, ...serving, ...result, ...figures }))
+    }
+    if (!flags.boolean('once') && loop !== 'interrupted') {
       invite(flags, tell, { job, ratings, ...found })
       await Promise.race([io.interrupted, job.execution.result])
     }
@@ -69,57 +104,16 @@ Examples:
   },
 }
 
-interface ServeContext {
-  readonly flags: Flags
-  readonly data: DataDirectory
-  readonly io: CommandIo
-  readonly tell: Tell
-}
-
-/** Starts `als-serving` and waits until the version answers; Ctrl-C ends the wait. */
-async function serve(
-  version: number,
-  { flags, data, io, tell }: ServeContext,
-): Promise<{
-  readonly job: ServedJob
-  readonly liveMs: number
-  /** Checkpoint that the job went on from, 0 for none. */
-  readonly restoredCheckpoint: number
-}> {
-  const startMs = systemClock.monotonicMs()
-  const live = Promise.withResolvers<void>()
-  const token = flags.optional('token')
-  const job = await serveAls({
-    data,
-    place: topicsPlaceOf(flags),
-    topic: flags.string('topic'),
-    slots: flags.integer('slots', 1),
-    queryThreads: flags.integer('query-threads', 1, 64),
-    host: flags.string('host'),
-    port: flags.boolean('once') ? 0 : flags.integer('port', 0, 65_535),
-    configuration: configurationOf(flags),
-    onLive: (reached) => {
-      if (reached >= version) live.resolve()
-    },
-    ...(token === undefined ? {} : { token }),
-  })
+/** What `--json` says of the loop; Ctrl-C in it ends the quickstart in good order. */
+async function loopOf(
+  context: LoopRunContext,
+): Promise<{ readonly loop: LoopResult } | 'interrupted'> {
   try {
-    const interrupted = io.interrupted.then(() => {
-      throw new InterruptedError('interrupted before the model was live')
-    })
-    await Promise.race([job.execution.waitFor('RUNNING'), interrupted])
-    const restoredCheckpoint = job.execution.board.completedCheckpoint()
-    await Promise.race([live.promise, interrupted, job.execution.result])
-    const liveMs = Math.round(systemClock.monotonicMs() - startMs)
-    const origin = restoredCheckpoint === 0 ? 'the topic' : `checkpoint ${restoredCheckpoint}`
-    tell(
-      'serve',
-      `job als-serving keeps the rows as keyed state in ${flags.integer('slots', 1)} slots: version ${version} live ${liveMs.toLocaleString('en-US')} ms after its start, from ${origin}`,
-    )
-    return { job, liveMs, restoredCheckpoint }
+    return { loop: await runLoop(context) }
   } catch (error) {
-    await job.close()
-    throw error
+    if (!(error instanceof InterruptedError)) throw error
+    context.tell('', 'the next start goes on with the loop where it was')
+    return 'interrupted'
   }
 }
 

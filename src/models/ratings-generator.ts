@@ -3,6 +3,14 @@ import { type Random, seededRandom } from '../core/random.ts'
 import { AliasTable } from './alias-table.ts'
 import { clipRating, type Rating } from './rating.ts'
 
+/** A sudden change of all users' tastes. */
+export interface TasteTurn {
+  /** Number of the first rating after it. */
+  readonly from: number
+  /** Right angles, from 0 to 4. */
+  readonly angle: number
+}
+
 /** Shape of generated ratings. */
 export interface GeneratedRatingsOptions {
   readonly users: number
@@ -25,6 +33,11 @@ export interface GeneratedRatingsOptions {
    * the taste at the end has nothing to do with that at the start. @default 0
    */
   readonly drift?: number
+  /**
+   * Sudden turns of all tastes, in ascending order, beside `drift`: from rating `from` (0 is the first)
+   * on they stand at `angle` right angles to where they began. @default none
+   */
+  readonly turns?: readonly TasteTurn[]
   /** Time of the first rating, milliseconds since 1970. @default 1 January 2020, UTC */
   readonly startMs?: number
   /** Mean time between ratings, milliseconds. @default 1000 */
@@ -41,6 +54,7 @@ const DEFAULTS = {
   popularityExponent: 0.9,
   step: 1,
   drift: 0,
+  turns: [],
   startMs: Date.UTC(2020, 0, 1),
   meanGapMs: 1000,
 } as const
@@ -50,6 +64,9 @@ const GLOBAL_MEAN = 3.5
 const USER_BIAS_SIGMA = 0.4
 const ITEM_BIAS_SIGMA = 0.5
 const TASTE_SIGMA = 0.6
+
+/** Sets the seed of turned tastes apart from that of all else. */
+const TURNED_SEED = 0x7475726e
 
 /**
  * Ratings from a planted low-rank model with biases,
@@ -73,12 +90,17 @@ export function* generateRatings(options: GeneratedRatingsOptions): Generator<Ra
   for (let n = 0; n < settings.ratings; n++) {
     const user = planted.activity.draw(random)
     const item = planted.popularity.draw(random)
-    const taste = planted.score(user, item, n / settings.ratings)
+    const taste = planted.score(user, item, angleAt(settings, n))
     const raw = taste + settings.noise * random.normal()
     const rating = clipRating(Math.round(raw / settings.step) * settings.step, range)
     yield { user: userIds[user] as string, item: itemIds[item] as string, rating, timestamp }
     timestamp += Math.round(-settings.meanGapMs * Math.log(1 - random.next()))
   }
+}
+
+/** How far tastes are turned at rating `n`, in right angles. */
+function angleAt({ drift, turns, ratings }: Settings, n: number): number {
+  return drift * (n / ratings) + (turns.findLast(({ from }) => n >= from)?.angle ?? 0)
 }
 
 function check(settings: Settings): void {
@@ -100,6 +122,12 @@ function check(settings: Settings): void {
     settings.drift >= 0 && settings.drift <= 4,
     `drift is 0 to 4 right angles, not ${settings.drift}`,
   )
+  for (const { from, angle } of settings.turns) {
+    requireArgument(
+      Number.isSafeInteger(from) && from >= 0 && angle >= 0 && angle <= 4,
+      `a turn is from a rating on, 0 to 4 right angles, not ${from} and ${angle}`,
+    )
+  }
 }
 
 function decimalIds(count: number): readonly string[] {
@@ -111,7 +139,6 @@ class PlantedModel {
   readonly activity: AliasTable
   readonly popularity: AliasTable
   private readonly factors: number
-  private readonly drift: number
   private readonly userFactors: Float32Array
   /** Where the tastes turn to; empty without drift. */
   private readonly turnedFactors: Float32Array
@@ -120,15 +147,18 @@ class PlantedModel {
   private readonly itemBiases: Float32Array
 
   constructor(settings: Settings, random: Random) {
-    const { users, items, factors, drift } = settings
+    const { users, items, factors, seed } = settings
+    const { drift, turns } = settings
     this.factors = factors
-    this.drift = drift
-    const normals = (count: number, sigma: number): Float32Array =>
-      Float32Array.from({ length: count }, () => sigma * random.normal())
+    const normals = (count: number, sigma: number, from = random): Float32Array =>
+      Float32Array.from({ length: count }, () => sigma * from.normal())
     // Per factor, so that the inner product of all has the standard deviation TASTE_SIGMA.
     const sigma = Math.sqrt(TASTE_SIGMA) / factors ** 0.25
     this.userFactors = normals(users * factors, sigma)
-    this.turnedFactors = normals(drift > 0 ? users * factors : 0, sigma)
+    // Of sudden turns from numbers of their own: until the first, ratings are those without a turn.
+    const turned = drift > 0 ? random : seededRandom(seed + TURNED_SEED)
+    const isTurning = drift > 0 || turns.length > 0
+    this.turnedFactors = normals(isTurning ? users * factors : 0, sigma, turned)
     this.itemFactors = normals(items * factors, sigma)
     this.userBiases = normals(users, USER_BIAS_SIGMA)
     this.itemBiases = normals(items, ITEM_BIAS_SIGMA)
@@ -142,16 +172,16 @@ class PlantedModel {
     )
   }
 
-  /** The rating without noise; `time` runs from 0 to 1 over the stream. */
-  score(user: number, item: number, time: number): number {
+  /** The rating without noise when tastes are turned by `angle` right angles. */
+  score(user: number, item: number, angle: number): number {
     const { factors, userFactors, itemFactors } = this
     const userStart = user * factors
     const itemStart = item * factors
     let taste = dotAt(userFactors, userStart, itemFactors, itemStart, factors)
-    if (this.drift > 0) {
-      const angle = (Math.PI / 2) * this.drift * time
+    if (angle > 0) {
+      const radians = (Math.PI / 2) * angle
       const turned = dotAt(this.turnedFactors, userStart, itemFactors, itemStart, factors)
-      taste = taste * Math.cos(angle) + turned * Math.sin(angle)
+      taste = taste * Math.cos(radians) + turned * Math.sin(radians)
     }
     const biases = (this.userBiases[user] as number) + (this.itemBiases[item] as number)
     return GLOBAL_MEAN + biases + taste

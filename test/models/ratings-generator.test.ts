@@ -66,14 +66,28 @@ describe('generated ratings', () => {
     expect(changed(1)).toBeGreaterThan(0.1)
   })
 
-  it.each([{ users: 0 }, { ratings: -1 }, { noise: Number.NaN }, { drift: 5 }])(
-    'refuse %o',
-    (wrong) => {
-      expect(() => [...generateRatings({ ...SHAPE, ...wrong })]).toThrow(
-        expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
-      )
-    },
-  )
+  it('turns: until the first one the ratings are those without it, then tastes are others at once', () => {
+    const shape = { ...SHAPE, ratings: 4000, noise: 0, seed: 5 }
+    const plain = [...generateRatings(shape)]
+    const turned = [...generateRatings({ ...shape, turns: [{ from: 2000, angle: 1 }] })]
+    const differ = (from: number): number =>
+      plain.slice(from, from + 2000).filter(({ rating }, i) => rating !== turned[from + i]!.rating)
+        .length
+    expect(turned.slice(0, 2000)).toEqual(plain.slice(0, 2000))
+    expect(differ(2000)).toBeGreaterThan(500)
+  })
+
+  it.each([
+    { users: 0 },
+    { ratings: -1 },
+    { noise: Number.NaN },
+    { drift: 5 },
+    { turns: [{ from: 0, angle: 5 }] },
+  ])('refuse %o', (wrong) => {
+    expect(() => [...generateRatings({ ...SHAPE, ...wrong })]).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    )
+  })
 })
 
 describe('generated models', () => {

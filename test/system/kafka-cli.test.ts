@@ -298,7 +298,7 @@ describe('a model on Kafka', () => {
 
 describe('npm start -- --brokers', () => {
   async function once(): Promise<Record<string, unknown>> {
-    const args = ['--once', '--json', '--data-dir', join(folder, 'quickstart')]
+    const args = ['--once', '--json', '--no-loop', '--data-dir', join(folder, 'quickstart')]
     await using process = npmStart([...args, '--brokers', broker.bootstrap])
     const { code, stdout, stderr } = await process.ended
     expect({ code, stderr }).toMatchObject({ code: 0 })

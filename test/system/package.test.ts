@@ -122,7 +122,14 @@ describe('the package', () => {
   })
 
   it('runs the quickstart from its built command line', async () => {
-    const args = ['quickstart', '--once', '--json', '--data-dir', join(folder, 'quickstart')]
+    const args = [
+      'quickstart',
+      '--once',
+      '--json',
+      '--no-loop',
+      '--data-dir',
+      join(folder, 'quickstart'),
+    ]
     const small = ['--factors', '5', '--iterations', '2', '-D', 'state.backend.type=leveldb']
     const out = await node([join(built, 'dist/cli/main.js'), ...args, ...small], folder)
     const lines = out.trim().split('\n')

@@ -22,8 +22,13 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+/** Runs it as a script without the loop and returns the object in its last line. */
+function once(args: readonly string[]): Promise<Record<string, unknown>> {
+  return looped(['--no-loop', ...args])
+}
+
 /** Runs it as a script and returns the object in its last line. */
-async function once(args: readonly string[]): Promise<Record<string, unknown>> {
+async function looped(args: readonly string[]): Promise<Record<string, unknown>> {
   await using process = npmStart(['--once', '--json', '--data-dir', join(folder, 'data'), ...args])
   const { code, stdout, stderr } = await process.ended
   expect({ code, stderr }).toMatchObject({ code: 0 })
@@ -124,7 +129,7 @@ describe('npm start -- --once --json', () => {
 describe('npm start', () => {
   const serving = (): ReturnType<typeof npmStart> =>
     npmStart([
-      ...['--ratings', writeRatings('u.data'), '--port', '0'],
+      ...['--ratings', writeRatings('u.data'), '--port', '0', '--no-loop'],
       ...['--data-dir', join(folder, 'data'), ...QUICK],
     ])
 

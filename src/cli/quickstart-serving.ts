@@ -1,0 +1,84 @@
+import { systemClock } from '../core/clock.ts'
+import type { ServedJob } from '../jobmanager/served-job.ts'
+import { type CommandIo, type Flags, InterruptedError } from './command.ts'
+import type { DataDirectory } from './data-directory.ts'
+import { topicsPlaceOf } from './kafka-flags.ts'
+import { LOOP_RULE } from './quickstart-loop.ts'
+import type { Tell } from './quickstart-text.ts'
+import { configurationOf } from './run.ts'
+import { serveAls } from './serve-als.ts'
+import { serveLearningAls } from './serve-learning-als.ts'
+
+/** What serving works with. */
+export interface ServeContext {
+  readonly flags: Flags
+  readonly data: DataDirectory
+  readonly io: CommandIo
+  readonly tell: Tell
+}
+
+/** The job of the quickstart and how it began. */
+export interface QuickstartServing {
+  readonly job: ServedJob
+  readonly liveMs: number
+  /** Checkpoint that the job went on from, 0 for none. */
+  readonly restoredCheckpoint: number
+}
+
+/**
+ * Starts `online-als`, or without the loop `als-serving`, and waits until the version answers; Ctrl-C
+ * ends the wait.
+ */
+export async function serve(version: number, context: ServeContext): Promise<QuickstartServing> {
+  const { flags, io, tell } = context
+  const startMs = systemClock.monotonicMs()
+  const live = Promise.withResolvers<void>()
+  const job = await startJob(context, (reached) => {
+    if (reached === version) live.resolve()
+  })
+  try {
+    const interrupted = io.interrupted.then(() => {
+      throw new InterruptedError('interrupted before the model was live')
+    })
+    await Promise.race([job.execution.waitFor('RUNNING'), interrupted])
+    const restoredCheckpoint = job.execution.board.completedCheckpoint()
+    await Promise.race([live.promise, interrupted, job.execution.result])
+    const liveMs = Math.round(systemClock.monotonicMs() - startMs)
+    const origin = restoredCheckpoint === 0 ? 'the topic' : `checkpoint ${restoredCheckpoint}`
+    const name = isLearning(flags) ? 'online-als' : 'als-serving'
+    tell(
+      'serve',
+      `job ${name} keeps the rows as keyed state in ${flags.integer('slots', 1)} slots: version ${version} live ${liveMs.toLocaleString('en-US')} ms after its start, from ${origin}`,
+    )
+    return { job, liveMs, restoredCheckpoint }
+  } catch (error) {
+    await job.close()
+    throw error
+  }
+}
+
+function isLearning(flags: Flags): boolean {
+  return !flags.boolean('no-loop')
+}
+
+function startJob(
+  { flags, data }: ServeContext,
+  onLive: (version: number) => void,
+): Promise<ServedJob> {
+  const token = flags.optional('token')
+  const options = {
+    data,
+    place: topicsPlaceOf(flags),
+    topic: flags.string('topic'),
+    slots: flags.integer('slots', 1),
+    queryThreads: flags.integer('query-threads', 1, 64),
+    host: flags.string('host'),
+    port: flags.boolean('once') ? 0 : flags.integer('port', 0, 65_535),
+    configuration: configurationOf(flags),
+    onLive,
+    ...(token === undefined ? {} : { token }),
+  }
+  if (!isLearning(flags)) return serveAls(options)
+  const job = { observations: flags.string('observations'), rule: LOOP_RULE }
+  return serveLearningAls({ ...options, job })
+}
