@@ -91,8 +91,6 @@ export class SgdRule implements OnlineRule {
   private readonly userConstant: number
   private readonly itemConstant: number
   private readonly next: Float32Array
-  private readonly seen: Float32Array
-  private readonly folded: Float32Array
 
   constructor(shape: RowShape, options: SgdOptions = {}) {
     this.shape = shape
@@ -106,8 +104,6 @@ export class SgdRule implements OnlineRule {
     this.userConstant = constantColumn('user', shape)
     this.itemConstant = constantColumn('item', shape)
     this.next = new Float32Array(shape.dimension)
-    this.seen = new Float32Array(shape.dimension)
-    this.folded = new Float32Array(shape.dimension + memory)
   }
 
   learn(user: LearnedRow, item: LearnedRow, rating: number, delta: Float32Array): StepOutcome {
@@ -131,20 +127,28 @@ export class SgdRule implements OnlineRule {
   }
 
   fold(item: LearnedRow, delta: Float32Array): StepOutcome {
+    return this.settings.deltas === 'pair' ? this.foldPair(item, delta) : this.foldStep(item, delta)
+  }
+
+  /** The item's step, on its row as it is now; each float is read and written as seldom as can be. */
+  private foldPair(item: LearnedRow, delta: Float32Array): StepOutcome {
     const { row, memory } = item
     const { next } = this
-    let added = delta
-    if (this.settings.deltas === 'pair') {
-      const { seen } = this
-      added = this.folded
-      for (let i = 0; i < seen.length; i++) seen[i] = delta[i]!
-      const error = delta[row.length]! - scoreOf(seen, row)
-      if (!this.itemStep(item, seen, error, added)) return 'refused'
-    }
-    for (let i = 0; i < next.length; i++) next[i] = added[i]!
+    const squares = this.itemGradient(row, delta, delta[row.length]! - scoreOf(row, delta), next)
+    if (!this.moved(row, next, this.step(item, squares), this.itemConstant)) return 'refused'
+    row.set(next)
+    if (this.itemMemory > 0) memory[0]! += this.meanSquare(squares)
+    item.updates++
+    return 'learned'
+  }
+
+  private foldStep(item: LearnedRow, delta: Float32Array): StepOutcome {
+    const { row, memory } = item
+    const { next } = this
+    for (let i = 0; i < next.length; i++) next[i] = delta[i]!
     if (!this.moved(row, next, 1, this.itemConstant)) return 'refused'
     row.set(next)
-    if (this.itemMemory > 0) memory[0]! += added[row.length]!
+    if (this.itemMemory > 0) memory[0]! += delta[row.length]!
     item.updates++
     return 'learned'
   }
@@ -194,25 +198,34 @@ export class SgdRule implements OnlineRule {
     error: number,
     step: Float32Array,
   ): boolean {
-    const { itemRegularization } = this.settings
-    const q = item.row
-    const n = q.length
-    let squares = 0
-    for (let i = 0; i < n; i++) {
-      const g = error * seen[i]! - itemRegularization * q[i]!
-      step[i] = g
-      squares += g * g
-    }
-    const { itemConstant } = this
-    if (itemConstant >= 0) {
-      squares -= step[itemConstant]! ** 2
-      step[itemConstant] = 0
-    }
+    const n = item.row.length
+    const squares = this.itemGradient(item.row, seen, error, step)
     if (!(squares < Number.POSITIVE_INFINITY)) return false
     const rate = this.step(item, squares)
     for (let i = 0; i < n; i++) step[i]! *= rate
     if (this.itemMemory > 0) step[n] = this.meanSquare(squares)
     return true
+  }
+
+  /** The item's gradient into `gradient`; the sum of its squares. */
+  private itemGradient(
+    q: Float32Array,
+    seen: Float32Array,
+    error: number,
+    gradient: Float32Array,
+  ): number {
+    const { settings, itemConstant } = this
+    const { itemRegularization } = settings
+    let squares = 0
+    for (let i = 0; i < q.length; i++) {
+      const g = error * seen[i]! - itemRegularization * q[i]!
+      gradient[i] = g
+      squares += g * g
+    }
+    if (itemConstant < 0) return squares
+    squares -= gradient[itemConstant]! ** 2
+    gradient[itemConstant] = 0
+    return squares
   }
 
   private meanSquare(squares: number): number {
