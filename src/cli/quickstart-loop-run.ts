@@ -51,6 +51,7 @@ export async function runLoop(context: LoopRunContext): Promise<LoopResult> {
       'loop',
       `not needed: version ${made} was retrained at an earlier start; version ${live} is live and learns from topic ${observations}`,
     )
+    tell('', 'held-out ratings are from before the drift: their error tells what the drift did')
     return { ran: false, liveVersion: live }
   }
   const stream = context.stream()

@@ -13,6 +13,7 @@ import { makeKeyStore } from '../services/java-key-store.ts'
 import { KafkaBroker } from '../services/kafka-broker.ts'
 import { jsonLines, npmStart, weir } from './command-process.ts'
 import { openCluster } from './kafka-fixture.ts'
+import { checkLoop, LOOP_SIZE, writeLoopRatings } from './quickstart-loop-fixture.ts'
 
 /** Little training, for tests that look at something else. */
 const QUICK = ['--factors', '4', '--iterations', '2', '--threads', '0']
@@ -297,8 +298,8 @@ describe('a model on Kafka', () => {
 })
 
 describe('npm start -- --brokers', () => {
-  async function once(): Promise<Record<string, unknown>> {
-    const args = ['--once', '--json', '--no-loop', '--data-dir', join(folder, 'quickstart')]
+  async function once(more = ['--no-loop']): Promise<Record<string, unknown>> {
+    const args = ['--once', '--json', '--data-dir', join(folder, 'quickstart'), ...more]
     await using process = npmStart([...args, '--brokers', broker.bootstrap])
     const { code, stdout, stderr } = await process.ended
     expect({ code, stderr }).toMatchObject({ code: 0 })
@@ -318,5 +319,11 @@ describe('npm start -- --brokers', () => {
     const sizes = lag.find(({ topic }) => topic === 'ratings')!['offsets'] as { end: number }[]
     // Once, with one marker of the transaction in each partition.
     expect(sizes.reduce((sum, { end }) => sum + end, 0)).toBe(179_702 + 4)
+  })
+
+  it('learns, finds a drift, retrains, promotes and rolls back on Kafka', async () => {
+    const topics = ['--topic', 'loop-model', '--ratings-topic', 'loop-ratings']
+    const ratings = ['--ratings', writeLoopRatings(folder), '--observations', 'loop-observations']
+    checkLoop(await once([...topics, ...ratings, ...LOOP_SIZE]))
   })
 })

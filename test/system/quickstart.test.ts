@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { formatRating, RATINGS_CSV_HEADER } from '../../src/models/ratings-format.ts'
 import { generateRatings } from '../../src/models/ratings-generator.ts'
 import { jsonLines, npmStart, REPOSITORY } from './command-process.ts'
+import { checkLoop, LOOP_SIZE, writeLoopRatings } from './quickstart-loop-fixture.ts'
 
 /** Beside the repository, where it was put by hand: its licence forbids to pass it on. */
 const MOVIELENS = resolve(REPOSITORY, '../shared/data/ml-100k')
@@ -123,6 +124,28 @@ describe('npm start -- --once --json', () => {
     const { code, stderr } = await other.ended
     expect(code).toBe(1)
     expect(stderr).toMatch(/DIMENSION_MISMATCH: .*train with --factors 8, or start anew/)
+  })
+})
+
+describe('npm start with the loop', () => {
+  it('learns, finds a drift, retrains, promotes and rolls back, once', async () => {
+    const args = ['--ratings', writeLoopRatings(folder), ...LOOP_SIZE]
+    checkLoop(await looped(args))
+    const second = await looped(args)
+    expect(second).toMatchObject({ version: 1, trained: false })
+    expect(second['loop']).toEqual({ ran: false, liveVersion: 2 })
+  })
+
+  it('ends in good order at Ctrl-C while it learns, and goes on where it was', async () => {
+    const args = ['--ratings', writeLoopRatings(folder), ...LOOP_SIZE, '--port', '0']
+    await using first = npmStart(['--data-dir', join(folder, 'data'), ...args])
+    await first.printed(/ratings: RMSE/)
+    first.signal('SIGINT')
+    const { code, stdout } = await first.ended
+    expect(code).toBe(0)
+    expect(stdout).toContain('goes on with the loop where it was')
+    const { loop } = (await looped(args)) as { loop: Record<string, unknown> }
+    expect(loop).toMatchObject({ ran: true, rolledBackTo: 1, liveVersion: 2, failedRequests: 0 })
   })
 })
 
