@@ -15,7 +15,7 @@ import type {
   ValueState,
   VectorState,
 } from '../state/handles.ts'
-import type { KeyedStateBackend, TimerQueue } from '../state/keyed-state-backend.ts'
+import type { KeyedStateBackend, KeysAhead, TimerQueue } from '../state/keyed-state-backend.ts'
 import type { SlotQueryReply, SlotQueryRequest } from '../state/slot-query.ts'
 import type {
   ChangeSink,
@@ -43,8 +43,8 @@ export class AnnouncingBackend implements KeyedStateBackend {
     this.inner.setCurrentKey(key, keyGroup)
   }
 
-  readAhead(hashes: Int32Array, count: number): void {
-    this.inner.readAhead(hashes, count)
+  readAhead(keys: KeysAhead): void {
+    this.inner.readAhead(keys)
   }
 
   currentKey(): Uint8Array {

@@ -162,7 +162,7 @@ export class ChannelHead implements SubtaskHead {
     const { group, role } = this
     this.groupAt = 0
     if (group.fill(this.reader, role.keyed) === 0) return false
-    if (role.keyed && group.count > 1) this.task.cell!.backend.readAhead(group.hashes, group.count)
+    if (role.keyed && group.count > 1) this.task.cell!.backend.readAhead(group)
     return true
   }
 

@@ -29,12 +29,18 @@ export function escapedCapacity(part: Uint8Array): number {
 }
 
 /**
- * Writes `part`, escaped and terminated, into `target` from `at`, which must have room for
+ * Writes `part` (or `length` bytes of it from `start`), escaped and terminated, into `target` from `at`, which must have room for
  * `escapedCapacity(part)`. Returns the position after it.
  */
-export function writeEscaped(part: Uint8Array, target: Uint8Array, at: number): number {
+export function writeEscaped(
+  part: Uint8Array,
+  target: Uint8Array,
+  at: number,
+  start = 0,
+  length: number = part.length,
+): number {
   let position = at
-  for (let i = 0; i < part.length; i++) {
+  for (let i = start; i < start + length; i++) {
     const byte = part[i]!
     target[position++] = byte
     if (byte === 0) target[position++] = ESCAPED_ZERO

@@ -17,6 +17,15 @@ import type {
   StateSnapshot,
 } from './state-change.ts'
 
+/** Keys of the next `count` records: where they lie in `bytes`, and their murmur3 as int32. */
+export interface KeysAhead {
+  readonly bytes: Uint8Array
+  readonly keyStarts: Int32Array
+  readonly keyLengths: Int32Array
+  readonly hashes: Int32Array
+  readonly count: number
+}
+
 /**
  * All keyed state of one operator subtask: typed handles above, bytes below, one writer.
  * A state is declared by its first `value(...)`, `list(...)` etc. call; declaring it again with
@@ -29,10 +38,10 @@ export interface KeyedStateBackend {
   /** Selects the key that the handles and timers refer to. The bytes are not copied before use. */
   setCurrentKey(key: Uint8Array, keyGroup: number): void
   /**
-   * Records with these hashes of their keys (murmur3 as int32, the first `count` of the list) are about
-   * to be processed: what the state can bring nearer meanwhile, it may.
+   * Records with these keys are about to be processed: what the state can bring nearer meanwhile, it
+   * may.
    */
-  readAhead(hashes: Int32Array, count: number): void
+  readAhead(keys: KeysAhead): void
   /** The current key's bytes, valid until the next `setCurrentKey`. */
   currentKey(): Uint8Array
   /** Selects the namespace (a window) within the key; empty bytes are the default one. */

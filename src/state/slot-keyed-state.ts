@@ -15,7 +15,7 @@ import type {
 } from './descriptors.ts'
 import type { AppendingState, ListState, MapState, ValueState, VectorState } from './handles.ts'
 import { KeySelection } from './key-selection.ts'
-import type { KeyedStateBackend, TimerQueue } from './keyed-state-backend.ts'
+import type { KeyedStateBackend, KeysAhead, TimerQueue } from './keyed-state-backend.ts'
 import { KeyedTimerQueue } from './keyed-timer-queue.ts'
 import { conflictWithVector, KeyedVectorStates } from './keyed-vector-states.ts'
 import { ListStateHandle } from './list-state-handle.ts'
@@ -40,6 +40,7 @@ import {
 } from './state-format.ts'
 import type { StateStore, StateStoreType } from './state-store.ts'
 import type { StateTable } from './state-table.ts'
+import { TypedReadAhead } from './typed-read-ahead.ts'
 import { TypedStateMemory } from './typed-state-memory.ts'
 import { answerKey, answerScan } from './typed-state-query.ts'
 import { ValueStateHandle } from './value-state-handle.ts'
@@ -91,6 +92,7 @@ class SlotKeyedState implements KeyedStateBackend {
   private readonly operatorUid: string
   private readonly memory: TypedStateMemory
   private readonly selection = new KeySelection()
+  private readonly ahead: TypedReadAhead
   private readonly handles = new Map<string, unknown>()
   private readonly timerQueues = new Map<string, KeyedTimerQueue>()
   private readonly queryable = new Map<string, StateTable>()
@@ -105,6 +107,7 @@ class SlotKeyedState implements KeyedStateBackend {
     this.keyGroups = options.keyGroups
     this.maxParallelism = options.maxParallelism
     this.operatorUid = options.operatorUid
+    this.ahead = new TypedReadAhead(options.maxParallelism)
     this.memory = new TypedStateMemory({
       keyGroups: options.keyGroups,
       clock: options.clock,
@@ -128,8 +131,9 @@ class SlotKeyedState implements KeyedStateBackend {
     this.selection.select(key, keyGroup)
   }
 
-  readAhead(hashes: Int32Array, count: number): void {
-    this.vectors.readAhead(hashes, count)
+  readAhead(keys: KeysAhead): void {
+    this.vectors.readAhead(keys.hashes, keys.count)
+    if (this.selection.namespace.length === 0) this.ahead.read(this.memory.tablesById, keys)
   }
 
   currentKey(): Uint8Array {

@@ -126,6 +126,12 @@ export class StateTable {
     return undefined
   }
 
+  /** The first entry of the hash's bucket. */
+  headOf(keyGroup: number, hash: number): KeyedEntry | null {
+    const heads = this.buckets[keyGroup - this.firstKeyGroup]?.heads
+    return heads === undefined ? null : heads[hash & (heads.length - 1)]!
+  }
+
   /** The live, unexpired entry, brought in from the store if need be. */
   find(keyGroup: number, key: Uint8Array, length: number, hash: number): KeyedEntry | undefined {
     let entry = this.findInMemory(keyGroup, key, length, hash)
