@@ -344,6 +344,8 @@ export {
   type ScoredPair,
 } from './training/als-model.ts'
 export type {
+  AlsDeviceChoice,
+  AlsDeviceName,
   AlsFeedback,
   AlsOptions,
   AlsProgress,

@@ -69,8 +69,15 @@ export class GpuAlsSolver implements AsyncDisposable {
     this.sides = sides
   }
 
-  /** Compiles the graphs and moves ratings and starting rows to the device. Throws GPU_FAILED. */
-  static async create(runtime: GpuRuntime, share: AlsShare): Promise<GpuAlsSolver> {
+  /**
+   * Compiles the graphs and moves ratings and starting rows to the device, in batches that gather
+   * `batchFloats` at most. Throws GPU_FAILED.
+   */
+  static async create(
+    runtime: GpuRuntime,
+    share: AlsShare,
+    batchFloats = BATCH_FLOATS,
+  ): Promise<GpuAlsSolver> {
     const shape = shapeOf(share)
     const places = UPLOADED.map((name) => [`${name}There`, 'device'] as const)
     const graphs = {
@@ -78,7 +85,7 @@ export class GpuAlsSolver implements AsyncDisposable {
       upload: await runtime.open(alsUploadGraph(), Object.fromEntries(places)),
     }
     const open = async (side: AlsSide): Promise<DeviceSide> => {
-      const batched = batchSide(side, share.unknowns, BATCH_FLOATS)
+      const batched = batchSide(side, share.unknowns, batchFloats)
       const gather = await runtime.open(alsGatherGraph(shape, batched.batches.length), {
         ...Object.fromEntries(designOf(share).map((name) => [name, 'device'] as const)),
         ...{ allRows: 'here', allErrors: 'here' },

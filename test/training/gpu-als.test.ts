@@ -22,7 +22,7 @@ describe.each(VARIANTS)('the graphs of a GPU with %o', (options) => {
     const runtime = await openGpuRuntime(['cpu'])
     const [expected, actual] = [startedShare(table, options), startedShare(table, options)]
     await using cpu = cpuDevice(expected, 0)
-    await using solver = await GpuAlsSolver.create(runtime, actual)
+    await using solver = await GpuAlsSolver.create(runtime, actual, 2000)
     for (const side of ['users', 'items', 'users', 'items'] as const) {
       await cpu.solve(side, true)
       await solver.solve(side, true)
