@@ -21,6 +21,7 @@ import { svmThesisBenchmark } from './svm-thesis.ts'
 import { svmUrlBenchmark } from './svm-url.ts'
 import { topKBenchmark } from './top-k.ts'
 import { trainAlsBenchmark } from './train-als.ts'
+import { trainAlsGpuBenchmark } from './train-als-gpu.ts'
 
 /**
  * Every benchmark, in the order of the README's table where sharing allows: those that need the
@@ -48,6 +49,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   learnLatencyBenchmark,
   learnKafkaBenchmark,
   trainAlsBenchmark,
+  trainAlsGpuBenchmark,
   svmUrlBenchmark,
   svmThesisBenchmark,
 ]
