@@ -5,6 +5,7 @@ import { kafkaModelLoadBenchmark } from './kafka-model-load.ts'
 import { kafkaRatingsBenchmark } from './kafka-ratings.ts'
 import { learnBenchmark, learnKafkaBenchmark } from './learn.ts'
 import { learnLatencyBenchmark } from './learn-latency.ts'
+import { learnWindowsBenchmark } from './learn-windows.ts'
 import { memoryBenchmark } from './memory.ts'
 import { modelLoadBenchmark } from './model-load.ts'
 import { predictHotBenchmark } from './predict-hot.ts'
@@ -48,6 +49,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   learnBenchmark,
   learnLatencyBenchmark,
   learnKafkaBenchmark,
+  learnWindowsBenchmark,
   trainAlsBenchmark,
   trainAlsGpuBenchmark,
   svmUrlBenchmark,
