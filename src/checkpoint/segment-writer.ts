@@ -18,6 +18,11 @@ export interface SegmentWriterOptions {
   readonly blockBytes?: number
   /** Full blocks that may wait for storage until `ready()` turns false. @default 3 */
   readonly maxPendingBlocks?: number
+  /**
+   * Blocks without entries that the writers of the same key groups and block size hand to each other:
+   * growing new ones costs as much as filling them. @default none
+   */
+  readonly idle?: SegmentBlockBuilder[]
 }
 
 /** What is known of a segment only when it is finished. */
@@ -50,7 +55,7 @@ export class SegmentWriter implements ChangeSink {
   private readonly stateIndex = new Map<StateName, number>()
   private readonly names: StateName[] = []
   private readonly blocks: BlockIndex[] = []
-  private readonly idle: SegmentBlockBuilder[] = []
+  private readonly idle: SegmentBlockBuilder[]
   private readonly waiters: (() => void)[] = []
   private block: SegmentBlockBuilder | undefined
   private file: StorageWriter | undefined
@@ -70,6 +75,7 @@ export class SegmentWriter implements ChangeSink {
     this.keyGroups = options.keyGroups
     this.blockBytes = options.blockBytes ?? 1024 * 1024
     this.maxPendingBlocks = options.maxPendingBlocks ?? 3
+    this.idle = options.idle ?? []
   }
 
   /** Copies one entry. Throws ILLEGAL_STATE after `finish` or `abort`. */
@@ -129,7 +135,6 @@ export class SegmentWriter implements ChangeSink {
     // A file that cannot be removed is an orphan that the next sweep finds; the cause matters more.
     await this.file?.abort().catch(() => {})
     this.block = undefined
-    this.idle.length = 0
   }
 
   private openBlock(): SegmentBlockBuilder {
@@ -159,7 +164,7 @@ export class SegmentWriter implements ChangeSink {
       this.failure = error
     }
     block.reset()
-    this.idle.push(block)
+    if (this.idle.length < this.maxPendingBlocks) this.idle.push(block)
     this.pendingBlocks -= 1
     for (const wake of this.waiters.splice(0)) wake()
   }

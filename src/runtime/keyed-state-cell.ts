@@ -1,5 +1,6 @@
 import type { CheckpointStorage } from '../checkpoint/checkpoint-storage.ts'
 import type { SegmentReference } from '../checkpoint/protocol/checkpoint-types.ts'
+import type { SegmentBlockBuilder } from '../checkpoint/segment-block.ts'
 import { type SegmentCompletion, SegmentWriter } from '../checkpoint/segment-writer.ts'
 import { WeirError } from '../core/errors.ts'
 import type { KeyedStateBackend } from '../state/keyed-state-backend.ts'
@@ -49,6 +50,8 @@ export class KeyedStateCell {
   private writer: SegmentWriter | undefined
   private lineage = newLineage()
   private segments = 0
+  /** Memory that one checkpoint's writer leaves to the next one's. */
+  private readonly idleBlocks: SegmentBlockBuilder[] = []
 
   constructor(backend: KeyedStateBackend, target: SegmentTarget | undefined) {
     this.backend = backend
@@ -147,6 +150,7 @@ export class KeyedStateCell {
             storage: this.target.storage,
             path: this.target.pathOf(this.segments),
             keyGroups: this.backend.keyGroups,
+            idle: this.idleBlocks,
           })
     this.backend.setSpillSink(this.writer ?? NOWHERE)
   }
