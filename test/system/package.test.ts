@@ -96,11 +96,13 @@ describe('the package', () => {
     )
   })
 
-  it('depends on what it imports, and on nothing else', () => {
-    const { dependencies } = JSON.parse(readFileSync(join(built, 'package.json'), 'utf8')) as {
-      dependencies: Record<string, string>
-    }
-    expect(Object.keys(dependencies).sort()).toEqual(
+  it('depends on what it imports, and on nothing else; a GPU alone needs an optional peer', () => {
+    const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
+      readFileSync(join(built, 'package.json'), 'utf8'),
+    ) as Record<string, Record<string, unknown>>
+    expect(Object.keys(peerDependencies!)).toEqual(['onnxruntime-node'])
+    expect(peerDependenciesMeta).toEqual({ 'onnxruntime-node': { optional: true } })
+    expect(Object.keys({ ...dependencies, ...peerDependencies }).sort()).toEqual(
       [...importedPackages(join(built, 'dist'))].sort(),
     )
   })
