@@ -1,9 +1,9 @@
-import { addPartitionsToTxnV3 } from '@platformatic/kafka'
 import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
 import type { TransactionWitness } from '../transactions/committable.ts'
 import type { KafkaCluster } from './kafka-cluster.ts'
 import { KAFKA_ERRORS, kafkaError } from './kafka-errors.ts'
 import type { KafkaIdentity } from './kafka-identity.ts'
+import { addPartitionsToTxnV3 } from './kafka-library.ts'
 import { retryDelay } from './kafka-retry.ts'
 import { type ProducedPartition, produceApi } from './produce-request.ts'
 

@@ -1,6 +1,7 @@
-import { createAPI, type Reader, Writer } from '@platformatic/kafka'
+import type { Reader } from '@platformatic/kafka'
 import { readInt16, readInt32, readInt64 } from '../../batch/record-batch-format.ts'
 import { type AbortedTransaction, NO_ABORTED_TRANSACTIONS } from './aborted-transactions.ts'
+import { createAPI, Writer } from './kafka-library.ts'
 
 /** One partition of a fetch request. */
 export interface FetchPartition {

@@ -1,4 +1,3 @@
-import { findCoordinatorV4, metadataV12 } from '@platformatic/kafka'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
 import { type Random, seededRandom } from '../../core/random.ts'
@@ -10,6 +9,7 @@ import {
   parseBrokers,
 } from './kafka-connection.ts'
 import { KAFKA_ERRORS, throwKafkaError } from './kafka-errors.ts'
+import { findCoordinatorV4, metadataV12 } from './kafka-library.ts'
 import { DEFAULT_DELIVERY_TIMEOUT_MS, type KafkaClientOptions } from './kafka-options.ts'
 import { type RetryWorld, retrying } from './kafka-retry.ts'
 

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
-import { type API, apiVersionsV0, Connection, ResponseError } from '@platformatic/kafka'
+import type { API } from '@platformatic/kafka'
 import { messageOf, WeirError } from '../../core/errors.ts'
+import { apiVersionsV0, Connection, ResponseError } from './kafka-library.ts'
 import {
   DEFAULT_CLIENT_ID,
   DEFAULT_CONNECT_TIMEOUT_MS,

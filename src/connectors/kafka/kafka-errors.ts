@@ -1,5 +1,5 @@
-import { protocolErrorsCodesById } from '@platformatic/kafka'
 import { type ErrorCode, isWeirError, WeirError } from '../../core/errors.ts'
+import { protocolErrorsCodesById } from './kafka-library.ts'
 
 /** Error numbers of the protocol that decide what happens next. */
 export const KAFKA_ERRORS = {

@@ -1,7 +1,7 @@
-import { endTxnV3, initProducerIdV4 } from '@platformatic/kafka'
 import { isWeirError, WeirError } from '../../core/errors.ts'
 import type { KafkaCluster } from './kafka-cluster.ts'
 import { KAFKA_ERRORS, kafkaErrorOf, throwKafkaError } from './kafka-errors.ts'
+import { endTxnV3, initProducerIdV4 } from './kafka-library.ts'
 import { describeBrokerConfig } from './kafka-topics.ts'
 
 /** Who a batch is from, so that the broker can drop a repeated one. */

@@ -1,6 +1,6 @@
-import { listOffsetsV7, offsetCommitV8, offsetFetchV8 } from '@platformatic/kafka'
 import type { KafkaCluster } from './kafka-cluster.ts'
 import { throwKafkaError } from './kafka-errors.ts'
+import { listOffsetsV7, offsetCommitV8, offsetFetchV8 } from './kafka-library.ts'
 
 /** Which offset of a partition: its first, its end, or the first at or after a time in ms. */
 export type OffsetQuery = 'earliest' | 'latest' | { readonly timestamp: number }

@@ -1,7 +1,7 @@
-import { createTopicsV7, deleteTopicsV6, describeConfigsV4 } from '@platformatic/kafka'
 import { WeirError } from '../../core/errors.ts'
 import type { KafkaCluster } from './kafka-cluster.ts'
 import { KAFKA_ERRORS, throwKafkaError } from './kafka-errors.ts'
+import { createTopicsV7, deleteTopicsV6, describeConfigsV4 } from './kafka-library.ts'
 
 /** A topic to create. */
 export interface NewKafkaTopic {

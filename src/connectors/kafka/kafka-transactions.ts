@@ -1,7 +1,7 @@
-import { describeTransactionsV0, listTransactionsV0 } from '@platformatic/kafka'
 import type { KafkaCluster } from './kafka-cluster.ts'
 import { KAFKA_ERRORS, kafkaErrorOf, throwKafkaError } from './kafka-errors.ts'
 import type { TransactionIdentity } from './kafka-identity.ts'
+import { describeTransactionsV0, listTransactionsV0 } from './kafka-library.ts'
 
 /** A transactional id as its coordinator lists it. */
 export interface KafkaTransaction {

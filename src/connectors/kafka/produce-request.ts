@@ -1,4 +1,4 @@
-import { createAPI, produceV9, Writer } from '@platformatic/kafka'
+import { createAPI, produceV9, Writer } from './kafka-library.ts'
 
 /** Encoded batches for the partitions of one topic that have the same leader. */
 export interface ProduceRequest {
@@ -20,6 +20,10 @@ export interface ProducedPartition {
   readonly errorMessage?: string | null | undefined
 }
 
+interface ProduceAnswer {
+  readonly responses: readonly { readonly partitionResponses: readonly ProducedPartition[] }[]
+}
+
 const PRODUCE_KEY = 0
 /**
  * The first flexible version; later ones add leader hints that are not needed. From version 12 on
@@ -29,10 +33,12 @@ const PRODUCE_KEY = 0
 const PRODUCE_VERSION = 9
 
 /** The produce API; batches go out as they are. */
-export const produceApi = createAPI<
-  [request: ProduceRequest],
-  ReturnType<typeof produceV9.parseResponse>
->(PRODUCE_KEY, PRODUCE_VERSION, encodeProduce, produceV9.parseResponse)
+export const produceApi = createAPI<[request: ProduceRequest], ProduceAnswer>(
+  PRODUCE_KEY,
+  PRODUCE_VERSION,
+  encodeProduce,
+  produceV9.parseResponse,
+)
 
 function encodeProduce(request: ProduceRequest): Writer {
   return Writer.create()
