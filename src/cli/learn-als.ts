@@ -29,7 +29,7 @@ const RULE_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   evidence: {
     type: 'string',
     value: 'N',
-    help: 'gram: ratings that a row of the batch model counts as (default 20)',
+    help: 'gram: ratings that a row of the batch model counts as (default those that it was trained on; 20 where unknown)',
   },
   'learning-rate': { type: 'string', value: 'X', help: 'sgd: (default 0.05)' },
   schedule: {
