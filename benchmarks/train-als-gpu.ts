@@ -14,11 +14,11 @@ const ITERATIONS = 3
 /** The software adapter that comes with Debian's chromium; used where there is no other. */
 const SOFTWARE_DRIVER = '/usr/lib/chromium/vk_swiftshader_icd.json'
 /** A software adapter is there to prove the path: more ratings would only take longer. */
-const SOFTWARE_SHARE = 0.0005
+const SOFTWARE_SHARE = 0.0001
 
 /**
  * `train-als-gpu`: ratings a second of explicit ALS on the GPU beside two threads of the CPU, on the
- * ratings of `train-als`; where there is only a software adapter, on a two-thousandth of them.
+ * ratings of `train-als`; where there is only a software adapter, on a ten-thousandth of them.
  */
 export const trainAlsGpuBenchmark: Benchmark = {
   name: 'train-als-gpu',
