@@ -13,7 +13,7 @@ export interface LearnedSum {
 const NOTHING: LearnedSum = { ratings: 0, sum: 0 }
 const POLL_MS = 50
 /** Slots report each second; without a new report for so long nothing is under way. */
-const QUIET_MS = 4000
+const QUIET_MS = 8000
 
 /** The learning job's error as it tells it: of each version, of what came since the last look. */
 export class LearnedErrors {
@@ -47,13 +47,12 @@ export class LearnedErrors {
     return { ratings: now.ratings - before.ratings, sum: now.sum - before.sum }
   }
 
-  /** Waits until so many ratings were learned on the versions together, or nothing more comes. */
-  async until(versions: readonly number[], ratings: number): Promise<void> {
+  /** Waits until so many ratings were learned on a version, or nothing more comes. */
+  async until(version: number, ratings: number): Promise<void> {
     let before = -1
     let quietMs = 0
     for (;;) {
-      const told = await Promise.all(versions.map((version) => this.told(version)))
-      const learned = told.reduce((sum, each) => sum + each.ratings, 0)
+      const learned = (await this.told(version)).ratings
       if (learned >= ratings || quietMs >= QUIET_MS) return
       quietMs = learned === before ? quietMs + POLL_MS : 0
       before = learned

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { WeirClient } from '../client/weir-client.ts'
 import type { TopicStore } from '../connectors/topics/topic-store.ts'
 import type { ServedJob } from '../jobmanager/served-job.ts'
@@ -10,6 +11,7 @@ import { StreamFeeder } from './quickstart-feeder.ts'
 import { FrozenModel } from './quickstart-frozen.ts'
 import { retrainedSince } from './quickstart-live.ts'
 import { type LoopFigures, QuickstartLoop } from './quickstart-loop.ts'
+import { driftedTestFile, textOf } from './quickstart-ratings.ts'
 import type { LoopStream } from './quickstart-stream.ts'
 import type { Tell } from './quickstart-text.ts'
 import { BackgroundTraffic } from './quickstart-traffic.ts'
@@ -24,6 +26,8 @@ export interface LoopRunContext {
   readonly topics: TopicStore
   readonly registry: ModelRegistry
   readonly job: ServedJob
+  /** The version that ratings are learned on now. */
+  readonly learningOn: () => number
   readonly train: RatingsTable
   readonly base: QuickstartVersion
   /** The version that is live now. */
@@ -62,7 +66,9 @@ export async function runLoop(context: LoopRunContext): Promise<LoopResult> {
   await using client = await clientOf(context)
   await using traffic = new BackgroundTraffic(client, pairsOf(context.train))
   const loop = new QuickstartLoop({ ...context, client, traffic, feeder, stream, frozen })
-  return { ran: true, ...(await loop.run()) }
+  const figures = await loop.run()
+  writeFileSync(driftedTestFile(flags), textOf(stream.golden))
+  return { ran: true, ...figures }
 }
 
 function clientOf({ flags, job }: LoopRunContext): Promise<WeirClient> {

@@ -58,6 +58,8 @@ export interface LoopContext {
   readonly frozen: FrozenModel
   /** The version that is live when the loop begins. */
   readonly live: number
+  /** The version that ratings are learned on now. */
+  readonly learningOn: () => number
 }
 
 /** Figures of the loop; null where a stage was left out or came to nothing. */
@@ -154,21 +156,22 @@ export class QuickstartLoop {
 
   /** Errors on ratings that were just fed, once they are learned. */
   private async look(fed: readonly Rating[]): Promise<ErrorPair> {
-    await this.pause(0)
-    const { frozen, live } = this.context
     await this.settled()
-    const { ratings, sum } = await this.errors.since(this.figures.promotedVersion ?? live)
+    return await this.errorsOf(this.context.live, fed)
+  }
+
+  private async errorsOf(version: number, fed: readonly Rating[]): Promise<ErrorPair> {
+    await this.pause(0)
+    const { ratings, sum } = await this.errors.since(version)
     return {
       learned: Math.sqrt(sum / ratings),
-      frozen: Math.sqrt(frozen.squaredError(fed) / fed.length),
+      frozen: Math.sqrt(this.context.frozen.squaredError(fed) / fed.length),
     }
   }
 
-  /** Waits until all that was fed is learned. */
+  /** Waits until all that was fed is learned on the version that the loop began with. */
   private async settled(): Promise<void> {
-    const { live, feeder } = this.context
-    const promoted = this.figures.promotedVersion
-    await this.errors.until(promoted === null ? [live] : [live, promoted], feeder.fed)
+    await this.errors.until(this.context.live, this.context.feeder.fed)
   }
 
   private async drift(): Promise<void> {
@@ -287,11 +290,12 @@ export class QuickstartLoop {
       'promote',
       `version ${version} answers, before it ${live}; ${count(requests)} predictions in the background so far, ${count(failedRequests)} failed; ${count(this.figures.replayed ?? 0)} ratings replayed, ${count(gap)} came between the last replay and the switch`,
     )
-    await this.settled()
-    await this.errors.since(version)
+    await this.untilLearningOn(version)
+    const before = await this.errors.told(version)
     const fed = [...(await feeder.next(stream.batch)), ...(await feeder.next(stream.batch))]
-    if (fed.length === 0) return
-    const errors = await this.look(fed)
+    await this.errors.until(version, before.ratings + fed.length)
+    const errors = await this.errorsOf(version, fed)
+    if (!Number.isFinite(errors.learned)) return
     this.figures.promotedRmse = errors.learned
     tell('', `${count(fed.length)} ratings later: ${errorsInWords(errors)}`)
   }
@@ -322,6 +326,14 @@ export class QuickstartLoop {
     await this.untilAnsweredBy(to)
     this.figures.liveVersion = to
     return Math.round(systemClock.monotonicMs() - startMs)
+  }
+
+  /** Learning follows the switch a moment later; what comes before is learned on the old version. */
+  private async untilLearningOn(version: number): Promise<void> {
+    const endMs = systemClock.monotonicMs() + SWITCH_TIMEOUT_MS
+    while (this.context.learningOn() !== version && systemClock.monotonicMs() < endMs) {
+      await this.pause(ANSWER_POLL_MS)
+    }
   }
 
   private async untilAnsweredBy(version: number): Promise<void> {

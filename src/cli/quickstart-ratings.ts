@@ -74,7 +74,13 @@ async function heldOut(
   return { train, test, testFile }
 }
 
-function textOf({ users, items, user, item, rating, size }: RatingsTable): string {
+/** Where the loop leaves held-out ratings of after the drift, for `weir evaluate`. */
+export function driftedTestFile(flags: Flags): string {
+  return join(flags.string('data-dir'), 'held-out-after-drift.data')
+}
+
+/** Lines of the ratings, as `u.data` has them. */
+export function textOf({ users, items, user, item, rating, size }: RatingsTable): string {
   const lines = Array.from({ length: size }, (_, i) => {
     const ids = { user: users[user[i]!]!, item: items[item[i]!]! }
     return `${formatRating({ ...ids, rating: rating[i]!, timestamp: NO_TIMESTAMP }, 'tab')}\n`

@@ -19,22 +19,34 @@ export interface ServeContext {
 
 /** The job of the quickstart and how it began. */
 export interface QuickstartServing {
-  readonly job: ServedJob
   readonly liveMs: number
   /** Checkpoint that the job went on from, 0 for none. */
   readonly restoredCheckpoint: number
+}
+
+/** A served job and what it learns on. */
+export interface StartedServing extends QuickstartServing {
+  readonly job: ServedJob
+  /** The version that ratings are learned on now, 0 for none. */
+  readonly learningOn: () => number
 }
 
 /**
  * Starts `online-als`, or without the loop `als-serving`, and waits until the version answers; Ctrl-C
  * ends the wait.
  */
-export async function serve(version: number, context: ServeContext): Promise<QuickstartServing> {
+export async function serve(version: number, context: ServeContext): Promise<StartedServing> {
   const { flags, io, tell } = context
   const startMs = systemClock.monotonicMs()
   const live = Promise.withResolvers<void>()
-  const job = await startJob(context, (reached) => {
-    if (reached === version) live.resolve()
+  let learning = 0
+  const job = await startJob(context, {
+    onLive: (reached) => {
+      if (reached === version) live.resolve()
+    },
+    onLearning: (on) => {
+      learning = on
+    },
   })
   try {
     const interrupted = io.interrupted.then(() => {
@@ -50,7 +62,7 @@ export async function serve(version: number, context: ServeContext): Promise<Qui
       'serve',
       `job ${name} keeps the rows as keyed state in ${flags.integer('slots', 1)} slots: version ${version} live ${liveMs.toLocaleString('en-US')} ms after its start, from ${origin}`,
     )
-    return { job, liveMs, restoredCheckpoint }
+    return { job, liveMs, restoredCheckpoint, learningOn: () => learning }
   } catch (error) {
     await job.close()
     throw error
@@ -61,9 +73,14 @@ function isLearning(flags: Flags): boolean {
   return !flags.boolean('no-loop')
 }
 
+interface JobListeners {
+  readonly onLive: (version: number) => void
+  readonly onLearning: (version: number) => void
+}
+
 function startJob(
   { flags, data }: ServeContext,
-  onLive: (version: number) => void,
+  { onLive, onLearning }: JobListeners,
 ): Promise<ServedJob> {
   const token = flags.optional('token')
   const options = {
@@ -80,5 +97,5 @@ function startJob(
   }
   if (!isLearning(flags)) return serveAls(options)
   const job = { observations: flags.string('observations'), rule: LOOP_RULE }
-  return serveLearningAls({ ...options, job })
+  return serveLearningAls({ ...options, job, onLearning })
 }

@@ -1,9 +1,10 @@
+import { existsSync } from 'node:fs'
 import { systemClock } from '../core/clock.ts'
 import type { ServedJob } from '../jobmanager/served-job.ts'
 import { ModelRegistry } from '../jobs/model-registry.ts'
 import { ratingStatistics } from '../training/ratings-table.ts'
 import { ALS_OPTIONS } from './als-training-flags.ts'
-import { type Command, Flags, InterruptedError } from './command.ts'
+import { type Command, type CommandIo, Flags, InterruptedError } from './command.ts'
 import { DATA_DIR_OPTION, dataDirectory } from './data-directory.ts'
 import { KAFKA_OPTIONS, topicsOf, topicsPlaceOf } from './kafka-flags.ts'
 import { registryPlace } from './model-registry-flags.ts'
@@ -11,7 +12,12 @@ import { liveVersion } from './quickstart-live.ts'
 import { type LoopResult, type LoopRunContext, runLoop } from './quickstart-loop-run.ts'
 import { measureServed } from './quickstart-measurements.ts'
 import { observedRatings } from './quickstart-observations.ts'
-import { type QuickstartRatings, RATINGS_OPTIONS, ratingsOf } from './quickstart-ratings.ts'
+import {
+  driftedTestFile,
+  type QuickstartRatings,
+  RATINGS_OPTIONS,
+  ratingsOf,
+} from './quickstart-ratings.ts'
 import { serve } from './quickstart-serving.ts'
 import { invitationText, type Tell, teller } from './quickstart-text.ts'
 import { ensureVersion } from './quickstart-version.ts'
@@ -85,11 +91,13 @@ Examples:
     const registry = new ModelRegistry({ place, clock: systemClock })
     const topic = flags.string('topic')
     const live = await liveVersion(registry, topics, { topic, base: version })
-    const { job, ...serving } = await serve(live, { flags, data, io, tell })
+    const { job, learningOn, ...serving } = await serve(live, { flags, data, io, tell })
     await using _ = job
-    const { result, ...found } = await measureServed({ port: job.port, flags, train, test, tell })
+    const measuring = measureServed({ port: job.port, flags, train, test, tell })
+    const { result, ...found } = await unlessInterrupted(measuring, io)
     const { stream } = ratings
-    const context = { flags, io, tell, data, topics, registry, job, train, base: version, live }
+    const served = { job, learningOn, live }
+    const context = { flags, io, tell, data, topics, registry, train, base: version, ...served }
     const loop = stream === undefined ? undefined : await loopOf({ ...context, stream })
     if (json) {
       const figures = loop === 'interrupted' ? {} : loop
@@ -102,6 +110,14 @@ Examples:
     await stop(job, flags, tell)
     return 0
   },
+}
+
+/** Ctrl-C ends the wait. */
+function unlessInterrupted<T>(work: Promise<T>, io: CommandIo): Promise<T> {
+  const interrupted = io.interrupted.then(() => {
+    throw new InterruptedError('interrupted while it measured')
+  })
+  return Promise.race([work, interrupted])
 }
 
 /** What `--json` says of the loop; Ctrl-C in it ends the quickstart in good order. */
@@ -131,12 +147,14 @@ function invite(flags: Flags, tell: Tell, { job, ratings, user, items }: InviteC
     'serving',
     `ALS_MODEL on ${flags.string('host')}:${job.port} until Ctrl-C; in another terminal:`,
   )
+  const drifted = driftedTestFile(flags)
   const lines = invitationText({
     port: job.port,
     host: flags.string('host'),
     user,
     items,
-    testFile: ratings.testFile,
+    // The model that the loop left knows the world after the drift.
+    testFile: existsSync(drifted) ? drifted : ratings.testFile,
     range: ratingStatistics(ratings.train),
   })
   for (const line of lines) tell('', line)
