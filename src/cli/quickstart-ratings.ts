@@ -5,7 +5,7 @@ import { formatRating } from '../models/ratings-format.ts'
 import { generateRatings } from '../models/ratings-generator.ts'
 import { type RatingsTable, ratingsTable } from '../training/ratings-table.ts'
 import { splitAtRandom } from '../training/split-ratings.ts'
-import type { Flags, OptionSpec } from './command.ts'
+import { type Flags, type OptionSpec, UsageError } from './command.ts'
 import { GENERATED } from './quickstart-generated.ts'
 import { fileStream, generatedStream, type LoopStream, newestApart } from './quickstart-stream.ts'
 import { ratingsOfFile } from './ratings-file.ts'
@@ -38,21 +38,29 @@ export interface QuickstartRatings {
 
 const HELD_OUT = 0.1
 
+/** Whether the loop follows. A file has no drift, so one is made up only for those who ask. */
+export function isLooping(flags: Flags): boolean {
+  if (flags.boolean('loop') && flags.boolean('no-loop')) {
+    throw new UsageError('--loop and --no-loop exclude each other; give one of them')
+  }
+  return flags.optional('ratings') === undefined ? !flags.boolean('no-loop') : flags.boolean('loop')
+}
+
 /**
  * Reads or generates the ratings that the flags name. Where no test file is given a tenth is held out
  * and written into the data folder. With the loop a file's newest tenth is kept for the stream.
  */
 export async function ratingsOf(flags: Flags): Promise<QuickstartRatings> {
   const file = flags.optional('ratings')
-  const isLooping = !flags.boolean('no-loop')
+  const loops = isLooping(flags)
   const length = flags.integer('loop-ratings', 300, 10_000_000)
   if (file === undefined) {
     const origin = 'generated from a planted model; --ratings FILE takes MovieLens'
     const parts = await heldOut(ratingsTable(generateRatings(GENERATED)), flags)
-    return { ...parts, origin, stream: isLooping ? () => generatedStream(length) : undefined }
+    return { ...parts, origin, stream: loops ? () => generatedStream(length) : undefined }
   }
   const parts = await heldOut(await ratingsOfFile(file), flags)
-  if (!isLooping) return { ...parts, origin: file, stream: undefined }
+  if (!loops) return { ...parts, origin: file, stream: undefined }
   const apart = newestApart(parts.train)
   const stream = (): LoopStream => fileStream(apart, parts.test, length)
   return { ...parts, train: apart.train, origin: file, stream }

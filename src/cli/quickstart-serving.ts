@@ -4,6 +4,7 @@ import { type CommandIo, type Flags, InterruptedError } from './command.ts'
 import type { DataDirectory } from './data-directory.ts'
 import { topicsPlaceOf } from './kafka-flags.ts'
 import { LOOP_RULE } from './quickstart-loop.ts'
+import { isLooping } from './quickstart-ratings.ts'
 import type { Tell } from './quickstart-text.ts'
 import { configurationOf } from './run.ts'
 import { serveAls } from './serve-als.ts'
@@ -57,7 +58,7 @@ export async function serve(version: number, context: ServeContext): Promise<Sta
     await Promise.race([live.promise, interrupted, job.execution.result])
     const liveMs = Math.round(systemClock.monotonicMs() - startMs)
     const origin = restoredCheckpoint === 0 ? 'the topic' : `checkpoint ${restoredCheckpoint}`
-    const name = isLearning(flags) ? 'online-als' : 'als-serving'
+    const name = isLooping(flags) ? 'online-als' : 'als-serving'
     tell(
       'serve',
       `job ${name} keeps the rows as keyed state in ${flags.integer('slots', 1)} slots: version ${version} live ${liveMs.toLocaleString('en-US')} ms after its start, from ${origin}`,
@@ -67,10 +68,6 @@ export async function serve(version: number, context: ServeContext): Promise<Sta
     await job.close()
     throw error
   }
-}
-
-function isLearning(flags: Flags): boolean {
-  return !flags.boolean('no-loop')
 }
 
 interface JobListeners {
@@ -95,7 +92,7 @@ function startJob(
     onLive,
     ...(token === undefined ? {} : { token }),
   }
-  if (!isLearning(flags)) return serveAls(options)
+  if (!isLooping(flags)) return serveAls(options)
   const job = { observations: flags.string('observations'), rule: LOOP_RULE }
   return serveLearningAls({ ...options, job, onLearning })
 }

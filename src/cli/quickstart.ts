@@ -38,10 +38,11 @@ export const quickstartCommand: Command = {
       default: 'ratings',
       help: 'Observations topic, with --brokers',
     },
-    'no-loop': {
+    loop: {
       type: 'boolean',
-      help: 'Leave out learning, drift, retraining, promotion and rollback',
+      help: 'Learning, drift, retraining, promotion and rollback with --ratings too',
     },
+    'no-loop': { type: 'boolean', help: 'Leave them out with generated ratings' },
     observations: {
       type: 'string',
       value: 'NAME',
@@ -65,12 +66,14 @@ ratings that others write there (key the user, value user,item,rating) are learn
 
 Then the loop runs once: ratings are streamed into --observations and learned, the users' tastes turn, a
 detector finds it, a candidate is trained, checked and promoted, and rolled back. --no-loop leaves it
-out and serves the model without learning.
+out and serves the model without learning. With --ratings it is left out unless --loop is given, for a
+file has no drift: the file's newest tenth is streamed, and then a made-up drift is.
 
 Examples:
   npm start
   npm start -- --ratings u.data
   npm start -- --ratings u1.base --test u1.test --once --json
+  npm start -- --ratings u.data --loop
   npm start -- --brokers localhost:9092`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)

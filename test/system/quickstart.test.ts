@@ -23,13 +23,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Runs it as a script without the loop and returns the object in its last line. */
-function once(args: readonly string[]): Promise<Record<string, unknown>> {
-  return looped(['--no-loop', ...args])
-}
-
 /** Runs it as a script and returns the object in its last line. */
-async function looped(args: readonly string[]): Promise<Record<string, unknown>> {
+async function once(args: readonly string[]): Promise<Record<string, unknown>> {
   await using process = npmStart(['--once', '--json', '--data-dir', join(folder, 'data'), ...args])
   const { code, stdout, stderr } = await process.ended
   expect({ code, stderr }).toMatchObject({ code: 0 })
@@ -54,7 +49,7 @@ function checkpointsIn(data: string): readonly string[] {
 
 describe('npm start -- --once --json', () => {
   it('trains, serves and evaluates generated ratings, and finds all of it again', async () => {
-    const first = await once([])
+    const first = await once(['--no-loop'])
     expect(first).toMatchObject({
       version: 1,
       trained: true,
@@ -69,7 +64,7 @@ describe('npm start -- --once --json', () => {
       15_000,
     )
     expect(first['predictP50Ms']).toBeGreaterThan(0)
-    const second = await once([])
+    const second = await once(['--no-loop'])
     expect(second).toMatchObject({ version: 1, trained: false, users: 2000, items: 800 })
     expect(second['restoredCheckpoint']).toBeGreaterThan(0)
     expect(second['rmse']).toBe(first['rmse'])
@@ -77,6 +72,7 @@ describe('npm start -- --once --json', () => {
 
   it.each(['ratings.dat', 'ratings.csv'] as const)('reads a %s', async (name) => {
     const result = await once(['--ratings', writeRatings(name), ...QUICK])
+    expect(result).not.toHaveProperty('loop')
     expect(result['users']).toBeGreaterThan(140)
     expect(result['items']).toBeGreaterThan(55)
     const { known, coldUser, coldItem, coldBoth } = result['coverage'] as Record<string, number>
@@ -116,6 +112,13 @@ describe('npm start -- --once --json', () => {
     expect(absent.stderr).toMatch(/INVALID_ARGUMENT: .*there is no such file; give the path of/)
   })
 
+  it('refuses --loop beside --no-loop', async () => {
+    await using process = npmStart(['--once', '--loop', '--no-loop'])
+    const { code, stderr } = await process.ended
+    expect(code).toBe(2)
+    expect(stderr).toContain('--loop and --no-loop exclude each other')
+  })
+
   it('refuses factors of another number than the topic holds, before it trains', async () => {
     const args = ['--ratings', writeRatings('u.data'), ...QUICK]
     await once(args)
@@ -130,8 +133,8 @@ describe('npm start -- --once --json', () => {
 describe('npm start with the loop', () => {
   it('learns, finds a drift, retrains, promotes and rolls back, once', async () => {
     const args = ['--ratings', writeLoopRatings(folder), ...LOOP_SIZE]
-    checkLoop(await looped(args))
-    const second = await looped(args)
+    checkLoop(await once(args))
+    const second = await once(args)
     expect(second).toMatchObject({ version: 1, trained: false })
     expect(second['loop']).toEqual({ ran: false, liveVersion: 2 })
   })
@@ -144,7 +147,7 @@ describe('npm start with the loop', () => {
     const { code, stdout } = await first.ended
     expect(code).toBe(0)
     expect(stdout).toContain('goes on with the loop where it was')
-    const { loop } = (await looped(args)) as { loop: Record<string, unknown> }
+    const { loop } = (await once(args)) as { loop: Record<string, unknown> }
     expect(loop).toMatchObject({ ran: true, rolledBackTo: 1, liveVersion: 2, failedRequests: 0 })
   })
 })
@@ -152,7 +155,7 @@ describe('npm start with the loop', () => {
 describe('npm start', () => {
   const serving = (): ReturnType<typeof npmStart> =>
     npmStart([
-      ...['--ratings', writeRatings('u.data'), '--port', '0', '--no-loop'],
+      ...['--ratings', writeRatings('u.data'), '--port', '0'],
       ...['--data-dir', join(folder, 'data'), ...QUICK],
     ])
 
