@@ -7,7 +7,7 @@ export interface Clock {
   nowMs(): number
   /** Monotonic time in milliseconds, with a fraction, from an arbitrary zero. */
   monotonicMs(): number
-  /** Calls `callback` once after `delayMs`, unless canceled. */
+  /** Calls `callback` once after `delayMs`, soon if that is past, unless canceled. */
   after(delayMs: number, callback: () => void): Cancel
 }
 
@@ -16,7 +16,7 @@ export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
   after(delayMs, callback) {
-    const timer = setTimeout(callback, delayMs)
+    const timer = setTimeout(callback, Math.max(0, delayMs))
     return () => clearTimeout(timer)
   },
 }

@@ -70,7 +70,9 @@ function importedPackages(dist: string): Set<string> {
   for (const file of readdirSync(dist, { recursive: true, encoding: 'utf8' })) {
     if (!file.endsWith('.js')) continue
     const text = readFileSync(join(dist, file), 'utf8')
-    const found = text.matchAll(/(?: from |import\(|require(?:\([^)]*\))?\()'([@a-z][^':]*)'/gi)
+    const found = text.matchAll(
+      /(?: from |import\(|require(?:\.resolve|\([^)]*\))?\()'([@a-z][^':]*)'/gi,
+    )
     for (const [, name] of found) {
       names.add(name!.split('/', name!.startsWith('@') ? 2 : 1).join('/'))
     }
@@ -97,14 +99,16 @@ describe('the package', () => {
   })
 
   it('depends on what it imports, and on nothing else; a GPU alone needs an optional peer', () => {
-    const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
-      readFileSync(join(built, 'package.json'), 'utf8'),
-    ) as Record<string, Record<string, unknown>>
+    const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } =
+      JSON.parse(readFileSync(join(built, 'package.json'), 'utf8')) as Record<
+        string,
+        Record<string, unknown>
+      >
     expect(Object.keys(peerDependencies!)).toEqual(['onnxruntime-node'])
     expect(peerDependenciesMeta).toEqual({ 'onnxruntime-node': { optional: true } })
-    expect(Object.keys({ ...dependencies, ...peerDependencies }).sort()).toEqual(
-      [...importedPackages(join(built, 'dist'))].sort(),
-    )
+    expect(
+      Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }).sort(),
+    ).toEqual([...importedPackages(join(built, 'dist'))].sort())
   })
 
   it('has types that a strict project compiles against', async () => {
