@@ -171,8 +171,10 @@ describe('online learning', () => {
     },
   )
 
-  it.each([SGD, { rule: 'gram' }] as OnlineRuleOptions[])(
-    'ends within 1 %% of sequential learning at full speed on several slots: %s',
+  // Slots take ratings in another order than one after the other does. With larger steps the order
+  // alone moves the error by a hundredth of it.
+  it.each([{ ...SGD, learningRate: 0.01 }, { rule: 'gram' }] as OnlineRuleOptions[])(
+    'ends within one hundredth of sequential learning at full speed on several slots: $rule',
     async (rule) => {
       const learner = sequential(rule)
       for (const rating of stream) learner.learn(rating)
