@@ -4,12 +4,10 @@ import { onlineRule } from '../src/models/online-rules.ts'
 import { clipRating, type Rating } from '../src/models/rating.ts'
 import type { AlsModel } from '../src/training/als-model.ts'
 import { momentsOf } from '../src/training/learnable-model.ts'
-import { type RatingsTable, ratingsOf, ratingsTable } from '../src/training/ratings-table.ts'
-import { readRatings } from '../src/training/read-ratings.ts'
-import { splitByTime } from '../src/training/split-ratings.ts'
+import { type RatingsTable, ratingsOf } from '../src/training/ratings-table.ts'
 import { trainAls } from '../src/training/train-als.ts'
 import { type Benchmark, rounded } from './benchmark.ts'
-import { sharedData } from './shared-data.ts'
+import { movieLensByTime } from './movielens-by-time.ts'
 
 const FACTORS = 10
 /** Ratings of a window; 1 is no window. */
@@ -28,13 +26,9 @@ export const learnWindowsBenchmark: Benchmark = {
   name: 'learn-windows',
   summary: 'MovieLens 100K by time, SGD steps summed in windows: records sent, error',
   async run({ say }) {
-    const base = sharedData('ml-100k/u1.base', say)
-    const test = sharedData('ml-100k/u1.test', say)
-    if (base === undefined || test === undefined) return []
-    const tables = [(await readRatings(base)).table, (await readRatings(test)).table]
-    const whole = ratingsTable(tables.flatMap((table) => [...ratingsOf(table)]))
-    const { train: seen, test: held } = splitByTime(whole, 0.2)
-    const { train, test: stream } = splitByTime(seen, 0.375)
+    const parts = await movieLensByTime(say)
+    if (parts === undefined) return []
+    const { train, stream, held } = parts
     const model = await trainAls(train, { factors: FACTORS, threads: 2 })
     const inTime = [...ratingsOf(stream)].sort((a, b) => a.timestamp - b.timestamp)
     const outcomes = COUNTS.map((count) => learnInWindows(model, inTime, held, count))

@@ -4,12 +4,10 @@ import { SequentialLearner } from '../src/models/sequential-learner.ts'
 import type { AlsModel } from '../src/training/als-model.ts'
 import { evaluateAls } from '../src/training/evaluate-als.ts'
 import { learnableModel, momentsOf } from '../src/training/learnable-model.ts'
-import { type RatingsTable, ratingsOf, ratingsTable } from '../src/training/ratings-table.ts'
-import { readRatings } from '../src/training/read-ratings.ts'
-import { splitByTime } from '../src/training/split-ratings.ts'
+import { type RatingsTable, ratingsOf } from '../src/training/ratings-table.ts'
 import { trainAls } from '../src/training/train-als.ts'
 import { type Benchmark, type Figure, rounded } from './benchmark.ts'
-import { sharedData } from './shared-data.ts'
+import { movieLensByTime } from './movielens-by-time.ts'
 
 const FACTORS = 10
 
@@ -38,13 +36,9 @@ export const qualityOnlineBenchmark: Benchmark = {
   summary:
     'MovieLens 100K by time: trained on 50 %, 30 % learned one by one, tested on the last 20 %',
   async run({ say }) {
-    const base = sharedData('ml-100k/u1.base', say)
-    const test = sharedData('ml-100k/u1.test', say)
-    if (base === undefined || test === undefined) return []
-    const tables = [(await readRatings(base)).table, (await readRatings(test)).table]
-    const whole = ratingsTable(tables.flatMap((table) => [...ratingsOf(table)]))
-    const { train: seen, test: held } = splitByTime(whole, 0.2)
-    const { train, test: stream } = splitByTime(seen, 0.375)
+    const parts = await movieLensByTime(say)
+    if (parts === undefined) return []
+    const { train, stream, seen, held } = parts
     const model = await trained(train)
     const frozen = evaluateAls(model, held).mse
     const retrained = evaluateAls(await trained(seen), held).mse

@@ -14,7 +14,7 @@ import type {
 } from '../wire/model-reader.ts'
 import { beginRequest } from '../wire/request.ts'
 import { OK } from '../wire/status.ts'
-import type { InFlight } from './in-flight.ts'
+import { type InFlight, noAnswerWithin } from './in-flight.ts'
 
 /** What every request but a prediction says about how it is to be answered. */
 export interface RequestTerms {
@@ -89,9 +89,7 @@ export class ColdRequest<T> implements InFlight {
 
   expire(): void {
     this.onExpire(this)
-    this.fail(
-      new WeirError('DEADLINE_EXCEEDED', `no answer within ${this.terms.deadlineMs} ms; retry`),
-    )
+    this.fail(noAnswerWithin(this.terms.deadlineMs))
   }
 }
 

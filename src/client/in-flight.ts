@@ -1,4 +1,4 @@
-import type { WeirError } from '../core/errors.ts'
+import { WeirError } from '../core/errors.ts'
 import type { AnswerCursor } from '../wire/answer.ts'
 import type { DeadlineEntry } from '../wire/deadline-wheel.ts'
 
@@ -12,4 +12,9 @@ export interface InFlight extends DeadlineEntry {
   answer(cursor: AnswerCursor, server: string): boolean
   /** Nothing more will come: every call that is still open fails with `error`. */
   fail(error: WeirError): void
+}
+
+/** DEADLINE_EXCEEDED of a call that was given `deadlineMs`. */
+export function noAnswerWithin(deadlineMs: number): WeirError {
+  return new WeirError('DEADLINE_EXCEEDED', `no answer within ${deadlineMs} ms; retry`)
 }

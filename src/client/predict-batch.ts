@@ -13,7 +13,7 @@ import type { Answer, Consistency, Prediction, PredictOptions } from '../wire/mo
 import { beginRequest } from '../wire/request.ts'
 import { OK } from '../wire/status.ts'
 import type { ClientConnection } from './client-connection.ts'
-import type { InFlight } from './in-flight.ts'
+import { type InFlight, noAnswerWithin } from './in-flight.ts'
 
 /** What all predictions of a batch share, with every default filled in. */
 export interface PredictTerms {
@@ -250,9 +250,7 @@ export class PredictBatch implements InFlight {
 
   expire(): void {
     this.connection?.forget(this)
-    this.fail(
-      new WeirError('DEADLINE_EXCEEDED', `no answer within ${this.terms.deadlineMs} ms; retry`),
-    )
+    this.fail(noAnswerWithin(this.terms.deadlineMs))
   }
 
   private finish(): void {

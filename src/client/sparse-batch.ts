@@ -9,7 +9,7 @@ import { beginRequest } from '../wire/request.ts'
 import { writeSparseVector } from '../wire/sparse-vector.ts'
 import { OK } from '../wire/status.ts'
 import type { ClientConnection } from './client-connection.ts'
-import type { InFlight } from './in-flight.ts'
+import { type InFlight, noAnswerWithin } from './in-flight.ts'
 
 /** What all sparse products of a batch share, with every default filled in. */
 export interface SparseTerms {
@@ -162,9 +162,7 @@ export class SparseBatch implements InFlight {
 
   expire(): void {
     this.connection?.forget(this)
-    this.fail(
-      new WeirError('DEADLINE_EXCEEDED', `no answer within ${this.terms.deadlineMs} ms; retry`),
-    )
+    this.fail(noAnswerWithin(this.terms.deadlineMs))
   }
 
   private finish(): void {

@@ -2,14 +2,10 @@ import type { KafkaClientOptions } from '../connectors/kafka/kafka-options.ts'
 import { openTopics } from '../connectors/topics/open-topics.ts'
 import { spanSerializer } from '../core/byte-span.ts'
 import { defineJob, type JobDefinition } from '../dataflow/job-definition.ts'
-import { noWatermarks } from '../dataflow/watermark-strategy.ts'
 import { type ModelRow, ModelRowSerializer } from '../models/model-row.ts'
 import { AlsServingFunction } from './als-serving-function.ts'
-import {
-  type BadRowPolicy,
-  ModelRowsOperator,
-  type ModelTopicRecord,
-} from './model-rows-operator.ts'
+import { type BadRowPolicy, ModelRowsOperator } from './model-rows-operator.ts'
+import { topicRecords } from './topic-records.ts'
 
 /** Options of the `als-serving` job. */
 export interface AlsServingOptions extends Readonly<Record<string, unknown>> {
@@ -36,15 +32,7 @@ const alsServing: JobDefinition<AlsServingOptions> = defineJob<AlsServingOptions
   name: 'als-serving',
   async build(env, options) {
     await using topics = await openTopics(options)
-    const source = topics.source<ModelTopicRecord>({
-      topic: options.topic,
-      discoveryIntervalMs: 10_000,
-      // The record where it lies: a row is encoded for its owner within the same call.
-      deserialize: (record) => record,
-    })
-    env
-      .fromSource(source, noWatermarks<ModelTopicRecord>(), 'Model topic')
-      .uid('model-topic')
+    topicRecords(env, topics, { topic: options.topic, name: 'Model topic', uid: 'model-topic' })
       .transform<ModelRow>(
         'Model rows',
         () => new ModelRowsOperator(options.dimension, options.badRows ?? 'drop'),

@@ -3,12 +3,11 @@ import { openTopics } from '../connectors/topics/open-topics.ts'
 import { spanSerializer } from '../core/byte-span.ts'
 import type { DataStream } from '../dataflow/data-stream.ts'
 import { defineJob, type JobDefinition } from '../dataflow/job-definition.ts'
-import { noWatermarks } from '../dataflow/watermark-strategy.ts'
 import { deltasTopic } from '../models/model-delta.ts'
 import { deltaShape, type OnlineRuleOptions } from '../models/online-rules.ts'
 import type { PrequentialOptions } from '../models/prequential-error.ts'
 import { MODEL_ROWS_UID } from './als-serving.ts'
-import type { BadRowPolicy, ModelTopicRecord } from './model-rows-operator.ts'
+import type { BadRowPolicy } from './model-rows-operator.ts'
 import type { OutgoingDelta } from './online-delta-sender.ts'
 import type { DeltaWindowOptions } from './online-delta-window.ts'
 import { DeltasOperator } from './online-deltas-operator.ts'
@@ -24,6 +23,7 @@ import {
 } from './online-records.ts'
 import { LearnableRowSerializer, LearnableRowsOperator } from './online-rows.ts'
 import { deltaSerializer, refusedSerializer, topicSink } from './online-sinks.ts'
+import { topicRecords } from './topic-records.ts'
 
 /** Options of the `online-als` job. */
 export interface OnlineAlsOptions extends Readonly<Record<string, unknown>> {
@@ -65,7 +65,6 @@ export const LEARNER_UID = 'als-model'
 export const RATINGS_UID = 'ratings'
 export const DELTAS_UID = 'deltas'
 
-const DISCOVERY_MS = 10_000
 const DEFAULT_UNDER_WAY = 10_000
 
 /**
@@ -85,50 +84,32 @@ const onlineAls: JobDefinition<OnlineAlsOptions> = defineJob<OnlineAlsOptions>({
     const mostUnderWay =
       window === undefined ? (options.mostUnderWay ?? DEFAULT_UNDER_WAY) : Number.POSITIVE_INFINITY
     const { kind, length } = deltaShape(rule, dimension)
-    const rows = env
-      .fromSource(
-        topics.source<ModelTopicRecord>({
-          topic: options.topic,
-          discoveryIntervalMs: DISCOVERY_MS,
-          deserialize: (record) => record,
-        }),
-        noWatermarks<ModelTopicRecord>(),
-        'Model topic',
-      )
-      .uid('model-topic')
+    const rows = topicRecords(env, topics, {
+      topic: options.topic,
+      name: 'Model topic',
+      uid: 'model-topic',
+    })
       .transform<LearnerInput>(
         'Model rows',
         () => new LearnableRowsOperator(dimension, options.badRows ?? 'drop'),
         { serializer: new LearnableRowSerializer() },
       )
       .uid(MODEL_ROWS_UID)
-    const ratings = env
-      .fromSource(
-        topics.source<ModelTopicRecord>({
-          topic: options.observations,
-          discoveryIntervalMs: DISCOVERY_MS,
-          deserialize: (record) => record,
-        }),
-        noWatermarks<ModelTopicRecord>(),
-        'Observations',
-      )
-      .uid('observations')
+    const ratings = topicRecords(env, topics, {
+      topic: options.observations,
+      name: 'Observations',
+      uid: 'observations',
+    })
       .transform<LearnerInput>('Ratings', () => new RatingsOperator(mostUnderWay), {
         serializer: new RatingRecordSerializer(),
         sideOutputs: [REFUSED.id],
       })
       .uid(RATINGS_UID)
-    const deltas = env
-      .fromSource(
-        topics.source<ModelTopicRecord>({
-          topic: deltasTopic(options.topic),
-          discoveryIntervalMs: DISCOVERY_MS,
-          deserialize: (record) => record,
-        }),
-        noWatermarks<ModelTopicRecord>(),
-        'Deltas topic',
-      )
-      .uid('deltas-topic')
+    const deltas = topicRecords(env, topics, {
+      topic: deltasTopic(options.topic),
+      name: 'Deltas topic',
+      uid: 'deltas-topic',
+    })
       .transform<LearnerInput>('Deltas', () => new DeltasOperator(kind, length), {
         serializer: new DeltaRecordSerializer(),
       })

@@ -1,22 +1,19 @@
 import type { KafkaClientOptions } from '../connectors/kafka/kafka-options.ts'
 import { openTopics } from '../connectors/topics/open-topics.ts'
-import type { TopicStore } from '../connectors/topics/topic-store.ts'
 import { defineJob, type JobDefinition } from '../dataflow/job-definition.ts'
 import { rawKeySerializer } from '../dataflow/key-serializer.ts'
-import type { StreamExecutionEnvironment } from '../dataflow/stream-execution-environment.ts'
-import { noWatermarks } from '../dataflow/watermark-strategy.ts'
 import { encodeLinearDelta, type LinearDelta } from '../models/linear-delta.ts'
 import { deltasTopic } from '../models/model-delta.ts'
 import type { OnlineLinearOptions } from '../models/online-linear.ts'
 import { type WeightUpdate, WeightUpdateSerializer } from '../models/weight-update.ts'
 import { MODEL_ROWS_UID } from './als-serving.ts'
 import type { BadRowPolicy } from './model-topic-operator.ts'
-import type { ModelTopicRecord } from './model-topic-record.ts'
 import { topicSink } from './online-sinks.ts'
 import { SVM_DELTAS_UID, SVM_OBSERVATIONS_UID } from './online-svm-coordinator.ts'
 import { SvmDeltasOperator } from './online-svm-deltas.ts'
 import { SvmObservationsOperator } from './online-svm-observations.ts'
 import { SvmServingFunction } from './svm-serving-function.ts'
+import { topicRecords } from './topic-records.ts'
 import { WeightRowsOperator } from './weight-rows-operator.ts'
 
 /** Options of the `online-svm` job. */
@@ -59,14 +56,22 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
   async build(env, options) {
     await using topics = await openTopics(options)
     const { range, rule, lingerMs = 2, mostUnderWay = 64 } = options
-    const rows = sourceOf(env, topics, options.topic, 'model-topic')
+    const rows = topicRecords(env, topics, {
+      topic: options.topic,
+      name: options.topic,
+      uid: 'model-topic',
+    })
       .transform<WeightUpdate>(
         'Weights',
         () => new WeightRowsOperator(range, options.badRows ?? 'drop'),
         { serializer: new WeightUpdateSerializer() },
       )
       .uid(MODEL_ROWS_UID)
-    const deltas = sourceOf(env, topics, deltasTopic(options.topic), 'deltas-topic')
+    const deltas = topicRecords(env, topics, {
+      topic: deltasTopic(options.topic),
+      name: deltasTopic(options.topic),
+      uid: 'deltas-topic',
+    })
       .transform<WeightUpdate>('Deltas', () => new SvmDeltasOperator(range), {
         serializer: new WeightUpdateSerializer(),
       })
@@ -88,7 +93,11 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
       guarantee: 'at-least-once',
       lingerMs,
     })
-    sourceOf(env, topics, options.observations, 'observations')
+    topicRecords(env, topics, {
+      topic: options.observations,
+      name: options.observations,
+      uid: 'observations',
+    })
       .transform<LinearDelta>(
         'Observations',
         () => new SvmObservationsOperator(range, rule, SVM_MODEL_UID, mostUnderWay),
@@ -99,19 +108,5 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
       .name('Deltas sink')
   },
 })
-
-function sourceOf(
-  env: StreamExecutionEnvironment,
-  topics: TopicStore,
-  topic: string,
-  uid: string,
-): ReturnType<typeof env.fromSource<ModelTopicRecord>> {
-  const source = topics.source<ModelTopicRecord>({
-    topic,
-    discoveryIntervalMs: 10_000,
-    deserialize: (record) => record,
-  })
-  return env.fromSource(source, noWatermarks<ModelTopicRecord>(), topic).uid(uid)
-}
 
 export default onlineSvm

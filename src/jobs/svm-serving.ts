@@ -2,12 +2,11 @@ import type { KafkaClientOptions } from '../connectors/kafka/kafka-options.ts'
 import { openTopics } from '../connectors/topics/open-topics.ts'
 import { defineJob, type JobDefinition } from '../dataflow/job-definition.ts'
 import { rawKeySerializer } from '../dataflow/key-serializer.ts'
-import { noWatermarks } from '../dataflow/watermark-strategy.ts'
 import { type WeightUpdate, WeightUpdateSerializer } from '../models/weight-update.ts'
 import { MODEL_ROWS_UID } from './als-serving.ts'
 import type { BadRowPolicy } from './model-topic-operator.ts'
-import type { ModelTopicRecord } from './model-topic-record.ts'
 import { SvmServingFunction } from './svm-serving-function.ts'
+import { topicRecords } from './topic-records.ts'
 import { WeightRowsOperator } from './weight-rows-operator.ts'
 
 /** Options of the `svm-serving` job. */
@@ -32,15 +31,7 @@ const svmServing: JobDefinition<SvmServingOptions> = defineJob<SvmServingOptions
   name: 'svm-serving',
   async build(env, options) {
     await using topics = await openTopics(options)
-    const source = topics.source<ModelTopicRecord>({
-      topic: options.topic,
-      discoveryIntervalMs: 10_000,
-      // The record where it lies: weights are encoded for their owner within the same call.
-      deserialize: (record) => record,
-    })
-    env
-      .fromSource(source, noWatermarks<ModelTopicRecord>(), 'Model topic')
-      .uid('model-topic')
+    topicRecords(env, topics, { topic: options.topic, name: 'Model topic', uid: 'model-topic' })
       .transform<WeightUpdate>(
         'Weights',
         () => new WeightRowsOperator(options.range, options.badRows ?? 'drop'),

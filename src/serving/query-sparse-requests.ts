@@ -1,10 +1,11 @@
-import { beginAnswer, type FrameEnvelope, writeItemEnvelope } from '../wire/answer.ts'
+import { beginAnswer, writeItemEnvelope } from '../wire/answer.ts'
 import { ANSWER, ANSWER_FLAG, DEFERRED, KIND, REQUEST_FLAG } from '../wire/frame.ts'
 import type { FrameWriter } from '../wire/frame-writer.ts'
 import type { QueryOptions, SparseVector } from '../wire/model-reader.ts'
 import type { RequestCursor } from '../wire/request.ts'
 import { UnpackedVector } from '../wire/sparse-vector.ts'
 import { OK } from '../wire/status.ts'
+import { GroupEnvelope } from './group-envelope.ts'
 import { writeSparseProducts } from './query-answers.ts'
 import type { AsyncRequest } from './query-async-requests.ts'
 import { type ReadGroup, SparseOutcome } from './query-backend.ts'
@@ -20,12 +21,7 @@ export class SparseRequests {
   private readonly outcome = new SparseOutcome()
   private readonly vector = new UnpackedVector()
   private readonly metrics: QueryMetrics
-  private readonly envelope: FrameEnvelope = {
-    modelVersion: 0,
-    routingEpoch: 0,
-    checkpointId: 0,
-    ageMs: -1,
-  }
+  private readonly envelope = new GroupEnvelope()
 
   constructor(metrics: QueryMetrics) {
     this.metrics = metrics
@@ -72,11 +68,7 @@ export class SparseRequests {
     routingEpoch: number,
     withEnvelopes: boolean,
   ): void {
-    const { envelope } = this
-    envelope.modelVersion = group.modelVersion
-    envelope.routingEpoch = routingEpoch
-    envelope.checkpointId = group.checkpointId
-    envelope.ageMs = group.ageMs
+    const envelope = this.envelope.of(group, routingEpoch)
     const flags = withEnvelopes ? ANSWER_FLAG.envelope : 0
     beginAnswer(writer, KIND.sparseDot + ANSWER, flags, cursor.requestId, envelope)
   }

@@ -1,8 +1,9 @@
-import { beginAnswer, type FrameEnvelope, writeItemEnvelope } from '../wire/answer.ts'
+import { beginAnswer, writeItemEnvelope } from '../wire/answer.ts'
 import { ANSWER, ANSWER_FLAG, DEFERRED, ITEM_FLAG, KIND, REQUEST_FLAG } from '../wire/frame.ts'
 import type { FrameWriter } from '../wire/frame-writer.ts'
 import type { RequestCursor } from '../wire/request.ts'
 import { OK } from '../wire/status.ts'
+import { GroupEnvelope } from './group-envelope.ts'
 import { NO_ENVELOPE } from './query-answers.ts'
 import {
   type DeferredPredictions,
@@ -27,12 +28,7 @@ export class SyncRequests {
   private readonly metrics: QueryMetrics
   private readonly left: KeySpan = { bytes: new Uint8Array(0), at: 0, length: 0 }
   private readonly right: KeySpan = { bytes: new Uint8Array(0), at: 0, length: 0 }
-  private readonly envelope: FrameEnvelope = {
-    modelVersion: 0,
-    routingEpoch: 0,
-    checkpointId: 0,
-    ageMs: -1,
-  }
+  private readonly envelope = new GroupEnvelope()
 
   constructor(metrics: QueryMetrics) {
     this.metrics = metrics
@@ -145,11 +141,7 @@ export class SyncRequests {
     routingEpoch: number,
     withEnvelopes: boolean,
   ): void {
-    const envelope = this.envelope
-    envelope.modelVersion = group.modelVersion
-    envelope.routingEpoch = routingEpoch
-    envelope.checkpointId = group.checkpointId
-    envelope.ageMs = group.ageMs
+    const envelope = this.envelope.of(group, routingEpoch)
     const kind = (cursor.kind === KIND.predict ? KIND.predict : KIND.rows) + ANSWER
     const flags = withEnvelopes ? ANSWER_FLAG.envelope : 0
     beginAnswer(writer, kind, flags, cursor.requestId, envelope)
