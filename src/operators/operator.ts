@@ -4,6 +4,7 @@ import type { SourcePosition } from '../core/position.ts'
 import type { KeyedStateBackend } from '../state/keyed-state-backend.ts'
 import type { RowTableDirectory } from '../state/row-table-directory.ts'
 import type { OperatorStateStore } from './operator-state.ts'
+import type { SourceSplit } from './source.ts'
 
 /**
  * Where an operator's results go: the next operator of the chain by direct call, or a channel.
@@ -13,6 +14,19 @@ export interface Output<T = unknown> {
   collect(value: T, timestamp: number): void
   /** Emits to a side output declared with this tag id. */
   collectSide(tagId: string, value: unknown, timestamp: number): void
+}
+
+/** The source that feeds a chain, for an operator of the chain that decides where it goes on. */
+export interface ChainSource {
+  /** Where each partition that it reads goes on. */
+  positions(): readonly SourceSplit[]
+  /** Whether the partition was read before the present attempt, so that it went on from a checkpoint. */
+  isRestored(partition: number): boolean
+  /**
+   * Goes on at other places of partitions that it reads. No input is taken until it is there, and a
+   * checkpoint waits until then.
+   */
+  seek(splits: readonly SourceSplit[]): void
 }
 
 /** What an operator gets when it is opened; valid until it is closed. */
@@ -29,6 +43,8 @@ export interface OperatorContext {
   /** Keyed state; undefined when no input of the operator is keyed. */
   readonly keyedState: KeyedStateBackend | undefined
   readonly operatorState: OperatorStateStore
+  /** The source of the operator's chain; undefined behind a channel. */
+  readonly source?: ChainSource | undefined
   /** Row tables of all slots of the job, read in place. */
   readonly rowTables: RowTableDirectory
   readonly clock: Clock

@@ -4,6 +4,7 @@ import type { SourcePosition } from '../core/position.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../core/time.ts'
 import type { StreamNode } from '../dataflow/stream-graph.ts'
 import {
+  type ChainSource,
   isWatermarking,
   type OperatorContext,
   type Output,
@@ -23,6 +24,8 @@ export interface OperatorHost {
   readonly attempt: number
   readonly clock: Clock
   readonly rowTables: RowTableDirectory
+  /** The source of the chain, if it begins with one. */
+  readonly source: ChainSource | undefined
   position(): SourcePosition
   scheduleProcessingTime(task: OperatorTask, timestampMs: number): void
   sendEvent(uid: string, event: unknown): void
@@ -158,6 +161,10 @@ class TaskContext implements OperatorContext {
 
   get rowTables(): RowTableDirectory {
     return this.host.rowTables
+  }
+
+  get source(): ChainSource | undefined {
+    return this.host.source
   }
 
   position(): SourcePosition {

@@ -4,7 +4,7 @@ import type { Counter } from '../core/metrics.ts'
 import { MAX_TIMESTAMP } from '../core/time.ts'
 import type { WatermarkStrategy } from '../dataflow/watermark-strategy.ts'
 import { AbstractOperator } from '../operators/abstract-operator.ts'
-import type { OperatorContext } from '../operators/operator.ts'
+import type { ChainSource, OperatorContext } from '../operators/operator.ts'
 import type { Source, SourceOutput, SourceReader, SourceSplit } from '../operators/source.ts'
 import type { OperatorTask } from './operator-task.ts'
 import type { PartitionProgress } from './progress-combiner.ts'
@@ -30,11 +30,15 @@ export interface SourceHeadOptions {
  * Feeds a subtask from a source reader: owns the splits and their offsets, makes watermarks by
  * partition and tells how far the source was read. To the chain it is an operator without input.
  */
-export class SourceHead extends AbstractOperator implements SubtaskHead, SourceOutput<unknown> {
+export class SourceHead
+  extends AbstractOperator
+  implements SubtaskHead, SourceOutput<unknown>, ChainSource
+{
+  readonly seekable: ChainSource = this
   /** The source's place in the chain; set when the chain is built. */
   task!: OperatorTask
   private readonly source: Source<unknown>
-  private readonly reader: SourceReader<unknown>
+  private reader: SourceReader<unknown>
   private readonly subtask: Subtask
   private readonly options: SourceHeadOptions
   private readonly watermarks: SourceWatermarks
@@ -43,6 +47,7 @@ export class SourceHead extends AbstractOperator implements SubtaskHead, SourceO
   /** Partitions whose reader tells itself when it saw their end. */
   private readonly selfReporting = new Set<number>()
   private readonly known = new Set<number>()
+  private readonly restored = new Set<number>()
   private readonly stepSize = new StepSize()
   private recordsIn!: Counter
   /** Records of the present poll. */
@@ -73,13 +78,13 @@ export class SourceHead extends AbstractOperator implements SubtaskHead, SourceO
   override async open(context: OperatorContext): Promise<void> {
     await super.open(context)
     this.recordsIn = context.metrics.counter('numRecordsIn')
-    const { subtask, parallelism, clock, metrics } = context
-    await this.reader.open({ subtask, parallelism, clock, metrics })
+    await this.openReader()
     const partitions = await this.source.discover()
     const restored = context.operatorState
       .restored(SPLITS)
       .map(decodeSplit)
       .filter((split) => this.owns(split.partition))
+    for (const { partition } of restored) this.restored.add(partition)
     await this.addSplits(restored)
     await this.addFresh(partitions)
   }
@@ -88,6 +93,41 @@ export class SourceHead extends AbstractOperator implements SubtaskHead, SourceO
     this.started = true
     this.noteRestored()
     this.scheduleDiscovery()
+  }
+
+  positions(): readonly SourceSplit[] {
+    return this.reader.snapshot()
+  }
+
+  isRestored(partition: number): boolean {
+    return this.restored.has(partition)
+  }
+
+  seek(splits: readonly SourceSplit[]): void {
+    this.subtask
+      .suspendWhile(() => this.readFrom(splits))
+      .catch((error: unknown) => this.subtask.fail(error))
+  }
+
+  /** A reader of its own begins there: what the old one has fetched is of no use. */
+  private async readFrom(splits: readonly SourceSplit[]): Promise<void> {
+    const places = new Map(splits.map(({ partition, nextOffset }) => [partition, nextOffset]))
+    const present = this.reader.snapshot()
+    await this.reader.close()
+    this.reader = this.source.createReader()
+    await this.openReader()
+    await this.reader.addSplits(
+      present.map((split) => ({
+        ...split,
+        nextOffset: places.get(split.partition) ?? split.nextOffset,
+      })),
+    )
+    this.waiting = false
+  }
+
+  private async openReader(): Promise<void> {
+    const { subtask, parallelism, clock, metrics } = this.context
+    await this.reader.open({ subtask, parallelism, clock, metrics })
   }
 
   /** Delivers nothing more until `resume`; barriers still go through. */
@@ -202,11 +242,14 @@ export class SourceHead extends AbstractOperator implements SubtaskHead, SourceO
 
   private waitForInput(): void {
     this.waiting = true
+    const { reader } = this
     const goOn = (): void => {
       this.waiting = false
       this.subtask.host.wake()
     }
-    this.reader.available().then(goOn, (error) => this.subtask.fail(error))
+    reader.available().then(goOn, (error) => {
+      if (reader === this.reader) this.subtask.fail(error)
+    })
   }
 
   private endSource(): void {

@@ -1,5 +1,9 @@
+import type { ChainSource } from '../operators/operator.ts'
+
 /** Where a subtask's records come from: a source reader, or channels from other subtasks. */
 export interface SubtaskHead {
+  /** The head as the source that operators of the chain may move; undefined for channels. */
+  readonly seekable?: ChainSource
   /**
    * Takes and processes some input, stopping at `untilMs` of the monotonic clock or when the subtask
    * can take no more. False when there was nothing to do.

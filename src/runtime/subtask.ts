@@ -4,6 +4,7 @@ import type { Clock } from '../core/clock.ts'
 import type { MetricGroup } from '../core/metrics.ts'
 import { NO_POSITION } from '../core/position.ts'
 import { MAX_TIMESTAMP } from '../core/time.ts'
+import type { ChainSource } from '../operators/operator.ts'
 import type { RowTableDirectory } from '../state/row-table-directory.ts'
 import type { ControlMessage } from './channel-message.ts'
 import type { OperatorHost, OperatorTask } from './operator-task.ts'
@@ -104,6 +105,10 @@ export class Subtask implements OperatorHost {
 
   get rowTables(): RowTableDirectory {
     return this.host.rowTables
+  }
+
+  get source(): ChainSource | undefined {
+    return this.head.seekable
   }
 
   /** Position of the record being processed. */
