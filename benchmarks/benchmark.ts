@@ -22,6 +22,8 @@ export interface Benchmark {
   readonly name: string
   readonly summary: string
   run(options: BenchmarkOptions): Promise<readonly Figure[]>
+  /** Shares of it that can be asked for by their own names, for a run with a time limit. */
+  readonly parts?: readonly Benchmark[]
 }
 
 /** What the command line sets for every benchmark. */

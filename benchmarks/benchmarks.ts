@@ -6,6 +6,7 @@ import { kafkaRatingsBenchmark } from './kafka-ratings.ts'
 import { learnBenchmark, learnKafkaBenchmark } from './learn.ts'
 import { learnLatencyBenchmark } from './learn-latency.ts'
 import { learnWindowsBenchmark } from './learn-windows.ts'
+import { machineSpeedBenchmark } from './machine-speed.ts'
 import { memoryBenchmark } from './memory.ts'
 import { modelLoadBenchmark } from './model-load.ts'
 import { predictHotBenchmark } from './predict-hot.ts'
@@ -29,6 +30,7 @@ import { trainAlsGpuBenchmark } from './train-als-gpu.ts'
  * whole model in memory follow each other, so that it is loaded once.
  */
 export const BENCHMARKS: readonly Benchmark[] = [
+  machineSpeedBenchmark,
   shuffleBenchmark,
   modelLoadBenchmark,
   kafkaRatingsBenchmark,

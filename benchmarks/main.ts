@@ -94,12 +94,15 @@ function say(text: string): void {
 }
 
 let failed = 0
+const known = BENCHMARKS.flatMap((benchmark) => [benchmark, ...(benchmark.parts ?? [])])
+const chosen =
+  positionals.length === 0 ? BENCHMARKS : known.filter(({ name }) => positionals.includes(name))
 if (values.help || values.list) {
   console.log('npm run bench -- [NAME...] [--json] [--scale 0.1]\n')
-  for (const { name, summary } of BENCHMARKS) console.log(`${name.padEnd(22)} ${summary}`)
+  for (const { name, summary } of known) console.log(`${name.padEnd(22)} ${summary}`)
   process.exit(0)
 }
-const unknown = positionals.filter((name) => !BENCHMARKS.some((entry) => entry.name === name))
+const unknown = positionals.filter((name) => !known.some((entry) => entry.name === name))
 if (unknown.length > 0) {
   say(`unknown benchmark ${unknown.join(', ')}; --list shows them`)
   process.exit(2)
@@ -113,9 +116,6 @@ process.on('exit', () => rmSync(shared, { recursive: true, force: true }))
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130))
 {
   await using workspace = new Workspace(shared, say)
-  for (const benchmark of BENCHMARKS) {
-    if (positionals.length > 0 && !positionals.includes(benchmark.name)) continue
-    await runOne(benchmark, workspace)
-  }
+  for (const benchmark of chosen) await runOne(benchmark, workspace)
 }
 process.exit(failed > 0 ? 1 : 0)

@@ -2,14 +2,22 @@ import { generateRatings } from '../src/models/ratings-generator.ts'
 import type { AlsFeedback, AlsProgress } from '../src/training/als-options.ts'
 import { type RatingsTable, ratingsTable } from '../src/training/ratings-table.ts'
 import { trainAls } from '../src/training/train-als.ts'
-import { type Benchmark, type Figure, median, rounded } from './benchmark.ts'
+import { type Benchmark, type BenchmarkOptions, type Figure, median, rounded } from './benchmark.ts'
+import {
+  type AlsSettings,
+  exportRatings,
+  type ImplicitFigures,
+  trainImplicit,
+} from './implicit-rival.ts'
 import { scaled } from './model-shape.ts'
 
-const ITERATIONS = 4
-const THREADS = 2
-const CG_STEPS = 3
-/** The `implicit` library's ratings/s on this kind of machine: same solver, 2 threads. */
+const SETTINGS = { iterations: 4, threads: 2, cgSteps: 3 }
+const FACTORS: readonly number[] = [64, 128]
+/** The `implicit` library's ratings/s on the machine of the targets; asked for where it is not here. */
 const TARGETS: Readonly<Record<number, number>> = { 64: 6_100_000, 128: 3_700_000 }
+
+/** What a figure is held against. */
+type Beside = Pick<Figure, 'target' | 'rival' | 'rivalName' | 'targetRatio'>
 
 /**
  * `train-als`: ratings a second of ALS, a rating counted once for both half iterations, at 64 and
@@ -17,46 +25,69 @@ const TARGETS: Readonly<Record<number, number>> = { 64: 6_100_000, 128: 3_700_00
  */
 export const trainAlsBenchmark: Benchmark = {
   name: 'train-als',
-  summary: 'ALS on 20 M generated ratings, 64 and 128 factors, CG 3, 2 threads',
-  async run({ scale, say }) {
-    say('generating ratings')
-    const table = ratingsTable(
-      generateRatings({
-        users: scaled(138_493, scale),
-        items: scaled(26_744, scale),
-        ratings: scaled(20_000_000, scale),
-        factors: 16,
-      }),
-    )
-    const figures: Figure[] = []
-    for (const factors of [64, 128]) {
-      for (const feedback of ['explicit', 'implicit'] as const) {
-        figures.push(await measure(table, factors, feedback))
-        say(`${figures.at(-1)?.name}: ${Math.round(figures.at(-1)?.value ?? 0)} ratings/s`)
-      }
+  summary: 'ALS on 20 M generated ratings, CG 3, 2 threads, against implicit',
+  run: (options) => measureAll(FACTORS, options),
+  parts: FACTORS.map((factors) => ({
+    name: `train-als-${factors}`,
+    summary: `train-als with ${factors} factors only`,
+    run: (options) => measureAll([factors], options),
+  })),
+}
+
+async function measureAll(
+  widths: readonly number[],
+  { scale, say, scratch }: BenchmarkOptions,
+): Promise<readonly Figure[]> {
+  say('generating ratings')
+  const table = ratingsTable(
+    generateRatings({
+      users: scaled(138_493, scale),
+      items: scaled(26_744, scale),
+      ratings: scaled(20_000_000, scale),
+      factors: 16,
+    }),
+  )
+  const path = await exportRatings(table, scratch)
+  const figures: Figure[] = []
+  for (const factors of widths) {
+    const settings: AlsSettings = { ...SETTINGS, factors }
+    const rival = await trainImplicit(path, table, settings, say)
+    const asked = rival === undefined ? absolute(factors) : against(rival)
+    if (asked.rival !== undefined) say(`implicit-${factors}: ${Math.round(asked.rival)} ratings/s`)
+    for (const feedback of ['explicit', 'implicit'] as const) {
+      const figure = await measure(table, settings, feedback)
+      say(`${figure.name}: ${Math.round(figure.value)} ratings/s`)
+      figures.push({ ...figure, ...asked })
     }
-    return figures
-  },
+  }
+  return figures
+}
+
+function absolute(factors: number): Beside {
+  const target = TARGETS[factors]
+  return target === undefined ? {} : { target }
+}
+
+/** The rival's figure, which then is what is asked for. */
+function against({ version, ratings, seconds }: ImplicitFigures): Beside {
+  const rival = ratings / median(seconds.slice(1))
+  return { rival, rivalName: `implicit ${version}`, targetRatio: 1 }
 }
 
 async function measure(
   table: RatingsTable,
-  factors: number,
+  settings: AlsSettings,
   feedback: AlsFeedback,
 ): Promise<Figure> {
-  const { history } = await trainAls(table, {
-    ...{ factors, feedback, iterations: ITERATIONS },
-    ...{ solver: 'cg', cgSteps: CG_STEPS, threads: THREADS },
-  })
+  const { history } = await trainAls(table, { ...settings, feedback, solver: 'cg' })
   const ends = history.filter(({ side }) => side === 'items').map(({ seconds }) => seconds)
   // The first iteration also starts the threads and compiles.
   const iterations = ends.slice(1).map((end, i) => end - (ends[i] ?? 0))
   const seconds = median(iterations)
   return {
-    name: `train-als-${feedback}-${factors}`,
+    name: `train-als-${feedback}-${settings.factors}`,
     value: table.size / seconds,
     unit: 'ratings/s',
-    ...(TARGETS[factors] === undefined ? {} : { target: TARGETS[factors] }),
     details: {
       ratings: table.size,
       users: table.users.length,
