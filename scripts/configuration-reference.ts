@@ -5,7 +5,7 @@ import {
 } from '../src/runtime/configuration.ts'
 import { EXPONENTIAL_DELAY } from '../src/runtime/restart-strategy.ts'
 
-type ValueKind = 'count' | 'duration' | 'size' | 'word' | 'path' | 'number'
+type ValueKind = 'count' | 'duration' | 'size' | 'word' | 'path' | 'number' | 'ports'
 
 interface Row {
   readonly kind: ValueKind
@@ -76,6 +76,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
   'heartbeat.interval': { kind: 'duration', fallback: duration(DEFAULTS.heartbeatIntervalMs) },
   'heartbeat.timeout': { kind: 'duration', fallback: duration(DEFAULTS.heartbeatTimeoutMs) },
+  'queryable-state.server.ports': { kind: 'ports', fallback: "the system's choice" },
   'restart-strategy.type': {
     kind: 'word',
     fallback: 'exponential-delay with periodic checkpoints, else none',
@@ -158,6 +159,7 @@ export function configurationReference(): string {
     '- **count**: a whole number. **number**: a decimal one.',
     '- **duration**: a number and a unit, `500 ms`, `10 s`, `5 min`, `1 h`; without a unit, milliseconds.',
     '- **size**: a number and a unit, `64 kb`, `512 mb`, `2 gb` (powers of 1024); without a unit, bytes.',
+    '- **ports**: one port or a range, `9070`, `9070-9079`.',
     '- **path**: a path; for checkpoints also a `file://` or `hdfs://` URL.',
     '',
     '`weir run` sets `parallelism.default` from `--slots` and puts checkpoints and spilled state into its',

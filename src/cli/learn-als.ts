@@ -5,6 +5,7 @@ import { DATA_DIR_OPTION, dataDirectory } from './data-directory.ts'
 import { KAFKA_OPTIONS, topicsPlaceOf } from './kafka-flags.ts'
 import { ONLINE_ALS_MODULE } from './online-als-module.ts'
 import { configurationOf, SERVING_OPTIONS } from './run.ts'
+import { tellRestarts } from './tell-restarts.ts'
 
 const RULES = ['gram', 'sgd', 'fold-in'] as const
 
@@ -117,6 +118,7 @@ Examples:
         io.err(`learn als: dropped the record at ${partition}:${offset}: ${reason}`),
       ...(token === undefined ? {} : { token }),
     })
+    tellRestarts(job, 'learn als', io)
     report(
       { event: 'started', port: job.port },
       `queries on ${flags.string('host')}:${job.port}, Ctrl-C ends it`,

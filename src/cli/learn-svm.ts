@@ -11,6 +11,7 @@ import { KAFKA_OPTIONS, topicsPlaceOf } from './kafka-flags.ts'
 import { ONLINE_SVM_MODULE } from './online-svm-module.ts'
 import { configurationOf, SERVING_OPTIONS } from './run.ts'
 import { serveModel } from './serve-model.ts'
+import { tellRestarts } from './tell-restarts.ts'
 
 /** `weir learn svm`: serves a linear model and learns it from labelled examples as they come. */
 export const learnSvmCommand: Command = {
@@ -95,6 +96,7 @@ Example:
         ...(token === undefined ? {} : { token }),
       },
     )
+    tellRestarts(job, 'learn svm', io)
     say(`queries on ${flags.string('host')}:${job.port}, Ctrl-C ends it`)
     await Promise.race([job.execution.result, io.interrupted])
     learning?.close()

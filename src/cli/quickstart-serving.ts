@@ -9,6 +9,7 @@ import type { Tell } from './quickstart-text.ts'
 import { configurationOf } from './run.ts'
 import { serveAls } from './serve-als.ts'
 import { serveLearningAls } from './serve-learning-als.ts'
+import { tellRestarts } from './tell-restarts.ts'
 
 /** What serving works with. */
 export interface ServeContext {
@@ -49,6 +50,7 @@ export async function serve(version: number, context: ServeContext): Promise<Sta
       learning = on
     },
   })
+  tellRestarts(job, 'job', io)
   try {
     const interrupted = io.interrupted.then(() => {
       throw new InterruptedError('interrupted before the model was live')

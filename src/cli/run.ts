@@ -9,6 +9,7 @@ import { DATA_DIR_OPTION, dataDirectory } from './data-directory.ts'
 import { KAFKA_OPTIONS, topicsPlaceOf } from './kafka-flags.ts'
 import type { ServeModelOptions } from './serve-model.ts'
 import { SVM_SERVING_MODULE } from './svm-serving-module.ts'
+import { tellRestarts } from './tell-restarts.ts'
 
 /** Flags of every command that runs a job. */
 export const SERVING_OPTIONS: Readonly<Record<string, OptionSpec>> = {
@@ -70,7 +71,8 @@ Examples:
     }
     await using job = Object.hasOwn(MODEL_JOBS, name)
       ? await runModelJob(name as keyof typeof MODEL_JOBS, flags, io)
-      : await runModule(name, flags, io)
+      : await runModule(name, flags)
+    tellRestarts(job, name, io)
     const report = (event: Record<string, unknown>, sentence: string): void => {
       if (flags.boolean('json')) io.out(JSON.stringify(event))
       else io.err(`${name}: ${sentence}`)
@@ -169,7 +171,7 @@ async function startModelJob(
   })
 }
 
-async function runModule(path: string, flags: Flags, io: CommandIo): Promise<ServedJob> {
+async function runModule(path: string, flags: Flags): Promise<ServedJob> {
   const data = dataDirectory(flags.string('data-dir'))
   const token = flags.optional('token')
   const [{ loadJobModule }, { ServedJob }, { jobIdOf }] = await Promise.all([
@@ -178,7 +180,7 @@ async function runModule(path: string, flags: Flags, io: CommandIo): Promise<Ser
     import('./serve-als.ts'),
   ])
   const { url, name } = await loadJobModule(path, Object.keys(MODEL_JOBS))
-  const job = await ServedJob.start({
+  return await ServedJob.start({
     module: url,
     jobOptions: pairs(flags.list('option'), '--option'),
     configuration: {
@@ -194,17 +196,5 @@ async function runModule(path: string, flags: Flags, io: CommandIo): Promise<Ser
     host: flags.string('host'),
     port: flags.integer('port', 0, 65_535),
     ...(token === undefined ? {} : { token }),
-  })
-  tellRestarts(job, name, io)
-  return job
-}
-
-/** Failures that the restart strategy answers would otherwise pass unseen. */
-function tellRestarts(job: ServedJob, name: string, io: CommandIo): void {
-  job.execution.onStatus(({ to }) => {
-    if (to === 'RESTARTING') {
-      const failure = job.execution.failures.at(-1)
-      io.err(`${name}: attempt ${failure?.attempt} failed: ${failure?.error.message}; restarting`)
-    }
   })
 }

@@ -256,7 +256,10 @@ export class WeirClient implements ModelReader {
     return (await Promise.all(parts)).flat()
   }
 
-  /** Keys whose answers may be better later are asked for again. */
+  /**
+   * Keys whose answers may be better later are asked for again; when that fails as a whole, what was
+   * answered before stands.
+   */
   private async getPart<T>(
     kind: number,
     state: string,
@@ -276,7 +279,8 @@ export class WeirClient implements ModelReader {
       if (first === undefined || !(await this.waitForRetry(first.error, attempt, deadlineAt))) {
         return answers
       }
-      const again = await get(failed.map(({ index }) => keys[index]!))
+      const again = await get(failed.map(({ index }) => keys[index]!)).catch(() => undefined)
+      if (again === undefined) return answers
       failed.forEach(({ index }, i) => {
         answers[index] = again[i]!
       })

@@ -3,7 +3,7 @@ import { systemClock } from '../core/clock.ts'
 import type { MetricSnapshot } from '../core/metrics.ts'
 import { seededRandom } from '../core/random.ts'
 import type { JobOptions } from '../dataflow/job-definition.ts'
-import type { ConfigurationMap } from '../runtime/configuration.ts'
+import { type ConfigurationMap, parseConfiguration } from '../runtime/configuration.ts'
 import type { JobExecution, JobExecutionOptions } from '../runtime/job-execution.ts'
 import type { SlotThreads } from '../runtime/slot-threads.ts'
 import { createWorkerJob } from '../runtime/worker-job.ts'
@@ -64,8 +64,10 @@ export class ServedJob implements AsyncDisposable {
    * Rejects with CONNECTOR_FAILED when the port is taken, INVALID_GRAPH, UNKNOWN_OPTION.
    */
   static async start<O extends JobOptions>(options: ServedJobOptions<O>): Promise<ServedJob> {
+    const configuration = parseConfiguration(options.configuration)
     const queries = await QueryThreads.start({
       threads: options.queryThreads ?? 1,
+      threadPorts: configuration.queryPorts,
       workers: options.queryWorkers,
       ...(options.host === undefined ? {} : { host: options.host }),
       ...(options.port === undefined ? {} : { port: options.port }),
@@ -76,7 +78,7 @@ export class ServedJob implements AsyncDisposable {
       const execution = await createWorkerJob({
         module: options.module,
         jobOptions: options.jobOptions,
-        configuration: options.configuration,
+        configuration,
         clock: systemClock,
         random: seededRandom(options.seed),
         coordinators: options.coordinators,

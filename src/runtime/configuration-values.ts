@@ -1,4 +1,4 @@
-import { requireArgument } from '../core/errors.ts'
+import { requireArgument, WeirError } from '../core/errors.ts'
 
 const DURATION_UNITS: Readonly<Record<string, number>> = {
   ns: 1e-6,
@@ -81,4 +81,14 @@ export function parseWord<W extends string>(text: string, words: readonly W[]): 
   const word = words.find((candidate) => candidate === text.trim().toLowerCase())
   requireArgument(word !== undefined, `"${text}" is none of ${words.join(', ')}`)
   return word
+}
+
+/** Runs `parse`; what it throws names the key. Throws INVALID_ARGUMENT. */
+export function withKey<T>(key: string, parse: () => T): T {
+  try {
+    return parse()
+  } catch (cause) {
+    const sentence = cause instanceof Error ? cause.message : String(cause)
+    throw new WeirError('INVALID_ARGUMENT', `${key}: ${sentence}`, { cause, details: { key } })
+  }
 }

@@ -1,14 +1,10 @@
 import type { CheckpointMode } from '../checkpoint/protocol/checkpoint-types.ts'
 import { WeirError } from '../core/errors.ts'
 import { nearestWord } from '../core/nearest-word.ts'
+import { type PortRange, parsePortRange } from '../core/port-range.ts'
 import type { StateStoreType } from '../state/state-store.ts'
-import {
-  parseCount,
-  parseDuration,
-  parseNumber,
-  parseSize,
-  parseWord,
-} from './configuration-values.ts'
+import { parseCount, parseDuration, parseSize, parseWord, withKey } from './configuration-values.ts'
+import { parseRestartConfiguration, RESTART_CONFIGURATION_KEYS } from './restart-configuration.ts'
 import { EXPONENTIAL_DELAY, type RestartStrategyOptions } from './restart-strategy.ts'
 
 /** Configuration as users write it: Flink's key to text. */
@@ -56,6 +52,8 @@ export interface JobConfiguration {
   readonly network: NetworkConfiguration
   readonly heartbeatIntervalMs: number
   readonly heartbeatTimeoutMs: number
+  /** Ports that query threads choose from; undefined lets the system choose. */
+  readonly queryPorts: PortRange | undefined
 }
 
 /** What holds where nothing was said. */
@@ -81,6 +79,7 @@ export const DEFAULT_JOB_CONFIGURATION: JobConfiguration = Object.freeze({
   network: Object.freeze({ batchBytes: 32 * 1024, credits: 4, bufferTimeoutMs: 1 }),
   heartbeatIntervalMs: 10_000,
   heartbeatTimeoutMs: 50_000,
+  queryPorts: undefined,
 })
 
 type Draft = {
@@ -103,8 +102,6 @@ const STORES: Readonly<Record<string, StateStoreType>> = {
 }
 
 const MODES = ['exactly-once', 'exactly_once', 'at-least-once', 'at_least_once'] as const
-
-const STRATEGIES = ['none', 'off', 'disable', 'fixed-delay', 'failure-rate', 'exponential-delay']
 
 const OPTIONS: Readonly<Record<string, Option>> = {
   'parallelism.default': {
@@ -228,27 +225,19 @@ const OPTIONS: Readonly<Record<string, Option>> = {
       draft.heartbeatTimeoutMs = parseDuration(text)
     },
   },
+  'queryable-state.server.ports': {
+    meaning:
+      "Ports of the query threads, as in 9070-9079; the system's choice when missing. Clients connect to them from the bootstrap port's answer.",
+    set: (draft, text) => {
+      draft.queryPorts = parsePortRange(text)
+    },
+  },
 }
-
-const RESTART_KEYS = {
-  type: 'restart-strategy.type',
-  fixedAttempts: 'restart-strategy.fixed-delay.attempts',
-  fixedDelay: 'restart-strategy.fixed-delay.delay',
-  rateFailures: 'restart-strategy.failure-rate.max-failures-per-interval',
-  rateInterval: 'restart-strategy.failure-rate.failure-rate-interval',
-  rateDelay: 'restart-strategy.failure-rate.delay',
-  initialBackoff: 'restart-strategy.exponential-delay.initial-backoff',
-  maxBackoff: 'restart-strategy.exponential-delay.max-backoff',
-  multiplier: 'restart-strategy.exponential-delay.backoff-multiplier',
-  reset: 'restart-strategy.exponential-delay.reset-backoff-threshold',
-  jitter: 'restart-strategy.exponential-delay.jitter-factor',
-  resetAttempts: 'restart-strategy.exponential-delay.attempts-before-reset-backoff',
-} as const
 
 /** Every key that `parseConfiguration` understands, with one sentence on each but the restart keys. */
 export function configurationKeys(): readonly { readonly key: string; readonly meaning: string }[] {
   const options = Object.entries(OPTIONS).map(([key, { meaning }]) => ({ key, meaning }))
-  const restart = Object.values(RESTART_KEYS).map((key) => ({
+  const restart = RESTART_CONFIGURATION_KEYS.map((key) => ({
     key,
     meaning: 'How a failed job is started again; as in Flink.',
   }))
@@ -268,31 +257,21 @@ export function parseConfiguration(
     checkpoints: { ...base.checkpoints },
     network: { ...base.network },
   }
-  const restartKeys: readonly string[] = Object.values(RESTART_KEYS)
   for (const [key, text] of Object.entries(map)) {
-    if (restartKeys.includes(key)) continue
+    if (RESTART_CONFIGURATION_KEYS.includes(key)) continue
     const option = Object.hasOwn(OPTIONS, key) ? OPTIONS[key] : undefined
     if (option === undefined) throw unknownKey(key)
     withKey(key, () => option.set(draft, text))
   }
-  return { ...draft, restart: parseRestart(map, base.restart) }
+  return { ...draft, restart: parseRestartConfiguration(map, base.restart) }
 }
 
 function unknownKey(key: string): WeirError {
-  const nearest = nearestWord(key, [...Object.keys(OPTIONS), ...Object.values(RESTART_KEYS)])
+  const nearest = nearestWord(key, [...Object.keys(OPTIONS), ...RESTART_CONFIGURATION_KEYS])
   const hint = nearest === undefined ? '' : `; did you mean "${nearest}"?`
   return new WeirError('UNKNOWN_OPTION', `the configuration key "${key}" is not known${hint}`, {
     details: { key, ...(nearest === undefined ? {} : { nearest }) },
   })
-}
-
-function withKey<T>(key: string, parse: () => T): T {
-  try {
-    return parse()
-  } catch (cause) {
-    const sentence = cause instanceof Error ? cause.message : String(cause)
-    throw new WeirError('INVALID_ARGUMENT', `${key}: ${sentence}`, { cause, details: { key } })
-  }
 }
 
 /**
@@ -303,85 +282,4 @@ export function restartStrategyOf(configuration: JobConfiguration): RestartStrat
   const { restart, checkpoints } = configuration
   const periodic = checkpoints.intervalMs !== undefined && checkpoints.directory !== undefined
   return restart ?? (periodic ? EXPONENTIAL_DELAY : { type: 'none' })
-}
-
-function parseRestart(
-  map: ConfigurationMap,
-  base: RestartStrategyOptions | undefined,
-): RestartStrategyOptions | undefined {
-  const ownKeys = Object.keys(map).some((key) => key.startsWith('restart-strategy.'))
-  if (!ownKeys) return base
-  const read = <T>(key: string, parse: (text: string) => T, fallback: T): T => {
-    const text = map[key]
-    return text === undefined ? fallback : withKey(key, () => parse(text))
-  }
-  const type = read(
-    RESTART_KEYS.type,
-    (text) => parseWord(text, STRATEGIES),
-    base?.type ?? typeMeant(map),
-  )
-  const of = <Type extends RestartStrategyOptions['type']>(
-    wanted: Type,
-  ): Partial<Extract<RestartStrategyOptions, { type: Type }>> =>
-    base?.type === wanted ? (base as Extract<RestartStrategyOptions, { type: Type }>) : {}
-  switch (type) {
-    case 'fixed-delay': {
-      const from = of('fixed-delay')
-      return {
-        type,
-        attempts: read(RESTART_KEYS.fixedAttempts, (t) => parseCount(t, 0), from.attempts ?? 1),
-        delayMs: read(RESTART_KEYS.fixedDelay, parseDuration, from.delayMs ?? 1000),
-      }
-    }
-    case 'failure-rate': {
-      const from = of('failure-rate')
-      return {
-        type,
-        maxFailuresPerInterval: read(
-          RESTART_KEYS.rateFailures,
-          (t) => parseCount(t, 1),
-          from.maxFailuresPerInterval ?? 1,
-        ),
-        failureRateIntervalMs: read(
-          RESTART_KEYS.rateInterval,
-          parseDuration,
-          from.failureRateIntervalMs ?? 60_000,
-        ),
-        delayMs: read(RESTART_KEYS.rateDelay, parseDuration, from.delayMs ?? 1000),
-      }
-    }
-    case 'exponential-delay':
-      return parseExponential(read, of('exponential-delay'))
-    default:
-      return { type: 'none' }
-  }
-}
-
-function parseExponential(
-  read: <T>(key: string, parse: (text: string) => T, fallback: T) => T,
-  base: Partial<Extract<RestartStrategyOptions, { type: 'exponential-delay' }>>,
-): RestartStrategyOptions {
-  const from = { ...EXPONENTIAL_DELAY, ...base }
-  const factor = (text: string): number => parseNumber(text, 1, 1000)
-  return {
-    type: 'exponential-delay',
-    initialBackoffMs: read(RESTART_KEYS.initialBackoff, parseDuration, from.initialBackoffMs),
-    maxBackoffMs: read(RESTART_KEYS.maxBackoff, parseDuration, from.maxBackoffMs),
-    backoffMultiplier: read(RESTART_KEYS.multiplier, factor, from.backoffMultiplier),
-    resetBackoffThresholdMs: read(RESTART_KEYS.reset, parseDuration, from.resetBackoffThresholdMs),
-    jitterFactor: read(RESTART_KEYS.jitter, (t) => parseNumber(t, 0, 1), from.jitterFactor),
-    attemptsBeforeResetBackoff: read(
-      RESTART_KEYS.resetAttempts,
-      (t) => (t.trim().toLowerCase() === 'infinite' ? Infinity : parseCount(t, 0)),
-      from.attemptsBeforeResetBackoff,
-    ),
-  }
-}
-
-/** The strategy whose keys are given where no type is: to ignore them in silence helps nobody. */
-function typeMeant(map: ConfigurationMap): string {
-  const meant = STRATEGIES.find((type) =>
-    Object.keys(map).some((key) => key.startsWith(`restart-strategy.${type}.`)),
-  )
-  return meant ?? 'none'
 }

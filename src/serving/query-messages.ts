@@ -24,8 +24,8 @@ export interface QueryThreadSetup {
   /** Name in `servedBy`. */
   readonly server: string
   readonly host: string
-  /** 0 lets the system choose. */
-  readonly port: number
+  /** Ports to try in turn until one is free; 0 lets the system choose. */
+  readonly ports: readonly number[]
   readonly job: string
   readonly token: string | undefined
   readonly tls: TlsFiles | undefined

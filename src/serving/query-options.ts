@@ -37,8 +37,8 @@ export const DEFAULT_LIMITS: QueryLimits = {
 export interface QueryServerOptions {
   /** @default '127.0.0.1' */
   readonly host?: string
-  /** 0 lets the system choose. @default 0 */
-  readonly port?: number
+  /** Ports to try in turn until one is free; 0 lets the system choose. @default [0] */
+  readonly ports?: readonly number[]
   /** Name in `servedBy`. @default 'query-0' */
   readonly server?: string
   /** Job that is served; a hello that names another one is refused. @default '' (any) */
@@ -55,7 +55,7 @@ export interface QueryServerOptions {
 /** Options with every default filled in. */
 export interface ResolvedQueryOptions {
   readonly host: string
-  readonly port: number
+  readonly ports: readonly number[]
   readonly server: string
   readonly job: string
   readonly token: string | undefined
@@ -74,7 +74,7 @@ export function resolveQueryOptions(options: QueryServerOptions): ResolvedQueryO
   )
   return {
     host: options.host ?? '127.0.0.1',
-    port: options.port ?? 0,
+    ports: options.ports ?? [0],
     server: options.server ?? 'query-0',
     job: options.job ?? '',
     token: options.token,

@@ -55,20 +55,26 @@ export class QueryServer {
     this.server.maxConnections = this.options.limits.maxConnections * 2
   }
 
-  /** Starts to listen and returns the port. */
+  /** Listens on the first port that is free and returns it. Rejects with CONNECTOR_FAILED. */
   async listen(): Promise<number> {
-    this.server.listen({ host: this.options.host, port: this.options.port, backlog: BACKLOG })
-    try {
-      await once(this.server, 'listening')
-    } catch (cause) {
-      const address = `${this.options.host}:${this.options.port}`
-      throw new WeirError('CONNECTOR_FAILED', `cannot listen on ${address}: ${messageOf(cause)}`, {
-        cause,
-      })
+    const { host, ports } = this.options
+    const failures: unknown[] = []
+    for (const port of ports) {
+      this.server.listen({ host, port, backlog: BACKLOG })
+      try {
+        await once(this.server, 'listening')
+        this.server.on('error', () => this.metrics.refusedConnections.increment())
+        this.scheduleSweep()
+        return this.port
+      } catch (cause) {
+        failures.push(cause)
+      }
     }
-    this.server.on('error', () => this.metrics.refusedConnections.increment())
-    this.scheduleSweep()
-    return this.port
+    throw new WeirError(
+      'CONNECTOR_FAILED',
+      `cannot listen on ${host}:${ports.join(',')}: ${failures.map(messageOf).join('; ')}`,
+      { cause: failures.at(-1) },
+    )
   }
 
   /** Port it listens on. */

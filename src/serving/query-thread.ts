@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import { type Clock, systemClock } from '../core/clock.ts'
+import { type Cancel, type Clock, systemClock } from '../core/clock.ts'
 import { MetricGroup } from '../core/metrics.ts'
 import { ProgressBoard } from '../state/progress-board.ts'
 import { asWeirError } from '../wire/answer.ts'
@@ -10,6 +10,8 @@ import type { QueryBackend } from './query-backend.ts'
 import type { QueryThreadCommand, QueryThreadReport, QueryThreadSetup } from './query-messages.ts'
 import { QueryServer } from './query-server.ts'
 import { SlotPorts } from './slot-ports.ts'
+
+const LISTEN_AGAIN_MS = 500
 
 /**
  * One query thread: a catalog of what can be read, the in-place reader over it, and a query server.
@@ -22,6 +24,7 @@ export class QueryThread {
   private readonly slots = new SlotPorts()
   private readonly metrics = new MetricGroup()
   private server: QueryServer | undefined
+  private cancelRetry: Cancel | undefined
   private board: ProgressBoard | undefined
   private models: ReadonlyMap<string, number> = new Map()
   private table: RoutingTable = { epoch: 0, job: '', endpoints: [], states: [] }
@@ -83,7 +86,7 @@ export class QueryThread {
     })
     this.server = new QueryServer(this.backendOf(reader), {
       host: setup.host,
-      port: setup.port,
+      ports: setup.ports,
       server: setup.server,
       job: setup.job,
       ...(setup.token === undefined ? {} : { token: setup.token }),
@@ -92,8 +95,17 @@ export class QueryThread {
       clock: this.clock,
       metrics: this.metrics,
     })
-    const port = await this.server.listen()
-    this.report({ kind: 'listening', port })
+    await this.listen(this.server)
+  }
+
+  /** The process before this one may still hold the ports: the thread tries until it has one. */
+  private async listen(server: QueryServer): Promise<void> {
+    try {
+      this.report({ kind: 'listening', port: await server.listen() })
+    } catch (error) {
+      this.reportFailure(error)
+      this.cancelRetry = this.clock.after(LISTEN_AGAIN_MS, () => void this.listen(server))
+    }
   }
 
   private backendOf(reader: LocalModelReader): QueryBackend {
@@ -124,6 +136,7 @@ export class QueryThread {
   }
 
   private async close(): Promise<void> {
+    this.cancelRetry?.()
     await this.server?.close()
     this.slots.close()
     this.report({ kind: 'closed' })

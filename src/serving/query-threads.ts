@@ -1,8 +1,9 @@
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
 import { type Clock, systemClock } from '../core/clock.ts'
-import { messageOf, requireArgument, WeirError } from '../core/errors.ts'
+import { messageOf, requireArgument } from '../core/errors.ts'
 import { keyGroupRangeOf } from '../core/key-group.ts'
 import type { MetricGroup, MetricSnapshot } from '../core/metrics.ts'
+import { type PortRange, portsOfThread } from '../core/port-range.ts'
 import { ProgressBoard, type ProgressBoardShare, type SlotStatus } from '../state/progress-board.ts'
 import type { RowTableShare } from '../state/row-table-share.ts'
 import type { RoutingTable } from '../wire/routing-table.ts'
@@ -27,6 +28,8 @@ export interface QueryThreadsOptions {
   readonly host?: string
   /** Bootstrap port; 0 lets the system choose. @default 9069 */
   readonly port?: number
+  /** Ports that the threads share out among them; the system chooses when missing. */
+  readonly threadPorts?: PortRange | undefined
   readonly token?: string
   readonly tls?: TlsFiles
   readonly limits?: Partial<QueryLimits>
@@ -34,8 +37,6 @@ export interface QueryThreadsOptions {
   readonly models?: readonly string[]
   readonly metrics?: MetricGroup
   readonly clock?: Clock
-  /** A query thread ended by itself and is being started again. */
-  readonly onThreadLost?: (thread: number, reason: string) => void
 }
 
 /** A state that a slot declares queryable (the runtime's QueryableDeclaration). */
@@ -82,6 +83,7 @@ export class QueryThreads {
   /** Of threads that run in the calling thread. */
   private Inline: typeof QueryThread | undefined
   private threadReplaced: (thread: number) => void = () => {}
+  private threadLost: (thread: number, reason: string) => void = () => {}
 
   private constructor(options: QueryThreadsOptions) {
     requireArgument(
@@ -90,10 +92,11 @@ export class QueryThreads {
     )
     this.options = options
     this.threads = options.threads
+    this.portsOf(0)
     this.clock = options.clock ?? systemClock
     this.bootstrap = new QueryServer(new BootstrapBackend(() => this.table), {
       host: options.host ?? '127.0.0.1',
-      port: options.port ?? DEFAULT_PORT,
+      ports: [options.port ?? DEFAULT_PORT],
       server: 'bootstrap',
       ...(options.token === undefined ? {} : { token: options.token }),
       ...(options.tls === undefined ? {} : { tls: options.tls }),
@@ -153,7 +156,7 @@ export class QueryThreads {
   /** A thread that ends by itself comes back; what lies in shared memory it reads again at once. */
   private onEnd(member: Thread, reason: string): void {
     if (this.isClosed || this.members[member.number] !== member) return
-    this.options.onThreadLost?.(member.number, reason)
+    this.threadLost(member.number, reason)
     member.port.close()
     member.listening = 0
     this.members[member.number] = { ...member, worker: undefined }
@@ -172,8 +175,7 @@ export class QueryThreads {
       this.routingChanged()
       if (this.members.every((other) => other.listening > 0)) this.ready.resolve()
     } else if (report.kind === 'failed') {
-      this.ready.reject(new WeirError(report.code, report.message))
-      this.ready.promise.catch(() => {})
+      this.threadLost(member.number, report.message)
     } else if (report.kind === 'metrics') {
       this.metricWaiters.get(report.request)?.(report.metrics)
       this.metricWaiters.delete(report.request)
@@ -195,7 +197,7 @@ export class QueryThreads {
       setup: {
         server: `query-${member.number}`,
         host: this.options.host ?? '127.0.0.1',
-        port: 0,
+        ports: this.portsOf(member.number),
         job: this.jobName,
         token: this.options.token,
         tls: this.options.tls,
@@ -204,6 +206,11 @@ export class QueryThreads {
         models: this.options.models ?? [],
       },
     })
+  }
+
+  private portsOf(thread: number): readonly number[] {
+    const { threadPorts } = this.options
+    return threadPorts === undefined ? [0] : portsOfThread(threadPorts, thread, this.threads)
   }
 
   private tellAll(member: Thread): void {
@@ -259,6 +266,14 @@ export class QueryThreads {
   /** Calls `listener` after a thread was replaced: it needs a port to every slot. */
   onThreadReplaced(listener: (thread: number) => void): void {
     this.threadReplaced = listener
+  }
+
+  /**
+   * Calls `listener` when a query thread cannot do its work: it ended by itself and is started again,
+   * or no port of its is free and it keeps trying.
+   */
+  onThreadLost(listener: (thread: number, reason: string) => void): void {
+    this.threadLost = listener
   }
 
   slotStatus(slot: number, status: SlotStatus): void {

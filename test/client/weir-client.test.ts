@@ -184,6 +184,24 @@ describe('WeirClient', () => {
     expect((await client.rows('ALS_MODEL', ['1-U']))[0]).toMatchObject({ ok: true })
   })
 
+  it('keeps the rows it has when asking for the missing one again runs into the deadline', async () => {
+    const client = await start()
+    backend.failing.set('1-U', { error: new WeirError('SLOT_LOST', 'gone'), times: 1 })
+    const gate = Promise.withResolvers<void>()
+    backend.gate = gate.promise
+    const silence = () => backend.slowKeys.add('1-U')
+    channels.retry.subscribe(silence)
+    cleanups.unshift(async () => {
+      channels.retry.unsubscribe(silence)
+      gate.resolve()
+    })
+    const rows = client.rows('ALS_MODEL', ['1-U', '7-I'], { deadlineMs: 100 })
+    expect(await rows).toMatchObject([
+      { ok: false, error: { code: 'SLOT_LOST' } },
+      { ok: true, value: Float32Array.of(3, 4) },
+    ])
+  })
+
   it('gives up a retryable failure after its last attempt', async () => {
     const client = await start({}, { retry: { maxAttempts: 2, maxMs: 5 } })
     const error = new WeirError('RESTORING', 'not yet')
@@ -257,7 +275,7 @@ describe('WeirClient', () => {
     const { port } = backend.endpoints[0]!
     await cleanups.pop()!()
     const call = client.predict('ALS_MODEL', '1-U', '7-I')
-    const again = new QueryServer(backend, { port })
+    const again = new QueryServer(backend, { ports: [port] })
     await again.listen()
     cleanups.push(() => again.close())
     expect((await call).score).toBe(11)

@@ -6,7 +6,7 @@ import { topicsPlaceOf } from '../../src/cli/kafka-flags.ts'
 import { quickstartCommand } from '../../src/cli/quickstart.ts'
 import { configurationOf } from '../../src/cli/run.ts'
 import { parseBrokers } from '../../src/connectors/kafka/kafka-connection.ts'
-import { configurationKeys } from '../../src/runtime/configuration.ts'
+import { configurationKeys, parseConfiguration } from '../../src/runtime/configuration.ts'
 import { parseWebHdfsUrl } from '../../src/webhdfs/webhdfs-address.ts'
 
 interface Service {
@@ -15,7 +15,6 @@ interface Service {
   readonly command?: readonly string[]
   readonly environment?: Readonly<Record<string, string | number>>
   readonly ports?: readonly string[]
-  readonly expose?: readonly string[]
   readonly volumes?: readonly string[]
   readonly depends_on?: readonly string[]
 }
@@ -57,9 +56,16 @@ describe('docker-compose.yml', () => {
 
   it('starts the quickstart with options that it takes', () => {
     expect(flags.string('host')).toBe('0.0.0.0')
-    expect(services['weir']!.expose).toEqual([flags.string('port')])
     const keys = configurationKeys().map(({ key }) => key)
     for (const key of Object.keys(configurationOf(flags))) expect(keys).toContain(key)
+  })
+
+  it('publishes every port that clients of the quickstart are sent to', () => {
+    const { queryPorts } = parseConfiguration(configurationOf(flags))
+    expect(queryPorts).toEqual({ first: 9070, last: 9070 })
+    expect(flags.string('query-threads')).toBe('1')
+    const ports = [flags.string('port'), queryPorts!.first]
+    expect(services['weir']!.ports).toEqual(ports.map((port) => `${port}:${port}`))
   })
 
   it('leads Weir to the listener for containers, and this machine to the other one', () => {

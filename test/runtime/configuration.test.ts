@@ -53,6 +53,14 @@ describe('parseConfiguration', () => {
     })
   })
 
+  it('reads the ports of query threads', () => {
+    const { queryPorts } = parseConfiguration({ 'queryable-state.server.ports': '9070-9071' })
+    expect(queryPorts).toEqual({ first: 9070, last: 9071 })
+    expect(() => parseConfiguration({ 'queryable-state.server.ports': 'some' })).toThrow(
+      /queryable-state\.server\.ports/,
+    )
+  })
+
   it('names the nearest key when one is not known', () => {
     const error = errorOf(() => parseConfiguration({ 'execution.checkpointing.intervall': '1 s' }))
     expect(error.code).toBe('UNKNOWN_OPTION')

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { WeirClient } from '../../src/client/index.ts'
 import { QueryThreads, type QueryThreadsOptions } from '../../src/serving/query-threads.ts'
@@ -33,6 +35,27 @@ async function connect(threads: QueryThreads): Promise<WeirClient> {
   const client = await WeirClient.connect({ port: threads.port, job: 'als' })
   open.unshift(client)
   return client
+}
+
+/** The first of so many ports in a row that were free a moment ago. */
+async function freePorts(count: number): Promise<number> {
+  for (;;) {
+    const servers: Server[] = []
+    try {
+      let first = 0
+      for (let i = 0; i < count; i++) {
+        const server = createServer().listen(i === 0 ? 0 : first + i, '127.0.0.1')
+        servers.push(server)
+        await once(server, 'listening')
+        if (i === 0) first = (server.address() as AddressInfo).port
+      }
+      return first
+    } catch {
+      // One of the row is taken: another row.
+    } finally {
+      await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+    }
+  }
 }
 
 afterEach(async () => {
@@ -112,6 +135,40 @@ describe('QueryThreads', () => {
     expect(await score()).toBe(10)
     for (const share of world.shares) threads.tableDropped(share, 1)
     await expect.poll(score).toBe(8)
+  })
+
+  it('listen on the ports they are given, on the next one where one is taken', async () => {
+    const first = await freePorts(3)
+    const neighbour = createServer().listen(first, '127.0.0.1')
+    open.push(neighbour)
+    await once(neighbour, 'listening')
+    const threads = await start({ threadPorts: { first, last: first + 2 } })
+    await serve(threads)
+    expect(threads.routing.endpoints.map(({ port }) => port)).toEqual([first + 2, first + 1])
+  })
+
+  it('say that no port of theirs is free, and take it when it is', async () => {
+    const port = await freePorts(1)
+    const predecessor = createServer().listen(port, '127.0.0.1')
+    await once(predecessor, 'listening')
+    const threads = await start({ threads: 1, threadPorts: { first: port, last: port } })
+    const reasons: string[] = []
+    threads.onThreadLost((_, reason) => {
+      reasons.push(reason)
+      predecessor.close()
+    })
+    const world = new ServedWorld()
+    open.push(world)
+    world.serve(threads)
+    await threads.listening()
+    expect(reasons[0]).toContain(String(port))
+    await expect.poll(() => threads.routing.endpoints[0]?.port).toBe(port)
+  })
+
+  it('refuse a range with fewer ports than threads', async () => {
+    await expect(start({ threadPorts: { first: 9070, last: 9070 } })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    })
   })
 
   it('say which port is taken', async () => {

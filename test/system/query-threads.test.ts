@@ -33,8 +33,8 @@ describe('query worker threads', () => {
       threads: 2,
       port: 0,
       models: ['ALS_MODEL'],
-      onThreadLost: (thread) => lost.push(thread),
     })
+    threads.onThreadLost((thread) => lost.push(thread))
     const world = new ServedWorld()
     world.put('1-U', [1, 2, 3, 4])
     world.put('7-I', [1, 0, 0, 0])
