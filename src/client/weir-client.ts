@@ -256,10 +256,7 @@ export class WeirClient implements ModelReader {
     return (await Promise.all(parts)).flat()
   }
 
-  /**
-   * Keys whose answers may be better later are asked for again; when that fails as a whole, what was
-   * answered before stands.
-   */
+  /** Keys whose answers may be better later are asked for again; what was answered stays. */
   private async getPart<T>(
     kind: number,
     state: string,
@@ -279,10 +276,9 @@ export class WeirClient implements ModelReader {
       if (first === undefined || !(await this.waitForRetry(first.error, attempt, deadlineAt))) {
         return answers
       }
-      const again = await get(failed.map(({ index }) => keys[index]!)).catch(() => undefined)
-      if (again === undefined) return answers
-      failed.forEach(({ index }, i) => {
-        answers[index] = again[i]!
+      const again = await get(failed.map(({ index }) => keys[index]!)).catch(() => [])
+      again.forEach((answer, i) => {
+        answers[failed[i]!.index] = answer
       })
     }
   }
