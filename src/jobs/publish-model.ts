@@ -101,7 +101,8 @@ function mark(
   const { producer, partitions, options } = context
   const { dimension, users, items } = model
   const { version, clock, facts } = options
-  const value = encodeMarker({ ...facts, ...more, event, version, dimension, users, items })
+  const shape = { dimension, partitions, users, items }
+  const value = encodeMarker({ ...facts, ...more, event, version, ...shape })
   const key = encoder.encode(markerKey(version))
   for (let partition = 0; partition < partitions; partition++) {
     producer.sendRecord(key, value, clock.nowMs(), partition, [])

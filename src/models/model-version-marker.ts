@@ -23,6 +23,8 @@ export interface ModelVersionMarker {
   readonly dimension: number
   /** Whether rows carry biases (`als-row.ts`). */
   readonly biased: boolean
+  /** Partitions that the topic had, each with the marker; older markers do not say. */
+  readonly partitions?: number
   /** Rows of each kind. */
   readonly users: number
   readonly items: number
@@ -88,6 +90,7 @@ function firstWrongField(fields: Record<string, unknown>): string | undefined {
     version: isCount(fields['version']) && Number(fields['version']) >= 1,
     name: typeof fields['name'] === 'string' && fields['name'] !== '',
     dimension: isCount(fields['dimension']) && Number(fields['dimension']) >= 1,
+    partitions: fields['partitions'] === undefined || isCount(fields['partitions']),
     biased: typeof fields['biased'] === 'boolean',
     users: isCount(fields['users']),
     items: isCount(fields['items']),

@@ -21,15 +21,17 @@ export type AppliedOffset = (slot: number, partition: number) => number
 
 /**
  * Whether all rows of a version are applied everywhere: a `ready` marker follows the rows in every
- * partition, so the version is complete once every slot is past all of its markers.
+ * partition that the topic had then, so the version is complete once every slot is past all of its
+ * markers. `facts.partitions` counts where markers do not tell their number.
  */
 export function versionReadiness(
   markers: readonly PlacedMarker[],
   facts: { readonly partitions: number; readonly slots: number; readonly applied: AppliedOffset },
 ): VersionReadiness {
   const byPartition = new Map(markers.map((placed) => [placed.partition, placed.offset]))
-  if (byPartition.size < facts.partitions) {
-    return { kind: 'incomplete', missingPartitions: facts.partitions - byPartition.size }
+  const partitions = markers[0]?.marker.partitions ?? facts.partitions
+  if (byPartition.size < partitions) {
+    return { kind: 'incomplete', missingPartitions: partitions - byPartition.size }
   }
   for (const [partition, offset] of byPartition) {
     for (let slot = 0; slot < facts.slots; slot++) {

@@ -25,6 +25,19 @@ describe('versionReadiness', () => {
     })
   })
 
+  it('expects the markers of the partitions that the topic had when the version was published', () => {
+    const grown = { partitions: 2, slots: 1, applied: () => 100 }
+    const of = (partition: number, partitions: number) => ({
+      ...at(partition, 5),
+      marker: { ...marker, partitions },
+    })
+    expect(versionReadiness([of(0, 3), of(2, 3)], grown)).toEqual({
+      kind: 'incomplete',
+      missingPartitions: 1,
+    })
+    expect(versionReadiness([of(0, 1)], grown)).toEqual({ kind: 'ready' })
+  })
+
   it('is loading while one slot stands at a marker', () => {
     const applied = (slot: number) => (slot === 1 ? 5 : 6)
     const facts = { partitions: 1, slots: 2, applied }
