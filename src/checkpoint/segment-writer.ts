@@ -1,10 +1,11 @@
 import { crc32 } from 'node:zlib'
+import { crc32Combine } from '../core/crc32-combine.ts'
 import { WeirError } from '../core/errors.ts'
 import type { KeyGroupRange } from '../core/key-group.ts'
 import type { ChangeSink, EntrySpan, StateName } from '../state/state-change.ts'
 import type { CheckpointStorage, StorageWriter } from './checkpoint-storage.ts'
 import type { SegmentReference } from './protocol/checkpoint-types.ts'
-import { SegmentBlockBuilder } from './segment-block.ts'
+import { type SealedBlock, SegmentBlockBuilder } from './segment-block.ts'
 import { type BlockIndex, encodeSegmentEnd, encodeSegmentHeader } from './segment-format.ts'
 
 /** What a segment writer needs. */
@@ -153,12 +154,12 @@ export class SegmentWriter implements ChangeSink {
     this.blocks.push({ entries: sealed.entries, slices: sealed.slices })
     this.block = undefined
     this.pendingBlocks += 1
-    this.tail = this.tail.then(() => this.writeBlock(block, sealed.bytes))
+    this.tail = this.tail.then(() => this.writeBlock(block, sealed))
   }
 
-  private async writeBlock(block: SegmentBlockBuilder, bytes: Uint8Array): Promise<void> {
+  private async writeBlock(block: SegmentBlockBuilder, sealed: SealedBlock): Promise<void> {
     try {
-      if (!this.failed && this.state !== 'aborted') await this.write(bytes)
+      if (!this.failed && this.state !== 'aborted') await this.writeSealed(sealed)
     } catch (error) {
       this.failed = true
       this.failure = error
@@ -169,25 +170,30 @@ export class SegmentWriter implements ChangeSink {
     for (const wake of this.waiters.splice(0)) wake()
   }
 
-  private async write(bytes: Uint8Array): Promise<void> {
-    if (this.file === undefined) {
-      this.file = await this.storage.createWriter(this.path)
-      await this.put(encodeSegmentHeader())
-    }
-    await this.put(bytes)
+  private async writeSealed({ bytes, slices }: SealedBlock): Promise<void> {
+    const file = this.file ?? (await this.open())
+    // The block is its slices: their checksums are known, so that no byte is looked at twice.
+    for (const slice of slices) this.crc = crc32Combine(this.crc, slice.crc, slice.bytes)
+    this.written += bytes.length
+    await file.write(bytes)
   }
 
-  private async put(bytes: Uint8Array): Promise<void> {
-    this.crc = crc32(bytes, this.crc)
-    this.written += bytes.length
-    await this.file!.write(bytes)
+  /** Creates and begins the file. */
+  private async open(): Promise<StorageWriter> {
+    const file = await this.storage.createWriter(this.path)
+    this.file = file
+    const header = encodeSegmentHeader()
+    this.crc = crc32(header)
+    this.written = header.length
+    await file.write(header)
+    return file
   }
 
   private async writeEnd(completion: SegmentCompletion): Promise<SegmentReference> {
-    if (this.file === undefined) await this.write(new Uint8Array(0))
+    const file = this.file ?? (await this.open())
     const end = encodeSegmentEnd({ names: this.names, blocks: this.blocks }, this.crc)
-    await this.file!.write(end.bytes)
-    await this.file!.commit()
+    await file.write(end.bytes)
+    await file.commit()
     return {
       path: this.path,
       bytes: this.written + end.bytes.length,
