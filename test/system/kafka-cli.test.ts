@@ -326,4 +326,17 @@ describe('npm start -- --brokers', () => {
     const ratings = ['--ratings', writeLoopRatings(folder), '--observations', 'loop-observations']
     checkLoop(await once([...topics, ...ratings, ...LOOP_SIZE]))
   })
+
+  it('goes on with the loop after SIGKILL, with the ratings that it had streamed', async () => {
+    const data = join(folder, 'killed')
+    const topics = ['--topic', 'killed-model', '--ratings-topic', 'killed-ratings']
+    const ratings = ['--ratings', writeLoopRatings(folder), '--observations', 'killed-observations']
+    const args = [...topics, ...ratings, ...LOOP_SIZE, '--data-dir', data]
+    const process = npmStart([...args, '--port', '0', '--brokers', broker.bootstrap])
+    await process.printed(/ratings: RMSE/)
+    process.signal('SIGKILL')
+    await process.ended
+    const { loop } = (await once(args)) as { loop: Record<string, unknown> }
+    expect(loop).toMatchObject({ ran: true, rolledBackTo: 1, liveVersion: 2, failedRequests: 0 })
+  })
 })
