@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { systemClock } from '../../src/core/clock.ts'
+import { type Clock, sleep, systemClock } from '../../src/core/clock.ts'
 import { isWeirError } from '../../src/core/errors.ts'
 import { ModelRegistry } from '../../src/jobs/model-registry.ts'
 import { RegistryWatch } from '../../src/jobs/model-registry-watch.ts'
@@ -114,6 +114,33 @@ describe('the model registry on a topic', () => {
     expect(seen).toEqual([])
     await registry().require(register(1))
     await registry().require(promote(1, 0, 'x'))
+    await expect.poll(() => seen.at(-1)).toBe(1)
+  })
+
+  it('is followed through the system without many looks, also before its folder is there', async () => {
+    let looks = 0
+    const clock: Clock = {
+      ...systemClock,
+      after: (delayMs, callback) => {
+        looks += 1
+        return systemClock.after(delayMs, callback)
+      },
+    }
+    const seen: number[] = []
+    await using watch = new RegistryWatch({
+      place: { logDirectory: join(folder, 'deep', 'registry') },
+      clock,
+      onChange: (state) => seen.push(state.models.get('als-model')?.live ?? -1),
+    })
+    await watch.start()
+    await sleep(systemClock, 500)
+    expect(looks).toBeLessThan(12)
+    const other = new ModelRegistry({
+      place: { logDirectory: join(folder, 'deep', 'registry') },
+      clock: systemClock,
+    })
+    await other.require(register(1))
+    await other.require(promote(1, 0, 'x'))
     await expect.poll(() => seen.at(-1)).toBe(1)
   })
 })

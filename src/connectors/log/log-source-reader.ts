@@ -2,16 +2,18 @@ import type { Cancel } from '../../core/clock.ts'
 import type { SourceReader, SourceReaderContext, SourceSplit } from '../../operators/source.ts'
 import { SplitReader } from '../splits/split-reader.ts'
 import { EmbeddedLog } from './embedded-log.ts'
+import { FileWatch } from './file-watch.ts'
 import { LogChanges } from './log-changes.ts'
 import type { LogSourceOptions } from './log-source.ts'
 import { LogSplit } from './log-split.ts'
+import { isWatchDue, type LookRhythm, nextLookMs } from './look-rhythm.ts'
+import { statusPath } from './partition-status.ts'
 import { SplitPrefetcher } from './split-prefetcher.ts'
 import { partitionPath } from './topic-config.ts'
 
 const DEFAULT_PREFETCH_BYTES = 1024 * 1024
-/** Look at the files this often when no writer of this process announces changes, in ms. */
-const POLL_FIRST_MS = 1
-const POLL_LAST_MS = 20
+/** How often the files are looked at while no writer of this process announces changes. */
+const LOOKS: LookRhythm = { firstMs: 1, lastMs: 20, watchedMs: 250 }
 
 /** Reads the splits of one subtask; see `LogSource`. */
 export class LogSourceReader<T> extends SplitReader<T, LogSplit> implements SourceReader<T> {
@@ -20,6 +22,7 @@ export class LogSourceReader<T> extends SplitReader<T, LogSplit> implements Sour
   private changes: LogChanges | undefined
   private deadLetterLog: EmbeddedLog | undefined
   private cancelPoll: Cancel | undefined
+  private readonly watch = new FileWatch()
 
   constructor(options: LogSourceOptions<T>) {
     super(options)
@@ -72,22 +75,37 @@ export class LogSourceReader<T> extends SplitReader<T, LogSplit> implements Sour
   }
 
   protected override waiting(): void {
+    this.look()
+    if (this.isWaiting && this.splits.length > 0) this.schedulePoll()
+  }
+
+  private look(): void {
     for (const split of this.splits) split.prefetcher.fill()
-    if (this.isWaiting) this.schedulePoll(POLL_FIRST_MS)
   }
 
   /** Looks at the files again and again while the subtask waits: another process may write them. */
-  private schedulePoll(delayMs: number): void {
+  private schedulePoll(previousMs?: number): void {
     this.cancelPoll?.()
+    const delayMs = nextLookMs(LOOKS, previousMs, this.watch.isOpen)
     this.cancelPoll = this.context!.clock.after(delayMs, () => {
       if (!this.isWaiting) return
-      for (const split of this.splits) split.prefetcher.fill()
-      if (this.isWaiting) this.schedulePoll(Math.min(delayMs * 2, POLL_LAST_MS))
+      if (isWatchDue(LOOKS, delayMs)) this.openWatch()
+      this.look()
+      if (this.isWaiting) this.schedulePoll(delayMs)
     })
   }
 
+  private openWatch(): void {
+    const { directory, topic } = this.options
+    const paths = this.splits.map(({ partition }) => partitionPath(directory, topic, partition))
+    this.watch.open(paths.map(statusPath), () => this.look())
+  }
+
   protected override wakeUp(): void {
-    if (this.isWaiting) this.cancelPoll?.()
+    if (this.isWaiting) {
+      this.cancelPoll?.()
+      this.watch.close()
+    }
     super.wakeUp()
   }
 

@@ -1,8 +1,13 @@
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Cancel } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { Source } from '../../operators/source.ts'
 import { EmbeddedLog } from '../log/embedded-log.ts'
+import { FileWatch } from '../log/file-watch.ts'
 import { LogSource } from '../log/log-source.ts'
 import { partitionBounds } from '../log/partition-reader.ts'
+import { statusPath } from '../log/partition-status.ts'
 import { hasTopic, listTopics, partitionPath, readTopicConfig } from '../log/topic-config.ts'
 import type {
   NewTopic,
@@ -87,6 +92,22 @@ export class LogTopics implements TopicStore {
     }
   }
 
+  watch(topic: string, onChange: () => void): Cancel | undefined {
+    const watch = new FileWatch()
+    watch.open(this.changing(topic), onChange)
+    return watch.isOpen ? () => watch.close() : undefined
+  }
+
+  /** What changes with the topic: its partitions' statuses, or the folder that it will come into. */
+  private changing(topic: string): readonly string[] {
+    const { directory } = this
+    if (!hasTopic(directory, topic)) return [existingFolder(directory)]
+    const { partitions } = readTopicConfig(directory, topic)
+    return Array.from({ length: partitions }, (_, partition) =>
+      statusPath(partitionPath(directory, topic, partition)),
+    )
+  }
+
   source<T>(options: TopicSourceOptions<T>): Source<T> {
     return new LogSource({ ...options, directory: this.directory })
   }
@@ -96,4 +117,11 @@ export class LogTopics implements TopicStore {
     this.opened = undefined
     await log?.close()
   }
+}
+
+/** The folder, or the nearest above it that is there. */
+function existingFolder(folder: string): string {
+  let at = folder
+  while (!existsSync(at) && dirname(at) !== at) at = dirname(at)
+  return at
 }

@@ -1,4 +1,5 @@
 import type { RecordHeader } from '../../batch/record-batch-format.ts'
+import type { Cancel } from '../../core/clock.ts'
 import type { Source } from '../../operators/source.ts'
 import type { RecordDeserializer } from '../log/log-record.ts'
 import type { CleanupPolicy } from '../log/topic-config.ts'
@@ -85,6 +86,11 @@ export interface TopicStore extends AsyncDisposable {
    * drops it, and so does the next producer with this id after a crash. Throws UNKNOWN_TOPIC.
    */
   producer(topic: string, transactionalId?: string): Promise<TopicProducer>
+  /**
+   * Calls `onChange` when the topic may have changed or may have come to be; what it returns ends
+   * that. Undefined, or no such method, where the store does not tell: then only looking helps.
+   */
+  watch?(topic: string, onChange: () => void): Cancel | undefined
   /** Reads what is committed. */
   source<T>(options: TopicSourceOptions<T>): Source<T>
 }

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { RecordBatchWriter } from '../../../src/batch/record-batch-writer.ts'
 import { LogSink } from '../../../src/connectors/log/log-sink.ts'
 import { LogSource } from '../../../src/connectors/log/log-source.ts'
+import { PartitionLog } from '../../../src/connectors/log/partition-log.ts'
+import { partitionPath, readTopicConfig } from '../../../src/connectors/log/topic-config.ts'
+import { type Clock, systemClock } from '../../../src/core/clock.ts'
 import type { DeliveryGuarantee } from '../../../src/operators/sink.ts'
 import {
   atLeastOnceSinkContract,
@@ -61,7 +65,48 @@ sourceContract('LogSource', logSource)
 atLeastOnceSinkContract('LogSink', () => logSink('at-least-once'))
 exactlyOnceSinkContract('LogSink', () => logSink('exactly-once'))
 
+/** A partition's writer as another process has it: its changes are not announced in this one. */
+function silentWriter(directory: string, topic: string): Promise<PartitionLog> {
+  const config = readTopicConfig(directory, topic)
+  return PartitionLog.open(partitionPath(directory, topic, 0), config, {
+    syncEveryWrite: false,
+    openTransactions: [],
+    onChange: () => {},
+  })
+}
+
+function batchOf(value: string): Uint8Array {
+  const writer = new RecordBatchWriter()
+  writer.append(null, bytes(value), 1)
+  return writer.finish()
+}
+
 describe('LogSource', () => {
+  it('hears of what a writer appends that announces nothing, long after it stopped looking often', async () => {
+    const directory = temporaryFolder()
+    await (await openLog(directory)).createTopic('t')
+    const source = LogSource.raw({ directory, topic: 't', start: 'latest' })
+    const reader = source.createReader()
+    const delays: number[] = []
+    const clock: Clock = {
+      ...systemClock,
+      after: (delayMs, callback) => {
+        delays.push(delayMs)
+        // The looks that follow the opening of the watch never come: only the watch can tell.
+        return delayMs > 20 ? () => {} : systemClock.after(delayMs, callback)
+      },
+    }
+    await reader.open({ ...readerContext(), clock })
+    await reader.addSplits([{ partition: 0, nextOffset: -1 }])
+    const waiting = drain(reader, 1)
+    await expect.poll(() => delays.at(-1)).toBeGreaterThan(20)
+    const silent = await silentWriter(directory, 't')
+    await silent.append(batchOf('late'))
+    expect((await waiting).map((r) => text(r.value))).toEqual(['late'])
+    await silent.close()
+    await reader.close()
+  })
+
   it('wakes its reader when a record is appended', async () => {
     const directory = temporaryFolder()
     const log = await openLog(directory)
