@@ -45,8 +45,10 @@ export interface Kernels {
     eta: number,
     lambda: number,
   ): void
-  /** Sum of weights[indexes[k]] * values[k]; `indexes` are u32 and must lie inside the weights. */
-  sparseDot(weights: number, indexes: number, values: number, length: number): number
+  /** Sums weights that lie scattered in rows; see `Gathering`. Answers the sum in float64. */
+  gatherDot(gathering: Gathering): number
+  /** Weights of the last `gatherDot` that were 0; -1 when a row was or became another one: no sum. */
+  gatheredZeros(): number
   /**
    * A += P^T P for `depth` rows of `width` floats (width a multiple of 4). Only the upper triangle of
    * A is meaningful afterwards.
@@ -74,6 +76,19 @@ export interface Kernels {
   alsSolveGradient(problem: AlsRowProblem, steps: number): number
   /** The penalty part of the objective that the last ALS solve answered. */
   alsPenalty(): number
+}
+
+/** One call of `gatherDot`: addresses of lists in the memory; what they hold is in words, below 2^30. */
+export interface Gathering {
+  /** u32: where the sequence words of the rows lie that are read, and what they have to be. */
+  headers: number
+  sequences: number
+  rows: number
+  /** u32: where the weights lie; float32: what each is multiplied with. */
+  addresses: number
+  values: number
+  /** Weights to add up. */
+  features: number
 }
 
 /** One call of `topKBlock`. */
@@ -129,7 +144,16 @@ interface RawKernels {
   axpy(alpha: number, x: number, y: number, n: number): void
   gemv(matrix: number, stride: number, rows: number, x: number, out: number, n: number): void
   sgdStep: Kernels['sgdStep']
-  sparseDot: Kernels['sparseDot']
+  gatherDot(
+    headers: number,
+    sequences: number,
+    rows: number,
+    addresses: number,
+    values: number,
+    n: number,
+    behind: boolean,
+  ): number
+  gatheredZeros(): number
   accumulateGram: Kernels['accumulateGram']
   factorCholesky: Kernels['factorCholesky']
   solveCholesky: Kernels['solveCholesky']
@@ -226,6 +250,9 @@ export function writeTopKQueries(
   thresholds.fill(Number.NEGATIVE_INFINITY, 0, queries.length)
 }
 
+/** x86 keeps loads in order by itself. */
+const KEEP_BEHIND = process.arch !== 'x64'
+
 let compiled: WebAssembly.Module | undefined
 
 /** The module of all kernels; compiled once in a thread. */
@@ -244,7 +271,9 @@ export function instantiateKernels(memory: WebAssembly.Memory): Kernels {
     axpy: raw.axpy,
     gemv: raw.gemv,
     sgdStep: raw.sgdStep,
-    sparseDot: raw.sparseDot,
+    gatherDot: (g) =>
+      raw.gatherDot(g.headers, g.sequences, g.rows, g.addresses, g.values, g.features, KEEP_BEHIND),
+    gatheredZeros: raw.gatheredZeros,
     accumulateGram: raw.accumulateGram,
     factorCholesky: raw.factorCholesky,
     solveCholesky: raw.solveCholesky,

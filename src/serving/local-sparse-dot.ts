@@ -4,7 +4,8 @@ import { DEFERRED } from '../wire/frame.ts'
 import { OK, statusOf } from '../wire/status.ts'
 import type { ReadStatus, SparseFeatures, SparseOutcome } from './query-backend.ts'
 import { WeightBlocks, type WeightTables } from './weight-blocks.ts'
-import { GATHERED, WeightGather } from './weight-gather.ts'
+import { WeightGather } from './weight-gather.ts'
+import { GATHERED } from './weight-lane.ts'
 
 const UNKNOWN_KEY = statusOf('UNKNOWN_KEY')
 const RESTORING_STATUS = statusOf('RESTORING')
@@ -25,8 +26,7 @@ export interface SparseTerms {
  * summed again, so each block's part is of one moment; blocks may be of different ones.
  */
 export class LocalSparseDot {
-  private readonly blocks = new WeakMap<WeightTables, WeightBlocks>()
-  private readonly gather = new WeightGather()
+  private readonly gathers = new WeakMap<WeightTables, WeightGather>()
   private partial = 0
   private weightless = 0
 
@@ -38,24 +38,39 @@ export class LocalSparseDot {
     terms: SparseTerms,
     outcome: SparseOutcome,
   ): ReadStatus {
-    const blocks = this.blocksOf(tables)
-    const { ids, count } = features
+    const gather = this.gatherOf(tables)
     outcome.open()
+    try {
+      const status = this.sumAll(gather, dimension, features, terms, outcome)
+      outcome.ageMs = terms.ageOf(outcome.slot)
+      return status
+    } finally {
+      gather.close()
+    }
+  }
+
+  private sumAll(
+    gather: WeightGather,
+    dimension: number,
+    features: SparseFeatures,
+    terms: SparseTerms,
+    outcome: SparseOutcome,
+  ): ReadStatus {
+    const { ids, count } = features
+    const { blocks } = gather
     // The constant feature goes block by block, where it is not counted.
     const plain = count > 0 && ids[count - 1] === BIAS_FEATURE ? count - 1 : count
     for (let from = 0; from < plain; ) {
       const to = Math.min(plain, from + GATHERED)
-      if (this.gather.run(blocks, features, from, to, dimension, outcome)) {
-        outcome.add(this.gather.sum, this.gather.weightless)
+      if (gather.run(features, from, to, dimension, outcome)) {
+        outcome.add(gather.sum, gather.weightless)
       } else {
         const status = this.byBlock(blocks, features, from, to, dimension, terms, outcome)
         if (status !== OK) return status
       }
       from = to
     }
-    const status = this.byBlock(blocks, features, plain, count, dimension, terms, outcome)
-    outcome.ageMs = terms.ageOf(outcome.slot)
-    return status
+    return this.byBlock(blocks, features, plain, count, dimension, terms, outcome)
   }
 
   /** Sums features `start` to `end` - 1, one block after the other. */
@@ -87,14 +102,14 @@ export class LocalSparseDot {
     return OK
   }
 
-  private blocksOf(tables: WeightTables): WeightBlocks {
-    let blocks = this.blocks.get(tables)
-    if (blocks === undefined) {
-      blocks = new WeightBlocks(tables)
-      this.blocks.set(tables, blocks)
+  private gatherOf(tables: WeightTables): WeightGather {
+    let gather = this.gathers.get(tables)
+    if (gather === undefined) {
+      gather = new WeightGather(new WeightBlocks(tables))
+      this.gathers.set(tables, gather)
     }
-    blocks.refresh()
-    return blocks
+    gather.refresh()
+    return gather
   }
 
   /**
@@ -110,7 +125,7 @@ export class LocalSparseDot {
     to: number,
   ): number {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const row = blocks.lookUp(block)
+      const row = attempt === 0 ? blocks.recall(block) : blocks.lookUp(block)
       if (row < 0) return row
       const reader = blocks.reader!
       const weights = reader.block

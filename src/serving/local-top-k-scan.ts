@@ -1,11 +1,7 @@
-import {
-  instantiateKernels,
-  type Kernels,
-  topKTriples,
-  writeTopKQueries,
-} from '../kernels/kernels.ts'
+import { topKTriples, writeTopKQueries } from '../kernels/kernels.ts'
 import { SCRATCH_TRIPLES } from '../state/row-table-layout.ts'
 import type { RowTableReader } from '../state/row-table-reader.ts'
+import { kernelsFor } from './local-kernels.ts'
 import type { TopKHeap } from './local-top-k-heap.ts'
 import { TopKScreen } from './local-top-k-screen.ts'
 import { floatAtMost } from './local-top-k-shadow.ts'
@@ -13,17 +9,6 @@ import type { TopKShadows } from './local-top-k-shadows.ts'
 
 /** Tries per row before its writer counts as stalled; the last state read is then left out. */
 const ROW_ATTEMPTS = 10_000
-
-const kernelsOf = new WeakMap<WebAssembly.Memory, Kernels>()
-
-function kernelsFor(memory: WebAssembly.Memory): Kernels {
-  let kernels = kernelsOf.get(memory)
-  if (kernels === undefined) {
-    kernels = instantiateKernels(memory)
-    kernelsOf.set(memory, kernels)
-  }
-  return kernels
-}
 
 /**
  * Scores up to 16 queries against the live rows of one table, segment by segment, so that a pass can

@@ -33,7 +33,7 @@ export class WeightBlocks {
   /** The tables that entries name by number; when the version has other ones, all entries are void. */
   readers: readonly RowTableReader[]
   readonly entries = new Int32Array(REMEMBERED * ENTRY_WORDS)
-  /** What the last `find` or `lookUp` found. */
+  /** What the last `recall` or `lookUp` found. */
   reader: RowTableReader | undefined = undefined
   sequence = 0
   /** Hash of the key of the block that was looked up last. */
@@ -48,10 +48,11 @@ export class WeightBlocks {
   }
 
   /** Makes what is remembered void if the version's tables are others now. */
-  refresh(): void {
-    if (this.readers === this.tables.readers) return
+  refresh(): this {
+    if (this.readers === this.tables.readers) return this
     this.readers = this.tables.readers
     this.entries.fill(0)
+    return this
   }
 
   /** Where the entry of a block begins, whether it is this block's or another one's. */
@@ -69,6 +70,19 @@ export class WeightBlocks {
     if (entries[at + ENTRY.reader] !== 0 && entries[at + ENTRY.block] === (block | 0)) return at
     const row = this.lookUp(block)
     return row < 0 ? row : at
+  }
+
+  /** As `lookUp`, which it saves when the block's row is remembered and has not changed. */
+  recall(block: number): number {
+    const at = this.entryOf(block)
+    const { entries } = this
+    const reader = this.readers[entries[at + ENTRY.reader]! - 1]
+    if (reader === undefined || entries[at + ENTRY.block] !== (block | 0)) return this.lookUp(block)
+    const sequence = entries[at + ENTRY.sequence]!
+    if (reader.sequenceOf(entries[at + ENTRY.header]!) !== sequence) return this.lookUp(block)
+    this.reader = reader
+    this.sequence = sequence
+    return entries[at + ENTRY.row]!
   }
 
   /** The row of a block by its key, into `reader` and `sequence`, or what `RowTableReader.find` says. */

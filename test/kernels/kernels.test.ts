@@ -53,21 +53,43 @@ describe('vector kernels equal their plain references', () => {
     }
   })
 
-  it.each([0, 1, 3, 4, 6, 118])('sparse dot with %i features', (count) => {
-    const arena = new KernelArena()
-    const random = seededRandom(count)
-    const weights = randomVector(1000, random)
-    const indexes = Array.from({ length: count }, () => random.below(1000))
-    const values = randomVector(count, random)
-    const score = arena.kernels.sparseDot(
-      arena.put(weights),
-      arena.putIndexes(indexes),
-      arena.put(values),
-      count,
+  it.each([0, 1, 3, 4, 6, 118])('the gathered sum of %i weights, and how many are 0', (count) => {
+    const { arena, gathering, weights, indexes, values } = gatheringOf(count)
+    expect(arena.kernels.gatherDot(gathering)).toBeCloseTo(
+      plainSparseDot(weights, indexes, values),
+      10,
     )
-    expect(score).toBeCloseTo(plainSparseDot(weights, indexes, values), 4)
+    const zeros = indexes.filter((index) => weights[index] === 0).length
+    expect(arena.kernels.gatheredZeros()).toBe(zeros)
+  })
+
+  it('a gathered sum counts for nothing when a row has another sequence word', () => {
+    const { arena, gathering } = gatheringOf(9)
+    new Int32Array(arena.memory.buffer, gathering.sequences, gathering.rows)[1]! += 2
+    arena.kernels.gatherDot(gathering)
+    expect(arena.kernels.gatheredZeros()).toBe(-1)
   })
 })
+
+/** Features of weights, every tenth of which is 0, and two rows as they are remembered. */
+function gatheringOf(count: number) {
+  const arena = new KernelArena()
+  const random = seededRandom(count)
+  const weights = randomVector(1000, random).map((weight, i) => (i % 10 === 0 ? 0 : weight))
+  const indexes = Array.from({ length: count }, () => random.below(1000))
+  const values = randomVector(count, random)
+  const first = arena.put(weights) / 4
+  const header = arena.putIndexes([6, 8]) / 4
+  const gathering = {
+    headers: arena.putIndexes([header, header + 1]),
+    sequences: arena.putIndexes([6, 8]),
+    rows: 2,
+    addresses: arena.putIndexes(indexes.map((index) => first + index)),
+    values: arena.put(values),
+    features: count,
+  }
+  return { arena, gathering, weights, indexes, values }
+}
 
 describe('addresses above 2 GiB', () => {
   it('are unsigned', () => {

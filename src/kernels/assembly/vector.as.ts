@@ -1,5 +1,5 @@
 /**
- * Vector kernels: inner product, axpy, matrix times vector, SGD step, sparse inner product.
+ * Vector kernels: inner product, axpy, matrix times vector, SGD step.
  * Addresses are bytes; lengths count float32. Any alignment is allowed, multiples of 16 are faster.
  */
 
@@ -149,28 +149,4 @@ export function sgdStep(p: usize, q: usize, delta: usize, n: u32, error: f32, et
     q += 4
     delta += 4
   }
-}
-
-/** Sum of weights[index[k]] * value[k]; indexes are u32 and are not checked. */
-export function sparseDot(weights: usize, indexes: usize, values: usize, n: u32): f32 {
-  let s0: f32 = 0
-  let s1: f32 = 0
-  let s2: f32 = 0
-  let s3: f32 = 0
-  const end4 = indexes + ((n & ~3) << 2)
-  while (indexes < end4) {
-    s0 += load<f32>(weights + (load<u32>(indexes) << 2)) * load<f32>(values)
-    s1 += load<f32>(weights + (load<u32>(indexes, 4) << 2)) * load<f32>(values, 4)
-    s2 += load<f32>(weights + (load<u32>(indexes, 8) << 2)) * load<f32>(values, 8)
-    s3 += load<f32>(weights + (load<u32>(indexes, 12) << 2)) * load<f32>(values, 12)
-    indexes += 16
-    values += 16
-  }
-  const end = indexes + ((n & 3) << 2)
-  while (indexes < end) {
-    s0 += load<f32>(weights + (load<u32>(indexes) << 2)) * load<f32>(values)
-    indexes += 4
-    values += 4
-  }
-  return (s0 + s1) + (s2 + s3)
 }
