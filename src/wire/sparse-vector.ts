@@ -36,21 +36,33 @@ export function writeSparseVector(
   writer.floats(values)
   if (withBias) writer.float32(1)
   writer.reserve(total * VARUINT_BYTES)
-  const bytes = writer.bytes
-  let at = writer.length
-  let next = 0
-  for (let k = 0; k < total; k++) {
-    const id = k < count ? ids[k]! : BIAS_FEATURE
-    let gap = id - next
-    if (gap < 0) throw notRising(ids, k)
-    next = id + 1
+  const end = writeIds(writer.bytes, writer.length, ids)
+  const from = count === 0 ? 0 : ids[count - 1]! + 1
+  if (withBias && from > BIAS_FEATURE) throw notRising(ids, count)
+  writer.length = end
+  if (withBias) writer.varuint(BIAS_FEATURE - from)
+}
+
+/** Writes the gaps between ids from `at` on; where they end. Throws INVALID_ARGUMENT. */
+function writeIds(bytes: Uint8Array, start: number, ids: Uint32Array): number {
+  let at = start
+  let last = 0
+  for (let k = 0; k < ids.length; k++) {
+    const id = ids[k]!
+    // Unsigned numbers of 32 bits all the way: several times as fast as floating point.
+    let gap = id
+    if (k > 0) {
+      if (id <= last) throw notRising(ids, k)
+      gap = (id - last - 1) >>> 0
+    }
+    last = id
     while (gap > 0x7f) {
       bytes[at++] = (gap & 0x7f) | 0x80
       gap >>>= 7
     }
     bytes[at++] = gap
   }
-  writer.length = at
+  return at
 }
 
 function notRising(ids: Uint32Array, k: number): WeirError {
@@ -84,23 +96,24 @@ export class UnpackedVector {
     const { bytes, end } = cursor
     const ids = this.ids
     let at = cursor.at
-    let next = 0
+    // Unsigned numbers of 32 bits all the way: several times as fast as floating point.
+    let last = 0
     for (let k = 0; k < count; k++) {
       let byte = bytes[at++]!
       let gap = byte
       if (byte > 0x7f) {
         gap &= 0x7f
-        for (let scale = 0x80; byte > 0x7f; scale *= 0x80) {
-          if (scale > 0x10000000) throw malformed('a feature id has more than 32 bits')
+        for (let shift = 7; byte > 0x7f; shift += 7) {
           byte = bytes[at++]!
-          gap += (byte & 0x7f) * scale
+          if (shift > 21 && byte > 0x0f) throw malformed('a feature id has more than 32 bits')
+          gap |= (byte & 0x7f) << shift
         }
       }
-      const id = next + gap
-      // Past the frame's end a byte is another frame's or undefined, which makes the id NaN.
-      if (at > end || !(id <= BIAS_FEATURE)) throw malformed('a feature id is cut off or too large')
+      const id = (last + gap + (k > 0 ? 1 : 0)) >>> 0
+      // Past the frame's end a byte is another frame's or undefined.
+      if (at > end || (id <= last && k > 0)) throw malformed('a feature id is cut off or too large')
       ids[k] = id
-      next = id + 1
+      last = id
     }
     cursor.at = at
   }
