@@ -8,13 +8,10 @@ const root = new URL('..', import.meta.url)
 
 /** Path of the `weir` command: of the package, built now, or of the sources when that fails. */
 export function weirCommand(say: (line: string) => void): string {
-  const compiler = fileURLToPath(new URL('node_modules/typescript/bin/tsc', root))
+  const build = fileURLToPath(new URL('scripts/build-package.ts', root))
   const built = fileURLToPath(new URL('dist/cli/main.js', root))
   try {
-    execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], {
-      cwd: fileURLToPath(root),
-      stdio: 'ignore',
-    })
+    execFileSync(process.execPath, [build], { stdio: 'ignore' })
     if (existsSync(built)) return built
   } catch {
     say('the package could not be built (npm run build says why): using the sources')

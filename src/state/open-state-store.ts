@@ -3,7 +3,6 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { WeirError } from '../core/errors.ts'
 import { HeapStateStore } from './heap-state-store.ts'
-import { RocksDbStateStore } from './rocksdb-state-store.ts'
 import type { StateStore, StateStoreType } from './state-store.ts'
 
 /** Memory of an engine; a `heap` store has no limit. */
@@ -33,10 +32,11 @@ export async function openStateStore(
   }
   // A folder that stays behind does no harm: the next opening deletes it.
   const remove = (): void => void rm(folder, { recursive: true, force: true }).catch(() => {})
+  // An engine's native module is loaded where one is opened: never in a main thread, say.
   if (type === 'rocksdb') {
+    const { RocksDbStateStore } = await import('./rocksdb-state-store.ts')
     return RocksDbStateStore.open(folder, { writeBufferBytes: memory.writeBufferBytes }, remove)
   }
-  // Loaded by the few who use it: the engine takes as long as all of this folder.
   const { LevelDbStateStore } = await import('./leveldb-state-store.ts')
   return LevelDbStateStore.open(folder, memory, remove)
 }

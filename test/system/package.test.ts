@@ -9,7 +9,7 @@ import {
   symlinkSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -41,7 +41,7 @@ beforeAll(async () => {
     cpSync(join(ROOT, name), join(built, name), { recursive: true })
   }
   symlinkSync(join(ROOT, 'node_modules'), join(built, 'node_modules'))
-  await node([TSC, '-p', 'tsconfig.build.json', '--outDir', join(built, 'dist')], ROOT)
+  await node([join(ROOT, 'scripts/build-package.ts'), join(built, 'dist')], ROOT)
   cpSync(join(ROOT, 'test/fixtures/consumer'), consumer, { recursive: true })
   mkdirSync(join(consumer, 'node_modules'))
   symlinkSync(built, join(consumer, 'node_modules/weir'))
@@ -71,7 +71,7 @@ function importedPackages(dist: string): Set<string> {
     if (!file.endsWith('.js')) continue
     const text = readFileSync(join(dist, file), 'utf8')
     const found = text.matchAll(
-      /(?: from |import\(|require(?:\.resolve|\([^)]*\))?\()'([@a-z][^':]*)'/gi,
+      /(?: from |import |import\(|require(?:\$\d+)?(?:\.resolve|\([^)]*\))?\()["']([@a-z][^"':]*)["']/gi,
     )
     for (const [, name] of found) {
       names.add(name!.split('/', name!.startsWith('@') ? 2 : 1).join('/'))
@@ -80,7 +80,29 @@ function importedPackages(dist: string): Set<string> {
   return names
 }
 
+/** Modules of `src` that are started or imported by their URL, without ending. */
+function modulesWithUrl(): string[] {
+  const src = join(ROOT, 'src')
+  return readdirSync(src, { recursive: true, encoding: 'utf8' }).flatMap((file) => {
+    if (!file.endsWith('.ts')) return []
+    const lines = readFileSync(join(src, file), 'utf8').split('\n')
+    if (!lines.some((line) => line.includes('import.meta.url'))) return []
+    return lines
+      .filter((line) => !/^import |^} from |^export .* from |import\(/.test(line))
+      .flatMap((line) => [...line.matchAll(/['`](\.\.?\/[\w/-]+)\.?(?:[jt]s|\$\{\w+\})['`]/g)])
+      .map(([, path]) => relative(src, resolve(src, dirname(file), path!)))
+  })
+}
+
 describe('the package', () => {
+  it('holds every module that is started by its URL, at its place', async () => {
+    const started = modulesWithUrl()
+    expect(started).toContain('runtime/slot-thread')
+    expect(await packedFiles()).toEqual(
+      expect.arrayContaining(started.map((module) => `dist/${module}.js`)),
+    )
+  })
+
   it('holds the library, its types, the command line, the documentation and nothing else', async () => {
     const files = await packedFiles()
     expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'CHANGELOG.md']))
