@@ -197,6 +197,6 @@ function sentence(outcome: RetrainOutcome): string {
     case 'refused':
       return `version ${outcome.version.number} stays a candidate: ${outcome.reason}`
     case 'promoted':
-      return `version ${outcome.version.number} is live; ${outcome.gap} observations came between its last replay and the switch`
+      return `version ${outcome.version.number} is live; a job that learns goes on with the ${outcome.gap} observations since its last replay`
   }
 }

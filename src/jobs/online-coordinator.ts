@@ -5,11 +5,13 @@ import type {
   OperatorCoordinatorContext,
 } from '../runtime/operator-coordinator.ts'
 import { LearningFlow } from './online-flow.ts'
+import type { LearningPlace } from './online-places.ts'
 import type { EncodedMoments, VersionFacts } from './online-version.ts'
 
 /** Learner to coordinator. */
 export type LearnerReport =
-  | { readonly kind: 'opened' }
+  /** `known`: versions of its checkpoint, whose deltas it can fold. */
+  | { readonly kind: 'opened'; readonly known: readonly number[] }
   /** What this slot's rows of a version are like; `kept`: as it was when learning began. */
   | {
       readonly kind: 'moments'
@@ -29,8 +31,6 @@ export type LearnerOrder =
       readonly moments: EncodedMoments
       readonly flow: SharedArrayBuffer
     }
-  /** Ratings are learned on this version from now on. */
-  | { readonly kind: 'learn'; readonly version: number }
 
 /** Gate to coordinator, and the answer. */
 export interface GateReport {
@@ -38,6 +38,12 @@ export interface GateReport {
 }
 export interface GateOrder {
   readonly kind: 'let-through'
+  /** The version that ratings are learned on from here on. */
+  readonly version: number
+  /** How far it has learned; none where that is not known. */
+  readonly places: readonly LearningPlace[]
+  /** Versions whose deltas every learner can fold. */
+  readonly known: readonly number[]
   readonly flow: SharedArrayBuffer
 }
 
@@ -55,8 +61,8 @@ export interface LearningCoordinatorOptions {
 /**
  * Brings every learner to the live version in three steps, each after all slots have answered the one
  * before: the slots tell what their rows are like; they begin with the same constants and can fold
- * deltas; they learn. Then ratings and deltas are let in. So no slot gets a delta of a version that it
- * does not know.
+ * deltas; ratings and deltas are let in, and what reads the ratings tells the slots on which version
+ * each is learned. So no slot gets a delta of a version that it does not know.
  */
 export class LearningCoordinator implements OperatorCoordinator {
   private readonly learnerUid: string
@@ -64,12 +70,14 @@ export class LearningCoordinator implements OperatorCoordinator {
   private readonly onLearning: (version: number) => void
   private readonly contexts = new Map<string, OperatorCoordinatorContext>()
   private facts: VersionFacts | undefined
-  private opened = new Set<number>()
+  /** By slot, the versions that it knows. */
+  private readonly opened = new Map<number, Set<number>>()
   private moments = new Map<number, Extract<LearnerReport, { kind: 'moments' }>>()
   private begun = new Set<number>()
   /** By version, what its rows were like when learning on it began in this process. */
   private readonly measured = new Map<number, EncodedMoments>()
   private learning = 0
+  private places: readonly LearningPlace[] = []
   private flow = LearningFlow.newBuffer()
   /** How far the model topic was applied, by partition, when the version went live. */
   private complete: readonly number[] = []
@@ -105,7 +113,7 @@ export class LearningCoordinator implements OperatorCoordinator {
     const report = event as LearnerReport | GateReport
     switch (report.kind) {
       case 'opened':
-        this.opened.add(subtask)
+        this.opened.set(subtask, new Set(report.known))
         this.prepare()
         return
       case 'moments':
@@ -172,16 +180,26 @@ export class LearningCoordinator implements OperatorCoordinator {
   }
 
   private learn(): void {
-    this.learning = this.facts!.version
-    this.tell({ kind: 'learn', version: this.learning })
+    const { version, places = [] } = this.facts!
+    this.learning = version
+    for (const known of this.opened.values()) known.add(version)
+    this.places = places
     this.letThrough()
     this.onLearning(this.learning)
   }
 
-  /** Gates open once; learners on every slot know the version by then. */
+  /** Versions that every slot knows. */
+  private known(): number[] {
+    const [first, ...others] = [...this.opened.values()]
+    return [...(first ?? [])].filter((version) => others.every((known) => known.has(version)))
+  }
+
+  /** Learners on every slot know the version by then. */
   private letThrough(): void {
     if (this.learning === 0) return
-    const order: GateOrder = { kind: 'let-through', flow: this.flow }
+    const { learning: version, places, flow } = this
+    const known = this.known()
+    const order: GateOrder = { kind: 'let-through', version, places, known, flow }
     for (const [uid, context] of this.contexts) {
       if (uid !== this.learnerUid) context.sendEvent(undefined, order)
     }

@@ -5,6 +5,7 @@ import { keyLengthWithoutVersion, versionOfKeyBytes } from '../models/als-row.ts
 import { DeltaBuffer, NO_LANE } from '../models/delta-buffer.ts'
 import type { OperatorContext } from '../operators/operator.ts'
 import type { ModelTopicRecord } from './model-topic-record.ts'
+import type { GateOrder } from './online-coordinator.ts'
 import { GatedByLearning } from './online-gate.ts'
 import type { MutableDelta } from './online-records.ts'
 
@@ -19,12 +20,15 @@ const LANE_BYTES = 18
  * A learner that goes back to a checkpoint sends deltas again, and because rows have moved they are
  * not the same; the first one counts. All deltas of a delta partition pass here in order, and those of
  * one version, rating partition and lane (key group of the user, which one slot owns at a time) keep
- * the order of their ratings: so what is not above the highest offset seen came before.
+ * the order of their ratings: so what is not above the highest offset seen came before. Deltas of a
+ * version that some learner does not know are dropped as if they had not come: its ratings are learned
+ * again when it goes live.
  */
 export class DeltasOperator extends GatedByLearning {
   private readonly buffer: DeltaBuffer
   private readonly record: MutableDelta
   private readonly highest = new Map<number, LaneOffsets>()
+  private known: ReadonlySet<number> = new Set()
   private duplicates!: Counter
   private dropped!: Counter
 
@@ -42,6 +46,10 @@ export class DeltasOperator extends GatedByLearning {
     for (const bytes of context.operatorState.restored(STATE)) this.restore(bytes)
   }
 
+  protected override letThrough({ known }: GateOrder): void {
+    this.known = new Set(known)
+  }
+
   processElement(_input: number, value: unknown, timestamp: number): void {
     const topicRecord = value as ModelTopicRecord
     const { bytes, keyStart, keyLength } = topicRecord
@@ -57,6 +65,11 @@ export class DeltasOperator extends GatedByLearning {
     record.version = versionOfKeyBytes(bytes, key.length, keyStart, keyLength)
     record.partition = buffer.partition
     record.offset = buffer.offset
+    if (!this.known.has(record.version)) {
+      this.dropped.increment()
+      this.flow?.leave()
+      return
+    }
     if (this.isNew(this.context.position().partition)) {
       this.context.output.collect(record, timestamp)
     } else {

@@ -5,6 +5,7 @@
  */
 export class LearningFlow {
   private readonly words: Int32Array
+  private isFull = false
 
   constructor(buffer: SharedArrayBuffer) {
     this.words = new Int32Array(buffer)
@@ -16,6 +17,16 @@ export class LearningFlow {
 
   get underWay(): number {
     return Atomics.load(this.words, 0)
+  }
+
+  /**
+   * Whether ratings may be let in: fewer than `most` are under way. After there were as many, an eighth
+   * of them must have left first, so that ratings come in runs and not by ones and twos.
+   */
+  admits(most: number): boolean {
+    const room = this.isFull ? Math.max(1, most / 8) : 1
+    this.isFull = this.underWay > most - room
+    return !this.isFull
   }
 
   /** A rating was let in. */

@@ -17,9 +17,13 @@ export abstract class GatedByLearning extends AbstractOperator {
   override handleEvent(event: unknown): void {
     const order = event as GateOrder
     if (order.kind !== 'let-through') return
+    this.letThrough(order)
     this.flow = new LearningFlow(order.flow)
     for (const resolve of this.waiting.splice(0)) resolve()
   }
+
+  /** Ratings are learned on the order's version from here on. */
+  protected letThrough(_order: GateOrder): void {}
 
   ready(): boolean {
     return this.flow !== undefined

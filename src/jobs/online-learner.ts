@@ -23,6 +23,7 @@ import {
   type RatingRecord,
   REFUSED,
   type RefusalReason,
+  type SwitchRecord,
 } from './online-records.ts'
 import type { EncodedMoments, LearnedVersion, VersionFacts } from './online-version.ts'
 import { LearnedVersions } from './online-versions.ts'
@@ -56,7 +57,10 @@ export class OnlineLearner extends AbstractOperator {
   private state!: KeyedStateBackend
   private versions!: LearnedVersions
   private rows!: LearnedRows
+  /** The version that a rating was last learned on. */
   private current: LearnedVersion | undefined
+  /** By partition of the observations, the version that its ratings are learned on. */
+  private readonly versionOf: (LearnedVersion | undefined)[] = []
   private readonly limit: RateLimit | undefined
   private deltas!: DeltaSender
   private error!: LiveError
@@ -102,7 +106,7 @@ export class OnlineLearner extends AbstractOperator {
         (this.options.rule.rule === 'gram' ? new RowEvidence(this.state) : UNCOUNTED_EVIDENCE),
     })
     for (const version of this.versions.restored()) this.rows.prepareFor(version, this.state)
-    this.report({ kind: 'opened' })
+    this.report({ kind: 'opened', known: this.versions.known })
     this.scheduleReport()
   }
 
@@ -110,25 +114,20 @@ export class OnlineLearner extends AbstractOperator {
     const record = value as LearnerInput
     const kind = 'kind' in record ? record.kind : 'row'
     if (kind === 'rating') this.learn(record as RatingRecord, timestamp)
+    else if (kind === 'switch') this.switchTo(record as SwitchRecord)
     else if (kind === 'delta') this.fold(record as DeltaRecord, timestamp)
     else this.place(record as ModelRow, timestamp)
   }
 
   override handleEvent(event: unknown): void {
     const order = event as LearnerOrder
-    switch (order.kind) {
-      case 'prepare':
-        this.prepare(order.facts)
-        return
-      case 'begin':
-        this.flow = new LearningFlow(order.flow)
-        this.begin(order.facts, order.moments)
-        this.report({ kind: 'begun', version: order.facts.version })
-        return
-      default:
-        this.deltas.flush()
-        this.current = this.versions.get(order.version)
+    if (order.kind === 'prepare') {
+      this.prepare(order.facts)
+      return
     }
+    this.flow = new LearningFlow(order.flow)
+    this.begin(order.facts, order.moments)
+    this.report({ kind: 'begun', version: order.facts.version })
   }
 
   override onProcessingTime(timestampMs: number): void {
@@ -173,6 +172,12 @@ export class OnlineLearner extends AbstractOperator {
     if (version !== undefined) this.rows.prepareFor(version, this.state)
   }
 
+  private switchTo({ version, partition }: SwitchRecord): void {
+    this.deltas.flush()
+    this.current = this.versions.get(version)
+    this.versionOf[partition] = this.current
+  }
+
   // ---- Rows --------------------------------------------------------------------------------------
 
   private place(row: ModelRow, timestamp: number): void {
@@ -198,7 +203,7 @@ export class OnlineLearner extends AbstractOperator {
   // ---- Learning ----------------------------------------------------------------------------------
 
   private learn(rating: RatingRecord, timestamp: number): void {
-    const version = this.current
+    const version = this.versionOf[this.context.position().partition]
     if (version === undefined) {
       throw new WeirError('ILLEGAL_STATE', 'a rating came before any version was live')
     }

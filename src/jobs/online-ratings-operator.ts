@@ -1,13 +1,17 @@
 import { ByteReader } from '../core/byte-reader.ts'
 import { sleep } from '../core/clock.ts'
 import { isWeirError } from '../core/errors.ts'
+import { keyOfEveryGroup } from '../core/key-group-keys.ts'
 import type { Counter } from '../core/metrics.ts'
 import { ratingLineFormat } from '../models/rating-line-format.ts'
 import type { OperatorContext } from '../operators/operator.ts'
 import type { ModelTopicRecord } from './model-topic-record.ts'
+import type { GateOrder } from './online-coordinator.ts'
 import { GatedByLearning } from './online-gate.ts'
-import { emptyRating, REFUSED, type RefusalReason } from './online-records.ts'
+import { LearningPlaces } from './online-places.ts'
+import { emptyRating, emptySwitch, REFUSED, type RefusalReason } from './online-records.ts'
 
+const STATE = 'learning-places'
 const COMMA = 0x2c
 const DASH = 0x2d
 const LETTER_U = 0x55
@@ -19,12 +23,18 @@ const MAX_KEY_BYTES = 32
 
 /**
  * Reads `user,item,rating[,seconds]` and hands on the row keys of user and item. What is no rating is
- * refused, not learned: it must neither stop the job nor be lost from sight.
+ * refused, not learned: it must neither stop the job nor be lost from sight. Before the first rating
+ * of a partition that is learned on another version it tells all owners of users of the switch.
  */
 export class RatingsOperator extends GatedByLearning {
   private readonly format = ratingLineFormat()
   private readonly record = emptyRating()
+  private readonly change = emptySwitch()
   private readonly mostUnderWay: number
+  private places: LearningPlaces | undefined
+  private version = 0
+  /** By partition, the version that the owners were told of in this attempt. */
+  private readonly told: number[] = []
   private refused!: Counter
 
   /** `mostUnderWay`: ratings that wait for their deltas to be folded; beyond it no more are let in. */
@@ -39,12 +49,27 @@ export class RatingsOperator extends GatedByLearning {
   override open(context: OperatorContext): void {
     super.open(context)
     this.refused = context.metrics.counter('ratingsRefused')
+    const { source, operatorState } = context
+    if (source === undefined) return
+    this.places = new LearningPlaces(source, operatorState.restored(STATE))
+  }
+
+  protected override letThrough({ version, places }: GateOrder): void {
+    this.version = version
+    this.places?.switchTo(version, places)
+  }
+
+  override prepareSnapshot(): void {
+    if (this.places === undefined) return
+    this.context.operatorState.update(STATE, 'union', this.places.snapshot())
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
     const record = value as ModelTopicRecord
     const reason = this.parse(record)
     if (reason === undefined) {
+      const { partition } = this.context.position()
+      if (this.told[partition] !== this.version) this.tell(partition, timestamp)
       this.flow?.enter()
       this.context.output.collect(this.record, timestamp)
       return
@@ -58,6 +83,19 @@ export class RatingsOperator extends GatedByLearning {
       { value: line, reason, partition, offset },
       timestamp,
     )
+  }
+
+  private tell(partition: number, timestamp: number): void {
+    const { change, version } = this
+    this.told[partition] = version
+    this.places?.learns(partition, version)
+    change.version = version
+    change.partition = partition
+    for (const key of keyOfEveryGroup(this.context.maxParallelism)) {
+      change.key.bytes = key
+      change.key.length = key.length
+      this.context.output.collect(change, timestamp)
+    }
   }
 
   override ready(): boolean {

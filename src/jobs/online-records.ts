@@ -20,6 +20,15 @@ export interface RatingRecord {
   readonly rating: number
 }
 
+/** The ratings of a partition that follow are learned on this version: for every owner of users. */
+export interface SwitchRecord {
+  readonly kind: 'switch'
+  /** Of a key group of the owner, no row; empty after a shuffle. */
+  readonly key: ByteSpan
+  readonly version: number
+  readonly partition: number
+}
+
 /** A delta on its way to the owner of its item. */
 export interface DeltaRecord {
   readonly kind: 'delta'
@@ -34,7 +43,7 @@ export interface DeltaRecord {
 }
 
 /** What the learner takes. */
-export type LearnerInput = ModelRow | RatingRecord | DeltaRecord
+export type LearnerInput = ModelRow | RatingRecord | SwitchRecord | DeltaRecord
 
 /** An observation that is not learned, and why. */
 export interface RefusedRating {
@@ -85,25 +94,57 @@ export function emptyRating(): MutableRating {
   return { kind: 'rating', key: emptySpan(), item: emptySpan(), rating: 0 }
 }
 
-/** `| rating float64 | item's key ... |` */
-export class RatingRecordSerializer implements Serializer<RatingRecord> {
-  readonly id = 'learning-rating/1'
-  private readonly record = emptyRating()
+/** A switch that is filled anew for every record. */
+export interface MutableSwitch extends SwitchRecord {
+  readonly key: MutableByteSpan
+  version: number
+  partition: number
+}
 
-  write(record: RatingRecord, writer: ByteWriter): void {
+/** An empty switch to fill. */
+export function emptySwitch(): MutableSwitch {
+  return { kind: 'switch', key: emptySpan(), version: 0, partition: 0 }
+}
+
+/**
+ * A rating, or a switch, whose rating is NaN.
+ *
+ *   | rating float64 | item's key ... |
+ *   | NaN float64 | version u32 | partition u32 |
+ */
+export class RatingRecordSerializer implements Serializer<RatingRecord | SwitchRecord> {
+  readonly id = 'learning-rating/2'
+  private readonly record = emptyRating()
+  private readonly change = emptySwitch()
+
+  write(record: RatingRecord | SwitchRecord, writer: ByteWriter): void {
+    if (record.kind === 'switch') {
+      writer.float64(Number.NaN)
+      writer.uint32(record.version)
+      writer.uint32(record.partition)
+      return
+    }
     writer.float64(record.rating)
     const { bytes, start, length } = record.item
     writer.copy(bytes, start, length)
   }
 
-  read(reader: ByteReader): RatingRecord {
+  read(reader: ByteReader): RatingRecord | SwitchRecord {
     const { record } = this
     record.rating = reader.float64()
+    if (Number.isNaN(record.rating)) return this.readSwitch(reader)
     const { item } = record
     item.bytes = reader.bytes
     item.start = reader.position
     item.length = reader.remaining
     return record
+  }
+
+  private readSwitch(reader: ByteReader): SwitchRecord {
+    const { change } = this
+    change.version = reader.uint32()
+    change.partition = reader.uint32()
+    return change
   }
 }
 

@@ -79,7 +79,7 @@ export class SvmObservationsOperator extends GatedBySvm {
   }
 
   override ready(): boolean {
-    return this.flow !== undefined && this.flow.underWay < this.mostUnderWay
+    return this.flow?.admits(this.mostUnderWay) === true
   }
 
   override async whenReady(): Promise<void> {

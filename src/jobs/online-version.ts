@@ -6,6 +6,7 @@ import { PrequentialError, type PrequentialOptions } from '../models/prequential
 import { publishedMoments } from '../models/published-moments.ts'
 import type { RatingRange } from '../models/rating.ts'
 import { RowMoments } from '../models/row-moments.ts'
+import type { LearningPlace } from './online-places.ts'
 
 /** What the marker of a version tells a learner. */
 export interface VersionFacts {
@@ -16,6 +17,8 @@ export interface VersionFacts {
   readonly maxRating: number
   /** What its rows were like when they were published, where the publisher said it. */
   readonly published?: EncodedMoments | undefined
+  /** How far the version had learned when it went live, where the registry says it. */
+  readonly places?: readonly LearningPlace[] | undefined
 }
 
 /** Moments as they travel and are kept. */
@@ -73,7 +76,7 @@ const FORMAT = 1
  */
 export function encodeVersion(facts: VersionFacts, moments: EncodedMoments): Uint8Array {
   const { user, item } = moments
-  const { published: _, ...told } = facts
+  const { published: _, places: __, ...told } = facts
   const finite = (value: number): number | null => (Number.isFinite(value) ? value : null)
   const json = Buffer.from(
     JSON.stringify({

@@ -15,8 +15,8 @@ import {
 
 const VERSIONS = 'learned-versions'
 const ERRORS = 'learning-errors'
-/** Versions that deltas are taken for: the one learned on, the one before, one to come. */
-const KEPT = 3
+/** Versions that deltas are taken for: the one learned on, the ones before it, one to come. */
+const KEPT = 4
 
 /** The versions that a slot learns on or takes deltas of, and their part of its checkpoints. */
 export class LearnedVersions {
@@ -38,6 +38,10 @@ export class LearnedVersions {
       const version = this.begin(facts, moments)
       if (version !== undefined) yield version
     }
+  }
+
+  get known(): readonly number[] {
+    return [...this.versions.keys()]
   }
 
   get(version: number): LearnedVersion | undefined {
@@ -64,18 +68,21 @@ export class LearnedVersions {
     return { user: user!, item: item! }
   }
 
-  /** Begins a version; undefined when it is known. */
+  /** Begins a version, or goes back to it; undefined when it is known. */
   begin(facts: VersionFacts, moments: EncodedMoments): LearnedVersion | undefined {
-    if (this.versions.has(facts.version)) return undefined
+    const known = this.versions.get(facts.version)
+    if (known !== undefined) {
+      this.versions.delete(facts.version)
+      this.versions.set(facts.version, known)
+      return undefined
+    }
     const { dimension, rule, prequential } = this.options
     const version = new LearnedVersion(facts, moments, dimension, rule, prequential ?? {})
     const restored = this.restoredErrors.filter((entry) => entry.version === facts.version)
     for (const { numbers } of restored) version.error.restore(numbers)
     this.versions.set(facts.version, version)
-    // A version that is neither learned on nor about to be gets no more deltas.
-    for (const old of [...this.versions.keys()].sort((a, b) => a - b).slice(0, -KEPT)) {
-      this.versions.delete(old)
-    }
+    // What was begun long ago is neither learned on nor about to be: it gets no more deltas.
+    for (const old of [...this.versions.keys()].slice(0, -KEPT)) this.versions.delete(old)
     return version
   }
 

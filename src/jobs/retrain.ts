@@ -90,7 +90,7 @@ export type RetrainOutcome =
       readonly kind: 'promoted'
       readonly version: RegisteredVersion
       readonly checks: PromotionChecks
-      /** Observations that came between the last replay and the switch. */
+      /** Observations since its last replay, by the time of the switch: a job that learns goes on with them. */
       readonly gap: number
     }
 

@@ -1,4 +1,5 @@
 import { WeirError } from '../core/errors.ts'
+import { keyOfEveryGroup } from '../core/key-group-keys.ts'
 import { versionOfKeyBytes } from '../models/als-row.ts'
 import type { ModelVersionMarker } from '../models/model-version-marker.ts'
 import {
@@ -11,15 +12,8 @@ import { NO_PLACES, NO_WEIGHTS, type WeightUpdate } from '../models/weight-updat
 import { type BadRowPolicy, ModelTopicOperator } from './model-topic-operator.ts'
 import { keyBytesOf, type ModelTopicRecord, valueBytesOf } from './model-topic-record.ts'
 
-/**
- * Keys that tell of a version, so that every slot knows it even without a block of it: as many as
- * reach every slot but for a chance below 1 in 10^6 up to 32 slots.
- */
-const OPENING_KEYS = 640
-
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true })
-const openingKeys = Array.from({ length: OPENING_KEYS }, (_, n) => encoder.encode(`~${n}`))
 
 /** Splits the model topic of a linear model: weights go on, to the owners of their blocks. */
 export class WeightRowsOperator extends ModelTopicOperator {
@@ -44,7 +38,8 @@ export class WeightRowsOperator extends ModelTopicOperator {
 
   protected override markerSeen({ event, version }: ModelVersionMarker): void {
     if (event !== 'announce' || this.context.position().partition !== 0) return
-    for (const key of openingKeys) {
+    // Every slot is to know the version, even without a block of it.
+    for (const key of keyOfEveryGroup(this.context.maxParallelism)) {
       const update = { key, version, kind: 'open', places: NO_PLACES, weights: NO_WEIGHTS } as const
       this.context.output.collect(update satisfies WeightUpdate, -1)
     }

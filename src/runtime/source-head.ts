@@ -48,6 +48,8 @@ export class SourceHead
   private readonly selfReporting = new Set<number>()
   private readonly known = new Set<number>()
   private readonly restored = new Set<number>()
+  /** Where the reader is to go on, while it is on its way there. */
+  private sought: readonly SourceSplit[] | undefined
   private readonly stepSize = new StepSize()
   private recordsIn!: Counter
   /** Records of the present poll. */
@@ -96,7 +98,7 @@ export class SourceHead
   }
 
   positions(): readonly SourceSplit[] {
-    return this.reader.snapshot()
+    return this.sought ?? this.reader.snapshot()
   }
 
   isRestored(partition: number): boolean {
@@ -104,25 +106,27 @@ export class SourceHead
   }
 
   seek(splits: readonly SourceSplit[]): void {
+    const places = new Map(splits.map(({ partition, nextOffset }) => [partition, nextOffset]))
+    this.sought = this.positions().map((split) => ({
+      ...split,
+      nextOffset: places.get(split.partition) ?? split.nextOffset,
+    }))
     this.subtask
-      .suspendWhile(() => this.readFrom(splits))
+      .suspendWhile(() => this.goToSought())
       .catch((error: unknown) => this.subtask.fail(error))
   }
 
   /** A reader of its own begins there: what the old one has fetched is of no use. */
-  private async readFrom(splits: readonly SourceSplit[]): Promise<void> {
-    const places = new Map(splits.map(({ partition, nextOffset }) => [partition, nextOffset]))
-    const present = this.reader.snapshot()
+  private async goToSought(): Promise<void> {
+    const { sought } = this
+    if (sought === undefined) return
     await this.reader.close()
     this.reader = this.source.createReader()
     await this.openReader()
-    await this.reader.addSplits(
-      present.map((split) => ({
-        ...split,
-        nextOffset: places.get(split.partition) ?? split.nextOffset,
-      })),
-    )
+    await this.reader.addSplits(sought)
     this.waiting = false
+    // Sought again meanwhile: the call that follows goes there.
+    if (this.sought === sought) this.sought = undefined
   }
 
   private async openReader(): Promise<void> {
@@ -187,7 +191,7 @@ export class SourceHead
   }
 
   override prepareSnapshot(): void | Promise<void> {
-    const splits = this.reader.snapshot().map(encodeSplit)
+    const splits = this.positions().map(encodeSplit)
     this.context.operatorState.update(SPLITS, 'union', splits)
     return this.reader.settled?.()
   }
@@ -294,7 +298,8 @@ export class SourceHead
   }
 
   private async discover(): Promise<void> {
-    await this.addFresh(await this.source.discover())
+    const found = await this.source.discover()
+    await this.subtask.suspendWhile(() => this.addFresh(found))
   }
 
   private async addFresh(partitions: readonly number[]): Promise<void> {

@@ -13,6 +13,7 @@ import {
   RATINGS_UID,
 } from '../../src/jobs/online-als.ts'
 import { LearningCoordinator } from '../../src/jobs/online-coordinator.ts'
+import type { LearningPlace } from '../../src/jobs/online-places.ts'
 import { versionFacts } from '../../src/jobs/online-version.ts'
 import { publishAls } from '../../src/jobs/publish-als.ts'
 import { decodeModelDelta, deltasTopic, type ModelDelta } from '../../src/models/model-delta.ts'
@@ -51,6 +52,10 @@ export interface LearningOptions {
 export class LearningFixture implements AsyncDisposable {
   readonly job: JobExecution
   readonly topics: TopicStore
+  /** By version, how far it has learned when it goes live. */
+  readonly places: Map<number, readonly LearningPlace[]>
+  /** Which version is live: the highest, until it is told. */
+  readonly versions: VersionCoordinator
   private readonly cluster: MiniCluster
   private readonly shares: Map<string, RowTableShare>
   private readonly producer: Awaited<ReturnType<TopicStore['producer']>>
@@ -61,7 +66,10 @@ export class LearningFixture implements AsyncDisposable {
     topics: TopicStore,
     shares: Map<string, RowTableShare>,
     producer: Awaited<ReturnType<TopicStore['producer']>>,
+    live: Pick<LearningFixture, 'places' | 'versions'>,
   ) {
+    this.places = live.places
+    this.versions = live.versions
     this.cluster = cluster
     this.job = job
     this.topics = topics
@@ -84,11 +92,13 @@ export class LearningFixture implements AsyncDisposable {
     })
     const shares = new Map<string, RowTableShare>()
     const learning = new LearningCoordinator({ learnerUid: LEARNER_UID, clock: systemClock })
+    const places = new Map<number, readonly LearningPlace[]>()
     const versions = new VersionCoordinator({
       model: 0,
       partitions: 2,
       clock: systemClock,
-      onLive: (version, marker) => learning.live(versionFacts(version, marker)),
+      onLive: (version, marker) =>
+        learning.live({ ...versionFacts(version, marker), places: places.get(version) }),
     })
     const cluster = new MiniCluster()
     const jobOptions: OnlineAlsOptions = {
@@ -119,7 +129,32 @@ export class LearningFixture implements AsyncDisposable {
       serving: gateway(shares),
     })
     const producer = await topics.producer(OBSERVATIONS)
-    return new LearningFixture(cluster, job, topics, shares, producer)
+    return new LearningFixture(cluster, job, topics, shares, producer, { places, versions })
+  }
+
+  /** Publishes a further version. */
+  async publish(model: AlsModel, version: number): Promise<void> {
+    await publishAls(model, { log: this.topics, topic: TOPIC, version, clock: systemClock })
+  }
+
+  /** The observations that the topic holds, by user, from the given places on. */
+  async observed(places: readonly LearningPlace[]): Promise<Map<string, number>> {
+    const counts = new Map<string, number>()
+    await scanTopic(this.topics, OBSERVATIONS, (record, partition) => {
+      if (record.offset < (places.find((place) => place.partition === partition)?.next ?? 0)) {
+        return true
+      }
+      const user = decoder.decode(record.key()!)
+      counts.set(user, (counts.get(user) ?? 0) + 1)
+      return true
+    })
+    return counts
+  }
+
+  /** Where the observations end now. */
+  async ends(): Promise<readonly LearningPlace[]> {
+    const bounds = await this.topics.bounds(OBSERVATIONS)
+    return bounds.map(({ partition, start, end }) => ({ partition, start, next: end }))
   }
 
   /** Appends ratings to the observations. */
@@ -138,11 +173,11 @@ export class LearningFixture implements AsyncDisposable {
     return this.producer.sync()
   }
 
-  /** Rows of version 1 by key, `user-rows` or `item-rows`. */
-  rows(state: 'user-rows' | 'item-rows'): Map<string, StoredRow> {
+  /** Rows of a version by key, `user-rows` or `item-rows`. */
+  rows(state: 'user-rows' | 'item-rows', version = 1): Map<string, StoredRow> {
     const rows = new Map<string, StoredRow>()
     for (const share of this.shares.values()) {
-      if (share.state !== state) continue
+      if (share.state !== state || share.version !== version) continue
       const reader = new RowTableReader(share)
       const { rowsPerSegment, rowShift } = reader.layout
       for (let segment = 0; segment < reader.segments; segment++) {
@@ -154,11 +189,11 @@ export class LearningFixture implements AsyncDisposable {
   }
 
   /** Waits until the writes of all rows of a state are so many; more than wanted ends it, too. */
-  async untilWritten(state: 'user-rows' | 'item-rows', wanted: number): Promise<void> {
+  async untilWritten(state: 'user-rows' | 'item-rows', wanted: number, version = 1): Promise<void> {
     const end = systemClock.monotonicMs() + 60_000
     for (;;) {
       let sum = 0
-      for (const { updateCount } of this.rows(state).values()) sum += updateCount
+      for (const { updateCount } of this.rows(state, version).values()) sum += updateCount
       if (sum >= wanted && this.job.status === 'RUNNING') return
       if (systemClock.monotonicMs() > end) throw new Error(`${sum} of ${wanted} writes of ${state}`)
       await sleep(systemClock, 5)

@@ -1,0 +1,129 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sleep, systemClock } from '../../src/core/clock.ts'
+import { seededRandom } from '../../src/core/random.ts'
+import type { LearningPlace } from '../../src/jobs/online-places.ts'
+import type { Rating } from '../../src/models/rating.ts'
+import { generateRatings } from '../../src/models/ratings-generator.ts'
+import type { AlsModel } from '../../src/training/als-model.ts'
+import { ratingsTable } from '../../src/training/ratings-table.ts'
+import { trainAls } from '../../src/training/train-als.ts'
+import { LearningFixture } from './online-fixture.ts'
+
+const RULE = { rule: 'sgd', learningRate: 0.002, deltas: 'step' } as const
+
+let root: string
+let model: AlsModel
+let stream: Rating[]
+
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), 'weir-switch-'))
+  const all = [...generateRatings({ users: 200, items: 80, ratings: 24_000, seed: 7 })]
+  model = await trainAls(ratingsTable(all.slice(0, 4000)), {
+    factors: 4,
+    iterations: 3,
+    threads: 0,
+  })
+  stream = all.slice(4000)
+})
+
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+/** Ratings that come all the time, some thousand a second. */
+class SteadyLoad {
+  sent = 0
+  private readonly fixture: LearningFixture
+  private isStopped = false
+  private readonly running: Promise<void>
+
+  constructor(fixture: LearningFixture) {
+    this.fixture = fixture
+    this.running = this.run()
+  }
+
+  private async run(): Promise<void> {
+    while (!this.isStopped && this.sent < stream.length) {
+      await this.fixture.rate(stream.slice(this.sent, this.sent + 25))
+      this.sent += 25
+      await sleep(systemClock, 10)
+    }
+  }
+
+  async until(sent: number): Promise<void> {
+    while (this.sent < sent) await sleep(systemClock, 5)
+  }
+
+  async stop(): Promise<void> {
+    this.isStopped = true
+    await this.running
+  }
+}
+
+/** Every user's row of the version was written once for each observation from the places on. */
+async function expectLearned(
+  fixture: LearningFixture,
+  version: number,
+  places: readonly LearningPlace[],
+): Promise<void> {
+  const observed = await fixture.observed(places)
+  const total = [...observed.values()].reduce((sum, count) => sum + count, 0)
+  await fixture.untilWritten('user-rows', model.users.length + total, version)
+  await fixture.untilWritten('item-rows', model.items.length + total, version)
+  const rows = fixture.rows('user-rows', version)
+  const items = [...fixture.rows('item-rows', version).values()]
+  const folds = items.reduce((sum, { updateCount }) => sum + updateCount, 0)
+  expect(folds).toBe(model.items.length + total)
+  for (const [user, count] of observed) {
+    const published = model.rowOf('U', user) === undefined ? 0 : 1
+    const { updateCount } = rows.get(`${user}-U`)!
+    expect(updateCount, `version ${version}, user ${user}`).toBe(published + count)
+  }
+  console.info(`version ${version} has learned ${total} observations, each once`)
+}
+
+describe('a switch of versions under a steady load', () => {
+  it('leaves no observation out and learns none twice, on any version, under kills', async () => {
+    const seed = Number(process.env['WEIR_SEED'] ?? Date.now() % 1_000_000)
+    console.log(`WEIR_SEED=${seed}`)
+    const random = seededRandom(seed)
+    await using fixture = await LearningFixture.start({
+      root,
+      model,
+      rule: RULE,
+      parallelism: 2,
+      checkpointInterval: '100 ms',
+    })
+    fixture.versions.setDesired({ live: 1, rollback: 0 })
+    const load = new SteadyLoad(fixture)
+    await load.until(500)
+    // The candidate has learned so far by itself; what comes until it is live is not on it.
+    const learned = await fixture.ends()
+    fixture.places.set(2, learned)
+    await load.until(1000)
+    await fixture.publish(model, 2)
+    const kill = async (): Promise<void> => {
+      await sleep(systemClock, random.below(100))
+      const failures = fixture.job.failures.length
+      fixture.job.killSlot(random.below(2))
+      while (fixture.job.failures.length === failures) await sleep(systemClock, 1)
+      await fixture.job.waitFor('RUNNING')
+    }
+    for (const [live, rollback] of [
+      [2, 1],
+      [1, 2],
+      [2, 1],
+      [1, 2],
+    ] as const) {
+      fixture.versions.setDesired({ live, rollback })
+      await kill()
+      await load.until(load.sent + 500)
+    }
+    await load.stop()
+    await expectLearned(fixture, 1, [])
+    fixture.versions.setDesired({ live: 2, rollback: 1 })
+    // Where no rating comes any more the switch still reaches what was left out.
+    await expectLearned(fixture, 2, learned)
+  }, 120_000)
+})
