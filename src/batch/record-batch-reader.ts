@@ -246,6 +246,8 @@ export class RecordBatchReader {
   private longVarlong(): number {
     let odd = 0
     let half = 0
+    // What the lowest bit of the next byte stands for.
+    let weight = 64
     let at = this.at
     for (let i = 0; i < 10; i++) {
       const byte = this.bytes[at++]! | 0
@@ -253,7 +255,8 @@ export class RecordBatchReader {
         odd = byte & 1
         half = (byte & 0x7f) >>> 1
       } else {
-        half += (byte & 0x7f) * 2 ** (7 * i - 1)
+        half += (byte & 0x7f) * weight
+        weight *= 128
       }
       if (byte < 0x80) {
         this.at = at
