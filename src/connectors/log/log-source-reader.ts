@@ -3,7 +3,7 @@ import type { SourceReader, SourceReaderContext, SourceSplit } from '../../opera
 import { SplitReader } from '../splits/split-reader.ts'
 import { EmbeddedLog } from './embedded-log.ts'
 import { FileWatch } from './file-watch.ts'
-import { LogChanges } from './log-changes.ts'
+import { listenToChanges } from './log-changes.ts'
 import type { LogSourceOptions } from './log-source.ts'
 import { LogSplit } from './log-split.ts'
 import { isWatchDue, type LookRhythm, nextLookMs } from './look-rhythm.ts'
@@ -19,7 +19,6 @@ const LOOKS: LookRhythm = { firstMs: 1, lastMs: 20, watchedMs: 250 }
 export class LogSourceReader<T> extends SplitReader<T, LogSplit> implements SourceReader<T> {
   private readonly options: LogSourceOptions<T>
   private context: SourceReaderContext | undefined
-  private changes: LogChanges | undefined
   private deadLetterLog: EmbeddedLog | undefined
   private cancelPoll: Cancel | undefined
   private readonly watch = new FileWatch()
@@ -32,7 +31,6 @@ export class LogSourceReader<T> extends SplitReader<T, LogSplit> implements Sour
   async open(context: SourceReaderContext): Promise<void> {
     const { directory } = this.options
     this.context = context
-    this.changes = new LogChanges(directory)
     await this.openPolling(context.metrics, async (deadLetterTopic) => {
       this.deadLetterLog = await EmbeddedLog.open(directory)
       return this.deadLetterLog.producer(deadLetterTopic)
@@ -58,7 +56,8 @@ export class LogSourceReader<T> extends SplitReader<T, LogSplit> implements Sour
       prefetchBytes,
       onReady,
     )
-    const stopListening = this.changes!.listen(topic, partition, () => prefetcher.fill())
+    const onChange = (): void => prefetcher.fill()
+    const stopListening = listenToChanges(directory, { topic, partition }, onChange)
     this.splits.push(new LogSplit(prefetcher, start, stopListening))
     prefetcher.fill()
   }
@@ -125,7 +124,6 @@ export class LogSourceReader<T> extends SplitReader<T, LogSplit> implements Sour
       split.prefetcher.close()
     }
     this.splits.length = 0
-    this.changes?.close()
     await this.settled()
     await this.deadLetterLog?.close()
   }
