@@ -5,6 +5,7 @@ import { RecordBatchWriter } from '../../batch/record-batch-writer.ts'
 import type { Cancel } from '../../core/clock.ts'
 import { requireArgument } from '../../core/errors.ts'
 import { checkParallelism, keyGroupOf, subtaskOfKeyGroup } from '../../core/key-group.ts'
+import { BatchesUnderWay } from '../log/batches-under-way.ts'
 import { type BatchOrigin, BatchSender } from './batch-sender.ts'
 import type { KafkaCluster } from './kafka-cluster.ts'
 import { idempotentIdentity, type KafkaIdentity } from './kafka-identity.ts'
@@ -60,6 +61,7 @@ export class KafkaProducer {
   private sticky = 0
   private inFlightBytes = 0
   private readonly inFlight = new Set<Promise<void>>()
+  private readonly underWay: BatchesUnderWay
   private waiting: (() => void)[] = []
   private cancelLinger: Cancel | undefined
 
@@ -80,6 +82,7 @@ export class KafkaProducer {
     this.keyGroups = partitioner === 'java' ? undefined : partitioner.keyGroups
     if (this.keyGroups !== undefined) checkParallelism(partitions, this.keyGroups)
     this.writers = new Array<RecordBatchWriter | undefined>(partitions).fill(undefined)
+    this.underWay = new BatchesUnderWay(partitions)
     const acks = options.idempotent === false ? 1 : -1
     this.sender = new BatchSender(cluster, topic, acks, () => this.wakeWaiting())
   }
@@ -139,8 +142,20 @@ export class KafkaProducer {
   private startLinger(): void {
     this.cancelLinger = this.cluster.clock.after(this.lingerMs, () => {
       this.cancelLinger = undefined
-      this.dispatch()
+      this.lingered()
     })
+  }
+
+  private lingered(): void {
+    for (let partition = 0; partition < this.partitions; partition++) {
+      const count = this.writers[partition]?.count ?? 0
+      if (count > 0 && this.underWay.lingered(partition)) this.dispatchOne(partition)
+    }
+  }
+
+  private dispatchOne(partition: number): void {
+    const writer = this.writers[partition]
+    if (writer !== undefined && writer.count > 0) this.seal(partition, writer)
   }
 
   private seal(partition: number, writer: RecordBatchWriter): void {
@@ -164,11 +179,13 @@ export class KafkaProducer {
     origin.sequences[partition] = (baseSequence + count) % 2 ** 31
     const giveUpAt = this.cluster.clock.monotonicMs() + this.cluster.deliveryTimeoutMs
     this.inFlightBytes += bytes.length
+    this.underWay.sent(partition)
     const sent = new Promise<void>((resolve) => {
       this.sender.send({ partition, bytes, origin, giveUpAt, done: resolve })
     }).then(() => {
       this.inFlight.delete(sent)
       this.inFlightBytes -= bytes.length
+      if (this.underWay.arrived(partition)) this.dispatchOne(partition)
       if (this.ready()) this.wakeWaiting()
     })
     this.inFlight.add(sent)
@@ -194,8 +211,7 @@ export class KafkaProducer {
     this.cancelLinger?.()
     this.cancelLinger = undefined
     for (let partition = 0; partition < this.partitions; partition++) {
-      const writer = this.writers[partition]
-      if (writer !== undefined && writer.count > 0) this.seal(partition, writer)
+      this.dispatchOne(partition)
     }
   }
 

@@ -4,6 +4,7 @@ import type { RecordHeader } from '../../batch/record-batch-format.ts'
 import { type FinishOptions, RecordBatchWriter } from '../../batch/record-batch-writer.ts'
 import { requireArgument, WeirError } from '../../core/errors.ts'
 import type { SentUnderIdentity } from '../transactions/two-phase-sink-writer.ts'
+import { BatchesUnderWay } from './batches-under-way.ts'
 import type { LogBackend, ProducerIdentity } from './log-backend.ts'
 
 /** How records are gathered into batches. */
@@ -41,6 +42,7 @@ export class EmbeddedLogProducer {
   private sticky = 0
   private inFlightBytes = 0
   private inFlight = new Set<Promise<unknown>>()
+  private readonly underWay: BatchesUnderWay
   private failure: unknown
   private waiting: (() => void)[] = []
 
@@ -57,6 +59,7 @@ export class EmbeddedLogProducer {
     this.maxInFlightBytes = options.maxInFlightBytes ?? DEFAULT_IN_FLIGHT_BYTES
     this.codec = options.codec ?? 'none'
     this.writers = new Array<RecordBatchWriter | undefined>(partitions).fill(undefined)
+    this.underWay = new BatchesUnderWay(partitions)
   }
 
   /** Adds a record; it is sent with its batch or at `flush`. Throws what an earlier append threw. */
@@ -112,6 +115,7 @@ export class EmbeddedLogProducer {
     const batch = writer.take(options, this.spare.pop())
     const size = batch.length
     this.inFlightBytes += size
+    this.underWay.sent(partition)
     const append = this.backend
       .append(this.topic, partition, batch, transaction?.transactionalId)
       .catch((error: unknown) => {
@@ -121,6 +125,7 @@ export class EmbeddedLogProducer {
         this.keepSpare(batch.buffer)
         this.inFlight.delete(append)
         this.inFlightBytes -= size
+        if (this.underWay.arrived(partition)) this.dispatchOne(partition)
         if (this.ready()) for (const resolve of this.waiting.splice(0)) resolve()
       })
     this.inFlight.add(append)
@@ -148,9 +153,21 @@ export class EmbeddedLogProducer {
   /** Sends what is gathered; `settled` waits for it. */
   dispatch(): void {
     for (let partition = 0; partition < this.partitions; partition++) {
-      const writer = this.writers[partition]
-      if (writer !== undefined && writer.count > 0) this.sendBatch(partition, writer)
+      this.dispatchOne(partition)
     }
+  }
+
+  /** Sends what has waited for the linger time, or will as `BatchesUnderWay` says. */
+  lingered(): void {
+    for (let partition = 0; partition < this.partitions; partition++) {
+      const count = this.writers[partition]?.count ?? 0
+      if (count > 0 && this.underWay.lingered(partition)) this.dispatchOne(partition)
+    }
+  }
+
+  private dispatchOne(partition: number): void {
+    const writer = this.writers[partition]
+    if (writer !== undefined && writer.count > 0) this.sendBatch(partition, writer)
   }
 
   /** Sends what is gathered and resolves when all of it is appended. Throws what an append threw. */

@@ -44,7 +44,7 @@ export class LogSinkWriter<T> extends TwoPhaseSinkWriter<T> {
     if (this.lingerMs === undefined || this.cancelLinger !== undefined) return
     this.cancelLinger = this.context!.clock.after(this.lingerMs, () => {
       this.cancelLinger = undefined
-      this.logProducer?.dispatch()
+      this.logProducer?.lingered()
     })
   }
 

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { RecordBatchReader } from '../../../src/batch/record-batch-reader.ts'
+import type { LogBackend } from '../../../src/connectors/log/log-backend.ts'
+import { EmbeddedLogProducer } from '../../../src/connectors/log/log-producer.ts'
+
+/** A log whose appends end when they are told to; the values of each batch. */
+function slowLog() {
+  const batches: number[][] = []
+  const ends: (() => void)[] = []
+  const backend = {
+    append(_topic: string, _partition: number, batch: Uint8Array): Promise<number> {
+      const reader = new RecordBatchReader()
+      reader.open(batch, 0, true)
+      const values: number[] = []
+      while (reader.next()) values.push(reader.value()![0]!)
+      batches.push(values)
+      return new Promise((resolve) => ends.push(() => resolve(0)))
+    },
+  } as unknown as LogBackend
+  const producer = new EmbeddedLogProducer(backend, 'topic', 1)
+  const send = (value: number): void => producer.send(null, Uint8Array.of(value), -1)
+  return { producer, batches, ends, send }
+}
+
+describe('a producer whose records have waited for others', () => {
+  it('sends them with what comes until the batch before has arrived, in order', async () => {
+    const { producer, batches, ends, send } = slowLog()
+    send(1)
+    producer.lingered()
+    send(2)
+    producer.lingered()
+    send(3)
+    expect(batches).toEqual([[1]])
+    ends[0]!()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(batches).toEqual([[1], [2, 3]])
+  })
+
+  it('sends everything at once when it is told to', () => {
+    const { producer, batches, send } = slowLog()
+    send(1)
+    producer.lingered()
+    send(2)
+    producer.dispatch()
+    expect(batches).toEqual([[1], [2]])
+  })
+})
