@@ -46,6 +46,21 @@ export interface SgdOptions extends StepGuards {
   readonly globalMean?: number
 }
 
+/** How one side's rows are stepped. */
+interface SideOfStep {
+  readonly regularization: number
+  /** Column that stays as it is; -1 if none. */
+  readonly constant: number
+  /** Column that is pulled to `centre` and not to 0; -1 if none. */
+  readonly centred: number
+  readonly centre: number
+}
+
+/** Places in the products of a row and another one: both, the row's squares, the other's. */
+const PRODUCT = 0
+const ROW = 1
+const OTHER = 2
+
 type SgdSettings = Required<Omit<SgdOptions, keyof StepGuards>> & StepGuardSettings
 
 /** Checks options and fills in defaults. Throws INVALID_ARGUMENT. */
@@ -88,9 +103,12 @@ export class SgdRule implements OnlineRule {
   readonly itemMemory: number
   readonly deltaLength: number
   private readonly settings: SgdSettings
-  private readonly userConstant: number
   private readonly itemConstant: number
+  private readonly user: SideOfStep
+  private readonly item: SideOfStep
   private readonly next: Float32Array
+  /** Of the two rows of the present rating. */
+  private readonly products = new Float64Array(3)
 
   constructor(shape: RowShape, options: SgdOptions = {}) {
     this.shape = shape
@@ -101,19 +119,33 @@ export class SgdRule implements OnlineRule {
     const isPair = this.settings.deltas === 'pair'
     this.kind = isPair ? 'gram' : 'step'
     this.deltaLength = shape.dimension + (isPair ? 1 : memory)
-    this.userConstant = constantColumn('user', shape)
+    const { userRegularization, itemRegularization, globalMean } = this.settings
     this.itemConstant = constantColumn('item', shape)
+    this.user = {
+      regularization: userRegularization,
+      constant: constantColumn('user', shape),
+      // The user's bias column is bias + mean: only the bias is pulled to 0.
+      centred: this.itemConstant,
+      centre: globalMean,
+    }
+    this.item = {
+      regularization: itemRegularization,
+      constant: this.itemConstant,
+      centred: -1,
+      centre: 0,
+    }
     this.next = new Float32Array(shape.dimension)
   }
 
   learn(user: LearnedRow, item: LearnedRow, rating: number, delta: Float32Array): StepOutcome {
     const { order, deltas } = this.settings
-    const { next } = this
+    const { next, products } = this
     const p = user.row
     const q = item.row
-    const error = rating - scoreOf(p, q)
-    const squares = this.userGradient(p, q, error)
-    if (!this.moved(p, next, this.step(user, squares), this.userConstant)) return 'refused'
+    multiply(p, q, products)
+    const error = rating - products[PRODUCT]!
+    const squares = this.stepped(user, q, error, this.user)
+    if (Number.isNaN(squares)) return 'refused'
     const seen = order === 'user-first' ? next : p
     if (deltas === 'pair') {
       delta.set(seen)
@@ -130,13 +162,14 @@ export class SgdRule implements OnlineRule {
     return this.settings.deltas === 'pair' ? this.foldPair(item, delta) : this.foldStep(item, delta)
   }
 
-  /** The item's step, on its row as it is now; each float is read and written as seldom as can be. */
+  /** The item's step, on its row as it is now. */
   private foldPair(item: LearnedRow, delta: Float32Array): StepOutcome {
     const { row, memory } = item
-    const { next } = this
-    const squares = this.itemGradient(row, delta, delta[row.length]! - scoreOf(row, delta), next)
-    if (!this.moved(row, next, this.step(item, squares), this.itemConstant)) return 'refused'
-    row.set(next)
+    multiply(row, delta, this.products)
+    const error = delta[row.length]! - this.products[PRODUCT]!
+    const squares = this.stepped(item, delta, error, this.item)
+    if (Number.isNaN(squares)) return 'refused'
+    row.set(this.next)
     if (this.itemMemory > 0) memory[0]! += this.meanSquare(squares)
     item.updates++
     return 'learned'
@@ -144,48 +177,53 @@ export class SgdRule implements OnlineRule {
 
   private foldStep(item: LearnedRow, delta: Float32Array): StepOutcome {
     const { row, memory } = item
-    const { next } = this
-    for (let i = 0; i < next.length; i++) next[i] = delta[i]!
-    if (!this.moved(row, next, 1, this.itemConstant)) return 'refused'
-    row.set(next)
+    if (!this.foldedStep(row, delta)) return 'refused'
+    row.set(this.next)
     if (this.itemMemory > 0) memory[0]! += delta[row.length]!
     item.updates++
     return 'learned'
   }
 
   /**
-   * Turns the gradient in `next` into the row after a step of it, no longer than the cap; false when
-   * that is not finite. The sum of squares tells: of finite floats it never overflows.
+   * Puts the row after its step, no longer than the cap, into `next`; the sum of the gradient's
+   * squares, or NaN when the row would not be finite. `products` are those of the row and the other
+   * one: from them follow the gradient's squares, so that it need not be made before its step,
+   *
+   *   g = e y - l x,   |g|^2 = e^2 y.y - 2 e l x.y + l^2 x.x,   x + s g = (1 - s l) x + s e y
    */
-  private moved(row: Float32Array, next: Float32Array, step: number, constant: number): boolean {
-    const { normCap } = this.settings
-    let squares = 0
-    for (let i = 0; i < next.length; i++) {
-      const value = Math.fround(row[i]! + step * next[i]!)
-      next[i] = value
-      squares += value * value
-    }
-    if (!(squares < Number.POSITIVE_INFINITY)) return false
-    if (squares > normCap * normCap) capNorm(next, normCap, constant)
-    return true
+  private stepped(moving: LearnedRow, y: Float32Array, error: number, side: SideOfStep): number {
+    const { next, products } = this
+    const { regularization: l, constant, centred, centre } = side
+    const x = moving.row
+    const gradient = (column: number): number => error * y[column]! - l * x[column]!
+    let squares =
+      error * error * products[OTHER]! - 2 * error * l * products[PRODUCT]! + l * l * products[ROW]!
+    if (constant >= 0) squares -= gradient(constant) ** 2
+    if (centred >= 0) squares += (gradient(centred) + l * centre) ** 2 - gradient(centred) ** 2
+    squares = Math.max(0, squares)
+    const step = this.step(moving, squares)
+    let length = addScaled(1 - step * l, x, step * error, y, next)
+    if (constant >= 0) length += replaced(next, constant, x[constant]!)
+    if (centred >= 0) length += replaced(next, centred, next[centred]! + step * l * centre)
+    return this.withinCap(length, constant) ? squares : Number.NaN
   }
 
-  /** The user's gradient into `next`; the sum of its squares. */
-  private userGradient(p: Float32Array, q: Float32Array, error: number): number {
-    const { userRegularization, globalMean } = this.settings
-    const { next, userConstant, itemConstant: bias } = this
-    let squares = 0
-    for (let i = 0; i < p.length; i++) {
-      const g = error * q[i]! - userRegularization * p[i]!
-      next[i] = g
-      squares += g * g
-    }
-    if (bias < 0) return squares
-    // The user's bias column is bias + mean: only the bias is pulled to 0.
-    squares -= next[bias]! ** 2 + next[userConstant]! ** 2
-    next[bias]! += userRegularization * globalMean
-    next[userConstant] = 0
-    return squares + next[bias]! ** 2
+  private foldedStep(row: Float32Array, delta: Float32Array): boolean {
+    const { next, itemConstant } = this
+    let length = addScaled(1, row, 1, delta, next)
+    if (itemConstant >= 0) length += replaced(next, itemConstant, row[itemConstant]!)
+    return this.withinCap(length, itemConstant)
+  }
+
+  /**
+   * Shortens `next`, whose sum of squares is given, to the cap; false when it is not finite, which the
+   * sum tells: of finite floats it never overflows.
+   */
+  private withinCap(squares: number, constant: number): boolean {
+    const { normCap } = this.settings
+    if (!(squares < Number.POSITIVE_INFINITY)) return false
+    if (squares > normCap * normCap) capNorm(this.next, normCap, constant)
+    return true
   }
 
   /**
@@ -246,4 +284,70 @@ export class SgdRule implements OnlineRule {
     if (schedule === 'decayed') return (learningRate * clip) / (1 + decay * row.updates)
     return (learningRate * clip) / Math.sqrt(1 + decay * row.memory[0]!)
   }
+}
+
+/** Products of x with y, x with x and y with y into `into`; y may be longer. */
+function multiply(x: Float32Array, y: Float32Array, into: Float64Array): void {
+  let product = 0
+  let squaresX = 0
+  let squaresY = 0
+  let productB = 0
+  let squaresXB = 0
+  let squaresYB = 0
+  const even = x.length & ~1
+  // Two sums each, so that one addition need not wait for the one before.
+  for (let i = 0; i < even; i += 2) {
+    const a = x[i]!
+    const b = y[i]!
+    const c = x[i + 1]!
+    const d = y[i + 1]!
+    product += a * b
+    productB += c * d
+    squaresX += a * a
+    squaresXB += c * c
+    squaresY += b * b
+    squaresYB += d * d
+  }
+  if (even < x.length) {
+    product += x[even]! * y[even]!
+    squaresX += x[even]! ** 2
+    squaresY += y[even]! ** 2
+  }
+  into[PRODUCT] = product + productB
+  into[ROW] = squaresX + squaresXB
+  into[OTHER] = squaresY + squaresYB
+}
+
+/** a x + b y into `into`, as long as x; the sum of its squares. */
+function addScaled(
+  a: number,
+  x: Float32Array,
+  b: number,
+  y: Float32Array,
+  into: Float32Array,
+): number {
+  let squares = 0
+  let squaresB = 0
+  const even = x.length & ~1
+  for (let i = 0; i < even; i += 2) {
+    const first = Math.fround(a * x[i]! + b * y[i]!)
+    const second = Math.fround(a * x[i + 1]! + b * y[i + 1]!)
+    into[i] = first
+    into[i + 1] = second
+    squares += first * first
+    squaresB += second * second
+  }
+  if (even < x.length) {
+    const last = Math.fround(a * x[even]! + b * y[even]!)
+    into[even] = last
+    squares += last * last
+  }
+  return squares + squaresB
+}
+
+/** Gives a row's column another value; what that adds to the sum of its squares. */
+function replaced(row: Float32Array, column: number, value: number): number {
+  const before = row[column]!
+  row[column] = value
+  return row[column]! ** 2 - before * before
 }

@@ -48,6 +48,40 @@ function learned(made: OnlineRule, p: number[], q: number[], rating = 4) {
   return { user, item, delta, outcome, folding }
 }
 
+interface PlainStep {
+  readonly learningRate: number
+  readonly globalMean: number
+  readonly biased: boolean
+  readonly gradientClip?: number
+  readonly normCap?: number
+}
+
+/** The SGD step of a fresh row x towards y, in float64 and without any care for speed. */
+function plainStep(
+  x: readonly number[],
+  y: readonly number[],
+  rating: number,
+  options: PlainStep,
+  side: 'user' | 'item',
+): number[] {
+  const { learningRate, globalMean, biased, gradientClip = 100, normCap = 1000 } = options
+  const constant = biased ? x.length - (side === 'user' ? 1 : 2) : -1
+  const centred = biased && side === 'user' ? x.length - 2 : -1
+  const error = rating - x.reduce((sum, value, i) => sum + value * y[i]!, 0)
+  const gradient = x.map((value, i) => {
+    const pulled = i === centred ? value - globalMean : value
+    return i === constant ? 0 : error * y[i]! - 0.02 * pulled
+  })
+  const clip = Math.min(1, gradientClip / Math.hypot(...gradient))
+  const next = x.map((value, i) => value + learningRate * clip * gradient[i]!)
+  const length = Math.hypot(...next.filter((_, i) => i !== constant))
+  return next.map((value, i) => (i === constant ? value : value * Math.min(1, normCap / length)))
+}
+
+function expectNear(found: Float32Array, expected: readonly number[]): void {
+  for (const [i, value] of found.entries()) expect(value).toBeCloseTo(expected[i]!, 5)
+}
+
 describe('the SGD rule', () => {
   const P = [0.5, -0.2, 0.1, 0.4]
   const Q = [0.3, 0.6, -0.1, 0.2]
@@ -77,6 +111,30 @@ describe('the SGD rule', () => {
       })
     },
   )
+
+  it('is the plain step, gradient first, whatever the shape, clip, cap and schedule', () => {
+    const random = seededRandom(7)
+    for (const shape of [PLAIN, BIASED, { dimension: 101, biased: true }]) {
+      for (const guards of [{}, { gradientClip: 0.5 }, { normCap: 1.2 }]) {
+        for (const schedule of ['constant', 'adagrad'] as const) {
+          const options = { rule: 'sgd', learningRate: 0.1, globalMean: 3, ...guards } as const
+          const made = rule({ ...options, schedule }, shape)
+          const normal = (): number[] =>
+            Array.from({ length: shape.dimension }, () => random.normal() * 0.4)
+          const [p, q] = [normal(), normal()]
+          if (shape.biased) {
+            p[shape.dimension - 1] = 1
+            q[shape.dimension - 2] = 1
+          }
+          const { user, item } = learned(made, p, q)
+          // Of a fresh row the adagrad rate is the rate itself.
+          const plain = { ...options, ...shape }
+          expectNear(user.row, plainStep(p, q, 4, plain, 'user'))
+          expectNear(item.row, plainStep(q, p, 4, plain, 'item'))
+        }
+      }
+    }
+  })
 
   it('never changes the constant columns', () => {
     const { user, item } = learned(
