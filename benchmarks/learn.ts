@@ -25,6 +25,8 @@ import {
 
 const RATINGS = 1_000_000
 const ROUNDS = 3
+/** Time between two looks at the counters, which all threads spend about a millisecond on. */
+const LOOK_MS = 50
 
 interface LearnTimes {
   /** Seconds until the last delta was folded, its row visible. */
@@ -42,7 +44,7 @@ async function learnAll(
   const before = process.cpuUsage()
   await using run = await startLearning(options.scratch, place)
   const cpu = process.cpuUsage(before)
-  while ((await counted(run.job, 'deltasFolded')) < ratings) await pause(10)
+  while ((await counted(run.job, 'deltasFolded')) < ratings) await pause(LOOK_MS)
   const visible = (performance.now() - run.startedMs) / 1000
   await run.job.execution.triggerCheckpoint()
   const durable = (performance.now() - run.startedMs) / 1000
