@@ -153,13 +153,6 @@ export class RowTable {
     return this.segments < DIRECTORY_WORDS && this.arena.hasRoomFor(this.layout.segmentWords)
   }
 
-  /** Makes index and memory of an empty table as large as so many rows need. Throws OUT_OF_ROW_MEMORY. */
-  expect(rows: number): void {
-    const { segmentWords, rowShift } = this.layout
-    this.index.reserve(rows)
-    this.arena.expect(Math.ceil(rows / 2 ** rowShift) * segmentWords)
-  }
-
   /** Adds a segment and returns its first row. Throws OUT_OF_ROW_MEMORY. */
   grow(kind: typeof KIND_ROWS | typeof KIND_IMAGES): number {
     const { segmentWords, rowsPerSegment, rowShift } = this.layout
