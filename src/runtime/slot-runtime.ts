@@ -20,6 +20,7 @@ import { type LoopTurn, SlotLoop } from './slot-loop.ts'
 import { SlotProgress } from './slot-progress.ts'
 import type { SlotCommand, SlotDeployment, SlotReport } from './slot-protocol.ts'
 import type { QueriedBackend, SlotQueries } from './slot-queries.ts'
+import { afterTurn } from './slot-turn.ts'
 import { SourceHead } from './source-head.ts'
 import type { Subtask, SubtaskHost } from './subtask.ts'
 import { type BuiltSubtask, buildSubtask, type SubtaskSite } from './subtask-builder.ts'
@@ -298,14 +299,14 @@ export class SlotRuntime implements SubtaskHost {
     const worked = this.process(startMs + SLICE_MS)
     const copied = this.checkpoints?.copy(SNAPSHOT_MS) === true
     const nowMs = this.clock.nowMs()
-    let wakeAtMs: number | undefined
+    let nextTickMs: number | undefined
     for (const subtask of this.subtasks) subtask.tick(nowMs, !worked)
     this.flush(worked)
     for (const subtask of this.subtasks) {
       const at = subtask.nextTickMs(nowMs)
-      if (at !== undefined && (wakeAtMs === undefined || at < wakeAtMs)) wakeAtMs = at
+      if (at !== undefined && (nextTickMs === undefined || at < nextTickMs)) nextTickMs = at
     }
-    return { more: worked || copied, wakeAtMs }
+    return afterTurn({ worked, copied, nowMs, nextTickMs })
   }
 
   /** Gives every subtask its share until the slice is over or nothing is left to do. */
