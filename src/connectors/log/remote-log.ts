@@ -1,4 +1,3 @@
-import type { MessagePort } from 'node:worker_threads'
 import { assertNever, type ErrorCode, type ErrorDetails, WeirError } from '../../core/errors.ts'
 import type { LogBackend, ProducerIdentity, TransactionDescription } from './log-backend.ts'
 import type { TopicConfig } from './topic-config.ts'
@@ -47,7 +46,20 @@ export function callBackend(backend: LogBackend, request: RemoteRequest): Promis
   }
 }
 
-/** The answer to a request; id 0 answers the opening. */
+/** What joins a caller and the owner of a log: a message port between threads, a socket between processes. */
+export interface RemotePort {
+  /** `message` or `close`. */
+  on(event: string, listener: (message: unknown) => void): unknown
+  postMessage(message: unknown, transfer?: readonly ArrayBuffer[]): void
+  ref(): void
+  unref(): void
+  close(): void
+}
+
+/** Revision of requests and replies, which the owner tells first; another process may be of another build. */
+export const REMOTE_REVISION = 1
+
+/** The answer to a request; id 0 answers the opening with the revision. */
 export interface RemoteReply {
   readonly id: number
   readonly value?: unknown
@@ -63,25 +75,30 @@ interface Waiting {
   readonly reject: (error: WeirError) => void
 }
 
-/** A log that another thread of the process owns. */
+/** A log that another thread, or another process of this machine, owns. */
 export class RemoteLog implements LogBackend {
-  private readonly port: MessagePort
+  private readonly port: RemotePort
+  private readonly gone: () => WeirError
   private readonly waiting = new Map<number, Waiting>()
   private readonly opening: Promise<unknown>
   private lastId = 0
   private closed = false
 
-  constructor(port: MessagePort) {
+  /** `gone`: the error of calls when the other end has gone. */
+  constructor(port: RemotePort, gone: () => WeirError) {
     this.port = port
+    this.gone = gone
     this.opening = new Promise((resolve, reject) => this.waiting.set(0, { resolve, reject }))
     this.opening.catch(() => undefined)
-    port.on('message', (reply: RemoteReply) => this.receive(reply))
+    port.on('message', (reply) => this.receive(reply as RemoteReply))
     port.on('close', () => this.ownerGone())
   }
 
   /** Resolves when the owner serves. Throws LOG_LOCKED and what opening threw. */
   async opened(): Promise<void> {
-    await this.opening
+    if ((await this.opening) === REMOTE_REVISION) return
+    this.port.close()
+    throw new WeirError('LOG_LOCKED', 'the log belongs to a process of another release of Weir')
   }
 
   private receive({ id, value, failure }: RemoteReply): void {
@@ -95,7 +112,7 @@ export class RemoteLog implements LogBackend {
 
   private ownerGone(): void {
     this.closed = true
-    for (const { reject } of this.waiting.values()) reject(gone())
+    for (const { reject } of this.waiting.values()) reject(this.gone())
     this.waiting.clear()
   }
 
@@ -103,12 +120,12 @@ export class RemoteLog implements LogBackend {
     request: RemoteRequest extends infer R ? (R extends unknown ? Omit<R, 'id'> : never) : never,
     transfer: readonly ArrayBuffer[] = [],
   ): Promise<Result> {
-    if (this.closed) return Promise.reject(gone())
+    if (this.closed) return Promise.reject(this.gone())
     const id = ++this.lastId
     return new Promise<Result>((resolve, reject) => {
       this.waiting.set(id, { resolve: resolve as (value: unknown) => void, reject })
       this.port.ref()
-      this.port.postMessage({ ...request, id }, [...transfer])
+      this.port.postMessage({ ...request, id }, transfer)
     })
   }
 
@@ -158,8 +175,4 @@ export class RemoteLog implements LogBackend {
     this.port.close()
     return Promise.resolve()
   }
-}
-
-function gone(): WeirError {
-  return new WeirError('CONNECTOR_FAILED', 'the thread that owns the log ended or closed it')
 }
