@@ -87,7 +87,8 @@ export const recoveryBenchmark: Benchmark = {
           `round ${i + 1}: first answer after ${first[i]!.toFixed(2)} s, all after ${all[i]!.toFixed(2)} s`,
         )
       }
-      const details = { rounds: ROUNDS, stateMb: Math.round(bytesOf(shape) / 1e6) }
+      const build = command.endsWith('.ts') ? 'sources' : 'package'
+      const details = { rounds: ROUNDS, stateMb: Math.round(bytesOf(shape) / 1e6), build }
       const facts = { unit: 's', higher: false, details }
       return [
         { ...facts, name: 'recovery-first-answer', value: rounded(median(first)), target: 1 },
