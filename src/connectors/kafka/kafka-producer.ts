@@ -43,6 +43,8 @@ interface Origin extends BatchOrigin {
 const DEFAULT_BATCH_BYTES = 128 * 1024
 const DEFAULT_LINGER_MS = 5
 const DEFAULT_IN_FLIGHT_BYTES = 16 * 1024 * 1024
+/** `BatchSender` sends a partition's next batch when the one before is acknowledged. */
+const MOST_UNDER_WAY = 1
 
 /** Gathers records of one topic into batches per partition and brings them to their leaders. */
 export class KafkaProducer {
@@ -82,7 +84,7 @@ export class KafkaProducer {
     this.keyGroups = partitioner === 'java' ? undefined : partitioner.keyGroups
     if (this.keyGroups !== undefined) checkParallelism(partitions, this.keyGroups)
     this.writers = new Array<RecordBatchWriter | undefined>(partitions).fill(undefined)
-    this.underWay = new BatchesUnderWay(partitions)
+    this.underWay = new BatchesUnderWay(partitions, MOST_UNDER_WAY)
     const acks = options.idempotent === false ? 1 : -1
     this.sender = new BatchSender(cluster, topic, acks, () => this.wakeWaiting())
   }

@@ -27,6 +27,8 @@ const NO_OPTIONS: SendOptions = {}
 const NO_HEADERS: readonly RecordHeader[] = []
 const DEFAULT_BATCH_BYTES = 256 * 1024
 const DEFAULT_IN_FLIGHT_BYTES = 8 * 1024 * 1024
+/** While one batch is being written, the next may be on its way to the log's thread. */
+const MOST_UNDER_WAY = 2
 
 /** Gathers records of one topic into batches per partition and appends them to the log. */
 export class EmbeddedLogProducer {
@@ -59,7 +61,7 @@ export class EmbeddedLogProducer {
     this.maxInFlightBytes = options.maxInFlightBytes ?? DEFAULT_IN_FLIGHT_BYTES
     this.codec = options.codec ?? 'none'
     this.writers = new Array<RecordBatchWriter | undefined>(partitions).fill(undefined)
-    this.underWay = new BatchesUnderWay(partitions)
+    this.underWay = new BatchesUnderWay(partitions, MOST_UNDER_WAY)
   }
 
   /** Adds a record; it is sent with its batch or at `flush`. Throws what an earlier append threw. */

@@ -23,25 +23,26 @@ function slowLog() {
 }
 
 describe('a producer whose records have waited for others', () => {
-  it('sends them with what comes until the batch before has arrived, in order', async () => {
+  it('sends them with what comes until one of two batches has arrived, in order', async () => {
     const { producer, batches, ends, send } = slowLog()
-    send(1)
-    producer.lingered()
-    send(2)
-    producer.lingered()
-    send(3)
-    expect(batches).toEqual([[1]])
+    for (const value of [1, 2, 3]) {
+      send(value)
+      producer.lingered()
+    }
+    send(4)
+    expect(batches).toEqual([[1], [2]])
     ends[0]!()
     await new Promise((resolve) => setImmediate(resolve))
-    expect(batches).toEqual([[1], [2, 3]])
+    expect(batches).toEqual([[1], [2], [3, 4]])
   })
 
   it('sends everything at once when it is told to', () => {
     const { producer, batches, send } = slowLog()
-    send(1)
-    producer.lingered()
-    send(2)
+    for (const value of [1, 2, 3]) {
+      send(value)
+      producer.lingered()
+    }
     producer.dispatch()
-    expect(batches).toEqual([[1], [2]])
+    expect(batches).toEqual([[1], [2], [3]])
   })
 })
