@@ -24,6 +24,8 @@ export interface ClientContext {
 }
 
 const READ_BYTES = 64 * 1024
+/** Frames from this length on are not copied together with others. */
+const LONG_FRAME = 32 * 1024
 /** A server that sends nothing for so long after it was asked whether it is there is gone. */
 const SILENCE_MS = 2000
 
@@ -136,15 +138,24 @@ export class ClientConnection {
   }
 
   /**
-   * Sends one complete frame whose request id is `request.requestId` and awaits its answers. The
-   * bytes are copied.
+   * Sends one complete frame whose request id is `request.requestId` and awaits its answers. Returns
+   * the writer for the next frame: a short one is copied and its writer given back, a long one leaves
+   * from where it was written, and another writer, an empty one, is given for it.
    */
-  send(request: InFlight, frame: Uint8Array): void {
+  send(request: InFlight, frame: FrameWriter): FrameWriter {
     this.inFlight.set(request.requestId, request)
     this.calls += request.calls
     this.context.wheel.add(request)
-    this.writer.raw(frame)
-    this.flushSoon()
+    if (frame.length < LONG_FRAME) {
+      this.writer.raw(frame.written())
+      this.flushSoon()
+      return frame
+    }
+    this.flush()
+    const empty = this.writer
+    this.writer = frame
+    this.flush()
+    return empty
   }
 
   /** A request's deadline has passed: its answer will be ignored, and the server has to say a word. */
@@ -274,6 +285,7 @@ export class ClientConnection {
     if (idleTimeoutMs <= 0) return
     this.cancelPing = this.context.options.clock.after(idleTimeoutMs / 3, () => {
       if (this.closed) return
+      this.frames.shrink()
       this.ping()
       this.schedulePing(idleTimeoutMs)
     })

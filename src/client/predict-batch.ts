@@ -5,15 +5,12 @@ import {
   ITEM_ENVELOPE_BYTES,
   SCORE_BYTES,
 } from '../wire/answer.ts'
-import type { DeadlineEntry } from '../wire/deadline-wheel.ts'
 import { ANSWER_FLAG, DEFERRED, ITEM_FLAG, KIND, REQUEST_FLAG } from '../wire/frame.ts'
-import { FrameWriter } from '../wire/frame-writer.ts'
-import { readFloat32, writeUint32 } from '../wire/little-endian.ts'
+import { readFloat32 } from '../wire/little-endian.ts'
 import type { Answer, Consistency, Prediction, PredictOptions } from '../wire/model-reader.ts'
 import { beginRequest } from '../wire/request.ts'
 import { OK } from '../wire/status.ts'
-import type { ClientConnection } from './client-connection.ts'
-import { type InFlight, noAnswerWithin } from './in-flight.ts'
+import { RequestBatch } from './request-batch.ts'
 
 /** What all predictions of a batch share, with every default filled in. */
 export interface PredictTerms {
@@ -63,31 +60,17 @@ const captureSettlers = (resolve: (value: never) => void, reject: Reject): void 
   executorReject = reject
 }
 
-/**
- * Predictions of one turn of the loop with the same terms: one request frame. Calls are encoded as
- * they come; their promises are settled in a loop when the answer frame comes. Batches are pooled.
- */
-export class PredictBatch implements InFlight {
-  requestId = 0
-  deadlineAt = 0
-  previousEntry: DeadlineEntry | undefined = undefined
-  nextEntry: DeadlineEntry | undefined = undefined
-  /** Calls in the batch. */
-  calls = 0
-  connection: ClientConnection | undefined
+/** Predictions that share a frame; their promises are settled in a loop when the answer frame comes. */
+export class PredictBatch extends RequestBatch {
   private terms: PredictTerms
   private readonly owner: BatchOwner
-  private readonly writer = new FrameWriter(4096)
   private readonly lefts: string[] = []
   private readonly rights: string[] = []
   private readonly resolves: Settle[] = []
   private readonly rejects: Reject[] = []
-  /** Next call, in order, that no answer frame has covered. */
-  private nextCall = 0
-  /** Calls whose answers were deferred, oldest first. */
-  private deferred: number[] = []
 
   constructor(owner: BatchOwner, terms: PredictTerms) {
+    super()
     this.owner = owner
     this.terms = terms
   }
@@ -95,10 +78,7 @@ export class PredictBatch implements InFlight {
   /** Makes the batch an empty one with these terms; the deadline counts from `now`. */
   begin(terms: PredictTerms, now: number): void {
     this.terms = terms
-    this.deadlineAt = now + terms.deadlineMs
-    this.calls = 0
-    this.nextCall = 0
-    this.writer.reset()
+    this.restart(now + terms.deadlineMs)
     const flags =
       (terms.withEnvelope ? REQUEST_FLAG.envelope : 0) |
       (terms.coldLeft === undefined ? 0 : REQUEST_FLAG.coldLeft) |
@@ -126,11 +106,6 @@ export class PredictBatch implements InFlight {
       terms.attempt === 1 &&
       sameConsistency(terms.consistency, options.consistency)
     )
-  }
-
-  /** Bytes of the frame so far. */
-  get frameBytes(): number {
-    return this.writer.length
   }
 
   /** Appends a call whose promise is settled elsewhere. Throws KEY_TOO_LONG. */
@@ -162,19 +137,8 @@ export class PredictBatch implements InFlight {
     return this.terms.hint
   }
 
-  /** Ends the frame and sends it. */
-  sendOn(connection: ClientConnection): void {
-    this.writer.end(this.calls)
-    if (this.writer.length - 4 > connection.maxFrameBytes) {
-      this.fail(
-        new WeirError('FRAME_TOO_LARGE', `the server accepts ${connection.maxFrameBytes} bytes`),
-      )
-      return
-    }
-    this.connection = connection
-    this.requestId = connection.newRequestId()
-    writeUint32(this.writer.bytes, 8, this.requestId)
-    connection.send(this, this.writer.written())
+  protected tooLarge(_length: number, limit: number): WeirError {
+    return new WeirError('FRAME_TOO_LARGE', `the server accepts ${limit} bytes`)
   }
 
   answer(cursor: AnswerCursor, server: string): boolean {
@@ -195,21 +159,10 @@ export class PredictBatch implements InFlight {
         const resolve = this.resolves[call]!
         if (this.terms.withEnvelope) resolve(answerOf(prediction, cursor, server))
         else resolve(prediction)
-      } else if (status === DEFERRED) this.deferred.push(call)
+      } else if (status === DEFERRED) this.defer(call)
       else this.failCall(call, details?.get(i) ?? this.errorOf(status, call))
     }
-    const isDone = this.nextCall === this.calls && this.deferred.length === 0
-    if (isDone) this.finish()
-    return isDone
-  }
-
-  private nextOpen(): number {
-    if (this.nextCall < this.calls) return this.nextCall++
-    const call = this.deferred.shift()
-    if (call === undefined) {
-      throw new WeirError('PROTOCOL_ERROR', 'the server answered more predictions than were asked')
-    }
-    return call
+    return this.finishIfAnswered()
   }
 
   /** Messages stand behind the answers, which have a fixed width. */
@@ -230,7 +183,7 @@ export class PredictBatch implements InFlight {
     return errorOfStatus(status, `${state}: ${this.lefts[call]} with ${this.rights[call]}`)
   }
 
-  private failCall(call: number, error: WeirError): void {
+  protected failCall(call: number, error: WeirError): void {
     this.owner.failed({
       terms: this.terms,
       deadlineAt: this.deadlineAt,
@@ -242,20 +195,11 @@ export class PredictBatch implements InFlight {
     })
   }
 
-  fail(error: WeirError): void {
-    while (this.nextCall < this.calls) this.failCall(this.nextCall++, error)
-    for (const call of this.deferred) this.failCall(call, error)
-    this.finish()
+  protected get deadlineMs(): number {
+    return this.terms.deadlineMs
   }
 
-  expire(): void {
-    this.connection?.forget(this)
-    this.fail(noAnswerWithin(this.terms.deadlineMs))
-  }
-
-  private finish(): void {
-    this.deferred = []
-    this.connection = undefined
+  protected done(): void {
     this.owner.done(this)
   }
 }

@@ -1,15 +1,11 @@
 import { WeirError } from '../core/errors.ts'
 import { type AnswerCursor, errorOfStatus } from '../wire/answer.ts'
-import type { DeadlineEntry } from '../wire/deadline-wheel.ts'
 import { ANSWER_FLAG, DEFERRED, KIND, REQUEST_FLAG } from '../wire/frame.ts'
-import { FrameWriter } from '../wire/frame-writer.ts'
-import { writeUint32 } from '../wire/little-endian.ts'
 import type { Answer, Consistency, SparseProduct, SparseVector } from '../wire/model-reader.ts'
 import { beginRequest } from '../wire/request.ts'
 import { writeSparseVector } from '../wire/sparse-vector.ts'
 import { OK } from '../wire/status.ts'
-import type { ClientConnection } from './client-connection.ts'
-import { type InFlight, noAnswerWithin } from './in-flight.ts'
+import { RequestBatch } from './request-batch.ts'
 
 /** What all sparse products of a batch share, with every default filled in. */
 export interface SparseTerms {
@@ -35,26 +31,14 @@ export interface SparseBatchOwner {
   done(batch: SparseBatch): void
 }
 
-/**
- * Sparse products of one turn of the loop with the same terms: one request frame of packed vectors,
- * encoded as they come. Batches are pooled.
- */
-export class SparseBatch implements InFlight {
-  requestId = 0
-  deadlineAt = 0
-  previousEntry: DeadlineEntry | undefined = undefined
-  nextEntry: DeadlineEntry | undefined = undefined
+/** Sparse products that share a frame of packed vectors. */
+export class SparseBatch extends RequestBatch {
   terms: SparseTerms
   private readonly owner: SparseBatchOwner
-  private readonly writer = new FrameWriter(4096)
-  private connection: ClientConnection | undefined
   private waiting: SparseCall[] = []
-  /** Next call, in order, that no answer frame has covered. */
-  private nextCall = 0
-  /** Calls whose answers were deferred, oldest first. */
-  private deferred: SparseCall[] = []
 
   constructor(owner: SparseBatchOwner, terms: SparseTerms) {
+    super()
     this.owner = owner
     this.terms = terms
   }
@@ -62,22 +46,9 @@ export class SparseBatch implements InFlight {
   /** Makes the batch an empty one with these terms; the deadline counts from `now`. */
   begin(terms: SparseTerms, now: number): void {
     this.terms = terms
-    this.deadlineAt = now + terms.deadlineMs
-    this.waiting = []
-    this.nextCall = 0
-    this.writer.reset()
+    this.restart(now + terms.deadlineMs)
     const flags = REQUEST_FLAG.packed | (terms.isDecision ? 0 : REQUEST_FLAG.envelope)
     beginRequest(this.writer, KIND.sparseDot, flags, 0, terms)
-  }
-
-  /** Calls in the batch. */
-  get calls(): number {
-    return this.waiting.length
-  }
-
-  /** Bytes of the frame so far. */
-  get frameBytes(): number {
-    return this.writer.length
   }
 
   /** Bytes that the batch keeps. */
@@ -95,79 +66,54 @@ export class SparseBatch implements InFlight {
       throw error
     }
     this.waiting.push(call)
+    this.calls++
   }
 
-  /** Ends the frame and sends it. */
-  sendOn(connection: ClientConnection): void {
-    this.writer.end(this.calls)
-    if (this.writer.length - 4 > connection.maxFrameBytes) {
-      this.fail(
-        new WeirError(
-          'FRAME_TOO_LARGE',
-          `the request takes ${this.writer.length} bytes, the server accepts ${connection.maxFrameBytes}; split the features and add up the sums`,
-        ),
-      )
-      return
-    }
-    this.connection = connection
-    this.requestId = connection.newRequestId()
-    writeUint32(this.writer.bytes, 8, this.requestId)
-    connection.send(this, this.writer.written())
+  protected tooLarge(length: number, limit: number): WeirError {
+    return new WeirError(
+      'FRAME_TOO_LARGE',
+      `the request takes ${length} bytes, the server accepts ${limit}; split the features and add up the sums`,
+    )
   }
 
   answer(cursor: AnswerCursor, server: string): boolean {
-    const failures = new Map<number, { readonly call: SparseCall; error: WeirError }>()
+    const failures = new Map<number, { readonly call: number; error: WeirError }>()
     try {
       for (let i = 0; i < cursor.count; i++) {
         const status = cursor.uint8()
         cursor.uint8()
         if (status === OK) this.settle(cursor, server)
-        else if (status === DEFERRED) this.deferred.push(this.nextOpen())
+        else if (status === DEFERRED) this.defer(this.nextOpen())
         else failures.set(i, { call: this.nextOpen(), error: this.errorOf(status) })
       }
       if ((cursor.flags & ANSWER_FLAG.details) !== 0) readDetails(cursor, failures)
     } finally {
       for (const { call, error } of failures.values()) this.failCall(call, error)
     }
-    const isDone = this.nextCall === this.calls && this.deferred.length === 0
-    if (isDone) this.finish()
-    return isDone
+    return this.finishIfAnswered()
   }
 
   private settle(cursor: AnswerCursor, server: string): void {
     if ((cursor.flags & ANSWER_FLAG.envelope) !== 0) cursor.itemEnvelope()
     const value = { sum: cursor.float64(), unknown: cursor.uint32() }
-    this.nextOpen().settle({ ok: true, value, envelope: cursor.envelope(server) })
+    const call = this.waiting[this.nextOpen()]!
+    call.settle({ ok: true, value, envelope: cursor.envelope(server) })
   }
 
   private errorOf(status: number): WeirError {
     return errorOfStatus(status, this.terms.state)
   }
 
-  private nextOpen(): SparseCall {
-    const call = this.nextCall < this.calls ? this.waiting[this.nextCall++] : this.deferred.shift()
-    if (call !== undefined) return call
-    throw new WeirError('PROTOCOL_ERROR', 'the server answered more products than were asked')
+  protected failCall(call: number, error: WeirError): void {
+    this.owner.failed(this.waiting[call]!, this.terms, this.deadlineAt, error)
   }
 
-  private failCall(call: SparseCall | undefined, error: WeirError): void {
-    if (call !== undefined) this.owner.failed(call, this.terms, this.deadlineAt, error)
+  protected get deadlineMs(): number {
+    return this.terms.deadlineMs
   }
 
-  fail(error: WeirError): void {
-    while (this.nextCall < this.calls) this.failCall(this.waiting[this.nextCall++], error)
-    for (const call of this.deferred) this.failCall(call, error)
-    this.finish()
-  }
-
-  expire(): void {
-    this.connection?.forget(this)
-    this.fail(noAnswerWithin(this.terms.deadlineMs))
-  }
-
-  private finish(): void {
-    this.deferred = []
-    this.connection = undefined
+  protected done(): void {
+    this.waiting = []
     this.owner.done(this)
   }
 }

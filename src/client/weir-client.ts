@@ -356,7 +356,7 @@ export class WeirClient implements ModelReader {
   }
 
   private transmit<T>(request: ColdRequest<T>, connection: ClientConnection): void {
-    const writer = this.writers.acquire()
+    let writer = this.writers.acquire()
     try {
       request.write(writer)
       if (writer.length - 4 > connection.maxFrameBytes) {
@@ -365,7 +365,7 @@ export class WeirClient implements ModelReader {
           `the request takes ${writer.length} bytes, the server accepts ${connection.maxFrameBytes}`,
         )
       }
-      connection.send(request, writer.written())
+      writer = connection.send(request, writer)
     } finally {
       this.writers.release(writer)
     }

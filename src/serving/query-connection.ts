@@ -193,6 +193,7 @@ export class QueryConnection implements ConnectionOutput {
   /** Called about once a second: ends what is idle, stuck, silent or already said goodbye. */
   sweep(now: number): void {
     const { limits } = this.context.options
+    this.frames.shrink()
     if (this.phase === 'closing') {
       if (now - this.closingAt > LINGER_MS) this.destroy()
     } else if (this.phase === 'hello') {

@@ -92,6 +92,8 @@ export class FrameReader {
   private at = 0
   private limit = 0
   private own: Uint8Array = EMPTY
+  /** Whether `own` was needed since the last `shrink`. */
+  private ownUsed = false
 
   /** `maxFrameBytes` gives the largest `length` accepted; it is asked per frame. */
   constructor(maxFrameBytes: () => number) {
@@ -109,7 +111,6 @@ export class FrameReader {
    */
   append(chunk: Uint8Array): void {
     if (this.at === this.limit) {
-      if (this.own.length > KEPT_BYTES) this.own = EMPTY
       // A Buffer's slice() is a view where ours must copy, so frames never lie in one.
       this.bytes = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.length)
       this.at = 0
@@ -126,7 +127,17 @@ export class FrameReader {
     if (this.at !== this.limit && this.bytes !== this.own) this.makeRoom(0)
   }
 
+  /** Gives large memory back that was not needed since the last call; to be called now and then. */
+  shrink(): void {
+    if (!this.ownUsed && this.at === this.limit && this.own.length > KEPT_BYTES) {
+      this.own = EMPTY
+      this.bytes = EMPTY
+    }
+    this.ownUsed = false
+  }
+
   private makeRoom(count: number): void {
+    this.ownUsed = true
     const rest = this.limit - this.at
     if (this.bytes === this.own && this.limit + count <= this.own.length) return
     if (rest + count > this.own.length) {
@@ -187,5 +198,5 @@ export class FrameReader {
 }
 
 const EMPTY = new Uint8Array(0)
-/** An accumulation buffer larger than this is given back once it is empty. */
+/** An accumulation buffer larger than this is given back by `shrink`. */
 const KEPT_BYTES = 256 * 1024

@@ -32,10 +32,10 @@ export function writeSparseVector(
     values.length === count && total <= MAX_FEATURES,
     `a sparse vector has as many ids as values and at most ${MAX_FEATURES}`,
   )
+  writer.reserve((total + 1) * VARUINT_BYTES + total * 4)
   writer.varuint(total)
   writer.floats(values)
   if (withBias) writer.float32(1)
-  writer.reserve(total * VARUINT_BYTES)
   const end = writeIds(writer.bytes, writer.length, ids)
   const from = count === 0 ? 0 : ids[count - 1]! + 1
   if (withBias && from > BIAS_FEATURE) throw notRising(ids, count)

@@ -157,6 +157,24 @@ describe('WeirClient', () => {
     })
   })
 
+  it('sends sparse vectors of a few hundred kilobytes among small ones, each with its answer', async () => {
+    const client = await start()
+    backend.rows.set('0', Float32Array.of(2, 3))
+    const vectorOf = (count: number) => ({
+      ids: Uint32Array.from({ length: count }, (_, i) => 300 * i),
+      values: new Float32Array(count).fill(count),
+    })
+    const sizes = [3, 60_000, 1, 40_000, 2, 7]
+    for (let round = 0; round < 3; round++) {
+      const answers = await Promise.all(
+        sizes.map((count) => client.sparseDot('ALS_MODEL', vectorOf(count))),
+      )
+      expect(answers.map((answer) => answer.ok && answer.value)).toEqual(
+        sizes.map((count) => ({ sum: 2 * count, unknown: count - 1 })),
+      )
+    }
+  })
+
   it('finds the best rows for a key and for a vector', async () => {
     const client = await start()
     const byKey = await client.topK('ALS_MODEL', '1-U', { k: 2, suffix: '-I' })

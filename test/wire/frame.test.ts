@@ -93,4 +93,22 @@ describe('FrameReader', () => {
     expect(reader.next()).toBe(false)
     expect(reader.bytes.buffer.byteLength).toBeLessThanOrEqual(4096)
   })
+
+  it('keeps the memory of a long frame while such come, and gives it back when none did', () => {
+    const long = frames(1, () => 300 * 1024)
+    const reader = new FrameReader(() => 1 << 20)
+    const memoryAfter = (): ArrayBufferLike => {
+      reader.append(long.subarray(0, 70_000))
+      expect(reader.next()).toBe(false)
+      reader.append(long.subarray(70_000))
+      expect(reader.next()).toBe(true)
+      return reader.bytes.buffer
+    }
+    const first = memoryAfter()
+    reader.shrink()
+    expect(memoryAfter()).toBe(first)
+    reader.shrink()
+    reader.shrink()
+    expect(memoryAfter()).not.toBe(first)
+  })
 })
