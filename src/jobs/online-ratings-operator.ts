@@ -99,8 +99,7 @@ export class RatingsOperator extends GatedByLearning {
   }
 
   override ready(): boolean {
-    const { flow } = this
-    return flow !== undefined && flow.underWay < this.mostUnderWay
+    return this.flow?.admits(this.mostUnderWay) === true
   }
 
   override async whenReady(): Promise<void> {
