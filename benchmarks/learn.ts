@@ -25,7 +25,7 @@ import {
 
 const RATINGS = 1_000_000
 const ROUNDS = 3
-/** Time between two looks at the counters, which all threads spend about a millisecond on. */
+/** Time between two looks at the counters, which all threads together spend half a millisecond on. */
 const LOOK_MS = 50
 
 interface LearnTimes {
