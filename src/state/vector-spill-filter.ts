@@ -1,7 +1,8 @@
 const FIRST_BITS = 1 << 17
 const BITS_PER_KEY = 12
+const PROBES = 4
 
-/** One Bloom filter of two probes. */
+/** One Bloom filter. */
 interface Layer {
   readonly bits: Uint32Array
   readonly mask: number
@@ -11,7 +12,9 @@ interface Layer {
 /**
  * Tells which keys the store certainly does not have, so that a new key costs no store read: Bloom
  * filters by hash, a layer of double size whenever the last one is full (Almeida et al., "Scalable
- * Bloom Filters", 2007). About 2 % false positives; 12 bits per key ever added.
+ * Bloom Filters", 2007), probed by double hashing (Kirsch and Mitzenmacher, "Less Hashing, Same
+ * Performance", 2006). About 0.6 % false positives per layer, 5 % at five million keys; 12 bits per
+ * key ever added.
  */
 export class SpillFilter {
   private readonly layers: Layer[] = []
@@ -26,19 +29,21 @@ export class SpillFilter {
     let layer = this.layers.at(-1)
     if (layer === undefined || layer.keys * BITS_PER_KEY >= layer.mask) layer = this.addLayer()
     layer.keys++
-    const first = hash & layer.mask
-    const second = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) & layer.mask
-    layer.bits[first >>> 5]! |= 1 << (first & 31)
-    layer.bits[second >>> 5]! |= 1 << (second & 31)
+    const step = stepOf(hash)
+    for (let n = 0, at = hash; n < PROBES; n++, at = (at + step) | 0) {
+      layer.bits[(at & layer.mask) >>> 5]! |= 1 << (at & 31)
+    }
   }
 
   /** False only if the key was never added. */
   mayHave(hash: number): boolean {
-    for (const layer of this.layers) {
-      const first = hash & layer.mask
-      if ((layer.bits[first >>> 5]! & (1 << (first & 31))) === 0) continue
-      const second = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) & layer.mask
-      if ((layer.bits[second >>> 5]! & (1 << (second & 31))) !== 0) return true
+    const step = stepOf(hash)
+    for (const { bits, mask } of this.layers) {
+      let n = 0
+      for (let at = hash; n < PROBES; n++, at = (at + step) | 0) {
+        if ((bits[(at & mask) >>> 5]! & (1 << (at & 31))) === 0) break
+      }
+      if (n === PROBES) return true
     }
     return false
   }
@@ -49,4 +54,9 @@ export class SpillFilter {
     this.layers.push(layer)
     return layer
   }
+}
+
+/** Distance of a hash's probes: odd, so that they are all different. */
+function stepOf(hash: number): number {
+  return Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) | 1
 }

@@ -3,7 +3,6 @@ import {
   CONTROL_STORE_ROWS,
   KIND_IMAGES,
   KIND_ROWS,
-  META_IMAGE,
   META_LISTED,
   META_THROUGH,
   META_WRITE_EPOCH,
@@ -23,6 +22,7 @@ import {
   VECTOR_ROW_DELETED,
   vectorRowBytes,
 } from './vector-row-codec.ts'
+import { VectorSpillEntries } from './vector-spill-entries.ts'
 import { SpillFilter } from './vector-spill-filter.ts'
 import { SpillTouches } from './vector-spill-touches.ts'
 import { VectorStoreKeys } from './vector-store-keys.ts'
@@ -43,6 +43,7 @@ export class VectorSpill {
   private readonly store: StateStore
   private readonly prefix: Uint8Array
   private readonly keys: VectorStoreKeys
+  private readonly leaving: VectorSpillEntries
   private readonly filter = new SpillFilter()
   /** Deleted rows in the store by key (latin1), with the epoch of their deletion. */
   private readonly ghosts = new Map<string, number>()
@@ -55,6 +56,7 @@ export class VectorSpill {
     this.store = store
     this.prefix = prefix
     this.keys = new VectorStoreKeys(prefix, table.context.layout.maxKeyBytes)
+    this.leaving = new VectorSpillEntries(table, this.keys)
   }
 
   /** Whether the store has no row that memory lacks. */
@@ -194,7 +196,8 @@ export class VectorSpill {
     if (victims.length === 0) return false
     const changes: StoreChange[] = []
     for (const row of victims) {
-      if ((this.table.rows.stateOf(row) & STATE_CLEAN) === 0) changes.push(this.changeOf(row))
+      const isClean = (this.table.rows.stateOf(row) & STATE_CLEAN) !== 0
+      if (!isClean) changes.push(this.leaving.at(changes.length, row))
     }
     if (changes.length > 0) this.store.apply(changes)
     for (const row of victims) this.leave(row)
@@ -221,28 +224,6 @@ export class VectorSpill {
       words[header + ROW_REFERENCE] = chosen ? 1 : 0
     }
     return victims
-  }
-
-  private changeOf(row: number): StoreChange {
-    const { rows, scratch } = this.table
-    const words = rows.arena.words
-    const links: number[] = []
-    let image = words[rows.metaOf(row) + META_IMAGE]! - 1
-    while (image >= 0) {
-      links.push(image)
-      image = words[rows.metaOf(image) + META_IMAGE]! - 1
-    }
-    const size = vectorRowBytes(rows.layout.dimension)
-    const value = new Uint8Array(size + links.length * (size + VECTOR_IMAGE_PREFIX_BYTES))
-    value.set(scratch.encode(row, links.length))
-    let at = size
-    for (const link of links) {
-      const through = words[rows.metaOf(link) + META_THROUGH]!
-      for (let i = 0; i < 4; i++) value[at + i] = through >>> (8 * i)
-      value.set(scratch.encode(link), at + VECTOR_IMAGE_PREFIX_BYTES)
-      at += VECTOR_IMAGE_PREFIX_BYTES + size
-    }
-    return { key: this.keyOf(scratch.keyOf(row)), value }
   }
 
   /** Readers see the row in memory or `store rows` > 0 at every moment. */
