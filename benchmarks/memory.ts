@@ -75,7 +75,7 @@ export const memoryBenchmark: Benchmark = {
     return [
       {
         name: 'memory',
-        value: gigabytes(Math.max(loaded, queried)),
+        value: gigabytes(Math.max(loading, loaded, queried)),
         unit: 'GB',
         target: 1.2,
         higher: false,
