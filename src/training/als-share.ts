@@ -85,8 +85,7 @@ export function alsShare(table: RatingsTable, settings: AlsSettings, mean: numbe
   const isImplicit = settings.feedback === 'implicit'
   const workersAddress =
     gramAddress + (isImplicit ? gramSize + alignUp(GRAM_PARTS * gramBytes(unknowns)) : 0)
-  const users = side(table.user, table.item, table.rating, table.users.length, FIRST_ADDRESS)
-  const items = side(table.item, table.user, table.rating, table.items.length, itemsAddress)
+  const { users, items } = sides(table, FIRST_ADDRESS, itemsAddress)
   const chunkRatings = Math.max(largestChunk(users), largestChunk(items), ALS_PANEL_ROWS)
   const scratchBytes = alignUp(alsScratchBytes(unknowns))
   const workerBytes = scratchBytes + alignUp(chunkRatings * 8)
@@ -125,14 +124,40 @@ function allocate(bytes: number): WebAssembly.Memory {
   return new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true })
 }
 
-/** Counting sort of the ratings by their row; within a row they keep the table's order. */
-function side(
-  row: Uint32Array,
-  other: Uint32Array,
-  rating: Float32Array,
-  rows: number,
-  address: number,
-): AlsSide {
+/** Ratings in columns: a row of the one side, a row of the other, the rating. */
+interface RatingColumns {
+  readonly row: Uint32Array
+  readonly other: Uint32Array
+  readonly rating: Float32Array
+}
+
+/**
+ * Both sides, the ratings of a row in the order of the other side's rows: a solve then passes over
+ * the other matrix in one direction, and finds most of its pages translated.
+ */
+function sides(
+  { user, item, rating, users, items }: RatingsTable,
+  usersAddress: number,
+  itemsAddress: number,
+): { users: AlsSide; items: AlsSide } {
+  const unordered = sorted({ row: user, other: item, rating }, users.length)
+  const byItem = sorted(transposed(unordered), items.length)
+  const byUser = sorted(transposed(byItem), users.length)
+  return { users: side(byUser, usersAddress), items: side(byItem, itemsAddress) }
+}
+
+/** Ratings sorted by their row: those of row r are from offsets[r] to offsets[r + 1]. */
+type SortedRatings = Pick<AlsSide, 'offsets' | 'indexes' | 'ratings'>
+
+/** The same ratings, rows and other side's rows exchanged. */
+function transposed({ offsets, indexes, ratings }: SortedRatings): RatingColumns {
+  const other = new Uint32Array(indexes.length)
+  for (let r = 0; r + 1 < offsets.length; r++) other.fill(r, offsets[r], offsets[r + 1])
+  return { row: indexes, other, rating: ratings }
+}
+
+/** Counting sort of the ratings by their row; within a row they keep their order. */
+function sorted({ row, other, rating }: RatingColumns, rows: number): SortedRatings {
   const offsets = new Uint32Array(new SharedArrayBuffer((rows + 1) * 4))
   for (const r of row) offsets[r + 1] = (offsets[r + 1] as number) + 1
   for (let r = 0; r < rows; r++)
@@ -147,6 +172,11 @@ function side(
     indexes[at] = other[k] as number
     ratings[at] = rating[k] as number
   }
+  return { offsets, indexes, ratings }
+}
+
+function side({ offsets, indexes, ratings }: SortedRatings, address: number): AlsSide {
+  const rows = offsets.length - 1
   return {
     rows,
     address,

@@ -1,5 +1,6 @@
+import { addNormal, addResidual, addTargets, pack, packConfident } from './als-panel.as'
 import { accumulateGram, factorCholesky, solveCholesky } from './cholesky.as'
-import { firstLanes, fourLaneSums, gemv, lanesSum } from './vector.as'
+import { gemv, lanesSum } from './vector.as'
 
 /**
  * One row of alternating least squares: minimises
@@ -31,173 +32,16 @@ import { firstLanes, fourLaneSums, gemv, lanesSum } from './vector.as'
  */
 export const PANEL_ROWS: u32 = 8192
 
+/** Ratings that a pass gathers and uses while they are in the first-level cache. */
+const BLOCK_ROWS: u32 = 64
+
 /** Ratings that the exact solve gathers at a time: it passes over them once, so they stay near. */
 const GRAM_ROWS: u32 = 512
-
-/** Copies ratings [from, from + count) of the row into panel and targets. */
-function pack(
-  panel: usize, targets: usize, indexes: usize, ratings: usize, count: u32,
-  other: usize, stride: u32, d: u32, width: u32, biased: bool, mean: f32,
-): void {
-  const full = d & ~3
-  const mask = firstLanes(d & 3)
-  for (let k: u32 = 0; k < count; k++) {
-    const row = other + load<u32>(indexes + (k << 2)) * stride
-    let at: u32 = 0
-    for (; at < full; at += 4) v128.store(panel + (at << 2), v128.load(row + (at << 2)))
-    if (d & 3) v128.store(panel + (at << 2), v128.and(v128.load(row + (at << 2)), mask))
-    const rating = load<f32>(ratings + (k << 2)) - mean
-    store<f32>(targets + (k << 2), biased ? rating - load<f32>(row + (d << 2)) : rating)
-    panel += width << 2
-  }
-  // Rows up to the next multiple of eight are zero, so that they add nothing.
-  const end = panel + (((8 - (count & 7)) & 7) * (width << 2))
-  for (; panel < end; panel += 16) v128.store(panel, f32x4.splat(0))
-  for (let k = count; k & 7; k++) store<f32>(targets + (k << 2), 0)
-}
-
-/**
- * The same for implicit feedback: design rows and targets of confidence 1 + alpha |r|. Answers the
- * constant that turns the squares of these targets into sum c p^2.
- */
-function packConfident(
-  panel: usize, targets: usize, indexes: usize, ratings: usize, count: u32,
-  other: usize, stride: u32, d: u32, width: u32, alpha: f32,
-): f64 {
-  const full = d & ~3
-  const mask = firstLanes(d & 3)
-  let constant: f64 = 0
-  for (let k: u32 = 0; k < count; k++) {
-    const row = other + load<u32>(indexes + (k << 2)) * stride
-    const rating = load<f32>(ratings + (k << 2))
-    const extra: f32 = alpha * abs(rating)
-    const weight: f32 = sqrt(extra)
-    const weights = f32x4.splat(weight)
-    let at: u32 = 0
-    for (; at < full; at += 4) v128.store(panel + (at << 2), f32x4.mul(weights, v128.load(row + (at << 2))))
-    if (d & 3) {
-      v128.store(panel + (at << 2), f32x4.mul(weights, v128.and(v128.load(row + (at << 2)), mask)))
-    }
-    const target: f32 = rating > 0 && extra > 0 ? (1 + extra) / weight : 0
-    store<f32>(targets + (k << 2), target)
-    if (target > 0) constant += (1 + extra) as f64 - (target as f64) * (target as f64)
-    panel += width << 2
-  }
-  const end = panel + (((8 - (count & 7)) & 7) * (width << 2))
-  for (; panel < end; panel += 16) v128.store(panel, f32x4.splat(0))
-  for (let k = count; k & 7; k++) store<f32>(targets + (k << 2), 0)
-  return constant
-}
 
 // @ts-ignore: decorator
 @inline
 function zero(at: usize, floats: u32): void {
   memory.fill(at, 0, (floats as usize) << 2)
-}
-
-/** out += sum of c_k z_k over eight panel rows, c in two vectors. */
-// @ts-ignore: decorator
-@inline
-function addEight(panel: usize, width: u32, lower: v128, upper: v128, out: usize): void {
-  const step = (width as usize) << 2
-  const c0 = f32x4.splat(f32x4.extract_lane(lower, 0))
-  const c1 = f32x4.splat(f32x4.extract_lane(lower, 1))
-  const c2 = f32x4.splat(f32x4.extract_lane(lower, 2))
-  const c3 = f32x4.splat(f32x4.extract_lane(lower, 3))
-  const c4 = f32x4.splat(f32x4.extract_lane(upper, 0))
-  const c5 = f32x4.splat(f32x4.extract_lane(upper, 1))
-  const c6 = f32x4.splat(f32x4.extract_lane(upper, 2))
-  const c7 = f32x4.splat(f32x4.extract_lane(upper, 3))
-  let r0 = panel
-  let r1 = r0 + step
-  let r2 = r1 + step
-  let r3 = r2 + step
-  let r4 = r3 + step
-  let r5 = r4 + step
-  let r6 = r5 + step
-  let r7 = r6 + step
-  const end = out + step
-  for (; out < end; out += 16) {
-    const first = f32x4.relaxed_madd(c1, v128.load(r1), f32x4.relaxed_madd(c0, v128.load(r0), v128.load(out)))
-    const second = f32x4.relaxed_madd(c3, v128.load(r3), f32x4.mul(c2, v128.load(r2)))
-    const third = f32x4.relaxed_madd(c5, v128.load(r5), f32x4.mul(c4, v128.load(r4)))
-    const fourth = f32x4.relaxed_madd(c7, v128.load(r7), f32x4.mul(c6, v128.load(r6)))
-    v128.store(out, f32x4.add(f32x4.add(first, second), f32x4.add(third, fourth)))
-    r0 += 16
-    r1 += 16
-    r2 += 16
-    r3 += 16
-    r4 += 16
-    r5 += 16
-    r6 += 16
-    r7 += 16
-  }
-}
-
-/** z_k . v for four panel rows. */
-// @ts-ignore: decorator
-@inline
-function dotFour(panel: usize, width: u32, v: usize): v128 {
-  const step = (width as usize) << 2
-  let r0 = panel
-  let r1 = r0 + step
-  let r2 = r1 + step
-  let r3 = r2 + step
-  let s0 = f32x4.splat(0)
-  let s1 = s0
-  let s2 = s0
-  let s3 = s0
-  const end = v + step
-  for (; v < end; v += 16) {
-    const x = v128.load(v)
-    s0 = f32x4.relaxed_madd(v128.load(r0), x, s0)
-    s1 = f32x4.relaxed_madd(v128.load(r1), x, s1)
-    s2 = f32x4.relaxed_madd(v128.load(r2), x, s2)
-    s3 = f32x4.relaxed_madd(v128.load(r3), x, s3)
-    r0 += 16
-    r1 += 16
-    r2 += 16
-    r3 += 16
-  }
-  return fourLaneSums(s0, s1, s2, s3)
-}
-
-/** out += Z^T Z v over the panel. */
-function addNormal(panel: usize, count: u32, width: u32, v: usize, out: usize): void {
-  for (let k: u32 = 0; k < count; k += 8) {
-    const lower = dotFour(panel, width, v)
-    const upper = dotFour(panel + (width << 4), width, v)
-    addEight(panel, width, lower, upper, out)
-    panel += width << 5
-  }
-}
-
-/** out += Z^T (y - Z v); answers the sum of squares of y - Z v. */
-function addResidual(panel: usize, targets: usize, count: u32, width: u32, v: usize, out: usize): f64 {
-  let squares: f64 = 0
-  for (let k: u32 = 0; k < count; k += 8) {
-    const lower = f32x4.sub(v128.load(targets), dotFour(panel, width, v))
-    const upper = f32x4.sub(v128.load(targets, 16), dotFour(panel + (width << 4), width, v))
-    squares += lanesSum(f32x4.relaxed_madd(lower, lower, f32x4.mul(upper, upper))) as f64
-    addEight(panel, width, lower, upper, out)
-    panel += width << 5
-    targets += 32
-  }
-  return squares
-}
-
-/** out += Z^T y; answers the sum of y^2. */
-function addTargets(panel: usize, targets: usize, count: u32, width: u32, out: usize): f64 {
-  let squares: f64 = 0
-  for (let k: u32 = 0; k < count; k += 8) {
-    const lower = v128.load(targets)
-    const upper = v128.load(targets, 16)
-    squares += lanesSum(f32x4.relaxed_madd(lower, lower, f32x4.mul(upper, upper))) as f64
-    addEight(panel, width, lower, upper, out)
-    panel += width << 5
-    targets += 32
-  }
-  return squares
 }
 
 /** sum of penalty x^2. */
@@ -320,8 +164,8 @@ function multiply(
     addNormal(panel, n, width, p, ap)
     return
   }
-  for (let from: u32 = 0; from < n; from += PANEL_ROWS) {
-    const count = min(PANEL_ROWS, n - from)
+  for (let from: u32 = 0; from < n; from += BLOCK_ROWS) {
+    const count = min(BLOCK_ROWS, n - from)
     if (shared) {
       packConfident(panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, alpha)
     } else {
@@ -355,14 +199,17 @@ export function alsSolveGradient(
   if (biased) store<f32>(x + ((d - 1) << 2), load<f32>(row + (d << 2)))
   zero(r, width)
   let objective = penaltyOf(x, penalties, width)
-  for (let from: u32 = 0; from < n; from += PANEL_ROWS) {
-    const count = min(PANEL_ROWS, n - from)
+  // A row that the panel cannot hold is gathered anew by every pass: its blocks share one place.
+  const kept = n <= PANEL_ROWS
+  for (let from: u32 = 0; from < n; from += BLOCK_ROWS) {
+    const count = min(BLOCK_ROWS, n - from)
+    const block = kept ? panel + ((from * width) << 2) : panel
     if (shared) {
-      objective += packConfident(panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, alpha)
+      objective += packConfident(block, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, alpha)
     } else {
-      pack(panel, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, biased, mean)
+      pack(block, targets, indexes + (from << 2), ratings + (from << 2), count, other, stride, d, width, biased, mean)
     }
-    objective += addResidual(panel, targets, count, width, x, r)
+    objective += addResidual(block, targets, count, width, x, r)
   }
   subtractPenalty(r, x, penalties, width)
   if (shared) objective += subtractGram(r, x, shared, ap, width)
