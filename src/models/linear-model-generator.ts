@@ -73,32 +73,35 @@ export class GeneratedWeights {
   }
 }
 
+/** Steps of the table of `ZipfRanks`: between two of them ranks grow by a thousandth. */
+const RANK_STEPS = 2 ** 14
+
 /** Draws ranks 0 to count - 1 with probability close to (rank + 1)^-exponent, in constant time. */
 class ZipfRanks {
-  private readonly count: number
-  private readonly exponent: number
-  /** Integral of the density at the far end. */
-  private readonly total: number
+  private readonly last: number
+  /** Inverse of the integral of x^-exponent over [0.5, count + 0.5), minus 0.5, at every step of it. */
+  private readonly inverse = new Float64Array(RANK_STEPS + 1)
 
   constructor(count: number, exponent: number) {
-    this.count = count
-    this.exponent = exponent
-    this.total = this.integral(count + 0.5) - this.integral(0.5)
+    this.last = count - 1
+    const power = 1 - exponent
+    const integral = (x: number): number => (power === 0 ? Math.log(x) : x ** power / power)
+    const from = integral(0.5)
+    const total = integral(count + 0.5) - from
+    for (let step = 0; step <= RANK_STEPS; step++) {
+      const area = from + (step / RANK_STEPS) * total
+      const x = power === 0 ? Math.exp(area) : (area * power) ** (1 / power)
+      this.inverse[step] = Math.max(0.5, x) - 0.5
+    }
   }
 
-  /** By inverting the integral of x^-exponent over [rank + 0.5, rank + 1.5). */
   draw(random: Random): number {
-    const area = this.integral(0.5) + random.next() * this.total
-    const { exponent } = this
-    const x =
-      exponent === 1
-        ? Math.exp(area)
-        : Math.max(0.5, (area * (1 - exponent)) ** (1 / (1 - exponent)))
-    return Math.min(this.count - 1, Math.max(0, Math.floor(x - 0.5)))
-  }
-
-  private integral(x: number): number {
-    return this.exponent === 1 ? Math.log(x) : x ** (1 - this.exponent) / (1 - this.exponent)
+    const { inverse } = this
+    const area = random.next() * RANK_STEPS
+    const step = Math.floor(area)
+    const below = inverse[step]!
+    const rank = below + (area - step) * (inverse[step + 1]! - below)
+    return Math.min(this.last, Math.floor(rank))
   }
 }
 
