@@ -57,6 +57,10 @@ export class AlsServingFunction implements KeyedProcessFunction<ByteSpan, ModelR
   }
 
   processElement(row: ModelRow, context: KeyedProcessContext<ByteSpan>): void {
+    if (row.retires === true) {
+      for (const rows of [this.users, this.items]) rows.dropVersion(modelVersion(row.version))
+      return
+    }
     const key = context.currentKeyBytes
     const rows = key[key.length - 1] === LETTER_U ? this.users : this.items
     const version = modelVersion(row.version)

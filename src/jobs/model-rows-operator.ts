@@ -1,7 +1,9 @@
 import { type ByteSpan, emptySpan } from '../core/byte-span.ts'
 import { WeirError } from '../core/errors.ts'
+import { keyOfEveryGroup } from '../core/key-group-keys.ts'
 import { keyLengthWithoutVersion, versionOfKeyBytes } from '../models/als-row.ts'
-import type { MutableModelRow } from '../models/model-row.ts'
+import type { ModelRow, MutableModelRow } from '../models/model-row.ts'
+import type { ModelVersionMarker } from '../models/model-version-marker.ts'
 import { ModelTopicOperator } from './model-topic-operator.ts'
 import type { ModelTopicRecord } from './model-topic-record.ts'
 
@@ -19,6 +21,18 @@ export class ModelRowsOperator extends ModelTopicOperator {
 
   protected emit(record: ModelTopicRecord, timestamp: number): void {
     this.context.output.collect(this.rowOf(record), timestamp)
+  }
+
+  /** Every owner of rows drops a retired version. */
+  protected override markerSeen({ event, version }: ModelVersionMarker): void {
+    if (event !== 'retire') return
+    for (const bytes of keyOfEveryGroup(this.context.maxParallelism)) {
+      const key = { bytes, start: 0, length: bytes.length }
+      this.context.output.collect(
+        { key, version, floats: undefined, retires: true } satisfies ModelRow,
+        -1,
+      )
+    }
   }
 
   protected rowOf(record: ModelTopicRecord): MutableModelRow {

@@ -41,6 +41,8 @@ export abstract class ModelTopicOperator extends AbstractOperator {
   private readonly policy: BadRowPolicy
   private readonly seen = new Map<string, MarkerSeen>()
   private dropped!: Counter
+  /** Retired versions of the checkpoint: old segments may hold rows of them, which are dropped again. */
+  private retired: readonly ModelVersionMarker[] = []
 
   constructor(dimension: number, policy: BadRowPolicy) {
     super()
@@ -54,6 +56,14 @@ export abstract class ModelTopicOperator extends AbstractOperator {
     for (const bytes of context.operatorState.restored(STATE)) {
       this.note(JSON.parse(decoder.decode(bytes)) as MarkerSeen)
     }
+    const restored = [...this.seen.values()].map(({ marker }) => marker)
+    this.retired = restored.filter(({ event }) => event === 'retire')
+    if (this.retired.length > 0) context.scheduleProcessingTime(context.clock.nowMs())
+  }
+
+  override onProcessingTime(): void {
+    for (const marker of this.retired) this.markerSeen(marker)
+    this.retired = []
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {

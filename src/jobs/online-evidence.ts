@@ -36,6 +36,11 @@ export class RowEvidence {
     rows.put(id, key, this.count, origin)
   }
 
+  /** The version was retired. */
+  drop(version: number): void {
+    for (const rows of [this.users, this.items]) rows.dropVersion(modelVersion(version))
+  }
+
   of(side: 'user' | 'item', version: number, key: Uint8Array): number {
     const rows = side === 'user' ? this.users : this.items
     const isKnown = rows.readInto(modelVersion(version), key, this.target)

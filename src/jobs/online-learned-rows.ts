@@ -104,6 +104,15 @@ export class LearnedRows {
     else rows.putBytes(version, key, row.floats, origin)
   }
 
+  /** The version was retired: its rows go with all that was learned of them. */
+  drop(version: number): void {
+    const { users, items, evidence } = this.options
+    for (const rows of [users, items, this.userMemory, this.itemMemory]) {
+      rows?.dropVersion(modelVersion(version))
+    }
+    if (typeof evidence !== 'number') evidence.drop(version)
+  }
+
   /** The delta that `learn` fills. */
   delta(_version: LearnedVersion): Float32Array {
     return this.deltaBuffer

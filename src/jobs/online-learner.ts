@@ -67,6 +67,8 @@ export class OnlineLearner extends AbstractOperator {
   private readonly origin = { partition: -1, offset: 0, eventTime: -1 }
   private flow: LearningFlow | undefined
   private reportDueMs = 0
+  /** Event time of the newest rating learned, ms. */
+  private newestEventMs = Number.NaN
   private learned!: Counter
   private folded!: Counter
   private refused!: Counter
@@ -92,6 +94,7 @@ export class OnlineLearner extends AbstractOperator {
     this.refused = metrics.counter('ratingsRefused')
     this.dropped = metrics.counter('numRecordsDropped')
     this.outOfReach = metrics.counter('itemRowsOutOfReach')
+    metrics.gauge('freshnessMs', () => context.clock.nowMs() - this.newestEventMs)
     this.error = new LiveError(context, () => this.current)
     this.deltas = new DeltaSender(context, this.options.window)
     this.versions = new LearnedVersions(this.options, context)
@@ -116,6 +119,7 @@ export class OnlineLearner extends AbstractOperator {
     if (kind === 'rating') this.learn(record as RatingRecord, timestamp)
     else if (kind === 'switch') this.switchTo(record as SwitchRecord)
     else if (kind === 'delta') this.fold(record as DeltaRecord, timestamp)
+    else if ((record as ModelRow).retires === true) this.retire((record as ModelRow).version)
     else this.place(record as ModelRow, timestamp)
   }
 
@@ -178,6 +182,13 @@ export class OnlineLearner extends AbstractOperator {
     this.versionOf[partition] = this.current
   }
 
+  private retire(version: number): void {
+    // Until the job has heard of the switch that made it superfluous.
+    if (this.current?.facts.version === version) return
+    this.versions.drop(version)
+    this.rows.drop(version)
+  }
+
   // ---- Rows --------------------------------------------------------------------------------------
 
   private place(row: ModelRow, timestamp: number): void {
@@ -228,6 +239,7 @@ export class OnlineLearner extends AbstractOperator {
     const { partition, offset } = this.context.position()
     rows.storeUser(version, key, this.from(partition, offset, timestamp))
     this.learned.increment()
+    if (!(timestamp <= this.newestEventMs)) this.newestEventMs = timestamp
     this.deltas.send(version.facts.version, rating.item, delta, key, timestamp)
   }
 

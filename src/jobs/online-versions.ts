@@ -86,6 +86,11 @@ export class LearnedVersions {
     return version
   }
 
+  /** The version was retired: its deltas are dropped from now on. */
+  drop(version: number): void {
+    this.versions.delete(version)
+  }
+
   /** Puts constants and errors into the checkpoint that is about to be taken. */
   snapshot(): void {
     const { operatorState } = this.context

@@ -54,6 +54,7 @@ export class SvmServingFunction implements KeyedProcessFunction<Uint8Array, Weig
     const origin = { partition, offset, eventTime: context.timestamp }
     if (update.kind === 'step') this.fold(update, version, key, origin)
     else if (update.kind === 'remove') this.blocks.remove(version, key)
+    else if (update.kind === 'drop') this.drop(version)
     else if (update.kind === 'open') this.openVersion(version, key, origin)
     else this.put(version, key, this.weightsOf(update, version, key), origin)
   }
@@ -107,6 +108,12 @@ export class SvmServingFunction implements KeyedProcessFunction<Uint8Array, Weig
     const block = this.blocks.get(version, key)?.vector ?? new Float32Array(this.range)
     for (let i = 0; i < places.length; i++) block[places[i]!] = weights[i]!
     return block
+  }
+
+  private drop(version: ModelVersion): void {
+    this.opened.delete(version)
+    this.blocks.dropVersion(version)
+    this.memory?.dropVersion(version)
   }
 
   /** A table opens with its first row; queries then know that a block it lacks does not exist. */

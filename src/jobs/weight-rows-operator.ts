@@ -37,10 +37,12 @@ export class WeightRowsOperator extends ModelTopicOperator {
   }
 
   protected override markerSeen({ event, version }: ModelVersionMarker): void {
-    if (event !== 'announce' || this.context.position().partition !== 0) return
+    const kind = event === 'retire' ? 'drop' : 'open'
+    if (event !== 'retire' && (event !== 'announce' || this.context.position().partition !== 0))
+      return
     // Every slot is to know the version, even without a block of it.
     for (const key of keyOfEveryGroup(this.context.maxParallelism)) {
-      const update = { key, version, kind: 'open', places: NO_PLACES, weights: NO_WEIGHTS } as const
+      const update = { key, version, kind, places: NO_PLACES, weights: NO_WEIGHTS } as const
       this.context.output.collect(update satisfies WeightUpdate, -1)
     }
   }

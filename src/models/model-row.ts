@@ -14,6 +14,8 @@ export interface ModelRow {
   readonly version: number
   /** float32 x dimension, little-endian; undefined deletes the row. */
   readonly floats: ByteSpan | undefined
+  /** The row is none: all rows of the version go, and its memory with them. */
+  readonly retires?: boolean | undefined
   /** Ratings that it was trained on, where they are known and somebody asks. */
   readonly ratings?: number | undefined
 }
@@ -22,21 +24,23 @@ export interface ModelRow {
 export interface MutableModelRow extends ModelRow {
   version: number
   floats: ByteSpan | undefined
+  retires?: boolean | undefined
   ratings?: number | undefined
 }
 
 /**
  * Model rows between slots. The row read is valid until the next read.
  *
- *   | version u32 | float32 x dimension, little-endian (none: delete) |
+ *   | version u32 | float32 x dimension, little-endian (none: delete; one byte: drop the version) |
  */
 export class ModelRowSerializer implements Serializer<ModelRow> {
   readonly id = 'model-row/1'
   private readonly floats = emptySpan()
   private readonly row: MutableModelRow = { key: emptySpan(), version: 0, floats: undefined }
 
-  write({ version, floats }: ModelRow, writer: ByteWriter): void {
+  write({ version, floats, retires }: ModelRow, writer: ByteWriter): void {
     writer.uint32(version)
+    if (retires === true) writer.uint8(1)
     if (floats !== undefined) writer.copy(floats.bytes, floats.start, floats.length)
   }
 
@@ -46,7 +50,8 @@ export class ModelRowSerializer implements Serializer<ModelRow> {
     floats.bytes = reader.bytes
     floats.start = reader.position
     floats.length = reader.remaining
-    row.floats = floats.length === 0 ? undefined : floats
+    row.retires = floats.length === 1
+    row.floats = floats.length <= 1 ? undefined : floats
     return row
   }
 }

@@ -10,10 +10,11 @@ import type { Serializer } from '../core/serializer.ts'
  *   step     learn: weights are derivative and rate of the loss, then the values at these places
  *   remove   the block has no weights any more
  *   open     the slot is to know the version, though it may have no block of it
+ *   drop     the version was retired: all its blocks go
  */
-export type WeightUpdateKind = 'row' | 'some' | 'remove' | 'open' | 'step'
+export type WeightUpdateKind = 'row' | 'some' | 'remove' | 'open' | 'step' | 'drop'
 
-const KINDS: readonly WeightUpdateKind[] = ['row', 'some', 'remove', 'open', 'step']
+const KINDS: readonly WeightUpdateKind[] = ['row', 'some', 'remove', 'open', 'step', 'drop']
 
 /** A change of a weight block on its way from a topic to the block's owner. */
 export interface WeightUpdate {

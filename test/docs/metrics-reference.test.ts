@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -50,6 +50,14 @@ async function reportedByJob(folder: string): Promise<string[]> {
   return Object.keys(await job.metrics())
 }
 
+/** What operators of jobs that learn register. */
+function registeredByLearning(): string[] {
+  const folder = new URL('../../src/jobs/', import.meta.url)
+  const files = readdirSync(folder).filter((name) => /^(online-|svm-serving-)/.test(name))
+  const texts = files.map((name) => readFileSync(new URL(name, folder), 'utf8'))
+  return [...texts.join('').matchAll(/(?:counter|gauge)\('([A-Za-z]+)'/g)].map((found) => found[1]!)
+}
+
 function reportedByQueryThread(): string[] {
   const group = new MetricGroup()
   const metrics = new QueryMetrics(group)
@@ -62,7 +70,11 @@ describe('docs/reference/metrics.md', () => {
   it('lists the metrics that jobs and query threads report, and no others', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'weir-metrics-'))
     try {
-      const reported = [...(await reportedByJob(folder)), ...reportedByQueryThread()]
+      const reported = [
+        ...(await reportedByJob(folder)),
+        ...reportedByQueryThread(),
+        ...registeredByLearning(),
+      ]
       expect([...new Set(reported.map(metricOf))].sort()).toEqual([...documented()].sort())
     } finally {
       rmSync(folder, { recursive: true, force: true })

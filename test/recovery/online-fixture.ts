@@ -16,6 +16,7 @@ import { LearningCoordinator } from '../../src/jobs/online-coordinator.ts'
 import type { LearningPlace } from '../../src/jobs/online-places.ts'
 import { versionFacts } from '../../src/jobs/online-version.ts'
 import { publishAls } from '../../src/jobs/publish-als.ts'
+import { retireVersions } from '../../src/jobs/retire-version.ts'
 import { decodeModelDelta, deltasTopic, type ModelDelta } from '../../src/models/model-delta.ts'
 import type { OnlineRuleOptions } from '../../src/models/online-rules.ts'
 import type { Rating } from '../../src/models/rating.ts'
@@ -135,6 +136,24 @@ export class LearningFixture implements AsyncDisposable {
   /** Publishes a further version. */
   async publish(model: AlsModel, version: number): Promise<void> {
     await publishAls(model, { log: this.topics, topic: TOPIC, version, clock: systemClock })
+  }
+
+  /** Deletes the rows of versions, as a policy does. */
+  async retire(versions: readonly number[]): Promise<void> {
+    await retireVersions(this.topics, TOPIC, versions, systemClock)
+  }
+
+  /** Versions of which some slot has a table of any state. */
+  openVersions(): readonly number[] {
+    const versions = new Set([...this.shares.values()].map(({ version }) => version))
+    return [...versions].sort((a, b) => a - b)
+  }
+
+  /** The sum of a metric over all slots. */
+  async metric(name: string): Promise<number> {
+    const metrics = Object.entries(await this.job.metrics())
+    const found = metrics.filter(([key]) => key.endsWith(`.${name}`))
+    return found.reduce((sum, [, value]) => sum + Number(value), 0)
   }
 
   /** The observations that the topic holds, by user, from the given places on. */

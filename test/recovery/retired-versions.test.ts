@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { sleep, systemClock } from '../../src/core/clock.ts'
+import { generateRatings } from '../../src/models/ratings-generator.ts'
+import { ratingsTable } from '../../src/training/ratings-table.ts'
+import { trainAls } from '../../src/training/train-als.ts'
+import { LearningFixture } from './online-fixture.ts'
+
+const WAIT = { timeout: 60_000, interval: 50 }
+
+it('gives back the memory of retired versions, rows that were only learned included, for ever', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'weir-retired-'))
+  const ratings = [...generateRatings({ users: 3000, items: 500, ratings: 20_000, seed: 3 })]
+  const model = await trainAls(ratingsTable(ratings), { factors: 8, iterations: 1, threads: 0 })
+  await using fixture = await LearningFixture.start({
+    root,
+    model,
+    rule: { rule: 'gram' },
+    parallelism: 2,
+    checkpointInterval: '100 ms',
+  })
+  const bytes: number[] = []
+  for (let version = 1; version <= 6; version++) {
+    if (version > 1) await fixture.publish(model, version)
+    // Users whom no version was trained on have no row in the topic.
+    const rated = Array.from({ length: 100 }, (_, i) => `new${version}-${i}`)
+    const learnedOn = async (): Promise<number> => {
+      await fixture.rate(rated.map((user) => ({ user, item: '1', rating: 3, timestamp: 1 })))
+      return await fixture.metric('learningVersion')
+    }
+    await expect.poll(learnedOn, WAIT).toBe(2 * version)
+    if (version > 2) await fixture.retire([version - 2])
+    const kept = version === 1 ? [1] : [version - 1, version]
+    await expect.poll(() => fixture.openVersions(), WAIT).toEqual(kept)
+    bytes.push(await fixture.metric('rowTableBytes'))
+  }
+  console.info(`bytes of row tables after each version: ${bytes.join(', ')}`)
+  expect(Math.max(...bytes.slice(2))).toBeLessThan(1.2 * bytes[1]!)
+  await fixture.job.triggerCheckpoint()
+  const failures = fixture.job.failures.length
+  fixture.job.killSlot(0)
+  while (fixture.job.failures.length === failures) await sleep(systemClock, 1)
+  await fixture.job.waitFor('RUNNING')
+  await expect.poll(() => fixture.openVersions(), WAIT).toEqual([5, 6])
+  rmSync(root, { recursive: true, force: true })
+}, 180_000)
