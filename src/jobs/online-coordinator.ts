@@ -76,6 +76,8 @@ export class LearningCoordinator implements OperatorCoordinator {
   private begun = new Set<number>()
   /** By version, what its rows were like when learning on it began in this process. */
   private readonly measured = new Map<number, EncodedMoments>()
+  /** Versions that were begun in this process, with what each began with. */
+  private readonly begunBefore = new Map<number, VersionFacts>()
   private learning = 0
   private places: readonly LearningPlace[] = []
   private flow = LearningFlow.newBuffer()
@@ -176,7 +178,22 @@ export class LearningCoordinator implements OperatorCoordinator {
         item: merged(reports.map((report) => report.moments.item)),
       }
     this.measured.set(version, moments)
+    this.beginOthers(version)
+    this.begunBefore.set(version, this.facts!)
     this.tell({ kind: 'begin', facts: this.facts!, moments, flow: this.flow })
+  }
+
+  /**
+   * A checkpoint may be older than a version that was learned on since: its deltas are in the topic and
+   * must be folded, whichever version is live by now.
+   */
+  private beginOthers(version: number): void {
+    for (const [other, facts] of this.begunBefore) {
+      const moments = this.measured.get(other)
+      if (other === version || moments === undefined) continue
+      this.tell({ kind: 'begin', facts, moments, flow: this.flow })
+      for (const known of this.opened.values()) known.add(other)
+    }
   }
 
   private learn(): void {
