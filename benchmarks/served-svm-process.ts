@@ -14,7 +14,7 @@ const job = await serveSvm({
   data: dataDirectory(plan.root),
   topic: plan.topic,
   slots: 2,
-  queryThreads: 1,
+  queryThreads: 2,
   host: '127.0.0.1',
   port: 0,
   // The benchmark stops this process while it measures a rival.
