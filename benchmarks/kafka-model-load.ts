@@ -3,7 +3,7 @@ import { type Benchmark, median, rounded } from './benchmark.ts'
 import { type KafkaRun, runKafkaJob } from './kafka-run.ts'
 import { fillTopic } from './kafka-topics.ts'
 
-const ROWS = 1_000_000
+const ROWS = 2_500_000
 const DIMENSION = 100
 const ROUNDS = 3
 const PARTITIONS = 4
