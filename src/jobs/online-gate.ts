@@ -7,16 +7,19 @@ import { LearningFlow } from './online-flow.ts'
 export abstract class GatedByLearning extends AbstractOperator {
   protected flow: LearningFlow | undefined
   private waiting: (() => void)[] = []
+  private isOpen = false
 
   override open(context: OperatorContext): void {
     super.open(context)
+    this.isOpen = true
     const report: GateReport = { kind: 'gate-opened' }
     context.sendEvent(report)
   }
 
   override handleEvent(event: unknown): void {
     const order = event as GateOrder
-    if (order.kind !== 'let-through') return
+    // What comes before it is open comes again: the coordinator answers every gate that opens.
+    if (order.kind !== 'let-through' || !this.isOpen) return
     this.letThrough(order)
     this.flow = new LearningFlow(order.flow)
     for (const resolve of this.waiting.splice(0)) resolve()

@@ -29,6 +29,7 @@ import type { AlsModel } from '../../src/training/als-model.ts'
 
 const TOPIC = 'als-model'
 const OBSERVATIONS = 'observations'
+const PARTITIONS = 3
 const decoder = new TextDecoder()
 const encoder = new TextEncoder()
 
@@ -83,7 +84,7 @@ export class LearningFixture implements AsyncDisposable {
     const { root, model, kafka } = options
     const place: TopicsPlace = kafka === undefined ? { logDirectory: join(root, 'log') } : { kafka }
     const topics = await openTopics(place)
-    await topics.create(OBSERVATIONS, { partitions: 3 })
+    await topics.create(OBSERVATIONS, { partitions: PARTITIONS })
     await publishAls(model, {
       log: topics,
       topic: TOPIC,
@@ -93,7 +94,13 @@ export class LearningFixture implements AsyncDisposable {
     })
     const shares = new Map<string, RowTableShare>()
     const learning = new LearningCoordinator({ learnerUid: LEARNER_UID, clock: systemClock })
-    const places = new Map<number, readonly LearningPlace[]>()
+    // Version 1 has learned nothing of the observations.
+    const none = Array.from({ length: PARTITIONS }, (_, partition) => ({
+      partition,
+      start: 0,
+      next: 0,
+    }))
+    const places = new Map<number, readonly LearningPlace[]>([[1, none]])
     const versions = new VersionCoordinator({
       model: 0,
       partitions: 2,
