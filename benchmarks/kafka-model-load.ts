@@ -37,7 +37,10 @@ export const kafkaModelLoadBenchmark: Benchmark = {
       dimension: DIMENSION,
     } as const
     for (let i = 0; i < ROUNDS; i++) {
-      const run = await runKafkaJob(scratch, job, rows, { 'state.backend.memory.budget': '4 gb' })
+      const run = await runKafkaJob(scratch, job, rows, {
+        'state.backend.memory.budget': '8 gb',
+        'execution.checkpointing.interval': '2 s',
+      })
       runs.push(run)
       say(
         `round ${i + 1}: applied after ${run.applied.toFixed(2)} s, in a checkpoint after ${run.durable.toFixed(2)} s`,
