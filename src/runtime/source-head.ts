@@ -15,7 +15,7 @@ import type { Subtask } from './subtask.ts'
 import type { SubtaskHead } from './subtask-head.ts'
 
 /** Time between two progress reports of a busy source. */
-const PROGRESS_INTERVAL_MS = 10
+const PROGRESS_INTERVAL_MS = 5
 /** Time between two reports of a source that waits, so that readers see how fresh the state is. */
 const IDLE_REPORT_INTERVAL_MS = 50
 

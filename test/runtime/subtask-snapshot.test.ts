@@ -45,6 +45,9 @@ it('declines a checkpoint whose segment cannot be stored while a sink still prep
   rmSync(segments, { recursive: true, force: true })
   mkdirSync(join(folder.path, JOB_ID), { recursive: true })
   writeFileSync(segments, '')
+  // A segment without entries is not stored at all.
+  const counted = async () => (await job.metrics())['counter.0.numRecordsIn'] ?? 0
+  await expect.poll(counted, { timeout: 10_000 }).toBeGreaterThan(0)
   await expect(job.triggerCheckpoint()).rejects.toMatchObject({ code: 'CHECKPOINT_DECLINED' })
   expect(rejections).toEqual([])
   expect(job.attempt).toBe(1)
