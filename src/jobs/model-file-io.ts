@@ -9,6 +9,7 @@ import {
   type ModelFileHeader,
   type ModelFileRow,
 } from '../models/model-file.ts'
+import type { PublishableRow } from './publish-model.ts'
 
 const PIECE_BYTES = 1 << 16
 
@@ -38,8 +39,8 @@ async function* pieces(
   const encoder = new ModelFileEncoder(header)
   let waiting: Uint8Array[] = [encoder.header(header)]
   let bytes = 0
-  for await (const { key, vector } of rows) {
-    const piece = encoder.row(key, vector)
+  for await (const row of rows) {
+    const piece = encoder.row(row)
     waiting.push(piece)
     bytes += piece.length
     if (bytes < PIECE_BYTES) continue
@@ -84,5 +85,13 @@ export async function openModelFile(path: string): Promise<OpenModelFile> {
       }
       decoder.end()
     },
+  }
+}
+
+/** The rows of a model file as `publishModel` takes them, once. */
+export async function* publishableRows(file: OpenModelFile): AsyncGenerator<PublishableRow> {
+  for await (const { key, vector, ratings } of file.rows()) {
+    const kind = key.endsWith('-U') ? ('U' as const) : ('I' as const)
+    yield { id: key.slice(0, -2), kind, vector, ratings }
   }
 }

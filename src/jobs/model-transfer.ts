@@ -11,9 +11,10 @@ import {
 } from '../models/model-version-marker.ts'
 import { CANDIDATE } from '../models/registry-adopt.ts'
 import { type RegisteredVersion, versionsOf } from '../models/registry-version.ts'
-import { openModelFile, writeModelFile } from './model-file-io.ts'
+import { openModelFile, publishableRows, writeModelFile } from './model-file-io.ts'
 import type { ModelRegistry } from './model-registry.ts'
 import { publishModel } from './publish-model.ts'
+import { ratingsIn } from './row-ratings.ts'
 import { readPages } from './topic-pages.ts'
 
 /** Header of an exported file: what the registry knows, and the marker of the topic. */
@@ -100,7 +101,8 @@ async function* rowsAt(
     if (bytes === null || value === null || isMarkerKey(bytes)) return undefined
     const key = keyIn(bytes, version.number)
     if (key === undefined || places.get(key) !== `${partition}/${record.offset}`) return undefined
-    return { key, vector: decodeFactors(value, version.dimension) }
+    const ratings = ratingsIn(record.headers())
+    return { key, vector: decodeFactors(value, version.dimension), ratings }
   })
   for await (const page of pages) yield* page
 }
@@ -137,12 +139,7 @@ export async function importVersion(
     dimension: marker.dimension,
     users: marker.users,
     items: marker.items,
-    async *rows() {
-      for await (const { key, vector } of opened.rows()) {
-        const kind = key.endsWith('-U') ? ('U' as const) : ('I' as const)
-        yield { id: key.slice(0, -2), kind, vector }
-      }
-    },
+    rows: () => publishableRows(opened),
   }
   const { event: _, version: __, dimension: ___, users: ____, items: _____, ...facts } = marker
   const hyperparameters = { ...marker.hyperparameters, [CANDIDATE]: true }

@@ -1,4 +1,3 @@
-import type { RecordHeader } from '../batch/record-batch-format.ts'
 import { EmbeddedLog } from '../connectors/log/embedded-log.ts'
 import { LogTopics } from '../connectors/topics/log-topics.ts'
 import type { TopicProducer, TopicStore } from '../connectors/topics/topic-store.ts'
@@ -58,7 +57,6 @@ export interface PublishOptions {
 }
 
 const encoder = new TextEncoder()
-const NO_HEADERS: readonly RecordHeader[] = []
 const PROGRESS_EVERY = 50_000
 
 /**
@@ -120,7 +118,7 @@ async function sendRows(
     moments.add(kind, vector)
     const key = encoder.encode(alsKey(id, kind, version))
     const partition = murmur3(encoder.encode(alsKey(id, kind))) % partitions
-    const headers = ratings === undefined ? NO_HEADERS : ratingsHeader(ratings)
+    const headers = ratingsHeader(ratings)
     producer.sendRecord(key, encodeFactors(vector), clock.nowMs(), partition, headers)
     if (++rows % PROGRESS_EVERY === 0) onProgress?.(rows)
     if (!producer.ready()) await producer.whenReady()

@@ -54,6 +54,8 @@ export interface TrainedFacts {
 export interface ChangedRow {
   readonly key: string
   readonly vector: Float32Array
+  /** Ratings that it was trained on and learned since. */
+  readonly ratings?: number | undefined
 }
 
 /** Answers, and progress in between. */

@@ -3,6 +3,7 @@ import type { Clock } from '../core/clock.ts'
 import { murmur3 } from '../core/murmur3.ts'
 import { encodeFactors } from '../models/als-row.ts'
 import type { ChangedRow } from './retrain-messages.ts'
+import { ratingsHeader } from './row-ratings.ts'
 
 const encoder = new TextEncoder()
 
@@ -20,10 +21,11 @@ export async function putRows(
   const { partitions } = await topics.describe(topic)
   const producer = await topics.producer(topic)
   try {
-    for (const { key, vector } of rows) {
+    for (const { key, vector, ratings } of rows) {
       const partition = murmur3(encoder.encode(key)) % partitions
       const versioned = encoder.encode(`${key}@${version}`)
-      producer.sendRecord(versioned, encodeFactors(vector), clock.nowMs(), partition, [])
+      const headers = ratingsHeader(ratings)
+      producer.sendRecord(versioned, encodeFactors(vector), clock.nowMs(), partition, headers)
       if (!producer.ready()) await producer.whenReady()
     }
     await producer.sync()

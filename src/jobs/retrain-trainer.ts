@@ -110,15 +110,18 @@ export class RetrainTrainer {
         this.changed.add(`${rating.user}-U`).add(`${rating.item}-I`)
       }
     }
-    const rows = [...this.changed].map((key): ChangedRow => ({ key, vector: this.rowOf(key) }))
+    const rows = [...this.changed].map((key) => this.changedRow(key))
     this.changed.clear()
     return { kind: 'replayed', observations, newestEventMs: this.newestEventMs, rows }
   }
 
-  private rowOf(key: string): Float32Array {
+  private changedRow(key: string): ChangedRow {
     const { users, items } = this.learner as SequentialLearner
-    const row = (key.endsWith('-U') ? users : items).get(key.slice(0, -2)) as LearnedRow
-    return row.row
+    const kind = key.endsWith('-U') ? 'U' : 'I'
+    const id = key.slice(0, -2)
+    const learned = (kind === 'U' ? users : items).get(id) as LearnedRow
+    const trained = this.model?.rowOf(kind, id) !== undefined
+    return { key, vector: learned.row, ratings: ratingsOf(learned, trained) }
   }
 
   private async write(file: string): Promise<TrainerAnswer> {
@@ -159,11 +162,20 @@ function* rowsOf(
     const ids = kind === 'U' ? model.users : model.items
     const replayed = kind === 'U' ? rows.users : rows.items
     for (const [index, id] of ids.entries()) {
-      const vector = replayed.get(id)?.row ?? model.row(kind, index)
-      yield { key: `${id}-${kind}`, vector }
+      const key = `${id}-${kind}`
+      const row = replayed.get(id)
+      if (row !== undefined) yield { key, vector: row.row, ratings: ratingsOf(row, true) }
+      else yield { key, vector: model.row(kind, index), ratings: model.ratingsOf(kind, index) }
     }
-    for (const [id, { row }] of learned[kind]) yield { key: `${id}-${kind}`, vector: row }
+    for (const [id, row] of learned[kind]) {
+      yield { key: `${id}-${kind}`, vector: row.row, ratings: ratingsOf(row, false) }
+    }
   }
+}
+
+/** Ratings of training and those learned since; of a trained row, being written was an update. */
+function ratingsOf({ evidence, updates }: LearnedRow, trained: boolean): number {
+  return evidence + updates - (trained ? 1 : 0)
 }
 
 async function startingRows(file: string): Promise<StartingRows> {

@@ -17,7 +17,7 @@ import {
 } from '../models/registry-version.ts'
 import type { ModelReader } from '../wire/model-reader.ts'
 import { ALS_MODEL } from './als-serving-function.ts'
-import { openModelFile } from './model-file-io.ts'
+import { openModelFile, publishableRows } from './model-file-io.ts'
 import { type ModelRegistry, outcomeError } from './model-registry.ts'
 import {
   type GoldenSet,
@@ -219,12 +219,7 @@ class Retraining {
       dimension,
       users,
       items,
-      async *rows() {
-        for await (const { key, vector } of opened.rows()) {
-          const kind = key.endsWith('-U') ? ('U' as const) : ('I' as const)
-          yield { id: key.slice(0, -2), kind, vector }
-        }
-      },
+      rows: () => publishableRows(opened),
     }
     const { als, clock, model } = this.options
     const hyperparameters = { ...parametersOf(als), [CANDIDATE]: true }

@@ -3,12 +3,14 @@ import type { RecordHeader } from '../batch/record-batch-format.ts'
 /** Header of a published row: on how many ratings it was trained, a number as text. */
 const NAME = 'ratings'
 
+const NONE: readonly RecordHeader[] = []
 const encoder = new TextEncoder()
 /** Counts of most rows; a header for each row would be garbage. */
 const small = Array.from({ length: 256 }, (_, ratings) => headerOf(ratings))
 
-/** The headers of a row that was trained on so many ratings. */
-export function ratingsHeader(ratings: number): readonly RecordHeader[] {
+/** The headers of a row that was trained on so many ratings; none where nobody counted them. */
+export function ratingsHeader(ratings: number | undefined): readonly RecordHeader[] {
+  if (ratings === undefined) return NONE
   return small[ratings] ?? headerOf(ratings)
 }
 

@@ -6,16 +6,19 @@ import { requireArgument, WeirError } from '../core/errors.ts'
  * little-endian.
  *
  *   +----------------------------+
- *   | "WEIRMDL1"                 |  8; the last digit is the version of the format
+ *   | "WEIRMDL2"                 |  8; the last digit is the version of the format
  *   | length of the header  u32  |
  *   | header, JSON               |  `dimension`, `rows`, and whatever the writer adds
  *   +----------------------------+
  *   | length of the key     u16  |  rows times
  *   | key, UTF-8                 |  `<id>-U` or `<id>-I`
  *   | float32 x dimension        |
+ *   | ratings               u32  |  that the row was trained on; 2^32 - 1: nobody counted them
  *   +----------------------------+
  *   | CRC-32C of all before u32  |
  *   +----------------------------+
+ *
+ * Version 1 is the same without `ratings`; it is still read.
  */
 export interface ModelFileHeader {
   /** Floats of a row. */
@@ -24,7 +27,11 @@ export interface ModelFileHeader {
   readonly rows: number
 }
 
-const MAGIC = new TextEncoder().encode('WEIRMDL1')
+const FORMAT = 2
+const MAGIC = new TextEncoder().encode(`WEIRMDL${FORMAT}`)
+const ZERO = 0x30
+/** Stands for rows whose ratings nobody counted. */
+const UNKNOWN = 2 ** 32 - 1
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
@@ -50,18 +57,19 @@ export class ModelFileEncoder {
   }
 
   /** One row. Throws INVALID_ARGUMENT for a row of another length, or one too many. */
-  row(key: string, vector: Float32Array): Uint8Array {
+  row({ key, vector, ratings = UNKNOWN }: ModelFileRow): Uint8Array {
     requireArgument(
       vector.length === this.dimension && this.left > 0,
       `row ${key} of ${vector.length} floats does not belong to this file of ${this.dimension} floats a row`,
     )
     this.left--
     const name = encoder.encode(key)
-    const bytes = new Uint8Array(2 + name.length + vector.length * 4)
+    const bytes = new Uint8Array(2 + name.length + vector.length * 4 + 4)
     const view = new DataView(bytes.buffer)
     view.setUint16(0, name.length, true)
     bytes.set(name, 2)
     for (const [i, value] of vector.entries()) view.setFloat32(2 + name.length + i * 4, value, true)
+    view.setUint32(bytes.length - 4, ratings, true)
     return this.checked(bytes)
   }
 
@@ -83,12 +91,16 @@ export class ModelFileEncoder {
 export interface ModelFileRow {
   readonly key: string
   readonly vector: Float32Array
+  /** Ratings that the row was trained on; undefined where nobody counted them. */
+  readonly ratings?: number | undefined
 }
 
 /** Decodes a model file from pieces of any size: `push` each, then `end`. */
 export class ModelFileDecoder {
   /** Known once enough was pushed. */
   header: (ModelFileHeader & Readonly<Record<string, unknown>>) | undefined
+  /** Version of the format, known with the header. */
+  private format = FORMAT
   private rest: Uint8Array = new Uint8Array(0)
   private crc = 0
   private left = 0
@@ -102,14 +114,17 @@ export class ModelFileDecoder {
     let at = this.header === undefined ? this.readHeader(bytes, view) : 0
     const rows: ModelFileRow[] = []
     const floats = 4 * (this.header?.dimension ?? 0)
+    const counted = this.format > 1 ? 4 : 0
     while (this.header !== undefined && this.left > 0 && at + 2 <= bytes.length) {
       const keyEnd = at + 2 + view.getUint16(at, true)
-      if (keyEnd + floats > bytes.length) break
+      const vectorEnd = keyEnd + floats
+      if (vectorEnd + counted > bytes.length) break
       const key = decodeText(bytes.subarray(at + 2, keyEnd))
       const vector = new Float32Array(this.header.dimension)
       for (let i = 0; i < vector.length; i++) vector[i] = view.getFloat32(keyEnd + i * 4, true)
-      rows.push({ key, vector })
-      at = keyEnd + floats
+      const ratings = counted === 0 ? UNKNOWN : view.getUint32(vectorEnd, true)
+      rows.push({ key, vector, ratings: ratings === UNKNOWN ? undefined : ratings })
+      at = vectorEnd + counted
       this.left--
     }
     this.crc = crc32c(bytes, 0, at, this.crc)
@@ -134,7 +149,8 @@ export class ModelFileDecoder {
     for (let i = 0; i < MAGIC.length - 1; i++) {
       if (bytes[i] !== MAGIC[i]) throw new WeirError('MALFORMED_DATA', 'this is no model file')
     }
-    if (bytes[MAGIC.length - 1] !== MAGIC[MAGIC.length - 1]) {
+    this.format = bytes[MAGIC.length - 1]! - ZERO
+    if (this.format < 1 || this.format > FORMAT) {
       throw new WeirError('UNSUPPORTED_VERSION', 'the model file is of a newer format')
     }
     const end = start + view.getUint32(MAGIC.length, true)

@@ -30,8 +30,8 @@ async function publish(topics: LogTopics, version: number): Promise<void> {
     users: 1,
     items: 2,
     *rows() {
-      yield { id: 'a', kind: 'U' as const, vector: Float32Array.of(version, 1) }
-      yield { id: 'x', kind: 'I' as const, vector: Float32Array.of(version, 2) }
+      yield { id: 'a', kind: 'U' as const, vector: Float32Array.of(version, 1), ratings: 5 }
+      yield { id: 'x', kind: 'I' as const, vector: Float32Array.of(version, 2), ratings: 3 }
       yield { id: 'y', kind: 'I' as const, vector: Float32Array.of(version, 3) }
     },
   }
@@ -49,7 +49,7 @@ async function publish(topics: LogTopics, version: number): Promise<void> {
 async function published(topics: LogTopics, registry: ModelRegistry): Promise<RegisteredVersion> {
   await publish(topics, 1)
   await publish(topics, 2)
-  const rows = [{ key: 'x-I', vector: Float32Array.of(9, 9) }]
+  const rows = [{ key: 'x-I', vector: Float32Array.of(9, 9), ratings: 4 }]
   await putRows(topics, 'als-model', { version: 1, rows, clock: systemClock })
   const state = await registry.adopt('als-model', await readyVersions(topics, 'als-model'))
   return findVersion(state, 'als-model', '1')!
@@ -61,8 +61,14 @@ async function rowsIn(file: string): Promise<Record<string, number[]>> {
   return rows
 }
 
+async function ratingsIn(file: string): Promise<Record<string, number | undefined>> {
+  const counts: Record<string, number | undefined> = {}
+  for await (const { key, ratings } of (await openModelFile(file)).rows()) counts[key] = ratings
+  return counts
+}
+
 describe('export and import of a version', () => {
-  it('carry the last rows of that version alone, its lineage and its id', async () => {
+  it('carry the last rows of that version alone with their ratings, its lineage and its id', async () => {
     await using topics = new LogTopics(join(folder, 'log'))
     const version = await published(topics, registryAt('registry'))
     const file = join(folder, 'version.weirmodel')
@@ -82,6 +88,8 @@ describe('export and import of a version', () => {
     const again = join(folder, 'again.weirmodel')
     await exportVersion(other, imported.version, again)
     expect(await rowsIn(again)).toEqual(await rowsIn(file))
+    expect(await ratingsIn(file)).toEqual({ 'a-U': 5, 'x-I': 4, 'y-I': undefined })
+    expect(await ratingsIn(again)).toEqual(await ratingsIn(file))
   })
 
   it('refuse a version whose rows were retired', async () => {

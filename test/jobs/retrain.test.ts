@@ -4,15 +4,18 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readyVersions } from '../../src/cli/model-versions.ts'
 import { LogTopics } from '../../src/connectors/topics/log-topics.ts'
+import { scanTopic } from '../../src/connectors/topics/scan-topic.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { ModelRegistry } from '../../src/jobs/model-registry.ts'
 import { feedRatings } from '../../src/jobs/ratings-topic.ts'
 import { type RetrainOptions, retrain } from '../../src/jobs/retrain.ts'
 import type { TrainingProcess } from '../../src/jobs/retrain-process.ts'
 import { RetrainTrainer } from '../../src/jobs/retrain-trainer.ts'
+import { ratingsIn } from '../../src/jobs/row-ratings.ts'
 import { isCandidate } from '../../src/models/registry-adopt.ts'
 import { ratingsTable } from '../../src/training/ratings-table.ts'
 
+const decoder = new TextDecoder()
 let folder: string
 let topics: LogTopics
 
@@ -38,6 +41,28 @@ async function feed(from: number, to: number): Promise<void> {
   })
   const options = { topics, topic: 'ratings', feed: 'test', clock: systemClock }
   await feedRatings(ratingsTable(ratings), options)
+}
+
+/** On how many ratings the rows of version 1 were trained, as their last records say. */
+async function publishedRatings(): Promise<Record<string, number | undefined>> {
+  const counts: Record<string, number | undefined> = {}
+  await scanTopic(topics, 'als-model', (record) => {
+    const key = decoder.decode(record.key()!)
+    if (key.endsWith('-U@1') || key.endsWith('-I@1')) {
+      counts[key.slice(0, -2)] = ratingsIn(record.headers())
+    }
+    return true
+  })
+  return counts
+}
+
+/** Ratings of each user and item in `feed(0, to)`. */
+function ratingsUntil(to: number): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (let n = 0; n < to; n++) {
+    for (const key of [`u${n % 17}-U`, `i${n % 11}-I`]) counts[key] = (counts[key] ?? 0) + 1
+  }
+  return counts
 }
 
 /** The trainer in this process; `before` runs before each request. */
@@ -133,5 +158,12 @@ describe('a retraining', () => {
     // Transactions of the feeds leave markers among the offsets.
     expect(count(replayed ?? [])).toBeGreaterThanOrEqual(45)
     expect(newestEventMs).toBe(344_000)
+    expect(await publishedRatings()).toEqual(ratingsUntil(345))
+  })
+
+  it('says of each row on how many ratings it was trained', async () => {
+    await feed(0, 300)
+    await retrain(optionsWith(here))
+    expect(await publishedRatings()).toEqual(ratingsUntil(300))
   })
 })

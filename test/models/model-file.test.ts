@@ -7,8 +7,8 @@ function encoded(): Uint8Array {
   const encoder = new ModelFileEncoder(HEADER)
   return Buffer.concat([
     encoder.header(HEADER),
-    encoder.row('1-U', Float32Array.of(1, -0.5)),
-    encoder.row('7-I', Float32Array.of(0, 2)),
+    encoder.row({ key: '1-U', vector: Float32Array.of(1, -0.5), ratings: 258 }),
+    encoder.row({ key: '7-I', vector: Float32Array.of(0, 2) }),
     encoder.end(),
   ])
 }
@@ -16,12 +16,29 @@ function encoded(): Uint8Array {
 describe('a model file', () => {
   it('has the bytes that are drawn', () => {
     expect(Buffer.from(encoded()).toString('hex')).toBe(
+      `${Buffer.from('WEIRMDL2').toString('hex')}18000000` +
+        Buffer.from('{"dimension":2,"rows":2}').toString('hex') +
+        '0300312d550000803f000000bf02010000' +
+        '0300372d490000000000000040ffffffff' +
+        Buffer.from(encoded().subarray(-4)).toString('hex'),
+    )
+  })
+
+  it('of the first version is read, without ratings', () => {
+    const bytes = Buffer.from(
       `${Buffer.from('WEIRMDL1').toString('hex')}18000000` +
         Buffer.from('{"dimension":2,"rows":2}').toString('hex') +
         '0300312d550000803f000000bf' +
         '0300372d490000000000000040' +
-        Buffer.from(encoded().subarray(-4)).toString('hex'),
+        '25afcefb',
+      'hex',
     )
+    const decoder = new ModelFileDecoder()
+    expect(decoder.push(bytes)).toEqual([
+      { key: '1-U', vector: Float32Array.of(1, -0.5) },
+      { key: '7-I', vector: Float32Array.of(0, 2) },
+    ])
+    decoder.end()
   })
 
   it('is read from pieces of any size', () => {
@@ -35,7 +52,7 @@ describe('a model file', () => {
       decoder.end()
       expect(decoder.header).toEqual(HEADER)
       expect(rows).toEqual([
-        { key: '1-U', vector: Float32Array.of(1, -0.5) },
+        { key: '1-U', vector: Float32Array.of(1, -0.5), ratings: 258 },
         { key: '7-I', vector: Float32Array.of(0, 2) },
       ])
     }
@@ -56,7 +73,7 @@ describe('a model file', () => {
     expect(() => cut.end()).toThrow('cut off')
     expect(() => new ModelFileDecoder().push(new Uint8Array(100))).toThrow('no model file')
     const newer = encoded()
-    newer[7] = 0x32
+    newer[7] = 0x33
     expect(() => new ModelFileDecoder().push(newer)).toThrow('newer format')
   })
 })
