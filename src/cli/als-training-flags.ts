@@ -37,7 +37,7 @@ export const ALS_TRAINING_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     type: 'string',
     value: 'DEVICE',
     default: 'cpu',
-    help: 'cpu, gpu (needs the package onnxruntime-node), or auto: a GPU where there is one',
+    help: 'cpu, gpu (needs the package onnxruntime-node), or auto: a GPU where one is faster',
   },
   'cg-steps': { type: 'string', value: 'N', help: 'Conjugate gradient steps (default 3)' },
   validation: { type: 'string', value: 'SHARE', help: 'Share of the ratings kept for validation' },

@@ -79,7 +79,9 @@ export const trainAlsCommand: Command = {
     const folds = flags.optionalInteger('folds', 2)
     if (folds !== undefined) {
       if (options.feedback === 'implicit') throw new UsageError('--folds needs explicit ratings')
-      const validation = await crossValidateAls(table, folds, options)
+      // The folds stay on the device that was found to be the faster.
+      const chosen = { ...options, device: device === 'cpu' ? device : 'gpu' } as const
+      const validation = await crossValidateAls(table, folds, chosen)
       result['crossValidatedRmse'] = validation.rmse
       result['foldRmse'] = validation.folds.map(({ rmse }) => rmse)
     }

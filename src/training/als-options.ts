@@ -33,7 +33,7 @@ export interface AlsProgress {
   readonly seconds: number
 }
 
-/** Where training runs; `auto` is a GPU where there is one, else the CPU. */
+/** Where training runs; `auto` is a GPU where one takes less time in a trial, else the CPU. */
 export type AlsDeviceChoice = 'auto' | 'cpu' | 'gpu'
 
 /** What training runs on in the end: the CPU, or the GPU through this provider of ONNX Runtime. */
@@ -65,7 +65,7 @@ export interface AlsOptions {
   readonly threads?: number
   /** A GPU needs the package onnxruntime-node. @default 'cpu' */
   readonly device?: AlsDeviceChoice
-  /** Told once what training runs on, and why not on a GPU where `auto` fell back. */
+  /** Told once what training runs on, and why not on a GPU where `auto` took the CPU. */
   readonly onDevice?: (device: AlsDeviceName, reason?: string) => void
   /** Of the initial factors. @default 1 */
   readonly seed?: number

@@ -1,7 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import { isWeirError, WeirError } from '../core/errors.ts'
+import { WeirError } from '../core/errors.ts'
 import type { AlsDevice } from './als-device.ts'
-import type { AlsOptions } from './als-options.ts'
 import type { AlsShare } from './als-share.ts'
 import type { GpuAnswer, GpuRequest } from './gpu-als-worker.ts'
 import type { GpuProvider } from './gpu-runtime.ts'
@@ -29,14 +28,14 @@ export class GpuAlsThread implements AsyncDisposable {
     }
   }
 
-  /** Moves a problem to the GPU; it stays there until the thread ends. Throws GPU_FAILED. */
+  /** Moves a problem to the GPU, in place of an earlier one. Throws GPU_FAILED. */
   async load(share: AlsShare): Promise<AlsDevice> {
     await request(this.worker, { kind: 'load', share })
     return {
       solve: async (side, isWanted) => {
         await request(this.worker, { kind: 'solve', side, isWanted })
       },
-      // What holds the thread ends it.
+      // The next problem or the end of the thread frees it.
       async [Symbol.asyncDispose]() {},
     }
   }
@@ -45,27 +44,6 @@ export class GpuAlsThread implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await request(this.worker, { kind: 'close' })
     await this.worker.terminate()
-  }
-}
-
-/**
- * The GPU that the options ask for, or undefined for the CPU; tells `onDevice` which it is. Throws
- * GPU_UNAVAILABLE where a GPU is a must.
- */
-export async function gpuOf(options: AlsOptions): Promise<GpuAlsThread | undefined> {
-  const { device = 'cpu', onDevice } = options
-  if (device === 'auto' && options.solver === 'cholesky') {
-    onDevice?.('cpu', 'a GPU has no exact solver')
-    return undefined
-  }
-  try {
-    const gpu = device === 'cpu' ? undefined : await GpuAlsThread.open()
-    onDevice?.(gpu?.provider ?? 'cpu')
-    return gpu
-  } catch (error) {
-    if (device !== 'auto' || !isWeirError(error, 'GPU_UNAVAILABLE')) throw error
-    onDevice?.('cpu', String(error.details['cause']))
-    return undefined
   }
 }
 

@@ -25,6 +25,8 @@ async function fulfil(request: GpuRequest): Promise<void> {
   if (request.kind === 'open') {
     runtime = await openGpuRuntime(request.providers)
   } else if (request.kind === 'load' && runtime !== undefined) {
+    await solver?.[Symbol.asyncDispose]()
+    solver = undefined
     solver = await GpuAlsSolver.create(runtime, request.share)
   } else if (request.kind === 'solve') {
     await solver?.solve(request.side, request.isWanted)

@@ -132,3 +132,10 @@ export function ratingStatistics(table: RatingsTable): RatingRange & { readonly 
   }
   return { mean: sum / table.size, min, max }
 }
+
+/** How often each number below `length` occurs in a column: the ratings of each user or item. */
+export function countsOf(column: Uint32Array, length: number): Uint32Array {
+  const counts = new Uint32Array(length)
+  for (const number of column) counts[number]!++
+  return counts
+}

@@ -1,7 +1,7 @@
 import { requireArgument } from '../core/errors.ts'
 import { seededRandom } from '../core/random.ts'
 import { foldRows } from './fold-rows.ts'
-import { type RatingsTable, selectRatings } from './ratings-table.ts'
+import { countsOf, type RatingsTable, selectRatings } from './ratings-table.ts'
 
 /** A table in two parts; both keep the order of the whole. */
 export interface RatingsSplit {
@@ -45,8 +45,7 @@ export function splitLeaveLast(table: RatingsTable, count: number): RatingsSplit
     Number.isSafeInteger(count) && count >= 1,
     `the number of ratings to leave out is a whole number from 1, not ${count}`,
   )
-  const total = new Uint32Array(table.users.length)
-  for (const user of table.user) total[user] = (total[user] as number) + 1
+  const total = countsOf(table.user, table.users.length)
   const taken = new Uint32Array(table.users.length)
   const inTest = new Uint8Array(table.size)
   for (const index of timeOrder(table).reverse()) {

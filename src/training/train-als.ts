@@ -2,14 +2,14 @@ import { WeirError } from '../core/errors.ts'
 import { BIAS_COLUMNS } from '../models/als-row.ts'
 import type { Rating, RatingRange } from '../models/rating.ts'
 import { type AlsDevice, cpuDevice } from './als-device.ts'
+import { gpuOf } from './als-device-choice.ts'
 import { AlsModel } from './als-model.ts'
 import { type AlsOptions, type AlsProgress, type AlsSettings, alsSettings } from './als-options.ts'
 import { type AlsShare, type AlsSide, alsShare, matrixOf } from './als-share.ts'
 import type { AlsSideName } from './als-solver.ts'
 import { initialiseFactors } from './als-start.ts'
 import { alsValidator } from './als-validation.ts'
-import { gpuOf } from './gpu-als-device.ts'
-import { type RatingsTable, ratingStatistics, ratingsTable } from './ratings-table.ts'
+import { countsOf, type RatingsTable, ratingStatistics, ratingsTable } from './ratings-table.ts'
 
 /**
  * Factors ratings by alternating least squares: in turn all user rows are solved against the item
@@ -33,7 +33,7 @@ export async function trainAls(
   const chosen = alsSettings(options)
   const table = Symbol.iterator in ratings ? ratingsTable(ratings) : ratings
   const statistics = ratingStatistics(table)
-  await using gpu = await gpuOf(options)
+  await using gpu = await gpuOf(options, { table, settings: chosen, mean: statistics.mean })
   const settings: AlsSettings = gpu === undefined ? chosen : { ...chosen, solver: 'cg' }
   const share = alsShare(table, settings, statistics.mean)
   initialiseFactors(share, table, settings, statistics.mean, options.startingRows)
@@ -43,8 +43,8 @@ export async function trainAls(
       items: table.items,
       userRows: servedRows(share, share.users, settings, statistics.mean),
       itemRows: servedRows(share, share.items, settings, 0),
-      userRatings: counted(table.user, table.users.length),
-      itemRatings: counted(table.item, table.items.length),
+      userRatings: countsOf(table.user, table.users.length),
+      itemRatings: countsOf(table.item, table.items.length),
       factors: settings.factors,
       biased: settings.biases,
       globalMean: statistics.mean,
@@ -121,13 +121,6 @@ function sum(values: Float64Array): number {
   let total = 0
   for (const value of values) total += value
   return total
-}
-
-/** How often each number up to `length` occurs. */
-function counted(numbers: Uint32Array, length: number): Uint32Array {
-  const counts = new Uint32Array(length)
-  for (const number of numbers) counts[number]!++
-  return counts
 }
 
 /** Copies a matrix out, with biases in the columns of `models/als-row.ts`. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Clock, systemClock } from '../../src/core/clock.ts'
 import { formatRating } from '../../src/models/ratings-format.ts'
 import type { AlsModel } from '../../src/training/als-model.ts'
 import type { AlsOptions } from '../../src/training/als-options.ts'
@@ -20,6 +21,18 @@ const rowsOf = (model: AlsModel): number[] => [
   ...model.users.flatMap((_, row) => [...model.row('U', row)]),
   ...model.items.flatMap((_, row) => [...model.row('I', row)]),
 ]
+
+/** Each look at it finds half as much time gone by: what is timed first, the CPU, looks slow. */
+function slowingClock(): Clock {
+  let leftMs = 1000
+  return {
+    ...systemClock,
+    monotonicMs() {
+      leftMs /= 2
+      return 1000 - leftMs
+    },
+  }
+}
 
 beforeAll(() => {
   Object.assign(process.env, softwareGpu())
@@ -43,6 +56,19 @@ describe('training on a GPU', () => {
     for (const [half, { objective }] of expected.history.entries()) {
       expect(Math.abs((actual.history[half]?.objective ?? 0) / objective - 1)).toBeLessThan(1e-3)
     }
+  })
+
+  it('is what auto takes where a GPU needs less time than the CPU', async () => {
+    const devices: unknown[] = []
+    const expected = await trainAls(table, OPTIONS)
+    const actual = await trainAls(table, {
+      ...OPTIONS,
+      device: 'auto',
+      clock: slowingClock(),
+      onDevice: (...told) => devices.push(told),
+    })
+    expect(devices).toEqual([['webgpu']])
+    expect(relativeDistance(rowsOf(expected), rowsOf(actual))).toBeLessThan(1e-3)
   })
 
   it('ends between two halves when it is told to, and leaves no thread behind', async () => {
@@ -90,6 +116,15 @@ describe('weir train als --device', () => {
     expect(code).toBe(1)
     expect(stderr).toContain('GPU_UNAVAILABLE: no GPU was found')
     expect(stderr).toContain('train with device cpu instead')
+  })
+
+  it('auto trains on the CPU where the adapter is slower and says why', async () => {
+    const { code, stdout, stderr } = await train('auto', softwareGpu())
+    expect(stderr).toMatch(
+      /training on the CPU: the graphics adapter took [\d.]+ ms for what the CPU does in [\d.]+ ms; device gpu insists/,
+    )
+    expect(stdout).toMatch(/ratings in .* s on the CPU/)
+    expect(code).toBe(0)
   })
 
   it('auto trains on the CPU where there is no adapter and says why', async () => {
