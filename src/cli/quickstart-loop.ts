@@ -288,7 +288,7 @@ export class QuickstartLoop {
     const { requests, failedRequests } = traffic.figures
     tell(
       'promote',
-      `version ${version} answers, before it ${live}; ${count(requests)} predictions in the background so far, ${count(failedRequests)} failed; ${count(this.figures.replayed ?? 0)} ratings replayed, ${count(gap)} came between the last replay and the switch`,
+      `version ${version} answers, before it ${live}; ${count(requests)} predictions in the background so far, ${count(failedRequests)} failed; ${count(this.figures.replayed ?? 0)} ratings replayed before the switch, the ${count(gap)} since learned after it`,
     )
     await this.untilLearningOn(version)
     const before = await this.errors.told(version)
