@@ -73,7 +73,7 @@ export class GeneratedWeights {
   }
 }
 
-/** Steps of the table of `ZipfRanks`: between two of them ranks grow by a thousandth. */
+/** Steps of the table of `ZipfRanks`: near exponent 1, ranks grow by a thousandth between two. */
 const RANK_STEPS = 2 ** 14
 
 /** Draws ranks 0 to count - 1 with probability close to (rank + 1)^-exponent, in constant time. */

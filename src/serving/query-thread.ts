@@ -11,6 +11,7 @@ import type { QueryThreadCommand, QueryThreadReport, QueryThreadSetup } from './
 import { QueryServer } from './query-server.ts'
 import { SlotPorts } from './slot-ports.ts'
 
+/** Time between two attempts to get a port, of which the first failure is told. */
 const LISTEN_AGAIN_MS = 500
 
 /**
@@ -25,6 +26,7 @@ export class QueryThread {
   private readonly metrics = new MetricGroup()
   private server: QueryServer | undefined
   private cancelRetry: Cancel | undefined
+  private isClosed = false
   private board: ProgressBoard | undefined
   private models: ReadonlyMap<string, number> = new Map()
   private table: RoutingTable = { epoch: 0, job: '', endpoints: [], states: [] }
@@ -99,12 +101,14 @@ export class QueryThread {
   }
 
   /** The process before this one may still hold the ports: the thread tries until it has one. */
-  private async listen(server: QueryServer): Promise<void> {
+  private async listen(server: QueryServer, attempt = 1): Promise<void> {
     try {
       this.report({ kind: 'listening', port: await server.listen() })
     } catch (error) {
-      this.reportFailure(error)
-      this.cancelRetry = this.clock.after(LISTEN_AGAIN_MS, () => void this.listen(server))
+      if (this.isClosed) return
+      if (attempt === 1) this.reportFailure(error)
+      const again = (): void => void this.listen(server, attempt + 1)
+      this.cancelRetry = this.clock.after(LISTEN_AGAIN_MS, again)
     }
   }
 
@@ -136,6 +140,7 @@ export class QueryThread {
   }
 
   private async close(): Promise<void> {
+    this.isClosed = true
     this.cancelRetry?.()
     await this.server?.close()
     this.slots.close()

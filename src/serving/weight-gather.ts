@@ -7,10 +7,10 @@ import { WeightLane } from './weight-lane.ts'
 const LARGEST_ID = 2 ** 31 - 2 ** 17
 
 /**
- * Sums a piece of at most `GATHERED` (`weight-lane.ts`) features in steps: all addresses, then, in a kernel over each
- * table, all sequence words, all weights, the sequence words again. Each step is a short loop whose
- * trips to memory do not wait for each other; feature by feature they would, and a prediction would
- * take several times as long.
+ * Sums a piece of at most `GATHERED` (`weight-lane.ts`) features in steps: all addresses, then, in a
+ * kernel over each table, all sequence words, all weights, the sequence words again. Each step is a
+ * short loop whose trips to memory do not wait for each other; feature by feature they would, and a
+ * prediction would take several times as long.
  */
 export class WeightGather {
   readonly blocks: WeightBlocks

@@ -62,7 +62,6 @@ export function packConfident(
 }
 
 /** out += sum of c_k r_k over eight rows, four floats of each. */
-// @ts-ignore: decorator
 @inline
 function addVector(
   r0: usize, r1: usize, r2: usize, r3: usize, r4: usize, r5: usize, r6: usize, r7: usize,
@@ -76,7 +75,6 @@ function addVector(
 }
 
 /** out += sum of c_k z_k over eight panel rows, c in two vectors. */
-// @ts-ignore: decorator
 @inline
 function addEight(panel: usize, width: u32, lower: v128, upper: v128, out: usize): void {
   const step = (width as usize) << 2
@@ -124,7 +122,6 @@ function addEight(panel: usize, width: u32, lower: v128, upper: v128, out: usize
 }
 
 /** z_k . v for four panel rows. */
-// @ts-ignore: decorator
 @inline
 function dotFour(panel: usize, width: u32, v: usize): v128 {
   const step = (width as usize) << 2

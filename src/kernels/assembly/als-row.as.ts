@@ -38,7 +38,6 @@ const BLOCK_ROWS: u32 = 64
 /** Ratings that the exact solve gathers at a time: it passes over them once, so they stay near. */
 const GRAM_ROWS: u32 = 512
 
-// @ts-ignore: decorator
 @inline
 function zero(at: usize, floats: u32): void {
   memory.fill(at, 0, (floats as usize) << 2)
@@ -134,13 +133,11 @@ function subtractGram(r: usize, x: usize, shared: usize, product: usize, width: 
   return innerOf(x, product, width) as f64
 }
 
-// @ts-ignore: decorator
 @inline
 function squareOf(a: usize, width: u32): f32 {
   return innerOf(a, a, width)
 }
 
-// @ts-ignore: decorator
 @inline
 function innerOf(a: usize, b: usize, width: u32): f32 {
   let sums = f32x4.splat(0)

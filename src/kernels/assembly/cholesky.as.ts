@@ -6,7 +6,6 @@ import { lanesSum } from './vector.as'
  */
 
 /** c + a * b, or c - a * b. */
-// @ts-ignore: decorator
 @inline
 function fused(negative: bool, a: v128, b: v128, c: v128): v128 {
   return negative ? f32x4.relaxed_nmadd(a, b, c) : f32x4.relaxed_madd(a, b, c)
@@ -16,7 +15,6 @@ function fused(negative: bool, a: v128, b: v128, c: v128): v128 {
  * C[i..i+4][j..j+8] +-= sum over k < depth of P[k][i..i+4] x P[k][j..j+8], P and C of `width` columns.
  * Eight accumulators: as many as keep two multiply-add units of latency four busy.
  */
-// @ts-ignore: decorator
 @inline
 function tile8(negative: bool, panel: usize, width: usize, depth: u32, i: usize, j: usize, c: usize): void {
   let left = panel + (i << 2)
@@ -63,7 +61,6 @@ function tile8(negative: bool, panel: usize, width: usize, depth: u32, i: usize,
 }
 
 /** The same for the last four columns of a width that is no multiple of eight. */
-// @ts-ignore: decorator
 @inline
 function tile4(negative: bool, panel: usize, width: usize, depth: u32, i: usize, j: usize, c: usize): void {
   let left = panel + (i << 2)
@@ -102,7 +99,6 @@ export function accumulateGram(panel: usize, depth: u32, width: u32, gram: usize
 }
 
 /** Row j onwards of the block: A[i][from..width] -= factor * A[k][from..width], from a multiple of 4. */
-// @ts-ignore: decorator
 @inline
 function subtractRow(matrix: usize, width: usize, i: usize, k: usize, from: usize): void {
   const factor = v128.load32_splat(matrix + ((k * width + i) << 2))

@@ -12,7 +12,6 @@ export function gatheredZeros(): i32 {
  * Whether every row's sequence word, at `headers[j]` in words, is `sequences[j]`. `behind` adds 0 to
  * the words instead of loading them, which loads before do not pass on any processor.
  */
-// @ts-ignore: decorator
 @inline
 function isCurrent(headers: usize, sequences: usize, rows: u32, behind: bool): bool {
   let differing: u32 = 0

@@ -77,7 +77,6 @@ export function screenOpen(bounds: usize, rows: u32): void {
   setBounds(bounds, rows, 0, 0, f32.POSITIVE_INFINITY)
 }
 
-// @ts-ignore: decorator
 @inline
 function setBounds(bounds: usize, rows: u32, scale: f32, norm: f32, error: f32): void {
   const next = (rows as usize) << 2
@@ -87,7 +86,6 @@ function setBounds(bounds: usize, rows: u32, scale: f32, norm: f32, error: f32):
 }
 
 /** Elements d to d + 3 of a row, zeros from n on; rows are padded in memory to a multiple of four. */
-// @ts-ignore: decorator
 @inline
 function elements(row: usize, d: u32, n: u32): v128 {
   const values = v128.load(row + ((d as usize) << 2))
@@ -103,7 +101,6 @@ function largestElement(row: usize, n: u32): f32 {
 }
 
 /** Whether bounds of four rows beat the threshold, or are not comparable. */
-// @ts-ignore: decorator
 @inline
 function screened(sums: v128, bounds: usize, next: usize, query: usize): i32 {
   const products = f32x4.mul(f32x4.convert_i32x4_s(sums), v128.load32_splat(query, QUERY_STEP))
@@ -114,14 +111,12 @@ function screened(sums: v128, bounds: usize, next: usize, query: usize): i32 {
 }
 
 /** Products of four elements of a query and of four rows, summed by row. */
-// @ts-ignore: decorator
 @inline
 function four(query: v128, rows: usize): v128 {
   return i32x4.extadd_pairwise_i16x8_s(i16x8.relaxed_dot_i8x16_i7x16_s(query, v128.load(rows)))
 }
 
 /** The same for sixteen elements; the sums of eight products fit 16 bits. */
-// @ts-ignore: decorator
 @inline
 function sixteen(qa: v128, qb: v128, qc: v128, qd: v128, rows: usize): v128 {
   const a = i16x8.relaxed_dot_i8x16_i7x16_s(qa, v128.load(rows))
@@ -141,7 +136,6 @@ function append(bits: i32, row: u32, query: usize, list: usize): void {
   store<u32>(query, found, QUERY_FOUND)
 }
 
-// @ts-ignore: decorator
 @inline
 function check(sums: v128, group: u32, bounds: usize, next: usize, query: usize, list: usize): void {
   const bits = screened(sums, bounds + ((group as usize) << 4), next, query)
@@ -222,7 +216,6 @@ export function screenFour(query: usize, coded: usize, codes: usize, bounds: usi
 }
 
 /** Two queries against two groups of rows: as many loads as the multiplications leave room for. */
-// @ts-ignore: decorator
 @inline
 function screenTwo(query: usize, coded: usize, bytes: usize, r0: usize, r1: usize, g0: u32, g1: u32, bounds: usize, rows: u32, list: usize): void {
   const next = (rows as usize) << 2

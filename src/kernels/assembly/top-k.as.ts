@@ -31,7 +31,6 @@ const FOUR_STEP: usize = 8 * 12
 const EIGHT_STEP: usize = 32 * 12
 const SIXTEEN_STEP: usize = 32 * 12
 
-// @ts-ignore: decorator
 @inline
 function emit(query: u32, row: u32, score: f32): void {
   store<u32>(cursor, query)
@@ -49,7 +48,6 @@ function emitLanes(bits: i32, scores: v128, query: u32, queryStep: u32, row: u32
 }
 
 /** Scores of four queries, from `group` * 4, against one row. */
-// @ts-ignore: decorator
 @inline
 function check(scores: v128, thresholds: usize, group: u32, row: u32): void {
   const mask = f32x4.gt(scores, v128.load(thresholds + (group << 4)))
@@ -61,7 +59,6 @@ export function topKWritten(out: usize): u32 {
   return ((cursor - out) / 12) as u32
 }
 
-// @ts-ignore: decorator
 @inline
 function start(out: usize, capacity: u32): void {
   cursor = out

@@ -4,7 +4,6 @@
  */
 
 /** Adds the four lanes: (0 + 2) + (1 + 3). */
-// @ts-ignore: decorator
 @inline
 export function lanesSum(v: v128): f32 {
   const pairs = f32x4.add(v, i8x16.shuffle(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7))
@@ -12,7 +11,6 @@ export function lanesSum(v: v128): f32 {
 }
 
 /** The sums of the lanes of four vectors as one vector: a transposition and three additions. */
-// @ts-ignore: decorator
 @inline
 export function fourLaneSums(a: v128, b: v128, c: v128, d: v128): v128 {
   const ab = f32x4.add(i32x4.shuffle(a, b, 0, 4, 1, 5), i32x4.shuffle(a, b, 2, 6, 3, 7))
@@ -21,7 +19,6 @@ export function fourLaneSums(a: v128, b: v128, c: v128, d: v128): v128 {
 }
 
 /** A mask that keeps the first `n` lanes, 0 <= n <= 4. */
-// @ts-ignore: decorator
 @inline
 export function firstLanes(n: u32): v128 {
   return i32x4.lt_u(i32x4(0, 1, 2, 3), i32x4.splat(n))
