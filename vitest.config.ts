@@ -1,8 +1,9 @@
 import { defineConfig } from 'vitest/config'
 
 /**
- * Three tiers. `unit` is pure or in-process and stays under half a minute; `system` starts threads,
- * processes and real services and kills them.
+ * Two tiers. `unit` is pure or in-process, stays under half a minute, and runs in a random order whose seed
+ * the run prints (`--sequence.seed=N` repeats it). `system` starts threads, processes and real services
+ * and kills them.
  */
 export default defineConfig({
   test: {
@@ -12,6 +13,8 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['test/system/**', 'test/recovery/**'],
+          globalSetup: 'test/no-warnings.ts',
+          sequence: { shuffle: true },
           pool: 'forks',
           // One process per core for all files: starting one and loading the modules again for each
           // file takes longer than most files' tests.
@@ -24,7 +27,10 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['test/system/**/*.test.ts', 'test/recovery/**/*.test.ts'],
+          globalSetup: 'test/no-warnings.ts',
           pool: 'forks',
+          // kafkajs 2.2 sets timers with negative delays.
+          execArgv: ['--disable-warning=TimeoutNegativeWarning'],
           maxWorkers: 1,
           fileParallelism: false,
           testTimeout: 240_000,

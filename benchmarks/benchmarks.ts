@@ -1,37 +1,61 @@
-import type { Benchmark } from './benchmark.ts'
-import { checkpointBenchmark } from './checkpoint.ts'
-import { kafkaExactlyOnceBenchmark } from './kafka-exactly-once.ts'
-import { kafkaModelLoadBenchmark } from './kafka-model-load.ts'
-import { kafkaRatingsBenchmark } from './kafka-ratings.ts'
-import { learnBenchmark, learnKafkaBenchmark } from './learn.ts'
-import { learnLatencyBenchmark } from './learn-latency.ts'
-import { learnWindowsBenchmark } from './learn-windows.ts'
-import { machineSpeedBenchmark } from './machine-speed.ts'
-import { memoryBenchmark } from './memory.ts'
-import { modelLoadBenchmark } from './model-load.ts'
-import { predictHotBenchmark } from './predict-hot.ts'
-import { predictSequentialBenchmark } from './predict-sequential.ts'
-import { predictSpilledBenchmark } from './predict-spilled.ts'
-import { predictUniformBenchmark } from './predict-uniform.ts'
-import { predictUpdatingBenchmark } from './predict-updating.ts'
-import { qualityA9aBenchmark } from './quality-a9a.ts'
-import { qualityMl100kBenchmark } from './quality-ml100k.ts'
-import { qualityOnlineBenchmark } from './quality-online.ts'
-import { recoveryBenchmark } from './recovery.ts'
-import { shuffleBenchmark } from './shuffle.ts'
-import { svmThesisBenchmark } from './svm-thesis.ts'
-import { svmUrlBenchmark } from './svm-url.ts'
-import { topKBenchmark } from './top-k.ts'
-import { trainAlsBenchmark } from './train-als.ts'
-import { trainAlsGpuBenchmark } from './train-als-gpu.ts'
+import type { Benchmark } from './harness/benchmark.ts'
+import { httpBatchBenchmark } from './http/batch.ts'
+import { dashboardBenchmark } from './http/dashboard.ts'
+import { metricsCostBenchmark } from './http/metrics-cost.ts'
+import { httpObserveBenchmark } from './http/observe.ts'
+import { httpPredictBenchmark } from './http/predict.ts'
+import { httpTopKBenchmark } from './http/top-k.ts'
+import {
+  batchingGainBenchmark,
+  delayGainBenchmark,
+  overdueBenchmark,
+  overloadBenchmark,
+  workerScalingBenchmark,
+} from './inference/batching.ts'
+import {
+  inferHeavyBenchmark,
+  inferLinearBenchmark,
+  inferNoopBenchmark,
+} from './inference/engine.ts'
+import { hedgeBenchmark } from './inference/hedge.ts'
+import { inferServedBenchmark } from './inference/over-network.ts'
+import { swapBenchmark } from './inference/swap.ts'
+import { kafkaExactlyOnceBenchmark } from './kafka/exactly-once.ts'
+import { kafkaModelLoadBenchmark } from './kafka/model-load.ts'
+import { kafkaRatingsBenchmark } from './kafka/ratings.ts'
+import { learnLatencyBenchmark } from './learning/latency.ts'
+import { learnBenchmark, learnKafkaBenchmark } from './learning/learn.ts'
+import { learnWindowsBenchmark } from './learning/windows.ts'
+import { machineSpeedBenchmark } from './machine/speed.ts'
+import { predictHotBenchmark } from './predict/hot.ts'
+import { predictSequentialBenchmark } from './predict/sequential.ts'
+import { predictSpilledBenchmark } from './predict/spilled.ts'
+import { svmThesisBenchmark } from './predict/svm-thesis.ts'
+import { svmUrlBenchmark } from './predict/svm-url.ts'
+import { topKBenchmark } from './predict/top-k.ts'
+import { predictUniformBenchmark } from './predict/uniform.ts'
+import { predictUpdatingBenchmark } from './predict/updating.ts'
+import { checkpointBenchmark } from './state/checkpoint.ts'
+import { memoryBenchmark } from './state/memory.ts'
+import { modelLoadBenchmark } from './state/model-load.ts'
+import { recoveryBenchmark } from './state/recovery.ts'
+import { shuffleBenchmark } from './state/shuffle.ts'
+import { nexmarkBenchmark } from './streams/nexmark.ts'
+import { trainAlsBenchmark } from './training/als.ts'
+import { trainAlsGpuBenchmark } from './training/als-gpu.ts'
+import { trainBmfBenchmark } from './training/bmf.ts'
+import { qualityA9aBenchmark } from './training/quality-a9a.ts'
+import { qualityMl100kBenchmark } from './training/quality-ml100k.ts'
+import { qualityOnlineBenchmark } from './training/quality-online.ts'
 
 /**
- * Every benchmark, in the order of the README's table where sharing allows: those that need the
- * whole model in memory follow each other, so that it is loaded once.
+ * Every benchmark, in the order in which they run. Those that need the whole model in memory follow each
+ * other, so that it is loaded once.
  */
 export const BENCHMARKS: readonly Benchmark[] = [
   machineSpeedBenchmark,
   shuffleBenchmark,
+  nexmarkBenchmark,
   modelLoadBenchmark,
   kafkaRatingsBenchmark,
   kafkaModelLoadBenchmark,
@@ -39,21 +63,39 @@ export const BENCHMARKS: readonly Benchmark[] = [
   predictSequentialBenchmark,
   predictHotBenchmark,
   predictUniformBenchmark,
+  httpPredictBenchmark,
+  httpBatchBenchmark,
+  metricsCostBenchmark,
   predictUpdatingBenchmark,
   checkpointBenchmark,
   predictSpilledBenchmark,
   topKBenchmark,
+  httpTopKBenchmark,
+  dashboardBenchmark,
   recoveryBenchmark,
   memoryBenchmark,
   qualityMl100kBenchmark,
   qualityA9aBenchmark,
   qualityOnlineBenchmark,
+  httpObserveBenchmark,
   learnBenchmark,
   learnLatencyBenchmark,
   learnKafkaBenchmark,
   learnWindowsBenchmark,
   trainAlsBenchmark,
+  trainBmfBenchmark,
   trainAlsGpuBenchmark,
   svmUrlBenchmark,
   svmThesisBenchmark,
+  inferNoopBenchmark,
+  inferLinearBenchmark,
+  inferHeavyBenchmark,
+  inferServedBenchmark,
+  hedgeBenchmark,
+  swapBenchmark,
+  batchingGainBenchmark,
+  delayGainBenchmark,
+  overloadBenchmark,
+  overdueBenchmark,
+  workerScalingBenchmark,
 ]

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { Benchmark, Figure } from './benchmark.ts'
 import { BENCHMARKS } from './benchmarks.ts'
-import { Workspace } from './workspace.ts'
+import type { Benchmark, Figure } from './harness/benchmark.ts'
+import { Workspace } from './harness/workspace.ts'
 
 /** `npm run bench [-- NAME...] [--json] [--scale X]`: runs benchmarks one after the other. */
 const { values, positionals } = parseArgs({
@@ -28,7 +28,7 @@ function commit(): string {
   }
 }
 
-/** Whether target and ratio are reached; null when nothing is asked for or the rival is missing. */
+/** Whether target and ratio are reached; null when there are none, or when the rival is missing. */
 function met(figure: Figure): boolean | null {
   const { value, target, rival, targetRatio } = figure
   const reaches = (reached: number, wanted: number): boolean =>
@@ -81,7 +81,7 @@ async function runOne(benchmark: Benchmark, workspace: Workspace): Promise<void>
     const figures = await benchmark.run({ scale: Number(values.scale), scratch, workspace, say })
     for (const figure of figures) console.log(values.json ? line(figure) : sentence(figure))
   } catch (error) {
-    // The others are still worth measuring.
+    // The other benchmarks still run.
     failed += 1
     say(`${benchmark.name} failed: ${error instanceof Error ? error.stack : String(error)}`)
   } finally {

@@ -1,11 +1,11 @@
-/**
- * Fetches a MovieLens set from the official site: prints the terms, downloads the archive, checks
- * its SHA-256 and unpacks the files that Weir reads.
+/*
+ * Fetches a MovieLens set from the official site: prints the terms, downloads the archive, checks its SHA-256
+ * and unpacks the files that Weir reads.
  *
  *   node datasets/fetch-movielens.ts ml-100k [folder] --accept-terms
  *
- * The files land in `<folder>/<archive's own folder>/`; the folder is `datasets/downloaded` unless
- * one is given, which git ignores: the sets must not be redistributed.
+ * The files go to `<folder>/<folder in the archive>/`. The default folder is `datasets/downloaded`, which git
+ * ignores, because the sets must not be redistributed.
  */
 import { createHash } from 'node:crypto'
 import { mkdir, rename, stat, writeFile } from 'node:fs/promises'
@@ -19,10 +19,10 @@ import {
 } from './movielens-sets.ts'
 import { readZip } from './read-zip.ts'
 
-/** What `fetchMovielens` needs; everything that touches the world can be replaced. */
+/** Options of `fetchMovielens`. */
 export interface FetchMovielensOptions {
   readonly set: MovielensSet
-  /** Where the unpacked files go. */
+  /** Folder of the unpacked files. */
   readonly folder: string
   /** @default the official site */
   readonly baseUrl?: string
@@ -32,14 +32,14 @@ export interface FetchMovielensOptions {
 }
 
 /**
- * Downloads, verifies and unpacks one set; answers the paths of its files. Files that are all there
- * already are not fetched again. Nothing is written unless the checksum holds.
+ * Downloads, verifies and unpacks one set. Returns the paths of its files. Does nothing when all files exist.
+ * Writes nothing when the checksum is wrong; then it throws.
  */
 export async function fetchMovielens(options: FetchMovielensOptions): Promise<readonly string[]> {
   const { set, folder, print } = options
   const paths = set.files.map((file) => join(folder, file))
   if (await allExist(paths)) {
-    print(`${set.name} is there already: ${folder}`)
+    print(`${set.name} exists already: ${folder}`)
     return paths
   }
   const url = `${options.baseUrl ?? MOVIELENS_BASE_URL}/${set.name}.zip`
@@ -48,7 +48,7 @@ export async function fetchMovielens(options: FetchMovielensOptions): Promise<re
   const sha256 = createHash('sha256').update(archive).digest('hex')
   if (sha256 !== set.sha256) {
     throw new Error(
-      `${url} has SHA-256 ${sha256}, not ${set.sha256}: the download is damaged or the set changed; nothing was written`,
+      `${url} has SHA-256 ${sha256}, not ${set.sha256}: the download is damaged or the set changed; no file was written`,
     )
   }
   for (const [name, content] of readZip(archive, set.files)) {
@@ -72,14 +72,14 @@ async function download(
   return Buffer.from(await response.arrayBuffer())
 }
 
-/** Writes beside the target and renames, so that a half-written file never looks whole. */
+/** Writes beside the target and renames, so that no incomplete file has the final name. */
 async function writeWhole(path: string, content: Buffer): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   await writeFile(`${path}.partial`, content)
   await rename(`${path}.partial`, path)
 }
 
-/** Runs the script; answers its exit code. */
+/** Runs the script. Returns its exit code. */
 export async function main(
   args: readonly string[],
   print: (line: string) => void,

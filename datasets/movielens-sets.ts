@@ -3,15 +3,16 @@ export interface MovielensSet {
   readonly name: string
   /** SHA-256 of the archive, hexadecimal. */
   readonly sha256: string
-  /** Files that are taken out of the archive; everything else stays in it. */
+  /** Files to unpack from the archive. */
   readonly files: readonly string[]
+  /** Numbers of users, items and ratings. */
   readonly shape: string
 }
 
-/** Where the archives lie: `<base>/<name>.zip`. */
+/** Base URL of the archives, `<base>/<name>.zip`. */
 export const MOVIELENS_BASE_URL = 'https://files.grouplens.org/datasets/movielens'
 
-/** What GroupLens asks of everyone who uses the sets; each archive's README has the full text. */
+/** GroupLens's terms of use, in short; each archive's README has the full text. */
 export const MOVIELENS_TERMS = [
   'MovieLens data, GroupLens Research, University of Minnesota. By using it you agree:',
   '  - not to state or imply that the University or GroupLens endorses you;',
@@ -23,7 +24,7 @@ export const MOVIELENS_TERMS = [
 
 const FOLDS = [1, 2, 3, 4, 5].flatMap((fold) => [`ml-100k/u${fold}.base`, `ml-100k/u${fold}.test`])
 
-/** The stable sets; `ml-latest` changes over time and so has no checksum to hold it to. */
+/** The stable sets. `ml-latest` changes over time, so it has no checksum. */
 export const MOVIELENS_SETS: readonly MovielensSet[] = [
   {
     name: 'ml-100k',

@@ -1,9 +1,9 @@
 import { crc32, inflateRawSync } from 'node:zlib'
 
-/**
- * Takes single files out of a zip archive (PKWARE APPNOTE 6.3): end record, central directory, then
- * the entry's local header and its data, stored or deflated. Archives over 4 GiB, encryption and
- * other compressions are refused.
+/*
+ * A reader of single files in a zip archive (PKWARE APPNOTE 6.3): end record, central directory, then the
+ * entry's local header and its data, stored or deflated. It refuses archives above 4 GiB, encryption and other
+ * compressions.
  */
 
 const END_SIGNATURE = 0x06054b50
@@ -23,13 +23,13 @@ interface Entry {
   readonly offset: number
 }
 
-/** The contents of `names`. Throws if one is missing or does not match its checksum. */
+/** The contents of the files with these names. Throws if one is missing or its checksum is wrong. */
 export function readZip(archive: Buffer, names: readonly string[]): Map<string, Buffer> {
   const entries = centralDirectory(archive)
   const contents = new Map<string, Buffer>()
   for (const name of names) {
     const entry = entries.get(name)
-    if (entry === undefined) throw new Error(`the archive holds no file ${name}`)
+    if (entry === undefined) throw new Error(`the archive has no file ${name}`)
     contents.set(name, contentOf(archive, name, entry))
   }
   return contents
@@ -57,13 +57,13 @@ function centralDirectory(archive: Buffer): Map<string, Entry> {
   return entries
 }
 
-/** The end record is last, before a comment of at most 65,535 bytes. */
+/** Offset of the end record, which only a comment of at most 65,535 bytes can follow. */
 function endRecord(archive: Buffer): number {
   const lowest = Math.max(0, archive.length - END_BYTES - 0xffff)
   for (let at = archive.length - END_BYTES; at >= lowest; at--) {
     if (archive.readUInt32LE(at) === END_SIGNATURE) return at
   }
-  throw new Error('this is no zip archive: it has no end record')
+  throw new Error('this is not a zip archive: it has no end record')
 }
 
 function contentOf(archive: Buffer, name: string, entry: Entry): Buffer {
@@ -75,7 +75,7 @@ function contentOf(archive: Buffer, name: string, entry: Entry): Buffer {
   const start = entry.offset + LOCAL_BYTES + nameBytes + extraBytes
   const data = archive.subarray(start, start + entry.compressedBytes)
   if (entry.method !== STORED && entry.method !== DEFLATED) {
-    throw new Error(`${name} is compressed by method ${entry.method}, which is not read here`)
+    throw new Error(`${name} is compressed by method ${entry.method}, which is not supported`)
   }
   const content = entry.method === STORED ? data : inflateRawSync(data)
   if (content.length !== entry.bytes || crc32(content) !== entry.crc) {

@@ -1,7 +1,6 @@
-/**
- * Compiles the AssemblyScript kernels into `src/kernels/kernels.generated.ts`, so that nothing is
- * built when Weir is installed. Run with `node scripts/build-kernels.ts`; a test compiles again and
- * compares, so the committed bytes are the source's.
+/*
+ * Compiles the AssemblyScript kernels into `src/kernels/kernels.generated.ts`, so that an installation of Weir
+ * builds nothing. Run it with `npm run build:kernels`. A test compiles again and compares the bytes.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -11,7 +10,7 @@ const SOURCE = 'src/kernels/assembly/kernels.as.ts'
 const TARGET = new URL('../src/kernels/kernels.generated.ts', import.meta.url)
 const LINE_WIDTH = 96
 
-/** Compiles the kernels; throws with the compiler's messages if they do not compile. */
+/** Compiles the kernels. Throws with the compiler's messages if they do not compile. */
 export async function compileKernels(): Promise<Uint8Array> {
   const root = fileURLToPath(new URL('..', import.meta.url))
   let binary: Uint8Array | undefined

@@ -1,9 +1,9 @@
-/**
- * Builds the package: `node scripts/build-package.ts [FOLDER]`, by default into `dist/`. TypeScript
- * checks and translates every module and writes the types; rolldown then puts the modules together
- * into few files, because a thread spends most of its start on finding, reading and linking two
- * hundred of them (docs/decisions/0007-recovery.md). Every module is in exactly one file, so a job's
- * own module gets the same classes from `weir` as the threads that run it.
+/*
+ * Builds the package: `node scripts/build-package.ts [FOLDER]`, by default into `dist/`. TypeScript checks and
+ * compiles every module and writes the types. Then rolldown joins the modules into few files, because finding,
+ * reading and linking two hundred modules takes most of a thread's start
+ * (docs/decisions/0007-recovery.md). Every module is in exactly one file, so a job's module gets the same
+ * classes from `@weirjs/weir` as the threads that run it.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync, statSync } from 'node:fs'
@@ -11,51 +11,32 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Plugin, rolldown } from 'rolldown'
+import { packageEntries } from './package-entries.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-/** Modules that keep their place: what package.json names, and what is started by its URL. */
-const ENTRIES: readonly string[] = [
-  'index',
-  'client/index',
-  'connectors/kafka/index',
-  'testing/index',
-  'cli/main',
-  'runtime/slot-thread',
-  'serving/query-worker',
-  'state/leveldb-store-thread',
-  'training/als-worker',
-  'training/linear-worker',
-  'training/gpu-als-worker',
-  'jobs/als-serving',
-  'jobs/svm-serving',
-  'jobs/online-als',
-  'jobs/online-svm',
-  'jobs/retrain-child',
-]
-
 /** The embedded log, which is loaded when a topic is opened. */
-const LOG = ['connectors/log/log-topics', 'connectors/log/embedded-log'] as const
+const LOG = ['connectors/topics/log-topics', 'connectors/log/embedded-log'] as const
 
 /**
- * What the threads of a serving process load, by the modules they begin with: those that the same
- * threads need are one file. `start` is what the main thread needs to start the others.
+ * The first modules of each thread of a serving process. Modules that the same threads load go into one file.
+ * `start` is the part of the main thread that starts the others.
  */
 const THREADS: Readonly<Record<string, readonly string[]>> = {
-  start: ['cli/start-command-line', 'cli/run'],
-  query: ['serving/query-thread'],
+  start: ['cli/start-command-line', 'cli/verbs/run'],
+  query: ['serving/threads/query-thread'],
   slot: [
-    'runtime/slot-agent',
-    'runtime/load-storage',
-    'checkpoint/file-checkpoint-storage',
+    'runtime/slot/agent',
+    'checkpoint/storage/load',
+    'checkpoint/storage/file',
     ...LOG,
-    'jobs/als-serving',
-    'jobs/svm-serving',
+    'jobs/model-topic/als-serving',
+    'jobs/model-topic/svm-serving',
   ],
-  main: ['cli/serve-als', 'cli/serve-svm', ...LOG],
+  main: ['jobs/serve/als', 'jobs/serve/svm', ...LOG],
 }
 
-/** Builds into the folder, whose modules and types are replaced. Throws when something does not build. */
+/** Builds the package into a folder and replaces its content. Throws when the build fails. */
 export async function buildPackage(folder: string): Promise<void> {
   const modules = mkdtempSync(join(tmpdir(), 'weir-build-'))
   try {
@@ -66,18 +47,26 @@ export async function buildPackage(folder: string): Promise<void> {
     await bundle(modules, folder)
     const isType = (path: string): boolean => statSync(path).isDirectory() || path.endsWith('.d.ts')
     cpSync(modules, folder, { recursive: true, filter: isType })
+    buildDashboard(join(folder, 'dashboard'))
   } finally {
     rmSync(modules, { recursive: true, force: true })
   }
 }
 
+/** Builds the dashboard and copies it to where the REST server looks for it. */
+function buildDashboard(folder: string): void {
+  const script = join(ROOT, 'scripts/build-dashboard.js')
+  execFileSync(process.execPath, [script], { cwd: ROOT, stdio: 'inherit' })
+  cpSync(join(ROOT, 'dashboard/dist'), folder, { recursive: true })
+}
+
 async function bundle(modules: string, folder: string): Promise<void> {
   const graph = new ModuleGraph(modules)
   const build = await rolldown({
-    input: Object.fromEntries(ENTRIES.map((name) => [name, join(modules, `${name}.js`)])),
+    input: Object.fromEntries(packageEntries().map((name) => [name, join(modules, `${name}.js`)])),
     platform: 'node',
     external: /^[^./]/,
-    // It would warn of every import() of a module that is in a shared file.
+    // Without this, rolldown warns of every import() of a module in a shared file.
     checks: { ineffectiveDynamicImport: false },
     plugins: [graph.plugin(), keepPlaces(modules)],
   })
@@ -88,7 +77,7 @@ async function bundle(modules: string, folder: string): Promise<void> {
     codeSplitting: {
       groups: sharings().map((name) => ({
         name,
-        // More sharers first: what they need is then not taken along by those who need it, too.
+        // Sets with more threads come first, so that their modules do not go into the file of a smaller set.
         priority: name.split('-').length,
         test: (id) => graph.sharing(id) === name,
       })),
@@ -96,7 +85,7 @@ async function bundle(modules: string, folder: string): Promise<void> {
   })
 }
 
-/** Every set of threads that may share a module, as its file is named: `query-slot`. */
+/** Every set of threads that can share modules, as the name of their file, such as `query-slot`. */
 function sharings(): string[] {
   const sets: string[] = []
   for (const thread of Object.keys(THREADS)) {
@@ -105,7 +94,7 @@ function sharings(): string[] {
   return sets
 }
 
-/** Which module imports which, statically. */
+/** The static imports of all modules. */
 class ModuleGraph {
   private readonly modules: string
   private readonly imports = new Map<string, readonly string[]>()
@@ -115,7 +104,7 @@ class ModuleGraph {
     this.modules = modules
   }
 
-  /** Notes the modules as they are read. */
+  /** A plugin that records the imports of each module. */
   plugin(): Plugin {
     return {
       name: 'module-graph',
@@ -125,7 +114,7 @@ class ModuleGraph {
     }
   }
 
-  /** Name of the threads that load the module, '' if none does; asked when all modules are read. */
+  /** The threads that load a module, as the name of their file; '' if there are none. Valid after all modules are read. */
   sharing(id: string): string {
     this.reached ??= new Map(
       Object.entries(THREADS).map(([thread, names]) => [thread, this.from(names)]),
@@ -147,8 +136,8 @@ class ModuleGraph {
 }
 
 /**
- * Lets `import.meta.url` be the place that a module has in the folder of modules, although its text is
- * in another file: it tells of neighbours. `createRequire` finds the same packages from anywhere.
+ * A plugin that keeps `import.meta.url` equal to the module's original path, although its code is in another
+ * file, because modules use it to find other modules. `createRequire` works from any path.
  */
 function keepPlaces(modules: string): Plugin {
   const mark = 'placeOfModule'

@@ -1,7 +1,7 @@
-import { helpOf } from '../src/cli/command.ts'
+import { helpOf } from '../src/cli/command/help.ts'
 import { COMMANDS } from '../src/cli/commands.ts'
 
-/** The text of docs/reference/cli.md: what `weir COMMAND --help` prints, for every command. */
+/** The text of docs/reference/cli.md: the output of `weir COMMAND --help` for every command. */
 export function cliReference(): string {
   const overview = COMMANDS.map(
     ({ name, summary }) => `| [\`${name}\`](#${anchor(name)}) | ${summary} |`,

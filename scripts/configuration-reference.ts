@@ -1,26 +1,32 @@
-import { SETTABLE_FLAGS } from '../src/cli/settings.ts'
-import {
-  configurationKeys,
-  DEFAULT_JOB_CONFIGURATION as DEFAULTS,
-} from '../src/runtime/configuration.ts'
-import { EXPONENTIAL_DELAY } from '../src/runtime/restart-strategy.ts'
+import { SETTABLE_FLAGS } from '../src/cli/command/settings.ts'
+import { DEFAULT_JOB_CONFIGURATION as DEFAULTS } from '../src/runtime/configuration/configuration.ts'
+import { configurationKeys } from '../src/runtime/configuration/keys.ts'
+import { EXPONENTIAL_DELAY } from '../src/runtime/configuration/restart-strategy.ts'
 
-type ValueKind = 'count' | 'duration' | 'size' | 'word' | 'path' | 'number' | 'ports'
+type ValueKind =
+  | 'count'
+  | 'duration'
+  | 'size'
+  | 'word'
+  | 'path'
+  | 'path or count'
+  | 'number'
+  | 'ports'
 
 interface Row {
   readonly kind: ValueKind
   readonly fallback: string
-  /** Replaces the sentence of the source, which has one for all restart keys. */
+  /** Replaces the text of the source, which has one text for all restart keys. */
   readonly meaning?: string
 }
 
-/** Milliseconds as they are written in a configuration. */
+/** Milliseconds in the form of a configuration value. */
 function duration(ms: number): string {
   if (ms >= 60_000 && ms % 60_000 === 0) return `${ms / 60_000} min`
   return ms >= 1000 && ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`
 }
 
-/** Bytes as they are written in a configuration. */
+/** Bytes in the form of a configuration value. */
 function size(bytes: number): string {
   return bytes % 2 ** 20 === 0 ? `${bytes / 2 ** 20} mb` : `${bytes / 2 ** 10} kb`
 }
@@ -30,7 +36,7 @@ const FIXED = 'restart-strategy.fixed-delay'
 const RATE = 'restart-strategy.failure-rate'
 const EXPONENTIAL = 'restart-strategy.exponential-delay'
 
-/** What the source does not say in words: the kind of a value and its default as text. */
+/** The kind and the default of each value as text, which the source does not have. */
 const ROWS: Readonly<Record<string, Row>> = {
   'parallelism.default': { kind: 'count', fallback: String(DEFAULTS.parallelism) },
   'pipeline.max-parallelism': {
@@ -65,6 +71,9 @@ const ROWS: Readonly<Record<string, Row>> = {
   'execution.checkpointing.num-retained': { kind: 'count', fallback: String(checkpoints.retained) },
   'execution.checkpointing.dir': { kind: 'path', fallback: 'none: no checkpoints' },
   'execution.checkpointing.savepoint-dir': { kind: 'path', fallback: 'savepoints' },
+  'execution.state-recovery.path': { kind: 'path or count', fallback: 'the latest checkpoint' },
+  'execution.state-recovery.ignore-unclaimed-state': { kind: 'word', fallback: 'false' },
+  'execution.state-recovery.accept-lost-transactions': { kind: 'word', fallback: 'false' },
   'taskmanager.memory.segment-size': { kind: 'size', fallback: size(network.batchBytes) },
   'taskmanager.network.memory.buffers-per-channel': {
     kind: 'count',
@@ -76,24 +85,55 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
   'heartbeat.interval': { kind: 'duration', fallback: duration(DEFAULTS.heartbeatIntervalMs) },
   'heartbeat.timeout': { kind: 'duration', fallback: duration(DEFAULTS.heartbeatTimeoutMs) },
+  'rest.enabled': { kind: 'word', fallback: 'true' },
+  'rest.bind-address': { kind: 'word', fallback: DEFAULTS.rest.address },
+  'rest.port': { kind: 'ports', fallback: '8081, or the next free one' },
+  'rest.bind-port': { kind: 'ports', fallback: '`rest.port`' },
+  'rest.insecure-listener': { kind: 'word', fallback: 'false' },
+  'rest.tls.cert': { kind: 'path', fallback: 'none' },
+  'rest.tls.key': { kind: 'path', fallback: 'none' },
+  'rest.tls.ca': { kind: 'path', fallback: 'none' },
   'queryable-state.server.ports': { kind: 'ports', fallback: "the system's choice" },
+  'queryable-state.server.tls.cert': { kind: 'path', fallback: 'none' },
+  'queryable-state.server.tls.key': { kind: 'path', fallback: 'none' },
+  'queryable-state.server.tls.ca': { kind: 'path', fallback: 'none' },
+  'queryable-state.server.max-connections': {
+    kind: 'count',
+    fallback: '1024',
+    meaning: 'Connections of each query server at a time; further ones are refused.',
+  },
+  'queryable-state.server.max-connections-per-address': {
+    kind: 'count',
+    fallback: 'half of `max-connections`',
+    meaning: 'Connections of one remote address at a time.',
+  },
+  'queryable-state.server.max-deadline': {
+    kind: 'duration',
+    fallback: '60 s',
+    meaning: 'Longest time that a query may wait for its answer.',
+  },
+  'queryable-state.server.max-output': {
+    kind: 'size',
+    fallback: '1 mb',
+    meaning:
+      'Answers that a client may leave unread before the server stops working for it ([limits](query-protocol.md#limits)).',
+  },
   'restart-strategy.type': {
     kind: 'word',
     fallback: 'exponential-delay with periodic checkpoints, else none',
-    meaning:
-      'How a failed job is started again: none, fixed-delay, failure-rate, exponential-delay.',
+    meaning: 'How a failed job restarts: none, fixed-delay, failure-rate, exponential-delay.',
   },
-  [`${FIXED}.attempts`]: { kind: 'count', fallback: '1', meaning: 'Restarts in all.' },
+  [`${FIXED}.attempts`]: { kind: 'count', fallback: '1', meaning: 'Maximum number of restarts.' },
   [`${FIXED}.delay`]: { kind: 'duration', fallback: '1 s', meaning: 'Time before each restart.' },
   [`${RATE}.max-failures-per-interval`]: {
     kind: 'count',
     fallback: '1',
-    meaning: 'Failures within the interval that are forgiven.',
+    meaning: 'Maximum number of failures within the interval.',
   },
   [`${RATE}.failure-rate-interval`]: {
     kind: 'duration',
     fallback: '1 min',
-    meaning: 'Interval in which failures are counted.',
+    meaning: 'Interval in which failures count.',
   },
   [`${RATE}.delay`]: { kind: 'duration', fallback: '1 s', meaning: 'Time before each restart.' },
   [`${EXPONENTIAL}.initial-backoff`]: {
@@ -104,27 +144,27 @@ const ROWS: Readonly<Record<string, Row>> = {
   [`${EXPONENTIAL}.max-backoff`]: {
     kind: 'duration',
     fallback: duration(EXPONENTIAL_DELAY.maxBackoffMs),
-    meaning: 'Longest time before a restart.',
+    meaning: 'Maximum time before a restart.',
   },
   [`${EXPONENTIAL}.backoff-multiplier`]: {
     kind: 'number',
     fallback: String(EXPONENTIAL_DELAY.backoffMultiplier),
-    meaning: 'What the time is multiplied with after each failure.',
+    meaning: 'Factor of the time after each failure.',
   },
   [`${EXPONENTIAL}.reset-backoff-threshold`]: {
     kind: 'duration',
     fallback: duration(EXPONENTIAL_DELAY.resetBackoffThresholdMs),
-    meaning: 'Time without a failure after which the backoff starts over.',
+    meaning: 'Time without a failure after which the backoff starts again.',
   },
   [`${EXPONENTIAL}.jitter-factor`]: {
     kind: 'number',
     fallback: String(EXPONENTIAL_DELAY.jitterFactor),
-    meaning: 'Share of the time that is drawn at random, both ways, 0 to 1.',
+    meaning: 'Random share of the time that is added or subtracted, 0 to 1.',
   },
   [`${EXPONENTIAL}.attempts-before-reset-backoff`]: {
     kind: 'count',
     fallback: 'infinite',
-    meaning: 'Restarts before the backoff starts over; `infinite` for no limit.',
+    meaning: 'Restarts before the backoff starts again; `infinite` for no limit.',
   },
 }
 
@@ -139,10 +179,10 @@ export function configurationReference(): string {
   return [
     '# Configuration',
     '',
-    "Keys are Flink's where Flink has one. On the command line they are given with `-D key=value`, as",
-    'environment variables (`WEIR_EXECUTION_CHECKPOINTING_INTERVAL`: upper case, `_` for `.` and `-`) or',
-    'in `weir.yaml` (in the working directory, or `--config FILE`, or `WEIR_CONFIG`); the first of these',
-    `outranks the next. File and environment also set these flags: ${flags}.`,
+    "Keys are Flink's where Flink has one. Set them with `-D key=value` on the command line, with environment",
+    'variables (`WEIR_EXECUTION_CHECKPOINTING_INTERVAL`: upper case, `_` for `.` and `-`) or in `weir.yaml`',
+    '(in the working directory, or `--config FILE`, or `WEIR_CONFIG`). The command line overrides the',
+    `environment, which overrides the file. Environment and file also set these flags: ${flags}.`,
     '',
     '```yaml',
     'data-dir: /var/weir',
@@ -152,7 +192,7 @@ export function configurationReference(): string {
     '    type: leveldb',
     '```',
     '',
-    'From code they are a map of texts: `new LocalExecutor({...})`, `env.execute(name, {...})`,',
+    'In code they are a map of strings: `new LocalExecutor({...})`, `env.execute(name, {...})`,',
     '`ServedJob.start` and `MiniCluster`. An unknown key is refused with `UNKNOWN_OPTION`, which names the',
     'nearest one; a value out of range with `INVALID_ARGUMENT`, which names the key.',
     '',
@@ -163,7 +203,7 @@ export function configurationReference(): string {
     '- **path**: a path; for checkpoints also a `file://` or `hdfs://` URL.',
     '',
     '`weir run` sets `parallelism.default` from `--slots` and puts checkpoints and spilled state into its',
-    '`--data-dir`; `weir run als-serving` takes a checkpoint every 10 s. What you say with `-D` wins.',
+    '`--data-dir`; `weir run als-serving` takes a checkpoint every 10 s. `-D` overrides both.',
     '`new LocalExecutor()` uses `state.backend.type` heap.',
     '',
     '| key | value | default | meaning |',

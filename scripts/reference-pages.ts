@@ -1,9 +1,16 @@
+import { apiReference } from './api-reference.ts'
 import { cliReference } from './cli-reference.ts'
 import { configurationReference } from './configuration-reference.ts'
 import { errorReference } from './error-reference.ts'
 
-/** Pages of docs/reference that are written from the source: file name to text. */
+/** Generated pages of docs/reference: the text of each, by file name. */
 export const REFERENCE_PAGES: Readonly<Record<string, () => string>> = {
+  'api/weir.md': () => apiReference('@weirjs/weir', 'index.ts'),
+  'api/client.md': () => apiReference('@weirjs/weir/client', 'client/index.ts'),
+  'api/kafka.md': () => apiReference('@weirjs/weir/kafka', 'connectors/kafka/index.ts'),
+  'api/learning.md': () => apiReference('@weirjs/weir/learning', 'learning.ts'),
+  'api/testing.md': () => apiReference('@weirjs/weir/testing', 'testing/index.ts'),
+  'api/tracing.md': () => apiReference('@weirjs/weir/tracing', 'tracing/index.ts'),
   'cli.md': cliReference,
   'configuration.md': configurationReference,
   'errors.md': errorReference,

@@ -1,66 +1,65 @@
 /**
- * `weir`: what the author of a job needs. Clients in other processes import `weir/client` alone, tests
- * `weir/testing`, jobs on Kafka `weir/kafka` besides.
+ * `@weirjs/weir`: what the author of a job needs. Clients in other processes import `@weirjs/weir/client` alone, tests
+ * `@weirjs/weir/testing`, jobs on Kafka `@weirjs/weir/kafka`, jobs that learn `@weirjs/weir/learning`, programs
+ * that trace `@weirjs/weir/tracing` besides. Above 300 lines because it is a list.
  */
 
 // Connectors.
 export type { Codec } from './batch/compression.ts'
 export type { RecordHeader } from './batch/record-batch-format.ts'
-export { LineFileSink, type LineFileSinkOptions } from './connectors/file/line-file-sink.ts'
-export { type LineFileOptions, LineFileSource } from './connectors/file/line-file-source.ts'
-// Formats: how the values of records are written; any connector takes them.
-export { formatLine, parseLine } from './connectors/formats/line-format.ts'
+export type { LineFileOptions } from './connectors/file/reader.ts'
+export { LineFileSink, type LineFileSinkOptions } from './connectors/file/sink.ts'
+export { LineFileSource } from './connectors/file/source.ts'
+export { EmbeddedLog } from './connectors/log/embedded-log.ts'
+export type {
+  EmbeddedLogProducer,
+  ProducerOptions,
+  SendOptions,
+} from './connectors/log/producer.ts'
+export {
+  LogSink,
+  type LogSinkOptions,
+} from './connectors/log/sink.ts'
+export { LogSource } from './connectors/log/source.ts'
+export type { LogSourceOptions, RawLogSourceOptions } from './connectors/log/source-options.ts'
+export type { FetchedBatches } from './connectors/log/storage/fetched-batches.ts'
+export type {
+  PartitionReader,
+  PartitionReaderOptions,
+} from './connectors/log/storage/partition-reader.ts'
+export type { PartitionStatus } from './connectors/log/storage/partition-status.ts'
+export type { TopicConfig } from './connectors/log/storage/topic-config.ts'
+export type { LogOptions } from './connectors/log/writer/log-options.ts'
+export type { FsyncPolicy } from './connectors/log/writer/log-writer.ts'
+export { type GeneratorOptions, GeneratorSource } from './connectors/memory/generator-source.ts'
+export { MemorySink } from './connectors/memory/sink.ts'
+export { MemorySource, type MemorySourceOptions } from './connectors/memory/source.ts'
+export type { OutgoingRecord, RecordSerializer } from './connectors/records/outgoing-record.ts'
+export type {
+  CleanupPolicy,
+  Isolation,
+  StartingOffsets,
+  UndecodablePolicy,
+} from './connectors/records/topic-options.ts'
+export {
+  type RecordDeserializer,
+  type RecordView,
+  type TopicRecord,
+  topicRecordDeserializer,
+} from './connectors/records/topic-record.ts'
 export {
   deserializeKeyValue,
   deserializeValue,
   type KeyedValue,
   type ValueDeserializerOptions,
-} from './connectors/formats/value-deserializer.ts'
+} from './connectors/records/value-deserializer.ts'
 export {
   type KeyValueSerializerOptions,
   serializeKeyValue,
   serializeValue,
   type ValueSerializerOptions,
-} from './connectors/formats/value-serializer.ts'
-export { EmbeddedLog } from './connectors/log/embedded-log.ts'
-export type { FsyncPolicy, ProducerIdentity } from './connectors/log/log-backend.ts'
-export type { LogOptions } from './connectors/log/log-owner.ts'
-export type {
-  EmbeddedLogProducer,
-  ProducerOptions,
-  SendOptions,
-} from './connectors/log/log-producer.ts'
-export {
-  type LogRecord,
-  logRecordDeserializer,
-  type RecordDeserializer,
-  type RecordView,
-} from './connectors/log/log-record.ts'
-export {
-  LogSink,
-  type LogSinkOptions,
-  type OutgoingRecord,
-  type RecordSerializer,
-} from './connectors/log/log-sink.ts'
-export {
-  LogSource,
-  type LogSourceOptions,
-  type RawLogSourceOptions,
-  type StartingOffsets,
-  type UndecodablePolicy,
-} from './connectors/log/log-source.ts'
-export type {
-  FetchedBatches,
-  Isolation,
-  PartitionReader,
-  PartitionReaderOptions,
-} from './connectors/log/partition-reader.ts'
-export type { PartitionStatus } from './connectors/log/partition-status.ts'
-export type { CleanupPolicy, TopicConfig } from './connectors/log/topic-config.ts'
-export { type GeneratorOptions, GeneratorSource } from './connectors/memory/generator-source.ts'
-export { MemorySink } from './connectors/memory/memory-sink.ts'
-export { MemorySource, type MemorySourceOptions } from './connectors/memory/memory-source.ts'
-export { openTopics, type TopicsPlace } from './connectors/topics/open-topics.ts'
+} from './connectors/records/value-serializer.ts'
+export { openTopics, type TopicsPlace } from './connectors/topics/open.ts'
 export type {
   NewTopic,
   PartitionBounds,
@@ -68,7 +67,8 @@ export type {
   TopicProducer,
   TopicSourceOptions,
   TopicStore,
-} from './connectors/topics/topic-store.ts'
+} from './connectors/topics/store.ts'
+export type { ProducerIdentity } from './connectors/transactions/producer-identity.ts'
 // Vocabulary: errors, bytes, time, chance, metrics.
 export { ByteReader } from './core/byte-reader.ts'
 export { type ByteSpan, spanSerializer } from './core/byte-span.ts'
@@ -88,16 +88,19 @@ export {
   type CsvType,
   csvColumns,
   csvFormat,
-} from './core/formats/csv-format.ts'
+} from './core/formats/csv.ts'
 export {
   type Float32VectorFormatOptions,
   float32VectorFormat,
-} from './core/formats/float32-vector-format.ts'
-export { type JsonFormatOptions, jsonFormat } from './core/formats/json-format.ts'
-export { type MsgpackFormatOptions, msgpackFormat } from './core/formats/msgpack-format.ts'
-export { type TextCodec, textFormat } from './core/formats/text-format.ts'
-export { type ModelVersion, modelVersion } from './core/identity.ts'
+} from './core/formats/float32-vector.ts'
+export { type JsonFormatOptions, jsonFormat } from './core/formats/json.ts'
+// Formats: how the values of records are written; any connector takes them.
+export { formatLine, parseLine } from './core/formats/line.ts'
+export { type MsgpackFormatOptions, msgpackFormat } from './core/formats/msgpack.ts'
+export { msgpackSerializer } from './core/formats/msgpack-serializer.ts'
+export { type TextCodec, textFormat } from './core/formats/text.ts'
 export type { Counter, Gauge, Histogram, MetricGroup, MetricSnapshot } from './core/metrics.ts'
+export { type ModelVersion, modelVersion } from './core/model-version.ts'
 export { NO_POSITION, type SourcePosition } from './core/position.ts'
 export { type Random, seededRandom } from './core/random.ts'
 export {
@@ -105,12 +108,17 @@ export {
   float32VectorSerializer,
   float64Serializer,
   int53Serializer,
-  msgpackSerializer,
   type Serializer,
   stringSerializer,
 } from './core/serializer.ts'
 export { MAX_TIMESTAMP, MIN_TIMESTAMP, NO_TIMESTAMP } from './core/time.ts'
 // Jobs: streams from an environment, a graph from the streams.
+export {
+  AsyncDataStream,
+  type AsyncInput,
+  type AsyncIo,
+  type AsyncIoOptions,
+} from './dataflow/async-data-stream.ts'
 export {
   BroadcastConnectedStream,
   type BroadcastDescriptors,
@@ -118,8 +126,7 @@ export {
   KeyedBroadcastConnectedStream,
 } from './dataflow/broadcast-stream.ts'
 export { ConnectedStreams, KeyedConnectedStreams } from './dataflow/connected-streams.ts'
-export { DataStream, type TransformOptions } from './dataflow/data-stream.ts'
-export { DataStreamSink } from './dataflow/data-stream-sink.ts'
+export { DataStream } from './dataflow/data-stream.ts'
 export {
   type BuildSettings,
   buildJob,
@@ -127,15 +134,20 @@ export {
   type JobDefinition,
   type JobOptions,
 } from './dataflow/job-definition.ts'
-export type { ExecuteOptions, JobExecutor, JobResult } from './dataflow/job-executor.ts'
+export type { JobOptionSpec, JobOptionSpecs, OptionsOf } from './dataflow/job-option-specs.ts'
 export { type PlainKey, plainKeySerializer, rawKeySerializer } from './dataflow/key-serializer.ts'
 export { KeyedStream } from './dataflow/keyed-stream.ts'
+export { DataStreamSink } from './dataflow/node-settings.ts'
+export type { TransformOptions } from './dataflow/node-spec.ts'
 export {
   type EnvironmentOptions,
   type SourceOptions,
   StreamExecutionEnvironment,
 } from './dataflow/stream-execution-environment.ts'
 export type {
+  ExecuteOptions,
+  JobExecutor,
+  JobResult,
   NodeBody,
   Partitioning,
   StreamEdge,
@@ -150,19 +162,6 @@ export {
   type WatermarkStrategy,
 } from './dataflow/watermark-strategy.ts'
 export { WindowedStream } from './dataflow/windowed-stream.ts'
-// Running a job: in the calling thread, or served by worker and query threads.
-export { ServedJob, type ServedJobOptions } from './jobmanager/served-job.ts'
-export {
-  VersionCoordinator,
-  type VersionCoordinatorOptions,
-} from './jobmanager/version-coordinator.ts'
-// Models: row formats, training, publishing, the job that serves them.
-export {
-  type AlsServingOptions,
-  default as alsServing,
-  MODEL_ROWS_UID,
-} from './jobs/als-serving.ts'
-export { ALS_MODEL } from './jobs/als-serving-function.ts'
 export {
   type PredictExamplesOptions,
   type PredictedExample,
@@ -170,63 +169,75 @@ export {
   predictExamples,
   ServedClassifierQuality,
   type ServedClassifierSummary,
-} from './jobs/evaluate-classifier.ts'
-export { type EvaluateOptions, evaluateServed } from './jobs/evaluate-served.ts'
-export { ModelRegistry, type ModelRegistryOptions } from './jobs/model-registry.ts'
-export type { BadRowPolicy } from './jobs/model-rows-operator.ts'
-export { createModelTopics } from './jobs/model-topics.ts'
-export { publishAls } from './jobs/publish-als.ts'
+} from './jobs/evaluate/classifier.ts'
+export { type EvaluateOptions, evaluateServed } from './jobs/evaluate/served.ts'
+// Models: row formats, training, publishing, the job that serves them.
+export {
+  type AlsServingOptions,
+  default as alsServing,
+  MODEL_ROWS_UID,
+} from './jobs/model-topic/als-serving.ts'
+export { ALS_MODEL } from './jobs/model-topic/als-serving-function.ts'
+export { SVM_MODEL } from './jobs/model-topic/linear-serving-function.ts'
+export type { BadRowPolicy } from './jobs/model-topic/rows-operator.ts'
+export { createModelTopics } from './jobs/model-topic/topics.ts'
+export {
+  VersionCoordinator,
+  type VersionCoordinatorOptions,
+} from './jobs/model-topic/version-coordinator.ts'
+export { publishAls } from './jobs/publish/als.ts'
 export {
   type PublishableLinearModel,
   type PublishLinearOptions,
   publishableWeights,
   publishLinear,
-} from './jobs/publish-linear.ts'
+} from './jobs/publish/linear.ts'
 export {
   type PublishableModel,
   type PublishOptions,
   publishModel,
-  type VersionFacts,
-} from './jobs/publish-model.ts'
-export { type RetrainOptions, type RetrainOutcome, retrain } from './jobs/retrain.ts'
-export { LiveErrorWatch } from './jobs/retrain-error.ts'
-export { RetrainLoop, type RetrainLoopOptions } from './jobs/retrain-loop.ts'
-export { RetrainProcess } from './jobs/retrain-process.ts'
-export { SVM_MODEL } from './jobs/svm-serving-function.ts'
+  type VersionMetadata,
+} from './jobs/publish/model.ts'
+export { ModelRegistry, type ModelRegistryOptions } from './jobs/registry/model-registry.ts'
+export { LiveErrorWatch } from './jobs/retrain/error-watch.ts'
+export { RetrainLoop, type RetrainLoopOptions } from './jobs/retrain/loop.ts'
+export type { RetrainOptions, RetrainOutcome } from './jobs/retrain/options.ts'
+export { RetrainProcess } from './jobs/retrain/process.ts'
+export { retrain } from './jobs/retrain/retrain.ts'
+// Serving a model inside the calling process.
 export {
-  type AlsKey,
+  type EmbeddedLearningOptions,
+  EmbeddedModel,
+  type EmbeddedModelOptions,
+  learnAls,
+  learnSvm,
+  serveAls,
+  serveSvm,
+} from './jobs/serve/embedded.ts'
+export type { AlsLearningJobOptions } from './jobs/serve/learning-als.ts'
+export type { SvmLearningJobOptions } from './jobs/serve/learning-svm.ts'
+// Running a job: in the calling thread, or served by worker and query threads.
+export { ServedJob, type ServedJobOptions } from './jobs/served-job.ts'
+export {
   type AlsRow,
-  type AlsRowKind,
-  alsKey,
   biasedRow,
   decodeFactors,
   encodeFactors,
-  formatTextRow,
-  MEAN_ID,
-  parseAlsKey,
-  parseTextRow,
   predictRating,
-} from './models/als-row.ts'
-export { Adwin, type AdwinOptions } from './models/drift-adwin.ts'
-export type { DriftDetector } from './models/drift-detector.ts'
-export { PageHinkley, type PageHinkleyOptions } from './models/drift-page-hinkley.ts'
+} from './models/als/row.ts'
+export { type AlsKey, type AlsRowKind, alsKey, MEAN_ID, parseAlsKey } from './models/als/row-key.ts'
+export { formatTextRow, parseTextRow } from './models/als/text-row.ts'
+export { alsTextRowFormat, textWeightFormat } from './models/files/text-row-formats.ts'
 export {
   type GeneratedExample,
   type GeneratedExamplesOptions,
   type GeneratedLinearOptions,
   GeneratedWeights,
   LinearExamples,
-} from './models/linear-model-generator.ts'
-export {
-  decodeMarker,
-  encodeMarker,
-  isMarkerKey,
-  type ModelVersionEvent,
-  type ModelVersionMarker,
-  markerKey,
-} from './models/model-version-marker.ts'
-export { clipRating, type Rating, type RatingRange } from './models/rating.ts'
-export { ratingLineFormat } from './models/rating-line-format.ts'
+} from './models/linear/model-generator.ts'
+export { Adwin, type AdwinOptions } from './models/quality/adwin.ts'
+export type { DriftDetector } from './models/quality/drift-detector.ts'
+export { PageHinkley, type PageHinkleyOptions } from './models/quality/page-hinkley.ts'
 export {
   type BadLines,
   formatRating,
@@ -234,48 +245,46 @@ export {
   type RatingsFormat,
   RatingsParser,
   type RatingsParserOptions,
-} from './models/ratings-format.ts'
-export { type GeneratedRatingsOptions, generateRatings } from './models/ratings-generator.ts'
-export { alsTextRowFormat, textWeightFormat } from './models/text-row-formats.ts'
+} from './models/ratings/format.ts'
+export { type GeneratedRatingsOptions, generateRatings } from './models/ratings/generator.ts'
+export { ratingLineFormat } from './models/ratings/line-format.ts'
+export { clipRating, type Rating, type RatingRange } from './models/ratings/rating.ts'
+export {
+  decodeMarker,
+  encodeMarker,
+  isMarkerKey,
+  type ModelVersionEvent,
+  type ModelVersionMarker,
+  markerKey,
+} from './models/registry/version-marker.ts'
+export type { AsyncFunction } from './operators/async/function.ts'
+export {
+  type AsyncRetryStrategy,
+  exponentialBackoffRetry,
+  fixedDelayRetry,
+} from './operators/async/retry-strategy.ts'
+export { DiscardingSink } from './operators/basic/discarding-sink.ts'
+export type { FlatMapFunction } from './operators/basic/flat-map.ts'
+export { PrintSink } from './operators/basic/print-sink.ts'
+export type { FoldingDescriptor } from './operators/basic/queryable-state.ts'
 // Functions and operators of one's own.
-export { AbstractOperator } from './operators/abstract-operator.ts'
-export type { FlatMapFunction } from './operators/flat-map-operator.ts'
+export type { CoGroupFunction } from './operators/joins/co-group.ts'
+export type { JoinContext, ProcessJoinFunction } from './operators/joins/interval-join.ts'
+export { AbstractOperator } from './operators/port/abstract-operator.ts'
 export type {
   OperatorContext,
   Output,
   StreamOperator,
   WatermarkingOperator,
-} from './operators/operator.ts'
-export type { OperatorStateStore, Redistribution } from './operators/operator-state.ts'
-export { OutputTag } from './operators/output-tag.ts'
-export type {
-  BroadcastContext,
-  BroadcastProcessFunction,
-  BroadcastReadAccess,
-  BroadcastState,
-  Collector,
-  CoProcessFunction,
-  FunctionContext,
-  KeyedBroadcastProcessFunction,
-  KeyedCoProcessFunction,
-  KeyedFunctionContext,
-  KeyedProcessContext,
-  KeyedProcessFunction,
-  KeyedStateAccess,
-  OnTimerContext,
-  ProcessContext,
-  ProcessFunction,
-  ReadOnlyBroadcastState,
-  TimeDomain,
-  TimerService,
-} from './operators/process-function.ts'
-export type { FoldingDescriptor } from './operators/queryable-state-operator.ts'
+} from './operators/port/operator.ts'
+export type { OperatorStateStore, Redistribution } from './operators/port/operator-state.ts'
+export { OutputTag } from './operators/port/output-tag.ts'
 export type {
   DeliveryGuarantee,
   Sink,
   SinkWriter,
   SinkWriterContext,
-} from './operators/sink.ts'
+} from './operators/port/sink.ts'
 export type {
   PollResult,
   Source,
@@ -283,9 +292,14 @@ export type {
   SourceReader,
   SourceReaderContext,
   SourceSplit,
-} from './operators/source.ts'
+} from './operators/port/source.ts'
+export type * from './operators/process/function.ts'
 export {
   type AlignedWindows,
+  type CountWindows,
+  countWindows,
+  dynamicEventTimeSessionWindows,
+  dynamicProcessingTimeSessionWindows,
   eventTimeSessionWindows,
   processingTimeSessionWindows,
   type SessionWindows,
@@ -295,22 +309,23 @@ export {
   tumblingEventTimeWindows,
   tumblingProcessingTimeWindows,
   type WindowAssigner,
-} from './operators/window-assigner.ts'
-export type { ProcessWindowFunction, WindowContext } from './operators/window-operator.ts'
-export type { ConfigurationMap } from './runtime/configuration.ts'
-export type { JobExecution, JobFailure, StopOptions } from './runtime/job-execution.ts'
-export type { JobStatus, JobStatusChange, JobStatusListener } from './runtime/job-status.ts'
-export { LocalExecutor } from './runtime/local-executor.ts'
+} from './operators/windows/assigner.ts'
+export type { ProcessWindowFunction, WindowContext } from './operators/windows/operator.ts'
+export type { ConfigurationMap } from './runtime/configuration/keys.ts'
+export type { JobExecution, JobFailure, StopOptions } from './runtime/job/execution.ts'
+export { LocalExecutor } from './runtime/job/local-executor.ts'
+export type { JobStatus, JobStatusChange, JobStatusListener } from './runtime/job/status.ts'
 export type {
   OperatorCoordinator,
   OperatorCoordinatorContext,
   OperatorCoordinators,
-} from './runtime/operator-coordinator.ts'
+} from './runtime/protocol/operator-coordinator.ts'
 // State.
 export {
   type AggregateFunction,
   type AggregatingStateDescriptor,
   aggregatingState,
+  DEFAULT_MAX_KEY_BYTES,
   type ListStateDescriptor,
   listState,
   type MapStateDescriptor,
@@ -324,7 +339,7 @@ export {
   type VectorStateDescriptor,
   valueState,
   vectorState,
-} from './state/descriptors.ts'
+} from './state/port/descriptors.ts'
 export type {
   AppendingState,
   ListState,
@@ -334,15 +349,18 @@ export type {
   VectorRow,
   VectorState,
   WriteOrigin,
-} from './state/handles.ts'
-export type { KeyedStateBackend } from './state/keyed-state-backend.ts'
-export { alsLearningCurve } from './training/als-learning-curve.ts'
+} from './state/port/handles.ts'
+export type { KeyedState } from './state/port/keyed-state.ts'
+export type { KeyedStateBackend } from './state/port/keyed-state-backend.ts'
+export { type CrossValidation, crossValidateAls } from './training/als/cross-validate.ts'
+export { evaluateAls } from './training/als/evaluate.ts'
+export { evaluateRanking, type RankingOptions } from './training/als/evaluate-ranking.ts'
+export { alsLearningCurve } from './training/als/learning-curve.ts'
 export {
   type AlsModel,
   coverageOf,
-  type PairCoverage,
   type ScoredPair,
-} from './training/als-model.ts'
+} from './training/als/solver/model.ts'
 export type {
   AlsDeviceChoice,
   AlsDeviceName,
@@ -351,29 +369,30 @@ export type {
   AlsProgress,
   AlsSolverKind,
   PenaltyScaling,
-} from './training/als-options.ts'
-export type { StartingRows } from './training/als-start.ts'
-export type { ClassificationSummary } from './training/classification-metrics.ts'
-export { type CrossValidation, crossValidateAls } from './training/cross-validate-als.ts'
-export { evaluateAls } from './training/evaluate-als.ts'
-export { crossValidateLinear, evaluateLinear } from './training/evaluate-linear.ts'
-export { evaluateRanking, type RankingOptions } from './training/evaluate-ranking.ts'
-export { linearLearningCurve } from './training/linear-learning-curve.ts'
-export type { LinearLossName } from './training/linear-loss.ts'
-export type { LinearModel } from './training/linear-model.ts'
-export type { LinearOptions, LinearProgress } from './training/linear-options.ts'
-export type { CoverageCounts, ErrorSummary } from './training/metrics.ts'
-export type { MeanEstimate, RankingSummary } from './training/ranking-metrics.ts'
-export { type RatingsTable, ratingsTable } from './training/ratings-table.ts'
-export { type ReadExamples, readLibsvm } from './training/read-libsvm.ts'
-export { type ReadRatings, readRatings } from './training/read-ratings.ts'
-export { type SparseTable, SparseTableBuilder } from './training/sparse-table.ts'
+  StartingRows,
+} from './training/als/solver/options.ts'
+export { trainAls } from './training/als/train.ts'
+export { chainFile } from './training/bmf/chain-file.ts'
+export type { ChainState, ChainStore } from './training/bmf/chain-state.ts'
+export type { BmfOptions, BmfProgress } from './training/bmf/options.ts'
+export { type BmfResult, trainBmf } from './training/bmf/train.ts'
+export { type RatingsTable, ratingsTable } from './training/data/ratings-table.ts'
+export { type ReadExamples, readLibsvm } from './training/data/read-libsvm.ts'
+export { type ReadRatings, readRatings } from './training/data/read-ratings.ts'
+export { type SparseTable, SparseTableBuilder } from './training/data/sparse-table.ts'
 export {
   type RatingsSplit,
   splitAtRandom,
   splitByTime,
   splitFolds,
   splitLeaveLast,
-} from './training/split-ratings.ts'
-export { trainAls } from './training/train-als.ts'
-export { trainLinear } from './training/train-linear.ts'
+} from './training/data/split-ratings.ts'
+export { crossValidateLinear, evaluateLinear } from './training/linear/evaluate.ts'
+export { linearLearningCurve } from './training/linear/learning-curve.ts'
+export type { LinearLossName } from './training/linear/loss.ts'
+export type { LinearModel } from './training/linear/model.ts'
+export type { LinearOptions, LinearProgress } from './training/linear/options.ts'
+export { trainLinear } from './training/linear/train.ts'
+export type { ClassificationSummary } from './training/metrics/classification.ts'
+export type { CoverageCounts, ErrorSummary, PairCoverage } from './training/metrics/errors.ts'
+export type { MeanEstimate, RankingSummary } from './training/metrics/ranking.ts'

@@ -1,54 +1,30 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { WeirClient } from '../src/client/weir-client.ts'
 import { messageOf } from '../src/core/errors.ts'
-import type { Consistency } from '../src/wire/model-reader.ts'
 import { consumeWithJava } from '../test/services/kafka-tools.ts'
-import { checkHistory } from './check-history.ts'
-import { checkOutputs, type OutputCheck } from './check-outputs.ts'
-import { COUNT_ROWS, COUNTS } from './counts-job.ts'
-import { ITEM_ROWS } from './deltas-job.ts'
-import { END, type ReadRecord, readCommitted, readTopic } from './kafkajs.ts'
-import type { KeyLedger, StateLedger, Violation } from './observation.ts'
-import { QUERY_HOST } from './query-line.ts'
+import { checkHistory } from './checks/history.ts'
+import type { KeyLedger, StateLedger, Violation } from './checks/observation.ts'
+import { checkOutputs, type OutputCheck } from './checks/outputs.ts'
+import { compareRows, type Input, type RowCheck } from './compare-rows.ts'
+import { COUNT_ROWS, COUNTS } from './jobs/counts.ts'
+import { ITEM_ROWS } from './jobs/deltas.ts'
+import { END, type ReadRecord, readCommitted, readTopic } from './kafka/client.ts'
 import type { QuerySession } from './query-session.ts'
-import type { SupervisedJob } from './supervised-job.ts'
+import type { VerifyReport } from './report.ts'
 import type { Verification } from './verification.ts'
-import type { VerifyReport } from './verify-report.ts'
-import {
-  checkOfRow,
-  countHashes,
-  countLedger,
-  deltaLedger,
-  missingInput,
-  PARTITIONS,
-} from './workloads.ts'
+import { countHashes, countLedger, deltaLedger, missingInput, PARTITIONS } from './workloads.ts'
 
 const EXAMPLES_PER_KIND = 4
-const ROWS_DEADLINE_MS = 30_000
-
-/** The ledgers of both jobs, from what lies in the topics. */
-interface Input {
-  readonly counts: ReadonlyMap<string, KeyLedger>
-  readonly items: ReadonlyMap<string, KeyLedger>
-  readonly hashes: ReadonlyMap<string, readonly (number | undefined)[]>
-}
-
-/** Records by which rows fall short of the input or exceed it. */
-interface RowCheck {
-  lost: number
-  duplicated: number
-}
 
 /**
- * Ends the load, compares rows (as they are, and after one more crash and restore), results and the
- * history of answers with what lies in the input topics.
+ * Ends the load and compares rows, results and the history of answers with the input topics. The rows are
+ * compared before and after one more crash and restore.
  */
 export async function judge(verification: Verification): Promise<VerifyReport> {
   const { options, violations } = verification
   const startedMs = performance.now()
-  options.say('the load ends; comparing')
-  await Promise.all([verification.countLoad.stop(), verification.deltaLoad.stop()])
+  options.say('the load has ended; comparing')
+  await verification.stopLoads()
   const input = await readInput(verification)
   const rows = { lost: 0, duplicated: 0 }
   await compareRows(verification, input, rows)
@@ -63,7 +39,7 @@ export async function judge(verification: Verification): Promise<VerifyReport> {
   const outputs = await readOutputs(verification, input)
   violations.push(...checkHistory(verification.history, ledgers(verification, input)))
   options.say(`judged in ${((performance.now() - startedMs) / 1000).toFixed(1)} s`)
-  return report(verification, input, rows, outputs)
+  return reportOf(verification, input, { rows, outputs })
 }
 
 async function readInput(verification: Verification): Promise<Input> {
@@ -72,7 +48,7 @@ async function readInput(verification: Verification): Promise<Input> {
   const [counted, deltas] = await Promise.all([read('in'), read('deltas')])
   const missing = missingInput(counted, countLoad) + missingInput(deltas, deltaLoad)
   if (missing > 0) {
-    const detail = `${missing} acknowledged records do not lie in the input topics`
+    const detail = `${missing} acknowledged records are not in the input topics`
     violations.push({ kind: 'lost-input', detail })
   }
   return {
@@ -83,9 +59,9 @@ async function readInput(verification: Verification): Promise<Input> {
 }
 
 function ledgers({ counts, deltas }: Verification, input: Input): ReadonlyMap<string, StateLedger> {
-  const positions = true
-  const ofCounts = { positions, keys: input.counts, disturbances: counts.allDisturbances() }
-  const ofItems = { positions, keys: input.items, disturbances: deltas.allDisturbances() }
+  const common = { positions: true }
+  const ofCounts = { ...common, keys: input.counts, disturbances: counts.allDisturbances() }
+  const ofItems = { ...common, keys: input.items, disturbances: deltas.allDisturbances() }
   return new Map([
     [COUNTS, { ...ofCounts, positions: false }],
     [COUNT_ROWS, ofCounts],
@@ -93,94 +69,7 @@ function ledgers({ counts, deltas }: Verification, input: Input): ReadonlyMap<st
   ])
 }
 
-/** Compares the rows of both jobs with the input: as they are, and in the next checkpoint. */
-async function compareRows(
-  verification: Verification,
-  input: Input,
-  rows: RowCheck,
-): Promise<void> {
-  const { ports, counts, deltas, violations } = verification
-  const all = [
-    { job: counts, port: ports[0]!, state: COUNT_ROWS, keys: input.counts },
-    { job: deltas, port: ports[1]!, state: ITEM_ROWS, keys: input.items },
-  ]
-  for (const { job, port, state, keys } of all) {
-    try {
-      await compareState(verification, job, port, { state, keys, rows })
-    } catch (error) {
-      const detail = `${state} could not be compared: ${messageOf(error)}`
-      violations.push({ kind: 'hangs', detail })
-    }
-  }
-}
-
-interface RowComparison {
-  readonly state: string
-  readonly keys: ReadonlyMap<string, KeyLedger>
-  readonly rows: RowCheck
-}
-
-async function compareState(
-  verification: Verification,
-  job: SupervisedJob,
-  port: number,
-  comparison: RowComparison,
-): Promise<void> {
-  const client = await WeirClient.connect({ host: QUERY_HOST, port, deadlineMs: ROWS_DEADLINE_MS })
-  try {
-    for (const partition of partitionsOf(comparison.keys)) {
-      const offset = lastOffset(comparison.keys, partition)
-      const consistency: Consistency = { level: 'at-least', partition, offset }
-      await compareKeys(verification, client, comparison, partition, consistency)
-    }
-    const sinceMs = Date.now()
-    await verification.until(`${job.name} has a last checkpoint`, ROWS_DEADLINE_MS, () => {
-      return job.checkpointMs >= sinceMs
-    })
-    for (const partition of partitionsOf(comparison.keys)) {
-      await compareKeys(verification, client, comparison, partition, { level: 'checkpoint' })
-    }
-  } finally {
-    await client.close()
-  }
-}
-
-async function compareKeys(
-  { violations }: Verification,
-  client: WeirClient,
-  { state, keys, rows }: RowComparison,
-  partition: number,
-  consistency: Consistency,
-): Promise<void> {
-  const names = [...keys].filter(([, one]) => one.partition === partition).map(([key]) => key)
-  const answers = await client.rows(state, names, { consistency, version: 1 })
-  for (const [i, answer] of answers.entries()) {
-    const key = names[i]!
-    const { checks, offsets } = keys.get(key)!
-    const version = answer.ok ? answer.value[0]! : -1
-    const isRight =
-      answer.ok && version === offsets.length && checkOfRow(answer.value) === checks.at(-1)
-    if (isRight) continue
-    if (version < offsets.length) rows.lost += offsets.length - Math.max(0, version)
-    else rows.duplicated += version - offsets.length
-    const said = answer.ok ? `holds ${version}` : `gives ${answer.error.code}`
-    const detail = `${state} ${key} at ${consistency.level} ${said} of ${offsets.length} records`
-    violations.push({ kind: 'wrong-row', detail })
-  }
-}
-
-function partitionsOf(keys: ReadonlyMap<string, KeyLedger>): number[] {
-  const partitions = new Set([...keys.values()].map(({ partition }) => partition))
-  return [...partitions].filter((partition) => partition >= 0)
-}
-
-/** Offset of the last record that changes a row of the partition. */
-function lastOffset(keys: ReadonlyMap<string, KeyLedger>, partition: number): number {
-  const ofPartition = [...keys.values()].filter((one) => one.partition === partition)
-  return Math.max(...ofPartition.map(({ offsets }) => offsets.at(-1) ?? 0))
-}
-
-/** Ends the jobs in good order and reads what they committed. */
+/** Stops the jobs with SIGTERM and checks the results that they committed. */
 async function readOutputs(verification: Verification, input: Input): Promise<OutputCheck> {
   const { world, jobs, violations } = verification
   const ended = await Promise.all(jobs.map((job) => job.stop('SIGTERM')))
@@ -209,7 +98,7 @@ async function readOutputs(verification: Verification, input: Input): Promise<Ou
   }
 }
 
-/** Java's reader must see the same records: neither of the two is taken at its word alone. */
+/** Checks that Java's consumer reads the same records, because no single reader is trusted. */
 async function compareWithJava(
   { world, violations }: Verification,
   topic: string,
@@ -223,11 +112,15 @@ async function compareWithJava(
   violations.push({ kind: 'readers-differ', detail })
 }
 
-function report(
+interface Results {
+  readonly rows: RowCheck
+  readonly outputs: OutputCheck
+}
+
+function reportOf(
   verification: Verification,
   input: Input,
-  rows: RowCheck,
-  outputs: OutputCheck,
+  { rows, outputs }: Results,
 ): VerifyReport {
   const { options, kills, violations, faults, sessions, jobs, history } = verification
   const lost = rows.lost + outputs.lost
@@ -259,7 +152,7 @@ function kindsOf(violations: readonly Violation[]): Record<string, number> {
   return kinds
 }
 
-/** The first few of each kind. */
+/** The first few violations of each kind. */
 function examplesOf(violations: readonly Violation[]): string[] {
   const shown: Record<string, number> = {}
   return violations.flatMap(({ kind, detail }) => {

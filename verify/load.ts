@@ -1,47 +1,48 @@
 import type { Producer } from 'kafkajs'
-import { openProducer } from './kafkajs.ts'
+import {
+  type LoadMessage,
+  openProducer,
+  type StoredGroup,
+  sendByPartition,
+} from './kafka/client.ts'
 
-/** One message of a load. */
-export interface LoadMessage {
-  readonly key: string
-  readonly value: Buffer
-  readonly partition: number
-}
-
-/** A message that is known to be stored. */
+/** A message that the broker has acknowledged. */
 export interface StoredMessage {
   readonly key: string
   readonly partition: number
   readonly offset: number
-  /** Wall-clock time when the broker had said so. */
+  /** Wall-clock time of the acknowledgement, not earlier than it was. */
   readonly storedMs: number
 }
 
-/** What a load sends and how fast. */
+/** Messages and rate of a load. */
 export interface LoadOptions {
   readonly brokers: string
   readonly topic: string
   readonly batch: number
   readonly everyMs: number
   readonly next: () => LoadMessage
+  /** Called when a batch is not acknowledged, so that some of it may not be stored. */
+  readonly onUnknown?: () => void
 }
 
 const RECENT = 64
 
 /**
- * Sends batch after batch with an idempotent producer and notes what the broker acknowledged: the
- * verifier's ledger. A batch whose fate is unknown is not sent again; the topic tells in the end.
+ * A load that sends batch after batch with an idempotent producer and records the acknowledgements. A batch
+ * without acknowledgement is not sent again; at the end, the topic shows whether it is stored.
  */
 export class Load {
-  /** Offset to the time when it was known to be stored, by partition. */
+  /** Time of the acknowledgement of each offset, by partition. */
   readonly stored = new Map<number, Map<number, number>>()
-  /** The last messages that were stored, any order. */
+  /** The last acknowledged messages, in any order. */
   readonly recent: StoredMessage[] = []
-  /** Batches whose fate is unknown. */
+  /** Number of batches without acknowledgement. */
   unknown = 0
   private readonly options: LoadOptions
   private producer: Producer | undefined
   private going = true
+  private isStale = false
   private sending = Promise.resolve()
   private turn = 0
 
@@ -49,20 +50,26 @@ export class Load {
     this.options = options
   }
 
+  /** Starts sending. */
   start(): void {
     this.sending = this.send()
   }
 
   private async send(): Promise<void> {
-    const { topic, batch, everyMs, next, brokers } = this.options
+    const { topic, batch, everyMs, next, onUnknown, brokers } = this.options
     while (this.going) {
       const messages = Array.from({ length: batch }, next)
       try {
+        if (this.isStale) await this.producer?.disconnect()
+        if (this.isStale) this.producer = undefined
+        this.isStale = false
         this.producer ??= await openProducer(brokers)
-        const answers = await this.producer.send({ topic, messages, acks: -1 })
-        this.note(messages, new Map(answers.map((one) => [one.partition, Number(one.baseOffset)])))
+        for await (const group of sendByPartition(this.producer, topic, messages)) {
+          this.record(group)
+        }
       } catch {
         this.unknown += 1
+        onUnknown?.()
         await this.producer?.disconnect().catch(() => undefined)
         this.producer = undefined
       }
@@ -71,20 +78,25 @@ export class Load {
     await this.producer?.disconnect()
   }
 
-  private note(messages: readonly LoadMessage[], next: Map<number, number>): void {
-    const storedMs = Date.now()
-    for (const { key, partition } of messages) {
-      const offset = next.get(partition)
-      if (offset === undefined || offset < 0) continue
-      next.set(partition, offset + 1)
-      const ofPartition = this.stored.get(partition) ?? new Map<number, number>()
-      this.stored.set(partition, ofPartition)
+  private record({ partition, baseOffset, messages }: StoredGroup): void {
+    if (baseOffset < 0) return
+    // The clock has whole milliseconds: that is the end of the present one.
+    const storedMs = Date.now() + 1
+    const ofPartition = this.stored.get(partition) ?? new Map<number, number>()
+    this.stored.set(partition, ofPartition)
+    for (const [i, { key }] of messages.entries()) {
+      const offset = baseOffset + i
       ofPartition.set(offset, storedMs)
       this.recent[this.turn++ % RECENT] = { key, partition, offset, storedMs }
     }
   }
 
-  /** Ends the load when the batch under way is stored. */
+  /** Uses a new producer from the next batch on, which knows the partitions that were added. */
+  reconnect(): void {
+    this.isStale = true
+  }
+
+  /** Ends the load after the current batch. */
   async stop(): Promise<void> {
     this.going = false
     await this.sending

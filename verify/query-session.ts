@@ -1,31 +1,34 @@
 import { WeirClient } from '../src/client/weir-client.ts'
 import { ByteReader } from '../src/core/byte-reader.ts'
 import { isWeirError, messageOf } from '../src/core/errors.ts'
+import { msgpackSerializer } from '../src/core/formats/msgpack-serializer.ts'
 import type { Random } from '../src/core/random.ts'
-import { msgpackSerializer } from '../src/core/serializer.ts'
 import type { Answer, Consistency, QueryOptions } from '../src/wire/model-reader.ts'
-import type { Count } from './counts-job.ts'
+import type { Level, Observation, Violation } from './checks/observation.ts'
+import type { Count } from './jobs/counts.ts'
 import type { Load } from './load.ts'
-import type { Level, Observation, Violation } from './observation.ts'
-import { QUERY_HOST } from './query-line.ts'
 import { checkOfHash, checkOfRow } from './workloads.ts'
+import { QUERY_HOST } from './world/query-line.ts'
 
-/** One queryable state and how it is read. */
+/** A queryable state and the way to read it. */
 export interface QueryTarget {
   readonly state: string
   /** Vector rows, or values of the counts. */
   readonly kind: 'rows' | 'values'
   readonly keys: readonly string[]
   readonly levels: readonly Level[]
-  /** Record keys have this behind the state's key. */
+  /** Suffix that record keys have after the state's key. */
   readonly recordSuffix: string
   readonly load: Load
+  /** Model versions of rows; the last float of a row is its version minus one. @default only 1 */
+  readonly versions?: readonly number[]
 }
 
-/** Number, server, targets and chance of a session. */
+/** Options of a session. */
 export interface SessionOptions {
   readonly session: number
-  readonly port: number
+  /** The current bootstrap port of the job. */
+  readonly port: () => number
   readonly job: string
   readonly targets: readonly QueryTarget[]
   readonly random: Random
@@ -37,11 +40,11 @@ const KEYS_PER_QUERY = 8
 const HOT_KEYS = 12
 const PAUSE_MS = 30
 const DEADLINE_MS = 1500
-/** A call that has not ended so long after its deadline hangs. */
+/** Time after its deadline from which a call without an end counts as hanging. */
 const GRACE_MS = 6000
 const MAX_AGE_MS = [150, 600, 2000]
 const count = msgpackSerializer<Count>()
-/** Codes that a client may see while something is broken. */
+/** Error codes that a client can get during a fault. */
 const EXPECTED = new Set([
   'UNAVAILABLE',
   'RESTORING',
@@ -59,15 +62,22 @@ interface Question {
   readonly level: Level
   readonly keys: readonly string[]
   readonly consistency: Consistency
-  /** Time when the record of an `at-least` bound was stored. */
+  /** Time at which the record of an `at-least` bound was stored. */
   readonly boundStoredMs: number
 }
 
-/** Asks one thing after the other through one client and keeps what was answered. */
+interface TimedAnswer {
+  readonly key: string
+  readonly answer: Answer<Content>
+  readonly startedMs: number
+  readonly answeredMs: number
+}
+
+/** A session that makes one query after the other through one client, and records the answers. */
 export class QuerySession {
-  /** Start of the last question that was answered. */
+  /** Start of the last query with an answer. */
   answeredMs = 0
-  /** Time when the newest record was stored whose effect was read with `at-least`. */
+  /** Time at which the newest record was stored that an `at-least` query has read. */
   freshMs = 0
   queries = 0
   /** Failed answers by code. */
@@ -76,6 +86,8 @@ export class QuerySession {
   private readonly options: SessionOptions
   private readonly seen = new Map<string, { partition: number; offset: number }>()
   private client: WeirClient | undefined
+  /** Port that the client is connected to. */
+  private port = 0
   private going = true
   private asking = Promise.resolve()
 
@@ -84,6 +96,7 @@ export class QuerySession {
     this.job = options.job
   }
 
+  /** Starts the queries. */
   start(): void {
     this.asking = this.run()
   }
@@ -91,8 +104,8 @@ export class QuerySession {
   private async run(): Promise<void> {
     while (this.going) {
       try {
-        this.client ??= await this.connect()
-        await this.ask(this.client, this.nextQuestion())
+        const client = await this.currentClient()
+        await this.ask(client, this.nextQuestion())
       } catch (error) {
         this.count(error)
       }
@@ -101,8 +114,20 @@ export class QuerySession {
     await this.client?.close()
   }
 
+  /** The client; a new one when the job's port has changed. */
+  private async currentClient(): Promise<WeirClient> {
+    if (this.client !== undefined && this.port !== this.options.port()) {
+      await this.client.close()
+      this.client = undefined
+    }
+    this.client ??= await this.connect()
+    return this.client
+  }
+
   private connect(): Promise<WeirClient> {
-    const { port, job } = this.options
+    const { job } = this.options
+    const port = this.options.port()
+    this.port = port
     const connecting = WeirClient.connect({ host: QUERY_HOST, port, job, deadlineMs: DEADLINE_MS })
     return this.within(connecting, 'connect')
   }
@@ -121,7 +146,7 @@ export class QuerySession {
     return this.readYourWrite(target) ?? { ...live, level: 'live', consistency: { level: 'live' } }
   }
 
-  /** A record that was stored a moment ago, or what this session has seen of a key. */
+  /** A query for a recently stored record, or for the last position of a key that this session has read. */
   private readYourWrite(target: QueryTarget): Question | undefined {
     const { random } = this.options
     const { recent } = target.load
@@ -149,12 +174,17 @@ export class QuerySession {
   private async ask(client: WeirClient, question: Question): Promise<void> {
     const { target, keys, consistency, boundStoredMs } = question
     const options = { consistency, deadlineMs: DEADLINE_MS }
+    const { versions = [1] } = target
+    const version = versions[this.options.random.below(versions.length)]!
     const startedMs = Date.now()
     const what = `${target.kind} of ${target.state} at ${question.level}`
-    const answers = await this.within(this.fetch(client, target, keys, options), what)
+    const answers = await this.within(
+      fetchAnswers(client, { target, version, keys, options }),
+      what,
+    )
     const answeredMs = Date.now()
     for (const [i, answer] of answers.entries()) {
-      this.note(question, keys[i]!, answer, startedMs, answeredMs)
+      this.record(question, { key: keys[i]!, answer, startedMs, answeredMs })
     }
     if (answers.some((answer) => answer.ok)) {
       this.answeredMs = startedMs
@@ -162,25 +192,9 @@ export class QuerySession {
     }
   }
 
-  private async fetch(
-    client: WeirClient,
-    { state, kind }: QueryTarget,
-    keys: readonly string[],
-    options: QueryOptions,
-  ): Promise<Answer<Said>[]> {
-    if (kind === 'values') {
-      return (await client.values(state, keys, options)).map((answer) => said(answer, ofValue))
-    }
-    const rows = await client.rows(state, keys, { ...options, version: 1 })
-    return rows.map((answer) => said(answer, ofRow))
-  }
-
-  private note(
+  private record(
     { target, level, consistency }: Question,
-    key: string,
-    answer: Answer<Said>,
-    startedMs: number,
-    answeredMs: number,
+    { key, answer, startedMs, answeredMs }: TimedAnswer,
   ): void {
     const { session, history } = this.options
     const { state } = target
@@ -205,7 +219,7 @@ export class QuerySession {
     const limitMs = DEADLINE_MS + GRACE_MS
     const late = Promise.withResolvers<never>()
     const timer = setTimeout(() => {
-      const detail = `${what} by session ${this.options.session} has no end after ${limitMs} ms`
+      const detail = `${what} by session ${this.options.session} does not end in ${limitMs} ms`
       this.options.violations.push({ kind: 'hangs', detail })
       late.reject(new Error(detail))
     }, limitMs)
@@ -224,22 +238,41 @@ export class QuerySession {
     this.options.violations.push({ kind: 'unexpected-error', detail })
   }
 
+  /** Ends the session after its current query. */
   async stop(): Promise<void> {
     this.going = false
     await this.asking
   }
 }
 
-/** What a value says: how many records it holds, and the rest as one number. */
-interface Said {
+interface Fetch {
+  readonly target: QueryTarget
+  readonly version: number
+  readonly keys: readonly string[]
+  readonly options: QueryOptions
+}
+
+async function fetchAnswers(
+  client: WeirClient,
+  { target: { state, kind }, version, keys, options }: Fetch,
+): Promise<Answer<Content>[]> {
+  if (kind === 'values') {
+    return (await client.values(state, keys, options)).map((answer) => contentOf(answer, ofValue))
+  }
+  const rows = await client.rows(state, keys, { ...options, version })
+  return rows.map((answer) => contentOf(answer, (row) => ofRow(row, version)))
+}
+
+/** The content of a value: the number of its records, and the rest as one number. */
+interface Content {
   readonly version: number
   readonly check: number
 }
 
-const NOTHING: Said = { version: -1, check: 0 }
+const NOTHING: Content = { version: -1, check: 0 }
 
-/** That there is no such key is an answer, too. */
-function said<T>(answer: Answer<T>, read: (value: T) => Said): Answer<Said> {
+/** Reads the value of an answer. UNKNOWN_KEY is an answer, too. */
+function contentOf<T>(answer: Answer<T>, read: (value: T) => Content): Answer<Content> {
   if (answer.ok) return { ...answer, value: read(answer.value) }
   if (answer.error.code !== 'UNKNOWN_KEY') return answer
   const envelope = {
@@ -249,11 +282,14 @@ function said<T>(answer: Answer<T>, read: (value: T) => Said): Answer<Said> {
   return { ok: true, value: NOTHING, envelope }
 }
 
-function ofRow(row: Float32Array): Said {
-  return { version: row[0]!, check: checkOfRow(row) }
+/** The check of a row of version 1. */
+function ofRow(row: Float32Array, version: number): Content {
+  const asFirst = Float32Array.from(row)
+  asFirst[row.length - 1]! -= version - 1
+  return { version: row[0]!, check: checkOfRow(asFirst) }
 }
 
-function ofValue(bytes: Uint8Array): Said {
+function ofValue(bytes: Uint8Array): Content {
   const { count: version, hash } = count.read(new ByteReader(bytes))
   return { version, check: checkOfHash(hash) }
 }

@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto'
+import { WeirClient } from '../src/client/weir-client.ts'
 import { type Random, seededRandom } from '../src/core/random.ts'
-import { freePorts } from '../test/services/free-port.ts'
-import { COUNT_ROWS, COUNTS } from './counts-job.ts'
-import { ITEM_ROWS } from './deltas-job.ts'
-import { FAULTS, type Fault, rotation } from './faults.ts'
-import { judge } from './judge.ts'
-import { createTopics, openProducer } from './kafkajs.ts'
+import { AbortedLoad } from './aborted-load.ts'
+import type { Observation, Violation } from './checks/observation.ts'
+import type { Fault, FaultSite } from './fault.ts'
+import { FAULTS, rotation } from './faults.ts'
+import { COUNT_ROWS, COUNT_VERSIONS, COUNTS } from './jobs/counts.ts'
+import { ITEM_ROWS } from './jobs/deltas.ts'
+import { SupervisedJob } from './jobs/supervised-job.ts'
+import { createTopics, growTopic, openProducer } from './kafka/client.ts'
 import { Load } from './load.ts'
-import type { Observation, Violation } from './observation.ts'
-import { QueryLine } from './query-line.ts'
 import { QuerySession, type QueryTarget } from './query-session.ts'
-import { SupervisedJob } from './supervised-job.ts'
-import type { FaultReport, VerifyReport } from './verify-report.ts'
+import type { FaultReport } from './report.ts'
 import {
   countKeys,
   countMessages,
@@ -21,39 +21,43 @@ import {
   PARTITIONS,
   rowMessages,
 } from './workloads.ts'
-import type { World } from './world.ts'
+import { CheckpointFiles } from './world/checkpoint-files.ts'
+import { QUERY_HOST, QueryLine } from './world/query-line.ts'
+import type { World } from './world/world.ts'
 
-/** Ways to make Weir wrong on purpose: a verdict that stays `passed` shows a blind verifier. */
+/** A deliberate error in a job. If the verdict is still `passed`, the verifier does not work. */
 export type Mutation = 'none' | 'at-least-once' | 'repeated-deltas'
 
-/** What a verification does. */
+/** Options of a verification. */
 export interface VerifyOptions {
   readonly seed: number
-  /** Faults go on for so long, but each comes `rounds` times at least. */
+  /** Minimum duration of the faults; each comes at least `rounds` times. */
   readonly minutes: number
   /** @default 1 */
   readonly rounds?: number
-  /** Names of faults; all when missing. */
+  /** Names of faults. @default all */
   readonly faults?: readonly string[]
   readonly mutation?: Mutation
-  /** Logs of the job processes. */
+  /** Folder of the source from which the jobs run. @default this one */
+  readonly sourceFolder?: string
+  /** Folder of the logs of the job processes. */
   readonly folder: string
   readonly say: (line: string) => void
-  /** Ends the faults early; the verdict still comes. */
+  /** Ends the faults early; there still is a verdict. */
   readonly signal?: AbortSignal
-  /** A fault whose recovery takes longer is a violation. */
+  /** A longer recovery from a fault is a violation. @default 60,000 */
   readonly deadlineMs?: number
 }
 
 const SLOTS = 2
 const SESSIONS_PER_JOB = 2
 const DEADLINE_MS = 60_000
-/** The first start compiles and loads everything. */
+/** Limit of the first start, which compiles and loads everything. */
 const START_LIMIT_MS = 180_000
-/** Faults come this long after the recovery from the last one, at random. */
+/** Maximum time between the recovery from a fault and the next fault, ms. */
 const PAUSE_MS = 400
 
-/** Everything of one verification that is under way. */
+/** A running verification: jobs, loads, query sessions, and what they observed. */
 export class Verification {
   readonly name = `v${randomBytes(4).toString('hex')}`
   readonly options: VerifyOptions
@@ -62,53 +66,52 @@ export class Verification {
   readonly deltas: SupervisedJob
   readonly countLoad: Load
   readonly deltaLoad: Load
+  readonly abortedLoad: AbortedLoad
   readonly history: Observation[] = []
   readonly violations: Violation[] = []
   readonly faults = new Map<string, FaultReport>()
   readonly sessions: readonly QuerySession[]
-  readonly ports: readonly number[]
   kills = 0
+  /** Partitions of the input topic of the counts. */
+  private inputPartitions = PARTITIONS
   readonly startedMs = performance.now()
   private readonly random: Random
   private readonly queryLine = new QueryLine()
-  /** By kind of fault: which job is next, so that all have their turn. */
+  /** How often each kind of fault has come, so that every job gets every fault. */
   private readonly turns = new Map<string, number>()
 
-  private constructor(world: World, options: VerifyOptions, ports: readonly number[]) {
+  /** `ports`: the query ports of the two jobs. */
+  constructor(world: World, options: VerifyOptions, ports: readonly number[]) {
     this.world = world
     this.options = options
-    this.ports = ports
     this.random = seededRandom(options.seed)
     const seedOf = (n: number): Random => seededRandom(options.seed * 31 + n)
     const brokers = world.directBrokers
     const load = { brokers, batch: 20, everyMs: 50 }
-    this.countLoad = new Load({ ...load, topic: this.topic('in'), next: countMessages(seedOf(1)) })
+    this.countLoad = new Load({
+      ...load,
+      topic: this.topic('in'),
+      next: countMessages(seedOf(1), () => this.inputPartitions),
+    })
+    const deltas = deltaMessages(seedOf(2))
     this.deltaLoad = new Load({
       ...load,
       topic: this.topic('deltas'),
-      next: deltaMessages(seedOf(2)),
+      next: deltas.next,
+      onUnknown: deltas.forget,
     })
+    this.abortedLoad = new AbortedLoad(brokers, this.topic('in'), PARTITIONS)
     this.counts = this.countsJob(ports[0]!)
     this.deltas = this.deltasJob(ports[1]!)
     this.sessions = this.newSessions(seedOf)
   }
 
-  /** Runs loads, faults and queries against the world, and judges. Leaves nothing running. */
-  static async run(world: World, options: VerifyOptions): Promise<VerifyReport> {
-    const verification = new Verification(world, options, await freePorts(2))
-    try {
-      await verification.begin()
-      await verification.breakThings()
-      return await judge(verification)
-    } finally {
-      await verification.close()
-    }
-  }
-
+  /** Name of a topic. */
   topic(kind: 'in' | 'out' | 'rows' | 'deltas'): string {
     return `${this.name}-${kind}`
   }
 
+  /** Both jobs. */
   get jobs(): readonly SupervisedJob[] {
     return [this.counts, this.deltas]
   }
@@ -119,7 +122,7 @@ export class Verification {
 
   private job(name: 'counts' | 'deltas', port: number, jobOptions: object): SupervisedJob {
     const settings = {
-      module: `./${name}-job.ts`,
+      module: `./${name}.ts`,
       jobId: randomBytes(16).toString('hex'),
       jobOptions: { brokers: this.world.weirBrokers, requestTimeoutMs: 4000, ...jobOptions },
       configuration: {
@@ -137,7 +140,9 @@ export class Verification {
       },
       port,
     }
-    return new SupervisedJob(name, SLOTS, settings, this.queryLine, this.options.folder)
+    const { folder, sourceFolder } = this.options
+    const line = this.queryLine
+    return new SupervisedJob({ name, slots: SLOTS, settings, line, folder, sourceFolder })
   }
 
   private countsJob(port: number): SupervisedJob {
@@ -164,7 +169,7 @@ export class Verification {
     const targets: QueryTarget[][] = [
       [
         { ...countTarget, state: COUNTS, kind: 'values', levels: most },
-        { ...countTarget, state: COUNT_ROWS, kind: 'rows', levels: all },
+        { ...countTarget, state: COUNT_ROWS, kind: 'rows', levels: all, versions: COUNT_VERSIONS },
       ],
       [
         {
@@ -173,18 +178,23 @@ export class Verification {
         },
       ],
     ]
-    const { history, violations, ports } = this
+    const { history, violations } = this
     return targets.flatMap((ofJob, job) =>
       Array.from({ length: SESSIONS_PER_JOB }, (_, i) => {
         const session = job * SESSIONS_PER_JOB + i
-        const where = { session, port: ports[job]!, job: `verified-${this.jobs[job]!.name}` }
+        const where = {
+          session,
+          port: () => this.jobs[job]!.port,
+          job: `verified-${this.jobs[job]!.name}`,
+        }
         const random = seedOf(10 + session)
         return new QuerySession({ ...where, targets: ofJob, random, history, violations })
       }),
     )
   }
 
-  private async begin(): Promise<void> {
+  /** Starts jobs, loads and query sessions. Resolves when all make progress. */
+  async begin(): Promise<void> {
     const { world, options } = this
     await createTopics(world.directBrokers, {
       [this.topic('in')]: PARTITIONS,
@@ -200,14 +210,17 @@ export class Verification {
     await this.until('the jobs run and have a checkpoint', START_LIMIT_MS, () =>
       this.jobs.every((job) => job.running && job.checkpointMs >= startedMs),
     )
+    await this.rowsAreInCheckpoint()
     this.countLoad.start()
     this.deltaLoad.start()
+    this.abortedLoad.start()
     for (const session of this.sessions) session.start()
     await this.recover(Date.now(), 'start')
     options.say(`the jobs run; faults begin (seed ${options.seed})`)
   }
 
-  private async breakThings(): Promise<void> {
+  /** Injects faults one after the other; stops at the first violation. */
+  async injectFaults(): Promise<void> {
     const { options, random } = this
     const { minutes, rounds = 1, signal, say, faults: names } = options
     const kinds = FAULTS.filter(({ name }) => names?.includes(name) ?? true)
@@ -220,39 +233,67 @@ export class Verification {
       if (signal?.aborted === true || this.violations.length > 0) break
       number += 1
       await new Promise((resolve) => setTimeout(resolve, random.below(PAUSE_MS)))
-      const { outageMs, recoveryMs } = await this.breakOne(fault)
-      say(`${number} ${fault.name}: broken for ${outageMs} ms, recovered ${recoveryMs} ms later`)
+      const { outageMs, recoveryMs } = await this.injectOne(fault)
+      say(`${number} ${fault.name}: outage ${outageMs} ms, recovery ${recoveryMs} ms`)
     }
   }
 
-  private async breakOne(fault: Fault): Promise<{ outageMs: number; recoveryMs: number }> {
-    const { world, queryLine, checkpointFolder, random } = this
-    const turn = this.turns.get(fault.name) ?? this.faults.size
-    this.turns.set(fault.name, turn + 1)
-    const job = this.jobs[turn % this.jobs.length]!
-    const brokenMs = Date.now()
-    await fault.inject({ world, job, queryLine, checkpointFolder, random })
-    if (fault.kills) this.kills += 1
-    const healedMs = Date.now()
-    const recoveryMs = await this.recover(healedMs, fault.name)
+  private async injectOne(fault: Fault): Promise<{ outageMs: number; recoveryMs: number }> {
+    const beganMs = Date.now()
+    const kills = await fault.inject(this.siteOf(fault))
+    this.kills += kills ?? 0
+    const endedMs = Date.now()
+    const recoveryMs = await this.recover(endedMs, fault.name)
     const report = this.faults.get(fault.name) ?? { count: 0, outageMs: [], recoveryMs: [] }
     report.count += 1
-    report.outageMs.push(healedMs - brokenMs)
+    report.outageMs.push(endedMs - beganMs)
     report.recoveryMs.push(recoveryMs)
     this.faults.set(fault.name, report)
-    return { outageMs: healedMs - brokenMs, recoveryMs }
+    return { outageMs: endedMs - beganMs, recoveryMs }
+  }
+
+  private siteOf(fault: Fault): FaultSite {
+    const { world, queryLine, checkpointFolder, random, violations } = this
+    const jobs = this.nextJobs(fault.name)
+    return {
+      ...{ world, jobs, queryLine, checkpointFolder, random },
+      inputTopic: this.topic('in'),
+      inputPartitions: PARTITIONS,
+      limitMs: this.options.deadlineMs ?? DEADLINE_MS,
+      filesOf: ({ name, jobId }) =>
+        new CheckpointFiles(world, `${checkpointFolder}/${name}/${jobId}`),
+      growInput: () => this.growInput(),
+      violate: (detail) => violations.push({ kind: 'not-fenced', detail }),
+    }
+  }
+
+  /** The jobs that a fault hits: both at once in every second turn, and each alone in between. */
+  private nextJobs(fault: string): readonly SupervisedJob[] {
+    const turn = this.turns.get(fault) ?? 0
+    this.turns.set(fault, turn + 1)
+    const both = this.jobs
+    return [both, both.slice(0, 1), both, both.slice(1)][turn % 4]!
+  }
+
+  private async growInput(): Promise<void> {
+    await growTopic(this.world.directBrokers, this.topic('in'), this.inputPartitions + 1)
+    this.inputPartitions += 1
+    this.countLoad.reconnect()
   }
 
   /**
-   * Waits until everything has progressed since a time: each job has completed a checkpoint that was
-   * triggered later (with it the results are committed), each session was answered, and of each job a
-   * record that was stored later was read. Returns the ms it took; longer than the deadline is a
-   * violation.
+   * Waits for progress since a time: each job has completed a checkpoint that was triggered later (which
+   * commits its results), each session has an answer, and a query has read a later record of each job. Returns
+   * the duration in ms. A duration above the deadline is a violation.
    */
   async recover(sinceMs: number, what: string): Promise<number> {
     const limitMs = this.options.deadlineMs ?? DEADLINE_MS
     try {
-      await this.until(`${what}: everything goes on`, limitMs, () => this.missing(sinceMs) === '')
+      await this.until(
+        `${what}: everything makes progress`,
+        limitMs,
+        () => this.missing(sinceMs) === '',
+      )
     } catch {
       const detail = `${what}: ${this.missing(sinceMs)} after ${limitMs} ms`
       this.violations.push({ kind: 'hangs', detail })
@@ -261,7 +302,7 @@ export class Verification {
     return Date.now() - sinceMs
   }
 
-  /** What has not progressed since a time, in words. */
+  /** What has made no progress since a time, in words. */
   private missing(sinceMs: number): string {
     const missing: string[] = []
     for (const job of this.jobs) {
@@ -272,12 +313,35 @@ export class Verification {
         missing.push(`a query session of ${job.name} has no answer`)
       }
       if (sessions.every(({ freshMs }) => freshMs < sinceMs)) {
-        missing.push(`no new record of ${job.name} could be read`)
+        missing.push(`no query has read a new record of ${job.name}`)
       }
     }
     return missing.join(', ')
   }
 
+  /**
+   * Waits until the level `checkpoint` has every published row: on a slow machine, the first checkpoints complete
+   * before the rows are read, and then it is right that they have no row.
+   */
+  private async rowsAreInCheckpoint(): Promise<void> {
+    const { port } = this.deltas
+    const client = await WeirClient.connect({ host: QUERY_HOST, port, deadlineMs: 5000 })
+    const options = { consistency: { level: 'checkpoint' }, version: 1 } as const
+    const giveUpAt = performance.now() + START_LIMIT_MS
+    try {
+      for (;;) {
+        // The state is unknown until its first table is open.
+        const answers = await client.rows(ITEM_ROWS, itemKeys(), options).catch(() => undefined)
+        if (answers?.every(({ ok }) => ok) === true) return
+        if (performance.now() > giveUpAt) throw new Error('no checkpoint has all published rows')
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+    } finally {
+      await client.close()
+    }
+  }
+
+  /** Waits until `check` holds. Throws after `limitMs`. */
   async until(what: string, limitMs: number, check: () => boolean): Promise<void> {
     const giveUpAt = performance.now() + limitMs
     while (!check()) {
@@ -286,9 +350,17 @@ export class Verification {
     }
   }
 
-  private async close(): Promise<void> {
+  /** Ends the loads after their current batches. */
+  async stopLoads(): Promise<void> {
+    await this.world.untilBrokersRun()
+    const { countLoad, deltaLoad, abortedLoad } = this
+    await Promise.all([countLoad.stop(), deltaLoad.stop(), abortedLoad.stop()])
+  }
+
+  /** Stops jobs, loads, sessions and proxies. */
+  async close(): Promise<void> {
     await Promise.all(this.jobs.map((job) => job.stop('SIGKILL')))
-    await Promise.all([this.countLoad.stop(), this.deltaLoad.stop()])
+    await this.stopLoads()
     await Promise.all(this.sessions.map((session) => session.stop()))
     await this.queryLine.stop()
   }

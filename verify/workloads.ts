@@ -1,19 +1,25 @@
 import type { Random } from '../src/core/random.ts'
-import { countBelow } from './check-history.ts'
-import type { ReadRecord } from './kafkajs.ts'
-import type { Load, LoadMessage } from './load.ts'
-import type { KeyLedger } from './observation.ts'
+import { countBelow } from './checks/history.ts'
+import type { KeyLedger } from './checks/observation.ts'
+import type { LoadMessage, ReadRecord } from './kafka/client.ts'
+import type { Load } from './load.ts'
 
 /** Partitions of every input topic. */
 export const PARTITIONS = 3
-/** Floats of an item's row: the first counts the deltas. */
+/** Floats of an item's row. The first float counts the deltas. */
 export const DIMENSION = 6
 
 const COUNT_KEYS = 150
+/** Keys that never have a record, so that no answer may have a value for them. */
+const NEVER_KEYS: readonly string[] = ['never1', 'never2', 'never3']
+/** One in this many records may go to a partition that was added. */
+const GROWN_SHARE = 3
+/** Keys of each partition that was added. */
+const GROWN_KEYS = 10
 const ITEMS = 120
-/** Rating partitions that the deltas seem to come from. */
+/** Number of rating partitions in the deltas. */
 const RATING_PARTITIONS = 2
-/** One in so many batches of deltas is what a restarted sender sends once more. */
+/** One in this many batches of deltas is repeated, as after the restart of a sender. */
 const REPEAT_ONE_IN = 10
 const REPEATED = 30
 
@@ -21,20 +27,31 @@ const partitionOf = (number: number): number => number % PARTITIONS
 const itemKey = (item: number): string => `${item}-I`
 
 /** Keys of the counts. */
-export const countKeys = (): string[] => Array.from({ length: COUNT_KEYS }, (_, i) => `k${i}`)
+export const countKeys = (): string[] => [
+  ...Array.from({ length: COUNT_KEYS }, (_, i) => `k${i}`),
+  ...NEVER_KEYS,
+]
 /** Keys of the items' rows. */
 export const itemKeys = (): string[] => Array.from({ length: ITEMS }, (_, i) => itemKey(i))
 
-/** Counted records: a key and an amount; half of them of the first few keys. */
-export function countMessages(random: Random): () => LoadMessage {
+/**
+ * Records to count: a key and an amount. Half of them have one of the first few keys. Partitions that
+ * are added to the topic (`partitions()`) get keys of their own, because a key stays in its partition.
+ */
+export function countMessages(random: Random, partitions: () => number): () => LoadMessage {
   return () => {
+    const partition = random.below(partitions() * GROWN_SHARE)
+    if (partition >= PARTITIONS && partition < partitions()) {
+      const value = Buffer.from(String(random.below(1000)))
+      return { key: `g${partition}-${random.below(GROWN_KEYS)}`, value, partition }
+    }
     const number = random.below(2) === 0 ? random.below(12) : random.below(COUNT_KEYS)
     const value = Buffer.from(String(random.below(1000)))
     return { key: `k${number}`, value, partition: partitionOf(number) }
   }
 }
 
-/** The row that an item has before its first delta. */
+/** The row of an item before its first delta. */
 export function baseRow(item: number): Float32Array {
   return Float32Array.from({ length: DIMENSION }, (_, i) => (i === 0 ? 0 : (item * i) % 50))
 }
@@ -48,15 +65,22 @@ export function rowMessages(): LoadMessage[] {
   }))
 }
 
+/** Deltas to send. */
+export interface DeltaMessages {
+  next(): LoadMessage
+  /** Repeats none of the messages so far, some of which may not be stored. */
+  forget(): void
+}
+
 /**
- * Deltas of whole numbers, so that sums are exact. Now and then the last few come once more, as from a
- * sender that was restarted before it had noted how far it was.
+ * Deltas of whole numbers, so that sums are exact. Sometimes the last few are repeated, as by a sender that
+ * restarts before it has stored its position.
  */
-export function deltaMessages(random: Random): () => LoadMessage {
+export function deltaMessages(random: Random): DeltaMessages {
   const offsets = Array.from({ length: RATING_PARTITIONS }, () => 0)
   const last: LoadMessage[] = []
   const again: LoadMessage[] = []
-  return () => {
+  const next = (): LoadMessage => {
     const repeated = again.shift()
     if (repeated !== undefined) return repeated
     const item = random.below(3) === 0 ? random.below(8) : random.below(ITEMS)
@@ -72,9 +96,14 @@ export function deltaMessages(random: Random): () => LoadMessage {
     if (random.below(REPEAT_ONE_IN * REPEATED) === 0) again.push(...last)
     return message
   }
+  const forget = (): void => {
+    last.length = 0
+    again.length = 0
+  }
+  return { next, forget }
 }
 
-/** The bytes of docs/reference/model-topic.md, written once more. */
+/** Encodes a delta as in docs/reference/model-topic.md, without Weir's code. */
 function encodeDelta(partition: number, offset: number, values: readonly number[]): Buffer {
   const bytes = Buffer.alloc(16 + 4 * values.length)
   bytes.writeUInt8(1, 0)
@@ -84,14 +113,14 @@ function encodeDelta(partition: number, offset: number, values: readonly number[
   return bytes
 }
 
-/** What the row of a count or an item says beside its version, as one number. */
+/** The floats of a row after its version, as one number. */
 export function checkOfRow(row: ArrayLike<number>): number {
   let sum = 0
   for (let i = 1; i < row.length; i++) sum += row[i]! * 1000 ** (i - 1)
   return sum
 }
 
-/** `check` of a count: of a row with the hash in two parts, and of the value itself. */
+/** `check` of a count with this hash, for rows (with the hash in two parts) and values. */
 export const checkOfHash = (hash: number): number =>
   checkOfRow([0, hash % 2 ** 16, Math.floor(hash / 2 ** 16), 0])
 
@@ -102,7 +131,7 @@ interface Draft {
   readonly checks: (number | undefined)[]
 }
 
-/** Hashes of each key's counts, from 0 on: what the results must be. */
+/** The hashes of the results of each key, by count from 0. */
 export function countHashes(records: readonly ReadRecord[]): Map<string, (number | undefined)[]> {
   const hashes = new Map<string, (number | undefined)[]>()
   for (const { key, value } of records) {
@@ -113,7 +142,7 @@ export function countHashes(records: readonly ReadRecord[]): Map<string, (number
   return hashes
 }
 
-/** The ledger of the counts, from what lies in the topic. */
+/** The ledger of the counts, from the records of the topic. */
 export function countLedger(records: readonly ReadRecord[], load: Load): Map<string, KeyLedger> {
   const drafts = new Map<string, Draft>()
   const hashes = new Map<string, number>()
@@ -121,7 +150,7 @@ export function countLedger(records: readonly ReadRecord[], load: Load): Map<str
     const { key, value } = record
     const hash = ((hashes.get(key) ?? 7) * 31 + Number(value.toString())) % 2 ** 31
     hashes.set(key, hash)
-    append(drafts, key, record, load, undefined, checkOfHash(hash))
+    append(drafts, load, { key, record, before: undefined, check: checkOfHash(hash) })
   }
   for (const key of countKeys()) if (!drafts.has(key)) drafts.set(key, emptyDraft(undefined))
   return finished(drafts)
@@ -141,7 +170,7 @@ export function deltaLedger(records: readonly ReadRecord[], load: Load): Map<str
     const row = rows.get(key)!
     const before = checkOfRow(row)
     for (let i = 0; i < row.length; i++) row[i]! += value.readFloatLE(16 + 4 * i)
-    append(drafts, key, record, load, before, checkOfRow(row))
+    append(drafts, load, { key, record, before, check: checkOfRow(row) })
   }
   for (const [key, row] of rows) {
     if (!drafts.has(key)) drafts.set(key, emptyDraft(checkOfRow(row)))
@@ -153,13 +182,19 @@ function emptyDraft(check: number | undefined): Draft {
   return { partition: -1, offsets: [], storedMs: [], checks: [check] }
 }
 
+interface Entry {
+  readonly key: string
+  readonly record: ReadRecord
+  /** `check` before the record. */
+  readonly before: number | undefined
+  /** `check` after the record. */
+  readonly check: number
+}
+
 function append(
   drafts: Map<string, Draft>,
-  key: string,
-  { partition, offset }: ReadRecord,
   load: Load,
-  before: number | undefined,
-  check: number,
+  { key, record: { partition, offset }, before, check }: Entry,
 ): void {
   let draft = drafts.get(key)
   if (draft === undefined) {
@@ -171,7 +206,7 @@ function append(
   draft.checks.push(check)
 }
 
-/** A record lay there before the next one was stored, even if its own answer was lost. */
+/** Corrects times: a record without acknowledgement was stored before the next one. */
 function finished(drafts: Map<string, Draft>): Map<string, KeyLedger> {
   for (const { storedMs } of drafts.values()) {
     for (let i = storedMs.length - 2; i >= 0; i--) {
@@ -181,7 +216,7 @@ function finished(drafts: Map<string, Draft>): Map<string, KeyLedger> {
   return drafts
 }
 
-/** Records that the broker acknowledged and that do not lie in the topic. */
+/** Number of acknowledged records that are not in the topic. */
 export function missingInput(records: readonly ReadRecord[], load: Load): number {
   let missing = 0
   for (const [partition, stored] of load.stored) {

@@ -30,14 +30,14 @@ const readings: readonly Reading[] = [
   // Out of order, but within the ten seconds that the watermark waits.
   { sensor: 'outlet', second: 61, celsius: 17 },
   { sensor: 'inlet', second: 95, celsius: 16 },
-  // Its minute has fired already: within the allowed lateness, so the average is corrected.
+  // Its minute has already fired. It is within the allowed lateness, so the average is corrected.
   { sensor: 'inlet', second: 50, celsius: 18 },
   { sensor: 'outlet', second: 170, celsius: 19 },
   // Too late for its minute.
   { sensor: 'outlet', second: 20, celsius: 99 },
 ]
 
-// Five readings a second, so that watermarks come between them as they would in real life.
+// Five readings a second, so that watermarks are sent between them, as in a real stream.
 const trickle = new GeneratorSource<Reading>({
   generate: (index) => readings[index]!,
   countPerPartition: readings.length,

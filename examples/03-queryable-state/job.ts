@@ -1,6 +1,6 @@
 import { defineJob, MemorySource, noWatermarks, reducingState } from '../../src/index.ts'
 
-/** How often a page was opened. */
+/** Number of times that a page was opened. */
 export interface Views {
   readonly page: string
   readonly views: number
@@ -20,7 +20,7 @@ export default defineJob({
   name: 'page-views',
   build(env) {
     env
-      // Not bounded: the job goes on serving when all has been read.
+      // Not bounded: the job keeps serving after it has read everything.
       .fromSource(new MemorySource<Views>([opened], { bounded: false }), noWatermarks(), 'Views')
       .uid('page-views')
       .keyBy((view) => view.page)

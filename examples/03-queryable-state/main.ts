@@ -1,5 +1,5 @@
 /**
- * State that other processes can ask for while the job runs. Run it with
+ * State that other processes can query while the job runs. Run it with
  *
  *   npx node examples/03-queryable-state/main.ts
  */
@@ -19,7 +19,7 @@ await using job = await ServedJob.start({
 })
 await job.execution.waitFor('RUNNING')
 
-// From here on only the port is needed: this could be any process, in any language.
+// From here on only the port is needed: the client could be any process, in any language.
 await using client = await WeirClient.connect({ port: job.port })
 
 const pages = ['home', 'docs', 'imprint', 'shop']
@@ -28,7 +28,7 @@ async function read() {
   const answers = await client.values('VIEWS', pages)
   return answers.map((answer, i) => ({
     page: pages[i]!,
-    // What is not there and what could not be asked are different answers.
+    // A missing key and a failed request are different answers.
     error: answer.ok || answer.error.code === 'UNKNOWN_KEY' ? undefined : answer.error,
     views: answer.ok ? (unpack(answer.value) as Views).views : 0,
     servedBy: answer.ok ? answer.envelope.servedBy : 'nobody',

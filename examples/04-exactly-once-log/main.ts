@@ -1,5 +1,5 @@
 /**
- * Exactly once, from one topic of the embedded log to another, although the job crashes on the way.
+ * Exactly once, from one topic of the embedded log to another, although the job crashes once.
  * Run it with
  *
  *   npx node examples/04-exactly-once-log/main.ts
@@ -43,7 +43,7 @@ async function writeOrders(): Promise<void> {
 let seen = 0
 let crashes = 0
 
-/** Numbers the orders of each shop; crashes once, in the middle of the work. */
+/** Numbers the orders of each shop; crashes once, in the middle. */
 const numberOrders = (): KeyedProcessFunction<string, string, [shop: string, number: number]> => {
   let count: ValueState<number>
   return {
@@ -99,7 +99,7 @@ async function numberAll(): Promise<void> {
   await env.execute('receipts')
 }
 
-/** All receipts by shop, as a reader of committed records sees them. */
+/** All receipts by shop, as a read_committed reader sees them. */
 async function readReceipts(): Promise<Map<string, number[]>> {
   const receipts = new Map<string, number[]>()
   const env = new StreamExecutionEnvironment({ executor: new LocalExecutor() })

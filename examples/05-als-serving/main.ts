@@ -1,5 +1,5 @@
 /**
- * The main job from code: train, publish, serve, ask. `npm start` does the same. Run it with
+ * The main job from code: train, publish, serve, query. `npm start` does the same. Run it with
  *
  *   npx node examples/05-als-serving/main.ts
  */
@@ -27,13 +27,13 @@ const PARTITIONS = 4
 const folder = await mkdtemp(join(tmpdir(), 'weir-example-'))
 const logDirectory = join(folder, 'log')
 
-// 1. Ratings become a model.
+// 1. Train a model on ratings.
 const ratings = ratingsTable(generateRatings({ users: 300, items: 120, ratings: 20_000, seed: 1 }))
 const { train, test } = splitAtRandom(ratings, 0.1, 1)
 const model = await trainAls(train, { factors: 16, iterations: 8, biases: true })
 console.log(`trained   ${model.users.length} users, ${model.items.length} items`)
 
-// 2. The model becomes records of a topic: its rows, and a marker when all of them are there.
+// 2. Publish it to a topic: its rows, then a marker that says that the version is complete.
 {
   await using log = await EmbeddedLog.open(logDirectory)
   await publishAls(model, {
@@ -45,10 +45,10 @@ console.log(`trained   ${model.users.length} users, ${model.items.length} items`
   })
 }
 
-// 3. The topic becomes keyed state. The coordinator switches a version live when every slot has it.
+// 3. Serve the topic as keyed state. The coordinator makes a version live when every slot has it.
 const live = Promise.withResolvers<number>()
 const job = await ServedJob.start({
-  module: new URL('../../src/jobs/als-serving.ts', import.meta.url),
+  module: new URL('../../src/jobs/model-topic/als-serving.ts', import.meta.url),
   jobOptions: { logDirectory, topic: TOPIC, dimension: model.dimension },
   configuration: { 'parallelism.default': '2', 'state.backend.type': 'heap' },
   seed: 1,
@@ -65,7 +65,7 @@ const job = await ServedJob.start({
 })
 console.log(`live      version ${await live.promise}`)
 
-// 4. Any process asks, by the port alone.
+// 4. Query it. Any process can do this; it only needs the port.
 const client = await WeirClient.connect({ port: job.port })
 const options = { coldLeft: 'MEAN-U', coldRight: 'MEAN-I' }
 const user = train.users[0]!

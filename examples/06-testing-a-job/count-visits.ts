@@ -8,7 +8,7 @@ import {
   valueState,
 } from '../../src/index.ts'
 
-/** What is under test: counts visits of a user and reports the count after 30 s of silence. */
+/** The function under test: counts visits of a user and reports the count after 30 s of silence. */
 export class CountVisits implements KeyedProcessFunction<string, string, string> {
   private count!: ValueState<number>
   private deadline!: ValueState<number>

@@ -1,7 +1,7 @@
 /**
- * Three ways to test a job, from the inside out: one operator under a harness, time moved by hand,
- * and a whole job on a cluster whose slots are killed. In a project of your own these are the bodies of
- * tests; here they check with node:assert. Run it with
+ * Three ways to test a job, from small to large: one operator under a harness with a manual clock, its
+ * snapshot restored, and a whole job on a cluster with a slot that is killed. In your own project these
+ * are the bodies of tests; here they check with node:assert. Run it with
  *
  *   npx node examples/06-testing-a-job/main.ts
  */
@@ -26,7 +26,7 @@ const open = (restore: Awaited<ReturnType<OperatorHarness['snapshot']>>[] = []) 
     restore,
   })
 
-// 1. OperatorHarness and ManualClock: no threads, no waiting, every timer fires when it is told to.
+// 1. OperatorHarness and ManualClock: no threads, no waiting; the test decides when timers fire.
 const harness = await open()
 harness.process('ann')
 harness.process('ben')
@@ -36,14 +36,14 @@ harness.advanceTime(20_000)
 assert.deepEqual(harness.take(), ['ben: 1 visits'])
 console.log('harness: silence of 30 s is seen for ben, not yet for ann')
 
-// 2. A snapshot restored into a new operator: what a restart would do.
+// 2. A snapshot restored into a new operator, as after a restart.
 const restored = await open([await harness.snapshot()])
 restored.process('ann')
 restored.advanceTime(30_000)
 assert.deepEqual(restored.take(), ['ann: 3 visits'])
-console.log('snapshot: ann is counted on after a restore')
+console.log('snapshot: the count of ann continues after a restore')
 
-// 3. MiniCluster: the whole job, with a slot killed on the way.
+// 3. MiniCluster: the whole job, with a slot killed while it runs.
 const folder = await mkdtemp(join(tmpdir(), 'weir-example-'))
 const numbers = new MemorySink<number>('exactly-once')
 const env = new StreamExecutionEnvironment({ parallelism: 2 })

@@ -1,6 +1,6 @@
 /**
- * Ratings come from kafkajs, which shares no code with Weir, and so does the reader of the results. It
- * needs a Kafka (`docker compose up kafka`). Run it with
+ * kafkajs, which shares no code with Weir, writes the ratings and reads the results. The example needs
+ * a Kafka broker (`docker compose up kafka`). Run it with
  *
  *   npx node examples/07-feed-ratings-kafkajs/main.ts localhost:9092
  */
@@ -31,13 +31,13 @@ const ITEMS = 20
 const kafka = new Kafka({ brokers: brokers.split(','), logLevel: logLevel.NOTHING })
 const admin = kafka.admin()
 
-/** A rating as the quickstart's observations topic has it: key the user, value `user,item,rating`. */
+/** A rating in the form of the quickstart's observations topic: key the user, value `user,item,rating`. */
 const messageOf = ({ user, item, rating }: Rating): Message => ({
   key: user,
   value: `${user},${item},${rating}`,
 })
 
-/** Two transactions; readers of what is committed see the first one only. */
+/** Writes two transactions; read_committed readers see only the first one. */
 async function feed(): Promise<number> {
   const producer = kafka.producer({
     transactionalId: `feed-${Date.now()}`,
@@ -109,7 +109,7 @@ async function computeMeans(): Promise<void> {
   await rm(folder, { recursive: true })
 }
 
-/** The last mean of each item, as kafkajs reads what is committed. */
+/** The last mean of each item, as kafkajs reads the committed records. */
 async function readMeans(expected: number): Promise<Mean[]> {
   const consumer = kafka.consumer({ groupId: `means-${Date.now()}`, readUncommitted: false })
   await consumer.connect()

@@ -28,7 +28,7 @@ const PARTITIONS = 4
 const folder = await mkdtemp(join(tmpdir(), 'weir-example-'))
 const logDirectory = join(folder, 'log')
 
-// 1. Examples with few features each become a model.
+// 1. Train a model on sparse examples.
 const examples = new LinearExamples({ features: 2000, nonZeros: 30, noise: 0.02 })
 const random = seededRandom(1)
 const table = new SparseTableBuilder()
@@ -39,7 +39,7 @@ for (let n = 0; n < 20_000; n++) {
 const model = await trainLinear(table.build(), { loss: 'hinge', cost: 0.1 })
 console.log(`trained   ${model.weights.length} weights`)
 
-// 2. Its weights become blocks of 256 in a topic.
+// 2. Publish its weights to a topic, in blocks of 256.
 {
   await using log = await EmbeddedLog.open(logDirectory)
   await publishLinear(publishableWeights(model.weights, model.intercept), {
@@ -52,10 +52,10 @@ console.log(`trained   ${model.weights.length} weights`)
   })
 }
 
-// 3. The topic becomes keyed state.
+// 3. Serve the topic as keyed state.
 const live = Promise.withResolvers<number>()
 const job = await ServedJob.start({
-  module: new URL('../../src/jobs/svm-serving.ts', import.meta.url),
+  module: new URL('../../src/jobs/model-topic/svm-serving.ts', import.meta.url),
   jobOptions: { logDirectory, topic: TOPIC, range: RANGE },
   configuration: { 'parallelism.default': '2', 'state.backend.type': 'heap' },
   seed: 1,
@@ -72,7 +72,7 @@ const job = await ServedJob.start({
 })
 console.log(`live      version ${await live.promise}`)
 
-// 4. Any process asks. Calls that are made together travel together.
+// 4. Query it from any process. Calls made together travel in one frame.
 const client = await WeirClient.connect({ port: job.port })
 const fresh = Array.from({ length: 1000 }, () => {
   const { label, ids, values } = examples.next(random)

@@ -2,9 +2,9 @@ import { createRequire } from 'node:module'
 
 const require = createRequire(import.meta.url)
 
-/** Raw snappy blocks; loaded on first use, because it is native. */
+/** Raw snappy blocks; loaded at the first use, because it is a native module. */
 let snappy: typeof import('snappy') | undefined
-/** LZ4 frames; loaded on first use, because it is native. */
+/** LZ4 frames; loaded at the first use, because it is a native module. */
 let lz4: typeof import('lz4-napi') | undefined
 
 /** The snappy binding. */

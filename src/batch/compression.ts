@@ -6,7 +6,7 @@ import { packSnappy, unpackSnappy } from './snappy-stream.ts'
 /** Compression of a batch's records. */
 export type Codec = 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd'
 
-/** The codec numbers in the attributes. */
+/** Codec numbers in the attributes of a batch. */
 export const CODEC_IDS: Readonly<Record<Codec, number>> = {
   none: 0,
   gzip: 1,
@@ -17,19 +17,22 @@ export const CODEC_IDS: Readonly<Record<Codec, number>> = {
 
 const CODECS: readonly Codec[] = ['none', 'gzip', 'snappy', 'lz4', 'zstd']
 
-/** Records of one batch never unpack to more: a small batch must not fill the memory. */
-export const MAX_UNPACKED_BYTES = 256 * 1024 * 1024
+/** Most bytes of the unpacked records of one batch, so that a small batch cannot fill the memory. */
+const MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 
-/** The codec of a number; throws MALFORMED_DATA for one that Kafka does not define. */
+/** The codec of a number. Throws MALFORMED_DATA for a number that Kafka does not define. */
 export function codecOf(id: number): Codec {
   const codec = CODECS[id]
   if (codec === undefined) {
-    throw new WeirError('MALFORMED_DATA', `compression ${id} is not defined; 0 to 4 are`)
+    throw new WeirError(
+      'MALFORMED_DATA',
+      `compression ${id} is not defined; the numbers are 0 to 4`,
+    )
   }
   return codec
 }
 
-/** Packs the records. */
+/** Compresses the records of a batch. */
 export function compress(codec: Codec, records: Uint8Array): Uint8Array {
   switch (codec) {
     case 'none':
@@ -47,7 +50,7 @@ export function compress(codec: Codec, records: Uint8Array): Uint8Array {
   }
 }
 
-/** Unpacks the records. Throws MALFORMED_DATA for broken input. */
+/** Decompresses the records of a batch. Throws MALFORMED_DATA. */
 export function decompress(codec: Codec, packed: Uint8Array): Uint8Array {
   const options = { maxOutputLength: MAX_UNPACKED_BYTES }
   try {
@@ -73,7 +76,7 @@ export function decompress(codec: Codec, packed: Uint8Array): Uint8Array {
   }
 }
 
-/** A Buffer's `slice` does not copy: nobody downstream shall meet one. */
+/** A plain array on the same memory, because `slice` of a Buffer does not copy. */
 function plain(buffer: Uint8Array): Uint8Array {
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length)
 }

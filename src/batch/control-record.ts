@@ -13,11 +13,10 @@ export type ControlType = 'abort' | 'commit'
 
 const VERSION = 0
 
-/** A control batch in a buffer of its own, with checksum. */
+/** Encodes a control batch in its own buffer, with checksum. */
 export function encodeControlBatch(
   type: ControlType,
-  producerId: number,
-  producerEpoch: number,
+  { producerId, epoch }: { readonly producerId: number; readonly epoch: number },
   timestamp: number,
 ): Uint8Array<ArrayBuffer> {
   const key = new Uint8Array(4)
@@ -25,10 +24,11 @@ export function encodeControlBatch(
   writeInt16(key, 2, type === 'commit' ? 1 : 0)
   const writer = new RecordBatchWriter(128)
   writer.append(key, new Uint8Array(6), timestamp)
-  return writer.take({ control: true, transactional: true, producerId, producerEpoch })
+  const control = { control: true, transactional: true }
+  return writer.take({ ...control, producerId, producerEpoch: epoch })
 }
 
-/** What the present record of a control batch says. Throws MALFORMED_DATA, UNSUPPORTED_VERSION. */
+/** Type of the current record of a control batch. Throws MALFORMED_DATA, UNSUPPORTED_VERSION. */
 export function readControlType(record: RecordBatchReader): ControlType {
   if (record.keyLength < 4) throw new WeirError('MALFORMED_DATA', 'a control record without a type')
   const version = readInt16(record.bytes, record.keyStart)

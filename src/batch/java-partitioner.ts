@@ -21,7 +21,7 @@ export function murmur2(bytes: Uint8Array, start = 0, length: number = bytes.len
   return h ^ (h >>> 15)
 }
 
-/** The partition that Kafka's Java producer gives a key, 0 <= partition < partitions. */
+/** The partition that Kafka's Java producer chooses for a key, 0 <= partition < partitions. */
 export function partitionOf(
   key: Uint8Array,
   partitions: number,

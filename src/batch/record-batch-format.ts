@@ -32,7 +32,7 @@ import { WeirError } from '../core/errors.ts'
 export const MAGIC = 2
 /** Bytes before the first record. */
 export const BATCH_HEADER_SIZE = 61
-/** Bytes before those that `batchLength` counts. */
+/** Bytes before those that the batch length counts. */
 export const BATCH_PREFIX_SIZE = 12
 
 /** Byte positions of the header's fields. */
@@ -52,10 +52,13 @@ export const BATCH_FIELDS = {
   recordsCount: 57,
 } as const
 
-/** Attribute bits. */
+/** Attribute bits of the compression codec. */
 export const COMPRESSION_MASK = 0x07
+/** Attribute bit: every record has the max timestamp. */
 export const LOG_APPEND_TIME_BIT = 0x08
+/** Attribute bit: the batch belongs to a transaction. */
 export const TRANSACTIONAL_BIT = 0x10
+/** Attribute bit: the batch ends a transaction. */
 export const CONTROL_BIT = 0x20
 
 /** A header of a record. */
@@ -74,7 +77,7 @@ export function readInt32(bytes: Uint8Array, at: number): number {
   return (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!
 }
 
-/** Reads a signed 64-bit number as a double: exact within 53 bits, rounded beyond. */
+/** Reads a signed 64-bit number as a double: exact within 53 bits, else rounded. */
 export function readInt64(bytes: Uint8Array, at: number): number {
   return readInt32(bytes, at) * 4294967296 + (readInt32(bytes, at + 4) >>> 0)
 }
@@ -93,23 +96,23 @@ export function writeInt32(bytes: Uint8Array, at: number, value: number): void {
   bytes[at + 3] = value
 }
 
-/** Writes a whole number of at most 53 bits and a sign as 64 bits two's complement. */
+/** Writes a whole number of at most 53 bits and a sign as 64-bit two's complement. */
 export function writeInt64(bytes: Uint8Array, at: number, value: number): void {
   writeInt32(bytes, at, Math.floor(value / 4294967296))
   writeInt32(bytes, at + 4, value >>> 0)
 }
 
-/** Offset of the first record the batch may hold. */
+/** Offset of the first record that the batch may hold. */
 export function baseOffsetOf(bytes: Uint8Array, at: number): number {
   return readInt64(bytes, at)
 }
 
-/** Gives the batch its place in the partition; the checksum does not cover it. */
+/** Sets the offset of the batch in the partition. The checksum does not cover it. */
 export function setBaseOffset(bytes: Uint8Array, at: number, offset: number): void {
   writeInt64(bytes, at, offset)
 }
 
-/** Offset of the last record, or of the last one there was before compaction. */
+/** Offset of the last record, or of the last one before compaction. */
 export function lastOffsetOf(bytes: Uint8Array, at: number): number {
   return readInt64(bytes, at) + readInt32(bytes, at + BATCH_FIELDS.lastOffsetDelta)
 }
@@ -135,8 +138,8 @@ export function producerEpochOf(bytes: Uint8Array, at: number): number {
 }
 
 /**
- * Whole size of the batch that begins at `at`, its 12 prefix bytes included; -1 when fewer than
- * those 12 bytes are there before `end`. Throws MALFORMED_DATA for an impossible length.
+ * Whole size of the batch that begins at `at`, including its 12 prefix bytes; -1 when fewer than these
+ * 12 bytes are before `end`. Throws MALFORMED_DATA for an impossible length.
  */
 export function batchSizeAt(bytes: Uint8Array, at: number, end: number): number {
   if (at + BATCH_PREFIX_SIZE > end) return -1

@@ -1,5 +1,5 @@
-import { crc32c } from '../core/crc32c.ts'
 import { WeirError } from '../core/errors.ts'
+import { crc32c } from '../core/hash/crc32c.ts'
 import { codecOf, decompress } from './compression.ts'
 import {
   attributesOf,
@@ -21,18 +21,18 @@ import {
 const EMPTY = new Uint8Array(0)
 const decoder = new TextDecoder()
 
-/** A record takes at least this many bytes: length, attributes, two deltas, two lengths, headers. */
+/** Smallest size of a record: length, attributes, two deltas, two lengths, headers. */
 const SMALLEST_RECORD = 7
 
 /**
- * A cursor over the records of one batch, in place: `open`, then `next` until it is false. Key and
- * value are slices of `bytes`; nothing is allocated per record. Whatever the input, only WeirError
- * is thrown and no slice leaves `bytes`.
+ * Cursor over the records of one batch, in place: `open`, then `next` until it returns false. Key and
+ * value are slices of `bytes`; nothing is allocated per record. For any input, the reader throws only
+ * WeirError, and slices stay inside `bytes`.
  */
 export class RecordBatchReader {
-  /** What the slices index: the given bytes, or the unpacked records of a compressed batch. */
+  /** The bytes of the slices: the given ones, or the unpacked records of a compressed batch. */
   bytes: Uint8Array = EMPTY
-  /** Of the present record. A length of -1 means null; the start is then meaningless. */
+  /** Slices of the current record. A length of -1 means null; then the start has no meaning. */
   keyStart = 0
   keyLength = -1
   valueStart = 0
@@ -41,7 +41,7 @@ export class RecordBatchReader {
   timestamp = -1
   offset = -1
 
-  /** Of the batch. */
+  /** Fields of the batch. */
   baseOffset = 0
   lastOffset = -1
   count = 0
@@ -169,7 +169,7 @@ export class RecordBatchReader {
     return this.bytes.subarray(this.valueStart, this.valueStart + this.valueLength)
   }
 
-  /** The headers of the present record, decoded now; values are views. Throws MALFORMED_DATA. */
+  /** Decodes the headers of the current record; values are views. Throws MALFORMED_DATA. */
   headers(): RecordHeader[] {
     const resume = this.at
     this.at = this.headersStart
@@ -204,8 +204,8 @@ export class RecordBatchReader {
     return this.bytes.subarray(start, start + length)
   }
 
-  // Varints are read without a bounds check of their own: what lies past the record is at worst
-  // wrong or undefined (0 in the arithmetic), and the checks of `next` then refuse the record.
+  // Varints are read without their own bounds check: bytes after the record are at worst wrong or
+  // undefined (0 in the arithmetic), and then the checks of `next` reject the record.
   private varint(): number {
     const bytes = this.bytes
     let at = this.at
@@ -246,7 +246,7 @@ export class RecordBatchReader {
   private longVarlong(): number {
     let odd = 0
     let half = 0
-    // What the lowest bit of the next byte stands for.
+    // Weight of the lowest bit of the next byte.
     let weight = 64
     let at = this.at
     for (let i = 0; i < 10; i++) {

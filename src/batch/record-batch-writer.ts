@@ -1,48 +1,28 @@
 import { copyBytes } from '../core/copy-bytes.ts'
-import { crc32c } from '../core/crc32c.ts'
 import { requireArgument, WeirError } from '../core/errors.ts'
 import { CODEC_IDS, type Codec, compress } from './compression.ts'
-import {
-  BATCH_FIELDS,
-  BATCH_HEADER_SIZE,
-  BATCH_PREFIX_SIZE,
-  CONTROL_BIT,
-  MAGIC,
-  type RecordHeader,
-  TRANSACTIONAL_BIT,
-  writeInt16,
-  writeInt32,
-  writeInt64,
-} from './record-batch-format.ts'
+import { encodeHeaders } from './encode-headers.ts'
+import { BATCH_HEADER_SIZE, type RecordHeader } from './record-batch-format.ts'
+import { RECORD_OVERHEAD } from './record-size.ts'
 import { varintSize, varlongSize, writeVarint, writeVarlong } from './varint.ts'
+import { type HeaderOptions, writeHeader } from './write-header.ts'
 
-/** What `finish` writes into the header. */
-export interface FinishOptions {
-  /** Whether to compute the checksum; false only for batches that never leave the process. */
-  readonly checksum?: boolean
+/** Options of `finish` and `take`. */
+export interface FinishOptions extends HeaderOptions {
+  /** Compression of the records; default none. */
   readonly codec?: Codec
-  readonly producerId?: number
-  readonly producerEpoch?: number
-  readonly baseSequence?: number
-  readonly transactional?: boolean
-  readonly control?: boolean
-  readonly leaderEpoch?: number
 }
 
 const DEFAULT_FINISH: FinishOptions = {}
 const NO_BYTES = new Uint8Array(0)
 const NO_HEADERS: readonly RecordHeader[] = []
-const encoder = new TextEncoder()
-
-/** Room that a record needs beside key, value and headers: six varints and the attributes. */
-const RECORD_OVERHEAD = 5 + 1 + 10 + 5 + 5 + 5 + 5
 
 /**
- * Bytes of key and value of a record whose every length is one byte: 63 less what else it may hold,
- * and one, because a missing key counts as -1.
+ * Most bytes of key and value of a record whose lengths all take one byte: 63 minus its other fields,
+ * and minus one, because a missing key counts as -1.
  */
 const SHORT_RECORD = 63 - (1 + 5 + 5 + 1 + 1 + 1) - 1
-/** Timestamp deltas that are varints of at most five bytes. */
+/** Timestamp deltas below this are varints of at most five bytes. */
 const SMALL_DELTA = 2 ** 30
 
 /**
@@ -113,8 +93,8 @@ export class RecordBatchWriter {
   }
 
   /**
-   * Appends a record whose key and value are slices; a length of -1 means null. Otherwise as
-   * `append`, without headers.
+   * Appends a record without headers whose key and value are slices; a length of -1 means null. Throws
+   * INVALID_ARGUMENT as `append` does.
    */
   appendSlices(
     keyBytes: Uint8Array,
@@ -153,7 +133,7 @@ export class RecordBatchWriter {
     this.bytes[this.length++] = 0
   }
 
-  /** Whether a record can be written without knowing its length before. */
+  /** Whether a record can be written before its length is computed. */
   private isShort(bytes: number, timestampDelta: number): boolean {
     return (
       bytes <= SHORT_RECORD &&
@@ -164,7 +144,7 @@ export class RecordBatchWriter {
     )
   }
 
-  /** Writes what is known last of a short record: no headers, and its length, which is one byte. */
+  /** Completes a short record: no headers, and its length, which is one byte. */
   private endShort(start: number, end: number): void {
     this.bytes[start] = (end - start) << 1
     this.bytes[start + 1] = 0
@@ -220,15 +200,18 @@ export class RecordBatchWriter {
 
   private grow(bodySize: number): void {
     const needed = this.length + bodySize + RECORD_OVERHEAD
-    requireArgument(needed < 2 ** 31, 'a record batch holds less than 2 GiB; finish it earlier')
+    requireArgument(
+      needed < 2 ** 31,
+      'a record batch must be smaller than 2 GiB; finish it earlier',
+    )
     const grown = new Uint8Array(Math.max(needed, this.bytes.length * 2))
     grown.set(this.bytes.subarray(0, this.length))
     this.bytes = grown
   }
 
   /**
-   * Completes the batch and returns its bytes: a view that is valid until the next `reset` (a copy
-   * when compressed). The last record may be followed by a gap: see `extendTo`.
+   * Completes the batch and returns its bytes: a view that is valid until the next `reset`, or a copy
+   * when compressed.
    */
   finish(options: FinishOptions = DEFAULT_FINISH): Uint8Array<ArrayBuffer> {
     const codec = options.codec ?? 'none'
@@ -240,18 +223,26 @@ export class RecordBatchWriter {
       bytes = new Uint8Array(length)
       bytes.set(packed, BATCH_HEADER_SIZE)
     }
-    this.writeHeader(bytes, length, CODEC_IDS[codec], options)
+    const content = {
+      baseOffset: this.baseOffset,
+      lastOffsetDelta: this.lastDelta,
+      baseTimestamp: this.baseTimestamp,
+      maxTimestamp: this.maxTimestamp,
+      records: this.records,
+      codecId: CODEC_IDS[codec],
+    }
+    writeHeader(bytes, length, content, options)
     return bytes.subarray(0, length)
   }
 
-  /** Makes the batch cover offsets up to base + `lastOffsetDelta`, as compaction leaves gaps. */
+  /** Extends the batch up to base + `lastOffsetDelta`: compaction leaves gaps after the last record. */
   extendTo(lastOffsetDelta: number): void {
     if (lastOffsetDelta > this.lastDelta) this.lastDelta = lastOffsetDelta
   }
 
   /**
-   * As `finish`, but the returned view owns its ArrayBuffer, which may be transferred to another
-   * thread; the writer goes on with `replacement` or a new buffer and begins an empty batch.
+   * Like `finish`, but the returned view owns its ArrayBuffer, which may be transferred to another
+   * thread. The writer begins an empty batch in `replacement` or in a new buffer.
    */
   take(
     options: FinishOptions = DEFAULT_FINISH,
@@ -267,35 +258,9 @@ export class RecordBatchWriter {
     this.reset()
     return finished
   }
-
-  private writeHeader(
-    bytes: Uint8Array,
-    length: number,
-    codecId: number,
-    options: FinishOptions,
-  ): void {
-    const attributes =
-      codecId |
-      (options.transactional === true ? TRANSACTIONAL_BIT : 0) |
-      (options.control === true ? CONTROL_BIT : 0)
-    writeInt64(bytes, BATCH_FIELDS.baseOffset, this.baseOffset)
-    writeInt32(bytes, BATCH_FIELDS.batchLength, length - BATCH_PREFIX_SIZE)
-    writeInt32(bytes, BATCH_FIELDS.leaderEpoch, options.leaderEpoch ?? -1)
-    bytes[BATCH_FIELDS.magic] = MAGIC
-    writeInt16(bytes, BATCH_FIELDS.attributes, attributes)
-    writeInt32(bytes, BATCH_FIELDS.lastOffsetDelta, this.lastDelta)
-    writeInt64(bytes, BATCH_FIELDS.baseTimestamp, this.baseTimestamp)
-    writeInt64(bytes, BATCH_FIELDS.maxTimestamp, this.maxTimestamp)
-    writeInt64(bytes, BATCH_FIELDS.producerId, options.producerId ?? -1)
-    writeInt16(bytes, BATCH_FIELDS.producerEpoch, options.producerEpoch ?? -1)
-    writeInt32(bytes, BATCH_FIELDS.baseSequence, options.baseSequence ?? -1)
-    writeInt32(bytes, BATCH_FIELDS.recordsCount, this.records)
-    const crc = options.checksum === false ? 0 : crc32c(bytes, BATCH_FIELDS.attributes, length)
-    writeInt32(bytes, BATCH_FIELDS.crc, crc)
-  }
 }
 
-/** Writes a slice of fewer than 64 bytes behind its length, or -1 for null; returns the end. */
+/** Writes the length of a slice (below 64, -1 for null) and its bytes; returns the end. */
 function appendShort(
   target: Uint8Array,
   at: number,
@@ -314,21 +279,4 @@ function refuseDelta(offsetDelta: number, last: number): never {
     'INVALID_ARGUMENT',
     `offset delta ${offsetDelta} must be above the last one, ${last}`,
   )
-}
-
-function encodeHeaders(headers: readonly RecordHeader[]): Uint8Array {
-  const keys = headers.map((header) => encoder.encode(header.key))
-  let size = 5
-  headers.forEach((header, i) => {
-    size += 10 + keys[i]!.length + (header.value?.length ?? 0)
-  })
-  const bytes = new Uint8Array(size)
-  let at = writeVarint(bytes, 0, headers.length)
-  headers.forEach((header, i) => {
-    const key = keys[i]!
-    at = copyBytes(key, 0, bytes, writeVarint(bytes, at, key.length), key.length)
-    at = writeVarint(bytes, at, header.value === null ? -1 : header.value.length)
-    if (header.value !== null) at = copyBytes(header.value, 0, bytes, at, header.value.length)
-  })
-  return bytes.subarray(0, at)
 }

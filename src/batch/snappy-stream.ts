@@ -12,7 +12,7 @@ import { readInt32, writeInt32 } from './record-batch-format.ts'
  *      | 8 bytes         | i32 = 1    | i32 = 1         | i32       | block   |
  *      +-----------------+------------+-----------------+-----------+---------+---
  *
- * Clients of other languages write one snappy block without any of that, which is read too.
+ * Clients of other languages write one snappy block without these headers, which is read too.
  */
 const MAGIC = Uint8Array.of(0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0)
 const HEADER_SIZE = 16
@@ -20,7 +20,7 @@ const STREAM_VERSION = 1
 /** Uncompressed bytes per block, as snappy-java's default. */
 const BLOCK_SIZE = 32 * 1024
 
-/** Packs bytes as a stream of blocks. */
+/** Compresses bytes into a stream of blocks. */
 export function packSnappy(bytes: Uint8Array): Uint8Array {
   const { compressSync } = snappyModule()
   const blocks: Uint8Array[] = []
@@ -43,7 +43,7 @@ export function packSnappy(bytes: Uint8Array): Uint8Array {
   return packed
 }
 
-/** Unpacks either form, at most `limit` bytes. Throws MALFORMED_DATA, or what the binding throws. */
+/** Unpacks both forms, at most `limit` bytes. Throws MALFORMED_DATA, or an error of the binding. */
 export function unpackSnappy(packed: Uint8Array, limit: number): Uint8Array {
   if (!isStream(packed)) return unpackBlock(packed, 0, packed.length, limit)
   const blocks: Uint8Array[] = []
@@ -52,7 +52,7 @@ export function unpackSnappy(packed: Uint8Array, limit: number): Uint8Array {
   while (at < packed.length) {
     const length = at + 4 <= packed.length ? readInt32(packed, at) : -1
     const start = at + 4
-    if (length < 0 || start + length > packed.length) refuse('a block is cut off')
+    if (length < 0 || start + length > packed.length) refuse('a block is incomplete')
     const block = unpackBlock(packed, start, start + length, limit - size)
     blocks.push(block)
     size += block.length
@@ -66,12 +66,12 @@ function isStream(packed: Uint8Array): boolean {
 }
 
 function unpackBlock(packed: Uint8Array, start: number, end: number, limit: number): Uint8Array {
-  // The block says its length first: a small one must not fill the memory.
+  // The block begins with its length, so that a small block cannot fill the memory.
   if (unpackedLength(packed, start, end) > limit) refuse('it unpacks to more than is allowed')
   return snappyModule().uncompressSync(packed.subarray(start, end)) as Buffer
 }
 
-/** The length a block begins with, an unsigned LEB128 number. */
+/** The length at the beginning of a block, an unsigned LEB128 number. */
 function unpackedLength(packed: Uint8Array, start: number, end: number): number {
   let length = 0
   for (let i = 0; i < 5 && start + i < end; i++) {

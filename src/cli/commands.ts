@@ -1,4 +1,4 @@
-import type { Command } from './command.ts'
+import type { Command } from './command/command.ts'
 import { COMMAND_LOADERS } from './command-loaders.ts'
 
 /** Every verb, in the order of `weir --help`. */

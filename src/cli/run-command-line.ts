@@ -1,25 +1,29 @@
-import { readFileSync } from 'node:fs'
-import { isWeirError, messageOf } from '../core/errors.ts'
-import { nearestWord } from '../core/nearest-word.ts'
+import { asWeirError, isWeirError, messageOf, systemErrorOf } from '../core/errors.ts'
+import { nearestWord } from '../core/text/nearest-word.ts'
 import {
   type Command,
   type CommandIo,
   exitCodeOf,
-  helpOf,
-  parseCommandLine,
+  InterruptedError,
+  refuseExtraArguments,
   UsageError,
-} from './command.ts'
+  unlessInterrupted,
+} from './command/command.ts'
+import { helpOf } from './command/help.ts'
+import { parseCommandLine } from './command/parse.ts'
+import { readSettings } from './command/settings.ts'
 import { COMMAND_LOADERS } from './command-loaders.ts'
-import { readSettings } from './settings.ts'
+import { packageVersion } from './text/package-version.ts'
 
 const COMMAND_NAMES = Object.keys(COMMAND_LOADERS)
 
-/** Runs what the words after `weir` say; errors go to `io.err`. Returns the exit code. */
+/** Runs the command that `argv`, the words after `weir`, selects. Writes errors to `io.err`; returns the exit code. */
 export async function runCommandLine(argv: readonly string[], io: CommandIo): Promise<number> {
   try {
     return await dispatch(argv, io)
   } catch (error) {
     report(error, io)
+    await io.jobManager?.failed(error)
     return exitCodeOf(error)
   }
 }
@@ -30,7 +34,7 @@ async function dispatch(argv: readonly string[], io: CommandIo): Promise<number>
     io.err(await overview())
     return 2
   }
-  if (first === '--version' || first === '-V' || first === 'version') {
+  if (first === '--version' || first === '-V' || first === '-v' || first === 'version') {
     io.out(`weir ${packageVersion()}`)
     return 0
   }
@@ -39,16 +43,21 @@ async function dispatch(argv: readonly string[], io: CommandIo): Promise<number>
     return 0
   }
   const { command, rest } = await select(argv)
-  if (asksForHelp(rest)) {
+  if (requestsHelp(rest)) {
     io.out(helpOf(command))
+    const more = await command.helpFor?.(rest.filter((word) => !word.startsWith('-')))
+    if (more !== undefined) io.out(`\n${more}`)
     return 0
   }
   const read = (configFlag: string | undefined) => readSettings(io.env, configFlag)
-  return (await command.run({ ...parseCommandLine(command, rest, read), io })) ?? 0
+  const parsed = parseCommandLine(command, rest, read)
+  refuseExtraArguments(command, parsed.args)
+  const running = command.run({ ...parsed, io, commands: allCommands })
+  return (await (command.stopsItself === true ? running : unlessInterrupted(running, io))) ?? 0
 }
 
-/** What follows `--` is never a flag. */
-function asksForHelp(words: readonly string[]): boolean {
+/** Whether the words contain `--help` or `-h`; words after `--` are not flags. */
+function requestsHelp(words: readonly string[]): boolean {
   const end = words.indexOf('--')
   const flags = end < 0 ? words : words.slice(0, end)
   return flags.includes('--help') || flags.includes('-h')
@@ -81,40 +90,42 @@ function unknownCommand(argv: readonly string[]): string {
     const prefix = typed.slice(0, words).join(' ')
     const group = COMMAND_NAMES.filter((name) => name.startsWith(`${prefix} `))
     if (typed.length < words || group.length === 0) continue
-    const wrong = typed[words] === undefined ? '' : `, not "${typed[words]}"`
-    const verbs = group.map((name) => name.slice(prefix.length + 1))
-    return `weir ${prefix} is followed by ${verbs.join(', ')}${wrong}`
+    const verbs = group.map((name) => name.slice(prefix.length + 1)).join(', ')
+    const problem =
+      typed[words] === undefined ? 'missing subcommand' : `unknown subcommand "${typed[words]}"`
+    return `${problem} for "weir ${prefix}"; expected ${verbs}`
   }
   const nearest =
     nearestWord(typed.slice(0, 2).join(' '), COMMAND_NAMES) ??
     nearestWord(typed[0] ?? '', COMMAND_NAMES)
   const hint = nearest === undefined ? '' : `; did you mean "${nearest}"?`
-  return `unknown command "${typed.join(' ') || argv[0]}"${hint} See weir --help`
+  return `unknown command "${typed.join(' ') || argv[0]}"${hint === '' ? '.' : hint} Run "weir --help" for the list.`
+}
+
+async function allCommands(): Promise<readonly Command[]> {
+  return (await import('./commands.ts')).COMMANDS
 }
 
 async function overview(prefix = ''): Promise<string> {
-  const { COMMANDS } = await import('./commands.ts')
-  const commands = COMMANDS.filter(({ name }) => name.startsWith(prefix))
+  const commands = (await allCommands()).filter(({ name }) => name.startsWith(prefix))
   const width = Math.max(...commands.map((command) => command.name.length)) + 3
   const lines = commands.map((command) => `  ${command.name.padEnd(width)}${command.summary}`)
-  return `weir: stream processing that serves models
+  return `weir: stream processing and model serving
 
 Usage: weir COMMAND [options]
 
 ${lines.join('\n')}
 
-weir help COMMAND shows a command's options, weir --version the version. Flags outrank environment
-variables (WEIR_DATA_DIR, WEIR_EXECUTION_CHECKPOINTING_INTERVAL), these outrank weir.yaml.`
-}
-
-/** Version in the package file, which lies two folders above source and built file alike. */
-function packageVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
+"weir help COMMAND" shows the options of a command, "weir --version" the version. Flags override
+environment variables (WEIR_DATA_DIR, WEIR_EXECUTION_CHECKPOINTING_INTERVAL), which override weir.yaml.`
 }
 
 function report(error: unknown, io: CommandIo): void {
-  const code = isWeirError(error) ? `${error.code}: ` : ''
-  io.err(`weir: ${code}${messageOf(error)}`)
+  // A line of progress must not share its line with the error.
+  if (error instanceof InterruptedError) io.rewriteLine?.('')
+  // An error of the file system that no code below has named gets its code and advice here.
+  const shown = systemErrorOf(error) === undefined ? error : asWeirError(error, 'ILLEGAL_STATE')
+  const code = isWeirError(shown) ? `${shown.code}: ` : ''
+  io.err(`weir: ${code}${messageOf(shown)}`)
   if (io.env['WEIR_DEBUG'] !== undefined && error instanceof Error) io.err(error.stack ?? '')
 }

@@ -1,14 +1,15 @@
+import { sleep } from '../core/clock.ts'
 import { WeirError } from '../core/errors.ts'
 import type { QueryEndpoint, RoutingTable } from '../wire/routing-table.ts'
-import { backoffMs } from './backoff.ts'
-import { ClientConnection, type ClientContext } from './client-connection.ts'
-import type { ResolvedClientOptions } from './client-options.ts'
+import { ClientConnection, type ClientContext } from './connection.ts'
 import { channels } from './diagnostics.ts'
+import type { ResolvedClientOptions } from './options.ts'
+import { backoffMs } from './retry-decision.ts'
 
-/** The table is asked for at most this often because of answers' epochs. */
+/** Shortest time between two refreshes of the routing table because of an answer's epoch. */
 const REFRESH_MS = 100
 
-/** One query thread: its connection, and when it is tried again. */
+/** The connection to one query thread, and its reconnection. */
 interface Member {
   readonly host: string
   readonly port: number
@@ -18,8 +19,8 @@ interface Member {
 }
 
 /**
- * Connections to every query thread of the routing table. Lost ones are opened again with backoff;
- * the table is asked for again when an answer shows another epoch.
+ * Connections to every query thread of the routing table. Lost connections are opened again with
+ * backoff. The table is fetched again when an answer has another epoch.
  */
 export class ConnectionPool {
   private readonly options: ResolvedClientOptions
@@ -42,24 +43,35 @@ export class ConnectionPool {
     }
   }
 
-  /** Fetches the routing table and opens a connection to every endpoint; one must succeed. */
+  /**
+   * Fetches the routing table and opens a connection to every endpoint; one must succeed. There may be none for
+   * a while, because the job starts or replaces its query threads: only the deadline limits the tries.
+   */
   async open(): Promise<void> {
-    await this.refresh()
-    const opening = this.members.map((member) => member.connection?.opened())
-    const results = await Promise.allSettled(opening)
-    if (results.some((result) => result.status === 'fulfilled')) return
-    this.close()
-    throw (
-      this.lastError ?? new WeirError('UNAVAILABLE', 'the job has no query server at the moment')
-    )
+    const { clock, deadlineMs, random, retry } = this.options
+    const deadlineAt = clock.monotonicMs() + deadlineMs
+    for (let failures = 0; !(await this.opensOne()); failures++) {
+      const error =
+        this.lastError ?? new WeirError('UNAVAILABLE', 'the job has no query server yet')
+      const waitMs = backoffMs(failures, retry, random)
+      if (!error.retryable || clock.monotonicMs() + waitMs >= deadlineAt) throw error
+      await sleep(clock, waitMs)
+    }
   }
 
-  /** The routing table last seen. */
+  /** Whether a connection is open after a look at the routing table. */
+  private async opensOne(): Promise<boolean> {
+    await this.refresh()
+    await Promise.allSettled(this.members.map((member) => member.connection?.opened()))
+    return this.pick() !== undefined
+  }
+
+  /** The last routing table. */
   get routing(): RoutingTable | undefined {
     return this.table
   }
 
-  /** Why no connection is open. */
+  /** The error of a call while no connection is open. */
   get reason(): WeirError {
     return new WeirError('UNAVAILABLE', 'no query server is connected; the client keeps trying', {
       cause: this.lastError,
@@ -80,7 +92,7 @@ export class ConnectionPool {
     return best
   }
 
-  /** Asks for the routing table again; concurrent calls share one request. */
+  /** Fetches the routing table; concurrent calls share one request. */
   refresh(): Promise<void> {
     this.refreshing ??= this.fetchTable()
       .then((table) => this.adopt(table))
@@ -96,7 +108,7 @@ export class ConnectionPool {
       try {
         return await connected.routing()
       } catch {
-        // A lost connection says nothing about the job: the bootstrap port is asked instead.
+        // The job may still run: the bootstrap port is asked instead.
       }
     }
     const bootstrap = new ClientConnection(this.options.host, this.options.port, this.context)
@@ -112,7 +124,7 @@ export class ConnectionPool {
     if (this.isClosed) return
     this.table = table
     channels.routing.publish(table)
-    // A job whose query threads are all being replaced: the old ones go on asking for the new table.
+    // All query threads are being replaced: the old connections stay, to fetch the next table.
     if (table.endpoints.length === 0 && this.members.length > 0) return
     const wanted = table.endpoints.map((endpoint) => this.addressOf(endpoint))
     const kept = this.members.filter((member) => wanted.some((address) => same(member, address)))
@@ -161,13 +173,13 @@ export class ConnectionPool {
     member.cancelRetry = this.options.clock.after(wait, () => this.reconnect(member))
   }
 
-  /** A thread that stays away may have moved: from the second failure on the table is asked, too. */
+  /** The thread may have another port now: from the second failure on the table is fetched, too. */
   private reconnect(member: Member): void {
-    if (member.failures > 1) this.refresh().catch((error) => this.noteFailure(error))
+    if (member.failures > 1) this.refresh().catch((error) => this.recordFailure(error))
     if (this.members.includes(member)) this.connect(member)
   }
 
-  private noteFailure(error: WeirError): void {
+  private recordFailure(error: WeirError): void {
     this.lastError = error
   }
 
@@ -176,7 +188,7 @@ export class ConnectionPool {
     const now = this.options.clock.monotonicMs()
     if (now - this.refreshedAt < REFRESH_MS) return
     this.refreshedAt = now
-    this.refresh().catch((error) => this.noteFailure(error))
+    this.refresh().catch((error) => this.recordFailure(error))
   }
 
   /** Closes every connection; what is in flight fails with UNAVAILABLE. */

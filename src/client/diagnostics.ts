@@ -1,8 +1,8 @@
 import { channel } from 'node:diagnostics_channel'
 
 /**
- * Channels of `node:diagnostics_channel` that say what the client does; free when nobody listens.
- * Messages are plain objects: `{ host, port, server?, error? }`, for `retry` `{ code, attempt, waitMs }`,
+ * Channels of `node:diagnostics_channel` that report what the client does. Without a subscriber they cost
+ * nothing. Messages are plain objects: `{ host, port, server?, error? }`, for `retry` `{ code, attempt, waitMs }`,
  * for `routing` the table.
  */
 export const channels = {

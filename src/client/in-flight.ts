@@ -1,16 +1,19 @@
 import { WeirError } from '../core/errors.ts'
+import type { TraceContext } from '../tracing/context.ts'
 import type { AnswerCursor } from '../wire/answer.ts'
 import type { DeadlineEntry } from '../wire/deadline-wheel.ts'
 
 /** A request frame whose answers are awaited. */
 export interface InFlight extends DeadlineEntry {
-  /** Given by the connection that sends it. */
+  /** Set by the connection that sends it. */
   requestId: number
-  /** Calls that it stands for. */
+  /** Span of the call, when it is traced. */
+  readonly trace: TraceContext | undefined
+  /** Calls in the frame. */
   readonly calls: number
-  /** Takes one answer frame; true when nothing is awaited any more. Throws PROTOCOL_ERROR. */
+  /** Reads one answer frame; true when all calls are answered. Throws PROTOCOL_ERROR. */
   answer(cursor: AnswerCursor, server: string): boolean
-  /** Nothing more will come: every call that is still open fails with `error`. */
+  /** No answer will follow: every call that is still open fails with `error`. */
   fail(error: WeirError): void
 }
 

@@ -1,4 +1,4 @@
-/** `weir/client`: the queryable-state client, usable alone. */
+/** `@weirjs/weir/client`: the queryable-state client, usable alone. */
 export { ByteReader } from '../core/byte-reader.ts'
 export type { Clock } from '../core/clock.ts'
 export {
@@ -9,17 +9,31 @@ export {
   WeirError,
 } from '../core/errors.ts'
 export { BIAS_FEATURE, MAX_FEATURE } from '../core/feature.ts'
-export type { Random } from '../core/random.ts'
 // Values of typed state come encoded: `serializer.read(new ByteReader(bytes))`.
+export { msgpackSerializer } from '../core/formats/msgpack-serializer.ts'
+export type { Random } from '../core/random.ts'
 export {
   bytesSerializer,
   float32VectorSerializer,
   float64Serializer,
   int53Serializer,
-  msgpackSerializer,
   type Serializer,
   stringSerializer,
 } from '../core/serializer.ts'
+export type {
+  ModelInfo,
+  ModelVersionInfo,
+  TensorSignature,
+  VersionState,
+} from '../wire/inference/models.ts'
+export type { Datatype } from '../wire/inference/tensor.ts'
+export type {
+  InferOptions,
+  InferResult,
+  InputTensor,
+  OutputTensor,
+  TensorElements,
+} from '../wire/inference/typed-tensor.ts'
 export type { LinearPrediction, LinearPredictOptions } from '../wire/linear-prediction.ts'
 export type {
   Answer,
@@ -29,13 +43,21 @@ export type {
   Prediction,
   PredictOptions,
   QueryOptions,
+  ReadPosition,
   ScanEntry,
   ScoredKey,
   SparseProduct,
   SparseVector,
   TopKOptions,
 } from '../wire/model-reader.ts'
-export type { QueryableStateInfo, QueryEndpoint, RoutingTable } from '../wire/routing-table.ts'
-export type { CacheOptions, ClientOptions, RetryOptions } from './client-options.ts'
+export { atLeast } from '../wire/model-reader.ts'
+export type {
+  QueryableStateInfo,
+  QueryEndpoint,
+  RoutingTable,
+  SourceInfo,
+} from '../wire/routing-table.ts'
+export type { GetOptions } from '../wire/typed-value.ts'
 export { channels } from './diagnostics.ts'
+export type { CacheOptions, ClientOptions, RetryOptions } from './options.ts'
 export { WeirClient } from './weir-client.ts'

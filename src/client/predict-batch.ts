@@ -6,13 +6,14 @@ import {
   SCORE_BYTES,
 } from '../wire/answer.ts'
 import { ANSWER_FLAG, DEFERRED, ITEM_FLAG, KIND, REQUEST_FLAG } from '../wire/frame.ts'
+import type { FrameWriter } from '../wire/frame-writer.ts'
 import { readFloat32 } from '../wire/little-endian.ts'
 import type { Answer, Consistency, Prediction, PredictOptions } from '../wire/model-reader.ts'
 import { beginRequest } from '../wire/request.ts'
 import { OK } from '../wire/status.ts'
 import { RequestBatch } from './request-batch.ts'
 
-/** What all predictions of a batch share, with every default filled in. */
+/** Terms that all predictions of a batch share, with every default filled in. */
 export interface PredictTerms {
   readonly state: string
   readonly version: number
@@ -28,11 +29,11 @@ export interface PredictTerms {
   readonly hint: string | undefined
 }
 
-/** A call's way out: `Prediction`, or `Answer<Prediction>` when the terms say so. */
+/** Resolves a call with a `Prediction`, or with an `Answer<Prediction>` if the terms say so. */
 export type Settle = (value: Prediction | Answer<Prediction>) => void
 export type Reject = (error: WeirError) => void
 
-/** A prediction that failed, as the client's retry gets it. */
+/** A prediction that failed, for the client's retries. */
 export interface FailedPrediction {
   readonly terms: PredictTerms
   /** Monotonic ms. */
@@ -44,12 +45,36 @@ export interface FailedPrediction {
   readonly error: WeirError
 }
 
-/** What a batch needs of its client. */
+/** Owner of the batches. */
 export interface BatchOwner {
   /** A call failed: it is tried again or rejected. */
   failed(call: FailedPrediction): void
-  /** Nothing of the batch is awaited any more: it may be used again. */
+  /** All calls of the batch are settled: it may be used again. */
   done(batch: PredictBatch): void
+}
+
+/** Begins a frame of predictions: the terms and the stand-in keys. */
+export function beginPredictions(writer: FrameWriter, terms: PredictTerms): void {
+  const flags =
+    (terms.withEnvelope ? REQUEST_FLAG.envelope : 0) |
+    (terms.coldLeft === undefined ? 0 : REQUEST_FLAG.coldLeft) |
+    (terms.coldRight === undefined ? 0 : REQUEST_FLAG.coldRight)
+  beginRequest(writer, KIND.predict, flags, 0, terms)
+  if (terms.coldLeft !== undefined) writer.key(terms.coldLeft)
+  if (terms.coldRight !== undefined) writer.key(terms.coldRight)
+}
+
+/** Messages of the failed predictions of a frame: they follow the answers, which have a fixed width. */
+export function detailsOf(
+  cursor: AnswerCursor,
+  withEnvelope: boolean,
+): Map<number, WeirError> | undefined {
+  if ((cursor.flags & ANSWER_FLAG.details) === 0) return undefined
+  const at = cursor.at
+  cursor.take(cursor.count * (SCORE_BYTES + (withEnvelope ? ITEM_ENVELOPE_BYTES : 0)))
+  const details = cursor.details()
+  cursor.at = at
+  return details
 }
 
 let executorResolve: Settle
@@ -60,7 +85,7 @@ const captureSettlers = (resolve: (value: never) => void, reject: Reject): void 
   executorReject = reject
 }
 
-/** Predictions that share a frame; their promises are settled in a loop when the answer frame comes. */
+/** Predictions that share a frame. One loop settles their promises when the answer frame comes. */
 export class PredictBatch extends RequestBatch {
   private terms: PredictTerms
   private readonly owner: BatchOwner
@@ -75,20 +100,14 @@ export class PredictBatch extends RequestBatch {
     this.terms = terms
   }
 
-  /** Makes the batch an empty one with these terms; the deadline counts from `now`. */
+  /** Makes the batch empty, with these terms; the deadline counts from `now`. */
   begin(terms: PredictTerms, now: number): void {
     this.terms = terms
     this.restart(now + terms.deadlineMs)
-    const flags =
-      (terms.withEnvelope ? REQUEST_FLAG.envelope : 0) |
-      (terms.coldLeft === undefined ? 0 : REQUEST_FLAG.coldLeft) |
-      (terms.coldRight === undefined ? 0 : REQUEST_FLAG.coldRight)
-    beginRequest(this.writer, KIND.predict, flags, 0, terms)
-    if (terms.coldLeft !== undefined) this.writer.key(terms.coldLeft)
-    if (terms.coldRight !== undefined) this.writer.key(terms.coldRight)
+    beginPredictions(this.writer, terms)
   }
 
-  /** Whether a call with these options belongs into this batch. */
+  /** Whether a call with these options belongs to this batch. */
   matches(
     state: string,
     options: PredictOptions,
@@ -132,7 +151,7 @@ export class PredictBatch extends RequestBatch {
     return promise
   }
 
-  /** Where the batch wants to go. */
+  /** Preferred server (`host:port`), if any. */
   get hint(): string | undefined {
     return this.terms.hint
   }
@@ -143,7 +162,7 @@ export class PredictBatch extends RequestBatch {
 
   answer(cursor: AnswerCursor, server: string): boolean {
     const withEnvelope = (cursor.flags & ANSWER_FLAG.envelope) !== 0
-    const details = this.detailsOf(cursor, withEnvelope)
+    const details = detailsOf(cursor, withEnvelope)
     for (let i = 0; i < cursor.count; i++) {
       const at = cursor.take(SCORE_BYTES)
       const status = cursor.bytes[at]!
@@ -163,19 +182,6 @@ export class PredictBatch extends RequestBatch {
       else this.failCall(call, details?.get(i) ?? this.errorOf(status, call))
     }
     return this.finishIfAnswered()
-  }
-
-  /** Messages stand behind the answers, which have a fixed width. */
-  private detailsOf(
-    cursor: AnswerCursor,
-    withEnvelope: boolean,
-  ): Map<number, WeirError> | undefined {
-    if ((cursor.flags & ANSWER_FLAG.details) === 0) return undefined
-    const at = cursor.at
-    cursor.take(cursor.count * (SCORE_BYTES + (withEnvelope ? ITEM_ENVELOPE_BYTES : 0)))
-    const details = cursor.details()
-    cursor.at = at
-    return details
   }
 
   private errorOf(status: number, call: number): WeirError {

@@ -1,37 +1,45 @@
-import { isWeirError, WeirError } from '../core/errors.ts'
+import { WeirError } from '../core/errors.ts'
+import { callSpan, endWith } from '../tracing/call-span.ts'
+import { tracer } from '../tracing/tracer.ts'
+import type { EncodedPairs, PairPredictions } from '../wire/encoded-pairs.ts'
 import type { Answer, Prediction, PredictOptions } from '../wire/model-reader.ts'
-import { decideRetry } from './backoff.ts'
-import type { ResolvedClientOptions } from './client-options.ts'
 import type { ConnectionPool } from './connection-pool.ts'
-import { channels } from './diagnostics.ts'
+import type { ResolvedClientOptions } from './options.ts'
+import { framesOf, PairBatch, PairsCall } from './pair-batch.ts'
 import { type FailedPrediction, PredictBatch, type PredictTerms } from './predict-batch.ts'
+import { hintOf, type Retries } from './retries.ts'
 
 const KEPT_BATCHES = 256
-/** Batches smaller than this wait for the end of the turn: a frame costs as much as their calls. */
+/** Smaller batches wait for the end of the turn: a frame costs as much as this number of calls. */
 const SMALL_BATCH = 32
-/** A batch is sent when its frame is this long, however few calls it holds. */
+/** A batch is sent when its frame is this long, even with few calls. */
 const BATCH_BYTES = 64 * 1024
+/** Most pairs of a frame of encoded pairs: the server works on it for a fraction of a millisecond. */
+const PAIRS_OF_FRAME = 512
 
 /**
- * The client's hot path. Concurrent predictions with the same terms share a frame; a full frame
- * leaves at once, so that the server works while the caller goes on asking, the rest when the turn
- * of the loop ends.
+ * The client's hot path. Concurrent predictions with the same terms share a frame. A full frame is sent
+ * at once, so that the server works while the caller makes more calls; the rest is sent at the end of
+ * the turn of the event loop.
  */
 export class Predictions {
   private readonly options: ResolvedClientOptions
   private readonly pool: ConnectionPool
+  private readonly retries: Retries
   private readonly idle: PredictBatch[] = []
-  /** Batches that take calls; the one used last comes first. */
+  private readonly idlePairs: PairBatch[] = []
+  /** Open batches, the one used last first. */
   private open: PredictBatch[] = []
   private flushScheduled = false
   private inFlight = 0
-  /** The most that was under way lately. */
+  /** Recent maximum of `inFlight`. */
   private usualInFlight = 0
   private isClosed = false
 
-  constructor(options: ResolvedClientOptions, pool: ConnectionPool) {
+  constructor(options: ResolvedClientOptions, pool: ConnectionPool, retries: Retries) {
     this.options = options
     this.pool = pool
+    this.retries = retries
   }
 
   /** Predictions that wait for an answer. */
@@ -48,13 +56,17 @@ export class Predictions {
     withEnvelope: boolean,
   ): Promise<Prediction | Answer<Prediction>> {
     if (this.inFlight >= this.options.maxInFlight || this.isClosed) return this.refuse()
+    if (tracer?.current !== undefined) {
+      return this.askTraced(left, right, this.termsOf(state, options, withEnvelope))
+    }
     const first = this.open[0]
-    const batch =
-      first?.matches(state, options, withEnvelope, this.options.deadlineMs) === true
-        ? first
-        : this.batchFor(state, options, withEnvelope)
+    let batch: PredictBatch
     let promise: Promise<Prediction | Answer<Prediction>>
     try {
+      batch =
+        first?.matches(state, options, withEnvelope, this.options.deadlineMs) === true
+          ? first
+          : this.batchFor(state, options, withEnvelope)
       promise = batch.add(left, right)
     } catch (error) {
       return Promise.reject(error)
@@ -65,9 +77,55 @@ export class Predictions {
     return promise
   }
 
+  /** Asks for one prediction in its own frame, below a span of the call. */
+  private askTraced(
+    left: string,
+    right: string,
+    terms: PredictTerms,
+  ): Promise<Prediction | Answer<Prediction>> {
+    const span = callSpan('predict', terms.state)!
+    const batch = this.begin(terms)
+    batch.trace = span
+    this.open.splice(this.open.indexOf(batch), 1)
+    let promise: Promise<Prediction | Answer<Prediction>>
+    try {
+      promise = batch.add(left, right)
+    } catch (error) {
+      this.idle.push(batch)
+      return endWith(span, Promise.reject(error))
+    }
+    this.inFlight++
+    this.send(batch)?.flush()
+    return endWith(span, promise)
+  }
+
+  /** Asks for the predictions of pairs whose keys are encoded. Errors of single pairs are answers. */
+  async askPairs(
+    state: string,
+    pairs: EncodedPairs,
+    options: PredictOptions,
+  ): Promise<PairPredictions> {
+    const { maxInFlight } = this.options
+    if (this.inFlight + pairs.count > maxInFlight || this.isClosed) return await this.refuse()
+    const call = new PairsCall(pairs.count)
+    const terms = this.termsOf(state, options, false)
+    const now = this.options.clock.monotonicMs()
+    const span = callSpan('predict', state)
+    for (const frame of framesOf(pairs, PAIRS_OF_FRAME, BATCH_BYTES)) {
+      const batch = this.idlePairs.pop() ?? new PairBatch(this)
+      batch.begin(call, terms, frame, now)
+      batch.trace = span
+      this.inFlight += batch.calls
+      const connection = this.pool.pick()
+      if (connection === undefined) batch.fail(this.pool.reason)
+      else batch.sendOn(connection)
+    }
+    return await (span === undefined ? call.predictions : endWith(span, call.predictions))
+  }
+
   /**
-   * With half of what is under way in one frame, one half is answered while the other one is asked:
-   * larger frames would make client and server wait for each other in turn.
+   * A frame holds at most half of the usual calls in flight, so that one half is answered while the other
+   * half is asked. With larger frames, client and server would wait for each other in turn.
    */
   private isFull({ calls, frameBytes }: PredictBatch): boolean {
     if (calls < SMALL_BATCH) return frameBytes > BATCH_BYTES || calls >= this.options.maxBatch
@@ -97,17 +155,21 @@ export class Predictions {
       this.open[0] = batch
       return batch
     }
-    return this.begin({
+    return this.begin(this.termsOf(state, options, withEnvelope))
+  }
+
+  private termsOf(state: string, options: PredictOptions, withEnvelope: boolean): PredictTerms {
+    return {
       state,
       version: options.version ?? 0,
       consistency: options.consistency ?? LIVE,
       coldLeft: options.coldLeft,
       coldRight: options.coldRight,
-      deadlineMs: options.deadlineMs ?? deadlineMs,
+      deadlineMs: options.deadlineMs ?? this.options.deadlineMs,
       withEnvelope,
       attempt: 1,
       hint: undefined,
-    })
+    }
   }
 
   private begin(terms: PredictTerms): PredictBatch {
@@ -144,25 +206,25 @@ export class Predictions {
     return connection
   }
 
-  /** Nothing of the batch is awaited any more. */
+  /** All calls of the batch are settled. */
   done(batch: PredictBatch): void {
     this.inFlight -= batch.calls
     if (this.idle.length < KEPT_BATCHES) this.idle.push(batch)
   }
 
+  donePairs(batch: PairBatch): void {
+    this.inFlight -= batch.calls
+    if (this.idlePairs.length < KEPT_BATCHES) this.idlePairs.push(batch)
+  }
+
   /** Tries a failed call again, or gives its caller the error. */
   failed(call: FailedPrediction): void {
-    const { options } = this
-    const left = call.deadlineAt - options.clock.monotonicMs()
-    const { attempt } = call.terms
-    const decision = decideRetry(call.error, attempt, left, options.retry, options.random)
-    if (decision.kind !== 'retry' || this.isClosed) {
-      this.reject(call, decision.kind === 'too-late' ? tooLate(call) : call.error)
-      return
-    }
-    const { waitMs } = decision
-    channels.retry.publish({ code: call.error.code, attempt, waitMs })
-    options.clock.after(waitMs, () => this.retry(call))
+    const { error, deadlineAt, terms } = call
+    this.retries.next(
+      { error, deadlineAt, attempt: terms.attempt },
+      () => this.retry(call),
+      (last) => this.reject(call, last),
+    )
   }
 
   private reject(call: FailedPrediction, error: WeirError): void {
@@ -182,25 +244,10 @@ export class Predictions {
     this.send(batch)
   }
 
-  /** Refuses further calls; what waits fails when its connection closes. */
+  /** Refuses further calls; waiting calls fail when their connection closes. */
   close(): void {
     this.isClosed = true
   }
 }
 
 const LIVE = { level: 'live' } as const
-
-/** Where a NOT_OWNER answer says the key lives. */
-export function hintOf(error: WeirError): string | undefined {
-  if (!isWeirError(error, 'NOT_OWNER')) return undefined
-  const endpoint = error.details['endpoint']
-  return typeof endpoint === 'string' ? endpoint : undefined
-}
-
-function tooLate(call: FailedPrediction): WeirError {
-  return new WeirError(
-    'DEADLINE_EXCEEDED',
-    `no answer before the deadline; the last try failed: ${call.error.message}`,
-    { cause: call.error, details: { lastError: call.error.code } },
-  )
-}

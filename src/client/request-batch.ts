@@ -1,21 +1,23 @@
 import { WeirError } from '../core/errors.ts'
+import type { TraceContext } from '../tracing/context.ts'
 import type { AnswerCursor } from '../wire/answer.ts'
 import type { DeadlineEntry } from '../wire/deadline-wheel.ts'
 import { FrameWriter } from '../wire/frame-writer.ts'
 import { writeUint32 } from '../wire/little-endian.ts'
-import type { ClientConnection } from './client-connection.ts'
+import type { ClientConnection } from './connection.ts'
 import { type InFlight, noAnswerWithin } from './in-flight.ts'
 
 /**
- * Calls of one turn of the loop with the same terms: one request frame, encoded as they come. They are
- * known by their numbers, in the order asked; an answer frame covers the oldest open ones, and those
- * that it defers go to the end. Batches are pooled.
+ * Calls of one turn of the event loop with the same terms: one request frame, encoded call by call. Calls
+ * are numbered in their order. An answer frame covers the oldest open calls; calls that it defers move to
+ * the end. Batches are pooled.
  */
 export abstract class RequestBatch implements InFlight {
   requestId = 0
   deadlineAt = 0
   previousEntry: DeadlineEntry | undefined = undefined
   nextEntry: DeadlineEntry | undefined = undefined
+  trace: TraceContext | undefined = undefined
   /** Calls in the batch. */
   calls = 0
   protected writer = new FrameWriter(4096)
@@ -25,9 +27,10 @@ export abstract class RequestBatch implements InFlight {
   /** Calls whose answers were deferred, oldest first. */
   private deferred: number[] = []
 
-  /** Makes the batch an empty one whose calls fail at `deadlineAt`. */
+  /** Makes the batch empty; its calls fail at `deadlineAt`. */
   protected restart(deadlineAt: number): void {
     this.deadlineAt = deadlineAt
+    this.trace = undefined
     this.calls = 0
     this.nextCall = 0
     this.writer.reset()
@@ -60,10 +63,10 @@ export abstract class RequestBatch implements InFlight {
   /** A call failed: it is tried again, or its answer is the error. */
   protected abstract failCall(call: number, error: WeirError): void
 
-  /** Milliseconds that the calls were given. */
+  /** Time limit of the calls in ms. */
   protected abstract get deadlineMs(): number
 
-  /** Nothing of the batch is awaited any more: it may be used again. */
+  /** All calls of the batch are settled: it may be used again. */
   protected abstract done(): void
 
   /** The call that the next answer is for. Throws PROTOCOL_ERROR. */

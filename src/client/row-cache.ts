@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import type { Answer } from '../wire/model-reader.ts'
-import type { CacheOptions } from './client-options.ts'
+import type { CacheOptions } from './options.ts'
 
 /** Found rows only. */
 type RowAnswer = Extract<Answer<Float32Array>, { ok: true }>
@@ -12,9 +12,9 @@ interface CachedRow {
 }
 
 /**
- * Rows that were read a moment ago, by state, version asked for and key. Each entry carries the
- * version that answered: an answer of a newer version empties what an older one left of its state.
- * The row used longest ago goes first. Rows given out are shared: callers must not write into them.
+ * Rows that were read recently, by state, requested version and key. Each entry has the version that
+ * answered: an answer of a newer version invalidates the rows of older ones. The row used longest ago is
+ * dropped first. Rows are shared: callers must not write into them.
  */
 export class RowCache {
   private readonly rows = new Map<string, CachedRow>()
@@ -27,12 +27,12 @@ export class RowCache {
     this.clock = clock
   }
 
-  /** Rows held. */
+  /** Cached rows. */
   get size(): number {
     return this.rows.size
   }
 
-  /** A row at most `maxAgeMs` old (and never older than the cache allows); 0 asks for the live version. */
+  /** A row of at most this age, and of at most the cache's own limit. Version 0 is the live one. */
   get(
     state: string,
     version: number,
@@ -59,7 +59,7 @@ export class RowCache {
     }
   }
 
-  /** Keeps an answer; failures are not kept. */
+  /** Caches an answer; failures are not cached. */
   put(state: string, version: number, key: string, answer: Answer<Float32Array>): void {
     if (!answer.ok) return
     if (version === 0) this.versions.set(state, answer.envelope.modelVersion)

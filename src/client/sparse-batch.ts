@@ -7,13 +7,13 @@ import { writeSparseVector } from '../wire/sparse-vector.ts'
 import { OK } from '../wire/status.ts'
 import { RequestBatch } from './request-batch.ts'
 
-/** What all sparse products of a batch share, with every default filled in. */
+/** Terms that all sparse products of a batch share, with every default filled in. */
 export interface SparseTerms {
   readonly state: string
   readonly version: number
   readonly consistency: Consistency
   readonly deadlineMs: number
-  /** The constant feature is added, and positions are not asked for: they cost reads of their own. */
+  /** The constant feature is added, and positions are not requested: they cost extra reads. */
   readonly isDecision: boolean
 }
 
@@ -23,11 +23,19 @@ export interface SparseCall {
   readonly settle: (answer: Answer<SparseProduct>) => void
 }
 
-/** What a batch needs of its client. */
+/** A sparse product of which the first try failed. */
+export interface FailedProduct extends SparseCall {
+  readonly terms: SparseTerms
+  /** Monotonic ms. */
+  readonly deadlineAt: number
+  readonly error: WeirError
+}
+
+/** Owner of the batches. */
 export interface SparseBatchOwner {
   /** A call failed: it is tried again, or its answer is the error. */
-  failed(call: SparseCall, terms: SparseTerms, deadlineAt: number, error: WeirError): void
-  /** Nothing of the batch is awaited any more: it may be used again. */
+  failed(product: FailedProduct): void
+  /** All calls of the batch are settled: it may be used again. */
   done(batch: SparseBatch): void
 }
 
@@ -43,7 +51,7 @@ export class SparseBatch extends RequestBatch {
     this.terms = terms
   }
 
-  /** Makes the batch an empty one with these terms; the deadline counts from `now`. */
+  /** Makes the batch empty, with these terms; the deadline counts from `now`. */
   begin(terms: SparseTerms, now: number): void {
     this.terms = terms
     this.restart(now + terms.deadlineMs)
@@ -51,7 +59,7 @@ export class SparseBatch extends RequestBatch {
     beginRequest(this.writer, KIND.sparseDot, flags, 0, terms)
   }
 
-  /** Bytes that the batch keeps. */
+  /** Bytes of the batch's buffer. */
   get keptBytes(): number {
     return this.writer.bytes.length
   }
@@ -105,7 +113,8 @@ export class SparseBatch extends RequestBatch {
   }
 
   protected failCall(call: number, error: WeirError): void {
-    this.owner.failed(this.waiting[call]!, this.terms, this.deadlineAt, error)
+    const { terms, deadlineAt } = this
+    this.owner.failed({ ...this.waiting[call]!, terms, deadlineAt, error })
   }
 
   protected get deadlineMs(): number {
@@ -118,7 +127,7 @@ export class SparseBatch extends RequestBatch {
   }
 }
 
-/** The messages of failed answers, which stand behind the last answer. */
+/** Reads the messages of failed answers, which follow the last answer. */
 function readDetails(
   cursor: AnswerCursor,
   failures: ReadonlyMap<number, { error: WeirError }>,

@@ -1,29 +1,24 @@
-import type { WeirError } from '../core/errors.ts'
-import { asWeirError } from '../wire/answer.ts'
+import { callSpan, endWith } from '../tracing/call-span.ts'
+import { answerErrorOf } from '../wire/answer.ts'
 import type { Answer, QueryOptions, SparseProduct, SparseVector } from '../wire/model-reader.ts'
-import type { ResolvedClientOptions } from './client-options.ts'
 import type { ConnectionPool } from './connection-pool.ts'
-import { SparseBatch, type SparseCall, type SparseTerms } from './sparse-batch.ts'
+import type { ResolvedClientOptions } from './options.ts'
+import { type FailedProduct, SparseBatch, type SparseTerms } from './sparse-batch.ts'
 
-/** A batch is sent when its frame is this long, however few calls it holds. */
+/** A batch is sent when its frame is this long, even with few calls. */
 const BATCH_BYTES = 64 * 1024
-/** Batches smaller than this wait for the end of the turn. */
+/** Smaller batches wait for the end of the turn. */
 const SMALL_BATCH = 8
 const KEPT_BATCHES = 64
 /** Batches with larger frames are not kept. */
 const KEPT_BYTES = 1024 * 1024
 
-/** Asks for one call again, with what is left of its time; settles its answer. */
-export type RetrySparse = (
-  call: SparseCall,
-  terms: SparseTerms,
-  deadlineAt: number,
-  error: WeirError,
-) => void
+/** Settles a product of which the first try failed, after further tries if they can help. */
+export type RetrySparse = (product: FailedProduct) => void
 
 /**
- * Sparse products that are asked for in one turn of the loop share a frame, as predictions do. Only
- * the first try goes this way: what fails is left to `retry`.
+ * Sparse products that are asked for in one turn of the event loop share a frame, as predictions do.
+ * Only first tries are batched: `retry` settles products that fail.
  */
 export class SparseDots {
   private readonly options: ResolvedClientOptions
@@ -33,7 +28,7 @@ export class SparseDots {
   private open: SparseBatch | undefined
   private flushScheduled = false
   private inFlight = 0
-  /** The most that was under way lately. */
+  /** Recent maximum of `inFlight`. */
   private usualInFlight = 0
 
   constructor(options: ResolvedClientOptions, pool: ConnectionPool, retry: RetrySparse) {
@@ -47,24 +42,29 @@ export class SparseDots {
     return this.inFlight
   }
 
-  /** Asks for one product, of the features and, if `isDecision`, the constant one. */
+  /** Asks for one product: of the features and, if `isDecision`, the constant feature. */
   ask(
     state: string,
     features: SparseVector,
     options: QueryOptions,
     isDecision: boolean,
   ): Promise<Answer<SparseProduct>> {
-    return new Promise((settle) => {
+    const span = callSpan('sparseDot', state)
+    // A traced product has a frame of its own.
+    if (span !== undefined) this.flush()
+    const answer = new Promise<Answer<SparseProduct>>((settle) => {
       const batch = this.batchFor(state, options, isDecision)
+      batch.trace = span
       try {
         batch.add({ features, settle })
       } catch (error) {
-        settle({ ok: false, error: asWeirError(error) })
+        settle({ ok: false, error: answerErrorOf(error) })
         return
       }
       if (++this.inFlight > this.usualInFlight) this.usualInFlight = this.inFlight
-      if (this.isFull(batch)) this.flush()
+      if (span !== undefined || this.isFull(batch)) this.flush()
     })
+    return span === undefined ? answer : endWith(span, answer)
   }
 
   private isFull({ calls, frameBytes }: SparseBatch): boolean {
@@ -117,7 +117,7 @@ export class SparseDots {
     }
   }
 
-  /** Nothing of the batch is awaited any more. */
+  /** All calls of the batch are settled. */
   done(batch: SparseBatch): void {
     this.inFlight -= batch.calls
     this.keep(batch)
@@ -129,8 +129,8 @@ export class SparseDots {
   }
 
   /** A call failed. */
-  failed(call: SparseCall, terms: SparseTerms, deadlineAt: number, error: WeirError): void {
-    this.retry(call, terms, deadlineAt, error)
+  failed(product: FailedProduct): void {
+    this.retry(product)
   }
 }
 

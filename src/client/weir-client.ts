@@ -1,7 +1,15 @@
 import { requireArgument, WeirError } from '../core/errors.ts'
-import { asWeirError } from '../wire/answer.ts'
 import { DeadlineWheel } from '../wire/deadline-wheel.ts'
-import { KIND } from '../wire/frame.ts'
+import type { EncodedPairs, PairPredictions } from '../wire/encoded-pairs.ts'
+import { KIND, MAX_COUNT } from '../wire/frame.ts'
+import type { ModelInfo, ModelsRequest } from '../wire/inference/models.ts'
+import {
+  type InferOptions,
+  type InferResult,
+  type InputTensor,
+  outputTensorOf,
+  rawTensorOf,
+} from '../wire/inference/typed-tensor.ts'
 import {
   type LinearPrediction,
   type LinearPredictOptions,
@@ -22,35 +30,21 @@ import type {
 import { MAX_K } from '../wire/request.ts'
 import type { RoutingTable } from '../wire/routing-table.ts'
 import { withBiasFeature } from '../wire/sparse-vector.ts'
+import { decodeTypedValue, type GetOptions } from '../wire/typed-value.ts'
 import { WriterPool } from '../wire/writer-pool.ts'
-import { decideRetry } from './backoff.ts'
-import type { ClientConnection } from './client-connection.ts'
-import {
-  type ClientOptions,
-  type ResolvedClientOptions,
-  resolveClientOptions,
-} from './client-options.ts'
-import {
-  ColdRequest,
-  multiGet,
-  type RequestBody,
-  scanRequest,
-  sparseProduct,
-  topKRequest,
-} from './cold-requests.ts'
 import { ConnectionPool } from './connection-pool.ts'
-import { channels } from './diagnostics.ts'
-import { hintOf, Predictions } from './predictions.ts'
+import { GeneralRequests } from './general-requests.ts'
+import { type ClientOptions, type ResolvedClientOptions, resolveClientOptions } from './options.ts'
+import { Predictions } from './predictions.ts'
+import { inferBody, modelsBody, scanRequest, sparseProduct, topKRequest } from './request-bodies.ts'
+import { Retries } from './retries.ts'
 import { RowCache } from './row-cache.ts'
 import { type RetrySparse, SparseDots } from './sparse-dots.ts'
 
 const NO_OPTIONS: QueryOptions = {}
-const LIVE = { level: 'live' } as const
-/** Keys of one multi-get frame; longer lists are split. */
-const KEYS_PER_FRAME = 4096
 
 /**
- * Queries a running job over TCP. Connect once and share it: concurrent calls travel together.
+ * Queries a running job over TCP. Connect once and share the client: concurrent calls share frames.
  *
  * ```ts
  * await using client = await WeirClient.connect({ port: 9069, job: 'als' })
@@ -65,7 +59,8 @@ export class WeirClient implements ModelReader {
   private readonly predictions: Predictions
   private readonly sparseDots: SparseDots
   private readonly cache: RowCache | undefined
-  private coldInFlight = 0
+  private readonly retries: Retries
+  private readonly requests: GeneralRequests
   private isClosed = false
 
   private constructor(options: ResolvedClientOptions) {
@@ -73,15 +68,24 @@ export class WeirClient implements ModelReader {
     this.wheel = new DeadlineWheel(options.clock)
     this.writers = new WriterPool()
     this.pool = new ConnectionPool(options, { wheel: this.wheel, writers: this.writers })
-    this.predictions = new Predictions(options, this.pool)
+    this.retries = new Retries(options)
+    this.requests = new GeneralRequests({
+      options,
+      pool: this.pool,
+      writers: this.writers,
+      retries: this.retries,
+      refusalOf: (calls) => this.refusalOf(calls),
+    })
+    this.predictions = new Predictions(options, this.pool, this.retries)
     this.sparseDots = new SparseDots(options, this.pool, this.retrySparse)
     this.cache =
       options.cache === undefined ? undefined : new RowCache(options.cache, options.clock)
   }
 
   /**
-   * Fetches the routing table from the bootstrap port and connects to every query thread. Rejects
-   * with UNAVAILABLE, UNAUTHENTICATED, UNSUPPORTED_VERSION.
+   * Fetches the routing table from the bootstrap port and connects to every query thread. Waits up to
+   * `deadlineMs` for a job that has no query threads yet. Rejects with UNAVAILABLE, UNAUTHENTICATED,
+   * UNSUPPORTED_VERSION.
    */
   static async connect(options: ClientOptions = {}): Promise<WeirClient> {
     const client = new WeirClient(resolveClientOptions(options))
@@ -94,16 +98,25 @@ export class WeirClient implements ModelReader {
     return client
   }
 
-  /** Endpoints and states as last heard. */
+  /** Endpoints and states of the last routing table. */
   get routing(): RoutingTable {
     const table = this.pool.routing
     if (table === undefined) throw new WeirError('ILLEGAL_STATE', 'the client is not connected')
     return table
   }
 
+  /**
+   * Fetches the routing table now; calls at the same time share one request. Answers with another epoch do
+   * this by themselves, but a client that sends nothing is not informed of a version that goes live.
+   */
+  async refreshRouting(): Promise<RoutingTable> {
+    await this.pool.refresh()
+    return this.routing
+  }
+
   /** Calls that wait for an answer. */
   get outstanding(): number {
-    return this.predictions.outstanding + this.sparseDots.outstanding + this.coldInFlight
+    return this.predictions.outstanding + this.sparseDots.outstanding + this.requests.outstanding
   }
 
   predict(
@@ -124,21 +137,31 @@ export class WeirClient implements ModelReader {
     return this.predictions.ask(state, left, right, options, true) as Promise<Answer<Prediction>>
   }
 
+  /** Predictions of many pairs whose keys are bytes already. Errors of single pairs are answers. */
+  predictPairs(
+    state: string,
+    pairs: EncodedPairs,
+    options: PredictOptions = NO_OPTIONS,
+  ): Promise<PairPredictions> {
+    return this.predictions.askPairs(state, pairs, options)
+  }
+
   async rows(
     state: string,
     keys: readonly string[],
     options: QueryOptions = NO_OPTIONS,
   ): Promise<Answer<Float32Array>[]> {
     const { cache } = this
+    const wanted = { kind: KIND.rows, state, options, decode: floatsOf }
     if (cache === undefined || !mayBeCached(options)) {
-      return await this.multiGet(KIND.rows, state, keys, options, floatsOf)
+      return await this.requests.get(keys, wanted)
     }
     const maxAge =
       options.consistency?.level === 'bounded' ? options.consistency.maxAgeMs : undefined
     const version = options.version ?? 0
     const answers = keys.map((key) => cache.get(state, version, key, maxAge))
     const missing = keys.filter((_, i) => answers[i] === undefined)
-    const fetched = await this.multiGet(KIND.rows, state, missing, options, floatsOf)
+    const fetched = await this.requests.get(missing, wanted)
     missing.forEach((key, i) => {
       cache.put(state, version, key, fetched[i]!)
     })
@@ -151,7 +174,30 @@ export class WeirClient implements ModelReader {
     keys: readonly string[],
     options: QueryOptions = NO_OPTIONS,
   ): Promise<Answer<Uint8Array>[]> {
-    return this.multiGet(KIND.values, state, keys, options, asTheyAre)
+    return this.requests.get(keys, { kind: KIND.values, state, options, decode: asTheyAre })
+  }
+
+  /**
+   * The decoded value of a key: a row of vector state, a Map of map state, an array of list state, else
+   * what the state's function stored. Undefined for a key that has none. Rejects with every other error.
+   */
+  async get<T = unknown>(
+    state: string,
+    key: string,
+    options: GetOptions = NO_OPTIONS,
+  ): Promise<T | undefined> {
+    const kind = this.routing.states.find(({ name }) => name === state)?.kind
+    const read =
+      kind === 'vector' ? this.rows(state, [key], options) : this.values(state, [key], options)
+    const [answer] = (await read) as readonly Answer<Float32Array | Uint8Array>[]
+    if (answer!.ok) {
+      const { value } = answer!
+      return (
+        value instanceof Uint8Array ? decodeTypedValue(kind ?? 'value', value, options) : value
+      ) as T
+    }
+    if (answer!.error.code === 'UNKNOWN_KEY') return undefined
+    throw answer!.error
   }
 
   async scan(
@@ -164,12 +210,12 @@ export class WeirClient implements ModelReader {
       `a scan's limit is a whole number from 0, not ${range.limit}`,
     )
     const entries: ScanEntry[] = []
-    const deadlineAt = this.deadlineOf(options)
+    const deadlineAt = this.requests.deadlineOf(options)
     let from: string | undefined = range.from
     while (from !== undefined && entries.length < range.limit) {
       const left: number = Math.min(range.limit - entries.length, 0xffffffff)
       const body = () => scanRequest(from!, range.to, left)
-      const page = await this.ask(state, options, deadlineAt, body)
+      const page = await this.requests.ask({ state, options, deadlineAt, body })
       for (const entry of page.entries) entries.push(entry)
       from = page.next
     }
@@ -207,15 +253,13 @@ export class WeirClient implements ModelReader {
     return this.sparseDots.ask(state, features, options, isDecision)
   }
 
-  /** A sparse product whose first try failed goes the way of all other requests. */
-  private readonly retrySparse: RetrySparse = async (call, terms, deadlineAt, error) => {
-    if (!(await this.waitForRetry(error, 1, deadlineAt))) {
-      call.settle({ ok: false, error })
-      return
-    }
-    const features = terms.isDecision ? withBiasFeature(call.features) : call.features
-    const body = () => sparseProduct(terms.state, features)
-    call.settle(await this.answered(this.ask(terms.state, terms, deadlineAt, body)))
+  /** Retries a failed sparse product through the general requests. */
+  private readonly retrySparse: RetrySparse = async (product) => {
+    const { terms, deadlineAt, error: failed } = product
+    const { state, isDecision } = terms
+    const features = isDecision ? withBiasFeature(product.features) : product.features
+    const body = () => sparseProduct(state, features)
+    product.settle(await this.requests.answer({ state, options: terms, deadlineAt, body, failed }))
   }
 
   topK(
@@ -227,152 +271,76 @@ export class WeirClient implements ModelReader {
       Number.isInteger(options.k) && options.k >= 1 && options.k <= MAX_K,
       `k must be a whole number from 1 to ${MAX_K}, not ${options.k}`,
     )
+    const excluded = options.exclude?.length ?? 0
+    requireArgument(
+      excluded <= MAX_COUNT,
+      `at most ${MAX_COUNT} keys are excluded, not ${excluded}`,
+    )
     const body = () => topKRequest(state, query, options)
-    return this.answered(this.ask(state, options, this.deadlineOf(options), body))
+    const deadlineAt = this.requests.deadlineOf(options)
+    return this.requests.answer({ state, options, deadlineAt, body })
   }
 
-  /** A failure of a whole request with one answer is that answer. */
-  private async answered<T>(asked: Promise<Answer<T>>): Promise<Answer<T>> {
-    try {
-      return await asked
-    } catch (error) {
-      return { ok: false, error: asWeirError(error) }
-    }
-  }
-
-  private async multiGet<T>(
-    kind: number,
-    state: string,
-    keys: readonly string[],
-    options: QueryOptions,
-    decode: (bytes: Uint8Array) => T,
-  ): Promise<Answer<T>[]> {
-    const deadlineAt = this.deadlineOf(options)
-    const parts: Promise<Answer<T>[]>[] = []
-    for (let at = 0; at < keys.length; at += KEYS_PER_FRAME) {
-      const part = keys.slice(at, at + KEYS_PER_FRAME)
-      parts.push(this.getPart(kind, state, part, options, decode, deadlineAt))
-    }
-    return (await Promise.all(parts)).flat()
-  }
-
-  /** Keys whose answers may be better later are asked for again; what was answered stays. */
-  private async getPart<T>(
-    kind: number,
-    state: string,
-    keys: readonly string[],
-    options: QueryOptions,
-    decode: (bytes: Uint8Array) => T,
-    deadlineAt: number,
-  ): Promise<Answer<T>[]> {
-    const get = (wanted: readonly string[]) =>
-      this.ask(state, options, deadlineAt, () => multiGet(kind, state, wanted, decode))
-    const answers = await get(keys)
-    for (let attempt = 1; ; attempt++) {
-      const failed = answers.flatMap((answer, i) =>
-        !answer.ok && answer.error.retryable ? [{ index: i, error: answer.error }] : [],
-      )
-      const first = failed[0]
-      if (first === undefined || !(await this.waitForRetry(first.error, attempt, deadlineAt))) {
-        return answers
-      }
-      const again = await get(failed.map(({ index }) => keys[index]!)).catch(() => [])
-      again.forEach((answer, i) => {
-        answers[failed[i]!.index] = answer
-      })
-    }
-  }
-
-  /** Sends one request and tries again while that can help. */
-  private async ask<T>(
-    state: string,
-    options: QueryOptions,
-    deadlineAt: number,
-    body: () => RequestBody<T>,
-  ): Promise<T> {
-    let hint: string | undefined
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.send(state, options, deadlineAt, body(), hint)
-      } catch (thrown) {
-        const error = asWeirError(thrown)
-        if (!(await this.waitForRetry(error, attempt, deadlineAt))) throw error
-        hint = hintOf(error)
-      }
-    }
-  }
-
-  /** Waits before another try; false when none is due. */
-  private async waitForRetry(
-    error: WeirError,
-    attempt: number,
-    deadlineAt: number,
-  ): Promise<boolean> {
-    const { clock, retry, random } = this.options
-    const left = deadlineAt - clock.monotonicMs()
-    const decision = decideRetry(error, attempt, left, retry, random)
-    if (decision.kind !== 'retry' || this.isClosed) return false
-    channels.retry.publish({ code: error.code, attempt, waitMs: decision.waitMs })
-    await new Promise<void>((resolve) => {
-      clock.after(decision.waitMs, resolve)
+  /**
+   * Runs a model of any kind on named tensors. Rejects with UNKNOWN_MODEL, SIGNATURE_MISMATCH, OVERLOADED,
+   * DEADLINE_EXCEEDED, MODEL_FAILED.
+   *
+   * ```ts
+   * const { outputs } = await client.infer('digits', [{ name: 'x', shape: [1, 784], data: pixels }])
+   * ```
+   */
+  async infer(
+    model: string,
+    inputs: readonly InputTensor[],
+    options: InferOptions = NO_OPTIONS,
+  ): Promise<InferResult> {
+    const request = { inputs: inputs.map(rawTensorOf), outputs: options.outputs ?? [] }
+    const answer = await this.requests.ask({
+      state: model,
+      options,
+      deadlineAt: this.requests.deadlineOf(options),
+      isServersDeadline: options.deadlineMs === undefined,
+      body: () => inferBody(request),
     })
-    return !this.isClosed
+    return { ...answer, outputs: answer.outputs.map(outputTensorOf) }
   }
 
-  private async send<T>(
-    state: string,
-    options: QueryOptions,
-    deadlineAt: number,
-    body: RequestBody<T>,
-    hint: string | undefined,
-  ): Promise<T> {
-    const refusal = this.refusalOf(body.count)
-    if (refusal !== undefined) throw refusal
-    const connection = this.pool.pick(hint)
-    if (connection === undefined) throw this.pool.reason
-    const now = this.options.clock.monotonicMs()
-    const terms = {
-      state,
-      version: options.version ?? 0,
-      consistency: options.consistency ?? LIVE,
-      deadlineMs: Math.max(1, Math.round(deadlineAt - now)),
-    }
-    const request = new ColdRequest(terms, body, now, (expired) => connection.forget(expired))
-    request.requestId = connection.newRequestId()
-    this.transmit(request, connection)
-    this.coldInFlight += body.count
-    try {
-      return await request.promise
-    } finally {
-      this.coldInFlight -= body.count
-    }
+  /** Models of any kind that the job serves. Rejects with UNSUPPORTED where it serves rows only. */
+  models(options: QueryOptions = NO_OPTIONS): Promise<readonly ModelInfo[]> {
+    return this.askModels({ action: 'list', model: '' }, options)
   }
 
-  /** Why this number of calls cannot be taken now. */
+  /** Inputs, outputs and versions of one model. Rejects with UNKNOWN_MODEL. */
+  async signature(model: string, options: QueryOptions = NO_OPTIONS): Promise<ModelInfo> {
+    const [info] = await this.askModels({ action: 'list', model }, options)
+    return info!
+  }
+
+  /** Loads a model again, or unloads it; needs the role `admin`. Resolves when it is done. */
+  async changeModel(
+    action: 'load' | 'unload',
+    model: string,
+    options: QueryOptions = NO_OPTIONS,
+  ): Promise<ModelInfo> {
+    const [info] = await this.askModels({ action, model }, options)
+    return info!
+  }
+
+  private askModels(request: ModelsRequest, options: QueryOptions): Promise<ModelInfo[]> {
+    const deadlineAt = this.requests.deadlineOf(options)
+    return this.requests.ask({
+      state: request.model,
+      options,
+      deadlineAt,
+      body: () => modelsBody(request),
+    })
+  }
+
+  /** The error of a number of calls that cannot be taken now. */
   private refusalOf(calls: number): WeirError | undefined {
     if (this.isClosed) return new WeirError('UNAVAILABLE', 'the client is closed')
     if (this.outstanding + calls <= this.options.maxInFlight) return undefined
     return new WeirError('OVERLOADED', 'too many calls wait for answers; await some of them')
-  }
-
-  private transmit<T>(request: ColdRequest<T>, connection: ClientConnection): void {
-    let writer = this.writers.acquire()
-    try {
-      request.write(writer)
-      if (writer.length - 4 > connection.maxFrameBytes) {
-        throw new WeirError(
-          'FRAME_TOO_LARGE',
-          `the request takes ${writer.length} bytes, the server accepts ${connection.maxFrameBytes}`,
-        )
-      }
-      writer = connection.send(request, writer)
-    } finally {
-      this.writers.release(writer)
-    }
-  }
-
-  private deadlineOf(options: QueryOptions): number {
-    return this.options.clock.monotonicMs() + (options.deadlineMs ?? this.options.deadlineMs)
   }
 
   /** Closes every connection; calls still waiting fail with UNAVAILABLE. Idempotent. */
@@ -380,6 +348,7 @@ export class WeirClient implements ModelReader {
     if (this.isClosed) return
     this.isClosed = true
     this.predictions.close()
+    this.retries.close()
     this.pool.close()
     this.wheel.close()
   }

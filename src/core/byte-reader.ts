@@ -2,7 +2,7 @@ import { WeirError } from './errors.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** Reads what a ByteWriter wrote; every read past the end throws MALFORMED_DATA. */
+/** Reader of what a ByteWriter wrote; every read past the end throws MALFORMED_DATA. */
 export class ByteReader {
   readonly bytes: Uint8Array
   position: number

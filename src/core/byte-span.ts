@@ -1,13 +1,16 @@
 import type { Serializer } from './serializer.ts'
 
-/** Bytes where they lie. Whoever hands one out says how long it is valid; often until the next one. */
+/**
+ * A part of an array of bytes, without a copy. The code that creates one says how long it is valid, often
+ * until the next one.
+ */
 export interface ByteSpan {
   readonly bytes: Uint8Array
   readonly start: number
   readonly length: number
 }
 
-/** A span that is pointed from place to place, so that none is made per record. */
+/** A span that is reused for many places, so that none is created per record. */
 export interface MutableByteSpan extends ByteSpan {
   bytes: Uint8Array
   start: number
@@ -16,12 +19,12 @@ export interface MutableByteSpan extends ByteSpan {
 
 const NO_BYTES = new Uint8Array(0)
 
-/** A span of nothing. */
+/** An empty span. */
 export function emptySpan(): MutableByteSpan {
   return { bytes: NO_BYTES, start: 0, length: 0 }
 }
 
-/** Bytes as they are, the same ones as `bytesSerializer`'s; a span read lies in the reader's bytes. */
+/** Bytes in the format of `bytesSerializer`; a span that is read is part of the reader's bytes. */
 export const spanSerializer: Serializer<ByteSpan> = {
   id: 'bytes/1',
   write: (value, writer) => writer.copy(value.bytes, value.start, value.length),

@@ -4,8 +4,8 @@ import { requireArgument } from './errors.ts'
 const encoder = new TextEncoder()
 
 /**
- * A growing buffer that values are written into; numbers are little-endian unless the name says so.
- * `bytes` up to `length` are valid until the next `reset`.
+ * A growing buffer that values are written into; numbers are little-endian unless a name says
+ * otherwise. `bytes` up to `length` are valid until the next `reset`.
  */
 export class ByteWriter {
   bytes: Uint8Array
@@ -17,7 +17,7 @@ export class ByteWriter {
     this.view = new DataView(this.bytes.buffer)
   }
 
-  /** Forgets what was written and keeps the memory. */
+  /** Empties the buffer and keeps its memory. */
   reset(): void {
     this.length = 0
   }

@@ -3,7 +3,7 @@
  * A code is never reused for another meaning; `docs/reference/errors.md` lists them all.
  */
 
-/** What a code means and whether the same call may succeed later without a change. */
+/** Meaning of a code, and whether the same call may succeed later without a change. */
 interface CodeEntry {
   readonly retryable: boolean
   /** One sentence, shown in `docs/reference/errors.md`. */
@@ -26,6 +26,10 @@ export const ERROR_CODES = {
   ),
   ILLEGAL_STATE: entry(false, 'The call is not allowed in the present life-cycle state.'),
   UNSUPPORTED: entry(false, 'The request is understood but not offered here.'),
+  NOT_FOUND: entry(
+    false,
+    'What a REST request names does not exist: a job, a vertex, a slot, a checkpoint or a trigger.',
+  ),
   // Bytes and formats
   MALFORMED_DATA: entry(false, 'Bytes do not follow the format that they claim to have.'),
   CHECKSUM_MISMATCH: entry(false, 'Stored bytes differ from the checksum written with them.'),
@@ -45,10 +49,10 @@ export const ERROR_CODES = {
   UNKNOWN_TOPIC: entry(false, 'The topic does not exist.'),
   TOPIC_CHANGED: entry(
     false,
-    'The topic was deleted and created anew; offsets in a checkpoint mean other records.',
+    'The topic was deleted and created again; offsets in a checkpoint mean other records.',
   ),
   TOPIC_EXISTS: entry(false, 'The topic exists already with another configuration.'),
-  OFFSET_OUT_OF_RANGE: entry(false, 'The offset lies outside what the partition still holds.'),
+  OFFSET_OUT_OF_RANGE: entry(false, 'The offset is outside what the partition still holds.'),
   LOG_LOCKED: entry(true, 'Another process writes to this log directory.'),
   TRANSACTION_FENCED: entry(false, 'A newer producer took over the transactional id.'),
   INVALID_TRANSACTION: entry(
@@ -56,19 +60,23 @@ export const ERROR_CODES = {
     'The transaction is unknown or in a state that forbids the call.',
   ),
   CONNECTOR_FAILED: entry(true, 'An external system refused or did not answer.'),
-  FILE_NOT_FOUND: entry(false, 'The file does not exist in the external file system.'),
+  FILE_NOT_FOUND: entry(false, 'The file or folder does not exist.'),
   FILE_EXISTS: entry(false, 'A file of that name exists already and was not replaced.'),
-  PERMISSION_DENIED: entry(false, 'The external system does not allow this to the user.'),
+  PERMISSION_DENIED: entry(
+    false,
+    'The file system, or an external system, does not allow this to the user.',
+  ),
+  DISK_FULL: entry(true, 'The disk or the quota of the user is full.'),
   // Checkpoints
   CHECKPOINT_EXPIRED: entry(true, 'A checkpoint took longer than its timeout.'),
   CHECKPOINT_DECLINED: entry(true, 'A subtask could not take part in a checkpoint.'),
-  CHECKPOINT_NOT_FOUND: entry(false, 'No checkpoint or savepoint lies at the given path.'),
+  CHECKPOINT_NOT_FOUND: entry(false, 'No checkpoint or savepoint is at the given path.'),
   COORDINATOR_FENCED: entry(false, 'A newer coordinator owns the checkpoint directory.'),
   STORAGE_FAILED: entry(true, 'Checkpoint storage could not read or write.'),
   MAX_PARALLELISM_CHANGED: entry(false, 'Max parallelism differs from the one in the checkpoint.'),
   STATE_LEFT_OVER: entry(
     false,
-    'The checkpoint has state for an operator that the job no longer has.',
+    'The checkpoint has state that the job no longer has: of an operator, or of a state name.',
   ),
   // Runtime
   WRONG_PARTITIONING: entry(
@@ -78,24 +86,53 @@ export const ERROR_CODES = {
   SLOT_LOST: entry(true, 'A slot thread ended or stopped answering.'),
   OPERATOR_FAILED: entry(true, 'User code or an operator threw; the cause carries the original.'),
   JOB_FAILED: entry(false, 'The job ended because its restart strategy allows no further attempt.'),
+  JOB_PROCESS_LOST: entry(
+    true,
+    'The process of a job ended before the job did; the JobManager starts another one.',
+  ),
   JOB_CANCELED: entry(false, 'The job was canceled.'),
   // Queries
   UNKNOWN_KEY: entry(false, 'The owner of the key says that it does not exist.'),
   UNKNOWN_STATE: entry(false, 'No queryable state has this name.'),
   UNKNOWN_VERSION: entry(false, 'The model version is not loaded.'),
   NOT_OWNER: entry(true, 'This server does not own the key; the details carry a hint.'),
-  RESTORING: entry(true, 'The owner is still restoring and cannot answer for this key yet.'),
+  RESTORING: entry(
+    true,
+    'The owner is still starting or restoring and cannot answer for this key yet.',
+  ),
   NOT_UP_TO_BOUND: entry(
     true,
     'The state has not reached the position or freshness that was asked for.',
   ),
-  OVERLOADED: entry(true, 'The server has more work queued than it accepts.'),
+  OVERLOADED: entry(
+    true,
+    'The server has more work queued than it accepts, or the token has used up its rate of requests.',
+  ),
   DEADLINE_EXCEEDED: entry(true, 'No answer came before the deadline.'),
   UNAVAILABLE: entry(true, 'No server could be reached.'),
-  FRAME_TOO_LARGE: entry(false, 'A frame exceeds the agreed size limit.'),
+  FRAME_TOO_LARGE: entry(
+    false,
+    'A frame, or a record for a topic, exceeds the size limit of its receiver.',
+  ),
   PROTOCOL_ERROR: entry(false, 'The peer broke the query protocol; the connection is closed.'),
   UNAUTHENTICATED: entry(false, 'The token, user or password is missing or wrong.'),
-  ACCESS_DENIED: entry(false, 'The external system does not allow this user to do that.'),
+  ACCESS_DENIED: entry(false, 'The role of the token, or an external system, does not allow this.'),
+  // Inference
+  UNKNOWN_MODEL: entry(false, 'No model of this name and version is served.'),
+  SIGNATURE_MISMATCH: entry(
+    false,
+    'A tensor does not fit the signature of the model: its name, datatype or shape differs.',
+  ),
+  MODEL_FAILED: entry(false, 'The model could not be read, or threw while it ran.'),
+  MODEL_NOT_LOADED: entry(true, 'The model is known but not loaded now.'),
+  WORKER_LOST: entry(
+    true,
+    'The worker that ran the request ended, and the deadline or the attempts allow no other try.',
+  ),
+  POISONED_REQUEST: entry(
+    false,
+    'The request ended every worker that ran it, also when it ran alone.',
+  ),
   // Learning
   EMPTY_DATASET: entry(false, 'There is nothing to train on or to evaluate.'),
   GPU_UNAVAILABLE: entry(
@@ -108,6 +145,10 @@ export const ERROR_CODES = {
     false,
     'A check that a model version needs before it goes live is missing, outdated or failed.',
   ),
+  VERSION_EXISTS: entry(
+    false,
+    'The model topic has this version already; a version never changes.',
+  ),
   REGISTRY_CONFLICT: entry(
     false,
     'The model registry changed in between: another version is live, or has the number.',
@@ -117,7 +158,18 @@ export const ERROR_CODES = {
 /** A code of the closed table. */
 export type ErrorCode = keyof typeof ERROR_CODES
 
-/** Facts that travel with an error, on the wire too: plain data only. */
+/**
+ * Codes of errors that a restart of the job may remove although the same call cannot succeed: the next
+ * attempt opens another transaction, or does not meet the same race.
+ */
+const REMOVED_BY_RESTART: ReadonlySet<ErrorCode> = new Set(['TRANSACTION_FENCED', 'ILLEGAL_STATE'])
+
+/** Whether a job that failed with this code may run after a restart, without a change by a person. */
+export function mayPassAfterRestart(code: ErrorCode): boolean {
+  return ERROR_CODES[code].retryable || REMOVED_BY_RESTART.has(code)
+}
+
+/** Details of an error, which are also sent over the wire: plain data only. */
 export type ErrorDetails = Readonly<Record<string, string | number | boolean>>
 
 /** The one error class of Weir; `code` says which situation, the message what to do about it. */
@@ -145,6 +197,58 @@ export class WeirError extends Error {
 /** Whether `error` is a WeirError, of `code` if one is given. */
 export function isWeirError(error: unknown, code?: ErrorCode): error is WeirError {
   return error instanceof WeirError && (code === undefined || error.code === code)
+}
+
+/**
+ * Anything that was thrown as a WeirError: itself if it is one, else an error of `code` with its
+ * message, after `context` if given. An error of the file system gets its own code and advice.
+ */
+export function asWeirError(thrown: unknown, code: ErrorCode, context?: string): WeirError {
+  if (thrown instanceof WeirError) return thrown
+  const system = systemErrorOf(thrown)
+  const message =
+    system === undefined ? messageOf(thrown) : `${messageOf(thrown)}; ${system.advice}`
+  const text = context === undefined ? message : `${context}: ${message}`
+  return new WeirError(system?.code ?? code, text, { cause: thrown })
+}
+
+interface SystemError {
+  readonly code: ErrorCode
+  /** What the user can do. */
+  readonly advice: string
+}
+
+const NO_PERMISSION: SystemError = {
+  code: 'PERMISSION_DENIED',
+  advice: 'give the user of this process the right to it, or name another path',
+}
+const READ_ONLY: SystemError = {
+  code: 'PERMISSION_DENIED',
+  advice: 'the file system is read-only; name a path on one that can be written',
+}
+const FULL: SystemError = {
+  code: 'DISK_FULL',
+  advice: 'free space, or name a path on another file system',
+}
+
+/** Errors of the file system that a user can do something about, by Node's code. */
+const SYSTEM_ERRORS: Readonly<Record<string, SystemError>> = {
+  ENOENT: { code: 'FILE_NOT_FOUND', advice: 'check the path' },
+  ENOTDIR: { code: 'FILE_NOT_FOUND', advice: 'a part of the path is a file; check the path' },
+  EACCES: NO_PERMISSION,
+  EPERM: NO_PERMISSION,
+  EROFS: READ_ONLY,
+  ENOSPC: FULL,
+  EDQUOT: FULL,
+}
+
+/** The code and advice of an error of the file system; undefined for anything else. */
+export function systemErrorOf(thrown: unknown): SystemError | undefined {
+  if (!(thrown instanceof Error) || !('syscall' in thrown) || !('code' in thrown)) return undefined
+  const { code } = thrown
+  return typeof code === 'string' && Object.hasOwn(SYSTEM_ERRORS, code)
+    ? SYSTEM_ERRORS[code]
+    : undefined
 }
 
 /** The message of anything that was thrown. */

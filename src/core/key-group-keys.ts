@@ -4,8 +4,8 @@ const encoder = new TextEncoder()
 const known = new Map<number, readonly Uint8Array[]>()
 
 /**
- * A key of each key group, by its number: what is sent under all of them reaches every owner. The
- * keys begin with `~`; they are found once for a max parallelism.
+ * One key of each key group, by the group's number: records sent under all of them reach every owner.
+ * The keys begin with `~`; they are computed once for each max parallelism.
  */
 export function keyOfEveryGroup(maxParallelism: number): readonly Uint8Array[] {
   let keys = known.get(maxParallelism)

@@ -1,6 +1,5 @@
 import { requireArgument } from './errors.ts'
-import type { KeyGroup } from './identity.ts'
-import { murmur3 } from './murmur3.ts'
+import { murmur3 } from './hash/murmur3.ts'
 
 /** Upper limit of max parallelism, as in Flink. */
 export const MAX_MAX_PARALLELISM = 32768
@@ -12,13 +11,13 @@ export interface KeyGroupRange {
 }
 
 /** The key group of a key: murmur3(key bytes) mod max parallelism. */
-export function keyGroupOf(key: Uint8Array, maxParallelism: number): KeyGroup {
-  return (murmur3(key) % maxParallelism) as KeyGroup
+export function keyGroupOf(key: Uint8Array, maxParallelism: number): number {
+  return murmur3(key) % maxParallelism
 }
 
 /** The key group of a key whose murmur3 hash is known. */
-export function keyGroupOfHash(hash: number, maxParallelism: number): KeyGroup {
-  return (hash % maxParallelism) as KeyGroup
+export function keyGroupOfHash(hash: number, maxParallelism: number): number {
+  return hash % maxParallelism
 }
 
 /**
@@ -45,12 +44,12 @@ export function subtaskOfKeyGroup(
   return Math.floor((group * parallelism) / maxParallelism)
 }
 
-/** Whether `group` lies in `range`. */
+/** Whether `group` is in `range`. */
 export function containsKeyGroup(range: KeyGroupRange, group: number): boolean {
   return group >= range.first && group <= range.last
 }
 
-/** The part of `a` that also lies in `b`, or undefined when there is none. */
+/** The part of `a` that is also in `b`; undefined when there is none. */
 export function intersectKeyGroups(a: KeyGroupRange, b: KeyGroupRange): KeyGroupRange | undefined {
   const first = Math.max(a.first, b.first)
   const last = Math.min(a.last, b.last)
@@ -69,7 +68,7 @@ export function checkParallelism(parallelism: number, maxParallelism: number): v
   )
 }
 
-/** Flink's default max parallelism: 1.5 times the parallelism, rounded up to a power of two, from 128 to 32768. */
+/** Flink's default: 1.5 times the parallelism, rounded up to a power of two, from 128 to 32768. */
 export function defaultMaxParallelism(parallelism: number): number {
   const rounded = 2 ** Math.ceil(Math.log2(parallelism * 1.5))
   return Math.min(Math.max(rounded, 128), MAX_MAX_PARALLELISM)

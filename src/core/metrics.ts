@@ -7,7 +7,7 @@ export class Counter {
   }
 }
 
-/** A number read when someone looks. */
+/** A number that is computed when metrics are read. */
 export type Gauge = () => number
 
 /** Durations or sizes in buckets that grow by a quarter, so that a percentile is within 12 %. */
@@ -25,7 +25,7 @@ export class Histogram {
     this.buckets[bucketOf(value)]! += 1
   }
 
-  /** The value below which the share `q` (0..1) of the observations lies; 0 when there are none. */
+  /** The value below which the share `q` (0..1) of the observations is; 0 when there are none. */
   quantile(q: number): number {
     const rank = q * this.count
     let seen = 0
@@ -99,7 +99,7 @@ export class MetricGroup {
     return histogram
   }
 
-  /** Every metric of the registry as numbers; a histogram gives `_count`, `_p50`, `_p99`, `_max`. */
+  /** Every metric of the registry as numbers; a histogram gives `_count`, `_sum`, `_p50`, `_p99`, `_max`. */
   snapshot(): MetricSnapshot {
     const values: Record<string, number> = {}
     for (const [name, metric] of this.metrics) {
@@ -107,6 +107,7 @@ export class MetricGroup {
       else if (metric.kind === 'gauge') values[name] = metric.gauge()
       else {
         values[`${name}_count`] = metric.histogram.count
+        values[`${name}_sum`] = metric.histogram.sum
         values[`${name}_p50`] = metric.histogram.quantile(0.5)
         values[`${name}_p99`] = metric.histogram.quantile(0.99)
         values[`${name}_max`] = metric.histogram.max

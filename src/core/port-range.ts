@@ -1,6 +1,6 @@
 import { requireArgument } from './errors.ts'
 
-/** Ports from `first` to `last`, both among them. */
+/** Ports from `first` to `last`, both included. */
 export interface PortRange {
   readonly first: number
   readonly last: number
@@ -19,7 +19,7 @@ export function parsePortRange(text: string): PortRange {
 }
 
 /**
- * Ports that one of several threads may take of a range: never one that another of them may take.
+ * The ports of a range that one of several threads may take; no two threads may take the same one.
  * Throws INVALID_ARGUMENT when the range has fewer ports than there are threads.
  */
 export function portsOfThread(

@@ -8,22 +8,34 @@ export interface Random {
   normal(): number
 }
 
-/** One step of splitmix32, which spreads a small seed over the generator's state. */
+/** Random numbers in streams that can be entered in any order. */
+export interface RandomStreams extends Random {
+  /** Continues at the start of stream (`block`, `row`); equal streams have equal numbers. */
+  seek(block: number, row: number): void
+}
+
+/** The finalizer of splitmix32: spreads the bits of a 32-bit number; different numbers stay different. */
+function mixed(x: number): number {
+  let z = x | 0
+  z = Math.imul(z ^ (z >>> 16), 0x85ebca6b)
+  z = Math.imul(z ^ (z >>> 13), 0xc2b2ae35)
+  return z ^ (z >>> 16)
+}
+
+/** Splitmix32, which spreads a small seed over the generator's state. */
 function splitmix32(seed: number): () => number {
   let state = seed >>> 0
   return () => {
     state = (state + 0x9e3779b9) >>> 0
-    let z = state
-    z = Math.imul(z ^ (z >>> 16), 0x85ebca6b)
-    z = Math.imul(z ^ (z >>> 13), 0xc2b2ae35)
-    return (z ^ (z >>> 16)) >>> 0
+    return mixed(state)
   }
 }
 
 const rotateLeft = (x: number, k: number): number => (x << k) | (x >>> (32 - k))
 
 /** xoshiro128** (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021). */
-class Xoshiro128 implements Random {
+class Xoshiro128 implements RandomStreams {
+  private readonly seed: number
   private a: number
   private b: number
   private c: number
@@ -31,11 +43,22 @@ class Xoshiro128 implements Random {
   private spare: number | undefined
 
   constructor(seed: number) {
+    this.seed = seed
     const spread = splitmix32(seed)
     this.a = spread() | 0
     this.b = spread() | 0
     this.c = spread() | 0
     this.d = spread() | 0
+  }
+
+  /** `mixed` is a bijection, so streams of one block never share a state. The first step mixes it. */
+  seek(block: number, row: number): void {
+    this.a = mixed(this.seed + 0x9e3779b9)
+    this.c = mixed(this.a ^ block)
+    this.b = mixed(this.c ^ row)
+    this.d = mixed(this.b + 0x9e3779b9)
+    this.spare = undefined
+    this.uint32()
   }
 
   /** The state is kept as signed numbers: unsigned ones above 2^31 would be allocated one by one. */
@@ -83,5 +106,10 @@ class Xoshiro128 implements Random {
 
 /** A generator for `seed` (any whole number; its low 32 bits count). */
 export function seededRandom(seed: number): Random {
+  return new Xoshiro128(seed)
+}
+
+/** Streams for `seed` (any whole number; its low 32 bits count). */
+export function randomStreams(seed: number): RandomStreams {
   return new Xoshiro128(seed)
 }

@@ -1,7 +1,18 @@
-import { createRequire } from 'node:module'
-import type { Packr } from 'msgpackr'
 import type { ByteReader } from './byte-reader.ts'
 import type { ByteWriter } from './byte-writer.ts'
+
+/** Copies values of one type without their bytes, for state that stays in the memory of its thread. */
+export interface ValueCopier<T> {
+  /** About how many bytes of heap the last copy takes. */
+  readonly bytes: number
+  /**
+   * A copy that shares no object with `value` and equals what the serializer would read back; undefined
+   * for a value of which only the serializer knows that.
+   */
+  copy(value: T): T | undefined
+  /** About how many bytes of heap a value takes that `copy` has returned. */
+  measure(value: T): number
+}
 
 /**
  * Turns values of one type into bytes and back. Serialization happens once, at the edge: stores,
@@ -14,6 +25,16 @@ export interface Serializer<T> {
   write(value: T, writer: ByteWriter): void
   /** Reads one value; the reader spans exactly its bytes. Throws MALFORMED_DATA. */
   read(reader: ByteReader): T
+}
+
+/** The copier of a serializer, if it has one; without it, memory holds the bytes of objects. */
+export function copierOf<T>(serializer: Serializer<T>): ValueCopier<T> | undefined {
+  return (serializer as { readonly copier?: ValueCopier<T> }).copier
+}
+
+/** Gives a serializer its copier. A serializer that is made from it by spreading does not get it. */
+export function withCopier<T>(serializer: Serializer<T>, copier: ValueCopier<T>): Serializer<T> {
+  return Object.defineProperty(serializer, 'copier', { value: copier, enumerable: false })
 }
 
 const encoder = new TextEncoder()
@@ -56,24 +77,4 @@ export const float32VectorSerializer: Serializer<Float32Array> = {
   write: (value, writer) =>
     writer.raw(new Uint8Array(value.buffer, value.byteOffset, value.byteLength)),
   read: (reader) => new Float32Array(reader.raw(reader.remaining).slice().buffer),
-}
-
-let packr: Packr | undefined
-
-/** Loaded by the first value that is packed: many slots have none, and all wait for their modules. */
-function loadPackr(): Packr {
-  if (packr === undefined) {
-    const msgpackr = createRequire(import.meta.url)('msgpackr') as typeof import('msgpackr')
-    packr = new msgpackr.Packr({ useRecords: false, moreTypes: true, copyBuffers: true })
-  }
-  return packr
-}
-
-/** MessagePack: the default for plain data, Map, Set, Date, bigint and typed arrays. */
-export function msgpackSerializer<T>(): Serializer<T> {
-  return {
-    id: 'msgpack/1',
-    write: (value, writer) => writer.raw((packr ?? loadPackr()).pack(value)),
-    read: (reader) => (packr ?? loadPackr()).unpack(reader.raw(reader.remaining)) as T,
-  }
 }

@@ -1,22 +1,23 @@
 import type { Serializer } from '../core/serializer.ts'
-import { BroadcastProcessOperator } from '../operators/broadcast-process-operator.ts'
-import { KeyedBroadcastProcessOperator } from '../operators/keyed-broadcast-process-operator.ts'
+import { BroadcastProcessOperator } from '../operators/process/broadcast.ts'
 import type {
   BroadcastProcessFunction,
   KeyedBroadcastProcessFunction,
-} from '../operators/process-function.ts'
-import type { MapStateDescriptor } from '../state/descriptors.ts'
+} from '../operators/process/function.ts'
+import { KeyedBroadcastProcessOperator } from '../operators/process/keyed-broadcast.ts'
+import type { MapStateDescriptor } from '../state/port/descriptors.ts'
 import type { ConnectedInputs } from './connected-streams.ts'
-import { type DataStream, streamOf } from './data-stream.ts'
-import { inspectFunction } from './function-spec.ts'
-import type { GraphDraft, StreamOrigin } from './graph-draft.ts'
+import type { DataStream } from './data-stream.ts'
+import type { StreamOrigin } from './graph-draft.ts'
+import { inspectFunction } from './node-spec.ts'
+import type { StreamFactory } from './stream-factory.ts'
 
-/** Descriptors of broadcast state, of any types. */
+/** Descriptors of broadcast state. */
 export type BroadcastDescriptors = readonly MapStateDescriptor<unknown, unknown>[]
 
-/** A stream that every subtask gets whole, to fill the declared broadcast state with. */
+/** A stream of which every subtask gets every record, to fill the declared broadcast state. */
 export class BroadcastStream<B> {
-  /** For the compiler: which type the records have. */
+  /** The type of the records, for the compiler only. */
   declare readonly recordType: B
   readonly origins: readonly StreamOrigin[]
   readonly states: BroadcastDescriptors
@@ -29,20 +30,20 @@ export class BroadcastStream<B> {
 
 /** A stream connected to a broadcast stream. */
 export class BroadcastConnectedStream<A, B> {
-  private readonly draft: GraphDraft
+  private readonly factory: StreamFactory
   private readonly inputs: ConnectedInputs
   private readonly states: BroadcastDescriptors
 
-  constructor(draft: GraphDraft, inputs: ConnectedInputs, states: BroadcastDescriptors) {
-    this.draft = draft
+  constructor(factory: StreamFactory, inputs: ConnectedInputs, states: BroadcastDescriptors) {
+    this.factory = factory
     this.inputs = inputs
     this.states = states
   }
 
-  /** Runs a function of one's own; the factory makes one for every subtask. */
+  /** Runs a function that the user wrote; `create` makes one for every subtask. */
   process<OUT>(create: () => BroadcastProcessFunction<A, B, OUT>): DataStream<OUT> {
     const { states } = this
-    const node = this.draft.addNode(
+    return this.factory.add(
       {
         name: 'BroadcastProcess',
         inputs: 2,
@@ -55,33 +56,33 @@ export class BroadcastConnectedStream<A, B> {
       },
       this.inputs,
     )
-    return streamOf<OUT>(this.draft, node)
   }
+}
+
+/** Options of a keyed stream that is connected to a broadcast stream. */
+export interface KeyedBroadcastOptions<K> {
+  readonly states: BroadcastDescriptors
+  readonly keySerializer: Serializer<K>
 }
 
 /** A keyed stream connected to a broadcast stream. */
 export class KeyedBroadcastConnectedStream<K, A, B> {
-  private readonly draft: GraphDraft
+  private readonly factory: StreamFactory
   private readonly inputs: ConnectedInputs
   private readonly states: BroadcastDescriptors
   private readonly keySerializer: Serializer<K>
 
-  constructor(
-    draft: GraphDraft,
-    inputs: ConnectedInputs,
-    states: BroadcastDescriptors,
-    keySerializer: Serializer<K>,
-  ) {
-    this.draft = draft
+  constructor(factory: StreamFactory, inputs: ConnectedInputs, options: KeyedBroadcastOptions<K>) {
+    this.factory = factory
     this.inputs = inputs
-    this.states = states
-    this.keySerializer = keySerializer
+    this.states = options.states
+    this.keySerializer = options.keySerializer
   }
 
-  /** Runs a function of one's own; the factory makes one for every subtask. */
+  /** Runs a function that the user wrote; `create` makes one for every subtask. */
   process<OUT>(create: () => KeyedBroadcastProcessFunction<K, A, B, OUT>): DataStream<OUT> {
     const { states, keySerializer: keys } = this
-    const node = this.draft.addNode(
+    return this.factory.add(
       {
         name: 'KeyedBroadcastProcess',
         inputs: 2,
@@ -91,11 +92,10 @@ export class KeyedBroadcastConnectedStream<K, A, B> {
         body: ({ eventTime }) => ({
           kind: 'operator',
           create: () =>
-            new KeyedBroadcastProcessOperator<K, A, B, OUT>(create(), keys, eventTime, states),
+            new KeyedBroadcastProcessOperator<K, A, B, OUT>(create(), keys, { eventTime, states }),
         }),
       },
       this.inputs,
     )
-    return streamOf<OUT>(this.draft, node)
   }
 }

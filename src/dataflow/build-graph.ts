@@ -1,20 +1,24 @@
-import { murmur3 } from '../core/murmur3.ts'
+import { murmur3 } from '../core/hash/murmur3.ts'
 import type { EdgeDraft, GraphDraft, NodeDraft } from './graph-draft.ts'
 import type { StreamEdge, StreamGraph, StreamNode } from './stream-graph.ts'
 
 const encoder = new TextEncoder()
 
-/** Turns a valid draft into the graph that the runtime gets. */
+/** Builds the graph that the runtime gets from a valid draft. */
 export function buildGraph(draft: GraphDraft, jobName: string): StreamGraph {
   const uids = assignUids(draft)
   return {
     jobName,
-    nodes: draft.nodes.map((node) => buildNode(draft, node, jobName, uids.get(node)!)),
+    nodes: draft.nodes.map((node) => buildNode(draft, node, { jobName, uid: uids.get(node)! })),
     edges: draft.edges.map((edge) => buildEdge(draft, edge)),
   }
 }
 
-function buildNode(draft: GraphDraft, node: NodeDraft, jobName: string, uid: string): StreamNode {
+function buildNode(
+  draft: GraphDraft,
+  node: NodeDraft,
+  { jobName, uid }: { readonly jobName: string; readonly uid: string },
+): StreamNode {
   return {
     id: node.id,
     uid,
@@ -41,26 +45,28 @@ function buildEdge(draft: GraphDraft, edge: EdgeDraft): StreamEdge {
 }
 
 /**
- * Every node's uid: the user's, else one made of its name, the uids of its inputs and its number
- * among those with the same of both. A change elsewhere in the graph does not change it.
+ * The uid of every node: the user's, else one from its name, the uids of its inputs, and its number among the
+ * nodes with the same name and inputs. A change elsewhere in the graph does not change it.
  */
-export function assignUids(draft: GraphDraft): Map<NodeDraft, string> {
+function assignUids(draft: GraphDraft): Map<NodeDraft, string> {
   const uids = new Map<NodeDraft, string>()
   const taken = new Set(draft.nodes.flatMap((node) => node.uid ?? []))
   for (const node of draft.nodes) {
-    const uid = node.uid ?? generateUid(draft, node, uids, taken)
+    const uid = node.uid ?? generateUid(draft, node, { uids, taken })
     taken.add(uid)
     uids.set(node, uid)
   }
   return uids
 }
 
-function generateUid(
-  draft: GraphDraft,
-  node: NodeDraft,
-  uids: ReadonlyMap<NodeDraft, string>,
-  taken: ReadonlySet<string>,
-): string {
+interface GivenUids {
+  /** Uids of the nodes before this one. */
+  readonly uids: ReadonlyMap<NodeDraft, string>
+  /** Uids that cannot be given again. */
+  readonly taken: ReadonlySet<string>
+}
+
+function generateUid(draft: GraphDraft, node: NodeDraft, { uids, taken }: GivenUids): string {
   const inputs = draft
     .edgesInto(node)
     .map((edge) => `${edge.input}:${uids.get(edge.node)}:${edge.tag?.id ?? ''}`)

@@ -1,27 +1,28 @@
 import type { Serializer } from '../core/serializer.ts'
-import { CoProcessOperator } from '../operators/co-process-operator.ts'
-import { KeyedCoProcessOperator } from '../operators/keyed-co-process-operator.ts'
-import type { StreamOperator } from '../operators/operator.ts'
-import type { CoProcessFunction, KeyedCoProcessFunction } from '../operators/process-function.ts'
-import { type DataStream, streamOf, type TransformOptions, transformSpec } from './data-stream.ts'
-import { inspectFunction } from './function-spec.ts'
-import { type GraphDraft, hashed, type StreamOrigin } from './graph-draft.ts'
+import type { StreamOperator } from '../operators/port/operator.ts'
+import { CoProcessOperator } from '../operators/process/co-process.ts'
+import type { CoProcessFunction, KeyedCoProcessFunction } from '../operators/process/function.ts'
+import { KeyedCoProcessOperator } from '../operators/process/keyed-co-process.ts'
+import type { DataStream } from './data-stream.ts'
+import { hashed, type StreamOrigin } from './graph-draft.ts'
 import { type PlainKey, plainKeySerializer } from './key-serializer.ts'
+import { inspectFunction, type TransformOptions, transformSpec } from './node-spec.ts'
+import type { StreamFactory } from './stream-factory.ts'
 
 /** The two inputs of connected streams. */
 export type ConnectedInputs = readonly [readonly StreamOrigin[], readonly StreamOrigin[]]
 
 /** Two streams of different types that one function reads. */
 export class ConnectedStreams<A, B> {
-  private readonly draft: GraphDraft
+  private readonly factory: StreamFactory
   private readonly inputs: ConnectedInputs
 
-  constructor(draft: GraphDraft, inputs: ConnectedInputs) {
-    this.draft = draft
+  constructor(factory: StreamFactory, inputs: ConnectedInputs) {
+    this.factory = factory
     this.inputs = inputs
   }
 
-  /** Keys both streams: records of equal keys meet in one subtask and see the same state. */
+  /** Keys both streams: one subtask reads the records of a key of both, with one state. */
   keyBy<K extends PlainKey>(
     selectA: (value: A) => K,
     selectB: (value: B) => K,
@@ -38,13 +39,16 @@ export class ConnectedStreams<A, B> {
     serializer: Serializer<K> = plainKeySerializer() as Serializer<unknown> as Serializer<K>,
   ): KeyedConnectedStreams<K, A, B> {
     const [a, b] = this.inputs
-    const inputs: ConnectedInputs = [hashed(a, selectA, serializer), hashed(b, selectB, serializer)]
-    return new KeyedConnectedStreams(this.draft, inputs, serializer)
+    const inputs: ConnectedInputs = [
+      hashed(a, { selector: selectA, serializer }),
+      hashed(b, { selector: selectB, serializer }),
+    ]
+    return new KeyedConnectedStreams(this.factory, inputs, serializer)
   }
 
-  /** Runs a function of one's own; the factory makes one for every subtask. */
+  /** Runs a function that the user wrote; `create` makes one for every subtask. */
   process<OUT>(create: () => CoProcessFunction<A, B, OUT>): DataStream<OUT> {
-    const node = this.draft.addNode(
+    return this.factory.add(
       {
         name: 'CoProcess',
         inputs: 2,
@@ -53,36 +57,34 @@ export class ConnectedStreams<A, B> {
       },
       this.inputs,
     )
-    return streamOf<OUT>(this.draft, node)
   }
 
-  /** Runs a two-input operator of one's own; the factory makes one for every subtask. */
+  /** Runs a two-input operator that the user wrote; `create` makes one for every subtask. */
   transform<OUT>(
     name: string,
     create: () => StreamOperator,
     options: TransformOptions<OUT> = {},
   ): DataStream<OUT> {
-    const node = this.draft.addNode(transformSpec(name, 2, create, options), this.inputs)
-    return streamOf<OUT>(this.draft, node)
+    return this.factory.add(transformSpec({ name, inputs: 2, create, options }), this.inputs)
   }
 }
 
-/** Two streams keyed alike: one function sees both, with the same state of a key. */
+/** Two streams with the same type of key, which one function reads with one state per key. */
 export class KeyedConnectedStreams<K, A, B> {
-  private readonly draft: GraphDraft
+  private readonly factory: StreamFactory
   private readonly inputs: ConnectedInputs
   private readonly keySerializer: Serializer<K>
 
-  constructor(draft: GraphDraft, inputs: ConnectedInputs, keySerializer: Serializer<K>) {
-    this.draft = draft
+  constructor(factory: StreamFactory, inputs: ConnectedInputs, keySerializer: Serializer<K>) {
+    this.factory = factory
     this.inputs = inputs
     this.keySerializer = keySerializer
   }
 
-  /** Runs a function of one's own; the factory makes one for every subtask. */
+  /** Runs a function that the user wrote; `create` makes one for every subtask. */
   process<OUT>(create: () => KeyedCoProcessFunction<K, A, B, OUT>): DataStream<OUT> {
     const keys = this.keySerializer
-    const node = this.draft.addNode(
+    return this.factory.add(
       {
         name: 'KeyedCoProcess',
         inputs: 2,
@@ -95,15 +97,14 @@ export class KeyedConnectedStreams<K, A, B> {
       },
       this.inputs,
     )
-    return streamOf<OUT>(this.draft, node)
   }
 
-  /** Runs a two-input operator of one's own that finds the record's key selected. */
+  /** Runs a two-input operator that the user wrote, with the key of each record selected. */
   transform<OUT>(
     name: string,
     create: () => StreamOperator,
     options: TransformOptions<OUT> = {},
   ): DataStream<OUT> {
-    return new ConnectedStreams<A, B>(this.draft, this.inputs).transform(name, create, options)
+    return this.factory.add(transformSpec({ name, inputs: 2, create, options }), this.inputs)
   }
 }

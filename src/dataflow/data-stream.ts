@@ -1,60 +1,54 @@
 import type { Serializer } from '../core/serializer.ts'
-import { FilterOperator } from '../operators/filter-operator.ts'
-import { type FlatMapFunction, FlatMapOperator } from '../operators/flat-map-operator.ts'
-import { MapOperator } from '../operators/map-operator.ts'
-import type { StreamOperator } from '../operators/operator.ts'
-import type { OutputTag } from '../operators/output-tag.ts'
-import type { ProcessFunction } from '../operators/process-function.ts'
-import { ProcessOperator } from '../operators/process-operator.ts'
-import type { Sink } from '../operators/sink.ts'
-import { SinkOperator } from '../operators/sink-operator.ts'
-import { TimestampsAndWatermarksOperator } from '../operators/timestamps-and-watermarks-operator.ts'
-import type { MapStateDescriptor } from '../state/descriptors.ts'
+import { FilterOperator } from '../operators/basic/filter.ts'
+import { type FlatMapFunction, FlatMapOperator } from '../operators/basic/flat-map.ts'
+import { MapOperator } from '../operators/basic/map.ts'
+import { PrintSink } from '../operators/basic/print-sink.ts'
+import { SinkOperator } from '../operators/basic/sink.ts'
+import { TimestampsAndWatermarksOperator } from '../operators/basic/timestamps-and-watermarks.ts'
+import type { StreamOperator } from '../operators/port/operator.ts'
+import type { OutputTag } from '../operators/port/output-tag.ts'
+import type { Sink } from '../operators/port/sink.ts'
+import type { ProcessFunction } from '../operators/process/function.ts'
+import { ProcessOperator } from '../operators/process/process.ts'
+import { countWindows, type WindowAssigner } from '../operators/windows/assigner.ts'
+import type { MapStateDescriptor } from '../state/port/descriptors.ts'
 import {
   BroadcastConnectedStream,
   type BroadcastDescriptors,
   BroadcastStream,
 } from './broadcast-stream.ts'
 import { ConnectedStreams } from './connected-streams.ts'
-import { DataStreamSink } from './data-stream-sink.ts'
-import { inspectFunction } from './function-spec.ts'
-import {
-  commonSerializer,
-  type GraphDraft,
-  type NodeDraft,
-  type NodeSpec,
-  type StreamOrigin,
-} from './graph-draft.ts'
+import { commonSerializer, type StreamOrigin } from './graph-draft.ts'
+import { CoGroupedWindows, JoinedWindows, PairedStreams } from './joined-streams.ts'
 import { type PlainKey, plainKeySerializer } from './key-serializer.ts'
 import { KeyedStream } from './keyed-stream.ts'
-import { NodeSettingsBase } from './node-settings.ts'
+import { DataStreamSink, NodeSettingsBase } from './node-settings.ts'
+import {
+  inspectFunction,
+  type NodeSpec,
+  type TransformOptions,
+  transformSpec,
+} from './node-spec.ts'
+import type { StreamFactory } from './stream-factory.ts'
 import type { Partitioning } from './stream-graph.ts'
 import type { WatermarkStrategy } from './watermark-strategy.ts'
+import { WindowedStream } from './windowed-stream.ts'
 
-/** Options of an operator of one's own. */
-export interface TransformOptions<OUT> {
-  /** Encodes its results where they cross slots. @default MessagePack */
-  readonly serializer?: Serializer<OUT>
-  /** Whether it uses keyed state; the graph is refused if its input is not keyed. @default false */
-  readonly needsKey?: boolean
-  /** Whether it ends the branch. @default false */
-  readonly isSink?: boolean
-  /** Ids of the side outputs it emits to. @default any */
-  readonly sideOutputs?: readonly string[]
-}
-
-/** A stream of records of one type. */
+/**
+ * A stream of records of one type. The file is long because each operation on a stream is a short method of this
+ * class.
+ */
 export class DataStream<T> extends NodeSettingsBase {
-  private readonly draft: GraphDraft
+  private readonly factory: StreamFactory
   /** For the classes of this folder. */
   readonly origins: readonly StreamOrigin[]
-  /** For the compiler: which type the records have. */
+  /** The type of the records, for the compiler only. */
   declare readonly recordType: T
 
   /** For the classes of this folder; jobs get streams from an environment. */
-  constructor(draft: GraphDraft, origins: readonly StreamOrigin[]) {
+  constructor(factory: StreamFactory, origins: readonly StreamOrigin[]) {
     super(origins)
-    this.draft = draft
+    this.factory = factory
     this.origins = origins
   }
 
@@ -74,12 +68,12 @@ export class DataStream<T> extends NodeSettingsBase {
     )
   }
 
-  /** Any number of results per record, returned or given to the collector. */
+  /** Any number of results per record, which the function returns or passes to the collector. */
   flatMap<OUT>(flatMap: FlatMapFunction<T, OUT>): DataStream<OUT> {
     return this.operator('FlatMap', () => new FlatMapOperator(flatMap))
   }
 
-  /** Runs a function of one's own; the factory makes one for every subtask. */
+  /** Runs a function that the user wrote; `create` makes one for every subtask. */
   process<OUT>(create: () => ProcessFunction<T, OUT>): DataStream<OUT> {
     return this.add({
       name: 'Process',
@@ -89,16 +83,16 @@ export class DataStream<T> extends NodeSettingsBase {
     })
   }
 
-  /** Runs an operator of one's own; the factory makes one for every subtask. */
+  /** Runs an operator that the user wrote; `create` makes one for every subtask. */
   transform<OUT>(
     name: string,
     create: () => StreamOperator,
     options: TransformOptions<OUT> = {},
   ): DataStream<OUT> {
-    return this.add(transformSpec(name, 1, create, options))
+    return this.add(transformSpec({ name, inputs: 1, create, options }))
   }
 
-  /** Gives records new timestamps and makes watermarks that follow them. */
+  /** Gives records new timestamps, and makes watermarks from them. */
   assignTimestampsAndWatermarks(strategy: WatermarkStrategy<T>): DataStream<T> {
     return this.add({
       name: 'TimestampsAndWatermarks',
@@ -113,8 +107,8 @@ export class DataStream<T> extends NodeSettingsBase {
   }
 
   /**
-   * Groups records by key: what follows has state and timers per key. A key is a string, number,
-   * boolean, bigint or tuple of these; another type needs a serializer whose bytes are canonical
+   * Groups records by key: the next operator has state and timers per key. A key is a string, number,
+   * boolean, bigint or tuple of these. Another type needs a serializer whose bytes are canonical
    * (`rawKeySerializer` for bytes).
    */
   keyBy<K extends PlainKey>(
@@ -123,14 +117,13 @@ export class DataStream<T> extends NodeSettingsBase {
   ): KeyedStream<K, T>
   keyBy<K>(selector: (value: T) => K, serializer: Serializer<K>): KeyedStream<K, T>
   keyBy<K>(selector: (value: T) => K, serializer?: Serializer<K>): KeyedStream<K, T> {
-    const keys = serializer ?? (plainKeySerializer() as Serializer<unknown> as Serializer<K>)
-    return new KeyedStream<K, T>(this.draft, this.origins, selector, keys)
+    return this.keyed(selector, serializer, false)
   }
 
   /**
-   * As `keyBy`, for a stream whose records are in the subtask that owns their key group already, as
-   * those of a topic are that was written and is read by key groups: nothing is exchanged between
-   * slots. A record elsewhere fails the job with WRONG_PARTITIONING, so no state is ever split.
+   * As `keyBy`, for a stream whose records are already in the subtask that owns their key group, such as
+   * a topic that is written and read by key groups. Slots exchange nothing. A record in another subtask
+   * fails the job with WRONG_PARTITIONING, so the state of a key is never in two places.
    */
   reinterpretAsKeyedStream<K extends PlainKey>(
     selector: (value: T) => K,
@@ -144,13 +137,42 @@ export class DataStream<T> extends NodeSettingsBase {
     selector: (value: T) => K,
     serializer?: Serializer<K>,
   ): KeyedStream<K, T> {
-    const keys = serializer ?? (plainKeySerializer() as Serializer<unknown> as Serializer<K>)
-    return new KeyedStream<K, T>(this.draft, this.origins, selector, keys, true)
+    return this.keyed(selector, serializer, true)
+  }
+
+  /**
+   * Joins this stream with another one in windows:
+   * `a.join(b).where(keyOfA).equalTo(keyOfB).window(assigner).apply((a, b) => result)`.
+   */
+  join<B>(other: DataStream<B>): PairedStreams<T, B, JoinedWindows<T, B>> {
+    return new PairedStreams(this, other, (windows) => new JoinedWindows(windows))
+  }
+
+  /** As `join`, for a function that gets all records of both streams of a key and window. */
+  coGroup<B>(other: DataStream<B>): PairedStreams<T, B, CoGroupedWindows<T, B>> {
+    return new PairedStreams(this, other, (windows) => new CoGroupedWindows(windows))
+  }
+
+  /**
+   * Assigns all records to windows, whatever their key. One subtask gets all records: reduce a keyed window
+   * first where there are many.
+   */
+  windowAll(assigner: WindowAssigner): WindowedStream<number, T> {
+    const { factory } = this
+    const { origins, keySerializer } = this.keyBy(() => 0)
+    const serializer = commonSerializer(origins)
+    const input = { factory, origins, keySerializer, serializer, single: true }
+    return new WindowedStream<number, T>(input, assigner)
+  }
+
+  /** As `countWindow` of a keyed stream, for all records, which one subtask gets. */
+  countWindowAll(size: number, slide: number = size): WindowedStream<number, T> {
+    return this.windowAll(countWindows(size, slide))
   }
 
   /** Writes the stream to a sink. */
   sinkTo(sink: Sink<T>): DataStreamSink {
-    const node = this.draft.addNode(
+    const node = this.factory.draft.addNode(
       {
         name: 'Sink',
         inputs: 1,
@@ -165,7 +187,15 @@ export class DataStream<T> extends NodeSettingsBase {
     return new DataStreamSink(node)
   }
 
-  /** Says that nobody is meant to read this stream: its operator works for state alone. */
+  /**
+   * Writes a line for each record to standard output: `prefix:2> record`, with the number of the subtask from 1
+   * where there are several.
+   */
+  print(prefix?: string): DataStreamSink {
+    return this.sinkTo(new PrintSink(prefix))
+  }
+
+  /** Declares that no operator reads this stream, because its operator only writes state. */
   discard(): DataStreamSink {
     const node = this.node()
     node.discarded = true
@@ -175,17 +205,17 @@ export class DataStream<T> extends NodeSettingsBase {
   /** The records that the operator of this stream emitted to a side output. */
   getSideOutput<S>(tag: OutputTag<S>): DataStream<S> {
     const node = this.node()
-    this.draft.sideStreams.push({ node, tag: tag })
-    return new DataStream<S>(this.draft, [{ node, tag: tag, partitioning: undefined }])
+    this.factory.draft.sideStreams.push({ node, tag })
+    return this.factory.stream([{ node, tag, partitioning: undefined }])
   }
 
-  /** One stream of the records of all, in no particular order between them. */
+  /** The records of all these streams in one stream, in no particular order. */
   union(...others: readonly DataStream<T>[]): DataStream<T> {
     const origins = [this, ...others].flatMap((stream) => stream.origins)
-    return new DataStream<T>(this.draft, origins)
+    return this.factory.stream(origins)
   }
 
-  /** Reads this stream and another in one function. */
+  /** Reads this stream and another one in one function. */
   connect<B>(other: BroadcastStream<B>): BroadcastConnectedStream<T, B>
   connect<B>(other: DataStream<B>): ConnectedStreams<T, B>
   connect<B>(
@@ -193,13 +223,13 @@ export class DataStream<T> extends NodeSettingsBase {
   ): BroadcastConnectedStream<T, B> | ConnectedStreams<T, B> {
     const inputs = [this.origins, other.origins] as const
     return other instanceof DataStream
-      ? new ConnectedStreams(this.draft, inputs)
-      : new BroadcastConnectedStream(this.draft, inputs, other.states)
+      ? new ConnectedStreams(this.factory, inputs)
+      : new BroadcastConnectedStream(this.factory, inputs, other.states)
   }
 
   /**
-   * Sends every record to every subtask. With descriptors the result is for `connect`: the function
-   * there fills the declared broadcast state.
+   * Sends every record to every subtask. With descriptors, the result is an argument of `connect`, whose
+   * function fills the declared broadcast state.
    */
   broadcast(): DataStream<T>
   broadcast(
@@ -210,9 +240,32 @@ export class DataStream<T> extends NodeSettingsBase {
     return new BroadcastStream<T>(this.origins, states)
   }
 
-  /** Spreads the records evenly over the next operator's subtasks. */
+  /** Spreads the records evenly over the subtasks of the next operator. */
   rebalance(): DataStream<T> {
     return this.partitioned({ kind: 'rebalance' })
+  }
+
+  /** Sends each record to a random subtask of the next operator. */
+  shuffle(): DataStream<T> {
+    return this.partitioned({ kind: 'shuffle' })
+  }
+
+  /** Sends all records to the first subtask of the next operator. */
+  global(): DataStream<T> {
+    return this.partitioned({ kind: 'global' })
+  }
+
+  /**
+   * Sends each record to the subtask of the next operator whose number, from 0 to `partitions` - 1, the function
+   * returns for the record's key. Another number fails the job with INVALID_ARGUMENT. There is no keyed state.
+   */
+  partitionCustom<K>(
+    partitioner: (key: K, partitions: number) => number,
+    keySelector: (value: T) => K,
+  ): DataStream<T> {
+    const partition = (value: unknown, receivers: number): number =>
+      partitioner(keySelector(value as T), receivers)
+    return this.partitioned({ kind: 'custom', partition })
   }
 
   /** Keeps the records in the subtask of the same number. */
@@ -227,10 +280,7 @@ export class DataStream<T> extends NodeSettingsBase {
   }
 
   private partitioned(partitioning: Partitioning): DataStream<T> {
-    return new DataStream<T>(
-      this.draft,
-      this.origins.map((origin) => ({ ...origin, partitioning })),
-    )
+    return this.factory.stream(this.origins.map((origin) => ({ ...origin, partitioning })))
   }
 
   private operator<OUT>(
@@ -247,31 +297,15 @@ export class DataStream<T> extends NodeSettingsBase {
   }
 
   private add<OUT>(spec: NodeSpec): DataStream<OUT> {
-    return streamOf<OUT>(this.draft, this.draft.addNode(spec, [this.origins]))
+    return this.factory.add(spec, [this.origins])
   }
-}
 
-/** The main output of a node. */
-export function streamOf<T>(draft: GraphDraft, node: NodeDraft): DataStream<T> {
-  return new DataStream<T>(draft, [{ node, tag: undefined, partitioning: undefined }])
-}
-
-/** What a node with an operator of the user's own is. */
-export function transformSpec<OUT>(
-  name: string,
-  inputs: number,
-  create: () => StreamOperator,
-  options: TransformOptions<OUT>,
-): NodeSpec {
-  return {
-    name,
-    inputs,
-    body: () => ({ kind: 'operator', create }),
-    sideOutputs: options.sideOutputs ?? 'any',
-    isSink: options.isSink ?? false,
-    needsKey: options.needsKey ?? false,
-    ...(options.serializer === undefined
-      ? {}
-      : { serializer: options.serializer as Serializer<unknown> }),
+  private keyed<K>(
+    selector: (value: T) => K,
+    given: Serializer<K> | undefined,
+    inPlace: boolean,
+  ): KeyedStream<K, T> {
+    const serializer = given ?? (plainKeySerializer() as Serializer<unknown> as Serializer<K>)
+    return new KeyedStream(this.factory, this.origins, { selector, serializer, inPlace })
   }
 }

@@ -1,41 +1,11 @@
+import { msgpackSerializer } from '../core/formats/msgpack-serializer.ts'
 import { defaultMaxParallelism } from '../core/key-group.ts'
-import { msgpackSerializer, type Serializer } from '../core/serializer.ts'
-import type { OutputTag } from '../operators/output-tag.ts'
-import type { MapStateDescriptor } from '../state/descriptors.ts'
-import type { NodeBody, Partitioning } from './stream-graph.ts'
+import type { Serializer } from '../core/serializer.ts'
+import type { OutputTag } from '../operators/port/output-tag.ts'
+import type { NodeSpec } from './node-spec.ts'
+import type { Partitioning } from './stream-graph.ts'
 
-/** What a node's body may depend on and is only known when the graph is complete. */
-export interface NodeSettings {
-  readonly jobName: string
-  /** Whether watermarks reach the node. */
-  readonly eventTime: boolean
-}
-
-/** What the user says about an operator; the rest is worked out when the graph is complete. */
-export interface NodeSpec {
-  readonly name: string
-  readonly inputs: number
-  readonly body: (settings: NodeSettings) => NodeBody
-  /** Encodes what the node emits. */
-  readonly serializer?: Serializer<unknown>
-  readonly isSink?: boolean
-  readonly chainable?: boolean
-  readonly parallelism?: number
-  /** Ids of the side outputs it can emit; undefined when it is not known. @default none */
-  readonly sideOutputs?: readonly string[] | 'any'
-  /** The user's function has an `onTimer`. */
-  readonly hasOnTimer?: boolean
-  /** Uses state or timers of a key. */
-  readonly needsKey?: boolean
-  /** Means nothing without watermarks. */
-  readonly needsEventTime?: boolean
-  /** Makes watermarks: a source with a strategy, or `assignTimestampsAndWatermarks`. */
-  readonly makesWatermarks?: boolean
-  /** Declared by `broadcast(...)` on the second input. */
-  readonly broadcastStates?: readonly MapStateDescriptor<unknown, unknown>[]
-}
-
-/** A node while the graph is being built; names, uids and parallelism may still change. */
+/** A node of a graph under construction. Its name, uid and parallelism can still change. */
 export interface NodeDraft {
   readonly id: number
   readonly spec: NodeSpec
@@ -45,11 +15,11 @@ export interface NodeDraft {
   maxParallelism: number | undefined
   serializer: Serializer<unknown>
   chainable: boolean
-  /** Nobody is meant to read its main output. */
+  /** The user declared that no operator reads its main output. */
   discarded: boolean
 }
 
-/** A node's main or side output, and how it is to be partitioned on its way. */
+/** A main or side output of a node, and the partitioning of its records. */
 export interface StreamOrigin {
   readonly node: NodeDraft
   readonly tag: OutputTag<unknown> | undefined
@@ -57,17 +27,17 @@ export interface StreamOrigin {
   readonly partitioning: Partitioning | undefined
 }
 
-/** An edge while the graph is being built. */
+/** An edge of a graph under construction. */
 export interface EdgeDraft extends StreamOrigin {
   readonly to: NodeDraft
   readonly input: number
 }
 
-/** Collects nodes and edges in the order in which the user writes them, which is topological. */
+/** A graph under construction. Nodes and edges are in the order in which the user adds them, which is topological. */
 export class GraphDraft {
   readonly nodes: NodeDraft[] = []
   readonly edges: EdgeDraft[] = []
-  /** Streams taken by `getSideOutput`, consumed or not. */
+  /** Streams of `getSideOutput`, with or without a reader. */
   readonly sideStreams: { readonly node: NodeDraft; readonly tag: OutputTag<unknown> }[] = []
   defaultParallelism = 1
   defaultMaxParallelism: number | undefined
@@ -82,7 +52,7 @@ export class GraphDraft {
       parallelism: spec.parallelism,
       maxParallelism: undefined,
       serializer: spec.serializer ?? msgpackSerializer(),
-      chainable: spec.chainable ?? true,
+      chainable: true,
       discarded: false,
     }
     this.nodes.push(node)
@@ -105,8 +75,8 @@ export class GraphDraft {
   }
 
   /**
-   * The user's value, else that of the only forward input, else the environment's, else Flink's
-   * default for the parallelism.
+   * The max parallelism that the user set on the node, else that of its only forward input, else that of the
+   * environment, else Flink's default for the parallelism.
    */
   maxParallelismOf(node: NodeDraft): number {
     if (node.maxParallelism !== undefined) return node.maxParallelism
@@ -119,7 +89,7 @@ export class GraphDraft {
     return this.defaultMaxParallelism ?? defaultMaxParallelism(parallelism)
   }
 
-  /** The partitioning of an edge, worked out where the user left it open. */
+  /** The partitioning of an edge. Where the user set none, it depends on the parallelism of both ends. */
   partitioningOf(edge: EdgeDraft): Partitioning {
     if (edge.partitioning !== undefined) return edge.partitioning
     const equal = this.parallelismOf(edge.node) === this.parallelismOf(edge.to)
@@ -130,7 +100,7 @@ export class GraphDraft {
     return this.partitioningOf(edge).kind === 'forward'
   }
 
-  /** Whether watermarks reach the node (or start in it). */
+  /** Whether watermarks reach the node or start in it. */
   hasEventTime(node: NodeDraft, memo: Map<NodeDraft, boolean> = new Map()): boolean {
     const known = memo.get(node)
     if (known !== undefined) return known
@@ -143,7 +113,7 @@ export class GraphDraft {
   }
 }
 
-/** The serializer of a stream's records when all origins agree on it, else MessagePack. */
+/** The serializer of a stream's records when all origins have the same one, else MessagePack. */
 export function commonSerializer(origins: readonly StreamOrigin[]): Serializer<unknown> {
   const serializers = origins.map(({ node, tag }) => tag?.serializer ?? node.serializer)
   const first = serializers[0] as Serializer<unknown> | undefined
@@ -152,17 +122,24 @@ export function commonSerializer(origins: readonly StreamOrigin[]): Serializer<u
     : msgpackSerializer()
 }
 
-/** The same outputs, partitioned by key; `inPlace` when they are so already. */
+/** The key of a stream's records. */
+export interface Keying<K, T> {
+  readonly selector: (value: T) => K
+  /** Gives the canonical bytes of a key. */
+  readonly serializer: Serializer<K>
+  /** Whether the records are partitioned by this key already. @default false */
+  readonly inPlace?: boolean
+}
+
+/** The same outputs, partitioned by key. */
 export function hashed<K, T>(
   origins: readonly StreamOrigin[],
-  selector: (value: T) => K,
-  keySerializer: Serializer<K>,
-  inPlace = false,
+  { selector, serializer, inPlace = false }: Keying<K, T>,
 ): StreamOrigin[] {
   const partitioning: Partitioning = {
     kind: 'hash',
     keySelector: selector as (value: unknown) => unknown,
-    keySerializer: keySerializer as Serializer<unknown>,
+    keySerializer: serializer as Serializer<unknown>,
     inPlace,
   }
   return origins.map((origin) => ({ ...origin, partitioning }))

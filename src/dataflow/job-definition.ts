@@ -1,35 +1,44 @@
-import type { JobExecutor } from './job-executor.ts'
+import { completeJobOptions, type JobOptionSpecs, type OptionsOf } from './job-option-specs.ts'
 import { StreamExecutionEnvironment } from './stream-execution-environment.ts'
-import type { StreamGraph } from './stream-graph.ts'
+import type { JobExecutor, StreamGraph } from './stream-graph.ts'
 
-/** Options of a job: plain data, as given on the command line or over REST. */
+/** Options of a job. They are plain data, from the command line or over REST. */
 export type JobOptions = Readonly<Record<string, unknown>>
 
 /**
- * A job that threads and processes can build for themselves: the default export of a module. `build`
- * must be deterministic, because every slot thread builds the graph anew and compares fingerprints.
+ * A job that every thread and process can build: the default export of a module. `build` must be
+ * deterministic, because every slot thread builds the graph again and compares fingerprints.
  */
 export interface JobDefinition<O extends JobOptions = JobOptions> {
   readonly name: string
+  /** Declared options: checked before `build`, shown by `weir run JOB --help`. @default any options are passed on as they are */
+  readonly options?: JobOptionSpecs
   build(env: StreamExecutionEnvironment, options: O): void | Promise<void>
 }
 
-/** Declares a job. */
-export function defineJob<O extends JobOptions>(definition: JobDefinition<O>): JobDefinition<O> {
+/** Declares a job. With declared `options`, `build` gets their values with their types. */
+export function defineJob<const S extends JobOptionSpecs>(
+  definition: Omit<JobDefinition<OptionsOf<S>>, 'options'> & { readonly options: S },
+): JobDefinition<OptionsOf<S>>
+export function defineJob<O extends JobOptions>(definition: JobDefinition<O>): JobDefinition<O>
+export function defineJob(definition: JobDefinition): JobDefinition {
   return definition
 }
 
-/** Defaults that a job is built with. */
+/** Settings for building a job. */
 export interface BuildSettings {
   readonly parallelism?: number
   readonly maxParallelism?: number
-  /** Given to the environment, for jobs that call `execute` themselves. */
+  /** Executor of the environment, for jobs that call `execute`. */
   readonly executor?: JobExecutor
   /** Called with each warning of the graph. */
   readonly warn?: (sentence: string) => void
 }
 
-/** Builds the graph of a job. Throws INVALID_GRAPH, and whatever the job itself throws. */
+/**
+ * Builds the graph of a job. Throws INVALID_GRAPH, INVALID_ARGUMENT for options that the job does not
+ * declare so, and all that `build` throws.
+ */
 export async function buildJob<O extends JobOptions>(
   definition: JobDefinition<O>,
   options: O,
@@ -37,10 +46,18 @@ export async function buildJob<O extends JobOptions>(
 ): Promise<StreamGraph> {
   const { warn, ...environment } = settings
   const env = new StreamExecutionEnvironment({ ...environment, jobName: definition.name })
-  await definition.build(env, options)
+  await definition.build(env, checkedOptions(definition, options))
   const graph = env.graph()
   if (warn !== undefined) {
     for (const issue of env.validate()) warn(issue.message)
   }
   return graph
+}
+
+/** The options as the job declares them. Throws INVALID_ARGUMENT. */
+export function checkedOptions<O extends JobOptions>(
+  { name, options: specs }: JobDefinition<O>,
+  given: JobOptions,
+): O {
+  return (specs === undefined ? given : completeJobOptions(name, specs, given)) as O
 }

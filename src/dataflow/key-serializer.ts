@@ -3,10 +3,10 @@ import type { ByteWriter } from '../core/byte-writer.ts'
 import { WeirError } from '../core/errors.ts'
 import { bytesSerializer, type Serializer } from '../core/serializer.ts'
 
-/**
- * The bytes of keys: equal keys have equal bytes, keys of different types never do. A string is its
- * plain UTF-8, so that producers and clients in any language hash it alike; everything else starts
- * with a byte that UTF-8 cannot start with.
+/*
+ * The bytes of keys. Equal keys have equal bytes; keys of different types have different bytes. A string is
+ * plain UTF-8, so that producers and clients in any language get the same hash. Every other type starts with
+ * a byte with which UTF-8 cannot start.
  *
  *   string    | UTF-8 bytes ...                                                   |
  *   number    | F8 | float64, big-endian, sign bit flipped (all bits if negative) |
@@ -14,10 +14,10 @@ import { bytesSerializer, type Serializer } from '../core/serializer.ts'
  *   bigint    | FA | decimal digits in ASCII, "-" before a negative one           |
  *   tuple     | FB | part ... where part = | uint32 length, big-endian | bytes |   |
  *
- * Numbers order like their bytes. -0 is 0; NaN, lone surrogates and other types are refused.
+ * Numbers have the order of their bytes. -0 is 0. NaN, lone surrogates and other types are refused.
  */
 
-/** A part of a tuple key, and what the default serializer takes. */
+/** A key of the default serializer, and a part of a tuple key. */
 export type PlainKey = string | number | boolean | bigint | readonly PlainKey[]
 
 const NUMBER = 0xf8
@@ -28,7 +28,7 @@ const TUPLE = 0xfb
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** Strings up to this length are tried as ASCII, byte by byte, before the native encoder. */
+/** Up to this length, strings are first written as ASCII byte by byte, which is faster than the native encoder. */
 const SHORT_TEXT = 48
 
 function writeText(value: string, writer: ByteWriter): void {
@@ -129,10 +129,10 @@ function refuse(what: string): never {
 
 const plain: Serializer<PlainKey> = { id: 'key/1', write: writeKey, read: readKey }
 
-/** Keys of plain types in the layout above; writing others throws INVALID_ARGUMENT. */
+/** Serializer of keys of plain types, in the layout above. Writing another type throws INVALID_ARGUMENT. */
 export function plainKeySerializer<K extends PlainKey>(): Serializer<K> {
   return plain as unknown as Serializer<K>
 }
 
-/** Keys that are bytes, stored and hashed as they are. */
+/** Serializer of keys that are bytes, stored and hashed unchanged. */
 export const rawKeySerializer: Serializer<Uint8Array> = bytesSerializer

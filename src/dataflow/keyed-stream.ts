@@ -1,51 +1,49 @@
 import type { Serializer } from '../core/serializer.ts'
-import type { FlatMapFunction } from '../operators/flat-map-operator.ts'
-import { KeyedProcessOperator } from '../operators/keyed-process-operator.ts'
-import { LatestValueOperator } from '../operators/latest-value-operator.ts'
-import type { StreamOperator } from '../operators/operator.ts'
-import type { KeyedProcessFunction } from '../operators/process-function.ts'
+import { FieldFolds } from '../operators/basic/field-folds.ts'
+import type { FlatMapFunction } from '../operators/basic/flat-map.ts'
+import { LatestValueOperator } from '../operators/basic/latest-value.ts'
 import {
   type FoldingDescriptor,
   QueryableStateOperator,
-} from '../operators/queryable-state-operator.ts'
-import { ReduceOperator } from '../operators/reduce-operator.ts'
-import type { Sink } from '../operators/sink.ts'
-import type { WindowAssigner } from '../operators/window-assigner.ts'
-import { type ValueStateDescriptor, valueState } from '../state/descriptors.ts'
+} from '../operators/basic/queryable-state.ts'
+import { ReduceOperator } from '../operators/basic/reduce.ts'
+import type { StreamOperator } from '../operators/port/operator.ts'
+import type { Sink } from '../operators/port/sink.ts'
+import type { KeyedProcessFunction } from '../operators/process/function.ts'
+import { KeyedProcessOperator } from '../operators/process/keyed-process.ts'
+import { countWindows, type WindowAssigner } from '../operators/windows/assigner.ts'
+import { type ValueStateDescriptor, valueState } from '../state/port/descriptors.ts'
 import { type BroadcastStream, KeyedBroadcastConnectedStream } from './broadcast-stream.ts'
 import { KeyedConnectedStreams } from './connected-streams.ts'
-import { DataStream, streamOf, type TransformOptions, transformSpec } from './data-stream.ts'
-import { DataStreamSink } from './data-stream-sink.ts'
-import { inspectFunction } from './function-spec.ts'
-import { commonSerializer, type GraphDraft, hashed, type StreamOrigin } from './graph-draft.ts'
+import type { DataStream } from './data-stream.ts'
+import { commonSerializer, hashed, type Keying, type StreamOrigin } from './graph-draft.ts'
+import { IntervalJoin } from './joined-streams.ts'
+import { DataStreamSink } from './node-settings.ts'
+import { inspectFunction, type TransformOptions, transformSpec } from './node-spec.ts'
+import type { StreamFactory } from './stream-factory.ts'
 import { WindowedStream } from './windowed-stream.ts'
 
-/** A stream grouped by key: every record of a key goes to the same subtask. */
-export class KeyedStream<K, T> {
-  /** Gives the bytes of a record's key. */
+/** A stream by key: all records of a key go to the same subtask. */
+export class KeyedStream<K, T> extends FieldFolds<T, DataStream<T>> {
+  /** Gives the canonical bytes of a key. */
   readonly keySerializer: Serializer<K>
   /** For the classes of this folder. */
   readonly origins: readonly StreamOrigin[]
-  /** For the compiler: which type the records have. */
+  /** The type of the records, for the compiler only. */
   declare readonly recordType: T
-  private readonly draft: GraphDraft
+  private readonly factory: StreamFactory
 
-  constructor(
-    draft: GraphDraft,
-    origins: readonly StreamOrigin[],
-    selector: (value: T) => K,
-    keySerializer: Serializer<K>,
-    inPlace = false,
-  ) {
-    this.draft = draft
-    this.keySerializer = keySerializer
-    this.origins = hashed(origins, selector, keySerializer, inPlace)
+  constructor(factory: StreamFactory, origins: readonly StreamOrigin[], keying: Keying<K, T>) {
+    super()
+    this.factory = factory
+    this.keySerializer = keying.serializer
+    this.origins = hashed(origins, keying)
   }
 
-  /** Runs a function with state and timers per key; the factory makes one for every subtask. */
+  /** Runs a function with state and timers per key; `create` makes one for every subtask. */
   process<OUT>(create: () => KeyedProcessFunction<K, T, OUT>): DataStream<OUT> {
     const keys = this.keySerializer
-    const node = this.draft.addNode(
+    return this.factory.add(
       {
         name: 'KeyedProcess',
         inputs: 1,
@@ -58,7 +56,6 @@ export class KeyedStream<K, T> {
       },
       [this.origins],
     )
-    return streamOf<OUT>(this.draft, node)
   }
 
   /** One result per record, in the subtask that owns its key. */
@@ -76,10 +73,10 @@ export class KeyedStream<K, T> {
     return this.asDataStream().flatMap(flatMap)
   }
 
-  /** Emits, after each record, the reduction of all records of its key so far. */
+  /** Emits for each record the reduction of all records of its key so far. */
   reduce(reduce: (a: T, b: T) => T): DataStream<T> {
     const serializer = commonSerializer(this.origins)
-    const node = this.draft.addNode(
+    return this.factory.add(
       {
         name: 'Reduce',
         inputs: 1,
@@ -92,31 +89,49 @@ export class KeyedStream<K, T> {
       },
       [this.origins],
     )
-    return streamOf<T>(this.draft, node)
   }
 
-  /** Cuts the records of each key into windows. */
+  /**
+   * Joins the records of this stream with those of another one whose key is the same and whose event time
+   * is near: `between` says how near.
+   */
+  intervalJoin<B>(other: KeyedStream<K, B>): IntervalJoin<K, T, B> {
+    const { factory, keySerializer } = this
+    return new IntervalJoin(factory, [this.origins, other.origins], keySerializer)
+  }
+
+  /**
+   * Windows of `size` records of a key, a new one after each `slide` records. Throws INVALID_ARGUMENT. See
+   * `countWindows`.
+   */
+  countWindow(size: number, slide: number = size): WindowedStream<K, T> {
+    return this.window(countWindows(size, slide))
+  }
+
+  /** Assigns the records of each key to windows. */
   window(assigner: WindowAssigner): WindowedStream<K, T> {
-    const { draft, origins, keySerializer } = this
+    const { factory, origins, keySerializer } = this
     const serializer = commonSerializer(origins)
-    return new WindowedStream<K, T>({ draft, origins, keySerializer, serializer }, assigner)
+    return new WindowedStream<K, T>({ factory, origins, keySerializer, serializer }, assigner)
   }
 
-  /** Reads this stream and another, keyed alike or broadcast, in one function. */
+  /** Reads in one function this stream and another one, which is keyed by the same type or broadcast. */
   connect<B>(other: BroadcastStream<B>): KeyedBroadcastConnectedStream<K, T, B>
   connect<B>(other: KeyedStream<K, B>): KeyedConnectedStreams<K, T, B>
   connect<B>(
     other: BroadcastStream<B> | KeyedStream<K, B>,
   ): KeyedBroadcastConnectedStream<K, T, B> | KeyedConnectedStreams<K, T, B> {
+    const { factory, keySerializer } = this
     const inputs = [this.origins, other.origins] as const
-    return other instanceof KeyedStream
-      ? new KeyedConnectedStreams(this.draft, inputs, this.keySerializer)
-      : new KeyedBroadcastConnectedStream(this.draft, inputs, other.states, this.keySerializer)
+    if (other instanceof KeyedStream)
+      return new KeyedConnectedStreams(factory, inputs, keySerializer)
+    const { states } = other
+    return new KeyedBroadcastConnectedStream(factory, inputs, { states, keySerializer })
   }
 
   /**
-   * Lets clients query this stream under `queryableName`: the latest record of each key, or with a
-   * reducing or aggregating descriptor what its records fold into.
+   * Lets clients query this stream under `queryableName`: the latest record of each key, or the result of a
+   * reducing or aggregating descriptor over all its records.
    */
   asQueryableState(
     queryableName: string,
@@ -129,7 +144,7 @@ export class KeyedStream<K, T> {
       queryable.kind === 'value'
         ? new LatestValueOperator(queryable)
         : new QueryableStateOperator(queryable)
-    const node = this.draft.addNode(
+    const node = this.factory.draft.addNode(
       {
         name: `Queryable: ${queryableName}`,
         inputs: 1,
@@ -142,22 +157,21 @@ export class KeyedStream<K, T> {
     return new DataStreamSink(node)
   }
 
-  /** Runs an operator of one's own that finds the record's key selected in its keyed state. */
+  /** Runs an operator that the user wrote, with the key of each record selected in its keyed state. */
   transform<OUT>(
     name: string,
     create: () => StreamOperator,
     options: TransformOptions<OUT> = {},
   ): DataStream<OUT> {
-    const node = this.draft.addNode(transformSpec(name, 1, create, options), [this.origins])
-    return streamOf<OUT>(this.draft, node)
+    return this.factory.add(transformSpec({ name, inputs: 1, create, options }), [this.origins])
   }
 
-  /** Writes the stream to a sink, records of a key in order through one writer. */
+  /** Writes the stream to a sink. One writer gets all records of a key, in order. */
   sinkTo(sink: Sink<T>): DataStreamSink {
     return this.asDataStream().sinkTo(sink)
   }
 
   private asDataStream(): DataStream<T> {
-    return new DataStream<T>(this.draft, this.origins)
+    return this.factory.stream(this.origins)
   }
 }

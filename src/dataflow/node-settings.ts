@@ -1,7 +1,7 @@
 import { WeirError } from '../core/errors.ts'
 import type { NodeDraft, StreamOrigin } from './graph-draft.ts'
 
-/** What a user may set on the operator that a stream comes from. */
+/** Settings of the operator whose output a stream is. */
 export abstract class NodeSettingsBase {
   private readonly settable: readonly StreamOrigin[]
 
@@ -9,31 +9,31 @@ export abstract class NodeSettingsBase {
     this.settable = origins
   }
 
-  /** Stable name of the operator: state is matched by it on restore. */
+  /** Sets the stable name of the operator, by which a restore finds its state. */
   uid(uid: string): this {
     this.node().uid = uid
     return this
   }
 
-  /** Name shown in logs, metrics and the dashboard. */
+  /** Sets the name that logs, metrics and the dashboard show. */
   name(name: string): this {
     this.node().name = name
     return this
   }
 
-  /** Number of subtasks, 1 <= parallelism <= max parallelism. */
+  /** Sets the number of subtasks, 1 <= parallelism <= max parallelism. */
   setParallelism(parallelism: number): this {
     this.node().parallelism = parallelism
     return this
   }
 
-  /** Number of key groups, at most 32768; keyed state is bound to it for ever. */
+  /** Sets the number of key groups, at most 32768. It cannot change once there is keyed state. */
   setMaxParallelism(maxParallelism: number): this {
     this.node().maxParallelism = maxParallelism
     return this
   }
 
-  /** Keeps the operator out of its input's chain. */
+  /** Keeps the operator out of the chain of its input. */
   disableChaining(): this {
     this.node().chainable = false
     return this
@@ -45,7 +45,14 @@ export abstract class NodeSettingsBase {
     if (origin !== undefined && others.length === 0) return origin.node
     throw new WeirError(
       'INVALID_GRAPH',
-      'a union has no operator of its own: set uid, name, parallelism and side outputs on the streams that it joins, or on the operator after it',
+      'a union has no operator: set uid, name, parallelism and side outputs on the streams that it joins, or on the operator after it',
     )
+  }
+}
+
+/** The end of a branch, which only has settings. */
+export class DataStreamSink extends NodeSettingsBase {
+  constructor(node: NodeDraft) {
+    super([{ node, tag: undefined, partitioning: undefined }])
   }
 }

@@ -1,12 +1,20 @@
 import { WeirError } from '../core/errors.ts'
 import type { Serializer } from '../core/serializer.ts'
-import type { Source } from '../operators/source.ts'
+import { ElementsSource } from '../operators/basic/elements-source.ts'
+import { SequenceSource } from '../operators/basic/sequence-source.ts'
+import type { Source } from '../operators/port/source.ts'
 import { buildGraph } from './build-graph.ts'
 import { DataStream } from './data-stream.ts'
-import { ElementsSource } from './elements-source.ts'
-import { GraphDraft } from './graph-draft.ts'
-import type { ExecuteOptions, JobExecutor, JobResult } from './job-executor.ts'
-import type { StreamGraph } from './stream-graph.ts'
+import { GraphDraft, type StreamOrigin } from './graph-draft.ts'
+import type { NodeSpec } from './node-spec.ts'
+import { StreamFactory } from './stream-factory.ts'
+import type {
+  ExecuteOptions,
+  JobExecutor,
+  JobResult,
+  ReturnPath,
+  StreamGraph,
+} from './stream-graph.ts'
 import { type GraphIssue, refuseErrors, validateDraft } from './validate-graph.ts'
 import { noWatermarks, type WatermarkStrategy } from './watermark-strategy.ts'
 
@@ -18,7 +26,7 @@ export interface EnvironmentOptions {
   readonly maxParallelism?: number
   /** @default 'job' */
   readonly jobName?: string
-  /** What `execute` hands the graph to. */
+  /** Runs the graph at `execute`. */
   readonly executor?: JobExecutor
 }
 
@@ -26,11 +34,21 @@ export interface EnvironmentOptions {
 export interface SourceOptions<T> {
   /** Encodes the records where they cross slots. @default MessagePack */
   readonly serializer?: Serializer<T>
+  /**
+   * How effects of the records on keys of other records come back to the job. A read `at-least` a position of
+   * this source then waits for them, too. @default there are none
+   */
+  readonly returnsThrough?: ReturnPath
 }
 
-/** Where a job begins: makes the source streams, and from what follows them the graph. */
+/** The start of a job. It makes the streams of sources, and the graph from all that follows them. */
 export class StreamExecutionEnvironment {
   private readonly draft = new GraphDraft()
+  private readonly factory = new StreamFactory(
+    this.draft,
+    <T>(factory: StreamFactory, origins: readonly StreamOrigin[]) =>
+      new DataStream<T>(factory, origins),
+  )
   private readonly executor: JobExecutor | undefined
   private jobName: string
 
@@ -41,42 +59,56 @@ export class StreamExecutionEnvironment {
     this.draft.defaultMaxParallelism = options.maxParallelism
   }
 
-  /** Parallelism of operators that set none. */
+  /** Sets the parallelism of operators that set none. */
   setParallelism(parallelism: number): this {
     this.draft.defaultParallelism = parallelism
     return this
   }
 
-  /** Number of key groups of operators that set none; state is bound to it for ever. */
+  /** Sets the number of key groups of operators that set none. It cannot change once there is keyed state. */
   setMaxParallelism(maxParallelism: number): this {
     this.draft.defaultMaxParallelism = maxParallelism
     return this
   }
 
+  /** Sets the name of the job. */
   setJobName(jobName: string): this {
     this.jobName = jobName
     return this
   }
 
-  /** A stream of what the source reads. */
+  /** A stream of the records of a source. */
   fromSource<T>(
     source: Source<T>,
     watermarks: WatermarkStrategy<T> = noWatermarks(),
     name = 'Source',
     options: SourceOptions<T> = {},
   ): DataStream<T> {
-    return this.addSource(source, watermarks, name, options, undefined)
+    return this.factory.add(sourceSpec(source, watermarks, { name, ...options }), [])
   }
 
-  /** A bounded stream of the given elements, read by one subtask; for tests and examples. */
+  /** A bounded stream of some elements, which one subtask reads; for tests and examples. */
   fromElements<T>(
     elements: readonly T[],
     watermarks: WatermarkStrategy<T> = noWatermarks(),
   ): DataStream<T> {
-    return this.addSource(new ElementsSource(elements), watermarks, 'Elements', {}, 1)
+    const source = new ElementsSource(elements)
+    return this.factory.add(
+      sourceSpec(source, watermarks, { name: 'Elements', parallelism: 1 }),
+      [],
+    )
   }
 
-  /** Everything that is wrong or doubtful with the graph so far. */
+  /**
+   * A bounded stream of the whole numbers from `from` to `to`, both included. Its subtasks share them. Throws
+   * INVALID_ARGUMENT.
+   */
+  fromSequence(from: number, to: number): DataStream<number> {
+    const options = { name: 'Sequence' }
+    return this.factory.add(sourceSpec(new SequenceSource(from, to), noWatermarks(), options), [])
+  }
+
+  /** All errors and warnings of the graph so far. */
   validate(): GraphIssue[] {
     return validateDraft(this.draft)
   }
@@ -92,36 +124,34 @@ export class StreamExecutionEnvironment {
     if (this.executor === undefined) {
       throw new WeirError(
         'ILLEGAL_STATE',
-        'this environment has no executor: make it with one, or hand graph() to a cluster',
+        'this environment has no executor: create it with one, or pass graph() to a cluster',
       )
     }
     return await this.executor.execute(this.graph(jobName), options)
   }
+}
 
-  private addSource<T>(
-    source: Source<T>,
-    watermarks: WatermarkStrategy<T>,
-    name: string,
-    options: SourceOptions<T>,
-    parallelism: number | undefined,
-  ): DataStream<T> {
-    const node = this.draft.addNode(
-      {
-        name,
-        inputs: 0,
-        body: () => ({
-          kind: 'source',
-          source: source as Source<unknown>,
-          watermarks: watermarks as WatermarkStrategy<unknown>,
-        }),
-        makesWatermarks: watermarks.outOfOrdernessMs !== undefined,
-        ...(options.serializer === undefined
-          ? {}
-          : { serializer: options.serializer as Serializer<unknown> }),
-        ...(parallelism === undefined ? {} : { parallelism }),
-      },
-      [],
-    )
-    return new DataStream<T>(this.draft, [{ node, tag: undefined, partitioning: undefined }])
+interface SourceNodeOptions<T> extends SourceOptions<T> {
+  readonly name: string
+  readonly parallelism?: number
+}
+
+function sourceSpec<T>(
+  source: Source<T>,
+  watermarks: WatermarkStrategy<T>,
+  { name, serializer, parallelism, returnsThrough }: SourceNodeOptions<T>,
+): NodeSpec {
+  return {
+    name,
+    inputs: 0,
+    body: () => ({
+      kind: 'source',
+      source: source as Source<unknown>,
+      watermarks: watermarks as WatermarkStrategy<unknown>,
+      returnsThrough,
+    }),
+    makesWatermarks: watermarks.outOfOrdernessMs !== undefined,
+    ...(serializer === undefined ? {} : { serializer: serializer as Serializer<unknown> }),
+    ...(parallelism === undefined ? {} : { parallelism }),
   }
 }

@@ -1,38 +1,55 @@
 import type { Serializer } from '../core/serializer.ts'
-import type { StreamOperator } from '../operators/operator.ts'
-import type { Source } from '../operators/source.ts'
+import type { StreamOperator } from '../operators/port/operator.ts'
+import type { Source } from '../operators/port/source.ts'
 import type { WatermarkStrategy } from './watermark-strategy.ts'
 
-/** How records of an edge find their target subtask. */
+/** The rule by which records of an edge go to a subtask. */
 export type Partitioning =
   /** Same subtask index; chained by direct call when the parallelism is equal. */
   | { readonly kind: 'forward' }
-  /** The owner of the key's group. `keySerializer` gives the canonical key bytes. */
+  /** The subtask that owns the key group. `keySerializer` gives the canonical key bytes. */
   | {
       readonly kind: 'hash'
       readonly keySelector: (value: unknown) => unknown
       readonly keySerializer: Serializer<unknown>
-      /** Every record is with the owner of its key already; one that is not fails the job. */
+      /** Every record is already in the subtask that owns its key; another one fails the job. */
       readonly inPlace: boolean
     }
   /** Round robin by batch. */
   | { readonly kind: 'rebalance' }
+  /** A random subtask for each record. */
+  | { readonly kind: 'shuffle' }
+  /** The first subtask gets every record. */
+  | { readonly kind: 'global' }
+  /** The subtask whose number (0 <= n < receivers) the user's function returns. */
+  | {
+      readonly kind: 'custom'
+      readonly partition: (value: unknown, receivers: number) => number
+    }
   /** Every subtask gets every record. */
   | { readonly kind: 'broadcast' }
 
-/** What a node runs. */
+/**
+ * How effects of a source's records on other keys come back to the job: through another source, with this
+ * uid, or only after a checkpoint.
+ */
+export type ReturnPath = { readonly source: string } | 'checkpoints'
+
+/** The source or operator of a node. */
 export type NodeBody =
   | {
       readonly kind: 'source'
       readonly source: Source<unknown>
       readonly watermarks: WatermarkStrategy<unknown>
+      /** Undefined: its records have no effects that come back. */
+      readonly returnsThrough?: ReturnPath | undefined
     }
   | { readonly kind: 'operator'; readonly create: () => StreamOperator }
 
 /** An operator of the job before it is split into subtasks. */
 export interface StreamNode {
   readonly id: number
-  /** Given by the user, or generated from the position in the graph. */
+  /** Set by the user, or generated from the position in the graph. */
   readonly uid: string
   readonly uidGenerated: boolean
   readonly name: string
@@ -65,4 +82,20 @@ export interface StreamGraph {
   readonly jobName: string
   readonly nodes: readonly StreamNode[]
   readonly edges: readonly StreamEdge[]
+}
+
+/** Plain data that an executor understands, for example `{ slots: 2 }`. */
+export type ExecuteOptions = Readonly<Record<string, unknown>>
+
+/** Result of a finished job. */
+export interface JobResult {
+  readonly jobName: string
+  /** Wall-clock time from deployment to the end, in ms. */
+  readonly runtimeMs: number
+}
+
+/** A runner of graphs. The runtime has one that runs all slots in the calling thread. */
+export interface JobExecutor {
+  /** Resolves when the job has finished; rejects with JOB_FAILED or JOB_CANCELED. */
+  execute(graph: StreamGraph, options: ExecuteOptions): Promise<JobResult>
 }

@@ -1,8 +1,9 @@
 import { WeirError } from '../core/errors.ts'
 import { MAX_MAX_PARALLELISM } from '../core/key-group.ts'
+import { MAX_SOURCES } from '../core/position.ts'
 import type { EdgeDraft, GraphDraft, NodeDraft } from './graph-draft.ts'
 
-/** One finding: an error stops the job, a warning is shown. */
+/** A finding about a graph. An error stops the job, a warning is shown. */
 export interface GraphIssue {
   readonly severity: 'error' | 'warning'
   /** Names the operator and the fix. */
@@ -11,7 +12,7 @@ export interface GraphIssue {
 
 type Rule = (draft: GraphDraft) => string[]
 
-/** Checks every rule; findings come in the order of the rules, then of the nodes. */
+/** Checks all rules. Findings are in the order of the rules, then of the nodes. */
 export function validateDraft(draft: GraphDraft): GraphIssue[] {
   const errors = ERROR_RULES.flatMap((rule) => rule(draft))
   const warnings = WARNING_RULES.flatMap((rule) => rule(draft))
@@ -21,7 +22,7 @@ export function validateDraft(draft: GraphDraft): GraphIssue[] {
   ]
 }
 
-/** Throws INVALID_GRAPH with the sentences of all errors, if there are any. */
+/** Throws INVALID_GRAPH with the messages of all errors, if there are any. */
 export function refuseErrors(issues: readonly GraphIssue[]): void {
   const errors = issues.filter((issue) => issue.severity === 'error')
   if (errors.length === 0) return
@@ -37,6 +38,15 @@ function missingSource(draft: GraphDraft): string[] {
   return draft.nodes.some((node) => node.spec.inputs === 0)
     ? []
     : ['the job has no source: begin with fromSource(...)']
+}
+
+function tooManySources(draft: GraphDraft): string[] {
+  const sources = draft.nodes.filter((node) => node.spec.inputs === 0).length
+  return sources <= MAX_SOURCES
+    ? []
+    : [
+        `the job has ${sources} sources: a position can name one of ${MAX_SOURCES}; split the job into several`,
+      ]
 }
 
 function badUid(draft: GraphDraft): string[] {
@@ -58,7 +68,7 @@ function duplicateUid(draft: GraphDraft): string[] {
     return other === undefined
       ? []
       : [
-          `operators "${other.name}" and "${node.name}" both have the uid "${node.uid}": give each a uid of its own, state is matched by it`,
+          `operators "${other.name}" and "${node.name}" both have the uid "${node.uid}": give each its own uid, because a restore finds state by uid`,
         ]
   })
 }
@@ -153,7 +163,7 @@ function ownUnion(draft: GraphDraft): string[] {
       return []
     }
     return [
-      `the union into ${label(edge.to)} takes the stream of ${label(edge.node)} twice: every record would come twice, leave one out`,
+      `the union into ${label(edge.to)} reads the stream of ${label(edge.node)} twice: every record would arrive twice, so remove one of the two`,
     ]
   })
 }
@@ -177,7 +187,7 @@ function unequalMaxParallelism(draft: GraphDraft): string[] {
     return from === to
       ? []
       : [
-          `${label(edge.node)} has max parallelism ${from} and ${label(edge.to)}, joined to it by a forward edge, ${to}: their key groups would lie in different subtasks, set the same setMaxParallelism(...) or put rebalance() between them`,
+          `${label(edge.node)} has max parallelism ${from} and ${label(edge.to)}, joined to it by a forward edge, has ${to}: their key groups would be in different subtasks, so set the same setMaxParallelism(...) or put rebalance() between them`,
         ]
   })
 }
@@ -189,7 +199,7 @@ function movedInPlace(draft: GraphDraft): string[] {
     return parallelism[0] === parallelism[1]
       ? []
       : [
-          `${label(to)} takes the stream of ${label(node)} as keyed already, but they have the parallelism ${parallelism.join(' and ')}: set the same setParallelism(...) or call keyBy(...) instead`,
+          `${label(to)} reads the stream of ${label(node)} as already keyed, but they have the parallelism ${parallelism.join(' and ')}: set the same setParallelism(...) or call keyBy(...) instead`,
         ]
   })
 }
@@ -206,7 +216,7 @@ function unequalKeyedInputs(draft: GraphDraft): string[] {
     return ids.size < 2
       ? []
       : [
-          `${label(node)} connects streams whose keys have the serializers ${[...ids].join(' and ')}: equal keys would have different bytes, give keyBy(...) the same serializer on both sides`,
+          `${label(node)} connects streams whose keys have the serializers ${[...ids].join(' and ')}: equal keys would have different bytes, so give keyBy(...) the same serializer on both sides`,
         ]
   })
 }
@@ -231,8 +241,8 @@ function conflictingBroadcastState(draft: GraphDraft): string[] {
       if (known === undefined) return []
       return [
         known === format
-          ? `broadcast(...) before ${label(node)} lists the state "${state.name}" twice: leave one out`
-          : `broadcast(...) before ${label(node)} lists the state "${state.name}" with the serializers ${known} and ${format}: give each state a name of its own`,
+          ? `broadcast(...) before ${label(node)} lists the state "${state.name}" twice: remove one`
+          : `broadcast(...) before ${label(node)} lists the state "${state.name}" with the serializers ${known} and ${format}: give each state its own name`,
       ]
     })
   })
@@ -243,14 +253,14 @@ function unusedStream(draft: GraphDraft): string[] {
     node.spec.isSink === true || node.discarded || draft.edgesOutOf(node).length > 0
       ? []
       : [
-          `nobody reads the stream of ${label(node)}: end it with sinkTo(...), asQueryableState(...) or discard(), or remove the operator`,
+          `no operator reads the stream of ${label(node)}: end it with sinkTo(...), asQueryableState(...) or discard(), or remove the operator`,
         ],
   )
   const side = draft.sideStreams.flatMap(({ node, tag }) =>
     draft.edgesOutOf(node).some((edge) => edge.tag?.id === tag.id)
       ? []
       : [
-          `nobody reads the side output "${tag.id}" of ${label(node)}: end it with sinkTo(...), or remove getSideOutput`,
+          `no operator reads the side output "${tag.id}" of ${label(node)}: end it with sinkTo(...), or remove getSideOutput`,
         ],
   )
   return [...main, ...side]
@@ -258,6 +268,7 @@ function unusedStream(draft: GraphDraft): string[] {
 
 const ERROR_RULES: readonly Rule[] = [
   missingSource,
+  tooManySources,
   badUid,
   duplicateUid,
   badParallelism,

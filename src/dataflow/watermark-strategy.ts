@@ -1,16 +1,16 @@
 import { requireArgument } from '../core/errors.ts'
 
-/** How event time is taken from records and how watermarks follow it, per source partition. */
+/** The event time of records, and how watermarks follow it in each source partition. */
 export interface WatermarkStrategy<T> {
   /** Event time of a record in ms; `recordTimestamp` is the source's own, -1 if none. */
   readonly timestampOf: (value: T, recordTimestamp: number) => number
   /** The watermark is the largest timestamp seen minus this minus one; undefined emits none. */
   readonly outOfOrdernessMs: number | undefined
-  /** A partition without records for so long no longer holds the watermark back. */
+  /** Time without records after which a partition no longer holds the watermark back, ms. */
   readonly idleAfterMs: number | undefined
 }
 
-/** No event time: timestamps are the source's own and no watermark is emitted. */
+/** No event time: the source sets the timestamps, and there are no watermarks. */
 export function noWatermarks<T>(): WatermarkStrategy<T> {
   return { timestampOf: (_, own) => own, outOfOrdernessMs: undefined, idleAfterMs: undefined }
 }
@@ -34,7 +34,7 @@ export function boundedOutOfOrderness<T>(
   }
 }
 
-/** Watermarks for timestamps that never fall within a partition. */
+/** Watermarks for timestamps that never decrease within a partition. */
 export function monotonousTimestamps<T>(
   options: {
     readonly timestampOf?: (value: T, recordTimestamp: number) => number

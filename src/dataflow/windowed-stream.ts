@@ -1,47 +1,54 @@
 import { requireArgument, WeirError } from '../core/errors.ts'
-import { msgpackSerializer, type Serializer } from '../core/serializer.ts'
-import { AlignedWindowOperator } from '../operators/aligned-window-operator.ts'
-import type { StreamOperator } from '../operators/operator.ts'
-import type { OutputTag } from '../operators/output-tag.ts'
-import { SessionWindowOperator } from '../operators/session-window-operator.ts'
-import type { WindowAssigner } from '../operators/window-assigner.ts'
+import { msgpackSerializer } from '../core/formats/msgpack-serializer.ts'
+import type { Serializer } from '../core/serializer.ts'
+import { FieldFolds } from '../operators/basic/field-folds.ts'
+import type { StreamOperator } from '../operators/port/operator.ts'
+import type { OutputTag } from '../operators/port/output-tag.ts'
+import { AlignedWindowOperator } from '../operators/windows/aligned-operator.ts'
+import type { WindowAssigner } from '../operators/windows/assigner.ts'
 import {
   aggregateFold,
   FoldedContents,
   ListedContents,
   reduceFold,
   type WindowContents,
-} from '../operators/window-contents.ts'
-import type { ProcessWindowFunction } from '../operators/window-operator.ts'
-import type { AggregateFunction } from '../state/descriptors.ts'
-import { type DataStream, streamOf } from './data-stream.ts'
-import type { GraphDraft, StreamOrigin } from './graph-draft.ts'
+} from '../operators/windows/contents.ts'
+import { CountWindowOperator } from '../operators/windows/count-operator.ts'
+import type { ProcessWindowFunction } from '../operators/windows/operator.ts'
+import { SessionWindowOperator } from '../operators/windows/session-operator.ts'
+import type { AggregateFunction } from '../state/port/descriptors.ts'
+import type { DataStream } from './data-stream.ts'
+import type { StreamOrigin } from './graph-draft.ts'
+import type { StreamFactory } from './stream-factory.ts'
 
-/** What a windowed stream is made from. */
+/** The keyed stream of which windows are made. */
 export interface WindowedInput<K> {
-  readonly draft: GraphDraft
+  readonly factory: StreamFactory
   readonly origins: readonly StreamOrigin[]
   readonly keySerializer: Serializer<K>
   /** Encodes the records in state. */
   readonly serializer: Serializer<unknown>
+  /** Whether one subtask has all records. */
+  readonly single?: boolean
 }
 
 /**
- * A keyed stream cut into windows. A window fires when its time has passed, again with each record
- * within the allowed lateness, and is then cleared. Results carry the last moment of the window.
+ * A keyed stream in windows. A window fires at its end, fires again for each late record within the allowed
+ * lateness, and is then cleared. The timestamp of a result is the last moment of its window.
  */
-export class WindowedStream<K, T> {
+export class WindowedStream<K, T> extends FieldFolds<T, DataStream<T>> {
   private readonly input: WindowedInput<K>
   private readonly assigner: WindowAssigner
   private allowedLatenessMs = 0
   private lateDataTag: OutputTag<T> | undefined
 
   constructor(input: WindowedInput<K>, assigner: WindowAssigner) {
+    super()
     this.input = input
     this.assigner = assigner
   }
 
-  /** Keeps windows for so long after their end. Throws INVALID_ARGUMENT. */
+  /** Keeps windows for this long after their end. Throws INVALID_ARGUMENT. */
   allowedLateness(latenessMs: number): this {
     requireArgument(
       Number.isSafeInteger(latenessMs) && latenessMs >= 0,
@@ -57,7 +64,7 @@ export class WindowedStream<K, T> {
     return this
   }
 
-  /** Sends records too late for their windows to a side output, instead of dropping them. */
+  /** Sends records that are too late for their windows to a side output. Without this they are dropped. */
   sideOutputLateData(tag: OutputTag<T>): this {
     this.lateDataTag = tag
     return this
@@ -81,7 +88,7 @@ export class WindowedStream<K, T> {
     )
   }
 
-  /** Folds the records of a window into an accumulator, whose result is emitted. */
+  /** Folds the records of a window into an accumulator and emits its result. */
   aggregate<ACC, RESULT>(
     aggregate: AggregateFunction<T, ACC, RESULT>,
     options?: { readonly serializer?: Serializer<ACC> },
@@ -103,7 +110,7 @@ export class WindowedStream<K, T> {
     )
   }
 
-  /** Keeps all records of a window and hands them to a function when it fires. */
+  /** Keeps all records of a window and passes them to a function when the window fires. */
   process<OUT>(createFunction: () => ProcessWindowFunction<K, T, OUT>): DataStream<OUT> {
     return this.add<OUT>(
       () => new ListedContents(this.input.serializer as Serializer<T>),
@@ -116,11 +123,12 @@ export class WindowedStream<K, T> {
     createFunction: (() => ProcessWindowFunction<K, never, OUT>) | undefined,
     serializer?: Serializer<unknown>,
   ): DataStream<OUT> {
-    const { draft, origins } = this.input
+    const { factory, origins } = this.input
     const create = (): StreamOperator => this.createOperator(contents(), createFunction?.())
-    const node = draft.addNode(
+    return factory.add(
       {
-        name: 'Window',
+        name: this.input.single === true ? 'WindowAll' : 'Window',
+        ...(this.input.single === true ? { parallelism: 1 } : {}),
         inputs: 1,
         needsKey: true,
         needsEventTime: this.assigner.timeDomain === 'event-time',
@@ -130,10 +138,9 @@ export class WindowedStream<K, T> {
       },
       [origins],
     )
-    return streamOf<OUT>(draft, node)
   }
 
-  /** A window function may emit to any tag; without one there is only the late data. */
+  /** A window function can emit to any tag. Without one, only late data has a tag. */
   private sideOutputs(hasFunction: boolean): readonly string[] | 'any' {
     if (hasFunction) return 'any'
     return this.lateDataTag === undefined ? [] : [this.lateDataTag.id]
@@ -150,8 +157,14 @@ export class WindowedStream<K, T> {
       allowedLatenessMs: this.allowedLatenessMs,
       lateDataTag: this.lateDataTag,
     }
-    return this.assigner.kind === 'session'
-      ? new SessionWindowOperator<K, T>(this.assigner, options)
-      : new AlignedWindowOperator<K, T>(this.assigner, options)
+    const { assigner } = this
+    switch (assigner.kind) {
+      case 'session':
+        return new SessionWindowOperator<K, T>(assigner, options)
+      case 'count':
+        return new CountWindowOperator(assigner, options, this.input.serializer as Serializer<T>)
+      case 'aligned':
+        return new AlignedWindowOperator<K, T>(assigner, options)
+    }
   }
 }

@@ -1,7 +1,5 @@
 import { KERNELS_BASE64 } from './kernels.generated.ts'
-
-/** Most queries that one top-k pass scores together. */
-export const MAX_TOP_K_QUERIES = 16
+import { topKLanes, topKQueries, topKTriples } from './top-k-scratch.ts'
 
 /** Ratings that one ALS panel holds; `assembly/als-row.as.ts` has the same number. */
 export const ALS_PANEL_ROWS = 8192
@@ -11,7 +9,7 @@ export const ALS_PANEL_ROWS = 8192
  * (0 <= address < 4 GiB), lengths count float32 values. Nothing is checked: a wrong address reads or
  * writes other data, or throws a RangeError of WebAssembly at the memory's end. Vectors may have any
  * alignment; multiples of 16 bytes are faster. One instance belongs to one thread; it holds no
- * linear memory of its own, so any number of threads may run kernels over the same memory.
+ * other linear memory, so any number of threads may run kernels over the same memory.
  *
  * Results depend neither on the number of threads nor on neighbours, but their last bits depend on
  * the processor (relaxed multiply-add is fused where the hardware can).
@@ -45,7 +43,7 @@ export interface Kernels {
     eta: number,
     lambda: number,
   ): void
-  /** Sums weights that lie scattered in rows; see `Gathering`. Answers the sum in float64. */
+  /** Sum in float64 of weights that are scattered over rows; see `Gathering`. */
   gatherDot(gathering: Gathering): number
   /** Weights of the last `gatherDot` that were 0; -1 when a row was or became another one: no sum. */
   gatheredZeros(): number
@@ -76,15 +74,44 @@ export interface Kernels {
   alsSolveGradient(problem: AlsRowProblem, steps: number): number
   /** The penalty part of the objective that the last ALS solve answered. */
   alsPenalty(): number
+  /**
+   * Draws one row from its normal distribution; see `RowDraw`. Answers the sum of squared errors at the
+   * draw, or NaN if the precision is not positive definite; then nothing is written.
+   */
+  drawRow(draw: RowDraw): number
+}
+
+/** A row with biases that is drawn from its distribution; `assembly/draw-row.as.ts` says which one. */
+export interface RowDraw
+  extends Pick<
+    AlsRowProblem,
+    | 'row'
+    | 'indexes'
+    | 'ratings'
+    | 'count'
+    | 'other'
+    | 'strideBytes'
+    | 'unknowns'
+    | 'mean'
+    | 'scratch'
+  > {
+  /** Address of the prior's precision over the noise precision, all of it (`alsWidth` squared floats). */
+  prior: number
+  /** Address of the prior's precision times its mean, over the noise precision. */
+  shift: number
+  /** Address of normal numbers over the root of the noise precision, zero beyond the unknowns. */
+  noise: number
+  /** Address that gets the mean of the distribution, without the constant 1. */
+  center: number
 }
 
 /** One call of `gatherDot`: addresses of lists in the memory; what they hold is in words, below 2^30. */
 export interface Gathering {
-  /** u32: where the sequence words of the rows lie that are read, and what they have to be. */
+  /** u32: addresses of the sequence words of the rows, and the values that they must have. */
   headers: number
   sequences: number
   rows: number
-  /** u32: where the weights lie; float32: what each is multiplied with. */
+  /** u32: addresses of the weights; float32: the factor of each. */
   addresses: number
   values: number
   /** Weights to add up. */
@@ -110,7 +137,7 @@ export interface TopKBlock {
 
 /** A row's least-squares problem; `assembly/als-row.as.ts` says what is solved. */
 export interface AlsRowProblem {
-  /** Address of the row to solve; its present value is where conjugate gradient starts. */
+  /** Address of the row to solve; conjugate gradient starts from its present value. */
   row: number
   /** Addresses of the row's ratings: u32 indexes into the other side, float32 values. */
   indexes: number
@@ -138,7 +165,7 @@ export interface AlsRowProblem {
   scratch: number
 }
 
-/** What the module exports; the names are those of the assembly sources. */
+/** Exports of the module; the names are those of the assembly sources. */
 interface RawKernels {
   dot(a: number, b: number, n: number): number
   axpy(alpha: number, x: number, y: number, n: number): void
@@ -165,6 +192,7 @@ interface RawKernels {
   alsSolveCholesky(...args: number[]): number
   alsSolveGradient(...args: number[]): number
   alsPenalty(): number
+  drawRow(...args: number[]): number
 }
 
 type RawTopK = (
@@ -178,40 +206,6 @@ type RawTopK = (
   capacity: number,
 ) => number
 
-/*
- * Scratch area of topKBlock, address a multiple of 16:
- *
- *   0          64                 64 + 12 capacity, rounded up to 16
- *   +----------+------------------+-------------------------------------------+
- *   | 16 x f32 | capacity triples | queries, all float32, missing ones zero:  |
- *   | threshold| u32 query        | 1 or 4: one after the other, each padded  |
- *   |          | u32 row          |   with zeros to a multiple of four        |
- *   |          | f32 score        | 8 or 16: element-major, side by side      |
- *   +----------+------------------+-------------------------------------------+
- */
-const TRIPLES_OFFSET = 64
-const TRIPLE_BYTES = 12
-
-const alignUp = (bytes: number): number => (bytes + 15) & ~15
-
-const queriesOffset = (capacity: number): number =>
-  TRIPLES_OFFSET + alignUp(capacity * TRIPLE_BYTES)
-
-/** Bytes of scratch that `topKBlock` needs for 16 queries; place it at a multiple of 16. */
-export function topKScratchBytes(dimension: number, capacity: number): number {
-  return queriesOffset(capacity) + alignUp(dimension * 4) * MAX_TOP_K_QUERIES
-}
-
-/** Address of the first triple; a triple is three 32-bit words: query, row (u32), score (float32). */
-export function topKTriples(scratch: number): number {
-  return scratch + TRIPLES_OFFSET
-}
-
-/** How many queries the kernel runs for `queries`: 1, 4, 8 or 16; the missing ones never score. */
-export function topKLanes(queries: number): number {
-  return queries === 1 ? 1 : queries <= 4 ? 4 : queries <= 8 ? 8 : 16
-}
-
 /** Bytes of scratch for `alsSolve*` with `unknowns` unknowns; place it at a multiple of 16. */
 export function alsScratchBytes(unknowns: number): number {
   const width = alsWidth(unknowns)
@@ -221,33 +215,6 @@ export function alsScratchBytes(unknowns: number): number {
 /** `unknowns` rounded up to the next multiple of four. */
 export function alsWidth(unknowns: number): number {
   return (unknowns + 3) & ~3
-}
-
-/**
- * Puts `queries` (1 to 16 vectors of `dimension`) into the scratch area and their thresholds to
- * minus infinity. The memory must not shrink views: it is read through `memory.buffer` at each call.
- */
-export function writeTopKQueries(
-  memory: WebAssembly.Memory,
-  scratch: number,
-  capacity: number,
-  queries: readonly Float32Array[],
-): void {
-  const lanes = topKLanes(queries.length)
-  const dimension = queries[0]?.length ?? 0
-  const width = (dimension + 3) & ~3
-  const [elementStep, queryStep] = lanes <= 4 ? [1, width] : [lanes, 1]
-  const start = scratch + queriesOffset(capacity)
-  const packed = new Float32Array(memory.buffer, start, lanes * width)
-  packed.fill(0)
-  for (const [lane, query] of queries.entries()) {
-    for (let d = 0; d < dimension; d++) {
-      packed[d * elementStep + lane * queryStep] = query[d] as number
-    }
-  }
-  const thresholds = new Float32Array(memory.buffer, scratch, MAX_TOP_K_QUERIES)
-  thresholds.fill(Number.POSITIVE_INFINITY)
-  thresholds.fill(Number.NEGATIVE_INFINITY, 0, queries.length)
 }
 
 /** x86 keeps loads in order by itself. */
@@ -278,10 +245,27 @@ export function instantiateKernels(memory: WebAssembly.Memory): Kernels {
     factorCholesky: raw.factorCholesky,
     solveCholesky: raw.solveCholesky,
     topKBlock: topKBlockOf(raw),
-    topKWritten: (scratch) => raw.topKWritten(scratch + TRIPLES_OFFSET),
+    topKWritten: (scratch) => raw.topKWritten(topKTriples(scratch)),
     alsSolveCholesky: (p) => raw.alsSolveCholesky(...problemArguments(p)),
     alsSolveGradient: (p, steps) => raw.alsSolveGradient(...problemArguments(p), steps),
     alsPenalty: raw.alsPenalty,
+    drawRow: (p) =>
+      raw.drawRow(
+        p.row,
+        p.indexes,
+        p.ratings,
+        p.count,
+        p.other,
+        p.strideBytes,
+        p.unknowns,
+        alsWidth(p.unknowns),
+        p.mean,
+        p.prior,
+        p.shift,
+        p.noise,
+        p.center,
+        p.scratch,
+      ),
   }
 }
 
@@ -297,13 +281,13 @@ function topKBlockOf(raw: RawKernels): Kernels['topKBlock'] {
             ? raw.topKEight
             : raw.topKSixteen
     return scan(
-      request.scratch + queriesOffset(request.capacity),
+      topKQueries(request.scratch, request.capacity),
       request.base,
       request.strideBytes,
       request.rows,
       request.dimension,
       request.scratch,
-      request.scratch + TRIPLES_OFFSET,
+      topKTriples(request.scratch),
       request.capacity,
     )
   }

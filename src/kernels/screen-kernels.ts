@@ -7,14 +7,14 @@ export const SCREEN_LANES = 4
 /** Rows of a block of codes are a multiple of this. */
 export const SCREEN_ROWS = 16
 
-/** Bytes of what a query brings beside its codes. */
+/** Bytes of a query's head: all but its codes. */
 const HEAD_BYTES = 32
 const HEAD_THRESHOLD = 4
 const HEAD_FOUND = 5
 
 /**
- * Where the parts of a query group lie: byte offsets into the memory, multiples of 16. Each part is
- * an array over the group's queries.
+ * Places of the parts of a query group: byte offsets into the memory, multiples of 16. Each part is an
+ * array over the group's queries.
  */
 export interface ScreenQueries {
   /** `SCREEN_LANES` x 32 bytes. */
@@ -33,7 +33,7 @@ export interface ScreenBlock {
   readonly rows: number
 }
 
-/** What the module exports. */
+/** Exports of the module. */
 interface RawScreenKernels {
   screenEncode(row: number, n: number, codes: number, bounds: number, rows: number): void
   screenErase(bounds: number, rows: number): void
@@ -91,17 +91,17 @@ export class ScreenKernels {
     this.raw.screenEncode(floats, this.dimension, codes, block.bounds + row * 4, block.rows)
   }
 
-  /** Row `row` of a block is none: it is never found. */
+  /** Marks row `row` of a block as empty: it is never found. */
   erase(block: ScreenBlock, row: number): void {
     this.raw.screenErase(block.bounds + row * 4, block.rows)
   }
 
-  /** Row `row` of a block is not known: it is always found. */
+  /** Marks row `row` of a block as unknown: it is always found. */
   open(block: ScreenBlock, row: number): void {
     this.raw.screenOpen(block.bounds + row * 4, block.rows)
   }
 
-  /** Puts a query into place `lane` of a group; a missing one never finds anything. */
+  /** Writes a query to place `lane` of a group; an undefined one never finds anything. */
   writeQuery(at: ScreenQueries, lane: number, query: ScreenQuery | undefined): void {
     const head = at.heads + lane * HEAD_BYTES
     const floats = new Float32Array(this.memory.buffer, head, HEAD_BYTES / 4)
@@ -144,7 +144,7 @@ export class ScreenKernels {
 
   /**
    * Scores of a query (padded with zeros) against the four rows from `rows` on, `width` floats apart,
-   * into four floats at `out`: the very scores that `topKBlock` has for one query.
+   * into four floats at `out`: the same scores as those of `topKBlock` for one query.
    */
   scoreFour(query: number, rows: number, out: number): void {
     const bytes = this.width * 4

@@ -6,11 +6,11 @@ const CENTRE = 64
 const LARGEST = 2 ** 50
 const SMALLEST = 2 ** -40
 
-/** A top-k query as codes, with what its upper bounds need; `assembly/top-k-screen.as.ts` says how. */
+/** A top-k query as codes, with the terms of its upper bounds; see `assembly/top-k-screen.as.ts`. */
 export interface ScreenQuery {
   /** [dimension] */
   readonly codes: Int8Array
-  /** What sums begin with: the centre of the row codes times all query codes, negated. */
+  /** First value of each sum: the centre of the row codes times all query codes, negated. */
   readonly centre: number
   /** A code's step. */
   readonly step: number

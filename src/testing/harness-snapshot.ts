@@ -3,7 +3,9 @@ import type {
   OperatorStateEntries,
 } from '../checkpoint/protocol/checkpoint-types.ts'
 import { planRestore } from '../checkpoint/protocol/restore-plan.ts'
-import type { KeyedStateBackend } from '../state/keyed-state-backend.ts'
+import type { StateDeclaration } from '../state/port/change.ts'
+import type { CheckpointableState } from '../state/port/checkpointable-state.ts'
+import type { RestorableState } from '../state/port/restorable-state.ts'
 
 /** One entry of keyed state. */
 export interface HarnessEntry {
@@ -21,9 +23,9 @@ export interface HarnessSnapshot {
   readonly operatorState: readonly OperatorStateEntries[]
 }
 
-/** Copies all keyed state out. */
+/** Copies all keyed state. */
 export function copyKeyedState(
-  keyedState: KeyedStateBackend,
+  keyedState: CheckpointableState,
   checkpointId: number,
 ): Pick<HarnessSnapshot, 'declarations' | 'entries'> {
   const byKey = new Map<string, HarnessEntry>()
@@ -39,14 +41,12 @@ export function copyKeyedState(
   return { declarations: keyedState.declarations(), entries: [...byKey.values()] }
 }
 
-/** Fills keyed state with what the snapshots of all former subtasks hold for its key groups. */
+/** Restores keyed state from the snapshots of all former subtasks; it keeps its own key groups. */
 export function restoreKeyedState(
-  keyedState: KeyedStateBackend,
+  keyedState: RestorableState,
   snapshots: readonly HarnessSnapshot[],
 ): void {
-  keyedState.beginRestore(
-    snapshots[0]!.declarations as ReturnType<KeyedStateBackend['declarations']>,
-  )
+  keyedState.beginRestore(snapshots[0]!.declarations as readonly StateDeclaration[])
   for (const { entries } of snapshots) {
     for (const { keyGroup, state, key, value } of entries) {
       keyedState.restore(keyGroup, state, key, value)
@@ -55,14 +55,17 @@ export function restoreKeyedState(
   keyedState.endRestore(1)
 }
 
-/**
- * Operator state that falls to one subtask. Throws MAX_PARALLELISM_CHANGED as a real restore does.
- */
+/** The subtask whose share is restored. */
+export interface RestoredSubtask {
+  readonly subtask: number
+  readonly parallelism: number
+  readonly maxParallelism: number
+}
+
+/** The operator state of one subtask after a restore. Throws MAX_PARALLELISM_CHANGED, as a real restore. */
 export function shareOfOperatorState(
   snapshots: readonly HarnessSnapshot[],
-  subtask: number,
-  parallelism: number,
-  maxParallelism: number,
+  { subtask, parallelism, maxParallelism }: RestoredSubtask,
 ): ReadonlyMap<string, readonly Uint8Array[]> {
   const uid = 'operator'
   const manifest: OperatorManifest = {

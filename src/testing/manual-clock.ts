@@ -14,7 +14,7 @@ export class ManualClock implements Clock {
   private order = 0
   private waiting: Waiting[] = []
 
-  /** Begins at `startMs` ms since 1970. */
+  /** `startMs`: the first wall-clock time, ms since 1970. */
   constructor(startMs = 0) {
     this.startMs = startMs
   }
@@ -35,17 +35,17 @@ export class ManualClock implements Clock {
     }
   }
 
-  /** Callbacks that have not been called. */
+  /** Number of callbacks that are still to be called. */
   get pending(): number {
     return this.waiting.length
   }
 
   /**
-   * Moves the time on and calls what falls due, in the order of its time, also what is added on the
-   * way. Throws INVALID_ARGUMENT when `ms` is below 0.
+   * Advances the time and calls all callbacks that are due, in the order of their times. A callback can add
+   * others, which are called, too. Throws INVALID_ARGUMENT when `ms` is below 0.
    */
   advance(ms: number): void {
-    requireArgument(ms >= 0, `time does not run back by ${-ms} ms`)
+    requireArgument(ms >= 0, `the clock cannot go back by ${-ms} ms`)
     const target = this.elapsedMs + ms
     for (;;) {
       const next = this.nextDue(target)
@@ -57,7 +57,7 @@ export class ManualClock implements Clock {
     this.elapsedMs = target
   }
 
-  /** Moves the wall clock to `nowMs`, as `advance`. */
+  /** Advances the wall clock to `nowMs`, as `advance`. */
   advanceTo(nowMs: number): void {
     this.advance(nowMs - this.nowMs())
   }

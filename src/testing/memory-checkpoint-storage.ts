@@ -1,18 +1,18 @@
-import { checkStoragePath } from '../checkpoint/checkpoint-paths.ts'
 import type {
   CheckpointStorage,
   CreateOutcome,
   StorageWriter,
   StoredFile,
-} from '../checkpoint/checkpoint-storage.ts'
+} from '../checkpoint/storage/checkpoint-storage.ts'
+import { checkStoragePath } from '../checkpoint/storage/paths.ts'
 import { WeirError } from '../core/errors.ts'
 
 /**
- * Checkpoint storage in memory, for tests: it lives as long as the object and may be shared by
- * several coordinators, as a folder would be by several processes.
+ * Checkpoint storage in memory, for tests. Several coordinators can share the object, as several processes
+ * share a folder.
  */
 export class MemoryCheckpointStorage implements CheckpointStorage {
-  /** Visible files by path; a test may look and damage. */
+  /** Visible files by path. A test can read and damage them. */
   readonly files = new Map<string, Uint8Array>()
 
   async createWriter(path: string): Promise<StorageWriter> {
@@ -20,7 +20,7 @@ export class MemoryCheckpointStorage implements CheckpointStorage {
     const parts: Uint8Array[] = []
     let open = true
     const requireOpen = (): void => {
-      if (!open) throw new WeirError('ILLEGAL_STATE', `${path} was committed or aborted already`)
+      if (!open) throw new WeirError('ILLEGAL_STATE', `${path} is already committed or aborted`)
     }
     return {
       write: async (bytes) => {
@@ -38,6 +38,10 @@ export class MemoryCheckpointStorage implements CheckpointStorage {
     }
   }
 
+  async ensureDurable(path: string): Promise<void> {
+    await this.read(path, 0, 0)
+  }
+
   async createExclusive(path: string, bytes: Uint8Array): Promise<CreateOutcome> {
     if (this.files.has(checkStoragePath(path))) return 'already-exists'
     this.files.set(path, bytes.slice())
@@ -53,7 +57,7 @@ export class MemoryCheckpointStorage implements CheckpointStorage {
   }
 
   async list(folder: string): Promise<readonly StoredFile[]> {
-    const prefix = `${checkStoragePath(folder)}/`
+    const prefix = folder === '' ? '' : `${checkStoragePath(folder)}/`
     const found = [...this.files].filter(([path]) => path.startsWith(prefix))
     return found
       .map(([path, bytes]) => ({ path, bytes: bytes.length }))

@@ -1,34 +1,33 @@
 import { seededRandom } from '../core/random.ts'
 import type { JobOptions } from '../dataflow/job-definition.ts'
-import type { JobResult } from '../dataflow/job-executor.ts'
-import type { StreamGraph } from '../dataflow/stream-graph.ts'
-import type { ConfigurationMap } from '../runtime/configuration.ts'
-import type { JobExecution, JobExecutionOptions } from '../runtime/job-execution.ts'
-import { createLocalJob } from '../runtime/local-executor.ts'
-import { createWorkerJob } from '../runtime/worker-job.ts'
+import type { JobResult, StreamGraph } from '../dataflow/stream-graph.ts'
+import type { ConfigurationMap } from '../runtime/configuration/keys.ts'
+import type { JobExecution, JobExecutionOptions } from '../runtime/job/execution.ts'
+import { createLocalJob } from '../runtime/job/local-executor.ts'
+import { createWorkerJob } from '../runtime/job/worker-job.ts'
 
-/** What a mini cluster gives every job. */
+/** Options of a mini cluster, for all its jobs. */
 export interface MiniClusterOptions {
-  /** Flink's keys. @default the heap backend */
+  /** Configuration by Flink's keys. @default the heap backend */
   readonly configuration?: ConfigurationMap
-  /** Seeds names and jitter. @default 1 */
+  /** Seed of names and jitter. @default 1 */
   readonly seed?: number
 }
 
-/** What one job may have of its own. */
+/** Options of one job. */
 export interface MiniClusterJobOptions {
   readonly configuration?: ConfigurationMap
   readonly jobId?: string
-  /** Savepoint or checkpoint to begin from, a path of checkpoint storage. */
-  readonly restoreFrom?: string | undefined
+  /** Savepoint or checkpoint from which the job starts, a path of checkpoint storage. */
+  readonly restoreFrom?: string | number | undefined
   readonly allowNonRestoredState?: boolean | undefined
   readonly coordinators?: JobExecutionOptions['coordinators'] | undefined
   readonly serving?: JobExecutionOptions['serving'] | undefined
 }
 
 /**
- * Runs jobs in this process for tests, in the calling thread or on worker threads, and lets tests
- * kill slots. Close it with `close` or `await using`.
+ * A cluster for tests that runs jobs in this process, in the calling thread or on worker threads. Tests can
+ * kill its slots. Close it with `close` or `await using`.
  */
 export class MiniCluster implements AsyncDisposable {
   private readonly options: MiniClusterOptions
@@ -65,12 +64,12 @@ export class MiniCluster implements AsyncDisposable {
     return this.begin(job)
   }
 
-  /** Runs a graph in the calling thread until it has finished. */
+  /** Runs a graph in the calling thread until it finishes. */
   async run(graph: StreamGraph, options: MiniClusterJobOptions = {}): Promise<JobResult> {
     return await this.startLocal(graph, options).result
   }
 
-  /** Cancels what still runs. */
+  /** Cancels all running jobs. */
   async close(): Promise<void> {
     for (const job of this.jobs) {
       await job.cancel()

@@ -5,18 +5,19 @@ import { MetricGroup } from '../core/metrics.ts'
 import { NO_POSITION, type SourcePosition } from '../core/position.ts'
 import type { Serializer } from '../core/serializer.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../core/time.ts'
+import { type DeferringOperator, isDeferring } from '../operators/port/deferring.ts'
 import {
   isWatermarking,
   type OperatorContext,
   type Output,
   type StreamOperator,
-} from '../operators/operator.ts'
-import type { Redistribution } from '../operators/operator-state.ts'
-import type { OutputTag } from '../operators/output-tag.ts'
-import { OperatorStateMemory } from '../runtime/operator-state-memory.ts'
-import type { KeyedStateBackend } from '../state/keyed-state-backend.ts'
-import { RowTableDirectory } from '../state/row-table-directory.ts'
-import { createKeyedStateBackend } from '../state/slot-keyed-state.ts'
+} from '../operators/port/operator.ts'
+import type { Redistribution } from '../operators/port/operator-state.ts'
+import type { OutputTag } from '../operators/port/output-tag.ts'
+import { OperatorStateMemory } from '../runtime/subtask/operator-state-memory.ts'
+import { StateCatalog } from '../state/catalog/state-catalog.ts'
+import { openKeyedState } from '../state/open-keyed-state.ts'
+import type { KeyedStateBackend } from '../state/port/keyed-state-backend.ts'
 import {
   copyKeyedState,
   type HarnessSnapshot,
@@ -25,9 +26,9 @@ import {
 } from './harness-snapshot.ts'
 import { ManualClock } from './manual-clock.ts'
 
-/** How records of a keyed input get their keys. */
+/** Keys of the records of keyed inputs. */
 export interface HarnessKeys {
-  /** By input; an input without selector is not keyed (a broadcast side). */
+  /** Key selectors by input. An input without one is not keyed, such as a broadcast side. */
   readonly selectors: readonly (((value: never) => unknown) | undefined)[]
   readonly serializer: Serializer<unknown>
 }
@@ -35,7 +36,7 @@ export interface HarnessKeys {
 /** Options of a harness. */
 export interface HarnessOptions {
   readonly operator: StreamOperator
-  /** Missing: the operator has no keyed state. */
+  /** Without keys, the operator has no keyed state. */
   readonly keys?: HarnessKeys
   /** @default 'operator' */
   readonly name?: string
@@ -47,27 +48,29 @@ export interface HarnessOptions {
   readonly restore?: readonly HarnessSnapshot[]
 }
 
-/** A record that came out. */
+/** A result. */
 export interface HarnessRecord<T> {
   readonly value: T
   readonly timestamp: number
 }
 
 /**
- * Drives one operator synchronously, as one subtask would: records in, results, side outputs and
- * watermarks out, time moved by hand, state copied out and restored at any parallelism.
+ * A harness that runs one operator synchronously, as one subtask does. A test gives it records and watermarks,
+ * advances its clock, reads results, side outputs and watermarks, and copies and restores state at any
+ * parallelism.
  */
 export class OperatorHarness<IN = unknown, OUT = unknown> {
   readonly clock: ManualClock
   readonly metrics = new MetricGroup()
   /** Results, oldest first. */
   readonly outputs: HarnessRecord<OUT>[] = []
-  /** Watermarks that went downstream, oldest first. */
+  /** Emitted watermarks, oldest first. */
   readonly watermarks: number[] = []
-  /** What the operator sent to its coordinator. */
+  /** Events to the operator's coordinator, oldest first. */
   readonly events: unknown[] = []
   readonly keyedState: KeyedStateBackend | undefined
   private readonly operator: StreamOperator
+  private readonly deferring: DeferringOperator | undefined
   private readonly options: HarnessOptions
   private readonly operatorState: OperatorStateMemory
   private readonly sides = new Map<string, HarnessRecord<unknown>[]>()
@@ -76,18 +79,17 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
   private watermarkIn = MIN_TIMESTAMP
   private current: SourcePosition = NO_POSITION
 
-  /** Makes the operator's state, restores it if snapshots are given, and opens the operator. */
+  /** Creates the operator's state, restores the given snapshots, and opens the operator. */
   static async open<IN = unknown, OUT = unknown>(
     options: HarnessOptions,
   ): Promise<OperatorHarness<IN, OUT>> {
     const clock = options.clock ?? new ManualClock()
-    const keyedState = options.keys === undefined ? undefined : await openKeyedState(options, clock)
+    const keyedState = options.keys === undefined ? undefined : await openStateOf(options, clock)
     const harness = new OperatorHarness<IN, OUT>(options, clock, keyedState)
     await harness.operator.open(harness.context())
     return harness
   }
 
-  /** For `open`. */
   private constructor(
     options: HarnessOptions,
     clock: ManualClock,
@@ -95,6 +97,7 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
   ) {
     this.options = options
     this.operator = options.operator
+    this.deferring = isDeferring(options.operator) ? options.operator : undefined
     this.clock = clock
     this.keyedState = keyedState
     this.maxParallelism = options.maxParallelism ?? 128
@@ -102,7 +105,11 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
     this.operatorState = new OperatorStateMemory(
       restore.length === 0
         ? new Map()
-        : shareOfOperatorState(restore, subtask, parallelism, this.maxParallelism),
+        : shareOfOperatorState(restore, {
+            subtask,
+            parallelism,
+            maxParallelism: this.maxParallelism,
+          }),
     )
     if (keyedState !== undefined && restore.length > 0) restoreKeyedState(keyedState, restore)
   }
@@ -112,7 +119,7 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
     return this.outputs.map((record) => record.value)
   }
 
-  /** Forgets and returns the results so far. */
+  /** Removes and returns the results so far. */
   take(): OUT[] {
     return this.outputs.splice(0).map((record) => record.value)
   }
@@ -122,10 +129,7 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
     return (this.sides.get(tag.id) ?? []) as HarnessRecord<T>[]
   }
 
-  /**
-   * Gives one record. A record of a keyed input whose key belongs to another subtask throws
-   * NOT_OWNER.
-   */
+  /** Processes one record. Throws NOT_OWNER when the key of its input belongs to another subtask. */
   process(
     value: IN,
     timestamp = -1,
@@ -139,15 +143,24 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
     if (isWatermarking(this.operator)) this.forward(this.operator.outputWatermark())
   }
 
-  /** Moves the watermark over all inputs; one that does not grow is ignored. */
+  /** Advances the watermark of all inputs. A smaller or equal one is ignored. */
   watermark(timestamp: number): void {
     if (timestamp <= this.watermarkIn) return
     this.watermarkIn = timestamp
     this.operator.processWatermark(timestamp)
-    if (!isWatermarking(this.operator) || timestamp === MAX_TIMESTAMP) this.forward(timestamp)
+    if (isWatermarking(this.operator) && timestamp !== MAX_TIMESTAMP) return
+    if (this.deferring === undefined) this.forward(timestamp)
+    else this.deferring.afterInFlight(() => this.forward(timestamp), true)
   }
 
-  /** Moves the wall clock on; processing-time timers fire on the way. */
+  /** Lets promises settle, then emits the results of asynchronous calls that are ready. */
+  async settle(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve))
+    while (this.deferring?.emitNext() === true);
+    this.current = NO_POSITION
+  }
+
+  /** Advances the wall clock; due processing-time timers fire. */
   advanceTime(ms: number): void {
     this.clock.advance(ms)
   }
@@ -158,7 +171,7 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
     for (let input = 0; input < inputs; input++) this.operator.endInput(input)
   }
 
-  /** Takes a snapshot of all its state. */
+  /** Takes a snapshot of all state. */
   async snapshot(checkpointId = 1): Promise<HarnessSnapshot> {
     await this.operator.prepareSnapshot(checkpointId)
     const keyed =
@@ -172,7 +185,7 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
     }
   }
 
-  /** Tells the operator that a checkpoint is durable. */
+  /** Informs the operator that a checkpoint is durable. */
   async completeCheckpoint(checkpointId = 1): Promise<void> {
     await this.operator.checkpointCompleted(checkpointId)
   }
@@ -221,12 +234,16 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
       clock: this.clock,
       metrics: this.metrics,
       position: () => this.current,
-      rowTables: new RowTableDirectory(),
+      rowTables: new StateCatalog(),
       currentWatermark: () => this.watermarkIn,
       scheduleProcessingTime: (timestampMs) => {
         this.clock.after(timestampMs - this.clock.nowMs(), () =>
           this.operator.onProcessingTime(timestampMs),
         )
+      },
+      wake: () => {},
+      resumeAt: (position) => {
+        this.current = position
       },
       sendEvent: (event) => {
         this.events.push(event)
@@ -248,12 +265,12 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
   }
 }
 
-async function openKeyedState(
+async function openStateOf(
   options: HarnessOptions,
   clock: ManualClock,
 ): Promise<KeyedStateBackend> {
   const { subtask = 0, parallelism = 1, maxParallelism = 128, name = 'operator' } = options
-  return await createKeyedStateBackend({
+  return await openKeyedState({
     operatorUid: name,
     slot: subtask,
     keyGroups: keyGroupRangeOf(subtask, parallelism, maxParallelism),
@@ -262,7 +279,7 @@ async function openKeyedState(
     storeDirectory: '',
     memoryBudgetBytes: 2 ** 26,
     clock,
-    listener: { tableOpened() {}, tableDropped() {} },
+    listener: { tableOpened() {}, tableDropped() {}, queryableDeclared() {} },
     metrics: new MetricGroup(),
   })
 }

@@ -1,8 +1,8 @@
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import { messageOf } from '../core/errors.ts'
-import { type FailedParty, WebHdfsAttemptError } from './webhdfs-failure.ts'
+import { type FailedParty, WebHdfsAttemptError } from './failure.ts'
 
-/** `node:http`, loaded by the first process that asks HDFS: it takes longer than all of this folder. */
+/** Loads `node:http` at the first request to HDFS: loading it takes longer than all of this folder. */
 export function loadHttp(): typeof import('node:http') {
   return process.getBuiltinModule('node:http')
 }
@@ -13,29 +13,29 @@ export interface HttpRequest {
   readonly method: 'GET' | 'PUT' | 'DELETE'
   readonly url: string
   readonly agent: Agent
-  /** Longest silence in milliseconds. */
+  /** Longest silence of the server, ms. */
   readonly timeoutMs: number
   readonly body?: Uint8Array
 }
 
-/** An answer, whatever its status. */
+/** An answer of any status. */
 export interface HttpAnswer {
   readonly status: number
   readonly location: string | undefined
   readonly body: Uint8Array
 }
 
-/** Hadoop's optional guard against forged requests asks only that the header is there. */
+/** Hadoop's optional protection against forged requests only checks that this header exists. */
 const HEADERS = { 'X-XSRF-HEADER': 'weir' }
 
 /**
- * Asks and reads the whole answer. Redirects are not followed. Rejects with WebHdfsAttemptError when
- * no complete answer comes.
+ * Sends a request and reads the whole answer. Redirects are not followed. Rejects with
+ * WebHdfsAttemptError when there is no complete answer.
  */
 export async function exchange(options: HttpRequest): Promise<HttpAnswer> {
   const outgoing = openRequest(options, options.body?.length ?? 0)
   const { agent, timeoutMs } = options
-  outgoing.setTimeout(timeoutMs, () => giveUp(outgoing, agent, timeoutMs))
+  outgoing.setTimeout(timeoutMs, () => abortSilent(outgoing, agent, timeoutMs))
   return await new Promise((resolve, reject) => {
     const fail = (error: unknown): void => reject(noAnswer(options.party, outgoing, error))
     outgoing.once('error', fail)
@@ -46,10 +46,10 @@ export async function exchange(options: HttpRequest): Promise<HttpAnswer> {
   })
 }
 
-/** Numeric addresses of the peers of open requests: a broken socket no longer knows its own. */
+/** Numeric addresses of the servers of open requests: a broken socket has lost its address. */
 const peers = new WeakMap<ClientRequest, string>()
 
-/** Opens a request whose body is still to come; `length` undefined sends it in chunks. */
+/** Opens a request whose body is sent later; `length` undefined sends it in chunks. */
 export function openRequest(options: HttpRequest, length: number | undefined): ClientRequest {
   const outgoing = loadHttp().request(options.url, {
     method: options.method,
@@ -83,17 +83,17 @@ export async function readAnswer(incoming: IncomingMessage): Promise<HttpAnswer>
 }
 
 /**
- * Ends a request whose peer said nothing for too long. What lost this connection may have lost those
- * that lie idle, too; they are closed, or each would have to be found out in the same way.
+ * Ends a request whose server was silent for too long. The idle connections may be lost for the same
+ * reason. They are closed too, because otherwise each of them would cost another timeout.
  */
-export function giveUp(outgoing: ClientRequest, agent: Agent, timeoutMs: number): void {
+export function abortSilent(outgoing: ClientRequest, agent: Agent, timeoutMs: number): void {
   for (const sockets of Object.values(agent.freeSockets)) {
     for (const socket of sockets ?? []) socket.destroy()
   }
-  outgoing.destroy(new Error(`nothing came for ${timeoutMs} ms`))
+  outgoing.destroy(new Error(`no data for ${timeoutMs} ms`))
 }
 
-/** What a broken connection stands for. */
+/** The error of a broken connection. */
 export function noAnswer(
   party: FailedParty,
   outgoing: ClientRequest,
@@ -103,7 +103,7 @@ export function noAnswer(
   return new WebHdfsAttemptError({
     kind: 'no-answer',
     party,
-    // Nothing can have been done by a peer that was never reached.
+    // A server that was never reached cannot have executed the request.
     sent: syscall !== 'connect' && syscall !== 'getaddrinfo',
     reason: messageOf(error) || 'the connection failed',
     address: address ?? peers.get(outgoing),

@@ -1,34 +1,37 @@
 import { type Clock, sleep } from '../core/clock.ts'
 import type { Random } from '../core/random.ts'
-import type { NameNodeAddress } from './webhdfs-address.ts'
-import {
-  decideRetry,
-  errorOfFailure,
-  WebHdfsAttemptError,
-  type WebHdfsFailure,
-} from './webhdfs-failure.ts'
+import type { NameNodeAddress } from './address.ts'
+import { decideRetry, errorOfFailure, WebHdfsAttemptError, type WebHdfsFailure } from './failure.ts'
 
-/** How long and how often failed requests are repeated. */
+/** Options of the repetition of failed requests. */
 export interface RetryOptions {
   readonly clock: Clock
   readonly random: Random
-  /** No attempt begins later than this after the first, in milliseconds. */
+  /** No attempt begins later than this after the first one, ms. */
   readonly retryForMs: number
 }
 
-/** What an attempt is told. */
+/** Circumstances of one attempt. */
 export interface Attempt {
   readonly nameNode: NameNodeAddress
-  /** An earlier attempt got no answer and may have been executed. */
+  /** Whether an earlier attempt got no answer and may have been executed. */
   readonly doubtful: boolean
-  /** Numeric address of a DataNode that just did not answer. */
+  /** Numeric address of a DataNode that did not answer the last attempt. */
   readonly avoid: string | undefined
 }
 
 const FIRST_DELAY_MS = 50
 const LONGEST_DELAY_MS = 2000
 
-/** Knows which NameNode is active, and repeats what may be repeated. */
+/** A request that is attempted several times. */
+export interface AttemptTarget {
+  /** The request in words, for messages. */
+  readonly what: string
+  /** The path, for the details of errors. */
+  readonly place: string
+}
+
+/** Tracks which NameNode is active, and repeats requests that may be repeated. */
 export class NameNodePool {
   private readonly nameNodes: readonly NameNodeAddress[]
   private readonly options: RetryOptions
@@ -39,20 +42,19 @@ export class NameNodePool {
     this.options = options
   }
 
-  /** Whether the active NameNode may be another one tomorrow. */
+  /** Whether the active NameNode can change. */
   get isPair(): boolean {
     return this.nameNodes.length > 1
   }
 
   /**
-   * Runs `attempt` until it succeeds, fails for good, or time is up. Waits twice as long each time,
-   * times a random number from 0.5 to 1, after all NameNodes were asked. Throws the error of the
-   * last failure (FILE_NOT_FOUND, FILE_EXISTS, PERMISSION_DENIED, UNAUTHENTICATED, CONNECTOR_FAILED).
+   * Repeats `attempt` until it succeeds, fails permanently, or its time is over. After each round over
+   * all NameNodes it waits twice as long as before, times a random number from 0.5 to 1. Throws the
+   * error of the last failure (FILE_NOT_FOUND, FILE_EXISTS, PERMISSION_DENIED, UNAUTHENTICATED, CONNECTOR_FAILED).
    */
   async attempt<T>(
-    what: string,
-    place: string,
-    attempt: (facts: Attempt) => Promise<T>,
+    target: AttemptTarget,
+    attempt: (circumstances: Attempt) => Promise<T>,
   ): Promise<T> {
     const { clock, retryForMs } = this.options
     const giveUpAt = clock.monotonicMs() + retryForMs
@@ -68,22 +70,22 @@ export class NameNodePool {
         const decision = decideRetry(failure)
         const delay = this.delayAfter(attempts)
         if (decision === 'give-up' || clock.monotonicMs() + delay > giveUpAt) {
-          throw errorOfFailure(what, place, failure, attempts)
+          throw errorOfFailure(failure, { ...target, attempts })
         }
         doubtful ||= failure.kind === 'no-answer' && failure.sent
         avoid = addressToAvoid(failure)
-        if (decision === 'ask-other') this.leave(index)
+        if (decision === 'ask-other') this.switchFrom(index)
         if (delay > 0) await sleep(clock, delay)
       }
     }
   }
 
-  /** Goes on to the next NameNode, unless another request did so already. */
-  private leave(index: number): void {
+  /** Switches to the next NameNode, unless another request has done so. */
+  private switchFrom(index: number): void {
     if (this.activeIndex === index) this.activeIndex = (index + 1) % this.nameNodes.length
   }
 
-  /** The first round over all NameNodes goes without a pause. */
+  /** The delay before the next attempt, ms; 0 within a round over all NameNodes. */
   private delayAfter(attempts: number): number {
     const { random } = this.options
     const round = Math.floor(attempts / this.nameNodes.length)
@@ -93,7 +95,7 @@ export class NameNodePool {
   }
 }
 
-/** A DataNode that just refused is avoided once: the NameNode learns of its death only later. */
+/** A DataNode that did not answer is avoided once, because the NameNode detects its failure later. */
 function addressToAvoid(failure: WebHdfsFailure): string | undefined {
   return failure.kind === 'no-answer' && failure.party === 'data-node' ? failure.address : undefined
 }

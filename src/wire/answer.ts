@@ -1,8 +1,14 @@
-import type { ErrorCode } from '../core/errors.ts'
-import { ERROR_CODES, type ErrorDetails, isWeirError, WeirError } from '../core/errors.ts'
-import { type ColdMap, decodeCold, encodeCold, textField } from './cold-envelope.ts'
+import {
+  asWeirError,
+  ERROR_CODES,
+  type ErrorCode,
+  type ErrorDetails,
+  WeirError,
+} from '../core/errors.ts'
+import { partitionOfPlace, sourceOfPlace } from '../core/position.ts'
 import { type FrameReader, HEADER_BYTES } from './frame.ts'
 import type { FrameWriter } from './frame-writer.ts'
+import { decodeGeneral, encodeGeneral, type GeneralMap, textField } from './general-envelope.ts'
 import {
   readFloat32,
   readFloat64,
@@ -15,7 +21,7 @@ import type { AnswerEnvelope } from './model-reader.ts'
 import { codeOf, OTHER, statusOf } from './status.ts'
 
 /**
- * What every answer about a state begins with: the envelope that holds for all answers of the frame.
+ * Every answer frame about a state begins with the envelope of all its answers:
  *
  *   12            16              20              28         36
  *   +-------------+---------------+---------------+----------+---------+
@@ -23,13 +29,14 @@ import { codeOf, OTHER, statusOf } from './status.ts'
  *   |             | u32           | i64           | f64      |         |
  *   +-------------+---------------+---------------+----------+---------+
  *
- * One answer is a status and a flags byte and what its kind draws. When the frame's envelope flag is
- * set, 22 bytes stand right after the flags byte of every answer but a prediction, where they stand
- * after the score:
+ * One answer is a status byte, a flags byte, and a body that depends on its kind. When the frame's
+ * envelope flag is set, 22 bytes follow the flags byte of every answer. In a prediction they follow the
+ * score:
  *
- *   +----------+---------------+------------+------------+
- *   | slot u16 | partition i32 | offset i64 | age ms f64 |
- *   +----------+---------------+------------+------------+
+ *   +----------+------------------------+------------+------------+
+ *   | slot u16 | place i32 (`placeOf`): | offset i64 | age ms f64 |
+ *   |          | source and partition   |            |            |
+ *   +----------+------------------------+------------+------------+
  */
 
 /** First byte of the first answer. */
@@ -38,7 +45,7 @@ export const ANSWERS_AT = 36
 export const SCORE_BYTES = 6
 /** Bytes of an answer's own envelope. */
 export const ITEM_ENVELOPE_BYTES = 22
-/** Slot of an answer that no slot gave. */
+/** Slot number of an answer that is not from a slot. */
 export const NO_SLOT = 0xffff
 
 /** Envelope shared by all answers of a frame. */
@@ -53,6 +60,7 @@ export interface FrameEnvelope {
 /** Envelope of one answer. */
 export interface ItemEnvelope {
   slot: number
+  /** Source and partition as `placeOf` makes them. */
   partition: number
   offset: number
   ageMs: number
@@ -81,9 +89,9 @@ export function writeItemEnvelope(writer: FrameWriter, item: ItemEnvelope): void
   writer.float64(item.ageMs)
 }
 
-/** A failed answer's message, kept until the frame's end. */
+/** The message of a failed answer; messages follow the last answer of a frame. */
 export interface AnswerDetail {
-  /** Place of the answer in its frame. */
+  /** Number of the answer in its frame, from 0. */
   readonly index: number
   readonly error: WeirError
 }
@@ -97,23 +105,23 @@ export function writeDetails(writer: FrameWriter, details: readonly AnswerDetail
   }
 }
 
-/** Longest message that travels, in UTF-16 units. */
+/** Longest message on the wire, in UTF-16 units; longer ones are cut. */
 const MAX_MESSAGE = 2000
-/** Most entries of details that travel. */
+/** Most entries of details on the wire. */
 const MAX_DETAILS = 16
 
-/** An error as a cold envelope: code, message, details. */
-export function encodeError(error: WeirError): Uint8Array {
+/** An error as a general envelope: code, message, details. */
+function encodeError(error: WeirError): Uint8Array {
   const details: Record<string, string | number | boolean> = {}
   for (const [name, value] of Object.entries(error.details).slice(0, MAX_DETAILS)) {
     details[name] = typeof value === 'string' ? value.slice(0, MAX_MESSAGE) : value
   }
-  return encodeCold({ code: error.code, message: error.message.slice(0, MAX_MESSAGE), details })
+  return encodeGeneral({ code: error.code, message: error.message.slice(0, MAX_MESSAGE), details })
 }
 
-/** Reads an error; a code this build does not know becomes PROTOCOL_ERROR with its name. */
-export function decodeError(bytes: Uint8Array, start: number, end: number): WeirError {
-  const envelope = decodeCold(bytes, start, end)
+/** Reads an error. A code that this build does not know becomes PROTOCOL_ERROR with its name. */
+function decodeError(bytes: Uint8Array, start: number, end: number): WeirError {
+  const envelope = decodeGeneral(bytes, start, end)
   const code = textField(envelope, 'code')
   const message = textField(envelope, 'message')
   const details = detailsOf(envelope)
@@ -122,7 +130,7 @@ export function decodeError(bytes: Uint8Array, start: number, end: number): Weir
   return new WeirError('PROTOCOL_ERROR', `the server answered ${code}: ${message}`, { details })
 }
 
-function detailsOf(envelope: ColdMap): ErrorDetails {
+function detailsOf(envelope: GeneralMap): ErrorDetails {
   const details: Record<string, string | number | boolean> = {}
   const given = envelope['details']
   if (given === null || typeof given !== 'object' || Array.isArray(given)) return details
@@ -134,7 +142,7 @@ function detailsOf(envelope: ColdMap): ErrorDetails {
   return details
 }
 
-/** Appends an error frame; request id 0 says that the connection is about to be closed. */
+/** Appends an error frame; after one with request id 0 the server closes the connection. */
 export function writeErrorFrame(
   writer: FrameWriter,
   kind: number,
@@ -152,7 +160,7 @@ export function readErrorFrame(frame: FrameReader): WeirError {
   return decodeError(frame.bytes, frame.start + HEADER_BYTES + 1, frame.end)
 }
 
-/** The error that a status alone says; `subject` names what was asked. */
+/** The error of a status without a message; `subject` names what was asked. */
 export function errorOfStatus(status: number, subject: string): WeirError {
   const code = codeOf(status)
   if (code === undefined) {
@@ -161,18 +169,14 @@ export function errorOfStatus(status: number, subject: string): WeirError {
   return new WeirError(code, `${subject}: ${ERROR_CODES[code].meaning}`)
 }
 
-/** Whether an error says no more than its status, so that no detail has to travel. */
+/** Whether the status alone describes the error, so that no message is sent. */
 export function isPlainError(error: WeirError): boolean {
   return statusOf(error.code) !== OTHER && Object.keys(error.details).length === 0
 }
 
-/** Anything thrown as a WeirError. */
-export function asWeirError(thrown: unknown): WeirError {
-  if (isWeirError(thrown)) return thrown
-  const message = thrown instanceof Error ? thrown.message : String(thrown)
-  return new WeirError('ILLEGAL_STATE', `the server failed unexpectedly: ${message}`, {
-    cause: thrown,
-  })
+/** The error of an answer for anything that was thrown while the answer was made. */
+export function answerErrorOf(thrown: unknown): WeirError {
+  return asWeirError(thrown, 'ILLEGAL_STATE', 'the server failed unexpectedly')
 }
 
 /** Reads an answer frame in place; one cursor serves a connection. */
@@ -193,7 +197,7 @@ export class AnswerCursor implements FrameEnvelope, ItemEnvelope {
   /** Age of the answer whose envelope was read. */
   itemAgeMs = -1
 
-  /** Opens the frame the reader stands on and reads its envelope. Throws PROTOCOL_ERROR. */
+  /** Opens the reader's current frame and reads its envelope. Throws PROTOCOL_ERROR. */
   open(frame: FrameReader): void {
     this.bytes = frame.bytes
     this.end = frame.end
@@ -230,11 +234,12 @@ export class AnswerCursor implements FrameEnvelope, ItemEnvelope {
     this.itemAgeMs = readFloat64(this.bytes, at + 14)
   }
 
-  /** What `itemEnvelope` read, as the port says it. */
+  /** The envelope that `itemEnvelope` read. */
   envelope(server: string): AnswerEnvelope {
     return {
       modelVersion: this.modelVersion,
-      partition: this.partition,
+      source: sourceOfPlace(this.partition),
+      partition: partitionOfPlace(this.partition),
       offset: this.offset,
       checkpointId: this.checkpointId,
       ageMs: this.itemAgeMs,
@@ -275,7 +280,7 @@ export class AnswerCursor implements FrameEnvelope, ItemEnvelope {
     return decoder.decode(this.bytes.subarray(at, at + length))
   }
 
-  /** Messages of failed answers by their place in the frame; empty without the details flag. */
+  /** Messages of failed answers by the answer's number; the frame must have the details flag. */
   details(): Map<number, WeirError> {
     const errors = new Map<number, WeirError>()
     const count = this.uint16()

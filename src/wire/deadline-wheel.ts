@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from '../core/clock.ts'
 
-/** Something that may expire: a link of the wheel, embedded in it so that adding allocates nothing. */
+/** An object with a deadline. It is also a link of the wheel's lists, so that adding allocates nothing. */
 export interface DeadlineEntry {
   /** Monotonic ms. */
   deadlineAt: number
@@ -15,8 +15,8 @@ const BUCKETS = 256
 
 /**
  * Deadlines of many requests behind one coarse timer (Varghese and Lauck, "Hashed and Hierarchical
- * Timing Wheels", 1987). An entry expires at most one tick late; the timer runs only while the
- * wheel holds something.
+ * Timing Wheels", 1987). An entry expires at most one tick late. The timer runs only while the wheel has
+ * entries.
  */
 export class DeadlineWheel {
   private readonly clock: Clock
@@ -50,7 +50,7 @@ export class DeadlineWheel {
     head.previousEntry = entry
   }
 
-  /** Forgets an entry; harmless when it is not in the wheel. */
+  /** Removes an entry; does nothing when it is not in the wheel. */
   remove(entry: DeadlineEntry): void {
     const { previousEntry, nextEntry } = entry
     if (previousEntry === undefined || nextEntry === undefined) return
@@ -61,7 +61,7 @@ export class DeadlineWheel {
     this.size--
   }
 
-  /** Stops the timer and forgets everything. */
+  /** Stops the timer and removes all entries. */
   close(): void {
     this.cancel?.()
     this.cancel = undefined
@@ -96,7 +96,7 @@ export class DeadlineWheel {
       if (entry.deadlineAt <= now) due.push(entry)
     }
     for (const entry of due) {
-      // An earlier one's expire may have removed it, or used it again.
+      // The expiry of an earlier entry may have removed this one, or added it again.
       if (entry.nextEntry === undefined || entry.deadlineAt > now) continue
       this.remove(entry)
       entry.expire()

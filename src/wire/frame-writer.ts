@@ -42,7 +42,7 @@ export class FrameWriter extends ByteWriter {
     return this.length - this.frameAt
   }
 
-  /** Undoes a frame that was begun and not ended; harmless when there is none. */
+  /** Removes a frame that was begun and not ended; does nothing without one. */
   abandon(): void {
     if (this.isOpen) this.length = this.frameAt
     this.isOpen = false
@@ -85,6 +85,16 @@ export class FrameWriter extends ByteWriter {
     this.raw(key)
   }
 
+  /** The bytes from `from` to `end` after their length as uint16; without an object for them. */
+  keyRange(bytes: Uint8Array, from: number, end: number): void {
+    this.uint16(end - from)
+    this.reserve(end - from)
+    const target = this.bytes
+    let to = this.length
+    for (let at = from; at < end; at++) target[to++] = bytes[at]!
+    this.length = to
+  }
+
   /** One prediction's answer: status, flags, score. */
   scoreItem(status: number, flags: number, score: number): void {
     this.reserve(6)
@@ -95,7 +105,7 @@ export class FrameWriter extends ByteWriter {
     this.length = at + 6
   }
 
-  /** An int64 that may stand at any place. */
+  /** An int64, not aligned. */
   int64(value: number): void {
     this.reserve(8)
     writeInt53(this.bytes, this.length, value)
@@ -107,13 +117,13 @@ export class FrameWriter extends ByteWriter {
     this.raw(new Uint8Array(values.buffer, values.byteOffset, values.byteLength))
   }
 
-  /** What was written, without a copy; valid until the next write. */
+  /** The bytes written so far, as a view that is valid until the next write. */
   written(): Uint8Array {
     return this.bytes.subarray(0, this.length)
   }
 }
 
-/** Up to this length a loop over characters beats a call into the encoder. */
+/** Up to this length a loop over characters is faster than the encoder. */
 const SHORT = 48
 
 function keyTooLong(length: number): WeirError {

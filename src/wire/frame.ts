@@ -1,8 +1,9 @@
 import { WeirError } from '../core/errors.ts'
+import { LargeBuffers } from './large-buffers.ts'
 import { readUint16, readUint32 } from './little-endian.ts'
 
 /**
- * The frame every message of the query protocol travels in; numbers are little-endian.
+ * The frame of every message of the query protocol. Numbers are little-endian.
  *
  *   0            4      5       6         8            12
  *   +------------+------+-------+---------+------------+------------------+
@@ -15,19 +16,19 @@ import { readUint16, readUint32 } from './little-endian.ts'
  * draws the bodies.
  */
 
-/** Version of the protocol that this build speaks. */
+/** Protocol version of this build. */
 export const PROTOCOL_VERSION = 1
 /** First bytes of a hello's body, "WEIR". */
 export const MAGIC = 0x52494557
 /** Bytes before the body. */
 export const HEADER_BYTES = 12
 /** Bytes that `length` counts besides the body. */
-export const LENGTH_OVERHEAD = 8
+const LENGTH_OVERHEAD = 8
 /** Most requests in one frame. */
 export const MAX_COUNT = 65535
 /** Largest frame (its `length`) that a hello may announce. */
 export const MAX_FRAME_BYTES = 64 * 1024 * 1024
-/** Largest frame accepted unless agreed otherwise. */
+/** Default limit of a frame's `length`. */
 export const DEFAULT_FRAME_BYTES = 1024 * 1024
 /** Smallest frame limit that a hello may announce. */
 export const MIN_FRAME_BYTES = 4096
@@ -43,8 +44,19 @@ export const KIND = {
   topK: 0x07,
   routing: 0x08,
   ping: 0x09,
+  infer: 0x0a,
+  models: 0x0c,
+  /** The span below which the next request of this id runs; no answer follows. */
+  trace: 0x0d,
   error: 0xff,
 } as const
+
+const NAMES = new Map(Object.entries(KIND).map(([name, kind]) => [kind as number, name]))
+
+/** Name of a kind, for spans: `topK`. */
+export function nameOfKind(kind: number): string {
+  return NAMES.get(kind) ?? String(kind)
+}
 
 /** Added to a request's kind to make its answer's. */
 export const ANSWER = 0x80
@@ -61,6 +73,8 @@ export const REQUEST_FLAG = {
   vector: 8,
   /** Sparse vectors are packed (`sparse-vector.ts`), and there may be several. */
   packed: 16,
+  /** Scores of a top-k are divided by the norm of their row. */
+  norm: 32,
 } as const
 
 /** Flags of an answer frame. */
@@ -79,9 +93,9 @@ export const ITEM_FLAG = { leftCold: 1, rightCold: 2 } as const
 /** Status of an answer whose value follows in a later frame of the same request id. */
 export const DEFERRED = 255
 
-/** Cuts a byte stream into frames, in place where a chunk holds whole frames. */
+/** Splits a byte stream into frames, in place where a chunk holds whole frames. */
 export class FrameReader {
-  /** Bytes that the current frame lies in; valid until the next `append`. */
+  /** Bytes that hold the current frame; valid until the next `append`. */
   bytes: Uint8Array = EMPTY
   /** First byte of the current frame (its length field). */
   start = 0
@@ -91,11 +105,11 @@ export class FrameReader {
   /** First byte that no frame has taken. */
   private at = 0
   private limit = 0
-  private own: Uint8Array = EMPTY
+  private own: Uint8Array<ArrayBuffer> = EMPTY
   /** Whether `own` was needed since the last `shrink`. */
   private ownUsed = false
 
-  /** `maxFrameBytes` gives the largest `length` accepted; it is asked per frame. */
+  /** `maxFrameBytes` gives the largest `length` that is accepted; it is called for each frame. */
   constructor(maxFrameBytes: () => number) {
     this.maxFrameBytes = maxFrameBytes
   }
@@ -106,12 +120,12 @@ export class FrameReader {
   }
 
   /**
-   * Takes what was received. The chunk is read in place until the next `append` copies the rest of
-   * it; memory grows with bytes received, never with a length that was only announced.
+   * Adds received bytes. The chunk is read in place until the next `append` copies the rest of it.
+   * Memory grows with the bytes received, never with a length that was only announced.
    */
   append(chunk: Uint8Array): void {
     if (this.at === this.limit) {
-      // A Buffer's slice() is a view where ours must copy, so frames never lie in one.
+      // Frames are sliced as Uint8Array, which copies: slice() of a Buffer would be a view.
       this.bytes = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.length)
       this.at = 0
       this.limit = chunk.length
@@ -122,18 +136,34 @@ export class FrameReader {
     this.limit += chunk.length
   }
 
-  /** Copies what is left of a chunk whose memory will be used again. */
+  /** Adds a copy of `bytes[from .. to)`. */
+  appendCopy(bytes: Uint8Array, from: number, to: number): void {
+    this.makeRoom(to - from)
+    const { own, limit } = this
+    // A view costs more than the bytes of a short frame, and thousands of them are collected later.
+    if (to - from > VIEWED_BYTES) own.set(bytes.subarray(from, to), limit)
+    else for (let i = from; i < to; i++) own[limit + i - from] = bytes[i]!
+    this.limit = limit + to - from
+  }
+
+  /** Copies the rest of a chunk, because its memory will be used again. */
   detach(): void {
     if (this.at !== this.limit && this.bytes !== this.own) this.makeRoom(0)
   }
 
-  /** Gives large memory back that was not needed since the last call; to be called now and then. */
+  /** Releases a large buffer that was not needed since the last call. Call it from time to time. */
   shrink(): void {
-    if (!this.ownUsed && this.at === this.limit && this.own.length > KEPT_BYTES) {
-      this.own = EMPTY
-      this.bytes = EMPTY
-    }
+    if (!this.ownUsed && this.at === this.limit && this.own.length > KEPT_BYTES) this.release()
     this.ownUsed = false
+  }
+
+  /** Releases the buffer and what it holds: the stream has ended. */
+  release(): void {
+    largeBuffers.give(this.own)
+    this.own = EMPTY
+    this.bytes = EMPTY
+    this.at = 0
+    this.limit = 0
   }
 
   private makeRoom(count: number): void {
@@ -141,8 +171,9 @@ export class FrameReader {
     const rest = this.limit - this.at
     if (this.bytes === this.own && this.limit + count <= this.own.length) return
     if (rest + count > this.own.length) {
-      const grown = new Uint8Array(Math.max(rest + count, this.own.length * 2, 4096))
+      const grown = largeBuffers.take(Math.max(rest + count, this.own.length * 2, 4096))
       grown.set(this.bytes.subarray(this.at, this.limit))
+      largeBuffers.give(this.own)
       this.own = grown
     } else if (this.bytes === this.own) this.own.copyWithin(0, this.at, this.limit)
     else this.own.set(this.bytes.subarray(this.at, this.limit))
@@ -153,7 +184,7 @@ export class FrameReader {
 
   /**
    * Moves to the next whole frame; false when more bytes are needed. Throws PROTOCOL_ERROR or
-   * FRAME_TOO_LARGE, after which the stream cannot be read on.
+   * FRAME_TOO_LARGE; the stream cannot be read after that.
    */
   next(): boolean {
     const available = this.limit - this.at
@@ -163,6 +194,7 @@ export class FrameReader {
       throw new WeirError('PROTOCOL_ERROR', `a frame of ${length} bytes cannot hold its header`)
     }
     if (length > this.maxFrameBytes()) {
+      refuseOtherProtocol(this.bytes, this.at)
       throw new WeirError(
         'FRAME_TOO_LARGE',
         `a frame of ${length} bytes exceeds the limit of ${this.maxFrameBytes()}; send fewer requests in one frame`,
@@ -198,5 +230,30 @@ export class FrameReader {
 }
 
 const EMPTY = new Uint8Array(0)
-/** An accumulation buffer larger than this is given back by `shrink`. */
+/** Accumulation buffers of this thread's connections. */
+const largeBuffers = new LargeBuffers()
+/** A range that is longer is copied as a view. */
+const VIEWED_BYTES = 256
+/** `shrink` releases an accumulation buffer that is larger than this. */
 const KEPT_BYTES = 256 * 1024
+
+/** Starts of what peers of other protocols send, as text. */
+const OTHER_PROTOCOLS: Readonly<Record<string, string>> = {
+  HTTP: 'HTTP',
+  'GET ': 'HTTP',
+  POST: 'HTTP',
+  HEAD: 'HTTP',
+  'SSH-': 'SSH',
+}
+
+/** Throws PROTOCOL_ERROR if the bytes are the start of another protocol. */
+function refuseOtherProtocol(bytes: Uint8Array, at: number): void {
+  const start = String.fromCharCode(...bytes.subarray(at, at + 4))
+  const name = Object.hasOwn(OTHER_PROTOCOLS, start) ? OTHER_PROTOCOLS[start] : undefined
+  if (name === undefined) return
+  throw new WeirError(
+    'PROTOCOL_ERROR',
+    `the peer speaks ${name}, not the query protocol of Weir; check host and port`,
+    { details: { protocol: name } },
+  )
+}

@@ -1,5 +1,4 @@
 import { WeirError } from '../core/errors.ts'
-import { decodeCold, encodeCold, numberField, textField } from './cold-envelope.ts'
 import {
   ANSWER,
   type FrameReader,
@@ -11,6 +10,7 @@ import {
   PROTOCOL_VERSION,
 } from './frame.ts'
 import type { FrameWriter } from './frame-writer.ts'
+import { decodeGeneral, encodeGeneral, numberField, textField } from './general-envelope.ts'
 import { readUint32 } from './little-endian.ts'
 
 /**
@@ -26,24 +26,25 @@ import { readUint32 } from './little-endian.ts'
  *           +---------+---------+----------+-----------------+-----------------+---------------------+
  *           | "WEIR"  | version | 0, 0, 0  | largest request | routing epoch   | envelope {server,   |
  *           |         |         |          | frame u32       | u32             | job, idleTimeoutMs, |
- *           |         |         |          |                 |                 | maxOutstanding}     |
+ *           |         |         |          |                 |                 | maxOutstanding,     |
+ *           |         |         |          |                 |                 | traces?}            |
  *           +---------+---------+----------+-----------------+-----------------+---------------------+
  */
 
-/** What a client says first. */
+/** First frame of a client. */
 export interface Hello {
   readonly minVersion: number
   readonly maxVersion: number
   /** Largest frame the client accepts. */
   readonly maxFrameBytes: number
   readonly token: string
-  /** Job the client wants; any when empty. */
+  /** Job that the client wants; any when empty. */
   readonly job: string
   /** Name of the client, for logs. */
   readonly client: string
 }
 
-/** What a server answers. */
+/** Answer of a server to the hello. */
 export interface Welcome {
   readonly version: number
   /** Largest frame the server accepts. */
@@ -56,9 +57,11 @@ export interface Welcome {
   readonly idleTimeoutMs: number
   /** Requests of a connection that may wait for their answers at the server. */
   readonly maxOutstanding: number
+  /** Whether the server records spans: only then it takes TRACE frames. */
+  readonly traces?: boolean
 }
 
-/** Largest hello accepted; nothing has been proved about the peer yet. */
+/** Largest hello that is accepted; the peer is not authenticated yet. */
 export const HELLO_LIMIT = 8192
 
 /** Appends a hello frame. */
@@ -69,7 +72,7 @@ export function writeHello(writer: FrameWriter, hello: Hello): void {
   writer.uint8(hello.maxVersion)
   writer.uint16(0)
   writer.uint32(hello.maxFrameBytes)
-  writer.raw(encodeCold({ token: hello.token, job: hello.job, client: hello.client }))
+  writer.raw(encodeGeneral({ token: hello.token, job: hello.job, client: hello.client }))
   writer.end(1)
 }
 
@@ -85,7 +88,7 @@ export function readHello(frame: FrameReader): Hello {
       { details: { version: PROTOCOL_VERSION } },
     )
   }
-  const envelope = decodeCold(frame.bytes, at + 12, frame.end)
+  const envelope = decodeGeneral(frame.bytes, at + 12, frame.end)
   return {
     minVersion,
     maxVersion,
@@ -105,15 +108,16 @@ export function writeWelcome(writer: FrameWriter, welcome: Welcome): void {
   writer.uint16(0)
   writer.uint32(welcome.maxFrameBytes)
   writer.uint32(welcome.routingEpoch)
-  const { server, job, idleTimeoutMs, maxOutstanding } = welcome
-  writer.raw(encodeCold({ server, job, idleTimeoutMs, maxOutstanding }))
+  const { server, job, idleTimeoutMs, maxOutstanding, traces } = welcome
+  const envelope = { server, job, idleTimeoutMs, maxOutstanding }
+  writer.raw(encodeGeneral(traces === true ? { ...envelope, traces } : envelope))
   writer.end(1)
 }
 
 /** Reads the answer to a hello. Throws PROTOCOL_ERROR. */
 export function readWelcome(frame: FrameReader): Welcome {
   const at = bodyOf(frame, KIND.hello + ANSWER, 16)
-  const envelope = decodeCold(frame.bytes, at + 16, frame.end)
+  const envelope = decodeGeneral(frame.bytes, at + 16, frame.end)
   return {
     version: frame.bytes[at + 4]!,
     maxFrameBytes: frameLimit(readUint32(frame.bytes, at + 8)),
@@ -122,6 +126,7 @@ export function readWelcome(frame: FrameReader): Welcome {
     job: textField(envelope, 'job'),
     idleTimeoutMs: numberField(envelope, 'idleTimeoutMs'),
     maxOutstanding: numberField(envelope, 'maxOutstanding'),
+    ...(envelope['traces'] === true ? { traces: true } : {}),
   }
 }
 
@@ -142,5 +147,11 @@ function frameLimit(announced: number): number {
       `a frame limit of ${announced} bytes is below ${MIN_FRAME_BYTES}`,
     )
   }
-  return Math.min(announced, MAX_FRAME_BYTES)
+  if (announced > MAX_FRAME_BYTES) {
+    throw new WeirError(
+      'PROTOCOL_ERROR',
+      `a frame limit of ${announced} bytes is above ${MAX_FRAME_BYTES}`,
+    )
+  }
+  return announced
 }

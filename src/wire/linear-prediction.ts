@@ -1,7 +1,7 @@
 import { requireArgument, WeirError } from '../core/errors.ts'
 import type { QueryOptions } from './model-reader.ts'
 
-/** What a linear model says of an example. */
+/** Prediction of a linear model for an example. */
 export interface LinearPrediction {
   /** Sum of weight x value over the features, plus the intercept. */
   readonly decision: number
@@ -33,7 +33,10 @@ export function linearPrediction(
   const { threshold = 0, positiveLabel = 1, negativeLabel = -1 } = options
   requireArgument(Number.isFinite(threshold), `the threshold is a number, not ${threshold}`)
   if (!Number.isFinite(decision)) {
-    throw new WeirError('NOT_FINITE', `the decision value is ${decision}; look at the values given`)
+    throw new WeirError(
+      'NOT_FINITE',
+      `the decision value is ${decision}; check the values of the example`,
+    )
   }
   const label = decision > threshold ? positiveLabel : negativeLabel
   return { decision, label, unknown, modelVersion }

@@ -1,6 +1,6 @@
 /**
- * Little-endian numbers in a byte array without a DataView, for decoding where the bytes lie.
- * Callers check bounds first: reading past the end gives 0 bits, never memory of others.
+ * Little-endian numbers in a byte array, without a DataView. Callers check bounds first: bits beyond the
+ * end of the array read as 0.
  */
 
 const scratch = new ArrayBuffer(8)
@@ -72,10 +72,4 @@ export function writeFloat32(bytes: Uint8Array, at: number, value: number): void
   bytes[at + 1] = asBytes[1]!
   bytes[at + 2] = asBytes[2]!
   bytes[at + 3] = asBytes[3]!
-}
-
-/** Stores a float64. */
-export function writeFloat64(bytes: Uint8Array, at: number, value: number): void {
-  asFloat64[0] = value
-  bytes.set(asBytes, at)
 }

@@ -2,22 +2,37 @@ import type { WeirError } from '../core/errors.ts'
 
 /** How fresh or how consistent an answer must be. */
 export type Consistency =
-  /** What the owner has now. */
+  /** The value that the owner has now. */
   | { readonly level: 'live' }
   /** The last completed checkpoint: one consistent cut over all keys. */
   | { readonly level: 'checkpoint' }
-  /** The owner has applied the record at this source position (read your writes). */
-  | { readonly level: 'at-least'; readonly partition: number; readonly offset: number }
+  /** The answer includes the effects of the record at this source position (read your writes). */
+  | ({ readonly level: 'at-least' } & ReadPosition)
   /** The owner has applied all that the source held this long ago. */
   | { readonly level: 'bounded'; readonly maxAgeMs: number }
 
-/** Said of every answer. */
+/** A position of a source of the job. */
+export interface ReadPosition {
+  /** Number of the source: the sources are listed in the routing table. @default 0 */
+  readonly source?: number
+  readonly partition: number
+  readonly offset: number
+}
+
+/** The consistency of a read that includes what is at a position, for example that of another answer. */
+export function atLeast({ source = 0, partition, offset }: ReadPosition): Consistency {
+  return { level: 'at-least', source, partition, offset }
+}
+
+/** Envelope of an answer: which state it is from. */
 export interface AnswerEnvelope {
   /** Model version that answered; 0 for state without versions. */
   readonly modelVersion: number
-  /** Source position of the last write to what was read; partition -1 if none. */
+  /** Source position of the last write to the row or value; partition -1 if none. */
   readonly partition: number
   readonly offset: number
+  /** Number of the source of the position. @default 0 */
+  readonly source?: number
   /** Last completed checkpoint. */
   readonly checkpointId: number
   /** Upper bound of the answer's age in ms; -1 when unknown. */
@@ -66,12 +81,17 @@ export interface ScoredKey {
 export interface TopKOptions extends QueryOptions {
   /** Results wanted, 1 <= k <= 1000. */
   readonly k: number
-  /** Only rows whose keys end so (`-I`). @default '' */
+  /** Only rows whose keys end in this (`-I`). @default '' */
   readonly suffix?: string
   /** Keys never returned. */
   readonly exclude?: readonly string[]
   /** Row that stands in for a missing query row. */
   readonly cold?: string
+  /**
+   * Divides each score by the Euclidean norm of the first so many floats of its row: cosines, if the query has
+   * norm 1. A row with norm 0 has score 0. 1 <= normColumns <= dimension. @default scores are not divided
+   */
+  readonly normColumns?: number
 }
 
 /** A sparse vector: strictly ascending feature ids and their values. */
@@ -80,7 +100,7 @@ export interface SparseVector {
   readonly values: Float32Array
 }
 
-/** A partial sparse product: what the asked rows hold of the weights. */
+/** A sparse product: the sum over the features that have a weight. */
 export interface SparseProduct {
   readonly sum: number
   /** Features without a weight. */
@@ -95,9 +115,8 @@ export interface ScanEntry {
 }
 
 /**
- * Reads queryable state: over the wire (client library) and in place (query threads, gateway). One
- * contract suite holds both. A promise rejects only when the whole call fails; per-key failures are
- * answers.
+ * Reads queryable state: over the wire (client library) or in place (query threads). One contract suite
+ * tests both. A promise rejects only when the whole call fails; failures of single keys are answers.
  */
 export interface ModelReader {
   /** Rows of vector state, in the order of the keys. */
@@ -118,7 +137,7 @@ export interface ModelReader {
     range: { readonly from: string; readonly to: string; readonly limit: number },
     options?: QueryOptions,
   ): Promise<ScanEntry[]>
-  /** Inner product of two rows, where they live. Rejects with the answer's error. */
+  /** Inner product of two rows. Rejects with the answer's error. */
   predict(state: string, left: string, right: string, options?: PredictOptions): Promise<Prediction>
   /** As `predict`, with the envelope. */
   predictWithEnvelope(

@@ -1,25 +1,28 @@
 import { WeirError } from '../core/errors.ts'
+import { isPlace, partitionOfPlace, placeOf, sourceOfPlace } from '../core/position.ts'
 import { type FrameReader, HEADER_BYTES } from './frame.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { readFloat64, readInt32, readInt53, readUint16, readUint32 } from './little-endian.ts'
-import type { Consistency } from './model-reader.ts'
+import type { Consistency, ReadPosition } from './model-reader.ts'
+import { RecentNames } from './recent-names.ts'
 
 /**
- * What every request about a state begins with, once for all requests of the frame.
+ * The preamble of every request frame about a state, once for all requests of the frame.
  *
  *   12          16            20            21   22            24          28                36
  *   +-----------+-------------+-------------+----+-------------+-----------+-----------------+-------+
- *   | version   | deadline ms | consistency | 0  | state bytes | partition | offset i64 or   | state |
+ *   | version   | deadline ms | consistency | 0  | state bytes | place     | offset i64 or   | state |
  *   | u32, 0 =  | u32         | u8          |    | u16         | i32       | max age ms f64  | UTF-8 |
  *   | live      |             |             |    |             |           |                 |       |
  *   +-----------+-------------+-------------+----+-------------+-----------+-----------------+-------+
  *
- * Consistency: 0 live, 1 checkpoint, 2 at-least (partition, offset), 3 bounded (max age). Keys that
- * follow are a uint16 of bytes and the bytes. Flags say which stand-in keys come first.
+ * Consistency: 0 live, 1 checkpoint, 2 at-least (place, offset), 3 bounded (max age). A place is source and
+ * partition in one number (`placeOf`): a partition of the first source is its own place. A key is its
+ * length in bytes as uint16, then the bytes. Stand-in keys come first, as the flags say.
  */
 
 /** First byte of the state name. */
-export const STATE_AT = 36
+const STATE_AT = 36
 /** Most sparse features in one request. */
 export const MAX_FEATURES = 1_000_000
 /** Most results of one top-k query. */
@@ -44,6 +47,7 @@ export function beginRequest(
   },
 ): void {
   const { consistency } = preamble
+  if (consistency.level === 'at-least') requirePlace(consistency)
   writer.begin(kind, flags, requestId)
   writer.uint32(preamble.version)
   writer.uint32(Math.min(preamble.deadlineMs, 0xffffffff))
@@ -51,10 +55,10 @@ export function beginRequest(
   writer.uint8(0)
   const lengthAt = writer.length
   writer.uint16(0)
-  writer.int32(consistency.level === 'at-least' ? consistency.partition : 0)
+  writer.int32(consistency.level === 'at-least' ? placeIn(consistency) : 0)
   if (consistency.level === 'bounded') writer.float64(consistency.maxAgeMs)
   else writer.int64(consistency.level === 'at-least' ? consistency.offset : 0)
-  // The name's length belongs to the fixed part: written as a key, then moved over its own length.
+  // The name is written as a key. Then its length goes to the fixed part, and the name moves up.
   const nameAt = writer.length
   writer.key(preamble.state)
   writer.bytes[lengthAt] = writer.bytes[nameAt]!
@@ -64,8 +68,7 @@ export function beginRequest(
 }
 
 /**
- * Reads a request frame in place. One cursor serves a connection: it is opened on each frame and
- * holds no bytes of its own.
+ * Reads a request frame in place. A connection has one cursor, which is opened on each frame.
  */
 export class RequestCursor {
   bytes: Uint8Array = new Uint8Array(0)
@@ -85,9 +88,9 @@ export class RequestCursor {
   /** First byte of the key that `nextKey` read. */
   keyAt = 0
   keyLength = 0
-  private stateBytes: Uint8Array = new Uint8Array(0)
+  private readonly names = new RecentNames()
 
-  /** Opens the frame the reader stands on, without its preamble. */
+  /** Opens the reader's current frame, without its preamble. */
   open(frame: FrameReader): void {
     this.bytes = frame.bytes
     this.at = frame.start + HEADER_BYTES
@@ -103,7 +106,7 @@ export class RequestCursor {
     return this.end - this.at
   }
 
-  /** Reads what all requests of the frame share. Throws PROTOCOL_ERROR. */
+  /** Reads the preamble. Throws PROTOCOL_ERROR. */
   readPreamble(): void {
     const at = this.take(STATE_AT - HEADER_BYTES)
     this.version = readUint32(this.bytes, at)
@@ -118,27 +121,29 @@ export class RequestCursor {
     if (level === LEVELS['at-least']) {
       const offset = readInt53(this.bytes, at + 4)
       if (!(offset >= 0)) throw broken('the offset of at-least is not a number of 53 bits')
-      return { level: 'at-least', partition: readInt32(this.bytes, at), offset }
+      const place = readInt32(this.bytes, at)
+      return {
+        level: 'at-least',
+        source: sourceOfPlace(place),
+        partition: partitionOfPlace(place),
+        offset,
+      }
     }
     if (level !== LEVELS.bounded) throw broken(`consistency ${level} does not exist`)
     const maxAgeMs = readFloat64(this.bytes, at + 4)
-    if (!(maxAgeMs >= 0)) throw broken('the age of bounded is negative or no number')
+    if (!(maxAgeMs >= 0)) throw broken('the age of bounded is negative or not a number')
     return { level: 'bounded', maxAgeMs }
   }
 
-  /** Consecutive frames mostly name the same state: its text is decoded once. */
   private readState(length: number): void {
     const at = this.take(length)
-    if (this.sameState(at, length)) return
-    this.state = this.decode(at, length)
-    this.stateBytes = this.bytes.slice(at, at + length)
+    this.state = this.names.find(this.bytes, at, length) ?? this.addName(at, length)
   }
 
-  private sameState(at: number, length: number): boolean {
-    const known = this.stateBytes
-    if (known.length !== length) return false
-    for (let i = 0; i < length; i++) if (known[i] !== this.bytes[at + i]) return false
-    return length > 0
+  private addName(at: number, length: number): string {
+    const name = this.decode(at, length)
+    this.names.add(this.bytes.slice(at, at + length), name)
+    return name
   }
 
   /** Moves over `count` bytes and returns where they start. Throws PROTOCOL_ERROR. */
@@ -149,7 +154,7 @@ export class RequestCursor {
     return at
   }
 
-  /** Reads a key's place into `keyAt` and `keyLength`. Throws PROTOCOL_ERROR. */
+  /** Moves over a key and sets `keyAt` and `keyLength`. Throws PROTOCOL_ERROR. */
   nextKey(): void {
     const at = this.at
     if (at + 2 > this.end) throw broken('a key is missing')
@@ -174,13 +179,13 @@ export class RequestCursor {
     return readUint32(this.bytes, this.take(4))
   }
 
-  /** Reads `count` uint32 numbers into an array of their own. */
+  /** Copies `count` uint32 numbers. */
   uint32s(count: number): Uint32Array {
     const at = this.take(count * 4)
     return new Uint32Array(this.bytes.slice(at, at + count * 4).buffer)
   }
 
-  /** Reads `count` float32 numbers into an array of their own. */
+  /** Copies `count` float32 numbers. */
   float32s(count: number): Float32Array {
     const at = this.take(count * 4)
     return new Float32Array(this.bytes.slice(at, at + count * 4).buffer)
@@ -201,6 +206,19 @@ export class RequestCursor {
   finish(): void {
     if (this.at !== this.end) throw broken(`${this.end - this.at} bytes follow its end`)
   }
+}
+
+/** Throws INVALID_ARGUMENT for a position that the frame cannot hold: it would become another one. */
+function requirePlace({ source = 0, partition }: ReadPosition): void {
+  if (isPlace(source, partition)) return
+  throw new WeirError(
+    'INVALID_ARGUMENT',
+    `at-least names partition ${partition} of source ${source}; use the position of an answer`,
+  )
+}
+
+function placeIn({ source = 0, partition }: ReadPosition): number {
+  return placeOf(source, partition)
 }
 
 function broken(why: string): WeirError {

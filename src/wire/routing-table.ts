@@ -1,27 +1,30 @@
+import { ANSWER, type FrameReader, HEADER_BYTES, KIND } from './frame.ts'
+import type { FrameWriter } from './frame-writer.ts'
 import {
-  type ColdMap,
-  decodeCold,
-  encodeCold,
+  decodeGeneral,
+  encodeGeneral,
+  type GeneralMap,
   mapsField,
   numberField,
   textField,
-} from './cold-envelope.ts'
-import { ANSWER, type FrameReader, HEADER_BYTES, KIND } from './frame.ts'
-import type { FrameWriter } from './frame-writer.ts'
+} from './general-envelope.ts'
 
-/** Where one query thread listens. */
+/** Address of one query thread. */
 export interface QueryEndpoint {
   /** Name of the query server. */
   readonly server: string
-  /** Empty when it is the host that the client reached the bootstrap port on. */
+  /** Empty: the host of the bootstrap port, as the client reached it. */
   readonly host: string
   readonly port: number
 }
 
-/** A state that clients may name. */
+/** Kind of an entry that is a model of any kind: INFER asks it. */
+export const MODEL_KIND = 'model'
+
+/** A state that clients can query by name. */
 export interface QueryableStateInfo {
   readonly name: string
-  /** `vector` for rows, otherwise the kind of the typed state. */
+  /** `vector` for rows, `model` for a model of any kind, otherwise the kind of the typed state. */
   readonly kind: string
   /** Floats per row; 0 for typed state. */
   readonly dimension: number
@@ -31,19 +34,30 @@ export interface QueryableStateInfo {
   readonly liveVersion: number
 }
 
-/** What a client needs to know to ask; it changes with its epoch. */
+/** A source of a job, which positions name by its number. */
+export interface SourceInfo {
+  readonly number: number
+  /** The uid of the source's operator. */
+  readonly uid: string
+  /** Whether requests with at-least may name its positions. */
+  readonly tracked: boolean
+}
+
+/** Query threads, states and sources of a job. Each change has a new epoch. */
 export interface RoutingTable {
   readonly epoch: number
   readonly job: string
   readonly endpoints: readonly QueryEndpoint[]
   readonly states: readonly QueryableStateInfo[]
+  /** Empty also when the server does not list them. */
+  readonly sources: readonly SourceInfo[]
 }
 
 /** Appends the answer to a routing request. */
 export function writeRouting(writer: FrameWriter, requestId: number, table: RoutingTable): void {
   writer.begin(KIND.routing + ANSWER, 0, requestId)
   writer.raw(
-    encodeCold({
+    encodeGeneral({
       epoch: table.epoch,
       job: table.job,
       endpoints: table.endpoints.map(({ server, host, port }) => ({ server, host, port })),
@@ -54,6 +68,9 @@ export function writeRouting(writer: FrameWriter, requestId: number, table: Rout
         versions: [...versions],
         liveVersion,
       })),
+      ...(table.sources.length === 0
+        ? {}
+        : { sources: table.sources.map(({ number, uid, tracked }) => ({ number, uid, tracked })) }),
     }),
   )
   writer.end(1)
@@ -61,7 +78,7 @@ export function writeRouting(writer: FrameWriter, requestId: number, table: Rout
 
 /** Reads a routing table. Throws PROTOCOL_ERROR. */
 export function readRouting(frame: FrameReader): RoutingTable {
-  const envelope = decodeCold(frame.bytes, frame.start + HEADER_BYTES, frame.end)
+  const envelope = decodeGeneral(frame.bytes, frame.start + HEADER_BYTES, frame.end)
   return {
     epoch: numberField(envelope, 'epoch'),
     job: textField(envelope, 'job'),
@@ -71,10 +88,11 @@ export function readRouting(frame: FrameReader): RoutingTable {
       port: numberField(item, 'port'),
     })),
     states: mapsField(envelope, 'states').map(stateOf),
+    sources: envelope['sources'] === undefined ? [] : mapsField(envelope, 'sources').map(sourceOf),
   }
 }
 
-function stateOf(item: ColdMap): QueryableStateInfo {
+function stateOf(item: GeneralMap): QueryableStateInfo {
   const versions = item['versions']
   return {
     name: textField(item, 'name'),
@@ -82,5 +100,13 @@ function stateOf(item: ColdMap): QueryableStateInfo {
     dimension: numberField(item, 'dimension'),
     versions: Array.isArray(versions) ? versions.filter((v) => typeof v === 'number') : [],
     liveVersion: numberField(item, 'liveVersion'),
+  }
+}
+
+function sourceOf(item: GeneralMap): SourceInfo {
+  return {
+    number: numberField(item, 'number'),
+    uid: textField(item, 'uid'),
+    tracked: item['tracked'] === true,
   }
 }

@@ -5,7 +5,7 @@ import type { SparseVector } from './model-reader.ts'
 import { MAX_FEATURES, type RequestCursor } from './request.ts'
 
 /**
- * A packed sparse vector, as it stands in a SPARSE_DOT frame with the packed flag:
+ * A packed sparse vector of a SPARSE_DOT frame with the packed flag:
  *
  *   +-----------+-------------------+------------+------------------------------------------+
  *   | n varuint | n x value float32 | id varuint | (n - 1) x (id - id before it - 1) varuint|
@@ -14,12 +14,12 @@ import { MAX_FEATURES, type RequestCursor } from './request.ts'
  * Ids rise by construction. A varuint is LEB128, at most 5 bytes.
  */
 
-/** Bytes that a number may take as varuint. */
+/** Most bytes of a varuint. */
 const VARUINT_BYTES = 5
 
 /**
  * Appends a packed vector, followed by the constant feature with value 1 if `withBias`. Throws
- * INVALID_ARGUMENT when lengths differ or ids do not rise; what was written then stays.
+ * INVALID_ARGUMENT when lengths differ or ids do not rise; the writer then keeps the part written so far.
  */
 export function writeSparseVector(
   writer: FrameWriter,
@@ -43,13 +43,13 @@ export function writeSparseVector(
   if (withBias) writer.varuint(BIAS_FEATURE - from)
 }
 
-/** Writes the gaps between ids from `at` on; where they end. Throws INVALID_ARGUMENT. */
+/** Writes the gaps between ids from `start` on and returns their end. Throws INVALID_ARGUMENT. */
 function writeIds(bytes: Uint8Array, start: number, ids: Uint32Array): number {
   let at = start
   let last = 0
   for (let k = 0; k < ids.length; k++) {
     const id = ids[k]!
-    // Unsigned numbers of 32 bits all the way: several times as fast as floating point.
+    // uint32 arithmetic throughout: several times as fast as floating point.
     let gap = id
     if (k > 0) {
       if (id <= last) throw notRising(ids, k)
@@ -68,35 +68,51 @@ function writeIds(bytes: Uint8Array, start: number, ids: Uint32Array): number {
 function notRising(ids: Uint32Array, k: number): WeirError {
   return new WeirError(
     'INVALID_ARGUMENT',
-    `feature ids rise strictly, but ${ids[k] ?? 'the constant feature'} follows ${ids[k - 1]}; sort them and add up what is double`,
+    `feature ids rise strictly, but ${ids[k] ?? 'the constant feature'} follows ${ids[k - 1]}; sort the ids and merge duplicates`,
   )
 }
 
-/** A vector that a frame held, in buffers that the next one fills anew. */
+/** A vector read from a frame, in buffers that the next vector overwrites. */
 export class UnpackedVector {
   ids = new Uint32Array(256)
   values = new Float32Array(256)
   count = 0
+  /** Whether all values are finite. */
+  isFinite = true
   private valueBytes = new Uint8Array(this.values.buffer)
 
   /** Reads the next packed vector of a frame. Throws PROTOCOL_ERROR. */
   read(cursor: RequestCursor): void {
     const count = this.varuint(cursor)
     if (count > MAX_FEATURES || count * 5 > cursor.remaining) {
-      throw malformed(`${count} features do not fit what is left of it`)
+      throw malformed(`${count} features do not fit the rest of its frame`)
     }
     this.makeRoom(count)
     this.count = count
     const valuesAt = cursor.take(count * 4)
     this.valueBytes.set(cursor.bytes.subarray(valuesAt, valuesAt + count * 4))
+    this.isFinite = this.allFinite(count)
     this.readIds(cursor, count)
+  }
+
+  /** A number that is not finite, times zero, is NaN, and so is every sum with it. */
+  private allFinite(count: number): boolean {
+    const { values } = this
+    let even = 0
+    let odd = 0
+    for (let k = 1; k < count; k += 2) {
+      even += values[k - 1]! * 0
+      odd += values[k]! * 0
+    }
+    if (count % 2 === 1) even += values[count - 1]! * 0
+    return even + odd === 0
   }
 
   private readIds(cursor: RequestCursor, count: number): void {
     const { bytes, end } = cursor
     const ids = this.ids
     let at = cursor.at
-    // Unsigned numbers of 32 bits all the way: several times as fast as floating point.
+    // uint32 arithmetic throughout: several times as fast as floating point.
     let last = 0
     for (let k = 0; k < count; k++) {
       let byte = bytes[at++]!
@@ -110,7 +126,7 @@ export class UnpackedVector {
         }
       }
       const id = (last + gap + (k > 0 ? 1 : 0)) >>> 0
-      // Past the frame's end a byte is another frame's or undefined.
+      // A byte beyond the frame's end is undefined, or belongs to the next frame.
       if (at > end || (id <= last && k > 0)) throw malformed('a feature id is cut off or too large')
       ids[k] = id
       last = id
@@ -136,7 +152,7 @@ export class UnpackedVector {
     this.valueBytes = new Uint8Array(this.values.buffer)
   }
 
-  /** A copy with arrays of its own. */
+  /** A copy that is not overwritten. */
   copy(): SparseVector {
     return { ids: this.ids.slice(0, this.count), values: this.values.slice(0, this.count) }
   }

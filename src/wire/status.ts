@@ -1,8 +1,8 @@
 import { ERROR_CODES, type ErrorCode } from '../core/errors.ts'
 
 /**
- * Numbers of error codes on the wire. A number is never used again for another code; a code
- * without a number travels as 254 with its name in the details.
+ * Numbers of error codes on the wire. A number is never reused for another code. A code without a
+ * number is sent as 254, with its name in the details.
  */
 const STATUS_OF: Partial<Record<ErrorCode, number>> = {
   UNKNOWN_KEY: 1,
@@ -29,7 +29,7 @@ const STATUS_OF: Partial<Record<ErrorCode, number>> = {
 
 /** Status of an answer that has a value. */
 export const OK = 0
-/** Status of an error whose code stands by name in the details. */
+/** Status of an error whose code is in the details, by name. */
 export const OTHER = 254
 
 const CODE_OF: readonly (ErrorCode | undefined)[] = invert()

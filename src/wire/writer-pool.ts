@@ -1,10 +1,10 @@
 import { FrameWriter } from './frame-writer.ts'
 
 const KEPT_WRITERS = 64
-/** Bytes that idle writers keep together, so that a few long frames in turn allocate nothing. */
+/** Most bytes of all idle writers: enough that some long frames in a row allocate nothing. */
 const KEPT_BYTES = 8 * 1024 * 1024
 
-/** Output buffers used again: one is taken per write and given back when the socket has sent it. */
+/** Pool of output buffers: each write takes one and returns it when the socket has sent it. */
 export class WriterPool {
   private readonly idle: FrameWriter[] = []
   private keptBytes = 0
@@ -17,7 +17,7 @@ export class WriterPool {
     return writer
   }
 
-  /** Takes a writer back whose bytes nobody reads any more. */
+  /** Returns a writer whose bytes are no longer read. */
   release(writer: FrameWriter): void {
     const bytes = writer.bytes.length
     if (this.idle.length >= KEPT_WRITERS || this.keptBytes + bytes > KEPT_BYTES) return

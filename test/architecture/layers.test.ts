@@ -1,142 +1,55 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative, resolve, sep } from 'node:path'
+import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { ROOM_IMPORTS } from './room-imports.ts'
+import { filesOf, importedFiles, importsOf, textOf } from './source-tree.ts'
 
-const SRC = resolve(import.meta.dirname, '../../src')
-
-/** The table of DESIGN section 7: folder -> folders it may import besides itself. */
-const ALLOWED: Record<string, readonly string[]> = {
-  core: [],
-  kernels: [],
-  batch: ['core'],
-  wire: ['core'],
-  webhdfs: ['core'],
-  state: ['core', 'kernels'],
-  models: ['core', 'kernels'],
-  operators: ['core', 'batch', 'state', 'models'],
-  dataflow: ['core', 'batch', 'state', 'models', 'operators'],
-  checkpoint: ['core', 'state', 'webhdfs'],
-  runtime: ['core', 'batch', 'state', 'webhdfs', 'operators', 'dataflow', 'checkpoint'],
-  connectors: ['core', 'batch', 'webhdfs', 'operators'],
-  training: ['core', 'kernels', 'models'],
-  serving: ['core', 'kernels', 'wire', 'state', 'models'],
-  client: ['core', 'wire'],
-  gateway: ['core', 'client', 'models'],
-  jobmanager: [
-    'core',
-    'wire',
-    'state',
-    'models',
-    'operators',
-    'dataflow',
-    'checkpoint',
-    'runtime',
-    'serving',
-  ],
-  jobs: [
-    'core',
-    'kernels',
-    'batch',
-    'wire',
-    'state',
-    'models',
-    'operators',
-    'dataflow',
-    'checkpoint',
-    'runtime',
-    'connectors',
-    'training',
-    'serving',
-  ],
-  testing: [
-    'core',
-    'kernels',
-    'batch',
-    'wire',
-    'state',
-    'models',
-    'operators',
-    'dataflow',
-    'checkpoint',
-    'runtime',
-    'connectors',
-    'training',
-    'serving',
-    'client',
-    'jobmanager',
-    'jobs',
-  ],
-}
-
-/** Layers that may import everything. */
-const TOP = new Set(['cli', 'index.ts'])
+/** Rooms that may import everything. */
+const TOP: ReadonlySet<string> = new Set(['', 'cli'])
 
 /** Third-party packages and the only places that may import them. */
 const FENCES: readonly { readonly packages: RegExp; readonly places: readonly string[] }[] = [
-  { packages: /^(@nxtedition\/rocksdb|rocksdb-native|classic-level)$/, places: ['state'] },
+  { packages: /^(@nxtedition\/rocksdb|classic-level)$/, places: ['state/store'] },
   { packages: /^(@platformatic\/kafka|kafkajs)$/, places: ['connectors/kafka'] },
-  { packages: /^fastify$/, places: ['gateway', 'jobmanager'] },
-  { packages: /^onnxruntime-node$/, places: ['training', 'models/onnx'] },
+  { packages: /^(fastify|@fastify\/.*)$/, places: ['gateway', 'http', 'rest', 'jobmanager'] },
+  { packages: /^onnxruntime-node$/, places: ['training/als/gpu', 'inference/runners'] },
 ]
 
 const PURE = ['core', 'batch', 'wire', 'models', 'checkpoint/protocol']
 const IO_MODULES = /^node:(fs|net|http|https|tls|dgram|child_process|worker_threads|timers)/
 
-function sourceFiles(folder = SRC): string[] {
-  return readdirSync(folder, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-    .map((entry) => relative(SRC, join(entry.parentPath, entry.name)).split(sep).join('/'))
-    .filter((file) => !file.includes('/assembly/'))
+const files = filesOf('src')
+
+/** The room of a file: its folder below `src`. */
+const roomOf = (file: string): string => dirname(file).split('/').slice(1).join('/')
+
+const isIn = (file: string, places: readonly string[]): boolean =>
+  places.some((place) => file.startsWith(`src/${place}/`))
+
+/** The rooms that the files of a room import, besides that room. */
+function usedBy(room: string): readonly string[] {
+  const targets = files.filter((file) => roomOf(file) === room).flatMap(importedFiles)
+  return [...new Set(targets.map(roomOf))].filter((target) => target !== room).sort()
 }
 
-function importsOf(file: string): string[] {
-  const text = readFileSync(join(SRC, file), 'utf8')
-  const found = text.matchAll(
-    /(?:^|\n)\s*(?:import|export)\s[^'"`;]*?from\s+['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]|(?:^|\n)import\s+['"]([^'"]+)['"]/g,
-  )
-  return [...found].map((match) => match[1] ?? match[2] ?? match[3] ?? '')
-}
+const rooms = [...new Set(files.map(roomOf))].filter((room) => !TOP.has(room)).sort()
 
-const layerOf = (file: string): string => file.split('/')[0]!
+describe('rooms', () => {
+  it('are all in the table', () => {
+    expect(Object.keys(ROOM_IMPORTS).sort()).toEqual(rooms)
+  })
 
-describe('layers', () => {
-  it('import one way, as the table of DESIGN section 7 says', () => {
-    const breaches: string[] = []
-    for (const file of sourceFiles()) {
-      const layer = layerOf(file)
-      if (TOP.has(layer)) continue
-      const allowed = ALLOWED[layer]
-      if (allowed === undefined) {
-        breaches.push(
-          `src/${file}: the folder "${layer}" is not in the table; add it or move the file`,
-        )
-        continue
-      }
-      for (const target of importsOf(file).filter((name) => name.startsWith('.'))) {
-        const to = relative(SRC, resolve(SRC, dirname(file), target))
-          .split(sep)
-          .join('/')
-        const toLayer = layerOf(to)
-        if (toLayer !== layer && !allowed.includes(toLayer)) {
-          breaches.push(
-            `src/${file} imports ${toLayer}, but ${layer} may only import ${allowed.join(', ') || 'nothing'}`,
-          )
-        }
-      }
-    }
-    expect(breaches).toEqual([])
+  it.each(rooms)('import what the table says: %s', (room) => {
+    expect([...(ROOM_IMPORTS[room] ?? [])].sort(), 'test/architecture/room-imports.ts').toEqual(
+      usedBy(room),
+    )
   })
 
   it('keep third-party packages behind their fences', () => {
-    const breaches = sourceFiles().flatMap((file) =>
+    const breaches = files.flatMap((file) =>
       importsOf(file).flatMap((name) =>
-        FENCES.filter(
+        FENCES.filter((fence) => fence.packages.test(name) && !isIn(file, fence.places)).map(
           (fence) =>
-            fence.packages.test(name) &&
-            !fence.places.some((place) => file.startsWith(`${place}/`)),
-        ).map(
-          (fence) =>
-            `src/${file} imports ${name}, which belongs in src/${fence.places.join(' or src/')}`,
+            `${file} imports ${name}, which belongs in src/${fence.places.join(' or src/')}`,
         ),
       ),
     )
@@ -144,37 +57,21 @@ describe('layers', () => {
   })
 
   it('do no I/O in the pure folders', () => {
-    const breaches = sourceFiles()
-      .filter((file) => PURE.some((folder) => file.startsWith(`${folder}/`)))
+    const breaches = files
+      .filter((file) => isIn(file, PURE))
       .flatMap((file) =>
         importsOf(file)
           .filter((name) => IO_MODULES.test(name))
-          .map((name) => `src/${file} imports ${name}; pass what it needs as a parameter`),
+          .map((name) => `${file} imports ${name}; pass what it needs as a parameter`),
       )
     expect(breaches).toEqual([])
   })
 
   it('read process.env and call process.exit only in cli', () => {
-    const breaches = sourceFiles()
-      .filter((file) => layerOf(file) !== 'cli')
-      .filter((file) => /process\.(env|exit)\b/.test(readFileSync(join(SRC, file), 'utf8')))
-      .map((file) => `src/${file} uses process.env or process.exit; only src/cli may`)
+    const breaches = files
+      .filter((file) => !file.startsWith('src/cli/'))
+      .filter((file) => /process\.(env|exit)\b/.test(textOf(file)))
+      .map((file) => `${file} uses process.env or process.exit; only src/cli may`)
     expect(breaches).toEqual([])
-  })
-
-  it('have no drawers', () => {
-    const drawers = sourceFiles().filter((file) =>
-      /(^|\/)(utils?|helpers?|common|misc|shared|manager|base)(\/|\.ts$)/.test(file),
-    )
-    expect(drawers).toEqual([])
-  })
-
-  it('keep every file within 400 lines', () => {
-    const long = sourceFiles()
-      .filter((file) => !file.endsWith('.generated.ts'))
-      .map((file) => ({ file, lines: readFileSync(join(SRC, file), 'utf8').split('\n').length }))
-      .filter(({ lines }) => lines > 401)
-      .map(({ file, lines }) => `src/${file} has ${lines} lines: a second concept lives in it`)
-    expect(long).toEqual([])
   })
 })

@@ -106,7 +106,7 @@ describe('RecordBatchWriter', () => {
     expect(() => writer.append(null, null, 1, 4)).toThrow(/offset delta 4/)
   })
 
-  it('hands its buffer out and goes on with another one', () => {
+  it('gives its buffer away and continues with another one', () => {
     const writer = new RecordBatchWriter(100)
     writer.append(null, bytes('first'), 1)
     const first = writer.take()
@@ -139,7 +139,7 @@ describe('RecordBatchReader', () => {
     },
   )
 
-  it('reads a batch out of the middle of a buffer', () => {
+  it('reads a batch from the middle of a buffer', () => {
     const writer = new RecordBatchWriter()
     writer.append(bytes('a'), bytes('b'), 3)
     const batch = writer.finish()
@@ -150,7 +150,7 @@ describe('RecordBatchReader', () => {
     expect(decode(reader)[0]?.key).toEqual(bytes('a'))
   })
 
-  it('finds every single flipped bit behind the checksum', () => {
+  it('detects every flipped bit that the checksum covers', () => {
     const writer = new RecordBatchWriter()
     writer.append(bytes('key'), bytes('value'), 3)
     const batch = writer.finish().slice()
@@ -161,7 +161,7 @@ describe('RecordBatchReader', () => {
     }
   })
 
-  it('says which codec or magic it does not read', () => {
+  it('names the codec or magic that it cannot read', () => {
     const writer = new RecordBatchWriter()
     writer.append(null, bytes('v'), 3)
     const batch = writer.finish().slice()
@@ -171,7 +171,7 @@ describe('RecordBatchReader', () => {
     expect(() => new RecordBatchReader().open(batch, 0, false)).toThrow(/magic 1/)
   })
 
-  it('gives nothing but WeirErrors and slices inside the buffer for mutated batches', () => {
+  it('throws only WeirErrors and keeps slices inside the buffer for mutated batches', () => {
     const random = seededRandom(7)
     const writer = new RecordBatchWriter()
     let refused = 0
@@ -187,7 +187,7 @@ describe('RecordBatchReader', () => {
     expect(refused).toBeGreaterThan(200)
   })
 
-  it('gives nothing but WeirErrors for random bytes', () => {
+  it('throws only WeirErrors for random bytes', () => {
     const random = seededRandom(8)
     for (let round = 0; round < 3_000; round++) {
       const noise = Uint8Array.from({ length: random.below(200) }, () => random.below(256))
@@ -200,7 +200,7 @@ describe('RecordBatchReader', () => {
   })
 })
 
-/** Reads all there is; false when it was refused. Fails the test on any other outcome. */
+/** Reads all records; false when the reader rejects them. Fails the test on any other outcome. */
 function readsSafely(batch: Uint8Array): boolean {
   const reader = new RecordBatchReader()
   try {
@@ -221,10 +221,10 @@ function readsSafely(batch: Uint8Array): boolean {
 }
 
 describe('control batches', () => {
-  it('carry the end of a transaction', () => {
+  it('contain the end of a transaction', () => {
     const reader = new RecordBatchReader()
     for (const type of ['commit', 'abort'] as const) {
-      reader.open(encodeControlBatch(type, 9, 2, 1000))
+      reader.open(encodeControlBatch(type, { producerId: 9, epoch: 2 }, 1000))
       expect([reader.isControl, reader.isTransactional, reader.producerId]).toEqual([true, true, 9])
       expect(reader.next()).toBe(true)
       expect(readControlType(reader)).toBe(type)
@@ -232,7 +232,7 @@ describe('control batches', () => {
   })
 })
 
-describe('records around the length that is one byte', () => {
+describe('records around the longest length of one byte', () => {
   it.each([-1, 0, 6, 20])('come back with keys of %i bytes', (keyLength) => {
     const key = keyLength < 0 ? null : new Uint8Array(keyLength).fill(7)
     const writer = new RecordBatchWriter(64)

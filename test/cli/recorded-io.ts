@@ -1,7 +1,9 @@
-import type { CommandIo } from '../../src/cli/command.ts'
+import type { CommandIo } from '../../src/cli/command/command.ts'
 
 /** A command's surroundings in a test: what it prints is kept. */
-export function recordedIo(options: { readonly terminal?: boolean } = {}): {
+export function recordedIo(
+  options: { readonly terminal?: boolean; readonly interrupted?: Promise<void> } = {},
+): {
   readonly io: CommandIo
   readonly out: string[]
   readonly err: string[]
@@ -12,10 +14,11 @@ export function recordedIo(options: { readonly terminal?: boolean } = {}): {
   const rewritten: string[] = []
   const io: CommandIo = {
     out: (line) => out.push(line),
+    drained: () => Promise.resolve(),
     err: (line) => err.push(line),
     rewriteLine: options.terminal === true ? (line) => rewritten.push(line) : undefined,
     style: (_, text) => text,
-    interrupted: new Promise(() => {}),
+    interrupted: options.interrupted ?? new Promise(() => {}),
     env: {},
   }
   return { io, out, err, rewritten }

@@ -23,14 +23,14 @@ function cacheWith(maxRows: number): RowCache {
 }
 
 describe('RowCache', () => {
-  it('gives a row again with its age grown', () => {
+  it('gives a row with its higher age', () => {
     const cache = cacheWith(10)
     cache.put('S', 0, 'a', row(1))
     now += 30
     expect(cache.get('S', 0, 'a')).toMatchObject({ ok: true, envelope: { ageMs: 32 } })
   })
 
-  it('forgets a row that is older than it may be', () => {
+  it('drops a row that is older than the limit', () => {
     const cache = cacheWith(10)
     cache.put('S', 0, 'a', row(1))
     now += 101
@@ -38,7 +38,7 @@ describe('RowCache', () => {
     expect(cache.size).toBe(0)
   })
 
-  it('gives no row to a caller who wants a younger one', () => {
+  it('gives no row that is older than the caller allows', () => {
     const cache = cacheWith(10)
     cache.put('S', 0, 'a', row(1, 5))
     now += 30
@@ -67,7 +67,7 @@ describe('RowCache', () => {
     expect(cache.size).toBe(2)
   })
 
-  it('keeps no failures', () => {
+  it('caches no failures', () => {
     const cache = cacheWith(2)
     cache.put('S', 0, 'a', { ok: false, error: new WeirError('UNKNOWN_KEY', 'no') })
     expect(cache.size).toBe(0)

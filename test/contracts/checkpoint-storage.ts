@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { CheckpointStorage } from '../../src/checkpoint/checkpoint-storage.ts'
+import type { CheckpointStorage } from '../../src/checkpoint/storage/checkpoint-storage.ts'
 import { isWeirError } from '../../src/core/errors.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
@@ -21,15 +21,15 @@ async function codeOf(action: () => Promise<unknown>): Promise<string> {
 }
 
 /**
- * What every checkpoint storage owes. `open` returns an empty one; `reopen` another object over the
- * same files, as another process would have it.
+ * Contract of every checkpoint storage. `open` returns an empty one; `reopen` returns another object over the
+ * same files, as in another process.
  */
 export function checkpointStorageContract(
   name: string,
   open: () => Promise<{ storage: CheckpointStorage; reopen: () => CheckpointStorage }>,
 ): void {
   describe(`${name} as checkpoint storage`, () => {
-    it('shows a file with all its pieces once it is committed', async () => {
+    it('shows a file with all its pieces after its commit', async () => {
       const { storage, reopen } = await open()
       const writer = await storage.createWriter('job/shared/a')
       const piece = bytes('one ')
@@ -49,7 +49,7 @@ export function checkpointStorageContract(
       expect(text(await storage.read('a'))).toBe('new')
     })
 
-    it('leaves nothing of an aborted file', async () => {
+    it('keeps nothing of an aborted file', async () => {
       const { storage } = await open()
       const writer = await storage.createWriter('job/a')
       await writer.write(bytes('x'))
@@ -59,7 +59,7 @@ export function checkpointStorageContract(
       expect(await codeOf(() => writer.write(bytes('y')))).toBe('ILLEGAL_STATE')
     })
 
-    it('keeps a committed file when the writer is aborted after', async () => {
+    it('keeps a committed file when its writer is aborted later', async () => {
       const { storage } = await open()
       const writer = await storage.createWriter('a')
       await writer.commit()
@@ -68,7 +68,7 @@ export function checkpointStorageContract(
       expect(await codeOf(() => writer.commit())).toBe('ILLEGAL_STATE')
     })
 
-    it('reads a part, and less where the file ends', async () => {
+    it('reads a part, and less at the end of the file', async () => {
       const { storage } = await open()
       await put(storage, 'a', '0123456789')
       expect(text(await storage.read('a', 2, 3))).toBe('234')
@@ -77,7 +77,7 @@ export function checkpointStorageContract(
       expect((await storage.read('a', 20, 5)).length).toBe(0)
     })
 
-    it('creates a name once, whoever asks', async () => {
+    it('creates a name only once, for any caller', async () => {
       const { storage, reopen } = await open()
       const rivals = Array.from({ length: 8 }, (_, i) =>
         (i % 2 === 0 ? storage : reopen()).createExclusive('job/epoch-1', bytes(`writer ${i}`)),
@@ -89,7 +89,15 @@ export function checkpointStorageContract(
       expect(await storage.createExclusive('job/epoch-1', bytes('late'))).toBe('already-exists')
     })
 
-    it('lists files below a folder with their sizes, in order of their paths', async () => {
+    it('makes an existing file durable, and no other', async () => {
+      const { storage, reopen } = await open()
+      await put(storage, 'job/chk-1/_metadata', '1')
+      await reopen().ensureDurable('job/chk-1/_metadata')
+      expect(text(await storage.read('job/chk-1/_metadata'))).toBe('1')
+      expect(await codeOf(() => storage.ensureDurable('job/none'))).toBe('CHECKPOINT_NOT_FOUND')
+    })
+
+    it('lists files below a folder with their sizes, by path', async () => {
       const { storage } = await open()
       await put(storage, 'job/chk-2/_metadata', '22')
       await put(storage, 'job/chk-1/_metadata', '1')
@@ -112,7 +120,15 @@ export function checkpointStorageContract(
       expect((await storage.list('job')).map((file) => file.path)).toEqual(['job/bb'])
     })
 
-    it('answers CHECKPOINT_NOT_FOUND for a missing file', async () => {
+    it('lists all files of storage from its root', async () => {
+      const { storage } = await open()
+      for (const path of ['job/a', 'savepoints/b/c']) {
+        await storage.createExclusive(path, bytes('x'))
+      }
+      expect((await storage.list('')).map((file) => file.path)).toEqual(['job/a', 'savepoints/b/c'])
+    })
+
+    it('throws CHECKPOINT_NOT_FOUND for a missing file', async () => {
       const { storage } = await open()
       expect(await codeOf(() => storage.read('job/none'))).toBe('CHECKPOINT_NOT_FOUND')
     })
@@ -126,7 +142,8 @@ export function checkpointStorageContract(
         expect(await codeOf(() => storage.createExclusive(path, bytes('')))).toBe(
           'INVALID_ARGUMENT',
         )
-        expect(await codeOf(() => storage.list(path))).toBe('INVALID_ARGUMENT')
+        // The empty path is the root, which can only be listed.
+        if (path !== '') expect(await codeOf(() => storage.list(path))).toBe('INVALID_ARGUMENT')
         expect(await codeOf(() => storage.delete(path))).toBe('INVALID_ARGUMENT')
       },
     )

@@ -1,19 +1,22 @@
 import { systemClock } from '../../src/core/clock.ts'
 import { WeirError } from '../../src/core/errors.ts'
-import type { ModelVersion } from '../../src/core/identity.ts'
 import { keyGroupOf, keyGroupRangeOf, subtaskOfKeyGroup } from '../../src/core/key-group.ts'
-import { LocalCatalog } from '../../src/serving/local-catalog.ts'
-import { LocalModelReader } from '../../src/serving/local-model-reader.ts'
-import type { SlotQueryGateway } from '../../src/serving/local-slot-asker.ts'
-import type { VectorStateDescriptor } from '../../src/state/descriptors.ts'
-import { HeapStateStore } from '../../src/state/heap-state-store.ts'
-import { ProgressBoard } from '../../src/state/progress-board.ts'
+import type { ModelVersion } from '../../src/core/model-version.ts'
+import type { SlotQueryClient } from '../../src/serving/catalog/slot-asker.ts'
+import { LocalModelReader } from '../../src/serving/reader/model-reader.ts'
+import { ProgressBoard } from '../../src/state/catalog/progress-board.ts'
+import { StateCatalog } from '../../src/state/catalog/state-catalog.ts'
+import type { TypedStateShare } from '../../src/state/catalog/typed-state-share.ts'
+import type { VectorStateDescriptor } from '../../src/state/port/descriptors.ts'
+import { finished } from '../../src/state/port/scan-part.ts'
 import type {
   SlotQueryAnswer,
   SlotQueryReply,
   SlotQueryRequest,
-} from '../../src/state/slot-query.ts'
-import { VectorStateTables } from '../../src/state/vector-state-table.ts'
+} from '../../src/state/port/slot-query.ts'
+import type { RowTableShare } from '../../src/state/rows/share.ts'
+import { HeapStateStore } from '../../src/state/store/heap.ts'
+import { VersionedRows } from '../../src/state/vector/versioned-rows.ts'
 
 export const SLOTS = 2
 export const MAX_PARALLELISM = 128
@@ -44,37 +47,42 @@ const STATES: readonly VectorStateDescriptor[] = [
   { kind: 'vector', name: 'weights', dimension: BLOCK, queryableName: 'WEIGHTS' },
 ]
 
+/** The part of the typed state COUNTS in one slot. */
+export function typedPart(slot: number): TypedStateShare {
+  const { first, last } = keyGroupRangeOf(slot, SLOTS, MAX_PARALLELISM)
+  return {
+    queryableName: 'COUNTS',
+    kind: 'value',
+    slot,
+    firstKeyGroup: first,
+    lastKeyGroup: last,
+    maxParallelism: MAX_PARALLELISM,
+  }
+}
+
 /**
- * Two slots with an ALS model (`ALS_MODEL`: keys `-U`, `-I`), block weights (`WEIGHTS`) and a typed
- * state (`COUNTS`), on one thread: what a ModelReader reads. Version 1 of both models is live.
+ * The state that a `ModelReader` reads: two slots on one thread with an ALS model (`ALS_MODEL`: keys `-U`,
+ * `-I`), block weights (`WEIGHTS`) and a typed state (`COUNTS`). Version 1 of both models is live.
  */
-export class ModelWorld implements SlotQueryGateway {
+export class ModelWorld implements SlotQueryClient {
   readonly board = ProgressBoard.create(SLOTS, 4)
-  readonly catalog = new LocalCatalog()
+  readonly catalog = new StateCatalog()
   /** Queryable names by their number on the board. */
   readonly models = ['ALS_MODEL', 'WEIGHTS']
-  /** Requests that slots were asked. */
+  /** Number of requests to slots. */
   readonly asked: SlotQueryRequest[] = []
-  private readonly tables: VectorStateTables[][]
+  private readonly tables: VersionedRows[][]
   private readonly counts = new Map<string, Uint8Array>()
   private offset = 0
   private checkpoint = 0
 
-  /** With `spill`, row tables hold a few rows and the rest lies in stores. */
+  /** With `spill`, row tables have a few rows and the stores have the rest. */
   constructor(spill = false) {
     this.tables = Array.from({ length: SLOTS }, (_, slot) =>
       STATES.map((descriptor) => this.openState(slot, descriptor, spill)),
     )
     for (let slot = 0; slot < SLOTS; slot++) {
-      const { first, last } = keyGroupRangeOf(slot, SLOTS, MAX_PARALLELISM)
-      this.catalog.addTyped({
-        queryableName: 'COUNTS',
-        kind: 'value',
-        slot,
-        firstKeyGroup: first,
-        lastKeyGroup: last,
-        maxParallelism: MAX_PARALLELISM,
-      })
+      this.catalog.addTyped(typedPart(slot))
       this.board.setSlotStatus(slot, 'running')
       this.openVersion(slot, 1)
     }
@@ -87,8 +95,8 @@ export class ModelWorld implements SlotQueryGateway {
     slot: number,
     descriptor: VectorStateDescriptor,
     spill: boolean,
-  ): VectorStateTables {
-    return new VectorStateTables({
+  ): VersionedRows {
+    return new VersionedRows({
       operatorUid: 'model',
       descriptor,
       keyGroups: keyGroupRangeOf(slot, SLOTS, MAX_PARALLELISM),
@@ -97,7 +105,8 @@ export class ModelWorld implements SlotQueryGateway {
       memoryBudgetBytes: spill ? 6000 : Number.MAX_SAFE_INTEGER,
       listener: {
         tableOpened: (share) => this.catalog.add(share),
-        tableDropped: (state, version) => this.catalog.drop('model', state, version, slot),
+        tableDropped: (state, version) =>
+          this.catalog.drop({ operatorUid: 'model', state, version, slot }),
       },
       spillSink: () => ({ append: () => {} }),
       ...(spill ? { store: new HeapStateStore(), rowShift: 2 } : {}),
@@ -107,6 +116,14 @@ export class ModelWorld implements SlotQueryGateway {
   /** Opens a version of every state on a slot. */
   openVersion(slot: number, version: number): void {
     for (const tables of this.tables[slot]!) tables.openVersion(version as ModelVersion)
+  }
+
+  /** The open tables of every state, version and slot. */
+  shares(): RowTableShare[] {
+    return STATES.flatMap(({ name }) => {
+      const { versions } = this.catalog.keyClass('model', name)!
+      return [...versions.values()].flatMap(({ readers }) => readers.map(({ share }) => share))
+    })
   }
 
   /** The number of a queryable name on the board. */
@@ -120,12 +137,12 @@ export class ModelWorld implements SlotQueryGateway {
     return subtaskOfKeyGroup(group, SLOTS, MAX_PARALLELISM)
   }
 
-  private tablesOf(key: string): VectorStateTables {
+  private tablesOf(key: string): VersionedRows {
     const state = key.endsWith('-U') ? 0 : key.endsWith('-I') ? 1 : 2
     return this.tables[this.ownerOf(key)]![state]!
   }
 
-  /** Writes a row; its position is partition 0 and an offset that grows. */
+  /** Writes a row. Its position is partition 0 and the next offset. */
   put(key: string, vector: readonly number[], version = 1): void {
     const origin = { partition: 0, offset: this.offset++, eventTime: -1 }
     const bytes = encoder.encode(key)
@@ -146,7 +163,7 @@ export class ModelWorld implements SlotQueryGateway {
     this.counts.set(key, value)
   }
 
-  /** Barrier and completion of the next checkpoint. */
+  /** Takes and completes the next checkpoint. */
   completeCheckpoint(): void {
     this.checkpoint++
     const sink = { append: (): void => {} }
@@ -154,16 +171,20 @@ export class ModelWorld implements SlotQueryGateway {
       const snapshot = tables.snapshot(this.checkpoint, sink, false)
       while (!snapshot.step(10));
     }
-    this.board.setCompletedCheckpoint(this.checkpoint, systemClock.nowMs())
+    this.board.setCompletedCheckpoint(this.checkpoint, systemClock.monotonicMs())
     for (const tables of this.tables.flat()) tables.checkpointCompleted(this.checkpoint)
   }
 
-  /** Every slot has applied partition 0 below the offset, as of `asOfMs`. */
+  /** Reports that every slot has applied partition 0 below the offset, as of `asOfMs`. */
   progress(nextOffset: number, asOfMs: number): void {
-    for (let slot = 0; slot < SLOTS; slot++) this.board.setProgress(slot, 0, nextOffset, asOfMs)
+    const seenMs = Math.max(1, systemClock.monotonicMs() - (systemClock.nowMs() - asOfMs))
+    for (let slot = 0; slot < SLOTS; slot++) {
+      this.board.setReported(slot)
+      this.board.setProgress(slot, 0, nextOffset, seenMs)
+    }
   }
 
-  /** Every slot restores version 1 from here to `endRestore`. */
+  /** Begins the restore of version 1 in every slot, until `endRestore`. */
   beginRestore(): void {
     for (const tables of this.tables.flat()) tables.beginRestore()
   }
@@ -177,7 +198,7 @@ export class ModelWorld implements SlotQueryGateway {
     return new LocalModelReader({
       catalog: this.catalog,
       board: this.board,
-      gateway: this,
+      slots: this,
       clock: systemClock,
       modelOf: this.modelOf,
       server: 'query-0',
@@ -188,6 +209,8 @@ export class ModelWorld implements SlotQueryGateway {
     this.asked.push(request)
     return { id: request.id, answers: this.answers(slot, request) }
   }
+
+  cancel(): void {}
 
   private answers(slot: number, request: SlotQueryRequest): SlotQueryAnswer[] {
     switch (request.kind) {
@@ -204,7 +227,7 @@ export class ModelWorld implements SlotQueryGateway {
     }
   }
 
-  private stateOf(slot: number, name: string): VectorStateTables {
+  private stateOf(slot: number, name: string): VersionedRows {
     const i = STATES.findIndex((descriptor) => descriptor.name === name)
     if (i < 0) throw new WeirError('UNKNOWN_STATE', name)
     return this.tables[slot]![i]!
@@ -230,7 +253,7 @@ export class ModelWorld implements SlotQueryGateway {
     }
     return STATES.flatMap(({ queryableName }, i) =>
       queryableName === request.queryableName
-        ? this.tables[slot]![i]!.scan(version, from, to, limit)
+        ? finished(this.tables[slot]![i]!.scan(version, { from, to, limit })).answers
         : [],
     ).sort((a, b) => Buffer.compare(a.key, b.key))
   }

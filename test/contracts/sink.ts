@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
 import { MetricGroup } from '../../src/core/metrics.ts'
-import type { Sink, SinkWriter } from '../../src/operators/sink.ts'
+import type { Sink, SinkWriter } from '../../src/operators/port/sink.ts'
 
-/** A sink of texts and a way to read what it has made visible. */
+/** A sink of texts, and a way to read its visible results. */
 export interface SinkUnderTest {
   readonly sink: Sink<string>
   readonly visible: () => Promise<readonly string[]>
@@ -34,10 +34,10 @@ async function openWriter(
 const sorted = async ({ visible }: SinkUnderTest): Promise<string[]> =>
   [...(await visible())].sort()
 
-/** What every sink that loses nothing must do. */
+/** Contract of every at-least-once sink. */
 export function atLeastOnceSinkContract(name: string, make: () => Promise<SinkUnderTest>): void {
   describe(`${name} as an at-least-once sink`, () => {
-    it('shows everything that was written before a checkpoint', async () => {
+    it('shows all records that were written before a checkpoint', async () => {
       const test = await make()
       const writer = await openWriter(test.sink)
       writer.write('a', 1)
@@ -60,7 +60,7 @@ export function atLeastOnceSinkContract(name: string, make: () => Promise<SinkUn
   })
 }
 
-/** What every exactly-once sink must do. */
+/** Contract of every exactly-once sink. */
 export function exactlyOnceSinkContract(name: string, make: () => Promise<SinkUnderTest>): void {
   describe(`${name} as an exactly-once sink`, () => {
     it('shows records when their checkpoint is committed, not before', async () => {
@@ -77,7 +77,7 @@ export function exactlyOnceSinkContract(name: string, make: () => Promise<SinkUn
       await writer.close()
     })
 
-    it('counts what is written while a checkpoint is prepared to the next one', async () => {
+    it('assigns records that are written while a checkpoint is prepared to the next one', async () => {
       const test = await make()
       const writer = await openWriter(test.sink)
       writer.write('a', 1)
@@ -95,7 +95,7 @@ export function exactlyOnceSinkContract(name: string, make: () => Promise<SinkUn
       await writer.close()
     })
 
-    it('commits what a crash left prepared, once, however often it is told', async () => {
+    it('commits a transaction that a crash left prepared, once, even if the commit is repeated', async () => {
       const test = await make()
       const crashed = await openWriter(test.sink)
       crashed.write('a', 1)
@@ -114,7 +114,7 @@ export function exactlyOnceSinkContract(name: string, make: () => Promise<SinkUn
       await again.close()
     })
 
-    it('commits what fell to another subtask at another parallelism', async () => {
+    it('commits transactions of another subtask after a change of the parallelism', async () => {
       const test = await make()
       const before = [await openWriter(test.sink, [], 0, 2), await openWriter(test.sink, [], 1, 2)]
       before[0]!.write('a', 1)
@@ -132,7 +132,7 @@ export function exactlyOnceSinkContract(name: string, make: () => Promise<SinkUn
       for (const writer of after) await writer.close()
     })
 
-    it('keeps several prepared checkpoints apart', async () => {
+    it('commits several prepared checkpoints separately', async () => {
       const test = await make()
       const writer = await openWriter(test.sink)
       const prepared: (readonly Uint8Array[])[] = []

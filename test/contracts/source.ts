@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
 import { MetricGroup } from '../../src/core/metrics.ts'
-import type { Source, SourceOutput, SourceReader, SourceSplit } from '../../src/operators/source.ts'
+import type {
+  Source,
+  SourceOutput,
+  SourceReader,
+  SourceSplit,
+} from '../../src/operators/port/source.ts'
 
-/** A bounded source and what each of its partitions holds, as text. */
+/** A bounded source, and the records of each of its partitions as text. */
 export interface SourceUnderTest<T> {
   readonly source: Source<T>
   readonly expected: readonly (readonly string[])[]
@@ -64,7 +69,7 @@ async function pollUntilEnd<T>(
 const fresh = (partitions: readonly number[]): SourceSplit[] =>
   partitions.map((partition) => ({ partition, nextOffset: -1 }))
 
-/** What every bounded source must do; `make` is called once per test. */
+/** Contract of every bounded source; `make` is called once per test. */
 export function sourceContract<T>(name: string, make: () => Promise<SourceUnderTest<T>>): void {
   describe(`${name} as a source`, () => {
     it('is bounded and discovers its partitions', async () => {
@@ -90,7 +95,7 @@ export function sourceContract<T>(name: string, make: () => Promise<SourceUnderT
       await reader.close()
     })
 
-    it('never delivers more than it is asked for', async () => {
+    it('never delivers more records than requested', async () => {
       const { source, textOf } = await make()
       const reader = await openReader(source, fresh(await source.discover()))
       for (;;) {
@@ -103,7 +108,7 @@ export function sourceContract<T>(name: string, make: () => Promise<SourceUnderT
       await reader.close()
     })
 
-    it('goes on after any snapshot exactly where it was', async () => {
+    it('continues after any snapshot exactly at its position', async () => {
       const { source, expected, textOf } = await make()
       const total = expected.flat().length
       for (let stopAt = 1; stopAt < total; stopAt += 2) {
@@ -121,7 +126,7 @@ export function sourceContract<T>(name: string, make: () => Promise<SourceUnderT
       }
     })
 
-    it('splits its partitions over readers', async () => {
+    it('divides its partitions among readers', async () => {
       const { source, expected, textOf } = await make()
       for (const partition of await source.discover()) {
         const recorder = new Recorder(textOf)
@@ -133,7 +138,7 @@ export function sourceContract<T>(name: string, make: () => Promise<SourceUnderT
       }
     })
 
-    it('ends at once when it has no splits', async () => {
+    it('ends immediately when it has no splits', async () => {
       const { source, textOf } = await make()
       const reader = await openReader(source, [])
       expect(reader.poll(new Recorder(textOf), 10)).toBe('ended')

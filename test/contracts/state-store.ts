@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isWeirError } from '../../src/core/errors.ts'
 import { seededRandom } from '../../src/core/random.ts'
-import type { StateStore, StoreChange } from '../../src/state/state-store.ts'
+import type { StateStore, StoreChange } from '../../src/state/store/state-store.ts'
 
 const text = (value: string): Uint8Array => new TextEncoder().encode(value)
 const show = (bytes: Uint8Array | undefined): string | undefined =>
@@ -11,7 +11,7 @@ const del = (key: string): StoreChange => ({ key: text(key), value: undefined })
 const rows = (store: StateStore, from: string, to: string): string[] =>
   [...store.scan(text(from), text(to))].map(([key, value]) => `${show(key)}=${show(value)}`)
 
-/** What every StateStore keeps to; `open` gives an empty one. */
+/** Contract of every `StateStore`. `open` returns an empty one. */
 export function stateStoreContract(name: string, open: () => Promise<StateStore>): void {
   describe(`${name} as a state store`, () => {
     let store: StateStore
@@ -22,26 +22,26 @@ export function stateStoreContract(name: string, open: () => Promise<StateStore>
 
     afterEach(() => store.close())
 
-    it('has nothing at first', () => {
+    it('is empty at first', () => {
       expect(store.get(text('a'))).toBeUndefined()
       expect(rows(store, '', 'z')).toEqual([])
     })
 
-    it('returns what was put and forgets what was deleted', () => {
+    it('returns entries that were put, and not those that were deleted', () => {
       store.apply([put('a', '1'), put('b', '2')])
       store.apply([del('a'), put('b', '3')])
       expect(show(store.get(text('a')))).toBeUndefined()
       expect(show(store.get(text('b')))).toBe('3')
     })
 
-    it('answers getMany in the order of the keys, repeated and missing ones included', () => {
+    it('answers getMany in the order of the keys, including repeated and missing ones', () => {
       store.apply([put('a', '1'), put('b', '2')])
       const values = store.getMany([text('b'), text('x'), text('a'), text('b')])
       expect(values.map(show)).toEqual(['2', undefined, '1', '2'])
       expect(store.getMany([])).toEqual([])
     })
 
-    it('lets the last change of a key within one batch count', () => {
+    it('applies the last change of a key in a batch', () => {
       store.apply([put('a', '1'), del('a'), put('b', '1'), put('b', '2'), del('c')])
       expect(store.get(text('a'))).toBeUndefined()
       expect(show(store.get(text('b')))).toBe('2')
@@ -57,14 +57,14 @@ export function stateStoreContract(name: string, open: () => Promise<StateStore>
       expect(found).toEqual([[0x01], [0x01, 0xff], [0x7f], [0x7f, 0x00], [0x80]])
     })
 
-    it('gives an empty scan for an empty or inverted range', () => {
+    it('returns an empty scan for an empty or inverted range', () => {
       store.apply([put('a', '1'), put('b', '2')])
       expect(rows(store, 'a', 'a')).toEqual([])
       expect(rows(store, 'b', 'a')).toEqual([])
       expect(rows(store, '', '')).toEqual([])
     })
 
-    it('shows a scan the entries as they stood when it began', () => {
+    it('shows a scan the entries from the time of its start', () => {
       store.apply([put('a', '1'), put('b', '2'), put('c', '3')])
       const scan = store.scan(text(''), text('z'))
       store.apply([put('a', 'x'), del('b'), put('bb', 'new'), put('d', 'new')])
@@ -73,7 +73,7 @@ export function stateStoreContract(name: string, open: () => Promise<StateStore>
       expect(rows(store, '', 'z')).toEqual(['a=x', 'bb=new', 'c=3', 'd=new'])
     })
 
-    it('runs several scans side by side and leaves unfinished ones', () => {
+    it('runs several scans at once, also when some do not finish', () => {
       store.apply(
         Array.from({ length: 1000 }, (_, i) => put(`k${String(i).padStart(4, '0')}`, 'v')),
       )
@@ -86,7 +86,7 @@ export function stateStoreContract(name: string, open: () => Promise<StateStore>
       expect([...second]).toHaveLength(499)
     })
 
-    it('holds empty keys and empty values', () => {
+    it('stores empty keys and empty values', () => {
       store.apply([put('', 'of the empty key'), put('a', '')])
       expect(show(store.get(text('')))).toBe('of the empty key')
       expect(show(store.get(text('a')))).toBe('')
@@ -98,7 +98,7 @@ export function stateStoreContract(name: string, open: () => Promise<StateStore>
       expect(rows(store, '', 'b')).toEqual([])
     })
 
-    it('holds values of some megabytes', () => {
+    it('stores values of some megabytes', () => {
       const big = new Uint8Array(5_000_000)
       for (let i = 0; i < big.length; i += 997) big[i] = i % 251
       store.apply([{ key: text('big'), value: big }])
@@ -106,7 +106,7 @@ export function stateStoreContract(name: string, open: () => Promise<StateStore>
       expect(store.get(text('big'))).toHaveLength(big.length)
     })
 
-    it('keeps no reference to what it is given and gives away what it returns', () => {
+    it('keeps no reference to its arguments and results', () => {
       const key = text('key')
       const value = text('value')
       store.apply([{ key, value }])
@@ -118,7 +118,7 @@ export function stateStoreContract(name: string, open: () => Promise<StateStore>
       expect(show(store.get(text('key')))).toBe('value')
     })
 
-    it('refuses calls after close, which may be repeated', () => {
+    it('refuses calls after close; close can be repeated', () => {
       store.apply([put('a', '1')])
       const scan = store.scan(text('a'), text('z'))
       store.close()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { scanTopic } from '../../src/connectors/topics/scan-topic.ts'
-import type { TopicStore } from '../../src/connectors/topics/topic-store.ts'
-import { completeModelTopics, createModelTopics } from '../../src/jobs/model-topics.ts'
+import { scanTopic } from '../../src/connectors/topics/scan.ts'
+import type { TopicStore } from '../../src/connectors/topics/store.ts'
+import { completeModelTopics, createModelTopics } from '../../src/jobs/model-topic/topics.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const text = (value: Uint8Array | null): string =>
@@ -37,10 +37,10 @@ async function send(
   await producer.close()
 }
 
-/** What every place of topics must do. */
+/** Contract of every store of topics. */
 export function topicStoreContract(name: string, open: () => Promise<TopicStore>): void {
   describe(`${name} as a store of topics`, () => {
-    it('creates a topic as told, lists and describes it', async () => {
+    it('creates a topic with its configuration, lists and describes it', async () => {
       await using store = await open()
       const topic = freshName()
       expect(await store.has(topic)).toBe(false)
@@ -58,7 +58,7 @@ export function topicStoreContract(name: string, open: () => Promise<TopicStore>
       }
     })
 
-    it('says UNKNOWN_TOPIC of a topic that is not there', async () => {
+    it('throws UNKNOWN_TOPIC for a missing topic', async () => {
       await using store = await open()
       const unknown = failure('UNKNOWN_TOPIC')
       await expect(store.describe('nothing')).rejects.toThrow(unknown)
@@ -67,20 +67,20 @@ export function topicStoreContract(name: string, open: () => Promise<TopicStore>
       await expect(scanTopic(store, 'nothing', () => true)).rejects.toThrow(unknown)
     })
 
-    it('shows what was sent, each key in the partition that Java chooses, in order', async () => {
+    it('shows all sent records in order, each key in the partition that Java chooses', async () => {
       await using store = await open()
       const topic = freshName()
       await store.create(topic, { partitions: 4 })
       await send(store, topic, ['a=1', 'b=1', 'a=2', 'c=1'])
       const found = await recordsOf(store, topic)
       expect(found).toHaveLength(4)
-      // As kafka-clients places them: murmur2 of the key, its sign bit cleared, modulo 4.
+      // As kafka-clients chooses partitions: murmur2 of the key, its sign bit cleared, modulo 4.
       expect(found.filter((line) => line.includes(':a'))).toEqual(['0:a=1', '0:a=2'])
       const sizes = (await store.bounds(topic)).map(({ start, end }) => end - start)
       expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(4)
     })
 
-    it('stops a scan when it has seen enough', async () => {
+    it('stops a scan when the visitor says so', async () => {
       await using store = await open()
       const topic = freshName()
       await store.create(topic, { partitions: 1 })
@@ -93,7 +93,7 @@ export function topicStoreContract(name: string, open: () => Promise<TopicStore>
       expect(seen).toEqual(['1', '2'])
     })
 
-    it('shows a transaction when it is synced and never when it is closed before', async () => {
+    it('shows a transaction after `sync`, and never when it was closed before', async () => {
       await using store = await open()
       const topic = freshName()
       await store.create(topic, { partitions: 2 })

@@ -1,5 +1,47 @@
 import { describe, expect, it } from 'vitest'
-import { isWeirError, requireArgument, WeirError } from '../../src/core/errors.ts'
+import {
+  ERROR_CODES,
+  type ErrorCode,
+  isWeirError,
+  mayPassAfterRestart,
+  requireArgument,
+  WeirError,
+} from '../../src/core/errors.ts'
+
+/** Codes of errors that may pass if the same call is made again. */
+const RETRYABLE: ReadonlySet<string> = new Set<ErrorCode>([
+  'STORE_FAILED',
+  'LOG_LOCKED',
+  'CONNECTOR_FAILED',
+  'DISK_FULL',
+  'CHECKPOINT_EXPIRED',
+  'CHECKPOINT_DECLINED',
+  'STORAGE_FAILED',
+  'SLOT_LOST',
+  'JOB_PROCESS_LOST',
+  'OPERATOR_FAILED',
+  'NOT_OWNER',
+  'RESTORING',
+  'NOT_UP_TO_BOUND',
+  'OVERLOADED',
+  'DEADLINE_EXCEEDED',
+  'UNAVAILABLE',
+  'MODEL_NOT_LOADED',
+  'WORKER_LOST',
+])
+/** Codes of errors that may pass after a restart of the job only. */
+const AFTER_RESTART: ReadonlySet<string> = new Set<ErrorCode>([
+  'TRANSACTION_FENCED',
+  'ILLEGAL_STATE',
+])
+
+describe('ERROR_CODES', () => {
+  it.each(Object.keys(ERROR_CODES))('says of %s whether it may pass', (code) => {
+    expect(ERROR_CODES[code as ErrorCode].retryable).toBe(RETRYABLE.has(code))
+    const passes = RETRYABLE.has(code) || AFTER_RESTART.has(code)
+    expect(mayPassAfterRestart(code as ErrorCode)).toBe(passes)
+  })
+})
 
 describe('WeirError', () => {
   it('knows from its code whether to try again', () => {
@@ -21,7 +63,7 @@ describe('WeirError', () => {
     expect(error.details).toEqual({ path: 'a' })
   })
 
-  it('says the sentence of a broken requirement', () => {
+  it('has the sentence of a broken requirement as its message', () => {
     expect(() => requireArgument(false, 'n must be positive')).toThrow('n must be positive')
     expect(() => requireArgument(true, 'unused')).not.toThrow()
   })

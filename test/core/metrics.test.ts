@@ -8,7 +8,7 @@ describe('MetricGroup', () => {
     expect(root.snapshot()).toEqual({ 'job.map.0.numRecordsIn': 3 })
   })
 
-  it('reads gauges when someone looks', () => {
+  it('reads gauges when a snapshot is taken', () => {
     const root = new MetricGroup()
     let value = 1
     root.gauge('depth', () => value)

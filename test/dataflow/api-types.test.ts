@@ -4,14 +4,14 @@ import { rawKeySerializer } from '../../src/dataflow/key-serializer.ts'
 import type { KeyedStream } from '../../src/dataflow/keyed-stream.ts'
 import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
 import { monotonousTimestamps } from '../../src/dataflow/watermark-strategy.ts'
-import { OutputTag } from '../../src/operators/output-tag.ts'
+import { OutputTag } from '../../src/operators/port/output-tag.ts'
 import type {
   Collector,
   KeyedProcessContext,
   KeyedProcessFunction,
-} from '../../src/operators/process-function.ts'
-import { tumblingEventTimeWindows } from '../../src/operators/window-assigner.ts'
-import { mapState } from '../../src/state/descriptors.ts'
+} from '../../src/operators/process/function.ts'
+import { tumblingEventTimeWindows } from '../../src/operators/windows/assigner.ts'
+import { mapState } from '../../src/state/port/descriptors.ts'
 
 interface Rating {
   readonly user: string

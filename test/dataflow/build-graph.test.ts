@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { stringSerializer } from '../../src/core/serializer.ts'
 import type { DataStream } from '../../src/dataflow/data-stream.ts'
-import { graphFingerprint } from '../../src/dataflow/graph-fingerprint.ts'
 import { buildJob, defineJob } from '../../src/dataflow/job-definition.ts'
+import { graphFingerprint } from '../../src/dataflow/plan/graph-fingerprint.ts'
 import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
 import type { StreamGraph } from '../../src/dataflow/stream-graph.ts'
-import type { Sink } from '../../src/operators/sink.ts'
+import type { Sink } from '../../src/operators/port/sink.ts'
 
 const nowhere = { guarantee: 'none', createWriter: () => ({}) } as unknown as Sink<unknown>
 
@@ -39,7 +39,7 @@ describe('generated uids', () => {
     expect(uidOf(beside)).toBe(uidOf(alone))
   })
 
-  it('leave alone the uids that the user gave', () => {
+  it('do not replace uids of the user', () => {
     const graph = graphOf(
       (stream) =>
         void stream
@@ -124,7 +124,7 @@ describe('keyed connections', () => {
 })
 
 describe('buildJob', () => {
-  it('builds the graph of a definition with its options, and tells warnings', async () => {
+  it('builds the graph of a definition with its options, and reports warnings', async () => {
     const job = defineJob<{ words: string[] }>({
       name: 'words',
       build: (env, { words }) => void env.fromElements(words).map((word) => word.length),
@@ -137,6 +137,8 @@ describe('buildJob', () => {
     )
     expect(graph.jobName).toBe('words')
     expect(graph.nodes.map((node) => node.parallelism)).toEqual([1, 3])
-    expect(warnings).toEqual([expect.stringMatching(/^nobody reads the stream of operator "Map"/)])
+    expect(warnings).toEqual([
+      expect.stringMatching(/^no operator reads the stream of operator "Map"/),
+    ])
   })
 })

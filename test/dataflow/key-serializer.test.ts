@@ -20,7 +20,7 @@ const hex = (key: unknown): string => Buffer.from(bytesOf(key)).toString('hex')
 const back = (key: PlainKey): PlainKey => serializer.read(new ByteReader(bytesOf(key)))
 
 describe('plainKeySerializer', () => {
-  it('keeps its bytes for ever', () => {
+  it('never changes its bytes', () => {
     expect(hex('42-U')).toBe('34322d55')
     expect(hex('größe')).toBe(Buffer.from('größe').toString('hex'))
     expect(hex('')).toBe('')
@@ -53,11 +53,11 @@ describe('plainKeySerializer', () => {
     expect(byBytes).toEqual(sorted)
   })
 
-  it('takes minus zero for zero', () => {
+  it('writes minus zero as zero', () => {
     expect(hex(-0)).toBe(hex(0))
   })
 
-  it('refuses what has no canonical bytes, and says what to do', () => {
+  it('refuses values without canonical bytes, and says what to do', () => {
     expect(() => bytesOf(Number.NaN)).toThrow(/not NaN/)
     expect(() => bytesOf('\ud800')).toThrow(/not a string with a lone surrogate/)
     expect(() => bytesOf(null)).toThrow(/not null/)
@@ -73,7 +73,7 @@ describe('plainKeySerializer', () => {
 })
 
 describe('rawKeySerializer', () => {
-  it('keeps bytes as they are', () => {
+  it('does not change bytes', () => {
     const writer = new ByteWriter()
     rawKeySerializer.write(Uint8Array.from([0, 255]), writer)
     expect([...writer.toBytes()]).toEqual([0, 255])

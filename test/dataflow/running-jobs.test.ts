@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { GeneratorSource } from '../../src/connectors/memory/generator-source.ts'
-import { MemorySink } from '../../src/connectors/memory/memory-sink.ts'
+import { MemorySink } from '../../src/connectors/memory/sink.ts'
 import { rawKeySerializer } from '../../src/dataflow/key-serializer.ts'
 import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
 import { boundedOutOfOrderness, noWatermarks } from '../../src/dataflow/watermark-strategy.ts'
-import { OutputTag } from '../../src/operators/output-tag.ts'
+import { OutputTag } from '../../src/operators/port/output-tag.ts'
 import {
   eventTimeSessionWindows,
   slidingEventTimeWindows,
   tumblingEventTimeWindows,
-} from '../../src/operators/window-assigner.ts'
-import { LocalExecutor } from '../../src/runtime/local-executor.ts'
-import { mapState, valueState } from '../../src/state/descriptors.ts'
-import type { ValueState } from '../../src/state/handles.ts'
+} from '../../src/operators/windows/assigner.ts'
+import { LocalExecutor } from '../../src/runtime/job/local-executor.ts'
+import { mapState, valueState } from '../../src/state/port/descriptors.ts'
+import type { ValueState } from '../../src/state/port/handles.ts'
 
 interface Event {
   readonly user: number
@@ -23,7 +23,7 @@ const COUNT = 400
 const PARTITIONS = 3
 const USERS = 11
 
-/** Event `index` of a partition; times fall back by less than 20. */
+/** Event `index` of a partition. Its time is less than 20 behind that of an earlier one. */
 const eventOf = (index: number, partition: number): Event => ({
   user: (index * 7 + partition) % USERS,
   time: index * 10 + ((index * 13) % 20),
@@ -137,7 +137,7 @@ describe('jobs on the local executor', () => {
     expect(sorted(sink.values)).toEqual(sorted(expected))
   })
 
-  it('split, join and reunite streams without losing a record', async () => {
+  it('split, connect and unite streams without losing a record', async () => {
     const env = environment()
     const odd = new OutputTag<Event>('odd')
     const sink = new MemorySink<string>()
@@ -163,7 +163,7 @@ describe('jobs on the local executor', () => {
     expect(sorted(sink.values)).toEqual(sorted(expected))
   })
 
-  it('let two keyed streams meet in the state of a key', async () => {
+  it('read two keyed streams with one state per key', async () => {
     const env = environment()
     const sink = new MemorySink<string>()
     const names = Array.from({ length: USERS }, (_, user) => ({ user, name: `user ${user}` }))

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { chainGraph } from '../../src/dataflow/chain-graph.ts'
-import { graphFingerprint } from '../../src/dataflow/graph-fingerprint.ts'
+import { chainGraph } from '../../src/dataflow/plan/chain-graph.ts'
+import { graphFingerprint } from '../../src/dataflow/plan/graph-fingerprint.ts'
 import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
-import type { Sink } from '../../src/operators/sink.ts'
+import type { Sink } from '../../src/operators/port/sink.ts'
 
 const nowhere = { guarantee: 'none', createWriter: () => ({}) } as unknown as Sink<unknown>
 
@@ -20,7 +20,7 @@ function wordCount(parallelism = 2): StreamExecutionEnvironment {
 }
 
 describe('StreamExecutionEnvironment', () => {
-  it('builds nodes in topological order with the partitioning that the parallelism asks for', () => {
+  it('builds nodes in topological order, with a partitioning that depends on the parallelism', () => {
     const graph = wordCount().graph('word-count')
     expect(graph.nodes.map((node) => [node.name, node.parallelism])).toEqual([
       ['Elements', 1],

@@ -3,12 +3,12 @@ import { stringSerializer } from '../../src/core/serializer.ts'
 import type { DataStream } from '../../src/dataflow/data-stream.ts'
 import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
 import { boundedOutOfOrderness } from '../../src/dataflow/watermark-strategy.ts'
-import { LatestValueOperator } from '../../src/operators/latest-value-operator.ts'
-import { OutputTag } from '../../src/operators/output-tag.ts'
-import type { ProcessFunction } from '../../src/operators/process-function.ts'
-import type { Sink } from '../../src/operators/sink.ts'
-import { tumblingEventTimeWindows } from '../../src/operators/window-assigner.ts'
-import { mapState, valueState } from '../../src/state/descriptors.ts'
+import { LatestValueOperator } from '../../src/operators/basic/latest-value.ts'
+import { OutputTag } from '../../src/operators/port/output-tag.ts'
+import type { Sink } from '../../src/operators/port/sink.ts'
+import type { ProcessFunction } from '../../src/operators/process/function.ts'
+import { tumblingEventTimeWindows } from '../../src/operators/windows/assigner.ts'
+import { mapState, valueState } from '../../src/state/port/descriptors.ts'
 
 const nowhere = { guarantee: 'none', createWriter: () => ({}) } as unknown as Sink<unknown>
 const sum = (a: number, b: number): number => a + b
@@ -38,6 +38,19 @@ describe('graph validation', () => {
     )
   })
 
+  it('refuses more sources than a position can name, and takes as many', () => {
+    const withSources = (count: number): Build => {
+      return (stream, env) => {
+        stream.sinkTo(nowhere)
+        for (let n = 1; n < count; n++) env.fromElements([n]).sinkTo(nowhere)
+      }
+    }
+    expect(messages(withSources(127))).toEqual([])
+    expect(messages(withSources(128))).toEqual([
+      'the job has 128 sources: a position can name one of 127; split the job into several',
+    ])
+  })
+
   it('refuses a uid with other characters', () => {
     expect(messages((stream) => stream.map(String).uid('a b').sinkTo(nowhere))).toEqual([
       'operator "Map" has the uid "a b": a uid is 1 to 128 letters, digits, ".", "_" or "-" and begins with a letter or digit',
@@ -48,7 +61,7 @@ describe('graph validation', () => {
     expect(
       messages((stream) => stream.uid('x').map(String).name('Text').uid('x').sinkTo(nowhere)),
     ).toEqual([
-      'operators "Elements" and "Text" both have the uid "x": give each a uid of its own, state is matched by it',
+      'operators "Elements" and "Text" both have the uid "x": give each its own uid, because a restore finds state by uid',
     ])
   })
 
@@ -129,11 +142,11 @@ describe('graph validation', () => {
 
   it('refuses the union of a stream with itself', () => {
     expect(messages((stream) => stream.union(stream).map(String).sinkTo(nowhere))).toEqual([
-      'the union into operator "Map" takes the stream of operator "Elements" twice: every record would come twice, leave one out',
+      'the union into operator "Map" reads the stream of operator "Elements" twice: every record would arrive twice, so remove one of the two',
     ])
   })
 
-  it('takes one stream on both inputs of an operator', () => {
+  it('accepts one stream on both inputs of an operator', () => {
     const build: Build = (stream) =>
       stream
         .connect(stream)
@@ -152,7 +165,7 @@ describe('graph validation', () => {
     ])
   })
 
-  it('takes event-time windows behind assignTimestampsAndWatermarks', () => {
+  it('accepts event-time windows after assignTimestampsAndWatermarks', () => {
     const build: Build = (stream) =>
       stream
         .assignTimestampsAndWatermarks(boundedOutOfOrderness(5, { timestampOf: (n) => n }))
@@ -174,11 +187,11 @@ describe('graph validation', () => {
         .setMaxParallelism(32)
         .sinkTo(nowhere)
     expect(messages(build)).toEqual([
-      'operator "Reduce" has max parallelism 64 and operator "Map", joined to it by a forward edge, 32: their key groups would lie in different subtasks, set the same setMaxParallelism(...) or put rebalance() between them',
+      'operator "Reduce" has max parallelism 64 and operator "Map", joined to it by a forward edge, has 32: their key groups would be in different subtasks, so set the same setMaxParallelism(...) or put rebalance() between them',
     ])
   })
 
-  it('refuses a stream said to be keyed already before an operator of another parallelism', () => {
+  it('refuses reinterpretAsKeyedStream before an operator of another parallelism', () => {
     const keyed = (parallelism: number): Build => {
       return (stream) =>
         stream
@@ -190,11 +203,11 @@ describe('graph validation', () => {
     }
     expect(messages(keyed(2))).toEqual([])
     expect(messages(keyed(3))).toEqual([
-      'operator "Reduce" takes the stream of operator "Map" as keyed already, but they have the parallelism 3 and 2: set the same setParallelism(...) or call keyBy(...) instead',
+      'operator "Reduce" reads the stream of operator "Map" as already keyed, but they have the parallelism 3 and 2: set the same setParallelism(...) or call keyBy(...) instead',
     ])
   })
 
-  it('lets an operator take over the max parallelism of its forward input', () => {
+  it('gives an operator the max parallelism of its forward input', () => {
     const env = new StreamExecutionEnvironment({ parallelism: 2, maxParallelism: 128 })
     env.fromElements([1]).keyBy(parity).reduce(sum).setMaxParallelism(64).sinkTo(nowhere)
     expect(env.graph().nodes.map((node) => node.maxParallelism)).toEqual([128, 64, 64])
@@ -208,7 +221,7 @@ describe('graph validation', () => {
         .process<number>(() => ({ processElement1() {}, processElement2() {} }))
         .sinkTo(nowhere)
     expect(messages(build)).toEqual([
-      'operator "KeyedCoProcess" connects streams whose keys have the serializers key/1 and string/1: equal keys would have different bytes, give keyBy(...) the same serializer on both sides',
+      'operator "KeyedCoProcess" connects streams whose keys have the serializers key/1 and string/1: equal keys would have different bytes, so give keyBy(...) the same serializer on both sides',
     ])
   })
 
@@ -221,7 +234,7 @@ describe('graph validation', () => {
     ])
   })
 
-  it('refuses broadcast states of one name', () => {
+  it('refuses two broadcast states with the same name', () => {
     const build = (other: ReturnType<typeof mapState<string, number>>): Build => {
       const states = [mapState<string, number>('rules'), other] as const
       return (stream) =>
@@ -231,39 +244,39 @@ describe('graph validation', () => {
           .sinkTo(nowhere)
     }
     expect(messages(build(mapState('rules')))).toEqual([
-      'broadcast(...) before operator "BroadcastProcess" lists the state "rules" twice: leave one out',
+      'broadcast(...) before operator "BroadcastProcess" lists the state "rules" twice: remove one',
     ])
     expect(messages(build(mapState('rules', { keySerializer: stringSerializer })))).toEqual([
-      'broadcast(...) before operator "BroadcastProcess" lists the state "rules" with the serializers msgpack/1, msgpack/1 and string/1, msgpack/1: give each state a name of its own',
+      'broadcast(...) before operator "BroadcastProcess" lists the state "rules" with the serializers msgpack/1, msgpack/1 and string/1, msgpack/1: give each state its own name',
     ])
   })
 
-  it('warns of streams that nobody reads, main and side', () => {
+  it('warns of main and side streams that no operator reads', () => {
     const tag = new OutputTag<number>('big')
     const build: Build = (stream) => {
       stream.process<number>(() => ({ processElement: () => undefined })).getSideOutput(tag)
     }
     expect(messages(build)).toEqual([])
     expect(messages(build, 'warning')).toEqual([
-      'nobody reads the stream of operator "Process": end it with sinkTo(...), asQueryableState(...) or discard(), or remove the operator',
-      'nobody reads the side output "big" of operator "Process": end it with sinkTo(...), or remove getSideOutput',
+      'no operator reads the stream of operator "Process": end it with sinkTo(...), asQueryableState(...) or discard(), or remove the operator',
+      'no operator reads the side output "big" of operator "Process": end it with sinkTo(...), or remove getSideOutput',
     ])
   })
 
-  it('does not warn of a stream that is discarded on purpose', () => {
+  it('does not warn of a stream that discard() ends', () => {
     expect(messages((stream) => stream.map(String).discard(), 'warning')).toEqual([])
   })
 
-  it('says all that is wrong in one error', () => {
+  it('reports all errors in one', () => {
     const env = new StreamExecutionEnvironment()
     const stream = env.fromElements([1])
     stream.union(stream).map(String).uid('?').sinkTo(nowhere)
-    expect(() => env.graph()).toThrow(/has the uid "\?".*\n.*takes the stream/)
+    expect(() => env.graph()).toThrow(/has the uid "\?".*\n.*reads the stream/)
   })
 
   it('refuses settings of a union, which has no operator', () => {
     const env = new StreamExecutionEnvironment()
     const union = env.fromElements([1]).union(env.fromElements([2]))
-    expect(() => union.uid('x')).toThrow(/a union has no operator of its own/)
+    expect(() => union.uid('x')).toThrow(/a union has no operator/)
   })
 })

@@ -1,13 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { Flags, parseCommandLine } from '../../src/cli/command.ts'
-import { topicsPlaceOf } from '../../src/cli/kafka-flags.ts'
-import { quickstartCommand } from '../../src/cli/quickstart.ts'
-import { configurationOf } from '../../src/cli/run.ts'
-import { parseBrokers } from '../../src/connectors/kafka/kafka-connection.ts'
-import { configurationKeys, parseConfiguration } from '../../src/runtime/configuration.ts'
-import { parseWebHdfsUrl } from '../../src/webhdfs/webhdfs-address.ts'
+import { Flags } from '../../src/cli/command/command.ts'
+import { parseCommandLine } from '../../src/cli/command/parse.ts'
+import { topicsPlaceOf } from '../../src/cli/flags/kafka.ts'
+import { configurationOf } from '../../src/cli/flags/serving.ts'
+import { quickstartCommand } from '../../src/cli/quickstart/quickstart.ts'
+import { tokenCreateCommand } from '../../src/cli/verbs/token-create.ts'
+import { parseBrokers } from '../../src/connectors/kafka/client/connection.ts'
+import { configurationKeys, parseConfiguration } from '../../src/runtime/configuration/keys.ts'
+import { parseWebHdfsUrl } from '../../src/webhdfs/address.ts'
 
 interface Service {
   readonly image: string
@@ -60,12 +62,25 @@ describe('docker-compose.yml', () => {
     for (const key of Object.keys(configurationOf(flags))) expect(keys).toContain(key)
   })
 
+  it('opens the query port with a token that it creates, and for this machine only', () => {
+    const line = services['weir']!.command!.at(-1)!
+    const create = /npm run -s weir -- (token create [^>]+) > (\S+)\)/.exec(line)!
+    const words = create[1]!.split(' ').slice(2)
+    const created = new Flags(parseCommandLine(tokenCreateCommand, words).flags)
+    expect(created.string('role')).toBe('read')
+    expect(flags.string('tokens')).toBe(created.string('file'))
+    expect(line).toContain(`test -s ${create[2]}`)
+    for (const { ports = [] } of Object.values(services)) {
+      expect(ports.every((port) => port.startsWith('127.0.0.1:'))).toBe(true)
+    }
+  })
+
   it('publishes every port that clients of the quickstart are sent to', () => {
     const { queryPorts } = parseConfiguration(configurationOf(flags))
     expect(queryPorts).toEqual({ first: 9070, last: 9070 })
     expect(flags.string('query-threads')).toBe('1')
     const ports = [flags.string('port'), queryPorts!.first]
-    expect(services['weir']!.ports).toEqual(ports.map((port) => `${port}:${port}`))
+    expect(services['weir']!.ports).toEqual(ports.map((port) => `127.0.0.1:${port}:${port}`))
   })
 
   it('leads Weir to the listener for containers, and this machine to the other one', () => {
@@ -78,7 +93,7 @@ describe('docker-compose.yml', () => {
     const outside = advertised.get('OUTSIDE')!
     expect(outside).toMatch(/^localhost:/)
     const port = outside.split(':')[1]
-    expect(services['kafka']!.ports).toEqual([`${port}:${port}`])
+    expect(services['kafka']!.ports).toEqual([`127.0.0.1:${port}:${port}`])
     for (const [name, address] of advertised) {
       expect(bound.get(name)).toBe(`:${address.split(':')[1]}`)
     }
@@ -93,7 +108,7 @@ describe('docker-compose.yml', () => {
     const { nameNodes, user } = parseWebHdfsUrl(url)
     expect(nameNodes).toEqual([{ host: 'namenode', port: 9870 }])
     expect(user).toBe('hadoop')
-    expect(services['namenode']!.ports).toEqual(['9870:9870'])
+    expect(services['namenode']!.ports).toEqual(['127.0.0.1:9870:9870'])
     for (const name of ['namenode', 'datanode']) {
       expect(services[name]!.environment).toMatchObject({
         'CORE-SITE.XML_fs.defaultFS': 'hdfs://namenode:8020',

@@ -46,7 +46,8 @@ describe('the documentation', () => {
   it('is reachable from its index', () => {
     const index = readFileSync(join(ROOT, 'docs/README.md'), 'utf8')
     const unlisted = ['guide', 'reference'].flatMap((folder) =>
-      readdirSync(join(ROOT, 'docs', folder))
+      readdirSync(join(ROOT, 'docs', folder), { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.md'))
         .map((name) => `${folder}/${name}`)
         .filter((page) => !index.includes(`(${page})`)),
     )

@@ -3,13 +3,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
-import { MemorySink } from '../../src/connectors/memory/memory-sink.ts'
+import { MemorySink } from '../../src/connectors/memory/sink.ts'
 import { MetricGroup } from '../../src/core/metrics.ts'
 import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
 import { monotonousTimestamps } from '../../src/dataflow/watermark-strategy.ts'
-import alsServing from '../../src/jobs/als-serving.ts'
-import { tumblingEventTimeWindows } from '../../src/operators/window-assigner.ts'
-import { QueryMetrics } from '../../src/serving/query-metrics.ts'
+import alsServing from '../../src/jobs/model-topic/als-serving.ts'
+import { tumblingEventTimeWindows } from '../../src/operators/windows/assigner.ts'
+import {
+  JOB_METRICS,
+  OPERATOR_METRICS,
+  QUERY_METRICS,
+  SLOT_METRICS,
+  TASK_METRICS,
+} from '../../src/rest/prometheus/metric-names.ts'
+import { QueryMetrics } from '../../src/serving/server/metrics.ts'
 import { MiniCluster } from '../../src/testing/mini-cluster.ts'
 import { KIND } from '../../src/wire/frame.ts'
 
@@ -27,7 +34,7 @@ const metricOf = (name: string): string =>
       metric === 'numRequests' ? 'numRequests.KIND' : 'numErrors.CODE',
     )
     .replace(/^.*\.(?!KIND|CODE)/, '')
-    .replace(/_(count|p50|p99|max)$/, '')
+    .replace(/_(count|sum|p50|p99|max)$/, '')
 
 /** What a job with a served model and windows reports while it runs. */
 async function reportedByJob(folder: string): Promise<string[]> {
@@ -43,7 +50,10 @@ async function reportedByJob(folder: string): Promise<string[]> {
     .reduce((a, b) => a + b)
     .sinkTo(new MemorySink())
   await using cluster = new MiniCluster({
-    configuration: { 'execution.checkpointing.dir': join(folder, 'checkpoints') },
+    configuration: {
+      'execution.checkpointing.dir': join(folder, 'checkpoints'),
+      'execution.state-recovery.accept-lost-transactions': 'true',
+    },
   })
   const job = cluster.startLocal(env.graph('metrics'))
   await job.waitFor('RUNNING')
@@ -53,7 +63,9 @@ async function reportedByJob(folder: string): Promise<string[]> {
 /** What operators of jobs that learn register. */
 function registeredByLearning(): string[] {
   const folder = new URL('../../src/jobs/', import.meta.url)
-  const files = readdirSync(folder).filter((name) => /^(online-|svm-serving-)/.test(name))
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /^(learning\/.*|model-topic\/linear-serving-.*)\.ts$/.test(name),
+  )
   const texts = files.map((name) => readFileSync(new URL(name, folder), 'utf8'))
   return [...texts.join('').matchAll(/(?:counter|gauge)\('([A-Za-z]+)'/g)].map((found) => found[1]!)
 }
@@ -66,7 +78,33 @@ function reportedByQueryThread(): string[] {
   return Object.keys(group.snapshot())
 }
 
+/** Name for Prometheus and section of each metric, `<section> <metric>`, in the page's tables. */
+function documentedNames(): Map<string, string> {
+  const page = readFileSync(new URL('../../docs/reference/metrics.md', import.meta.url), 'utf8')
+  const sections = page.split(/^## /m).slice(1)
+  const names = sections.flatMap((section) =>
+    [...section.matchAll(/^\| `([A-Za-z.]+)` \| .* \| `(\w+)` \|$/gm)].map(
+      (row) => [`${section.split('\n')[0]} ${row[1]}`, row[2]!] as const,
+    ),
+  )
+  return new Map(names)
+}
+
 describe('docs/reference/metrics.md', () => {
+  it('gives for each metric its name for Prometheus', () => {
+    const scopes = {
+      Job: JOB_METRICS,
+      Slot: SLOT_METRICS,
+      'Subtask of a chain': TASK_METRICS,
+      Operator: OPERATOR_METRICS,
+      'Query thread': QUERY_METRICS,
+    }
+    const mapped = Object.entries(scopes).flatMap(([section, metrics]) =>
+      Object.entries(metrics).map(([metric, { name }]) => [`${section} ${metric}`, name] as const),
+    )
+    expect([...documentedNames()].sort()).toEqual(mapped.sort())
+  })
+
   it('lists the metrics that jobs and query threads report, and no others', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'weir-metrics-'))
     try {

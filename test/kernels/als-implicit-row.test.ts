@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../src/core/random.ts'
 import { type AlsRowProblem, alsScratchBytes, alsWidth } from '../../src/kernels/kernels.ts'
+import { KernelArena, largestDifference, randomVector } from './kernel-arena.ts'
 import {
   type PlainRowProblem,
   plainGradientRow,
   plainGram,
   plainRowObjective,
   plainSolveRow,
-} from '../../src/kernels/plain-kernels.ts'
-import { KernelArena, largestDifference, randomVector } from './kernel-arena.ts'
+} from './plain-kernels.ts'
 
 const ALPHA = 4
 const OTHERS = 300

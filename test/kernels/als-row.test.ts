@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../src/core/random.ts'
 import { type AlsRowProblem, alsScratchBytes } from '../../src/kernels/kernels.ts'
+import { KernelArena, largestDifference, randomVector } from './kernel-arena.ts'
 import {
   type PlainRowProblem,
   plainGradientRow,
   plainRowObjective,
   plainSolveRow,
-} from '../../src/kernels/plain-kernels.ts'
-import { KernelArena, largestDifference, randomVector } from './kernel-arena.ts'
+} from './plain-kernels.ts'
 
 interface Case {
   readonly arena: KernelArena
@@ -67,7 +67,7 @@ function randomCase(factors: number, count: number, biased: boolean): Case {
   }
 }
 
-/** Unknowns of the row as it lies in memory; the constant column is checked on the way. */
+/** Unknowns of the row in memory; also checks the constant column. */
 function unknownsOf({ arena, problem }: Case): number[] {
   const row = Array.from(arena.floats(problem.row, problem.unknowns + 1))
   if (!problem.biased) return row.slice(0, problem.unknowns)

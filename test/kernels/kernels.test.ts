@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../src/core/random.ts'
+import { KernelArena, largestDifference, randomVector } from './kernel-arena.ts'
 import {
   plainAxpy,
   plainDot,
@@ -8,8 +9,7 @@ import {
   plainSgdStep,
   plainSolve,
   plainSparseDot,
-} from '../../src/kernels/plain-kernels.ts'
-import { KernelArena, largestDifference, randomVector } from './kernel-arena.ts'
+} from './plain-kernels.ts'
 
 /** Every tail of the unrolled loops, and lengths that are used. */
 const LENGTHS = [0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 100, 102, 257]
@@ -71,7 +71,7 @@ describe('vector kernels equal their plain references', () => {
   })
 })
 
-/** Features of weights, every tenth of which is 0, and two rows as they are remembered. */
+/** Features of weights, every tenth of which is 0, and two rows with their sequence words. */
 function gatheringOf(count: number) {
   const arena = new KernelArena()
   const random = seededRandom(count)
@@ -99,7 +99,7 @@ describe('addresses above 2 GiB', () => {
     expect(arena.kernels.dot(arena.put(a), arena.put(b), 10)).toBeCloseTo(plainDot(a, b), 5)
   })
 
-  it('that lie outside the memory are refused by WebAssembly', () => {
+  it('outside the memory are refused by WebAssembly', () => {
     const arena = new KernelArena({ pages: 1 })
     expect(() => arena.kernels.dot(65536, 0, 4)).toThrow(WebAssembly.RuntimeError)
   })

@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { type Random, seededRandom } from '../../src/core/random.ts'
-import { topKScratchBytes, topKTriples, writeTopKQueries } from '../../src/kernels/kernels.ts'
-import { plainDot, plainScreenBound, plainScreenRow } from '../../src/kernels/plain-kernels.ts'
 import {
   SCREEN_LANES,
   type ScreenBlock,
@@ -10,7 +8,9 @@ import {
   screenWidth,
 } from '../../src/kernels/screen-kernels.ts'
 import { screenQueryOf } from '../../src/kernels/screen-query.ts'
+import { topKScratchBytes, topKTriples, writeTopKQueries } from '../../src/kernels/top-k-scratch.ts'
 import { KernelArena, randomVector } from './kernel-arena.ts'
+import { plainDot, plainScreenBound, plainScreenRow } from './plain-kernels.ts'
 
 /** Coded rows, their floats, and place for queries and lists. */
 class Screening {
@@ -115,7 +115,7 @@ it('codes of a row are those of the plain kernel', () => {
   }
 })
 
-/** Values that floats have trouble with. */
+/** Values that are difficult for floats. */
 const AWKWARD = [
   0,
   -0,
@@ -165,7 +165,7 @@ it('never misses a row that beats the threshold, whatever the numbers', () => {
   }
 })
 
-it('a row with a number that is none is always found, an erased one never, an opened one always', () => {
+it('a row with NaN or infinity is always found, an erased one never, an opened one always', () => {
   const rows = rowsOf(16, 8, seededRandom(1))
   rows[3] = Float32Array.from([1, 2, Number.NaN, 4, 5, 6, 7, 8])
   rows[4] = Float32Array.from([1, 2, 3, 4, 5, 6, 7, Number.POSITIVE_INFINITY])

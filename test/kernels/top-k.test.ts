@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../src/core/random.ts'
-import { topKScratchBytes, topKTriples, writeTopKQueries } from '../../src/kernels/kernels.ts'
-import { plainDot } from '../../src/kernels/plain-kernels.ts'
+import { topKScratchBytes, topKTriples, writeTopKQueries } from '../../src/kernels/top-k-scratch.ts'
 import { KernelArena, randomVector } from './kernel-arena.ts'
+import { plainDot } from './plain-kernels.ts'
 
 /** Rows with a header of two words that would spoil every score if it were read as a float. */
 function randomRows(rows: number, dimension: number) {
@@ -25,7 +25,7 @@ function bestRows(vectors: readonly Float32Array[], query: Float32Array, k: numb
   return order.sort((a, b) => (scores[b] as number) - (scores[a] as number)).slice(0, k)
 }
 
-/** The k best rows of each query by the kernel, thresholds raised whenever it comes back. */
+/** The k best rows of each query by the kernel, thresholds raised after each call. */
 function scan(
   table: ReturnType<typeof randomRows>,
   queries: readonly Float32Array[],
@@ -74,7 +74,7 @@ describe.each([1, 2, 4, 5, 8, 9, 16])('top-k of %i queries in one pass', (count)
 })
 
 describe('the block kernel', () => {
-  it('stops when its triples are full and says how far it came', () => {
+  it('stops when its triples are full and returns the number of rows scanned', () => {
     const table = randomRows(100, 8)
     const scratch = table.arena.allocate(topKScratchBytes(8, 32))
     writeTopKQueries(table.arena.memory, scratch, 32, [randomVector(8)])
@@ -137,7 +137,7 @@ describe('the scan', () => {
     }
   })
 
-  it('goes on through any number of full scratch areas', () => {
+  it('continues through any number of full scratch areas', () => {
     const table = randomRows(500, 5)
     const queries = Array.from({ length: 16 }, () => randomVector(5, table.random))
     const expected = queries.map((query) => bestRows(table.vectors, query, 100))

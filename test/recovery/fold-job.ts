@@ -1,5 +1,5 @@
-import { LogSink } from '../../src/connectors/log/log-sink.ts'
-import { LogSource } from '../../src/connectors/log/log-source.ts'
+import { LogSink } from '../../src/connectors/log/sink.ts'
+import { LogSource } from '../../src/connectors/log/source.ts'
 import { defineJob, type JobDefinition } from '../../src/dataflow/job-definition.ts'
 import { noWatermarks } from '../../src/dataflow/watermark-strategy.ts'
 import type {
@@ -7,15 +7,15 @@ import type {
   KeyedFunctionContext,
   KeyedProcessContext,
   KeyedProcessFunction,
-} from '../../src/operators/process-function.ts'
-import { valueState } from '../../src/state/descriptors.ts'
-import type { ValueState } from '../../src/state/handles.ts'
+} from '../../src/operators/process/function.ts'
+import { valueState } from '../../src/state/port/descriptors.ts'
+import type { ValueState } from '../../src/state/port/handles.ts'
 
-/** Where the job reads and writes. */
+/** Options of the job. */
 export interface FoldJobOptions extends Readonly<Record<string, unknown>> {
   readonly input: string
   readonly output: string
-  /** End at the offsets that exist at the start. */
+  /** Whether it ends at the offsets that exist at the start. */
   readonly bounded: boolean
 }
 
@@ -25,12 +25,12 @@ export interface Operation {
   readonly amount: number
 }
 
-/** One record of topic `results`: the fold of a key after one more record. */
+/** One record of topic `results`: the fold of a key after each of its records. */
 export interface Folded {
   readonly key: string
-  /** Records of the key so far, from 1: a gap is a loss, a repetition a duplicate. */
+  /** Number of records of the key so far, from 1. A gap is a loss, a repetition a duplicate. */
   readonly count: number
-  /** `hash = hash * 31 + amount` modulo 2^31: tells the order apart, too. */
+  /** `hash = hash * 31 + amount` modulo 2^31, which depends on the order, too. */
   readonly hash: number
 }
 

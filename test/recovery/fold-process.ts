@@ -2,9 +2,9 @@ import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
 import { MiniCluster } from '../../src/testing/mini-cluster.ts'
 import type { FoldJobOptions } from './fold-job.ts'
 
-/**
- * Runs the fold job on worker threads in a process of its own, to be killed by the test. Speaks over
- * the IPC channel: `{ killSlot: n }` in; `running`, `finished`, `failed: ...` out.
+/*
+ * A process that runs the fold job on worker threads, and that the test kills. IPC messages: `{ killSlot: n }`
+ * to the process; `running`, `finished` and `failed: ...` from it.
  */
 const settings = JSON.parse(process.argv[2]!) as {
   readonly job: FoldJobOptions

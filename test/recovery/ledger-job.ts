@@ -1,5 +1,5 @@
-import type { MemorySink } from '../../src/connectors/memory/memory-sink.ts'
-import { modelVersion } from '../../src/core/identity.ts'
+import type { MemorySink } from '../../src/connectors/memory/sink.ts'
+import { modelVersion } from '../../src/core/model-version.ts'
 import { stringSerializer } from '../../src/core/serializer.ts'
 import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
 import type { StreamGraph } from '../../src/dataflow/stream-graph.ts'
@@ -10,18 +10,11 @@ import type {
   KeyedProcessContext,
   KeyedProcessFunction,
   OnTimerContext,
-} from '../../src/operators/process-function.ts'
-import type {
-  PollResult,
-  Source,
-  SourceOutput,
-  SourceReader,
-  SourceSplit,
-} from '../../src/operators/source.ts'
+} from '../../src/operators/process/function.ts'
 import {
   eventTimeSessionWindows,
   tumblingEventTimeWindows,
-} from '../../src/operators/window-assigner.ts'
+} from '../../src/operators/windows/assigner.ts'
 import {
   aggregatingState,
   listState,
@@ -29,38 +22,29 @@ import {
   reducingState,
   valueState,
   vectorState,
-} from '../../src/state/descriptors.ts'
+} from '../../src/state/port/descriptors.ts'
 import type {
   AppendingState,
   ListState,
   MapState,
   ValueState,
   VectorState,
-} from '../../src/state/handles.ts'
+} from '../../src/state/port/handles.ts'
+import {
+  ENTRIES_PER_PARTITION,
+  type Entry,
+  entryAt,
+  LedgerGate,
+  ledgerSource,
+  PARTITIONS,
+} from './ledger-source.ts'
 
-/** One entry of the ledger: keys belong to one partition, so that their order is fixed. */
-export interface Entry {
-  readonly key: string
-  readonly amount: number
-  /** Event time, ms. */
-  readonly at: number
-}
-
-export const PARTITIONS = 3
-export const ENTRIES_PER_PARTITION = 200
 const VERSION = modelVersion(1)
 const BUCKET_MS = 400
 const TUMBLING_MS = 500
 const SESSION_GAP_MS = 200
 
-/** The entry at an index of a partition; times rise, with a pause after every 37th entry. */
-export function entryAt(index: number, partition: number): Entry {
-  const mixed = Math.imul(index * PARTITIONS + partition + 1, 0x9e3779b1) >>> 8
-  const at = index * 10 + Math.floor(index / 37) * 1000
-  return { key: `p${partition}k${mixed % 7}`, amount: mixed % 100, at }
-}
-
-/** What the ledger of one key tells after an entry; `last` are its latest three amounts. */
+/** The ledger of one key after an entry; `last` are its latest three amounts. */
 interface Line {
   readonly key: string
   readonly count: number
@@ -76,7 +60,7 @@ function entryLine({ key, count, last, largest, mean, vector }: Line): string {
 
 const bucketEnd = (at: number): number => (Math.floor(at / BUCKET_MS) + 1) * BUCKET_MS
 
-/** Every kind of keyed state, and an event-time timer for every bucket of time. */
+/** A function with every kind of keyed state, and an event-time timer for every bucket of time. */
 class Ledger implements KeyedProcessFunction<string, Entry, string> {
   private count!: ValueState<number>
   private last!: ListState<number>
@@ -141,84 +125,17 @@ class Ledger implements KeyedProcessFunction<string, Entry, string> {
   }
 }
 
-/** Lets a test decide how far the source reads, so that it stands where a checkpoint is taken. */
-export class LedgerGate {
-  /** Entries of each partition that may be read. */
-  limit = 0
-  private readonly waiters: (() => void)[] = []
-
-  raise(limit: number): void {
-    this.limit = limit
-    for (const wake of this.waiters.splice(0)) wake()
-  }
-
-  raised(): Promise<void> {
-    return new Promise((resolve) => this.waiters.push(resolve))
-  }
-}
-
-class LedgerReader implements SourceReader<Entry> {
-  private readonly gate: LedgerGate
-  private splits: SourceSplit[] = []
-
-  constructor(gate: LedgerGate) {
-    this.gate = gate
-  }
-
-  async open(): Promise<void> {}
-
-  async addSplits(splits: readonly SourceSplit[]): Promise<void> {
-    for (const { partition, nextOffset } of splits) {
-      this.splits.push({ partition, nextOffset: Math.max(nextOffset, 0) })
-    }
-  }
-
-  poll(output: SourceOutput<Entry>): PollResult {
-    let delivered = false
-    this.splits = this.splits.map(({ partition, nextOffset }) => {
-      if (nextOffset >= this.gate.limit) return { partition, nextOffset }
-      const entry = entryAt(nextOffset, partition)
-      output.collect(entry, entry.at, partition, nextOffset)
-      delivered = true
-      return { partition, nextOffset: nextOffset + 1 }
-    })
-    if (this.splits.every(({ nextOffset }) => nextOffset >= ENTRIES_PER_PARTITION)) return 'ended'
-    return delivered ? 'more' : 'idle'
-  }
-
-  available(): Promise<void> {
-    return this.gate.raised()
-  }
-
-  snapshot(): SourceSplit[] {
-    return this.splits
-  }
-
-  checkpointCompleted(): void {}
-
-  async close(): Promise<void> {}
-}
-
-function ledgerSource(gate: LedgerGate): Source<Entry> {
-  return {
-    boundedness: 'bounded',
-    discoveryIntervalMs: undefined,
-    discover: async () => Array.from({ length: PARTITIONS }, (_, partition) => partition),
-    createReader: () => new LedgerReader(gate),
-  }
-}
-
-/** How the ledger job is built. */
+/** Options of the ledger job. */
 export interface LedgerOptions {
   readonly parallelism: number
   readonly sink: MemorySink<string>
-  /** How far the source may read; to the end when missing. */
+  /** Limit of the source. @default the end */
   readonly gate?: LedgerGate
   /** Called after every entry. */
   readonly onEntry?: () => void
 }
 
-/** Entries to a ledger with timers, to tumbling and to session windows, all into one sink. */
+/** The ledger job: entries go to a ledger with timers, to tumbling and to session windows, and all to one sink. */
 export function ledgerGraph(options: LedgerOptions): StreamGraph {
   const { parallelism, sink, gate = openGate(), onEntry = () => {} } = options
   const env = new StreamExecutionEnvironment({ parallelism, maxParallelism: 32 })
@@ -264,7 +181,7 @@ function openGate(): LedgerGate {
   return gate
 }
 
-/** What the job must have put out, sorted: a fold of every key's entries in order, without the runtime. */
+/** The expected output, sorted: a fold of each key's entries in order, without the runtime. */
 export function foldedLedger(): string[] {
   const byKey = new Map<string, Entry[]>()
   for (let partition = 0; partition < PARTITIONS; partition++) {

@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads'
 import { afterAll, describe, expect, it } from 'vitest'
 import { RecordBatchReader } from '../../src/batch/record-batch-reader.ts'
 import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
-import { installLogHost } from '../../src/connectors/log/log-host.ts'
+import { serveLogsToThreads } from '../../src/connectors/log/writer/connect.ts'
 import { seededRandom } from '../../src/core/random.ts'
 
 const root = fs.mkdtempSync(join(tmpdir(), 'weir-kill-'))
@@ -16,7 +16,7 @@ afterAll(() => fs.rmSync(root, { recursive: true, force: true }))
 const WRITER = join(import.meta.dirname, 'log-writer.process.ts')
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Runs the writer for a while after its first acknowledgement; returns the last one seen. */
+/** Runs the writer for some time after its first acknowledgement. Returns the last acknowledgement. */
 async function writeAndKill(directory: string, forMs: number): Promise<number> {
   const child = spawn(process.execPath, [WRITER, directory, 't', '50'], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -33,7 +33,7 @@ async function writeAndKill(directory: string, forMs: number): Promise<number> {
   return acknowledged
 }
 
-/** Reads the whole partition; fails unless the values are 0, 1, 2 ... without a gap. */
+/** Reads the whole partition. Fails unless the values are 0, 1, 2 ... without a gap. */
 async function countInOrder(log: EmbeddedLog, topic: string): Promise<number> {
   const reader = log.reader(topic, 0)
   const records = new RecordBatchReader()
@@ -56,7 +56,7 @@ async function countInOrder(log: EmbeddedLog, topic: string): Promise<number> {
 }
 
 describe('a log whose process is killed with SIGKILL', () => {
-  it('keeps every acknowledged record and nothing torn, ten times over', async () => {
+  it('keeps every acknowledged record and no incomplete batch, in ten kills', async () => {
     const seed = Math.floor(Math.random() * 2 ** 31)
     const random = seededRandom(seed)
     const directory = join(root, 'process')
@@ -72,8 +72,8 @@ describe('a log whose process is killed with SIGKILL', () => {
 })
 
 describe('a log that worker threads write through their main thread', () => {
-  it('goes on when one of them is terminated in the middle', async () => {
-    installLogHost()
+  it('continues when one of them is terminated', async () => {
+    serveLogsToThreads()
     const directory = join(root, 'threads')
     fs.mkdirSync(directory)
     const topics = ['a', 'b', 'c']
@@ -99,7 +99,7 @@ describe('a log that worker threads write through their main thread', () => {
     await log.close()
   })
 
-  it('is reached by a thread when another worker thread owns it', async () => {
+  it('accepts records of a thread when another worker thread owns it', async () => {
     const directory = join(root, 'worker-owned')
     const first = new Worker(WRITER, { workerData: [directory, 'a', '20'] })
     await once(first, 'message')

@@ -3,29 +3,35 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
-import { PartitionReader } from '../../src/connectors/log/partition-reader.ts'
+import { PartitionReader } from '../../src/connectors/log/storage/partition-reader.ts'
 
 const root = fs.mkdtempSync(join(tmpdir(), 'weir-torn-'))
 afterAll(() => fs.rmSync(root, { recursive: true, force: true }))
 
 const LOG_FILE = 't/0/00000000000000000000.log'
 
-/** Ten batches of one record each; returns the file's length before the last. */
+/**
+ * Writes ten batches of one record each and copies the folder before the log is closed, which would force
+ * it. Returns the file's length before the last.
+ */
 async function writeTen(directory: string): Promise<number> {
-  const log = await EmbeddedLog.open(directory, { fsync: 'none' })
+  const living = `${directory}-living`
+  const log = await EmbeddedLog.open(living, { fsync: 'none' })
   await log.createTopic('t')
   const producer = log.producer('t')
   let before = 0
   for (let i = 0; i < 10; i++) {
-    before = fs.statSync(join(directory, LOG_FILE)).size
+    before = fs.statSync(join(living, LOG_FILE)).size
     producer.send(Uint8Array.of(i), new Uint8Array(20).fill(i), 1)
     await producer.flush()
   }
+  const filter = (path: string): boolean => !/\.(lock|sock)$/.test(path)
+  fs.cpSync(living, directory, { recursive: true, filter })
   await log.close()
   return before
 }
 
-/** Opens the damaged log, appends one record, and returns how many records it then holds. */
+/** Opens the damaged log and appends one record. Returns its number of records. */
 async function recoverAndAppend(directory: string): Promise<number> {
   const log = await EmbeddedLog.open(directory, { fsync: 'none' })
   const producer = log.producer('t')
@@ -41,7 +47,7 @@ async function recoverAndAppend(directory: string): Promise<number> {
 }
 
 describe('a log whose last batch is damaged', () => {
-  it('opens without that batch, wherever the file was cut', async () => {
+  it('opens without that batch, for every cut of the file', async () => {
     const original = join(root, 'cut')
     const before = await writeTen(original)
     const size = fs.statSync(join(original, LOG_FILE)).size
@@ -54,7 +60,7 @@ describe('a log whose last batch is damaged', () => {
     }
   })
 
-  it('opens without that batch, whichever byte of it changed', async () => {
+  it('opens without that batch, for every changed byte', async () => {
     const original = join(root, 'flip')
     const before = await writeTen(original)
     const content = fs.readFileSync(join(original, LOG_FILE))
@@ -65,9 +71,7 @@ describe('a log whose last batch is damaged', () => {
       damaged[at]! ^= 0xff
       fs.writeFileSync(join(copy, LOG_FILE), damaged)
       const end = await recoverAndAppend(copy)
-      // The leader epoch (bytes 12 to 15) means nothing here and no checksum covers it.
-      const isEpoch = at - before >= 12 && at - before < 16
-      expect([at - before, end]).toEqual([at - before, isEpoch ? 11 : 10])
+      expect([at - before, end]).toEqual([at - before, 10])
       fs.rmSync(copy, { recursive: true })
     }
   })

@@ -1,6 +1,6 @@
-/**
- * Appends numbered records until it is killed, and prints how many are acknowledged. Run as a
- * process or as a worker thread: `<directory> <topic> <records per flush>`.
+/*
+ * Appends numbered records until it is killed, and prints how many are acknowledged. It runs as a process or as
+ * a worker thread: `<directory> <topic> <records per flush>`.
  */
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'

@@ -1,31 +1,31 @@
 import { join } from 'node:path'
-import type { KafkaClientOptions } from '../../src/connectors/kafka/kafka-options.ts'
-import { openTopics, type TopicsPlace } from '../../src/connectors/topics/open-topics.ts'
-import { scanTopic } from '../../src/connectors/topics/scan-topic.ts'
-import type { TopicStore } from '../../src/connectors/topics/topic-store.ts'
+import type { KafkaClientOptions } from '../../src/connectors/kafka/client/options.ts'
+import { openTopics, type TopicsPlace } from '../../src/connectors/topics/open.ts'
+import { scanTopic } from '../../src/connectors/topics/scan.ts'
+import type { TopicProducer, TopicStore } from '../../src/connectors/topics/store.ts'
 import { sleep, systemClock } from '../../src/core/clock.ts'
-import { VersionCoordinator } from '../../src/jobmanager/version-coordinator.ts'
-import { MODEL_ROWS_UID } from '../../src/jobs/als-serving.ts'
-import {
-  DELTAS_UID,
-  LEARNER_UID,
-  type OnlineAlsOptions,
-  RATINGS_UID,
-} from '../../src/jobs/online-als.ts'
-import { LearningCoordinator } from '../../src/jobs/online-coordinator.ts'
-import type { LearningPlace } from '../../src/jobs/online-places.ts'
-import { versionFacts } from '../../src/jobs/online-version.ts'
-import { publishAls } from '../../src/jobs/publish-als.ts'
-import { retireVersions } from '../../src/jobs/retire-version.ts'
-import { decodeModelDelta, deltasTopic, type ModelDelta } from '../../src/models/model-delta.ts'
-import type { OnlineRuleOptions } from '../../src/models/online-rules.ts'
-import type { Rating } from '../../src/models/rating.ts'
-import type { JobExecution } from '../../src/runtime/job-execution.ts'
-import type { ServingGateway } from '../../src/runtime/serving-gateway.ts'
-import { RowTableReader } from '../../src/state/row-table-reader.ts'
-import type { RowTableShare } from '../../src/state/row-table-share.ts'
+import { alsLearning } from '../../src/jobs/learning/als/coordinator.ts'
+import type { OnlineAlsOptions } from '../../src/jobs/learning/als/job.ts'
+import { alsVersionMetadata } from '../../src/jobs/learning/als/version.ts'
+import type { ResumeOffset } from '../../src/jobs/learning/resume-offsets.ts'
+import { MODEL_ROWS_UID } from '../../src/jobs/model-topic/als-serving.ts'
+import { deltasTopic } from '../../src/jobs/model-topic/topics.ts'
+import { VersionCoordinator } from '../../src/jobs/model-topic/version-coordinator.ts'
+import { publishAls } from '../../src/jobs/publish/als.ts'
+import { retireVersions } from '../../src/jobs/registry/retire-version.ts'
+import type { OnlineRuleOptions } from '../../src/models/als/online/rules.ts'
+import type { Rating } from '../../src/models/ratings/rating.ts'
+import type { JobExecution } from '../../src/runtime/job/execution.ts'
+import { LocalModelReader } from '../../src/serving/reader/model-reader.ts'
+import type { SlotTables } from '../../src/state/catalog/job-catalog.ts'
+import { ProgressBoard } from '../../src/state/catalog/progress-board.ts'
+import { StateCatalog } from '../../src/state/catalog/state-catalog.ts'
+import { RowTableReader } from '../../src/state/rows/reader.ts'
+import type { RowTableShare } from '../../src/state/rows/share.ts'
 import { MiniCluster } from '../../src/testing/mini-cluster.ts'
-import type { AlsModel } from '../../src/training/als-model.ts'
+import type { AlsModel } from '../../src/training/als/solver/model.ts'
+import { type ModelDelta, modelDeltaOf } from './model-delta-of.ts'
+import { readRow, type StoredRow, tableCollector } from './row-tables.ts'
 
 const TOPIC = 'als-model'
 const OBSERVATIONS = 'observations'
@@ -33,13 +33,7 @@ const PARTITIONS = 3
 const decoder = new TextDecoder()
 const encoder = new TextEncoder()
 
-/** A row as it lies in a slot's table. */
-export interface StoredRow {
-  readonly vector: Float32Array
-  readonly updateCount: number
-}
-
-/** What a learning job under test is started with. */
+/** Options of a learning job under test. */
 export interface LearningOptions {
   readonly root: string
   readonly model: AlsModel
@@ -50,33 +44,36 @@ export interface LearningOptions {
   readonly checkpointInterval?: string
 }
 
-/** A learning job on worker threads over topics of its own, whose rows a test reads in place. */
+interface FixtureParts
+  extends Pick<LearningFixture, 'job' | 'topics' | 'resumeOffsets' | 'versions'> {
+  readonly cluster: MiniCluster
+  readonly shares: Map<string, RowTableShare>
+  readonly complete: Map<number, SlotTables>
+  readonly producer: TopicProducer
+}
+
+/** A learning job on worker threads with its own topics. A test reads its rows in shared memory. */
 export class LearningFixture implements AsyncDisposable {
   readonly job: JobExecution
   readonly topics: TopicStore
-  /** By version, how far it has learned when it goes live. */
-  readonly places: Map<number, readonly LearningPlace[]>
-  /** Which version is live: the highest, until it is told. */
+  /** For each version, how far it has learned when it goes live. */
+  readonly resumeOffsets: Map<number, readonly ResumeOffset[]>
+  /** The live version: the highest, unless a test sets it. */
   readonly versions: VersionCoordinator
   private readonly cluster: MiniCluster
   private readonly shares: Map<string, RowTableShare>
-  private readonly producer: Awaited<ReturnType<TopicStore['producer']>>
+  private readonly complete: Map<number, SlotTables>
+  private readonly producer: TopicProducer
 
-  private constructor(
-    cluster: MiniCluster,
-    job: JobExecution,
-    topics: TopicStore,
-    shares: Map<string, RowTableShare>,
-    producer: Awaited<ReturnType<TopicStore['producer']>>,
-    live: Pick<LearningFixture, 'places' | 'versions'>,
-  ) {
-    this.places = live.places
-    this.versions = live.versions
-    this.cluster = cluster
-    this.job = job
-    this.topics = topics
-    this.shares = shares
-    this.producer = producer
+  private constructor(parts: FixtureParts) {
+    this.resumeOffsets = parts.resumeOffsets
+    this.versions = parts.versions
+    this.cluster = parts.cluster
+    this.job = parts.job
+    this.topics = parts.topics
+    this.shares = parts.shares
+    this.complete = parts.complete
+    this.producer = parts.producer
   }
 
   /** Publishes the model as version 1 and starts the job. */
@@ -93,20 +90,24 @@ export class LearningFixture implements AsyncDisposable {
       partitions: 2,
     })
     const shares = new Map<string, RowTableShare>()
-    const learning = new LearningCoordinator({ learnerUid: LEARNER_UID, clock: systemClock })
-    // Version 1 has learned nothing of the observations.
+    const complete = new Map<number, SlotTables>()
+    const learning = alsLearning({ clock: systemClock })
+    // Version 1 has learned none of the observations.
     const none = Array.from({ length: PARTITIONS }, (_, partition) => ({
       partition,
       start: 0,
       next: 0,
     }))
-    const places = new Map<number, readonly LearningPlace[]>([[1, none]])
+    const resumeOffsets = new Map<number, readonly ResumeOffset[]>([[1, none]])
     const versions = new VersionCoordinator({
       model: 0,
       partitions: 2,
       clock: systemClock,
       onLive: (version, marker) =>
-        learning.live({ ...versionFacts(version, marker), places: places.get(version) }),
+        learning.live(version, {
+          ...alsVersionMetadata(version, marker),
+          resumeOffsets: resumeOffsets.get(version),
+        }),
     })
     const cluster = new MiniCluster()
     const jobOptions: OnlineAlsOptions = {
@@ -117,7 +118,7 @@ export class LearningFixture implements AsyncDisposable {
       rule: options.rule,
       ...options.job,
     }
-    const module = new URL('../../src/jobs/online-als.ts', import.meta.url)
+    const module = new URL('../../src/jobs/learning/als/job.ts', import.meta.url)
     const job = await cluster.startWorkers(module, jobOptions, {
       configuration: {
         'parallelism.default': String(options.parallelism),
@@ -129,28 +130,29 @@ export class LearningFixture implements AsyncDisposable {
         'restart-strategy.fixed-delay.delay': '10 ms',
       },
       coordinators: {
+        ...learning.coordinators,
         [MODEL_ROWS_UID]: versions,
-        [LEARNER_UID]: learning,
-        [RATINGS_UID]: learning,
-        [DELTAS_UID]: learning,
       },
-      serving: gateway(shares),
+      serving: tableCollector(shares, complete),
     })
     const producer = await topics.producer(OBSERVATIONS)
-    return new LearningFixture(cluster, job, topics, shares, producer, { places, versions })
+    return new LearningFixture({
+      ...{ cluster, job, topics, shares, complete, producer },
+      ...{ resumeOffsets, versions },
+    })
   }
 
-  /** Publishes a further version. */
+  /** Publishes another version. */
   async publish(model: AlsModel, version: number): Promise<void> {
     await publishAls(model, { log: this.topics, topic: TOPIC, version, clock: systemClock })
   }
 
   /** Deletes the rows of versions, as a policy does. */
   async retire(versions: readonly number[]): Promise<void> {
-    await retireVersions(this.topics, TOPIC, versions, systemClock)
+    await retireVersions(this.topics, TOPIC, { versions, clock: systemClock })
   }
 
-  /** Versions of which some slot has a table of any state. */
+  /** Versions with a table of any state in any slot. */
   openVersions(): readonly number[] {
     const versions = new Set([...this.shares.values()].map(({ version }) => version))
     return [...versions].sort((a, b) => a - b)
@@ -163,11 +165,11 @@ export class LearningFixture implements AsyncDisposable {
     return found.reduce((sum, [, value]) => sum + Number(value), 0)
   }
 
-  /** The observations that the topic holds, by user, from the given places on. */
-  async observed(places: readonly LearningPlace[]): Promise<Map<string, number>> {
+  /** Number of observations in the topic by user, from the given offsets on. */
+  async observed(resumeOffsets: readonly ResumeOffset[]): Promise<Map<string, number>> {
     const counts = new Map<string, number>()
     await scanTopic(this.topics, OBSERVATIONS, (record, partition) => {
-      if (record.offset < (places.find((place) => place.partition === partition)?.next ?? 0)) {
+      if (record.offset < (resumeOffsets.find((each) => each.partition === partition)?.next ?? 0)) {
         return true
       }
       const user = decoder.decode(record.key()!)
@@ -177,8 +179,8 @@ export class LearningFixture implements AsyncDisposable {
     return counts
   }
 
-  /** Where the observations end now. */
-  async ends(): Promise<readonly LearningPlace[]> {
+  /** The current end offsets of the observations. */
+  async ends(): Promise<readonly ResumeOffset[]> {
     const bounds = await this.topics.bounds(OBSERVATIONS)
     return bounds.map(({ partition, start, end }) => ({ partition, start, next: end }))
   }
@@ -199,6 +201,24 @@ export class LearningFixture implements AsyncDisposable {
     return this.producer.sync()
   }
 
+  /** A reader of the rows as query threads have them; the board has the live version of model 0. */
+  reader(): LocalModelReader {
+    const catalog = new StateCatalog()
+    for (const share of this.shares.values()) catalog.add(share)
+    for (const tables of this.complete.values()) catalog.setSlotTables(tables)
+    return new LocalModelReader({
+      catalog,
+      board: new ProgressBoard(this.job.board.share),
+      slots: {
+        ask: () => Promise.reject(new Error('every row is in memory')),
+        cancel: () => {},
+      },
+      clock: systemClock,
+      modelOf: () => 0,
+      server: 'test',
+    })
+  }
+
   /** Rows of a version by key, `user-rows` or `item-rows`. */
   rows(state: 'user-rows' | 'item-rows', version = 1): Map<string, StoredRow> {
     const rows = new Map<string, StoredRow>()
@@ -214,7 +234,7 @@ export class LearningFixture implements AsyncDisposable {
     return rows
   }
 
-  /** Waits until the writes of all rows of a state are so many; more than wanted ends it, too. */
+  /** Waits until the rows of a state have at least this number of writes in total. */
   async untilWritten(state: 'user-rows' | 'item-rows', wanted: number, version = 1): Promise<void> {
     const end = systemClock.monotonicMs() + 60_000
     for (;;) {
@@ -251,19 +271,19 @@ export class LearningFixture implements AsyncDisposable {
     const deltas: (ModelDelta & { key: string })[] = []
     await scanTopic(this.topics, deltasTopic(TOPIC), (record) => {
       const key = decoder.decode(record.key()!).replace(/@1$/, '')
-      deltas.push({ ...decodeModelDelta(record.value()!.slice()), key })
+      deltas.push({ ...modelDeltaOf(record.value()!), key })
       return true
     })
     return deltas
   }
 
-  /** Every delta of the log with its item's key, the first of each rating. */
+  /** The first delta of each rating in the log, with the key of its item. */
   async distinctDeltas(): Promise<{ deltas: (ModelDelta & { key: string })[]; total: number }> {
     const seen = new Set<string>()
     const deltas: (ModelDelta & { key: string })[] = []
     let total = 0
     await scanTopic(this.topics, deltasTopic(TOPIC), (record) => {
-      const delta = decodeModelDelta(record.value()!.slice())
+      const delta = modelDeltaOf(record.value()!)
       total += 1
       const id = `${delta.partition}/${delta.offset}`
       if (!seen.has(id)) {
@@ -280,39 +300,5 @@ export class LearningFixture implements AsyncDisposable {
     await this.cluster.close()
     await this.producer.close()
     await this.topics[Symbol.asyncDispose]()
-  }
-}
-
-function readRow(reader: RowTableReader, row: number, rows: Map<string, StoredRow>): void {
-  const key = new Uint8Array(64)
-  const vector = new Float32Array(reader.layout.dimension)
-  const meta = { updateCount: 0, partition: 0, offset: 0, eventTime: 0 }
-  for (;;) {
-    const sequence = reader.openRow(row)
-    if ((sequence & 1) !== 0) continue
-    if (!reader.isLive(row)) return
-    const length = reader.keyInto(row, key, 0)
-    if (!reader.metaInto(row, sequence, meta)) continue
-    if (!reader.readInto(row, sequence, vector, 0)) continue
-    const { updateCount } = meta
-    rows.set(decoder.decode(key.subarray(0, length)), { vector, updateCount })
-    return
-  }
-}
-
-/** Collects the tables of the newest attempt; nobody asks slots anything. */
-function gateway(shares: Map<string, RowTableShare>): ServingGateway {
-  const name = (share: RowTableShare): string => `${share.state}@${share.version}/${share.slot}`
-  return {
-    threads: 0,
-    jobStarted() {},
-    tableOpened: (share) => shares.set(name(share), share),
-    tableDropped(share) {
-      if (shares.get(name(share))?.memory === share.memory) shares.delete(name(share))
-    },
-    attachSlot() {},
-    onThreadReplaced() {},
-    slotStatus() {},
-    declareQueryable() {},
   }
 }

@@ -3,15 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seededRandom } from '../../src/core/random.ts'
-import { newRow } from '../../src/models/online-rule.ts'
-import { type OnlineRuleOptions, onlineRule } from '../../src/models/online-rules.ts'
-import type { Rating } from '../../src/models/rating.ts'
-import { generateRatings } from '../../src/models/ratings-generator.ts'
-import { SequentialLearner } from '../../src/models/sequential-learner.ts'
-import type { AlsModel } from '../../src/training/als-model.ts'
-import { learnableModel, momentsOf } from '../../src/training/learnable-model.ts'
-import { type RatingsTable, ratingsTable } from '../../src/training/ratings-table.ts'
-import { trainAls } from '../../src/training/train-als.ts'
+import { newRow } from '../../src/models/als/online/rule.ts'
+import { type OnlineRuleOptions, onlineRule } from '../../src/models/als/online/rules.ts'
+import { SequentialLearner } from '../../src/models/als/online/sequential-learner.ts'
+import { generateRatings } from '../../src/models/ratings/generator.ts'
+import type { Rating } from '../../src/models/ratings/rating.ts'
+import { learnableModel, momentsOf } from '../../src/training/als/learnable-model.ts'
+import type { AlsModel } from '../../src/training/als/solver/model.ts'
+import { trainAls } from '../../src/training/als/train.ts'
+import { type RatingsTable, ratingsTable } from '../../src/training/data/ratings-table.ts'
+import { commitSeed } from '../services/commit-seed.ts'
 import { LearningFixture } from './online-fixture.ts'
 
 const SGD = { rule: 'sgd', learningRate: 0.03 } as const
@@ -55,7 +56,7 @@ function sequential(rule: OnlineRuleOptions): SequentialLearner {
   )
 }
 
-/** Writes of the items' rows once every rating has been folded, publishing included. */
+/** Number of writes of item rows after all ratings are folded, including those of the publication. */
 const folded = (ratings: number): number => model.items.length + ratings
 const learned = (ratings: number): number => model.users.length + ratings
 
@@ -63,9 +64,9 @@ function expectClose(found: Float32Array, expected: ArrayLike<number>): void {
   for (const [i, value] of found.entries()) expect(value).toBeCloseTo(expected[i]!, 3)
 }
 
-/** Learns the stream on three slots of which one dies now and then; each rating counts once. */
+/** Learns the stream on three slots, some of which are killed. Each rating must count once. */
 async function learnUnderKills(rule: OnlineRuleOptions): Promise<LearningFixture> {
-  const seed = Number(process.env['WEIR_SEED'] ?? Date.now() % 1_000_000)
+  const seed = commitSeed()
   console.log(`WEIR_SEED=${seed}`)
   const random = seededRandom(seed)
   const fixture = await LearningFixture.start({
@@ -78,7 +79,7 @@ async function learnUnderKills(rule: OnlineRuleOptions): Promise<LearningFixture
   for (let sent = 0; sent < stream.length; sent += 1000) {
     await fixture.rate(stream.slice(sent, sent + 1000))
     if (sent % 2000 === 0) {
-      // Where between two checkpoints it is, is chance.
+      // The kill comes at a random time between two checkpoints.
       await fixture.untilWritten('user-rows', learned(sent + random.below(1000)))
       fixture.job.killSlot(random.below(3))
       await fixture.job.waitFor('RESTARTING', 'RUNNING')
@@ -96,13 +97,13 @@ async function learnUnderKills(rule: OnlineRuleOptions): Promise<LearningFixture
   }
   const { deltas, total } = await fixture.distinctDeltas()
   expect(deltas.length).toBe(stream.length)
-  console.log(`${total - deltas.length} deltas came twice`)
+  console.log(`${total - deltas.length} repeated deltas`)
   expect(total).toBeGreaterThan(deltas.length)
   return fixture
 }
 
 describe('online learning', () => {
-  it('keeps every item row at its base plus the distinct deltas, under kills', async () => {
+  it('keeps every item row equal to its base plus the distinct deltas, under kills', async () => {
     const rule = { ...SGD, deltas: 'step', learningRate: 0.002 } as const
     await using fixture = await learnUnderKills(rule)
     const { deltas } = await fixture.distinctDeltas()
@@ -130,7 +131,7 @@ describe('online learning', () => {
       expect(row.updateCount, `folds into item ${id}`).toBe(own.length + (published ? 1 : 0))
       const evidence = published === undefined ? 0 : trained.evidence('item', id)
       const expected = newRow(published ?? model.meanItem, rule.itemMemory, evidence)
-      // Without forgetting the sums do not depend on the order: the row is that of the log's pairs.
+      // Without forgetting, the sums do not depend on the order, so the row follows from the pairs of the log.
       for (const { values } of own) rule.fold(expected, values)
       expectClose(row.vector, expected.row)
     }
@@ -141,7 +142,7 @@ describe('online learning', () => {
     { rule: 'gram' },
     { ...SGD, schedule: 'adagrad', deltas: 'step', order: 'user-first' },
   ] as OnlineRuleOptions[])(
-    'is plain sequential learning when the loop is drained after every rating: %j',
+    'is equal to sequential learning when the test waits after every rating: %j',
     async (rule) => {
       const some = stream.slice(0, 60)
       const learner = sequential(rule)
@@ -171,10 +172,10 @@ describe('online learning', () => {
     },
   )
 
-  // Slots take ratings in another order than one after the other does. With larger steps the order
-  // alone moves the error by a hundredth of it.
+  // Several slots learn ratings in another order than sequential learning. With larger steps the order alone
+  // changes the error by one hundredth.
   it.each([{ ...SGD, learningRate: 0.01 }, { rule: 'gram' }] as OnlineRuleOptions[])(
-    'ends within one hundredth of sequential learning at full speed on several slots: $rule',
+    'has an error within one hundredth of sequential learning, at full speed on several slots: $rule',
     async (rule) => {
       const learner = sequential(rule)
       for (const rating of stream) learner.learn(rating)
@@ -207,7 +208,7 @@ describe('online learning', () => {
     },
   )
 
-  it('sends one sum for many ratings of an item in a window, which comes once under a kill', async () => {
+  it('sends one sum for many ratings of an item in a window, which counts once under a kill', async () => {
     await using fixture = await LearningFixture.start({
       root: newRoot(),
       model,

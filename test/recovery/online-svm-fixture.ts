@@ -1,22 +1,23 @@
 import { join } from 'node:path'
 import { vi } from 'vitest'
 import type { WeirClient } from '../../src/client/weir-client.ts'
-import { openTopics, type TopicsPlace } from '../../src/connectors/topics/open-topics.ts'
-import { scanTopic } from '../../src/connectors/topics/scan-topic.ts'
-import type { TopicProducer, TopicStore } from '../../src/connectors/topics/topic-store.ts'
+import { openTopics, type TopicsPlace } from '../../src/connectors/topics/open.ts'
+import { scanTopic } from '../../src/connectors/topics/scan.ts'
+import type { TopicProducer, TopicStore } from '../../src/connectors/topics/store.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import type { Random } from '../../src/core/random.ts'
-import { ServedJob } from '../../src/jobmanager/served-job.ts'
-import { VersionCoordinator } from '../../src/jobmanager/version-coordinator.ts'
-import type { OnlineSvmOptions } from '../../src/jobs/online-svm.ts'
-import { SvmLearningCoordinator } from '../../src/jobs/online-svm-coordinator.ts'
-import { publishableWeights, publishLinear } from '../../src/jobs/publish-linear.ts'
-import { SVM_MODEL } from '../../src/jobs/svm-serving-function.ts'
-import { LibsvmWriter } from '../../src/models/libsvm-writer.ts'
-import { decodeLinearDelta, type LinearDelta } from '../../src/models/linear-delta.ts'
-import { LinearExamples } from '../../src/models/linear-model-generator.ts'
-import { deltasTopic } from '../../src/models/model-delta.ts'
-import { foldLinearStep } from '../../src/models/online-linear.ts'
+import { linearLearning } from '../../src/jobs/learning/linear/coordinator.ts'
+import type { OnlineSvmOptions } from '../../src/jobs/learning/linear/job.ts'
+import { MODEL_ROWS_UID } from '../../src/jobs/model-topic/als-serving.ts'
+import { SVM_MODEL } from '../../src/jobs/model-topic/linear-serving-function.ts'
+import { deltasTopic } from '../../src/jobs/model-topic/topics.ts'
+import { VersionCoordinator } from '../../src/jobs/model-topic/version-coordinator.ts'
+import { publishableWeights, publishLinear } from '../../src/jobs/publish/linear.ts'
+import { ServedJob } from '../../src/jobs/served-job.ts'
+import { decodeLinearDelta, type LinearDelta } from '../../src/models/linear/delta.ts'
+import { LibsvmWriter } from '../../src/models/linear/libsvm-writer.ts'
+import { LinearExamples } from '../../src/models/linear/model-generator.ts'
+import { foldLinearStep } from '../../src/models/linear/online-rule.ts'
 
 const FEATURES = 400
 const RANGE = 16
@@ -24,16 +25,22 @@ const TOPIC = 'svm-model'
 const OBSERVATIONS = 'observations'
 const PARTITIONS = 3
 
-/** What a learning job under test is started with. */
+/** Options of a learning job under test. */
 export interface SvmFixtureOptions {
-  /** Folder of checkpoints, and of the log if that holds the topics. */
+  /** Folder of checkpoints, and of the log if the topics are in a log. */
   readonly root: string
   readonly place: TopicsPlace
   readonly random: Random
   readonly checkpointInterval: string
 }
 
-/** A job on two slots that serves a linear model and learns it, over topics of its own. */
+interface SvmFixtureParts extends Pick<SvmLearningFixture, 'job' | 'topics'> {
+  readonly options: SvmFixtureOptions
+  readonly producer: TopicProducer
+  readonly base: Float64Array
+}
+
+/** A job on two slots that serves a linear model and learns it, with its own topics. */
 export class SvmLearningFixture implements AsyncDisposable {
   job: ServedJob
   readonly topics: TopicStore
@@ -43,13 +50,7 @@ export class SvmLearningFixture implements AsyncDisposable {
   private readonly base: Float64Array
   private observed = 0
 
-  private constructor(
-    options: SvmFixtureOptions,
-    job: ServedJob,
-    topics: TopicStore,
-    producer: TopicProducer,
-    base: Float64Array,
-  ) {
+  private constructor({ options, job, topics, producer, base }: SvmFixtureParts) {
     this.options = options
     this.job = job
     this.topics = topics
@@ -63,7 +64,7 @@ export class SvmLearningFixture implements AsyncDisposable {
     const topics = await openTopics(options.place)
     const base = Float64Array.from({ length: FEATURES }, () => Math.fround(0.1 * random.normal()))
     await topics.create(OBSERVATIONS, { partitions: PARTITIONS })
-    // One partition of deltas gives them one order, in which the test can fold them too.
+    // With one partition, the deltas have one order, and the test can fold them in it.
     await publishLinear(publishableWeights(base, 0), {
       log: topics,
       topic: TOPIC,
@@ -73,16 +74,17 @@ export class SvmLearningFixture implements AsyncDisposable {
       partitions: 1,
     })
     const producer = await topics.producer(OBSERVATIONS)
-    return new SvmLearningFixture(options, await startJob(options), topics, producer, base)
+    const job = await startJob(options)
+    return new SvmLearningFixture({ options, job, topics, producer, base })
   }
 
-  /** Ends the job and its threads; a new one goes on from its latest checkpoint. */
+  /** Ends the job and its threads. A new job continues from its latest checkpoint. */
   async restart(): Promise<void> {
     await this.job.close()
     this.job = await startJob(this.options)
   }
 
-  /** Appends observations, one partition after the other in turn. */
+  /** Appends observations to the partitions in turn. */
   async observe(count: number): Promise<void> {
     const line = new LibsvmWriter()
     for (let n = 0; n < count; n++) {
@@ -95,7 +97,7 @@ export class SvmLearningFixture implements AsyncDisposable {
     await this.producer.sync()
   }
 
-  /** Waits until the deltas of so many observations are in their topic. */
+  /** Waits until the deltas of this number of observations are in their topic. */
   async untilLearned(observations: number): Promise<void> {
     await vi.waitUntil(async () => (await this.distinctDeltas()).length >= observations, 60_000)
   }
@@ -109,7 +111,7 @@ export class SvmLearningFixture implements AsyncDisposable {
     await execution.waitFor('RUNNING')
   }
 
-  /** Every delta of the topic, in its order. */
+  /** Every delta of the topic, in order. */
   async allDeltas(): Promise<LinearDelta[]> {
     const deltas: LinearDelta[] = []
     await scanTopic(this.topics, deltasTopic(TOPIC), (record) => {
@@ -130,7 +132,7 @@ export class SvmLearningFixture implements AsyncDisposable {
     })
   }
 
-  /** Waits until the served blocks are what was published with the deltas folded in, to the bit. */
+  /** Waits until the served blocks are bit-identical to the published blocks plus all deltas. */
   async untilServed(client: WeirClient, deltas: readonly LinearDelta[]): Promise<void> {
     const expected = foldedBlocks(this.base, deltas)
     const keys = [...expected.keys()].map(String)
@@ -158,9 +160,9 @@ async function startJob(options: SvmFixtureOptions): Promise<ServedJob> {
     model: 0,
     partitions: 1,
     clock: systemClock,
-    onLive: (version) => learning.live(version),
+    onLive: (version) => learning.live(version, { version }),
   })
-  const learning = new SvmLearningCoordinator({ partitions: 1, clock: systemClock, versions })
+  const learning = linearLearning({ clock: systemClock })
   const jobOptions: OnlineSvmOptions = {
     ...place,
     topic: TOPIC,
@@ -170,7 +172,7 @@ async function startJob(options: SvmFixtureOptions): Promise<ServedJob> {
     mostUnderWay: 16,
   }
   return await ServedJob.start({
-    module: new URL('../../src/jobs/online-svm.ts', import.meta.url),
+    module: new URL('../../src/jobs/learning/linear/job.ts', import.meta.url),
     jobOptions,
     jobId: 'online-svm',
     configuration: {
@@ -185,11 +187,11 @@ async function startJob(options: SvmFixtureOptions): Promise<ServedJob> {
     seed: 1,
     port: 0,
     models: [SVM_MODEL],
-    coordinators: learning.coordinators,
+    coordinators: { ...learning.coordinators, [MODEL_ROWS_UID]: versions },
   })
 }
 
-/** Blocks as they must be: what was published, and every delta once, in the order of the topic. */
+/** The expected blocks: the published ones plus each delta once, in the order of the topic. */
 function foldedBlocks(
   base: Float64Array,
   deltas: readonly LinearDelta[],
@@ -209,8 +211,8 @@ function foldedBlocks(
   for (const { ids, values, derivative, rate } of deltas) {
     ids.forEach((id, k) => {
       const block = Math.floor(id / RANGE)
-      const places = Uint16Array.of(id - block * RANGE)
-      const step = { derivative, rate, places, values, valuesFrom: k }
+      const indices = Uint16Array.of(id - block * RANGE)
+      const step = { derivative, rate, indices, values: values.subarray(k, k + 1) }
       foldLinearStep(step, blockOf(block), memories.get(block)!)
     })
   }

@@ -5,17 +5,18 @@ import { expect, it, vi } from 'vitest'
 import { WeirClient } from '../../src/client/weir-client.ts'
 import { BIAS_FEATURE } from '../../src/core/feature.ts'
 import { seededRandom } from '../../src/core/random.ts'
-import { SVM_MODEL } from '../../src/jobs/svm-serving-function.ts'
+import { SVM_MODEL } from '../../src/jobs/model-topic/linear-serving-function.ts'
+import { commitSeed } from '../services/commit-seed.ts'
 import { SvmLearningFixture } from './online-svm-fixture.ts'
 
 const COUNT = 2000
-/** Observations between two kills. */
+/** Number of observations between two kills. */
 const BATCH = 500
 
-it('every block is its base plus the distinct deltas, under kills', {
+it('keeps every block equal to its base plus the distinct deltas, under kills', {
   timeout: 120_000,
 }, async () => {
-  const seed = Number(process.env['WEIR_SEED'] ?? Date.now() % 1_000_000)
+  const seed = commitSeed()
   console.log(`WEIR_SEED=${seed}`)
   const random = seededRandom(seed)
   const root = mkdtempSync(join(tmpdir(), 'weir-online-svm-'))
@@ -27,7 +28,7 @@ it('every block is its base plus the distinct deltas, under kills', {
   })
   for (let n = BATCH; n <= COUNT; n += BATCH) {
     await fixture.observe(BATCH)
-    // Where between two checkpoints it is, is chance.
+    // The kill comes at a random time between two checkpoints.
     const least = n - 1 - BATCH + random.below(BATCH - 50)
     await vi.waitUntil(async () => (await fixture.allDeltas()).length > least, 30_000)
     await fixture.killSlot(random.below(2))

@@ -4,12 +4,13 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sleep, systemClock } from '../../src/core/clock.ts'
 import { seededRandom } from '../../src/core/random.ts'
-import type { LearningPlace } from '../../src/jobs/online-places.ts'
-import type { Rating } from '../../src/models/rating.ts'
-import { generateRatings } from '../../src/models/ratings-generator.ts'
-import type { AlsModel } from '../../src/training/als-model.ts'
-import { ratingsTable } from '../../src/training/ratings-table.ts'
-import { trainAls } from '../../src/training/train-als.ts'
+import type { ResumeOffset } from '../../src/jobs/learning/resume-offsets.ts'
+import { generateRatings } from '../../src/models/ratings/generator.ts'
+import type { Rating } from '../../src/models/ratings/rating.ts'
+import type { AlsModel } from '../../src/training/als/solver/model.ts'
+import { trainAls } from '../../src/training/als/train.ts'
+import { ratingsTable } from '../../src/training/data/ratings-table.ts'
+import { commitSeed } from '../services/commit-seed.ts'
 import { LearningFixture } from './online-fixture.ts'
 
 const RULE = { rule: 'sgd', learningRate: 0.002, deltas: 'step' } as const
@@ -31,7 +32,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-/** Ratings that come all the time, some thousand a second. */
+/** A steady load of some thousand ratings a second. */
 class SteadyLoad {
   sent = 0
   private readonly fixture: LearningFixture
@@ -61,13 +62,13 @@ class SteadyLoad {
   }
 }
 
-/** Every user's row of the version was written once for each observation from the places on. */
+/** Checks that each user row of a version was written once for each observation from the offsets on. */
 async function expectLearned(
   fixture: LearningFixture,
   version: number,
-  places: readonly LearningPlace[],
+  resumeOffsets: readonly ResumeOffset[],
 ): Promise<void> {
-  const observed = await fixture.observed(places)
+  const observed = await fixture.observed(resumeOffsets)
   const total = [...observed.values()].reduce((sum, count) => sum + count, 0)
   await fixture.untilWritten('user-rows', model.users.length + total, version)
   await fixture.untilWritten('item-rows', model.items.length + total, version)
@@ -84,8 +85,8 @@ async function expectLearned(
 }
 
 describe('a switch of versions under a steady load', () => {
-  it('leaves no observation out and learns none twice, on any version, under kills', async () => {
-    const seed = Number(process.env['WEIR_SEED'] ?? Date.now() % 1_000_000)
+  it('learns each observation exactly once, on every version, under kills', async () => {
+    const seed = commitSeed()
     console.log(`WEIR_SEED=${seed}`)
     const random = seededRandom(seed)
     await using fixture = await LearningFixture.start({
@@ -98,9 +99,9 @@ describe('a switch of versions under a steady load', () => {
     fixture.versions.setDesired({ live: 1, rollback: 0 })
     const load = new SteadyLoad(fixture)
     await load.until(500)
-    // The candidate has learned so far by itself; what comes until it is live is not on it.
+    // The candidate has learned up to here. It gets later observations only when it is live.
     const learned = await fixture.ends()
-    fixture.places.set(2, learned)
+    fixture.resumeOffsets.set(2, learned)
     await load.until(1000)
     await fixture.publish(model, 2)
     const kill = async (): Promise<void> => {
@@ -123,7 +124,7 @@ describe('a switch of versions under a steady load', () => {
     await load.stop()
     await expectLearned(fixture, 1, [])
     fixture.versions.setDesired({ live: 2, rollback: 1 })
-    // Where no rating comes any more the switch still reaches what was left out.
+    // Without new ratings, the switch still replays the observations that the version lacks.
     await expectLearned(fixture, 2, learned)
   }, 120_000)
 })

@@ -2,15 +2,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { MemorySink } from '../../src/connectors/memory/memory-sink.ts'
+import { MemorySink } from '../../src/connectors/memory/sink.ts'
 import { MiniCluster } from '../../src/testing/mini-cluster.ts'
-import {
-  ENTRIES_PER_PARTITION,
-  foldedLedger,
-  LedgerGate,
-  ledgerGraph,
-  PARTITIONS,
-} from './ledger-job.ts'
+import { foldedLedger, ledgerGraph } from './ledger-job.ts'
+import { ENTRIES_PER_PARTITION, LedgerGate, PARTITIONS } from './ledger-source.ts'
 
 const golden = readFileSync(new URL('./golden/ledger.txt', import.meta.url), 'utf8')
   .trimEnd()
@@ -22,8 +17,8 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 /**
- * Runs the job at parallelism 2, takes two checkpoints of which the second builds on the first, and
- * ends it without a further one; gives the second's folder and what was committed with it.
+ * Runs the job at parallelism 2, takes two checkpoints, the second of which is incremental, and ends it without
+ * another one. Returns the folder of the second checkpoint and the results that it committed.
  */
 async function runUntilCheckpointed(cluster: MiniCluster) {
   const sink = new MemorySink<string>('exactly-once')
@@ -75,7 +70,7 @@ describe.each(['heap', 'rocksdb', 'leveldb'])('on %s', (backend) => {
 })
 
 describe('the golden output', () => {
-  it('is what a sequential fold gives', () => {
+  it('is equal to a sequential fold', () => {
     expect(foldedLedger()).toEqual(golden)
   })
 })

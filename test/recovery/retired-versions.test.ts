@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { sleep, systemClock } from '../../src/core/clock.ts'
-import { generateRatings } from '../../src/models/ratings-generator.ts'
-import { ratingsTable } from '../../src/training/ratings-table.ts'
-import { trainAls } from '../../src/training/train-als.ts'
+import { generateRatings } from '../../src/models/ratings/generator.ts'
+import { trainAls } from '../../src/training/als/train.ts'
+import { ratingsTable } from '../../src/training/data/ratings-table.ts'
 import { LearningFixture } from './online-fixture.ts'
 
 const WAIT = { timeout: 60_000, interval: 50 }
 
-it('gives back the memory of retired versions, rows that were only learned included, for ever', async () => {
+it('frees the memory of all retired versions, including rows that were only learned', async () => {
   const root = mkdtempSync(join(tmpdir(), 'weir-retired-'))
   const ratings = [...generateRatings({ users: 3000, items: 500, ratings: 20_000, seed: 3 })]
   const model = await trainAls(ratingsTable(ratings), { factors: 8, iterations: 1, threads: 0 })
@@ -24,7 +24,7 @@ it('gives back the memory of retired versions, rows that were only learned inclu
   const bytes: number[] = []
   for (let version = 1; version <= 6; version++) {
     if (version > 1) await fixture.publish(model, version)
-    // Users whom no version was trained on have no row in the topic.
+    // Users that are in no training data have no row in the topic.
     const rated = Array.from({ length: 100 }, (_, i) => `new${version}-${i}`)
     const learnedOn = async (): Promise<number> => {
       await fixture.rate(rated.map((user) => ({ user, item: '1', rating: 3, timestamp: 1 })))

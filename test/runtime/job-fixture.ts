@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { GeneratorSource } from '../../src/connectors/memory/generator-source.ts'
-import { MemorySink } from '../../src/connectors/memory/memory-sink.ts'
+import { MemorySink } from '../../src/connectors/memory/sink.ts'
 import { int53Serializer, type Serializer, stringSerializer } from '../../src/core/serializer.ts'
 import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
 import type { StreamGraph } from '../../src/dataflow/stream-graph.ts'
-import { valueState } from '../../src/state/descriptors.ts'
-import type { ValueState } from '../../src/state/handles.ts'
+import { valueState } from '../../src/state/port/descriptors.ts'
+import type { ValueState } from '../../src/state/port/handles.ts'
 
 /** Options of the counting job. */
 export interface CountOptions {

@@ -17,19 +17,19 @@ const HA_ADMIN = 'org.apache.hadoop.hdfs.tools.DFSHAAdmin'
 
 const JVM_FLAGS = [
   '-Xmx256m',
-  // They start often and run briefly: the quick compiler is the faster one.
+  // They start often and run for a short time, so the C1 compiler alone is faster.
   '-XX:TieredStopAtLevel=1',
   '-XX:+UseSerialGC',
   '-Djava.net.preferIPv4Stack=true',
   '--add-opens=java.base/java.lang=ALL-UNNAMED',
 ]
 
-/** How a JVM is brought down: killed at once, or asked to end. */
+/** The signal that stops a JVM: SIGKILL at once, SIGTERM with a shutdown. */
 export type StopSignal = 'SIGKILL' | 'SIGTERM'
 
 /**
- * A real HDFS of this machine: one NameNode or a pair, and one DataNode, on free loopback ports and
- * in a temporary folder. Every process can be killed and brought back.
+ * A real HDFS on this machine: one NameNode or a pair, and one DataNode, on free ports of 127.0.0.1 and in a
+ * temporary folder. A test can kill and restart every process.
  */
 export class HdfsCluster implements AsyncDisposable {
   private readonly layout: HdfsLayout
@@ -66,12 +66,12 @@ export class HdfsCluster implements AsyncDisposable {
     return this.layout.nameNodes.map(({ http }) => `127.0.0.1:${http}`).join(',')
   }
 
-  /** An `hdfs://` URL of a path, for the user who may do everything. */
+  /** An `hdfs://` URL of a path, for the superuser. */
   url(path: string, authority = this.authority): string {
     return `hdfs://${authority}${path}?user.name=${userInfo().username}`
   }
 
-  /** Port of a NameNode's WebHDFS, to stand a proxy in front of. */
+  /** Port of a NameNode's WebHDFS, for a proxy. */
   httpPort(nameNode = 0): number {
     return this.layout.nameNodes[nameNode]!.http
   }
@@ -81,7 +81,7 @@ export class HdfsCluster implements AsyncDisposable {
     return this.layout.nameNodes[nameNode]!.rpc
   }
 
-  /** Port at which the DataNode takes and gives bytes over HTTP. */
+  /** HTTP port of the DataNode for file content. */
   get dataPort(): number {
     return this.layout.dataNode.http
   }
@@ -94,14 +94,14 @@ export class HdfsCluster implements AsyncDisposable {
     await this.dataNode?.signal(signal)
   }
 
-  /** Starts a NameNode that was stopped and waits until it answers; it may be in safe mode. */
+  /** Starts a stopped NameNode and waits until it answers. It can be in safe mode. */
   async startNameNode(index = 0): Promise<void> {
     const process = await this.startJava(nameNodeId(index), NAME_NODE, this.identityOf(index))
     this.nameNodes[index] = process
     await process.until('answering', async () => (await this.stateOf(index)) !== undefined)
   }
 
-  /** Starts the DataNode without waiting until it is of use; see `untilWritable`. */
+  /** Starts the DataNode. `untilWritable` waits until it is ready. */
   async startDataNode(): Promise<void> {
     this.dataNode = await this.startJava('dn', DATA_NODE, [])
   }
@@ -114,7 +114,7 @@ export class HdfsCluster implements AsyncDisposable {
     })
   }
 
-  /** Makes a NameNode of the pair the active one. The other must be dead or standby. */
+  /** Makes a NameNode of the pair active. The other must be stopped or standby. */
   async activate(index: number): Promise<void> {
     await this.administer(`-transitionToActive --forceactive ${nameNodeId(index)}`)
     await this.nameNodes[index]!.until('active', async () => {
@@ -122,7 +122,7 @@ export class HdfsCluster implements AsyncDisposable {
     })
   }
 
-  /** Ends every process and removes the files. */
+  /** Stops every process and removes the files. */
   async stop(): Promise<void> {
     await this.dataNode?.signal('SIGKILL')
     for (const nameNode of this.nameNodes) await nameNode?.signal('SIGKILL')
@@ -149,7 +149,7 @@ export class HdfsCluster implements AsyncDisposable {
     const flags = [...JVM_FLAGS, '-cp', this.classPath]
     const task = [...this.identityOf(0), '-format', '-nonInteractive', '-force']
     await runTool('java', JAVA_PACKAGE, [...flags, NAME_NODE, ...task])
-    // The standby begins with the same empty image, as "-bootstrapStandby" would give it.
+    // The standby starts from the same empty image, as with "-bootstrapStandby".
     const { folder } = this.layout
     if (this.isPair) await cp(join(folder, 'nn1'), join(folder, 'nn2'), { recursive: true })
   }
@@ -160,7 +160,7 @@ export class HdfsCluster implements AsyncDisposable {
 
   private async administer(command: string): Promise<void> {
     const words = [...JVM_FLAGS, '-cp', this.classPath, HA_ADMIN]
-    // It asks for a confirmation on standard input.
+    // The command asks for a confirmation on standard input.
     const script = `echo Y | java ${words.map((word) => `'${word}'`).join(' ')} ${command}`
     await runTool('sh', 'dash', ['-c', script])
   }
@@ -180,7 +180,7 @@ export class HdfsCluster implements AsyncDisposable {
     })
   }
 
-  /** `active` or `standby`; undefined when nobody answers. */
+  /** `active` or `standby`; undefined without an answer. */
   private async stateOf(index: number): Promise<string | undefined> {
     return (await this.bean(index, 'NameNodeStatus'))['State'] as string | undefined
   }

@@ -15,10 +15,10 @@ export interface DataNodePorts {
   readonly ipc: number
 }
 
-/** What a test cluster looks like. */
+/** Shape of a test cluster. */
 export interface HdfsLayout {
   readonly folder: string
-  /** One, or the two of a pair that shares its edits through a folder. */
+  /** One NameNode, or a pair that shares its edits through a folder. */
   readonly nameNodes: readonly NameNodePorts[]
   readonly dataNode: DataNodePorts
 }
@@ -30,16 +30,16 @@ log4j.appender.A.layout=org.apache.log4j.PatternLayout
 log4j.appender.A.layout.ConversionPattern=%d{ISO8601} %p %c{1}: %m%n
 `
 
-/** The folder that must stand first on the class path of every process of the cluster. */
+/** The folder that must come first on the class path of every process of the cluster. */
 export const configurationFolder = (layout: HdfsLayout): string => join(layout.folder, 'conf')
 
 /** Id of NameNode `index` within the pair. */
 export const nameNodeId = (index: number): string => `nn${index + 1}`
 
-/** Writes Hadoop's files and makes the folders it asks for. */
+/** Writes Hadoop's configuration files and creates the folders that it needs. */
 export async function writeHdfsConfiguration(layout: HdfsLayout): Promise<void> {
   const conf = configurationFolder(layout)
-  // The jars carry no web pages, and the HTTP server refuses to start without these folders.
+  // The jars have no web pages, and the HTTP server does not start without these folders.
   for (const folder of ['webapps/hdfs', 'webapps/datanode', 'webapps/static']) {
     await mkdir(join(conf, folder), { recursive: true })
   }
@@ -77,11 +77,11 @@ function hdfsSite(layout: HdfsLayout): Record<string, string> {
     'dfs.namenode.safemode.extension': '0',
     'dfs.namenode.safemode.min.datanodes': '1',
     'dfs.namenode.redundancy.considerLoad': 'false',
-    // A dead DataNode is noticed within seconds.
+    // With this, the NameNode notices a dead DataNode within seconds.
     'dfs.heartbeat.interval': '1',
     'dfs.namenode.heartbeat.recheck-interval': '1000',
     'dfs.client.block.write.replace-datanode-on-failure.policy': 'NEVER',
-    // The default, 400 ms, is what every small file would take.
+    // With the default of 400 ms, every small file would take as long.
     'dfs.client.block.write.locateFollowingBlock.initial.delay.ms': '20',
   }
 }
@@ -95,7 +95,7 @@ function singleOf({ folder, nameNodes }: HdfsLayout): Record<string, string> {
   }
 }
 
-/** Two NameNodes over one folder of edits, failed over by hand: no ZooKeeper, no JournalNodes. */
+/** Two NameNodes with one folder of edits and manual failover, without ZooKeeper and JournalNodes. */
 function pairOf({ folder, nameNodes }: HdfsLayout): Record<string, string> {
   const perNode = nameNodes.flatMap(({ rpc, http }, index) => {
     const id = nameNodeId(index)

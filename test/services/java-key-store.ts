@@ -8,11 +8,11 @@ import { runTool } from './maven-classpath.ts'
 export interface JavaKeyStore {
   readonly path: string
   readonly password: string
-  /** PEM. */
+  /** The certificate, PEM. */
   readonly certificate: string
 }
 
-/** Makes a key pair with a self-signed certificate. */
+/** Creates a key pair with a self-signed certificate. */
 export async function makeKeyStore(): Promise<JavaKeyStore> {
   const folder = await mkdtemp(join(tmpdir(), 'weir-keys-'))
   const path = join(folder, 'broker.p12')

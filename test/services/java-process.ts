@@ -4,21 +4,21 @@ import { openSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { missingProgram } from './maven-classpath.ts'
 
-/** The Debian package that brings `java`; Hadoop 3.4 needs 17, newer ones fail. */
+/** The Debian package with `java`. Hadoop 3.4 needs Java 17 and fails with newer ones. */
 export const JAVA_PACKAGE = 'openjdk-17-jre-headless'
 
-/** How a JVM is started. */
+/** Options of a JVM. */
 export interface JavaOptions {
   readonly classPath: string
   readonly mainClass: string
   readonly args?: readonly string[]
   /** Flags of the JVM, such as `-Xmx256m`. */
   readonly flags: readonly string[]
-  /** Standard output and error are appended here. */
+  /** File to which standard output and error are appended. */
   readonly logFile: string
 }
 
-/** A running JVM of a service under test. It dies with this process, even if that is killed. */
+/** A running JVM of a service under test. It ends with this process, even when this process is killed. */
 export class JavaProcess {
   /** Resolves with the exit code, or the signal's name. */
   readonly ended: Promise<number | string>
@@ -29,10 +29,10 @@ export class JavaProcess {
   private constructor(child: ChildProcess, logFile: string) {
     this.child = child
     this.logFile = logFile
-    // A pipe that ends with this process, whatever ends it, takes the JVM along.
+    // The pipe closes when this process ends for any reason, and then the JVM ends.
     const watchdog = spawn('sh', ['-c', `cat >/dev/null; kill -9 ${child.pid}`], {
       stdio: ['pipe', 'ignore', 'ignore'],
-      // Ctrl-C goes to a whole process group, and what to do about it is this process's to say.
+      // Ctrl-C goes to a whole process group, but only this process handles it.
       detached: true,
     })
     watchdog.unref()
@@ -61,7 +61,7 @@ export class JavaProcess {
     return !this.over
   }
 
-  /** Waits until `check` holds. Throws with the end of the log when the JVM ends or time runs out. */
+  /** Waits until `check` holds. Throws with the end of the log when the JVM ends or at the time limit. */
   async until(what: string, check: () => Promise<boolean>, timeoutMs = 120_000): Promise<void> {
     const giveUpAt = performance.now() + timeoutMs
     while (!(await check().catch(() => false))) {
@@ -74,10 +74,24 @@ export class JavaProcess {
     }
   }
 
-  /** Sends a signal and waits for the end. `SIGSTOP` and `SIGCONT` do not wait. */
+  /** Sends a signal and waits for the end of the JVM. `SIGSTOP` and `SIGCONT` do not wait. */
   async signal(name: 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void> {
     if (!this.running) return
     this.child.kill(name)
     if (name === 'SIGTERM' || name === 'SIGKILL') await this.ended
   }
+}
+
+/** Runs `java` with these arguments and returns its standard output. Throws when it fails. */
+export async function runJavaTool(args: readonly string[], input: string): Promise<string> {
+  const child = spawn('java', args, { stdio: ['pipe', 'pipe', 'pipe'] })
+  const out: Buffer[] = []
+  const said: Buffer[] = []
+  child.stdout.on('data', (chunk: Buffer) => out.push(chunk))
+  child.stderr.on('data', (chunk: Buffer) => said.push(chunk))
+  child.stdin.end(input)
+  const [code] = (await once(child, 'close')) as [number | null]
+  const text = Buffer.concat(out).toString()
+  if (code === 0) return text
+  throw new Error(`${args.slice(-8).join(' ')} ended with ${code}: ${Buffer.concat(said)}${text}`)
 }

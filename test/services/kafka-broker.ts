@@ -4,9 +4,8 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePorts } from './free-port.ts'
-import { JAVA_PACKAGE, JavaProcess } from './java-process.ts'
+import { JAVA_PACKAGE, JavaProcess, runJavaTool } from './java-process.ts'
 import { type KafkaNodeLayout, type KafkaSettings, kafkaProperties } from './kafka-configuration.ts'
-import { runJavaTool } from './kafka-tools.ts'
 import { mavenClassPath, runTool } from './maven-classpath.ts'
 
 const SETTINGS_FOLDER = join(import.meta.dirname, 'kafka')
@@ -18,31 +17,49 @@ const QUIET = [
 ]
 
 const BROKER_FLAGS = ['-Xms256m', '-Xmx512m', '-XX:+UseG1GC', '-XX:MaxGCPauseMillis=20', ...QUIET]
+const QUICK_FLAGS = [
+  '-XX:TieredStopAtLevel=1',
+  '-XX:+UseSerialGC',
+  '-Xms128m',
+  '-Xmx384m',
+  ...QUIET,
+]
 const TOOL_FLAGS = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', ...QUIET]
 
-/** How many nodes there are and what their configuration adds. */
+/** Options of a broker: number of nodes and additional configuration. */
 export interface KafkaBrokerOptions extends KafkaSettings {
-  /** 1 (default) or 3. */
+  /** 1 or 3. @default 1 */
   readonly nodes?: 1 | 3
+  /** Whether nodes start quickly on a busy machine, at the price of throughput. @default false */
+  readonly startsQuickly?: boolean
+}
+
+interface BrokerParts {
+  readonly folder: string
+  readonly classPath: string
+  readonly flags: readonly string[]
+  readonly nodes: readonly KafkaNodeLayout[]
 }
 
 /**
- * A real Kafka of this machine (KRaft, every node broker and controller) on free loopback ports and
- * in a temporary folder. Every node can be killed and brought back. It dies with this process.
+ * A real Kafka on this machine (KRaft, every node is broker and controller) on free ports of 127.0.0.1 and in a
+ * temporary folder. A test can kill and restart every node. It ends with this process.
  */
 export class KafkaBroker implements AsyncDisposable {
   readonly nodes: readonly KafkaNodeLayout[]
   private readonly folder: string
   private readonly classPath: string
+  private readonly flags: readonly string[]
   private readonly processes: (JavaProcess | undefined)[] = []
 
-  private constructor(folder: string, classPath: string, nodes: readonly KafkaNodeLayout[]) {
+  private constructor({ folder, classPath, flags, nodes }: BrokerParts) {
     this.folder = folder
     this.classPath = classPath
+    this.flags = flags
     this.nodes = nodes
   }
 
-  /** Formats and starts the nodes and waits until each takes connections. */
+  /** Formats and starts the nodes, and waits until each accepts connections. */
   static async start(options: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
     const jars = await mavenClassPath(join(SETTINGS_FOLDER, 'pom.xml'))
     const folder = await mkdtemp(join(tmpdir(), 'weir-kafka-'))
@@ -55,7 +72,8 @@ export class KafkaBroker implements AsyncDisposable {
       saslPort: ports[i * 3 + 2]!,
       logFolder: join(folder, `node${i + 1}`, 'logs'),
     }))
-    const broker = new KafkaBroker(folder, jars, nodes)
+    const flags = options.startsQuickly ? QUICK_FLAGS : BROKER_FLAGS
+    const broker = new KafkaBroker({ folder, classPath: jars, flags, nodes })
     try {
       await broker.format(options)
       await Promise.all(nodes.map((_, i) => broker.startNode(i)))
@@ -81,7 +99,7 @@ export class KafkaBroker implements AsyncDisposable {
     for (const node of this.nodes) {
       await mkdir(node.logFolder, { recursive: true })
       await writeFile(this.propertiesOf(node), kafkaProperties(node, this.nodes, options))
-      // In one word, because an id may begin with a dash.
+      // One argument, because an id can begin with a dash.
       const task = ['format', `--cluster-id=${clusterId}`, '-c', this.propertiesOf(node)]
       const flags = [...TOOL_FLAGS, '-cp', this.classPath]
       await runTool('java', JAVA_PACKAGE, [...flags, 'kafka.tools.StorageTool', ...task])
@@ -92,41 +110,41 @@ export class KafkaBroker implements AsyncDisposable {
     return join(this.folder, `node${node.id}`, 'server.properties')
   }
 
-  /** Starts a node that is down, with the data it has, and waits until it takes connections. */
+  /** Starts a stopped node with its data, and waits until it accepts connections. */
   async startNode(index = 0): Promise<void> {
     const node = this.nodes[index]!
     const process = await JavaProcess.start({
       classPath: this.classPath,
       mainClass: 'kafka.Kafka',
       args: [this.propertiesOf(node)],
-      flags: BROKER_FLAGS,
+      flags: this.flags,
       logFile: join(this.folder, `node${node.id}`, 'server.log'),
     })
     this.processes[index] = process
-    // The port is bound only when the broker is unfenced.
+    // The broker opens the port only when it is unfenced.
     await process.until('ready', () => answers(node.clientPort))
   }
 
-  /** Kills a node as a power cut would, SIGKILL, or has it say goodbye, SIGTERM. */
+  /** Stops a node: with SIGKILL as in a power cut, with SIGTERM in a controlled shutdown. */
   async stopNode(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL', index = 0): Promise<void> {
     await this.processes[index]?.signal(signal)
   }
 
-  /** Halts a node without ending it (`SIGSTOP`), or lets it go on (`SIGCONT`). */
+  /** Pauses a node (`SIGSTOP`) or continues it (`SIGCONT`). */
   async pauseNode(signal: 'SIGSTOP' | 'SIGCONT', index = 0): Promise<void> {
     await this.processes[index]?.signal(signal)
   }
 
   /**
-   * Runs one of Kafka's own tools to its end and returns what it printed; `input` is its standard
-   * input. `--bootstrap-server` is given already.
+   * Runs one of Kafka's tools and returns its output; `input` is its standard input. This method adds
+   * `--bootstrap-server`.
    */
   tool(mainClass: string, args: readonly string[], input = ''): Promise<string> {
     const command = [...TOOL_FLAGS, '-Dkafka.log.level=ERROR', '-cp', this.classPath, mainClass]
     return runJavaTool([...command, '--bootstrap-server', this.bootstrap, ...args], input)
   }
 
-  /** Ends every node and removes the files. */
+  /** Stops every node and removes the files. */
   async stop(): Promise<void> {
     for (const process of this.processes) await process?.signal('SIGKILL')
     await rm(this.folder, { recursive: true, force: true })

@@ -1,25 +1,31 @@
-/** What the server properties of one node are made of. */
+/** Input of the server properties of one node. */
 export interface KafkaNodeLayout {
   readonly id: number
   readonly clientPort: number
   readonly controllerPort: number
-  /** Port of the listener with SASL and, where a key store is given, of the one with TLS. */
+  /** Ports of the SASL listener and, with a key store, of the TLS listener. */
   readonly saslPort: number
   readonly logFolder: string
 }
 
-/** Users of the SASL listener and what the broker's properties add. */
+/** A listener behind a proxy. */
+export interface ProxiedListener {
+  readonly port: number
+  readonly advertisedPort: number
+}
+
+/** Users of the SASL listener, and additional properties of the broker. */
 export interface KafkaSettings {
-  /** User to password, for PLAIN; SCRAM users are made with `kafka-configs`. */
+  /** Passwords by user, for PLAIN. `kafka-configs` creates SCRAM users. */
   readonly plainUsers?: Readonly<Record<string, string>>
   /** PKCS12 key store for a listener with TLS, and its password. */
   readonly keyStore?: { readonly path: string; readonly password: string }
   /**
-   * One more plain listener of the first node, at `port`, of which clients are told that it is at
-   * `advertisedPort`: a proxy stands there.
+   * Another plain listener of each node at `port`, in the order of the nodes. The broker advertises it at
+   * `advertisedPort`, which is a proxy.
    */
-  readonly proxied?: { readonly port: number; readonly advertisedPort: number }
-  /** More or other server properties. */
+  readonly proxied?: readonly ProxiedListener[]
+  /** Server properties that are added or replaced. */
   readonly properties?: Readonly<Record<string, string>>
 }
 
@@ -55,7 +61,7 @@ export function kafkaProperties(
     'transaction.max.timeout.ms': '3600000',
     'transaction.abort.timed.out.transaction.cleanup.interval.ms': '1000',
     'log.segment.bytes': '268435456',
-    // Tests write records of 1970, which retention would take away after half a minute.
+    // Tests write records with timestamps of 1970, which retention would delete after half a minute.
     'log.retention.ms': '-1',
     'log.cleaner.dedupe.buffer.size': '4194304',
     'log.cleaner.threads': '1',
@@ -99,9 +105,10 @@ function listeners(node: KafkaNodeLayout, settings: KafkaSettings): Record<strin
     more['listener.name.sasl.ssl.key.password'] = settings.keyStore.password
   }
   const advertised = [...open]
-  if (settings.proxied !== undefined && node.id === 1) {
-    open.push(`PROXIED://127.0.0.1:${settings.proxied.port}`)
-    advertised.push(`PROXIED://127.0.0.1:${settings.proxied.advertisedPort}`)
+  const proxied = settings.proxied?.[node.id - 1]
+  if (proxied !== undefined) {
+    open.push(`PROXIED://127.0.0.1:${proxied.port}`)
+    advertised.push(`PROXIED://127.0.0.1:${proxied.advertisedPort}`)
     protocols.push('PROXIED:PLAINTEXT')
   }
   return {

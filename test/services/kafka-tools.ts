@@ -1,22 +1,6 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import type { KafkaBroker } from './kafka-broker.ts'
 
-/** Runs `java` with these arguments and returns its standard output. Throws when it fails. */
-export async function runJavaTool(args: readonly string[], input: string): Promise<string> {
-  const child = spawn('java', args, { stdio: ['pipe', 'pipe', 'pipe'] })
-  const out: Buffer[] = []
-  const said: Buffer[] = []
-  child.stdout.on('data', (chunk: Buffer) => out.push(chunk))
-  child.stderr.on('data', (chunk: Buffer) => said.push(chunk))
-  child.stdin.end(input)
-  const [code] = (await once(child, 'close')) as [number | null]
-  const text = Buffer.concat(out).toString()
-  if (code === 0) return text
-  throw new Error(`${args.slice(-8).join(' ')} ended with ${code}: ${Buffer.concat(said)}${text}`)
-}
-
-/** Java's console producer: lines `key<TAB>value` into a topic, with a compression. */
+/** Writes lines `key<TAB>value` into a topic with Java's console producer and a compression. */
 export async function produceWithJava(
   broker: KafkaBroker,
   topic: string,
@@ -39,7 +23,7 @@ export async function produceWithJava(
   )
 }
 
-/** Java's console consumer, read_committed, from the beginning: lines `key<TAB>value`. */
+/** Reads a topic from the beginning with Java's console consumer, read_committed: lines `key<TAB>value`. */
 export async function consumeWithJava(
   broker: KafkaBroker,
   topic: string,
@@ -61,7 +45,7 @@ export async function consumeWithJava(
   return text.split('\n').filter((line) => line !== '')
 }
 
-/** Partition to lag, as `kafka-consumer-groups --describe` tells it. */
+/** Lag by partition, from `kafka-consumer-groups --describe`. */
 export async function groupLag(broker: KafkaBroker, group: string): Promise<Map<number, number>> {
   const text = await broker.tool('org.apache.kafka.tools.consumer.group.ConsumerGroupCommand', [
     '--describe',

@@ -5,14 +5,14 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { delimiter, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 
-/** Downloaded services lie here; `.weir` is not committed. */
+/** Folder of downloaded services; git ignores `.weir`. */
 const CACHE = resolve(import.meta.dirname, '../../.weir/services')
 
 const run = promisify(execFile)
 
 /**
- * The class path of a pom's dependencies, downloaded by `mvn` on the first use and remembered by the
- * pom's content. Throws with the package to install when `mvn` is missing.
+ * The class path of a pom's dependencies. `mvn` downloads them at the first use; the result is cached by the
+ * content of the pom. Throws with the package to install when `mvn` is missing.
  */
 export async function mavenClassPath(pom: string): Promise<string> {
   const digest = createHash('sha256')
@@ -40,8 +40,8 @@ export async function mavenClassPath(pom: string): Promise<string> {
 }
 
 /**
- * Runs a program to its end and returns what it printed. A missing program throws a sentence that
- * names the Debian package; a failed one throws with its output.
+ * Runs a program and returns its output. Throws with the name of the Debian package when the program is
+ * missing, and with its output when it fails.
  */
 export async function runTool(
   program: string,
@@ -59,7 +59,7 @@ export async function runTool(
   }
 }
 
-/** The sentence for a program that the tests need and the machine lacks. */
+/** The error message for a missing program. */
 export function missingProgram(program: string, aptPackage: string): string {
   return `"${program}" is not installed, and these tests run against real services: apt-get install ${aptPackage}`
 }

@@ -1,10 +1,10 @@
 import { existsSync, globSync } from 'node:fs'
 
-/** Debian's `chromium` brings SwiftShader, a Vulkan driver that runs on the processor. */
+/** The driver file of SwiftShader, a Vulkan driver for the CPU, in Debian's package `chromium`. */
 const DRIVER = '/usr/lib/chromium/vk_swiftshader_icd.json'
 /**
- * The environment that makes SwiftShader the only GPU of a process, so that tests need no hardware and
- * compute the same everywhere. Throws with the packages to install when it is missing.
+ * The environment that makes SwiftShader the only GPU of a process, so that tests need no hardware and have the
+ * same results everywhere. Throws with the packages to install when it is missing.
  */
 export function softwareGpu(): Readonly<Record<string, string>> {
   const loader = globSync('/usr/lib/{,*/}libvulkan.so.1')

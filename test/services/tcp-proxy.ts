@@ -1,32 +1,32 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
-/** How the proxy treats bytes. */
+/** Treatment of bytes by the proxy. */
 export type ProxyMode =
-  /** Passes them on. */
+  /** Passes all bytes. */
   | 'pass'
-  /** Keeps every connection open and loses what is sent, as a peer that vanished does. */
+  /** Keeps every connection open and drops all bytes, as when the peer has vanished. */
   | 'half-open'
-  /** Resets new connections at once; nobody listens, as it looks from outside. */
+  /** Resets new connections at once, as when no process listens. */
   | 'refuse'
 
 /** A connection through the proxy: the client's side and the server's. */
 interface Pair {
   readonly client: Socket
   readonly server: Socket
-  /** Nothing passes any more, not even the end. */
+  /** Whether nothing passes any more, not even the end. */
   frozen: boolean
 }
 
-/** Where a proxy listens. */
+/** Address of a proxy. */
 export interface TcpProxyOptions {
   /** @default '127.0.0.1' */
   readonly host?: string
-  /** @default a free one */
+  /** @default a free port */
   readonly port?: number
 }
 
-/** Stands in front of a TCP server of this machine and spoils its connections when told to. */
+/** A proxy in front of a TCP server on this machine, which injects faults into its connections. */
 export class TcpProxy implements AsyncDisposable {
   private readonly target: number
   private readonly listener: Server
@@ -41,7 +41,7 @@ export class TcpProxy implements AsyncDisposable {
     this.listener = createServer({ allowHalfOpen: true }, (client) => this.accept(client))
   }
 
-  /** A proxy in front of `targetPort` of 127.0.0.1. */
+  /** Starts a proxy in front of `targetPort` of 127.0.0.1. */
   static async start(targetPort: number, options: TcpProxyOptions = {}): Promise<TcpProxy> {
     const proxy = new TcpProxy(targetPort)
     const { host = '127.0.0.1', port = 0 } = options
@@ -49,27 +49,27 @@ export class TcpProxy implements AsyncDisposable {
     return proxy
   }
 
-  /** Where clients connect. */
+  /** Port for clients. */
   get port(): number {
     return (this.listener.address() as AddressInfo).port
   }
 
-  /** Connections that were ever made. */
+  /** Number of connections so far. */
   get accepted(): number {
     return this.connections
   }
 
-  /** Treats present and new connections so from now on. What `half-open` lost stays lost. */
+  /** Sets the mode of current and new connections. Bytes that `half-open` dropped stay lost. */
   set(mode: ProxyMode): void {
     this.mode = mode
   }
 
-  /** Holds every piece back for so long, in each direction and in order. */
+  /** Delays every piece by `ms` in each direction, in order. */
   delay(ms: number): void {
     this.delayMs = ms
   }
 
-  /** Resets every open connection. New ones pass, unless the mode says otherwise. */
+  /** Resets every open connection. New ones follow the mode. */
   cut(): void {
     for (const { client, server } of this.pairs) {
       client.resetAndDestroy()
@@ -77,12 +77,12 @@ export class TcpProxy implements AsyncDisposable {
     }
   }
 
-  /** Present connections fall silent for good, as after a firewall forgot them; new ones pass. */
+  /** Makes current connections silent permanently, as when a firewall has dropped them. New ones pass. */
   freeze(): void {
     for (const pair of this.pairs) pair.frozen = true
   }
 
-  /** Resets the connection that brings the `bytes`-th byte to the server from now on; once. */
+  /** Resets once the connection that sends the `bytes`-th byte from now on to the server. */
   cutAfterBytes(bytes: number): void {
     this.cutAfter = bytes
   }
@@ -110,7 +110,7 @@ export class TcpProxy implements AsyncDisposable {
     this.carry(server, client, pair, () => true)
   }
 
-  /** Carries one direction, in order. `admit` says whether a piece may pass. */
+  /** Passes one direction in order. `admit` decides whether a piece passes. */
   private carry(from: Socket, to: Socket, pair: Pair, admit: (bytes: number) => boolean): void {
     let before: Promise<void> | undefined
     const inOrder = (action: () => void): void => {
@@ -137,7 +137,7 @@ export class TcpProxy implements AsyncDisposable {
         to.once('drain', () => from.resume())
       })
     })
-    // A peer that vanished does not tell of its end either.
+    // A vanished peer does not send its end.
     from.on('end', () => {
       if (!this.isSilent(pair)) inOrder(() => to.end())
     })

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import type { Cancel, Clock } from '../../src/core/clock.ts'
 import { type KeyGroupRange, keyGroupOf } from '../../src/core/key-group.ts'
 import { MetricGroup } from '../../src/core/metrics.ts'
-import type { KeyedStateBackend } from '../../src/state/keyed-state-backend.ts'
-import { createKeyedStateBackend } from '../../src/state/slot-keyed-state.ts'
-import type { ChangeSink, StateSnapshot } from '../../src/state/state-change.ts'
-import type { StateStoreType } from '../../src/state/state-store.ts'
+import { openKeyedState } from '../../src/state/open-keyed-state.ts'
+import type { ChangeSink, StateSnapshot } from '../../src/state/port/change.ts'
+import type { KeyedStateBackend } from '../../src/state/port/keyed-state-backend.ts'
+import type { StateStoreType } from '../../src/state/store/state-store.ts'
 
 export const MAX_PARALLELISM = 16
 export const ALL_GROUPS: KeyGroupRange = { first: 0, last: MAX_PARALLELISM - 1 }
@@ -15,7 +15,7 @@ export const ALL_GROUPS: KeyGroupRange = { first: 0, last: MAX_PARALLELISM - 1 }
 export const text = (value: string): Uint8Array => new TextEncoder().encode(value)
 export const show = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 
-/** A clock that stands until it is told to move. */
+/** A clock that stands still until a test moves it. */
 export class StandingClock implements Clock {
   now = 1_000_000
   nowMs(): number {
@@ -29,11 +29,13 @@ export class StandingClock implements Clock {
   }
 }
 
-/** Backends with folders of their own that `release` deletes. */
+/** Backends, each with its own folder; `delete` removes the folders. */
 export class Backends {
   private readonly root = mkdtempSync(join(tmpdir(), 'weir-keyed-'))
   private readonly open: KeyedStateBackend[] = []
   private count = 0
+  /** What was declared as queryable and which row tables opened, in order. */
+  readonly events: string[] = []
   readonly metrics = new MetricGroup()
 
   async create(
@@ -44,7 +46,7 @@ export class Backends {
       readonly clock?: Clock
     } = {},
   ): Promise<KeyedStateBackend> {
-    const backend = await createKeyedStateBackend({
+    const backend = await openKeyedState({
       operatorUid: 'operator',
       slot: 0,
       keyGroups: options.keyGroups ?? ALL_GROUPS,
@@ -53,7 +55,11 @@ export class Backends {
       storeDirectory: join(this.root, `state-${this.count++}`),
       memoryBudgetBytes: options.budget ?? 64 * 1024 * 1024,
       clock: options.clock ?? new StandingClock(),
-      listener: { tableOpened() {}, tableDropped() {} },
+      listener: {
+        tableOpened: ({ state, version }) => this.events.push(`${state}@${version} opened`),
+        tableDropped: () => {},
+        queryableDeclared: ({ name }) => this.events.push(`${name} declared`),
+      },
       metrics: this.metrics,
     })
     this.open.push(backend)
@@ -62,6 +68,7 @@ export class Backends {
 
   release(): void {
     for (const backend of this.open.splice(0)) backend.close()
+    this.events.length = 0
   }
 
   delete(): void {
@@ -75,7 +82,7 @@ export function select(backend: KeyedStateBackend, key: string): void {
   backend.setCurrentKey(bytes, keyGroupOf(bytes, MAX_PARALLELISM))
 }
 
-/** One entry as a sink got it. */
+/** One entry that a sink received. */
 export interface Change {
   readonly keyGroup: number
   readonly state: string
@@ -107,7 +114,7 @@ export function restoreFrom(
   backend.endRestore(1)
 }
 
-/** Gives the changes of segments, oldest first, to a backend that restores. */
+/** Restores the changes of segments, oldest first, into a backend. */
 export function feed(backend: KeyedStateBackend, segments: readonly Segment[]): void {
   for (const segment of [...segments].reverse()) {
     for (const { keyGroup, state, key, value } of [...segment.changes].reverse()) {

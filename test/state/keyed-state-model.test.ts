@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import type { StateStoreType } from '../../src/state/state-store.ts'
+import type { StateStoreType } from '../../src/state/store/state-store.ts'
 import { Backends } from './keyed-state-fixture.ts'
 import { KeyedStateSimulation } from './keyed-state-simulation.ts'
 

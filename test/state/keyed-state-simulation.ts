@@ -2,10 +2,10 @@ import { expect } from 'vitest'
 import { keyGroupOf, keyGroupRangeOf, subtaskOfKeyGroup } from '../../src/core/key-group.ts'
 import { type Random, seededRandom } from '../../src/core/random.ts'
 import { float64Serializer, stringSerializer } from '../../src/core/serializer.ts'
-import { listState, mapState, reducingState, valueState } from '../../src/state/descriptors.ts'
-import type { KeyedStateBackend } from '../../src/state/keyed-state-backend.ts'
-import type { StateSnapshot } from '../../src/state/state-change.ts'
-import type { StateStoreType } from '../../src/state/state-store.ts'
+import type { StateSnapshot } from '../../src/state/port/change.ts'
+import { listState, mapState, reducingState, valueState } from '../../src/state/port/descriptors.ts'
+import type { KeyedStateBackend } from '../../src/state/port/keyed-state-backend.ts'
+import type { StateStoreType } from '../../src/state/store/state-store.ts'
 import { type Backends, feed, MAX_PARALLELISM, Segment, show, text } from './keyed-state-fixture.ts'
 
 const KEYS = Array.from({ length: 40 }, (_, i) => `key-${i}`)
@@ -147,7 +147,7 @@ export class KeyedStateSimulation {
 
   private copySome(): void {
     const copy = this.running[0]
-    // The standing clock has a budget of 0 ms expire at the first look.
+    // With the standing clock a budget of 0 ms ends at once.
     if (copy?.step(0)) this.running.shift()
     if (this.running.length === 0) this.finishCopy()
   }

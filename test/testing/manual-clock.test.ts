@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
 
 describe('ManualClock', () => {
-  it('calls what falls due in the order of its time, each at its own moment', () => {
+  it('calls what is due in the order of its times, each at its time', () => {
     const clock = new ManualClock(1000)
     const calls: string[] = []
     clock.after(20, () => calls.push(`b at ${clock.nowMs()}`))
@@ -16,7 +16,7 @@ describe('ManualClock', () => {
     expect(clock.pending).toBe(1)
   })
 
-  it('does not call what was canceled', () => {
+  it('does not call what is canceled', () => {
     const clock = new ManualClock()
     let called = false
     const cancel = clock.after(1, () => {
@@ -27,10 +27,10 @@ describe('ManualClock', () => {
     expect(called).toBe(false)
   })
 
-  it('refuses to run back', () => {
+  it('refuses to go back', () => {
     const clock = new ManualClock(50)
     clock.advanceTo(60)
     expect(clock.monotonicMs()).toBe(10)
-    expect(() => clock.advanceTo(59)).toThrow(/time does not run back by 1 ms/)
+    expect(() => clock.advanceTo(59)).toThrow(/the clock cannot go back by 1 ms/)
   })
 })

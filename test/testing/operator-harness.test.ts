@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { plainKeySerializer } from '../../src/dataflow/key-serializer.ts'
-import { AbstractOperator } from '../../src/operators/abstract-operator.ts'
-import { LatestValueOperator } from '../../src/operators/latest-value-operator.ts'
-import { valueState } from '../../src/state/descriptors.ts'
+import { LatestValueOperator } from '../../src/operators/basic/latest-value.ts'
+import { AbstractOperator } from '../../src/operators/port/abstract-operator.ts'
+import { valueState } from '../../src/state/port/descriptors.ts'
 import type { HarnessSnapshot } from '../../src/testing/harness-snapshot.ts'
 import { OperatorHarness } from '../../src/testing/operator-harness.ts'
 
@@ -50,7 +50,7 @@ describe('OperatorHarness', () => {
     expect(owners.sort()).toEqual(['a', 'b', 'c', 'd', 'e'])
   })
 
-  it('spreads the keyed state of a snapshot over a larger parallelism, and back', async () => {
+  it('restores the keyed state of a snapshot at a larger parallelism, and back', async () => {
     const whole = await open()
     for (let i = 0; i < 20; i++) whole.process(`key-${i}`)
     const snapshot = await whole.snapshot()

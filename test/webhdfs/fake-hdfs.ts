@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A request as it arrived; `step` tells the NameNode's from the DataNode's. */
+/** A received request; `step` says which server it is for: NameNode or DataNode. */
 export interface FakeRequest {
   readonly method: string
   readonly step: 'name' | 'data'
@@ -10,7 +10,7 @@ export interface FakeRequest {
   readonly query: URLSearchParams
 }
 
-/** Meets a request before the fake does; true when it dealt with it. */
+/** Handles a request before the fake does; returns whether it did. */
 export type Fault = (
   request: FakeRequest,
   incoming: IncomingMessage,
@@ -18,15 +18,15 @@ export type Fault = (
 ) => boolean | Promise<boolean>
 
 /**
- * NameNode and DataNode in one HTTP server over a map of files: as much of WebHDFS as the client
- * uses, to be cut, silenced and made to lie at exact points.
+ * NameNode and DataNode in one HTTP server over a map of files: the part of WebHDFS that the client
+ * uses, with faults at exact points.
  */
 export class FakeHdfs implements AsyncDisposable {
   readonly files = new Map<string, Uint8Array>()
   readonly requests: FakeRequest[] = []
-  /** Consulted in order; one that dealt with a request is used up. */
+  /** Tried in order; one that handled a request is removed. */
   readonly faults: Fault[] = []
-  /** Answers step one by a redirect, as clusters before Hadoop 2.9 do. */
+  /** Whether step one is answered by a redirect, as in clusters before Hadoop 2.9. */
   redirects = false
   private readonly server: Server = createServer((incoming, response) => {
     void this.serve(incoming, response)
@@ -52,7 +52,7 @@ export class FakeHdfs implements AsyncDisposable {
     await once(this.server.close(), 'close')
   }
 
-  /** Does what a request asks for; also for faults that lose the answer afterwards. */
+  /** Executes a request; also for faults that lose the answer afterwards. */
   execute(request: FakeRequest): { status: number; body: unknown } {
     const { files } = this
     const { path, query } = request
@@ -135,7 +135,7 @@ export class FakeHdfs implements AsyncDisposable {
   }
 }
 
-/** A refusal as WebHDFS words it. */
+/** An error answer of WebHDFS. */
 export function refusal(
   code: number,
   exception: string,

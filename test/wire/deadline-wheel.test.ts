@@ -61,7 +61,7 @@ describe('DeadlineWheel', () => {
     }
   })
 
-  it('does not expire what was removed', () => {
+  it('does not expire a removed entry', () => {
     const clock = new OneTimerClock()
     const wheel = new DeadlineWheel(clock)
     const entry = entryAt(50, () => expect.unreachable())
@@ -72,7 +72,7 @@ describe('DeadlineWheel', () => {
     expect(wheel.waiting).toBe(0)
   })
 
-  it('runs no timer while it is empty and one however many entries wait', () => {
+  it('runs no timer while it is empty, and one timer for any number of entries', () => {
     const clock = new OneTimerClock()
     const wheel = new DeadlineWheel(clock)
     expect(clock.isArmed).toBe(false)

@@ -35,6 +35,21 @@ describe('FrameReader', () => {
     expect(reader.buffered).toBe(0)
   })
 
+  it('keeps copies of short and long frames, and reads some between them', () => {
+    const mixed = frames(40, (i) => (i % 3 === 0 ? 700 : i))
+    const cut = new FrameReader(() => 1024)
+    cut.append(mixed)
+    const reader = new FrameReader(() => 1024)
+    const seen: string[] = []
+    while (cut.next()) {
+      reader.appendCopy(cut.bytes, cut.start, cut.end)
+      if (cut.requestId % 4 === 0) seen.push(...readAll(reader))
+    }
+    mixed.fill(0)
+    const lengths = Array.from({ length: 40 }, (_, i) => ((i + 1) % 3 === 0 ? 700 : i + 1))
+    expect(seen).toEqual(lengths.map((length, i) => `${i + 1}:${i + 1}:${(i + 1) % 4}:${length}`))
+  })
+
   it('reads frames split in two at every byte', () => {
     for (let split = 0; split <= stream.length; split++) {
       const reader = new FrameReader(() => 1024)
@@ -45,7 +60,7 @@ describe('FrameReader', () => {
     }
   })
 
-  it('reads frames that come byte by byte', () => {
+  it('reads frames that arrive byte by byte', () => {
     const reader = new FrameReader(() => 1024)
     const seen: string[] = []
     for (const byte of stream) {
@@ -79,7 +94,7 @@ describe('FrameReader', () => {
     expect(() => reader.next()).toThrow(expect.objectContaining({ code: 'PROTOCOL_ERROR' }))
   })
 
-  it('refuses a length above the limit before its bytes come', () => {
+  it('refuses a length above the limit before its bytes arrive', () => {
     const reader = new FrameReader(() => 1024)
     reader.append(Uint8Array.of(1, 4, 0, 0))
     expect(() => reader.next()).toThrow(expect.objectContaining({ code: 'FRAME_TOO_LARGE' }))
@@ -94,21 +109,38 @@ describe('FrameReader', () => {
     expect(reader.bytes.buffer.byteLength).toBeLessThanOrEqual(4096)
   })
 
-  it('keeps the memory of a long frame while such come, and gives it back when none did', () => {
+  it('keeps the memory of a long frame while long frames come, and leaves it to others afterwards', () => {
     const long = frames(1, () => 300 * 1024)
     const reader = new FrameReader(() => 1 << 20)
-    const memoryAfter = (): ArrayBufferLike => {
-      reader.append(long.subarray(0, 70_000))
-      expect(reader.next()).toBe(false)
-      reader.append(long.subarray(70_000))
-      expect(reader.next()).toBe(true)
-      return reader.bytes.buffer
+    const memoryOf = (one: FrameReader): ArrayBufferLike => {
+      one.append(long.subarray(0, 70_000))
+      expect(one.next()).toBe(false)
+      one.append(long.subarray(70_000))
+      expect(one.next()).toBe(true)
+      return one.bytes.buffer
     }
-    const first = memoryAfter()
+    const first = memoryOf(reader)
     reader.shrink()
-    expect(memoryAfter()).toBe(first)
+    expect(memoryOf(reader)).toBe(first)
     reader.shrink()
+    expect(reader.bytes.buffer).toBe(first)
     reader.shrink()
-    expect(memoryAfter()).not.toBe(first)
+    expect(reader.bytes).toHaveLength(0)
+    expect(memoryOf(new FrameReader(() => 1 << 20))).toBe(first)
   })
+})
+
+it.each([
+  ['HTTP/1.1 400 Bad Request', 'HTTP'],
+  ['GET / HTTP/1.1', 'HTTP'],
+  ['SSH-2.0-OpenSSH_9.6', 'SSH'],
+])('names the protocol of a peer that sends "%s"', (text, protocol) => {
+  const reader = new FrameReader(() => 4096)
+  reader.append(Buffer.from(text))
+  expect(() => reader.next()).toThrow(
+    expect.objectContaining({
+      code: 'PROTOCOL_ERROR',
+      message: expect.stringContaining(`speaks ${protocol}`),
+    }),
+  )
 })

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { isWeirError } from '../../src/core/errors.ts'
 import { type Random, seededRandom } from '../../src/core/random.ts'
-import { decodeAsync } from '../../src/serving/query-async-requests.ts'
+import { decodeAsync } from '../../src/serving/server/async-requests.ts'
 import { AnswerCursor, beginAnswer, readErrorFrame } from '../../src/wire/answer.ts'
-import { decodeCold, encodeCold } from '../../src/wire/cold-envelope.ts'
 import { FrameReader, KIND, REQUEST_FLAG } from '../../src/wire/frame.ts'
+import { decodeGeneral, encodeGeneral } from '../../src/wire/general-envelope.ts'
 import { readHello, readWelcome, writeHello } from '../../src/wire/hello.ts'
 import { beginRequest, RequestCursor } from '../../src/wire/request.ts'
 import { readRouting, writeRouting } from '../../src/wire/routing-table.ts'
@@ -47,7 +47,7 @@ const conversation = written((writer) => {
   writer.uint32(2)
   writer.floats(Float32Array.of(1, 2))
   writer.end(1)
-  writeRouting(writer, 5, { epoch: 1, job: 'j', endpoints: [], states: [] })
+  writeRouting(writer, 5, { epoch: 1, job: 'j', endpoints: [], states: [], sources: [] })
   beginAnswer(writer, 0x83, 3, 1, { modelVersion: 1, routingEpoch: 1, checkpointId: 1, ageMs: 1 })
   writer.raw(new Uint8Array(60).fill(3))
   writer.end(2)
@@ -126,7 +126,7 @@ function mutate(stream: Uint8Array, random: Random): Uint8Array {
 }
 
 describe('the decoders', () => {
-  it('read the unharmed conversation', () => {
+  it('read an intact conversation', () => {
     const requests = conversation.subarray(0, conversation.length - ANSWER_FRAME_BYTES)
     expect(decode(requests, undefined)).toBe(8)
     expect(decode(requests, seededRandom(1))).toBe(8)
@@ -141,7 +141,7 @@ describe('the decoders', () => {
     }
   })
 
-  it('throw nothing but typed errors on every truncation of a frame that claims to be whole', () => {
+  it('throw only typed errors on every truncation of a frame whose length claims that it is whole', () => {
     const first = new FrameReader(() => 65_536)
     first.append(conversation)
     while (first.next()) {
@@ -154,17 +154,17 @@ describe('the decoders', () => {
     }
   })
 
-  it('throw nothing but typed errors on random bytes', () => {
+  it('throw only typed errors on random bytes', () => {
     const random = seededRandom(SEED + 1)
     for (let round = 0; round < 800; round++) {
       const bytes = Uint8Array.from({ length: random.below(200) }, () => random.below(256))
       expectTyped(() => decode(bytes, undefined), `round ${round}`)
-      expectTyped(() => decodeCold(bytes, 0, bytes.length), `envelope ${round}`)
+      expectTyped(() => decodeGeneral(bytes, 0, bytes.length), `envelope ${round}`)
     }
   })
 })
 
-describe('a cold envelope', () => {
+describe('a general envelope', () => {
   it('reads back every kind of value', () => {
     const value = {
       none: null,
@@ -174,8 +174,8 @@ describe('a cold envelope', () => {
       long: 'x'.repeat(70_000),
       map: { nested: { deep: [[], {}] } },
     }
-    const bytes = encodeCold(value)
-    expect(decodeCold(bytes, 0, bytes.length)).toEqual(value)
+    const bytes = encodeGeneral(value)
+    expect(decodeGeneral(bytes, 0, bytes.length)).toEqual(value)
   })
 
   it.each([
@@ -185,14 +185,14 @@ describe('a cold envelope', () => {
     ['an extension type', [0x81, 0xa1, 0x61, 0xd4, 0x01, 0x01]],
     ['arrays in arrays without end', [0x81, 0xa1, 0x61, ...new Array(64).fill(0x91), 0x01]],
   ])('refuses %s', (_name, bytes) => {
-    expect(() => decodeCold(Uint8Array.from(bytes), 0, bytes.length)).toThrow(
+    expect(() => decodeGeneral(Uint8Array.from(bytes), 0, bytes.length)).toThrow(
       expect.objectContaining({ code: 'PROTOCOL_ERROR' }),
     )
   })
 
   it('does not let a key reach a prototype', () => {
     const bytes = Uint8Array.from([0x81, 0xa9, ...Buffer.from('__proto__'), 0x81, 0xa1, 0x61, 1])
-    const decoded = decodeCold(bytes, 0, bytes.length)
+    const decoded = decodeGeneral(bytes, 0, bytes.length)
     expect(Object.getPrototypeOf(decoded)).toBe(Object.prototype)
     expect(({} as Record<string, unknown>)['a']).toBeUndefined()
   })

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { topKRequest } from '../../src/client/request-bodies.ts'
 import { WeirError } from '../../src/core/errors.ts'
+import { placeOf } from '../../src/core/position.ts'
 import {
   AnswerCursor,
   beginAnswer,
@@ -69,7 +71,7 @@ describe('the bytes of the protocol', () => {
     expect(digits).toContain(hex(bytes))
   })
 
-  it('of a packed sparse vector stand in the protocol page', () => {
+  it('of a packed sparse vector are those of the protocol page', () => {
     const ids = Uint32Array.of(0, 1, 130, 70_000)
     const values = Float32Array.of(1, 0.5, -2, 3)
     const bytes = written((writer) => writeSparseVector(writer, { ids, values }, false))
@@ -116,6 +118,46 @@ describe('the bytes of the protocol', () => {
     )
   })
 
+  it.each([
+    ['a plain', {}, '0b', '0200'],
+    ['one with norms', { normColumns: 3 }, '2b', '030000000200'],
+  ])('of %s top-k request never change', (_name, options, flags, head) => {
+    const vector = Float32Array.of(1, 0.5)
+    const bytes = written((writer) => {
+      const body = topKRequest('M', vector, { k: 2, suffix: '-I', cold: 'c', ...options })
+      const preamble = { state: 'M', version: 1, deadlineMs: 1, consistency: LIVE }
+      beginRequest(writer, body.kind, body.flags, 1, preamble)
+      body.write(writer)
+      writer.end(1)
+    })
+    expect(hex(bytes.subarray(4, 6))).toBe(`07${flags}`)
+    expect(hex(bytes.subarray(37))).toBe(`010063${head}02002d490000020000000000803f0000003f`)
+  })
+
+  it('of positions of other sources than the first never change', () => {
+    const request = written((writer) => {
+      const consistency = { level: 'at-least', source: 2, partition: 3, offset: 5 } as const
+      beginRequest(writer, KIND.rows, 0, 1, { state: 'a', version: 0, deadlineMs: 1, consistency })
+      writer.end(0)
+    })
+    expect(hex(request.subarray(20))).toBe('0200010003000002050000000000000061')
+    const cursor = new RequestCursor()
+    cursor.open(frameOf(request))
+    cursor.readPreamble()
+    expect(cursor.consistency).toEqual({ level: 'at-least', source: 2, partition: 3, offset: 5 })
+    const answer = written((writer) => {
+      const frame = { modelVersion: 2, routingEpoch: 3, checkpointId: 1, ageMs: -1 }
+      beginAnswer(writer, KIND.rows + ANSWER, ANSWER_FLAG.envelope, 5, frame)
+      writeItemEnvelope(writer, { slot: 1, partition: placeOf(2, 3), offset: 5, ageMs: 0 })
+      writer.end(1)
+    })
+    expect(hex(answer.subarray(36))).toBe('01000300000205000000000000000000000000000000')
+    const answers = new AnswerCursor()
+    answers.open(frameOf(answer))
+    answers.itemEnvelope()
+    expect(answers.envelope('q')).toMatchObject({ source: 2, partition: 3, offset: 5 })
+  })
+
   it('of an error number never change', () => {
     expect(
       (['UNKNOWN_KEY', 'NOT_OWNER', 'UNAUTHENTICATED', 'ILLEGAL_STATE', 'JOB_FAILED'] as const).map(
@@ -135,7 +177,16 @@ describe('frames read back what was written', () => {
     expect(readWelcome(frameOf(bytes))).toEqual(welcome)
   })
 
-  it('as a routing table', () => {
+  it('as a welcome of a server that records spans', () => {
+    const traced = { ...welcome, traces: true }
+    const bytes = written((writer) => writeWelcome(writer, traced))
+    expect(readWelcome(frameOf(bytes))).toEqual(traced)
+  })
+
+  it.each([
+    { what: 'with sources', sources: [{ number: 0, uid: 'model-rows', tracked: true }] },
+    { what: 'without sources, as earlier servers write it', sources: [] },
+  ])('as a routing table $what', ({ sources }) => {
     const table = {
       epoch: 70_000,
       job: 'als',
@@ -143,8 +194,10 @@ describe('frames read back what was written', () => {
       states: [
         { name: 'ALS_MODEL', kind: 'vector', dimension: 102, versions: [1, 2], liveVersion: 2 },
       ],
+      sources,
     }
     const bytes = written((writer) => writeRouting(writer, 4, table))
+    expect(Buffer.from(bytes).includes('sources')).toBe(sources.length > 0)
     expect(readRouting(frameOf(bytes))).toEqual(table)
   })
 
@@ -189,7 +242,7 @@ describe('frames read back what was written', () => {
 })
 
 describe('a hello', () => {
-  it('of a newer protocol is refused as such', () => {
+  it('of a newer protocol is refused with its version', () => {
     const newer = written((writer) =>
       writeHello(writer, { ...hello, minVersion: 2, maxVersion: 9 }),
     )

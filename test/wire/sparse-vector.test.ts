@@ -42,7 +42,7 @@ describe('a packed sparse vector', () => {
     )
   })
 
-  it('ends with the constant feature when it is asked for', () => {
+  it('ends with the constant feature on request', () => {
     const bytes = frame([vectorOf([1], [2])], true)
     expect(hex(bytes.subarray(37))).toBe('02' + '00000040' + '0000803f' + '01' + 'fdffffff0f')
   })
@@ -74,7 +74,7 @@ describe('a packed sparse vector', () => {
     expect(() => frame([vectorOf(ids, values)])).toThrow(reason)
   })
 
-  it('knows the constant feature by the largest id', () => {
+  it('has the constant feature at the largest id', () => {
     expect(BIAS_FEATURE).toBe(0xffffffff)
   })
 })

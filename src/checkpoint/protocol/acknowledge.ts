@@ -1,6 +1,6 @@
 import type { CheckpointAck, CheckpointDecline } from './checkpoint-types.ts'
 
-/** A checkpoint that was triggered and still waits for acknowledgements. */
+/** A checkpoint that was triggered and waits for acknowledgements. */
 export interface CollectingCheckpoint {
   readonly checkpointId: number
   /** Tasks that must acknowledge. */
@@ -8,7 +8,7 @@ export interface CollectingCheckpoint {
   readonly acks: ReadonlyMap<string, CheckpointAck>
 }
 
-/** What the coordinator knows when a message comes. */
+/** Facts about the coordinator when a message arrives. */
 export interface AcknowledgeFacts {
   readonly jobId: string
   /** The running attempt; undefined when none runs. */
@@ -16,34 +16,34 @@ export interface AcknowledgeFacts {
   readonly collecting: ReadonlyMap<number, CollectingCheckpoint>
 }
 
-/** What an acknowledgement means. */
+/** Outcome of an acknowledgement. */
 export type AckOutcome =
-  /** It counts; others are missing. */
+  /** It counts; others are still missing. */
   | { readonly kind: 'accepted'; readonly checkpoint: CollectingCheckpoint }
-  /** It was the last one. */
+  /** It counts and was the last one. */
   | { readonly kind: 'completed'; readonly checkpoint: CollectingCheckpoint }
-  /** This task has acknowledged this checkpoint before. */
+  /** The task has acknowledged this checkpoint before. */
   | { readonly kind: 'duplicate' }
-  /** The checkpoint was settled before (completed, aborted, expired) or never triggered. */
+  /** The checkpoint is already settled (completed, aborted, expired) or was never triggered. */
   | { readonly kind: 'late-ignored' }
   /** It belongs to another job or attempt. */
   | { readonly kind: 'foreign-ignored' }
-  /** No task of that name takes part. */
+  /** No task with this name takes part. */
   | { readonly kind: 'unknown-task' }
 
-/** What a refusal means. */
+/** Outcome of a refusal. */
 export type DeclineOutcome =
-  /** The checkpoint cannot complete any more. */
+  /** The checkpoint can no longer complete. */
   | { readonly kind: 'aborted'; readonly checkpointId: number }
   | { readonly kind: 'late-ignored' }
   | { readonly kind: 'foreign-ignored' }
   | { readonly kind: 'unknown-task' }
 
-/** What the timeout of a checkpoint means. */
+/** Outcome of a checkpoint's timeout. */
 export type ExpiryOutcome =
-  /** It is still collecting and is given up. */
+  /** It still waits for acknowledgements and is aborted. */
   | { readonly kind: 'expired'; readonly missing: readonly string[] }
-  /** All acknowledgements are in, or it was settled otherwise. */
+  /** All acknowledgements have arrived, or the checkpoint is settled. */
   | { readonly kind: 'late-ignored' }
 
 type Recognized =
@@ -52,7 +52,7 @@ type Recognized =
   | { readonly kind: 'foreign-ignored' }
   | { readonly kind: 'unknown-task' }
 
-/** Judges an acknowledgement; nothing is changed. */
+/** Judges an acknowledgement; changes nothing. */
 export function judgeAck(facts: AcknowledgeFacts, ack: CheckpointAck): AckOutcome {
   const found = recognize(facts, ack)
   if (found.kind !== 'recognized') return found
@@ -62,7 +62,10 @@ export function judgeAck(facts: AcknowledgeFacts, ack: CheckpointAck): AckOutcom
   return { kind: acks.size === checkpoint.tasks.size ? 'completed' : 'accepted', checkpoint }
 }
 
-/** Judges a refusal. A task may decline after it acknowledged: what it wrote is then in doubt. */
+/**
+ * Judges a refusal. A task may decline after it has acknowledged: the files that it wrote are then in
+ * doubt.
+ */
 export function judgeDecline(facts: AcknowledgeFacts, decline: CheckpointDecline): DeclineOutcome {
   const found = recognize(facts, decline)
   if (found.kind !== 'recognized') return found

@@ -13,7 +13,7 @@ import {
   type SegmentChain,
 } from './segment-chain.ts'
 
-/** What a new checkpoint is made of. */
+/** Facts from which a new checkpoint is assembled. */
 export interface AssembleFacts {
   /** Acknowledgements of every task. */
   readonly acks: Iterable<CheckpointAck>
@@ -25,19 +25,19 @@ export interface AssembleFacts {
   readonly compactions: readonly { readonly uid: string; readonly replacement: ChainReplacement }[]
 }
 
-/** State of every operator in the new checkpoint, and what became of the compactions. */
+/** The state of every operator in the new checkpoint, and the compactions that were not used. */
 export interface Assembled {
   readonly operators: readonly OperatorManifest[]
-  /** Outputs of compactions whose inputs have left the chain: of no use any more. */
+  /** Outputs of compactions whose inputs are no longer in the chain, and which are not needed. */
   readonly unusedOutputs: readonly string[]
 }
 
 /**
- * Makes the new state out of the last completed checkpoint's chains and the acknowledgements:
- * compactions are applied, reported segments appended. A task reports every segment that is in no
- * completed checkpoint IT knows of, so that those of aborted checkpoints are kept; those up to the
- * last completed checkpoint are in its chain already (perhaps compacted) and are left out.
- * Throws ILLEGAL_STATE when a subtask of an operator is missing or reported twice.
+ * Assembles the new state from the chains of the last completed checkpoint and the acknowledgements:
+ * applies compactions and appends the reported segments. A task reports every segment that is in no
+ * completed checkpoint of which it was notified, so that segments of aborted checkpoints are kept.
+ * Segments up to the last completed checkpoint are already in its chain (perhaps compacted) and are
+ * left out. Throws ILLEGAL_STATE when a subtask of an operator is missing or reported twice.
  */
 export function assembleOperators(facts: AssembleFacts): Assembled {
   const previous = new Map(facts.previous?.operators.map((operator) => [operator.uid, operator]))
@@ -112,11 +112,15 @@ function inSubtaskOrder(snapshots: readonly OperatorSnapshot[]): OperatorSnapsho
   const subtasks = ordered.map((s) => `${s.subtask}/${s.parallelism}`).join(', ')
   throw new WeirError(
     'ILLEGAL_STATE',
-    `operator ${uid} was acknowledged by subtasks ${subtasks}; each of ${parallelism} must be there once`,
+    `operator ${uid} was acknowledged by subtasks ${subtasks}; each of ${parallelism} subtasks must acknowledge once`,
   )
 }
 
-/** Old declarations stay as long as old segments do; a subtask may not have met every state. */
+/**
+ * Declarations of old and new segments: a subtask declares only the states that it has used. Vector
+ * states are all declared, restored ones too, so one that no subtask declares is a version that was
+ * dropped: what old segments have of it counts no more.
+ */
 function joinDeclarations(
   previous: OperatorManifest | undefined,
   segments: readonly SegmentReference[],
@@ -125,8 +129,10 @@ function joinDeclarations(
   const paths = new Set(segments.map((segment) => segment.path))
   const oldStays = previous?.segments.some((segment) => paths.has(segment.path)) ?? false
   const byName = new Map<string, OperatorManifest['declarations'][number]>()
-  if (oldStays)
-    for (const declaration of previous!.declarations) byName.set(declaration.name, declaration)
+  if (oldStays) {
+    const others = previous!.declarations.filter(({ kind }) => kind !== 'vector')
+    for (const declaration of others) byName.set(declaration.name, declaration)
+  }
   for (const { declarations } of snapshots) {
     for (const declaration of declarations) byName.set(declaration.name, declaration)
   }

@@ -1,18 +1,22 @@
 import type { Barrier } from './checkpoint-types.ts'
 
-/**
- * Alignment of barriers over the input channels of one subtask, as pure transitions: what was
- * observed goes in, the next state and the actions to carry out (in order) come out.
+/*
+ * Alignment of barriers over the input channels of one subtask, as pure transitions: from a state and
+ * an event to the next state and the actions to execute, in order.
  * Asynchronous Barrier Snapshotting (Carbone et al. 2015); Flink's SingleCheckpointBarrierHandler.
  */
 
-/** What a subtask knows about barriers; start with `newAlignment`. */
+/** State of a subtask's alignment; the first one is `newAlignment`. */
 export interface AlignmentState {
-  /** Input channels are numbered 0 <= channel < channels. */
+  /**
+   * Number of input channels, 0 <= channel < channels. A channel that has ended still delivers
+   * barriers.
+   */
   readonly channels: number
-  /** Channels that will deliver no more records; they count as aligned. */
-  readonly ended: ReadonlySet<number>
-  /** Newest checkpoint that was snapshotted or aborted here; its barriers are late. */
+  /**
+   * Newest checkpoint of which the subtask has taken a snapshot or which it has aborted; barriers up to
+   * it are late.
+   */
   readonly lastSettled: number
   /** The alignment in progress. */
   readonly pending: PendingAlignment | undefined
@@ -22,20 +26,20 @@ export interface AlignmentState {
 export interface PendingAlignment {
   readonly barrier: Barrier
   readonly arrived: ReadonlySet<number>
-  /** When the first barrier came, in the caller's milliseconds. */
+  /** Time of the first barrier, in milliseconds of the caller's clock. */
   readonly startedAtMs: number
 }
 
-/** Why an alignment was given up. */
+/** Why an alignment was aborted. */
 export type AlignmentAbortReason =
   /** A barrier of a newer checkpoint overtook it. */
   | 'newer-barrier'
   /** A cancel marker came from upstream. */
   | 'cancel-marker'
-  /** The coordinator said so. */
+  /** The coordinator aborted the checkpoint. */
   | 'coordinator'
 
-/** What the subtask has to do. */
+/** An action that the subtask must execute. */
 export type AlignmentAction =
   /** Take no more input from this channel until it is unblocked (exactly-once only). */
   | { readonly kind: 'block'; readonly channel: number }
@@ -44,8 +48,8 @@ export type AlignmentAction =
   /** Every channel is aligned: fix the state, then forward the barrier. */
   | { readonly kind: 'snapshot'; readonly barrier: Barrier; readonly alignmentMs: number }
   /**
-   * The checkpoint will not be taken here: forward a cancel marker and, unless the coordinator
-   * itself asked, decline.
+   * The subtask does not take the checkpoint: forward a cancel marker and decline, unless the
+   * coordinator aborted it.
    */
   | {
       readonly kind: 'abort'
@@ -53,24 +57,29 @@ export type AlignmentAction =
       readonly reason: AlignmentAbortReason
     }
 
-/** A transition's result. */
+/** Result of a transition. */
 export interface AlignmentStep {
   readonly state: AlignmentState
   readonly actions: readonly AlignmentAction[]
 }
 
-/** The state of a subtask that has seen no barrier. `lastSettled` is the restored checkpoint's id. */
+/**
+ * The state of a subtask before its first barrier. `lastSettled` is the id of the restored checkpoint.
+ */
 export function newAlignment(channels: number, lastSettled = 0): AlignmentState {
-  return { channels, ended: new Set(), lastSettled, pending: undefined }
+  return { channels, lastSettled, pending: undefined }
 }
 
-/** A barrier came on a channel. Late and repeated barriers change nothing. */
-export function onBarrier(
-  state: AlignmentState,
-  channel: number,
-  barrier: Barrier,
-  nowMs: number,
-): AlignmentStep {
+/** A barrier that arrived on a channel. */
+export interface BarrierArrival {
+  readonly channel: number
+  readonly barrier: Barrier
+  readonly nowMs: number
+}
+
+/** A barrier arrived on a channel. Late and repeated barriers change nothing. */
+export function onBarrier(state: AlignmentState, arrival: BarrierArrival): AlignmentStep {
+  const { barrier } = arrival
   if (barrier.checkpointId <= state.lastSettled) return { state, actions: [] }
   const current = state.pending
   if (current !== undefined && barrier.checkpointId < current.barrier.checkpointId) {
@@ -80,36 +89,20 @@ export function onBarrier(
     current !== undefined && barrier.checkpointId > current.barrier.checkpointId
       ? settle(state, current.barrier.checkpointId, 'newer-barrier')
       : { state, actions: [] }
-  const step = arrive(overtaken.state, channel, barrier, nowMs)
+  const step = arrive(overtaken.state, arrival)
   return { state: step.state, actions: [...overtaken.actions, ...step.actions] }
 }
 
-/** A channel ended: it counts as aligned from now on. */
-export function onChannelEnded(
-  state: AlignmentState,
-  channel: number,
-  nowMs: number,
-): AlignmentStep {
-  const next = { ...state, ended: new Set(state.ended).add(channel) }
-  return next.pending === undefined ? { state: next, actions: [] } : finishIfAligned(next, nowMs)
-}
-
-/** Upstream gave up a checkpoint. The marker goes on downstream once. */
+/** Upstream aborted a checkpoint. The marker is forwarded downstream once. */
 export function onCancelMarker(state: AlignmentState, checkpointId: number): AlignmentStep {
   if (isOutdated(state, checkpointId)) return { state, actions: [] }
   return settle(state, checkpointId, 'cancel-marker')
 }
 
-/** The coordinator gave up a checkpoint; only an alignment in progress is touched. */
+/** The coordinator aborted a checkpoint; this affects only an alignment in progress. */
 export function onAborted(state: AlignmentState, checkpointId: number): AlignmentStep {
   if (state.pending?.barrier.checkpointId !== checkpointId) return { state, actions: [] }
   return settle(state, checkpointId, 'coordinator')
-}
-
-/** Whether input from the channel must wait. */
-export function isBlocked(state: AlignmentState, channel: number): boolean {
-  const pending = state.pending
-  return pending?.barrier.mode === 'exactly-once' && pending.arrived.has(channel)
 }
 
 function isOutdated(state: AlignmentState, checkpointId: number): boolean {
@@ -117,12 +110,7 @@ function isOutdated(state: AlignmentState, checkpointId: number): boolean {
   return checkpointId <= state.lastSettled || checkpointId < pendingId
 }
 
-function arrive(
-  state: AlignmentState,
-  channel: number,
-  barrier: Barrier,
-  nowMs: number,
-): AlignmentStep {
+function arrive(state: AlignmentState, { channel, barrier, nowMs }: BarrierArrival): AlignmentStep {
   const before = state.pending
   if (before?.arrived.has(channel)) return { state, actions: [] }
   const arrived = new Set(before?.arrived).add(channel)
@@ -134,9 +122,7 @@ function arrive(
 
 function finishIfAligned(state: AlignmentState, nowMs: number): AlignmentStep {
   const pending = state.pending!
-  for (let channel = 0; channel < state.channels; channel++) {
-    if (!pending.arrived.has(channel) && !state.ended.has(channel)) return { state, actions: [] }
-  }
+  if (pending.arrived.size < state.channels) return { state, actions: [] }
   const { barrier } = pending
   const snapshot: AlignmentAction = {
     kind: 'snapshot',

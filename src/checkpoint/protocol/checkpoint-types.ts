@@ -3,11 +3,14 @@ import type { KeyGroupRange } from '../../core/key-group.ts'
 /** How barriers are aligned. */
 export type CheckpointMode = 'exactly-once' | 'at-least-once'
 
-/** A barrier as it travels with the records. */
+/** A barrier, which travels with the records. */
 export interface Barrier {
   readonly checkpointId: number
   readonly timestampMs: number
-  /** Write all state, not just the changes: a savepoint, or the base of a new chain. */
+  /**
+   * Whether to write all state and not only the changes: for a savepoint, or as the base of a new
+   * chain.
+   */
   readonly full: boolean
   readonly mode: CheckpointMode
 }
@@ -17,10 +20,10 @@ export interface SegmentReference {
   /** Path in checkpoint storage. */
   readonly path: string
   readonly bytes: number
-  /** CRC-32 of the file before its last four bytes, which hold it too. */
+  /** CRC-32 of the file without its last four bytes, which contain it too. */
   readonly checksum: number
   readonly entries: number
-  /** Key groups it counts for; the file may hold more, which newer full segments have replaced. */
+  /** Key groups for which it counts; the file may hold more, which newer full segments have replaced. */
   readonly keyGroups: KeyGroupRange
   /** Checkpoint whose changes it holds. */
   readonly checkpointId: number
@@ -54,15 +57,15 @@ export interface OperatorSnapshot {
   readonly operatorState: readonly OperatorStateEntries[]
 }
 
-/** What a slot's subtask chain measured. */
+/** Times of a subtask's part of a checkpoint. */
 export interface CheckpointTimings {
-  /** From the trigger on the main thread to the first barrier here, in ms. */
+  /** From the trigger on the main thread to the first barrier at the subtask, in ms. */
   readonly startDelayMs: number
-  /** First to last barrier, in ms. */
+  /** From the first to the last barrier, in ms. */
   readonly alignmentMs: number
-  /** Processing stood still for the snapshot, in ms. */
+  /** Time for which processing stopped for the snapshot, in ms. */
   readonly syncMs: number
-  /** Copying out and writing in the background, in ms. */
+  /** Time of copying and writing in the background, in ms. */
   readonly asyncMs: number
 }
 
@@ -71,7 +74,7 @@ export interface CheckpointAck {
   readonly jobId: string
   readonly attempt: number
   readonly checkpointId: number
-  /** Chain and subtask that acknowledge, `<head operator uid>#<subtask>`. */
+  /** Chain and subtask that acknowledge, `<uid of the first operator>#<subtask>`. */
   readonly task: string
   readonly operators: readonly OperatorSnapshot[]
   readonly timings: CheckpointTimings
@@ -98,12 +101,12 @@ export interface OperatorManifest {
   readonly operatorState: readonly (readonly OperatorStateEntries[])[]
 }
 
-/** The content of `_metadata`: all that a restore needs. */
+/** Content of `_metadata`: everything that a restore needs. */
 export interface CheckpointManifest {
   readonly jobId: string
   readonly jobName: string
   readonly attempt: number
-  /** Coordinator that wrote it, counted from 1; see `checkpoint-paths.ts`. */
+  /** Generation of the coordinator that wrote it, counted from 1; see `storage/paths.ts`. */
   readonly generation: number
   readonly checkpointId: number
   readonly kind: 'checkpoint' | 'savepoint'

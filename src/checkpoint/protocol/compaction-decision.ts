@@ -2,19 +2,19 @@ import { type KeyGroupRange, keyGroupRangeOf } from '../../core/key-group.ts'
 import type { OperatorManifest, SegmentReference } from './checkpoint-types.ts'
 import { chainOf } from './segment-chain.ts'
 
-/** When to merge segments. */
+/** Policy of when to merge segments. */
 export interface CompactionPolicy {
-  /** Longest chain of a subtask's key groups that is left alone. */
+  /** Longest chain of a subtask's key groups that is not merged. */
   readonly maxChainLength: number
-  /** Fewest segments that are worth a merge. */
+  /** Smallest number of segments in a merge. */
   readonly minMerged: number
-  /** A segment joins a merge of younger ones while it has at most this times their bytes. */
+  /** A segment joins a merge of younger ones while it has at most this many times their bytes. */
   readonly sizeRatio: number
-  /** Bytes above the oldest segment, relative to it, that make a merge of everything worth it. */
+  /** Bytes of the younger segments, relative to the oldest one, from which everything is merged. */
   readonly maxOverhead: number
 }
 
-/** Weir's choice, near RocksDB's universal compaction. */
+/** The default policy, similar to RocksDB's universal compaction. */
 export const DEFAULT_COMPACTION_POLICY: CompactionPolicy = Object.freeze({
   maxChainLength: 8,
   minMerged: 3,
@@ -22,23 +22,25 @@ export const DEFAULT_COMPACTION_POLICY: CompactionPolicy = Object.freeze({
   maxOverhead: 1,
 })
 
-/** Which part of a chain to merge. */
+/** Decision which part of a chain to merge. */
 export type CompactionDecision =
   | { readonly kind: 'none' }
   | {
       readonly kind: 'merge'
       readonly uid: string
       readonly keyGroups: KeyGroupRange
-      /** Neighbours in the chain, oldest first, as they stand in the manifest. */
+      /** Neighbours in the chain, oldest first, as the manifest refers to them. */
       readonly inputs: readonly SegmentReference[]
-      /** Whether the oldest is among them, so that deleted keys can be forgotten. */
+      /** Whether the oldest is among them, so that deleted keys can be dropped. */
       readonly full: boolean
+      /** Names of the states that the operator still has. */
+      readonly declared: ReadonlySet<string>
     }
 
 /**
- * Picks one subtask range of the operator whose chain is too long and the neighbours in it to merge:
- * everything when the younger segments weigh as much as the oldest, otherwise the longest run of
- * younger ones of similar size, otherwise as many of the youngest as bring the chain to its limit.
+ * Chooses one subtask of the operator whose chain is too long, and the neighbours in it to merge:
+ * all of them if the younger segments are together as large as the oldest; otherwise the longest run
+ * of younger ones of similar size; otherwise as many of the youngest as bring the chain to its limit.
  */
 export function decideCompaction(
   operator: OperatorManifest,
@@ -56,6 +58,7 @@ export function decideCompaction(
       keyGroups,
       inputs: chosen.map((segment) => originalOf(operator.segments, segment)),
       full: count === clipped.length,
+      declared: new Set(operator.declarations.map(({ name }) => name)),
     }
   }
   return { kind: 'none' }
@@ -76,7 +79,7 @@ function countToMerge(bytes: readonly number[], policy: CompactionPolicy): numbe
   return Math.max(count, policy.minMerged, bytes.length - policy.maxChainLength + 1)
 }
 
-/** Bytes of the part of a segment, taking its key groups as equally large. */
+/** Bytes of the part of a segment, if its key groups are equally large. */
 function bytesOf(segments: readonly SegmentReference[]): (part: SegmentReference) => number {
   return (part) => {
     const { keyGroups } = originalOf(segments, part)

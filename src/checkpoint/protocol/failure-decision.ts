@@ -13,9 +13,9 @@ export type CheckpointFailureReason =
   /** A newer coordinator owns the folder. */
   | 'fenced'
 
-/** What a failed checkpoint means for the job. */
+/** Decision about a failed checkpoint. */
 export type FailureDecision =
-  /** Go on; `failures` is the new count of failures in a row. */
+  /** Continue; `failures` is the new number of failures in a row. */
   | { readonly kind: 'continue'; readonly failures: number }
   /** More failures in a row than are tolerated: the job fails, and its restart strategy decides. */
   | { readonly kind: 'fail-job'; readonly failures: number }

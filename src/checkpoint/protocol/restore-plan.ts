@@ -13,16 +13,16 @@ export interface RestoringOperator {
   readonly uid: string
   readonly parallelism: number
   readonly maxParallelism: number
-  /** States that are known to be declared; others are compared when they are declared. */
+  /** States that are declared in the graph; others are compared when an operator declares them. */
   readonly declarations?: OperatorManifest['declarations']
 }
 
-/** What one new subtask restores. */
+/** State that one new subtask restores. */
 export interface SubtaskRestore {
   readonly uid: string
   readonly subtask: number
   readonly keyGroups: KeyGroupRange
-  /** Read in this order (newest first) with `readSegment`: the first entry of a key counts. */
+  /** Newest first, the order in which they are read: the first entry of a key counts. */
   readonly segments: readonly SegmentReference[]
   readonly declarations: OperatorManifest['declarations']
   /** Non-keyed state by name. */
@@ -31,16 +31,16 @@ export interface SubtaskRestore {
 
 /** Options of a restore. */
 export interface RestoreOptions {
-  /** Accept state of operators that the job no longer has, and forget it. @default false */
+  /** Accept state of operators that the job no longer has, and drop it. @default false */
   readonly allowNonRestoredState?: boolean
 }
 
-/** Subtasks by operator uid; operators without state in the checkpoint are not in it. */
+/** Restores of subtasks by operator uid, without operators that have no state in the checkpoint. */
 export type RestorePlan = ReadonlyMap<string, readonly SubtaskRestore[]>
 
 /**
- * Distributes a checkpoint's state over a job's subtasks. Throws STATE_LEFT_OVER when an operator
- * with state is gone, MAX_PARALLELISM_CHANGED, STATE_CONFLICT when a state is declared otherwise.
+ * Distributes a checkpoint's state over a job's subtasks. Throws STATE_LEFT_OVER when the job lacks an
+ * operator that has state, MAX_PARALLELISM_CHANGED, STATE_CONFLICT when a state is declared otherwise.
  */
 export function planRestore(
   manifest: CheckpointManifest,
@@ -76,7 +76,7 @@ function planOperator(stored: OperatorManifest, operator: RestoringOperator): Su
   })
 }
 
-/** Entries of every non-keyed state that fall to a subtask. */
+/** Entries of every non-keyed state that a subtask gets. */
 function redistribute(
   stored: readonly (readonly OperatorStateEntries[])[],
   subtask: number,
@@ -89,17 +89,24 @@ function redistribute(
   const entries = new Map<string, readonly Uint8Array[]>()
   for (const [name, kind] of kinds) {
     const lists = stored.map((states) => states.find((s) => s.name === name)?.entries ?? [])
-    entries.set(name, shareOf(lists, kind, subtask, parallelism))
+    entries.set(name, shareOf(lists, { kind, subtask, parallelism }))
   }
   return entries
 }
 
-/** At an unchanged parallelism, split state stays where it was. */
+interface Share {
+  readonly kind: OperatorStateEntries['redistribution']
+  readonly subtask: number
+  readonly parallelism: number
+}
+
+/**
+ * A subtask's share of the lists of all old subtasks; split state stays at its subtask if the
+ * parallelism is unchanged.
+ */
 function shareOf(
   lists: readonly (readonly Uint8Array[])[],
-  kind: OperatorStateEntries['redistribution'],
-  subtask: number,
-  parallelism: number,
+  { kind, subtask, parallelism }: Share,
 ): readonly Uint8Array[] {
   if (kind === 'union') return lists.flat()
   if (kind === 'broadcast') return lists[subtask % lists.length]!
@@ -117,7 +124,7 @@ function checkSameShape(stored: OperatorManifest, operator: RestoringOperator): 
   if (keyed && stored.maxParallelism !== operator.maxParallelism) {
     throw new WeirError(
       'MAX_PARALLELISM_CHANGED',
-      `operator ${stored.uid} was checkpointed with max parallelism ${stored.maxParallelism} and now has ${operator.maxParallelism}; call setMaxParallelism(${stored.maxParallelism})`,
+      `operator ${stored.uid} was checkpointed with max parallelism ${stored.maxParallelism} and now has ${operator.maxParallelism}; set pipeline.max-parallelism=${stored.maxParallelism}, or call setMaxParallelism(${stored.maxParallelism})`,
     )
   }
   for (const declaration of operator.declarations ?? []) {
@@ -134,6 +141,6 @@ function checkSameShape(stored: OperatorManifest, operator: RestoringOperator): 
 function leftOver(operator: OperatorManifest): WeirError {
   return new WeirError(
     'STATE_LEFT_OVER',
-    `the checkpoint holds state of operator ${operator.uid}, which the job does not have; give an operator that uid, or allow non-restored state`,
+    `the checkpoint holds state of operator ${operator.uid}, which the job does not have; give an operator that uid, or allow non-restored state (--allow-non-restored-state)`,
   )
 }

@@ -2,33 +2,33 @@ import { intersectKeyGroups, type KeyGroupRange } from '../../core/key-group.ts'
 import type { SegmentReference } from './checkpoint-types.ts'
 
 /**
- * A chain: references of one operator, oldest first, in which of one key the newest entry counts.
- * Invariant: a key group has at most one full segment, and it is the oldest of that key group.
- * A reference whose file holds more than still counts has a narrowed range; a file whose middle
- * was replaced has two references.
+ * A chain: references of one operator, oldest first; the newest entry of a key counts. Invariant: a key
+ * group has at most one full segment, and it is the oldest of that key group. If only some key groups
+ * of a file still count, its reference has a narrowed range; a file whose middle was replaced has two
+ * references.
  */
 export type SegmentChain = readonly SegmentReference[]
 
-/** A compaction's result: `output` stands for `inputs` within its own key groups. */
+/** Result of a compaction: `output` replaces `inputs` within its own key groups. */
 export interface ChainReplacement {
   readonly inputs: readonly SegmentReference[]
   readonly output: SegmentReference
 }
 
-/** Appends a segment; a full one cuts the older ones of its key groups. */
+/** Appends a segment; a full one removes the older ones of its key groups. */
 export function appendSegment(chain: SegmentChain, segment: SegmentReference): SegmentChain {
   const kept = segment.full ? cutKeyGroups(chain, segment.keyGroups) : chain
   return [...kept, segment]
 }
 
 /** The chain without these key groups. */
-export function cutKeyGroups(chain: SegmentChain, keyGroups: KeyGroupRange): SegmentChain {
+function cutKeyGroups(chain: SegmentChain, keyGroups: KeyGroupRange): SegmentChain {
   return chain.flatMap((segment) => withoutKeyGroups(segment, keyGroups))
 }
 
 /**
- * Puts a compacted segment in place of its inputs, or returns undefined when they are not all in
- * the chain any more (a full segment has cut them).
+ * Replaces the inputs of a compaction by its output. Undefined when the inputs are not all in the
+ * chain, because a full segment has replaced them.
  */
 export function replaceSegments(
   chain: SegmentChain,
@@ -44,7 +44,10 @@ export function replaceSegments(
   return [...kept, output].sort(byAge)
 }
 
-/** Orders segments from the oldest; those of different key groups may come in any order. */
+/**
+ * Orders segments from the oldest to the newest; the order between different key groups does not
+ * matter.
+ */
 export function byAge(a: SegmentReference, b: SegmentReference): number {
   return (
     a.checkpointId - b.checkpointId ||
@@ -53,7 +56,7 @@ export function byAge(a: SegmentReference, b: SegmentReference): number {
   )
 }
 
-/** The part of a chain that lies in `keyGroups`, with narrowed ranges. */
+/** The part of a chain within `keyGroups`, with narrowed ranges. */
 export function chainOf(chain: SegmentChain, keyGroups: KeyGroupRange): SegmentChain {
   return chain.flatMap((segment) => {
     const range = intersectKeyGroups(segment.keyGroups, keyGroups)
@@ -62,7 +65,7 @@ export function chainOf(chain: SegmentChain, keyGroups: KeyGroupRange): SegmentC
 }
 
 /** Whether both refer to the same key groups of the same file. */
-export function isSameReference(a: SegmentReference, b: SegmentReference): boolean {
+function isSameReference(a: SegmentReference, b: SegmentReference): boolean {
   return (
     a.path === b.path &&
     a.keyGroups.first === b.keyGroups.first &&

@@ -1,47 +1,47 @@
-/** What is known when the coordinator asks whether to trigger. Times are the clock's milliseconds. */
+/** Facts for the trigger decision. Times are milliseconds of the clock. */
 export interface TriggerFacts {
   readonly nowMs: number
   /** Whether every task runs and none has been restarted since. */
   readonly running: boolean
-  /** Checkpoints triggered and not yet settled. */
+  /** Checkpoints that were triggered and are not settled. */
   readonly pending: number
   /** Savepoints that wait to be triggered. */
   readonly queuedSavepoints: number
-  /** Checkpoints that someone asked for and that wait to be triggered. */
+  /** Checkpoints that a caller requested and that wait to be triggered. */
   readonly queuedRequests: number
   /** When a periodic checkpoint was last triggered, or the attempt started. */
   readonly lastTriggeredAtMs: number
-  /** When a checkpoint was last settled; undefined when none was in this attempt. */
+  /** When a checkpoint was last settled; undefined if none was in this attempt. */
   readonly lastSettledAtMs: number | undefined
 }
 
-/** When to trigger. */
+/** Policy of when to trigger. */
 export interface TriggerPolicy {
   /** Time between periodic checkpoints; undefined for none. */
   readonly intervalMs: number | undefined
-  /** Least time from the end of one checkpoint to the start of a periodic one. */
+  /** Shortest time from the end of one checkpoint to the start of a periodic one. */
   readonly minPauseMs: number
   readonly maxConcurrent: number
 }
 
-/** Whether to trigger now, and if not, what to wait for. */
+/** Decision whether to trigger now, and if not, what to wait for. */
 export type TriggerDecision =
-  /** Trigger a savepoint: they go before everything else and know no pause. */
+  /** Trigger a savepoint: savepoints go first and do not wait for the pause. */
   | { readonly kind: 'savepoint' }
-  /** Trigger a checkpoint that someone asked for; it knows no pause either. */
+  /** Trigger a checkpoint that a caller requested; it does not wait for the pause either. */
   | { readonly kind: 'requested' }
   /** Trigger a periodic checkpoint. */
   | { readonly kind: 'periodic' }
-  /** Ask again at this time. */
+  /** Decide again at this time. */
   | { readonly kind: 'wait'; readonly untilMs: number }
-  /** Ask again when a checkpoint is settled. */
+  /** Decide again when a checkpoint is settled. */
   | { readonly kind: 'wait-for-settled' }
-  /** The tasks do not all run; ask again when they do. */
+  /** Not all tasks run; decide again when they do. */
   | { readonly kind: 'not-running' }
-  /** No periodic checkpoints, and nobody asks for one. */
+  /** No periodic checkpoints, and no request. */
   | { readonly kind: 'idle' }
 
-/** May a checkpoint be triggered now, and which? */
+/** Decides whether to trigger a checkpoint now, and which. */
 export function decideTrigger(facts: TriggerFacts, policy: TriggerPolicy): TriggerDecision {
   if (!facts.running) return { kind: 'not-running' }
   const asked = facts.queuedSavepoints + facts.queuedRequests > 0

@@ -1,35 +1,35 @@
-/** A file that is read from anywhere. */
+/** A file that can be read from any position. */
 export interface LineFileInput {
-  /** Fills `target` with bytes from `position` on; fewer come back at times, 0 at the end. */
+  /** Reads bytes from `position` on into `target`. Returns their number: may be less, 0 at the end. */
   read(target: Uint8Array, position: number): Promise<number>
   close(): Promise<void>
 }
 
-/** A file that is written from its beginning. */
+/** A file that is written from its start. */
 export interface LineFileOutput {
-  /** Appends; never waits. Throws the failure of earlier writes. */
+  /** Appends without waiting. Throws the failure of earlier writes. */
   write(text: string): void
-  /** False while too much waits to be stored; true after a failure, which `write` then throws. */
+  /** False while too many bytes wait to be stored; true after a failure, which `write` throws. */
   ready(): boolean
   /** Resolves when `ready()` is true. */
   whenReady(): Promise<void>
   /** Resolves when all is stored durably. Throws the failure. */
   finish(): Promise<void>
-  /** Ends without a failure, whatever was stored. */
+  /** Ends without an error; the file may be incomplete. */
   abandon(): Promise<void>
 }
 
-/** The port of line sinks to a folder, here or in HDFS. Failures throw CONNECTOR_FAILED. */
+/** Port of line sinks to a folder of this machine or of HDFS. Failures throw CONNECTOR_FAILED. */
 export interface LineFolder {
   /** The folder as the user wrote it, for messages. */
   readonly place: string
-  /** Makes the folder with its parents; one that exists is left. */
+  /** Creates the folder with its parents, if it does not exist. */
   make(): Promise<void>
-  /** Names of what lies in it. */
+  /** Names of the files in it. */
   names(): Promise<readonly string[]>
-  /** Begins a file. What keeps it from being made shows in its methods. */
+  /** Begins a file. If it cannot be created, its methods report that. */
   begin(name: string): LineFileOutput
-  /** Renames, atomically, replacing. False when there is no file `from`. */
+  /** Renames a file atomically and replaces one of the new name. False when there is no file `from`. */
   rename(from: string, to: string): Promise<boolean>
   exists(name: string): Promise<boolean>
   /** Removes a file; a missing one is ignored. */

@@ -1,24 +1,50 @@
-import { readPieces } from './open-line-folder.ts'
+import { isUtf8 } from 'node:buffer'
+import { WeirError } from '../../core/errors.ts'
+import { readPieces } from './open-folder.ts'
 
 const NEWLINE = 10
 
 /**
- * The lines of a UTF-8 file at a path or an `hdfs://` URL, many at a time, without their ends (LF or
- * CRLF). A piece of the file and its longest line are what is held of it.
+ * The lines of a UTF-8 file at a path or an `hdfs://` URL, many at a time, without their line ends (LF
+ * or CRLF). One piece of the file and its longest line are held in memory. Throws MALFORMED_DATA with
+ * the number of a line that is not UTF-8.
  */
 export async function* readLines(place: string): AsyncGenerator<readonly string[]> {
   let rest = Buffer.alloc(0)
+  let before = 0
   for await (const piece of readPieces(place)) {
     const bytes = Buffer.concat([rest, piece])
     const end = bytes.lastIndexOf(NEWLINE) + 1
     rest = bytes.subarray(end)
-    if (end > 0) yield linesOf(bytes.toString('utf8', 0, end - 1))
+    if (end === 0) continue
+    const lines = linesOf(bytes.subarray(0, end - 1), place, before)
+    before += lines.length
+    yield lines
   }
-  if (rest.length > 0) yield linesOf(rest.toString('utf8'))
+  if (rest.length > 0) yield linesOf(rest, place, before)
 }
 
-function linesOf(text: string): readonly string[] {
+function linesOf(bytes: Buffer, place: string, before: number): readonly string[] {
+  if (!isUtf8(bytes)) throw notUtf8(bytes, place, before)
+  const text = bytes.toString('utf8')
   const lines = text.split('\n')
   if (!text.includes('\r')) return lines
   return lines.map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line))
+}
+
+/** The error of the first line in `bytes` that is not UTF-8; `before` lines precede them. */
+function notUtf8(bytes: Buffer, place: string, before: number): WeirError {
+  let line = before + 1
+  let from = 0
+  for (;;) {
+    const end = bytes.indexOf(NEWLINE, from)
+    if (end < 0 || !isUtf8(bytes.subarray(from, end))) break
+    from = end + 1
+    line += 1
+  }
+  return new WeirError(
+    'MALFORMED_DATA',
+    `line ${line} of ${place} is not UTF-8; convert the file, for example with "iconv -f latin1 -t utf-8"`,
+    { details: { line, path: place } },
+  )
 }

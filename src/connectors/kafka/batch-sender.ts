@@ -1,91 +1,117 @@
 import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
+import type { MakeSmaller } from '../records/smaller-record.ts'
 import type { TransactionWitness } from '../transactions/committable.ts'
-import type { KafkaCluster } from './kafka-cluster.ts'
-import { KAFKA_ERRORS, kafkaError } from './kafka-errors.ts'
-import type { KafkaIdentity } from './kafka-identity.ts'
-import { addPartitionsToTxnV3 } from './kafka-library.ts'
-import { retryDelay } from './kafka-retry.ts'
-import { type ProducedPartition, produceApi } from './produce-request.ts'
+import type { KafkaCluster } from './client/cluster.ts'
+import { isTooLarge, KAFKA_ERRORS, kafkaError } from './client/errors.ts'
+import type { KafkaIdentity } from './client/identity.ts'
+import { addPartitionsToTxnV3 } from './client/library.ts'
+import { type ProducedPartition, produceApi } from './client/produce-request.ts'
+import { retryDelay } from './client/retry.ts'
+import { recordTooLarge } from './record-too-large.ts'
+import { smallerBatches } from './refused-batch.ts'
 
-/** What batches of one identity share. */
+/** State that the batches of one identity share. */
 export interface BatchOrigin {
   readonly identity: KafkaIdentity | undefined
-  /** Partitions that the broker knows to be part of the transaction. */
+  /** Partitions that were added to the transaction. */
   readonly added: Set<number>
-  /** Where the first batch that was acknowledged lies, of whatever partition. */
+  /** Position of the first acknowledged batch, in any partition. */
   witness: TransactionWitness | undefined
 }
 
-/** A batch on its way. */
+/** A batch to send. */
 export interface OutgoingBatch {
   readonly partition: number
   readonly bytes: Uint8Array
   readonly origin: BatchOrigin
-  /** Monotonic time after which it is given up, ms. */
+  /** Monotonic time after which there are no more attempts, ms. */
   readonly giveUpAt: number
+  /** Called when the batch is acknowledged, or when sending has failed. */
   readonly done: () => void
 }
 
-/** Batches of one partition in their order; only the first is ever with the broker. */
-interface Lane {
-  readonly waiting: OutgoingBatch[]
+/** Options of a `BatchSender`. */
+export interface BatchSenderOptions {
+  readonly cluster: KafkaCluster
+  readonly topic: string
+  /** -1: every in-sync replica acknowledges a batch; 1: the leader alone. */
+  readonly acks: -1 | 1
+  /** Called once with the error that ends all sending. */
+  readonly onFailure: (error: unknown) => void
+  /** Called with the size of a batch of several records that the broker refused as too large. */
+  readonly onRefusedSize: (bytes: number) => void
+  /** Makes a smaller record of one that is too large alone; default: that ends all sending. */
+  readonly makeSmaller?: MakeSmaller | undefined
+}
+
+/** The batches of one partition in order. Only the first is ever sent to a broker. */
+interface PartitionQueue {
+  readonly batches: OutgoingBatch[]
+  /** Whether the first batch is being sent, or waits for its next attempt. */
   busy: boolean
+  /** Failed attempts to send the first batch. */
   tries: number
 }
 
 const BROKER_TIMEOUT_MS = 30_000
 
 /**
- * Brings batches to the leaders of their partitions. Per partition one batch is on its way at a
- * time, so that a repeated one is never overtaken and sequence numbers stay in order whatever fails.
+ * Sends batches to the leaders of their partitions. One batch per partition is sent at a time, so that
+ * no later batch overtakes a repeated one, and sequence numbers stay in order after any failure.
  */
 export class BatchSender {
-  failure: unknown
+  private failure: unknown
   private readonly cluster: KafkaCluster
   private readonly topic: string
   private readonly acks: -1 | 1
-  private readonly onFailure: () => void
-  private readonly lanes: Lane[] = []
+  private readonly onFailure: (error: unknown) => void
+  private readonly onRefusedSize: (bytes: number) => void
+  private readonly makeSmaller: MakeSmaller | undefined
+  private readonly queues: (PartitionQueue | undefined)[] = []
   private pumping = false
   private closed = false
 
-  constructor(cluster: KafkaCluster, topic: string, acks: -1 | 1, onFailure: () => void) {
-    this.cluster = cluster
-    this.topic = topic
-    this.acks = acks
-    this.onFailure = onFailure
+  constructor(options: BatchSenderOptions) {
+    this.cluster = options.cluster
+    this.topic = options.topic
+    this.acks = options.acks
+    this.onFailure = options.onFailure
+    this.onRefusedSize = options.onRefusedSize
+    this.makeSmaller = options.makeSmaller
   }
 
-  /** Takes a batch; `done` is called when it is acknowledged, or when all is given up. */
+  /** Queues a batch. */
   send(batch: OutgoingBatch): void {
     if (this.failure !== undefined) {
       batch.done()
       return
     }
-    let lane = this.lanes[batch.partition]
-    if (lane === undefined) {
-      lane = { waiting: [], busy: false, tries: 0 }
-      this.lanes[batch.partition] = lane
+    let queue = this.queues[batch.partition]
+    if (queue === undefined) {
+      queue = { batches: [], busy: false, tries: 0 }
+      this.queues[batch.partition] = queue
     }
-    lane.waiting.push(batch)
+    queue.batches.push(batch)
     this.pump()
   }
 
-  /** Gives up everything with this error; later batches too. */
+  /** Ends all sending with this error, also of later batches. */
   fail(error: unknown): void {
     if (this.failure !== undefined) return
     this.failure = error
-    for (const lane of this.lanes) for (const batch of lane?.waiting.splice(0) ?? []) batch.done()
-    this.onFailure()
+    for (const queue of this.queues) {
+      for (const batch of queue?.batches.splice(0) ?? []) batch.done()
+    }
+    this.onFailure(error)
   }
 
-  /** Gives up what is not acknowledged. */
+  /** Drops the batches that are not acknowledged. */
   close(): void {
     this.closed = true
     this.fail(new WeirError('ILLEGAL_STATE', `the producer of "${this.topic}" was closed`))
   }
 
-  /** Sends what is due at the end of this turn, so that batches of one turn share requests. */
+  /** Sends the queued batches at the end of this turn, so that batches of one turn share requests. */
   private pump(): void {
     if (this.pumping) return
     this.pumping = true
@@ -96,10 +122,10 @@ export class BatchSender {
   }
 
   private async dispatch(): Promise<void> {
-    const due = this.lanes.flatMap((lane) => {
-      if (lane === undefined || lane.busy || lane.waiting.length === 0) return []
-      lane.busy = true
-      return [lane.waiting[0]!]
+    const due = this.queues.flatMap((queue) => {
+      if (queue === undefined || queue.busy || queue.batches.length === 0) return []
+      queue.busy = true
+      return [queue.batches[0]!]
     })
     if (due.length === 0) return
     for (const [leader, batches] of await this.byLeader(due)) {
@@ -124,7 +150,7 @@ export class BatchSender {
     return groups
   }
 
-  /** One request for batches of one leader and origin. */
+  /** Sends one request with batches of one leader and origin. */
   private async deliver(leader: number, batches: OutgoingBatch[]): Promise<void> {
     const { topic, acks } = this
     try {
@@ -159,21 +185,43 @@ export class BatchSender {
       this.acknowledged(batch)
       return
     }
+    if (isTooLarge(error)) {
+      this.makeFit(batch).catch((failure: unknown) => this.fail(failure))
+      return
+    }
     const doing = `write to ${this.topic}/${batch.partition}`
     this.retryLater(batch, kafkaError(error, doing, result?.errorMessage))
   }
 
+  /**
+   * Sends the halves of a batch that is too large, or a smaller record in place of a single one. Throws
+   * FRAME_TOO_LARGE when there is none.
+   */
+  private async makeFit(batch: OutgoingBatch): Promise<void> {
+    const smaller = smallerBatches(batch.bytes, this.makeSmaller)
+    if (smaller === undefined) throw await recordTooLarge(this.cluster, this.topic, batch)
+    if (smaller.length > 1) this.onRefusedSize(batch.bytes.length)
+    const last = smaller.length - 1
+    const done = (): void => undefined
+    const others = smaller.map((bytes, i) => ({ ...batch, bytes, ...(i < last ? { done } : {}) }))
+    const queue = this.queues[batch.partition]!
+    queue.busy = false
+    queue.tries = 0
+    if (queue.batches[0] === batch) queue.batches.splice(0, 1, ...others)
+    this.pump()
+  }
+
   private acknowledged(batch: OutgoingBatch): void {
-    const lane = this.lanes[batch.partition]!
-    lane.busy = false
-    lane.tries = 0
-    if (lane.waiting[0] === batch) {
-      lane.waiting.shift()
+    const queue = this.queues[batch.partition]!
+    queue.busy = false
+    queue.tries = 0
+    if (queue.batches[0] === batch) {
+      queue.batches.shift()
       batch.done()
     }
   }
 
-  /** Tries the batch again after a while, at whoever leads then; fails all when that is in vain. */
+  /** Sends the batch again after a delay, to the leader of that time. Fails when its time is over. */
   private retryLater(batch: OutgoingBatch, error: unknown): void {
     if (this.failure !== undefined) return
     if (!isWeirError(error) || !error.retryable) {
@@ -187,26 +235,26 @@ export class BatchSender {
       return
     }
     this.cluster.forgetLeaders(this.topic)
-    const lane = this.lanes[batch.partition]!
-    clock.after(retryDelay(random, lane.tries, error), () => {
-      lane.busy = false
+    const queue = this.queues[batch.partition]!
+    clock.after(retryDelay(random, queue.tries, error), () => {
+      queue.busy = false
       if (!this.closed) this.pump()
     })
-    lane.tries += 1
+    queue.tries += 1
   }
 
-  /** Makes the partitions part of the transaction, which is what their first batch needs. */
+  /** Adds the partitions to the transaction, which must happen before their first batch. */
   private async addPartitions(batches: readonly OutgoingBatch[]): Promise<void> {
     const { identity, added } = batches[0]!.origin
     const transactionalId = identity?.transactionalId
     if (identity === undefined || transactionalId === undefined) return
     const partitions = batches.map(({ partition }) => partition).filter((p) => !added.has(p))
     if (partitions.length === 0) return
-    await this.cluster.callCoordinator(
-      'transaction',
-      transactionalId,
-      `partitions of "${transactionalId}"`,
-      (connection) =>
+    await this.cluster.callCoordinator({
+      kind: 'transaction',
+      key: transactionalId,
+      doing: `partitions of "${transactionalId}"`,
+      request: (connection) =>
         connection.call(addPartitionsToTxnV3.api, [
           {
             transactionalId,
@@ -216,17 +264,21 @@ export class BatchSender {
             topics: [{ name: this.topic, partitions }],
           },
         ]),
-      ({ resultsByTransaction }) => {
-        const errors = resultsByTransaction
-          .flatMap(({ topicResults }) => topicResults)
-          .flatMap(({ resultsByPartition }) => resultsByPartition)
-          .map(({ partitionErrorCode }) => partitionErrorCode)
-        // One partition that fails has the others answer that they were not tried.
-        return errors.find((e) => e !== 0 && e !== KAFKA_ERRORS.OPERATION_NOT_ATTEMPTED) ?? 0
-      },
-    )
+      errorOf: ({ resultsByTransaction }) =>
+        firstError(
+          resultsByTransaction
+            .flatMap(({ topicResults }) => topicResults)
+            .flatMap(({ resultsByPartition }) => resultsByPartition)
+            .map(({ partitionErrorCode }) => partitionErrorCode),
+        ),
+    })
     for (const partition of partitions) added.add(partition)
   }
+}
+
+/** If one partition fails, the broker answers for the others that they were not attempted. */
+function firstError(errors: readonly number[]): number {
+  return errors.find((e) => e !== 0 && e !== KAFKA_ERRORS.OPERATION_NOT_ATTEMPTED) ?? 0
 }
 
 function byOrigin(batches: readonly OutgoingBatch[]): OutgoingBatch[][] {

@@ -1,13 +1,9 @@
-/** `weir/kafka`: topics of Kafka as source and sink; apart, because loading a Kafka client takes time. */
-export type { OutOfRangePolicy } from './kafka-fetcher.ts'
-export type { KafkaIsolation } from './kafka-offsets.ts'
-export type { KafkaClientOptions, SaslOptions } from './kafka-options.ts'
-export type { KafkaPartitioner, KafkaProducerOptions } from './kafka-producer.ts'
-export { KafkaSink, type KafkaSinkOptions } from './kafka-sink.ts'
-export {
-  KafkaSource,
-  type KafkaSourceOptions,
-  type KafkaStart,
-  type KafkaUndecodablePolicy,
-  type RawKafkaSourceOptions,
-} from './kafka-source.ts'
+/** `@weirjs/weir/kafka`: topics of Kafka as source and sink. Separate, because a Kafka client loads slowly. */
+
+export type { Isolation, UndecodablePolicy } from '../records/topic-options.ts'
+export type { KafkaClientOptions, SaslOptions } from './client/options.ts'
+export type { OutOfRangePolicy } from './fetcher.ts'
+export type { KafkaPartitioner, KafkaProducerOptions } from './producer.ts'
+export { KafkaSink, type KafkaSinkOptions } from './sink.ts'
+export { KafkaSource } from './source.ts'
+export type { KafkaSourceOptions, KafkaStart, RawKafkaSourceOptions } from './source-options.ts'

@@ -1,37 +1,41 @@
 import * as fs from 'node:fs'
-import type { LogBackend, ProducerIdentity } from './log-backend.ts'
-import { connectLog } from './log-host.ts'
-import type { LogOptions } from './log-owner.ts'
-import { EmbeddedLogProducer, type ProducerOptions } from './log-producer.ts'
+import { nodeFileSystem } from '../../files/node-file-system.ts'
+import type { ProducerIdentity } from '../transactions/producer-identity.ts'
+import { EmbeddedLogProducer, type ProducerOptions } from './producer.ts'
+import { PartitionReader, type PartitionReaderOptions } from './storage/partition-reader.ts'
+import type { PartitionStatus } from './storage/partition-status.ts'
+import { readStatus } from './storage/partition-status.ts'
 import {
-  PartitionReader,
-  type PartitionReaderOptions,
-  partitionBounds,
-} from './partition-reader.ts'
-import type { PartitionStatus } from './partition-status.ts'
-import { listTopics, partitionPath, readTopicConfig, type TopicConfig } from './topic-config.ts'
+  listTopics,
+  partitionPath,
+  readTopicConfig,
+  type TopicConfig,
+} from './storage/topic-config.ts'
+import { connectLogWriter } from './writer/connect.ts'
+import type { LogOptions } from './writer/log-options.ts'
+import type { LogWriter } from './writer/log-writer.ts'
 
 /** Durable topics in a directory. */
 export class EmbeddedLog {
   readonly directory: string
-  /** The one writer of the directory, in this thread or another. */
-  readonly backend: LogBackend
+  /** The one writer of the directory, in this thread or another one. */
+  readonly writer: LogWriter
 
-  private constructor(directory: string, backend: LogBackend) {
+  private constructor(directory: string, writer: LogWriter) {
     this.directory = directory
-    this.backend = backend
+    this.writer = writer
   }
 
-  /** Opens the directory for writing, creating it if needed. Throws LOG_LOCKED. */
+  /** Opens the directory for writing and creates it if needed. Throws LOG_LOCKED. */
   static async open(directory: string, options: LogOptions = {}): Promise<EmbeddedLog> {
-    fs.mkdirSync(directory, { recursive: true })
+    nodeFileSystem.makeFolderSync(directory)
     const real = fs.realpathSync(directory)
-    return new EmbeddedLog(real, await connectLog(real, options))
+    return new EmbeddedLog(real, await connectLogWriter(real, options))
   }
 
-  /** See LogBackend. */
+  /** Creates a topic; see `LogWriter.createTopic`. */
   createTopic(topic: string, config: Partial<TopicConfig> = {}): Promise<void> {
-    return this.backend.createTopic(topic, config)
+    return this.writer.createTopic(topic, config)
   }
 
   /** Names of the topics. */
@@ -44,14 +48,15 @@ export class EmbeddedLog {
     return readTopicConfig(this.directory, topic)
   }
 
-  /** Present bounds of a partition. Throws UNKNOWN_TOPIC. */
+  /** Current bounds of a partition. Throws UNKNOWN_TOPIC. */
   bounds(topic: string, partition: number): PartitionStatus {
-    return partitionBounds(partitionPath(this.directory, topic, partition))
+    return readStatus(partitionPath(this.directory, topic, partition))
   }
 
   /** A producer for one topic. Throws UNKNOWN_TOPIC. */
   producer(topic: string, options: ProducerOptions = {}): EmbeddedLogProducer {
-    return new EmbeddedLogProducer(this.backend, topic, this.describe(topic).partitions, options)
+    const { partitions } = this.describe(topic)
+    return new EmbeddedLogProducer(this.writer, { topic, partitions }, options)
   }
 
   /** A reader of one partition. Throws UNKNOWN_TOPIC. */
@@ -61,22 +66,22 @@ export class EmbeddedLog {
 
   /** Raises the number of partitions of a topic. Throws INVALID_ARGUMENT for a lower one. */
   setPartitions(topic: string, partitions: number): Promise<void> {
-    return this.backend.setPartitions(topic, partitions)
+    return this.writer.setPartitions(topic, partitions)
   }
 
   /** Removes a topic with its records. Throws UNKNOWN_TOPIC. */
   deleteTopic(topic: string): Promise<void> {
-    return this.backend.deleteTopic(topic)
+    return this.writer.deleteTopic(topic)
   }
 
-  /** Commits or aborts a prepared transaction, also one of a process that has ended. */
+  /** Commits or aborts a prepared transaction, also of a process that has ended. */
   endTransaction(producer: ProducerIdentity, commit: boolean): Promise<void> {
-    return this.backend.endTransaction(producer, commit)
+    return this.writer.endTransaction(producer, commit)
   }
 
-  /** Gives up this use of the log; the last use in the process closes it. */
+  /** Ends this use of the log. The last use in the process closes the log. */
   close(): Promise<void> {
-    return this.backend.close()
+    return this.writer.close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -8,25 +8,26 @@ import type {
   SourceReader,
   SourceReaderContext,
   SourceSplit,
-} from '../../operators/source.ts'
+} from '../../operators/port/source.ts'
+import { IndexReader, type IndexSplit } from './index-reader.ts'
 
-/** What a `GeneratorSource` makes. */
+/** Options of a `GeneratorSource`. */
 export interface GeneratorOptions<T> {
   /**
-   * The record at an index of a partition; must depend on nothing but its arguments, so that a
-   * replay makes the same record. `random` is seeded by seed, partition and index.
+   * Makes the record at an index of a partition. It may depend only on its arguments, so that a replay
+   * makes the same record. `random` is seeded by seed, partition and index.
    */
   readonly generate: (index: number, partition: number, random: Random) => T
   readonly partitions?: number
-  /** Records per partition; default without end. */
+  /** Records per partition; default unlimited. */
   readonly countPerPartition?: number
-  /** Records per second over all partitions; default as fast as they are taken. */
+  /** Records per second over all partitions; default unlimited. */
   readonly ratePerSecond?: number
   readonly timestampOf?: (value: T, index: number) => number
   readonly seed?: number
 }
 
-/** Makes records out of their index; the offset is the index. */
+/** Source that makes records from their index; the offset is the index. */
 export class GeneratorSource<T> implements Source<T> {
   readonly boundedness: 'bounded' | 'unbounded'
   readonly discoveryIntervalMs: number | undefined = undefined
@@ -51,24 +52,21 @@ export class GeneratorSource<T> implements Source<T> {
   }
 }
 
-interface GeneratorSplit {
-  readonly partition: number
+interface GeneratorSplit extends IndexSplit {
   /** Index and time at which the split was added: the rate counts from there. */
   readonly firstIndex: number
   readonly sinceMs: number
-  nextOffset: number
 }
 
-class GeneratorReader<T> implements SourceReader<T> {
+class GeneratorReader<T> extends IndexReader<T, GeneratorSplit> {
   private readonly options: GeneratorOptions<T>
   private readonly count: number
   /** Records per ms and partition. */
   private readonly rate: number
-  private readonly splits: GeneratorSplit[] = []
   private context: SourceReaderContext | undefined
-  private wake: (() => void) | undefined
 
   constructor(options: GeneratorOptions<T>) {
+    super()
     this.options = options
     this.count = options.countPerPartition ?? Number.POSITIVE_INFINITY
     this.rate =
@@ -93,20 +91,14 @@ class GeneratorReader<T> implements SourceReader<T> {
   }
 
   poll(output: SourceOutput<T>, maxRecords: number): PollResult {
-    let left = maxRecords
-    for (const split of this.splits) {
-      const before = split.nextOffset
-      this.generate(split, output, left)
-      left -= split.nextOffset - before
-      if (split.nextOffset > before) output.progress(split.partition, split.nextOffset)
-    }
+    const delivered = this.deliverAll(output, maxRecords)
     if (this.splits.every((split) => split.nextOffset >= this.count)) {
       return this.count === Number.POSITIVE_INFINITY ? 'idle' : 'ended'
     }
-    return left < maxRecords || this.due() ? 'more' : 'idle'
+    return delivered > 0 || this.due() ? 'more' : 'idle'
   }
 
-  private generate(split: GeneratorSplit, output: SourceOutput<T>, max: number): void {
+  protected deliver(split: GeneratorSplit, output: SourceOutput<T>, max: number): void {
     const { generate, timestampOf, seed = 1 } = this.options
     const end = Math.min(split.nextOffset + max, this.allowed(split))
     while (split.nextOffset < end) {
@@ -118,7 +110,7 @@ class GeneratorReader<T> implements SourceReader<T> {
     }
   }
 
-  /** Index before which records may be made by now. */
+  /** Index before which records may be made now. */
   private allowed(split: GeneratorSplit): number {
     if (this.rate === Number.POSITIVE_INFINITY) return this.count
     const elapsed = this.context!.clock.monotonicMs() - split.sinceMs
@@ -132,10 +124,9 @@ class GeneratorReader<T> implements SourceReader<T> {
   available(): Promise<void> {
     const ended = this.splits.length > 0 && this.splits.every((s) => s.nextOffset >= this.count)
     if (this.due() || ended) return Promise.resolve()
-    return new Promise((resolve) => {
-      this.wake = resolve
-      if (this.splits.length > 0) this.wakeWhenDue()
-    })
+    const sleeping = this.sleep()
+    if (this.splits.length > 0) this.wakeWhenDue()
+    return sleeping
   }
 
   private wakeWhenDue(): void {
@@ -146,23 +137,5 @@ class GeneratorReader<T> implements SourceReader<T> {
         return dueAt - this.context!.clock.monotonicMs()
       })
     this.context!.clock.after(Math.max(1, Math.ceil(Math.min(...waits))), () => this.wakeUp())
-  }
-
-  private wakeUp(): void {
-    this.wake?.()
-    this.wake = undefined
-  }
-
-  snapshot(): SourceSplit[] {
-    return this.splits.map(({ partition, nextOffset }) => ({ partition, nextOffset }))
-  }
-
-  checkpointCompleted(_checkpointId: number): void {
-    // The index is all there is, and it lies in the checkpoint.
-  }
-
-  close(): Promise<void> {
-    this.wakeUp()
-    return Promise.resolve()
   }
 }

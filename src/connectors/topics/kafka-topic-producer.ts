@@ -1,49 +1,79 @@
-import type { KafkaCluster } from '../kafka/kafka-cluster.ts'
+import type { RecordHeader } from '../../batch/record-batch-format.ts'
+import type { KafkaCluster } from '../kafka/client/cluster.ts'
 import {
   endTransaction,
   type TransactionIdentity,
   transactionIdentity,
-} from '../kafka/kafka-identity.ts'
-import { KafkaProducer } from '../kafka/kafka-producer.ts'
-import type { TopicProducer } from './topic-store.ts'
-import { endTransactionVisibly } from './transaction-end.ts'
+} from '../kafka/client/identity.ts'
+import { DEFAULT_TRANSACTION_TIMEOUT_MS } from '../kafka/client/options.ts'
+import { KafkaProducer } from '../kafka/producer.ts'
+import { endTransactionVisibly } from '../kafka/transaction-end.ts'
+import type { TopicProducer } from './store.ts'
 
-/** What a broker allows unless told otherwise. */
-const TRANSACTION_TIMEOUT_MS = 900_000
+/** Producer of one topic of Kafka that owns its cluster client; see `TopicStore.producer`. */
+export class KafkaTopicProducer implements TopicProducer {
+  private readonly cluster: KafkaCluster
+  private readonly producer: KafkaProducer
+  /** The open transaction. For the brokers it begins with its first record. */
+  private transaction: TransactionIdentity | undefined
+  private sent = 0
 
-/** A producer that owns its cluster client; see `TopicStore.producer`. */
-export async function openKafkaTopicProducer(
-  cluster: KafkaCluster,
-  topic: string,
-  transactionalId: string | undefined,
-): Promise<TopicProducer> {
-  let open: TransactionIdentity | undefined
-  if (transactionalId !== undefined) {
-    open = await transactionIdentity(cluster, transactionalId, TRANSACTION_TIMEOUT_MS)
+  private constructor(
+    cluster: KafkaCluster,
+    producer: KafkaProducer,
+    transaction: TransactionIdentity | undefined,
+  ) {
+    this.cluster = cluster
+    this.producer = producer
+    this.transaction = transaction
   }
-  const producer = await KafkaProducer.open(cluster, topic, {}, open)
-  let sent = 0
-  return {
-    sendRecord(...record) {
-      producer.sendRecord(...record)
-      sent += 1
-    },
-    ready: () => producer.ready(),
-    whenReady: () => producer.whenReady(),
-    async sync() {
-      await producer.flush()
-      const ended = open
-      open = undefined
-      // The brokers know of a transaction from its first record on.
-      if (ended === undefined || sent === 0) return
-      await endTransactionVisibly(cluster, ended, true)
-    },
-    async close() {
-      producer.close()
-      if (open !== undefined && sent > 0) {
-        await endTransaction(cluster, open, false).catch(() => undefined)
-      }
-      await cluster.close()
-    },
+
+  /** Opens a producer; with a transactional id, its records are one transaction. */
+  static async open(
+    cluster: KafkaCluster,
+    topic: string,
+    transactionalId: string | undefined,
+  ): Promise<KafkaTopicProducer> {
+    const identity =
+      transactionalId === undefined
+        ? undefined
+        : await transactionIdentity(cluster, transactionalId, DEFAULT_TRANSACTION_TIMEOUT_MS)
+    const producer = await KafkaProducer.open(cluster, topic, { identity })
+    return new KafkaTopicProducer(cluster, producer, identity)
+  }
+
+  sendRecord(
+    key: Uint8Array | null,
+    value: Uint8Array | null,
+    timestamp: number,
+    partition: number,
+    headers: readonly RecordHeader[],
+  ): void {
+    this.producer.sendRecord(key, value, timestamp, partition, headers)
+    this.sent += 1
+  }
+
+  ready(): boolean {
+    return this.producer.ready()
+  }
+
+  whenReady(): Promise<void> {
+    return this.producer.whenReady()
+  }
+
+  async sync(): Promise<void> {
+    await this.producer.flush()
+    const { transaction } = this
+    this.transaction = undefined
+    if (transaction === undefined || this.sent === 0) return
+    await endTransactionVisibly(this.cluster, transaction, true)
+  }
+
+  async close(): Promise<void> {
+    this.producer.close()
+    if (this.transaction !== undefined && this.sent > 0) {
+      await endTransaction(this.cluster, this.transaction, false).catch(() => undefined)
+    }
+    await this.cluster.close()
   }
 }

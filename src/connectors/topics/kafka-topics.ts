@@ -1,12 +1,12 @@
 import { isWeirError, WeirError } from '../../core/errors.ts'
-import type { Source } from '../../operators/source.ts'
-import { KafkaCluster } from '../kafka/kafka-cluster.ts'
-import { findOffset } from '../kafka/kafka-offsets.ts'
-import type { KafkaClientOptions } from '../kafka/kafka-options.ts'
-import { KafkaSource } from '../kafka/kafka-source.ts'
-import { createKafkaTopic, describeKafkaTopic, listKafkaTopics } from '../kafka/kafka-topics.ts'
-import type { CleanupPolicy } from '../log/topic-config.ts'
-import { openKafkaTopicProducer } from './kafka-topic-producer.ts'
+import type { Source } from '../../operators/port/source.ts'
+import { KafkaCluster } from '../kafka/client/cluster.ts'
+import type { KafkaClientOptions } from '../kafka/client/options.ts'
+import { topicBounds } from '../kafka/client/topic-bounds.ts'
+import { createKafkaTopic, describeKafkaTopic, listKafkaTopics } from '../kafka/client/topics.ts'
+import { KafkaSource } from '../kafka/source.ts'
+import type { CleanupPolicy } from '../records/topic-options.ts'
+import { KafkaTopicProducer } from './kafka-topic-producer.ts'
 import type {
   NewTopic,
   PartitionBounds,
@@ -14,33 +14,33 @@ import type {
   TopicProducer,
   TopicSourceOptions,
   TopicStore,
-} from './topic-store.ts'
+} from './store.ts'
 
-/** Questions are answered at once or not at all: a person waits. Records are sent for longer. */
-const ASKING_TIMEOUT_MS = 5_000
+/** Timeout of requests for which a person waits. Records are sent for longer. */
+const REQUEST_TIMEOUT_MS = 5_000
 
 /** The topics of a Kafka. */
 export class KafkaTopics implements TopicStore {
   readonly place: string
   private readonly options: KafkaClientOptions
-  private readonly asking: KafkaCluster
+  private readonly requests: KafkaCluster
   private readonly clusters: KafkaCluster[]
 
   constructor(options: KafkaClientOptions) {
     this.options = options
     this.place = `Kafka at ${options.brokers}`
-    const deliveryTimeoutMs = options.deliveryTimeoutMs ?? ASKING_TIMEOUT_MS
-    this.asking = new KafkaCluster({ ...options, deliveryTimeoutMs })
-    this.clusters = [this.asking]
+    const deliveryTimeoutMs = options.deliveryTimeoutMs ?? REQUEST_TIMEOUT_MS
+    this.requests = new KafkaCluster({ ...options, deliveryTimeoutMs })
+    this.clusters = [this.requests]
   }
 
-  /** For what the port does not offer, such as transactions. */
+  /** The cluster client, for requests that the port does not offer, such as transactions. */
   get cluster(): KafkaCluster {
-    return this.asking
+    return this.requests
   }
 
   topics(): Promise<readonly string[]> {
-    return this.asked(listKafkaTopics(this.asking))
+    return this.advised(listKafkaTopics(this.requests))
   }
 
   async has(topic: string): Promise<boolean> {
@@ -55,23 +55,23 @@ export class KafkaTopics implements TopicStore {
 
   async describe(topic: string): Promise<TopicDescription> {
     await this.requireTopic(topic)
-    const { asking } = this
-    const found = await asking.retry(`metadata of "${topic}"`, () =>
-      asking.metadata([{ name: topic }]),
+    const { requests } = this
+    const found = await requests.retry(`metadata of "${topic}"`, () =>
+      requests.metadata([{ name: topic }]),
     )
     const partitions = found.topics[0]!.partitions
     return {
       topic,
       partitions: partitions.length,
       replicationFactor: Math.min(...partitions.map(({ replicaNodes }) => replicaNodes.length)),
-      ...(await this.keptOf(topic)),
+      ...(await this.cleanupOf(topic)),
     }
   }
 
-  /** How a topic is kept, as far as the user may see it: few may read settings. */
-  private async keptOf(topic: string): Promise<Partial<TopicDescription>> {
+  /** Cleanup settings of a topic; empty when the user may not read them. */
+  private async cleanupOf(topic: string): Promise<Partial<TopicDescription>> {
     try {
-      const settings = await describeKafkaTopic(this.asking, topic)
+      const settings = await describeKafkaTopic(this.requests, topic)
       return {
         cleanupPolicy: cleanupPolicyOf(settings['cleanup.policy'] ?? ''),
         retentionMs: Number(settings['retention.ms'] ?? -1),
@@ -84,36 +84,28 @@ export class KafkaTopics implements TopicStore {
   }
 
   async bounds(topic: string): Promise<readonly PartitionBounds[]> {
-    const { partitions } = await this.requireTopic(topic)
-    const { asking } = this
-    return await Promise.all(
-      partitions.map(async (_, partition) => {
-        const [start, end] = await Promise.all([
-          findOffset(asking, topic, partition, 'earliest', 'read_uncommitted'),
-          findOffset(asking, topic, partition, 'latest', 'read_uncommitted'),
-        ])
-        return { partition, start, end }
-      }),
-    )
+    return await this.advised(topicBounds(this.requests, topic))
   }
 
   async identity(topic: string): Promise<string> {
     return (await this.requireTopic(topic)).topicId
   }
 
-  /** Without the wait for topics that were created a moment ago: here that is `create`'s. */
+  /** The topic, without the wait for topics that were created a moment ago: `create` waits itself. */
   private requireTopic(topic: string): ReturnType<KafkaCluster['refreshTopic']> {
-    const { asking } = this
-    return this.asked(asking.retry(`metadata of "${topic}"`, () => asking.refreshTopic(topic)))
+    const { requests } = this
+    return this.advised(
+      requests.retry(`metadata of "${topic}"`, () => requests.refreshTopic(topic)),
+    )
   }
 
-  /** A first question's answer; when there is none it is said what to look at. */
-  private async asked<T>(answer: Promise<T>): Promise<T> {
+  /** Adds advice to the error of a request that got no answer. */
+  private async advised<T>(answer: Promise<T>): Promise<T> {
     try {
       return await answer
     } catch (cause) {
       if (!isWeirError(cause, 'CONNECTOR_FAILED')) throw cause
-      const message = `${cause.message}; check the brokers' addresses, whether they run, and TLS and SASL settings`
+      const message = `${cause.message}; check the brokers' addresses, that the brokers run, and the TLS and SASL settings`
       throw new WeirError(cause.code, message, { cause, details: cause.details })
     }
   }
@@ -122,7 +114,7 @@ export class KafkaTopics implements TopicStore {
     const { partitions, replicationFactor, cleanupPolicy, retentionMs, retentionBytes } = config
     const policies = { compact: 'compact', delete: 'delete', both: 'compact,delete' } as const
     try {
-      await createKafkaTopic(this.asking, {
+      await createKafkaTopic(this.requests, {
         name: topic,
         ...(partitions === undefined ? {} : { partitions }),
         ...(replicationFactor === undefined ? {} : { replicationFactor }),
@@ -135,15 +127,15 @@ export class KafkaTopics implements TopicStore {
     } catch (error) {
       throw this.creationError(topic, error)
     }
-    // Waits until the brokers know it.
-    await this.asking.topic(topic)
+    // Waits until the brokers have its metadata.
+    await this.requests.topic(topic)
   }
 
   private creationError(topic: string, cause: unknown): unknown {
     const advice = isWeirError(cause, 'TOPIC_EXISTS')
       ? 'use it as it is ("weir topic list" shows it), or take another name'
       : isWeirError(cause, 'ACCESS_DENIED')
-        ? 'the user needs CREATE on the topic; ask an administrator, or have one create it'
+        ? 'the user needs CREATE on the topic; ask an administrator, or ask one to create it'
         : isWeirError(cause, 'UNSUPPORTED')
           ? 'check its name, partitions and replication factor'
           : undefined
@@ -156,7 +148,7 @@ export class KafkaTopics implements TopicStore {
     await this.requireTopic(topic)
     const cluster = new KafkaCluster(this.options)
     this.clusters.push(cluster)
-    return await openKafkaTopicProducer(cluster, topic, transactionalId)
+    return await KafkaTopicProducer.open(cluster, topic, transactionalId)
   }
 
   source<T>(options: TopicSourceOptions<T>): Source<T> {

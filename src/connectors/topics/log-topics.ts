@@ -2,13 +2,17 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Cancel } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
-import type { Source } from '../../operators/source.ts'
+import type { Source } from '../../operators/port/source.ts'
 import { EmbeddedLog } from '../log/embedded-log.ts'
-import { FileWatch } from '../log/file-watch.ts'
-import { LogSource } from '../log/log-source.ts'
-import { partitionBounds } from '../log/partition-reader.ts'
-import { statusPath } from '../log/partition-status.ts'
-import { hasTopic, listTopics, partitionPath, readTopicConfig } from '../log/topic-config.ts'
+import { LogSource } from '../log/source.ts'
+import { statusPath, topicBounds } from '../log/storage/partition-status.ts'
+import {
+  hasTopic,
+  listTopics,
+  partitionPath,
+  readTopicConfig,
+} from '../log/storage/topic-config.ts'
+import { FileWatch } from '../log/writer/file-watch.ts'
 import type {
   NewTopic,
   PartitionBounds,
@@ -16,9 +20,9 @@ import type {
   TopicProducer,
   TopicSourceOptions,
   TopicStore,
-} from './topic-store.ts'
+} from './store.ts'
 
-/** The topics of an embedded log's folder, which is opened for writing at the first write. */
+/** The topics of an embedded log's directory, which is opened for writing at the first write. */
 export class LogTopics implements TopicStore {
   readonly place: string
   private readonly directory: string
@@ -49,15 +53,10 @@ export class LogTopics implements TopicStore {
   }
 
   async bounds(topic: string): Promise<readonly PartitionBounds[]> {
-    const { partitions } = readTopicConfig(this.directory, topic)
-    return Array.from({ length: partitions }, (_, partition) => {
-      const path = partitionPath(this.directory, topic, partition)
-      const { logStart, endOffset } = partitionBounds(path)
-      return { partition, start: logStart, end: endOffset }
-    })
+    return topicBounds(this.directory, topic)
   }
 
-  /** Not known: topics of a folder go when the folder goes, and checkpoints with them. */
+  /** Unknown: topics of a directory are deleted together with it, and so are their checkpoints. */
   async identity(_topic: string): Promise<string> {
     return ''
   }
@@ -85,7 +84,7 @@ export class LogTopics implements TopicStore {
         isOpen = false
       },
       async close() {
-        // A commit that failed has let go of its transaction, and its error is the one to tell.
+        // After a failed commit no transaction is open, and the caller has its error.
         if (producer.inTransaction) await producer.abort()
         isOpen = false
       },
@@ -98,7 +97,7 @@ export class LogTopics implements TopicStore {
     return watch.isOpen ? () => watch.close() : undefined
   }
 
-  /** What changes with the topic: its partitions' statuses, or the folder that it will come into. */
+  /** The files that change with the topic: its statuses, or the folder in which it will be created. */
   private changing(topic: string): readonly string[] {
     const { directory } = this
     if (!hasTopic(directory, topic)) return [existingFolder(directory)]
@@ -119,7 +118,7 @@ export class LogTopics implements TopicStore {
   }
 }
 
-/** The folder, or the nearest above it that is there. */
+/** The folder, or its nearest parent that exists. */
 function existingFolder(folder: string): string {
   let at = folder
   while (!existsSync(at) && dirname(at) !== at) at = dirname(at)

@@ -1,27 +1,30 @@
 import { ByteReader } from '../../core/byte-reader.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { WeirError } from '../../core/errors.ts'
-import type { ProducerIdentity } from '../log/log-backend.ts'
+import type { ProducerIdentity } from './producer-identity.ts'
 
+/** Version of the format that is written. */
 export const COMMITTABLE_VERSION = 2
+/** Version without a witness, which is still read. */
 const WITHOUT_WITNESS_VERSION = 1
 
-/** Where the first batch of a transaction lies that was acknowledged. */
+/** Position of the first acknowledged batch of a transaction. */
 export interface TransactionWitness {
   readonly topic: string
   readonly partition: number
   readonly offset: number
 }
 
-/** A prepared transaction, and where a batch of it lies; undefined when that is not known. */
+/** A prepared transaction. */
 export interface Committable {
   readonly identity: ProducerIdentity
+  /** Undefined when no position is known. */
   readonly witness: TransactionWitness | undefined
 }
 
 /**
- * A prepared transaction as a checkpoint stores it, little-endian; the checkpoint's files carry the
- * checksum:
+ * Encodes a prepared transaction for a checkpoint, little-endian. The checkpoint's files carry the
+ * checksum.
  *
  *      0             2              10          12
  *      +-------------+--------------+-----------+---------------------------------+
@@ -31,7 +34,7 @@ export interface Committable {
  *      | partition i32 (-1: nothing follows) | offset i64 | topic (varuint, UTF-8) |
  *      +-------------------------------------+------------+-------------------------+
  *
- * The second line, where the transaction's first batch lies, is missing in version 1.
+ * The second line is the witness. It is missing in version 1.
  */
 export function encodeCommittable({ identity, witness }: Committable): Uint8Array {
   const writer = new ByteWriter(96)

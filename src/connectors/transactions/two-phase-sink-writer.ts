@@ -1,36 +1,44 @@
-import type { DeliveryGuarantee, SinkWriter, SinkWriterContext } from '../../operators/sink.ts'
-import type { ProducerIdentity } from '../log/log-backend.ts'
-import { RecordSender, type RecordSerializer, type RecordTarget } from '../log/outgoing-record.ts'
+import { isWeirError } from '../../core/errors.ts'
+import type { DeliveryGuarantee, SinkWriter, SinkWriterContext } from '../../operators/port/sink.ts'
+import {
+  RecordSender,
+  type RecordSerializer,
+  type RecordTarget,
+} from '../records/outgoing-record.ts'
 import { decodeCommittable, encodeCommittable, type TransactionWitness } from './committable.ts'
-import { TransactionPool, type TransactionStore } from './transaction-pool.ts'
+import { TransactionPool, type TransactionStore } from './pool.ts'
+import type { ProducerIdentity } from './producer-identity.ts'
 
-/** Where the first acknowledged batch of an identity lies, once what it sent is settled. */
+/** Records that were sent under one identity. */
 export interface SentUnderIdentity {
+  /** Position of the first acknowledged batch; final when the records are settled. */
   readonly witness?: TransactionWitness | undefined
 }
 
-/** What a `TwoPhaseSinkWriter` sends its records with. */
+/** Producer of a `TwoPhaseSinkWriter`. */
 export interface TransactionalProducer extends RecordTarget {
   ready(): boolean
   whenReady(): Promise<void>
-  /** Sends what is gathered. */
+  /** Sends all gathered records. */
   dispatch(): void
-  /** Resolves when what was dispatched before is durable. Throws what it met. */
+  /** Sends all gathered records and resolves when they are acknowledged. Throws the failure of an append. */
+  flush(): Promise<void>
+  /** Resolves when everything dispatched before is durable. Throws the failure of an append. */
   settled(): Promise<void>
   /** Records sent from now on are of this identity; those before must be dispatched. */
   continueWith(identity: ProducerIdentity): SentUnderIdentity
 }
 
-/** A topic that a `TwoPhaseSinkWriter` writes to. */
+/** Topic of a `TwoPhaseSinkWriter`. */
 export interface TransactionalTopic {
   readonly transactions: TransactionStore
-  /** A producer; without transactions when no identity is given. Called once. */
+  /** Opens the producer; without transactions when no identity is given. Called once. */
   openProducer(identity: ProducerIdentity | undefined): Promise<TransactionalProducer>
   /** Closes the producer too. */
   close(): Promise<void>
 }
 
-/** How results are written. */
+/** Options of a `TwoPhaseSinkWriter`. */
 export interface TwoPhaseSinkOptions<T> {
   readonly serialize: RecordSerializer<T>
   /** Default `at-least-once`. */
@@ -50,7 +58,7 @@ export class TwoPhaseSinkWriter<T> implements SinkWriter<T> {
   private producer: TransactionalProducer | undefined
   private transaction: ProducerIdentity | undefined
   /** Records written since the transaction began. */
-  private written = 0
+  private inTransaction = 0
   private leftoversPending = false
 
   constructor(
@@ -70,11 +78,11 @@ export class TwoPhaseSinkWriter<T> implements SinkWriter<T> {
       return
     }
     const { transactions } = topic
-    await Promise.all(restored.map((bytes) => transactions.commit(decodeCommittable(bytes), true)))
+    await Promise.all(restored.map((bytes) => commitRestored(transactions, context, bytes)))
     const pool = await TransactionPool.open(transactions, context)
     this.pool = pool
-    // Subtasks beside this one may not have committed yet what was restored to them. At the first
-    // barrier all of them have opened.
+    // Other subtasks may not have committed their restored transactions yet. At the first barrier all
+    // of them have opened.
     if (context.parallelism === 1) await pool.abortLeftovers()
     else this.leftoversPending = true
     this.transaction = await pool.next()
@@ -83,7 +91,7 @@ export class TwoPhaseSinkWriter<T> implements SinkWriter<T> {
   }
 
   write(value: T, timestamp: number): void {
-    this.written += 1
+    this.inTransaction += 1
     this.sender.send(value, timestamp, this.producer!)
   }
 
@@ -95,6 +103,10 @@ export class TwoPhaseSinkWriter<T> implements SinkWriter<T> {
     return this.producer!.whenReady()
   }
 
+  async written(): Promise<void> {
+    if (this.guarantee !== 'exactly-once') await this.producer!.flush()
+  }
+
   async prepareCommit(_checkpointId: number): Promise<readonly Uint8Array[]> {
     const producer = this.producer!
     if (this.guarantee === 'exactly-once') return await this.prepareTransaction(producer)
@@ -103,15 +115,15 @@ export class TwoPhaseSinkWriter<T> implements SinkWriter<T> {
     return []
   }
 
-  /** Input waits meanwhile, so what can be waited for is waited for at the same time. */
+  /** The input waits for this, so all requests run at the same time. */
   private async prepareTransaction(producer: TransactionalProducer): Promise<Uint8Array[]> {
     const pool = this.pool!
-    // Synchronous up to the wait: what is written while the old transaction is on its way belongs
-    // to the next one.
-    const ended = this.written > 0 ? this.transaction : undefined
+    // Synchronous up to the first wait: records that are written meanwhile belong to the next
+    // transaction.
+    const ended = this.inTransaction > 0 ? this.transaction : undefined
     let sent: SentUnderIdentity = {}
     if (ended !== undefined) {
-      this.written = 0
+      this.inTransaction = 0
       producer.dispatch()
       this.transaction = pool.takeSpare()
       sent = producer.continueWith(this.transaction)
@@ -141,5 +153,19 @@ export class TwoPhaseSinkWriter<T> implements SinkWriter<T> {
     } finally {
       await this.topic?.close()
     }
+  }
+}
+
+/** Commits a restored transaction; one that was lost is an error unless the job accepts it. */
+async function commitRestored(
+  transactions: TransactionStore,
+  { onLostTransaction }: SinkWriterContext,
+  bytes: Uint8Array,
+): Promise<void> {
+  try {
+    await transactions.commit(decodeCommittable(bytes), true)
+  } catch (error) {
+    if (onLostTransaction === undefined || !isWeirError(error, 'INVALID_TRANSACTION')) throw error
+    onLostTransaction(error)
   }
 }

@@ -2,15 +2,15 @@ import { WeirError } from '../errors.ts'
 
 const QUOTE = '"'
 
-/** One field of a row. `quoted` tells the empty text `""` from nothing. */
+/** One field of a row. `quoted` distinguishes the empty text `""` from no value. */
 export interface CsvField {
   readonly text: string
   readonly quoted: boolean
 }
 
 /**
- * Takes one row of RFC 4180 apart: fields between separators, those in quotes may hold separators,
- * line breaks and quotes (doubled). One line end after the last field is taken. Throws
+ * Splits one row of RFC 4180: fields are between separators; those in quotes may hold separators, line
+ * breaks and quotes (doubled). One line end after the last field is skipped. Throws
  * UNPARSABLE_RECORD that names the column (from 1).
  */
 export function splitCsvRow(row: string, separator: string): CsvField[] {
@@ -51,7 +51,7 @@ function closingQuote(text: string, open: number, column: number): number {
 }
 
 function checked(text: string, column: number): string {
-  if (/["\r\n]/.test(text)) throw csvError(column, 'a quote or line break stands outside of quotes')
+  if (/["\r\n]/.test(text)) throw csvError(column, 'a quote or line break is outside of quotes')
   return text
 }
 

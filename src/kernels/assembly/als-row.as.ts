@@ -28,7 +28,7 @@ import { gemv, lanesSum } from './vector.as'
 
 /**
  * Ratings that conjugate gradient gathers once and passes over again and again; a longer row is
- * gathered anew for every pass. Measured on 2 M ratings: items a third faster than with 512.
+ * gathered again for every pass. Measured on 2 M ratings: items a third faster than with 512.
  */
 export const PANEL_ROWS: u32 = 8192
 
@@ -36,7 +36,7 @@ export const PANEL_ROWS: u32 = 8192
 const BLOCK_ROWS: u32 = 64
 
 /** Ratings that the exact solve gathers at a time: it passes over them once, so they stay near. */
-const GRAM_ROWS: u32 = 512
+export const GRAM_ROWS: u32 = 512
 
 @inline
 function zero(at: usize, floats: u32): void {
@@ -60,7 +60,7 @@ function setPenalties(penalties: usize, d: u32, width: u32, biased: bool, factor
 }
 
 /** Puts the solution into the row: [x] or, with biases, [x without its last, 1, its last]. */
-function writeRow(row: usize, x: usize, d: u32, biased: bool): void {
+export function writeRow(row: usize, x: usize, d: u32, biased: bool): void {
   memory.copy(row, x, (d as usize) << 2)
   if (!biased) return
   store<f32>(row + (d << 2), load<f32>(x + ((d - 1) << 2)))
@@ -147,7 +147,7 @@ function innerOf(a: usize, b: usize, width: u32): f32 {
   return lanesSum(sums)
 }
 
-/** A p for the whole row: a panel that holds all of it is used as it is, a longer row is gathered anew. */
+/** A p for the whole row: a panel that holds all of it is used as it is, a longer row is gathered again. */
 function multiply(
   p: usize, ap: usize, panel: usize, targets: usize, indexes: usize, ratings: usize, n: u32,
   other: usize, stride: u32, d: u32, width: u32, penalties: usize, shared: usize, alpha: f32,
@@ -176,7 +176,7 @@ function multiply(
  * At most `steps` steps of conjugate gradient from the row's present value, as in the `implicit`
  * library (Takacs, Pilaszy, Tikk, "Applications of the conjugate gradient method for implicit
  * feedback collaborative filtering", RecSys 2011). Answers the row's part of the objective: it falls
- * by alpha r.r with each step, so that it costs no pass of its own.
+ * by alpha r.r with each step, so that it costs no extra pass.
  */
 export function alsSolveGradient(
   row: usize, indexes: usize, ratings: usize, n: u32, other: usize, stride: u32,
@@ -196,7 +196,7 @@ export function alsSolveGradient(
   if (biased) store<f32>(x + ((d - 1) << 2), load<f32>(row + (d << 2)))
   zero(r, width)
   let objective = penaltyOf(x, penalties, width)
-  // A row that the panel cannot hold is gathered anew by every pass: its blocks share one place.
+  // A row that the panel cannot hold is gathered again by every pass: its blocks share one place.
   const kept = n <= PANEL_ROWS
   for (let from: u32 = 0; from < n; from += BLOCK_ROWS) {
     const count = min(BLOCK_ROWS, n - from)

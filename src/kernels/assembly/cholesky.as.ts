@@ -142,8 +142,8 @@ export function factorCholesky(matrix: usize, n: u32, width: u32): u32 {
   return 0
 }
 
-/** Solves U^T U x = b in place of b, after factorCholesky. b is `width` floats, zero beyond n. */
-export function solveCholesky(matrix: usize, n: u32, width: u32, b: usize): void {
+/** Solves U^T y = b in place of b, after factorCholesky. b is `width` floats, zero beyond n. */
+export function solveForward(matrix: usize, n: u32, width: u32, b: usize): void {
   for (let i: u32 = 0; i < n; i++) {
     const row = matrix + ((i * width) << 2)
     const y = load<f32>(b + (i << 2)) * load<f32>(row + (i << 2))
@@ -158,6 +158,10 @@ export function solveCholesky(matrix: usize, n: u32, width: u32, b: usize): void
       v128.store(target, f32x4.relaxed_nmadd(ys, v128.load(row + (at << 2)), v128.load(target)))
     }
   }
+}
+
+/** Solves U x = b in place of b, after factorCholesky. b is `width` floats, zero beyond n. */
+export function solveBackward(matrix: usize, n: u32, width: u32, b: usize): void {
   for (let i: i32 = n - 1; i >= 0; i--) {
     const row = matrix + (((i as u32) * width) << 2)
     let sum: f32 = 0
@@ -171,4 +175,10 @@ export function solveCholesky(matrix: usize, n: u32, width: u32, b: usize): void
     const target = b + (i << 2)
     store<f32>(target, (load<f32>(target) - sum) * load<f32>(row + (i << 2)))
   }
+}
+
+/** Solves U^T U x = b in place of b, after factorCholesky. b is `width` floats, zero beyond n. */
+export function solveCholesky(matrix: usize, n: u32, width: u32, b: usize): void {
+  solveForward(matrix, n, width, b)
+  solveBackward(matrix, n, width, b)
 }

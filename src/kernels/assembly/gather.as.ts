@@ -1,4 +1,4 @@
-/** Sums of weights that lie scattered in rows which a writer may change meanwhile. */
+/** Sums of weights that are scattered over rows, which a writer may change meanwhile. */
 
 /** Weights that were 0 in the last `gatherDot`; -1 when a row was another one before or after. */
 let zeros: i32 = 0

@@ -10,17 +10,18 @@ import { firstLanes, fourLaneSums } from './vector.as'
  *   q p <= s t (u - 64) b + |f| s |u - 64| + |q| |e|
  *
  * The row keeps s, c >= s |u - 64| and m >= |e|; the query brings t and factors for c and m that
- * also cover the rounding of the score and of the bound (`kernels.ts`, `writeScreenQuery`).
+ * also cover the rounding of the score and of the bound (`screen-query.ts`).
  *
- * Codes of four rows lie side by side, four elements each, so that one dot instruction adds to the
+ * Codes of four rows are side by side, four elements each, so that one dot instruction adds to the
  * scores of four rows and no sum over lanes is needed:
  *
  *   group of 4 rows: | row 0: d0..d3 | row 1: d0..d3 | row 2: d0..d3 | row 3: d0..d3 | row 0: d4..d7 | ...
  *
  * The second operand of the relaxed dot has its top bit clear, so its result is the same everywhere.
+ * Above 300 lines because each number of queries has a kernel of its own, whose accumulators are local.
  */
 
-/** What a query brings, 32 bytes. */
+/** Head of a query, 32 bytes. */
 const QUERY_CENTRE: usize = 0
 const QUERY_STEP: usize = 4
 const QUERY_NORM_FACTOR: usize = 8
@@ -67,7 +68,7 @@ export function screenEncode(row: usize, n: u32, codes: usize, bounds: usize, ro
   setBounds(bounds, rows, scale, norm, error)
 }
 
-/** Bounds of a row that is none: it is never found. */
+/** Bounds of an empty row: it is never found. */
 export function screenErase(bounds: usize, rows: u32): void {
   setBounds(bounds, rows, 0, 0, -f32.POSITIVE_INFINITY)
 }

@@ -5,14 +5,17 @@ import { firstLanes, fourLaneSums, lanesSum } from './vector.as'
  * score) triples that beat the query's threshold are written.
  *
  * One to four queries: lanes run along the elements, and sums over lanes are taken once a row.
- * Eight or sixteen: queries lie element-major, so that one row element is broadcast against four
+ * Eight or sixteen: queries are stored element-major, so that one row element is broadcast against four
  * queries at a time and no sum over lanes is needed. Each kernel has eight accumulators, as many as
  * keep two multiply-add units of latency four busy.
  *
- * The rows that are scored together are not neighbours but lie a half or a quarter of the block
- * apart: so many streams keep so many hardware prefetchers at work (measured on 54 MB: 27 GB/s a
- * thread against 14). A block whose triples run full is scanned again in order, for then the answer
- * is how far it came.
+ * The rows that are scored together are not neighbours but a half or a quarter of the block apart:
+ * so many streams keep so many hardware prefetchers busy (measured on 54 MB: 27 GB/s a
+ * thread against 14). A block whose triples run full is scanned again in order, because the
+ * answer is the number of rows scanned.
+ *
+ * Above 300 lines because the kernels differ in their accumulators only, which must be local variables of
+ * one function each to stay in registers.
  */
 
 /** Where the next triple goes; a module has one thread, so a global is safe. */

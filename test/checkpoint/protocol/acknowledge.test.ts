@@ -72,7 +72,7 @@ describe('judgeAck', () => {
     expect(judgeAck({ ...facts(), attempt: undefined }, ack()).kind).toBe('foreign-ignored')
   })
 
-  it('ignores a task that takes no part', () => {
+  it('ignores a task that does not take part', () => {
     expect(judgeAck(facts(), ack({ task: 'b#0' })).kind).toBe('unknown-task')
   })
 })
@@ -94,7 +94,7 @@ describe('judgeDecline', () => {
 })
 
 describe('judgeExpiry', () => {
-  it('gives up a checkpoint and names who is missing', () => {
+  it('aborts a checkpoint and names the missing tasks', () => {
     expect(judgeExpiry(facts(['a#0']), 5)).toEqual({ kind: 'expired', missing: ['a#1'] })
   })
 

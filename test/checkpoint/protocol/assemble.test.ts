@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { assembleOperators } from '../../../src/checkpoint/protocol/assemble.ts'
 import type { OperatorManifest } from '../../../src/checkpoint/protocol/checkpoint-types.ts'
-import { ackOf, operator, segment, shown, snapshot } from './protocol-fixtures.ts'
+import { ackOf, operator, segment, shown, snapshot } from './fixtures.ts'
 
 const previous = (checkpointId: number, ...operators: OperatorManifest[]) => ({
   checkpointId,
@@ -27,7 +27,7 @@ describe('assembleOperators', () => {
     expect(shown(operators[0]!.segments)).toBe('aborted[0-127] now[0-127]')
   })
 
-  it('leaves out what the last completed checkpoint holds already', () => {
+  it('leaves out segments that the last completed checkpoint holds', () => {
     const { operators } = assembleOperators({
       previous: previous(3, operator({ segments: [segment('merged', 3)] })),
       acks: [ackOf(snapshot({ segments: [segment('before-merge', 3), segment('b', 4)] }))],
@@ -36,7 +36,7 @@ describe('assembleOperators', () => {
     expect(shown(operators[0]!.segments)).toBe('merged[0-127] b[0-127]')
   })
 
-  it('cuts what is older than a full segment, in its key groups only', () => {
+  it('removes segments older than a full one, in its key groups only', () => {
     const full = segment('full', 4, { keyGroups: { first: 32, last: 63 }, full: true })
     const { operators } = assembleOperators({
       previous: previous(3, operator({ segments: [segment('a', 2), segment('b', 3)] })),
@@ -46,7 +46,7 @@ describe('assembleOperators', () => {
     expect(shown(operators[0]!.segments)).toBe('a[0-31] a[64-127] b[0-31] b[64-127] full[32-63]')
   })
 
-  it('lets a full segment cut an earlier one of the same report', () => {
+  it('lets a full segment remove an earlier one of the same report', () => {
     const reported = [segment('old', 4), segment('full', 5, { full: true }), segment('new', 6)]
     const { operators } = assembleOperators({
       previous: undefined,
@@ -56,7 +56,7 @@ describe('assembleOperators', () => {
     expect(shown(operators[0]!.segments)).toBe('full[0-127] new[0-127]')
   })
 
-  it('puts a compacted segment in the place of its inputs', () => {
+  it('replaces the inputs of a compaction by its output', () => {
     const [a, b, c] = [segment('a', 1), segment('b', 2), segment('c', 3)]
     const output = segment('bc', 3)
     const { operators, unusedOutputs } = assembleOperators({
@@ -68,7 +68,7 @@ describe('assembleOperators', () => {
     expect(unusedOutputs).toEqual([])
   })
 
-  it('leaves of an input the key groups that were not merged', () => {
+  it('keeps the key groups of an input that were not merged', () => {
     const a = segment('a', 1)
     const output = segment('m', 1, { keyGroups: { first: 0, last: 42 } })
     const { operators } = assembleOperators({
@@ -79,7 +79,7 @@ describe('assembleOperators', () => {
     expect(shown(operators[0]!.segments)).toBe('m[0-42] a[43-127]')
   })
 
-  it('reports a compaction of no use when its inputs have left the chain', () => {
+  it('reports a compaction as unused when its inputs are no longer in the chain', () => {
     const gone = segment('gone', 1)
     const { operators, unusedOutputs } = assembleOperators({
       previous: previous(2, operator({ segments: [segment('b', 2, { full: true })] })),
@@ -121,7 +121,22 @@ describe('assembleOperators', () => {
     expect(names(true)).toEqual([])
   })
 
-  it('forgets operators that no task reports', () => {
+  it('drops vector states that no subtask declares any more, though old segments stay', () => {
+    const [kept, gone] = ['rows@2', 'rows@1'].map((name) => ({ name, kind: 'vector', format: 'f' }))
+    const before = previous(
+      1,
+      operator({ segments: [segment('a', 1)], declarations: [gone!, kept!] }),
+    )
+    const { operators } = assembleOperators({
+      previous: before,
+      acks: [ackOf(snapshot({ segments: [segment('b', 2)], declarations: [kept!] }))],
+      compactions: [],
+    })
+    expect(operators[0]!.declarations).toEqual([kept])
+    expect(operators[0]!.segments.map(({ path }) => path)).toEqual(['a', 'b'])
+  })
+
+  it('drops operators that no task reports', () => {
     const { operators } = assembleOperators({
       previous: previous(1, operator({ uid: 'gone', segments: [segment('a', 1)] })),
       acks: [ackOf(snapshot())],

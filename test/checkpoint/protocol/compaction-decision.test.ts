@@ -4,7 +4,7 @@ import {
   DEFAULT_COMPACTION_POLICY,
   decideCompaction,
 } from '../../../src/checkpoint/protocol/compaction-decision.ts'
-import { operator, segment, shown } from './protocol-fixtures.ts'
+import { operator, segment, shown } from './fixtures.ts'
 
 const policy = { ...DEFAULT_COMPACTION_POLICY, maxChainLength: 4 }
 
@@ -12,12 +12,12 @@ const sized = (...sizes: number[]): SegmentReference[] =>
   sizes.map((bytes, i) => segment(`s${i}`, i + 1, { bytes }))
 
 describe('decideCompaction', () => {
-  it('leaves a short chain alone', () => {
+  it('does not merge a short chain', () => {
     const decision = decideCompaction(operator({ segments: sized(9, 9, 9, 9) }), policy)
     expect(decision).toEqual({ kind: 'none' })
   })
 
-  it('merges everything when the younger segments weigh as much as the oldest', () => {
+  it('merges everything when the younger segments are as large as the oldest', () => {
     const decision = decideCompaction(operator({ segments: sized(100, 30, 30, 30, 30) }), policy)
     expect(decision).toMatchObject({ kind: 'merge', full: true })
     if (decision.kind === 'merge') expect(decision.inputs.length).toBe(5)
@@ -32,7 +32,7 @@ describe('decideCompaction', () => {
     }
   })
 
-  it('merges as many as bring the chain to its limit where no two sizes are similar', () => {
+  it('merges as many as bring the chain to its limit if no two sizes are similar', () => {
     const segments = sized(1_000_000, 10_000, 1000, 100, 10, 1)
     const decision = decideCompaction(operator({ segments }), policy)
     if (decision.kind !== 'merge') throw new Error('no merge')

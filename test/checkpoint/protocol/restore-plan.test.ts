@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { OperatorStateEntries } from '../../../src/checkpoint/protocol/checkpoint-types.ts'
 import { planRestore } from '../../../src/checkpoint/protocol/restore-plan.ts'
-import { manifest, operator, segment, shown } from './protocol-fixtures.ts'
+import { manifest, operator, segment, shown } from './fixtures.ts'
 
 const job = (parallelism: number, uid = 'op') => ({ uid, parallelism, maxParallelism: 128 })
 
@@ -43,7 +43,7 @@ describe('planRestore', () => {
     expect(distributed(stored, 1)).toEqual([[1, 2, 3, 4, 5]])
   })
 
-  it('leaves split entries where they were at the same parallelism', () => {
+  it('leaves split entries at their subtask at the same parallelism', () => {
     const stored = [entries('split', 1, 2, 3), entries('split')]
     expect(distributed(stored, 2)).toEqual([[1, 2, 3], []])
   })
@@ -71,7 +71,7 @@ describe('planRestore', () => {
     expect(plan.has('new')).toBe(false)
   })
 
-  it('refuses state of an operator that is gone', () => {
+  it('refuses state of an operator that the job lacks', () => {
     const keyed = manifest(1, [operator({ uid: 'gone', segments: [segment('a', 1)] })])
     expect(() => planRestore(keyed, [job(1)])).toThrow(
       expect.objectContaining({ code: 'STATE_LEFT_OVER' }),
@@ -80,7 +80,7 @@ describe('planRestore', () => {
     expect(() => planRestore(listed, [job(1)])).toThrow('operator gone')
   })
 
-  it('forgets such state when that is allowed, and operators without state always', () => {
+  it('drops such state when that is allowed, and operators without state always', () => {
     const keyed = manifest(1, [operator({ uid: 'gone', segments: [segment('a', 1)] })])
     expect(planRestore(keyed, [job(1)], { allowNonRestoredState: true }).size).toBe(0)
     expect(planRestore(manifest(1, [operator({ uid: 'gone' })]), [job(1)]).size).toBe(0)
@@ -93,7 +93,7 @@ describe('planRestore', () => {
     )
   })
 
-  it('takes another max parallelism where no state is keyed', () => {
+  it('accepts another max parallelism if no state is keyed', () => {
     const listed = manifest(1, [operator({ operatorState: [entries('union', 1)] })])
     expect(planRestore(listed, [{ ...job(1), maxParallelism: 256 }]).size).toBe(1)
   })

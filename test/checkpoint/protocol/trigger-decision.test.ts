@@ -38,7 +38,7 @@ describe('decideTrigger', () => {
     expect(decision).toEqual({ kind: 'wait', untilMs: 1030 })
   })
 
-  it('knows no pause before the first checkpoint', () => {
+  it('does not wait for the pause before the first checkpoint', () => {
     const decision = decideTrigger(
       facts({ lastSettledAtMs: undefined }),
       policy({ minPauseMs: 80 }),
@@ -51,7 +51,7 @@ describe('decideTrigger', () => {
     expect(decision).toEqual({ kind: 'not-running' })
   })
 
-  it('waits while as many as allowed are under way', () => {
+  it('waits while as many checkpoints as allowed are pending', () => {
     const decision = decideTrigger(
       facts({ pending: 2, queuedSavepoints: 1 }),
       policy({ maxConcurrent: 2 }),
@@ -61,7 +61,7 @@ describe('decideTrigger', () => {
     expect(other).toEqual({ kind: 'periodic' })
   })
 
-  it('takes savepoints before all else and without a pause', () => {
+  it('takes savepoints first and without a pause', () => {
     const queued = facts({ nowMs: 951, queuedSavepoints: 1, queuedRequests: 1 })
     expect(decideTrigger(queued, policy({ minPauseMs: 500 }))).toEqual({ kind: 'savepoint' })
   })
@@ -71,7 +71,7 @@ describe('decideTrigger', () => {
     expect(decideTrigger(queued, policy({ minPauseMs: 500 }))).toEqual({ kind: 'requested' })
   })
 
-  it('is idle without an interval, unless somebody asks', () => {
+  it('is idle without an interval and without requests', () => {
     const never = policy({ intervalMs: undefined })
     expect(decideTrigger(facts(), never)).toEqual({ kind: 'idle' })
     expect(decideTrigger(facts({ queuedRequests: 1 }), never)).toEqual({ kind: 'requested' })

@@ -3,10 +3,10 @@ import type {
   CreateOutcome,
   StorageWriter,
   StoredFile,
-} from '../../../src/checkpoint/checkpoint-storage.ts'
+} from '../../../src/checkpoint/storage/checkpoint-storage.ts'
 import { WeirError } from '../../../src/core/errors.ts'
 
-/** What happens at one storage call. */
+/** Fault at one storage call. */
 export type Fault =
   | 'none'
   /** It throws and had no effect. */
@@ -17,12 +17,12 @@ export type Fault =
   | 'crash-before'
   /** The process dies, and the call took effect. */
   | 'crash-after'
-  /** The process stands still before the call, is believed dead, and goes on later. */
+  /** The process pauses before the call, counts as dead, and continues later. */
   | 'pause-before'
   /** The same after the call took effect. */
   | 'pause-after'
 
-/** Decides about every call of one process and carries out what concerns the process. */
+/** Decides about every call of one process and executes the faults of the process. */
 export interface FaultPlan {
   /** Called once per storage call. */
   next(call: string): Fault
@@ -30,7 +30,7 @@ export interface FaultPlan {
   turn(): Promise<void>
   /** The process is dead. */
   crash(): void
-  /** The process stands still until this resolves. */
+  /** Pauses the process until this resolves. */
   pause(): Promise<void>
   readonly alive: boolean
 }
@@ -58,6 +58,10 @@ export class FaultyStorage implements CheckpointStorage {
 
   createExclusive(path: string, bytes: Uint8Array): Promise<CreateOutcome> {
     return this.call(`createExclusive ${path}`, () => this.inner.createExclusive(path, bytes))
+  }
+
+  ensureDurable(path: string): Promise<void> {
+    return this.call(`ensureDurable ${path}`, () => this.inner.ensureDurable(path))
   }
 
   read(path: string, start?: number, length?: number): Promise<Uint8Array> {

@@ -1,6 +1,6 @@
 import type { Random } from '../../../src/core/random.ts'
 
-/** Runs what is pending in an order that only the seed decides. */
+/** Runs pending actions in an order that only the seed determines. */
 export class SeededScheduler {
   private readonly random: Random
   private pending: (() => void)[] = []
@@ -19,7 +19,7 @@ export class SeededScheduler {
     this.pending.push(action)
   }
 
-  /** Runs one pending action and all that follows from it at once; false when there is none. */
+  /** Runs one pending action with everything that follows from it at once; false when there is none. */
   async step(): Promise<boolean> {
     const index = this.random.below(Math.max(1, this.pending.length))
     const action = this.pending[index]
@@ -27,7 +27,7 @@ export class SeededScheduler {
       this.pending.splice(index, 1)
       action()
     }
-    // A macrotask: every promise that could settle has.
+    // A macrotask: every promise that can settle has settled.
     await new Promise((resolve) => setImmediate(resolve))
     return action !== undefined
   }

@@ -1,5 +1,3 @@
-import { segmentPath } from '../../../src/checkpoint/checkpoint-paths.ts'
-import type { CheckpointStorage } from '../../../src/checkpoint/checkpoint-storage.ts'
 import type {
   Barrier,
   CheckpointAck,
@@ -8,10 +6,12 @@ import type {
   SegmentReference,
 } from '../../../src/checkpoint/protocol/checkpoint-types.ts'
 import type { SubtaskRestore } from '../../../src/checkpoint/protocol/restore-plan.ts'
-import { readSegment } from '../../../src/checkpoint/segment-reader.ts'
-import { SegmentWriter } from '../../../src/checkpoint/segment-writer.ts'
+import { SegmentWriter } from '../../../src/checkpoint/segment/writer.ts'
+import type { CheckpointStorage } from '../../../src/checkpoint/storage/checkpoint-storage.ts'
+import { segmentPath } from '../../../src/checkpoint/storage/paths.ts'
 import { type KeyGroupRange, keyGroupRangeOf } from '../../../src/core/key-group.ts'
 import type { Random } from '../../../src/core/random.ts'
+import { readSegment } from '../segment/read-segment.ts'
 
 /** Source partitions; the keys of partition p have the key groups 4p to 4p + 3. */
 export const PARTITIONS = 4
@@ -22,7 +22,7 @@ const KEYS_PER_PARTITION = 9
 /** State of the simulated job: key -> count. */
 export type Counters = Map<string, number>
 
-/** One record: counts its key up, or deletes it. */
+/** One record, which increments the count of its key or deletes it. */
 function recordAt(partition: number, offset: number): { key: string; deletes: boolean } {
   const mixed = Math.imul(offset * PARTITIONS + partition + 1, 0x9e3779b1) >>> 8
   return { key: `${partition}:${mixed % KEYS_PER_PARTITION}`, deletes: mixed % 7 === 3 }
@@ -41,7 +41,7 @@ function apply(counters: Counters, partition: number, offset: number): string {
   return key
 }
 
-/** What the state must be after `offsets[p]` records of each partition p. */
+/** The expected state after `offsets[p]` records of each partition p. */
 export function foldedCounters(offsets: readonly number[]): Counters {
   const counters: Counters = new Map()
   for (const [partition, end] of offsets.entries()) {
@@ -50,7 +50,7 @@ export function foldedCounters(offsets: readonly number[]): Counters {
   return counters
 }
 
-/** What a simulated subtask is given. */
+/** Options of a simulated subtask. */
 export interface SubtaskSetup {
   readonly jobId: string
   readonly generation: number
@@ -77,7 +77,7 @@ export class SimulatedSubtask {
   private unconfirmed: SegmentReference[] = []
   private confirmed = 0
   private lastBarrier = 0
-  /** A segment was lost, so the state since then is only whole in a full one. */
+  /** A segment was lost: only a full one can make the state complete again. */
   private needsFull = false
   private lostUpTo = 0
   private work: Promise<void> = Promise.resolve()

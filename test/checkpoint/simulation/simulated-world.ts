@@ -1,31 +1,27 @@
-import { CheckpointCoordinator } from '../../../src/checkpoint/checkpoint-coordinator.ts'
-import { classifyPath } from '../../../src/checkpoint/checkpoint-paths.ts'
-import { decodeManifest } from '../../../src/checkpoint/manifest-format.ts'
+import { decodeManifest } from '../../../src/checkpoint/manifest/format.ts'
+import { readManifest } from '../../../src/checkpoint/manifest/read.ts'
 import type { CheckpointManifest } from '../../../src/checkpoint/protocol/checkpoint-types.ts'
-import { planRestore } from '../../../src/checkpoint/protocol/restore-plan.ts'
 import {
   isValidManifest,
   type RestoreRecord,
 } from '../../../src/checkpoint/protocol/valid-checkpoints.ts'
-import { readManifest } from '../../../src/checkpoint/read-manifest.ts'
-import { isWeirError, messageOf } from '../../../src/core/errors.ts'
+import { classifyPath } from '../../../src/checkpoint/storage/paths.ts'
 import { type Random, seededRandom } from '../../../src/core/random.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 import { MemoryCheckpointStorage } from '../../../src/testing/memory-checkpoint-storage.ts'
-import { type Fault, FaultyStorage } from './faulty-storage.ts'
+import type { Fault } from './faulty-storage.ts'
 import { SeededScheduler } from './scheduler.ts'
 import {
-  type Counters,
-  foldedCounters,
-  MAX_PARALLELISM,
-  PARTITIONS,
-  SimulatedSubtask,
-} from './simulated-subtask.ts'
+  JOB_ID,
+  type JoinedState,
+  joinedState,
+  type ProcessWorld,
+  restoreSubtasks,
+  SimulatedProcess,
+} from './simulated-process.ts'
+import { type Counters, foldedCounters, PARTITIONS } from './simulated-subtask.ts'
 
-/** Submission that every simulated process runs. */
-export const JOB_ID = '5'.repeat(32)
-
-/** Storage that tells whether something was deleted. */
+/** Storage that records whether something was deleted. */
 class WatchedStorage extends MemoryCheckpointStorage {
   private deleted = false
 
@@ -41,22 +37,22 @@ class WatchedStorage extends MemoryCheckpointStorage {
   }
 }
 
-/** How rough the simulated world is. */
+/** Options of a simulated world: its faults. */
 export interface WorldOptions {
   readonly seed: number
   /** Scheduler steps with faults; calm steps follow. */
   readonly steps: number
-  /** Share of messages that are lost, and that come twice. */
+  /** Share of messages that are lost, and share of those that come twice. */
   readonly messageLoss: number
   /** Chance of a subtask's crash per step. */
   readonly crashRate: number
-  /** Decides about the coordinator's storage calls, counted over all processes from 0. */
+  /** Chooses the fault of a coordinator's storage call; calls are counted over all processes from 0. */
   fault(call: number, name: string, random: Random): Fault
-  /** Decides about the subtasks' storage calls. */
+  /** Chooses the fault of a subtask's storage call. */
   subtaskFault(random: Random): Fault
 }
 
-/** What a run went through. */
+/** Report of a run. */
 export interface WorldReport {
   readonly violations: readonly string[]
   readonly announced: number
@@ -68,10 +64,10 @@ export interface WorldReport {
 }
 
 /**
- * Storage, network, clock and a row of processes that each run the job with a real coordinator and
- * simulated subtasks. Violated invariants are collected as sentences.
+ * Storage, network, clock and a sequence of processes, each of which runs the job with a real
+ * coordinator and simulated subtasks. Violated invariants are collected as sentences.
  */
-export class SimulatedWorld {
+export class SimulatedWorld implements ProcessWorld {
   readonly disk = new WatchedStorage()
   readonly clock = new ManualClock(1_000_000)
   readonly random: Random
@@ -123,7 +119,7 @@ export class SimulatedWorld {
     }
   }
 
-  /** A message between coordinator and subtasks: may be lost, late, doubled, reordered. */
+  /** Sends a message between coordinator and subtasks, which may be lost, late, doubled or reordered. */
   send(deliver: () => void): void {
     const { messageLoss } = this.options
     const fate = this.calm ? 1 : this.random.next()
@@ -137,13 +133,17 @@ export class SimulatedWorld {
     return this.calm ? 'none' : this.options.fault(call, name, this.random)
   }
 
-  /** Holds a process that is believed dead; a new one starts meanwhile. */
+  subtaskFault(): Fault {
+    return this.calm ? 'none' : this.options.subtaskFault(this.random)
+  }
+
+  /** Pauses a process, which counts as dead; a new one starts. */
   pause(process: SimulatedProcess): Promise<void> {
     if (this.process === process) this.startProcess()
     return new Promise((resolve) => this.paused.push(resolve))
   }
 
-  /** The process is gone; the next one starts if it was the newest. */
+  /** The process has ended; the next one starts if it was the newest. */
   ended(process: SimulatedProcess): void {
     if (this.process === process) this.startProcess()
   }
@@ -164,7 +164,7 @@ export class SimulatedWorld {
     for (const restore of this.restores) {
       if (restore.generation > generation && restore.checkpointId < checkpointId) {
         this.violations.push(
-          `generation ${generation} completed ${checkpointId} though ${restore.generation} had gone on from ${restore.checkpointId}`,
+          `generation ${generation} completed ${checkpointId} though ${restore.generation} had restored ${restore.checkpointId}`,
         )
       }
     }
@@ -176,10 +176,10 @@ export class SimulatedWorld {
   onRestored(
     generation: number,
     manifest: CheckpointManifest | undefined,
-    found: { readonly counters: Counters; readonly offsets: ReadonlyMap<number, number> },
+    found: JoinedState,
   ): void {
     const checkpointId = manifest?.checkpointId ?? 0
-    // A fenced process may still restore what was newest in its time; it can complete nothing.
+    // A fenced process may still restore the checkpoint that was the newest at its time; it can complete none.
     const past = this.announced.filter((a) => a.generation <= generation)
     const newest = Math.max(0, ...past.map((a) => a.checkpointId))
     if (checkpointId < newest) {
@@ -189,10 +189,7 @@ export class SimulatedWorld {
     this.checkCut(manifest, found)
   }
 
-  private checkCut(
-    manifest: CheckpointManifest | undefined,
-    found: { readonly counters: Counters; readonly offsets: ReadonlyMap<number, number> },
-  ): void {
+  private checkCut(manifest: CheckpointManifest | undefined, found: JoinedState): void {
     const name = manifest === undefined ? 'nothing' : `checkpoint ${manifest.checkpointId}`
     const owner = `${manifest?.generation}-${manifest?.attempt}/${manifest?.checkpointId}`
     const offsets = Array.from({ length: PARTITIONS }, (_, p) => found.offsets.get(p) ?? 0)
@@ -219,7 +216,7 @@ export class SimulatedWorld {
     if (this.disk.takeDeleted()) this.checkFiles()
   }
 
-  /** Every file that a valid manifest refers to is there. */
+  /** Checks that every file exists to which a valid manifest refers. */
   private checkFiles(): void {
     const records: RestoreRecord[] = []
     const manifests: CheckpointManifest[] = []
@@ -240,212 +237,18 @@ export class SimulatedWorld {
 
   private startProcess(): void {
     this.process = new SimulatedProcess(this)
-    void this.process.live()
+    void this.process.run()
   }
 
-  /** A savepoint must be readable without anything else. */
+  /** Checks that savepoints are readable without any other file. */
   private async checkSavepoints(): Promise<void> {
     await this.disk.delete(JOB_ID)
     for (const { path } of this.savepoints) {
       const manifest = await readManifest(this.disk, path)
-      const subtasks = await restoreSubtasks(this, manifest, 1, { generation: 0, attempt: 1 })
-      this.checkCut(manifest, join(subtasks))
+      const owner = { generation: 0, attempt: 1 }
+      const subtasks = await restoreSubtasks(this, manifest, { parallelism: 1, owner })
+      this.checkCut(manifest, joinedState(subtasks))
     }
-  }
-}
-
-/** One process: a coordinator and the attempts of the job. */
-export class SimulatedProcess {
-  alive = true
-  private readonly world: SimulatedWorld
-  private coordinator: CheckpointCoordinator | undefined
-  private subtasks: SimulatedSubtask[] = []
-  private attempt = 0
-  private failed: (() => void) | undefined
-
-  constructor(world: SimulatedWorld) {
-    this.world = world
-  }
-
-  /** Runs the job for as long as the process lives. */
-  async live(): Promise<void> {
-    while (this.alive) {
-      try {
-        this.coordinator ??= await this.open()
-        await this.runAttempt(this.coordinator)
-      } catch (error) {
-        // A real process would exit; the supervisor starts another.
-        if (!this.isExpected(error)) this.world.violations.push(`unexpected: ${messageOf(error)}`)
-        this.kill()
-        this.world.ended(this)
-      }
-    }
-  }
-
-  /** Every subtask processes a little. */
-  work(): void {
-    if (this.alive) for (const subtask of this.subtasks) subtask.process()
-  }
-
-  crashSubtask(): void {
-    this.failed?.()
-  }
-
-  savepoint(): void {
-    const { coordinator } = this
-    if (!this.alive || coordinator === undefined) return
-    coordinator.triggerSavepoint().then(
-      async (path) => {
-        const manifest = await readManifest(this.world.disk, path)
-        this.world.savepoints.push({ path, manifest })
-      },
-      () => {},
-    )
-  }
-
-  kill(): void {
-    this.alive = false
-    this.subtasks = []
-  }
-
-  /** A fenced process may find that its successor has removed what it meant to restore. */
-  private isExpected(error: unknown): boolean {
-    const fenced = (this.coordinator?.generation ?? 0) < this.world.newestGeneration
-    return (
-      isWeirError(error, 'COORDINATOR_FENCED') ||
-      (isWeirError(error, 'CHECKPOINT_NOT_FOUND') && fenced) ||
-      messageOf(error).includes('simulated')
-    )
-  }
-
-  private async open(): Promise<CheckpointCoordinator> {
-    const { world } = this
-    const coordinator: CheckpointCoordinator = await CheckpointCoordinator.open({
-      jobId: JOB_ID,
-      jobName: 'simulated',
-      storage: this.storage((name) => world.nextFault(name)),
-      clock: world.clock,
-      random: world.random,
-      intervalMs: 50,
-      timeoutMs: 400,
-      tolerableFailures: 2,
-      retained: 1 + world.random.below(2),
-      compaction: { maxChainLength: 2, minMerged: 2, sizeRatio: 2, maxOverhead: 4 },
-      gateway: {
-        triggerBarrier: (barrier) => this.toSubtasks((s) => s.onBarrier(barrier)),
-        notifyCompleted: (id) => this.toSubtasks((s) => s.onCompleted(id)),
-        notifyAborted: () => {},
-        failJob: (error) => {
-          if (error.code === 'COORDINATOR_FENCED') this.kill()
-          this.failed?.()
-        },
-      },
-      listener: {
-        checkpointCompleted: (manifest) => {
-          if (this.alive) world.onAnnounced(coordinator.generation, manifest)
-        },
-      },
-    })
-    world.onClaimed(coordinator.generation)
-    return coordinator
-  }
-
-  private async runAttempt(coordinator: CheckpointCoordinator): Promise<void> {
-    const { world } = this
-    const attempt = ++this.attempt
-    const manifest = await coordinator.restorePoint(attempt)
-    const parallelism = 2 ** world.random.below(3)
-    const owner = { generation: coordinator.generation, attempt }
-    const subtasks = await restoreSubtasks(world, manifest, parallelism, owner, this)
-    if (!this.alive) return
-    world.onRestored(coordinator.generation, manifest, join(subtasks))
-    this.subtasks = subtasks
-    const failure = new Promise<void>((resolve) => {
-      this.failed = resolve
-    })
-    coordinator.start(
-      attempt,
-      subtasks.map((subtask) => subtask.task),
-    )
-    await failure
-    this.subtasks = []
-    this.failed = undefined
-    await coordinator.stop()
-  }
-
-  /** For a subtask of this process. */
-  onAck(...args: Parameters<CheckpointCoordinator['onAck']>): void {
-    this.world.send(() => this.alive && this.coordinator?.onAck(...args))
-  }
-
-  onDecline(...args: Parameters<CheckpointCoordinator['onDecline']>): void {
-    this.world.send(() => this.alive && this.coordinator?.onDecline(...args))
-  }
-
-  storage(next: (name: string) => Fault): FaultyStorage {
-    const self = this
-    return new FaultyStorage(this.world.disk, {
-      next,
-      turn: () => this.world.scheduler.turn(),
-      crash: () => {
-        this.kill()
-        this.world.ended(this)
-      },
-      pause: () => this.world.pause(this),
-      get alive() {
-        return self.alive
-      },
-    })
-  }
-
-  private toSubtasks(deliver: (subtask: SimulatedSubtask) => void): void {
-    for (const subtask of this.subtasks) {
-      this.world.send(() => this.subtasks.includes(subtask) && deliver(subtask))
-    }
-  }
-}
-
-async function restoreSubtasks(
-  world: SimulatedWorld,
-  manifest: CheckpointManifest | undefined,
-  parallelism: number,
-  owner: { readonly generation: number; readonly attempt: number },
-  process?: SimulatedProcess,
-): Promise<SimulatedSubtask[]> {
-  const storage =
-    process?.storage(() => (world.calm ? 'none' : world.options.subtaskFault(world.random))) ??
-    world.disk
-  const restoring = process?.storage(() => 'none') ?? world.disk
-  const operator = { uid: 'counter', parallelism, maxParallelism: MAX_PARALLELISM }
-  const plan = manifest === undefined ? undefined : planRestore(manifest, [operator])
-  const name = `${owner.generation}-${owner.attempt}`
-  const subtasks: SimulatedSubtask[] = []
-  for (let subtask = 0; subtask < parallelism; subtask++) {
-    const made = new SimulatedSubtask({
-      ...owner,
-      jobId: JOB_ID,
-      subtask,
-      parallelism,
-      storage,
-      random: world.random,
-      onCut: (id, partition, offset) => world.onCut(name, id, partition, offset),
-      sendAck: (ack) => process?.onAck(ack),
-      sendDecline: (decline) => process?.onDecline(decline),
-    })
-    const part = plan?.get('counter')?.[subtask]
-    if (part !== undefined) await made.restore(part, restoring)
-    subtasks.push(made)
-  }
-  return subtasks
-}
-
-function join(subtasks: readonly SimulatedSubtask[]): {
-  counters: Counters
-  offsets: Map<number, number>
-} {
-  return {
-    counters: new Map(subtasks.flatMap((subtask) => [...subtask.counters])),
-    offsets: new Map(subtasks.flatMap((subtask) => [...subtask.offsets])),
   }
 }
 

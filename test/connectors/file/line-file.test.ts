@@ -1,16 +1,16 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { LineFileSink } from '../../../src/connectors/file/line-file-sink.ts'
-import { LineFileSource } from '../../../src/connectors/file/line-file-source.ts'
-import type { DeliveryGuarantee } from '../../../src/operators/sink.ts'
+import { LineFileSink } from '../../../src/connectors/file/sink.ts'
+import { LineFileSource } from '../../../src/connectors/file/source.ts'
+import type { DeliveryGuarantee } from '../../../src/operators/port/sink.ts'
 import {
   atLeastOnceSinkContract,
   exactlyOnceSinkContract,
   type SinkUnderTest,
 } from '../../contracts/sink.ts'
 import { sourceContract } from '../../contracts/source.ts'
-import { drain, readerContext, temporaryFolder } from '../log/log-fixture.ts'
+import { drain, readerContext, temporaryFolder } from '../log/fixture.ts'
 
 sourceContract('LineFileSource', () => {
   const folder = temporaryFolder()
@@ -43,8 +43,28 @@ function fileSink(guarantee: DeliveryGuarantee): Promise<SinkUnderTest> {
 atLeastOnceSinkContract('LineFileSink', () => fileSink('at-least-once'))
 exactlyOnceSinkContract('LineFileSink', () => fileSink('exactly-once'))
 
+describe('LineFileSink', () => {
+  it('is ready again after a checkpoint that took the full file', async () => {
+    const directory = temporaryFolder()
+    const sink = new LineFileSink<string>({ directory, format: (value) => value })
+    const writer = sink.createWriter()
+    const { clock, metrics } = readerContext()
+    const context = { jobName: 'j', operatorUid: 'u', subtask: 0, parallelism: 1, attempt: 1 }
+    await writer.open({ ...context, clock, metrics, onLostTransaction: undefined }, [])
+    const line = 'x'.repeat(1 << 16)
+    for (let file = 0; file < 20; file++) {
+      while (writer.ready()) writer.write(line, 0)
+      const ready = Promise.all(Array.from({ length: 12 }, () => writer.whenReady()))
+      await writer.prepareCommit(file)
+      await ready
+      expect(writer.ready()).toBe(true)
+    }
+    await writer.close()
+  }, 5000)
+})
+
 describe('LineFileSource', () => {
-  it('names file and byte of a line that cannot be parsed', async () => {
+  it('names file and position of a line that cannot be parsed', async () => {
     const path = join(temporaryFolder(), 'a.txt')
     fs.writeFileSync(path, '1\n2\noops\n')
     const parse = (line: string): number => {
@@ -61,7 +81,7 @@ describe('LineFileSource', () => {
     await reader.close()
   })
 
-  it('says which file is missing', async () => {
+  it('names a missing file', async () => {
     const source = new LineFileSource({ paths: ['/nowhere/x'], parse: (line) => line })
     const adding = source.createReader().addSplits([{ partition: 0, nextOffset: -1 }])
     await expect(adding).rejects.toThrow('"/nowhere/x"')

@@ -1,12 +1,11 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { murmur2, partitionOf } from '../../../src/batch/java-partitioner.ts'
 import { EmbeddedLog } from '../../../src/connectors/log/embedded-log.ts'
-import { bytes, openLog, readAll, temporaryFolder } from './log-fixture.ts'
+import { bytes, openLog, readAll, temporaryFolder } from './fixture.ts'
 
 describe('EmbeddedLog', () => {
-  it('keeps records in order over a restart', async () => {
+  it('keeps records in order across a restart', async () => {
     const directory = temporaryFolder()
     const first = await EmbeddedLog.open(directory)
     await first.createTopic('t', { partitions: 1 })
@@ -59,7 +58,7 @@ describe('EmbeddedLog', () => {
     expect(log.bounds('t', 0).endOffset).toBe(20)
   })
 
-  it('refuses unknown topics and partitions, other partition counts and bad names', async () => {
+  it('rejects unknown topics and partitions, other partition counts and bad names', async () => {
     const log = await openLog(temporaryFolder())
     await log.createTopic('t', { partitions: 2 })
     await log.createTopic('t', { partitions: 2 })
@@ -80,7 +79,7 @@ describe('EmbeddedLog', () => {
     expect(log.topics()).toEqual([])
   })
 
-  it('is shared by those who open it in one thread, and closed with the last', async () => {
+  it('is shared by all its users in one thread, and closed with the last one', async () => {
     const directory = temporaryFolder()
     const one = await EmbeddedLog.open(directory)
     const two = await EmbeddedLog.open(directory)
@@ -94,26 +93,14 @@ describe('EmbeddedLog', () => {
     expect(fs.existsSync(join(directory, '.lock'))).toBe(false)
   })
 
-  it('is locked while another living process writes, and taken from a dead one', async () => {
+  it('is locked while another process runs that writes it, and taken over when that has ended', async () => {
     const directory = temporaryFolder()
     const lock = join(directory, '.lock')
     fs.writeFileSync(lock, JSON.stringify({ pid: process.ppid, processStart: '', threadId: 0 }))
-    await expect(EmbeddedLog.open(directory)).rejects.toMatchObject({ code: 'LOG_LOCKED' })
+    const opening = EmbeddedLog.open(directory, { ownerWaitMs: 0 })
+    await expect(opening).rejects.toMatchObject({ code: 'LOG_LOCKED' })
     fs.writeFileSync(lock, JSON.stringify({ pid: 2 ** 22 + 1, processStart: '1', threadId: 0 }))
     await openLog(directory)
     fs.rmSync(lock)
-  })
-})
-
-describe('the default partitioner', () => {
-  it('hashes as the Java client does', () => {
-    // Vectors of Apache Kafka's own UtilsTest.
-    expect(murmur2(bytes('21'))).toBe(-973932308)
-    expect(murmur2(bytes('foobar'))).toBe(-790332482)
-    expect(murmur2(bytes('a-little-bit-long-string'))).toBe(-985981536)
-    expect(murmur2(bytes('a-little-bit-longer-string'))).toBe(-1486304829)
-    expect(murmur2(bytes('lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8'))).toBe(-58897971)
-    expect(murmur2(bytes('abc'))).toBe(479470107)
-    expect(partitionOf(bytes('foobar'), 10)).toBe((-790332482 & 0x7fffffff) % 10)
   })
 })

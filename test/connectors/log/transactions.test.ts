@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { EmbeddedLog } from '../../../src/connectors/log/embedded-log.ts'
-import type { EmbeddedLogProducer } from '../../../src/connectors/log/log-producer.ts'
-import { bytes, openLog, readAll, temporaryFolder } from './log-fixture.ts'
+import type { EmbeddedLogProducer } from '../../../src/connectors/log/producer.ts'
+import { bytes, openLog, readAll, temporaryFolder } from './fixture.ts'
 
 function sendAll(producer: EmbeddedLogProducer, prefix: string, count: number): void {
   for (let i = 0; i < count; i++) producer.send(bytes(`${prefix}${i}`), bytes('v'), 1)
@@ -31,7 +31,7 @@ describe('transactions', () => {
     expect(await readAll({ directory, topic: 't', isolation: 'read_uncommitted' })).toHaveLength(20)
   })
 
-  it('leave out exactly the aborted ones of A10 C10 A20 C10 A40 by one producer', async () => {
+  it('skip exactly the aborted records of A10 C10 A20 C10 A40 by one producer', async () => {
     const directory = temporaryFolder()
     const log = await openLog(directory)
     await log.createTopic('t')
@@ -52,7 +52,7 @@ describe('transactions', () => {
     expect(keys).toEqual(Array(20).fill('c'))
   })
 
-  it('hold read_committed readers back at the oldest open one', async () => {
+  it('stop read_committed readers at the oldest open one', async () => {
     const directory = temporaryFolder()
     const log = await openLog(directory)
     await log.createTopic('t')
@@ -81,7 +81,7 @@ describe('transactions', () => {
     await expect(old.commit()).rejects.toMatchObject({ code: 'TRANSACTION_FENCED' })
   })
 
-  it('can be committed after a restart by their handle, again and again, but not aborted then', async () => {
+  it('can be committed by their handle after a restart, repeatedly, but not aborted after that', async () => {
     const directory = temporaryFolder()
     const first = await EmbeddedLog.open(directory)
     await first.createTopic('t', { partitions: 2 })
@@ -103,7 +103,7 @@ describe('transactions', () => {
     expect(await visible(directory)).toBe(10)
   })
 
-  it('answer for an id that nobody knows', async () => {
+  it('are rejected for an unknown id', async () => {
     const log = await openLog(temporaryFolder())
     const unknown = { transactionalId: 'x', producerId: 1, epoch: 0 }
     await expect(log.endTransaction(unknown, true)).rejects.toMatchObject({

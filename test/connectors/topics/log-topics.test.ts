@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { openTopics } from '../../../src/connectors/topics/open-topics.ts'
+import { openTopics } from '../../../src/connectors/topics/open.ts'
 import { topicStoreContract } from '../../contracts/topic-store.ts'
-import { temporaryFolder } from '../log/log-fixture.ts'
+import { temporaryFolder } from '../log/fixture.ts'
 
 topicStoreContract('The embedded log', () => openTopics({ logDirectory: temporaryFolder() }))
 
 describe('openTopics', () => {
-  it('wants exactly one place', async () => {
+  it('needs exactly one place', async () => {
     const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' })
     await expect(openTopics({})).rejects.toThrow(invalid)
     const both = { logDirectory: '/log', kafka: { brokers: 'a:1' } }

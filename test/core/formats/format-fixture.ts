@@ -11,7 +11,7 @@ export function written<T>(format: Serializer<T>, value: T): Uint8Array {
   return writer.toBytes()
 }
 
-/** Reads bytes that lie in the middle of others, as a record's do. */
+/** Reads bytes in the middle of others, as a record's are. */
 export function readBack<T>(format: Serializer<T>, bytes: Uint8Array): T {
   const batch = new Uint8Array(bytes.length + 8).fill(0x31)
   batch.set(bytes, 3)
@@ -24,7 +24,7 @@ export const readText = <T>(format: Serializer<T>, text: string): T =>
 export const writtenText = <T>(format: Serializer<T>, value: T): string =>
   new TextDecoder('utf-8', { ignoreBOM: true }).decode(written(format, value))
 
-/** Some text with what formats trip over. */
+/** Some text with characters that are difficult for formats. */
 export function strangeText(random: Random, longest = 12): string {
   const alphabet = [
     'a',

@@ -1,0 +1,158 @@
+import type { WeirError } from '../../core/errors.ts'
+import { assembleOperators } from '../protocol/assemble.ts'
+import type { Barrier, CheckpointAck, CheckpointManifest } from '../protocol/checkpoint-types.ts'
+import { compactedPath } from '../storage/paths.ts'
+import { CheckpointCompactor } from './compactor.ts'
+import { CheckpointGarbage } from './garbage.ts'
+import type { RepositoryContent } from './job-folder.ts'
+import { CheckpointLineage, type RestoreFrom } from './lineage.ts'
+import type { ResolvedCoordinatorOptions } from './options.ts'
+import { CheckpointRepository } from './repository.ts'
+import { SavepointCopies } from './savepoint-copies.ts'
+
+/** A checkpoint that every task has acknowledged. */
+export interface AcknowledgedCheckpoint {
+  readonly barrier: Barrier
+  readonly attempt: number
+  readonly acks: readonly CheckpointAck[]
+}
+
+/**
+ * The durable checkpoints of one job: publishes new ones, chooses what is restored, keeps as many as
+ * are retained, and merges, copies and deletes their files.
+ */
+export class DurableCheckpoints {
+  readonly savepoints: SavepointCopies
+  /** Highest checkpoint id that any file had when the job's folder was taken over. */
+  readonly highestId: number
+  private readonly options: ResolvedCoordinatorOptions
+  private readonly repository: CheckpointRepository
+  private readonly garbage: CheckpointGarbage
+  private readonly compactor: CheckpointCompactor
+  private readonly lineage: CheckpointLineage
+  private compactions = 0
+
+  private constructor(
+    options: ResolvedCoordinatorOptions,
+    repository: CheckpointRepository,
+    content: RepositoryContent,
+  ) {
+    const { storage, random, jobId, listener } = options
+    const warn = (warning: WeirError): void => listener.warning?.(warning)
+    const garbage = new CheckpointGarbage(repository, warn, content)
+    this.options = options
+    this.repository = repository
+    this.garbage = garbage
+    this.highestId = content.highestId
+    this.savepoints = new SavepointCopies({ storage, garbage, random, jobId })
+    this.lineage = new CheckpointLineage({ storage, repository, garbage, content })
+    this.compactor = new CheckpointCompactor({
+      storage,
+      policy: options.compaction,
+      garbage,
+      warn,
+      nextPath: () => compactedPath(jobId, repository.generation, ++this.compactions),
+    })
+  }
+
+  /** Takes over the job's folder, which fences older coordinators, and finds its checkpoints. */
+  static async open(options: ResolvedCoordinatorOptions): Promise<DurableCheckpoints> {
+    const repository = await CheckpointRepository.claim(options.storage, options.jobId)
+    const content = await repository.load((warning) => options.listener.warning?.(warning))
+    return new DurableCheckpoints(options, repository, content)
+  }
+
+  /** Generation of this coordinator. */
+  get generation(): number {
+    return this.repository.generation
+  }
+
+  /** Completed checkpoints that are kept, oldest first. */
+  get completed(): readonly CheckpointManifest[] {
+    return this.lineage.completed
+  }
+
+  /** Id of the checkpoint that the running attempt builds on; 0 for none. */
+  get baseId(): number {
+    return this.lineage.base?.checkpointId ?? 0
+  }
+
+  /** Whether the next checkpoint must hold all state. */
+  get needsFull(): boolean {
+    return this.lineage.needsFull
+  }
+
+  /** The last attempt that has chosen what to restore. */
+  get restoredAttempt(): number {
+    return this.lineage.restoredAttempt
+  }
+
+  /** Chooses what an attempt restores, makes the choice durable and deletes what nothing needs then. */
+  async restore(
+    attempt: number,
+    from: RestoreFrom | undefined,
+  ): Promise<CheckpointManifest | undefined> {
+    const manifest = await this.lineage.chooseRestore(attempt, from)
+    await this.lineage.sweep()
+    if (attempt === 1) await this.lineage.removeOutdated((warning) => this.warn(warning))
+    return manifest
+  }
+
+  /**
+   * Looks for damage in the checkpoint that the last attempt restored, and goes back to the one before
+   * it if there is any, with a warning. Returns whether it did. Throws as `replaceDamagedBase`.
+   */
+  async fallBackFromDamage(): Promise<boolean> {
+    const warning = await this.lineage.replaceDamagedBase()
+    if (warning !== undefined) this.warn(warning)
+    return warning !== undefined
+  }
+
+  private warn(warning: WeirError): void {
+    this.options.listener.warning?.(warning)
+  }
+
+  /** Makes a checkpoint durable. Throws COORDINATOR_FENCED, STORAGE_FAILED, ILLEGAL_STATE. */
+  async publish({ barrier, attempt, acks }: AcknowledgedCheckpoint): Promise<CheckpointManifest> {
+    const { garbage, compactor, lineage } = this
+    const { checkpointId } = barrier
+    const compactions = [...compactor.finished]
+    const { operators, unusedOutputs } = assembleOperators({
+      acks,
+      previous: lineage.base,
+      compactions,
+    })
+    const { jobId, jobName, clock } = this.options
+    const manifest: CheckpointManifest = {
+      jobId,
+      jobName,
+      attempt,
+      generation: this.generation,
+      checkpointId,
+      kind: 'checkpoint',
+      triggeredAtMs: barrier.timestampMs,
+      completedAtMs: clock.nowMs(),
+      operators,
+    }
+    // A call that fails may have written the manifest all the same.
+    garbage.markForDeletion(checkpointId)
+    await this.repository.publish(manifest)
+    garbage.unmark(checkpointId)
+    compactor.settle(compactions)
+    garbage.track(unusedOutputs)
+    lineage.add(manifest, barrier.full)
+    return manifest
+  }
+
+  /** Deletes what the retained checkpoints do not need, and considers a compaction. */
+  async tidy(): Promise<void> {
+    await this.lineage.collect(this.options.retained)
+    if (this.lineage.base !== undefined) this.compactor.consider(this.lineage.base)
+  }
+
+  /** Ends the compaction that runs and waits for savepoint copies. */
+  async close(): Promise<void> {
+    await this.compactor.close()
+    await this.savepoints.idle()
+  }
+}

@@ -1,0 +1,39 @@
+import { resolve } from 'node:path'
+import type { JobSubmission } from '../../rest/port/cluster.ts'
+import type { Command, CommandInput, OptionSpec } from '../command/command.ts'
+
+/** Flags whose values are paths of the submitter's machine; the JobManager has another working directory. */
+const PATHS: readonly string[] = [
+  'data-dir',
+  'token-file',
+  'tokens',
+  'server-tls-cert',
+  'server-tls-key',
+  'server-tls-ca',
+  'sasl-password-file',
+  'tls-ca',
+  'tls-cert',
+  'tls-key',
+]
+/** Flags that say where to submit. */
+const CLIENT_FLAGS: readonly string[] = ['detached', 'jobmanager']
+
+/** The submission of a command line: the flags that differ from their defaults, secrets left out. */
+export function submissionOf(
+  job: string,
+  options: Command['options'],
+  flags: CommandInput['flags'],
+): JobSubmission {
+  const given: [string, string | boolean | readonly string[]][] = []
+  for (const [name, spec] of Object.entries(options)) {
+    const value = flags[name]
+    if (value === undefined || CLIENT_FLAGS.includes(name) || isDefault(spec, value)) continue
+    given.push([name, PATHS.includes(name) && typeof value === 'string' ? resolve(value) : value])
+  }
+  return { job, options: Object.fromEntries(given) }
+}
+
+function isDefault(spec: OptionSpec, value: string | boolean | readonly string[]): boolean {
+  if (spec.isSecret === true || value === false || value === spec.default) return true
+  return Array.isArray(value) && value.length === 0
+}

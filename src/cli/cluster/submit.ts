@@ -1,0 +1,29 @@
+import type { Command, CommandInput } from '../command/command.ts'
+import { Flags, type OptionSpec } from '../command/command.ts'
+import { JOB_MANAGER_OPTIONS, RestClient } from './rest-client.ts'
+import { submissionOf } from './submission.ts'
+
+/** Flags of the commands whose job a JobManager can run instead of this process. */
+export const DETACH_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  detached: {
+    type: 'boolean',
+    short: 'd',
+    help: 'Submit the job to a JobManager and return at once',
+  },
+  ...JOB_MANAGER_OPTIONS,
+}
+
+/** Submits a job to the JobManager of `--jobmanager`; returns the exit code. Throws as the JobManager. */
+export async function submitDetached(
+  job: string,
+  options: Command['options'],
+  { flags: values, io }: Pick<CommandInput, 'flags' | 'io'>,
+): Promise<number> {
+  const flags = new Flags(values)
+  const client = RestClient.of(flags)
+  const submission = submissionOf(job, options, values)
+  const { jobid } = await client.request<{ readonly jobid: string }>('POST', '/jobs', submission)
+  if (flags.boolean('json')) io.out(JSON.stringify({ event: 'submitted', jobId: jobid }))
+  else io.out(`Job has been submitted with JobID ${jobid}`)
+  return 0
+}

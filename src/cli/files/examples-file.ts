@@ -1,0 +1,37 @@
+import { readPieces } from '../../connectors/file/open-folder.ts'
+import { WeirError } from '../../core/errors.ts'
+import { addExamples } from '../../training/data/read-libsvm.ts'
+import { type SparseTable, SparseTableBuilder } from '../../training/data/sparse-table.ts'
+import { type DataFileKind, dataFilesAt, readDataFile } from './data-file.ts'
+
+const EXAMPLES_FILE: DataFileKind = {
+  content: 'examples',
+  hint: 'the path or hdfs:// URL of a LIBSVM text file, or of a folder of such files',
+}
+
+/**
+ * The examples of a LIBSVM file, or of the part files of a folder, at a path or an `hdfs://` URL. Throws
+ * INVALID_ARGUMENT if a file cannot be read, UNPARSABLE_RECORD, and EMPTY_DATASET if there are no examples.
+ * Errors name the file.
+ */
+export async function examplesOfFile(place: string): Promise<SparseTable> {
+  const builder = new SparseTableBuilder()
+  for (const file of await dataFilesAt(place, EXAMPLES_FILE)) {
+    await readDataFile(file, EXAMPLES_FILE, () => addExamples(builder, readPieces(file)))
+  }
+  const table = builder.build()
+  if (table.rows > 0) return table
+  throw new WeirError(
+    'EMPTY_DATASET',
+    `${place} has no examples; write one "label feature:value ..." a line`,
+  )
+}
+
+/** The text of these files in pieces, one after the other. Throws as `examplesOfFile`. */
+export async function* examplePieces(place: string): AsyncGenerator<Uint8Array> {
+  for (const file of await dataFilesAt(place, EXAMPLES_FILE)) {
+    yield* readPieces(file)
+    // The last line of a file may have no line end.
+    yield Uint8Array.of(0x0a)
+  }
+}

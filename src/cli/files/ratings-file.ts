@@ -1,0 +1,60 @@
+import { readPieces } from '../../connectors/file/open-folder.ts'
+import { WeirError } from '../../core/errors.ts'
+import { RatingsParser } from '../../models/ratings/format.ts'
+import type { Rating } from '../../models/ratings/rating.ts'
+import { type RatingsTable, RatingsTableBuilder } from '../../training/data/ratings-table.ts'
+import { addRatings } from '../../training/data/read-ratings.ts'
+import { type DataFileKind, dataFilesAt, readDataFile } from './data-file.ts'
+
+/** A file of ratings. */
+const RATINGS_FILE: DataFileKind = {
+  content: 'ratings',
+  hint: 'the path or hdfs:// URL of a u.data, ratings.dat or ratings.csv, or of a folder of such files',
+}
+
+/**
+ * The ratings of a file, or of the part files of a folder, at a path or an `hdfs://` URL. Throws
+ * INVALID_ARGUMENT if a file cannot be read, UNPARSABLE_RECORD, and EMPTY_DATASET if there are no ratings.
+ * Errors name the file.
+ */
+export async function ratingsOfFile(place: string): Promise<RatingsTable> {
+  const builder = new RatingsTableBuilder()
+  for (const file of await dataFilesAt(place, RATINGS_FILE)) {
+    await readDataFile(file, RATINGS_FILE, () => addRatings(builder, readPieces(file)))
+  }
+  const table = builder.build()
+  if (table.size > 0) return table
+  throw new WeirError(
+    'EMPTY_DATASET',
+    `${place} has no ratings; write one "user item rating" a line`,
+  )
+}
+
+/** The files of ratings at a place. Throws INVALID_ARGUMENT if there is none. */
+export function ratingFiles(place: string): Promise<readonly string[]> {
+  return dataFilesAt(place, RATINGS_FILE)
+}
+
+/** The same ratings in pieces, so that they are never in memory as a whole. Throws as `ratingsOfFile`. */
+export async function* ratingPieces(place: string): AsyncGenerator<readonly Rating[]> {
+  for (const file of await dataFilesAt(place, RATINGS_FILE)) yield* piecesOf(file)
+}
+
+async function* piecesOf(file: string): AsyncGenerator<readonly Rating[]> {
+  let piece: Rating[] = []
+  const parser = new RatingsParser((user, item, rating, timestamp) =>
+    piece.push({ user, item, rating, timestamp }),
+  )
+  const chunks = readPieces(file)[Symbol.asyncIterator]()
+  for (;;) {
+    const next = await readDataFile(file, RATINGS_FILE, async () => {
+      const chunk = await chunks.next()
+      if (chunk.done === true) parser.end()
+      else parser.push(chunk.value)
+      return chunk
+    })
+    if (piece.length > 0) yield piece
+    piece = []
+    if (next.done === true) return
+  }
+}

@@ -1,0 +1,190 @@
+import { systemClock } from '../../core/clock.ts'
+import { BIAS_COLUMNS } from '../../models/als/row.ts'
+import type { RegisteredVersion } from '../../models/registry/version.ts'
+import type { AlsModel } from '../../training/als/solver/model.ts'
+import type { AlsOptions } from '../../training/als/solver/options.ts'
+import { trainAls } from '../../training/als/train.ts'
+import type { RatingsTable } from '../../training/data/ratings-table.ts'
+import { splitAtRandom } from '../../training/data/split-ratings.ts'
+import {
+  type CommandIo,
+  Flags,
+  InterruptedError,
+  type OptionSpec,
+  UsageError,
+} from '../command/command.ts'
+import { ProgressBar } from '../command/progress-bar.ts'
+
+/** Flags of ALS training; `train als`, `retrain` and the quickstart have them. */
+export const ALS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  factors: { type: 'string', value: 'N', default: '50', help: 'Number of latent factors' },
+  iterations: {
+    type: 'string',
+    value: 'N',
+    default: '10',
+    help: 'Iterations; each solves users and items',
+  },
+  lambda: { type: 'string', value: 'X', help: 'Regularization (the default depends on --penalty)' },
+  penalty: {
+    type: 'string',
+    value: 'KIND',
+    help: 'How the penalty grows with the n ratings of a row: n (ALS-WR, default without biases), sqrt-n, constant',
+  },
+  'no-biases': { type: 'boolean', help: 'Train without user and item biases' },
+  solver: {
+    type: 'string',
+    value: 'KIND',
+    help: 'cholesky (exact, default up to 32 factors) or cg (conjugate gradient)',
+  },
+  seed: { type: 'string', value: 'N', default: '1', help: 'Seed of the initial factors' },
+  threads: { type: 'string', value: 'N', default: '2', help: 'Number of training threads' },
+}
+
+/** Flags of ALS training that only `train als` has. */
+export const ALS_TRAINING_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  implicit: {
+    type: 'boolean',
+    help: 'Treat values as usage counts (implicit feedback); disables biases',
+  },
+  alpha: {
+    type: 'string',
+    value: 'X',
+    help: 'implicit: confidence added by a count of 1 (default 1)',
+  },
+  device: {
+    type: 'string',
+    value: 'DEVICE',
+    default: 'cpu',
+    help: 'cpu, gpu (needs the package onnxruntime-node), or auto (the faster one of a short trial)',
+  },
+  'cg-steps': { type: 'string', value: 'N', help: 'Conjugate gradient steps of a row (default 3)' },
+  validation: { type: 'string', value: 'SHARE', help: 'Share of the ratings to validate on' },
+  patience: {
+    type: 'string',
+    value: 'N',
+    help: 'Stop after N iterations without a lower validation error',
+  },
+}
+
+/** The training options of the flags. Throws UsageError. */
+export function alsOptionsOf(flags: Flags): AlsOptions {
+  const alpha = flags.optional('alpha') === undefined ? undefined : flags.number('alpha')
+  const cgSteps = flags.optionalInteger('cg-steps', 1, 1000)
+  const patience = flags.optionalInteger('patience', 1)
+  const isImplicit = flags.boolean('implicit')
+  return {
+    feedback: isImplicit ? 'implicit' : 'explicit',
+    ...(alpha === undefined ? {} : { alpha }),
+    ...(cgSteps === undefined ? {} : { cgSteps }),
+    ...(patience === undefined ? {} : { patience }),
+    factors: flags.integer('factors', 1, 1024),
+    iterations: flags.integer('iterations', 1, 10_000),
+    ...(flags.optional('penalty') === undefined
+      ? {}
+      : { penalty: flags.choice('penalty', ['n', 'sqrt-n', 'constant']) }),
+    biases: !isImplicit && !flags.boolean('no-biases'),
+    seed: flags.integer('seed'),
+    threads: flags.integer('threads', 0, 256),
+    ...(flags.optional('device') === undefined
+      ? {}
+      : { device: flags.choice('device', ['auto', 'cpu', 'gpu']) }),
+    ...(flags.optional('lambda') === undefined ? {} : { regularization: flags.number('lambda') }),
+    ...(flags.optional('solver') === undefined
+      ? {}
+      : { solver: flags.choice('solver', ['cholesky', 'cg']) }),
+  }
+}
+
+/** Defaults of `ALS_OPTIONS` for a model that has no live version. */
+const DEFAULTS = Object.fromEntries(
+  Object.entries(ALS_OPTIONS).flatMap(([name, { default: value }]) =>
+    value === undefined ? [] : [[name, value]],
+  ),
+)
+
+/** `ALS_OPTIONS` of a retraining, whose defaults are the options of the live version. */
+export const INHERITED_ALS_OPTIONS: Readonly<Record<string, OptionSpec>> = Object.fromEntries(
+  Object.entries(ALS_OPTIONS).map(([name, { default: value, ...spec }]) => {
+    if (spec.type === 'boolean' || name === 'threads') return [name, ALS_OPTIONS[name]!]
+    const fallback = value === undefined ? '' : `, else ${value}`
+    return [name, { ...spec, help: `${spec.help} (default: of the live version${fallback})` }]
+  }),
+) as Readonly<Record<string, OptionSpec>>
+
+/**
+ * The training options of a retraining: those of the flags, else those that the live version was trained
+ * with, else the defaults. Rows that are served cannot change their length, so the factors of a version
+ * whose options are not known follow from its rows. Throws UsageError.
+ */
+export function inheritedAlsOptions(flags: Flags, live: RegisteredVersion | undefined): AlsOptions {
+  const known = live?.lineage.hyperparameters ?? {}
+  const wasBiased = known['biases'] ?? (live === undefined || live.dimension !== known['factors'])
+  const biases = wasBiased === true && !flags.boolean('no-biases')
+  const factors =
+    live === undefined
+      ? undefined
+      : (known['factors'] ?? live.dimension - (biases ? BIAS_COLUMNS : 0))
+  const inherited = {
+    factors,
+    iterations: known['iterations'],
+    lambda: known['regularization'],
+    penalty: known['penalty'],
+    solver: known['solver'],
+    seed: known['seed'],
+  }
+  const values: Record<string, string | boolean> = { ...DEFAULTS, 'no-biases': !biases }
+  for (const [name, value] of Object.entries(inherited)) {
+    if (value !== undefined) values[name] = String(value)
+  }
+  for (const name of Object.keys(INHERITED_ALS_OPTIONS)) {
+    const given = flags.optional(name)
+    if (given !== undefined) values[name] = given
+  }
+  return alsOptionsOf(new Flags(values))
+}
+
+/** The ratings to train on and, with `--validation`, those to validate on. Throws UsageError. */
+export function validationSplit(
+  table: RatingsTable,
+  flags: Flags,
+): { readonly train: RatingsTable; readonly validation?: RatingsTable } {
+  if (flags.optional('validation') === undefined) {
+    if (flags.optional('patience') === undefined) return { train: table }
+    throw new UsageError('--patience needs --validation SHARE')
+  }
+  const share = flags.number('validation')
+  if (!(share > 0 && share < 1))
+    throw new UsageError('--validation must be a share between 0 and 1')
+  const { train, test } = splitAtRandom(table, share, flags.integer('seed'))
+  return { train, validation: test }
+}
+
+/** Trains and shows the objective after every half iteration; Ctrl-C stops it there. */
+export async function trainWithProgress(
+  table: RatingsTable,
+  options: AlsOptions,
+  io: CommandIo,
+): Promise<AlsModel> {
+  const bar = new ProgressBar(io, 'training', () => systemClock.monotonicMs())
+  const abort = new AbortController()
+  void io.interrupted.then(() => abort.abort(new InterruptedError('interrupted')))
+  const halves = (options.iterations ?? 10) * 2
+  let done = 0
+  const model = await trainAls(table, {
+    ...options,
+    onDevice: (device, reason) => {
+      if (reason !== undefined) io.err(`training on the CPU: ${reason}`)
+      options.onDevice?.(device, reason)
+    },
+    signal: abort.signal,
+    onProgress: ({ iteration, side, objective }) => {
+      bar.update(
+        ++done,
+        halves,
+        `iteration ${iteration}, ${side}: objective ${objective.toFixed(0)}`,
+      )
+    },
+  })
+  bar.finish()
+  return model
+}

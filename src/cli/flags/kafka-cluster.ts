@@ -1,0 +1,20 @@
+import type { KafkaCluster } from '../../connectors/kafka/client/cluster.ts'
+import type { Flags, OptionSpec } from '../command/command.ts'
+import { UsageError } from '../command/command.ts'
+import { KAFKA_OPTIONS, kafkaOptionsOf } from './kafka.ts'
+
+/** Flags of commands that work on Kafka only. */
+export const BROKER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  ...KAFKA_OPTIONS,
+  brokers: { type: 'string', value: 'HOST:PORT,...', help: 'Kafka brokers; required' },
+}
+
+/** A client of the Kafka cluster of `--brokers`. Throws UsageError if the flag is missing. */
+export async function kafkaClusterOf(
+  flags: Flags,
+): Promise<AsyncDisposable & { readonly cluster: KafkaCluster }> {
+  const options = kafkaOptionsOf(flags)
+  if (options === undefined) throw new UsageError('--brokers HOST:PORT is required')
+  const { KafkaTopics } = await import('../../connectors/topics/kafka-topics.ts')
+  return new KafkaTopics(options)
+}

@@ -1,0 +1,105 @@
+import type { ConnectionOptions } from 'node:tls'
+import type { KafkaClientOptions, SaslOptions } from '../../connectors/kafka/client/options.ts'
+import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
+import type { TopicStore } from '../../connectors/topics/store.ts'
+import { dataDirectory } from '../../jobs/serve/data-directory.ts'
+import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import { textOfFile } from './text-file.ts'
+
+const MECHANISMS = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const
+
+/** Flags of a connection to Kafka. */
+export const KAFKA_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  brokers: {
+    type: 'string',
+    value: 'HOST:PORT,...',
+    help: 'Use the topics of this Kafka (default: those of the embedded log in --data-dir)',
+  },
+  'sasl-mechanism': {
+    type: 'string',
+    value: 'NAME',
+    help: 'PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512',
+  },
+  'sasl-username': { type: 'string', value: 'NAME', help: 'Kafka user' },
+  'sasl-password': {
+    type: 'string',
+    isSecret: true,
+    help: 'Password of the user',
+  },
+  'sasl-password-file': {
+    type: 'string',
+    value: 'FILE',
+    help: 'File with the password (or set WEIR_SASL_PASSWORD)',
+  },
+  tls: { type: 'boolean', help: 'Encrypt; trust the certificate authorities of Node' },
+  'tls-ca': {
+    type: 'string',
+    value: 'FILE',
+    help: 'Encrypt; trust this certificate authority (PEM)',
+  },
+  'tls-cert': { type: 'string', value: 'FILE', help: 'Client certificate (PEM)' },
+  'tls-key': { type: 'string', value: 'FILE', help: 'Private key of the client certificate (PEM)' },
+}
+
+/** Options of the connection to `--brokers`; undefined without the flag. Throws UsageError. */
+export function kafkaOptionsOf(flags: Flags): KafkaClientOptions | undefined {
+  const brokers = flags.optional('brokers')
+  const sasl = saslOf(flags)
+  const tls = tlsOf(flags)
+  if (brokers === undefined) return undefined
+  return {
+    brokers,
+    ...(sasl === undefined ? {} : { sasl }),
+    ...(tls === undefined ? {} : { tls }),
+  }
+}
+
+/** Place of a command's topics: Kafka with `--brokers`, else the embedded log of `--data-dir`. */
+export function topicsPlaceOf(flags: Flags): TopicsPlace {
+  const kafka = kafkaOptionsOf(flags)
+  if (kafka !== undefined) return { kafka }
+  return { logDirectory: dataDirectory(flags.string('data-dir')).log }
+}
+
+/** Opens the topics of a command. */
+export function topicsOf(flags: Flags): Promise<TopicStore> {
+  return openTopics(topicsPlaceOf(flags))
+}
+
+function saslOf(flags: Flags): SaslOptions | undefined {
+  const username = flags.optional('sasl-username')
+  const mechanism = flags.optional('sasl-mechanism')
+  if (username === undefined && mechanism === undefined) return undefined
+  if (username === undefined) throw new UsageError('--sasl-mechanism needs --sasl-username')
+  if (mechanism === undefined) {
+    throw new UsageError(`--sasl-username needs --sasl-mechanism: ${MECHANISMS.join(', ')}`)
+  }
+  return {
+    mechanism: flags.choice('sasl-mechanism', MECHANISMS),
+    username,
+    password: passwordOf(flags),
+  }
+}
+
+function passwordOf(flags: Flags): string {
+  const file = flags.optional('sasl-password-file')
+  if (file !== undefined) return textOfFile('--sasl-password-file', file).replace(/\r?\n$/, '')
+  const password = flags.optional('sasl-password')
+  if (password !== undefined) return password
+  throw new UsageError(
+    '--sasl-username needs a password: set WEIR_SASL_PASSWORD or use --sasl-password-file FILE',
+  )
+}
+
+function tlsOf(flags: Flags): true | ConnectionOptions | undefined {
+  const files: Record<string, string> = {}
+  for (const name of ['ca', 'cert', 'key'] as const) {
+    const file = flags.optional(`tls-${name}`)
+    if (file !== undefined) files[name] = textOfFile(`--tls-${name}`, file)
+  }
+  if ((files['cert'] === undefined) !== (files['key'] === undefined)) {
+    throw new UsageError('--tls-cert needs --tls-key, and --tls-key needs --tls-cert')
+  }
+  if (Object.keys(files).length > 0) return files
+  return flags.boolean('tls') ? true : undefined
+}

@@ -1,0 +1,199 @@
+import { seededRandom } from '../../core/random.ts'
+import type { RetrainLinearOptions } from '../../jobs/retrain/messages.ts'
+import type { RegisteredVersion } from '../../models/registry/version.ts'
+import type { SparseTable } from '../../training/data/sparse-table.ts'
+import type { LinearLossName } from '../../training/linear/loss.ts'
+import type { LinearOptions } from '../../training/linear/options.ts'
+import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+
+/** Flags of `train svm` and `train logistic`. */
+export const LINEAR_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  examples: {
+    type: 'string',
+    value: 'FILE',
+    help: 'Training examples as LIBSVM text: label feature:value ...',
+  },
+  test: { type: 'string', value: 'FILE', help: 'Held-out examples to measure the quality on' },
+  folds: { type: 'string', value: 'N', help: 'Also cross-validate with N folds' },
+  cost: {
+    type: 'string',
+    value: 'C',
+    help: 'Weight of the losses against the regularization (default 1)',
+  },
+  bias: {
+    type: 'string',
+    value: 'X',
+    default: '1',
+    help: 'Value of the constant feature; 0 for none',
+  },
+  tolerance: {
+    type: 'string',
+    value: 'X',
+    default: '0.001',
+    help: 'Stop at this relative duality gap',
+  },
+  rounds: { type: 'string', value: 'N', default: '1000', help: 'Maximum number of rounds' },
+  threads: {
+    type: 'string',
+    value: 'N',
+    default: '1',
+    help: 'Number of training threads; each needs a block',
+  },
+  blocks: {
+    type: 'string',
+    value: 'N',
+    help: 'Parts to train in parallel (default: 1); more parts need more rounds',
+  },
+  'local-iterations': {
+    type: 'string',
+    value: 'N',
+    help: 'Steps of each block in a round (default: twice its examples)',
+  },
+  'step-size': {
+    type: 'string',
+    value: 'X',
+    default: '1',
+    help: 'Share of each step that is taken, above 0; smaller steps need more rounds',
+  },
+  regularization: {
+    type: 'string',
+    value: 'X',
+    help: "Instead of --cost: lambda of Flink's SVM, cost = 1 / (lambda x examples)",
+  },
+  'allow-unconverged': {
+    type: 'boolean',
+    help: 'Publish, and exit with status 0, if training ends at --rounds without --tolerance',
+  },
+  seed: { type: 'string', value: 'N', default: '1', help: 'Seed of the order of the examples' },
+  validation: { type: 'string', value: 'SHARE', help: 'Share of the examples to validate on' },
+  patience: {
+    type: 'string',
+    value: 'N',
+    help: 'Stop after N rounds without a higher validation accuracy',
+  },
+  weights: {
+    type: 'string',
+    value: 'FILE',
+    help: 'Write the weights as text, "<feature>,<weight>", to a path or an hdfs:// URL',
+  },
+  buckets: {
+    type: 'boolean',
+    help: 'Write them in blocks of --range features, "<block>,<feature>:<weight>;..."',
+  },
+  curve: { type: 'string', value: 'FILE', help: 'Write the learning curve as SVG' },
+}
+
+/** Flags of the retraining of a linear model, whose defaults are the options of the live version. */
+export const INHERITED_LINEAR_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  loss: {
+    type: 'string',
+    value: 'KIND',
+    help: 'Linear: hinge, squared-hinge or logistic (default: of the live version, else hinge)',
+  },
+  cost: {
+    type: 'string',
+    value: 'C',
+    help: 'Linear: weight of the losses (default: of the live version, else 1)',
+  },
+  bias: {
+    type: 'string',
+    value: 'X',
+    help: 'Linear: value of the constant feature (default: of the live version, else 1)',
+  },
+  gap: {
+    type: 'string',
+    value: 'X',
+    help: 'Linear: relative duality gap to reach (default: of the live version, else 0.001)',
+  },
+  rounds: { type: 'string', value: 'N', help: 'Linear: maximum number of rounds (default: 1000)' },
+}
+
+/**
+ * The training options of a retraining: those of the flags, else those that the live version was trained
+ * with. Throws UsageError.
+ */
+export function inheritedLinearOptions(
+  flags: Flags,
+  live: RegisteredVersion | undefined,
+): RetrainLinearOptions {
+  const known = live?.lineage.hyperparameters ?? {}
+  const numberOf = (flag: string, name: string): number | undefined => {
+    if (flags.optional(flag) !== undefined) return flags.number(flag)
+    return typeof known[name] === 'number' ? known[name] : undefined
+  }
+  const loss = flags.optional('loss') === undefined ? known['loss'] : lossOf(flags)
+  const numbers = {
+    cost: numberOf('cost', 'cost'),
+    bias: numberOf('bias', 'bias'),
+    tolerance: numberOf('gap', 'tolerance'),
+    maxRounds: flags.optionalInteger('rounds', 1, 1_000_000),
+    seed: numberOf('seed', 'seed'),
+  }
+  return {
+    ...Object.fromEntries(Object.entries(numbers).filter(([, value]) => value !== undefined)),
+    ...(loss === undefined ? {} : { loss: loss as LinearLossName }),
+    threads: flags.integer('threads', 0, 256),
+  }
+}
+
+function lossOf(flags: Flags): LinearLossName {
+  return flags.choice('loss', ['hinge', 'squared-hinge', 'logistic'])
+}
+
+/** The training options of the flags. Throws UsageError. */
+export function linearOptionsOf(flags: Flags, table: SparseTable): LinearOptions {
+  const seed = flags.integer('seed')
+  const blocks = flags.optionalInteger('blocks', 1, 256)
+  const patience = flags.optionalInteger('patience', 1)
+  const share = flags.optional('validation') === undefined ? 0 : flags.number('validation')
+  if (share < 0 || share >= 1)
+    throw new UsageError('--validation must be a share from 0 to below 1')
+  if (patience !== undefined && share === 0) {
+    throw new UsageError('--patience needs --validation SHARE')
+  }
+  const localSteps = flags.optionalInteger('local-iterations', 1, 2 ** 31 - 1)
+  const validation = share === 0 ? undefined : validationOf(table, share, seed)
+  return {
+    cost: costOf(flags, validation?.rows.length ?? table.rows),
+    bias: flags.number('bias'),
+    tolerance: flags.number('tolerance'),
+    maxRounds: flags.integer('rounds', 1, 1_000_000),
+    threads: flags.integer('threads', 0, 256),
+    stepSize: flags.number('step-size'),
+    seed,
+    ...(localSteps === undefined ? {} : { localSteps }),
+    ...(blocks === undefined ? {} : { blocks }),
+    ...(patience === undefined ? {} : { patience }),
+    ...validation,
+  }
+}
+
+/**
+ * C of `--cost`, or of `--regularization`: lambda/2 |w|^2 + mean loss is the objective with C = 1 / (lambda n), times
+ * lambda. Throws UsageError.
+ */
+function costOf(flags: Flags, examples: number): number {
+  if (flags.optional('regularization') === undefined) {
+    return flags.optional('cost') === undefined ? 1 : flags.number('cost')
+  }
+  if (flags.optional('cost') !== undefined) {
+    throw new UsageError('give --cost or --regularization, not both')
+  }
+  const lambda = flags.number('regularization')
+  if (lambda <= 0) throw new UsageError('--regularization must be above 0')
+  return 1 / (lambda * examples)
+}
+
+function validationOf(
+  table: SparseTable,
+  share: number,
+  seed: number,
+): { readonly rows: Uint32Array } & Pick<LinearOptions, 'validation'> {
+  const random = seededRandom(seed)
+  const kept = Uint8Array.from({ length: table.rows }, () => (random.next() < share ? 1 : 0))
+  const rows = Uint32Array.from({ length: table.rows }, (_, row) => row)
+  return {
+    rows: rows.filter((row) => kept[row] === 0),
+    validation: { table, rows: rows.filter((row) => kept[row] === 1) },
+  }
+}

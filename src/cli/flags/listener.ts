@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto'
+import type { ClientOptions } from '../../client/options.ts'
+import type { QueryAccessOptions } from '../../jobs/query-access.ts'
+import { type CommandIo, type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import { textOfFile } from './text-file.ts'
+import { tokenOf } from './token.ts'
+
+/** Flags of every command that opens a port: who may connect. */
+export const LISTENER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  tokens: {
+    type: 'string',
+    value: 'FILE',
+    help: 'Accept the tokens of this file ("weir token create")',
+  },
+  token: { type: 'string', isSecret: true, help: 'A further token, with the role admin' },
+  'token-file': {
+    type: 'string',
+    value: 'FILE',
+    help: 'File with a further token, with the role admin (or set WEIR_TOKEN)',
+  },
+  'server-tls-cert': { type: 'string', value: 'FILE', help: 'Encrypt with this certificate (PEM)' },
+  'server-tls-key': { type: 'string', value: 'FILE', help: 'Private key of the certificate (PEM)' },
+  'server-tls-ca': {
+    type: 'string',
+    value: 'FILE',
+    help: 'Only accept clients with a certificate of this authority (PEM)',
+  },
+  'insecure-listener': {
+    type: 'boolean',
+    help: 'Listen on any address without TLS and tokens: everyone who reaches it can use it',
+  },
+}
+
+/** Access to the port of the flags. Throws UsageError. */
+export function listenerOf(flags: Flags, io: CommandIo): QueryAccessOptions {
+  const token = tokenOf(flags)
+  const tokensFile = flags.optional('tokens')
+  const tls = serverTlsOf(flags)
+  return {
+    host: flags.string('host'),
+    insecureListener: flags.boolean('insecure-listener'),
+    onAccessWarning: (warning) => io.err(`warning: ${warning}`),
+    ...(token === undefined ? {} : { token }),
+    ...(tokensFile === undefined ? {} : { tokensFile }),
+    ...(tls === undefined ? {} : { tls }),
+  }
+}
+
+function serverTlsOf(flags: Flags): NonNullable<QueryAccessOptions['tls']> | undefined {
+  const [cert, key, ca] = ['cert', 'key', 'ca'].map((name) => {
+    const flag = `server-tls-${name}`
+    const file = flags.optional(flag)
+    return file === undefined ? undefined : textOfFile(`--${flag}`, file)
+  })
+  if (cert === undefined && key === undefined && ca === undefined) return undefined
+  if (cert === undefined || key === undefined) {
+    throw new UsageError('TLS of the port needs both --server-tls-cert and --server-tls-key')
+  }
+  return { cert, key, ...(ca === undefined ? {} : { ca }) }
+}
+
+/** Access to a port that this process itself uses, too: with a token if the others need one. */
+export function withOwnToken(access: QueryAccessOptions): QueryAccessOptions {
+  const needsToken = access.tokensFile !== undefined && access.token === undefined
+  return needsToken ? { ...access, token: randomBytes(32).toString('base64url') } : access
+}
+
+/** Options of a client of this process's own port. */
+export function ownClientOptions(
+  { host, token, tls }: QueryAccessOptions,
+  port: number,
+): ClientOptions {
+  return {
+    port,
+    ...(host === undefined ? {} : { host }),
+    ...(token === undefined ? {} : { token }),
+    // The certificate names the host that others use, and may be signed by an authority unknown here.
+    ...(tls === undefined
+      ? {}
+      : {
+          tls: {
+            ...tls,
+            ca: tls.cert,
+            allowPartialTrustChain: true,
+            checkServerIdentity: () => undefined,
+          },
+        }),
+  }
+}

@@ -1,0 +1,184 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { ALS_MODEL } from '../../jobs/model-topic/als-serving-function.ts'
+import { SVM_MODEL } from '../../jobs/model-topic/linear-serving-function.ts'
+import type { GoldenExamples, GoldenRatings } from '../../jobs/registry/golden-set.ts'
+import type { PromotionLimits } from '../../jobs/registry/promotion-checks.ts'
+import type { Flags, OptionSpec } from '../command/command.ts'
+import { examplesOfFile } from '../files/examples-file.ts'
+import { ratingsOfFile } from '../files/ratings-file.ts'
+import { counted } from '../text/counted.ts'
+import { CONNECTION_OPTIONS } from './query.ts'
+import { rangeOf } from './retrain-triggers.ts'
+
+/** Flags of the checks before a promotion. */
+export const CHECK_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  golden: {
+    type: 'string',
+    value: 'FILE',
+    help: 'Run the three checks first, on these ratings or LIBSVM examples, which no version was trained on',
+  },
+  tolerance: {
+    type: 'string',
+    value: 'SHARE',
+    default: '0.01',
+    help: 'Allowed increase of the RMSE, or mean loss, over that of the live version',
+  },
+  'min-observations': {
+    type: 'string',
+    value: 'N',
+    default: '100',
+    help: 'Smallest number of training observations',
+  },
+  'rating-range': {
+    type: 'string',
+    value: 'MIN,MAX',
+    help: 'Allowed range of the training ratings',
+  },
+  'max-unknown': {
+    type: 'string',
+    value: 'SHARE',
+    default: '0.5',
+    help: 'Largest share of golden pairs with an unknown user or item, or of golden features without a weight',
+  },
+  'max-certain-loss': {
+    type: 'string',
+    value: 'SHARE',
+    default: '0',
+    help: 'Allowed certain rise of the error (95 %, paired) over that of the best version ever promoted',
+  },
+  'min-overlap': {
+    type: 'string',
+    value: 'SHARE',
+    default: '0.1',
+    help: 'Smallest mean overlap of the top lists of users with those of the live version',
+  },
+  'max-item-rise': {
+    type: 'string',
+    value: 'SHARE',
+    default: '0.5',
+    help: 'Largest growth of the share of top lists that have one item',
+  },
+  'max-leaked': {
+    type: 'string',
+    value: 'SHARE',
+    default: '0.05',
+    help: 'Largest share of the golden set that is in the training data, above that of chance',
+  },
+  'max-user-share': {
+    type: 'string',
+    value: 'SHARE',
+    default: '0.05',
+    help: 'Largest share of the observations of one user, on top of 3 times the mean',
+  },
+  'max-item-share': {
+    type: 'string',
+    value: 'SHARE',
+    default: '0.15',
+    help: 'Largest share of the observations of one item, on top of 3 times the mean',
+  },
+  'max-rating-shift': {
+    type: 'string',
+    value: 'SHARE',
+    default: '0.3',
+    help: 'Largest total variation of new ratings against those of the live version',
+  },
+  'max-example-share': {
+    type: 'string',
+    value: 'SHARE',
+    default: '0.05',
+    help: 'Linear: largest share of equal examples, on top of 3 times the mean',
+  },
+  'max-label-shift': {
+    type: 'string',
+    value: 'SHARE',
+    default: '0.2',
+    help: 'Linear: largest change of the share of the positive label in new examples',
+  },
+  'max-feature-shift': {
+    type: 'string',
+    value: 'SHARE',
+    default: '0.3',
+    help: "Linear: largest change of one feature's share of new examples and of their values",
+  },
+  'min-agreement': {
+    type: 'string',
+    value: 'SHARE',
+    default: '0.5',
+    help: 'Linear: smallest share of golden examples with the label that the live version predicts',
+  },
+  'max-latency': {
+    type: 'string',
+    value: 'MS',
+    default: '100',
+    help: 'Largest p99 latency of an answer',
+  },
+  'load-timeout': {
+    type: 'string',
+    value: 'MS',
+    default: '60000',
+    help: 'Longest time to load the version',
+  },
+  host: { type: 'string', value: 'HOST', default: '127.0.0.1', help: 'Host of the serving job' },
+  port: { type: 'string', value: 'PORT', default: '9069', help: 'Query port of the serving job' },
+  ...CONNECTION_OPTIONS,
+  state: {
+    type: 'string',
+    value: 'NAME',
+    help: `Name of the queryable state (default: ${ALS_MODEL}, or ${SVM_MODEL} of a linear model)`,
+  },
+}
+
+/** The queryable state of `--state`; without it that of the kind of model. */
+export function stateOf(flags: Flags, isLinear: boolean): string {
+  return flags.optional('state') ?? (isLinear ? SVM_MODEL : ALS_MODEL)
+}
+
+/** The golden ratings of a file; their subject is path and hash. */
+export async function goldenRatings(path: string): Promise<GoldenRatings> {
+  const ratings = await ratingsOfFile(path)
+  return { ratings, subject: await subjectOf(path, counted(ratings.size, 'rating')) }
+}
+
+/** The golden examples of a LIBSVM file; their subject is path and hash. */
+export async function goldenExamples(path: string): Promise<GoldenExamples> {
+  const examples = await examplesOfFile(path)
+  return { examples, subject: await subjectOf(path, counted(examples.rows, 'example')) }
+}
+
+/** Path and hash of a local file; of another one its size. */
+async function subjectOf(path: string, size: string): Promise<string> {
+  if (path.startsWith('hdfs://')) return `${path} ${size}`
+  const hash = createHash('sha256').update(await readFile(path))
+  return `${path} ${hash.digest('hex').slice(0, 16)}`
+}
+
+/** The limits of the flags. Throws UsageError. */
+export function limitsOf(flags: Flags): PromotionLimits {
+  const range = rangeOf(flags)
+  return {
+    data: {
+      minObservations: flags.integer('min-observations'),
+      maxUnknownShare: flags.number('max-unknown'),
+      maxLeakedShare: flags.number('max-leaked'),
+      maxUserShare: flags.number('max-user-share'),
+      maxItemShare: flags.number('max-item-share'),
+      maxRatingShift: flags.number('max-rating-shift'),
+      maxExampleShare: flags.number('max-example-share'),
+      maxLabelShift: flags.number('max-label-shift'),
+      maxFeatureShift: flags.number('max-feature-shift'),
+      ...(range === undefined ? {} : { smallest: range.min, largest: range.max }),
+    },
+    quality: {
+      tolerance: flags.number('tolerance'),
+      maxCertainLoss: flags.number('max-certain-loss'),
+      minOverlap: flags.number('min-overlap'),
+      maxItemRise: flags.number('max-item-rise'),
+      minAgreement: flags.number('min-agreement'),
+    },
+    serving: {
+      maxP99Ms: flags.number('max-latency'),
+      maxLoadMs: flags.integer('load-timeout', 1),
+    },
+  }
+}

@@ -1,0 +1,70 @@
+import { systemClock } from '../../core/clock.ts'
+import { type PublishableLinearModel, publishLinear } from '../../jobs/publish/linear.ts'
+import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
+import type { Flags, OptionSpec } from '../command/command.ts'
+import { DATA_DIR_OPTION } from './data-directory.ts'
+import { KAFKA_OPTIONS, topicsOf } from './kafka.ts'
+import { PUBLISHED_VERSION_OPTIONS, publishedVersionOf } from './published-version.ts'
+
+/** Flags of every command that publishes a linear model. */
+export const PUBLISH_LINEAR_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  topic: { type: 'string', value: 'NAME', default: 'svm-model', help: 'Model topic' },
+  ...PUBLISHED_VERSION_OPTIONS,
+  partitions: {
+    type: 'string',
+    value: 'N',
+    default: '4',
+    help: 'Partitions of the topic if it is new',
+  },
+  range: {
+    type: 'string',
+    value: 'N',
+    default: String(DEFAULT_RANGE),
+    help: 'Features of a block of weights',
+  },
+  ...KAFKA_OPTIONS,
+  ...DATA_DIR_OPTION,
+}
+
+/** Checks the flags of the publication before any work. Throws as `publishedVersionOf`; UsageError. */
+export async function checkPublishing(flags: Flags): Promise<void> {
+  await using topics = await topicsOf(flags)
+  rangeAndPartitionsOf(flags)
+  await publishedVersionOf(flags, topics, flags.string('topic'))
+}
+
+function rangeAndPartitionsOf(flags: Flags): {
+  readonly range: number
+  readonly partitions: number
+} {
+  return {
+    range: flags.integer('range', 1, 65_536),
+    partitions: flags.integer('partitions', 1, 65_536),
+  }
+}
+
+/** Publishes a linear model to `--topic`; returns the figures to report. */
+export async function publishLinearModel(
+  model: PublishableLinearModel,
+  flags: Flags,
+  options: {
+    readonly hyperparameters?: Readonly<Record<string, number | string | boolean>>
+    readonly metrics?: Readonly<Record<string, number>>
+    readonly onProgress?: (blocks: number) => void
+    readonly onWarning?: (warning: string) => void
+  } = {},
+): Promise<{ readonly topic: string; readonly version: number; readonly range: number }> {
+  await using topics = await topicsOf(flags)
+  const topic = flags.string('topic')
+  const choice = await publishedVersionOf(flags, topics, topic)
+  const shape = rangeAndPartitionsOf(flags)
+  const version = await publishLinear(model, {
+    log: topics,
+    topic,
+    ...choice,
+    ...shape,
+    clock: systemClock,
+    ...options,
+  })
+  return { topic, version, range: shape.range }
+}

@@ -1,0 +1,90 @@
+import type { ClientOptions } from '../../client/options.ts'
+import { WeirClient } from '../../client/weir-client.ts'
+import { CONSISTENCY_GRAMMAR, parseConsistency } from '../../wire/consistency-text.ts'
+import type { Consistency, QueryOptions } from '../../wire/model-reader.ts'
+import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import { textOfFile } from './text-file.ts'
+import { TOKEN_OPTIONS, tokenOf } from './token.ts'
+
+/** Flags of the connection to a job: token and TLS. */
+export const CONNECTION_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  ...TOKEN_OPTIONS,
+  'query-tls': {
+    type: 'boolean',
+    help: 'Encrypt; trust the certificate authorities of Node',
+  },
+  'query-tls-ca': {
+    type: 'string',
+    value: 'FILE',
+    help: 'Encrypt; trust this certificate authority of the job (PEM)',
+  },
+  'query-tls-cert': { type: 'string', value: 'FILE', help: 'Client certificate for the job (PEM)' },
+  'query-tls-key': { type: 'string', value: 'FILE', help: 'Private key of that certificate (PEM)' },
+}
+
+/** Flags of every verb that queries a running job. */
+export const QUERY_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  host: { type: 'string', value: 'HOST', default: '127.0.0.1', help: 'Host of the job' },
+  port: { type: 'string', value: 'PORT', default: '9069', help: 'Query port of the job' },
+  ...CONNECTION_OPTIONS,
+  state: {
+    type: 'string',
+    value: 'NAME',
+    default: 'ALS_MODEL',
+    help: 'Name of the queryable state',
+  },
+  version: { type: 'string', value: 'N', help: 'Model version (default: the live one)' },
+  consistency: {
+    type: 'string',
+    value: 'LEVEL',
+    default: 'live',
+    help: CONSISTENCY_GRAMMAR,
+  },
+  timeout: { type: 'string', value: 'MS', default: '5000', help: 'Deadline of a call' },
+}
+
+/** Connects to the job of `--host` and `--port`. */
+export function connectWith(flags: Flags): Promise<WeirClient> {
+  return WeirClient.connect(connectionOf(flags))
+}
+
+/** The connection to the job of the flags. Throws UsageError. */
+export function connectionOf(flags: Flags): Pick<ClientOptions, 'host' | 'port' | 'token' | 'tls'> {
+  const token = tokenOf(flags)
+  const tls = queryTlsOf(flags)
+  return {
+    host: flags.string('host'),
+    port: flags.integer('port', 1, 65535),
+    ...(token === undefined ? {} : { token }),
+    ...(tls === undefined ? {} : { tls }),
+  }
+}
+
+function queryTlsOf(flags: Flags): NonNullable<ClientOptions['tls']> | undefined {
+  const files: Record<string, string> = {}
+  for (const name of ['ca', 'cert', 'key']) {
+    const flag = `query-tls-${name}`
+    const file = flags.optional(flag)
+    if (file !== undefined) files[name] = textOfFile(`--${flag}`, file)
+  }
+  if ((files['cert'] === undefined) !== (files['key'] === undefined)) {
+    throw new UsageError('--query-tls-cert needs --query-tls-key, and the other way round')
+  }
+  return Object.keys(files).length > 0 || flags.boolean('query-tls') ? files : undefined
+}
+
+/** The query options of the flags. Throws UsageError. */
+export function queryOptionsOf(flags: Flags): QueryOptions {
+  const version = flags.optionalInteger('version', 1)
+  return {
+    consistency: consistencyOf(flags.string('consistency')),
+    deadlineMs: flags.integer('timeout', 1),
+    ...(version === undefined ? {} : { version }),
+  }
+}
+
+function consistencyOf(text: string): Consistency {
+  const consistency = parseConsistency(text)
+  if (consistency !== undefined) return consistency
+  throw new UsageError(`--consistency must be ${CONSISTENCY_GRAMMAR}, not "${text}"`)
+}

@@ -1,0 +1,94 @@
+import { DRIFT_DETECTORS, type DriftDetectorName } from '../../models/quality/drift-monitor.ts'
+import type { RatingRange } from '../../models/ratings/rating.ts'
+import type { RetrainPolicy } from '../../models/registry/retrain-trigger.ts'
+import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+
+/** Flags of the triggers of a retraining. */
+export const TRIGGER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  count: { type: 'string', value: 'N', help: 'Train after N new observations' },
+  every: {
+    type: 'string',
+    value: 'SECONDS',
+    help: 'Train when the last training is this long ago',
+  },
+  'error-level': {
+    type: 'string',
+    value: 'MSE',
+    help: 'Train when the faded mean squared error of the live version reaches this',
+  },
+  'error-rise': {
+    type: 'string',
+    value: 'SHARE',
+    help: 'Train when that error has risen by this share since the version went live',
+  },
+  'on-drift': {
+    type: 'string',
+    value: 'DETECTOR',
+    help: 'Train when this detector (adwin or page-hinkley) finds a change of the error',
+  },
+  freshness: {
+    type: 'string',
+    value: 'SECONDS',
+    help: 'Train when the newest training observation of the live version is this old',
+  },
+  'min-interval': {
+    type: 'string',
+    value: 'SECONDS',
+    default: '0',
+    help: 'Shortest time between two trainings',
+  },
+  interval: {
+    type: 'string',
+    value: 'MS',
+    default: '1000',
+    help: 'Time between two evaluations of the triggers',
+  },
+}
+
+/** The retraining policy of the flags. Throws UsageError. */
+export function policyOf(flags: Flags): RetrainPolicy {
+  const optional = (name: string, scale = 1): number | undefined =>
+    flags.optional(name) === undefined ? undefined : flags.number(name) * scale
+  const given = {
+    count: flags.optionalInteger('count', 1),
+    everyMs: optional('every', 1000),
+    errorLevel: optional('error-level'),
+    errorRise: optional('error-rise'),
+    freshnessMs: optional('freshness', 1000),
+  }
+  const onDrift = flags.optional('on-drift') !== undefined
+  detectorOf(flags)
+  const bounds = Object.entries(given).filter(([, value]) => value !== undefined)
+  if (bounds.length === 0 && !onDrift) {
+    throw new UsageError(
+      'no trigger: use --once, or one of --count, --every, --error-level, --error-rise, --on-drift, --freshness',
+    )
+  }
+  return {
+    ...Object.fromEntries(bounds),
+    onDrift,
+    minIntervalMs: flags.number('min-interval') * 1000,
+  }
+}
+
+/** The detector of `--on-drift`; ADWIN without the flag. Throws UsageError. */
+export function detectorOf(flags: Flags): DriftDetectorName {
+  if (flags.optional('on-drift') === undefined) return 'adwin'
+  return flags.choice('on-drift', DRIFT_DETECTORS)
+}
+
+/** The range of `--rating-range`; undefined without the flag. Throws UsageError. */
+export function rangeOf(flags: Flags): RatingRange | undefined {
+  return rangeFlag(flags, 'rating-range')
+}
+
+/** The range of a flag, `MIN,MAX`; undefined without the flag. Throws UsageError. */
+export function rangeFlag(flags: Flags, name: string): RatingRange | undefined {
+  const text = flags.optional(name)
+  if (text === undefined) return undefined
+  const [min, max] = text.split(',').map(Number)
+  if (min === undefined || max === undefined || !(min < max)) {
+    throw new UsageError(`--${name} must be MIN,MAX such as 1,5, not "${text}"`)
+  }
+  return { min, max }
+}

@@ -1,0 +1,35 @@
+import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import { textOfFile } from './text-file.ts'
+
+/** The flags of the token of a client. The token itself is never on the command line. */
+export const TOKEN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  token: { type: 'string', isSecret: true, help: 'Token of the query port' },
+  'token-file': {
+    type: 'string',
+    value: 'FILE',
+    help: 'File with the token of the query port (or set WEIR_TOKEN)',
+  },
+}
+
+/** The token of the flags, undefined without one. Throws UsageError for an empty one or a missing file. */
+export function tokenOf(flags: Flags): string | undefined {
+  const file = flags.optional('token-file')
+  const token =
+    file === undefined
+      ? flags.optional('token')
+      : textOfFile('--token-file', file).replace(/\r?\n$/, '')
+  if (token !== '') return token
+  throw new UsageError(
+    `${file === undefined ? 'the token' : `--token-file: ${file}`} is empty; an empty token would let everyone in`,
+  )
+}
+
+/** The flag of the file that `weir token` reads and writes. */
+export const TOKENS_FILE_OPTION: Readonly<Record<string, OptionSpec>> = {
+  file: {
+    type: 'string',
+    value: 'FILE',
+    default: 'tokens.json',
+    help: 'File with the hashes of the tokens',
+  },
+}

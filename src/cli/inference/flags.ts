@@ -1,0 +1,71 @@
+import { resolve } from 'node:path'
+import { WeirClient } from '../../client/weir-client.ts'
+import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
+import type { ModelInfo } from '../../wire/inference/models.ts'
+import {
+  type Command,
+  type CommandInput,
+  Flags,
+  missingArguments,
+  type OptionSpec,
+} from '../command/command.ts'
+import { CONNECTION_OPTIONS, connectionOf } from '../flags/query.ts'
+
+/** Flag of the folder that holds models of any kind. */
+export const REPOSITORY_OPTION: Readonly<Record<string, OptionSpec>> = {
+  repository: {
+    type: 'string',
+    value: 'DIR',
+    default: 'models',
+    help: 'Folder of the models: NAME/VERSION/model.onnx',
+  },
+}
+
+/** Flags of every verb that asks a process of `weir run models`. */
+export const MODELS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  host: { type: 'string', value: 'HOST', default: '127.0.0.1', help: 'Host of "weir run models"' },
+  port: { type: 'string', value: 'PORT', default: '9069', help: 'Query port of "weir run models"' },
+  ...CONNECTION_OPTIONS,
+  timeout: { type: 'string', value: 'MS', default: '60000', help: 'Time to wait for the answer' },
+}
+
+/** The folder of `--repository`. */
+export function repositoryOf(flags: Flags): string {
+  return resolve(flags.string('repository'))
+}
+
+/** Connects to the process of `--host` and `--port`; answers may be as large as a frame can be. */
+export function connectToModels(flags: Flags): Promise<WeirClient> {
+  return WeirClient.connect({ ...connectionOf(flags), maxFrameBytes: MAX_FRAME_BYTES })
+}
+
+/** The first argument of a command, which is a name. Throws UsageError. */
+export function nameOf(command: Command, args: readonly string[]): string {
+  const [name] = args
+  if (name === undefined) throw missingArguments(command)
+  return name
+}
+
+/** Loads or unloads the model of the first argument in the running process. */
+export async function changeModel(
+  action: 'load' | 'unload',
+  command: Command,
+  { flags: values, args, io }: CommandInput,
+): Promise<number> {
+  const flags = new Flags(values)
+  const name = nameOf(command, args)
+  await using client = await connectToModels(flags)
+  const info = await client.changeModel(action, name, { deadlineMs: flags.integer('timeout', 1) })
+  io.out(flags.boolean('json') ? JSON.stringify(info) : `${action}ed ${lineOf(info)}`)
+  return 0
+}
+
+/** A model in one line: its kind, its versions with their states, its aliases. */
+export function lineOf({ name, kind, liveVersion, versions, aliases }: ModelInfo): string {
+  const shown = versions.map(({ version, state, reason }) => {
+    const isLive = version === liveVersion ? ' live' : ''
+    return `${version} ${state.toLowerCase()}${isLive}${reason === '' ? '' : ` (${reason})`}`
+  })
+  const named = Object.entries(aliases).map(([alias, version]) => `@${alias} = ${version}`)
+  return [name, kind, [...shown, ...named].join(', ') || 'no versions'].join('  ')
+}

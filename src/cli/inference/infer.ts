@@ -1,0 +1,86 @@
+import { jsonOfRaw } from '../../wire/inference/json-tensor.ts'
+import {
+  type InferResult,
+  type OutputTensor,
+  rawTensorOf,
+} from '../../wire/inference/typed-tensor.ts'
+import { type Command, Flags } from '../command/command.ts'
+import { connectToModels, MODELS_OPTIONS, nameOf } from './flags.ts'
+import { readInputFile } from './input-file.ts'
+
+/** Elements of an output that are shown as text. */
+const SHOWN = 10
+
+/** `weir infer`: runs a served model on the inputs of a file. */
+export const inferCommand: Command = {
+  name: 'infer',
+  summary: 'Run a model of "weir run models" on the inputs of a JSON file',
+  usage: 'MODEL',
+  options: {
+    input: { type: 'string', value: 'FILE', help: 'JSON file with the inputs' },
+    version: { type: 'string', value: 'N', help: 'Version (default: the live one)' },
+    deadline: {
+      type: 'string',
+      value: 'MS',
+      help: 'Time in which the model must answer (default: its latency goal)',
+    },
+    ...MODELS_OPTIONS,
+  },
+  details: `MODEL is a name, or a name and an alias: digits@stable. The file holds values by input, {"x": [[0.5, 1]]},
+or a body of the Open Inference Protocol, {"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 2], "data":
+[0.5, 1]}]}. The exit status is 1 when the model does not answer.
+
+Examples:
+  weir infer digits --input digit.json
+  weir infer digits@stable --input digit.json --deadline 20 --json`,
+  async run({ flags: values, args, io }) {
+    const flags = new Flags(values)
+    const model = nameOf(inferCommand, args)
+    const file = flags.string('input')
+    const version = flags.optionalInteger('version', 1, 0xffffffff)
+    const deadlineMs = flags.optionalInteger('deadline', 1)
+    await using client = await connectToModels(flags)
+    const { inputs } = await client.signature(model, { deadlineMs: flags.integer('timeout', 1) })
+    const result = await client.infer(model, await readInputFile(file, inputs), {
+      ...(version === undefined ? {} : { version }),
+      ...(deadlineMs === undefined ? {} : { deadlineMs }),
+    })
+    if (flags.boolean('json')) io.out(JSON.stringify(jsonOf(model, result)))
+    else for (const line of textOf(model, result)) io.out(line)
+    return 0
+  },
+}
+
+function jsonOf(model: string, { outputs, modelVersion, ...facts }: InferResult) {
+  return {
+    model,
+    version: modelVersion,
+    ...facts,
+    outputs: outputs.map((output) => ({ ...output, data: elementsOf(output) })),
+  }
+}
+
+function textOf(model: string, result: InferResult): string[] {
+  const { modelVersion, queueMicros, runMicros, batchItems, isDefault, isCached, reason } = result
+  const how = isDefault
+    ? `default, ${reason}`
+    : isCached
+      ? 'from the cache'
+      : `batch of ${batchItems}`
+  return [
+    `${model} version ${modelVersion}: ${how}, waited ${(queueMicros / 1000).toFixed(2)} ms, ran ${(runMicros / 1000).toFixed(2)} ms`,
+    ...result.outputs.map((output) => {
+      const elements = elementsOf(output)
+      const more = elements.length > SHOWN ? ` ... (${elements.length} elements)` : ''
+      const { name, datatype, shape } = output
+      return `${name}  ${datatype} [${shape.join(', ')}]  ${elements.slice(0, SHOWN).join(' ')}${more}`
+    }),
+  ]
+}
+
+/** Elements as JSON has them; floats of 16 bits as their bits. */
+function elementsOf(output: OutputTensor): unknown[] {
+  const { datatype, data } = output
+  if (datatype === 'FP16' || datatype === 'BF16') return Array.from<unknown>(data)
+  return jsonOfRaw(rawTensorOf(output))
+}

@@ -1,0 +1,39 @@
+import { nodeFileSystem } from '../../files/node-file-system.ts'
+import { pushModel } from '../../inference/repository/push.ts'
+import { type Command, Flags } from '../command/command.ts'
+import { nameOf, REPOSITORY_OPTION, repositoryOf } from './flags.ts'
+
+/** `weir model push`: adds a version of a model of any kind to a repository. */
+export const modelPushCommand: Command = {
+  name: 'model push',
+  summary: 'Add a version of any model (ONNX, module, remote endpoint) to a repository',
+  usage: 'FILE',
+  options: {
+    name: { type: 'string', value: 'NAME', help: 'Name of the model' },
+    version: { type: 'string', value: 'N', help: 'Version (default: one more than the highest)' },
+    ...REPOSITORY_OPTION,
+  },
+  details: `FILE ends with .onnx, .ts, .js or .mjs (a module that exports a model), or .json (a server of the Open
+Inference Protocol: {"url": "http://HOST:PORT", "model": "NAME"}). A running "weir run models" loads the version
+and makes it live when it is ready. Its checksum is stored with it: a file that changes later is refused.
+
+Examples:
+  weir model push digits.onnx --name digits
+  weir model push digits.onnx --name digits --version 7 --repository /srv/models`,
+  async run({ flags: values, args, io }) {
+    const flags = new Flags(values)
+    const version = flags.optionalInteger('version', 1, 0xffffffff)
+    const pushed = await pushModel(nodeFileSystem, {
+      root: repositoryOf(flags),
+      name: flags.string('name'),
+      file: nameOf(modelPushCommand, args),
+      ...(version === undefined ? {} : { version }),
+    })
+    io.out(
+      flags.boolean('json')
+        ? JSON.stringify(pushed)
+        : `pushed version ${pushed.version} of ${pushed.name}: ${pushed.bytes} bytes, sha256 ${pushed.sha256.slice(0, 12)}`,
+    )
+    return 0
+  },
+}

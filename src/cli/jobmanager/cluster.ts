@@ -1,0 +1,170 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { sleep, systemClock } from '../../core/clock.ts'
+import { WeirError } from '../../core/errors.ts'
+import { longRunningFlags } from '../../core/sibling-module.ts'
+import { nodeFileSystem } from '../../files/node-file-system.ts'
+import { OWN_LOG } from '../../jobmanager/job-manager.ts'
+import { type JobManagerAddress, runningJobManager } from '../../jobmanager/lock.ts'
+import { JobLogs } from '../../jobmanager/logs.ts'
+import { dataDirectory } from '../../jobs/serve/data-directory.ts'
+import { RestClient } from '../cluster/rest-client.ts'
+import { type Command, type CommandIo, Flags } from '../command/command.ts'
+import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
+import { TOKEN_OPTIONS, tokenOf } from '../flags/token.ts'
+import { JOB_MANAGER_SERVER_OPTIONS } from './jobmanager.ts'
+
+/** Time for a JobManager to open its port. */
+const START_MS = 60_000
+/** Time for a JobManager to end its jobs with a last checkpoint. */
+const STOP_MS = 90_000
+const POLL_MS = 50
+
+/** `weir cluster start`: starts a JobManager in the background. */
+export const clusterStartCommand: Command = {
+  name: 'cluster start',
+  summary: 'Start a JobManager in the background',
+  usage: '',
+  options: JOB_MANAGER_SERVER_OPTIONS,
+  details: `The JobManager writes its log to DATA_DIR/jobmanager/logs/jobmanager.log. It continues the jobs of the last
+one. "weir jobmanager" is the same in the foreground.
+
+Examples:
+  weir cluster start
+  weir cluster start --modules ./jobs -D rest.port=8082`,
+  async run({ flags: values, io }) {
+    const flags = new Flags(values)
+    const folder = folderOf(flags)
+    const before = runningJobManager(nodeFileSystem, folder)
+    if (before !== undefined) {
+      throw new WeirError(
+        'ILLEGAL_STATE',
+        `a JobManager (process ${before.pid}) runs already${before.url === undefined ? '' : ` at ${before.url}`}`,
+      )
+    }
+    const address = await startInBackground(flags, io, folder)
+    const { pid, url } = address
+    if (flags.boolean('json')) io.out(JSON.stringify({ event: 'started', pid, url }))
+    else io.out(`JobManager started: process ${pid}, REST interface on ${url}`)
+    return 0
+  },
+}
+
+/** `weir cluster stop`: ends the JobManager of a data folder. */
+export const clusterStopCommand: Command = {
+  name: 'cluster stop',
+  summary: 'End the JobManager with a checkpoint of every job',
+  usage: '',
+  options: DATA_DIR_OPTION,
+  details: `The jobs are not cancelled: the next "weir cluster start" continues them.
+
+Example:
+  weir cluster stop`,
+  async run({ flags: values, io }) {
+    const flags = new Flags(values)
+    const folder = folderOf(flags)
+    const running = runningJobManager(nodeFileSystem, folder)
+    if (running === undefined) throw notRunning(folder)
+    process.kill(running.pid, 'SIGTERM')
+    const lastMs = systemClock.monotonicMs() + STOP_MS
+    while (runningJobManager(nodeFileSystem, folder) !== undefined) {
+      if (systemClock.monotonicMs() > lastMs) {
+        throw new WeirError(
+          'DEADLINE_EXCEEDED',
+          `process ${running.pid} has not ended within ${STOP_MS / 1000} s; its log is in ${folder}/logs`,
+        )
+      }
+      await sleep(systemClock, POLL_MS)
+    }
+    if (flags.boolean('json')) io.out(JSON.stringify({ event: 'stopped', pid: running.pid }))
+    else io.out(`JobManager stopped: process ${running.pid}`)
+    return 0
+  },
+}
+
+/** `weir cluster status`: says whether a JobManager runs, and what it runs. */
+export const clusterStatusCommand: Command = {
+  name: 'cluster status',
+  summary: 'Say whether a JobManager runs and how many jobs it has',
+  usage: '',
+  options: { ...TOKEN_OPTIONS, ...DATA_DIR_OPTION },
+  details: `The exit status is 0 if a JobManager of the data folder runs and answers, otherwise 1.
+
+Example:
+  weir cluster status`,
+  async run({ flags: values, io }) {
+    const flags = new Flags(values)
+    const folder = folderOf(flags)
+    const running = runningJobManager(nodeFileSystem, folder)
+    if (running?.url === undefined) throw notRunning(folder)
+    const client = new RestClient(running.url, tokenOf(flags))
+    const overview = await client.request<Record<string, number>>('GET', '/overview')
+    const { pid, url } = running
+    if (flags.boolean('json')) io.out(JSON.stringify({ pid, url, ...overview }))
+    else {
+      io.out(`JobManager: process ${pid}, REST interface on ${url}`)
+      io.out(
+        `Jobs: ${overview['jobs-running']} running, ${overview['jobs-finished']} finished, ${overview['jobs-cancelled']} cancelled, ${overview['jobs-failed']} failed; ${overview['slots-total']} slots`,
+      )
+    }
+    return 0
+  },
+}
+
+function folderOf(flags: Flags): string {
+  return join(dataDirectory(flags.string('data-dir')).root, 'jobmanager')
+}
+
+function notRunning(folder: string): WeirError {
+  return new WeirError(
+    'UNAVAILABLE',
+    `no JobManager runs in ${folder}; start one with "weir cluster start"`,
+  )
+}
+
+async function startInBackground(
+  flags: Flags,
+  io: CommandIo,
+  folder: string,
+): Promise<JobManagerAddress> {
+  const logs = new JobLogs(join(folder, 'logs'))
+  const log = logs.openLog(OWN_LOG)
+  const child = spawn(
+    process.execPath,
+    [...longRunningFlags(process.execArgv), process.argv[1]!, 'jobmanager', ...argumentsOf(flags)],
+    { detached: true, stdio: ['ignore', log, log], env: io.env },
+  )
+  logs.closeLog(log)
+  let exit: string | undefined
+  child.once('exit', (code, signal) => {
+    exit = signal ?? `status ${code}`
+  })
+  child.unref()
+  const lastMs = systemClock.monotonicMs() + START_MS
+  for (;;) {
+    const address = runningJobManager(nodeFileSystem, folder)
+    if (address?.url !== undefined && address.pid === child.pid) return address
+    if (exit !== undefined || systemClock.monotonicMs() > lastMs) {
+      throw new WeirError('CONNECTOR_FAILED', await whyNotStarted(logs, exit))
+    }
+    await sleep(systemClock, POLL_MS)
+  }
+}
+
+async function whyNotStarted(logs: JobLogs, exit: string | undefined): Promise<string> {
+  const text = await logs.of(OWN_LOG).read(`${OWN_LOG}.log`)
+  const last = text.trimEnd().split('\n').at(-1) ?? ''
+  const how = exit === undefined ? 'opens no port' : `ended (${exit})`
+  return `the JobManager ${how}: ${last}`
+}
+
+/** The flags of this command as words of the command line of `weir jobmanager`. */
+function argumentsOf(flags: Flags): readonly string[] {
+  return Object.entries(JOB_MANAGER_SERVER_OPTIONS).flatMap(([name, spec]) => {
+    // The process gets the environment of this one, which has the secrets.
+    if (spec.isSecret === true) return []
+    if (spec.type === 'boolean') return flags.boolean(name) ? [`--${name}`] : []
+    const values = spec.multiple === true ? flags.list(name) : (flags.optional(name) ?? [])
+    return [values].flat().map((value) => `--${name}=${value}`)
+  })
+}

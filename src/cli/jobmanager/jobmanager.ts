@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { systemClock } from '../../core/clock.ts'
+import { seededRandom } from '../../core/random.ts'
+import { longRunningFlags } from '../../core/sibling-module.ts'
+import { nodeFileSystem } from '../../files/node-file-system.ts'
+import { JobManager } from '../../jobmanager/job-manager.ts'
+import { JOB_MANAGER_TITLE, JobManagerLock } from '../../jobmanager/lock.ts'
+import { JobLogs } from '../../jobmanager/logs.ts'
+import type { JobRecord } from '../../jobmanager/store/job-record.ts'
+import { JobStore } from '../../jobmanager/store/job-store.ts'
+import { dataDirectory } from '../../jobs/serve/data-directory.ts'
+import { processSnapshot } from '../../rest/job/process-snapshot.ts'
+import { parseConfiguration } from '../../runtime/configuration/keys.ts'
+import { EXPONENTIAL_DELAY } from '../../runtime/configuration/restart-strategy.ts'
+import { checkSubmission, type JobCommands, wordsOf } from '../cluster/job-command.ts'
+import { type Command, type CommandIo, Flags, type OptionSpec } from '../command/command.ts'
+import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
+import { LISTENER_OPTIONS, listenerOf } from '../flags/listener.ts'
+import { keyValuesOf, SERVING_OPTIONS } from '../flags/serving.ts'
+import { openRest } from '../serve/open-rest.ts'
+import { packageVersion } from '../text/package-version.ts'
+import { learnAlsCommand } from '../verbs/learn-als.ts'
+import { learnSvmCommand } from '../verbs/learn-svm.ts'
+import { runCommand } from '../verbs/run.ts'
+
+/** Flags of a JobManager, in the foreground and in the background. */
+export const JOB_MANAGER_SERVER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  modules: {
+    type: 'string',
+    multiple: true,
+    value: 'FOLDER',
+    help: 'Folder from which modules may be run as jobs (repeatable; default: none)',
+  },
+  host: {
+    type: 'string',
+    value: 'HOST',
+    default: '127.0.0.1',
+    help: 'Address of the REST interface; one that other machines reach needs TLS and tokens',
+  },
+  ...LISTENER_OPTIONS,
+  set: SERVING_OPTIONS['set']!,
+  ...DATA_DIR_OPTION,
+}
+
+const COMMANDS: JobCommands = {
+  'als-serving': { words: ['run', 'als-serving'], options: runCommand.options },
+  'svm-serving': { words: ['run', 'svm-serving'], options: runCommand.options },
+  histories: { words: ['run', 'histories'], options: runCommand.options },
+  'online-als': { words: ['learn', 'als'], options: learnAlsCommand.options },
+  'online-svm': { words: ['learn', 'svm'], options: learnSvmCommand.options },
+  module: { words: ['run'], options: runCommand.options },
+}
+
+/** `weir jobmanager`: runs many jobs, each in a separate process, until Ctrl-C. */
+export const jobManagerCommand: Command = {
+  name: 'jobmanager',
+  summary: 'Run a JobManager in the foreground: many jobs, each in a separate process',
+  usage: '',
+  stopsItself: true,
+  options: JOB_MANAGER_SERVER_OPTIONS,
+  details: `The JobManager keeps what it runs in DATA_DIR/jobmanager. Ctrl-C takes a checkpoint of every job and ends
+the processes; the next start continues the jobs. A process that is lost is started again from its newest
+checkpoint. rest.port and rest.bind-address configure the REST interface.
+
+Examples:
+  weir jobmanager
+  weir jobmanager --modules ./jobs -D rest.port=8082
+  weir run -d als-serving`,
+  async run({ flags: values, io }) {
+    const flags = new Flags(values)
+    process.title = JOB_MANAGER_TITLE
+    const folder = join(dataDirectory(flags.string('data-dir')).root, 'jobmanager')
+    using lock = JobManagerLock.take(nodeFileSystem, folder, process.pid)
+    const manager = await startManager(flags, io, folder)
+    await using rest = await openRestOf(manager, flags, io)
+    lock.write(rest.url)
+    const json = flags.boolean('json')
+    if (json) io.out(JSON.stringify({ event: 'started', url: rest.url }))
+    else io.err(`jobmanager: REST interface on ${rest.url}; press Ctrl-C to stop`)
+    await Promise.race([io.interrupted, manager.stopped])
+    if (!json) io.err('jobmanager: ending every job with a checkpoint')
+    await manager.end()
+    return 0
+  },
+}
+
+async function startManager(flags: Flags, io: CommandIo, folder: string): Promise<JobManager> {
+  const configuration = keyValuesOf(flags, 'set')
+  const root = dataDirectory(flags.string('data-dir')).root
+  return await JobManager.start({
+    version: packageVersion(),
+    configuration,
+    clock: systemClock,
+    random: seededRandom(randomBytes(4).readUInt32LE()),
+    store: new JobStore(nodeFileSystem, join(folder, 'jobs')),
+    logs: new JobLogs(join(folder, 'logs')),
+    program: {
+      script: process.argv[1]!,
+      nodeFlags: longRunningFlags(process.execArgv),
+      env: io.env,
+    },
+    process: processSnapshot,
+    say: (sentence) => io.err(`jobmanager: ${sentence}`),
+    check: (submission) => checkSubmission(submission, COMMANDS, flags.list('modules')),
+    strategyOf: ({ submission }) => {
+      const { set = [] } = submission.options
+      const keys = Array.isArray(set) ? set : []
+      const own = Object.fromEntries(keys.map((text: string) => splitAtEquals(text)))
+      return parseConfiguration({ ...configuration, ...own }).restart ?? EXPONENTIAL_DELAY
+    },
+    argsOf: (record) => argumentsOf(record, root),
+  })
+}
+
+function argumentsOf({ submission, queryPort }: JobRecord, root: string): readonly string[] {
+  return [
+    ...wordsOf(submission, COMMANDS),
+    ...(queryPort === undefined ? [] : [`--port=${queryPort}`]),
+    ...(Object.hasOwn(submission.options, 'data-dir') ? [] : [`--data-dir=${root}`]),
+  ]
+}
+
+function splitAtEquals(text: string): readonly [string, string] {
+  const at = text.indexOf('=')
+  return [text.slice(0, at), text.slice(at + 1)]
+}
+
+function openRestOf(manager: JobManager, flags: Flags, io: CommandIo) {
+  const { rest } = parseConfiguration(keyValuesOf(flags, 'set'))
+  const access = listenerOf(flags, io)
+  return openRest({
+    cluster: manager,
+    access,
+    host: flags.string('host') === '127.0.0.1' ? rest.address : flags.string('host'),
+    ports: rest.ports ?? { first: 8081, last: 8081 },
+  })
+}

@@ -1,0 +1,56 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { messageOf, WeirError } from '../../core/errors.ts'
+import { nearestWord } from '../../core/text/nearest-word.ts'
+import type { JobDefinition } from '../../dataflow/job-definition.ts'
+import { UsageError } from '../command/usage-error.ts'
+
+/** A job that the user wrote. */
+export interface JobModule {
+  readonly url: URL
+  readonly definition: JobDefinition
+}
+
+/**
+ * Imports the module of a job to check that it defines one. Throws UsageError if there is no such
+ * file, and INVALID_ARGUMENT if the module fails to load or its default export is not a job.
+ */
+export async function loadJobModule(path: string, builtIn: readonly string[]): Promise<JobModule> {
+  const file = resolve(path)
+  if (!existsSync(file)) {
+    const nearest = nearestWord(path, builtIn)
+    const hint = nearest === undefined ? '' : `; did you mean "${nearest}"?`
+    throw new UsageError(`there is no job and no file "${path}"${hint}`)
+  }
+  const url = pathToFileURL(file)
+  let exported: { readonly default?: Partial<JobDefinition> }
+  try {
+    exported = (await import(url.href)) as typeof exported
+  } catch (cause) {
+    throw new WeirError('INVALID_ARGUMENT', `${path} cannot be loaded: ${messageOf(cause)}`, {
+      cause,
+    })
+  }
+  const definition = exported.default
+  if (typeof definition?.name === 'string' && typeof definition.build === 'function') {
+    return { url, definition: definition as JobDefinition }
+  }
+  throw new WeirError(
+    'INVALID_ARGUMENT',
+    `${path} is not a job: end it with "export default defineJob({ name, build(env, options) { ... } })"`,
+  )
+}
+
+/** The lines of `--help` about the declared options of a job; undefined if it declares none. */
+export function jobOptionsHelp({ name, options }: JobDefinition): string | undefined {
+  if (options === undefined) return undefined
+  const rows = Object.entries(options)
+  const width = Math.max(0, ...rows.map(([option]) => option.length)) + 2
+  const lines = rows.map(([option, spec]) => {
+    const values = spec.choices === undefined ? spec.type : spec.choices.join(' | ')
+    const need = spec.default === undefined ? 'required' : `default ${spec.default}`
+    return `  ${option.padEnd(width)}${spec.help} (${values}, ${need})`
+  })
+  return `Options of the job ${name} (--option NAME=VALUE):\n${lines.join('\n')}`
+}

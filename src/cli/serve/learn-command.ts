@@ -1,0 +1,89 @@
+import { systemClock } from '../../core/clock.ts'
+import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
+import { dataDirectory } from '../../jobs/serve/data-directory.ts'
+import type { ServeLearningOptions } from '../../jobs/serve/learning.ts'
+import type { ServedJob } from '../../jobs/served-job.ts'
+import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
+import { SlotThreads } from '../../runtime/slot/threads.ts'
+import { type CommandIo, type Flags, unlessInterrupted } from '../command/command.ts'
+import { topicsPlaceOf } from '../flags/kafka.ts'
+import { listenerOf } from '../flags/listener.ts'
+import { configurationOf, slotsOf } from '../flags/serving.ts'
+import { type JobLog, jobLogOf } from './job-log.ts'
+import { droppedReporter } from './report-dropped.ts'
+import { reportRestarts } from './report-restarts.ts'
+import { liveEvent, liveText } from './version-live.ts'
+
+/** Parts in which the commands that learn differ. */
+export interface LearnCommand {
+  /** `learn als` */
+  readonly name: string
+  /** Module of the job. */
+  readonly module: URL
+  readonly flags: Flags
+  readonly io: CommandIo
+  /** Text of the size of a version. */
+  sizeOf(marker: ModelVersionMarker): string
+  start(options: ServeLearningOptions): Promise<ServedJob>
+}
+
+/** Runs a learning job until it ends or Ctrl-C stops it; returns the exit code. */
+export async function runLearning(command: LearnCommand): Promise<number> {
+  const { name, flags, io } = command
+  const log = jobLogOf(name, flags, io, () => systemClock.nowMs())
+  const report = (event: Record<string, unknown>, sentence: string): void => {
+    if (flags.boolean('json')) io.out(JSON.stringify(event))
+    else log.info(sentence)
+  }
+  await using job = await unlessInterrupted(startLearning(command, log, report), io)
+  reportRestarts(job, log)
+  report(
+    { event: 'started', port: job.port },
+    `serving queries on ${flags.string('host')}:${job.port}; press Ctrl-C to stop`,
+  )
+  const [{ showJob }, { titlesOf }] = await Promise.all([
+    import('./show-job.ts'),
+    import('./rest.ts'),
+  ])
+  await using shown = await showJob(job, { name, io, report, titles: titlesOf(flags) })
+  await Promise.race([job.execution.result, io.interrupted, shown.lost])
+  return 0
+}
+
+/**
+ * Starts the job. Its slot threads start first, so that they load their code while this thread loads
+ * its own; they are closed if the job does not start.
+ */
+async function startLearning(
+  { module, flags, io, sizeOf, start }: LearnCommand,
+  log: JobLog,
+  report: (event: Record<string, unknown>, sentence: string) => void,
+): Promise<ServedJob> {
+  const slots = slotsOf(flags)
+  await using started = new ResourceStack()
+  const threads = new SlotThreads(module, slots)
+  started.defer(() => threads.close())
+  const job = await start({
+    threads,
+    data: dataDirectory(flags.string('data-dir')),
+    place: topicsPlaceOf(flags),
+    topic: flags.string('topic'),
+    slots,
+    queryThreads: flags.integer('query-threads', 1, 64),
+    access: listenerOf(flags, io),
+    port: flags.integer('port', 0, 65_535),
+    configuration: configurationOf(flags),
+    onLive: (version, marker, rows) =>
+      report(
+        liveEvent(version, marker, rows),
+        liveText(version, marker, { rows, size: sizeOf(marker) }),
+      ),
+    onLearning: (version) =>
+      report({ event: 'learning', version }, `learning on version ${version}`),
+    onWarning: (warning) => log.warn(`warning: ${warning}`),
+    onDropped: droppedReporter(log, systemClock),
+    ...(io.jobManager === undefined ? {} : { jobId: io.jobManager.jobId }),
+  })
+  started.move()
+  return job
+}

@@ -1,0 +1,76 @@
+import { decideListener } from '../../access/listener.ts'
+import { systemClock } from '../../core/clock.ts'
+import { isWeirError } from '../../core/errors.ts'
+import { tlsFilesOf } from '../../jobs/query-access.ts'
+import type { ServedJob } from '../../jobs/served-job.ts'
+import { type ItemTitles, parseItemTitles } from '../../rest/job/item-titles.ts'
+import { ServedJobControl } from '../../rest/job/served-job-control.ts'
+import { singleJobCluster } from '../../rest/job/single-job-cluster.ts'
+import { RestServer } from '../../rest/server/server.ts'
+import type { CommandIo, Flags } from '../command/command.ts'
+import { textOfFile } from '../flags/text-file.ts'
+import { packageVersion } from '../text/package-version.ts'
+
+/** What the messages of a refusal name. */
+const SETTINGS = {
+  tls: '-D rest.tls.cert=FILE and -D rest.tls.key=FILE',
+  insecure: '-D rest.insecure-listener=true',
+}
+
+/** Options of the REST interface of a job. */
+export interface ServeRestOptions {
+  /** Name of the command, which begins its messages. */
+  readonly name: string
+  readonly io: CommandIo
+  /** Titles of items, for recommendations. @default none */
+  readonly titles?: ItemTitles
+}
+
+/** The titles in the file of `--titles`; none without it. Throws UsageError. */
+export function titlesOf(flags: Flags): ItemTitles {
+  const file = flags.optional('titles')
+  return file === undefined ? new Map() : parseItemTitles(textOfFile('--titles', file))
+}
+
+/**
+ * Opens the REST interface of a job that runs in this process, with the tokens of its query port and the
+ * certificate of `rest.tls.*`; undefined if `rest.enabled` is false, or if no port was named and the usual ones
+ * are all taken. Throws CONNECTOR_FAILED for a named port that is taken, INVALID_ARGUMENT for an address that
+ * other machines reach without TLS and tokens, and for a file that cannot be read.
+ */
+export async function serveRest(
+  job: ServedJob,
+  { name, io, titles }: ServeRestOptions,
+): Promise<RestServer | undefined> {
+  const { rest, restTls } = job.execution.configuration
+  if (!rest.isEnabled) return undefined
+  const tls = await tlsFilesOf(restTls, 'rest.tls')
+  const { warning } = decideListener({
+    what: 'the REST interface',
+    host: rest.address,
+    hasTls: tls !== undefined,
+    hasTokens: job.access.needsToken,
+    isInsecureAllowed: rest.isInsecureAllowed,
+    settings: SETTINGS,
+  })
+  if (warning !== undefined) io.err(`${name}: warning: ${warning}`)
+  try {
+    return await RestServer.start({
+      cluster: singleJobCluster({
+        version: packageVersion(),
+        job: new ServedJobControl(job, systemClock, titles),
+        configuration: job.configuration,
+        queryPort: job.port,
+      }),
+      access: job.access,
+      clock: systemClock,
+      host: rest.address,
+      ports: rest.ports,
+      tls,
+    })
+  } catch (error) {
+    if (rest.ports !== undefined || !isWeirError(error, 'CONNECTOR_FAILED')) throw error
+    io.err(`${name}: warning: no REST interface: ${error.message}`)
+    return undefined
+  }
+}

@@ -1,0 +1,95 @@
+import type { RegisteredVersion } from '../../models/registry/version.ts'
+import { counted } from './counted.ts'
+
+/** One line of `weir model list`. */
+export function versionLine(version: RegisteredVersion): string {
+  const { number, state, users, items, lineage, createdMs, processingName } = version
+  const [metric] = Object.entries(lineage.metrics)
+  const quality = metric === undefined ? '' : `${metric[0]} ${metricText(metric[1])}`
+  const passes = version.checks.filter(({ passed }) => passed).length
+  return [
+    String(number).padStart(7),
+    state.padEnd(9),
+    sizeText(users, items).padEnd(16),
+    `${passes} of 3 checks`.padEnd(13),
+    quality.padEnd(15),
+    new Date(createdMs).toISOString().slice(0, 19).replace('T', ' '),
+    processingName,
+  ].join('  ')
+}
+
+/** A metric: a count as it is, anything else with four decimals. */
+function metricText(value: number): string {
+  return Number.isInteger(value) ? String(value) : value.toFixed(4)
+}
+
+/** Users and items of an ALS model; a linear model has blocks of weights, counted as items, and no users. */
+function sizeText(users: number, items: number): string {
+  return users === 0 ? counted(items, 'block') : `${users} x ${items}`
+}
+
+function rowsText({ users, items }: RegisteredVersion): string {
+  return users === 0
+    ? `${counted(items, 'block')} of weights`
+    : `${counted(users, 'user')}, ${counted(items, 'item')}`
+}
+
+/** Everything the registry knows about a version, one line each. */
+export function versionText(version: RegisteredVersion, nowMs: number): readonly string[] {
+  const { lineage } = version
+  const time = (ms: number): string => (ms < 0 ? 'unknown' : new Date(ms).toISOString())
+  return [
+    `version          ${version.number} of ${version.name} (${version.state})`,
+    `id               ${version.id}`,
+    `processing name  ${version.processingName}`,
+    `created          ${time(version.createdMs)}`,
+    `rows             ${rowsText(version)}, ${version.dimension} floats each`,
+    `code             ${lineage.code}`,
+    `parent           ${lineage.parent ?? 'none'}`,
+    ...(lineage.checkpoint === undefined ? [] : [`warm start       ${lineage.checkpoint}`]),
+    `newest event     ${time(lineage.newestEventMs)}`,
+    ...(lineage.newestEventMs < 0
+      ? []
+      : [
+          `freshness        the newest event is ${Math.round((nowMs - lineage.newestEventMs) / 1000)} s old`,
+        ]),
+    ...lineage.ranges.map(
+      ({ topic, partition, from, to }) => `data             ${topic}/${partition} ${from} to ${to}`,
+    ),
+    ...(lineage.replayed ?? []).map(
+      ({ topic, partition, from, to }) => `replayed         ${topic}/${partition} ${from} to ${to}`,
+    ),
+    ...lineage.files.map(({ file, sha256 }) => `data             ${file} ${sha256.slice(0, 16)}`),
+    ...Object.entries(lineage.hyperparameters).map(
+      ([name, value]) => `parameter        ${name} ${value}`,
+    ),
+    ...Object.entries(lineage.metrics).map(([name, value]) => `metric           ${name} ${value}`),
+    ...version.checks.flatMap(checkText),
+    ...version.notes.map(
+      ({ atMs, event, text }) =>
+        `history          ${time(atMs)} ${event}${text === undefined ? '' : `: ${text}`}`,
+    ),
+  ]
+}
+
+function checkText({
+  check,
+  passed,
+  subject,
+  against,
+  measures,
+}: RegisteredVersion['checks'][number]): readonly string[] {
+  const live = against === 0 ? '' : `, against version ${against}`
+  return [
+    `check            ${check} ${passed ? 'passed' : 'FAILED'} (${subject}${live})`,
+    ...measures.map(
+      (measure) =>
+        `                   ${measure.passed ? ' ' : '!'} ${measure.name}: ${shortNumber(measure.value)} ${measure.relation} ${shortNumber(measure.bound)}`,
+    ),
+  ]
+}
+
+/** A number with at most five digits. */
+export function shortNumber(value: number): string {
+  return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(5)))
+}

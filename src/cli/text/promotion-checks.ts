@@ -1,0 +1,33 @@
+import type { PromotionChecks } from '../../jobs/registry/promotion-checks.ts'
+import type { Interval } from '../../models/quality/intervals.ts'
+import { shortNumber } from './model-version.ts'
+
+/** Lines that say what the checks of a promotion measured. */
+export function checkLines({
+  checks,
+  error,
+  difference,
+  best,
+}: PromotionChecks): readonly string[] {
+  const lines = checks.map(({ check, passed, measures }) => {
+    const parts = measures.map(
+      (measure) =>
+        `${measure.name} ${shortNumber(measure.value)} ${measure.passed ? '' : 'NOT '}${measure.relation} ${shortNumber(measure.bound)}`,
+    )
+    return `${check.padEnd(8)} ${passed ? 'passed' : 'FAILED'}  ${parts.join(', ')}`
+  })
+  if (!Number.isFinite(difference.mean)) return lines
+  return [
+    ...lines,
+    `${error} of the candidate minus live: ${intervalText(difference)}`,
+    ...(best === undefined
+      ? []
+      : [
+          `${error} of the candidate minus version ${best.number}, the best: ${intervalText(best.difference)}`,
+        ]),
+  ]
+}
+
+function intervalText({ mean, low, high }: Interval): string {
+  return `${shortNumber(mean)} (95 %: ${shortNumber(low)} to ${shortNumber(high)}, paired)`
+}

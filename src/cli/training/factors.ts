@@ -1,0 +1,166 @@
+import type { TopicStore } from '../../connectors/topics/store.ts'
+import { systemClock } from '../../core/clock.ts'
+import { publishAls } from '../../jobs/publish/als.ts'
+import { checkKeyLength } from '../../jobs/publish/key-length.ts'
+import { refuseOtherDimension } from '../../jobs/publish/topic-dimension.ts'
+import type { VersionChoice } from '../../jobs/publish/version-to-publish.ts'
+import { dataMetrics } from '../../jobs/registry/data-metrics.ts'
+import type { Hyperparameters } from '../../models/registry/version.ts'
+import type { CrossValidation } from '../../training/als/cross-validate.ts'
+import { evaluateAls } from '../../training/als/evaluate.ts'
+import type { AlsModel } from '../../training/als/solver/model.ts'
+import type { RatingsTable } from '../../training/data/ratings-table.ts'
+import type { RankingSummary } from '../../training/metrics/ranking.ts'
+import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
+import { ratingsOfFile } from '../files/ratings-file.ts'
+import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
+import { KAFKA_OPTIONS } from '../flags/kafka.ts'
+import { KEY_LENGTH_OPTION, maxKeyBytesOf } from '../flags/key-length.ts'
+import {
+  PUBLISHED_VERSION_OPTIONS,
+  promotionHint,
+  publishedVersionOf,
+} from '../flags/published-version.ts'
+import { counted } from '../text/counted.ts'
+
+/** Flags of every command that trains a factor model on a file: what it reads, writes and publishes. */
+export const FACTORS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  ratings: {
+    type: 'string',
+    value: 'FILE',
+    help: 'Training ratings: a u.data, ratings.dat or ratings.csv, or a folder of such files, at a path or an hdfs:// URL',
+  },
+  test: { type: 'string', value: 'FILE', help: 'Held-out ratings to measure the error on' },
+  topic: { type: 'string', value: 'NAME', default: 'als-model', help: 'Model topic' },
+  ...PUBLISHED_VERSION_OPTIONS,
+  'text-rows': {
+    type: 'string',
+    value: 'FILE',
+    help: 'Also write the rows as text, "<id>,U|I,f1;f2;...", to a path or an hdfs:// URL; with "/" at its end to a folder, users.txt and items.txt',
+  },
+  folds: { type: 'string', value: 'N', help: 'Also cross-validate with N folds' },
+  'no-publish': { type: 'boolean', help: 'Train without publishing the model' },
+}
+
+/** Flags of the same commands: where the model is published. */
+export const FACTORS_PLACE_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  ...KEY_LENGTH_OPTION,
+  ...KAFKA_OPTIONS,
+  ...DATA_DIR_OPTION,
+}
+
+/** Place of a version to publish. */
+export interface PublishTarget {
+  readonly topics: TopicStore
+  readonly topic: string
+  readonly choice: VersionChoice & { readonly maxKeyBytes: number }
+}
+
+/**
+ * The training ratings, and where to publish (undefined with `--no-publish`). What would refuse the
+ * version at the end is checked first: version, keys, dimension.
+ */
+export async function trainingInput(
+  flags: Flags,
+  topics: TopicStore,
+  shape: { readonly factors?: number; readonly biases?: boolean },
+): Promise<{ readonly table: RatingsTable; readonly target: PublishTarget | undefined }> {
+  const maxKeyBytes = maxKeyBytesOf(flags)
+  const topic = flags.string('topic')
+  const choice = flags.boolean('no-publish')
+    ? undefined
+    : await publishedVersionOf(flags, topics, topic)
+  const table = await ratingsOfFile(flags.string('ratings'))
+  if (choice === undefined) return { table, target: undefined }
+  for (const id of table.users) checkKeyLength(id, 'U', maxKeyBytes)
+  for (const id of table.items) checkKeyLength(id, 'I', maxKeyBytes)
+  await refuseOtherDimension(topics, topic, shape)
+  return { table, target: { topics, topic, choice: { ...choice, maxKeyBytes } } }
+}
+
+/** Publishes a trained model; topic and version for the result. */
+export async function publishTrained(
+  {
+    model,
+    train,
+    hyperparameters,
+  }: {
+    readonly model: AlsModel
+    readonly train: RatingsTable
+    readonly hyperparameters?: Hyperparameters
+  },
+  target: PublishTarget | undefined,
+  io: CommandIo,
+): Promise<{ readonly topic?: string; readonly version?: number }> {
+  if (target === undefined) return {}
+  const { topics, topic, choice } = target
+  const version = await publishAls(model, {
+    log: topics,
+    topic,
+    ...choice,
+    clock: systemClock,
+    metrics: dataMetrics(train),
+    ...(hyperparameters === undefined ? {} : { hyperparameters }),
+    onWarning: (warning) => io.err(`warning: ${warning}`),
+  })
+  return { topic, version }
+}
+
+/** Errors on the ratings of `--test`. */
+export async function testResult(
+  flags: Flags,
+  model: AlsModel,
+): Promise<Readonly<Record<string, unknown>>> {
+  const test = flags.optional('test')
+  if (test === undefined) return {}
+  const { rmse, coverage } = evaluateAls(model, await ratingsOfFile(test))
+  return { rmse, coverage }
+}
+
+/** Errors of `--folds`. */
+export function foldResult({ rmse, folds }: CrossValidation): Readonly<Record<string, unknown>> {
+  return { crossValidatedRmse: rmse, foldRmse: folds.map((fold) => fold.rmse) }
+}
+
+/** The report of a training: JSON with `--json`, else a sentence. */
+export async function trainedText(
+  flags: Flags,
+  result: Readonly<Record<string, unknown>>,
+): Promise<string> {
+  const { topic, version } = result
+  const hint = topic === undefined ? '' : await promotionHint(flags, String(topic), Number(version))
+  return flags.boolean('json') ? JSON.stringify(result) : sentence(result) + hint
+}
+
+/** Names the device if `--device` is not cpu. */
+function deviceText(device: unknown): string {
+  if (device === undefined) return ''
+  return device === 'cpu' ? ' on the CPU' : ` on the GPU (${device})`
+}
+
+function sentence(result: Readonly<Record<string, unknown>>): string {
+  const parts = [
+    `${counted(Number(result['users']), 'user')} x ${counted(Number(result['items']), 'item')}, ${counted(Number(result['ratings']), 'rating')} in ${Number(result['seconds']).toFixed(2)} s${deviceText(result['device'])}`,
+  ]
+  const errors = [
+    ['validationRmse', 'validation RMSE'],
+    ['validationNdcg', 'validation NDCG@10'],
+    ['rmse', 'test RMSE'],
+    ['crossValidatedRmse', 'cross-validated RMSE'],
+  ] as const
+  for (const [name, label] of errors) {
+    if (result[name] !== undefined) parts.push(`${label} ${Number(result[name]).toFixed(4)}`)
+  }
+  const ranking = result['ranking'] as RankingSummary | undefined
+  if (ranking !== undefined) {
+    const { k, ndcg, precision, recall } = ranking
+    parts.push(
+      `test NDCG@${k} ${ndcg.mean.toFixed(4)}, precision ${precision.mean.toFixed(4)}, recall ${recall.mean.toFixed(4)}`,
+    )
+  }
+  const place =
+    result['topic'] === undefined
+      ? ''
+      : `; published as version ${result['version']} to topic ${result['topic']}`
+  return parts.join(', ') + place
+}

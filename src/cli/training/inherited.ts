@@ -1,0 +1,44 @@
+import type { FactorsTrainer, RetrainAlsOptions } from '../../jobs/retrain/messages.ts'
+import { BIAS_COLUMNS } from '../../models/als/row.ts'
+import type { RegisteredVersion } from '../../models/registry/version.ts'
+import { type Flags, UsageError } from '../command/command.ts'
+import { inheritedAlsOptions } from '../flags/als-training.ts'
+
+const TRAINERS: readonly FactorsTrainer[] = ['als', 'bmf']
+/** Flags of ALS that a chain does not have. */
+const ONLY_ALS = ['iterations', 'lambda', 'penalty', 'no-biases', 'solver'] as const
+
+/**
+ * The trainer and the training options of a retraining of a factor model: those of the flags, else those of
+ * the live version, else the defaults. Rows that are served cannot change their length, so the factors
+ * follow from the live rows. Throws UsageError.
+ */
+export function inheritedFactorsOptions(
+  flags: Flags,
+  live: RegisteredVersion | undefined,
+): RetrainAlsOptions {
+  const known = live?.lineage.hyperparameters ?? {}
+  const given =
+    flags.optional('trainer') === undefined ? undefined : flags.choice('trainer', TRAINERS)
+  const trainer = given ?? (known['trainer'] === 'bmf' ? 'bmf' : 'als')
+  if (trainer === 'als') {
+    if (flags.optional('sweeps') !== undefined) throw new UsageError('--sweeps needs --trainer bmf')
+    return inheritedAlsOptions(flags, live) as RetrainAlsOptions
+  }
+  for (const flag of ONLY_ALS) {
+    if (flags.optional(flag) === undefined && !flags.boolean(flag)) continue
+    throw new UsageError(`--${flag} is no option of --trainer bmf`)
+  }
+  // Only the length counts: a version without biases is followed by one with biases and fewer factors.
+  const factors = live === undefined ? 16 : live.dimension - BIAS_COLUMNS
+  const burnIn = known['burnIn']
+  return {
+    trainer,
+    factors: flags.optionalInteger('factors', 1, 1024) ?? factors,
+    sweeps: flags.optionalInteger('sweeps', 1, 100_000) ?? Number(known['sweeps'] ?? 30),
+    ...(typeof burnIn === 'number' ? { burnIn } : {}),
+    biases: true,
+    seed: flags.optionalInteger('seed') ?? Number(known['seed'] ?? 1),
+    threads: flags.integer('threads', 0, 256),
+  }
+}

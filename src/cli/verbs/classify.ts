@@ -1,0 +1,56 @@
+import { predictExamples } from '../../jobs/evaluate/classifier.ts'
+import { type Command, Flags, UsageError } from '../command/command.ts'
+import { examplePieces } from '../files/examples-file.ts'
+import { LINEAR_QUERY_OPTIONS, labelsOfVersions, linearQueryOf } from '../flags/linear-query.ts'
+import { connectWith } from '../flags/query.ts'
+
+/** `weir classify`: predicts labels with the served linear model. */
+export const classifyCommand: Command = {
+  name: 'classify',
+  summary: 'Predict the labels of examples with the served linear model',
+  usage: 'FEATURE:VALUE... | --examples FILE',
+  options: {
+    examples: {
+      type: 'string',
+      value: 'FILE',
+      help: 'Predict every line of this LIBSVM text: a file or a folder of files, a path or an hdfs:// URL',
+    },
+    ...LINEAR_QUERY_OPTIONS,
+  },
+  details: `Each output line has the label, the decision value, and the number of features without a weight. Labels are
+those that the version was trained on.
+
+Examples:
+  weir classify 3:1 11:1 14:1
+  weir classify --examples a9a.t --json`,
+  async run({ flags: values, args, io }) {
+    const flags = new Flags(values)
+    const file = flags.optional('examples')
+    if ((file === undefined) === (args.length === 0)) {
+      throw new UsageError(
+        `give either the features of one example or --examples FILE. Usage: weir classify ${classifyCommand.usage}`,
+      )
+    }
+    await using client = await connectWith(flags)
+    const predict: typeof client.predictLinear = (...asked) => client.predictLinear(...asked)
+    const text = file === undefined ? bytesOf(`0 ${args.join(' ')}\n`) : examplePieces(file)
+    const options = { state: flags.string('state'), query: linearQueryOf(flags) }
+    const labelsOf = await labelsOfVersions(flags)
+    const threshold = flags.number('threshold')
+    for await (const { features, prediction } of predictExamples(predict, text, options)) {
+      const { decision, unknown, modelVersion } = prediction
+      const { positive, negative } = labelsOf(modelVersion)
+      const label = decision > threshold ? positive : negative
+      io.out(
+        flags.boolean('json')
+          ? JSON.stringify({ ...prediction, label, features })
+          : `${String(label).padStart(3)}  ${decision.toFixed(6)}${unknown === 0 ? '' : `  (${unknown} of ${features} unknown)`}`,
+      )
+    }
+    return 0
+  },
+}
+
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  yield new TextEncoder().encode(text)
+}

@@ -1,0 +1,135 @@
+import { resolve } from 'node:path'
+import type { GatewaySettings } from '../../gateway/run.ts'
+
+import { queryAccessOf, watchQueryAccess } from '../../jobs/query-access.ts'
+import { dataDirectory } from '../../jobs/serve/data-directory.ts'
+import { registryPlace } from '../../jobs/serve/registry-place.ts'
+import { type Command, Flags, UsageError, unlessInterrupted } from '../command/command.ts'
+import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
+import { KAFKA_OPTIONS, topicsPlaceOf } from '../flags/kafka.ts'
+import { LISTENER_OPTIONS, listenerOf } from '../flags/listener.ts'
+import { CONNECTION_OPTIONS, connectionOf } from '../flags/query.ts'
+import { packageVersion } from '../text/package-version.ts'
+
+/** Flags about who may use the gateway. Its clients have tokens of the file only. */
+const ACCESS_OPTIONS = Object.fromEntries(
+  Object.entries(LISTENER_OPTIONS).filter(([name]) => name !== 'token' && name !== 'token-file'),
+)
+
+/** `weir gateway`: serves a running job over HTTP. */
+export const gatewayCommand: Command = {
+  name: 'gateway',
+  summary: 'Serve a running job over HTTP: predictions, observations, state',
+  usage: '',
+  stopsItself: true,
+  options: {
+    listen: {
+      type: 'string',
+      value: 'HOST:PORT',
+      default: '127.0.0.1:8080',
+      help: 'Address of the gateway; port 0 for any free port',
+    },
+    threads: { type: 'string', value: 'N', default: '1', help: 'Threads that listen on the port' },
+    host: { type: 'string', value: 'HOST', default: '127.0.0.1', help: 'Host of the job' },
+    port: { type: 'string', value: 'PORT', default: '9069', help: 'Query port of the job' },
+    observations: {
+      type: 'string',
+      value: 'NAME',
+      help: 'Topic that takes observations (default: the gateway takes none)',
+    },
+    repository: {
+      type: 'string',
+      value: 'DIR',
+      help: 'Folder of models that /register adds to (default: the gateway takes none)',
+    },
+    histories: {
+      type: 'string',
+      value: 'HOST:PORT',
+      help: 'Query port of "weir run histories", for routes about the items of users',
+    },
+    model: {
+      type: 'string',
+      value: 'NAME',
+      help: 'Model of the registry whose versions the routes below /v1/models list and switch (default: none)',
+    },
+    'log-level': {
+      type: 'string',
+      value: 'LEVEL',
+      default: 'warn',
+      help: 'Log to standard error, a JSON object a line: silent, error, warn, info or debug',
+    },
+    ...CONNECTION_OPTIONS,
+    ...ACCESS_OPTIONS,
+    ...KAFKA_OPTIONS,
+    ...DATA_DIR_OPTION,
+  },
+  details: `The gateway keeps no state: any number of them serve one job. /docs is a page to try the routes,
+/openapi.json describes them.
+
+Examples:
+  weir gateway
+  weir gateway --observations observations --threads 2
+  weir gateway --histories 127.0.0.1:9070
+  weir gateway --model als-model --tokens tokens.json
+  curl localhost:8080/v1/predict/1/50
+  curl localhost:8080/v1/observe --json '{"user":"1","item":"50","rating":5}'`,
+  async run({ flags: values, io }) {
+    const flags = new Flags(values)
+    const { host, port } = addressOf(flags.string('listen'), '--listen')
+    // --token-file is the token that the gateway shows to the job, not one that it accepts.
+    const { token: _, ...accessOptions } = listenerOf(flags, io)
+    const topic = flags.optional('observations')
+    const histories = flags.optional('histories')
+    const repository = flags.optional('repository')
+    const job = connectionOf(flags)
+    const model = flags.optional('model')
+    const { GatewayThreads } = await import('../../gateway/threads.ts')
+    const { LOG_LEVELS } = await import('../../gateway/http/logging.ts')
+    const listener = { ...accessOptions, what: 'the gateway', host }
+    const { access, tls } = await queryAccessOf(listener, undefined)
+    await using gateway = await unlessInterrupted(
+      GatewayThreads.start(
+        {
+          host,
+          port,
+          job,
+          ...(histories === undefined
+            ? {}
+            : { histories: { ...job, ...addressOf(histories, '--histories') } }),
+          access,
+          version: packageVersion(),
+          logLevel: flags.choice('log-level', LOG_LEVELS),
+          ...(tls === undefined ? {} : { tls }),
+          ...(model === undefined ? {} : { models: modelPlaceOf(flags, model) }),
+          ...(repository === undefined ? {} : { repository: resolve(repository) }),
+          ...(topic === undefined ? {} : { observations: { place: topicsPlaceOf(flags), topic } }),
+        },
+        flags.integer('threads', 1, 64),
+      ),
+      io,
+    )
+    const stopWatching = watchQueryAccess(listener, (tokens) => gateway.replaceAccess(tokens))
+    const url = `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${gateway.port}`
+    if (flags.boolean('json')) {
+      io.out(JSON.stringify({ event: 'started', port: gateway.port, url }))
+    } else io.err(`gateway: serving ${url}; try it at ${url}/docs; press Ctrl-C to stop`)
+    await Promise.race([gateway.failure, io.interrupted]).finally(stopWatching)
+    return 0
+  },
+}
+
+/** The topic and the registry of a model. */
+function modelPlaceOf(flags: Flags, model: string): NonNullable<GatewaySettings['models']> {
+  const topics = topicsPlaceOf(flags)
+  const { root } = dataDirectory(flags.string('data-dir'))
+  return { model, topics, registry: registryPlace(topics, root) }
+}
+
+/** The host and port of `HOST:PORT`; a host of IPv6 may be in brackets. Throws UsageError. */
+function addressOf(text: string, flag: string): { readonly host: string; readonly port: number } {
+  const at = text.lastIndexOf(':')
+  const host = text.slice(0, at).replace(/^\[(.*)\]$/, '$1')
+  const port = Number(text.slice(at + 1))
+  if (at > 0 && /^[0-9]+$/.test(text.slice(at + 1)) && port <= 65_535) return { host, port }
+  throw new UsageError(`${flag} takes HOST:PORT, not "${text}"`)
+}

@@ -1,0 +1,57 @@
+import { systemClock } from '../../core/clock.ts'
+import { publishGeneratedModel } from '../../jobs/publish/generated-model.ts'
+import { type Command, Flags } from '../command/command.ts'
+import { ProgressBar } from '../command/progress-bar.ts'
+import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
+import { KAFKA_OPTIONS, topicsOf } from '../flags/kafka.ts'
+import { PUBLISHED_VERSION_OPTIONS, publishedVersionOf } from '../flags/published-version.ts'
+import { counted } from '../text/counted.ts'
+
+/** `weir generate als-model`: publishes a generated model of any size. */
+export const generateAlsModelCommand: Command = {
+  name: 'generate als-model',
+  summary: 'Generate an ALS model of any size and publish it',
+  options: {
+    users: { type: 'string', value: 'N', default: '2000', help: 'Number of user rows' },
+    items: { type: 'string', value: 'N', default: '500', help: 'Number of item rows' },
+    factors: { type: 'string', value: 'N', default: '100', help: 'Floats of a row' },
+    seed: { type: 'string', value: 'N', default: '1', help: 'Seed of the rows' },
+    topic: { type: 'string', value: 'NAME', default: 'als-model', help: 'Model topic' },
+    partitions: {
+      type: 'string',
+      value: 'N',
+      default: '4',
+      help: 'Partitions of the topic if it is new',
+    },
+    ...PUBLISHED_VERSION_OPTIONS,
+    ...KAFKA_OPTIONS,
+    ...DATA_DIR_OPTION,
+  },
+  async run({ flags: values, io }) {
+    const flags = new Flags(values)
+    const shape = {
+      users: flags.integer('users', 1),
+      items: flags.integer('items', 1),
+      factors: flags.integer('factors', 1, 65_536),
+      seed: flags.integer('seed'),
+    }
+    const bar = new ProgressBar(io, 'publishing', () => systemClock.monotonicMs())
+    await using topics = await topicsOf(flags)
+    const topic = flags.string('topic')
+    const version = await publishGeneratedModel(shape, {
+      log: topics,
+      topic,
+      ...(await publishedVersionOf(flags, topics, topic)),
+      partitions: flags.integer('partitions', 1, 65_536),
+      clock: systemClock,
+      onProgress: (rows) => bar.update(rows, shape.users + shape.items),
+    })
+    bar.finish()
+    io.out(
+      flags.boolean('json')
+        ? JSON.stringify({ ...shape, topic, version })
+        : `${counted(shape.users, 'user')} and ${counted(shape.items, 'item')} of ${counted(shape.factors, 'float')} as version ${version} in topic ${topic}`,
+    )
+    return 0
+  },
+}

@@ -1,0 +1,75 @@
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import type { Writable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import { systemClock } from '../../core/clock.ts'
+import { generateRatings } from '../../models/ratings/generator.ts'
+import { type Command, Flags } from '../command/command.ts'
+import { ProgressBar } from '../command/progress-bar.ts'
+import { counted } from '../text/counted.ts'
+
+const CHUNK = 4096
+
+/** `weir generate ratings`: writes generated ratings in MovieLens' `u.data` format. */
+export const generateRatingsCommand: Command = {
+  name: 'generate ratings',
+  summary: 'Generate ratings from a planted low-rank model and write them',
+  options: {
+    users: { type: 'string', value: 'N', default: '1000', help: 'Number of users' },
+    items: { type: 'string', value: 'N', default: '500', help: 'Number of items' },
+    ratings: { type: 'string', value: 'N', default: '100000', help: 'Number of ratings' },
+    seed: { type: 'string', value: 'N', default: '1', help: 'Seed of the model and the ratings' },
+    drift: {
+      type: 'string',
+      value: 'X',
+      default: '0',
+      help: 'How much user preferences change over the ratings, 0 to 1',
+    },
+    output: { type: 'string', value: 'FILE', help: 'Output file (default: standard output)' },
+  },
+  details: `Each line has user, item, rating and Unix seconds, separated by tabs, in order of time.
+
+Example:
+  weir generate ratings --users 2000 --items 800 --ratings 200000 --output ratings.data`,
+  async run({ flags: values, io }) {
+    const flags = new Flags(values)
+    const ratings = flags.integer('ratings', 1)
+    const path = flags.optional('output')
+    const out: Writable = path === undefined ? process.stdout : createWriteStream(path)
+    const bar = new ProgressBar(io, 'generating', () => systemClock.monotonicMs())
+    let lines: string[] = []
+    let written = 0
+    const flush = async (): Promise<void> => {
+      written += lines.length
+      const more = out.write(lines.join(''))
+      lines = []
+      if (path !== undefined) bar.update(written, ratings)
+      if (!more) await once(out, 'drain')
+      // Signals are delivered between two pieces.
+      else await setImmediate()
+    }
+    const options = {
+      users: flags.integer('users', 1),
+      items: flags.integer('items', 1),
+      ratings,
+      seed: flags.integer('seed'),
+      drift: flags.number('drift'),
+    }
+    for (const { user, item, rating, timestamp } of generateRatings(options)) {
+      lines.push(`${user}\t${item}\t${rating}\t${Math.floor(timestamp / 1000)}\n`)
+      if (lines.length === CHUNK) await flush()
+    }
+    await flush()
+    bar.finish()
+    if (path !== undefined) {
+      out.end()
+      await once(out, 'close')
+      io.out(
+        flags.boolean('json')
+          ? JSON.stringify({ ...options, output: path })
+          : `${counted(ratings, 'rating')} in ${path}`,
+      )
+    }
+    return 0
+  },
+}

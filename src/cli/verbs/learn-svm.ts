@@ -1,0 +1,83 @@
+import { ONLINE_SVM_MODULE } from '../../jobs/serve/job-modules.ts'
+import { DETACH_OPTIONS, submitDetached } from '../cluster/submit.ts'
+import { type Command, Flags } from '../command/command.ts'
+import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
+import { KAFKA_OPTIONS } from '../flags/kafka.ts'
+import { RESTORE_OPTIONS, SERVING_OPTIONS } from '../flags/serving.ts'
+import { runLearning } from '../serve/learn-command.ts'
+import { counted } from '../text/counted.ts'
+
+/** `weir learn svm`: serves a linear model and learns it online from labelled examples. */
+export const learnSvmCommand: Command = {
+  name: 'learn svm',
+  summary: 'Serve a linear model and learn it online from a topic of labelled examples',
+  stopsItself: true,
+  options: {
+    topic: { type: 'string', value: 'NAME', default: 'svm-model', help: 'Model topic' },
+    observations: {
+      type: 'string',
+      value: 'NAME',
+      default: 'examples',
+      help: 'Topic of examples, one LIBSVM line a record',
+    },
+    loss: {
+      type: 'string',
+      value: 'KIND',
+      default: 'hinge',
+      help: 'Loss function: hinge or logistic',
+    },
+    positive: {
+      type: 'string',
+      value: 'LABEL',
+      help: 'Label of the positive examples (default: every label above 0)',
+    },
+    'learning-rate': { type: 'string', value: 'X', default: '0.5', help: 'Size of a step' },
+    'under-way': {
+      type: 'string',
+      value: 'N',
+      default: '64',
+      help: 'Limit of examples in flight; a higher limit is faster, but steps use older weights',
+    },
+    ...SERVING_OPTIONS,
+    ...DETACH_OPTIONS,
+    ...RESTORE_OPTIONS,
+    ...KAFKA_OPTIONS,
+    ...DATA_DIR_OPTION,
+  },
+  details: `The command starts from a published model. Examples can be added while it runs, also to an embedded log. A
+version of "weir retrain" is learned from the end of its training on.
+
+Example:
+  weir train svm --examples a9a --publish --brokers localhost:9092
+  weir topic produce examples --brokers localhost:9092 < a9a.t
+  weir learn svm --brokers localhost:9092`,
+  async run({ flags: values, io }) {
+    const flags = new Flags(values)
+    if (flags.boolean('detached')) {
+      return await submitDetached('online-svm', learnSvmCommand.options, { flags: values, io })
+    }
+    const job = {
+      observations: flags.string('observations'),
+      rule: {
+        loss: flags.choice('loss', ['hinge', 'logistic']),
+        learningRate: flags.number('learning-rate'),
+      },
+      mostUnderWay: flags.integer('under-way', 1),
+      ...(flags.optional('positive') === undefined
+        ? {}
+        : { positiveLabel: flags.number('positive') }),
+    } as const
+    return await runLearning({
+      name: 'learn svm',
+      module: ONLINE_SVM_MODULE,
+      flags,
+      io,
+      sizeOf: ({ items, dimension }) =>
+        `${counted(items, 'block')} of ${counted(dimension, 'weight')}`,
+      start: async (options) => {
+        const { learnSvmJob } = await import('../../jobs/serve/learning-svm.ts')
+        return await learnSvmJob({ ...options, job })
+      },
+    })
+  },
+}

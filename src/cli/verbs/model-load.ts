@@ -1,0 +1,255 @@
+import type { TopicStore } from '../../connectors/topics/store.ts'
+import { systemClock } from '../../core/clock.ts'
+import { npyRowFiles, type RowFiles, textRowFiles } from '../../jobs/publish/row-files.ts'
+import { publishRows } from '../../jobs/publish/rows.ts'
+import { requireDimension } from '../../jobs/publish/topic-dimension.ts'
+import { publishWeightFiles, readWeightFiles } from '../../jobs/publish/weight-files.ts'
+import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
+import {
+  type Command,
+  type CommandIo,
+  Flags,
+  InterruptedError,
+  UsageError,
+} from '../command/command.ts'
+import { ProgressBar } from '../command/progress-bar.ts'
+import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
+import { KAFKA_OPTIONS, topicsOf } from '../flags/kafka.ts'
+import { KEY_LENGTH_OPTION, maxKeyBytesOf } from '../flags/key-length.ts'
+import {
+  PUBLISHED_VERSION_OPTIONS,
+  promotionHint,
+  publishedVersionOf,
+} from '../flags/published-version.ts'
+import { changeModel, MODELS_OPTIONS } from '../inference/flags.ts'
+import { counted } from '../text/counted.ts'
+
+/** `weir model load`: publishes the rows or weights of files as a version. */
+export const modelLoadCommand: Command = {
+  name: 'model load',
+  summary:
+    'Publish rows or weights of files as a version; --served: load a model of "weir run models" again',
+  usage: '[PLACE...]',
+  options: {
+    served: {
+      type: 'boolean',
+      help: 'PLACE is the name of a model of "weir run models": load it again',
+    },
+    ...MODELS_OPTIONS,
+    'user-factors': { type: 'string', value: 'FILE', help: 'NumPy matrix (.npy) of user rows' },
+    'user-ids': { type: 'string', value: 'FILE', help: 'User ids, one a line (default 1, 2 ...)' },
+    'item-factors': { type: 'string', value: 'FILE', help: 'NumPy matrix (.npy) of item rows' },
+    'item-ids': { type: 'string', value: 'FILE', help: 'Item ids, one a line (default 1, 2 ...)' },
+    kind: {
+      type: 'string',
+      value: 'KIND',
+      default: 'als',
+      help: 'als (rows of users and items) or linear (weights of features)',
+    },
+    topic: {
+      type: 'string',
+      value: 'NAME',
+      help: 'Model topic (default: als-model, or svm-model for --kind linear)',
+    },
+    range: {
+      type: 'string',
+      value: 'N',
+      help: `Linear: features of a block of weights (default ${DEFAULT_RANGE})`,
+    },
+    labels: {
+      type: 'string',
+      value: 'P,N',
+      help: 'Linear: labels of the two classes, the positive one first (default 1,-1)',
+    },
+    ...PUBLISHED_VERSION_OPTIONS,
+    partitions: {
+      type: 'string',
+      value: 'N',
+      default: '4',
+      help: 'Partitions of the topic if it is new',
+    },
+    'replication-factor': {
+      type: 'string',
+      value: 'N',
+      help: 'Kafka: copies of the topic if it is new (default: the setting of the brokers)',
+    },
+    ...KEY_LENGTH_OPTION,
+    ...KAFKA_OPTIONS,
+    ...DATA_DIR_OPTION,
+  },
+  details: `PLACE is a file of text rows, "<id>,U|I,f1;f2;...", or a folder of such files, at a path or an hdfs:// URL.
+With --kind linear the lines are "<feature>,<weight>", as "weir train svm --weights" writes them (the
+intercept is the feature "bias"), or "<block>,<feature>:<weight>;...". Rows are read and sent in pieces, so a model may be larger than memory. A serving job makes the version
+live when all rows have arrived. A version whose load failed never goes live. See "weir generate
+als-model" for a generated model.
+
+Examples:
+  weir model load als.txt
+  weir model load hdfs://namenode:9870/models/als --brokers localhost:9092
+  weir model load --user-factors u.npy --user-ids u.txt --item-factors i.npy --item-ids i.txt
+  weir model load --kind linear weights.txt
+  weir model load --served digits`,
+  run(input) {
+    const { flags: values, args, io } = input
+    const flags = new Flags(values)
+    if (flags.boolean('served')) return changeModel('load', modelLoadCommand, input)
+    const kind = flags.choice('kind', ['als', 'linear'])
+    refuseFlagsOf(kind === 'als' ? 'linear' : 'als', flags)
+    return kind === 'als' ? loadRows(flags, args, io) : loadWeights(flags, args, io)
+  },
+}
+
+/** Flags that one kind of model does not have. */
+const FLAGS_OF = {
+  als: ['user-factors', 'user-ids', 'item-factors', 'item-ids'],
+  linear: ['range', 'labels'],
+} as const
+
+function refuseFlagsOf(kind: keyof typeof FLAGS_OF, flags: Flags): void {
+  const wrong = FLAGS_OF[kind].find((flag) => flags.optional(flag) !== undefined)
+  if (wrong !== undefined) throw new UsageError(`--${wrong} is an option of --kind ${kind} only`)
+}
+
+/** A load in progress: its topic, its version, and what it shows. */
+class Load {
+  readonly topic: string
+  private readonly flags: Flags
+  private readonly io: CommandIo
+  private readonly bar: ProgressBar
+  private readonly startMs = systemClock.monotonicMs()
+  private isInterrupted = false
+
+  constructor(flags: Flags, io: CommandIo, topic: string) {
+    this.flags = flags
+    this.io = io
+    this.topic = flags.optional('topic') ?? topic
+    this.bar = new ProgressBar(io, 'loading', () => systemClock.monotonicMs())
+    void io.interrupted.then(() => {
+      this.isInterrupted = true
+    })
+  }
+
+  /** Options of the publication, checked before any work. */
+  async options(topics: TopicStore) {
+    const { flags, topic } = this
+    const replicationFactor = flags.optionalInteger('replication-factor', 1, 32_767)
+    return {
+      log: topics,
+      topic,
+      ...(await publishedVersionOf(flags, topics, topic)),
+      maxKeyBytes: maxKeyBytesOf(flags),
+      clock: systemClock,
+      partitions: flags.integer('partitions', 1, 65_536),
+      ...(replicationFactor === undefined ? {} : { replicationFactor }),
+    }
+  }
+
+  /** Seconds since the start. */
+  get seconds(): number {
+    return (systemClock.monotonicMs() - this.startMs) / 1000
+  }
+
+  /** Shows how far the files are read. Throws InterruptedError after Ctrl-C. */
+  progress(done: number, bytes: number, read: { readonly count: number; readonly what: string }) {
+    if (this.isInterrupted) throw new InterruptedError('interrupted: the version is incomplete')
+    const rate = Math.round(read.count / this.seconds).toLocaleString('en-US')
+    // The lines of a gzip file are longer than the file.
+    this.bar.update(
+      Math.min(done, bytes),
+      bytes,
+      `${read.count.toLocaleString('en-US')} ${read.what}, ${rate}/s`,
+    )
+  }
+
+  /** Reports the version that was loaded. */
+  async report(
+    topics: TopicStore,
+    figures: { readonly version: number },
+    what: string,
+  ): Promise<number> {
+    const { flags, io, topic, seconds } = this
+    const { version } = figures
+    this.bar.finish()
+    io.out(
+      flags.boolean('json')
+        ? JSON.stringify({ topic, ...figures, seconds })
+        : `loaded ${what} as version ${version} into topic ${topic} of ${topics.place} in ${seconds.toFixed(1)} s${await promotionHint(flags, topic, version)}`,
+    )
+    return 0
+  }
+}
+
+async function loadRows(flags: Flags, args: readonly string[], io: CommandIo): Promise<number> {
+  const files = await rowFilesOf(args, flags)
+  const load = new Load(flags, io, 'als-model')
+  await using topics = await topicsOf(flags)
+  const remedy = (): string => 'use another --topic'
+  const loaded = await publishRows(files, {
+    ...(await load.options(topics)),
+    onDimension: (made) => requireDimension(topics, load.topic, { made, remedy }),
+    onProgress: (done, count) => load.progress(done, files.bytes, { count, what: 'rows' }),
+  })
+  const { users, items, dimension } = loaded
+  const what = `${counted(users, 'user')} and ${counted(items, 'item')} of ${counted(dimension, 'float')}`
+  return await load.report(topics, loaded, what)
+}
+
+async function loadWeights(flags: Flags, args: readonly string[], io: CommandIo): Promise<number> {
+  if (args.length === 0) throw new UsageError('no weights: give files or folders of text weights')
+  const hyperparameters = labelsOf(flags)
+  const range = flags.optionalInteger('range', 1, 65_536) ?? DEFAULT_RANGE
+  const load = new Load(flags, io, 'svm-model')
+  await using topics = await topicsOf(flags)
+  const options = await load.options(topics)
+  await requireDimension(topics, load.topic, {
+    made: range,
+    remedy: (held) => `use --range ${held}, or another --topic`,
+  })
+  const files = await readWeightFiles(args, {
+    range,
+    onProgress: (done, bytes, count) => load.progress(done, bytes, { count, what: 'weights' }),
+  })
+  const version = await publishWeightFiles(files, { ...options, hyperparameters })
+  const { weights, features, blocks } = files
+  const figures = { version, range, weights, features, blocks: blocks.size }
+  const what = `${counted(weights, 'weight')} of ${counted(features, 'feature')} in ${counted(blocks.size, 'block')}`
+  return await load.report(topics, figures, what)
+}
+
+/** The labels as the version keeps them; clients read the labels of their predictions from it. */
+function labelsOf(flags: Flags): Readonly<Record<string, number>> {
+  const text = flags.optional('labels')
+  if (text === undefined) return {}
+  const [positive = Number.NaN, negative = Number.NaN, ...more] = text.split(',').map(Number)
+  const isPair = Number.isFinite(positive) && Number.isFinite(negative) && more.length === 0
+  if (!isPair || positive === negative) {
+    throw new UsageError(`--labels takes two different numbers, POSITIVE,NEGATIVE, not "${text}"`)
+  }
+  return { positiveLabel: positive, negativeLabel: negative }
+}
+
+function rowFilesOf(places: readonly string[], flags: Flags): Promise<RowFiles> {
+  const users = sideOf('U', 'user', flags)
+  const items = sideOf('I', 'item', flags)
+  const sides = [users, items].filter((side) => side !== undefined)
+  if (places.length > 0 && sides.length > 0) {
+    throw new UsageError('give either text rows or NumPy matrices, not both')
+  }
+  if (places.length > 0) return textRowFiles(places)
+  if (sides.length > 0) return npyRowFiles(sides)
+  throw new UsageError(
+    'no rows: give files or folders of text rows, or --user-factors and --item-factors',
+  )
+}
+
+function sideOf(
+  kind: 'U' | 'I',
+  name: 'user' | 'item',
+  flags: Flags,
+): { kind: 'U' | 'I'; factors: string; ids?: string } | undefined {
+  const factors = flags.optional(`${name}-factors`)
+  const ids = flags.optional(`${name}-ids`)
+  if (factors !== undefined) return { kind, factors, ...(ids === undefined ? {} : { ids }) }
+  if (ids !== undefined) throw new UsageError(`--${name}-ids needs --${name}-factors`)
+  return undefined
+}

@@ -1,0 +1,147 @@
+import type { TopicStore } from '../../connectors/topics/store.ts'
+import { systemClock } from '../../core/clock.ts'
+import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
+import {
+  type CheckedData,
+  type PromotionChecks,
+  recordGolden,
+  runPromotionChecks,
+} from '../../jobs/registry/promotion-checks.ts'
+import { readExamples } from '../../jobs/retrain/examples.ts'
+import { readObservations } from '../../jobs/retrain/observations.ts'
+import {
+  isLinear,
+  type RegisteredVersion,
+  type RegistryState,
+  versionsOf,
+} from '../../models/registry/version.ts'
+import { type Command, Flags } from '../command/command.ts'
+import { topicsOf } from '../flags/kafka.ts'
+import { administrationOf, REGISTRY_OPTIONS, registryOf } from '../flags/model-registry.ts'
+import {
+  CHECK_OPTIONS,
+  goldenExamples,
+  goldenRatings,
+  limitsOf,
+  stateOf,
+} from '../flags/promotion-checks.ts'
+import { connectWith } from '../flags/query.ts'
+import { RETAIN_OPTION, retireOld } from '../flags/retain.ts'
+import { checkLines } from '../text/promotion-checks.ts'
+
+/** `weir model promote`: makes a version live. */
+export const modelPromoteCommand: Command = {
+  name: 'model promote',
+  summary: 'Make a version live if it passes the data, quality and serving checks',
+  usage: '[VERSION]',
+  options: {
+    ...REGISTRY_OPTIONS,
+    ...CHECK_OPTIONS,
+    'expect-live': {
+      type: 'string',
+      value: 'N',
+      help: 'Fail if another version is live (default: the current one)',
+    },
+    force: {
+      type: 'string',
+      value: 'REASON',
+      help: 'Promote without passed checks; the reason is stored in the lineage',
+    },
+    ...RETAIN_OPTION,
+  },
+  details: `VERSION is as in "weir model show"; the default is latest. With --golden, the three checks run now, on a
+job that serves the model, and their results are stored. Without --golden, the stored results count. The
+error of a refused promotion shows the check and the measured value.
+
+Examples:
+  weir model promote 3 --golden golden.data
+  weir model promote 3 --force "the golden set is outdated"`,
+  async run({ flags: values, args, io }) {
+    const flags = new Flags(values)
+    const registry = registryOf(flags)
+    const administration = administrationOf(flags)
+    const named = await administration.named(args[0] ?? 'latest')
+    const { state, version } = named
+    const live = flags.optionalInteger('expect-live') ?? state.models.get(version.name)?.live ?? 0
+    const golden = flags.optional('golden')
+    if (golden !== undefined) {
+      const checks = await check(flags, { registry, state, version, live, golden })
+      for (const line of checkLines(checks)) io.err(line)
+    }
+    const force = flags.optional('force')
+    const { isForced: forced } = await administration.promote(named, {
+      expectLive: live,
+      ...(force === undefined ? {} : { force }),
+    })
+    if (flags.boolean('json')) {
+      const how = forced ? 'forced' : 'promoted'
+      io.out(JSON.stringify({ model: version.name, live: version.number, before: live, how }))
+    } else {
+      const before = live === 0 ? 'no version was live' : `was ${live}`
+      const how = forced ? ', forced' : ''
+      io.out(`version ${version.number} of ${version.name} is live (${before}${how})`)
+    }
+    await retireOld(flags, registry, io)
+    return 0
+  },
+}
+
+async function check(
+  flags: Flags,
+  given: {
+    readonly registry: ModelRegistry
+    readonly state: RegistryState
+    readonly version: RegisteredVersion
+    readonly live: number
+    readonly golden: string
+  },
+): Promise<PromotionChecks> {
+  const { registry, version, live } = given
+  await using client = await connectWith(flags)
+  await using topics = await topicsOf(flags)
+  const found = await runPromotionChecks({
+    reader: client,
+    ...(await checkedData(version, given.golden, topics)),
+    state: stateOf(flags, isLinear(version)),
+    version,
+    live,
+    positions: await positionsOf(flags, version.topic),
+    limits: limitsOf(flags),
+    versions: versionsOf(given.state, version.name),
+    clock: systemClock,
+  })
+  const { name, number } = version
+  await registry.require({ kind: 'record-checks', name, number, checks: found.checks })
+  await recordGolden(registry, name, found)
+  return found
+}
+
+/** The golden set of a file, and the reader of the same kind of observations. */
+async function checkedData(
+  version: RegisteredVersion,
+  golden: string,
+  topics: TopicStore,
+): Promise<CheckedData> {
+  if (isLinear(version)) {
+    return {
+      golden: await goldenExamples(golden),
+      observations: (ranges) => readExamples(topics, ranges),
+    }
+  }
+  return {
+    golden: await goldenRatings(golden),
+    observations: (ranges) => readObservations(topics, ranges),
+  }
+}
+
+/** The last position of each partition: a job that has applied them has all rows of every version. */
+async function positionsOf(
+  flags: Flags,
+  topic: string,
+): Promise<readonly { readonly partition: number; readonly offset: number }[]> {
+  await using topics = await topicsOf(flags)
+  const bounds = await topics.bounds(topic)
+  return bounds
+    .filter(({ end }) => end > 0)
+    .map(({ partition, end }) => ({ partition, offset: end - 1 }))
+}

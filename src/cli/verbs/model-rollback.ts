@@ -1,0 +1,33 @@
+import { type Command, Flags } from '../command/command.ts'
+import { administrationOf, REGISTRY_OPTIONS } from '../flags/model-registry.ts'
+
+/** `weir model rollback`: makes the previous live version live again. */
+export const modelRollbackCommand: Command = {
+  name: 'model rollback',
+  summary: 'Make the previous live version live again',
+  options: {
+    ...REGISTRY_OPTIONS,
+    reason: { type: 'string', value: 'TEXT', default: 'by hand', help: 'Reason to store' },
+    'expect-live': {
+      type: 'string',
+      value: 'N',
+      help: 'Fail if another version is live (default: the current one)',
+    },
+  },
+  details: `Jobs that serve the model switch within milliseconds, for all readers at the same instant. A second
+rollback goes forward again.
+
+Example:
+  weir model rollback --reason "error rose after the switch"`,
+  async run({ flags: values, io }) {
+    const flags = new Flags(values)
+    const name = flags.string('model')
+    const { live, before } = await administrationOf(flags).rollBack({
+      expectLive: flags.optionalInteger('expect-live'),
+      reason: flags.string('reason'),
+    })
+    if (flags.boolean('json')) io.out(JSON.stringify({ model: name, live, before }))
+    else io.out(`version ${live} of ${name} is live again (was ${before})`)
+    return 0
+  },
+}

@@ -1,0 +1,68 @@
+import type { WeirError } from '../../core/errors.ts'
+import { readableValue } from '../../core/formats/readable-value.ts'
+import { type Command, Flags, missingArguments } from '../command/command.ts'
+import { connectWith, QUERY_OPTIONS, queryOptionsOf } from '../flags/query.ts'
+
+/** `weir query`: reads rows or values with the metadata of their answers. */
+export const queryCommand: Command = {
+  name: 'query',
+  summary: 'Read queryable state by key',
+  usage: 'STATE KEY...',
+  options: {
+    values: {
+      type: 'boolean',
+      help: 'Read values instead of vectors; prints MessagePack and UTF-8 text as JSON',
+    },
+    hex: { type: 'boolean', help: 'With --values: print the bytes as hexadecimal digits' },
+    ...queryOptionsWithoutState(),
+  },
+  details: `Example:
+  weir query ALS_MODEL 1-U 50-I MEAN-U --json
+  weir query LEARNING_ERROR 1 --values`,
+  async run({ flags: values, args, io }) {
+    const flags = new Flags(values)
+    const [state, ...keys] = args
+    if (state === undefined || keys.length === 0) throw missingArguments(queryCommand)
+    await using client = await connectWith(flags)
+    const options = queryOptionsOf(flags)
+    const answers = flags.boolean('values')
+      ? await client.values(state, keys, options)
+      : await client.rows(state, keys, options)
+    const kind = client.routing.states.find(({ name }) => name === state)?.kind
+    let missing = 0
+    for (const [i, answer] of answers.entries()) {
+      const key = keys[i]!
+      if (!answer.ok) {
+        missing++
+        io.err(failureText(answer.error, { state, key }))
+        continue
+      }
+      const value =
+        answer.value instanceof Float32Array
+          ? Array.from(answer.value)
+          : flags.boolean('hex')
+            ? Buffer.from(answer.value).toString('hex')
+            : readableValue(answer.value, kind)
+      io.out(
+        flags.boolean('json')
+          ? JSON.stringify({ key, value, ...answer.envelope })
+          : `${key}  ${answer.value instanceof Float32Array ? (value as number[]).map((x) => x.toPrecision(5)).join(' ') : typeof value === 'string' ? value : JSON.stringify(value)}`,
+      )
+    }
+    return missing === 0 ? 0 : 1
+  },
+}
+
+/** The flags of a query, but `--state`: here the state is an argument. */
+function queryOptionsWithoutState(): typeof QUERY_OPTIONS {
+  const { state: _, ...rest } = QUERY_OPTIONS
+  return rest
+}
+
+function failureText(
+  { code, message }: WeirError,
+  { state, key }: { readonly state: string; readonly key: string },
+): string {
+  if (code === 'UNKNOWN_KEY') return `${key}: not found in ${state} (${code})`
+  return `${key}: ${message} (${code})`
+}

@@ -1,0 +1,336 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import type { WeirClient } from '../../client/weir-client.ts'
+import { systemClock } from '../../core/clock.ts'
+import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
+import { readyVersions } from '../../jobs/registry/model-versions.ts'
+import { LiveErrorWatch } from '../../jobs/retrain/error-watch.ts'
+import { RetrainLoop } from '../../jobs/retrain/loop.ts'
+import type { RetrainedModel, RetrainOptions, RetrainOutcome } from '../../jobs/retrain/options.ts'
+import { RetrainProcess } from '../../jobs/retrain/process.ts'
+import { retrain } from '../../jobs/retrain/retrain.ts'
+import { dataDirectory } from '../../jobs/serve/data-directory.ts'
+import { ONLINE_RULES } from '../../models/als/online/rules.ts'
+import type { RetrainDecision, RetrainFacts } from '../../models/registry/retrain-trigger.ts'
+import {
+  isLinear,
+  liveVersionOf,
+  type RegisteredVersion,
+  type RegistryState,
+  versionsOf,
+} from '../../models/registry/version.ts'
+import {
+  type Command,
+  type CommandIo,
+  Flags,
+  type OptionSpec,
+  UsageError,
+  unlessInterrupted,
+} from '../command/command.ts'
+import { ProgressBar } from '../command/progress-bar.ts'
+import { INHERITED_ALS_OPTIONS } from '../flags/als-training.ts'
+import { topicsOf, topicsPlaceOf } from '../flags/kafka.ts'
+import { KEY_LENGTH_OPTION, maxKeyBytesOf } from '../flags/key-length.ts'
+import { INHERITED_LINEAR_OPTIONS, inheritedLinearOptions } from '../flags/linear-training.ts'
+import { REGISTRY_OPTIONS, registryOf } from '../flags/model-registry.ts'
+import {
+  CHECK_OPTIONS,
+  goldenExamples,
+  goldenRatings,
+  limitsOf,
+  stateOf,
+} from '../flags/promotion-checks.ts'
+import { connectWith } from '../flags/query.ts'
+import { RETAIN_OPTION, retireOld } from '../flags/retain.ts'
+import { detectorOf, policyOf, rangeOf, TRIGGER_OPTIONS } from '../flags/retrain-triggers.ts'
+import { shortNumber } from '../text/model-version.ts'
+import { checkLines } from '../text/promotion-checks.ts'
+import { inheritedFactorsOptions } from '../training/inherited.ts'
+
+const RETRAIN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  kind: {
+    type: 'string',
+    value: 'KIND',
+    help: 'Kind of the model, als or linear (default: that of its versions, else als)',
+  },
+  observations: {
+    type: 'string',
+    value: 'TOPIC',
+    help: 'Topic of observations: user,item,rating[,seconds], by default ratings; of a linear model LIBSVM lines, by default examples',
+  },
+  newest: {
+    type: 'string',
+    value: 'N',
+    help: 'Train only on the newest N observations (default: all of the topic)',
+  },
+  trainer: {
+    type: 'string',
+    value: 'NAME',
+    help: 'Trainer of a factor model: als, or bmf (Bayesian factorisation; starts from random rows) (default: of the live version, else als)',
+  },
+  sweeps: {
+    type: 'string',
+    value: 'N',
+    help: 'bmf: sweeps of the chain (default: of the live version, else 30)',
+  },
+  once: { type: 'boolean', help: 'Train once now, then exit' },
+  'no-warm-start': {
+    type: 'boolean',
+    help: 'Start from random rows instead of the live rows; a linear model needs no start',
+  },
+  'no-serving': {
+    type: 'boolean',
+    help: 'Only train and register a candidate; needs no serving job',
+  },
+  rule: {
+    type: 'string',
+    value: 'NAME',
+    default: 'gram',
+    help: 'How an ALS candidate learns newer observations: gram, sgd, fold-in or stack',
+  },
+  ...RETAIN_OPTION,
+}
+
+/**
+ * `weir retrain`: retrains a model when a trigger fires, or once. It is long because it declares and
+ * reads every flag of a retraining.
+ */
+export const retrainCommand: Command = {
+  name: 'retrain',
+  summary: 'Retrain a model when a trigger fires, check the candidate, and make it live',
+  stopsItself: true,
+  options: {
+    ...REGISTRY_OPTIONS,
+    ...RETRAIN_OPTIONS,
+    ...TRIGGER_OPTIONS,
+    ...INHERITED_ALS_OPTIONS,
+    ...INHERITED_LINEAR_OPTIONS,
+    ...KEY_LENGTH_OPTION,
+    ...CHECK_OPTIONS,
+  },
+  details: `Training runs in a separate process, on all observations that the topic has at its start, and starts from
+the live rows. The candidate learns later observations online before it goes live (a linear one is learned
+by the job that serves it, from the end of its training on). It goes live if it passes the checks on --golden; without --golden it stays a candidate. Training options that are not
+given are those of the live version. If nothing has changed, the existing version is reused; a candidate
+is checked again with another golden set.
+
+Examples:
+  weir retrain --once --golden golden.data
+  weir retrain --golden golden.data --count 10000 --on-drift adwin --retain 5
+  weir retrain --model svm-model --once --golden golden.svm`,
+  async run({ flags: values, io }) {
+    const flags = new Flags(values)
+    const registry = registryOf(flags)
+    const state = await unlessInterrupted(adoptTopic(flags, registry), io)
+    const kind = kindOf(flags, state)
+    const live = liveVersionOf(state, flags.string('model'))
+    await using client = flags.boolean('no-serving')
+      ? undefined
+      : await unlessInterrupted(connectWith(flags), io)
+    const options = await unlessInterrupted(
+      optionsOf(flags, { registry, client, io, kind, live }),
+      io,
+    )
+    if (flags.boolean('once')) {
+      const outcome = await unlessInterrupted(retrain(options), io)
+      await handleOutcome(outcome, { flags, io, registry })
+      return isSuccess(outcome) ? 0 : 1
+    }
+    // Not closed at the end: that would wait for a training, which leaves nothing if it is stopped.
+    const loop = new RetrainLoop({
+      ...options,
+      policy: policyOf(flags),
+      detector: detectorOf(flags),
+      intervalMs: flags.integer('interval', 1),
+      ...(client === undefined ? {} : { error: errorWatch(flags, { client, kind, live }) }),
+      onLook: (facts, decision) => reportLook({ flags, io }, facts, decision),
+      onOutcome: (outcome) => handleOutcome(outcome, { flags, io, registry }),
+      onError: (error) => io.err(`retrain: ${error instanceof Error ? error.message : error}`),
+    })
+    loop.start()
+    io.err('retrain: waiting for a trigger; press Ctrl-C to stop')
+    await io.interrupted
+    return 0
+  },
+}
+
+type Kind = 'als' | 'linear'
+
+/** Flags that one kind of model does not have. */
+const FLAGS_OF: Readonly<Record<Kind, readonly string[]>> = {
+  als: [
+    ...['trainer', 'sweeps', 'factors', 'iterations', 'lambda', 'penalty', 'no-biases', 'solver'],
+    'no-warm-start',
+  ],
+  linear: Object.keys(INHERITED_LINEAR_OPTIONS),
+}
+
+/** The kind of the model. Throws UsageError for flags of the other kind. */
+function kindOf(flags: Flags, state: RegistryState): Kind {
+  const newest = versionsOf(state, flags.string('model')).at(-1)
+  const known: Kind | undefined =
+    newest === undefined ? undefined : isLinear(newest) ? 'linear' : 'als'
+  const given =
+    flags.optional('kind') === undefined ? undefined : flags.choice('kind', ['als', 'linear'])
+  if (known !== undefined && given !== undefined && known !== given) {
+    throw new UsageError(`${flags.string('model')} has versions of kind ${known}, not ${given}`)
+  }
+  const kind = given ?? known ?? 'als'
+  const wrong = FLAGS_OF[kind === 'als' ? 'linear' : 'als'].find(
+    (name) => flags.optional(name) !== undefined || flags.boolean(name),
+  )
+  if (wrong !== undefined) throw new UsageError(`--${wrong} is no option of kind ${kind}`)
+  return kind
+}
+
+/** The topic of `--observations`, or that of the kind. */
+function observationsOf(flags: Flags, kind: Kind): string {
+  return flags.optional('observations') ?? (kind === 'linear' ? 'examples' : 'ratings')
+}
+
+/** Registers the versions that were published without the registry. */
+async function adoptTopic(flags: Flags, registry: ModelRegistry): Promise<RegistryState> {
+  await using topics = await topicsOf(flags)
+  const model = flags.string('model')
+  const has = await topics.has(model)
+  return has
+    ? await registry.adopt(model, await readyVersions(topics, model))
+    : await registry.read()
+}
+
+interface RetrainInputs {
+  readonly registry: ModelRegistry
+  readonly client: WeirClient | undefined
+  readonly io: CommandIo
+  readonly kind: Kind
+  readonly live: RegisteredVersion | undefined
+}
+
+async function optionsOf(flags: Flags, inputs: RetrainInputs): Promise<RetrainOptions> {
+  const { registry, client, io, kind } = inputs
+  const newest = flags.optionalInteger('newest', 1)
+  const bar = new ProgressBar(io, 'training', () => systemClock.monotonicMs())
+  return {
+    ...(await modelOf(flags, inputs)),
+    place: topicsPlaceOf(flags),
+    registry,
+    model: flags.string('model'),
+    observations: observationsOf(flags, kind),
+    warmStart: !flags.boolean('no-warm-start'),
+    limits: limitsOf(flags),
+    maxKeyBytes: maxKeyBytesOf(flags),
+    temporary: join(dataDirectory(flags.string('data-dir')).root, 'retraining'),
+    start: () => new RetrainProcess((done, total) => bar.update(done, total)),
+    newId: randomUUID,
+    clock: systemClock,
+    onStep: (step) => io.err(`retrain: ${step}`),
+    ...(newest === undefined ? {} : { newest }),
+    ...(client === undefined ? {} : { reader: client }),
+  }
+}
+
+/** Kind, training options and golden set: options that are not given are those of the live version. */
+async function modelOf(flags: Flags, { kind, live }: RetrainInputs): Promise<RetrainedModel> {
+  const golden = flags.optional('golden')
+  if (kind === 'linear') {
+    return {
+      linear: inheritedLinearOptions(flags, live),
+      ...(golden === undefined ? {} : { golden: await goldenExamples(golden) }),
+    }
+  }
+  return {
+    als: inheritedFactorsOptions(flags, live),
+    rule: { rule: flags.choice('rule', ONLINE_RULES) },
+    ...(golden === undefined ? {} : { golden: await goldenRatings(golden) }),
+  }
+}
+
+function errorWatch(
+  flags: Flags,
+  {
+    client,
+    kind,
+    live,
+  }: {
+    readonly client: WeirClient
+    readonly kind: Kind
+    readonly live?: RegisteredVersion | undefined
+  },
+): LiveErrorWatch {
+  const range = rangeOf(flags)
+  const { positiveLabel } = live?.lineage.hyperparameters ?? {}
+  return new LiveErrorWatch({
+    reader: client,
+    place: topicsPlaceOf(flags),
+    observations: observationsOf(flags, kind),
+    state: stateOf(flags, kind === 'linear'),
+    clock: systemClock,
+    ...(range === undefined ? {} : { range }),
+    ...(kind === 'als' ? {} : { positiveLabel: Number(positiveLabel ?? 1) }),
+  })
+}
+
+function reportLook(
+  { flags, io }: { readonly flags: Flags; readonly io: CommandIo },
+  facts: RetrainFacts,
+  decision: RetrainDecision,
+): void {
+  if (flags.boolean('json')) {
+    io.out(JSON.stringify({ event: 'look', ...facts, decision }))
+  } else if (decision.kind === 'train') {
+    const { trigger, value, bound } = decision
+    io.err(`retrain: trigger ${trigger} fired (${shortNumber(value)}, limit ${shortNumber(bound)})`)
+  }
+}
+
+/** Reports the outcome; after a promotion retires the versions that `--retain` does not keep. */
+async function handleOutcome(
+  outcome: RetrainOutcome,
+  {
+    flags,
+    io,
+    registry,
+  }: { readonly flags: Flags; readonly io: CommandIo; readonly registry: ModelRegistry },
+): Promise<void> {
+  const checks = 'checks' in outcome ? outcome.checks : undefined
+  if (flags.boolean('json')) {
+    const { kind } = outcome
+    const version = 'version' in outcome ? outcome.version : undefined
+    io.out(JSON.stringify({ event: kind, ...(version === undefined ? {} : { version }) }))
+  } else {
+    for (const line of checks === undefined ? [] : checkLines(checks)) io.err(line)
+    io.out(sentence(outcome))
+  }
+  if (outcome.kind === 'promoted') await retireOld(flags, registry, io)
+}
+
+/** Whether `--once` has done its work: a version that was refused before is still refused. */
+function isSuccess(outcome: RetrainOutcome): boolean {
+  if (outcome.kind !== 'exists') {
+    return outcome.kind !== 'refused' && outcome.kind !== 'nothing-to-train-on'
+  }
+  return outcome.version.checks.every(({ passed }) => passed)
+}
+
+function existsText({ number, state, checks }: RegisteredVersion): string {
+  const failed = checks.find(({ passed }) => !passed)
+  if (state !== 'candidate' || failed === undefined) {
+    return `version ${number} has the same observations and options: nothing to do`
+  }
+  return `version ${number} has the same observations and options, and its ${failed.check} check failed on this golden set: see "weir model show ${number}"`
+}
+
+function sentence(outcome: RetrainOutcome): string {
+  switch (outcome.kind) {
+    case 'nothing-to-train-on':
+      return 'no observations to train on'
+    case 'exists':
+      return existsText(outcome.version)
+    case 'candidate':
+      return `version ${outcome.version.number} is a candidate; check and promote it with "weir model promote ${outcome.version.number} --golden FILE"`
+    case 'refused':
+      return `${outcome.reason}; it stays a candidate`
+    case 'promoted':
+      return `version ${outcome.version.number} is live; a learning job continues with the ${outcome.gap} observations after the last replay`
+  }
+}

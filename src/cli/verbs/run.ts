@@ -1,0 +1,276 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { systemClock } from '../../core/clock.ts'
+import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
+import { checkedOptions } from '../../dataflow/job-definition.ts'
+import { dataDirectory } from '../../jobs/serve/data-directory.ts'
+import { ALS_SERVING_MODULE, SVM_SERVING_MODULE } from '../../jobs/serve/job-modules.ts'
+import type { ServeModelOptions } from '../../jobs/serve/model.ts'
+import type { ServedJob } from '../../jobs/served-job.ts'
+import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
+import { SlotThreads } from '../../runtime/slot/threads.ts'
+import { QueryWorkers } from '../../serving/threads/workers.ts'
+import { DETACH_OPTIONS, submitDetached } from '../cluster/submit.ts'
+import {
+  type Command,
+  type CommandIo,
+  Flags,
+  missingArguments,
+  unlessInterrupted,
+} from '../command/command.ts'
+import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
+import { KAFKA_OPTIONS, topicsPlaceOf } from '../flags/kafka.ts'
+import { KEY_LENGTH_OPTION, maxKeyBytesOf } from '../flags/key-length.ts'
+import { listenerOf } from '../flags/listener.ts'
+import {
+  configurationOf,
+  keyValuesOf,
+  RESTORE_OPTIONS,
+  SERVING_OPTIONS,
+  slotsOf,
+} from '../flags/serving.ts'
+import { type JobLog, jobLogOf } from '../serve/job-log.ts'
+import { droppedReporter } from '../serve/report-dropped.ts'
+import { reportRestarts } from '../serve/report-restarts.ts'
+import { liveEvent, liveText } from '../serve/version-live.ts'
+import { counted } from '../text/counted.ts'
+
+/** `weir run`: runs a job in this process until it finishes or Ctrl-C stops it. */
+export const runCommand: Command = {
+  name: 'run',
+  summary: 'Run a job: als-serving, svm-serving, histories, models, or your own module',
+  usage: 'als-serving | svm-serving | histories | models | ./my-job.ts',
+  stopsItself: true,
+  options: {
+    topic: {
+      type: 'string',
+      value: 'NAME',
+      help: 'Model topic (default: als-model or svm-model); observations of histories (default: observations)',
+    },
+    dimension: {
+      type: 'string',
+      value: 'N',
+      help: 'Floats of a row (default: read from the topic)',
+    },
+    option: {
+      type: 'string',
+      multiple: true,
+      value: 'KEY=VALUE',
+      help: 'Option for your own job (repeatable)',
+    },
+    repository: {
+      type: 'string',
+      value: 'DIR',
+      default: 'models',
+      help: 'Folder of the models of "models": NAME/VERSION/model.onnx',
+    },
+    memory: {
+      type: 'string',
+      value: 'SIZE',
+      help: 'Memory for all models of "models", such as 2GiB: idle ones are evicted (default: no limit)',
+    },
+    ...KEY_LENGTH_OPTION,
+    ...SERVING_OPTIONS,
+    ...DETACH_OPTIONS,
+    ...RESTORE_OPTIONS,
+    ...KAFKA_OPTIONS,
+    ...DATA_DIR_OPTION,
+  },
+  details: `The job continues from its latest checkpoint in the data folder, which it finds by the job's name. Ctrl-C
+takes a checkpoint and stops the job. "histories" keeps the items that each user rated, for the recommender routes
+of "weir gateway". "models" serves the models of any kind in --repository, and follows the folder: a new version
+is swapped in ("weir model push"). An error that cannot pass ends it with exit status 1.
+
+Examples:
+  weir run als-serving
+  weir run als-serving --brokers localhost:9092
+  weir run -d als-serving
+  weir run svm-serving --topic svm-model
+  weir run histories --topic observations --port 9070
+  weir run models --repository models
+  weir run als-serving -D execution.checkpointing.interval=1s -D state.backend.type=leveldb
+  weir run ./counts.ts --option input=/tmp/in
+  weir run als-serving --restore-from 2
+  weir run ./counts.ts --restore-from .weir/checkpoints/savepoints/savepoint-1a2b3c-0123456789ab`,
+  async helpFor([job]) {
+    if (job === undefined || !existsSync(job)) return undefined
+    const { jobOptionsHelp, loadJobModule } = await import('../serve/job-module.ts')
+    return jobOptionsHelp((await loadJobModule(job, [])).definition)
+  },
+  async run({ flags: values, args, io }) {
+    const flags = new Flags(values)
+    const [name] = args
+    if (name === undefined) throw missingArguments(runCommand)
+    if (flags.boolean('detached')) {
+      const job = existsSync(name) ? resolve(name) : name
+      return await submitDetached(job, runCommand.options, { flags: values, io })
+    }
+    if (name === MODELS) {
+      const { runModels } = await import('../inference/run-models.ts')
+      return await runModels(flags, io)
+    }
+    const started = Object.hasOwn(MODEL_JOBS, name)
+      ? runModelJob(name as keyof typeof MODEL_JOBS, flags, io)
+      : name === HISTORIES
+        ? runHistories(flags, io)
+        : runModule(name, flags, io)
+    await using job = await unlessInterrupted(started, io)
+    const log = logOf(name, flags, io)
+    reportRestarts(job, log)
+    const report = (event: Record<string, unknown>, sentence: string): void => {
+      if (flags.boolean('json')) io.out(JSON.stringify(event))
+      else log.info(sentence)
+    }
+    report(
+      { event: 'started', port: job.port },
+      `serving queries on ${flags.string('host')}:${job.port}; press Ctrl-C to stop`,
+    )
+    const [{ showJob }, { titlesOf }] = await Promise.all([
+      import('../serve/show-job.ts'),
+      import('../serve/rest.ts'),
+    ])
+    await using shown = await showJob(job, { name, io, report, titles: titlesOf(flags) })
+    const ended = job.execution.result.then(({ runtimeMs }) =>
+      report({ event: 'finished', runtimeMs }, `finished after ${Math.round(runtimeMs)} ms`),
+    )
+    await Promise.race([ended, io.interrupted, shown.lost])
+    return 0
+  },
+}
+
+function logOf(name: string, flags: Flags, io: CommandIo): JobLog {
+  return jobLogOf(name, flags, io, () => systemClock.nowMs())
+}
+
+/** The jobs that serve a model. */
+const MODEL_JOBS = {
+  'als-serving': {
+    module: ALS_SERVING_MODULE,
+    topic: 'als-model',
+    serve: async (options: ServeModelOptions) =>
+      (await import('../../jobs/serve/als.ts')).serveAlsJob(options),
+    sizeOf: ({ users, items }: ModelVersionMarker) =>
+      `${counted(users, 'user')}, ${counted(items, 'item')}`,
+  },
+  'svm-serving': {
+    module: SVM_SERVING_MODULE,
+    topic: 'svm-model',
+    serve: async (options: ServeModelOptions) =>
+      (await import('../../jobs/serve/svm.ts')).serveSvmJob(options),
+    sizeOf: ({ items, dimension }: ModelVersionMarker) =>
+      `${counted(items, 'block')} of ${counted(dimension, 'weight')}`,
+  },
+}
+
+/** The job that keeps the histories of users. */
+const HISTORIES = 'histories'
+
+/** The process that serves models of any kind. */
+const MODELS = 'models'
+
+type ModelJobName = keyof typeof MODEL_JOBS
+
+/**
+ * Starts a job that serves a model. Its slot and query threads start first, so that they load their
+ * code while this thread loads its own; they are closed if the job does not start.
+ */
+async function runModelJob(name: ModelJobName, flags: Flags, io: CommandIo): Promise<ServedJob> {
+  const slots = slotsOf(flags)
+  const queryThreads = flags.integer('query-threads', 1, 64)
+  await using started = new ResourceStack()
+  const threads = new SlotThreads(MODEL_JOBS[name].module, slots)
+  started.defer(() => threads.close())
+  const queryWorkers = new QueryWorkers(queryThreads)
+  started.defer(() => queryWorkers.close())
+  const options = modelJobOptions(name, flags, io)
+  const job = await MODEL_JOBS[name].serve({
+    ...options,
+    slots,
+    queryThreads,
+    threads,
+    queryWorkers,
+  })
+  started.move()
+  return job
+}
+
+function modelJobOptions(
+  name: ModelJobName,
+  flags: Flags,
+  io: CommandIo,
+): Omit<ServeModelOptions, 'slots' | 'queryThreads'> {
+  const { sizeOf, topic } = MODEL_JOBS[name]
+  const dimension = flags.optionalInteger('dimension', 1, 65_536)
+  const log = logOf(name, flags, io)
+  const report = (event: Record<string, unknown>, sentence: string): void => {
+    if (flags.boolean('json')) io.out(JSON.stringify(event))
+    else log.info(sentence)
+  }
+  return {
+    data: dataDirectory(flags.string('data-dir')),
+    place: topicsPlaceOf(flags),
+    topic: flags.optional('topic') ?? topic,
+    ...(name === 'als-serving' ? { maxKeyBytes: maxKeyBytesOf(flags) } : {}),
+    access: listenerOf(flags, io),
+    port: flags.integer('port', 0, 65_535),
+    configuration: configurationOf(flags),
+    onLive: (version, marker, rows) =>
+      report(
+        liveEvent(version, marker, rows),
+        liveText(version, marker, { rows, size: sizeOf(marker) }),
+      ),
+    onDropped: droppedReporter(log, systemClock),
+    ...(io.jobManager === undefined ? {} : { jobId: io.jobManager.jobId }),
+    ...(dimension === undefined ? {} : { dimension }),
+  }
+}
+
+async function runHistories(flags: Flags, io: CommandIo): Promise<ServedJob> {
+  const { serveHistories } = await import('../../jobs/serve/histories.ts')
+  return await serveHistories({
+    ...servedOptions(flags, io),
+    place: topicsPlaceOf(flags),
+    observations: flags.optional('topic') ?? 'observations',
+    maxKeyBytes: maxKeyBytesOf(flags),
+    ...(io.jobManager === undefined ? {} : { jobId: io.jobManager.jobId }),
+  })
+}
+
+/** The options of a job that serves no model. */
+function servedOptions(flags: Flags, io: CommandIo) {
+  const data = dataDirectory(flags.string('data-dir'))
+  return {
+    configuration: {
+      'parallelism.default': String(slotsOf(flags)),
+      'execution.checkpointing.dir': data.checkpoints,
+      'execution.checkpointing.interval': '10 s',
+      'state.backend.directory': data.state,
+      ...configurationOf(flags),
+    },
+    queryThreads: flags.integer('query-threads', 1, 64),
+    ...listenerOf(flags, io),
+    port: flags.integer('port', 0, 65_535),
+  }
+}
+
+async function runModule(path: string, flags: Flags, io: CommandIo): Promise<ServedJob> {
+  const [{ loadJobModule }, { ServedJob }, { jobIdOf }] = await Promise.all([
+    import('../serve/job-module.ts'),
+    import('../../jobs/served-job.ts'),
+    import('../../jobs/serve/als.ts'),
+  ])
+  const { url, definition } = await loadJobModule(path, [
+    ...Object.keys(MODEL_JOBS),
+    HISTORIES,
+    MODELS,
+  ])
+  const { name } = definition
+  return await ServedJob.start({
+    ...servedOptions(flags, io),
+    module: url,
+    // A wrong option is reported before anything starts.
+    jobOptions: checkedOptions(definition, keyValuesOf(flags, 'option')),
+    jobId: io.jobManager?.jobId ?? jobIdOf(name),
+    seed: process.pid,
+  })
+}

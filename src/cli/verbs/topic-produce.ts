@@ -1,0 +1,157 @@
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { TopicProducer } from '../../connectors/topics/store.ts'
+import { ByteWriter } from '../../core/byte-writer.ts'
+import { systemClock } from '../../core/clock.ts'
+import { dataDirectory } from '../../jobs/serve/data-directory.ts'
+import { ratingLineFormat } from '../../models/ratings/line-format.ts'
+import {
+  type Command,
+  type CommandIo,
+  Flags,
+  InterruptedError,
+  missingArguments,
+  UsageError,
+  unlessInterrupted,
+} from '../command/command.ts'
+import { periodically } from '../command/periodically.ts'
+import { ProducedFiles } from '../files/produced-files.ts'
+import { ratingFiles, ratingPieces } from '../files/ratings-file.ts'
+import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
+import { KAFKA_OPTIONS, topicsOf } from '../flags/kafka.ts'
+import { counted } from '../text/counted.ts'
+
+/** `weir topic produce`: appends one record for each line of standard input, or each rating of files. */
+export const topicProduceCommand: Command = {
+  name: 'topic produce',
+  summary: 'Append lines of standard input, or the ratings of files, to a topic',
+  usage: 'NAME',
+  stopsItself: true,
+  options: {
+    'key-separator': {
+      type: 'string',
+      value: 'TEXT',
+      help: 'Text between key and value of a line (default: lines have no key)',
+    },
+    ratings: {
+      type: 'string',
+      value: 'PLACE',
+      help: 'Append the ratings of a file or of a folder of part files, a path or an hdfs:// URL, as user,item,rating[,seconds] with the user as key',
+    },
+    watch: {
+      type: 'string',
+      value: 'SECONDS',
+      help: 'Look for new files in the folder of --ratings again after this time, until Ctrl-C',
+    },
+    ...KAFKA_OPTIONS,
+    ...DATA_DIR_OPTION,
+  },
+  details: `Ctrl-C ends the input: all lines that were read before are stored, and a file of --ratings is stored as a
+whole. --watch notes in --data-dir which files are in the topic, so that the same command continues after
+its end; a file that was being read when the command was killed is read again. A file must be complete when it
+appears under its name: write it under a name that begins with "_" or ".", then rename it.
+
+Examples:
+  printf '7:five stars\\n' | weir topic produce notes --key-separator :
+  weir topic produce observations --ratings hdfs://namenode:9870/ratings/fresh --watch 10`,
+  async run({ flags: values, args, io }) {
+    const flags = new Flags(values)
+    const [topic] = args
+    if (topic === undefined) throw missingArguments(topicProduceCommand)
+    const place = flags.optional('ratings')
+    if (place === undefined && flags.optional('watch') !== undefined) {
+      throw new UsageError('--watch needs --ratings')
+    }
+    await using topics = await unlessInterrupted(topicsOf(flags), io)
+    const producer = await unlessInterrupted(topics.producer(topic), io)
+    try {
+      const input = { topic, producer, flags, io }
+      return await (place === undefined ? produceLines(input) : produceRatings(place, input))
+    } finally {
+      await producer.close()
+    }
+  },
+}
+
+interface Input {
+  readonly topic: string
+  readonly producer: TopicProducer
+  readonly flags: Flags
+  readonly io: CommandIo
+}
+
+async function produceLines({ topic, producer, flags, io }: Input): Promise<number> {
+  const separator = flags.optional('key-separator')
+  const encoder = new TextEncoder()
+  let records = 0
+  let isInterrupted = false
+  const lines = createInterface({ input: process.stdin })
+  void io.interrupted.then(() => {
+    isInterrupted = true
+    lines.close()
+  })
+  for await (const line of lines) {
+    const at = separator === undefined ? -1 : line.indexOf(separator)
+    const key = at < 0 ? null : encoder.encode(line.slice(0, at))
+    const value = at < 0 ? line : line.slice(at + separator!.length)
+    producer.sendRecord(key, encoder.encode(value), systemClock.nowMs(), -1, [])
+    records++
+    if (!producer.ready()) await producer.whenReady()
+  }
+  await producer.sync()
+  io.out(
+    flags.boolean('json')
+      ? JSON.stringify({ topic, records })
+      : `appended ${counted(records, 'record')} to ${topic}`,
+  )
+  return isInterrupted ? 130 : 0
+}
+
+async function produceRatings(place: string, input: Input): Promise<number> {
+  const { topic, flags, io } = input
+  if (flags.optional('watch') === undefined) {
+    for (const file of await ratingFiles(place)) await produceFile(file, input)
+    return 0
+  }
+  const seconds = flags.number('watch')
+  if (seconds <= 0) throw new UsageError('--watch must be above 0')
+  const root = dataDirectory(flags.string('data-dir')).root
+  const produced = ProducedFiles.open(join(root, 'produced', `${topic}.json`))
+  let isInterrupted = false
+  void io.interrupted.then(() => {
+    isInterrupted = true
+  })
+  return await periodically(seconds, io, async () => {
+    for (const file of await ratingFiles(place)) {
+      if (isInterrupted) throw new InterruptedError('interrupted')
+      if (produced.has(file)) continue
+      await produceFile(file, input)
+      produced.add(file)
+    }
+  })
+}
+
+/** Appends the ratings of a file; all are stored when this resolves. */
+async function produceFile(file: string, { topic, producer, flags, io }: Input): Promise<void> {
+  const format = ratingLineFormat()
+  const encoder = new TextEncoder()
+  const writer = new ByteWriter()
+  let records = 0
+  for await (const ratings of ratingPieces(file)) {
+    for (const rating of ratings) {
+      writer.reset()
+      format.write(rating, writer)
+      // All ratings of a user are in one partition, so that they keep their order.
+      const key = encoder.encode(rating.user)
+      producer.sendRecord(key, writer.toBytes(), systemClock.nowMs(), -1, [])
+      records++
+      if (!producer.ready()) await producer.whenReady()
+    }
+  }
+  await producer.sync()
+  io.out(
+    flags.boolean('json')
+      ? JSON.stringify({ topic, file, records })
+      : `appended ${counted(records, 'rating')} of ${file} to ${topic}`,
+  )
+}

@@ -1,0 +1,136 @@
+import { writeFile } from 'node:fs/promises'
+import { crossValidateAls } from '../../training/als/cross-validate.ts'
+import { evaluateRanking } from '../../training/als/evaluate-ranking.ts'
+import { alsLearningCurve } from '../../training/als/learning-curve.ts'
+import type { AlsModel } from '../../training/als/solver/model.ts'
+import type { AlsDeviceName, AlsOptions, AlsProgress } from '../../training/als/solver/options.ts'
+import type { RatingsTable } from '../../training/data/ratings-table.ts'
+import { type Command, Flags, UsageError } from '../command/command.ts'
+import { outputFileOf, outputPlaceOf } from '../files/output-file.ts'
+import { ratingsOfFile } from '../files/ratings-file.ts'
+import { writeTextRows } from '../files/text-rows-file.ts'
+import {
+  ALS_OPTIONS,
+  ALS_TRAINING_OPTIONS,
+  alsOptionsOf,
+  trainWithProgress,
+  validationSplit,
+} from '../flags/als-training.ts'
+import { topicsOf } from '../flags/kafka.ts'
+import {
+  FACTORS_OPTIONS,
+  FACTORS_PLACE_OPTIONS,
+  foldResult,
+  publishTrained,
+  testResult,
+  trainedText,
+  trainingInput,
+} from '../training/factors.ts'
+
+/** `weir train als`: trains an ALS model on a ratings file and publishes it. */
+export const trainAlsCommand: Command = {
+  name: 'train als',
+  summary: 'Train an ALS model on a ratings file and publish it as a version',
+  usage: '--ratings FILE',
+  options: {
+    ...FACTORS_OPTIONS,
+    curve: { type: 'string', value: 'FILE', help: 'Write the learning curve as SVG' },
+    ...ALS_OPTIONS,
+    ...ALS_TRAINING_OPTIONS,
+    ...FACTORS_PLACE_OPTIONS,
+  },
+  details: `Example:
+  weir train als --ratings u1.base --test u1.test --factors 50 --iterations 10`,
+  async run({ flags: values, io }) {
+    const flags = new Flags(values)
+    await using topics = await topicsOf(flags)
+    const options = alsOptionsOf(flags)
+    const outputs = outputsOf(flags)
+    const { table, target } = await trainingInput(flags, topics, options)
+    const { train, ...validation } = validationSplit(table, flags)
+    let device: AlsDeviceName = 'cpu'
+    const onDevice = (name: AlsDeviceName): void => {
+      device = name
+    }
+    const model = await trainWithProgress(train, { ...options, ...validation, onDevice }, io)
+    // With --device auto the folds use the device that the trial chose.
+    const chosen = { ...options, device: device === 'cpu' ? device : 'gpu' } as const
+    await writeFiles(outputs, model)
+    const result: Record<string, unknown> = {
+      ...summaryOf(model, train),
+      ...(options.device === 'cpu' ? {} : { device }),
+      ...(await testErrors(flags, model, train)),
+      ...(await foldErrors(flags, table, chosen)),
+      ...(await publishTrained({ model, train }, target, io)),
+    }
+    io.out(await trainedText(flags, result))
+    return 0
+  },
+}
+
+function summaryOf(model: AlsModel, train: RatingsTable): Record<string, unknown> {
+  return {
+    users: model.users.length,
+    items: model.items.length,
+    ratings: train.size,
+    dimension: model.dimension,
+    ...errorsOf(model.history),
+    seconds: model.history.at(-1)?.seconds,
+  }
+}
+
+/** Values of the flags that name files to write or work to do after training; checked before it. */
+interface TrainingOutputs {
+  readonly curve: string | undefined
+  readonly textRows: string | undefined
+}
+
+/** Throws UsageError if a file cannot be written, or `--folds` cannot be computed. */
+function outputsOf(flags: Flags): TrainingOutputs {
+  const folds = flags.optionalInteger('folds', 2)
+  if (folds !== undefined && flags.boolean('implicit')) {
+    throw new UsageError('--folds needs explicit ratings')
+  }
+  return { curve: outputFileOf(flags, 'curve'), textRows: outputPlaceOf(flags, 'text-rows') }
+}
+
+/** Errors of `--folds`. */
+async function foldErrors(
+  flags: Flags,
+  table: RatingsTable,
+  options: AlsOptions,
+): Promise<Record<string, unknown>> {
+  const count = flags.optionalInteger('folds', 2)
+  if (count === undefined) return {}
+  return foldResult(await crossValidateAls(table, count, options))
+}
+
+/** Writes the files of `--curve` and `--text-rows`. */
+async function writeFiles({ curve, textRows }: TrainingOutputs, model: AlsModel): Promise<void> {
+  if (curve !== undefined) await writeFile(curve, alsLearningCurve(model.history))
+  if (textRows !== undefined) await writeTextRows(textRows, model)
+}
+
+/** Errors at the end of training; for validation the best one, because its rows are kept. */
+function errorsOf(history: readonly AlsProgress[]): Record<string, number> {
+  const end = history.at(-1)
+  const rmse = history.flatMap(({ validationRmse }) => validationRmse ?? [])
+  const ndcg = history.flatMap(({ validationNdcg }) => validationNdcg ?? [])
+  return {
+    ...(end === undefined ? {} : { objective: end.objective }),
+    ...(end?.trainRmse === undefined ? {} : { trainRmse: end.trainRmse }),
+    ...(rmse.length === 0 ? {} : { validationRmse: Math.min(...rmse) }),
+    ...(ndcg.length === 0 ? {} : { validationNdcg: Math.max(...ndcg) }),
+  }
+}
+
+/** Errors on the file of `--test`: of ratings, or of rankings with implicit feedback. */
+async function testErrors(
+  flags: Flags,
+  model: AlsModel,
+  train: RatingsTable,
+): Promise<Record<string, unknown>> {
+  const test = flags.optional('test')
+  if (test === undefined || !flags.boolean('implicit')) return await testResult(flags, model)
+  return { ranking: evaluateRanking(model, train, await ratingsOfFile(test)) }
+}

@@ -1,0 +1,94 @@
+import { writeFile } from 'node:fs/promises'
+import { crossValidate } from '../../training/als/cross-validate.ts'
+import { bmfLearningCurve } from '../../training/bmf/learning-curve.ts'
+import type { BmfOptions } from '../../training/bmf/options.ts'
+import { type BmfResult, trainBmf } from '../../training/bmf/train.ts'
+import type { RatingsTable } from '../../training/data/ratings-table.ts'
+import { type Command, Flags } from '../command/command.ts'
+import { outputFileOf, outputPlaceOf } from '../files/output-file.ts'
+import { writeTextRows } from '../files/text-rows-file.ts'
+import { validationSplit } from '../flags/als-training.ts'
+import { topicsOf } from '../flags/kafka.ts'
+import { BMF_OPTIONS, bmfOptionsOf, trainBmfWithProgress } from '../training/bmf.ts'
+import {
+  FACTORS_OPTIONS,
+  FACTORS_PLACE_OPTIONS,
+  foldResult,
+  publishTrained,
+  testResult,
+  trainedText,
+  trainingInput,
+} from '../training/factors.ts'
+
+/** `weir train bmf`: trains a model by Bayesian matrix factorisation and publishes it. */
+export const trainBmfCommand: Command = {
+  name: 'train bmf',
+  summary: 'Train a model by Bayesian matrix factorisation and publish it as a version',
+  usage: '--ratings FILE',
+  options: {
+    ...FACTORS_OPTIONS,
+    curve: { type: 'string', value: 'FILE', help: 'Write the learning curve as SVG' },
+    ...BMF_OPTIONS,
+    validation: { type: 'string', value: 'SHARE', help: 'Share of the ratings to validate on' },
+    ...FACTORS_PLACE_OPTIONS,
+  },
+  details: `The rows are posterior means and have the format of "train als": every serving and learning command takes them.
+
+Example:
+  weir train bmf --ratings u1.base --test u1.test`,
+  async run({ flags: values, io }) {
+    const flags = new Flags(values)
+    await using topics = await topicsOf(flags)
+    const options = bmfOptionsOf(flags)
+    const curve = outputFileOf(flags, 'curve')
+    const textRows = outputPlaceOf(flags, 'text-rows')
+    const folds = flags.optionalInteger('folds', 2)
+    const { factors, sweeps, burnIn, seed } = options
+    const { table, target } = await trainingInput(flags, topics, { ...options, biases: true })
+    const { train, ...validation } = validationSplit(table, flags)
+    const trained = await trainBmfWithProgress(train, { ...options, ...validation }, io)
+    const { model, history } = trained
+    if (curve !== undefined) await writeFile(curve, bmfLearningCurve(history))
+    if (textRows !== undefined) await writeTextRows(textRows, model)
+    const hyperparameters = { trainer: 'bmf', factors, sweeps, burnIn, seed, biases: true }
+    const published = {
+      model,
+      train,
+      hyperparameters: Object.fromEntries(
+        Object.entries(hyperparameters).filter(([, value]) => value !== undefined),
+      ) as Readonly<Record<string, number | string | boolean>>,
+    }
+    const result: Record<string, unknown> = {
+      ...summaryOf(trained, train),
+      ...(await testResult(flags, model)),
+      ...(folds === undefined ? {} : await foldErrors(table, folds, options)),
+      ...(await publishTrained(published, target, io)),
+    }
+    io.out(await trainedText(flags, result))
+    return 0
+  },
+}
+
+function summaryOf({ model, history }: BmfResult, train: RatingsTable): Record<string, unknown> {
+  const end = history.at(-1)
+  return {
+    users: model.users.length,
+    items: model.items.length,
+    ratings: train.size,
+    dimension: model.dimension,
+    ...(end === undefined ? {} : { sweep: end.sweep, noise: end.noise, trainRmse: end.trainRmse }),
+    ...(end?.validationRmse === undefined ? {} : { validationRmse: end.validationRmse }),
+    seconds: end?.seconds ?? 0,
+  }
+}
+
+/** Errors of `--folds`; the file of the chain is that of the whole table. */
+async function foldErrors(
+  table: RatingsTable,
+  folds: number,
+  { store: _store, ...options }: BmfOptions,
+): Promise<Readonly<Record<string, unknown>>> {
+  const train = async (other: RatingsTable): Promise<BmfResult['model']> =>
+    (await trainBmf(other, options)).model
+  return foldResult(await crossValidate(table, { folds, seed: options.seed, train }))
+}

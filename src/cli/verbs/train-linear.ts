@@ -1,0 +1,222 @@
+import { writeFile } from 'node:fs/promises'
+import { systemClock } from '../../core/clock.ts'
+import { publishableWeights } from '../../jobs/publish/linear.ts'
+import { exampleMetrics } from '../../jobs/registry/data-metrics.ts'
+import { textBlocks, textWeights } from '../../models/linear/weights.ts'
+import type { SparseTable } from '../../training/data/sparse-table.ts'
+import { crossValidateLinear, evaluateLinear } from '../../training/linear/evaluate.ts'
+import { linearLearningCurve } from '../../training/linear/learning-curve.ts'
+import type { LinearLossName } from '../../training/linear/loss.ts'
+import type { LinearModel } from '../../training/linear/model.ts'
+import type { LinearOptions } from '../../training/linear/options.ts'
+import { trainLinear } from '../../training/linear/train.ts'
+import {
+  type Command,
+  type CommandIo,
+  Flags,
+  InterruptedError,
+  type OptionSpec,
+  UsageError,
+} from '../command/command.ts'
+import { ProgressBar } from '../command/progress-bar.ts'
+import { examplesOfFile } from '../files/examples-file.ts'
+import { outputFileOf } from '../files/output-file.ts'
+import { writeTextLines } from '../files/text-lines-file.ts'
+import { LINEAR_OPTIONS, linearOptionsOf } from '../flags/linear-training.ts'
+import {
+  checkPublishing,
+  PUBLISH_LINEAR_OPTIONS,
+  publishLinearModel,
+} from '../flags/publish-linear.ts'
+import { promotionHint } from '../flags/published-version.ts'
+import { counted } from '../text/counted.ts'
+
+const LOSS_OPTION: Readonly<Record<string, OptionSpec>> = {
+  loss: {
+    type: 'string',
+    value: 'KIND',
+    default: 'hinge',
+    help: 'Loss function: hinge or squared-hinge',
+  },
+}
+
+const PUBLISH_OPTION: Readonly<Record<string, OptionSpec>> = {
+  publish: { type: 'boolean', help: 'Publish the weights as a version of --topic' },
+}
+
+/** `weir train svm`: trains a linear support vector machine. */
+export const trainSvmCommand: Command = {
+  name: 'train svm',
+  summary: 'Train a linear SVM on a LIBSVM file',
+  usage: '--examples FILE',
+  options: { ...LOSS_OPTION, ...LINEAR_OPTIONS, ...PUBLISH_OPTION, ...PUBLISH_LINEAR_OPTIONS },
+  details: `Training stops when the duality gap proves that the objective is within --tolerance of the optimum. If
+it ends after --rounds without that, the exit status is 1 and nothing is published.
+
+Example:
+  weir train svm --examples a9a --cost 1 --folds 5
+  weir train svm --examples a9a --publish`,
+  run: ({ flags: values, io }) => {
+    const flags = new Flags(values)
+    return train(flags, flags.choice('loss', ['hinge', 'squared-hinge']), io)
+  },
+}
+
+/** `weir train logistic`: trains logistic regression. */
+export const trainLogisticCommand: Command = {
+  name: 'train logistic',
+  summary: 'Train logistic regression on a LIBSVM file',
+  usage: '--examples FILE',
+  options: { ...LINEAR_OPTIONS, ...PUBLISH_OPTION, ...PUBLISH_LINEAR_OPTIONS },
+  details: `Training stops when the duality gap proves that the objective is within --tolerance of the optimum. If
+it ends after --rounds without that, the exit status is 1 and nothing is published.
+
+Example:
+  weir train logistic --examples a9a --cost 1 --folds 5`,
+  run: ({ flags: values, io }) => train(new Flags(values), 'logistic', io),
+}
+
+async function train(flags: Flags, loss: LinearLossName, io: CommandIo): Promise<number> {
+  const folds = flags.optionalInteger('folds', 2)
+  const weights = outputFileOf(flags, 'weights')
+  const range = flags.boolean('buckets') ? flags.integer('range', 1, 65_536) : undefined
+  if (range !== undefined && weights === undefined)
+    throw new UsageError('--buckets needs --weights')
+  const curve = outputFileOf(flags, 'curve')
+  if (flags.boolean('publish')) await checkPublishing(flags)
+  const table = await examplesOfFile(flags.string('examples'))
+  const options: LinearOptions = { ...linearOptionsOf(flags, table), loss }
+  const model = await trainWithProgress(table, options, io)
+  const end = model.history.at(-1)
+  const result: Record<string, unknown> = {
+    examples: options.rows?.length ?? table.rows,
+    features: table.features,
+    nonZeros: table.indexes.length,
+    objective: Math.min(...model.history.map(({ primal }) => primal)),
+    relativeGap: end?.relativeGap,
+    converged: model.converged,
+    rounds: end?.round,
+    passes: end?.passes,
+    seconds: end?.seconds,
+    ...bestValidation(model),
+  }
+  const test = flags.optional('test')
+  if (test !== undefined) result['test'] = evaluateLinear(model, await examplesOfFile(test))
+  if (folds !== undefined)
+    result['crossValidation'] = await crossValidateLinear(table, folds, options)
+  if (weights !== undefined) {
+    const lines =
+      range === undefined
+        ? textWeights(model.weights, model.intercept)
+        : textBlocks(model.weights, model.intercept, range)
+    await writeTextLines(weights, lines)
+  }
+  const isGood = model.converged || flags.boolean('allow-unconverged')
+  if (flags.boolean('publish') && isGood) {
+    const published = await publishLinearModel(
+      publishableWeights(model.weights, model.intercept),
+      flags,
+      {
+        hyperparameters: hyperparametersOf(model, options),
+        metrics: exampleMetrics(table, model, {
+          tolerance: options.tolerance ?? 1e-3,
+          rows: options.rows?.length ?? table.rows,
+        }),
+        onWarning: (warning) => io.err(`warning: ${warning}`),
+      },
+    )
+    Object.assign(result, published)
+  }
+  if (curve !== undefined) await writeFile(curve, linearLearningCurve(model.history))
+  const hint =
+    result['topic'] === undefined
+      ? ''
+      : await promotionHint(flags, flags.string('topic'), Number(result['version']))
+  io.out(flags.boolean('json') ? JSON.stringify(result) : sentence(result) + hint)
+  if (!model.converged) io.err(unconvergedText(model, flags, options))
+  return isGood ? 0 : 1
+}
+
+/** What to do about weights that may be far from the best. */
+function unconvergedText(model: LinearModel, flags: Flags, options: LinearOptions): string {
+  const end = model.history.at(-1)
+  const remedy =
+    options.loss === 'hinge'
+      ? 'scale the features to about 1, lower --cost, or give more --rounds'
+      : 'give more --rounds, or scale the features to about 1'
+  const publishing =
+    flags.boolean('publish') && !flags.boolean('allow-unconverged')
+      ? ' Nothing was published; --allow-unconverged publishes such weights.'
+      : ''
+  return `training ended after ${end?.round} rounds without its tolerance: the gap is ${end?.relativeGap.toPrecision(2)}, --tolerance is ${options.tolerance}. The weights may be far from the best: ${remedy}.${publishing}`
+}
+
+/** Hyperparameters of the published version; clients read the labels of their predictions from it. */
+function hyperparametersOf(
+  model: LinearModel,
+  options: LinearOptions,
+): Record<string, number | string> {
+  const { positive, negative } = model.labels
+  const { loss, cost = 1 } = options
+  return { loss: loss ?? 'hinge', cost, positiveLabel: positive, negativeLabel: negative }
+}
+
+function bestValidation(model: LinearModel): Record<string, number> {
+  const accuracies = model.history.flatMap(({ validationAccuracy }) => validationAccuracy ?? [])
+  return accuracies.length === 0 ? {} : { validationAccuracy: Math.max(...accuracies) }
+}
+
+/** Trains and shows the gap after every round; Ctrl-C stops it there. */
+async function trainWithProgress(
+  table: SparseTable,
+  options: LinearOptions,
+  io: CommandIo,
+): Promise<LinearModel> {
+  const bar = new ProgressBar(io, 'training', () => systemClock.monotonicMs())
+  const abort = new AbortController()
+  void io.interrupted.then(() => abort.abort(new InterruptedError('interrupted')))
+  const goal = -Math.log10(options.tolerance ?? 1e-3)
+  const model = await trainLinear(table, {
+    ...options,
+    signal: abort.signal,
+    onProgress: ({ round, primal, relativeGap }) => {
+      // The logarithm of the gap falls at a nearly constant rate. Rounding may take the gap below 0.
+      const done = relativeGap <= 0 ? goal : Math.max(0, -Math.log10(relativeGap))
+      bar.update(
+        done,
+        goal,
+        `round ${round}: objective ${primal.toFixed(1)}, gap ${relativeGap.toPrecision(2)}`,
+      )
+    },
+  })
+  bar.finish()
+  return model
+}
+
+function sentence(result: Record<string, unknown>): string {
+  const percent = (value: number): string => `${(100 * value).toFixed(2)} %`
+  const parts = [
+    `${counted(Number(result['examples']), 'example')}, ${counted(Number(result['features']), 'feature')} in ${Number(result['seconds']).toFixed(2)} s`,
+    `objective ${Number(result['objective']).toFixed(1)}, within ${percent(Math.max(0, Number(result['relativeGap'])))} of the optimum`,
+  ]
+  if (result['validationAccuracy'] !== undefined) {
+    parts.push(`validation accuracy ${percent(Number(result['validationAccuracy']))}`)
+  }
+  for (const [name, label] of [
+    ['test', 'test'],
+    ['crossValidation', 'cross-validated'],
+  ] as const) {
+    const summary = result[name] as ReturnType<typeof evaluateLinear> | undefined
+    if (summary === undefined) continue
+    const { accuracy, auc, logLoss } = summary
+    parts.push(
+      `${label} accuracy ${percent(accuracy.mean)} (95 %: ${percent(accuracy.low)} to ${percent(accuracy.high)})` +
+        (auc === undefined ? '' : `, AUC ${auc.mean.toFixed(4)}`) +
+        (logLoss === undefined ? '' : `, log loss ${logLoss.mean.toFixed(4)}`),
+    )
+  }
+  if (result['topic'] !== undefined) {
+    parts.push(`published as version ${result['version']} to topic ${result['topic']}`)
+  }
+  return parts.join('\n')
+}

@@ -1,0 +1,251 @@
+import { WeirError } from '../core/errors.ts'
+import { callSpan, endWith } from '../tracing/call-span.ts'
+import type { TraceContext } from '../tracing/context.ts'
+import { type AnswerCursor, answerErrorOf } from '../wire/answer.ts'
+import type { DeadlineEntry } from '../wire/deadline-wheel.ts'
+import { nameOfKind } from '../wire/frame.ts'
+import type { FrameWriter } from '../wire/frame-writer.ts'
+import type { Answer, Consistency, QueryOptions } from '../wire/model-reader.ts'
+import { beginRequest } from '../wire/request.ts'
+import type { WriterPool } from '../wire/writer-pool.ts'
+import type { ClientConnection } from './connection.ts'
+import type { ConnectionPool } from './connection-pool.ts'
+import { type InFlight, noAnswerWithin } from './in-flight.ts'
+import type { ResolvedClientOptions } from './options.ts'
+import { multiGet, type RequestBody } from './request-bodies.ts'
+import type { Retries } from './retries.ts'
+
+/** Keys of one multi-get frame; longer lists are split. */
+const KEYS_PER_FRAME = 4096
+
+const LIVE = { level: 'live' } as const
+
+/** What general requests use of their client. */
+export interface GeneralRequestsOptions {
+  readonly options: ResolvedClientOptions
+  readonly pool: ConnectionPool
+  readonly writers: WriterPool
+  readonly retries: Retries
+  /** The error of a number of calls that cannot be taken now. */
+  refusalOf(calls: number): WeirError | undefined
+}
+
+/** A request that is asked until it is answered or its time is over. */
+export interface Asked<T> {
+  readonly state: string
+  readonly options: QueryOptions
+  /** Monotonic ms. */
+  readonly deadlineAt: number
+  /** The body of one try. */
+  readonly body: () => RequestBody<T>
+  /** The server decides by when it answers: the deadline is not sent. */
+  readonly isServersDeadline?: boolean
+  /** The error of a try that has failed before. */
+  readonly failed?: WeirError
+}
+
+/** Keys whose rows or encoded values are wanted. */
+export interface Wanted<T> {
+  /** Frame kind: rows or values. */
+  readonly kind: number
+  readonly state: string
+  readonly options: QueryOptions
+  /** Gets bytes that are not shared. */
+  readonly decode: (bytes: Uint8Array) => T
+}
+
+/** All requests but predictions and first tries of sparse products: one frame each, with retries. */
+export class GeneralRequests {
+  private readonly owner: GeneralRequestsOptions
+  private inFlight = 0
+
+  constructor(owner: GeneralRequestsOptions) {
+    this.owner = owner
+  }
+
+  /** Calls that wait for an answer. */
+  get outstanding(): number {
+    return this.inFlight
+  }
+
+  /** The deadline of a call that begins now, monotonic ms. */
+  deadlineOf({ deadlineMs }: QueryOptions): number {
+    const { clock, deadlineMs: usual } = this.owner.options
+    return clock.monotonicMs() + (deadlineMs ?? usual)
+  }
+
+  /** Sends one request and tries again while that can help. */
+  ask<T>(asked: Asked<T>): Promise<T> {
+    const work = (hint: string | undefined) => this.send(asked, asked.body(), hint)
+    return this.owner.retries.run(asked.deadlineAt, work, asked.failed)
+  }
+
+  /** As `ask`, where a failure of the whole request is the answer. */
+  async answer<T>(asked: Asked<Answer<T>>): Promise<Answer<T>> {
+    try {
+      return await this.ask(asked)
+    } catch (error) {
+      return { ok: false, error: answerErrorOf(error) }
+    }
+  }
+
+  /** Answers in the order of the keys. Rejects when a first try fails as a whole. */
+  async get<T>(keys: readonly string[], wanted: Wanted<T>): Promise<Answer<T>[]> {
+    const deadlineAt = this.deadlineOf(wanted.options)
+    const parts: Promise<Answer<T>[]>[] = []
+    for (let at = 0; at < keys.length; at += KEYS_PER_FRAME) {
+      parts.push(this.getPart(keys.slice(at, at + KEYS_PER_FRAME), wanted, deadlineAt))
+    }
+    return (await Promise.all(parts)).flat()
+  }
+
+  /** Keys whose answers may be better later are asked for again; what was answered stays. */
+  private async getPart<T>(
+    keys: readonly string[],
+    wanted: Wanted<T>,
+    deadlineAt: number,
+  ): Promise<Answer<T>[]> {
+    const { kind, state, options, decode } = wanted
+    const answers: Answer<T>[] = []
+    let open = [...keys.keys()]
+    const work = async (hint: string | undefined): Promise<void> => {
+      const body = multiGet({ kind, state, keys: open.map((i) => keys[i]!), decode })
+      const got = await this.send({ state, options, deadlineAt }, body, hint)
+      got.forEach((answer, i) => {
+        answers[open[i]!] = answer
+      })
+      open = open.filter((i) => isRetryable(answers[i]!))
+      const again = answers[open[0] ?? -1]
+      if (again?.ok === false) throw again.error
+    }
+    try {
+      await this.owner.retries.run(deadlineAt, work)
+    } catch (error) {
+      if (answers.length === 0) throw error
+    }
+    return answers
+  }
+
+  private async send<T>(
+    { state, options, deadlineAt, isServersDeadline = false }: Omit<Asked<T>, 'body'>,
+    body: RequestBody<T>,
+    hint: string | undefined,
+  ): Promise<T> {
+    const { pool, refusalOf, options: client } = this.owner
+    const refusal = refusalOf(body.count)
+    if (refusal !== undefined) throw refusal
+    const connection = pool.pick(hint)
+    if (connection === undefined) throw pool.reason
+    const now = client.clock.monotonicMs()
+    const terms = {
+      state,
+      version: options.version ?? 0,
+      consistency: options.consistency ?? LIVE,
+      deadlineMs: Math.max(1, Math.round(deadlineAt - now)),
+      isServersDeadline,
+    }
+    const onExpire = connection.forget.bind(connection)
+    const request = new GeneralRequest(terms, body, { now, onExpire })
+    const span = callSpan(nameOfKind(body.kind), state)
+    request.trace = span
+    request.requestId = connection.newRequestId()
+    this.transmit(request, connection)
+    this.inFlight += body.count
+    try {
+      return await (span === undefined ? request.promise : endWith(span, request.promise))
+    } finally {
+      this.inFlight -= body.count
+    }
+  }
+
+  private transmit<T>(request: GeneralRequest<T>, connection: ClientConnection): void {
+    const { writers } = this.owner
+    let writer = writers.acquire()
+    try {
+      request.write(writer)
+      if (writer.length - 4 > connection.maxFrameBytes) {
+        throw new WeirError(
+          'FRAME_TOO_LARGE',
+          `the request takes ${writer.length} bytes, the server accepts ${connection.maxFrameBytes}`,
+        )
+      }
+      writer = connection.send(request, writer)
+    } finally {
+      writers.release(writer)
+    }
+  }
+}
+
+function isRetryable(answer: Answer<unknown>): boolean {
+  return !answer.ok && answer.error.retryable
+}
+
+/** Terms of a request: what its preamble says about how it is to be answered. */
+interface RequestTerms {
+  readonly state: string
+  readonly version: number
+  readonly consistency: Consistency
+  /** Milliseconds left. */
+  readonly deadlineMs: number
+  readonly isServersDeadline: boolean
+}
+
+/**
+ * How much longer than its deadline a request waits for the server, which says at the deadline why it
+ * could not answer.
+ */
+const GRACE_MS = 25
+
+/** A request frame that is not one of a batch, and the promise of its answer. */
+class GeneralRequest<T> implements InFlight {
+  requestId = 0
+  trace: TraceContext | undefined = undefined
+  deadlineAt = 0
+  previousEntry: DeadlineEntry | undefined = undefined
+  nextEntry: DeadlineEntry | undefined = undefined
+  readonly calls: number
+  readonly promise: Promise<T>
+  private readonly body: RequestBody<T>
+  private readonly terms: RequestTerms
+  private readonly settlers = Promise.withResolvers<T>()
+  private readonly onExpire: (request: InFlight) => void
+
+  /** The deadline counts from `now`, monotonic ms. */
+  constructor(
+    terms: RequestTerms,
+    body: RequestBody<T>,
+    { now, onExpire }: { readonly now: number; readonly onExpire: (request: InFlight) => void },
+  ) {
+    this.terms = terms
+    this.body = body
+    this.calls = body.count
+    this.deadlineAt = now + terms.deadlineMs + GRACE_MS
+    this.onExpire = onExpire
+    this.promise = this.settlers.promise
+  }
+
+  /** Writes the request's frame into an empty writer. */
+  write(writer: FrameWriter): void {
+    const { terms, body } = this
+    const sent = terms.isServersDeadline ? { ...terms, deadlineMs: 0 } : terms
+    beginRequest(writer, body.kind, body.flags, this.requestId, sent)
+    this.body.write(writer)
+    writer.end(this.body.count)
+  }
+
+  answer(cursor: AnswerCursor, server: string): boolean {
+    const result = this.body.read(cursor, server)
+    if (result === undefined) return false
+    this.settlers.resolve(result)
+    return true
+  }
+
+  fail(error: WeirError): void {
+    this.settlers.reject(error)
+  }
+
+  expire(): void {
+    this.onExpire(this)
+    this.fail(noAnswerWithin(this.terms.deadlineMs))
+  }
+}

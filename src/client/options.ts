@@ -1,0 +1,100 @@
+import type { ConnectionOptions } from 'node:tls'
+import { type Clock, systemClock } from '../core/clock.ts'
+import { requireArgument } from '../core/errors.ts'
+import { type Random, seededRandom } from '../core/random.ts'
+import { DEFAULT_FRAME_BYTES } from '../wire/frame.ts'
+
+/** Bounds of the optional row cache. */
+export interface CacheOptions {
+  /** Most cached rows; the row used longest ago is dropped first. */
+  readonly maxRows: number
+  /** Highest age of a row that is used again, in ms. */
+  readonly maxAgeMs: number
+}
+
+/** Options of retries after retryable errors. */
+export interface RetryOptions {
+  /** Total number of tries. @default 5 */
+  readonly maxAttempts: number
+  /** Upper bound of the first wait in ms; it doubles with each try. @default 5 */
+  readonly baseMs: number
+  /** Upper bound of any wait in ms. @default 250 */
+  readonly maxMs: number
+}
+
+/** Options of `WeirClient.connect`. */
+export interface ClientOptions {
+  /** @default '127.0.0.1' */
+  readonly host?: string
+  /** Bootstrap port. @default 9069 */
+  readonly port?: number
+  /** Name of the job; a server of another job refuses the client. @default any */
+  readonly job?: string
+  readonly token?: string
+  /** Options of the TLS connection; plain TCP when missing. */
+  readonly tls?: ConnectionOptions
+  /** Name of this client in the server's logs. @default 'weir-client' */
+  readonly client?: string
+  /** Milliseconds until DEADLINE_EXCEEDED, unless the call has its own deadline. @default 5000 */
+  readonly deadlineMs?: number
+  /** Most calls that wait for answers; a further call fails with OVERLOADED. @default 65536 */
+  readonly maxInFlight?: number
+  readonly retry?: Partial<RetryOptions>
+  /** @default rows are not cached */
+  readonly cache?: CacheOptions
+  /** Largest answer frame accepted, in bytes. @default 1 MiB */
+  readonly maxFrameBytes?: number
+  /** Most predictions per frame. @default 128 */
+  readonly maxBatch?: number
+  readonly clock?: Clock
+  readonly random?: Random
+}
+
+/** Options with every default filled in. */
+export interface ResolvedClientOptions {
+  readonly host: string
+  readonly port: number
+  readonly job: string
+  readonly token: string
+  readonly tls: ConnectionOptions | undefined
+  readonly client: string
+  readonly deadlineMs: number
+  readonly maxInFlight: number
+  readonly retry: RetryOptions
+  readonly cache: CacheOptions | undefined
+  readonly maxFrameBytes: number
+  readonly maxBatch: number
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/** Bootstrap port of the query protocol. */
+const DEFAULT_QUERY_PORT = 9069
+
+const DEFAULT_RETRY: RetryOptions = { maxAttempts: 5, baseMs: 5, maxMs: 250 }
+
+/** Fills in defaults. Throws INVALID_ARGUMENT. */
+export function resolveClientOptions(options: ClientOptions): ResolvedClientOptions {
+  const maxBatch = options.maxBatch ?? 128
+  requireArgument(
+    Number.isInteger(maxBatch) && maxBatch >= 1 && maxBatch <= 4096,
+    `maxBatch must be a whole number from 1 to 4096, not ${maxBatch}`,
+  )
+  const clock = options.clock ?? systemClock
+  return {
+    host: options.host ?? '127.0.0.1',
+    port: options.port ?? DEFAULT_QUERY_PORT,
+    job: options.job ?? '',
+    token: options.token ?? '',
+    tls: options.tls,
+    client: options.client ?? 'weir-client',
+    deadlineMs: options.deadlineMs ?? 5_000,
+    maxInFlight: options.maxInFlight ?? 65_536,
+    retry: { ...DEFAULT_RETRY, ...options.retry },
+    cache: options.cache,
+    maxFrameBytes: options.maxFrameBytes ?? DEFAULT_FRAME_BYTES,
+    maxBatch,
+    clock,
+    random: options.random ?? seededRandom(clock.nowMs()),
+  }
+}

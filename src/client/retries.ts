@@ -1,0 +1,83 @@
+import { isWeirError, WeirError } from '../core/errors.ts'
+import { answerErrorOf } from '../wire/answer.ts'
+import { channels } from './diagnostics.ts'
+import type { ResolvedClientOptions } from './options.ts'
+import { decideRetry } from './retry-decision.ts'
+
+/** One try of a call that failed. */
+export interface FailedTry {
+  readonly error: WeirError
+  /** 1 for a first try. */
+  readonly attempt: number
+  /** Monotonic ms. */
+  readonly deadlineAt: number
+}
+
+/** The retries of a client: every call that fails comes here, whatever it asks for. */
+export class Retries {
+  private readonly options: ResolvedClientOptions
+  private isClosed = false
+
+  constructor(options: ResolvedClientOptions) {
+    this.options = options
+  }
+
+  /** Calls `again` after a wait where another try can help, or else `giveUp` with the call's error. */
+  next(tried: FailedTry, again: () => void, giveUp: (error: WeirError) => void): void {
+    const { clock, retry, random } = this.options
+    const { error, attempt, deadlineAt } = tried
+    const leftMs = deadlineAt - clock.monotonicMs()
+    const decision = decideRetry({ error, attempt, leftMs }, retry, random)
+    if (decision.kind !== 'retry' || this.isClosed) {
+      giveUp(decision.kind === 'too-late' ? tooLate(error) : error)
+      return
+    }
+    const { waitMs } = decision
+    channels.retry.publish({ code: error.code, attempt, waitMs })
+    clock.after(waitMs, () => (this.isClosed ? giveUp(error) : again()))
+  }
+
+  /**
+   * The result of `work`, which is tried again while that can help; rejects with the error of the last
+   * try. `hint` is the server that it named. `first` is a try that has failed before.
+   */
+  async run<T>(
+    deadlineAt: number,
+    work: (hint: string | undefined) => Promise<T>,
+    first?: WeirError,
+  ): Promise<T> {
+    let error = first
+    for (let attempt = first === undefined ? 0 : 1; ; attempt++) {
+      if (error !== undefined) await this.wait({ error, attempt, deadlineAt })
+      try {
+        return await work(error === undefined ? undefined : hintOf(error))
+      } catch (thrown) {
+        error = answerErrorOf(thrown)
+      }
+    }
+  }
+
+  private wait(tried: FailedTry): Promise<void> {
+    return new Promise((resolve, reject) => this.next(tried, resolve, reject))
+  }
+
+  /** Ends all retries: calls that wait for one fail with their last error. */
+  close(): void {
+    this.isClosed = true
+  }
+}
+
+/** The server (`host:port`) that a NOT_OWNER answer names. */
+export function hintOf(error: WeirError): string | undefined {
+  if (!isWeirError(error, 'NOT_OWNER')) return undefined
+  const endpoint = error.details['endpoint']
+  return typeof endpoint === 'string' ? endpoint : undefined
+}
+
+function tooLate(error: WeirError): WeirError {
+  return new WeirError(
+    'DEADLINE_EXCEEDED',
+    `no answer before the deadline; the last try failed: ${error.message}`,
+    { cause: error, details: { lastError: error.code } },
+  )
+}

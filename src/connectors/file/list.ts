@@ -1,0 +1,72 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { WeirError } from '../../core/errors.ts'
+import { parseStorageUrl } from '../../core/storage-url.ts'
+import { parseWebHdfsUrl } from '../../webhdfs/address.ts'
+import { WebHdfsClient } from '../../webhdfs/client.ts'
+
+/** A file to read. */
+export interface FileToRead {
+  /** A path or an `hdfs://` URL. */
+  readonly place: string
+  readonly bytes: number
+}
+
+/**
+ * The files at a place, a path or an `hdfs://` URL: the file itself, or the files directly in the
+ * folder, sorted by name. Names that begin with a dot or an underscore are skipped, as in Hadoop.
+ * Throws FILE_NOT_FOUND.
+ */
+export async function filesAt(place: string): Promise<readonly FileToRead[]> {
+  const parsed = parseStorageUrl(place)
+  const files = parsed.kind === 'hdfs' ? await hdfsFiles(parsed.url) : await localFiles(parsed.path)
+  return files.toSorted((a, b) => (a.place < b.place ? -1 : 1))
+}
+
+const isShown = (name: string): boolean => !/^[._]/.test(name)
+
+async function localFiles(path: string): Promise<FileToRead[]> {
+  let found: Awaited<ReturnType<typeof stat>>
+  try {
+    found = await stat(path)
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause
+    throw notFound(path, cause)
+  }
+  if (!found.isDirectory()) return [{ place: path, bytes: found.size }]
+  const entries = await readdir(path, { withFileTypes: true })
+  const names = entries.filter((entry) => entry.isFile() && isShown(entry.name))
+  return await Promise.all(
+    names.map(async ({ name }) => {
+      const file = join(path, name)
+      return { place: file, bytes: (await stat(file)).size }
+    }),
+  )
+}
+
+async function hdfsFiles(url: string): Promise<FileToRead[]> {
+  const address = parseWebHdfsUrl(url)
+  const { path } = address
+  const client = new WebHdfsClient(address)
+  try {
+    const status = await client.status(path)
+    if (status === undefined) throw notFound(url)
+    if (!status.isFolder) return [{ place: url, bytes: status.bytes }]
+    const [before = '', settings = ''] = url.split('?', 2)
+    const folder = before.replace(/\/+$/, '')
+    const query = settings === '' ? '' : `?${settings}`
+    const entries = (await client.list(path)) ?? []
+    return entries
+      .filter(({ name, isFolder }) => !isFolder && isShown(name))
+      .map(({ name, bytes }) => ({
+        place: `${folder}/${encodeURIComponent(name)}${query}`,
+        bytes,
+      }))
+  } finally {
+    client.close()
+  }
+}
+
+function notFound(place: string, cause?: unknown): WeirError {
+  return new WeirError('FILE_NOT_FOUND', `there is no file or folder at ${place}`, { cause })
+}

@@ -1,0 +1,318 @@
+import { type Clock, systemClock } from '../../../core/clock.ts'
+import { isWeirError, WeirError } from '../../../core/errors.ts'
+import { type Random, seededRandom } from '../../../core/random.ts'
+import {
+  type BrokerAddress,
+  type ConnectKafka,
+  type KafkaConnection,
+  kafkaConnector,
+  parseBrokers,
+} from './connection.ts'
+import { KAFKA_ERRORS, throwKafkaError } from './errors.ts'
+import { findCoordinatorV4, metadataV12 } from './library.ts'
+import { DEFAULT_DELIVERY_TIMEOUT_MS, type KafkaClientOptions } from './options.ts'
+import { type RetryWorld, retrying } from './retry.ts'
+
+/** A partition's leader in the last metadata. */
+export interface PartitionLeader {
+  /** Node id, -1 when the partition has no leader now. */
+  readonly leader: number
+  readonly leaderEpoch: number
+}
+
+/** A topic in the last metadata. */
+export interface KafkaTopic {
+  readonly name: string
+  /** Id that differs when the topic was deleted and created again. */
+  readonly topicId: string
+  readonly partitions: readonly PartitionLeader[]
+}
+
+/** Kind of a coordinator: of a consumer group or of a transactional id. */
+export type CoordinatorKind = 'group' | 'transaction'
+
+/** A request to a coordinator. */
+export interface CoordinatorCall<Answer> {
+  readonly kind: CoordinatorKind
+  /** The group or the transactional id. */
+  readonly key: string
+  /** The operation in words, for messages. */
+  readonly doing: string
+  request(connection: KafkaConnection): Promise<Answer>
+  /** The error number in an answer, 0 for none. */
+  errorOf(answer: Answer): number
+  /** Default: the delivery timeout. */
+  readonly timeoutMs?: number
+}
+
+/** Surroundings of a cluster, which tests replace. */
+export interface KafkaClusterWorld {
+  readonly clock?: Clock
+  readonly random?: Random
+  readonly connect?: ConnectKafka
+}
+
+type ClusterMetadata = Awaited<ReturnType<typeof metadataV12.api.async>>
+
+/** How long a missing topic may be one that was created a moment ago, ms. */
+const NEW_TOPIC_MS = 3_000
+
+/**
+ * The brokers of one Kafka: connections by node and purpose, leaders and coordinators by name, retries
+ * after changes. It belongs to one thread.
+ * The file is long because every kind of request shares its leaders, retries and errors.
+ */
+export class KafkaCluster implements RetryWorld {
+  readonly clock: Clock
+  readonly random: Random
+  readonly deliveryTimeoutMs: number
+  closed = false
+  private readonly closing = new AbortController()
+  private readonly connect: ConnectKafka
+  private readonly bootstrap: readonly BrokerAddress[]
+  private readonly nodes = new Map<number, BrokerAddress>()
+  private readonly topics = new Map<string, KafkaTopic>()
+  private readonly refreshing = new Map<string, Promise<KafkaTopic>>()
+  private readonly coordinators = new Map<string, number>()
+  private readonly connections = new Map<string, Promise<KafkaConnection>>()
+
+  constructor(options: KafkaClientOptions, world: KafkaClusterWorld = {}) {
+    this.bootstrap = parseBrokers(options.brokers)
+    this.clock = world.clock ?? systemClock
+    this.random = world.random ?? seededRandom(this.clock.nowMs())
+    this.connect = world.connect ?? kafkaConnector(options)
+    this.deliveryTimeoutMs = options.deliveryTimeoutMs ?? DEFAULT_DELIVERY_TIMEOUT_MS
+  }
+
+  /** Repeats an attempt while its errors are retryable, by default until the delivery timeout. */
+  retry<T>(
+    doing: string,
+    attempt: () => Promise<T>,
+    timeoutMs = this.deliveryTimeoutMs,
+  ): Promise<T> {
+    return retrying(this, { doing, timeoutMs, attempt })
+  }
+
+  /** The topic in the last metadata, or in new metadata if there is none. Throws UNKNOWN_TOPIC. */
+  async topic(name: string): Promise<KafkaTopic> {
+    const known = this.topics.get(name)
+    if (known !== undefined) return known
+    const newUntil = this.clock.monotonicMs() + NEW_TOPIC_MS
+    return await this.retry(`metadata of "${name}"`, async () => {
+      try {
+        return await this.refreshTopic(name)
+      } catch (error) {
+        const isNew = isWeirError(error, 'UNKNOWN_TOPIC') && this.clock.monotonicMs() < newUntil
+        if (!isNew) throw error
+        throw new WeirError('CONNECTOR_FAILED', error.message, { cause: error })
+      }
+    })
+  }
+
+  /** The topic in new metadata. Calls at the same time share one request. Throws UNKNOWN_TOPIC. */
+  refreshTopic(name: string): Promise<KafkaTopic> {
+    const running = this.refreshing.get(name)
+    if (running !== undefined) return running
+    const refresh = this.fetchTopic(name).finally(() => this.refreshing.delete(name))
+    this.refreshing.set(name, refresh)
+    return refresh
+  }
+
+  /**
+   * The leaders of a topic as a node other than `leader` sees them; undefined when no other node is known
+   * or answers. A broker that was frozen does not know at first that another one has taken over.
+   */
+  async leadersSeenBeside(
+    leader: number,
+    name: string,
+  ): Promise<readonly PartitionLeader[] | undefined> {
+    const others = [...this.nodes.keys()].filter((id) => id !== leader)
+    const start = others.length === 0 ? 0 : this.random.below(others.length)
+    for (const id of [...others.slice(start), ...others.slice(0, start)]) {
+      try {
+        const connection = await this.node(id)
+        const answer = await connection.call(metadataV12.api, [{ name }], false, false)
+        const found = answer.topics.find((topic) => topic.name === name)
+        if (found?.errorCode === KAFKA_ERRORS.NONE) return leadersOf(found.partitions)
+      } catch (error) {
+        if (!isWeirError(error) || !error.retryable) throw error
+      }
+    }
+    return undefined
+  }
+
+  private async fetchTopic(name: string): Promise<KafkaTopic> {
+    const answer = await this.metadata([{ name }])
+    const found = answer.topics.find((topic) => topic.name === name)
+    if (found === undefined || found.errorCode === KAFKA_ERRORS.UNKNOWN_TOPIC_OR_PARTITION) {
+      this.topics.delete(name)
+      const message = `topic "${name}" does not exist; create it with weir topic create`
+      throw new WeirError('UNKNOWN_TOPIC', message, { details: { topic: name } })
+    }
+    throwKafkaError(found.errorCode, `metadata of "${name}"`)
+    const topic = { name, topicId: found.topicId, partitions: leadersOf(found.partitions) }
+    this.topics.set(name, topic)
+    return topic
+  }
+
+  /** Requests metadata from any broker, null for all topics, and stores the addresses of the nodes. */
+  async metadata(topics: { name: string }[] | null): Promise<ClusterMetadata> {
+    const connection = await this.anyBroker()
+    const answer = await connection.call(metadataV12.api, topics, false, false)
+    for (const { nodeId, host, port } of answer.brokers) this.nodes.set(nodeId, { host, port })
+    return answer
+  }
+
+  /** Ids of the live nodes, as any broker reports them. */
+  async liveNodes(): Promise<number[]> {
+    const { brokers } = await this.metadata([])
+    return brokers.map(({ nodeId }) => nodeId)
+  }
+
+  /** The leader of a partition in the last metadata. Throws CONNECTOR_FAILED when it has none. */
+  async leaderOf(topic: string, partition: number): Promise<number> {
+    return (await this.leadershipOf(topic, partition)).leader
+  }
+
+  /** The leader of a partition and its epoch, as `leaderOf`. */
+  async leadershipOf(topic: string, partition: number): Promise<PartitionLeader> {
+    const known = await this.topic(topic)
+    const found = known.partitions[partition]
+    if (found !== undefined && found.leader >= 0) return found
+    this.forgetLeaders(topic)
+    throw new WeirError('CONNECTOR_FAILED', `${topic}/${partition} has no leader now`)
+  }
+
+  /** Drops the topic's leaders: the next use requests them again. */
+  forgetLeaders(topic: string): void {
+    this.topics.delete(topic)
+  }
+
+  /** A connection to a node. Requests that wait, such as fetches, use a separate connection. */
+  async node(
+    nodeId: number,
+    purpose: 'main' | 'fetch' | 'produce' = 'main',
+  ): Promise<KafkaConnection> {
+    let address = this.nodes.get(nodeId)
+    if (address === undefined) {
+      await this.metadata([])
+      address = this.nodes.get(nodeId)
+    }
+    if (address === undefined) {
+      throw new WeirError('CONNECTOR_FAILED', `Kafka node ${nodeId} is not available now`)
+    }
+    return await this.connection(`${nodeId}/${purpose}`, address)
+  }
+
+  /** A connection to the first broker that answers: known nodes in random order, then bootstrap. */
+  async anyBroker(): Promise<KafkaConnection> {
+    const known = [...this.nodes.keys()].map((id) => ({ id, order: this.random.next() }))
+    known.sort((a, b) => a.order - b.order)
+    let failure: unknown
+    const candidates: [string, BrokerAddress][] = [
+      ...known.map(({ id }): [string, BrokerAddress] => [`${id}/main`, this.nodes.get(id)!]),
+      ...this.bootstrap.map((address): [string, BrokerAddress] => [
+        `${address.host}:${address.port}`,
+        address,
+      ]),
+    ]
+    for (const [name, address] of candidates) {
+      try {
+        return await this.connection(name, address)
+      } catch (error) {
+        if (!isWeirError(error) || !error.retryable) throw error
+        failure = error
+      }
+    }
+    throw failure
+  }
+
+  private async connection(name: string, address: BrokerAddress): Promise<KafkaConnection> {
+    if (this.closed) throw new WeirError('ILLEGAL_STATE', 'the Kafka client was closed')
+    const existing = this.connections.get(name)
+    if (existing !== undefined) {
+      const connection = await existing
+      if (connection.isOpen) return connection
+      if (this.connections.get(name) !== existing) return await this.connection(name, address)
+    }
+    const connecting = this.connect(address, this.closing.signal)
+    this.connections.set(name, connecting)
+    try {
+      return await connecting
+    } catch (error) {
+      if (this.connections.get(name) === connecting) this.connections.delete(name)
+      throw error
+    }
+  }
+
+  /** A connection to the coordinator of a group or transactional id. */
+  async coordinator(kind: CoordinatorKind, key: string): Promise<KafkaConnection> {
+    const name = `${kind}/${key}`
+    let nodeId = this.coordinators.get(name)
+    if (nodeId === undefined) {
+      const connection = await this.anyBroker()
+      const answer = await connection.call(findCoordinatorV4.api, kind === 'group' ? 0 : 1, [key])
+      const found = answer.coordinators[0]!
+      throwKafkaError(found.errorCode, `coordinator of ${kind} "${key}"`, found.errorMessage)
+      nodeId = found.nodeId
+      this.nodes.set(nodeId, { host: found.host, port: found.port })
+      this.coordinators.set(name, nodeId)
+    }
+    try {
+      return await this.node(nodeId)
+    } catch (error) {
+      this.coordinators.delete(name)
+      throw error
+    }
+  }
+
+  /** Drops the address of a coordinator: the next use requests it again. */
+  forgetCoordinator(kind: CoordinatorKind, key: string): void {
+    this.coordinators.delete(`${kind}/${key}`)
+  }
+
+  /** Sends a request to a coordinator, and repeats it while the coordinator moves or restarts. */
+  async callCoordinator<Answer>(call: CoordinatorCall<Answer>): Promise<Answer> {
+    const { kind, key, doing, timeoutMs } = call
+    const attempt = async (): Promise<Answer> => {
+      try {
+        const answer = await call.request(await this.coordinator(kind, key))
+        throwKafkaError(call.errorOf(answer), doing)
+        return answer
+      } catch (error) {
+        if (!isConcurrent(error)) this.forgetCoordinator(kind, key)
+        throw error
+      }
+    }
+    return await this.retry(doing, attempt, timeoutMs)
+  }
+
+  /** Closes every connection, also those that are being opened. Requests without an answer fail. */
+  async close(): Promise<void> {
+    this.closed = true
+    this.closing.abort()
+    const connections = [...this.connections.values()]
+    this.connections.clear()
+    await Promise.all(
+      connections.map(async (connecting) => {
+        const connection = await connecting.catch(() => undefined)
+        await connection?.close()
+      }),
+    )
+  }
+}
+
+function isConcurrent(error: unknown): boolean {
+  return isWeirError(error) && error.details['kafkaError'] === KAFKA_ERRORS.CONCURRENT_TRANSACTIONS
+}
+
+/** The leaders by partition. */
+function leadersOf(
+  found: ClusterMetadata['topics'][number]['partitions'],
+): readonly PartitionLeader[] {
+  const partitions: PartitionLeader[] = []
+  for (const { partitionIndex, leaderId, leaderEpoch } of found) {
+    partitions[partitionIndex] = { leader: leaderId, leaderEpoch }
+  }
+  return partitions
+}

@@ -1,0 +1,36 @@
+import type { ConnectionOptions } from 'node:tls'
+
+/** Credentials of a user. */
+export interface SaslOptions {
+  readonly mechanism: 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512'
+  readonly username: string
+  readonly password: string
+}
+
+/** Options of the connections to the brokers. */
+export interface KafkaClientOptions {
+  /** `host:port` of one or more brokers, separated by commas; the others are found through them. */
+  readonly brokers: string
+  /** Name in the brokers' logs and quotas; default `weir`. */
+  readonly clientId?: string
+  readonly sasl?: SaslOptions
+  /** True or Node's TLS options encrypt the connections; default false. */
+  readonly tls?: boolean | ConnectionOptions
+  /** Time for a connection, authentication included, in ms; default 5,000. */
+  readonly connectTimeoutMs?: number
+  /** Time for an answer in ms, after which the connection is closed; default 30,000. */
+  readonly requestTimeoutMs?: number
+  /** Time in which a failed operation is repeated, in ms; default 120,000. */
+  readonly deliveryTimeoutMs?: number
+}
+
+/** Default of `clientId`. */
+export const DEFAULT_CLIENT_ID = 'weir'
+/** Default of `connectTimeoutMs`. */
+export const DEFAULT_CONNECT_TIMEOUT_MS = 5_000
+/** Default of `requestTimeoutMs`. */
+export const DEFAULT_REQUEST_TIMEOUT_MS = 30_000
+/** Default of `deliveryTimeoutMs`. */
+export const DEFAULT_DELIVERY_TIMEOUT_MS = 120_000
+/** Default of `transactionTimeoutMs`: the default limit of a broker. */
+export const DEFAULT_TRANSACTION_TIMEOUT_MS = 900_000

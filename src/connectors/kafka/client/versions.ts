@@ -1,0 +1,42 @@
+import { WeirError } from '../../../core/errors.ts'
+
+/** A request that a broker offers, with its highest version. */
+export interface OfferedVersion {
+  readonly apiKey: number
+  readonly maxVersion: number
+}
+
+/** The requests that the client sends, with their versions. Together they require Kafka 3.1. */
+const REQUIRED: readonly (readonly [name: string, apiKey: number, version: number])[] = [
+  ['Produce', 0, 9],
+  ['Fetch', 1, 13],
+  ['ListOffsets', 2, 7],
+  ['Metadata', 3, 12],
+  ['OffsetCommit', 8, 8],
+  ['OffsetFetch', 9, 8],
+  ['FindCoordinator', 10, 4],
+  ['CreateTopics', 19, 7],
+  ['DeleteTopics', 20, 6],
+  ['InitProducerId', 22, 4],
+  ['AddPartitionsToTxn', 24, 3],
+  ['EndTxn', 26, 3],
+  ['DescribeConfigs', 32, 4],
+  ['DescribeTransactions', 65, 0],
+  ['ListTransactions', 66, 0],
+]
+
+/** Checks that the broker at `address` offers every required version. Throws UNSUPPORTED. */
+export function checkVersions(address: string, offered: readonly OfferedVersion[]): void {
+  const newest = new Map(offered.map(({ apiKey, maxVersion }) => [apiKey, maxVersion]))
+  for (const [name, apiKey, version] of REQUIRED) {
+    const found = newest.get(apiKey)
+    if (found !== undefined && found >= version) continue
+    const offer =
+      found === undefined ? `no ${name} requests` : `${name} only up to version ${found}`
+    throw new WeirError(
+      'UNSUPPORTED',
+      `Kafka at ${address} is too old: it offers ${offer}, version ${version} is needed; Weir needs Kafka 3.1 or later, upgrade the broker`,
+      { details: { request: name, needed: version, offered: found ?? -1 } },
+    )
+  }
+}

@@ -1,0 +1,103 @@
+import { requireArgument } from '../../core/errors.ts'
+import type {
+  DeliveryGuarantee,
+  Sink,
+  SinkWriter,
+  SinkWriterContext,
+} from '../../operators/port/sink.ts'
+import type { TransactionStore } from '../transactions/pool.ts'
+import {
+  type TransactionalTopic,
+  type TwoPhaseSinkOptions,
+  TwoPhaseSinkWriter,
+} from '../transactions/two-phase-sink-writer.ts'
+import { KafkaCluster } from './client/cluster.ts'
+import { parseBrokers } from './client/connection.ts'
+import { transactionIdentity } from './client/identity.ts'
+import { DEFAULT_TRANSACTION_TIMEOUT_MS, type KafkaClientOptions } from './client/options.ts'
+import { listKafkaTransactions } from './client/transactions.ts'
+import { commitPrepared } from './commit.ts'
+import { KafkaProducer, type KafkaProducerOptions } from './producer.ts'
+
+const DEFAULT_PREFIX = 'weir'
+
+/** Options of a `KafkaSink`. */
+export interface KafkaSinkOptions<T>
+  extends KafkaClientOptions,
+    TwoPhaseSinkOptions<T>,
+    Omit<KafkaProducerOptions, 'idempotent'> {
+  readonly topic: string
+  /** First part of the transactional ids, for access rules; default `weir`. */
+  readonly transactionalIdPrefix?: string
+  /**
+   * The broker aborts a transaction that is open for longer, in ms; default 900,000, the
+   * default limit of a broker. It must cover the checkpoint interval plus the longest outage.
+   */
+  readonly transactionTimeoutMs?: number
+}
+
+/**
+ * Writes to a topic of Kafka. Exactly-once: records of one checkpoint interval and subtask are one
+ * transaction, which read_committed readers see once the checkpoint is complete.
+ */
+export class KafkaSink<T> implements Sink<T> {
+  readonly guarantee: DeliveryGuarantee
+  private readonly options: KafkaSinkOptions<T>
+
+  constructor(options: KafkaSinkOptions<T>) {
+    parseBrokers(options.brokers)
+    const { transactionTimeoutMs } = options
+    requireArgument(
+      transactionTimeoutMs === undefined || transactionTimeoutMs > 0,
+      'transactionTimeoutMs must be above 0',
+    )
+    this.options = options
+    this.guarantee = options.guarantee ?? 'at-least-once'
+  }
+
+  createWriter(): SinkWriter<T> {
+    const { options } = this
+    return new TwoPhaseSinkWriter(options, async (context) => openKafkaTopic(options, context))
+  }
+}
+
+function openKafkaTopic<T>(
+  options: KafkaSinkOptions<T>,
+  { clock }: SinkWriterContext,
+): TransactionalTopic {
+  const cluster = new KafkaCluster(options, { clock })
+  const idempotent = options.guarantee !== 'none'
+  let producer: KafkaProducer | undefined
+  return {
+    transactions: transactionsOf(cluster, options),
+    async openProducer(identity) {
+      const { topic } = options
+      producer = await KafkaProducer.open(cluster, topic, { ...options, idempotent, identity })
+      return producer
+    },
+    async close() {
+      producer?.close()
+      await cluster.close()
+    },
+  }
+}
+
+function transactionsOf<T>(cluster: KafkaCluster, options: KafkaSinkOptions<T>): TransactionStore {
+  const {
+    transactionalIdPrefix = DEFAULT_PREFIX,
+    transactionTimeoutMs = DEFAULT_TRANSACTION_TIMEOUT_MS,
+  } = options
+  return {
+    prefix: `${transactionalIdPrefix}/`,
+    async list(prefix) {
+      const found = await listKafkaTransactions(cluster, prefix)
+      return found.map(({ transactionalId, state }) => ({
+        transactionalId,
+        isOpen: state === 'Ongoing',
+      }))
+    },
+    takeOver: (transactionalId) =>
+      transactionIdentity(cluster, transactionalId, transactionTimeoutMs),
+    commit: (committable, mayBeDone) => commitPrepared(cluster, committable, mayBeDone),
+  }
+}

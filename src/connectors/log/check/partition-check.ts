@@ -1,0 +1,119 @@
+import { join } from 'node:path'
+import { lastOffsetOf } from '../../../batch/record-batch-format.ts'
+import { messageOf } from '../../../core/errors.ts'
+import type { FileSystem } from '../../../files/file-system.ts'
+import { abortedPath, readAborted } from '../storage/aborted-index.ts'
+import { readCompacted } from '../storage/compacted-offset.ts'
+import {
+  findStatus,
+  type PartitionStatus,
+  readStatus,
+  statusPath,
+} from '../storage/partition-status.ts'
+import { listSegments, logFileName } from '../storage/segment-files.ts'
+import { scanSegment } from '../storage/segment-scan.ts'
+
+/** Result of the check of one file. */
+export interface FileCheck {
+  readonly file: string
+  /** Undefined: the file is whole. */
+  readonly damage?: {
+    readonly position: number
+    readonly offset: number
+    readonly reason: string
+  }
+  /** Base of the segment, if the file is one. */
+  readonly base?: number
+}
+
+/**
+ * Checks the files of one partition, without the writer's lock. Bytes behind the end that the status
+ * names are no damage: a write may be under way, or a crash may have ended it. A file is checked when its
+ * result is taken.
+ */
+export function* checkPartition(
+  files: FileSystem,
+  path: string,
+  isCompacted: boolean,
+): Generator<FileCheck> {
+  const status = findStatus(files, path)
+  const bases = listSegments(files, path)
+  const wanted = status === undefined ? [] : [status.logStart, status.activeBase]
+  const missing = [...new Set(wanted)].filter((base) => !bases.includes(base))
+  yield checkStatus(files, path)
+  for (const base of missing) yield missingSegment(path, base)
+  for (const [i, base] of bases.entries()) {
+    yield checkSegment(files, path, { base, next: bases[i + 1], status, isCompacted })
+  }
+  yield checkAborted(files, path, status)
+}
+
+function checkStatus(files: FileSystem, path: string): FileCheck {
+  const file = statusPath(path)
+  try {
+    readStatus(path, files)
+    return { file }
+  } catch (error) {
+    return { file, damage: { position: 0, offset: 0, reason: messageOf(error) } }
+  }
+}
+
+function missingSegment(path: string, base: number): FileCheck {
+  const file = join(path, logFileName(base))
+  return { file, base, damage: { position: 0, offset: base, reason: 'the file is missing' } }
+}
+
+/** A segment and where it must end. */
+interface SegmentBounds {
+  readonly base: number
+  /** Base of the next segment; undefined for the last one. */
+  readonly next: number | undefined
+  readonly status: PartitionStatus | undefined
+  readonly isCompacted: boolean
+}
+
+function checkSegment(
+  files: FileSystem,
+  path: string,
+  { base, next, status, isCompacted }: SegmentBounds,
+): FileCheck {
+  const open = files.openSync(join(path, logFileName(base)), 'read')
+  try {
+    let offset = base
+    const contiguous = !isCompacted || next === undefined
+    const position = scanSegment(
+      open,
+      { position: 0, firstOffset: base, contiguous },
+      (bytes, at) => {
+        offset = lastOffsetOf(bytes, at) + 1
+      },
+    )
+    const isActive = base === status?.activeBase
+    const size = isActive ? status.activeSize : next === undefined ? position : open.sizeSync()
+    const mayEndEarly = isCompacted && !readCompacted(files, path).hasEnds
+    const endsEarly = next !== undefined && offset !== next && !(mayEndEarly && offset < next)
+    const file = open.path
+    if (position < size) {
+      const reason = `no intact batch is here; ${size - position} bytes follow`
+      return { file, base, damage: { position, offset, reason } }
+    }
+    if (!endsEarly) return { file, base }
+    const reason = `the next segment begins at offset ${next}`
+    return { file, base, damage: { position, offset, reason } }
+  } finally {
+    open.closeSync()
+  }
+}
+
+function checkAborted(
+  files: FileSystem,
+  path: string,
+  status: PartitionStatus | undefined,
+): FileCheck {
+  const file = abortedPath(path)
+  const { length } = readAborted(files, path)
+  const wanted = status?.abortedCount ?? 0
+  if (length >= wanted) return { file }
+  const reason = `it holds ${length} of ${wanted} aborted transactions`
+  return { file, damage: { position: 0, offset: 0, reason } }
+}

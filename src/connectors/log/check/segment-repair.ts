@@ -1,0 +1,105 @@
+import { dirname, join } from 'node:path'
+import { placeBatch } from '../../../batch/position-checksum.ts'
+import { baseOffsetOf, batchSizeAt, lastOffsetOf } from '../../../batch/record-batch-format.ts'
+import { RecordBatchWriter } from '../../../batch/record-batch-writer.ts'
+import { readFileSync } from '../../../files/durable-files.ts'
+import type { FileSystem, OpenFile } from '../../../files/file-system.ts'
+import { nextIntactBatch } from '../storage/damaged-tail.ts'
+import { findStatus, rewriteStatus, statusPath } from '../storage/partition-status.ts'
+import { indexPath, listSegments, logFileName } from '../storage/segment-files.ts'
+import { damagedName, type FileRepair, type LostOffsets } from './file-repair.ts'
+
+/**
+ * Plans the repair of a segment: intact batches stay, and an empty batch takes the place of each range of
+ * lost offsets, so that no offset is given again. `apply` carries it out: the damaged file gets another
+ * name and is never removed. The caller holds the log's lock.
+ */
+export function repairSegment(
+  files: FileSystem,
+  path: string,
+  { base, apply }: { readonly base: number; readonly apply: boolean },
+): FileRepair {
+  const file = join(path, logFileName(base))
+  const exists = files.statSync(file) !== undefined
+  const status = findStatus(files, path)
+  const next = listSegments(files, path).find((other) => other > base)
+  const end = next ?? (status?.activeBase === base ? status.endOffset : base)
+  const saved = exists ? damagedName(files, file) : undefined
+  const bytes = exists ? readFileSync(files, file) : new Uint8Array(0)
+  const { parts, lost, endOffset } = keepIntact(bytes, base, end)
+  if (apply) {
+    const written = files.openSync(`${file}.tmp`, 'replace')
+    const activeSize = writeAll(written, parts)
+    if (saved !== undefined) files.renameSync(file, saved)
+    files.renameSync(`${file}.tmp`, file)
+    files.removeSync(indexPath(path, base))
+    if (status !== undefined && next === undefined) {
+      const bounds = { activeBase: base, activeSize, forcedSize: activeSize }
+      const generation = status.generation + 1
+      rewriteStatus(files, path, { ...status, ...bounds, endOffset, generation })
+    }
+    files.syncFolderSync(dirname(file))
+  }
+  return { file, saved, lost }
+}
+
+/** Moves a status that cannot be read away. The next open builds it again. */
+export function repairStatus(files: FileSystem, path: string, apply: boolean): FileRepair {
+  const file = statusPath(path)
+  const saved = files.statSync(file) === undefined ? undefined : damagedName(files, file)
+  if (apply && saved !== undefined) {
+    files.renameSync(file, saved)
+    files.syncFolderSync(path)
+  }
+  return { file, saved, lost: [] }
+}
+
+/** The intact batches of a segment, with empty batches in the gaps between them up to `end`. */
+function keepIntact(
+  bytes: Uint8Array,
+  base: number,
+  end: number,
+): { parts: Uint8Array[]; lost: LostOffsets[]; endOffset: number } {
+  const parts: Uint8Array[] = []
+  const lost: LostOffsets[] = []
+  let expected = base
+  const fillTo = (offset: number): void => {
+    if (offset <= expected) return
+    lost.push([expected, offset])
+    parts.push(emptyBatch(expected, offset))
+    expected = offset
+  }
+  for (let at = nextIntactBatch(bytes, 0, expected); at >= 0; ) {
+    const size = batchSizeAt(bytes, at, bytes.length)
+    const batch = bytes.subarray(at, at + size)
+    fillTo(baseOffsetOf(batch, 0))
+    parts.push(batch)
+    expected = lastOffsetOf(batch, 0) + 1
+    at = nextIntactBatch(bytes, at + size, expected)
+  }
+  fillTo(end)
+  return { parts, lost, endOffset: expected }
+}
+
+function emptyBatch(from: number, to: number): Uint8Array {
+  const writer = new RecordBatchWriter(128)
+  writer.reset(from)
+  writer.extendTo(to - 1 - from)
+  const batch = writer.finish().slice()
+  placeBatch(batch, 0, from)
+  return batch
+}
+
+function writeAll(file: OpenFile, parts: readonly Uint8Array[]): number {
+  let position = 0
+  try {
+    for (const part of parts) {
+      file.writeSync([part], position)
+      position += part.length
+    }
+    file.datasyncSync()
+  } finally {
+    file.closeSync()
+  }
+  return position
+}

@@ -1,0 +1,142 @@
+import type { Cancel } from '../../core/clock.ts'
+import type {
+  SourceOutput,
+  SourceReader,
+  SourceReaderContext,
+  SourceSplit,
+} from '../../operators/port/source.ts'
+import { SplitReader } from '../records/split-reader.ts'
+import { EmbeddedLog } from './embedded-log.ts'
+import { isWatchDue, nextPollMs, type PollRhythm } from './poll-rhythm.ts'
+import type { LogSourceOptions } from './source-options.ts'
+import { LogSplit } from './split.ts'
+import { SplitPrefetcher } from './split-prefetcher.ts'
+import { PartitionReader } from './storage/partition-reader.ts'
+import { statusPath } from './storage/partition-status.ts'
+import { partitionPath } from './storage/topic-config.ts'
+import { listenToChanges } from './writer/changes.ts'
+import { FileWatch } from './writer/file-watch.ts'
+
+const DEFAULT_PREFETCH_BYTES = 1024 * 1024
+/** Intervals at which the files are polled while no writer of this process announces changes. */
+const POLL_RHYTHM: PollRhythm = { firstMs: 1, lastMs: 20, watchedMs: 250 }
+
+/** Reads the splits of one subtask; see `LogSource`. */
+export class LogSourceReader<T> extends SplitReader<T, LogSplit> implements SourceReader<T> {
+  private readonly options: LogSourceOptions<T>
+  private context: SourceReaderContext | undefined
+  private deadLetterLog: EmbeddedLog | undefined
+  private cancelPoll: Cancel | undefined
+  private readonly watch = new FileWatch()
+
+  constructor(options: LogSourceOptions<T>) {
+    super(options)
+    this.options = options
+  }
+
+  async open(context: SourceReaderContext): Promise<void> {
+    const { directory } = this.options
+    this.context = context
+    await this.openPolling(context.metrics, async (deadLetterTopic) => {
+      this.deadLetterLog = await EmbeddedLog.open(directory)
+      return this.deadLetterLog.producer(deadLetterTopic)
+    })
+  }
+
+  async addSplits(splits: readonly SourceSplit[]): Promise<void> {
+    for (const split of splits) await this.addSplit(split)
+    this.wakeUp()
+  }
+
+  private async addSplit({ partition, nextOffset }: SourceSplit): Promise<void> {
+    const { directory, topic, prefetchBytes = DEFAULT_PREFETCH_BYTES } = this.options
+    const reader = new PartitionReader(partitionPath(directory, topic, partition), this.options)
+    const start = nextOffset >= 0 ? nextOffset : await this.startOf(reader, partition)
+    const stopOffset = this.options.bounded === true ? reader.limit() : undefined
+    const onReady = (): void => this.wakeUp()
+    const prefetcher = new SplitPrefetcher({
+      partition,
+      reader,
+      start,
+      stopOffset,
+      bufferBytes: prefetchBytes,
+      clock: this.context!.clock,
+      onReady,
+    })
+    const onChange = (): void => prefetcher.fill()
+    const stopListening = listenToChanges(directory, { topic, partition }, onChange)
+    this.splits.push(new LogSplit(prefetcher, start, stopListening))
+    prefetcher.fill()
+  }
+
+  private async startOf(reader: PartitionReader, partition: number): Promise<number> {
+    const { start = 'earliest' } = this.options
+    if (start === 'earliest') return reader.status().logStart
+    if (start === 'latest') return reader.limit()
+    if ('timestamp' in start) return await reader.offsetFor(start.timestamp)
+    return start.offsets[partition] ?? reader.status().logStart
+  }
+
+  protected override waiting(): void {
+    this.fillAll()
+    if (this.isWaiting && this.splits.length > 0) this.schedulePoll()
+  }
+
+  reportEnds(output: Pick<SourceOutput<T>, 'progress'>): void {
+    this.fillAll()
+    for (const split of this.splits) {
+      const endSeen = split.takeEndSeen()
+      if (endSeen !== undefined) output.progress(split.partition, split.nextOffset, endSeen)
+    }
+  }
+
+  private fillAll(): void {
+    for (const split of this.splits) split.prefetcher.fill()
+  }
+
+  /** Polls the files repeatedly while the subtask waits, because another process may write them. */
+  private schedulePoll(previousMs?: number): void {
+    this.cancelPoll?.()
+    const delayMs = nextPollMs(POLL_RHYTHM, previousMs, this.watch.isOpen)
+    this.cancelPoll = this.context!.clock.after(delayMs, () => {
+      if (!this.isWaiting) return
+      if (isWatchDue(POLL_RHYTHM, delayMs)) this.openWatch()
+      this.fillAll()
+      if (this.isWaiting) this.schedulePoll(delayMs)
+    })
+  }
+
+  private openWatch(): void {
+    const { directory, topic } = this.options
+    const paths = this.splits.map(({ partition }) => partitionPath(directory, topic, partition))
+    this.watch.open(paths.map(statusPath), () => this.fillAll())
+  }
+
+  protected override wakeUp(): void {
+    if (this.isWaiting) {
+      this.cancelPoll?.()
+      this.watch.close()
+    }
+    super.wakeUp()
+  }
+
+  snapshot(): SourceSplit[] {
+    return this.splits.map(({ partition, nextOffset }) => ({ partition, nextOffset }))
+  }
+
+  checkpointCompleted(_checkpointId: number): void {
+    // Only the checkpoint stores offsets; the embedded log has no consumer groups.
+  }
+
+  async close(): Promise<void> {
+    this.wakeUp()
+    this.cancelPoll?.()
+    for (const split of this.splits) {
+      split.stopListening()
+      split.prefetcher.close()
+    }
+    this.splits.length = 0
+    await this.settled()
+    await this.deadLetterLog?.close()
+  }
+}

@@ -1,0 +1,281 @@
+import { join } from 'node:path'
+import { codecOf } from '../../../batch/compression.ts'
+import { hasPositionChecksum, placeBatch } from '../../../batch/position-checksum.ts'
+import {
+  attributesOf,
+  BATCH_HEADER_SIZE,
+  COMPRESSION_MASK,
+  lastOffsetOf,
+} from '../../../batch/record-batch-format.ts'
+import { RecordBatchReader } from '../../../batch/record-batch-reader.ts'
+import { RecordBatchWriter } from '../../../batch/record-batch-writer.ts'
+import type { OpenFile } from '../../../files/file-system.ts'
+import { readCompacted, writeCompacted } from './compacted-offset.ts'
+import { KeyOffsetMap } from './key-offset-map.ts'
+import { PartitionReader } from './partition-reader.ts'
+import type { SegmentInfo } from './partition-recovery.ts'
+import type { PartitionWriter } from './partition-writer.ts'
+import { expiredSegments } from './retention.ts'
+import { INDEX_INTERVAL_BYTES, type IndexEntry, logFileName } from './segment-files.ts'
+
+const READ_BYTES = 1024 * 1024
+/** Most keys in memory. A partition with more new keys is compacted in several runs. */
+const MAX_KEYS = 4_000_000
+
+/** Applies retention and compaction to a partition, as its topic's cleanup policy says. */
+export async function cleanPartition(partition: PartitionWriter, nowMs: number): Promise<void> {
+  const { cleanupPolicy } = partition.config
+  if (cleanupPolicy !== 'compact') await applyRetention(partition, nowMs)
+  if (cleanupPolicy !== 'delete') await compact(partition, nowMs)
+}
+
+async function applyRetention(partition: PartitionWriter, nowMs: number): Promise<void> {
+  const { retentionBytes, retentionMs } = partition.config
+  if (retentionBytes < 0 && retentionMs < 0) return
+  partition.checkSegmentAge(nowMs)
+  const { lastStable, activeSize } = partition.status
+  const closed = partition.closedSegments()
+  const segments = await Promise.all(
+    closed.map(async (segment, i) => ({
+      size: segment.size,
+      maxTimestamp: retentionMs < 0 ? -1 : await maxTimestamp(partition, segment),
+      undecided: (closed[i + 1]?.base ?? partition.status.activeBase) > lastStable,
+    })),
+  )
+  const count = expiredSegments({ closed: segments, activeSize }, partition.config, nowMs)
+  if (count > 0) partition.dropOldest(count)
+}
+
+/** A segment's latest timestamp; read from its batches the first time. */
+async function maxTimestamp(partition: PartitionWriter, segment: SegmentInfo): Promise<number> {
+  if (segment.maxTimestamp < 0) {
+    const records = new RecordBatchReader()
+    await forEachBatch(partition, segment, (bytes, at) => {
+      const next = records.open(bytes, at, false)
+      while (records.next()) {
+        segment.maxTimestamp = Math.max(segment.maxTimestamp, records.timestamp)
+      }
+      return next
+    })
+  }
+  return segment.maxTimestamp
+}
+
+/**
+ * Visits the batches of a closed segment; `dropped` says that a batch is a marker or was aborted.
+ * `visit` returns the position after the batch.
+ */
+async function forEachBatch(
+  partition: PartitionWriter,
+  segment: SegmentInfo,
+  visit: (bytes: Uint8Array, at: number, dropped: boolean) => number,
+): Promise<void> {
+  const end = partition.endOfSegment(segment)
+  const reader = new PartitionReader(partition.path, { files: partition.files })
+  const header = new RecordBatchReader()
+  try {
+    const buffer = new Uint8Array(Math.min(READ_BYTES, segment.size))
+    let offset = segment.base
+    while (offset < end) {
+      const fetched = await reader.fetch(offset, buffer)
+      if (fetched === undefined) return
+      for (let at = 0; at < fetched.end; ) {
+        header.open(fetched.bytes, at, false)
+        if (header.baseOffset >= end) return
+        const aborted =
+          header.isTransactional && fetched.aborted.contains(header.producerId, header.baseOffset)
+        at = visit(fetched.bytes, at, header.isControl || aborted)
+      }
+      offset = fetched.nextOffset
+    }
+  } finally {
+    reader.close()
+  }
+}
+
+/**
+ * Keeps the last record of each key in the closed segments. Offsets do not change, so gaps appear.
+ * Tombstones are removed when their segment was compacted before and is older than
+ * `deleteRetentionMs`.
+ */
+async function compact(partition: PartitionWriter, nowMs: number): Promise<void> {
+  const closed = partition.closedSegments().filter((segment) => {
+    return partition.endOfSegment(segment) <= partition.status.lastStable
+  })
+  const { offset, hasEnds, hasPositionChecksums } = readCompacted(partition.files, partition.path)
+  // An earlier release left segments without an end or without all checksums: they are written again.
+  const compactedTo = hasEnds && hasPositionChecksums ? offset : 0
+  const dirty = closed.filter((segment) => segment.base >= compactedTo)
+  const bytes = (segments: readonly SegmentInfo[]): number =>
+    segments.reduce((sum, segment) => sum + segment.size, 0)
+  if (dirty.length === 0) return
+  if (bytes(dirty) < bytes(closed) * partition.config.minCleanableRatio) return
+  const keys = new KeyOffsetMap()
+  let end = compactedTo
+  for (const segment of dirty) {
+    if (keys.size >= MAX_KEYS) break
+    await collectKeys(partition, segment, keys)
+    end = partition.endOfSegment(segment)
+  }
+  for (const segment of closed) {
+    if (segment.base >= end) break
+    const path = join(partition.path, logFileName(segment.base))
+    const age = nowMs - partition.files.statSync(path)!.modifiedMs
+    const dropTombstones = segment.base < compactedTo && age > partition.config.deleteRetentionMs
+    await rewrite(partition, segment, { keys, dropTombstones })
+  }
+  // Before the number is stored: a segment whose older form comes back must be compacted again.
+  await partition.files.syncFolder(partition.path)
+  writeCompacted(partition.files, partition.path, end)
+  if (partition.config.cleanupPolicy === 'compact') dropEmpty(partition, end)
+}
+
+/**
+ * Removes the oldest segments up to offset `end` that hold no record any more: else every segment ever
+ * written would leave its files. Where retention removes records, it removes these segments, too.
+ */
+function dropEmpty(partition: PartitionWriter, end: number): void {
+  const closed = partition.closedSegments()
+  // The batch that ends a compacted segment is a header alone; every record makes a batch longer.
+  const kept = closed.findIndex(({ base, size }) => base >= end || size > BATCH_HEADER_SIZE)
+  const count = kept < 0 ? closed.length : kept
+  if (count > 0) partition.dropOldest(count)
+}
+
+async function collectKeys(
+  partition: PartitionWriter,
+  segment: SegmentInfo,
+  keys: KeyOffsetMap,
+): Promise<void> {
+  const records = new RecordBatchReader()
+  await forEachBatch(partition, segment, (bytes, at, dropped) => {
+    const next = records.open(bytes, at, false)
+    while (!dropped && records.next()) {
+      if (records.keyLength < 0) continue
+      keys.set(records.bytes, records.keyStart, records.keyLength, records.offset)
+    }
+    return next
+  })
+}
+
+/** Decides which records of a segment survive its compaction. */
+interface SurvivalRule {
+  /** The last offset of each key. */
+  readonly keys: KeyOffsetMap
+  readonly dropTombstones: boolean
+}
+
+/** Writes the surviving records of a segment to a new file and swaps the files, unless all survive. */
+async function rewrite(
+  partition: PartitionWriter,
+  segment: SegmentInfo,
+  rule: SurvivalRule,
+): Promise<void> {
+  const path = join(partition.path, logFileName(segment.base))
+  const { accessedMs, modifiedMs } = partition.files.statSync(path)!
+  const file = partition.files.openSync(`${path}.tmp`, 'replace')
+  const survivors = new SurvivorWriter(file, segment.base, rule)
+  try {
+    await forEachBatch(partition, segment, (bytes, at, dropped) =>
+      survivors.add(bytes, at, dropped),
+    )
+    survivors.end(partition.endOfSegment(segment))
+    file.datasyncSync()
+    // The age of tombstones begins when the segment was first written.
+    file.setTimesSync(accessedMs, modifiedMs)
+  } finally {
+    file.closeSync()
+  }
+  if (!survivors.hasChanged) partition.files.removeSync(`${path}.tmp`)
+  else partition.replaceSegment(segment, survivors.size, survivors.index)
+}
+
+/** Writes the surviving records of one segment, batch by batch. */
+class SurvivorWriter {
+  size = 0
+  /** Whether records are left out, or an end or a checksum of a position is added. */
+  hasChanged = false
+  readonly index: IndexEntry[] = []
+  /** Offset after the last batch. */
+  private nextOffset: number
+  /** Offset after the last batch of the segment as it was. */
+  private sourceEnd = 0
+  private readonly file: OpenFile
+  private readonly rule: SurvivalRule
+  private readonly records = new RecordBatchReader()
+  private readonly writer = new RecordBatchWriter()
+  private indexed = 0
+  private latest = -1
+
+  constructor(file: OpenFile, base: number, rule: SurvivalRule) {
+    this.nextOffset = base
+    this.file = file
+    this.rule = rule
+  }
+
+  /** Writes the surviving records of one batch; returns the position after it. */
+  add(bytes: Uint8Array, at: number, droppedBatch: boolean): number {
+    const { records, writer } = this
+    const next = records.open(bytes, at, false)
+    this.sourceEnd = records.lastOffset + 1
+    if (!hasPositionChecksum(bytes, at)) this.hasChanged = true
+    if (records.count === 0) return next
+    if (droppedBatch) {
+      this.hasChanged = true
+      return next
+    }
+    let latest = this.latest
+    writer.reset(records.baseOffset)
+    while (records.next()) {
+      if (this.survives()) {
+        const delta = records.offset - records.baseOffset
+        const headers = records.headers()
+        writer.append(records.key(), records.value(), records.timestamp, delta, headers)
+        latest = Math.max(latest, records.timestamp)
+      } else {
+        this.hasChanged = true
+      }
+    }
+    if (writer.count === 0) return next
+    writer.extendTo(records.lastOffset - records.baseOffset)
+    this.write(
+      records.baseOffset,
+      writer.finish({ codec: codecOf(attributesOf(bytes, at) & COMPRESSION_MASK) }),
+    )
+    this.latest = latest
+    return next
+  }
+
+  /**
+   * Writes an empty batch up to the offset before `end` unless the last batch goes so far. So a reader
+   * can see that the segment is whole.
+   */
+  end(end: number): void {
+    if (this.nextOffset >= end) return
+    const { writer, nextOffset } = this
+    writer.reset(nextOffset)
+    writer.extendTo(end - 1 - nextOffset)
+    this.write(nextOffset, writer.finish())
+    if (this.sourceEnd < end) this.hasChanged = true
+  }
+
+  private survives(): boolean {
+    const { records, rule } = this
+    if (records.keyLength < 0) return true
+    if (records.valueLength < 0 && rule.dropTombstones) return false
+    const last = rule.keys.get(records.bytes, records.keyStart, records.keyLength)
+    return last <= records.offset
+  }
+
+  private write(baseOffset: number, batch: Uint8Array): void {
+    if (this.size - this.indexed >= INDEX_INTERVAL_BYTES) {
+      const position = this.size
+      this.index.push({ offset: baseOffset, maxTimestampBefore: this.latest, position })
+      this.indexed = position
+    }
+    placeBatch(batch, 0, baseOffset)
+    this.file.writeSync([batch], this.size)
+    this.nextOffset = lastOffsetOf(batch, 0) + 1
+    this.size += batch.length
+  }
+}

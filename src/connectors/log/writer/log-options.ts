@@ -1,0 +1,34 @@
+import { type Clock, systemClock } from '../../../core/clock.ts'
+import type { FileSystem } from '../../../files/file-system.ts'
+import { nodeFileSystem } from '../../../files/node-file-system.ts'
+import type { FsyncPolicy } from './log-writer.ts'
+
+/** Options of the writer of a log directory. */
+export interface LogOptions {
+  /** Default: every 100 ms. */
+  readonly fsync?: FsyncPolicy
+  /** Time between two runs of retention and compaction in ms, Infinity for none; default 30,000. */
+  readonly cleanIntervalMs?: number
+  /** A transaction that is open for longer is aborted, in ms; default 15 minutes. */
+  readonly transactionTimeoutMs?: number
+  /** Longest wait for another process that opens or closes the log, ms; default 10,000. */
+  readonly ownerWaitMs?: number
+  readonly clock?: Clock
+  /** Default: the file system of this machine. */
+  readonly files?: FileSystem
+  /** Called with what a person should know; default: a warning of the process. */
+  readonly warn?: (message: string) => void
+}
+
+/** Options with their defaults. */
+export function resolveLogOptions(options: LogOptions): Required<LogOptions> {
+  return {
+    fsync: options.fsync ?? { intervalMs: 100 },
+    cleanIntervalMs: options.cleanIntervalMs ?? 30_000,
+    transactionTimeoutMs: options.transactionTimeoutMs ?? 15 * 60_000,
+    ownerWaitMs: options.ownerWaitMs ?? 10_000,
+    clock: options.clock ?? systemClock,
+    files: options.files ?? nodeFileSystem,
+    warn: options.warn ?? ((message) => process.emitWarning(message, { code: 'WEIR_LOG' })),
+  }
+}

@@ -1,0 +1,221 @@
+import type { RecordBatchReader } from '../../batch/record-batch-reader.ts'
+import { messageOf, WeirError } from '../../core/errors.ts'
+import type { Counter, MetricGroup } from '../../core/metrics.ts'
+import type { PollResult, SourceOutput } from '../../operators/port/source.ts'
+import { type DeadLetterProducer, DeadLetters, smallerDeadLetter } from './dead-letters.ts'
+import type { MakeSmaller } from './smaller-record.ts'
+import type { UndecodablePolicy } from './topic-options.ts'
+import type { RecordDeserializer } from './topic-record.ts'
+
+/** A partition that is being read: its batches are fetched ahead and decoded in place. */
+export interface PolledSplit {
+  readonly partition: number
+  /** Offset before which the split ends; undefined when it has no end. */
+  readonly stopOffset: number | undefined
+  /** The open batch, after `openBatch` returned true. */
+  readonly batch: RecordBatchReader
+  /** Offset after the last delivered record. */
+  nextOffset: number
+  /** Offsets up to the end of what can be read, as far as the end is known. */
+  readonly pendingOffsets: number
+  /** Whether a poll delivers records or progress of this split. */
+  readonly isReady: boolean
+  /** Opens the next batch with records to deliver; false when more must be fetched first. */
+  openBatch(): boolean
+  /** Closes the open batch, whose records are all delivered. */
+  closeBatch(): void
+  /** After the end was reached: the wall-clock time in ms at which it was the end. Returned once. */
+  takeEndSeen(): number | undefined
+}
+
+/** Options of a `SplitReader`, which every source of a topic has. */
+export interface SplitReaderOptions<T> {
+  readonly topic: string
+  readonly deserialize: RecordDeserializer<T>
+  /** End at the offsets that exist when the reader gets its splits; default false. */
+  readonly bounded?: boolean
+  /** Default `fail`. */
+  readonly undecodable?: UndecodablePolicy
+}
+
+/** Polls splits in turn, decodes their records in place and handles those that are refused. */
+export class SplitReader<T, Split extends PolledSplit> {
+  protected readonly splits: Split[] = []
+  private readonly topic: string
+  private readonly deserialize: RecordDeserializer<T>
+  private readonly bounded: boolean
+  private readonly undecodable: UndecodablePolicy
+  private deadLetters: DeadLetters | undefined
+  private refused: Counter | undefined
+  private skipped: Counter | undefined
+  private next = 0
+  private wake: (() => void) | undefined
+
+  constructor(options: SplitReaderOptions<T>) {
+    const { topic, deserialize, bounded = false, undecodable = 'fail' } = options
+    this.topic = topic
+    this.deserialize = deserialize
+    this.bounded = bounded
+    this.undecodable = undecodable
+  }
+
+  /** Prepares the counters and, if the policy needs one, the producer of dead letters. */
+  protected async openPolling(
+    metrics: MetricGroup,
+    openProducer: (topic: string, makeSmaller: MakeSmaller) => Promise<DeadLetterProducer>,
+  ): Promise<void> {
+    this.refused = metrics.counter('numRecordsUndecodable')
+    this.skipped = metrics.counter('numRecordsSkipped')
+    metrics.gauge('pendingRecords', () =>
+      this.splits.reduce((sum, split) => sum + split.pendingOffsets, 0),
+    )
+    const { undecodable, topic } = this
+    if (typeof undecodable === 'string') return
+    const shortened = metrics.counter('numDeadLettersWithoutValue')
+    const producer = await openProducer(undecodable.deadLetterTopic, (refused) => {
+      if (refused.value() !== null) shortened.increment()
+      return smallerDeadLetter(refused)
+    })
+    this.deadLetters = new DeadLetters(producer, topic, () => this.wakeUp())
+  }
+
+  /** Throws the failure that ended the reading, if there is one. */
+  protected throwFailure(): void {
+    this.deadLetters?.throwFailure()
+  }
+
+  /** Called after each poll of a split. */
+  protected polled(_split: Split): void {}
+
+  poll(output: SourceOutput<T>, maxRecords: number): PollResult {
+    this.throwFailure()
+    let left = maxRecords
+    const count = this.splits.length
+    for (let tried = 0; tried < count && left > 0 && this.mayDeliver(); tried++) {
+      if (this.next >= count) this.next = 0
+      const split = this.splits[this.next]!
+      left -= this.pollSplit(split, output, left)
+      if (left > 0) this.next += 1
+    }
+    if (left < maxRecords) return 'more'
+    return this.hasEnded() ? 'ended' : this.pending()
+  }
+
+  /** False while too many dead letters are in flight. */
+  private mayDeliver(): boolean {
+    return this.deadLetters === undefined || this.deadLetters.ready
+  }
+
+  private hasEnded(): boolean {
+    if (!this.bounded || this.deadLetters?.isSettled === false) return false
+    return this.splits.every((split) => isAtEnd(split))
+  }
+
+  private pending(): PollResult {
+    return this.mayDeliver() && this.splits.some((split) => split.isReady) ? 'more' : 'idle'
+  }
+
+  /** Delivers up to `max` records of a split and returns their number. */
+  private pollSplit(split: Split, output: SourceOutput<T>, max: number): number {
+    if (!split.isReady) return 0
+    const before = split.nextOffset
+    let delivered = 0
+    while (delivered < max && this.mayDeliver() && !isAtEnd(split) && split.openBatch()) {
+      delivered += this.pollBatch(split, output, max - delivered)
+    }
+    this.polled(split)
+    const endSeen = split.takeEndSeen()
+    if (split.nextOffset !== before || endSeen !== undefined) {
+      output.progress(split.partition, split.nextOffset, endSeen)
+    }
+    return delivered
+  }
+
+  private pollBatch(split: Split, output: SourceOutput<T>, max: number): number {
+    const { batch, partition } = split
+    const { deserialize } = this
+    const stop = split.stopOffset ?? Number.POSITIVE_INFINITY
+    let delivered = 0
+    while (delivered < max) {
+      if (!batch.next()) {
+        split.closeBatch()
+        break
+      }
+      const offset = batch.offset
+      if (offset < split.nextOffset) continue
+      if (offset >= stop) {
+        split.nextOffset = stop
+        break
+      }
+      let value: T | undefined
+      let isRefused = false
+      try {
+        value = deserialize(batch, partition)
+        if (value === undefined) this.skipped!.value += 1
+      } catch (cause) {
+        isRefused = true
+        this.refuse(split, cause)
+      }
+      split.nextOffset = offset + 1
+      delivered += 1
+      if (value !== undefined) output.collect(value, batch.timestamp, partition, offset)
+      else if (isRefused && !this.mayDeliver()) break
+    }
+    return delivered
+  }
+
+  private refuse({ batch, partition }: Split, cause: unknown): void {
+    this.refused!.increment()
+    if (this.undecodable === 'skip') return
+    if (this.deadLetters !== undefined) {
+      this.deadLetters.copy(batch, partition, cause)
+      return
+    }
+    const { topic } = this
+    const { offset } = batch
+    const message = `record ${offset} of ${topic}/${partition} cannot be decoded: ${messageOf(cause)}`
+    const details = { topic, partition, offset }
+    throw new WeirError('UNPARSABLE_RECORD', message, { cause, details })
+  }
+
+  /** See `SourceReader.settled`. */
+  settled(): Promise<void> | undefined {
+    return this.deadLetters?.isSettled === false ? this.deadLetters.settled() : undefined
+  }
+
+  /** Whether a poll would deliver records, end or throw. */
+  protected isDue(): boolean {
+    return this.pending() === 'more' || this.hasEnded()
+  }
+
+  available(): Promise<void> {
+    try {
+      this.throwFailure()
+    } catch {
+      // The next poll throws it.
+      return Promise.resolve()
+    }
+    if (this.isDue()) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.wake = resolve
+      this.waiting()
+    })
+  }
+
+  /** Called when the reader begins to wait for records. */
+  protected waiting(): void {}
+
+  protected get isWaiting(): boolean {
+    return this.wake !== undefined
+  }
+
+  protected wakeUp(): void {
+    const { wake } = this
+    this.wake = undefined
+    wake?.()
+  }
+}
+
+function isAtEnd({ stopOffset, nextOffset }: PolledSplit): boolean {
+  return stopOffset !== undefined && nextOffset >= stopOffset
+}

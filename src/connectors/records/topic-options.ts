@@ -1,0 +1,27 @@
+// Values that the options of topics take, the same for the embedded log and for Kafka.
+
+/** What happens to old records: deleted by age or size, reduced to the last of each key, or both. */
+export type CleanupPolicy = 'delete' | 'compact' | 'both'
+
+/** Whether a reader sees records of transactions that are open or were aborted. */
+export type Isolation = 'read_committed' | 'read_uncommitted'
+
+/** Where a new job begins. Partitions that are found later begin at the earliest record. */
+export type StartingOffsets =
+  | 'earliest'
+  | 'latest'
+  /** The first record at or after this time in ms. */
+  | { readonly timestamp: number }
+  /** Partition to offset; partitions not named begin at the earliest. */
+  | { readonly offsets: Readonly<Record<number, number>> }
+
+/** What happens to a record that the deserializer refuses. */
+export type UndecodablePolicy =
+  | 'fail'
+  /** Counted (`numRecordsUndecodable`) and left out. */
+  | 'skip'
+  /**
+   * Counted and copied to this topic of the same log or Kafka, with the reason and the position in
+   * its headers. A checkpoint waits until the copies are durable, so none is lost.
+   */
+  | { readonly deadLetterTopic: string }

@@ -1,0 +1,91 @@
+import type { Cancel } from '../../core/clock.ts'
+import type { Source } from '../../operators/port/source.ts'
+import type { RecordTarget } from '../records/outgoing-record.ts'
+import type { CleanupPolicy } from '../records/topic-options.ts'
+import type { RecordDeserializer } from '../records/topic-record.ts'
+
+/** Configuration of a new topic. The store chooses missing values. */
+export interface NewTopic {
+  readonly partitions?: number
+  /** Kafka only: replicas of every partition. */
+  readonly replicationFactor?: number
+  readonly cleanupPolicy?: CleanupPolicy
+  /** Embedded log only: bytes of a segment; retention and compaction remove only from segments that have ended. */
+  readonly segmentBytes?: number
+  /** Older records are removed, ms; -1 keeps all. */
+  readonly retentionMs?: number
+  /** The oldest records are removed while a partition is larger, bytes; -1 keeps all. */
+  readonly retentionBytes?: number
+}
+
+/** Description of a topic. Settings that the user may not read are missing. */
+export interface TopicDescription {
+  readonly topic: string
+  readonly partitions: number
+  readonly cleanupPolicy?: CleanupPolicy
+  readonly retentionMs?: number
+  readonly retentionBytes?: number
+  /** Kafka only. */
+  readonly replicationFactor?: number
+}
+
+/** Offsets of a partition: `start` inclusive, `end` exclusive. */
+export interface PartitionBounds {
+  readonly partition: number
+  readonly start: number
+  readonly end: number
+}
+
+/** Producer of one topic. Batches are sent in the background. */
+export interface TopicProducer extends RecordTarget {
+  /** False while too much is in flight. */
+  ready(): boolean
+  /** Resolves when `ready()` is true. */
+  whenReady(): Promise<void>
+  /** Resolves when all sent records are visible, and as durable as the store can make them. */
+  sync(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Options of `TopicStore.source`. */
+export interface TopicSourceOptions<T> {
+  readonly topic: string
+  readonly deserialize: RecordDeserializer<T>
+  /** End at the offsets that exist now; default false. */
+  readonly bounded?: boolean
+  /** Time between two searches for new partitions, ms; default none. */
+  readonly discoveryIntervalMs?: number
+}
+
+/** Port to the topics of one place: an embedded log's directory or a Kafka. */
+export interface TopicStore extends AsyncDisposable {
+  /** The place in words, for messages: `the embedded log in .weir/log`, `Kafka at localhost:9092`. */
+  readonly place: string
+  /** Names, sorted, without internal topics. */
+  topics(): Promise<readonly string[]>
+  has(topic: string): Promise<boolean>
+  /** Throws UNKNOWN_TOPIC. */
+  describe(topic: string): Promise<TopicDescription>
+  /** Bounds of every partition. Throws UNKNOWN_TOPIC. */
+  bounds(topic: string): Promise<readonly PartitionBounds[]>
+  /**
+   * Id that differs for a topic that was deleted and created again under the same name. Empty when the
+   * store has no such id.
+   */
+  identity(topic: string): Promise<string>
+  /** Throws TOPIC_EXISTS when a topic of this name exists. */
+  create(topic: string, config: NewTopic): Promise<void>
+  /**
+   * Opens a producer. With a transactional id, its records are one transaction: `sync` commits it,
+   * `close` without `sync` drops it, and after a crash the next producer with this id drops it. Throws
+   * UNKNOWN_TOPIC.
+   */
+  producer(topic: string, transactionalId?: string): Promise<TopicProducer>
+  /**
+   * Calls `onChange` when the topic may have changed or may have been created. The returned function
+   * ends that. Undefined, or no such method: the store reports no changes and must be polled.
+   */
+  watch?(topic: string, onChange: () => void): Cancel | undefined
+  /** A source of the committed records. */
+  source<T>(options: TopicSourceOptions<T>): Source<T>
+}

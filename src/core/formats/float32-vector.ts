@@ -1,0 +1,52 @@
+import { allFinite } from '../all-finite.ts'
+import { requireArgument, WeirError } from '../errors.ts'
+import type { Serializer } from '../serializer.ts'
+
+/** Options of `float32VectorFormat`. */
+export interface Float32VectorFormatOptions {
+  /** Floats of a vector; default any number, also none. */
+  readonly dimension?: number
+  /** Whether NaN and infinities are taken; default false. */
+  readonly allowNonFinite?: boolean
+  /**
+   * Reuse one vector for all records instead of creating one each: for receivers that copy it within
+   * the call, as a vector state does. Needs `dimension`. Default false.
+   */
+  readonly reuse?: boolean
+}
+
+/** A vector as its float32 bytes, little-endian, nothing else. */
+export function float32VectorFormat(
+  options: Float32VectorFormatOptions = {},
+): Serializer<Float32Array> {
+  const { dimension, allowNonFinite = false, reuse = false } = options
+  requireArgument(!reuse || dimension !== undefined, 'reuse needs the dimension')
+  const shared = reuse ? new Float32Array(dimension!) : undefined
+  return {
+    id: 'float32-vector/1',
+    write(vector, writer) {
+      requireArgument(
+        dimension === undefined || vector.length === dimension,
+        `a vector of ${vector.length} floats where ${dimension} are written`,
+      )
+      requireArgument(allowNonFinite || allFinite(vector), 'a vector with NaN or infinity')
+      writer.raw(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength))
+    },
+    read(reader) {
+      const bytes = reader.raw(reader.remaining)
+      const count = bytes.length / 4
+      if (!Number.isInteger(count) || (dimension !== undefined && count !== dimension)) {
+        const expected = dimension === undefined ? 'whole float32' : `${dimension} float32`
+        throw refused(`${bytes.length} bytes where ${expected} were expected`)
+      }
+      const vector = shared ?? new Float32Array(count)
+      new Uint8Array(vector.buffer).set(bytes)
+      if (!allowNonFinite && !allFinite(vector)) throw refused('an element is not finite')
+      return vector
+    },
+  }
+}
+
+function refused(problem: string): WeirError {
+  return new WeirError('UNPARSABLE_RECORD', `not a vector: ${problem}`)
+}

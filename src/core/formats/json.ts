@@ -1,0 +1,23 @@
+import { requireArgument } from '../errors.ts'
+import type { Serializer } from '../serializer.ts'
+import { textFormat } from './text.ts'
+
+/** Options of `jsonFormat`. */
+export interface JsonFormatOptions<T> {
+  /** Checks what was parsed, or makes a value of it; what it throws makes the record undecodable. */
+  readonly check?: (parsed: unknown) => T
+}
+
+/** JSON text, one value a record. Without `check` the type is what you say it is. */
+export function jsonFormat<T>(options: JsonFormatOptions<T> = {}): Serializer<T> {
+  const { check = (parsed: unknown) => parsed as T } = options
+  return textFormat<T>({
+    id: 'json/1',
+    parse: (text) => check(JSON.parse(text)),
+    format(value) {
+      const text: string | undefined = JSON.stringify(value)
+      requireArgument(text !== undefined, 'undefined, functions and symbols have no JSON')
+      return text
+    },
+  })
+}

@@ -1,0 +1,125 @@
+import { createRequire } from 'node:module'
+import type { Packr } from 'msgpackr'
+import type { ByteReader } from '../byte-reader.ts'
+import type { ByteWriter } from '../byte-writer.ts'
+import { messageOf, WeirError } from '../errors.ts'
+import { type Serializer, type ValueCopier, withCopier } from '../serializer.ts'
+import { PlainCopier } from './plain-copier.ts'
+
+/** Type of the extension for a Map, `M`: an array of keys and values in turn. */
+const MAP_EXTENSION = 0x4d
+
+/** A Map as it is packed: keys and values in turn. */
+class PackedMap {
+  readonly entries: readonly unknown[]
+
+  constructor(entries: readonly unknown[]) {
+    this.entries = entries
+  }
+}
+
+/** Packs values, and reports whether the last one contained a Map. */
+interface ValuePacker {
+  readonly packr: Packr
+  /** Whether the packer met a Map since this was set to false. */
+  metMap: boolean
+}
+
+let packer: ValuePacker | undefined
+
+/** Loaded by the first value that is packed: many slots have none, and all wait for their modules. */
+function loadPacker(): ValuePacker {
+  const { addExtension, Packr } = createRequire(import.meta.url)(
+    'msgpackr',
+  ) as typeof import('msgpackr')
+  addExtension({
+    Class: PackedMap,
+    type: MAP_EXTENSION,
+    write: (map: PackedMap) => map.entries,
+    read: mapOf,
+  })
+  const packr = new Packr({ useRecords: false, moreTypes: true, copyBuffers: true })
+  const loaded: ValuePacker = { packr, metMap: false }
+  // msgpackr writes a Map as a plain object, and reads this setting once for each Map that it meets:
+  // a value without a Map costs nothing more.
+  Object.defineProperty(packr, 'mapAsEmptyObject', {
+    get() {
+      loaded.metMap = true
+      return false
+    },
+  })
+  packer = loaded
+  return loaded
+}
+
+function mapOf(entries: readonly unknown[]): Map<unknown, unknown> {
+  const map = new Map<unknown, unknown>()
+  for (let i = 0; i < entries.length; i += 2) map.set(entries[i], entries[i + 1])
+  return map
+}
+
+function pack(value: unknown): Uint8Array {
+  const { packr } = packer ?? loadPacker()
+  const bytes = packr.pack(value)
+  if (packer?.metMap !== true) return bytes
+  packer.metMap = false
+  return packr.pack(withPackedMaps(value))
+}
+
+/** The value with each Map replaced by a `PackedMap`. */
+function withPackedMaps(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (value instanceof Map) {
+    return new PackedMap([...value].flat(1).map(withPackedMaps))
+  }
+  if (Array.isArray(value)) return value.map(withPackedMaps)
+  if (value instanceof Set) return new Set([...value].map(withPackedMaps))
+  if (!isPlain(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, field]) => [name, withPackedMaps(field)]),
+  )
+}
+
+/** Whether msgpackr packs the fields of an object: it has no encoding of its class. */
+function isPlain(value: object): boolean {
+  if (ArrayBuffer.isView(value) || 'toJSON' in value) return false
+  return ![Date, ArrayBuffer, Error, RegExp].some((type) => value instanceof type)
+}
+
+function unpack<T>(reader: ByteReader): T {
+  try {
+    return (packer ?? loadPacker()).packr.unpack(reader.raw(reader.remaining)) as T
+  } catch (cause) {
+    throw new WeirError('MALFORMED_DATA', `not MessagePack: ${messageOf(cause)}`, { cause })
+  }
+}
+
+const copier = new PlainCopier()
+
+/**
+ * MessagePack: the default for plain data, Map, Set, Date, bigint and typed arrays. Instances of classes
+ * come back as plain objects, without methods.
+ */
+export function msgpackSerializer<T>(): Serializer<T> {
+  const serializer: Serializer<T> = {
+    id: 'msgpack/1',
+    write: (value, writer: ByteWriter) => writer.raw(pack(value)),
+    read: (reader) => unpack<T>(reader),
+  }
+  return withCopier(serializer, copier as ValueCopier<unknown> as ValueCopier<T>)
+}
+
+/**
+ * MessagePack as other libraries write it: a Map is written as a map, and read as an object with text keys.
+ */
+export function plainMsgpackSerializer<T>(): Serializer<T> {
+  return {
+    id: 'msgpack/1',
+    write(value, writer) {
+      const loaded = packer ?? loadPacker()
+      writer.raw(loaded.packr.pack(value))
+      loaded.metMap = false
+    },
+    read: (reader) => unpack<T>(reader),
+  }
+}

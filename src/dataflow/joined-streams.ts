@@ -1,0 +1,187 @@
+import { requireArgument } from '../core/errors.ts'
+import type { Serializer } from '../core/serializer.ts'
+import {
+  type CoGroupFunction,
+  CoGroupWindowFunction,
+  joinPairs,
+  type SidedRecord,
+} from '../operators/joins/co-group.ts'
+import {
+  IntervalJoinFunction,
+  type JoinInterval,
+  type ProcessJoinFunction,
+} from '../operators/joins/interval-join.ts'
+import { KeyedCoProcessOperator } from '../operators/process/keyed-co-process.ts'
+import type { WindowAssigner } from '../operators/windows/assigner.ts'
+import type { ConnectedInputs } from './connected-streams.ts'
+import type { DataStream } from './data-stream.ts'
+import type { PlainKey } from './key-serializer.ts'
+import type { StreamFactory } from './stream-factory.ts'
+import type { WindowedStream } from './windowed-stream.ts'
+
+/** The windows of a key in which the records of two streams meet. */
+type PairedWindows<A, B> = WindowedStream<unknown, SidedRecord<A, B>>
+
+/** Two streams whose records meet in windows: next come `where`, `equalTo`, `window` and `apply`. */
+export class PairedStreams<A, B, W> {
+  private readonly left: DataStream<A>
+  private readonly right: DataStream<B>
+  private readonly open: (windows: PairedWindows<A, B>) => W
+
+  constructor(
+    left: DataStream<A>,
+    right: DataStream<B>,
+    open: (windows: PairedWindows<A, B>) => W,
+  ) {
+    this.left = left
+    this.right = right
+    this.open = open
+  }
+
+  /** Sets the key of this stream. */
+  where<K extends PlainKey>(
+    keyOfLeft: (value: A) => K,
+  ): { equalTo(keyOfRight: (value: B) => K): { window(assigner: WindowAssigner): W } } {
+    return {
+      equalTo: (keyOfRight) => ({
+        window: (assigner) => this.open(this.windows(keyOfLeft, keyOfRight, assigner)),
+      }),
+    }
+  }
+
+  private windows<K extends PlainKey>(
+    keyOfLeft: (value: A) => K,
+    keyOfRight: (value: B) => K,
+    assigner: WindowAssigner,
+  ): PairedWindows<A, B> {
+    const left = this.left.map((value): SidedRecord<A, B> => ({ side: 'left', value }))
+    const right = this.right.map((value): SidedRecord<A, B> => ({ side: 'right', value }))
+    const keyed = left
+      .union(right)
+      .keyBy(({ side, value }) => (side === 'left' ? keyOfLeft(value) : keyOfRight(value)))
+    return keyed.window(assigner) as PairedWindows<A, B>
+  }
+}
+
+/** Two streams in windows of a key, before the function that gets all their records. */
+export class CoGroupedWindows<A, B> {
+  private readonly windows: PairedWindows<A, B>
+
+  constructor(windows: PairedWindows<A, B>) {
+    this.windows = windows
+  }
+
+  /** Keeps windows for this long after their end, in ms. Throws INVALID_ARGUMENT. */
+  allowedLateness(latenessMs: number): this {
+    this.windows.allowedLateness(latenessMs)
+    return this
+  }
+
+  /** Makes results from all records of both streams of a key and window. */
+  apply<OUT>(coGroup: CoGroupFunction<A, B, OUT>): DataStream<OUT> {
+    return this.windows.process(() => new CoGroupWindowFunction<unknown, A, B, OUT>(coGroup))
+  }
+}
+
+/** Two streams in windows of a key, before the function that gets their pairs. */
+export class JoinedWindows<A, B> {
+  private readonly windows: CoGroupedWindows<A, B>
+
+  constructor(windows: PairedWindows<A, B>) {
+    this.windows = new CoGroupedWindows(windows)
+  }
+
+  /** Keeps windows for this long after their end, in ms. Throws INVALID_ARGUMENT. */
+  allowedLateness(latenessMs: number): this {
+    this.windows.allowedLateness(latenessMs)
+    return this
+  }
+
+  /** Makes one result for each pair of records of both streams of a key and window (inner join). */
+  apply<OUT>(join: (left: A, right: B) => OUT): DataStream<OUT> {
+    return this.windows.apply(joinPairs(join))
+  }
+}
+
+/** Two keyed streams that are joined by event time. */
+export class IntervalJoin<K, A, B> {
+  private readonly factory: StreamFactory
+  private readonly inputs: ConnectedInputs
+  private readonly keySerializer: Serializer<K>
+
+  constructor(factory: StreamFactory, inputs: ConnectedInputs, keySerializer: Serializer<K>) {
+    this.factory = factory
+    this.inputs = inputs
+    this.keySerializer = keySerializer
+  }
+
+  /**
+   * Joins a left record of time t with right ones of `t + lowerMs` to `t + upperMs`, both included. Throws
+   * INVALID_ARGUMENT.
+   */
+  between(lowerMs: number, upperMs: number): BoundedIntervalJoin<K, A, B> {
+    const isInterval =
+      Number.isSafeInteger(lowerMs) && Number.isSafeInteger(upperMs) && lowerMs <= upperMs
+    requireArgument(
+      isInterval,
+      `the bounds of an interval join are whole numbers of ms, the lower one first, not ${lowerMs} and ${upperMs}`,
+    )
+    const { factory, inputs, keySerializer } = this
+    return new BoundedIntervalJoin({ factory, inputs, keySerializer }, { lowerMs, upperMs })
+  }
+}
+
+/** The streams of an interval join. */
+interface IntervalJoinInput<K> {
+  readonly factory: StreamFactory
+  readonly inputs: ConnectedInputs
+  readonly keySerializer: Serializer<K>
+}
+
+/** An interval join with its bounds. */
+class BoundedIntervalJoin<K, A, B> {
+  private readonly input: IntervalJoinInput<K>
+  private interval: JoinInterval
+
+  constructor(input: IntervalJoinInput<K>, interval: JoinInterval) {
+    this.input = input
+    this.interval = interval
+  }
+
+  /** Leaves out pairs whose distance is exactly the lower bound. */
+  lowerBoundExclusive(): this {
+    this.interval = { ...this.interval, lowerMs: this.interval.lowerMs + 1 }
+    return this
+  }
+
+  /** Leaves out pairs whose distance is exactly the upper bound. */
+  upperBoundExclusive(): this {
+    this.interval = { ...this.interval, upperMs: this.interval.upperMs - 1 }
+    return this
+  }
+
+  /** Makes results from each pair; `create` makes a function for every subtask. */
+  process<OUT>(create: () => ProcessJoinFunction<A, B, OUT>): DataStream<OUT> {
+    const { factory, inputs, keySerializer } = this.input
+    const { interval } = this
+    return factory.add(
+      {
+        name: 'IntervalJoin',
+        inputs: 2,
+        needsKey: true,
+        needsEventTime: true,
+        sideOutputs: 'any',
+        body: ({ eventTime }) => ({
+          kind: 'operator',
+          create: () =>
+            new KeyedCoProcessOperator<K, A, B, OUT>(
+              new IntervalJoinFunction(interval, create()),
+              keySerializer,
+              eventTime,
+            ),
+        }),
+      },
+      inputs,
+    )
+  }
+}

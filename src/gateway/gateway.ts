@@ -1,0 +1,128 @@
+import type { ServerOptions } from 'node:https'
+import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import type { AccessControl } from '../access/control.ts'
+import type { Clock } from '../core/clock.ts'
+import { VALIDATION } from '../http/validation.ts'
+import { tracer } from '../tracing/tracer.ts'
+import { addHotRoutes } from './hot/routes.ts'
+import { addAuthorization } from './http/authorization.ts'
+import { addBodyParsers } from './http/bodies.ts'
+import { addErrorHandlers, EARLY_ERRORS } from './http/errors.ts'
+import { addTracing } from './http/tracing.ts'
+import { addUnknownPathHandler } from './http/unknown-paths.ts'
+import { addInferenceRoutes } from './inference/routes.ts'
+import { InferenceStatistics } from './inference/statistics.ts'
+import { RequestMetrics } from './metrics/request-metrics.ts'
+import { addMetricsRoutes } from './metrics/routes.ts'
+import type { SiblingGroup } from './metrics/sibling-threads.ts'
+import { addModelRoutes } from './models/routes.ts'
+import { addDocumentRoute, addOpenApi } from './openapi/document.ts'
+import type { GatewayServices } from './port/services.ts'
+import { addRecommenderRoutes } from './recommender/routes.ts'
+import { addHealthRoutes } from './routes/health.ts'
+import { addObserveRoute } from './routes/observe.ts'
+import { addPredictRoutes } from './routes/predict.ts'
+import { addStateRoutes } from './routes/states.ts'
+
+/** Options of a gateway. */
+export interface GatewayOptions {
+  /** @default false */
+  readonly logger?: FastifyServerOptions['logger']
+  /** Largest body in bytes, of routes without a limit of their own. @default 1 MiB */
+  readonly bodyLimit?: number
+  /** Milliseconds in which a client must send a whole request. @default 10,000 */
+  readonly requestTimeoutMs?: number
+  /** Version in the OpenAPI document. */
+  readonly version: string
+  readonly clock: Clock
+  /** Threads of the same port, whose metrics are added up. @default the gateway has one thread */
+  readonly siblings?: SiblingGroup | undefined
+  /** Compilers of the routes' schemas, which gateways of one process may share. @default own ones, with `buildValidator` */
+  readonly compilers?: NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']
+  /** Whether hot requests are answered without node:http where they can be. @default true */
+  readonly isHot?: boolean
+  /** Decides which requests may run. @default all may */
+  readonly access?: AccessControl
+  /** Certificate and key (PEM) of HTTPS; with `ca` clients need a certificate, too. @default plain HTTP */
+  readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string }
+}
+
+/** Log levels at which every request is logged. */
+const LEVELS_OF_REQUESTS: ReadonlySet<string> = new Set(['info', 'debug', 'trace'])
+
+const DEFAULT_BODY_LIMIT = 1024 * 1024
+const DEFAULT_REQUEST_TIMEOUT_MS = 10_000
+/** A path segment is at most an id of 1,024 characters, each of up to nine characters when escaped. */
+const MAX_PATH_SEGMENT = 9 * 1024
+
+/**
+ * The HTTP server in front of a running job: predictions, observations, state reads. It keeps no state;
+ * any number of gateways serve one job. Not listening yet: call `listen`.
+ */
+export async function createGateway(
+  services: GatewayServices,
+  options: GatewayOptions,
+): Promise<FastifyInstance> {
+  const app: FastifyInstance = Fastify({
+    ...(options.tls === undefined ? {} : { https: httpsOf(options.tls) }),
+    logger: options.logger ?? false,
+    bodyLimit: options.bodyLimit ?? DEFAULT_BODY_LIMIT,
+    requestTimeout: options.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS,
+    routerOptions: { maxParamLength: MAX_PATH_SEGMENT },
+    ...VALIDATION,
+    ...EARLY_ERRORS,
+    ...(options.compilers === undefined
+      ? {}
+      : { schemaController: { compilersFactory: options.compilers } }),
+  })
+  if (tracer !== undefined) addTracing(app, tracer)
+  const requests = new RequestMetrics()
+  requests.addTo(app)
+  const inference = new InferenceStatistics()
+  if (options.access !== undefined) addAuthorization(app, options.access)
+  addErrorHandlers(app)
+  addUnknownPathHandler(app)
+  addBodyParsers(app)
+  await addOpenApi(app, { version: options.version, needsToken: options.access !== undefined })
+  await app.register(async (routes) => {
+    addHealthRoutes(routes, services.state)
+    addPredictRoutes(routes, services.state)
+    addStateRoutes(routes, services.state)
+    addInferenceRoutes(routes, {
+      state: services.state,
+      clock: options.clock,
+      statistics: inference,
+      version: options.version,
+      registry: services.registry,
+    })
+    addRecommenderRoutes(routes, services)
+    if (services.observations !== undefined) addObserveRoute(routes, services.observations)
+    if (services.models !== undefined) addModelRoutes(routes, services.models)
+    addMetricsRoutes(routes, {
+      requests,
+      inference,
+      state: services.state,
+      version: options.version,
+      siblings: options.siblings,
+    })
+    addDocumentRoute(routes)
+  })
+  if (mayBeHot(app, options)) addHotRoutes(app, { state: services.state, requests, ...options })
+  return app
+}
+
+/**
+ * Whether connections may answer hot requests themselves. A log of every request, and spans, are made by
+ * hooks of Fastify, and cost more than hot requests save.
+ */
+function mayBeHot(app: FastifyInstance, { tls, isHot = true }: GatewayOptions): boolean {
+  return (
+    isHot && tls === undefined && tracer === undefined && !LEVELS_OF_REQUESTS.has(app.log.level)
+  )
+}
+
+function httpsOf({ cert, key, ca }: NonNullable<GatewayOptions['tls']>): ServerOptions {
+  return ca === undefined
+    ? { cert, key }
+    : { cert, key, ca, requestCert: true, rejectUnauthorized: true }
+}

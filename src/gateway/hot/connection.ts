@@ -1,0 +1,196 @@
+import type { Socket } from 'node:net'
+import { type HotRequest, type Reading, RequestReader } from './request-reader.ts'
+
+/** Requests of one connection that wait for answers; a client that sends more has to wait. */
+const MAX_WAITING = 64
+/** A body whose rest has not come after this time is left to node:http, whose timeouts then count. */
+const BODY_MS = 250
+
+/** What a connection needs of its listener. */
+export interface ConnectionOwner {
+  /** Longest body of a hot request. */
+  readonly maxBodyBytes: number
+  /** Answers a request: calls `exchange.finish` once, now or later. */
+  answer(exchange: HotExchange, token: string | undefined): void
+  /** The connection sends something else: node:http takes it over, with these bytes unread. */
+  handOver(connection: HotConnection, unread: Buffer): void
+  /** The connection is gone. */
+  closed(connection: HotConnection): void
+}
+
+/** A hot request and its answer. */
+export class HotExchange {
+  readonly request: HotRequest
+  /** Monotonic ms of the thread. */
+  readonly startedMs: number
+  /** The whole answer; undefined while it is awaited. */
+  answer: string | Uint8Array | undefined
+  private readonly connection: HotConnection
+
+  constructor(connection: HotConnection, request: HotRequest) {
+    this.connection = connection
+    this.request = request
+    this.startedMs = performance.now()
+  }
+
+  /**
+   * Sends the answer (a text has a character a byte), as soon as those of all requests before this one are
+   * sent.
+   */
+  finish(answer: string | Uint8Array): void {
+    this.answer = answer
+    this.connection.flush()
+  }
+}
+
+/**
+ * One connection as long as it sends nothing but hot requests. They are answered in their order. With the
+ * first byte of anything else node:http takes the connection over and keeps it.
+ */
+export class HotConnection {
+  readonly socket: Socket
+  /** Looks at idle connections since the last request. */
+  idleLooks = 0
+  private readonly owner: ConnectionOwner
+  private readonly reader: RequestReader
+  /** Requests without a sent answer, oldest first. */
+  private readonly exchanges: HotExchange[] = []
+  /** Received bytes that no request was read from, a character a byte. */
+  private unread = ''
+  /** Length of `unread` from which there is a whole request again. */
+  private wholeAt = 0
+  /** Runs while the rest of a body is awaited. */
+  private bodyTimer: NodeJS.Timeout | undefined
+  /** The newest request is a batch: it is answered before the next one is read. */
+  private isBatch = false
+  /** Requests are read from `unread` now. */
+  private isTaking = false
+  /** Node:http takes over when all answers are sent. */
+  private isOther = false
+  /** No request follows: the connection ends when all answers are sent. */
+  private isEnding = false
+  /** The client does not read its answers. */
+  private isBlocked = false
+
+  constructor(socket: Socket, owner: ConnectionOwner) {
+    this.socket = socket
+    this.owner = owner
+    this.reader = new RequestReader(owner.maxBodyBytes)
+    socket.on('data', this.onData)
+    socket.on('drain', this.onDrain)
+    socket.on('end', this.end)
+    socket.on('error', this.onError)
+    socket.on('close', this.onClose)
+  }
+
+  /** Ends the connection after the answers that it waits for. */
+  readonly end = (): void => {
+    this.isEnding = true
+    this.goOn()
+  }
+
+  /** Sends the answers that are complete and whose turn it is. */
+  flush(): void {
+    const { exchanges } = this
+    if (exchanges[0]?.answer === undefined) return
+    let text = ''
+    while (exchanges[0]?.answer !== undefined) {
+      const answer = exchanges.shift()!.answer!
+      if (typeof answer === 'string') text += answer
+      else {
+        this.write(text)
+        this.write(answer)
+        text = ''
+      }
+    }
+    this.write(text)
+    if (exchanges.length === 0) this.isBatch = false
+    if (this.isEnding || this.isBlocked || this.unread !== '') this.goOn()
+  }
+
+  private write(answer: string | Uint8Array): void {
+    if (answer.length > 0 && !this.socket.write(answer, 'latin1')) this.isBlocked = true
+  }
+
+  private readonly onData = (chunk: Buffer): void => {
+    this.idleLooks = 0
+    this.unread += chunk.toString('latin1')
+    if (this.unread.length >= this.wholeAt) this.take()
+  }
+
+  private take(): void {
+    const { unread, reader, exchanges } = this
+    let at = 0
+    let reading: Reading = 'whole'
+    this.isTaking = true
+    while (at < unread.length && exchanges.length < MAX_WAITING && !this.isBatch) {
+      reading = reader.read(unread, at)
+      if (reading !== 'whole') break
+      at = reader.end
+      const exchange = new HotExchange(this, reader.request)
+      exchanges.push(exchange)
+      this.isBatch = exchange.request.kind === 'pairs'
+      this.owner.answer(exchange, reader.token)
+    }
+    this.isTaking = false
+    this.unread = at === unread.length ? '' : unread.slice(at)
+    this.isOther = reading === 'other'
+    this.awaitBody(reading === 'part' ? reader.end - at : 0)
+    if (this.unread !== '' && reading !== 'part') this.socket.pause()
+    if (this.unread !== '' || this.isBlocked) this.goOn()
+  }
+
+  /** Waits for the rest of a body, up to so many characters of `unread`; 0 if there is nothing to wait for. */
+  private awaitBody(wholeAt: number): void {
+    this.wholeAt = wholeAt
+    if (wholeAt > 0) this.bodyTimer ??= setTimeout(this.leaveBody, BODY_MS).unref()
+    else if (this.bodyTimer !== undefined) {
+      clearTimeout(this.bodyTimer)
+      this.bodyTimer = undefined
+    }
+  }
+
+  private readonly leaveBody = (): void => {
+    this.awaitBody(0)
+    this.isOther = true
+    this.socket.pause()
+    this.goOn()
+  }
+
+  /** Takes the next step, if all answers are sent. */
+  private goOn(): void {
+    if (this.isTaking) return
+    if (this.isBlocked) this.socket.pause()
+    else if (this.exchanges.length > 0) return
+    else if (this.isOther) this.handOver()
+    else if (this.wholeAt > 0 && !this.socket.readableEnded) this.socket.resume()
+    else if (this.wholeAt === 0 && this.unread !== '') this.take()
+    else if (this.isEnding) this.socket.destroySoon()
+    else this.socket.resume()
+  }
+
+  private handOver(): void {
+    const { socket } = this
+    this.awaitBody(0)
+    socket.off('data', this.onData)
+    socket.off('drain', this.onDrain)
+    socket.off('end', this.end)
+    socket.off('error', this.onError)
+    socket.off('close', this.onClose)
+    this.owner.handOver(this, Buffer.from(this.unread, 'latin1'))
+  }
+
+  private readonly onDrain = (): void => {
+    this.isBlocked = false
+    this.goOn()
+  }
+
+  private readonly onError = (): void => {
+    this.socket.destroy()
+  }
+
+  private readonly onClose = (): void => {
+    this.awaitBody(0)
+    this.owner.closed(this)
+  }
+}

@@ -1,0 +1,103 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { AccessControl } from '../../access/control.ts'
+import { asWeirError } from '../../core/errors.ts'
+import { MEAN_IF_UNKNOWN } from '../../models/als/row-key.ts'
+import type { EncodedPairs } from '../../wire/encoded-pairs.ts'
+import type { PredictOptions } from '../../wire/model-reader.ts'
+import { type Refusal, refusalOf } from '../http/authorization.ts'
+import { logProblem } from '../http/errors.ts'
+import { problemFieldsOf, problemOf } from '../http/problem.ts'
+import { DEFAULT_DEADLINE_MS } from '../http/query-options.ts'
+import { DEFAULT_STATE } from '../http/schemas.ts'
+import type { RouteMetrics } from '../metrics/request-metrics.ts'
+import type { ServedState } from '../port/services.ts'
+import { type PredictedPair, predictionBody } from '../routes/prediction-body.ts'
+import { predictionsBody } from '../routes/predictions-body.ts'
+import type { AnswerText } from './answer-text.ts'
+import type { HotExchange } from './connection.ts'
+import type { HotRequest } from './request-reader.ts'
+
+/** What hot predictions work with. */
+export interface HotPredictionsContext {
+  readonly state: ServedState
+  readonly text: AnswerText
+  /** Metrics of the routes that answer other forms of the same requests. */
+  readonly metrics: Readonly<Record<HotRequest['kind'], RouteMetrics>>
+  readonly log: Pick<FastifyBaseLogger, 'error' | 'info'>
+  /** @default every request may run */
+  readonly access: AccessControl | undefined
+}
+
+const OPTIONS: PredictOptions = {
+  consistency: { level: 'live' },
+  deadlineMs: DEFAULT_DEADLINE_MS,
+  ...MEAN_IF_UNKNOWN,
+}
+
+/**
+ * Answers predictions of single pairs and of batches. Those of all connections that arrive in one turn of
+ * the event loop are asked together, so that pairs share a frame on the way to the job, and batches a write.
+ */
+export class HotPredictions {
+  private readonly context: HotPredictionsContext
+  private asked: HotExchange[] = []
+
+  constructor(context: HotPredictionsContext) {
+    this.context = context
+  }
+
+  /** Answers a request with a bearer token. */
+  readonly answer = (exchange: HotExchange, token: string | undefined): void => {
+    const decision = this.context.access?.authorize(token, 'read')
+    if (decision !== undefined && decision.kind !== 'allowed') {
+      this.refuse(exchange, refusalOf(decision))
+      return
+    }
+    if (this.asked.push(exchange) === 1) setImmediate(this.ask)
+  }
+
+  private readonly ask = (): void => {
+    const { asked } = this
+    this.asked = []
+    for (const exchange of asked) {
+      this.answerOf(exchange.request).then(
+        (answer) => this.send(exchange, 200, answer),
+        (error: unknown) => this.fail(exchange, error),
+      )
+    }
+  }
+
+  private answerOf(request: HotRequest): Promise<string | Uint8Array> {
+    return request.kind === 'pair' ? this.predict(request) : this.predictPairs(request.pairs)
+  }
+
+  private async predict(pair: PredictedPair): Promise<string> {
+    const { state, text } = this.context
+    const { user, item } = pair
+    const answer = await state.predictWithEnvelope(DEFAULT_STATE, `${user}-U`, `${item}-I`, OPTIONS)
+    if (!answer.ok) throw answer.error
+    return text.ok(predictionBody(pair, answer))
+  }
+
+  private async predictPairs(pairs: EncodedPairs): Promise<Uint8Array> {
+    const { state, text } = this.context
+    return text.okBytes(predictionsBody(await state.predictPairs(DEFAULT_STATE, pairs, OPTIONS)))
+  }
+
+  private fail(exchange: HotExchange, thrown: unknown): void {
+    const error = asWeirError(thrown, 'ILLEGAL_STATE')
+    const problem = problemOf(error)
+    logProblem(this.context.log, error, problem)
+    this.refuse(exchange, { problem, fields: problemFieldsOf(problem) })
+  }
+
+  private refuse(exchange: HotExchange, refusal: Refusal): void {
+    this.send(exchange, refusal.problem.status, this.context.text.problem(refusal))
+  }
+
+  private send(exchange: HotExchange, status: number, answer: string | Uint8Array): void {
+    exchange.finish(answer)
+    const { metrics } = this.context
+    metrics[exchange.request.kind].observe(status, performance.now() - exchange.startedMs)
+  }
+}

@@ -1,0 +1,211 @@
+import { bearerTokenOf } from '../../access/bearer.ts'
+import type { EncodedPairs } from '../../wire/encoded-pairs.ts'
+import { MAX_ID_LENGTH } from '../http/schemas.ts'
+import { scanPairs } from '../routes/pairs-scanner.ts'
+import type { PredictedPair } from '../routes/prediction-body.ts'
+
+/*
+ * The requests that a connection answers without node:http, with header fields of a short list:
+ *
+ * - `GET /v1/predict/<user>/<item> HTTP/1.1` with ids of unreserved characters (RFC 3986);
+ * - `POST /v1/predict HTTP/1.1` with a body of JSON that `scanPairs` reads.
+ *
+ * A request that differs in one byte from these forms is left to node:http. The list has no field that
+ * changes what the connection speaks (`Upgrade`). Of the fields that change where a message ends it has
+ * `Content-Length`, once, in digits, and only for the second form. So both parsers agree about the end of
+ * each request.
+ */
+
+const PAIR_PATH = 'GET /v1/predict/'
+const VERSION = ' HTTP/1.1\r\n'
+const PAIRS_LINE = `POST /v1/predict${VERSION}`
+const HEAD_END = '\r\n\r\n'
+/** Longer heads are left to node:http, which refuses those above its own limit. */
+const MAX_HEAD_LENGTH = 8192
+
+/** Fields that do not change the answer. */
+const IGNORED = new Set([
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'cache-control',
+  'forwarded',
+  'pragma',
+  // Node's fetch sends the mode.
+  'sec-fetch-dest',
+  'sec-fetch-mode',
+  'sec-fetch-site',
+  'user-agent',
+  'via',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-proto',
+  'x-real-ip',
+  'x-request-id',
+])
+
+const FIELD = /^([A-Za-z0-9-]+):[ \t]*([\t\x20-\x7e]*)$/
+const SLASH = 0x2f
+const SPACE = 0x20
+
+/** Whether a character code is unreserved: a letter, a digit, `-`, `.`, `_` or `~`. */
+const UNRESERVED = new Uint8Array(256)
+for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~') {
+  UNRESERVED[character.charCodeAt(0)] = 1
+}
+
+/** Media types of a body of JSON; in others node:http and Fastify look for the character set. */
+const JSON_TYPES: ReadonlySet<string> = new Set([
+  'application/json',
+  'application/json; charset=utf-8',
+])
+const LENGTH = /^[1-9][0-9]{0,8}$/
+
+/** Header fields of a request that are not ignored. */
+interface Head {
+  /** Value of `Authorization`. */
+  readonly authorization: string | undefined
+  /** Value of `Content-Type`. */
+  readonly type: string | undefined
+  /** Value of `Content-Length`. */
+  readonly length: string | undefined
+}
+
+/** What a hot request asks for: the prediction of a pair, or those of some pairs. */
+export type HotRequest =
+  | ({ readonly kind: 'pair' } & PredictedPair)
+  | { readonly kind: 'pairs'; readonly pairs: EncodedPairs }
+
+/**
+ * What some received bytes begin with: a whole hot request, a part of one whose body is still to come, or
+ * something else, such as a head that has not arrived whole.
+ */
+export type Reading = 'whole' | 'part' | 'other'
+
+/**
+ * Reads the hot requests of one connection. Clients send the same header fields with each request of a
+ * connection, so the last head without a length is kept with its meaning, and a comparison replaces the
+ * parser.
+ */
+export class RequestReader {
+  /** Valid after a whole request, as `token`. */
+  request!: HotRequest
+  /** Bearer token. */
+  token: string | undefined
+  /** Index after the request, also after one of which a part has arrived. */
+  end = 0
+  private readonly maxBodyBytes: number
+  private knownHead = ''
+  private knownToken: string | undefined
+
+  /** `maxBodyBytes`: longer bodies are left to node:http. */
+  constructor(maxBodyBytes: number) {
+    this.maxBodyBytes = maxBodyBytes
+  }
+
+  /** Reads the request at `at` of some received bytes (a character a byte) into the fields. */
+  read(text: string, at: number): Reading {
+    if (text.startsWith(PAIR_PATH, at)) return this.readPair(text, at) ? 'whole' : 'other'
+    if (text.startsWith(PAIRS_LINE, at)) return this.readPairs(text, at + PAIRS_LINE.length)
+    return 'other'
+  }
+
+  private readPair(text: string, at: number): boolean {
+    const userAt = at + PAIR_PATH.length
+    const itemAt = endOfId(text, userAt, SLASH) + 1
+    if (itemAt === 0) return false
+    const pathEnd = endOfId(text, itemAt, SPACE)
+    if (pathEnd < 0 || !text.startsWith(VERSION, pathEnd)) return false
+    if (!this.readPairHead(text, pathEnd + VERSION.length)) return false
+    const user = text.slice(userAt, itemAt - 1)
+    this.request = { kind: 'pair', user, item: text.slice(itemAt, pathEnd) }
+    this.token = this.knownToken
+    return true
+  }
+
+  private readPairHead(text: string, at: number): boolean {
+    const { knownHead } = this
+    if (knownHead !== '' && text.startsWith(knownHead, at)) {
+      this.end = at + knownHead.length
+      return true
+    }
+    const end = endOfHead(text, at)
+    if (end < 0) return false
+    const head = parseHead(text.slice(at, end))
+    if (head === undefined || head.type !== undefined || head.length !== undefined) return false
+    this.end = end + HEAD_END.length
+    this.knownHead = copyOf(text.slice(at, this.end))
+    this.knownToken = bearerTokenOf(head.authorization)
+    return true
+  }
+
+  private readPairs(text: string, at: number): Reading {
+    const headEnd = endOfHead(text, at)
+    if (headEnd < 0) return 'other'
+    const head = parseHead(text.slice(at, headEnd))
+    if (head?.type === undefined || !JSON_TYPES.has(head.type)) return 'other'
+    if (head.length === undefined || !LENGTH.test(head.length)) return 'other'
+    const length = Number(head.length)
+    if (length > this.maxBodyBytes) return 'other'
+    const bodyAt = headEnd + HEAD_END.length
+    this.end = bodyAt + length
+    if (this.end > text.length) return 'part'
+    const pairs = scanPairs(Buffer.from(text.slice(bodyAt, this.end), 'latin1'))
+    if (pairs === undefined) return 'other'
+    this.request = { kind: 'pairs', pairs }
+    this.token = bearerTokenOf(head.authorization)
+    return 'whole'
+  }
+}
+
+/** Index of the empty line that ends the head whose fields begin at `at`; -1 if there is none. */
+function endOfHead(text: string, at: number): number {
+  const end = text.indexOf(HEAD_END, at)
+  return end - at > MAX_HEAD_LENGTH ? -1 : end
+}
+
+/** Index of the character `terminator` that ends the id at `at`; -1 if no valid id ends with it. */
+function endOfId(text: string, at: number, terminator: number): number {
+  const limit = Math.min(text.length, at + MAX_ID_LENGTH + 1)
+  for (let i = at; i < limit; i++) {
+    const code = text.charCodeAt(i)
+    if (UNRESERVED[code] === 1) continue
+    return code === terminator && i > at ? i : -1
+  }
+  return -1
+}
+
+/** Fields with a meaning, which a head has at most once. */
+const KNOWN: ReadonlySet<string> = new Set([
+  'host',
+  'authorization',
+  'connection',
+  'content-type',
+  'content-length',
+])
+
+/** The fields between the request line and the empty line; undefined if one is not on the list. */
+function parseHead(text: string): Head | undefined {
+  const fields = new Map<string, string>()
+  for (const line of text.split('\r\n')) {
+    const field = FIELD.exec(line)
+    if (field === null) return undefined
+    const name = field[1]!.toLowerCase()
+    if (IGNORED.has(name)) continue
+    if (!KNOWN.has(name) || fields.has(name)) return undefined
+    fields.set(name, field[2]!)
+  }
+  const connection = fields.get('connection')?.toLowerCase() ?? 'keep-alive'
+  if (!fields.has('host') || connection !== 'keep-alive') return undefined
+  return {
+    authorization: fields.get('authorization'),
+    type: fields.get('content-type'),
+    length: fields.get('content-length'),
+  }
+}
+
+/** A copy, because a slice would keep all bytes that arrived with it. */
+function copyOf(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1')
+}

@@ -1,0 +1,57 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { bearerTokenOf } from '../../access/bearer.ts'
+import type { AccessControl, AccessDecision } from '../../access/control.ts'
+import type { Role } from '../../access/role.ts'
+import { sendProblem } from './errors.ts'
+import { type Problem, problemOf } from './problem.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Role that the route needs; `public` for none. @default `read` for GET and HEAD, else `write` */
+    readonly role?: Role | 'public'
+  }
+}
+
+/** Lets a request run only if its bearer token allows it. It decides before the body is read. */
+export function addAuthorization(app: FastifyInstance, access: AccessControl): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const role = roleOf(request)
+    if (role === 'public') return
+    const decision = access.authorize(bearerTokenOf(request.headers.authorization), role)
+    if (decision.kind === 'allowed') return
+    const { problem, fields } = refusalOf(decision)
+    return sendProblem(reply.headers(fields), problem)
+  })
+}
+
+/** A problem, with the header fields that go with it. */
+export interface Refusal {
+  readonly problem: Problem
+  readonly fields: Readonly<Record<string, string>>
+}
+
+/** The answer to a request that may not run. */
+export function refusalOf(
+  decision: Exclude<AccessDecision, { readonly kind: 'allowed' }>,
+): Refusal {
+  const problem = { ...problemOf(decision.error), status: decision.status }
+  if (decision.kind === 'unauthenticated') {
+    return { problem, fields: { 'www-authenticate': 'Bearer' } }
+  }
+  if (decision.kind === 'forbidden') return { problem, fields: {} }
+  return {
+    problem,
+    fields: { 'retry-after': String(Math.ceil(decision.retryAfterMs / 1000)) },
+  }
+}
+
+/** Path of the page to try the routes: a browser loads it without a token, and it holds no data. */
+const PAGE = '/docs'
+
+/** A path that does not exist needs the role that a route of its method would need. */
+function roleOf({ method, routeOptions }: FastifyRequest): Role | 'public' {
+  const { config, url } = routeOptions
+  if (url === PAGE || url?.startsWith(`${PAGE}/`) === true) return 'public'
+  const { role } = config
+  return role ?? (method === 'GET' || method === 'HEAD' ? 'read' : 'write')
+}

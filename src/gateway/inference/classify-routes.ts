@@ -1,0 +1,108 @@
+import type { FastifyInstance } from 'fastify'
+import { requireArgument } from '../../core/errors.ts'
+import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
+import type { ModelRegistryPort } from '../port/services.ts'
+import { bestClasses } from './classification.ts'
+import { documented } from './documented.ts'
+import { objectOf } from './message.ts'
+import { type ModelRepository, versionNumber } from './repository.ts'
+import { CLASSIFY_ANSWER, CLASSIFY_BODY, REGISTER_ANSWER, REGISTER_PARAMETERS } from './schemas.ts'
+import { dataOfJson, type Tensor, type TensorMetadata } from './tensor.ts'
+
+/** Classes of an answer that asks for no number of them. */
+const DEFAULT_TOP = 5
+const MAX_TOP = 1000
+const NO_BODY = Buffer.alloc(0)
+
+/** Query of a registration. */
+interface RegisterQuery {
+  readonly name?: string
+  readonly version?: string
+  readonly format?: string
+}
+
+/**
+ * Adds Rafiqi's two endpoints: `/register` stores a model, where there is a registry; `/classify` returns the
+ * best classes of an input.
+ */
+export function addClassifyRoutes(
+  app: FastifyInstance,
+  repository: ModelRepository,
+  registry: ModelRegistryPort | undefined,
+): void {
+  app.post<{ Body: Buffer | undefined }>(
+    '/classify',
+    documented(
+      'The best classes of an input',
+      { body: CLASSIFY_BODY, response: CLASSIFY_ANSWER },
+      { role: 'read', problems: [404, 422, 501], bodyLimit: MAX_FRAME_BYTES },
+    ),
+    async ({ body }) => await classify(repository, objectOf(body ?? NO_BODY)),
+  )
+  if (registry === undefined) return
+  app.post<{ Body: Buffer | undefined; Querystring: RegisterQuery }>(
+    '/register',
+    documented(
+      'Store a model in the repository of --repository; its bytes are the body',
+      { querystring: REGISTER_PARAMETERS, response: REGISTER_ANSWER },
+      { role: 'admin', problems: [409, 507], bodyLimit: MAX_FRAME_BYTES },
+    ),
+    async ({ query, body }) => {
+      const { name, version, format = 'onnx' } = query
+      requireArgument(typeof name === 'string', 'the query has no name: /register?name=NAME')
+      requireArgument(body !== undefined && body.length > 0, 'the body is empty; send the model')
+      const { file: _, ...pushed } = await registry.register({
+        name,
+        format,
+        bytes: body,
+        ...(version === undefined ? {} : { version: versionNumber(version) }),
+      })
+      return pushed
+    },
+  )
+}
+
+async function classify(repository: ModelRepository, json: Readonly<Record<string, unknown>>) {
+  const { model: name, input, output, top = DEFAULT_TOP } = json
+  requireArgument(typeof name === 'string', '"model" is the name of a model')
+  requireArgument(
+    Number.isInteger(top) && (top as number) >= 1 && (top as number) <= MAX_TOP,
+    `"top" is a whole number from 1 to ${MAX_TOP}`,
+  )
+  const { model } = await repository.find(name, undefined)
+  const inputs = inputsOf(input, model.inputs)
+  const { outputs, modelVersion } = await model.infer(name, inputs, {})
+  const scores = outputs.find((one) => output === undefined || one.name === output)
+  requireArgument(
+    scores !== undefined,
+    `no output is named "${String(output).slice(0, 40)}"; the outputs are ${outputs.map((one) => one.name).join(', ')}`,
+  )
+  return {
+    model: name,
+    version: String(modelVersion),
+    predictions: bestClasses(scores, top as number),
+  }
+}
+
+/** The tensors of `input`: values by input, or the values of the only input. */
+function inputsOf(input: unknown, wanted: readonly TensorMetadata[]): Tensor[] {
+  const [only] = wanted
+  if (Array.isArray(input) && wanted.length === 1) return [tensorOf(only!, input)]
+  requireArgument(
+    typeof input === 'object' && input !== null && !Array.isArray(input),
+    `"input" is a list of values, or values by input: ${wanted.map(({ name }) => name).join(', ')}`,
+  )
+  return Object.entries(input).map(([name, values]) => {
+    const metadata = wanted.find((one) => one.name === name)
+    requireArgument(metadata !== undefined, `no input is named "${name.slice(0, 40)}"`)
+    return tensorOf(metadata, values)
+  })
+}
+
+function tensorOf(metadata: TensorMetadata, values: unknown): Tensor {
+  requireArgument(Array.isArray(values), `input "${metadata.name}" is a list, nested by dimension`)
+  const shape: number[] = []
+  for (let level: unknown = values; Array.isArray(level); level = level[0]) shape.push(level.length)
+  const tensor = { name: metadata.name, datatype: metadata.datatype, shape }
+  return { ...tensor, data: dataOfJson(tensor, values) }
+}

@@ -1,0 +1,28 @@
+import type { FastifySchema } from 'fastify'
+import type { Role } from '../../access/role.ts'
+
+/** What the document and the access say of a route. */
+interface RouteExtras {
+  readonly role?: Role | 'public'
+  /** Statuses of problems that only this route has. */
+  readonly problems?: readonly number[]
+  readonly hasOptionalBody?: boolean
+  /** Largest body in bytes. @default that of the gateway */
+  readonly bodyLimit?: number
+}
+
+/**
+ * Options of a route whose requests and answers are described, but not validated or serialized by a schema:
+ * the protocol has rules that no schema has.
+ */
+export function documented(
+  summary: string,
+  schema: FastifySchema,
+  { role, bodyLimit, ...document }: RouteExtras = {},
+) {
+  return {
+    ...(bodyLimit === undefined ? {} : { bodyLimit }),
+    config: { ...(role === undefined ? {} : { role }), document: { schema, ...document } },
+    schema: { tags: ['inference'], summary },
+  }
+}

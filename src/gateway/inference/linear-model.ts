@@ -1,0 +1,85 @@
+import { requireArgument } from '../../core/errors.ts'
+import { MAX_FEATURE } from '../../core/feature.ts'
+import type { QueryOptions, SparseVector } from '../../wire/model-reader.ts'
+import type { ServedState } from '../port/services.ts'
+import { type InferenceModel, type InferenceResult, inputOf } from './model.ts'
+import { oneVersion } from './one-version.ts'
+import type { Tensor, TensorMetadata } from './tensor.ts'
+
+const INPUTS: readonly TensorMetadata[] = [
+  { name: 'index', datatype: 'INT64', shape: [-1] },
+  { name: 'value', datatype: 'FP32', shape: [-1] },
+  { name: 'start', datatype: 'INT64', shape: [-1], isOptional: true },
+]
+
+const OUTPUTS: readonly TensorMetadata[] = [
+  { name: 'decision', datatype: 'FP64', shape: [-1] },
+  { name: 'label', datatype: 'INT64', shape: [-1] },
+  { name: 'unknown', datatype: 'INT64', shape: [-1] },
+]
+
+/**
+ * Linear models over sparse examples: feature ids and values of all examples one after the other. `start`
+ * holds the place where each example starts; without it there is one example.
+ */
+export class LinearModel implements InferenceModel {
+  readonly platform = 'weir_linear'
+  readonly inputs = INPUTS
+  readonly outputs = OUTPUTS
+  private readonly reader: ServedState
+
+  constructor(reader: ServedState) {
+    this.reader = reader
+  }
+
+  async infer(
+    state: string,
+    inputs: readonly Tensor[],
+    options: QueryOptions,
+  ): Promise<InferenceResult> {
+    const examples = examplesOf(inputs)
+    const answers = await oneVersion(options, (pinned) =>
+      examples.map((example) => this.reader.predictLinear(state, example, pinned)),
+    )
+    const shape = [examples.length]
+    const data = [
+      Float64Array.from(answers, ({ decision }) => decision),
+      BigInt64Array.from(answers, ({ label }) => BigInt(label)),
+      BigInt64Array.from(answers, ({ unknown }) => BigInt(unknown)),
+    ]
+    return {
+      modelVersion: answers[0]?.modelVersion ?? 0,
+      items: examples.length,
+      outputs: OUTPUTS.map(({ name, datatype }, i) => ({ name, datatype, shape, data: data[i]! })),
+    }
+  }
+}
+
+function examplesOf(inputs: readonly Tensor[]): readonly SparseVector[] {
+  const ids = featureIds(inputOf(inputs, 'index').data as BigInt64Array)
+  const values = inputOf(inputs, 'value').data as Float32Array
+  requireArgument(
+    ids.length === values.length,
+    `"index" has ${ids.length} features and "value" ${values.length}`,
+  )
+  const starts = inputs.find(({ name }) => name === 'start')?.data as BigInt64Array | undefined
+  const places = starts === undefined ? [0] : Array.from(starts, Number)
+  return places.map((from, i) => {
+    const to = places[i + 1] ?? ids.length
+    requireArgument(
+      from >= 0 && from <= to && to <= ids.length && places[0] === 0,
+      `"start" must begin with 0 and rise to at most ${ids.length}; example ${i} has ${from} to ${to}`,
+    )
+    return { ids: ids.subarray(from, to), values: values.subarray(from, to) }
+  })
+}
+
+function featureIds(index: BigInt64Array): Uint32Array {
+  return Uint32Array.from(index, (id, i) => {
+    requireArgument(
+      id >= 0n && id <= BigInt(MAX_FEATURE),
+      `"index" ${i} is ${id}; a feature id is from 0 to ${MAX_FEATURE}`,
+    )
+    return Number(id)
+  })
+}

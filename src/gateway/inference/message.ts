@@ -1,0 +1,232 @@
+import { requireArgument, WeirError } from '../../core/errors.ts'
+import { classified } from './classification.ts'
+import {
+  bytesOfData,
+  dataOfBytes,
+  dataOfJson,
+  jsonOfData,
+  type Tensor,
+  type TensorMetadata,
+} from './tensor.ts'
+
+/*
+ * Bodies of the Open Inference Protocol. With the header `Inference-Header-Content-Length: N` a body is N
+ * bytes of JSON and then the raw bytes of the tensors that have the parameter `binary_data_size`, in the
+ * order of the JSON:
+ *
+ *   +--------------+------------------+------------------+
+ *   | JSON, N bytes| tensor, m0 bytes | tensor, m1 bytes | ...
+ *   +--------------+------------------+------------------+
+ */
+
+/** Name of the header of a body with binary tensors, in lower case. */
+export const JSON_LENGTH_HEADER = 'inference-header-content-length'
+
+/** An inference request. */
+export interface InferenceRequest {
+  readonly id: string | undefined
+  readonly inputs: readonly Tensor[]
+  /** Names of the wanted outputs; empty for all. */
+  readonly outputs: readonly string[]
+  /** Number of best classes that the client wants instead of an output's elements; 0 for the elements. */
+  readonly classesOf: (output: string) => number
+  /** Outputs whose data the client wants as bytes. */
+  readonly isBinary: (output: string) => boolean
+  /** Deadline of the client in ms; undefined for the default. */
+  readonly timeoutMs: number | undefined
+}
+
+/** An inference answer on the wire. */
+export interface EncodedAnswer {
+  readonly body: Buffer
+  /** Length of the JSON in front of binary tensors; undefined when all is JSON. */
+  readonly jsonLength: number | undefined
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Reads a request for a model with these inputs. Throws INVALID_ARGUMENT. */
+export function readRequest(
+  body: Buffer,
+  jsonLength: string | undefined,
+  inputs: readonly TensorMetadata[],
+): InferenceRequest {
+  const length = jsonLength === undefined ? body.length : lengthOf(jsonLength, body.length)
+  const json = objectOf(body.subarray(0, length))
+  const parameters = parametersOf(json)
+  const outputs = listOf(json['outputs'] ?? [], 'outputs')
+  const binaryOutputs = new Map(
+    outputs.map((output) => [textOf(output, 'name'), parametersOf(output)['binary_data']]),
+  )
+  const classes = new Map(
+    outputs.map((output) => [textOf(output, 'name'), classesOf(parametersOf(output))]),
+  )
+  const isBinaryByDefault = parameters['binary_data_output'] === true
+  return {
+    id: idOf(json),
+    inputs: tensorsOf(listOf(json['inputs'], 'inputs'), inputs, body.subarray(length)),
+    outputs: [...binaryOutputs.keys()],
+    classesOf: (output) => classes.get(output) ?? 0,
+    isBinary: (output) => {
+      const wanted = binaryOutputs.get(output)
+      return wanted === undefined ? isBinaryByDefault : wanted === true
+    },
+    timeoutMs: timeoutOf(parameters['timeout']),
+  }
+}
+
+function idOf({ id }: Json): string | undefined {
+  requireArgument(id === undefined || typeof id === 'string', '"id" is a string')
+  return id
+}
+
+function tensorsOf(
+  given: readonly Json[],
+  wanted: readonly TensorMetadata[],
+  binary: Buffer,
+): readonly Tensor[] {
+  let at = 0
+  const tensors = given.map((json) => {
+    const name = textOf(json, 'name')
+    const metadata = wanted.find((input) => input.name === name)
+    const known = wanted.map((input) => `"${input.name}"`).join(', ')
+    requireArgument(metadata !== undefined, `no input is named "${name}"; the inputs are ${known}`)
+    const tensor = tensorOf(json, metadata)
+    const size = parametersOf(json)['binary_data_size']
+    if (size === undefined) {
+      const { data } = json
+      requireArgument(Array.isArray(data), `input "${name}" has neither data nor binary_data_size`)
+      return { ...tensor, data: dataOfJson(tensor, data) }
+    }
+    const end = at + Number(size)
+    requireArgument(
+      Number.isSafeInteger(size) && (size as number) >= 0 && end <= binary.length,
+      `input "${name}": ${String(size)} bytes of binary data, but the body has ${binary.length - at} more`,
+    )
+    const bytes = binary.subarray(at, end)
+    at = end
+    return { ...tensor, data: dataOfBytes(tensor, bytes) }
+  })
+  requireArgument(at === binary.length, `${binary.length - at} bytes of the body are of no input`)
+  for (const { name, isOptional } of wanted) {
+    const count = tensors.filter((tensor) => tensor.name === name).length
+    requireArgument(
+      count === 1 || (count === 0 && isOptional === true),
+      `the request has input "${name}" ${count} times; give it once`,
+    )
+  }
+  return tensors
+}
+
+function tensorOf(json: Json, metadata: TensorMetadata): TensorMetadata {
+  const { name, datatype } = metadata
+  requireArgument(
+    json['datatype'] === datatype,
+    `input "${name}" has the datatype ${String(json['datatype']).slice(0, 20)}; the model takes ${datatype}`,
+  )
+  const { shape } = json
+  requireArgument(Array.isArray(shape), `input "${name}" has no shape`)
+  return { name, datatype, shape: shape as number[] }
+}
+
+/** The answer of a model, with the outputs that the request wants. Throws INVALID_ARGUMENT for unknown ones. */
+export function writeAnswer(
+  head: { readonly model_name: string; readonly model_version: string },
+  tensors: readonly Tensor[],
+  request: InferenceRequest,
+): EncodedAnswer {
+  const wanted = wantedOutputs(tensors, request.outputs).map((tensor) => {
+    const count = request.classesOf(tensor.name)
+    return count === 0 ? tensor : classified(tensor, count)
+  })
+  const binary = wanted.filter(({ name }) => request.isBinary(name)).map(bytesOfData)
+  let next = 0
+  const outputs = wanted.map((tensor) => {
+    const { name, datatype, shape } = tensor
+    return request.isBinary(name)
+      ? { name, datatype, shape, parameters: { binary_data_size: binary[next++]!.length } }
+      : { name, datatype, shape, data: jsonOfData(tensor) }
+  })
+  const id = request.id === undefined ? {} : { id: request.id }
+  const json = Buffer.from(JSON.stringify({ ...head, ...id, outputs }))
+  return binary.length === 0
+    ? { body: json, jsonLength: undefined }
+    : { body: Buffer.concat([json, ...binary]), jsonLength: json.length }
+}
+
+function wantedOutputs(tensors: readonly Tensor[], names: readonly string[]): readonly Tensor[] {
+  if (names.length === 0) return tensors
+  return names.map((name) => {
+    const tensor = tensors.find((output) => output.name === name)
+    if (tensor !== undefined) return tensor
+    const known = tensors.map((output) => `"${output.name}"`).join(', ')
+    throw new WeirError(
+      'INVALID_ARGUMENT',
+      `no output is named "${name}"; the outputs are ${known}`,
+    )
+  })
+}
+
+function lengthOf(header: string, most: number): number {
+  const length = Number(header)
+  requireArgument(
+    /^[0-9]+$/.test(header) && length <= most,
+    `${JSON_LENGTH_HEADER} is ${header.slice(0, 20)}; the body has ${most} bytes`,
+  )
+  return length
+}
+
+/** The object of a body of JSON. Throws INVALID_ARGUMENT. */
+export function objectOf(bytes: Buffer): Json {
+  let value: unknown
+  try {
+    value = JSON.parse(bytes.toString('utf8'))
+  } catch (cause) {
+    throw new WeirError('INVALID_ARGUMENT', 'the body is no JSON', { cause })
+  }
+  requireArgument(isObject(value), 'the body is no JSON object')
+  return value
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function listOf(value: unknown, name: string): readonly Json[] {
+  requireArgument(
+    Array.isArray(value) && value.every(isObject),
+    `"${name}" is a list of objects with name, shape and datatype`,
+  )
+  return value as Json[]
+}
+
+function textOf(json: Json, field: string): string {
+  const value = json[field]
+  requireArgument(typeof value === 'string', `a tensor has no ${field}`)
+  return value
+}
+
+function parametersOf(json: Json): Json {
+  const { parameters = {} } = json
+  requireArgument(isObject(parameters), '"parameters" is an object')
+  return parameters
+}
+
+/** The parameter `classification` of an output; 0 without it. */
+function classesOf({ classification = 0 }: Json): number {
+  requireArgument(
+    Number.isSafeInteger(classification) && (classification as number) >= 0,
+    `the parameter classification is a number of classes, not ${String(classification).slice(0, 20)}`,
+  )
+  return classification as number
+}
+
+/** The parameter `timeout`, which is in microseconds; 0 is none. */
+function timeoutOf(value: unknown): number | undefined {
+  const micros = Number(value ?? 0)
+  requireArgument(
+    Number.isSafeInteger(micros) && micros >= 0,
+    `the parameter timeout is in microseconds, not ${String(value).slice(0, 20)}`,
+  )
+  return micros === 0 ? undefined : Math.max(1, Math.ceil(micros / 1000))
+}

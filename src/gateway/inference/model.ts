@@ -1,0 +1,30 @@
+import type { QueryOptions } from '../../wire/model-reader.ts'
+import type { Tensor, TensorMetadata } from './tensor.ts'
+
+/** Outputs of a model with the version that answered. */
+export interface InferenceResult {
+  readonly modelVersion: number
+  readonly outputs: readonly Tensor[]
+  /** Items of the batch. */
+  readonly items: number
+  /** Wait for a worker, its run, and whether a cache answered; a model of rows has none of them. */
+  readonly served?: {
+    readonly queueNs: number
+    readonly computeNs: number
+    readonly isCached: boolean
+  }
+}
+
+/** A kind of model behind the Open Inference Protocol. */
+export interface InferenceModel {
+  readonly platform: string
+  readonly inputs: readonly TensorMetadata[]
+  readonly outputs: readonly TensorMetadata[]
+  /** Answers a batch from one version. Rejects with the error of the first item that failed. */
+  infer(state: string, inputs: readonly Tensor[], options: QueryOptions): Promise<InferenceResult>
+}
+
+/** The tensor of an input that is not optional; `readRequest` has checked that it is there. */
+export function inputOf(inputs: readonly Tensor[], name: string): Tensor {
+  return inputs.find((tensor) => tensor.name === name)!
+}

@@ -1,0 +1,133 @@
+import { requireArgument, WeirError } from '../../core/errors.ts'
+import type { ModelInfo, ModelVersionInfo } from '../../wire/inference/models.ts'
+import { MODEL_KIND, type QueryableStateInfo } from '../../wire/routing-table.ts'
+import type { ServedState, ServedTensorModels } from '../port/services.ts'
+import { AlsModel } from './als-model.ts'
+import { LinearModel } from './linear-model.ts'
+import type { InferenceModel } from './model.ts'
+import { TensorModel } from './tensor-model.ts'
+
+/** A model that the job serves, with what is known of its versions. */
+export interface ServedModelEntry {
+  readonly info: QueryableStateInfo
+  readonly model: InferenceModel
+  /** Every version with its state, the loaded ones and others. */
+  readonly versions: readonly ModelVersionInfo[]
+}
+
+/** The models that a job serves now: a view of its routing table. */
+export class ModelRepository {
+  private readonly state: ServedState
+  /** Kinds of models of rows by the name of their state. */
+  private readonly kinds: Readonly<Record<string, InferenceModel>>
+  /** Signatures of models of other kinds; they hold for one epoch of the routing table. */
+  private signatures = new Map<string, Promise<ModelInfo>>()
+  private epoch = -1
+
+  constructor(state: ServedState) {
+    this.state = state
+    this.kinds = { ALS_MODEL: new AlsModel(state), SVM_MODEL: new LinearModel(state) }
+  }
+
+  /** All models, by name, as the job has them now. Rejects when it does not answer. */
+  async all(): Promise<readonly ServedModelEntry[]> {
+    await this.state.refreshRouting()
+    return await Promise.all(this.known().map((info) => this.entryOf(info)))
+  }
+
+  private known(): readonly QueryableStateInfo[] {
+    return this.state.routing.states.filter(
+      ({ name, kind }) => kind === MODEL_KIND || Object.hasOwn(this.kinds, name),
+    )
+  }
+
+  /** A model and, if the path names one, its version. Throws UNKNOWN_STATE, UNKNOWN_VERSION. */
+  async find(name: string, version: string | undefined): Promise<ServedModelEntry> {
+    const named = (info: QueryableStateInfo): boolean => info.name === name
+    let found = this.known().find(named)
+    if (found === undefined || found.liveVersion === 0) {
+      // A gateway without other requests does not notice a model that is new, or that goes live.
+      await this.state.refreshRouting()
+      found = this.known().find(named)
+    }
+    if (found === undefined) {
+      const known =
+        this.known()
+          .map((info) => info.name)
+          .join(', ') || 'none'
+      throw new WeirError('UNKNOWN_STATE', `no model is named "${name}"; the models are ${known}`)
+    }
+    if (version !== undefined && !found.versions.includes(versionNumber(version))) {
+      const known = found.versions.join(', ') || 'none'
+      throw new WeirError(
+        'UNKNOWN_VERSION',
+        `model "${name}" has no version ${version}; loaded are ${known}`,
+      )
+    }
+    return await this.entryOf(found)
+  }
+
+  private async entryOf(info: QueryableStateInfo): Promise<ServedModelEntry> {
+    if (info.kind === MODEL_KIND) {
+      const signature = await this.signatureOf(info.name)
+      const model = new TensorModel(this.tensorModels(), signature)
+      return { info, model, versions: signature.versions }
+    }
+    const versions = info.versions.map((version) => ({
+      version,
+      state: 'READY' as const,
+      reason: version === info.liveVersion ? 'live' : '',
+    }))
+    return { info, model: this.kinds[info.name]!, versions }
+  }
+
+  /** Loads or unloads a model of any kind. Throws UNSUPPORTED for a model of rows. */
+  async change(action: 'load' | 'unload', name: string): Promise<void> {
+    const { info } = await this.find(name, undefined)
+    if (info.kind === MODEL_KIND) {
+      await this.tensorModels().changeModel(action, name)
+      await this.state.refreshRouting()
+      return
+    }
+    throw new WeirError(
+      'UNSUPPORTED',
+      `versions of "${name}" come from its model topic; use "weir model load", "promote" or "rollback"`,
+    )
+  }
+
+  private signatureOf(name: string): Promise<ModelInfo> {
+    const { epoch } = this.state.routing
+    if (epoch !== this.epoch) this.signatures = new Map()
+    this.epoch = epoch
+    const known = this.signatures.get(name)
+    if (known !== undefined) return known
+    const asked = this.tensorModels().signature(name)
+    this.signatures.set(name, asked)
+    asked.then(
+      // A model that is not live has no inputs yet.
+      ({ liveVersion }) => liveVersion === 0 && this.signatures.delete(name),
+      () => this.signatures.delete(name),
+    )
+    return asked
+  }
+
+  private tensorModels(): ServedTensorModels {
+    const { state } = this
+    if (isTensorModels(state)) return state
+    throw new WeirError('UNSUPPORTED', 'the reader of this gateway serves models of rows only')
+  }
+}
+
+function isTensorModels(state: ServedState): state is ServedState & ServedTensorModels {
+  return state.infer !== undefined && state.signature !== undefined
+}
+
+/** The number of a version in a path. Throws INVALID_ARGUMENT. */
+export function versionNumber(text: string): number {
+  const number = Number(text)
+  requireArgument(
+    /^[1-9][0-9]*$/.test(text) && Number.isSafeInteger(number),
+    `"${text.slice(0, 40)}" is no model version; versions are whole numbers from 1`,
+  )
+  return number
+}

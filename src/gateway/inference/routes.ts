@@ -1,0 +1,308 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Clock } from '../../core/clock.ts'
+import { asWeirError, requireArgument, WeirError } from '../../core/errors.ts'
+import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
+import { addErrorHandlers } from '../http/errors.ts'
+import type { ModelRegistryPort, ServedState } from '../port/services.ts'
+import { requireLiveModel } from '../routes/live-model.ts'
+import { addClassifyRoutes } from './classify-routes.ts'
+import { documented } from './documented.ts'
+import { JSON_LENGTH_HEADER, objectOf, readRequest, writeAnswer } from './message.ts'
+import { ModelRepository, type ServedModelEntry, versionNumber } from './repository.ts'
+import {
+  CHANGED,
+  CONFIG_ANSWER,
+  INDEX_ANSWER,
+  INDEX_BODY,
+  INFER_ANSWER,
+  INFER_BODY,
+  LIVE_ANSWER,
+  MODEL_ANSWER,
+  MODEL_PARAMETERS,
+  READY_ANSWER,
+  SERVER_ANSWER,
+  STATISTICS_ANSWER,
+} from './schemas.ts'
+import type { InferenceStatistics } from './statistics.ts'
+import type { Datatype } from './tensor.ts'
+
+/** Options of the routes. */
+export interface InferenceOptions {
+  readonly state: ServedState
+  readonly clock: Clock
+  readonly statistics: InferenceStatistics
+  /** Where pushed models go; undefined when the gateway takes none. */
+  readonly registry?: ModelRegistryPort | undefined
+  /** Version of the server in its metadata. */
+  readonly version: string
+}
+
+/** Path of a model, with or without a version. */
+interface ModelPath {
+  readonly Params: { readonly model: string; readonly version?: string }
+}
+
+const NO_BODY = Buffer.alloc(0)
+
+const MODEL_PATHS = ['/v2/models/:model', '/v2/models/:model/versions/:version'] as const
+
+/** Extensions of the protocol that the server has. */
+const EXTENSIONS = [
+  'binary_tensor_data',
+  'classification',
+  'model_repository',
+  'model_configuration',
+  'statistics',
+]
+
+/** Names of the datatypes in Triton's model configuration. */
+const CONFIG_TYPES: Readonly<Record<Datatype, string>> = {
+  BOOL: 'TYPE_BOOL',
+  UINT8: 'TYPE_UINT8',
+  UINT16: 'TYPE_UINT16',
+  UINT32: 'TYPE_UINT32',
+  UINT64: 'TYPE_UINT64',
+  INT8: 'TYPE_INT8',
+  INT16: 'TYPE_INT16',
+  INT32: 'TYPE_INT32',
+  INT64: 'TYPE_INT64',
+  FP16: 'TYPE_FP16',
+  BF16: 'TYPE_BF16',
+  FP32: 'TYPE_FP32',
+  FP64: 'TYPE_FP64',
+  BYTES: 'TYPE_STRING',
+}
+
+/**
+ * Adds the Open Inference Protocol v2 with the extensions for binary tensors, repository, configuration and
+ * statistics. Errors have the field `error` besides those of a problem, because clients read it.
+ */
+export function addInferenceRoutes(app: FastifyInstance, options: InferenceOptions): void {
+  void app.register(async (routes) => {
+    addErrorHandlers(routes, ({ detail }) => ({ error: detail }))
+    // Clients send JSON and tensors under any media type, or none.
+    routes.removeAllContentTypeParsers()
+    routes.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
+      done(null, body),
+    )
+    const repository = new ModelRepository(options.state)
+    new InferenceRoutes(options, repository).add(routes)
+    addClassifyRoutes(routes, repository, options.registry)
+  })
+}
+
+/** Schema of the parameters of a path, for the document. */
+function paramsOf(path: string): object {
+  const properties: Record<string, object> = { model: MODEL_PARAMETERS.model }
+  if (path.includes(':version')) properties['version'] = MODEL_PARAMETERS.version
+  return { type: 'object', required: Object.keys(properties), properties }
+}
+
+class InferenceRoutes {
+  private readonly options: InferenceOptions
+  private readonly repository: ModelRepository
+  private readonly statistics: InferenceStatistics
+
+  constructor(options: InferenceOptions, repository: ModelRepository) {
+    this.options = options
+    this.statistics = options.statistics
+    this.repository = repository
+  }
+
+  add(app: FastifyInstance): void {
+    const { state, version } = this.options
+    app.get(
+      '/v2',
+      documented('Name, version and extensions of the server', { response: SERVER_ANSWER }),
+      async () => ({ name: 'weir', version, extensions: EXTENSIONS }),
+    )
+    app.get(
+      '/v2/health/live',
+      documented('Whether the server runs', { response: LIVE_ANSWER }, { role: 'public' }),
+      async () => ({ live: true }),
+    )
+    app.get(
+      '/v2/health/ready',
+      documented('Whether a model is live', { response: READY_ANSWER }, { role: 'public' }),
+      async () => {
+        await requireLiveModel(state)
+        return { ready: true }
+      },
+    )
+    this.addModels(app)
+    this.addRepository(app)
+  }
+
+  private addModels(app: FastifyInstance): void {
+    for (const path of MODEL_PATHS) {
+      const params = paramsOf(path)
+      app.get<ModelPath>(
+        path,
+        documented('Inputs and outputs of a model', { params, response: MODEL_ANSWER }),
+        async ({ params }) => metadataOf(await this.repository.find(params.model, params.version)),
+      )
+      app.get<ModelPath>(
+        `${path}/ready`,
+        documented('Whether a model can answer', { params, response: READY_ANSWER }),
+        async ({ params }) => {
+          requireLive(await this.repository.find(params.model, params.version))
+          return { name: params.model, ready: true }
+        },
+      )
+      app.get<ModelPath>(
+        `${path}/config`,
+        documented("A model in Triton's configuration", { params, response: CONFIG_ANSWER }),
+        async ({ params }) => configOf(await this.repository.find(params.model, params.version)),
+      )
+      app.get<ModelPath>(
+        `${path}/stats`,
+        documented('Requests of a model on this gateway', { params, response: STATISTICS_ANSWER }),
+        async ({ params }) => ({
+          model_stats: this.statsOf(
+            await this.repository.find(params.model, params.version),
+            params.version,
+          ),
+        }),
+      )
+      app.post<ModelPath & { Body: Buffer | undefined }>(
+        `${path}/infer`,
+        documented(
+          'Run a model on tensors',
+          { params, body: INFER_BODY, response: INFER_ANSWER },
+          { role: 'read', problems: [422, 501], bodyLimit: MAX_FRAME_BYTES },
+        ),
+        async (request, reply) => await this.infer(request, reply),
+      )
+    }
+    app.get(
+      '/v2/models/stats',
+      documented('Requests of all models on this gateway', { response: STATISTICS_ANSWER }),
+      async () => ({
+        model_stats: (await this.repository.all()).flatMap((entry) =>
+          this.statsOf(entry, undefined),
+        ),
+      }),
+    )
+  }
+
+  private addRepository(app: FastifyInstance): void {
+    app.post<{ Body: Buffer | undefined }>(
+      '/v2/repository/index',
+      documented(
+        'Versions of all models and their states',
+        { body: INDEX_BODY, response: INDEX_ANSWER },
+        { role: 'read', hasOptionalBody: true },
+      ),
+      async ({ body }) => indexOf(await this.repository.all(), wantsReadyOnly(body)),
+    )
+    for (const action of ['load', 'unload'] as const) {
+      const path = `/v2/repository/models/:model/${action}`
+      app.post<ModelPath>(
+        path,
+        documented(
+          `${action === 'load' ? 'Load' : 'Unload'} a model of "weir run models"; refused for models of a topic`,
+          { params: paramsOf(path), ...CHANGED },
+          { role: 'admin', problems: [501], hasOptionalBody: true },
+        ),
+        async ({ params }) => {
+          await this.repository.change(action, params.model)
+          return {}
+        },
+      )
+    }
+  }
+
+  private async infer(
+    { params, body, headers }: FastifyRequest<ModelPath & { Body: Buffer | undefined }>,
+    reply: FastifyReply,
+  ): Promise<Buffer> {
+    const { clock } = this.options
+    const startedMs = clock.monotonicMs()
+    const ns = (): number => Math.round((clock.monotonicMs() - startedMs) * 1e6)
+    const { info, model } = await this.repository.find(params.model, params.version)
+    try {
+      const length = headers[JSON_LENGTH_HEADER]
+      const request = readRequest(body ?? NO_BODY, length?.toString(), model.inputs)
+      const { outputs, modelVersion, items, served } = await model.infer(
+        info.name,
+        request.inputs,
+        {
+          ...(params.version === undefined ? {} : { version: versionNumber(params.version) }),
+          ...(request.timeoutMs === undefined ? {} : { deadlineMs: request.timeoutMs }),
+        },
+      )
+      const version = String(modelVersion)
+      const answer = writeAnswer(
+        { model_name: info.name, model_version: version },
+        outputs,
+        request,
+      )
+      this.statistics.succeeded(info.name, version, { items, ns: ns(), ...served }, clock.nowMs())
+      if (answer.jsonLength === undefined) reply.type('application/json')
+      else reply.type('application/octet-stream').header(JSON_LENGTH_HEADER, answer.jsonLength)
+      return answer.body
+    } catch (error) {
+      this.statistics.failed(info.name, params.version ?? String(info.liveVersion), ns())
+      throw asWeirError(error, 'ILLEGAL_STATE')
+    }
+  }
+
+  private statsOf({ info }: ServedModelEntry, version: string | undefined) {
+    const versions = version === undefined ? info.versions.map(String) : [version]
+    return versions.map((one) => this.statistics.read(info.name, one))
+  }
+}
+
+function metadataOf({ info, model }: ServedModelEntry) {
+  return {
+    name: info.name,
+    versions: info.versions.map(String),
+    platform: model.platform,
+    inputs: model.inputs.map(({ name, datatype, shape }) => ({ name, datatype, shape })),
+    outputs: model.outputs,
+  }
+}
+
+function configOf({ info, model }: ServedModelEntry) {
+  const tensors = (list: typeof model.inputs) =>
+    list.map(({ name, datatype, shape, isOptional }) => ({
+      name,
+      data_type: CONFIG_TYPES[datatype],
+      dims: shape,
+      ...(isOptional === true ? { optional: true } : {}),
+    }))
+  return {
+    name: info.name,
+    platform: model.platform,
+    backend: 'weir',
+    max_batch_size: 0,
+    input: tensors(model.inputs),
+    output: tensors(model.outputs),
+  }
+}
+
+function indexOf(entries: readonly ServedModelEntry[], readyOnly: boolean) {
+  return entries.flatMap(({ info, versions }) =>
+    versions
+      .filter(({ version }) => !readyOnly || version === info.liveVersion)
+      .map(({ version, state, reason }) => ({
+        name: info.name,
+        version: String(version),
+        state,
+        reason: version === info.liveVersion ? 'live' : reason,
+      })),
+  )
+}
+
+/** Whether the body of a request for the index asks for live versions only. Throws INVALID_ARGUMENT. */
+function wantsReadyOnly(body: Buffer | undefined): boolean {
+  if (body === undefined || body.length === 0) return false
+  const { ready = false } = objectOf(body)
+  requireArgument(typeof ready === 'boolean', '"ready" is true or false')
+  return ready
+}
+
+function requireLive({ info }: ServedModelEntry): void {
+  if (info.liveVersion > 0) return
+  throw new WeirError('RESTORING', `model "${info.name}" has no live version yet; try again`)
+}

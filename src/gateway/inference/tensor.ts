@@ -1,0 +1,237 @@
+import { requireArgument, WeirError } from '../../core/errors.ts'
+import { type Datatype, isDatatype } from '../../wire/inference/tensor.ts'
+
+export { type Datatype, isDatatype }
+
+/** Elements of a tensor: numbers, 64-bit numbers, or byte strings as text. */
+export type TensorData = readonly boolean[] | readonly string[] | readonly number[] | NumberArray
+
+/** A named tensor in row-major order. */
+export interface Tensor {
+  readonly name: string
+  readonly datatype: Datatype
+  readonly shape: readonly number[]
+  readonly data: TensorData
+}
+
+/** Name, datatype and shape of a tensor of a model; -1 is a dimension of any size. */
+export interface TensorMetadata {
+  readonly name: string
+  readonly datatype: Datatype
+  readonly shape: readonly number[]
+  /** A request may leave the input out. @default false */
+  readonly isOptional?: boolean
+}
+
+/** Elements of a numeric datatype. Floats of 16 bits are their bits. */
+type NumberArray =
+  | Int8Array
+  | Int16Array
+  | Int32Array
+  | Uint8Array
+  | Uint16Array
+  | Uint32Array
+  | Float32Array
+  | Float64Array
+  | BigInt64Array
+  | BigUint64Array
+
+/** How one datatype is read and written; binary data is little-endian. */
+interface DatatypeCodec {
+  fromJson(values: readonly unknown[], name: string): TensorData
+  fromBytes(bytes: Buffer, count: number, name: string): TensorData
+  toBytes(data: TensorData): Buffer
+}
+
+const LENGTH_BYTES = 4
+
+const BOOL: DatatypeCodec = {
+  fromJson: (values, name) =>
+    values.map((value) => {
+      if (typeof value === 'boolean') return value
+      throw wrongElement(name, 'true or false', value)
+    }),
+  fromBytes: (bytes, count, name) => Array.from(exactly(bytes, count, name), (byte) => byte !== 0),
+  toBytes: (data) => Buffer.from((data as readonly boolean[]).map(Number)),
+}
+
+/** Class of an array of numbers, with the range of its elements. */
+interface NumberClass {
+  readonly Class: new (buffer: ArrayBuffer) => NumberArray
+  readonly bytes: number
+  readonly least: number
+  readonly most: number
+}
+
+/** Whole numbers: JSON has those of up to 53 bits. */
+function whole({ Class, bytes, least, most }: NumberClass): DatatypeCodec {
+  const isWide = bytes === 8
+  const wanted = isWide ? 'a whole number' : `a whole number from ${least} to ${most}`
+  return {
+    fromJson: (values, name) => {
+      const array = new Class(new ArrayBuffer(values.length * bytes))
+      values.forEach((value, i) => {
+        const isInRange = (value as number) >= least && (value as number) <= most
+        if (!Number.isSafeInteger(value) || !isInRange) throw wrongElement(name, wanted, value)
+        array[i] = (isWide ? BigInt(value as number) : value) as never
+      })
+      return array
+    },
+    fromBytes: (given, count, name) => new Class(aligned(exactly(given, count * bytes, name))),
+    toBytes: (data) => bytesOf(data as NumberArray),
+  }
+}
+
+function float(Class: typeof Float32Array | typeof Float64Array): DatatypeCodec {
+  const { BYTES_PER_ELEMENT: bytes } = Class
+  return {
+    fromJson: (values, name) => Class.from(numbersOf(values, name)),
+    fromBytes: (given, count, name) => new Class(aligned(exactly(given, count * bytes, name))),
+    toBytes: (data) => bytesOf(data as NumberArray),
+  }
+}
+
+/** Floats of 16 bits, which JSON has no form for. */
+function half(datatype: string): DatatypeCodec {
+  return {
+    fromJson: (_values, name) => {
+      throw new WeirError(
+        'INVALID_ARGUMENT',
+        `tensor "${name}": send ${datatype} as binary data (binary_data_size)`,
+      )
+    },
+    fromBytes: (given, count, name) => new Uint16Array(aligned(exactly(given, count * 2, name))),
+    toBytes: (data) => bytesOf(data as NumberArray),
+  }
+}
+
+const { MAX_SAFE_INTEGER: MOST } = Number
+
+const BYTES: DatatypeCodec = {
+  fromJson: (values, name) =>
+    values.map((value) => {
+      if (typeof value === 'string') return value
+      throw wrongElement(name, 'a string', value)
+    }),
+  fromBytes: stringsOf,
+  toBytes: (data) =>
+    Buffer.concat(
+      (data as readonly string[]).flatMap((text) => {
+        const bytes = Buffer.from(text, 'utf8')
+        const length = Buffer.alloc(LENGTH_BYTES)
+        length.writeUInt32LE(bytes.length)
+        return [length, bytes]
+      }),
+    ),
+}
+
+const CODECS: Readonly<Record<Datatype, DatatypeCodec>> = {
+  BOOL,
+  INT8: whole({ Class: Int8Array, bytes: 1, least: -128, most: 127 }),
+  INT16: whole({ Class: Int16Array, bytes: 2, least: -32_768, most: 32_767 }),
+  INT32: whole({ Class: Int32Array, bytes: 4, least: -(2 ** 31), most: 2 ** 31 - 1 }),
+  INT64: whole({ Class: BigInt64Array, bytes: 8, least: -MOST, most: MOST }),
+  UINT8: whole({ Class: Uint8Array, bytes: 1, least: 0, most: 255 }),
+  UINT16: whole({ Class: Uint16Array, bytes: 2, least: 0, most: 65_535 }),
+  UINT32: whole({ Class: Uint32Array, bytes: 4, least: 0, most: 2 ** 32 - 1 }),
+  UINT64: whole({ Class: BigUint64Array, bytes: 8, least: 0, most: MOST }),
+  FP16: half('FP16'),
+  BF16: half('BF16'),
+  FP32: float(Float32Array),
+  FP64: float(Float64Array),
+  BYTES,
+}
+
+/** Most elements of one tensor. */
+const MAX_ELEMENTS = 1 << 22
+
+/** Number of elements of a shape. Throws INVALID_ARGUMENT for a shape that is none. */
+export function elementsOf(shape: readonly unknown[], name: string): number {
+  let count = 1
+  for (const size of shape) {
+    requireArgument(
+      Number.isSafeInteger(size) && (size as number) >= 0,
+      `tensor "${name}": the shape holds ${JSON.stringify(size)}; sizes are whole numbers from 0`,
+    )
+    count *= size as number
+  }
+  requireArgument(count <= MAX_ELEMENTS, `tensor "${name}": more than ${MAX_ELEMENTS} elements`)
+  return count
+}
+
+/** The elements of JSON, flat or nested. Throws INVALID_ARGUMENT. */
+export function dataOfJson(tensor: TensorMetadata, values: readonly unknown[]): TensorData {
+  const { name, datatype, shape } = tensor
+  const flat = (values as readonly unknown[]).flat(Number.POSITIVE_INFINITY)
+  const count = elementsOf(shape, name)
+  requireArgument(
+    flat.length === count,
+    `tensor "${name}": the shape [${shape.join(', ')}] has ${count} elements, the data ${flat.length}`,
+  )
+  return CODECS[datatype].fromJson(flat, name)
+}
+
+/** The elements of raw bytes. Throws INVALID_ARGUMENT when there are too few or too many. */
+export function dataOfBytes({ name, datatype, shape }: TensorMetadata, bytes: Buffer): TensorData {
+  return CODECS[datatype].fromBytes(bytes, elementsOf(shape, name), name)
+}
+
+/** The raw bytes of a tensor's elements. */
+export function bytesOfData({ datatype, data }: Tensor): Buffer {
+  return CODECS[datatype].toBytes(data)
+}
+
+/** The elements as JSON has them. */
+export function jsonOfData({ data }: Tensor): unknown[] {
+  const isWide = data instanceof BigInt64Array || data instanceof BigUint64Array
+  return isWide ? Array.from(data, Number) : Array.from<unknown>(data)
+}
+
+function stringsOf(bytes: Buffer, count: number, name: string): readonly string[] {
+  const texts: string[] = []
+  let at = 0
+  while (at < bytes.length) {
+    const from = at + LENGTH_BYTES
+    const to = from > bytes.length ? Number.NaN : from + bytes.readUInt32LE(at)
+    requireArgument(
+      to <= bytes.length,
+      `tensor "${name}": string ${texts.length} ends after the data`,
+    )
+    texts.push(bytes.toString('utf8', from, to))
+    at = to
+  }
+  requireArgument(
+    texts.length === count,
+    `tensor "${name}": the shape has ${count} elements, the data ${texts.length} strings`,
+  )
+  return texts
+}
+
+function numbersOf(values: readonly unknown[], name: string): number[] {
+  return values.map((value) => {
+    if (typeof value === 'number') return value
+    throw wrongElement(name, 'a number', value)
+  })
+}
+
+function exactly(bytes: Buffer, length: number, name: string): Buffer {
+  requireArgument(
+    bytes.length === length,
+    `tensor "${name}": the shape needs ${length} bytes of data, not ${bytes.length}`,
+  )
+  return bytes
+}
+
+/** The bytes at the start of a buffer of their own: typed arrays need an aligned start. */
+function aligned(bytes: Buffer): ArrayBuffer {
+  return new Uint8Array(bytes).buffer
+}
+
+function bytesOf(data: NumberArray): Buffer {
+  return Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+}
+
+function wrongElement(name: string, wanted: string, value: unknown): WeirError {
+  const shown = JSON.stringify(value)?.slice(0, 40)
+  return new WeirError('INVALID_ARGUMENT', `tensor "${name}": ${shown} is not ${wanted}`)
+}

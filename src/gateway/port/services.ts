@@ -1,0 +1,81 @@
+import type { PushedVersion } from '../../inference/repository/push.ts'
+import type { Rating } from '../../models/ratings/rating.ts'
+import type { EncodedPairs, PairPredictions } from '../../wire/encoded-pairs.ts'
+import type { ModelInfo } from '../../wire/inference/models.ts'
+import type { InferOptions, InferResult, InputTensor } from '../../wire/inference/typed-tensor.ts'
+import type { LinearPrediction, LinearPredictOptions } from '../../wire/linear-prediction.ts'
+import type {
+  ModelReader,
+  PredictOptions,
+  QueryOptions,
+  SparseVector,
+} from '../../wire/model-reader.ts'
+import type { RoutingTable } from '../../wire/routing-table.ts'
+import type { ModelControl } from './model-control.ts'
+
+/** Models of any kind that a process serves. */
+export interface ServedTensorModels {
+  /** Runs a model on named tensors. Rejects with the answer's error. */
+  infer(model: string, inputs: readonly InputTensor[], options?: InferOptions): Promise<InferResult>
+  /** All models, with their statistics. */
+  models(options?: QueryOptions): Promise<readonly ModelInfo[]>
+  /** Inputs, outputs and versions of a model. Rejects with UNKNOWN_MODEL. */
+  signature(model: string): Promise<ModelInfo>
+  /** Loads or unloads a model; resolves when it is done. */
+  changeModel(action: 'load' | 'unload', model: string): Promise<ModelInfo>
+}
+
+/** State of a running job as the gateway reads it; `WeirClient` is one. */
+export interface ServedState extends ModelReader, Partial<ServedTensorModels> {
+  /** Endpoints and states of the job, as last reported. */
+  readonly routing: RoutingTable
+  /** The same, asked of the job now. Rejects with UNAVAILABLE. */
+  refreshRouting(): Promise<RoutingTable>
+  /** Predictions of many pairs whose keys are encoded. Errors of single pairs are answers. */
+  predictPairs(
+    state: string,
+    pairs: EncodedPairs,
+    options?: PredictOptions,
+  ): Promise<PairPredictions>
+  /** Decision value and label of an example. Rejects with the answer's error. */
+  predictLinear(
+    state: string,
+    features: SparseVector,
+    options?: LinearPredictOptions,
+  ): Promise<LinearPrediction>
+}
+
+/** A model that is sent to the gateway. */
+export interface RegisteredModel {
+  readonly name: string
+  /** @default one more than the highest */
+  readonly version?: number
+  /** Ending of the model's file: `onnx`, `ts`, `js`, `mjs` or `json`. */
+  readonly format: string
+  readonly bytes: Uint8Array
+}
+
+/** Repository that takes models. */
+export interface ModelRegistryPort {
+  /** Stores a model as a version. Rejects with INVALID_ARGUMENT, VERSION_EXISTS, DISK_FULL. */
+  register(model: RegisteredModel): Promise<PushedVersion>
+}
+
+/** Topic that takes observations. */
+export interface ObservationTopic {
+  /** Resolves when all observations are durable. Rejects when it is not known whether they are. */
+  append(observations: readonly Rating[]): Promise<void>
+}
+
+/** What the routes of a gateway work with. */
+export interface GatewayServices {
+  readonly state: ServedState
+  /** A job that keeps the histories of users. @default those of `state`, if it has them */
+  readonly histories?: ServedState
+  /** @default the gateway takes no observations */
+  readonly observations?: ObservationTopic
+  /** @default the gateway administers no model */
+  readonly models?: ModelControl
+  /** @default the gateway takes no models */
+  readonly registry?: ModelRegistryPort
+}

@@ -1,0 +1,76 @@
+import { isWeirError, WeirError } from '../../core/errors.ts'
+import { readableValue } from '../../core/formats/readable-value.ts'
+import type { QueryOptions } from '../../wire/model-reader.ts'
+import type { ServedState } from '../port/services.ts'
+import type { IdCount } from './listing.ts'
+
+/** States of the `histories` job. */
+const KNOWN_ITEMS = 'KNOWN_ITEMS'
+const COUNTS = { users: 'USER_COUNTS', items: 'ITEM_COUNTS' } as const
+/** Version of the rows of counts. */
+const COUNTS_VERSION = 1
+/** Product of the query and a count: the count itself. */
+const ONE = Float32Array.of(1)
+
+/** Histories of users: the items that each user rated, and who and what has most ratings. */
+export class Histories {
+  private readonly state: ServedState
+
+  constructor(state: ServedState) {
+    this.state = state
+  }
+
+  /** The items that a user rated, with the ratings; none for a user without ratings. */
+  async knownItems(
+    user: string,
+    { deadlineMs }: QueryOptions,
+  ): Promise<ReadonlyMap<string, number>> {
+    const [answer] = await this.state.values(KNOWN_ITEMS, [user], deadlineOf(deadlineMs))
+    if (answer!.ok) {
+      return new Map(readableValue(answer!.value, 'map') as readonly [string, number][])
+    }
+    if (isWeirError(answer!.error, 'UNKNOWN_KEY')) return new Map()
+    throw answer!.error
+  }
+
+  /** The users with most items, or the items with most users. */
+  async largestCounts(
+    of: keyof typeof COUNTS,
+    { howMany, offset }: { readonly howMany: number; readonly offset: number },
+    { deadlineMs }: QueryOptions,
+  ): Promise<readonly IdCount[]> {
+    const answer = await this.state.topK(COUNTS[of], ONE, {
+      ...deadlineOf(deadlineMs),
+      version: COUNTS_VERSION,
+      k: howMany + offset,
+    })
+    if (answer.ok)
+      return answer.value.slice(offset).map(({ key, score }) => ({ id: key, count: score }))
+    // Before the first rating there are no rows.
+    if (
+      isWeirError(answer.error, 'UNKNOWN_VERSION') ||
+      isWeirError(answer.error, 'UNKNOWN_STATE')
+    ) {
+      return []
+    }
+    throw answer.error
+  }
+}
+
+/** Positions and versions of a request are those of another job: only its deadline holds here. */
+function deadlineOf(deadlineMs: number | undefined): QueryOptions {
+  return deadlineMs === undefined ? {} : { deadlineMs }
+}
+
+/** Whether a job has the states of histories. */
+export function hasHistories({ routing }: ServedState): boolean {
+  return routing.states.some(({ name }) => name === KNOWN_ITEMS)
+}
+
+/** The error of a route that needs histories where there are none. */
+export function noHistories(): WeirError {
+  return new WeirError(
+    'UNSUPPORTED',
+    'this gateway has no histories of users; run "weir run histories --port 9070" and start the gateway with --histories 127.0.0.1:9070',
+  )
+}

@@ -1,0 +1,156 @@
+import type { FastifyInstance } from 'fastify'
+import { requireArgument, WeirError } from '../../core/errors.ts'
+import type { QueryOptions } from '../../wire/model-reader.ts'
+import {
+  QUERY_OPTION_SCHEMAS,
+  type QueryOptionHeaders,
+  queryOptionsOf,
+} from '../http/query-options.ts'
+import { type ListEntry, sendList } from './listing.ts'
+import { idsOfPath } from './path.ts'
+import type { RecommendationPage } from './recommender.ts'
+
+/** Most results of one list, those skipped included: later ones cannot be asked for. */
+const MAX_RESULTS = 1000
+
+const PAGE_SCHEMA = {
+  howMany: { type: 'integer', minimum: 1, maximum: MAX_RESULTS, default: 10 },
+  offset: { type: 'integer', minimum: 0, maximum: MAX_RESULTS - 1, default: 0 },
+  rescorerParams: {
+    type: 'string',
+    maxLength: 1000,
+    description: 'Refused: lists are not rescored; filter them in the application.',
+  },
+} as const
+
+const KNOWN_ITEMS_SCHEMA = {
+  considerKnownItems: {
+    type: 'boolean',
+    description:
+      'Whether items that the user rated may be in the list; needs histories to be false.',
+  },
+} as const
+
+const list = (items: object) => ({
+  200: {
+    description: 'The list.',
+    content: {
+      'text/csv': { schema: { type: 'string' } },
+      'text/plain': { schema: { type: 'string' } },
+      'application/json': { schema: { type: 'array', items } },
+    },
+  },
+})
+
+const NUMBER = { type: ['number', 'null'] }
+/** Answers of a list of ids with values. */
+export const SCORED = list({
+  type: 'object',
+  required: ['id', 'value'],
+  properties: { id: { type: 'string' }, value: NUMBER },
+})
+/** Answers of a list of ids with counts. */
+export const COUNTED = list({
+  type: 'object',
+  required: ['id', 'count'],
+  properties: { id: { type: 'string' }, count: { type: 'integer' } },
+})
+/** Answers of a list of numbers. */
+export const NUMBERS = list(NUMBER)
+/** Answers of a list of ids. */
+export const IDS = list({ type: 'string' })
+
+/** Answer of a route without a body. */
+export const EMPTY_ANSWER = {
+  200: { description: 'Done; the body is empty.', type: 'null' },
+} as const
+
+/** Names of the ids of a path in the document, each with its schema. */
+export type PathIds = Readonly<Record<string, object>>
+
+/** What a list route is, besides its path. */
+export interface ListRoute {
+  readonly summary: string
+  readonly response: typeof SCORED
+  /** Ids after the path. @default none */
+  readonly ids?: PathIds
+  /** Whether further ids of the last kind may follow. @default false */
+  readonly isOpen?: boolean
+  /** Whether `howMany` and `offset` select a page. @default true */
+  readonly isPaged?: boolean
+  /** The list for the ids of the path. */
+  answer(
+    ids: readonly string[],
+    page: RecommendationPage,
+    options: QueryOptions,
+  ): Promise<readonly ListEntry[]>
+}
+
+/** A request for a list. */
+export interface ListRequest {
+  readonly Querystring: RecommendationPage & {
+    readonly version?: number
+    readonly rescorerParams?: string
+  }
+  readonly Headers: QueryOptionHeaders
+}
+
+/** Adds a route that answers with a list. */
+export function addListRoute(app: FastifyInstance, path: string, route: ListRoute): void {
+  const { summary, response, ids = {}, isOpen = false } = route
+  const names = Object.keys(ids)
+  const hasIds = names.length > 0
+  const documentedPath = [path, ...names.map((name) => `:${name}`)].join('/')
+  const params = { type: 'object', required: names, properties: ids }
+  app.get<ListRequest>(
+    hasIds ? `${path}/*` : path,
+    {
+      config: {
+        document: {
+          path: documentedPath,
+          problems: [404, 406, 501],
+          ...(hasIds ? { schema: { params } } : {}),
+        },
+      },
+      schema: {
+        tags: ['recommender'],
+        summary,
+        ...(isOpen ? { description: 'Further ids follow as further parts of the path.' } : {}),
+        querystring: {
+          type: 'object',
+          properties: {
+            ...(route.isPaged === false ? {} : PAGE_SCHEMA),
+            ...(path.startsWith('/recommend') ? KNOWN_ITEMS_SCHEMA : {}),
+            version: QUERY_OPTION_SCHEMAS.version,
+          },
+        },
+        headers: QUERY_OPTION_SCHEMAS.headers,
+        response,
+      },
+    },
+    async (request, reply) => {
+      const { query, headers } = request
+      if (query.rescorerParams !== undefined) throw noRescorer()
+      const options = queryOptionsOf(headers, query.version)
+      const given = hasIds ? idsOfPath(request.url, 1) : []
+      requireArgument(
+        isOpen || given.length === names.length,
+        `${path} takes ${names.join(' and ')}: ${documentedPath}`,
+      )
+      return sendList(request, reply, await route.answer(given, pageOf(query), options))
+    },
+  )
+}
+
+/** The part of a page inside the first results that can be asked for: a later page is shorter, or empty. */
+function pageOf(query: RecommendationPage): RecommendationPage {
+  const { howMany = 0, offset = 0 } = query
+  return { ...query, howMany: Math.min(howMany, MAX_RESULTS - offset), offset }
+}
+
+function noRescorer(): WeirError {
+  return new WeirError(
+    'UNSUPPORTED',
+    'lists are not rescored; leave rescorerParams out and filter or order the list in your application',
+  )
+}

@@ -1,0 +1,52 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { preferredType } from '../http/accept.ts'
+import { sendProblem } from '../http/errors.ts'
+import { httpProblem } from '../http/problem.ts'
+
+/** An id with its value, as lists of the recommender routes have it. */
+export interface IdValue {
+  readonly id: string
+  readonly value: number
+}
+
+/** An id with a count. */
+export interface IdCount {
+  readonly id: string
+  readonly count: number
+}
+
+/** An entry of a list. */
+export type ListEntry = IdValue | IdCount | number | string
+
+/** Media types of a list, the one first that a client without a preference gets. */
+const TYPES = ['text/csv', 'application/json', 'text/plain'] as const
+
+/**
+ * Sends a list as CSV, or as JSON to a client that prefers it, as Oryx does. Answers 406 to a client that
+ * takes neither.
+ */
+export function sendList(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  list: readonly ListEntry[],
+): FastifyReply {
+  const type = preferredType(request.headers.accept, TYPES)
+  reply.header('vary', 'accept')
+  if (type === undefined) {
+    const detail = `a list is sent as ${TYPES.join(', ')}; Accept allows none of them`
+    return sendProblem(reply, httpProblem(406, 'NOT_ACCEPTABLE', detail))
+  }
+  if (type === 'application/json') return reply.type(type).send(JSON.stringify(list))
+  return reply.type(`${type}; charset=utf-8`).send(list.map(csvLine).join(''))
+}
+
+function csvLine(entry: ListEntry): string {
+  if (typeof entry === 'number') return `${entry}\n`
+  if (typeof entry === 'string') return `${csvField(entry)}\n`
+  return `${csvField(entry.id)},${'value' in entry ? entry.value : entry.count}\n`
+}
+
+/** A field of CSV (RFC 4180): quoted where it holds a comma, a quote or a line end. */
+function csvField(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

@@ -1,0 +1,344 @@
+import { isWeirError, WeirError } from '../../core/errors.ts'
+import { innerProduct } from '../../kernels/inner-product.ts'
+import { anonymousRow, haveBiases } from '../../models/als/anonymous-row.ts'
+import { BIAS_COLUMNS } from '../../models/als/row.ts'
+import { alsKey, idOfKey, KEY_SUFFIXES, MEAN_KEYS } from '../../models/als/row-key.ts'
+import type { QueryOptions, TopKOptions } from '../../wire/model-reader.ts'
+import type { ServedState } from '../port/services.ts'
+import { type Histories, noHistories } from './histories.ts'
+import type { IdCount, IdValue } from './listing.ts'
+import type { ItemStrength } from './path.ts'
+
+/** A page of a list. */
+export interface Page {
+  readonly howMany: number
+  readonly offset: number
+}
+
+/** A page of recommendations. */
+export interface RecommendationPage extends Page {
+  /** Whether items that the user rated may be in the list. @default false where there are histories */
+  readonly considerKnownItems?: boolean
+}
+
+/** Rows of one side that a scan reads at a time. */
+const SCAN_PAGE = 1000
+
+/** Recommendations of an ALS model, computed from its rows as the job serves them. */
+export class Recommender {
+  private readonly state: ServedState
+  private readonly name: string
+  private readonly histories: () => Histories | undefined
+  private readonly turn = new Turn()
+
+  /** `name` is the queryable state of the model; `histories` returns undefined while there are none. */
+  constructor(state: ServedState, name: string, histories: () => Histories | undefined) {
+    this.state = state
+    this.name = name
+    this.histories = histories
+  }
+
+  /** The best items of a user, without those that the user rated. Throws UNKNOWN_KEY, UNSUPPORTED. */
+  async recommend(
+    user: string,
+    page: RecommendationPage,
+    options: QueryOptions,
+  ): Promise<IdValue[]> {
+    const known = await this.knownTo([user], page, options)
+    return await this.bestItems(alsKey(user, 'U'), page, known, options)
+  }
+
+  /** The best items of a group: of the mean of its users' rows. Throws UNKNOWN_KEY if no user is known. */
+  async recommendToMany(
+    users: readonly string[],
+    page: RecommendationPage,
+    options: QueryOptions,
+  ): Promise<IdValue[]> {
+    const keys = users.map((user) => alsKey(user, 'U'))
+    const rows = (await this.rowsOf(keys, options)).filter((row) => row !== undefined)
+    if (rows.length === 0) throw unknown(`no user of ${users.slice(0, 10).join(', ')}`)
+    const mean = rows[0]!.map((_, i) => rows.reduce((sum, row) => sum + row[i]!, 0) / rows.length)
+    const known = await this.knownTo(users, page, options)
+    return await this.bestItems(mean, page, known, options)
+  }
+
+  /** The best items, without the given ones, of someone who rated a few items. Unknown items do not count. */
+  async recommendToAnonymous(
+    items: readonly ItemStrength[],
+    page: Page,
+    options: QueryOptions,
+  ): Promise<IdValue[]> {
+    const row = await this.anonymous(MEAN_KEYS.U, items, options)
+    const given = items.map(({ item }) => item)
+    return await this.bestItems(row, page, given, options)
+  }
+
+  /** As `recommend`, with a few more ratings of the user. Throws UNKNOWN_KEY. */
+  async recommendWithContext(
+    user: string,
+    items: readonly ItemStrength[],
+    page: RecommendationPage,
+    options: QueryOptions,
+  ): Promise<IdValue[]> {
+    const [row, known] = await Promise.all([
+      this.anonymous(alsKey(user, 'U'), items, options),
+      this.knownTo([user], page, options),
+    ])
+    const given = items.map(({ item }) => item)
+    return await this.bestItems(row, page, [...known, ...given], options)
+  }
+
+  /** The predicted ratings of items; 0 for an item that the model does not know. Throws UNKNOWN_KEY. */
+  async estimate(
+    user: string,
+    items: readonly string[],
+    options: QueryOptions,
+  ): Promise<readonly number[]> {
+    const [row, ...rows] = await this.rowsOf(
+      [alsKey(user, 'U'), ...items.map((item) => alsKey(item, 'I'))],
+      options,
+    )
+    if (row === undefined) throw unknown(`user ${user}`)
+    return rows.map((item) => (item === undefined ? 0 : dot(row, item)))
+  }
+
+  /** The predicted rating of an item by someone who rated a few items; 0 if the model does not know it. */
+  async estimateForAnonymous(
+    item: string,
+    items: readonly ItemStrength[],
+    options: QueryOptions,
+  ): Promise<number> {
+    const [target] = await this.rowsOf([alsKey(item, 'I')], options)
+    if (target === undefined) return 0
+    return dot(await this.anonymous(MEAN_KEYS.U, items, options), target)
+  }
+
+  /** The cosine of each item with one item; 0 for an item that the model does not know. Throws UNKNOWN_KEY. */
+  async similarityToItem(
+    to: string,
+    items: readonly string[],
+    options: QueryOptions,
+  ): Promise<readonly number[]> {
+    const keys = [to, ...items].map((item) => alsKey(item, 'I'))
+    const [isBiased, [target, ...rows]] = await Promise.all([
+      this.isBiased(options),
+      this.rowsOf(keys, options),
+    ])
+    if (target === undefined) throw unknown(`item ${to}`)
+    // Biases say how much an item is liked, not what it is like.
+    const factors = isBiased ? target.length - BIAS_COLUMNS : target.length
+    return rows.map((row) => (row === undefined ? 0 : cosine(target, row, factors)))
+  }
+
+  /**
+   * The items with the highest mean cosine with the given ones, which are left out. Unknown items do not
+   * count. Throws UNKNOWN_KEY if none is known.
+   */
+  async similarity(
+    items: readonly string[],
+    page: Page,
+    options: QueryOptions,
+  ): Promise<IdValue[]> {
+    const keys = items.map((item) => alsKey(item, 'I'))
+    const [isBiased, rows] = await Promise.all([this.isBiased(options), this.rowsOf(keys, options)])
+    const known = rows.filter((row) => row !== undefined)
+    if (known.length === 0) throw unknown(`any item of ${items.slice(0, 10).join(', ')}`)
+    const dimension = known[0]!.length
+    const columns = isBiased ? dimension - BIAS_COLUMNS : dimension
+    const query = new Float32Array(dimension)
+    for (const row of known) {
+      const norm = Math.sqrt(dot(row, row, columns)) * known.length
+      if (norm > 0) for (let i = 0; i < columns; i++) query[i]! += row[i]! / norm
+    }
+    return await this.bestItems(query, page, items, { ...options, normColumns: columns })
+  }
+
+  /**
+   * The items that a user rated, those most similar to an item first: they explain why it is recommended.
+   * Throws UNKNOWN_KEY, UNSUPPORTED.
+   */
+  async because(
+    user: string,
+    item: string,
+    { howMany, offset }: Page,
+    options: QueryOptions,
+  ): Promise<IdValue[]> {
+    const items = await this.knownItems(user, options)
+    const values = await this.similarityToItem(item, items, options)
+    return items
+      .map((id, i) => ({ id, value: values[i]! }))
+      .sort((a, b) => b.value - a.value)
+      .slice(offset, offset + howMany)
+  }
+
+  /** The items that a user rated, those with the lowest prediction first. Throws as `because`. */
+  async mostSurprising(
+    user: string,
+    { howMany, offset }: Page,
+    options: QueryOptions,
+  ): Promise<IdValue[]> {
+    const items = await this.knownItems(user, options)
+    const values = await this.estimate(user, items, options)
+    return items
+      .map((id, i) => ({ id, value: values[i]! }))
+      .sort((a, b) => a.value - b.value)
+      .slice(offset, offset + howMany)
+  }
+
+  /** The items that a user rated; none for an unknown user. Throws UNSUPPORTED without histories. */
+  async knownItems(user: string, options: QueryOptions): Promise<string[]> {
+    return [...(await this.requireHistories().knownItems(user, options)).keys()]
+  }
+
+  /** The items with most users, or the users with most items. Throws UNSUPPORTED without histories. */
+  async largestCounts(
+    of: 'users' | 'items',
+    page: Page,
+    options: QueryOptions,
+  ): Promise<readonly IdCount[]> {
+    return await this.requireHistories().largestCounts(of, page, options)
+  }
+
+  /** For each latent factor the item with the largest value in it; an item may be there several times. */
+  async popularRepresentativeItems(options: QueryOptions): Promise<string[]> {
+    const [isBiased, [mean]] = await Promise.all([
+      this.isBiased(options),
+      this.rowsOf([MEAN_KEYS.I], options),
+    ])
+    if (mean === undefined) return []
+    const columns = isBiased ? mean.length - BIAS_COLUMNS : mean.length
+    const best = await Promise.all(
+      Array.from({ length: columns }, (_, column) => {
+        const factor = new Float32Array(mean.length)
+        factor[column] = 1
+        return this.bestItems(factor, { howMany: 1, offset: 0 }, [], options)
+      }),
+    )
+    return best.flatMap(([item]) => (item === undefined ? [] : [item.id]))
+  }
+
+  private requireHistories(): Histories {
+    const histories = this.histories()
+    if (histories === undefined) throw noHistories()
+    return histories
+  }
+
+  /** Items that recommendations for some users leave out. */
+  private async knownTo(
+    users: readonly string[],
+    { considerKnownItems }: RecommendationPage,
+    options: QueryOptions,
+  ): Promise<readonly string[]> {
+    const histories = this.histories()
+    if (histories === undefined) {
+      if (considerKnownItems === false) throw noHistories()
+      return []
+    }
+    if (considerKnownItems === true) return []
+    const known = await Promise.all(users.map((user) => histories.knownItems(user, options)))
+    return known.flatMap((items) => [...items.keys()])
+  }
+
+  /** All ids of one side, in the order of their key bytes, page by page. */
+  async *allIds(kind: 'U' | 'I', options: QueryOptions): AsyncGenerator<string[]> {
+    const suffix = KEY_SUFFIXES[kind]
+    let from = ''
+    for (;;) {
+      const range = { from, to: '\u{10ffff}', limit: SCAN_PAGE }
+      const entries = await this.state.scan(this.name, range, options)
+      const keys = entries.map(({ key }) => key)
+      yield keys
+        .filter((key) => key.endsWith(suffix) && key !== MEAN_KEYS[kind])
+        .map((key) => idOfKey(key))
+      if (entries.length < SCAN_PAGE) return
+      // The smallest key after the last one.
+      from = `${keys.at(-1)!}\0`
+    }
+  }
+
+  private async bestItems(
+    query: string | Float32Array,
+    { howMany, offset }: Page,
+    without: readonly string[],
+    options: QueryOptions & Pick<TopKOptions, 'normColumns'>,
+  ): Promise<IdValue[]> {
+    await this.turn.end()
+    const answer = await this.state.topK(this.name, query, {
+      ...options,
+      k: howMany + offset,
+      suffix: KEY_SUFFIXES.I,
+      exclude: [MEAN_KEYS.I, ...without.map((item) => alsKey(item, 'I'))],
+    })
+    if (!answer.ok) throw answer.error
+    return answer.value.slice(offset).map(({ key, score }) => ({ id: idOfKey(key), value: score }))
+  }
+
+  private async anonymous(
+    baseKey: string,
+    items: readonly ItemStrength[],
+    options: QueryOptions,
+  ): Promise<Float32Array> {
+    const keys = [baseKey, ...items.map(({ item }) => alsKey(item, 'I'))]
+    const [isBiased, [base, ...rows]] = await Promise.all([
+      this.isBiased(options),
+      this.rowsOf(keys, options),
+    ])
+    if (base === undefined) throw unknown(`user ${idOfKey(baseKey)}`)
+    const rated = rows.flatMap((row, i) =>
+      row === undefined ? [] : [{ row, rating: items[i]!.strength }],
+    )
+    if (rated.length === 0) throw unknown('none of the items')
+    return anonymousRow(base, rated, isBiased ? base.length - 1 : -1)
+  }
+
+  private async isBiased(options: QueryOptions): Promise<boolean> {
+    const [meanUser, meanItem] = await this.rowsOf([MEAN_KEYS.U, MEAN_KEYS.I], options)
+    return meanUser !== undefined && meanItem !== undefined && haveBiases(meanUser, meanItem)
+  }
+
+  /** Rows in the order of the keys; undefined for a key that the model does not know. */
+  private async rowsOf(
+    keys: readonly string[],
+    options: QueryOptions,
+  ): Promise<readonly (Float32Array | undefined)[]> {
+    const answers = await this.state.rows(this.name, keys, options)
+    return answers.map((answer) => {
+      if (answer.ok) return answer.value
+      if (isWeirError(answer.error, 'UNKNOWN_KEY')) return undefined
+      throw answer.error
+    })
+  }
+}
+
+/**
+ * The turn of the event loop. A job computes top lists that it gets together in one pass over the rows. Requests of
+ * several connections arrive in one turn, but each is read and answered by itself: without this, the first would
+ * begin a pass alone.
+ */
+class Turn {
+  private ending: Promise<void> | undefined
+
+  /** Resolves for all callers of this turn at once, after its input is read. */
+  end(): Promise<void> {
+    this.ending ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.ending = undefined
+        resolve()
+      })
+    })
+    return this.ending
+  }
+}
+
+function unknown(what: string): WeirError {
+  return new WeirError('UNKNOWN_KEY', `the model does not know ${what.slice(0, 200)}`)
+}
+
+function dot(a: Float32Array, b: Float32Array, length: number = a.length): number {
+  return innerProduct(a, 0, b, 0, length)
+}
+
+function cosine(a: Float32Array, b: Float32Array, length: number): number {
+  const norms = Math.sqrt(dot(a, a, length) * dot(b, b, length))
+  return norms === 0 ? 0 : dot(a, b, length) / norms
+}

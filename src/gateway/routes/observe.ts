@@ -1,0 +1,98 @@
+import type { FastifyInstance } from 'fastify'
+import type { Rating } from '../../models/ratings/rating.ts'
+import {
+  CSV_SCHEMA,
+  type JsonObservation,
+  OBSERVATION_SCHEMA,
+  observationOf,
+  observationsOfCsv,
+  observationsOfNdjson,
+  requireObservations,
+} from '../observations/body.ts'
+import type { ObservationTopic } from '../port/services.ts'
+
+/** Most observations of one JSON array. */
+const MAX_OBSERVATIONS = 100_000
+
+const NO_BODY = Buffer.alloc(0)
+
+/** Largest body of observations, in bytes after decompression. */
+const MAX_BODY_BYTES = 16 * 1024 * 1024
+
+const JSON_BODY = {
+  schema: {
+    anyOf: [
+      OBSERVATION_SCHEMA,
+      { type: 'array', minItems: 1, maxItems: MAX_OBSERVATIONS, items: OBSERVATION_SCHEMA },
+    ],
+  },
+}
+
+/** Only JSON is validated by a schema; the other bodies are bytes, and their lines are checked when they are read. */
+const BODY = {
+  content: {
+    'application/json': JSON_BODY,
+    'application/x-ndjson': { schema: {} },
+    'text/csv': { schema: {} },
+  },
+}
+
+const DOCUMENTED_BODY = {
+  content: {
+    'application/json': JSON_BODY,
+    'application/x-ndjson': {
+      schema: { type: 'string', description: 'An observation as JSON a line.' },
+      example: '{"user":"1","item":"50","rating":4.5}\n',
+    },
+    'text/csv': { schema: CSV_SCHEMA, example: '1,50,4.5\n' },
+  },
+}
+
+/** Adds the route that takes observations: one, many, CSV or NDJSON. */
+export function addObserveRoute(app: FastifyInstance, topic: ObservationTopic): void {
+  app.post<{ Body: Buffer | JsonObservation | readonly JsonObservation[] | undefined }>(
+    '/v1/observe',
+    {
+      bodyLimit: MAX_BODY_BYTES,
+      config: { document: { problems: [507], schema: { body: DOCUMENTED_BODY } } },
+      schema: {
+        tags: ['observations'],
+        summary: 'Append observations',
+        description:
+          'Answers when all observations are durable in the topic. A body with an invalid observation is refused whole.',
+        body: BODY,
+        response: {
+          200: {
+            description: 'All are stored.',
+            type: 'object',
+            properties: { accepted: { type: 'integer' } },
+          },
+        },
+      },
+    },
+    async (request) => {
+      const isValid = request.compileValidationSchema(OBSERVATION_SCHEMA, 'body')
+      const observations = observationsOf(
+        request.body ?? NO_BODY,
+        request.headers['content-type'] ?? '',
+        (value): value is JsonObservation => isValid(value),
+      )
+      requireObservations(observations)
+      await topic.append(observations)
+      return { accepted: observations.length }
+    },
+  )
+}
+
+function observationsOf(
+  body: Buffer | JsonObservation | readonly JsonObservation[],
+  contentType: string,
+  isValid: (value: unknown) => value is JsonObservation,
+): Rating[] {
+  if (Buffer.isBuffer(body)) {
+    return contentType.startsWith('text/csv')
+      ? observationsOfCsv(body)
+      : observationsOfNdjson(body, isValid)
+  }
+  return Array.isArray(body) ? body.map(observationOf) : [observationOf(body as JsonObservation)]
+}

@@ -1,0 +1,155 @@
+import type { FastifyInstance } from 'fastify'
+import { alsKey, MEAN_IF_UNKNOWN } from '../../models/als/row-key.ts'
+import {
+  QUERY_OPTION_SCHEMAS,
+  type QueryOptionHeaders,
+  queryOptionsOf,
+} from '../http/query-options.ts'
+import { ENVELOPE_SCHEMA, ID_SCHEMA, PROBLEM_SCHEMA, STATE_SCHEMA } from '../http/schemas.ts'
+import type { ServedState } from '../port/services.ts'
+import { addPairsParser, encodedPairsOf, type PairsBody } from './pairs-body.ts'
+import { MAX_PAIRS } from './pairs-scanner.ts'
+import { predictionBody } from './prediction-body.ts'
+import { predictionsBody } from './predictions-body.ts'
+
+/** The route that predicts one pair; a hot one (`gateway/hot`). */
+export const PREDICT_ROUTE = '/v1/predict/:user/:item'
+
+/** The route that predicts a batch of pairs; a hot one. */
+export const PAIRS_ROUTE = '/v1/predict'
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+const PREDICTION_PROPERTIES = {
+  score: { type: ['number', 'null'], description: 'Null where the rows give no finite number.' },
+  userCold: {
+    type: 'boolean',
+    description: 'The model does not know the user: the mean row stands in.',
+  },
+  itemCold: {
+    type: 'boolean',
+    description: 'The model does not know the item: the mean row stands in.',
+  },
+} as const
+
+/** Adds the routes that predict ratings: one pair, and batches of pairs. */
+export function addPredictRoutes(app: FastifyInstance, state: ServedState): void {
+  addPairRoute(app, state)
+  app.register(async (scope) => {
+    addPairsParser(scope)
+    addBatchRoute(scope, state)
+  })
+}
+
+function addPairRoute(app: FastifyInstance, state: ServedState): void {
+  app.get<{
+    Params: { readonly user: string; readonly item: string }
+    Querystring: { readonly state: string; readonly version?: number }
+    Headers: QueryOptionHeaders
+  }>(
+    PREDICT_ROUTE,
+    {
+      schema: {
+        tags: ['predictions'],
+        summary: 'Predict the rating of a user for an item',
+        params: {
+          type: 'object',
+          required: ['user', 'item'],
+          properties: { user: ID_SCHEMA, item: ID_SCHEMA },
+        },
+        querystring: {
+          type: 'object',
+          properties: { state: STATE_SCHEMA, version: QUERY_OPTION_SCHEMAS.version },
+        },
+        headers: QUERY_OPTION_SCHEMAS.headers,
+        response: {
+          200: {
+            description: 'The prediction.',
+            type: 'object',
+            properties: {
+              user: ID_SCHEMA,
+              item: ID_SCHEMA,
+              ...PREDICTION_PROPERTIES,
+              envelope: ENVELOPE_SCHEMA,
+            },
+          },
+        },
+      },
+    },
+    async ({ params, query, headers }, reply) => {
+      const options = { ...queryOptionsOf(headers, query.version), ...MEAN_IF_UNKNOWN }
+      const answer = await state.predictWithEnvelope(
+        query.state,
+        alsKey(params.user, 'U'),
+        alsKey(params.item, 'I'),
+        options,
+      )
+      if (!answer.ok) throw answer.error
+      reply.type(JSON_TYPE)
+      return predictionBody(params, answer)
+    },
+  )
+}
+
+function addBatchRoute(app: FastifyInstance, state: ServedState): void {
+  app.post<{
+    Body: PairsBody
+    Headers: QueryOptionHeaders
+  }>(
+    PAIRS_ROUTE,
+    {
+      config: { role: 'read' },
+      schema: {
+        tags: ['predictions'],
+        summary: 'Predict the ratings of many pairs of user and item',
+        headers: QUERY_OPTION_SCHEMAS.headers,
+        body: {
+          type: 'object',
+          required: ['pairs'],
+          additionalProperties: false,
+          properties: {
+            state: STATE_SCHEMA,
+            version: QUERY_OPTION_SCHEMAS.version,
+            pairs: {
+              type: 'array',
+              minItems: 1,
+              maxItems: MAX_PAIRS,
+              description: 'Pairs `[user, item]`.',
+              items: {
+                type: 'array',
+                minItems: 2,
+                maxItems: 2,
+                items: ID_SCHEMA,
+              },
+            },
+          },
+        },
+        response: {
+          200: {
+            description: 'The predictions, in the order of the pairs; each is a score or an error.',
+            type: 'object',
+            properties: {
+              predictions: {
+                type: 'array',
+                items: {
+                  type: 'object',
+                  properties: {
+                    ...PREDICTION_PROPERTIES,
+                    modelVersion: ENVELOPE_SCHEMA.properties.modelVersion,
+                    error: PROBLEM_SCHEMA,
+                  },
+                },
+              },
+            },
+          },
+        },
+      },
+    },
+    async ({ body, headers }, reply) => {
+      const options = { ...queryOptionsOf(headers, body.version), ...MEAN_IF_UNKNOWN }
+      const predictions = await state.predictPairs(body.state, encodedPairsOf(body), options)
+      reply.type(JSON_TYPE)
+      return Buffer.copyBytesFrom(predictionsBody(predictions))
+    },
+  )
+}

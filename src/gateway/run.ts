@@ -1,0 +1,152 @@
+import type { AddressInfo, ListenOptions } from 'node:net'
+import type { FastifyInstance, FastifyListenOptions } from 'fastify'
+import { AccessControl, type AccessShare } from '../access/control.ts'
+import type { ClientOptions } from '../client/options.ts'
+import { WeirClient } from '../client/weir-client.ts'
+import { openTopics, type TopicsPlace } from '../connectors/topics/open.ts'
+import { systemClock } from '../core/clock.ts'
+import { asWeirError } from '../core/errors.ts'
+import { ResourceStack } from '../core/lifetime/resource-stack.ts'
+import { nodeFileSystem } from '../files/node-file-system.ts'
+import { FolderRegistry } from '../inference/repository/register.ts'
+import { tracingEnvironment } from '../tracing/environment.ts'
+import { startTracing, tracer } from '../tracing/tracer.ts'
+import { MAX_FRAME_BYTES } from '../wire/frame.ts'
+
+import { createGateway, type GatewayOptions } from './gateway.ts'
+import { type LogLevel, loggerOf } from './http/logging.ts'
+import type { SiblingGroup } from './metrics/sibling-threads.ts'
+import { type ModelPlace, RegistryModelControl } from './models/control.ts'
+import { TopicAppender } from './observations/topic-appender.ts'
+
+/** Settings of one running gateway, as plain data that can be sent to a thread. */
+export interface GatewaySettings {
+  readonly host: string
+  /** 0 lets the system choose. */
+  readonly port: number
+  /** The job whose state is served. */
+  readonly job: Pick<ClientOptions, 'host' | 'port' | 'token' | 'tls'>
+  /** The job that keeps the histories of users. @default `job`, if it has them */
+  readonly histories?: GatewaySettings['job']
+  /** Who may use the gateway. */
+  readonly access: AccessShare
+  /** Certificate and key (PEM) of HTTPS. @default plain HTTP */
+  readonly tls?: NonNullable<GatewayOptions['tls']>
+  /** The topic that takes observations; without it the gateway takes none. */
+  readonly observations?: { readonly place: TopicsPlace; readonly topic: string }
+  /** The model whose versions the gateway lists and switches. @default none */
+  readonly models?: ModelPlace
+  /** Folder of models that `/register` adds to; without it the gateway takes none. */
+  readonly repository?: string
+  /** Version in the OpenAPI document. */
+  readonly version: string
+  /** Other listeners, of threads or processes, share the port. */
+  readonly sharesPort: boolean
+  /** The threads that share the port, if they are threads of one process. */
+  readonly siblings?: SiblingGroup
+  /** @default 'warn' */
+  readonly logLevel?: LogLevel
+}
+
+/** A gateway that listens. */
+export class RunningGateway implements AsyncDisposable {
+  readonly port: number
+  private readonly access: AccessControl
+  private readonly resources: ResourceStack
+
+  private constructor(port: number, access: AccessControl, resources: ResourceStack) {
+    this.port = port
+    this.access = access
+    this.resources = resources
+  }
+
+  /**
+   * Connects to the job and listens. Rejects with UNAVAILABLE or UNAUTHENTICATED when the job does not
+   * take the connection, UNKNOWN_TOPIC, and CONNECTOR_FAILED when the port is taken.
+   */
+  static async start(settings: GatewaySettings): Promise<RunningGateway> {
+    startTracing(tracingEnvironment())
+    await using started = new ResourceStack()
+    started.defer(async () => await tracer?.flush())
+    const state = started.use(
+      await WeirClient.connect({
+        ...settings.job,
+        client: 'weir-gateway',
+        maxFrameBytes: MAX_FRAME_BYTES,
+      }),
+    )
+    const histories = await historiesOf(settings, started)
+    const observations = await appenderOf(settings, started)
+    const access = new AccessControl(settings.access, systemClock)
+    const { logLevel: level = 'warn', siblings } = settings
+    const logger = loggerOf({ level, thread: siblings?.thread ?? 0 })
+    const app = await createGateway(
+      {
+        state,
+        ...(histories === undefined ? {} : { histories }),
+        ...(observations === undefined ? {} : { observations }),
+        ...(settings.models === undefined
+          ? {}
+          : { models: new RegistryModelControl(settings.models) }),
+        ...(settings.repository === undefined
+          ? {}
+          : { registry: new FolderRegistry(nodeFileSystem, settings.repository) }),
+      },
+      {
+        version: settings.version,
+        clock: systemClock,
+        // Without tokens every request may run: none is checked, and OpenAPI names no token.
+        ...(settings.access.needsToken ? { access } : {}),
+        siblings,
+        ...(logger === undefined ? {} : { logger }),
+        ...(settings.tls === undefined ? {} : { tls: settings.tls }),
+      },
+    )
+    started.defer(() => app.close())
+    const port = await listen(app, settings)
+    return new RunningGateway(port, access, started.move())
+  }
+
+  /** Uses other tokens from now on. */
+  replaceAccess(access: AccessShare): void {
+    this.access.replace(access)
+  }
+
+  /** Answers the requests that are under way, then stops. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.resources[Symbol.asyncDispose]()
+  }
+}
+
+async function historiesOf(
+  { histories }: GatewaySettings,
+  resources: ResourceStack,
+): Promise<WeirClient | undefined> {
+  if (histories === undefined) return undefined
+  return resources.use(await WeirClient.connect({ ...histories, client: 'weir-gateway' }))
+}
+
+async function appenderOf(
+  { observations }: GatewaySettings,
+  resources: ResourceStack,
+): Promise<TopicAppender | undefined> {
+  if (observations === undefined) return undefined
+  const topics = resources.use(await openTopics(observations.place))
+  const appender = resources.use(
+    new TopicAppender(topics, observations.topic, () => systemClock.nowMs()),
+  )
+  await appender.open()
+  return appender
+}
+
+async function listen(app: FastifyInstance, settings: GatewaySettings): Promise<number> {
+  const { host, port, sharesPort } = settings
+  try {
+    // Fastify passes every option on to the server; its types do not know `reusePort` yet.
+    const options: FastifyListenOptions & ListenOptions = { host, port, reusePort: sharesPort }
+    await app.listen(options)
+  } catch (error) {
+    throw asWeirError(error, 'CONNECTOR_FAILED', `the gateway cannot listen on ${host}:${port}`)
+  }
+  return (app.server.address() as AddressInfo).port
+}

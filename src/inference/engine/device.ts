@@ -1,0 +1,165 @@
+import type { Cancel, Clock } from '../../core/clock.ts'
+import { requireArgument } from '../../core/errors.ts'
+import { decideResidency, type ResidentFacts } from '../policy/residency.ts'
+import { firstDeadline } from '../queue/demand.ts'
+import { ESTIMATE, HEADER, WORKER } from '../queue/layout.ts'
+import type { ModelWorkers } from './model-workers.ts'
+
+/** Time between two looks while a model waits for room, ms. */
+const LOOK_MS = 20
+const MIB = 2 ** 20
+
+/** A model's place in the memory of a device. */
+export interface Place {
+  readonly bytes: number
+  /** Times that the model was evicted. */
+  readonly evictions: number
+  /** Gives the workers that hold the memory, once they have loaded the model for the first time. */
+  hold(workers: ModelWorkers): void
+  /** Call it with each move of the workers. */
+  moved(kind: 'wanted' | 'left' | 'entered'): void
+  /** Gives the memory back. */
+  free(): void
+}
+
+/**
+ * Memory for models, with a limit. Each model reserves its bytes before it is loaded; `decideResidency` says
+ * which ones leave for it. Loads run side by side in their workers, and models that stay go on meanwhile.
+ */
+export class Device implements Disposable {
+  readonly capacity: number
+  private readonly clock: Clock
+  private readonly tenants = new Map<string, Tenant>()
+  private cancelLook: Cancel | undefined
+
+  constructor(capacity: number, clock: Clock) {
+    this.capacity = capacity
+    this.clock = clock
+  }
+
+  /** Reserves memory; resolves when there is room. Rejects with INVALID_ARGUMENT when it can never be. */
+  async reserve(key: string, bytes: number): Promise<Place> {
+    requireArgument(
+      bytes <= this.capacity,
+      `the model needs ${(bytes / MIB).toFixed(1)} MiB of memory, and all models may have ${(this.capacity / MIB).toFixed(1)} MiB: raise the limit`,
+    )
+    const tenant = new Tenant(key, bytes, this.clock.monotonicMs())
+    this.tenants.set(key, tenant)
+    await new Promise<void>((resolve) => {
+      tenant.onEnter = resolve
+      this.decide()
+    })
+    return {
+      bytes,
+      get evictions() {
+        return tenant.evictions
+      },
+      hold: (workers) => {
+        tenant.hold(workers, this.clock.monotonicMs())
+        this.decide()
+      },
+      moved: (kind) => {
+        tenant.moved(kind, this.clock.monotonicMs())
+        this.decide()
+      },
+      free: () => {
+        this.tenants.delete(key)
+        this.decide()
+      },
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.cancelLook?.()
+  }
+
+  private decide(): void {
+    this.cancelLook?.()
+    this.cancelLook = undefined
+    const facts = Array.from(this.tenants.values(), (tenant) => tenant.facts())
+    const nowMs = this.clock.monotonicMs()
+    const { enter, leave } = decideResidency(this.capacity, facts, nowMs)
+    for (const key of leave) this.tenants.get(key)!.leave()
+    for (const key of enter) this.tenants.get(key)!.enter(nowMs)
+    const isWaiting = facts.some(
+      ({ key, state, isWanted }) => state === 'out' && isWanted && !enter.includes(key),
+    )
+    if (isWaiting) this.cancelLook = this.clock.after(LOOK_MS, () => this.decide())
+  }
+}
+
+/** One model of a device. */
+class Tenant {
+  evictions = 0
+  onEnter: (() => void) | undefined
+  private readonly key: string
+  private readonly bytes: number
+  private readonly askedAt: number
+  private workers: ModelWorkers | undefined
+  private hasRoom = false
+  private isWanted = true
+  private enteredAt = 0
+  private roomAt = 0
+  private firstLoadMs = 0
+
+  constructor(key: string, bytes: number, askedAt: number) {
+    this.key = key
+    this.bytes = bytes
+    this.askedAt = askedAt
+  }
+
+  hold(workers: ModelWorkers, nowMs: number): void {
+    this.workers = workers
+    this.isWanted = false
+    this.firstLoadMs = nowMs - this.roomAt
+    this.enteredAt = nowMs
+  }
+
+  moved(kind: 'wanted' | 'left' | 'entered', nowMs: number): void {
+    if (kind === 'wanted') this.isWanted = true
+    if (kind !== 'entered') return
+    this.isWanted = false
+    this.enteredAt = nowMs
+  }
+
+  enter(nowMs: number): void {
+    this.hasRoom = true
+    this.roomAt = nowMs
+    this.onEnter?.()
+    this.onEnter = undefined
+    this.workers?.setAway(false)
+  }
+
+  leave(): void {
+    this.evictions++
+    this.workers?.setAway(true)
+  }
+
+  facts(): ResidentFacts {
+    const { key, bytes, workers, isWanted, enteredAt } = this
+    if (workers === undefined) {
+      // The first load of a model is due at once.
+      const state = this.hasRoom ? 'entering' : 'out'
+      const none = { lastRunAt: 0, enteredAt: 0, requests: 0, readyMs: 0 }
+      return { key, bytes, state, isWanted, firstDeadline: this.askedAt, ...none }
+    }
+    const { memory } = workers
+    return {
+      key,
+      bytes,
+      state: workers.residency,
+      lastRunAt: Math.max(enteredAt, workers.largest(WORKER.lastStartedAt)),
+      enteredAt,
+      isWanted,
+      requests: Atomics.load(memory.words, HEADER.waiting) + workers.busy,
+      firstDeadline: firstDeadline(memory),
+      readyMs: this.loadMsOf(workers) + memory.numbers[memory.estimatesAt + ESTIMATE.fixedMs]!,
+    }
+  }
+
+  /** Mean time of a load, ms; the first one, which starts the workers, counts only while it is the only one. */
+  private loadMsOf(workers: ModelWorkers): number {
+    const loads = workers.sum(WORKER.loads)
+    return loads === 0 ? this.firstLoadMs : workers.sum(WORKER.loadMs) / loads
+  }
+}

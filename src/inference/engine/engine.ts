@@ -1,0 +1,206 @@
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import { type Cancel, type Clock, sleep, systemClock } from '../../core/clock.ts'
+import { WeirError } from '../../core/errors.ts'
+import type { Deployment } from '../port/deployment.ts'
+import type { InferenceEngine, ModelStatistics, ServedModel } from '../port/engine.ts'
+import type { ModelId, ModelSource } from '../port/model.ts'
+import type { InferAnswer, InferRequest } from '../port/request.ts'
+import type { ModelSignature } from '../port/signature.ts'
+import { PRODUCER_ROWS } from '../queue/layout.ts'
+import { admitProducer, forgetProducer, hasRequests } from '../queue/repair.ts'
+import { measureMemory } from '../workers/child-model.ts'
+import type { ProducerMessage } from './connected-producer.ts'
+import { checkDeployment, mostItemsOf, workerStartOf } from './deployment-plan.ts'
+import { Device, type Place } from './device.ts'
+import { ModelWorkers } from './model-workers.ts'
+import { statisticsOf } from './statistics.ts'
+import { type SharedModel, ThreadProducer } from './thread-producer.ts'
+
+/** Time between two looks at the workers, ms. */
+const SUPERVISE_MS = 50
+/** Time between two looks of an unload at the requests that are under way, ms. */
+const DRAIN_STEP_MS = 2
+/** Number of the engine's own thread among the producers. */
+const OWN_PRODUCER = 0
+
+/** Options of `openInferenceEngine`. */
+export interface InferenceEngineOptions {
+  /** @default systemClock */
+  readonly clock?: Clock
+  /** Memory for all models, bytes: those that ran least recently are evicted. @default no limit */
+  readonly memoryBytes?: number
+}
+
+/** Opens an engine without models. */
+export function openInferenceEngine(options: InferenceEngineOptions = {}): InferenceEngine {
+  return new ThreadEngine(options.clock ?? systemClock, options.memoryBytes)
+}
+
+interface Loaded {
+  readonly served: ServedModel
+  readonly workers: ModelWorkers
+  /** Its memory; undefined without a limit. */
+  readonly place: Place | undefined
+  /** It is being unloaded. */
+  isRetired: boolean
+}
+
+const keyOf = ({ name, version }: ModelId): string => `${version}/${name}`
+
+/** Engine whose workers are threads of this process. */
+class ThreadEngine implements InferenceEngine {
+  private readonly clock: Clock
+  private readonly device: Device | undefined
+  private readonly own: ThreadProducer
+  private readonly loading = new Map<string, Promise<ModelSignature>>()
+  private readonly loaded = new Map<string, Loaded>()
+  private readonly ports = new Map<number, MessagePort>()
+  private cancelLook: Cancel | undefined
+  private isClosed = false
+
+  constructor(clock: Clock, memoryBytes: number | undefined) {
+    this.clock = clock
+    this.device = memoryBytes === undefined ? undefined : new Device(memoryBytes, clock)
+    this.own = new ThreadProducer(OWN_PRODUCER, clock)
+  }
+
+  load(id: ModelId, source: ModelSource, deployment: Deployment): Promise<ModelSignature> {
+    const key = keyOf(id)
+    const known = this.loading.get(key)
+    if (known !== undefined) return known
+    const loading = this.startLoading(id, source, deployment)
+    this.loading.set(key, loading)
+    loading.catch(() => this.loading.delete(key))
+    return loading
+  }
+
+  async unload(id: ModelId): Promise<void> {
+    const key = keyOf(id)
+    if (!this.loaded.has(key)) await this.loading.get(key)?.catch(() => {})
+    const loaded = this.loaded.get(key)
+    if (loaded === undefined || loaded.isRetired) return
+    loaded.isRetired = true
+    const producer = this.own.retire(id)
+    for (const port of this.ports.values()) post(port, { kind: 'retire', id })
+    await this.drain(loaded)
+    producer?.close()
+    await loaded.workers.close()
+    loaded.place?.free()
+    this.loaded.delete(key)
+    this.loading.delete(key)
+  }
+
+  infer(request: InferRequest): Promise<InferAnswer> {
+    return this.own.infer(request)
+  }
+
+  models(): readonly ServedModel[] {
+    return this.own.models()
+  }
+
+  model(id: ModelId): ServedModel | undefined {
+    return this.own.model(id)
+  }
+
+  statistics(): readonly ModelStatistics[] {
+    return Array.from(this.loaded.values(), ({ served, workers, place }) =>
+      statisticsOf(served.id, workers, place),
+    )
+  }
+
+  async measure(source: ModelSource, deployment: Deployment): Promise<number> {
+    checkDeployment(deployment)
+    return await measureMemory(workerStartOf(source, deployment), mostItemsOf(deployment))
+  }
+
+  connect(): MessagePort {
+    const producer = this.freeProducer()
+    const { port1, port2 } = new MessageChannel()
+    this.ports.set(producer, port1)
+    port1.once('close', () => this.disconnected(producer))
+    port1.unref()
+    const models = [...this.loaded.values()].filter((one) => !one.isRetired).map(shareOf)
+    for (const { workers } of this.loaded.values()) admitProducer(workers.memory, producer)
+    post(port1, { kind: 'welcome', producer, models })
+    return port2
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.isClosed = true
+    await Promise.all([...this.loading.values()].map((loading) => loading.catch(() => {})))
+    await Promise.all([...this.loaded.values()].map(({ served }) => this.unload(served.id)))
+    for (const port of this.ports.values()) port.close()
+    this.cancelLook?.()
+    this.device?.[Symbol.dispose]()
+    this.own.close()
+  }
+
+  private async startLoading(
+    id: ModelId,
+    source: ModelSource,
+    deployment: Deployment,
+  ): Promise<ModelSignature> {
+    if (this.isClosed) throw new WeirError('ILLEGAL_STATE', 'the engine is closed')
+    const place = await this.reserve(id, source, deployment)
+    const workers = await ModelWorkers.start(source, deployment, {
+      clock: this.clock,
+      onMove: (kind) => place?.moved(kind),
+    }).catch((error) => {
+      place?.free()
+      throw error
+    })
+    place?.hold(workers)
+    const { signature } = workers
+    const served = { id, signature, deployment }
+    const loaded: Loaded = { served, workers, place, isRetired: false }
+    this.loaded.set(keyOf(id), loaded)
+    this.own.add(shareOf(loaded))
+    for (const port of this.ports.values()) post(port, { kind: 'add', model: shareOf(loaded) })
+    if (this.cancelLook === undefined) this.look()
+    return signature
+  }
+
+  /** Room for the model in all its workers; a model on another server needs none. */
+  private async reserve(
+    id: ModelId,
+    source: ModelSource,
+    deployment: Deployment,
+  ): Promise<Place | undefined> {
+    if (this.device === undefined || source.kind === 'remote') return undefined
+    const bytes = deployment.memoryBytes ?? (await this.measure(source, deployment))
+    return await this.device.reserve(keyOf(id), bytes * (deployment.workers ?? 1))
+  }
+
+  private readonly look = (): void => {
+    for (const { workers } of this.loaded.values()) workers.supervise()
+    const timer = setTimeout(this.look, SUPERVISE_MS).unref()
+    this.cancelLook = () => clearTimeout(timer)
+  }
+
+  /** Waits until no request of any thread waits or runs, or until their deadlines have passed. */
+  private async drain({ workers }: Loaded): Promise<void> {
+    while (hasRequests(workers.memory, this.clock.monotonicMs())) {
+      await sleep(this.clock, DRAIN_STEP_MS)
+    }
+  }
+
+  private freeProducer(): number {
+    for (let producer = 1; producer < PRODUCER_ROWS; producer++) {
+      if (!this.ports.has(producer)) return producer
+    }
+    throw new WeirError('OVERLOADED', `${PRODUCER_ROWS - 1} threads are connected already`)
+  }
+
+  private disconnected(producer: number): void {
+    for (const { workers } of this.loaded.values()) forgetProducer(workers.memory, producer)
+    this.ports.delete(producer)
+  }
+}
+
+const shareOf = ({ served, workers }: Loaded): SharedModel => ({
+  served,
+  buffer: workers.memory.buffer,
+  maxItems: workers.maxItems,
+})
+
+const post = (port: MessagePort, message: ProducerMessage): void => port.postMessage(message)

@@ -1,0 +1,44 @@
+import { ERROR_CODES, type ErrorCode, WeirError } from '../../core/errors.ts'
+import { SLOT } from '../queue/layout.ts'
+import type { QueueMemory } from '../queue/memory.ts'
+
+/** Codes by their number in the memory of a queue. */
+const CODES = Object.keys(ERROR_CODES) as readonly ErrorCode[]
+
+const SENTENCES: Partial<Record<ErrorCode, string>> = {
+  WORKER_LOST: 'the worker that ran the request ended, and there is no time for another try',
+  POISONED_REQUEST: 'the request ended every worker that ran it, also alone; do not send it again',
+}
+
+/** The error of a failed slot. */
+export function failureOf(memory: QueueMemory, slot: number): WeirError {
+  const at = memory.slotAt(slot)
+  const code = CODES[memory.words[at + SLOT.code]!] ?? 'MODEL_FAILED'
+  const start = memory.outputAt(slot)
+  const text = Buffer.from(
+    memory.bytes.slice(start, start + memory.words[at + SLOT.outputLength]!),
+  ).toString('utf8')
+  return new WeirError(code, text === '' ? (SENTENCES[code] ?? 'the model failed') : text)
+}
+
+/** The error of a request that a worker shed. */
+export function cannotBeInTime(model: string): WeirError {
+  return new WeirError(
+    'DEADLINE_EXCEEDED',
+    `the model ${model} cannot answer before the deadline, so the request was given up early`,
+    { details: { shed: true } },
+  )
+}
+
+/** The error of a request that was not admitted; `retryAfterMs` is undefined when the queue is full. */
+export function overloaded(
+  model: string,
+  retryAfterMs: number | undefined,
+  sloMs: number,
+): WeirError {
+  const cause =
+    retryAfterMs === undefined ? 'its queue is full' : 'its queue is too long for the deadline'
+  return new WeirError('OVERLOADED', `the model ${model} takes no more requests now: ${cause}`, {
+    details: { retryAfterMs: retryAfterMs ?? Math.ceil(sloMs) },
+  })
+}

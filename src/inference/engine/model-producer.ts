@@ -1,0 +1,292 @@
+import type { Clock } from '../../core/clock.ts'
+import { WeirError } from '../../core/errors.ts'
+import type { DeadlineWheel } from '../../wire/deadline-wheel.ts'
+import { refusal } from '../policy/doomed.ts'
+import { hedgeAfterMs } from '../policy/hedging.ts'
+import type { LatencyEstimate } from '../policy/latency-model.ts'
+import type { ServedModel } from '../port/engine.ts'
+import type { AnswerFlags, InferAnswer, InferRequest } from '../port/request.ts'
+import type { Tensor } from '../port/tensor.ts'
+import { type Doorbell, listenAtomically } from '../queue/doorbell.ts'
+import { ESTIMATE, HEADER, PRODUCER_COUNT, SLOT, STATE } from '../queue/layout.ts'
+import type { QueueMemory } from '../queue/memory.ts'
+import { ProducerSide } from '../queue/producer-side.ts'
+import { writeTensors } from '../queue/tensor-bytes.ts'
+import { answerOf } from './answers.ts'
+import { cannotBeInTime, failureOf, overloaded } from './failures.ts'
+import { HedgeTimer, PendingRequest } from './pending-request.ts'
+import { type ShapedRequest, shapeRequest } from './request-shape.ts'
+
+/** What the producers of one thread share. */
+export interface ProducerContext {
+  readonly clock: Clock
+  readonly wheel: DeadlineWheel
+}
+
+/** One thread's way to one model: it puts requests into the queue and settles their promises. */
+export class ModelProducer {
+  readonly served: ServedModel
+  private readonly context: ProducerContext
+  private readonly side: ProducerSide
+  private readonly memory: QueueMemory
+  private readonly bell: Doorbell
+  private readonly pending = new Map<number, PendingRequest>()
+  private readonly maxItems: number
+  private isClosed = false
+
+  constructor(
+    served: ServedModel,
+    options: { readonly memory: QueueMemory; readonly producer: number; readonly maxItems: number },
+    context: ProducerContext,
+  ) {
+    this.served = served
+    this.context = context
+    this.memory = options.memory
+    this.maxItems = options.maxItems
+    this.side = new ProducerSide(options.memory, options.producer)
+    this.bell = listenAtomically(options.memory, options.producer, this.collect)
+  }
+
+  /** Requests that wait for their end. */
+  get waiting(): number {
+    return this.pending.size
+  }
+
+  /** As `InferenceProducer.infer`. */
+  infer(request: InferRequest): Promise<InferAnswer> {
+    return new Promise((resolve, reject) => {
+      try {
+        this.start(request, resolve, reject)
+      } catch (error) {
+        reject(error)
+      }
+    })
+  }
+
+  /** Gives up all requests with MODEL_NOT_LOADED. */
+  close(): void {
+    this.isClosed = true
+    this.bell.close()
+    for (const pending of this.pending.values()) {
+      this.end(pending)
+      if (pending.isSettled) continue
+      pending.reject(
+        new WeirError('MODEL_NOT_LOADED', `the model ${this.name} was unloaded; ask again`),
+      )
+    }
+    this.pending.clear()
+  }
+
+  private start(
+    request: InferRequest,
+    resolve: (answer: InferAnswer) => void,
+    reject: (error: unknown) => void,
+  ): void {
+    const shaped = shapeRequest(this.served.signature, request.inputs)
+    request.signal?.throwIfAborted()
+    if (this.isClosed)
+      throw new WeirError('MODEL_NOT_LOADED', `the model ${this.name} is not loaded`)
+    const arrivalMs = this.context.clock.monotonicMs()
+    const goalMs = request.deadlineMs ?? this.served.deployment.sloMs
+    if (!(goalMs > 0))
+      throw new WeirError('DEADLINE_EXCEEDED', 'the deadline had passed at the call')
+    const retryAfterMs = this.refused(shaped.items, goalMs, arrivalMs)
+    const slot = retryAfterMs === undefined ? this.side.claim() : -1
+    if (slot < 0) {
+      this.side.count(PRODUCER_COUNT.full)
+      resolve(
+        this.defaultFor('full', () =>
+          overloaded(this.name, retryAfterMs, this.served.deployment.sloMs),
+        ),
+      )
+      return
+    }
+    this.write(slot, shaped)
+    const callbacks = { resolve, reject, onExpire: this.expire }
+    const pending = new PendingRequest(slot, arrivalMs + goalMs, callbacks)
+    this.pending.set(slot, pending)
+    this.context.wheel.add(pending)
+    this.listen(pending, request.signal)
+    this.side.submit(slot, {
+      items: shaped.items,
+      bucket: shaped.bucket,
+      deadlineMs: arrivalMs + goalMs,
+      keyMs: arrivalMs + goalMs - (request.priority ?? 0),
+      arrivalMs,
+    })
+    this.hedgeLater(pending, arrivalMs)
+  }
+
+  private refused(items: number, slackMs: number, nowMs: number): number | undefined {
+    const { words, numbers, estimatesAt } = this.memory
+    return refusal({
+      latency: this.latency(),
+      waitingItems: words[HEADER.waitingItems]!,
+      items,
+      maxItems: this.maxItems,
+      workers: words[HEADER.workers]!,
+      slackMs,
+      sinceRunMs: nowMs - numbers[estimatesAt + ESTIMATE.lastRunAt]!,
+      sloMs: this.served.deployment.sloMs,
+    })
+  }
+
+  private latency(): LatencyEstimate {
+    const { numbers, estimatesAt } = this.memory
+    return {
+      fixedMs: numbers[estimatesAt + ESTIMATE.fixedMs]!,
+      itemMs: numbers[estimatesAt + ESTIMATE.itemMs]!,
+      ratio: numbers[estimatesAt + ESTIMATE.ratio]!,
+      largest: numbers[estimatesAt + ESTIMATE.largest]!,
+    }
+  }
+
+  private hedgeLater(pending: PendingRequest, fromMs: number): void {
+    const settings = this.served.deployment.hedge
+    if (settings === undefined) return
+    const items = this.memory.words[this.memory.slotAt(pending.slot) + SLOT.items]!
+    const dueAt = fromMs + hedgeAfterMs(settings, this.latency(), items)
+    pending.hedge = new HedgeTimer(pending, dueAt, this.hedge)
+    this.context.wheel.add(pending.hedge)
+  }
+
+  /** Gives a request that a worker has to a second one. While none has it, a second one would not help. */
+  private readonly hedge = (pending: PendingRequest): void => {
+    if (pending.isSettled) return
+    const takenAt = this.side.takenAt(pending.slot)
+    const nowMs = this.context.clock.monotonicMs()
+    const settings = this.served.deployment.hedge
+    if (settings === undefined) return
+    if (takenAt === undefined || nowMs < takenAt + hedgeAfterMs(settings, this.latency(), 1)) {
+      this.hedgeLater(pending, takenAt ?? nowMs)
+      return
+    }
+    const copy = this.side.claim()
+    if (copy < 0) return
+    this.side.count(PRODUCER_COUNT.hedged)
+    pending.twin = copy
+    this.pending.set(copy, pending)
+    this.side.submitCopy(pending.slot, copy)
+  }
+
+  private write(slot: number, { inputs }: ShapedRequest): void {
+    const { memory } = this
+    if (writeTensors(memory, memory.inputAt(slot), memory.inputBytes, inputs) >= 0) return
+    this.side.free(slot)
+    const bytes = inputs.reduce((sum, { data }) => sum + data.length, 0)
+    throw new WeirError(
+      'FRAME_TOO_LARGE',
+      `the inputs have ${bytes} bytes, a slot of ${this.name} ${memory.inputBytes}; raise inputBytes of the deployment`,
+    )
+  }
+
+  private listen(pending: PendingRequest, signal: AbortSignal | undefined): void {
+    if (signal === undefined) return
+    const onAbort = (): void => {
+      this.side.count(PRODUCER_COUNT.cancelled)
+      this.giveUp(pending)
+      pending.reject(signal.reason)
+    }
+    signal.addEventListener('abort', onAbort, { once: true })
+    pending.stopListening = () => signal.removeEventListener('abort', onAbort)
+  }
+
+  private readonly expire = (pending: PendingRequest): void => {
+    if (pending.isSettled) return
+    this.side.count(PRODUCER_COUNT.expired)
+    this.giveUp(pending)
+    this.settle(
+      pending,
+      'expired',
+      () => new WeirError('DEADLINE_EXCEEDED', `the model ${this.name} did not answer in time`),
+    )
+  }
+
+  /** Ends a request before its answer. Its slot is free at once, or when the worker that has it is done. */
+  private giveUp(pending: PendingRequest): void {
+    this.end(pending)
+    pending.isSettled = true
+    this.abandon(pending.slot)
+    if (pending.twin >= 0) this.abandon(pending.twin)
+  }
+
+  /** Frees a slot whose answer is no longer needed, now or when its worker is done. */
+  private abandon(slot: number): void {
+    if (this.side.withdraw(slot)) this.pending.delete(slot)
+    else this.side.forsake(slot)
+  }
+
+  private end(pending: PendingRequest): void {
+    this.context.wheel.remove(pending)
+    if (pending.hedge !== undefined) this.context.wheel.remove(pending.hedge)
+    pending.stopListening?.()
+  }
+
+  private readonly collect = (): void => {
+    this.side.collect(this.ended)
+  }
+
+  private readonly ended = (slot: number, state: number): void => {
+    // Without an entry the slot is one of a thread that had this number before.
+    const pending = this.pending.get(slot)
+    this.pending.delete(slot)
+    try {
+      if (pending?.isSettled === false) this.finishOne(pending, slot, state)
+    } finally {
+      this.side.free(slot)
+    }
+  }
+
+  /** The first answer of two wins; a failure does only when no other is to come. */
+  private finishOne(pending: PendingRequest, slot: number, state: number): void {
+    const other = slot === pending.slot ? pending.twin : pending.slot
+    const isOtherOpen = other >= 0 && this.pending.get(other) === pending
+    if (state !== STATE.done && isOtherOpen) return
+    this.finish(pending, slot, state)
+    if (isOtherOpen) this.abandon(other)
+  }
+
+  private finish(pending: PendingRequest, slot: number, state: number): void {
+    this.end(pending)
+    pending.isSettled = true
+    if (state === STATE.done) pending.resolve(this.answerOf(slot, pending))
+    else if (state === STATE.shed) this.settle(pending, 'shed', () => cannotBeInTime(this.name))
+    else {
+      const error = failureOf(this.memory, slot)
+      this.settle(pending, 'failed', () => error)
+    }
+  }
+
+  private answerOf(slot: number, pending: PendingRequest): InferAnswer {
+    const isHedged = pending.twin >= 0
+    return answerOf(this.memory, slot, { served: this.served, isHedged })
+  }
+
+  private settle(
+    pending: PendingRequest,
+    reason: NonNullable<AnswerFlags['isDefault']>,
+    errorOf: () => WeirError,
+  ): void {
+    try {
+      pending.resolve(this.defaultFor(reason, errorOf))
+    } catch (error) {
+      pending.reject(error)
+    }
+  }
+
+  /** The deployment's default; throws `errorOf()` when there is none. */
+  private defaultFor(
+    reason: NonNullable<AnswerFlags['isDefault']>,
+    errorOf: () => WeirError,
+  ): InferAnswer {
+    const outputs: readonly Tensor[] | undefined = this.served.deployment.default
+    if (outputs === undefined) throw errorOf()
+    const { version } = this.served.id
+    return { outputs, version, queueMs: 0, runMs: 0, batchItems: 0, flags: { isDefault: reason } }
+  }
+
+  private get name(): string {
+    const { name, version } = this.served.id
+    return `${name} version ${version}`
+  }
+}

@@ -1,0 +1,51 @@
+import type { ModelStatistics } from '../port/engine.ts'
+import type { ModelId } from '../port/model.ts'
+import { HEADER, PRODUCER_COUNT, PRODUCER_ROWS, WORKER } from '../queue/layout.ts'
+import type { QueueMemory } from '../queue/memory.ts'
+import { DISPATCH_REASONS } from '../workers/serve.ts'
+import type { Place } from './device.ts'
+import type { ModelWorkers } from './model-workers.ts'
+
+/** Counters of a model, summed over its workers and producers. */
+export function statisticsOf(
+  id: ModelId,
+  workers: ModelWorkers,
+  place: Place | undefined,
+): ModelStatistics {
+  const { memory } = workers
+  const dispatched = Object.fromEntries(
+    DISPATCH_REASONS.map((reason, i) => [reason, workers.sum(WORKER.dispatched + i)]),
+  ) as ModelStatistics['dispatched']
+  return {
+    id,
+    answered: workers.sum(WORKER.answered),
+    failed: workers.sum(WORKER.failed),
+    shedDoomed: workers.sum(WORKER.shed),
+    shedFull: producerSum(memory, PRODUCER_COUNT.full),
+    expired: producerSum(memory, PRODUCER_COUNT.expired),
+    cancelled: producerSum(memory, PRODUCER_COUNT.cancelled),
+    batches: workers.sum(WORKER.batches),
+    items: workers.sum(WORKER.items),
+    runMs: workers.sum(WORKER.runMs),
+    queueMs: workers.sum(WORKER.queueMs),
+    dispatched,
+    waiting: memory.words[HEADER.waiting]!,
+    workers: memory.words[HEADER.workers]!,
+    workersBusy: workers.busy,
+    workersLost: workers.lost,
+    hedged: producerSum(memory, PRODUCER_COUNT.hedged),
+    memoryBytes: place?.bytes ?? 0,
+    resident: workers.residency === 'out' ? 0 : 1,
+    loads: workers.sum(WORKER.loads),
+    loadMs: workers.sum(WORKER.loadMs),
+    evictions: place?.evictions ?? 0,
+  }
+}
+
+function producerSum(memory: QueueMemory, counter: number): number {
+  let sum = 0
+  for (let producer = 0; producer < PRODUCER_ROWS; producer++) {
+    sum += memory.numbers[memory.producerAt(producer) / 2 + counter]!
+  }
+  return sum
+}

@@ -1,0 +1,91 @@
+import { Worker } from 'node:worker_threads'
+import { WeirError } from '../../core/errors.ts'
+import { siblingModule, THREAD_LIMITS } from '../../core/sibling-module.ts'
+import type { ModelSignature } from '../port/signature.ts'
+import type { ServeMessage, WorkerMessage, WorkerStart } from '../workers/messages.ts'
+
+/** Thread of a worker that has loaded its model. */
+export class WorkerThread {
+  readonly signature: ModelSignature
+  /** Resolves when the thread has ended. */
+  readonly exited: Promise<void>
+  private readonly thread: Worker
+  private readonly mayTerminate: boolean
+
+  private constructor(thread: Worker, signature: ModelSignature, start: WorkerStart) {
+    this.thread = thread
+    this.signature = signature
+    this.exited = new Promise((resolve) => thread.once('exit', () => resolve()))
+    this.mayTerminate = start.source.kind !== 'onnx' || start.isolation === 'process'
+    // An error that nothing caught ends the thread; the exit is what counts.
+    thread.on('error', () => {})
+  }
+
+  /** Starts a thread and waits until it has loaded the model. Rejects with the error of the load. */
+  static start(start: WorkerStart): Promise<WorkerThread> {
+    const thread = new Worker(siblingModule('../workers/thread', import.meta.url), {
+      workerData: start,
+      resourceLimits: THREAD_LIMITS,
+    })
+    endChildWith(thread)
+    return new Promise((resolve, reject) => {
+      const settle = (finish: () => void): void => {
+        thread.off('message', onMessage).off('error', onError).off('exit', onExit)
+        finish()
+      }
+      const onError = (error: unknown): void => settle(() => reject(error))
+      const onExit = (code: number): void => settle(() => reject(endedEarly(code)))
+      const onMessage = (message: WorkerMessage): void => {
+        if (message.kind === 'loaded') {
+          settle(() => resolve(new WorkerThread(thread, message.signature, start)))
+        } else if (message.kind === 'failed') {
+          settle(() => reject(new WeirError(message.code, message.message)))
+        }
+      }
+      thread.on('message', onMessage).once('error', onError).once('exit', onExit)
+    })
+  }
+
+  /** Lets the worker serve a queue. `onMove`: the model is away and wanted, has left, or is back. */
+  serve(message: ServeMessage, onMove: (kind: 'wanted' | 'left' | 'entered') => void): void {
+    this.thread.on('message', ({ kind }: WorkerMessage) => {
+      if (kind === 'wanted' || kind === 'left' || kind === 'entered') onMove(kind)
+    })
+    this.thread.postMessage(message)
+  }
+
+  /** Ends a worker that serves no queue; it frees its model first. */
+  async dismiss(): Promise<void> {
+    this.thread.postMessage(undefined)
+    await this.exited
+  }
+
+  /**
+   * Ends the thread, also in the middle of a run. A thread with a session of ONNX Runtime ends when its run
+   * returns: to terminate it before aborts the whole process (microsoft/onnxruntime#24486). It no longer keeps
+   * the process alive.
+   */
+  abandon(): void {
+    if (this.mayTerminate) void this.thread.terminate()
+    else this.thread.unref()
+  }
+}
+
+const endedEarly = (code: number): WeirError =>
+  new WeirError('MODEL_FAILED', `the worker ended with exit code ${code} while it loaded the model`)
+
+/** Ends the child process of a worker together with its thread; it may be in an endless run. */
+function endChildWith(thread: Worker): void {
+  let pid: number | undefined
+  thread.on('message', (message: WorkerMessage) => {
+    if (message.kind === 'child') pid = message.pid
+  })
+  thread.once('exit', () => {
+    if (pid === undefined) return
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      // It has ended already.
+    }
+  })
+}

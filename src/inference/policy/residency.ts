@@ -1,0 +1,121 @@
+/** Facts about a model of a device with limited memory. Times are monotonic ms. */
+export interface ResidentFacts {
+  readonly key: string
+  /** Memory of all its workers. */
+  readonly bytes: number
+  /** `entering` and `leaving` models hold their memory, too. */
+  readonly state: 'in' | 'out' | 'entering' | 'leaving'
+  /** Start of its latest run. */
+  readonly lastRunAt: number
+  /** When it came in; 0 before the first time. */
+  readonly enteredAt: number
+  /** A request came since it went out. */
+  readonly isWanted: boolean
+  /** Requests that wait or run. */
+  readonly requests: number
+  /** Deadline of the first waiting request; Infinity for none. */
+  readonly firstDeadline: number
+  /** Expected time of its load and of one run after it, ms. */
+  readonly readyMs: number
+}
+
+/** Models that come into the memory of a device now, and models that leave it after their run. */
+export interface ResidencyDecision {
+  readonly enter: readonly string[]
+  readonly leave: readonly string[]
+}
+
+/** Time before the last moment of a load at which a model with requests may be evicted for it, in loads. */
+const MARGIN = 1
+
+/**
+ * Decides which models are in the memory of a device. Wanted models come in, the one with the least slack
+ * first. Room is made by least recent start of a run (Rafiqi, 3.4) among models without requests. A
+ * model with requests leaves only when a wanted one would otherwise be late, and not before its first run
+ * since it came in: two models that are both busy take turns instead of ending each other's loads.
+ * Memory that no one wants takes back the models that ran last, before they are asked for. Pure.
+ */
+export function decideResidency(
+  capacity: number,
+  models: readonly ResidentFacts[],
+  nowMs: number,
+): ResidencyDecision {
+  return new Residency(capacity, models, nowMs).decide()
+}
+
+class Residency {
+  private readonly models: readonly ResidentFacts[]
+  private readonly nowMs: number
+  private readonly enter: string[] = []
+  private readonly leave: string[] = []
+  /** Bytes that no model holds, and bytes that come free when those who leave have left. */
+  private free: number
+  private coming: number
+
+  constructor(capacity: number, models: readonly ResidentFacts[], nowMs: number) {
+    this.models = models
+    this.nowMs = nowMs
+    const held = models.filter(({ state }) => state !== 'out')
+    this.free = capacity - bytesOf(held)
+    this.coming = bytesOf(models.filter(({ state }) => state === 'leaving'))
+  }
+
+  decide(): ResidencyDecision {
+    const out = this.models.filter(({ state }) => state === 'out')
+    const wanted = out.filter(({ isWanted }) => isWanted).sort(bySlack)
+    for (const model of wanted) this.admit(model)
+    if (wanted.length === 0) this.prefetch(out)
+    return { enter: this.enter, leave: this.leave }
+  }
+
+  private admit(model: ResidentFacts): void {
+    if (model.bytes <= this.free) {
+      this.free -= model.bytes
+      this.enter.push(model.key)
+      return
+    }
+    // What is free already is kept for this model: it is the next one.
+    const missing = model.bytes - this.free
+    this.free = 0
+    if (missing > this.coming) this.makeRoom(model, missing - this.coming)
+    this.coming = Math.max(0, this.coming - missing)
+  }
+
+  /** Evicts as many models as needed, or none when that would not be enough. */
+  private makeRoom(model: ResidentFacts, bytes: number): void {
+    const isDue = this.nowMs >= model.firstDeadline - model.readyMs * (1 + MARGIN)
+    const victims: ResidentFacts[] = []
+    for (const candidate of this.candidates(isDue)) {
+      if (bytesOf(victims) >= bytes) break
+      victims.push(candidate)
+    }
+    if (bytesOf(victims) < bytes) return
+    this.leave.push(...victims.map(({ key }) => key))
+    this.coming += bytesOf(victims)
+  }
+
+  /** Models that may leave: idle ones first, each kind by least recent start of a run. */
+  private candidates(isDue: boolean): ResidentFacts[] {
+    const inside = this.models.filter(
+      ({ state, key }) => state === 'in' && !this.leave.includes(key),
+    )
+    const idle = inside.filter(({ requests }) => requests === 0).sort(byLastRun)
+    const busy = inside.filter((one) => one.requests > 0 && one.lastRunAt > one.enteredAt)
+    return isDue ? [...idle, ...busy.sort(byLastRun)] : idle
+  }
+
+  private prefetch(out: readonly ResidentFacts[]): void {
+    for (const model of out.toSorted(byLastRun).toReversed()) {
+      if (model.bytes <= this.free) this.admit(model)
+    }
+  }
+}
+
+function bytesOf(models: readonly ResidentFacts[]): number {
+  return models.reduce((sum, { bytes }) => sum + bytes, 0)
+}
+
+const slackOf = ({ firstDeadline, readyMs }: ResidentFacts): number => firstDeadline - readyMs
+const bySlack = (a: ResidentFacts, b: ResidentFacts): number =>
+  slackOf(a) === slackOf(b) ? 0 : slackOf(a) - slackOf(b)
+const byLastRun = (a: ResidentFacts, b: ResidentFacts): number => a.lastRunAt - b.lastRunAt

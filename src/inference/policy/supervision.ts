@@ -1,0 +1,87 @@
+/** Facts about a request of a batch whose worker was lost. */
+export interface LostRequest {
+  /** Attempts that ended with the loss of their worker, this one included. */
+  readonly lostAttempts: number
+  /** Monotonic ms. */
+  readonly deadlineMs: number
+}
+
+/** What becomes of a batch whose worker was lost. */
+export interface AfterLoss {
+  /**
+   * Requests that are tried again, by their index in the batch. Each group runs apart from all other
+   * requests, so that a worker that is lost again says which group is to blame.
+   */
+  readonly groups: readonly (readonly number[])[]
+  /** Requests that are given up: their worker was lost each time, also alone. */
+  readonly poisoned: readonly number[]
+  /** Requests whose deadline allows no other attempt. */
+  readonly lost: readonly number[]
+}
+
+/** Attempts after which a request that ran alone counts as poisoned. */
+const ATTEMPTS_ALONE = 2
+
+/**
+ * Decides about a batch whose worker was lost. After the first loss the batch is tried again as it is: most
+ * workers are lost for reasons of their own. When a second worker is lost, halves of the batch run apart,
+ * until the request that ends workers runs alone and fails by itself.
+ */
+export function afterLoss(
+  batch: readonly LostRequest[],
+  nowMs: number,
+  maxAttempts: number,
+): AfterLoss {
+  const alive: number[] = []
+  const lost: number[] = []
+  batch.forEach((request, i) => {
+    if (request.deadlineMs > nowMs) alive.push(i)
+    else lost.push(i)
+  })
+  if (alive.length === 0) return { groups: [], poisoned: [], lost }
+  const attempts = Math.max(...alive.map((i) => batch[i]!.lostAttempts))
+  if (
+    alive.length === 1 &&
+    batch.length === 1 &&
+    attempts >= Math.max(ATTEMPTS_ALONE, maxAttempts)
+  ) {
+    return { groups: [], poisoned: alive, lost }
+  }
+  if (attempts < 2 || alive.length === 1) return { groups: [alive], poisoned: [], lost }
+  const middle = alive.length >>> 1
+  return { groups: [alive.slice(0, middle), alive.slice(middle)], poisoned: [], lost }
+}
+
+/** Facts about a worker, as the supervisor sees them. Times are monotonic ms. */
+export interface WorkerFacts {
+  readonly nowMs: number
+  /** Start of the run that is under way; 0 when there is none. */
+  readonly runStartedAt: number
+  readonly expectedMs: number
+  readonly overtimeFactor: number
+  readonly overtimeMs: number
+  readonly runs: number
+  readonly recycleAfterRuns: number | undefined
+}
+
+/** What the supervisor does with a worker that lives: a run cannot be cancelled, so it replaces the worker. */
+export function superviseWorker(facts: WorkerFacts): 'keep' | 'overtime' | 'recycle' {
+  const { nowMs, runStartedAt, expectedMs, overtimeFactor, overtimeMs } = facts
+  if (runStartedAt > 0) {
+    const allowedMs = Math.max(overtimeMs, expectedMs * overtimeFactor)
+    return nowMs - runStartedAt > allowedMs ? 'overtime' : 'keep'
+  }
+  const { runs, recycleAfterRuns } = facts
+  return recycleAfterRuns !== undefined && runs >= recycleAfterRuns ? 'recycle' : 'keep'
+}
+
+/** Longest pause before a worker that keeps ending is started again, ms. */
+const LONGEST_PAUSE_MS = 5000
+const FIRST_PAUSE_MS = 100
+
+/** Pause before a worker is started again, after so many losses in a row without an answer, ms. */
+export function restartPauseMs(losses: number): number {
+  return losses <= 1
+    ? 0
+    : Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(losses - 2, 10))
+}

@@ -1,0 +1,99 @@
+import type { Tensor } from './tensor.ts'
+
+/** Batching rule and its parameters. Times are ms. */
+export type BatchingSettings =
+  | {
+      /** Chooses the size from the slack of the oldest request (the default). */
+      readonly rule: 'slack'
+      /** Longest wait for more requests. @default 0 */
+      readonly delayMs?: number
+    }
+  | {
+      /** Additive increase, multiplicative decrease of the largest batch (Clipper, 4.3.1). */
+      readonly rule: 'aimd'
+      /** Items added after a full batch in time. @default 2 */
+      readonly increase?: number
+      /** Factor after a batch over the goal. @default 0.9 */
+      readonly decrease?: number
+      readonly delayMs?: number
+    }
+  | {
+      /** Largest batch from a quantile regression of run time on size (Clipper, 4.3.1). */
+      readonly rule: 'quantile'
+      /** @default 0.99 */
+      readonly quantile?: number
+      readonly delayMs?: number
+    }
+  | {
+      /** Fixed sizes; waits while the oldest request allows it (Rafiki, algorithm 3). */
+      readonly rule: 'greedy'
+      /** Sizes in ascending order. @default [16, 32, 48, 64] */
+      readonly sizes?: readonly number[]
+    }
+  | {
+      /** Arrivals of a quantum against an adaptive threshold (Rafiqi, 3.2). */
+      readonly rule: 'threshold'
+      /** @default 5 */
+      readonly quantumMs?: number
+      /** Largest threshold. @default 128 */
+      readonly cap?: number
+    }
+  | {
+      /** Fixed size and delay: the rule of other servers, for comparison. */
+      readonly rule: 'window'
+      /** Longest wait of the oldest request. @default 5 */
+      readonly delayMs?: number
+    }
+  | {
+      /** No batching: one request a run. */
+      readonly rule: 'none'
+    }
+
+/** When a request that a worker holds is given to a second worker. */
+export type HedgeSettings =
+  | { readonly afterMs: number }
+  /** Quantile of the run times of the batch's size. */
+  | { readonly quantile: number }
+
+/** Settings of a served model, apart from its weights. */
+export interface Deployment {
+  /** Latency goal, ms: the deadline of requests that name none. The only required setting. */
+  readonly sloMs: number
+  /** @default { rule: 'slack' } */
+  readonly batching?: BatchingSettings
+  /** Workers that may run the model. @default 1 */
+  readonly workers?: number
+  /**
+   * `process`: a native crash or a leak ends a child process only, and a run of ONNX Runtime that hangs can be
+   * ended. With `thread` such a run keeps its thread until it returns. @default 'thread'
+   */
+  readonly isolation?: 'thread' | 'process'
+  /** Most items of a batch. @default 64 */
+  readonly maxBatchItems?: number
+  /** Most requests that wait or run. @default 256 */
+  readonly queueCapacity?: number
+  /**
+   * Bytes of the inputs of one request.
+   * @default as many items as a batch has, at most 1 MiB but at least one item; 1 MiB where sizes are free
+   */
+  readonly inputBytes?: number
+  /** Bytes of the outputs of one request. @default as for `inputBytes` */
+  readonly outputBytes?: number
+  /**
+   * Memory of the model in one worker, bytes. It counts where the engine has a limit of memory.
+   * @default measured in a child process before the first load
+   */
+  readonly memoryBytes?: number
+  /** Outputs of a request that cannot be answered in time; without them it fails with a typed error. */
+  readonly default?: readonly Tensor[]
+  /** No hedging when not given. */
+  readonly hedge?: HedgeSettings
+  /** Attempts of a request whose worker was lost. @default 3 */
+  readonly maxAttempts?: number
+  /** A run is overtime after this many times its expected time, at least `overtimeMs`. @default 10 */
+  readonly overtimeFactor?: number
+  /** Shortest overtime, ms. @default 2000 */
+  readonly overtimeMs?: number
+  /** Runs after which a worker is replaced; undefined: never. */
+  readonly recycleAfterRuns?: number
+}

@@ -1,0 +1,95 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { Deployment } from './deployment.ts'
+import type { ModelId, ModelSource } from './model.ts'
+import type { InferAnswer, InferRequest } from './request.ts'
+import type { ModelSignature } from './signature.ts'
+
+/** Model that can be asked. */
+export interface ServedModel {
+  readonly id: ModelId
+  readonly signature: ModelSignature
+  readonly deployment: Deployment
+}
+
+/** Side of a thread that asks models: an event loop that never runs one. */
+export interface InferenceProducer {
+  /**
+   * Answers a request. Each request ends exactly once, at the latest 1 ms after its deadline: with an
+   * answer, with the deployment's default (`flags.isDefault`), or with a typed error. Rejects with
+   * UNKNOWN_MODEL, SIGNATURE_MISMATCH, OVERLOADED (details `retryAfterMs`), DEADLINE_EXCEEDED, MODEL_FAILED,
+   * POISONED_REQUEST, WORKER_LOST, MODEL_NOT_LOADED, FRAME_TOO_LARGE (inputs or outputs above the
+   * deployment's bytes), or with the reason of the signal.
+   */
+  infer(request: InferRequest): Promise<InferAnswer>
+  /** Models that can be asked now. */
+  models(): readonly ServedModel[]
+  /** The served model of an id; undefined when it is not loaded. */
+  model(id: ModelId): ServedModel | undefined
+}
+
+/** Counters and times of one served model since it was loaded. */
+export interface ModelStatistics {
+  readonly id: ModelId
+  /** Requests by their end. */
+  readonly answered: number
+  readonly failed: number
+  /** Shed because they could not be in time. */
+  readonly shedDoomed: number
+  /** Refused because the queue was full, or the predicted wait longer than the deadline. */
+  readonly shedFull: number
+  readonly expired: number
+  readonly cancelled: number
+  readonly batches: number
+  /** Items of all batches. */
+  readonly items: number
+  /** Sum of the run times of all batches, ms. */
+  readonly runMs: number
+  /** Sum of the waits of all requests that were run, ms. */
+  readonly queueMs: number
+  /** Batches by the reason of their dispatch. */
+  readonly dispatched: Readonly<Record<DispatchReason, number>>
+  /** Requests that wait now. */
+  readonly waiting: number
+  /** Workers that are ready now. */
+  readonly workers: number
+  readonly workersBusy: number
+  readonly workersLost: number
+  /** Requests put up for a second worker. */
+  readonly hedged: number
+  /** Memory of the model in all its workers, bytes; 0 where no limit of memory needs it. */
+  readonly memoryBytes: number
+  /** 1 while the model is in memory, 0 while it was evicted. */
+  readonly resident: number
+  /** Loads after an eviction, their time in ms, and evictions. */
+  readonly loads: number
+  readonly loadMs: number
+  readonly evictions: number
+}
+
+/** Why a worker released a batch. */
+export type DispatchReason = 'full' | 'slack' | 'delay' | 'idle' | 'flush'
+
+/** Engine that serves models: it owns the queues and the workers. It is also the producer of its thread. */
+export interface InferenceEngine extends InferenceProducer, AsyncDisposable {
+  /**
+   * Starts the workers of a model and resolves with its signature when all of them have loaded it. Other
+   * models go on meanwhile. Where the engine has a limit of memory, the load waits until others have left, and
+   * the model may be evicted later: a request then brings it back. Rejects with the error of the
+   * runner, or with INVALID_ARGUMENT for the deployment or a model that is larger than the limit; nothing is
+   * left behind then.
+   */
+  load(id: ModelId, source: ModelSource, deployment: Deployment): Promise<ModelSignature>
+  /** Answers what waits, then ends the workers and frees the queue. Does nothing for an unknown id. */
+  unload(id: ModelId): Promise<void>
+  /**
+   * Loads the model in a child process, runs it once with zeros, and returns the memory that this took, in
+   * bytes. Rejects as `load`.
+   */
+  measure(source: ModelSource, deployment: Deployment): Promise<number>
+  statistics(): readonly ModelStatistics[]
+  /**
+   * A port for another thread of this process: post it there (transfer it) and open an `InferenceProducer`
+   * on it. Closing the port gives up the requests of that thread.
+   */
+  connect(): MessagePort
+}

@@ -1,0 +1,39 @@
+/** Identity of one immutable version of a model. */
+export interface ModelId {
+  readonly name: string
+  /** Version from 1. */
+  readonly version: number
+}
+
+/** Place of a model's weights or code, by kind. Plain data, so that a worker in any process can load it. */
+export type ModelSource =
+  | {
+      readonly kind: 'onnx'
+      /** Path of the file. */
+      readonly file: string
+      /**
+       * Item axes of tensors where they are not the first dimension, by tensor name; `null` for a tensor
+       * without items.
+       */
+      readonly itemAxes?: Readonly<Record<string, number | null>>
+    }
+  | {
+      readonly kind: 'function'
+      /** Path or URL of a JavaScript or TypeScript module. */
+      readonly module: string
+      /** Name of the export that is a `FunctionModel`. @default 'default' */
+      readonly export?: string
+      /** Plain data for `FunctionModel.load`. */
+      readonly options?: unknown
+    }
+  | {
+      readonly kind: 'remote'
+      /** Base URL of an Open Inference Protocol v2 server, for example `http://host:8000`. */
+      readonly url: string
+      /** Name of the model there. */
+      readonly model: string
+      /** Version there; the server chooses when it is not given. */
+      readonly version?: string
+      /** Most items of one request; also refuses shared batches when 1. */
+      readonly maxItems?: number
+    }

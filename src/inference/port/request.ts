@@ -1,0 +1,41 @@
+import type { ModelId } from './model.ts'
+import type { Tensor } from './tensor.ts'
+
+/** Request of one prediction. The caller has resolved an alias to a version. */
+export interface InferRequest {
+  readonly model: ModelId
+  /** Every input of the signature. The bytes are copied before `infer` returns. */
+  readonly inputs: readonly Tensor[]
+  /** Time until the answer, ms from the call. @default the deployment's `sloMs` */
+  readonly deadlineMs?: number
+  /** Boost in ms: the queue treats the request as if its deadline were so much earlier. @default 0 */
+  readonly priority?: number
+  /** Gives up the request: its place in the queue is free at once, and `infer` rejects with the reason. */
+  readonly signal?: AbortSignal
+}
+
+/** Facts about an answer that a client shows or counts. */
+export interface AnswerFlags {
+  /** The outputs are the deployment's default; `reason` says why. */
+  readonly isDefault?: 'shed' | 'expired' | 'full' | 'failed'
+  /** The outputs are from the prediction cache. */
+  readonly isCached?: boolean
+  /** A second worker ran the request, too. */
+  readonly isHedged?: boolean
+  /** Earlier attempts whose worker was lost. */
+  readonly lostAttempts?: number
+}
+
+/** Answer of one request. */
+export interface InferAnswer {
+  readonly outputs: readonly Tensor[]
+  /** Version that answered. */
+  readonly version: number
+  /** Time between the call and the start of the run, ms. */
+  readonly queueMs: number
+  /** Time of the run of the whole batch, ms. */
+  readonly runMs: number
+  /** Items of that batch. */
+  readonly batchItems: number
+  readonly flags: AnswerFlags
+}

@@ -1,0 +1,40 @@
+import type { ModelSource } from './model.ts'
+import type { ModelSignature } from './signature.ts'
+import type { Tensor } from './tensor.ts'
+
+/** What a runner may use of its machine. */
+export interface RunnerOptions {
+  /** Threads of one run. */
+  readonly threads: number
+}
+
+/** Kind of model: it loads models of one kind in the thread of a worker. */
+export interface Runner<Source extends ModelSource = ModelSource> {
+  /**
+   * Loads the model. Throws MODEL_NOT_LOADED when it cannot be loaded now, MODEL_FAILED or FILE_NOT_FOUND
+   * when it never can.
+   */
+  load(source: Source, options: RunnerOptions): Promise<LoadedModel>
+}
+
+/** Model in the memory of one worker. One run at a time. */
+export interface LoadedModel {
+  readonly signature: ModelSignature
+  /**
+   * Outputs of a batch, in the signature's order. The inputs are views of the worker's buffer, valid until
+   * the promise settles. `items` is the size of the item axis. Throws MODEL_FAILED.
+   */
+  run(inputs: readonly Tensor[], items: number): Promise<readonly Tensor[]>
+  /** Frees the model. */
+  close(): Promise<void>
+}
+
+/** Model that is a module: what the named export of a `function` model is. */
+export interface FunctionModel {
+  readonly signature: ModelSignature
+  /** Called in each worker before the first run, and again when the model comes back after `close`. */
+  load?(options: unknown): Promise<void> | void
+  /** As `LoadedModel.run`; may be synchronous. */
+  run(inputs: readonly Tensor[], items: number): Promise<readonly Tensor[]> | readonly Tensor[]
+  close?(): Promise<void> | void
+}

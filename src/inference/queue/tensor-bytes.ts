@@ -1,0 +1,53 @@
+import type { TensorSpec } from '../port/signature.ts'
+import type { Tensor } from '../port/tensor.ts'
+import type { QueueMemory } from './memory.ts'
+
+/** Words before the dimensions of a tensor: bytes of data, rank. */
+const TENSOR_HEAD = 2
+
+const align8 = (bytes: number): number => (bytes + 7) & ~7
+
+/**
+ * Writes tensors one after the other at a byte offset: for each its length, rank and dimensions (4 bytes
+ * each), then its data; both parts start at multiples of 8. Returns the bytes written, or -1 when they
+ * need more than `limit`.
+ */
+export function writeTensors(
+  memory: QueueMemory,
+  offset: number,
+  limit: number,
+  tensors: readonly Tensor[],
+): number {
+  let at = offset
+  for (const { shape, data } of tensors) {
+    const head = at / 4
+    const dataAt = at + align8((TENSOR_HEAD + shape.length) * 4)
+    const end = dataAt + align8(data.length)
+    if (end > offset + limit) return -1
+    memory.words[head] = data.length
+    memory.words[head + 1] = shape.length
+    for (let i = 0; i < shape.length; i++) memory.words[head + TENSOR_HEAD + i] = shape[i]!
+    memory.bytes.set(data, dataAt)
+    at = end
+  }
+  return at - offset
+}
+
+/** The tensors at a byte offset, by the order of `specs`. Their data are views of the memory. */
+export function readTensors(
+  memory: QueueMemory,
+  offset: number,
+  specs: readonly TensorSpec[],
+): Tensor[] {
+  let at = offset
+  return specs.map(({ name, datatype }) => {
+    const head = at / 4
+    const length = memory.words[head]!
+    const rank = memory.words[head + 1]!
+    const shape: number[] = []
+    for (let i = 0; i < rank; i++) shape.push(memory.words[head + TENSOR_HEAD + i]!)
+    const dataAt = at + align8((TENSOR_HEAD + rank) * 4)
+    at = dataAt + align8(length)
+    return { name, datatype, shape, data: memory.bytes.subarray(dataAt, dataAt + length) }
+  })
+}

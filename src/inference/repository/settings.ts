@@ -1,0 +1,247 @@
+import { WeirError } from '../../core/errors.ts'
+import { nearestWord } from '../../core/text/nearest-word.ts'
+import { type JsonTensor, rawOfJson } from '../../wire/inference/json-tensor.ts'
+import { isDatatype } from '../../wire/inference/tensor.ts'
+import type { BatchingSettings, Deployment } from '../port/deployment.ts'
+import type { Tensor } from '../port/tensor.ts'
+
+/** Settings of `deployment.yaml`: the engine's, and those of the process around it. */
+export interface ModelSettings {
+  readonly deployment: Deployment
+  /** Version that answers requests that name none: the newest, a number, or an alias. */
+  readonly version: 'latest' | number | { readonly alias: string }
+  /** Bytes of the prediction cache; 0 for none. */
+  readonly cacheBytes: number
+  readonly checks: CheckSettings
+}
+
+/** Checks of a version before it goes live. */
+export interface CheckSettings {
+  /** `same`: clients of the live version must work with the next one. @default 'same' */
+  readonly signature: 'same' | 'any'
+  /** Longest 99th percentile of a golden run in ms; undefined for any. */
+  readonly maxP99Ms: number | undefined
+  /** Most memory of the model in one worker, bytes; undefined for any. */
+  readonly maxMemoryBytes: number | undefined
+}
+
+/** Latency goal of a model without settings, in ms. */
+const DEFAULT_SLO_MS = 1000
+
+/** Settings of a model without `deployment.yaml`. */
+export const DEFAULT_SETTINGS: ModelSettings = {
+  deployment: { sloMs: DEFAULT_SLO_MS },
+  version: 'latest',
+  cacheBytes: 0,
+  checks: { signature: 'same', maxP99Ms: undefined, maxMemoryBytes: undefined },
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Keys of the file, with what they take. */
+const SETTING_KEYS: Readonly<Record<string, string>> = {
+  'slo-ms': 'Latency goal in ms: the deadline of requests that name none',
+  batching:
+    'Batching rule (slack, aimd, quantile, greedy, threshold, window, none), or a map with rule',
+  workers: 'Workers that may run the model',
+  isolation: 'thread, or process: a native crash ends a child process only',
+  'max-batch': 'Most items of a batch',
+  'queue-capacity': 'Most requests that wait or run',
+  'input-bytes': 'Most bytes of the inputs of one request',
+  'output-bytes': 'Most bytes of the outputs of one request',
+  memory:
+    'Memory of the model in one worker, such as 200 MiB (default: measured); it counts with --memory',
+  hedge: 'A map with after-ms or quantile: when a second worker gets a request',
+  default:
+    'Outputs that answer a request that cannot be in time: a map of datatype, shape and data',
+  version: 'Version that is live: latest, a number, or an alias such as @stable',
+  cache: 'Bytes of the prediction cache, such as 64 MiB; off for none',
+  checks:
+    'A map with signature (same or any), max-p99-ms and max-memory: what a version must keep to before it goes live',
+}
+
+const RULES = ['slack', 'aimd', 'quantile', 'greedy', 'threshold', 'window', 'none'] as const
+
+/** Parameters of each batching rule, by their key in the file. */
+const RULE_KEYS: Readonly<Record<(typeof RULES)[number], Readonly<Record<string, string>>>> = {
+  slack: { 'delay-ms': 'delayMs' },
+  aimd: { increase: 'increase', decrease: 'decrease', 'delay-ms': 'delayMs' },
+  quantile: { quantile: 'quantile', 'delay-ms': 'delayMs' },
+  greedy: { sizes: 'sizes' },
+  threshold: { 'quantum-ms': 'quantumMs', cap: 'cap' },
+  window: { 'delay-ms': 'delayMs' },
+  none: {},
+}
+
+/** Reads the settings of a model. `place` names the file in errors. Throws INVALID_ARGUMENT, UNKNOWN_OPTION. */
+export function settingsOf(value: unknown, place: string): ModelSettings {
+  return new SettingsReader(place).settings(value)
+}
+
+class SettingsReader {
+  private readonly place: string
+
+  constructor(place: string) {
+    this.place = place
+  }
+
+  settings(value: unknown): ModelSettings {
+    if (value === null || value === undefined) return DEFAULT_SETTINGS
+    const fields = this.map(value, 'the file')
+    this.requireKeys(fields, Object.keys(SETTING_KEYS), '')
+    return {
+      deployment: this.deployment(fields),
+      version: this.version(fields['version']),
+      cacheBytes: this.bytes(fields, 'cache') ?? 0,
+      checks:
+        fields['checks'] === undefined ? DEFAULT_SETTINGS.checks : this.checks(fields['checks']),
+    }
+  }
+
+  private deployment(fields: Fields): Deployment {
+    const isolation = this.text(fields, 'isolation')
+    if (isolation !== undefined && isolation !== 'thread' && isolation !== 'process') {
+      throw this.wrong('isolation', 'thread or process', isolation)
+    }
+    return without({
+      sloMs: this.number(fields, 'slo-ms', { least: 1 }) ?? DEFAULT_SLO_MS,
+      batching: fields['batching'] === undefined ? undefined : this.batching(fields['batching']),
+      workers: this.whole(fields, 'workers'),
+      isolation,
+      maxBatchItems: this.whole(fields, 'max-batch'),
+      queueCapacity: this.whole(fields, 'queue-capacity'),
+      inputBytes: this.whole(fields, 'input-bytes'),
+      outputBytes: this.whole(fields, 'output-bytes'),
+      memoryBytes: this.bytes(fields, 'memory'),
+      hedge: this.hedge(fields['hedge']),
+      default: fields['default'] === undefined ? undefined : this.defaults(fields['default']),
+    })
+  }
+
+  private batching(value: unknown): BatchingSettings {
+    const fields = typeof value === 'string' ? { rule: value } : this.map(value, 'batching')
+    const rule = RULES.find((known) => known === fields['rule'])
+    if (rule === undefined)
+      throw this.wrong('batching', `one of ${RULES.join(', ')}`, fields['rule'])
+    const keys = RULE_KEYS[rule]
+    this.requireKeys(fields, ['rule', ...Object.keys(keys)], 'batching.')
+    const parameters = Object.entries(keys).flatMap(([key, name]) =>
+      fields[key] === undefined ? [] : [[name, this.parameter(fields, key)]],
+    )
+    return { rule, ...Object.fromEntries(parameters) } as BatchingSettings
+  }
+
+  private parameter(fields: Fields, key: string): number | readonly number[] {
+    if (key !== 'sizes') return this.number(fields, key, { least: 0 })!
+    const value = fields[key]
+    if (Array.isArray(value) && value.length > 0 && value.every(Number.isInteger)) return value
+    throw this.wrong('batching.sizes', 'a list of whole numbers', value)
+  }
+
+  private hedge(value: unknown): Deployment['hedge'] {
+    if (value === undefined) return undefined
+    const fields = this.map(value, 'hedge')
+    this.requireKeys(fields, ['after-ms', 'quantile'], 'hedge.')
+    const afterMs = this.number(fields, 'after-ms', { least: 0 })
+    const quantile = this.number(fields, 'quantile', { least: 0 })
+    if (afterMs !== undefined && quantile === undefined) return { afterMs }
+    if (quantile !== undefined && afterMs === undefined && quantile < 1) return { quantile }
+    throw this.wrong('hedge', 'after-ms, or a quantile below 1', JSON.stringify(value))
+  }
+
+  private defaults(value: unknown): Tensor[] {
+    return Object.entries(this.map(value, 'default')).map(([name, tensor]) => {
+      const fields = this.map(tensor, `default.${name}`)
+      this.requireKeys(fields, ['datatype', 'shape', 'data'], `default.${name}.`)
+      const { datatype, shape, data } = fields
+      if (!isDatatype(datatype))
+        throw this.wrong(`default.${name}.datatype`, 'a datatype', datatype)
+      if (!Array.isArray(shape)) throw this.wrong(`default.${name}.shape`, 'a list of sizes', shape)
+      if (!Array.isArray(data)) throw this.wrong(`default.${name}.data`, 'a list of values', data)
+      return rawOfJson({ name, datatype, shape, data } satisfies JsonTensor)
+    })
+  }
+
+  private checks(value: unknown): CheckSettings {
+    const fields = this.map(value, 'checks')
+    this.requireKeys(fields, ['signature', 'max-p99-ms', 'max-memory'], 'checks.')
+    const { signature = 'same' } = fields
+    if (signature !== 'same' && signature !== 'any') {
+      throw this.wrong('checks.signature', 'same or any', signature)
+    }
+    return {
+      signature,
+      maxP99Ms: this.number(fields, 'max-p99-ms', { least: 0 }),
+      maxMemoryBytes: this.bytes(fields, 'max-memory'),
+    }
+  }
+
+  private version(value: unknown): ModelSettings['version'] {
+    if (value === undefined || value === 'latest') return 'latest'
+    if (Number.isInteger(value) && (value as number) > 0) return value as number
+    if (typeof value === 'string' && /^@./.test(value)) return { alias: value.slice(1) }
+    throw this.wrong('version', 'latest, a whole number from 1, or an alias such as @stable', value)
+  }
+
+  private bytes(fields: Fields, key: string): number | undefined {
+    const value = fields[key]
+    if (value === undefined || value === 'off' || value === false) return undefined
+    if (Number.isInteger(value) && (value as number) >= 0) return value as number
+    const [, number, unit] =
+      typeof value === 'string' ? (/^(\d+) ?(KiB|MiB|GiB)$/.exec(value) ?? []) : []
+    if (number === undefined) throw this.wrong(key, 'off, or bytes such as 64 MiB', value)
+    return Number(number) * 1024 ** (['KiB', 'MiB', 'GiB'].indexOf(unit!) + 1)
+  }
+
+  private whole(fields: Fields, key: string): number | undefined {
+    const value = this.number(fields, key, { least: 1 })
+    if (value === undefined || Number.isInteger(value)) return value
+    throw this.wrong(key, 'a whole number from 1', value)
+  }
+
+  private number(
+    fields: Fields,
+    key: string,
+    { least }: { readonly least: number },
+  ): number | undefined {
+    const value = fields[key]
+    if (value === undefined) return undefined
+    if (typeof value === 'number' && Number.isFinite(value) && value >= least) return value
+    throw this.wrong(key, `a number from ${least}`, value)
+  }
+
+  private text(fields: Fields, key: string): string | undefined {
+    const value = fields[key]
+    if (value === undefined || (typeof value === 'string' && value !== '')) return value
+    throw this.wrong(key, 'a text', value)
+  }
+
+  private map(value: unknown, what: string): Fields {
+    if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as Fields
+    throw this.wrong(what, '"key: value" lines', value)
+  }
+
+  private requireKeys(fields: Fields, known: readonly string[], prefix: string): void {
+    for (const key of Object.keys(fields)) {
+      if (known.includes(key)) continue
+      const nearest = nearestWord(key, known)
+      const hint =
+        nearest === undefined
+          ? `known are ${known.join(', ')}`
+          : `did you mean ${prefix}${nearest}?`
+      throw new WeirError('UNKNOWN_OPTION', `${this.place}: ${prefix}${key} is unknown; ${hint}`)
+    }
+  }
+
+  private wrong(key: string, wanted: string, value: unknown): WeirError {
+    const shown = JSON.stringify(value)?.slice(0, 60)
+    return new WeirError('INVALID_ARGUMENT', `${this.place}: ${key} takes ${wanted}, not ${shown}`)
+  }
+}
+
+/** The object without its undefined fields. */
+function without(fields: { [Key in keyof Deployment]: Deployment[Key] | undefined }): Deployment {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined),
+  ) as unknown as Deployment
+}

@@ -1,0 +1,148 @@
+import type { InferenceSession, Tensor as OrtTensor } from 'onnxruntime-node'
+import { asWeirError, messageOf, WeirError } from '../../core/errors.ts'
+import type { ModelSource } from '../port/model.ts'
+import type { LoadedModel, RunnerOptions } from '../port/runner.ts'
+import type { ModelSignature, TensorSpec } from '../port/signature.ts'
+import type { Tensor, TensorDatatype } from '../port/tensor.ts'
+import { stringsOfBytes, stringsToBytes } from './byte-strings.ts'
+
+type OnnxRuntime = typeof import('onnxruntime-node')
+type OnnxSource = Extract<ModelSource, { kind: 'onnx' }>
+
+/** Constructor of the elements of each ONNX type, and its datatype. */
+const TYPES = {
+  float32: ['FP32', Float32Array],
+  float64: ['FP64', Float64Array],
+  float16: ['FP16', Uint16Array],
+  int8: ['INT8', Int8Array],
+  int16: ['INT16', Int16Array],
+  int32: ['INT32', Int32Array],
+  int64: ['INT64', BigInt64Array],
+  uint8: ['UINT8', Uint8Array],
+  uint16: ['UINT16', Uint16Array],
+  uint32: ['UINT32', Uint32Array],
+  uint64: ['UINT64', BigUint64Array],
+  bool: ['BOOL', Uint8Array],
+  string: ['BYTES', undefined],
+} as const
+
+type OnnxType = keyof typeof TYPES
+
+/** Loads an ONNX file into a session of ONNX Runtime. Throws MODEL_FAILED or an error of the file. */
+export async function loadOnnx(source: OnnxSource, options: RunnerOptions): Promise<LoadedModel> {
+  const runtime = await loadOnnxRuntime()
+  try {
+    const session = await runtime.InferenceSession.create(source.file, {
+      executionProviders: ['cpu'],
+      intraOpNumThreads: options.threads,
+      executionMode: 'sequential',
+      logSeverityLevel: 4,
+      // A worker that spins for the next operation takes the core of another worker.
+      extra: { session: { intra_op: { allow_spinning: '0' } } },
+    })
+    return new OnnxModel(runtime, session, source)
+  } catch (error) {
+    throw asWeirError(error, 'MODEL_FAILED', source.file)
+  }
+}
+
+/** ONNX Runtime, loaded at the first use. Throws MODEL_FAILED when it is not installed. */
+export async function loadOnnxRuntime(): Promise<OnnxRuntime> {
+  try {
+    const loaded = await import('onnxruntime-node')
+    const runtime = loaded.default ?? loaded
+    runtime.env.logLevel = 'fatal'
+    return runtime
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    const isMissing = code === 'ERR_MODULE_NOT_FOUND' && messageOf(error).includes('onnxruntime')
+    const sentence = isMissing
+      ? 'ONNX models need the package onnxruntime-node: run `npm install onnxruntime-node`'
+      : `ONNX Runtime cannot be loaded on this machine: ${messageOf(error)}`
+    throw new WeirError('MODEL_FAILED', sentence, { cause: error })
+  }
+}
+
+class OnnxModel implements LoadedModel {
+  readonly signature: ModelSignature
+  private readonly runtime: OnnxRuntime
+  private readonly session: InferenceSession
+  private readonly inputTypes: readonly OnnxType[]
+
+  constructor(runtime: OnnxRuntime, session: InferenceSession, source: OnnxSource) {
+    this.runtime = runtime
+    this.session = session
+    this.inputTypes = session.inputMetadata.map((metadata) => typeOf(metadata))
+    this.signature = signatureOf(session, source.itemAxes ?? {})
+  }
+
+  async run(inputs: readonly Tensor[]): Promise<readonly Tensor[]> {
+    const feeds: Record<string, OrtTensor> = {}
+    inputs.forEach((tensor, i) => {
+      feeds[tensor.name] = this.toOrt(tensor, this.inputTypes[i]!)
+    })
+    let results: InferenceSession.OnnxValueMapType
+    try {
+      results = await this.session.run(feeds)
+    } catch (error) {
+      throw new WeirError('MODEL_FAILED', `ONNX Runtime: ${messageOf(error)}`, { cause: error })
+    }
+    return this.signature.outputs.map((spec) => fromOrt(results[spec.name] as OrtTensor, spec))
+  }
+
+  async close(): Promise<void> {
+    await this.session.release()
+  }
+
+  private toOrt({ shape, data }: Tensor, type: OnnxType): OrtTensor {
+    const Elements = TYPES[type][1]
+    if (Elements === undefined) {
+      return new this.runtime.Tensor('string', stringsOfBytes(data), shape)
+    }
+    const { buffer, byteOffset, length } = data
+    // Any typed array is right here: the type and the constructor are of one row.
+    const elements = new Elements(
+      buffer as ArrayBuffer,
+      byteOffset,
+      length / Elements.BYTES_PER_ELEMENT,
+    )
+    return new this.runtime.Tensor(type as 'float32', elements as Float32Array, shape)
+  }
+}
+
+function fromOrt(tensor: OrtTensor, { name, datatype }: TensorSpec): Tensor {
+  const shape = tensor.dims
+  if (tensor.type === 'string') {
+    return { name, datatype, shape, data: stringsToBytes(tensor.data as string[]) }
+  }
+  const { buffer, byteOffset, byteLength } = tensor.data as Float32Array
+  return { name, datatype, shape, data: new Uint8Array(buffer, byteOffset, byteLength) }
+}
+
+function typeOf(metadata: InferenceSession.ValueMetadata): OnnxType {
+  const type = metadata.isTensor ? metadata.type : 'no tensor'
+  if (Object.hasOwn(TYPES, type)) return type as OnnxType
+  throw new WeirError('MODEL_FAILED', `"${metadata.name}" is ${type}, which is not served`)
+}
+
+/** Requests share a batch when the first dimension of some input is free, or where axes are given. */
+function signatureOf(
+  session: InferenceSession,
+  itemAxes: Readonly<Record<string, number | null>>,
+): ModelSignature {
+  const specOf = (metadata: InferenceSession.ValueMetadata): TensorSpec => {
+    const { name } = metadata
+    const shape = metadata.isTensor
+      ? metadata.shape.map((size) => (typeof size === 'number' ? size : -1))
+      : []
+    const axis = itemAxes[name]
+    const itemAxis = axis !== undefined ? axis : shape[0] === -1 ? 0 : null
+    return { name, datatype: TYPES[typeOf(metadata)][0] as TensorDatatype, shape, itemAxis }
+  }
+  const inputs = session.inputMetadata.map(specOf)
+  const outputs = session.outputMetadata.map(specOf)
+  const isBatched =
+    inputs.some(({ itemAxis }) => itemAxis !== null) &&
+    outputs.every(({ itemAxis }) => itemAxis !== null)
+  return isBatched ? { inputs, outputs } : { inputs, outputs, maxItems: 1 }
+}

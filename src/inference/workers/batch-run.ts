@@ -1,0 +1,185 @@
+import {
+  asWeirError,
+  ERROR_CODES,
+  type ErrorCode,
+  isWeirError,
+  WeirError,
+} from '../../core/errors.ts'
+import type { LoadedModel } from '../port/runner.ts'
+import type { Tensor } from '../port/tensor.ts'
+import { SLOT, SLOT_TIME, STATE, WORKER } from '../queue/layout.ts'
+import type { QueueMemory } from '../queue/memory.ts'
+import { readTensors, writeTensors } from '../queue/tensor-bytes.ts'
+import type { WorkerSide } from '../queue/worker-side.ts'
+import { BatchBuffer, itemsOf } from './batch-buffer.ts'
+
+/** Number of an error code in the memory of a queue. */
+export const FAILURE_CODES = Object.keys(ERROR_CODES) as readonly ErrorCode[]
+
+/** What became of a batch. */
+export interface BatchOutcome {
+  /** Time of the run, ms. */
+  readonly runMs: number
+  readonly answered: number
+  readonly failed: number
+}
+
+/** Runs taken slots of a queue as batches and writes what came out. */
+export class BatchRun {
+  private readonly model: LoadedModel
+  private readonly side: WorkerSide
+  private readonly memory: QueueMemory
+  private readonly buffer = new BatchBuffer()
+  private readonly nowMs: () => number
+
+  constructor(model: LoadedModel, side: WorkerSide, nowMs: () => number) {
+    this.model = model
+    this.side = side
+    this.memory = side.memory
+    this.nowMs = nowMs
+  }
+
+  /**
+   * Runs the slots as one batch. When the model refuses it, halves run alone until the request that the
+   * model refuses fails by itself. Rejects with WORKER_LOST when the process of the model ended.
+   */
+  async run(slots: readonly number[]): Promise<BatchOutcome> {
+    const startedAt = this.nowMs()
+    try {
+      const requests = slots.map((slot) => this.inputsOf(slot))
+      const odd = requests.findIndex((tensors) => !haveEqualShapes(tensors, requests[0]!, this))
+      if (odd > 0) return await this.apart(slots.slice(0, odd), slots.slice(odd))
+      const inputs = this.buffer.gather(this.model.signature.inputs, requests)
+      const total = this.itemsOfSlots(slots)
+      const outputs = await this.model.run(inputs, total)
+      const runMs = this.nowMs() - startedAt
+      return { runMs, ...this.answer(slots, outputs, { total, runMs }) }
+    } catch (error) {
+      // The process of the model ended: this worker ends, too, and its slots are put up again.
+      if (isWeirError(error, 'WORKER_LOST')) throw error
+      if (slots.length > 1) {
+        const middle = slots.length >>> 1
+        return await this.apart(slots.slice(0, middle), slots.slice(middle))
+      }
+      this.fail(slots[0]!, asWeirError(error, 'MODEL_FAILED'))
+      return { runMs: this.nowMs() - startedAt, answered: 0, failed: 1 }
+    }
+  }
+
+  /** Whether input `i` must have equal shapes only in dimensions other than its item axis. */
+  itemAxis(i: number): number | null {
+    const { itemAxis } = this.model.signature.inputs[i]!
+    return itemAxis === undefined ? 0 : itemAxis
+  }
+
+  private async apart(first: readonly number[], second: readonly number[]): Promise<BatchOutcome> {
+    const [a, b] = [await this.run(first), await this.run(second)]
+    return {
+      runMs: a.runMs + b.runMs,
+      answered: a.answered + b.answered,
+      failed: a.failed + b.failed,
+    }
+  }
+
+  private inputsOf(slot: number): Tensor[] {
+    return readTensors(this.memory, this.memory.inputAt(slot), this.model.signature.inputs)
+  }
+
+  private itemsOfSlots(slots: readonly number[]): number {
+    let items = 0
+    for (const slot of slots) items += this.memory.words[this.memory.slotAt(slot) + SLOT.items]!
+    return items
+  }
+
+  /** Throws MODEL_FAILED before the first slot is answered when an output has the wrong size. */
+  private answer(
+    slots: readonly number[],
+    outputs: readonly Tensor[],
+    { total, runMs }: { readonly total: number; readonly runMs: number },
+  ): { readonly answered: number; readonly failed: number } {
+    const specs = this.model.signature.outputs
+    if (outputs.length !== specs.length) {
+      throw new WeirError(
+        'MODEL_FAILED',
+        `the model returned ${outputs.length} outputs, its signature has ${specs.length}`,
+      )
+    }
+    let first = 0
+    const parts = slots.map((slot) => {
+      const items = this.itemsOfSlots([slot])
+      const part = outputs.map((output, i) => itemsOf(output, specs[i]!, { first, items, total }))
+      first += items
+      return part
+    })
+    let failed = 0
+    slots.forEach((slot, r) => {
+      if (!this.write(slot, parts[r]!, { total, runMs })) failed++
+    })
+    this.side.ring(slots)
+    return { answered: slots.length - failed, failed }
+  }
+
+  /** False when the outputs do not fit into the slot, or the slot was taken away. */
+  private write(
+    slot: number,
+    outputs: readonly Tensor[],
+    { total, runMs }: { readonly total: number; readonly runMs: number },
+  ): boolean {
+    if (!this.side.beginWrite(slot)) return false
+    const { memory } = this
+    const at = memory.slotAt(slot)
+    memory.words[at + SLOT.batchItems] = total
+    memory.numbers[at / 2 + SLOT_TIME.runMs] = runMs
+    const written = writeTensors(memory, memory.outputAt(slot), memory.outputBytes, outputs)
+    if (written < 0) {
+      const bytes = outputs.reduce((sum, { data }) => sum + data.length, 0)
+      this.writeFailure(
+        slot,
+        new WeirError(
+          'FRAME_TOO_LARGE',
+          `the outputs have ${bytes} bytes, the slot ${memory.outputBytes}; raise outputBytes of the deployment`,
+        ),
+      )
+      return false
+    }
+    memory.words[at + SLOT.outputLength] = written
+    // Counted before the producer can see the answer.
+    this.side.count(WORKER.answered, 1)
+    this.side.endWrite(slot, STATE.done)
+    return true
+  }
+
+  private fail(slot: number, error: WeirError): void {
+    if (this.side.beginWrite(slot)) this.writeFailure(slot, error)
+    this.side.ring([slot])
+  }
+
+  private writeFailure(slot: number, error: WeirError): void {
+    const { memory } = this
+    const at = memory.slotAt(slot)
+    const text = Buffer.from(error.message, 'utf8').subarray(0, memory.outputBytes)
+    memory.bytes.set(text, memory.outputAt(slot))
+    memory.words[at + SLOT.outputLength] = text.length
+    memory.words[at + SLOT.code] = FAILURE_CODES.indexOf(error.code)
+    this.side.count(WORKER.failed, 1)
+    this.side.endWrite(slot, STATE.failed)
+  }
+}
+
+/** The bucket of two requests is a hash, so what shares a batch is compared once more. */
+function haveEqualShapes(
+  tensors: readonly Tensor[],
+  first: readonly Tensor[],
+  run: { itemAxis(i: number): number | null },
+): boolean {
+  if (tensors === first) return true
+  return tensors.every(({ shape, data }, i) => {
+    const other = first[i]!
+    const axis = run.itemAxis(i)
+    if (axis === null && Buffer.compare(data, other.data) !== 0) return false
+    return (
+      shape.length === other.shape.length &&
+      shape.every((size, d) => d === axis || size === other.shape[d])
+    )
+  })
+}

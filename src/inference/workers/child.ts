@@ -1,0 +1,39 @@
+import { connect } from 'node:net'
+import { asWeirError } from '../../core/errors.ts'
+import type { LoadedModel } from '../port/runner.ts'
+import type { Tensor } from '../port/tensor.ts'
+import { openModel } from '../runners/open.ts'
+import type { ChildHead, ParentHead } from './child-model.ts'
+import { encodeFrame, type Frame, FrameReader } from './frame.ts'
+import { memoryOf } from './memory.ts'
+
+/* The child process of a worker: it loads one model and runs the batches that come over the socket. */
+
+const socket = connect(process.argv[2] ?? '')
+let model: LoadedModel | undefined
+
+const send = (head: ChildHead, tensors: readonly Tensor[] = []): void => {
+  socket.write(encodeFrame(head, tensors))
+}
+
+async function answer({ head, tensors }: Frame<ParentHead>): Promise<void> {
+  try {
+    if (head.kind === 'load') {
+      model = await openModel(head.start.source, { threads: head.start.threads })
+      send({ kind: 'loaded', signature: model.signature })
+    } else if (head.kind === 'measure') {
+      send({ kind: 'measured', bytes: await memoryOf(head.start, head.items) })
+    } else if (model !== undefined) {
+      send({ kind: 'outputs' }, await model.run(tensors, head.items))
+    }
+  } catch (error) {
+    const { code, message } = asWeirError(error, 'MODEL_FAILED')
+    send({ kind: 'failed', code, message })
+  }
+}
+
+const reader = new FrameReader<ParentHead>((frame) => void answer(frame))
+socket.on('data', (chunk) => reader.push(chunk))
+// The worker is gone, however it ended. The model may have timers, so the process would not end by itself.
+socket.on('close', () => process.kill(process.pid, 'SIGKILL'))
+socket.on('error', () => socket.destroy())

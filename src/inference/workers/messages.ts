@@ -1,0 +1,29 @@
+import type { ErrorCode } from '../../core/errors.ts'
+import type { Deployment } from '../port/deployment.ts'
+import type { ModelSource } from '../port/model.ts'
+import type { ModelSignature } from '../port/signature.ts'
+
+/** Data that the thread of a worker starts with. */
+export interface WorkerStart {
+  readonly source: ModelSource
+  /** Threads of one run. */
+  readonly threads: number
+  readonly isolation: 'thread' | 'process'
+}
+
+/** Message to a worker that has loaded its model: serve this queue. */
+export interface ServeMessage {
+  readonly buffer: SharedArrayBuffer
+  readonly worker: number
+  readonly deployment: Deployment
+  readonly maxItems: number
+}
+
+/** Message from a worker. */
+export type WorkerMessage =
+  /** A child process runs the model; it must not outlive the worker. */
+  | { readonly kind: 'child'; readonly pid: number }
+  | { readonly kind: 'loaded'; readonly signature: ModelSignature }
+  | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string }
+  /** A request waits and the model is away; it has left, or is back. */
+  | { readonly kind: 'wanted' | 'left' | 'entered' }

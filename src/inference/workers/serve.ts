@@ -1,0 +1,263 @@
+import type { BatchingDecision, BatchingFacts } from '../policy/batching-facts.ts'
+import { LatencyModel, meanMs } from '../policy/latency-model.ts'
+import { openRule } from '../policy/open-rule.ts'
+import type { Deployment } from '../port/deployment.ts'
+import type { DispatchReason } from '../port/engine.ts'
+import type { LoadedModel } from '../port/runner.ts'
+import { ESTIMATE, HEADER, SLOT, SLOT_TIME, WORKER } from '../queue/layout.ts'
+import type { QueueMemory } from '../queue/memory.ts'
+import { type WaitingBatch, WorkerSide } from '../queue/worker-side.ts'
+import { BatchRun } from './batch-run.ts'
+
+/** Names of the counters of dispatched batches, in their order. */
+export const DISPATCH_REASONS: readonly DispatchReason[] = [
+  'full',
+  'slack',
+  'delay',
+  'idle',
+  'flush',
+]
+
+/** Longest sleep of an idle worker, ms; it looks whether the queue was closed. */
+const IDLE_MS = 1000
+/** Weight of the past in arrival rate and utilisation, per look. */
+const SMOOTHING = 0.9
+
+/** What a worker serves. */
+export interface ServeOptions {
+  readonly memory: QueueMemory
+  readonly worker: number
+  readonly model: LoadedModel
+  /** Loads the model again after it was away. */
+  readonly reload: () => Promise<LoadedModel>
+  /** Called when the model is away and wanted, has left, or is back. */
+  readonly report: (event: 'wanted' | 'left' | 'entered') => void
+  readonly deployment: Deployment
+  readonly maxItems: number
+  /** Monotonic ms, one clock for all threads. */
+  readonly nowMs: () => number
+}
+
+/**
+ * Pulls batches from a queue and runs them until the queue is closed, then frees the model. Blocks its thread
+ * between runs. While the queue says so, the model is away from memory.
+ */
+export async function serveQueue(options: ServeOptions): Promise<void> {
+  const loop = new ServeLoop(options)
+  while (!loop.isClosed) await loop.turn()
+  await loop.release()
+}
+
+class ServeLoop {
+  private readonly options: ServeOptions
+  private readonly memory: QueueMemory
+  private readonly side: WorkerSide
+  /** Runs batches; undefined while the model is away. */
+  private run: BatchRun | undefined
+  private model: LoadedModel
+  private isWanted = false
+  private readonly rule: ReturnType<typeof openRule>
+  private readonly latency: LatencyModel
+  private readonly row: number
+  private readonly taken: number[] = []
+  private decision: BatchingDecision = { kind: 'wait', shed: 0, untilMs: 0 }
+  private arrivedBefore = 0
+  private lookedAt: number
+  private arrivalRate = 0
+  private utilisation = 0
+  private busyMs = 0
+
+  constructor(options: ServeOptions) {
+    const { memory, worker, model, deployment, maxItems, nowMs } = options
+    this.options = options
+    this.memory = memory
+    this.side = new WorkerSide(memory, worker, Math.min(memory.capacity, maxItems * 2 + 16))
+    this.model = model
+    this.run = new BatchRun(model, this.side, nowMs)
+    this.rule = openRule(deployment.batching ?? { rule: 'slack' }, maxItems)
+    this.latency = new LatencyModel(this.publishedEstimate())
+    this.row = memory.workerAt(worker)
+    memory.numbers[this.row + WORKER.serving] = 1
+    memory.numbers[this.row + WORKER.resident] = 1
+    this.lookedAt = nowMs()
+    this.arrivedBefore = memory.words[HEADER.arrivedItems]!
+  }
+
+  get isClosed(): boolean {
+    if (this.memory.numbers[this.row + WORKER.stop] !== 0) return true
+    const closed = Atomics.load(this.memory.words, HEADER.closed)
+    return closed === 2 || (closed === 1 && Atomics.load(this.memory.words, HEADER.waiting) === 0)
+  }
+
+  /** One look at the queue, and a run or a sleep. */
+  async turn(): Promise<void> {
+    const seen = this.side.bell()
+    if (Atomics.load(this.memory.words, HEADER.away) !== 0) return await this.stayAway(seen)
+    this.run ??= await this.enter()
+    this.taken.length = 0
+    this.side.withWaiting(this.decide)
+    const { decision } = this
+    if (decision.kind === 'run' && this.taken.length > 0) {
+      await this.runTaken(this.run, decision.reason)
+    } else if (decision.kind === 'wait') this.sleep(seen, decision)
+  }
+
+  /** Frees the model if it is in memory. */
+  async release(): Promise<void> {
+    if (this.run === undefined) return
+    this.run = undefined
+    await this.model.close()
+    this.memory.numbers[this.row + WORKER.resident] = 0
+  }
+
+  private async stayAway(seen: number): Promise<void> {
+    const { words } = this.memory
+    if (this.run !== undefined) {
+      await this.release()
+      this.isWanted = false
+      this.options.report('left')
+    }
+    if (!this.isWanted && Atomics.load(words, HEADER.waiting) > 0) {
+      this.isWanted = true
+      this.options.report('wanted')
+    }
+    this.side.sleep(seen, IDLE_MS)
+  }
+
+  private async enter(): Promise<BatchRun> {
+    const { nowMs, reload, report } = this.options
+    const startedAt = nowMs()
+    this.model = await reload()
+    this.memory.numbers[this.row + WORKER.resident] = 1
+    this.side.count(WORKER.loads, 1)
+    this.side.count(WORKER.loadMs, nowMs() - startedAt)
+    report('entered')
+    return new BatchRun(this.model, this.side, nowMs)
+  }
+
+  private readonly decide = (waiting: WaitingBatch): void => {
+    const nowMs = this.options.nowMs()
+    if (waiting.count === 0) {
+      this.decision = { kind: 'wait', shed: 0, untilMs: Number.POSITIVE_INFINITY }
+      return
+    }
+    const decision = this.rule.decide(this.factsOf(waiting, nowMs))
+    this.decision = decision
+    for (let i = 0; i < decision.shed; i++) this.shed(waiting.slots[i]!)
+    if (decision.kind === 'wait') return
+    for (let i = 0; i < decision.count; i++) {
+      const slot = waiting.slots[decision.shed + i]!
+      if (this.side.take(slot, nowMs)) this.taken.push(slot)
+    }
+  }
+
+  private shed(slot: number): void {
+    if (this.side.shed(slot)) this.side.ring([slot])
+  }
+
+  private factsOf(waiting: WaitingBatch, nowMs: number): BatchingFacts {
+    const arrivedItems = this.memory.words[HEADER.arrivedItems]!
+    this.learnRates(arrivedItems, nowMs)
+    return {
+      nowMs,
+      count: waiting.count,
+      items: waiting.items,
+      deadlines: waiting.deadlines,
+      arrivals: waiting.arrivals,
+      arrivedItems,
+      latency: this.latency.estimate,
+      arrivalRate: this.arrivalRate,
+      utilisation: this.utilisation,
+      maxItems: this.options.maxItems,
+      sloMs: this.options.deployment.sloMs,
+      lastRunAt: this.memory.numbers[this.memory.estimatesAt + ESTIMATE.lastRunAt]!,
+    }
+  }
+
+  private learnRates(arrivedItems: number, nowMs: number): void {
+    const passed = nowMs - this.lookedAt
+    if (passed < 1) return
+    const rate = ((arrivedItems - this.arrivedBefore) | 0) / passed
+    this.arrivalRate = SMOOTHING * this.arrivalRate + (1 - SMOOTHING) * rate
+    const busy = Math.min(1, this.busyMs / passed)
+    this.utilisation = SMOOTHING * this.utilisation + (1 - SMOOTHING) * busy
+    this.arrivedBefore = arrivedItems
+    this.lookedAt = nowMs
+    this.busyMs = 0
+  }
+
+  private async runTaken(run: BatchRun, reason: DispatchReason): Promise<void> {
+    const { nowMs, deployment } = this.options
+    const items = this.itemsTaken()
+    const startedAt = nowMs()
+    const { numbers } = this.memory
+    this.countWaits()
+    numbers[this.row + WORKER.expectedMs] = meanMs(this.latency.estimate, items)
+    numbers[this.row + WORKER.runStartedAt] = startedAt
+    numbers[this.row + WORKER.lastStartedAt] = startedAt
+    const outcome = await run.run(this.taken)
+    numbers[this.row + WORKER.runStartedAt] = 0
+    const endedAt = nowMs()
+    this.busyMs += endedAt - startedAt
+    this.countRun({ reason, items, runMs: outcome.runMs })
+    // A batch with failures was run in parts: its time is not that of its size.
+    if (outcome.failed > 0) return
+    this.latency.observe(items, endedAt - startedAt)
+    this.rule.observe({ items, runMs: endedAt - startedAt, sloMs: deployment.sloMs })
+    this.publish(endedAt)
+  }
+
+  private itemsTaken(): number {
+    let items = 0
+    for (const slot of this.taken)
+      items += this.memory.words[this.memory.slotAt(slot) + SLOT.items]!
+    return items
+  }
+
+  private countRun(run: { reason: DispatchReason; items: number; runMs: number }): void {
+    this.side.count(WORKER.batches, 1)
+    this.side.count(WORKER.items, run.items)
+    this.side.count(WORKER.runMs, run.runMs)
+    this.side.count(WORKER.dispatched + DISPATCH_REASONS.indexOf(run.reason), 1)
+  }
+
+  /** Before the run: a slot that was answered may be in use again. */
+  private countWaits(): void {
+    for (const slot of this.taken) {
+      const at = this.memory.slotAt(slot) / 2
+      const { numbers } = this.memory
+      this.side.count(
+        WORKER.queueMs,
+        numbers[at + SLOT_TIME.takenAt]! - numbers[at + SLOT_TIME.arrival]!,
+      )
+    }
+  }
+
+  private sleep(seen: number, decision: BatchingDecision & { kind: 'wait' }): void {
+    // What was shed may have hidden requests that were not looked at.
+    if (decision.shed > 0) return
+    const forMs = Math.min(IDLE_MS, decision.untilMs - this.options.nowMs())
+    if (forMs > 0) this.side.sleep(seen, forMs)
+  }
+
+  private publishedEstimate() {
+    const { numbers, estimatesAt } = this.memory
+    return {
+      fixedMs: numbers[estimatesAt + ESTIMATE.fixedMs]!,
+      itemMs: numbers[estimatesAt + ESTIMATE.itemMs]!,
+      ratio: numbers[estimatesAt + ESTIMATE.ratio]!,
+      largest: numbers[estimatesAt + ESTIMATE.largest]!,
+    }
+  }
+
+  private publish(nowMs: number): void {
+    const { numbers, estimatesAt } = this.memory
+    const { fixedMs, itemMs, ratio, largest } = this.latency.estimate
+    numbers[estimatesAt + ESTIMATE.fixedMs] = fixedMs
+    numbers[estimatesAt + ESTIMATE.itemMs] = itemMs
+    numbers[estimatesAt + ESTIMATE.ratio] = ratio
+    numbers[estimatesAt + ESTIMATE.largest] = largest
+    numbers[estimatesAt + ESTIMATE.lastRunAt] = nowMs
+    numbers[estimatesAt + ESTIMATE.limit] = this.rule.limit ?? this.options.maxItems
+  }
+}

@@ -1,0 +1,49 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { systemClock } from '../../core/clock.ts'
+import { asWeirError } from '../../core/errors.ts'
+import type { LoadedModel } from '../port/runner.ts'
+import { QueueMemory } from '../queue/memory.ts'
+import { openModel } from '../runners/open.ts'
+import { openChildModel } from './child-model.ts'
+import type { ServeMessage, WorkerMessage, WorkerStart } from './messages.ts'
+import { serveQueue } from './serve.ts'
+
+/* The thread of a worker: it loads the model, waits for its queue and serves it until the queue is closed. */
+
+const start = workerData as WorkerStart
+
+const post = (message: WorkerMessage): void => parentPort?.postMessage(message)
+
+const load = (): Promise<LoadedModel> =>
+  start.isolation === 'process'
+    ? openChildModel(start, (pid) => post({ kind: 'child', pid }))
+    : openModel(start.source, { threads: start.threads })
+
+async function main(): Promise<void> {
+  const model = await load()
+  // Without a queue the worker is not needed.
+  const started = new Promise<ServeMessage | undefined>((resolve) => {
+    parentPort?.once('message', resolve)
+  })
+  post({ kind: 'loaded', signature: model.signature })
+  const queue = await started
+  if (queue === undefined) return await model.close()
+  const { buffer, ...options } = queue
+  await serveQueue({
+    ...options,
+    memory: new QueueMemory(buffer),
+    model,
+    reload: load,
+    report: (kind) => post({ kind }),
+    nowMs: () => systemClock.monotonicMs(),
+  })
+}
+
+main().then(
+  () => parentPort?.close(),
+  (error) => {
+    const { code, message } = asWeirError(error, 'MODEL_FAILED')
+    post({ kind: 'failed', code, message })
+    parentPort?.close()
+  },
+)

@@ -1,0 +1,278 @@
+import type { Cancel, Clock } from '../core/clock.ts'
+import { type ErrorCode, isWeirError, messageOf, WeirError } from '../core/errors.ts'
+import type { MetricSnapshot } from '../core/metrics.ts'
+import type { Random } from '../core/random.ts'
+import type { CpuProfile, JobControl, StopRequest } from '../rest/port/job-control.ts'
+import type { JobData } from '../rest/port/job-data.ts'
+import type { JobSnapshot, ProcessSnapshot } from '../rest/port/job-snapshot.ts'
+import type { RestartStrategyOptions } from '../runtime/configuration/restart-strategy.ts'
+import type { JobStatus } from '../runtime/job/status.ts'
+import type { JobLogs } from './logs.ts'
+import { JobProcess, type JobProgram, type ProcessEnd } from './process/job-process.ts'
+import { awaitLeftOver } from './process/left-over.ts'
+import type { JobRecord } from './store/job-record.ts'
+import type { JobStore } from './store/job-store.ts'
+import { decideAfterExit, exitText } from './supervision/exit-decision.ts'
+import { jobSnapshotOf, recordAfterLoss } from './supervision/job-snapshot.ts'
+
+/** Parts of the JobManager that its jobs use. */
+export interface JobEnvironment {
+  readonly store: JobStore
+  readonly logs: JobLogs
+  readonly program: JobProgram
+  readonly clock: Clock
+  readonly random: Random
+  readonly jobManager: () => ProcessSnapshot
+  /** Arguments of the command that runs a job. */
+  readonly argsOf: (record: JobRecord) => readonly string[]
+  readonly strategyOf: (record: JobRecord) => RestartStrategyOptions
+  readonly say: (sentence: string) => void
+}
+
+/** Time between two tries to start a process when the system refuses one. */
+const RETRY_MS = 5000
+/** Time after which a process that was asked to end is killed. */
+const END_TIMEOUT_MS = 60_000
+
+/**
+ * One job of the JobManager and the process that runs it: starts the process, starts another one when it is
+ * lost, and writes each change into the store before it acts on it.
+ */
+export class ManagedJob implements JobControl {
+  private readonly environment: JobEnvironment
+  private record: JobRecord
+  private process: JobProcess | undefined
+  /** State while no process runs. */
+  private withoutProcess: JobStatus | undefined
+  private sinceMs: number
+  private cancelRestart: Cancel = () => {}
+
+  constructor(record: JobRecord, environment: JobEnvironment) {
+    this.record = record
+    this.environment = environment
+    this.sinceMs = environment.clock.nowMs()
+    if (!record.hasEnded)
+      this.withoutProcess = record.snapshot === undefined ? 'CREATED' : 'RESTARTING'
+  }
+
+  get id(): string {
+    return this.record.id
+  }
+
+  get submittedMs(): number {
+    return this.record.submittedMs
+  }
+
+  get hasEnded(): boolean {
+    return this.record.hasEnded
+  }
+
+  /** Query port that the JobManager chose for it, as long as the job has not ended. */
+  get queryPort(): number | undefined {
+    return this.hasEnded ? undefined : this.record.queryPort
+  }
+
+  /** Starts the job for the first time. Throws what keeps it from starting; it is then not stored. */
+  async submit(): Promise<void> {
+    const process = this.spawn()
+    try {
+      await process.started
+    } catch (error) {
+      await process.ended
+      throw error
+    }
+    this.environment.store.put(this.record)
+    this.withoutProcess = undefined
+    this.save({ pid: process.pid, snapshot: process.lastSnapshot })
+    this.watch(process)
+  }
+
+  /** Continues a job that an earlier JobManager has run, when the process of that one has ended. */
+  async resume(): Promise<void> {
+    const { pid } = this.record
+    if (pid !== undefined) await awaitLeftOver(pid, this.id, this.environment.clock)
+    this.restart()
+  }
+
+  async snapshot(): Promise<JobSnapshot> {
+    const sent = await this.sentSnapshot()
+    const { record, withoutProcess, sinceMs } = this
+    const { clock, jobManager } = this.environment
+    return jobSnapshotOf(sent, {
+      record,
+      withoutProcess,
+      sinceMs,
+      nowMs: clock.nowMs(),
+      jobManager: jobManager(),
+    })
+  }
+
+  async cancel(): Promise<void> {
+    if (this.hasEnded) throw new WeirError('ILLEGAL_STATE', `job ${this.id} has ended`)
+    if (this.process !== undefined) return await this.process.cancel()
+    this.cancelRestart()
+    this.endWithoutProcess('CANCELED')
+  }
+
+  checkpoint(): Promise<number> {
+    return this.running().checkpoint()
+  }
+
+  savepoint(folder: string | undefined): Promise<string> {
+    return this.running().savepoint(folder)
+  }
+
+  stop(request: StopRequest): Promise<string> {
+    return this.running().stop(request)
+  }
+
+  get data(): JobData {
+    return this.running().data
+  }
+
+  keyGroupRecords(uid: string): Promise<MetricSnapshot> {
+    return this.running().keyGroupRecords(uid)
+  }
+
+  profile(slot: number, durationMs: number): Promise<CpuProfile> {
+    return this.running().profile(slot, durationMs)
+  }
+
+  /** Ends the process with a last checkpoint; the next JobManager continues the job. */
+  async suspend(): Promise<void> {
+    this.cancelRestart()
+    const { process } = this
+    if (process === undefined) return
+    process.end()
+    const cancelKill = this.environment.clock.after(END_TIMEOUT_MS, () => process.end('kill'))
+    await process.ended
+    cancelKill()
+  }
+
+  private spawn(): JobProcess {
+    const { logs, program, argsOf } = this.environment
+    const log = logs.openLog(this.id)
+    try {
+      const process = new JobProcess({ jobId: this.id, program, args: argsOf(this.record), log })
+      this.process = process
+      return process
+    } finally {
+      logs.closeLog(log)
+    }
+  }
+
+  private restart(): void {
+    const { say, clock } = this.environment
+    try {
+      const process = this.spawn()
+      this.save({ pid: process.pid })
+      this.watch(process)
+    } catch (error) {
+      say(`job ${this.id}: no process can be started: ${messageOf(error)}; trying again`)
+      this.cancelRestart = clock.after(RETRY_MS, () => this.restart())
+    }
+  }
+
+  /** Acts on the end of a process. */
+  private watch(process: JobProcess): void {
+    let startError: ErrorCode | undefined
+    process.started.then(
+      (snapshot) => {
+        // Until now the job was restarting: the last snapshot is that of the lost process.
+        this.withoutProcess = undefined
+        this.save({ snapshot })
+      },
+      (error: unknown) => {
+        if (isWeirError(error) && error.code !== 'UNAVAILABLE') startError = error.code
+      },
+    )
+    void process.ended.then((end) => this.onEnd(process, end, startError))
+  }
+
+  private onEnd(process: JobProcess, end: ProcessEnd, startError: ErrorCode | undefined): void {
+    const { clock, random, strategyOf } = this.environment
+    this.process = undefined
+    const sent = process.lastSnapshot
+    const { decision, history } = decideAfterExit(
+      { lastStatus: sent?.status, isRequested: process.isEndRequested, startError, ...end },
+      {
+        strategy: strategyOf(this.record),
+        history: this.record.restarts,
+        nowMs: clock.nowMs(),
+        random,
+      },
+    )
+    switch (decision.kind) {
+      case 'ended':
+        this.save({ hasEnded: true, pid: undefined, snapshot: sent })
+        return
+      case 'suspended':
+        this.enter('SUSPENDED')
+        this.save({ pid: undefined })
+        return
+      case 'restart':
+        this.lose(sent, end, startError)
+        this.enter('RESTARTING')
+        this.save({ restarts: history })
+        this.say(end, `another process starts in ${decision.delayMs / 1000} s`)
+        this.cancelRestart = clock.after(decision.delayMs, () => this.restart())
+        return
+      case 'failed':
+        this.lose(sent, end, startError)
+        this.say(end, `the job has failed: ${decision.reason}`)
+        this.endWithoutProcess('FAILED')
+    }
+  }
+
+  private lose(
+    sent: JobSnapshot | undefined,
+    end: ProcessEnd,
+    startError: ErrorCode | undefined,
+  ): void {
+    const why =
+      startError === undefined ? exitText(end) : `it could not start the job: ${startError}`
+    this.record = recordAfterLoss(this.record, sent, {
+      atMs: this.environment.clock.nowMs(),
+      code: startError ?? 'JOB_PROCESS_LOST',
+      message: `the process of the job was lost: ${why}; see its log`,
+    })
+  }
+
+  private endWithoutProcess(status: 'CANCELED' | 'FAILED'): void {
+    this.enter(status)
+    this.save({ hasEnded: true, pid: undefined })
+  }
+
+  private enter(status: JobStatus): void {
+    this.withoutProcess = status
+    this.sinceMs = this.environment.clock.nowMs()
+  }
+
+  private say(end: ProcessEnd, next: string): void {
+    this.environment.say(`job ${this.id}: its process was lost (${exitText(end)}); ${next}`)
+  }
+
+  /** Changes the record. If the disk refuses it, the change is in memory only: the job goes on. */
+  private save(changes: Partial<JobRecord>): void {
+    this.record = { ...this.record, ...changes }
+    try {
+      this.environment.store.put(this.record)
+    } catch (error) {
+      this.environment.say(`warning: ${messageOf(error)}`)
+    }
+  }
+
+  /** What the process says now; what it said last if it does not answer any more. */
+  private async sentSnapshot(): Promise<JobSnapshot | undefined> {
+    const { process, record } = this
+    if (process === undefined) return record.snapshot
+    if (process.lastSnapshot === undefined) return record.snapshot
+    return await process.snapshot().catch(() => process.lastSnapshot)
+  }
+
+  private running(): JobProcess {
+    if (this.process !== undefined) return this.process
+    const status = this.withoutProcess ?? this.record.snapshot?.status ?? 'CREATED'
+    throw new WeirError('ILLEGAL_STATE', `job ${this.id} is ${status}, not RUNNING`)
+  }
+}

@@ -1,0 +1,150 @@
+import { emptySpan } from '../../../core/byte-span.ts'
+import { isWeirError } from '../../../core/errors.ts'
+import type { Counter } from '../../../core/metrics.ts'
+import {
+  ModelDeltaBuffer,
+  type ModelDeltaKind,
+  NO_SOURCE_KEY_GROUP,
+} from '../../../models/als/online/model-delta.ts'
+import { keyLengthWithoutVersion, versionOfKeyBytes } from '../../../models/versioned-key.ts'
+import type { OperatorContext } from '../../../operators/port/operator.ts'
+import type { ModelTopicRecord } from '../../model-topic/record.ts'
+import { DeltaDeduplicator, type SeenOffset } from '../delta-deduplicator.ts'
+import { LearningGate } from '../gate.ts'
+import type { GateOrder } from '../messages.ts'
+import type { MutableDelta } from './records.ts'
+
+const STATE = 'lanes'
+
+/**
+ * Reads the deltas topic, drops duplicates and sends the other deltas to the owners of their items.
+ *
+ * A source of deltas is one rating partition, version and key group of users, which one slot owns at a
+ * time. Deltas of a version that some learner does not know are dropped and not recorded as seen: the
+ * version learns their ratings again when it goes live.
+ */
+export class DeltasOperator extends LearningGate {
+  private readonly buffer: ModelDeltaBuffer
+  private readonly record: MutableDelta
+  private readonly deduplicator = new DeltaDeduplicator()
+  private known: ReadonlySet<number> = new Set()
+  private duplicates!: Counter
+  private dropped!: Counter
+
+  /** Kind and floats of the rule's deltas. */
+  constructor(kind: ModelDeltaKind, length: number) {
+    super()
+    this.buffer = new ModelDeltaBuffer(kind, length)
+    const { values } = this.buffer
+    this.record = { kind: 'delta', key: emptySpan(), version: 0, partition: 0, offset: 0, values }
+  }
+
+  override open(context: OperatorContext): void {
+    super.open(context)
+    this.duplicates = context.metrics.counter('deltasDuplicate')
+    this.dropped = context.metrics.counter('deltasDropped')
+    for (const bytes of context.operatorState.restored(STATE)) this.restore(bytes)
+  }
+
+  protected override letThrough({ known }: GateOrder): void {
+    this.known = new Set(known)
+  }
+
+  processElement(_input: number, value: unknown, timestamp: number): void {
+    const topicRecord = value as ModelTopicRecord
+    const { bytes, keyStart, keyLength } = topicRecord
+    if (keyLength < 0 || !this.load(topicRecord)) {
+      this.dropped.increment()
+      return
+    }
+    const { buffer, record } = this
+    const { key } = record
+    key.bytes = bytes
+    key.start = keyStart
+    key.length = keyLengthWithoutVersion(bytes, keyStart, keyLength)
+    record.version = versionOfKeyBytes(bytes, key.length, keyStart, keyLength)
+    record.partition = buffer.partition
+    record.offset = buffer.offset
+    if (!this.known.has(record.version)) {
+      this.dropped.increment()
+      this.inFlight?.leave()
+      return
+    }
+    if (this.isNew(this.context.position().partition)) {
+      this.context.output.collect(record, timestamp)
+    } else {
+      this.duplicates.increment()
+      this.inFlight?.leave()
+    }
+  }
+
+  override prepareSnapshot(): void {
+    this.context.operatorState.update(STATE, 'union', encodeSeen(this.deduplicator.seen()))
+  }
+
+  private load({ bytes, valueStart, valueLength }: ModelTopicRecord): boolean {
+    if (valueLength < 0) return false
+    try {
+      this.buffer.load(bytes, valueStart, valueLength)
+      return true
+    } catch (error) {
+      if (isWeirError(error, 'UNPARSABLE_RECORD')) return false
+      throw error
+    }
+  }
+
+  private isNew(deltaPartition: number): boolean {
+    const { sourceKeyGroup } = this.buffer
+    if (sourceKeyGroup === NO_SOURCE_KEY_GROUP) return true
+    const { version, partition, offset } = this.record
+    return this.deduplicator.isNew(deltaPartition, version, partition, sourceKeyGroup, offset)
+  }
+
+  /** Every subtask gets all entries; it takes those of the partitions that it reads. */
+  private restore(entry: Uint8Array): void {
+    const { subtask, parallelism } = this.context
+    for (const seen of decodeSeen(entry)) {
+      if (seen.deltaPartition % parallelism === subtask) this.deduplicator.restore(seen)
+    }
+  }
+}
+
+/** Bytes of one offset in a checkpoint. */
+const OFFSET_BYTES = 18
+
+/**
+ * Entries of operator state, one for each delta partition:
+ *
+ *   | delta partition u32 | { version u32 | rating partition u32 | source key group u16 | offset f64 } ... |
+ */
+export function encodeSeen(seen: Iterable<SeenOffset>): Uint8Array[] {
+  const groups = Map.groupBy(seen, ({ deltaPartition }) => deltaPartition)
+  return [...groups].map(([deltaPartition, offsets]) => {
+    const entry = new Uint8Array(4 + offsets.length * OFFSET_BYTES)
+    const view = new DataView(entry.buffer)
+    view.setUint32(0, deltaPartition, true)
+    offsets.forEach(({ version, partition, sourceKeyGroup, offset }, i) => {
+      const at = 4 + i * OFFSET_BYTES
+      view.setUint32(at, version, true)
+      view.setUint32(at + 4, partition, true)
+      view.setUint16(at + 8, sourceKeyGroup, true)
+      view.setFloat64(at + 10, offset, true)
+    })
+    return entry
+  })
+}
+
+/** Reads an entry of `encodeSeen`. */
+export function* decodeSeen(entry: Uint8Array): Iterable<SeenOffset> {
+  const view = new DataView(entry.buffer, entry.byteOffset, entry.byteLength)
+  const deltaPartition = view.getUint32(0, true)
+  for (let at = 4; at + OFFSET_BYTES <= entry.length; at += OFFSET_BYTES) {
+    yield {
+      deltaPartition,
+      version: view.getUint32(at, true),
+      partition: view.getUint32(at + 4, true),
+      sourceKeyGroup: view.getUint16(at + 8, true),
+      offset: view.getFloat64(at + 10, true),
+    }
+  }
+}

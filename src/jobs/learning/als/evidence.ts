@@ -1,0 +1,57 @@
+import { type ModelVersion, modelVersion } from '../../../core/model-version.ts'
+import type { OnlineSide } from '../../../models/als/online/rule.ts'
+import { vectorState } from '../../../state/port/descriptors.ts'
+import type { VectorState, WriteOrigin } from '../../../state/port/handles.ts'
+import type { KeyedState } from '../../../state/port/keyed-state.ts'
+
+/** Ratings that a row counts as where its publisher did not count those that it was trained on. */
+export const UNCOUNTED_EVIDENCE = 20
+
+/** A published row and the ratings that it was trained on. */
+export interface RowRatings {
+  readonly side: OnlineSide
+  readonly version: ModelVersion
+  readonly key: Uint8Array
+  /** Undefined where they are not known, or the row was deleted. */
+  readonly ratings: number | undefined
+  readonly origin: WriteOrigin
+}
+
+/** On how many ratings each row of the batch model was trained: one float beside each row. */
+export class RowEvidence {
+  private readonly users: VectorState
+  private readonly items: VectorState
+  private readonly count = new Float32Array(1)
+  private readonly target = { vector: this.count, updateCount: 0 }
+
+  constructor(state: KeyedState) {
+    this.users = state.vector(vectorState('user-evidence', { dimension: 1 }))
+    this.items = state.vector(vectorState('item-evidence', { dimension: 1 }))
+  }
+
+  /** Stores the ratings of a row of this slot. */
+  place({ side, version, key, ratings, origin }: RowRatings): void {
+    const rows = this.rowsOf(side)
+    if (ratings === undefined) {
+      rows.remove(version, key)
+      return
+    }
+    this.count[0] = ratings
+    rows.put(version, key, this.count, origin)
+  }
+
+  /** Deletes the counts of a retired version. */
+  drop(version: number): void {
+    for (const rows of [this.users, this.items]) rows.dropVersion(modelVersion(version))
+  }
+
+  /** The ratings of a row of this slot, `UNCOUNTED_EVIDENCE` where they are not known. */
+  of(side: OnlineSide, version: number, key: Uint8Array): number {
+    const isKnown = this.rowsOf(side).readInto(modelVersion(version), key, this.target)
+    return isKnown ? this.count[0]! : UNCOUNTED_EVIDENCE
+  }
+
+  private rowsOf(side: OnlineSide): VectorState {
+    return side === 'user' ? this.users : this.items
+  }
+}

@@ -1,0 +1,175 @@
+import type { KafkaClientOptions } from '../../../connectors/kafka/client/options.ts'
+import { openTopics } from '../../../connectors/topics/open.ts'
+import { spanSerializer } from '../../../core/byte-span.ts'
+import type { DataStream } from '../../../dataflow/data-stream.ts'
+import { defineJob, type JobDefinition } from '../../../dataflow/job-definition.ts'
+import { deltaShape, type OnlineRuleOptions } from '../../../models/als/online/rules.ts'
+import { LearnableRowSerializer } from '../../../models/als/row-update.ts'
+import type { PrequentialOptions } from '../../../models/quality/prequential-error.ts'
+import { MODEL_ROWS_UID } from '../../model-topic/als-serving.ts'
+import { topicRecords } from '../../model-topic/records.ts'
+import { type BadRowPolicy, ModelRowsOperator } from '../../model-topic/rows-operator.ts'
+import { deltasTopic } from '../../model-topic/topics.ts'
+import { topicSink } from '../topic-sink.ts'
+import type { OutgoingDelta } from './delta-sender.ts'
+import type { DeltaWindowOptions } from './delta-window.ts'
+import { DeltasOperator } from './deltas-operator.ts'
+import { LearningErrorFunction } from './error-function.ts'
+import { OnlineLearner } from './learner.ts'
+import { RatingsOperator } from './ratings-operator.ts'
+import {
+  DeltaRecordSerializer,
+  LEARNING_ERROR,
+  type LearnerInput,
+  RatingRecordSerializer,
+  REFUSED,
+} from './records.ts'
+import { deltaSerializer, refusedSerializer } from './topic-serializers.ts'
+
+/** Options of the `online-als` job. */
+export interface OnlineAlsOptions extends Readonly<Record<string, unknown>> {
+  /** Folder of the embedded log that holds the topics. */
+  readonly logDirectory?: string
+  /** Or the Kafka that holds the topics. */
+  readonly kafka?: KafkaClientOptions
+  /** Model topic: rows and version markers. Its deltas are in `<topic>-deltas`. */
+  readonly topic: string
+  /** Observations, `user,item,rating[,seconds]`. */
+  readonly observations: string
+  /** Topic of refused observations. @default they are counted and dropped */
+  readonly quarantine?: string
+  /** Floats of a row. */
+  readonly dimension: number
+  /** Longest key `<id>-U` or `<id>-I` in bytes; every row takes as much memory. @default 64 */
+  readonly maxKeyBytes?: number
+  readonly rule: OnlineRuleOptions
+  /** Average ratings that a row of the batch model counts as. @default as many as it was trained on, 20 where that was not published */
+  readonly evidence?: number
+  readonly prequential?: PrequentialOptions
+  /** Ratings of one user in one second of event time; more are refused. @default no limit */
+  readonly ratingsPerSecond?: number
+  /**
+   * Ratings of one item in one second of event time, by the users of one slot; more are refused.
+   * @default no limit
+   */
+  readonly itemRatingsPerSecond?: number
+  /** Ratings outside the range that the version was trained on are refused. @default true */
+  readonly refuseOutOfRange?: boolean
+  /** Sums the deltas of an item before they are sent, in transactions of the checkpoints. @default none */
+  readonly window?: DeltaWindowOptions
+  /**
+   * Ratings in flight from their step to the fold of their delta, over all slots: a higher limit gives
+   * more ratings a second, with steps on older rows. @default 10,000
+   */
+  readonly mostUnderWay?: number
+  /** A delta waits for others at most this long, ms. @default 4 */
+  readonly lingerMs?: number
+  /** Whether records that are no rows of this model are dropped or fail the job; they are counted. @default 'drop' */
+  readonly badRows?: BadRowPolicy
+}
+
+/** Uid of the operator that owns the rows: that of `als-serving`, so that the checkpoints of both jobs fit. */
+export const LEARNER_UID = 'als-model'
+/** Uid of the operator that reads ratings. */
+export const RATINGS_UID = 'ratings'
+/** Uid of the operator that reads deltas. */
+export const DELTAS_UID = 'deltas'
+
+const DEFAULT_IN_FLIGHT = 10_000
+
+/**
+ * Serves an ALS model as `als-serving` does and learns it from ratings. The graph has no cycle: deltas
+ * come back through their topic.
+ *
+ *   rows ------------.
+ *   observations ----+-> owner of the row: user's step, --> deltas topic
+ *   deltas ----------'   fold into the item's row
+ */
+const onlineAls: JobDefinition<OnlineAlsOptions> = defineJob<OnlineAlsOptions>({
+  name: 'online-als',
+  async build(env, options) {
+    await using topics = await openTopics(options)
+    const { dimension, rule, lingerMs = 4, window } = options
+    // Sums wait for their window: the limit must not wait for them.
+    const mostInFlight =
+      window === undefined ? (options.mostUnderWay ?? DEFAULT_IN_FLIGHT) : Number.POSITIVE_INFINITY
+    const { kind, length } = deltaShape(rule, dimension)
+    const rows = topicRecords(env, topics, {
+      topic: options.topic,
+      name: 'Model topic',
+      uid: 'model-topic',
+    })
+      .transform<LearnerInput>(
+        'Model rows',
+        () => new ModelRowsOperator(dimension, options.badRows ?? 'drop', true),
+        { serializer: new LearnableRowSerializer() },
+      )
+      .uid(MODEL_ROWS_UID)
+    const ratings = topicRecords(env, topics, {
+      topic: options.observations,
+      name: 'Observations',
+      uid: 'observations',
+      returnsThrough: window === undefined ? { source: 'deltas-topic' } : 'checkpoints',
+    })
+      .transform<LearnerInput>(
+        'Ratings',
+        // The limits of ratings count them by event time.
+        () =>
+          new RatingsOperator(
+            mostInFlight,
+            options.maxKeyBytes,
+            options.ratingsPerSecond !== undefined || options.itemRatingsPerSecond !== undefined,
+          ),
+        {
+          serializer: new RatingRecordSerializer(),
+          sideOutputs: [REFUSED.id],
+        },
+      )
+      .uid(RATINGS_UID)
+    const deltas = topicRecords(env, topics, {
+      topic: deltasTopic(options.topic),
+      name: 'Deltas topic',
+      uid: 'deltas-topic',
+    })
+      .transform<LearnerInput>('Deltas', () => new DeltasOperator(kind, length), {
+        serializer: new DeltaRecordSerializer(),
+      })
+      .uid(DELTAS_UID)
+    const learner = rows
+      .union(ratings, deltas)
+      .keyBy((record) => record.key, spanSerializer)
+      .transform<OutgoingDelta>('ALS learner', () => new OnlineLearner(options), {
+        needsKey: true,
+        sideOutputs: [REFUSED.id, LEARNING_ERROR.id],
+      })
+      .uid(LEARNER_UID)
+    const deltasSink = await topicSink<OutgoingDelta>(options, {
+      topic: deltasTopic(options.topic),
+      serialize: deltaSerializer(kind, length),
+      // Duplicates of sums cannot be recognized: sums must come once.
+      guarantee: window === undefined ? 'at-least-once' : 'exactly-once',
+      lingerMs,
+    })
+    learner.sinkTo(deltasSink).uid('deltas-sink').name('Deltas sink')
+    learner
+      .getSideOutput(LEARNING_ERROR)
+      .keyBy((part) => String(part.version))
+      .process(() => new LearningErrorFunction())
+      .uid('learning-error')
+      .name('Learning error')
+      .discard()
+    const refused = learner
+      .getSideOutput(REFUSED)
+      .union((ratings as DataStream<unknown>).getSideOutput(REFUSED))
+    if (options.quarantine === undefined) return
+    const quarantine = await topicSink(options, {
+      topic: options.quarantine,
+      serialize: refusedSerializer(),
+      guarantee: 'at-least-once',
+      lingerMs,
+    })
+    refused.sinkTo(quarantine).uid('quarantine').name('Quarantine')
+  },
+})
+
+export default onlineAls

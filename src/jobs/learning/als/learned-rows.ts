@@ -1,0 +1,112 @@
+import type { ByteSpan } from '../../../core/byte-span.ts'
+import { modelVersion } from '../../../core/model-version.ts'
+import type { LearnedRow, OnlineSide } from '../../../models/als/online/rule.ts'
+import { kindOfKeyBytes } from '../../../models/als/row-key.ts'
+import type { PublishedRow, RemovedRow } from '../../../models/als/row-update.ts'
+import { SlotRowReader } from '../../../state/catalog/slot-row-reader.ts'
+import type { StateCatalog } from '../../../state/catalog/state-catalog.ts'
+import type { VectorState, WriteOrigin } from '../../../state/port/handles.ts'
+import type { KeyedState } from '../../../state/port/keyed-state.ts'
+import type { RowTableReader } from '../../../state/rows/reader.ts'
+import type { RowEvidence } from './evidence.ts'
+import { memoryState, OwnRows } from './own-rows.ts'
+import type { LearnedVersion } from './version.ts'
+
+/** Where the rows are. */
+export interface LearnedRowsOptions {
+  readonly users: VectorState
+  readonly items: VectorState
+  readonly catalog: StateCatalog
+  /** Uid of the operator that owns the rows. */
+  readonly uid: string
+  /** Average ratings that a row of the batch model counts as: the same for all, or one number a row. */
+  readonly evidence: number | RowEvidence
+}
+
+/** Reads and writes the rows that a rule works on, in buffers that every rating fills again. */
+export class LearnedRows {
+  /** Whether the last `item` could not be read in place, and the cold row was taken. */
+  itemOutOfReach = false
+  private readonly evidence: number | RowEvidence
+  private readonly users: OwnRows
+  private readonly items: OwnRows
+  private readonly itemReader: SlotRowReader
+  private readonly userReader: SlotRowReader
+  private readonly memoryReader: SlotRowReader
+  private deltaBuffer = new Float32Array(0)
+
+  constructor({ users, items, catalog, uid, evidence }: LearnedRowsOptions) {
+    this.evidence = evidence
+    this.users = new OwnRows('user', users, evidence)
+    this.items = new OwnRows('item', items, evidence)
+    this.userReader = new SlotRowReader(catalog, uid, 'user-rows')
+    this.itemReader = new SlotRowReader(catalog, uid, 'item-rows')
+    this.memoryReader = new SlotRowReader(catalog, uid, memoryState('item'))
+  }
+
+  /** Makes buffers and states for a version's rule. Throws STATE_CONFLICT when versions keep different memories. */
+  prepareFor({ rule }: LearnedVersion, state: KeyedState): void {
+    const { dimension } = rule.shape
+    this.users.prepareFor(dimension, rule.userMemory, state)
+    this.items.prepareFor(dimension, rule.itemMemory, state)
+    this.deltaBuffer = new Float32Array(rule.deltaLength)
+  }
+
+  /** The open table of a version's rows of a side in a slot. */
+  tableOf(side: OnlineSide, version: number, slot: number): RowTableReader | undefined {
+    const reader = side === 'user' ? this.userReader : this.itemReader
+    return reader.at(version)?.readers.find(({ share }) => share.slot === slot)
+  }
+
+  /** Stores or deletes a published row; what was learned of the row before is deleted. */
+  place(update: PublishedRow | RemovedRow, key: Uint8Array, origin: WriteOrigin): void {
+    const rows = kindOfKeyBytes(key) === 'U' ? this.users : this.items
+    rows.place(update, key, origin)
+  }
+
+  /** Deletes the rows of a retired version with everything that was learned of them. */
+  drop(version: number): void {
+    this.users.drop(version)
+    this.items.drop(version)
+    if (typeof this.evidence !== 'number') this.evidence.drop(version)
+  }
+
+  /** The buffer for the delta of a rating. */
+  get delta(): Float32Array {
+    return this.deltaBuffer
+  }
+
+  /** The row of a user of this slot; the cold row for a new user. */
+  user(version: LearnedVersion, key: Uint8Array): LearnedRow {
+    return this.users.read(version.metadata.version, key, version.coldUser)
+  }
+
+  /** The row of an item of this slot; the cold row for a new item. */
+  ownItem(version: LearnedVersion, key: Uint8Array): LearnedRow {
+    return this.items.read(version.metadata.version, key, version.coldItem)
+  }
+
+  /** The row of an item of any slot, read in place. */
+  item(version: LearnedVersion, { bytes, start, length }: ByteSpan): LearnedRow {
+    const { row } = this.items
+    const id = version.metadata.version
+    const found = this.itemReader.read(id, bytes, start, length, row.row)
+    this.itemOutOfReach = found === 'out-of-reach'
+    if (found !== 'found') return this.items.cold(version.coldItem)
+    row.updates = this.itemReader.updateCount
+    // The rules only need to know that the row is not a new one.
+    row.evidence = typeof this.evidence === 'number' ? this.evidence : 1
+    if (row.memory.length === 0 || version.rule.kind === 'gram') return row
+    const kept = this.memoryReader.read(id, bytes, start, length, row.memory)
+    if (kept !== 'found') row.memory.fill(0)
+    return row
+  }
+
+  storeUser(version: LearnedVersion, key: Uint8Array, origin: WriteOrigin): void {
+    this.users.store(modelVersion(version.metadata.version), key, origin)
+  }
+
+  storeItem(version: LearnedVersion, key: Uint8Array, origin: WriteOrigin): void {
+    this.items.store(modelVersion(version.metadata.version), key, origin)
+  }
+}

@@ -1,0 +1,171 @@
+import { isWeirError, WeirError } from '../../../core/errors.ts'
+import type { Counter } from '../../../core/metrics.ts'
+import type { PublishedRow, RemovedRow } from '../../../models/als/row-update.ts'
+import { AbstractOperator } from '../../../operators/port/abstract-operator.ts'
+import type { OperatorContext } from '../../../operators/port/operator.ts'
+import type { KeyedState } from '../../../state/port/keyed-state.ts'
+import { itemRows, userRows } from '../../model-topic/als-serving-function.ts'
+import { InFlightLimit } from '../in-flight-limit.ts'
+import type { LearnerOrder, LearnerReport } from '../messages.ts'
+import { RowEvidence, UNCOUNTED_EVIDENCE } from './evidence.ts'
+import { LearnedRows } from './learned-rows.ts'
+import { LearningSteps, type LearningStepsOptions } from './learning-steps.ts'
+import { LiveError } from './live-error.ts'
+import type { LearnerInput } from './records.ts'
+import type { AlsVersionMetadata, EncodedMoments, LearnedVersionOptions } from './version.ts'
+import { LearnedVersions } from './versions.ts'
+
+/** Options of the learner. */
+export interface LearnerOptions extends LearnedVersionOptions, LearningStepsOptions {
+  /** Average ratings that a row of the batch model counts as, for rules with Gram matrices. @default as many as it was trained on, 20 where that was not published */
+  readonly evidence?: number
+  /** Longest row key in bytes. @default 64 */
+  readonly maxKeyBytes?: number
+}
+
+/** Time between two reports of the error. */
+const REPORT_MS = 1000
+
+/**
+ * Keeps the rows of an ALS model and learns them from ratings (`LearningSteps`). It takes part in the
+ * version hand-shake (`handshake.ts`): it measures its rows of a version and begins with the constants
+ * of all slots.
+ */
+export class OnlineLearner extends AbstractOperator {
+  private readonly options: LearnerOptions
+  private state!: KeyedState
+  private versions!: LearnedVersions
+  private rows!: LearnedRows
+  private steps!: LearningSteps
+  private error!: LiveError
+  private readonly origin = { source: 0, partition: -1, offset: 0, eventTime: -1 }
+  private reportDueMs = 0
+  private dropped!: Counter
+
+  constructor(options: LearnerOptions) {
+    super()
+    this.options = options
+  }
+
+  override open(context: OperatorContext): void {
+    super.open(context)
+    if (context.keyedState === undefined) {
+      throw new WeirError('INVALID_GRAPH', 'the learner needs a keyed input')
+    }
+    this.state = context.keyedState
+    this.dropped = context.metrics.counter('numRecordsDropped')
+    this.versions = new LearnedVersions(this.options, context)
+    this.rows = this.openRows(context)
+    const { versions, rows, state } = this
+    this.steps = new LearningSteps({ versions, rows, state, context, options: this.options })
+    this.error = new LiveError(context, () => this.steps.current)
+    for (const version of versions.restored()) rows.prepareFor(version, state)
+    this.report({ kind: 'opened', known: versions.known })
+    this.scheduleReport()
+  }
+
+  processElement(_input: number, value: unknown, timestamp: number): void {
+    const record = value as LearnerInput
+    switch (record.kind) {
+      case 'rating':
+        this.steps.learn(record, timestamp)
+        return
+      case 'delta':
+        this.steps.fold(record, timestamp)
+        return
+      case 'switch':
+        this.steps.switchTo(record)
+        return
+      case 'retire':
+        this.retire(record.version)
+        return
+      default:
+        this.place(record, timestamp)
+    }
+  }
+
+  override handleEvent(event: unknown): void {
+    const order = event as LearnerOrder<AlsVersionMetadata, EncodedMoments>
+    if (order.kind === 'measure') this.measure(order.metadata)
+    else {
+      this.steps.inFlight = new InFlightLimit(order.inFlight)
+      this.begin(order.metadata, order.constants)
+    }
+  }
+
+  override onProcessingTime(timestampMs: number): void {
+    if (this.steps.flushDue(timestampMs)) return
+    // A time that was scheduled for a window comes here, too, where the window was full before.
+    if (timestampMs < this.reportDueMs) return
+    this.scheduleReport()
+    this.error.emit()
+  }
+
+  override prepareSnapshot(): void {
+    this.steps.flush()
+    this.versions.snapshot()
+  }
+
+  private openRows({ rowTables, uid }: OperatorContext): LearnedRows {
+    const { dimension, maxKeyBytes, rule, evidence } = this.options
+    return new LearnedRows({
+      users: this.state.vector(userRows(dimension, maxKeyBytes)),
+      items: this.state.vector(itemRows(dimension, maxKeyBytes)),
+      catalog: rowTables,
+      uid,
+      evidence:
+        evidence ??
+        (rule.rule === 'gram' || rule.rule === 'stack'
+          ? new RowEvidence(this.state)
+          : UNCOUNTED_EVIDENCE),
+    })
+  }
+
+  private scheduleReport(): void {
+    const { context } = this
+    this.reportDueMs = context.clock.nowMs() + REPORT_MS
+    context.scheduleProcessingTime(this.reportDueMs)
+  }
+
+  private report(report: LearnerReport<EncodedMoments>): void {
+    this.context.sendEvent(report)
+  }
+
+  private measure(metadata: AlsVersionMetadata): void {
+    const { version } = metadata
+    const kept = this.versions.constantsOf(metadata)
+    const { subtask } = this.context
+    const constants =
+      kept ?? this.versions.measure((side) => this.rows.tableOf(side, version, subtask))
+    this.report({ kind: 'measured', version, kept: kept !== undefined, constants })
+  }
+
+  private begin(metadata: AlsVersionMetadata, constants: EncodedMoments): void {
+    const version = this.versions.begin(metadata, constants)
+    if (version !== undefined) this.rows.prepareFor(version, this.state)
+    this.report({ kind: 'begun', version: metadata.version })
+  }
+
+  private retire(version: number): void {
+    // It is learned on until the switch to another version has reached this slot.
+    if (this.steps.current?.metadata.version === version) return
+    this.versions.drop(version)
+    this.rows.drop(version)
+  }
+
+  private place(row: PublishedRow | RemovedRow, timestamp: number): void {
+    const { source = 0, partition, offset } = this.context.position()
+    const { origin } = this
+    origin.source = source
+    origin.partition = partition
+    origin.offset = offset
+    origin.eventTime = timestamp
+    try {
+      this.rows.place(row, this.state.currentKey(), origin)
+    } catch (error) {
+      // A row with NaN must neither be served nor stop the job forever: it is counted.
+      if (!isWeirError(error, 'NOT_FINITE')) throw error
+      this.dropped.increment()
+    }
+  }
+}

@@ -1,0 +1,261 @@
+import type { ByteSpan } from '../../../core/byte-span.ts'
+import { WeirError } from '../../../core/errors.ts'
+import type { Counter } from '../../../core/metrics.ts'
+import { latin1Of } from '../../../core/text/latin1.ts'
+import { type LearnedRow, scoreOf } from '../../../models/als/online/rule.ts'
+import { idOfKeyBytes } from '../../../models/als/row-key.ts'
+import { clipRating } from '../../../models/ratings/rating.ts'
+import type { OperatorContext } from '../../../operators/port/operator.ts'
+import type { WriteOrigin } from '../../../state/port/handles.ts'
+import type { KeyedState } from '../../../state/port/keyed-state.ts'
+import type { InFlightLimit } from '../in-flight-limit.ts'
+import { RecentValues } from '../recent-values.ts'
+import { DeltaSender } from './delta-sender.ts'
+import type { DeltaWindowOptions } from './delta-window.ts'
+import type { LearnedRows } from './learned-rows.ts'
+import { RateLimit } from './rate-limit.ts'
+import {
+  type DeltaRecord,
+  type RatingRecord,
+  REFUSED,
+  type RefusalReason,
+  type SwitchRecord,
+} from './records.ts'
+import type { LearnedVersion } from './version.ts'
+import type { LearnedVersions } from './versions.ts'
+
+/** Options of the steps. */
+export interface LearningStepsOptions {
+  /** Ratings of one user in one second of event time; more are refused. @default no limit */
+  readonly ratingsPerSecond?: number
+  /**
+   * Ratings of one item in one second of event time that the users of one slot give; more are refused, so
+   * that a flood of ratings moves an item no faster than that. @default no limit
+   */
+  readonly itemRatingsPerSecond?: number
+  /** Ratings outside the range that the version was trained on are refused. @default true */
+  readonly refuseOutOfRange?: boolean
+  /** Sums deltas before they are sent; the sink must then write transactions. @default none */
+  readonly window?: DeltaWindowOptions
+}
+
+/** What the steps work with. */
+export interface LearningStepsParts {
+  readonly versions: LearnedVersions
+  readonly rows: LearnedRows
+  /** The state whose key is that of the record. */
+  readonly state: KeyedState
+  readonly context: OperatorContext
+  readonly options: LearningStepsOptions
+}
+
+const encoder = new TextEncoder()
+/** Folded deltas from one whose latency is measured to the next, so that most pay nothing. */
+const MEASURED_EVERY = 8
+/** Latencies that are kept. */
+const MEASURED = 1024
+
+/**
+ * Learns from ratings. A rating comes to the owner of its user, who reads the item's row in place, in
+ * whichever slot it is, does the rule's step on the user's row and sends a delta of the item's row. The
+ * item's owner folds the delta. No slot waits for another one, and no row has two writers.
+ */
+export class LearningSteps {
+  /** Observations in flight; undefined before the first version. */
+  inFlight: InFlightLimit | undefined
+  private readonly versions: LearnedVersions
+  private readonly rows: LearnedRows
+  private readonly state: KeyedState
+  private readonly context: OperatorContext
+  private readonly refuseOutOfRange: boolean
+  private readonly userLimit: RateLimit | undefined
+  private readonly itemLimit: RateLimit | undefined
+  private readonly deltas: DeltaSender
+  private latest: LearnedVersion | undefined
+  /** By partition of the observations, the version that its ratings are learned on. */
+  private readonly versionOf: (LearnedVersion | undefined)[] = []
+  private readonly origin = { source: 0, partition: -1, offset: 0, eventTime: -1 }
+  /** Number of the source of the ratings; -1 before the first. */
+  private ratingsSource = -1
+  /** Event time of the newest rating learned, ms. */
+  private newestEventMs = Number.NaN
+  /** Time from the event of a rating to the change of its item's row, which is later than its user's. */
+  private readonly visibleMs = new RecentValues(MEASURED)
+  private readonly learned: Counter
+  private readonly folded: Counter
+  private readonly refused: Counter
+  private readonly dropped: Counter
+  private readonly outOfReach: Counter
+
+  constructor({ versions, rows, state, context, options }: LearningStepsParts) {
+    this.versions = versions
+    this.rows = rows
+    this.state = state
+    this.context = context
+    const { refuseOutOfRange = true, window } = options
+    this.refuseOutOfRange = refuseOutOfRange
+    this.userLimit = rateLimit(options.ratingsPerSecond)
+    this.itemLimit = rateLimit(options.itemRatingsPerSecond)
+    this.deltas = new DeltaSender(context, window)
+    const { metrics } = context
+    this.learned = metrics.counter('ratingsLearned')
+    this.folded = metrics.counter('deltasFolded')
+    this.refused = metrics.counter('ratingsRefused')
+    this.dropped = metrics.counter('numRecordsDropped')
+    this.outOfReach = metrics.counter('itemRowsOutOfReach')
+    metrics.gauge('updateToVisibleMedianMs', () => this.visibleMs.quantile(0.5))
+    metrics.gauge('updateToVisibleMaxMs', () => this.visibleMs.quantile(1))
+    metrics.gauge('freshnessMs', () => context.clock.nowMs() - this.newestEventMs)
+  }
+
+  /** The version that the newest ratings are learned on; undefined before the first. */
+  get current(): LearnedVersion | undefined {
+    return this.latest
+  }
+
+  /** Ratings of a partition are learned on another version from here on. */
+  switchTo({ version, partition }: SwitchRecord): void {
+    this.flush()
+    this.ratingsSource = this.context.position().source ?? 0
+    this.latest = this.versions.get(version)
+    this.versionOf[partition] = this.latest
+  }
+
+  /** Sends the deltas that wait for others. */
+  flush(): void {
+    this.deltas.flush()
+  }
+
+  /** Sends them where they have waited long enough; false where they have not. */
+  flushDue(timestampMs: number): boolean {
+    if (!this.deltas.isDue(timestampMs)) return false
+    this.flush()
+    return true
+  }
+
+  /** Learns a rating of a user of this slot, or refuses it. */
+  learn(rating: RatingRecord, timestamp: number): void {
+    const version = this.versionOf[this.context.position().partition]
+    if (version === undefined) {
+      throw new WeirError('ILLEGAL_STATE', 'a rating came before any version was live')
+    }
+    const key = this.state.currentKey()
+    const refusal = this.refusalOf(rating, version, key, timestamp)
+    if (refusal !== undefined) {
+      this.refuse(rating, key, refusal, timestamp)
+      return
+    }
+    const { rows } = this
+    const user = rows.user(version, key)
+    const item = rows.item(version, rating.item)
+    if (rows.itemOutOfReach) this.outOfReach.increment()
+    const score = clipRating(scoreOf(user.row, item.row), version.range)
+    const frozen = this.frozenScore(version, key, user, rating.item, item)
+    const known = user.updates + user.evidence > 0 && item.updates + item.evidence > 0
+    if (version.rule.learn(user, item, rating.rating, rows.delta) === 'refused') {
+      this.refuse(rating, key, 'not-finite', timestamp)
+      return
+    }
+    const error = rating.rating - score
+    version.error.add(error, known)
+    const { clock } = this.context
+    version.drift.add(error * error, clock)
+    if (frozen !== undefined) {
+      const frozenError = rating.rating - clipRating(frozen, version.range)
+      version.frozenError.add(frozenError, known)
+      version.drift.addFrozen(frozenError * frozenError, clock)
+    }
+    const { partition, offset } = this.context.position()
+    rows.storeUser(version, key, this.originOf(this.ratingsSource, partition, offset, timestamp))
+    this.learned.increment()
+    if (!(timestamp <= this.newestEventMs)) this.newestEventMs = timestamp
+    this.deltas.send(version.metadata.version, rating.item, rows.delta, key, timestamp)
+  }
+
+  /** The score without learning, before the step changes the rows; undefined outside the sample. */
+  private frozenScore(
+    version: LearnedVersion,
+    userKey: Uint8Array,
+    user: LearnedRow,
+    itemKey: ByteSpan,
+    item: LearnedRow,
+  ): number | undefined {
+    if (!version.frozen.has(userKey)) return undefined
+    return version.frozen.score(userKey, user, itemKey, item)
+  }
+
+  /** Folds a delta into the row of an item of this slot. */
+  fold(delta: DeltaRecord, timestamp: number): void {
+    this.inFlight?.leave()
+    const version = this.versions.get(delta.version)
+    if (version === undefined) {
+      this.dropped.increment()
+      return
+    }
+    const key = this.state.currentKey()
+    const item = this.rows.ownItem(version, key)
+    if (version.rule.fold(item, delta.values) === 'refused') {
+      this.dropped.increment()
+      return
+    }
+    this.rows.storeItem(version, key, this.originOfDelta(delta, timestamp))
+    this.folded.increment()
+    if (this.folded.value % MEASURED_EVERY === 0) {
+      this.visibleMs.add(this.context.clock.nowMs() - timestamp)
+    }
+  }
+
+  /** The rating of the delta; the delta itself while no rating has shown the number of their source. */
+  private originOfDelta({ partition, offset }: DeltaRecord, eventTime: number): WriteOrigin {
+    const { ratingsSource } = this
+    if (ratingsSource >= 0) return this.originOf(ratingsSource, partition, offset, eventTime)
+    const read = this.context.position()
+    return this.originOf(read.source ?? 0, read.partition, read.offset, eventTime)
+  }
+
+  /** One object for all rows, filled again for each. */
+  private originOf(
+    source: number,
+    partition: number,
+    offset: number,
+    eventTime: number,
+  ): WriteOrigin {
+    const { origin } = this
+    origin.source = source
+    origin.partition = partition
+    origin.offset = offset
+    origin.eventTime = eventTime
+    return origin
+  }
+
+  private refusalOf(
+    { rating, item }: RatingRecord,
+    { range }: LearnedVersion,
+    key: Uint8Array,
+    timestamp: number,
+  ): RefusalReason | undefined {
+    if (this.refuseOutOfRange && (rating < range.min || rating > range.max)) return 'out-of-range'
+    if (this.userLimit?.exceeds(latin1Of(key), timestamp) === true) return 'rate-limited'
+    if (this.itemLimit === undefined) return undefined
+    const itemKey = latin1Of(item.bytes.subarray(item.start, item.start + item.length))
+    return this.itemLimit.exceeds(itemKey, timestamp) ? 'rate-limited' : undefined
+  }
+
+  private refuse(
+    { item, rating }: RatingRecord,
+    user: Uint8Array,
+    reason: RefusalReason,
+    timestamp: number,
+  ): void {
+    this.refused.increment()
+    this.inFlight?.leave()
+    const { partition, offset } = this.context.position()
+    const itemKey = item.bytes.subarray(item.start, item.start + item.length)
+    const value = encoder.encode(`${idOfKeyBytes(user)},${idOfKeyBytes(itemKey)},${rating}`)
+    this.context.output.collectSide(REFUSED.id, { value, reason, partition, offset }, timestamp)
+  }
+}
+
+function rateLimit(perSecond: number | undefined): RateLimit | undefined {
+  return perSecond === undefined ? undefined : new RateLimit(perSecond)
+}

@@ -1,0 +1,45 @@
+import type { RecordSerializer } from '../../../connectors/records/outgoing-record.ts'
+import { ModelDeltaBuffer, type ModelDeltaKind } from '../../../models/als/online/model-delta.ts'
+import type { OutgoingDelta } from './delta-sender.ts'
+import type { RefusedRating } from './records.ts'
+
+/** Key bytes of a delta, with the version. */
+const MAX_KEY_BYTES = 64
+
+/** Writes deltas: key `<id>-I@<version>`, value as `ModelDeltaBuffer` has it. */
+export function deltaSerializer(
+  kind: ModelDeltaKind,
+  floats: number,
+): RecordSerializer<OutgoingDelta> {
+  const buffer = new ModelDeltaBuffer(kind, floats)
+  const key = new Uint8Array(MAX_KEY_BYTES)
+  // A new view for every delta would be garbage.
+  const keys = Array.from({ length: key.length + 1 }, (_, length) => key.subarray(0, length))
+  let version = -1
+  let suffix: Uint8Array = new Uint8Array(0)
+  return (delta, record) => {
+    if (delta.version !== version) {
+      version = delta.version
+      suffix = new TextEncoder().encode(`@${version}`)
+    }
+    const { bytes, start, length } = delta.key
+    for (let i = 0; i < length; i++) key[i] = bytes[start + i]!
+    key.set(suffix, length)
+    buffer.setOrigin(delta.sourceKeyGroup, delta.partition, delta.offset)
+    buffer.values.set(delta.values)
+    record.key = keys[length + suffix.length]!
+    record.value = buffer.bytes
+  }
+}
+
+/** Writes refused observations as they were; the headers `reason`, `partition` and `offset` say where from. */
+export function refusedSerializer(): RecordSerializer<RefusedRating> {
+  const encoder = new TextEncoder()
+  return (refused, record) => {
+    const header = (key: 'reason' | 'partition' | 'offset') => {
+      return { key, value: encoder.encode(String(refused[key])) }
+    }
+    record.value = refused.value
+    record.headers = [header('reason'), header('partition'), header('offset')]
+  }
+}

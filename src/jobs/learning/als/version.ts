@@ -1,0 +1,207 @@
+import { WeirError } from '../../../core/errors.ts'
+import type { OnlineRule } from '../../../models/als/online/rule.ts'
+import {
+  type ModelMoments,
+  type OnlineRuleOptions,
+  onlineRule,
+  withGlobalMean,
+} from '../../../models/als/online/rules.ts'
+import { publishedMoments } from '../../../models/als/published-moments.ts'
+import { RowMoments } from '../../../models/als/row-moments.ts'
+import { DriftMonitor, largestSquaredError } from '../../../models/quality/drift-monitor.ts'
+import {
+  PrequentialError,
+  type PrequentialOptions,
+} from '../../../models/quality/prequential-error.ts'
+import type { RatingRange } from '../../../models/ratings/rating.ts'
+import type { ModelVersionMarker } from '../../../models/registry/version-marker.ts'
+import type { LearnableVersion } from '../messages.ts'
+import { FrozenRows } from './frozen-rows.ts'
+
+/** Metadata of a version, from its marker. */
+export interface AlsVersionMetadata extends LearnableVersion {
+  readonly biased: boolean
+  readonly globalMean: number
+  readonly minRating: number
+  readonly maxRating: number
+  /** Moments of its rows as they were published; undefined where the publisher did not say them. */
+  readonly published?: EncodedMoments | undefined
+}
+
+/** Moments of the rows of both sides as they are sent and kept (`RowMoments.encode`). */
+export interface EncodedMoments {
+  readonly user: Float64Array
+  readonly item: Float64Array
+}
+
+/** What a version is learned with. */
+export interface LearnedVersionOptions {
+  /** Floats of a row. */
+  readonly dimension: number
+  readonly rule: OnlineRuleOptions
+  readonly prequential?: PrequentialOptions
+}
+
+/** A version that is learned on: its rule and its constants, the same in every slot. */
+export class LearnedVersion {
+  readonly metadata: AlsVersionMetadata
+  readonly moments: EncodedMoments
+  readonly rule: OnlineRule
+  readonly error: PrequentialError
+  /** Of the version without learning, on a sample of the users; not part of checkpoints. */
+  readonly frozenError: PrequentialError
+  readonly frozen: FrozenRows
+  /** Detectors of a rise of the error. */
+  readonly drift: DriftMonitor
+  readonly range: RatingRange
+  /** Where new users and items start, [dimension]. */
+  readonly coldUser: Float32Array
+  readonly coldItem: Float32Array
+
+  constructor(
+    metadata: AlsVersionMetadata,
+    moments: EncodedMoments,
+    options: LearnedVersionOptions,
+  ) {
+    const { dimension, rule, prequential = {} } = options
+    const { biased, globalMean, minRating, maxRating } = metadata
+    this.metadata = metadata
+    this.moments = moments
+    const decoded: ModelMoments = {
+      user: RowMoments.decode(moments.user),
+      item: RowMoments.decode(moments.item),
+    }
+    const ruleOptions = withGlobalMean(rule, globalMean)
+    this.rule = onlineRule({ dimension, biased }, ruleOptions, () => decoded)
+    this.error = new PrequentialError(prequential)
+    this.frozenError = new PrequentialError(prequential)
+    this.frozen = new FrozenRows()
+    this.range = { min: minRating, max: maxRating }
+    this.drift = new DriftMonitor(largestSquaredError(this.range))
+    this.coldUser = coldRow(decoded.user, biased ? dimension - 1 : -1)
+    this.coldItem = coldRow(decoded.item, biased ? dimension - 2 : -1)
+  }
+}
+
+/** The mean row; its constant column is exactly 1. */
+function coldRow(moments: RowMoments, constant: number): Float32Array {
+  const row = Float32Array.from(moments.mean())
+  if (constant >= 0) row[constant] = 1
+  return row
+}
+
+/** The metadata of a version that its marker describes. */
+export function alsVersionMetadata(
+  version: number,
+  marker: ModelVersionMarker,
+): AlsVersionMetadata {
+  const { biased, globalMean, minRating, maxRating } = marker
+  return {
+    version,
+    biased,
+    globalMean,
+    minRating: minRating ?? Number.NEGATIVE_INFINITY,
+    maxRating: maxRating ?? Number.POSITIVE_INFINITY,
+    published: publishedMoments(marker),
+  }
+}
+
+/** The constants of all slots' rows: moments are sums. */
+export function mergedMoments(parts: readonly EncodedMoments[]): EncodedMoments {
+  return {
+    user: merged(parts.map(({ user }) => user)),
+    item: merged(parts.map(({ item }) => item)),
+  }
+}
+
+function merged(parts: readonly Float64Array[]): Float64Array {
+  const [first, ...others] = parts.map((part) => RowMoments.decode(part))
+  for (const other of others) first!.merge(other)
+  return first!.encode()
+}
+
+const FORMAT = 1
+
+/**
+ * A version's constants as operator state:
+ *
+ *   | format u8 | length of the JSON u32 | JSON of the metadata and the counts of numbers
+ *   | float64 of the user moments | float64 of the item moments |
+ */
+export function encodeVersion(metadata: AlsVersionMetadata, moments: EncodedMoments): Uint8Array {
+  const { user, item } = moments
+  const { published: _, resumeOffsets: __, ...kept } = metadata
+  const finite = (value: number): number | null => (Number.isFinite(value) ? value : null)
+  const json = Buffer.from(
+    JSON.stringify({
+      ...kept,
+      minRating: finite(metadata.minRating),
+      maxRating: finite(metadata.maxRating),
+      user: user.length,
+      item: item.length,
+    }),
+  )
+  const head = Buffer.alloc(5)
+  head.writeUInt8(FORMAT)
+  head.writeUInt32LE(json.length, 1)
+  return Buffer.concat([head, json, bytesOf(user), bytesOf(item)])
+}
+
+/** Reads `encodeVersion`. Throws UNSUPPORTED_VERSION. */
+export function decodeVersion(bytes: Uint8Array): {
+  readonly metadata: AlsVersionMetadata
+  readonly moments: EncodedMoments
+} {
+  const buffer = Buffer.from(bytes)
+  if (buffer[0] !== FORMAT) {
+    throw new WeirError('UNSUPPORTED_VERSION', `a learned version of format ${buffer[0]}`)
+  }
+  const end = 5 + buffer.readUInt32LE(1)
+  const json = JSON.parse(buffer.toString('utf8', 5, end)) as Record<string, number | null> & {
+    biased: unknown
+  }
+  const split = end + 8 * (json['user'] ?? 0)
+  return {
+    metadata: {
+      version: json['version'] ?? 0,
+      biased: json.biased === true,
+      globalMean: json['globalMean'] ?? 0,
+      minRating: json['minRating'] ?? Number.NEGATIVE_INFINITY,
+      maxRating: json['maxRating'] ?? Number.POSITIVE_INFINITY,
+    },
+    moments: {
+      user: numbersOf(buffer.subarray(end, split)),
+      item: numbersOf(buffer.subarray(split)),
+    },
+  }
+}
+
+/**
+ * Error and alarms of a version as operator state: `| version f64 | float64 ... |`, the numbers of
+ * `PrequentialError.encode` and then those of `DriftMonitor.encode`. Checkpoints of before the alarms end
+ * after five numbers.
+ */
+export function errorBytes({ metadata, error, drift }: LearnedVersion): Uint8Array {
+  const numbers = Float64Array.of(metadata.version, ...error.encode(), ...drift.encode())
+  return new Uint8Array(numbers.buffer)
+}
+
+/** The sums that a version's rule learned over all rows, as operator state: `| version f64 | float64 ... |`. */
+export function sharedBytes({ metadata, rule }: LearnedVersion): Uint8Array[] {
+  if (rule.shared === undefined) return []
+  return [new Uint8Array(Float64Array.of(metadata.version, ...rule.shared).buffer)]
+}
+
+/** Reads `errorBytes` and `sharedBytes`. */
+export function versionNumbersOf(bytes: Uint8Array): { version: number; numbers: Float64Array } {
+  const numbers = numbersOf(bytes)
+  return { version: numbers[0]!, numbers: numbers.subarray(1) }
+}
+
+function bytesOf(numbers: Float64Array): Uint8Array {
+  return new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength)
+}
+
+function numbersOf(bytes: Uint8Array): Float64Array {
+  return new Float64Array(Uint8Array.from(bytes).buffer)
+}

@@ -1,0 +1,131 @@
+import type { OnlineSide } from '../../../models/als/online/rule.ts'
+import { RowMoments } from '../../../models/als/row-moments.ts'
+import { ENCODED_ERROR_LENGTH } from '../../../models/quality/prequential-error.ts'
+import type { OperatorContext } from '../../../operators/port/operator.ts'
+import type { RowTableReader } from '../../../state/rows/reader.ts'
+import { tableMoments } from './moments.ts'
+import {
+  type AlsVersionMetadata,
+  decodeVersion,
+  type EncodedMoments,
+  encodeVersion,
+  errorBytes,
+  LearnedVersion,
+  type LearnedVersionOptions,
+  sharedBytes,
+  versionNumbersOf,
+} from './version.ts'
+
+const VERSIONS = 'learned-versions'
+const ERRORS = 'learning-errors'
+const SHARED = 'rule-sums'
+/** Versions whose deltas are taken: the one learned on, those before it, one to come. */
+const KEPT = 4
+
+/** Numbers of a version in a checkpoint. */
+interface VersionNumbers {
+  readonly version: number
+  readonly numbers: Float64Array
+}
+
+/** The versions that a slot learns on or takes deltas of, and their part of its checkpoints. */
+export class LearnedVersions {
+  private readonly options: LearnedVersionOptions
+  private readonly context: OperatorContext
+  private readonly versions = new Map<number, LearnedVersion>()
+  private readonly restoredErrors: readonly VersionNumbers[]
+  private readonly restoredShared: readonly VersionNumbers[]
+
+  constructor(options: LearnedVersionOptions, context: OperatorContext) {
+    this.options = options
+    this.context = context
+    this.restoredErrors = context.operatorState.restored(ERRORS).map(versionNumbersOf)
+    this.restoredShared = context.operatorState.restored(SHARED).map(versionNumbersOf)
+  }
+
+  /** The versions of the checkpoint that the slot was restored from. */
+  *restored(): Iterable<LearnedVersion> {
+    for (const bytes of this.context.operatorState.restored(VERSIONS)) {
+      const { metadata, moments } = decodeVersion(bytes)
+      const version = this.begin(metadata, moments)
+      if (version !== undefined) yield version
+    }
+  }
+
+  /** Versions whose deltas can be folded. */
+  get known(): readonly number[] {
+    return [...this.versions.keys()]
+  }
+
+  get(version: number): LearnedVersion | undefined {
+    return this.versions.get(version)
+  }
+
+  /** The constants that learning on a version began with, or those that were published for it. */
+  constantsOf({ version, published }: AlsVersionMetadata): EncodedMoments | undefined {
+    const known = this.versions.get(version)?.moments
+    if (known !== undefined || published === undefined) return known
+    const { rule } = this.options.rule
+    const isEnough =
+      rule === 'sgd' || (hasSecondMoments(published.user) && hasSecondMoments(published.item))
+    return isEnough ? published : undefined
+  }
+
+  /** Measures this slot's rows of a version that was published without moments. */
+  measure(tableOf: (side: OnlineSide) => RowTableReader | undefined): EncodedMoments {
+    const { dimension, rule } = this.options
+    const meanOnly = rule.rule === 'sgd'
+    const measured = (side: OnlineSide): Float64Array =>
+      tableMoments(tableOf(side), dimension, meanOnly).encode()
+    return { user: measured('user'), item: measured('item') }
+  }
+
+  /** Begins a version; undefined when it is known already. */
+  begin(metadata: AlsVersionMetadata, moments: EncodedMoments): LearnedVersion | undefined {
+    const number = metadata.version
+    const known = this.versions.get(number)
+    if (known !== undefined) {
+      this.versions.delete(number)
+      this.versions.set(number, known)
+      return undefined
+    }
+    const version = new LearnedVersion(metadata, moments, this.options)
+    const restored = this.restoredErrors.filter((entry) => entry.version === number)
+    for (const { numbers } of restored) {
+      version.error.restore(numbers)
+      version.drift.restore(numbers.subarray(ENCODED_ERROR_LENGTH))
+    }
+    this.restoreShared(version)
+    this.versions.set(number, version)
+    // Deltas of a version that began long ago do not come any more.
+    for (const old of [...this.versions.keys()].slice(0, -KEPT)) this.versions.delete(old)
+    return version
+  }
+
+  /** Adds up the sums of the slots that this one takes over; a rule with other options has other sums. */
+  private restoreShared({ metadata, rule: { shared } }: LearnedVersion): void {
+    for (const { version, numbers } of this.restoredShared) {
+      if (version !== metadata.version || shared?.length !== numbers.length) continue
+      for (let i = 0; i < numbers.length; i++) shared[i]! += numbers[i]!
+    }
+  }
+
+  /** Forgets a retired version: its deltas are dropped from now on. */
+  drop(version: number): void {
+    this.versions.delete(version)
+  }
+
+  /** Puts constants and errors into the next checkpoint. */
+  snapshot(): void {
+    const { operatorState } = this.context
+    const versions = [...this.versions.values()]
+    const constants = versions.map(({ metadata, moments }) => encodeVersion(metadata, moments))
+    operatorState.update(VERSIONS, 'broadcast', constants)
+    operatorState.update(ERRORS, 'split', versions.map(errorBytes))
+    operatorState.update(SHARED, 'split', versions.flatMap(sharedBytes))
+  }
+}
+
+function hasSecondMoments(numbers: Float64Array): boolean {
+  return RowMoments.decode(numbers).hasProducts
+}

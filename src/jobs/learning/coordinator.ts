@@ -1,0 +1,228 @@
+import type { Cancel, Clock } from '../../core/clock.ts'
+import type {
+  OperatorCoordinator,
+  OperatorCoordinatorContext,
+  OperatorCoordinators,
+} from '../../runtime/protocol/operator-coordinator.ts'
+import {
+  agreedConstants,
+  decideHandshake,
+  type HandshakeFacts,
+  type HandshakeMessage,
+  knownVersions,
+  noFacts,
+  observe,
+} from './handshake.ts'
+import { InFlightLimit } from './in-flight-limit.ts'
+import type {
+  GateOrder,
+  GateReport,
+  LearnableVersion,
+  LearnerOrder,
+  LearnerReport,
+} from './messages.ts'
+
+/** Operators that must prepare for a version, and how their constants are agreed on. */
+export interface LearnersOptions<C> {
+  /** Uid of the operator. */
+  readonly uid: string
+  /** The constants of a version from what every slot has measured. */
+  merge(parts: readonly C[]): C
+}
+
+/** Options of the coordinator of learning. */
+export interface LearningCoordinatorOptions<C> {
+  /** Uids of the operators that read observations and deltas (`LearningGate`). */
+  readonly gates: readonly string[]
+  /** Undefined where the owners of rows need no preparation. */
+  readonly learners?: LearnersOptions<C> | undefined
+  readonly clock: Clock
+  /** Every slot learns on this version; called again after every restart. */
+  readonly onLearning?: ((version: number) => void) | undefined
+}
+
+/** A version that learning has begun on in this process. */
+interface BegunVersion<M, C> {
+  readonly metadata: M
+  readonly constants: C
+}
+
+/** Time between two looks at whether the rows of the version can be read. */
+const LOOK_EVERY_MS = 2
+/** Versions before the live one whose deltas may still come: the topic holds them, a checkpoint may not. */
+const EARLIER_VERSIONS = 3
+
+/**
+ * Lets observations and deltas in, in every attempt of the job, once all slots can learn on the live
+ * version. `handshake.ts` decides the steps; this class observes and sends. `M` is the metadata of a
+ * version, `C` its constants, the same in every slot.
+ */
+export class LearningCoordinator<M extends LearnableVersion, C = never> {
+  /** By uid, for the options of the job. */
+  readonly coordinators: OperatorCoordinators
+  private readonly options: LearningCoordinatorOptions<C>
+  private readonly contexts = new Map<string, OperatorCoordinatorContext>()
+  private facts: HandshakeFacts<C> = noFacts()
+  private metadata: M | undefined
+  /** The version that went live last; its metadata may still be on the way. */
+  private newest = 0
+  /** By version, in the order in which they were last live. A version keeps its constants. */
+  private readonly begun = new Map<number, BegunVersion<M, C>>()
+  private inFlight = InFlightLimit.newBuffer()
+  /** By partition of the model topic, how far it was applied when the version went live. */
+  private complete: readonly number[] = []
+  private cancelLook: Cancel | undefined
+
+  constructor(options: LearningCoordinatorOptions<C>) {
+    this.options = options
+    const gates = options.gates.map((uid) => [uid, this.gate(uid)] as const)
+    const { learners } = options
+    this.coordinators = {
+      ...Object.fromEntries(gates),
+      ...(learners === undefined ? {} : { [learners.uid]: this.learner() }),
+    }
+  }
+
+  /**
+   * A version went live: every slot has applied its rows. Until its metadata is there, which must not
+   * fail, the version before it is learned on.
+   */
+  live(version: number, metadata: M | Promise<M>): void {
+    this.newest = version
+    const complete = this.appliedOffsets()
+    const begin = (known: M): void => {
+      // Another version may have gone live meanwhile.
+      if (this.newest !== version) return
+      this.metadata = known
+      this.complete = complete
+      this.observe({ kind: 'live', version })
+    }
+    if (metadata instanceof Promise) void metadata.then(begin)
+    else begin(metadata)
+  }
+
+  /** Ends learning; no order is sent any more. */
+  close(): void {
+    this.cancelLook?.()
+    this.contexts.clear()
+    this.facts = noFacts()
+  }
+
+  private gate(uid: string): OperatorCoordinator {
+    return {
+      start: (context) => this.start(context, 'gate'),
+      handleEvent: (subtask, event) => {
+        const { kind } = event as GateReport
+        this.observe({ kind, uid, subtask })
+      },
+    }
+  }
+
+  private learner(): OperatorCoordinator {
+    return {
+      start: (context) => this.start(context, 'learner'),
+      handleEvent: (slot, event) => this.observe({ ...(event as LearnerReport<C>), slot }),
+    }
+  }
+
+  private start(context: OperatorCoordinatorContext, operator: 'gate' | 'learner'): void {
+    const { operatorUid, attempt, parallelism } = context
+    if (attempt !== this.facts.attempt) this.inFlight = InFlightLimit.newBuffer()
+    this.contexts.set(operatorUid, context)
+    this.observe({ kind: 'started', attempt, operator, subtasks: parallelism })
+  }
+
+  private observe(message: HandshakeMessage<C>): void {
+    this.facts = observe(this.facts, message)
+    this.act()
+  }
+
+  private act(): void {
+    this.cancelLook?.()
+    this.cancelLook = undefined
+    switch (decideHandshake(this.facts, this.rowsReadable())) {
+      case 'wait-for-rows':
+        this.cancelLook = this.options.clock.after(LOOK_EVERY_MS, () => this.act())
+        return
+      case 'measure':
+        this.sendLearners({ kind: 'measure', metadata: this.metadata! })
+        this.observe({ kind: 'sent', step: 'measure' })
+        return
+      case 'begin':
+        this.begin()
+        return
+      case 'let-through':
+        this.letThrough()
+    }
+  }
+
+  /**
+   * Whether every slot has applied all rows of the live version, and can read those of the others. After
+   * a restart from a checkpoint that is older than the version, its rows come again: they would undo
+   * what is learned before them.
+   */
+  private rowsReadable(): boolean {
+    const applied = this.appliedOffsets()
+    if (this.complete.some((offset, partition) => (applied[partition] ?? 0) < offset)) return false
+    const [context] = this.contexts.values()
+    return context?.readersAreUpToDate() === true
+  }
+
+  /** By partition of the model topic, the offset below which every slot has applied all records. */
+  private appliedOffsets(): number[] {
+    const [context] = this.contexts.values()
+    if (context === undefined) return []
+    const { board, parallelism } = context
+    return Array.from({ length: board.share.partitions }, (_, partition) => {
+      let offset = Number.POSITIVE_INFINITY
+      for (let slot = 0; slot < parallelism; slot++) {
+        offset = Math.min(offset, board.nextOffset(slot, partition))
+      }
+      return offset
+    })
+  }
+
+  /**
+   * Orders the learners to begin the live version, and those before it again: a checkpoint may be older
+   * than them, while their deltas are in the topic and must be folded.
+   */
+  private begin(): void {
+    const { learners } = this.options
+    if (learners === undefined) {
+      this.observe({ kind: 'sent', step: 'begin', versions: [this.facts.live] })
+      return
+    }
+    const { live } = this.facts
+    const constants =
+      this.begun.get(live)?.constants ??
+      agreedConstants(this.facts, (parts) => learners.merge(parts))
+    this.begun.delete(live)
+    this.begun.set(live, { metadata: this.metadata!, constants })
+    const versions = [...this.begun].slice(-1 - EARLIER_VERSIONS)
+    for (const [, version] of versions) {
+      this.sendLearners({ kind: 'begin', ...version, inFlight: this.inFlight })
+    }
+    this.observe({ kind: 'sent', step: 'begin', versions: versions.map(([number]) => number) })
+  }
+
+  private letThrough(): void {
+    const { facts, inFlight } = this
+    const { resumeOffsets = [] } = this.metadata!
+    const known = knownVersions(facts)
+    const order: GateOrder = {
+      kind: 'let-through',
+      version: facts.live,
+      resumeOffsets,
+      known,
+      inFlight,
+    }
+    for (const uid of this.options.gates) this.contexts.get(uid)?.sendEvent(undefined, order)
+    this.observe({ kind: 'sent', step: 'let-through' })
+    this.options.onLearning?.(facts.live)
+  }
+
+  private sendLearners(order: LearnerOrder<M, C>): void {
+    const { learners } = this.options
+    if (learners !== undefined) this.contexts.get(learners.uid)?.sendEvent(undefined, order)
+  }
+}

@@ -1,0 +1,146 @@
+import { isWeirError } from '../../../core/errors.ts'
+import type { Counter } from '../../../core/metrics.ts'
+import { decodeLinearDelta, type LinearDelta } from '../../../models/linear/delta.ts'
+import type { WeightUpdate } from '../../../models/linear/weight-update.ts'
+import type { OperatorContext } from '../../../operators/port/operator.ts'
+import { blocksOf } from '../../../serving/reader/block-products.ts'
+import { type ModelTopicRecord, valueBytesOf } from '../../model-topic/record.ts'
+import { DeltaDeduplicator, type SeenOffset } from '../delta-deduplicator.ts'
+import { LearningGate } from '../gate.ts'
+
+const STATE = 'highest-offsets'
+const encoder = new TextEncoder()
+/** Version of an entry of a checkpoint of an earlier build, which did not keep it. */
+const UNKNOWN_VERSION = 0
+/** All keys of an observations partition are one source of deltas. */
+const ANY_KEY_GROUP = 0
+
+/**
+ * Reads the deltas topic of a linear model, drops duplicates and sends each block's part to the owner
+ * of the block.
+ */
+export class LinearDeltasOperator extends LearningGate {
+  private readonly range: number
+  private readonly deduplicator = new DeltaDeduplicator()
+  /** By deltas partition, entries without a version: they are of the version of the next delta. */
+  private readonly unversioned = new Map<number, SeenOffset[]>()
+  private duplicates!: Counter
+  private dropped!: Counter
+
+  /** `range`: features of one block. */
+  constructor(range: number) {
+    super()
+    this.range = range
+  }
+
+  override open(context: OperatorContext): void {
+    super.open(context)
+    this.duplicates = context.metrics.counter('deltasDuplicate')
+    this.dropped = context.metrics.counter('numRecordsDropped')
+    // Every subtask gets all entries; those of partitions that it does not read are not used.
+    for (const entry of context.operatorState.restored(STATE)) {
+      this.restore(decodeSeen(entry))
+    }
+  }
+
+  processElement(_input: number, value: unknown, timestamp: number): void {
+    this.inFlight?.leave()
+    const delta = this.deltaOf(value as ModelTopicRecord)
+    if (delta === undefined) return
+    if (this.isNew(delta)) this.sendBlocks(delta, timestamp)
+    else this.duplicates.increment()
+  }
+
+  override prepareSnapshot(): void {
+    const seen = [...this.deduplicator.seen(), ...[...this.unversioned.values()].flat()]
+    const entries = seen.map(encodeSeen)
+    this.context.operatorState.update(STATE, 'union', entries)
+  }
+
+  private restore(seen: SeenOffset): void {
+    if (seen.version !== UNKNOWN_VERSION) {
+      this.deduplicator.restore(seen)
+      return
+    }
+    const { deltaPartition } = seen
+    const entries = this.unversioned.get(deltaPartition)
+    if (entries === undefined) this.unversioned.set(deltaPartition, [seen])
+    else entries.push(seen)
+  }
+
+  private deltaOf(record: ModelTopicRecord): LinearDelta | undefined {
+    const bytes = valueBytesOf(record)
+    try {
+      if (bytes !== null) return decodeLinearDelta(bytes)
+    } catch (error) {
+      if (!isWeirError(error, 'UNPARSABLE_RECORD')) throw error
+    }
+    this.dropped.increment()
+    return undefined
+  }
+
+  private isNew({ version, partition, offset }: LinearDelta): boolean {
+    const deltas = this.context.position().partition
+    if (this.unversioned.size > 0) this.adopt(deltas, version)
+    return this.deduplicator.isNew(deltas, version, partition, ANY_KEY_GROUP, offset)
+  }
+
+  private adopt(deltaPartition: number, version: number): void {
+    for (const seen of this.unversioned.get(deltaPartition) ?? []) {
+      this.deduplicator.restore({ ...seen, version })
+    }
+    this.unversioned.delete(deltaPartition)
+  }
+
+  private sendBlocks(delta: LinearDelta, timestamp: number): void {
+    const { ids, values, derivative, rate, version } = delta
+    for (const { key, from, to } of blocksOf(ids, this.range)) {
+      const update: WeightUpdate = {
+        kind: 'step',
+        key: encoder.encode(key),
+        version,
+        derivative,
+        rate,
+        indices: indicesOf(ids, from, to, Number(key) * this.range),
+        values: values.subarray(from, to),
+      }
+      this.context.output.collect(update, timestamp)
+    }
+  }
+}
+
+/** Indices of the features `ids[from .. to)` inside the block that begins with the feature `first`. */
+function indicesOf(ids: Uint32Array, from: number, to: number, first: number): Uint16Array {
+  const indices = new Uint16Array(to - from)
+  for (let k = from; k < to; k++) indices[k - from] = ids[k]! - first
+  return indices
+}
+
+const WITHOUT_VERSION = 16
+const WITH_VERSION = 20
+
+/**
+ * One entry of operator state: `| deltas partition u32 | observations partition u32 | offset f64 | version
+ * u32 |`. Entries of earlier builds have no version.
+ */
+export function encodeSeen({ deltaPartition, version, partition, offset }: SeenOffset): Uint8Array {
+  const isKnown = version !== UNKNOWN_VERSION
+  const entry = new DataView(new ArrayBuffer(isKnown ? WITH_VERSION : WITHOUT_VERSION))
+  entry.setUint32(0, deltaPartition, true)
+  entry.setUint32(4, partition, true)
+  entry.setFloat64(8, offset, true)
+  if (isKnown) entry.setUint32(16, version, true)
+  return new Uint8Array(entry.buffer)
+}
+
+/** Reads an entry of `encodeSeen`. */
+export function decodeSeen(entry: Uint8Array): SeenOffset {
+  const view = new DataView(entry.buffer, entry.byteOffset, entry.byteLength)
+  return {
+    deltaPartition: view.getUint32(0, true),
+    version: view.byteLength < WITH_VERSION ? UNKNOWN_VERSION : view.getUint32(16, true),
+    partition: view.getUint32(4, true),
+    sourceKeyGroup: ANY_KEY_GROUP,
+    offset: view.getFloat64(8, true),
+  }
+}

@@ -1,0 +1,124 @@
+import type { KafkaClientOptions } from '../../../connectors/kafka/client/options.ts'
+import { openTopics } from '../../../connectors/topics/open.ts'
+import { defineJob, type JobDefinition } from '../../../dataflow/job-definition.ts'
+import { rawKeySerializer } from '../../../dataflow/key-serializer.ts'
+import { encodeLinearDelta, type LinearDelta } from '../../../models/linear/delta.ts'
+import type { OnlineLinearOptions } from '../../../models/linear/online-rule.ts'
+import { type WeightUpdate, WeightUpdateSerializer } from '../../../models/linear/weight-update.ts'
+import { MODEL_ROWS_UID } from '../../model-topic/als-serving.ts'
+import { LinearServingFunction } from '../../model-topic/linear-serving-function.ts'
+import type { BadRowPolicy } from '../../model-topic/operator.ts'
+import { topicRecords } from '../../model-topic/records.ts'
+import { deltasTopic } from '../../model-topic/topics.ts'
+import { WeightRowsOperator } from '../../model-topic/weight-rows-operator.ts'
+import { topicSink } from '../topic-sink.ts'
+import { LinearDeltasOperator } from './deltas-operator.ts'
+import { LinearObservationsOperator } from './observations-operator.ts'
+
+/** Options of the `online-svm` job. */
+export interface OnlineSvmOptions extends Readonly<Record<string, unknown>> {
+  /** Folder of the embedded log that holds the topics. */
+  readonly logDirectory?: string
+  /** Or the Kafka that holds the topics. */
+  readonly kafka?: KafkaClientOptions
+  /** Model topic: weights and version markers. Its deltas are in `<topic>-deltas`. */
+  readonly topic: string
+  /** Topic of labelled examples, one line of LIBSVM's text a record. */
+  readonly observations: string
+  /** Features of one block. */
+  readonly range: number
+  readonly rule: OnlineLinearOptions
+  /** Label of the positive examples, every other one is negative. @default every label above 0 */
+  readonly positiveLabel?: number
+  /**
+   * Observations in flight from their prediction to the fold of their deltas, over all slots: a higher
+   * limit gives more observations a second, with steps on older weights. @default 64
+   */
+  readonly mostUnderWay?: number
+  /** A delta waits for others at most this long, ms. @default 2 */
+  readonly lingerMs?: number
+  /** Whether records that are no weights of this model are dropped or fail the job; they are counted. @default 'drop' */
+  readonly badRows?: BadRowPolicy
+}
+
+/** Uid of the operator that owns the weights: that of `svm-serving`, so that the checkpoints of both jobs fit. */
+const SVM_MODEL_UID = 'svm-model'
+/** Uid of the operator that reads observations. */
+export const SVM_OBSERVATIONS_UID = 'svm-observations'
+/** Uid of the operator that reads deltas. */
+export const SVM_DELTAS_UID = 'svm-deltas'
+
+/**
+ * Serves a linear model as `svm-serving` does and learns it from observations. The graph has no cycle:
+ * deltas come back through their topic.
+ *
+ *   observations --> prediction from all slots' weights, derivative of the loss --> deltas topic
+ *   deltas -------> split by block ---.
+ *   rows --------------------------- -+-> owner of the block: folds its part
+ */
+const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
+  name: 'online-svm',
+  async build(env, options) {
+    await using topics = await openTopics(options)
+    const { range, rule, positiveLabel, lingerMs = 2, mostUnderWay: mostInFlight = 64 } = options
+    const rows = topicRecords(env, topics, {
+      topic: options.topic,
+      name: options.topic,
+      uid: 'model-topic',
+    })
+      .transform<WeightUpdate>(
+        'Weights',
+        () => new WeightRowsOperator(range, options.badRows ?? 'drop'),
+        { serializer: new WeightUpdateSerializer() },
+      )
+      .uid(MODEL_ROWS_UID)
+    const deltas = topicRecords(env, topics, {
+      topic: deltasTopic(options.topic),
+      name: deltasTopic(options.topic),
+      uid: 'deltas-topic',
+    })
+      .transform<WeightUpdate>('Deltas', () => new LinearDeltasOperator(range), {
+        serializer: new WeightUpdateSerializer(),
+      })
+      .uid(SVM_DELTAS_UID)
+    rows
+      .union(deltas)
+      .keyBy((update) => update.key, rawKeySerializer)
+      .process(() => new LinearServingFunction(range, true))
+      .uid(SVM_MODEL_UID)
+      .name('Linear model')
+      .discard()
+    const sink = await topicSink<LinearDelta>(options, {
+      topic: deltasTopic(options.topic),
+      serialize: (delta, record) => {
+        // One partition for all deltas of an observations partition keeps their order.
+        record.key = new TextEncoder().encode(String(delta.partition))
+        record.value = encodeLinearDelta(delta)
+      },
+      guarantee: 'at-least-once',
+      lingerMs,
+    })
+    topicRecords(env, topics, {
+      topic: options.observations,
+      name: options.observations,
+      uid: 'observations',
+    })
+      .transform<LinearDelta>(
+        'Observations',
+        () =>
+          new LinearObservationsOperator({
+            range,
+            rule,
+            modelUid: SVM_MODEL_UID,
+            mostInFlight,
+            positiveLabel,
+          }),
+      )
+      .uid(SVM_OBSERVATIONS_UID)
+      .sinkTo(sink)
+      .uid('deltas-sink')
+      .name('Deltas sink')
+  },
+})
+
+export default onlineSvm

@@ -1,0 +1,123 @@
+import { isWeirError } from '../../../core/errors.ts'
+import { BIAS_FEATURE } from '../../../core/feature.ts'
+import type { Counter } from '../../../core/metrics.ts'
+import type { LinearDelta } from '../../../models/linear/delta.ts'
+import { LibsvmParser } from '../../../models/linear/libsvm-format.ts'
+import { type OnlineLinearOptions, OnlineLinearRule } from '../../../models/linear/online-rule.ts'
+import type { OperatorContext } from '../../../operators/port/operator.ts'
+import { SlotWeights } from '../../../serving/reader/slot-weights.ts'
+import { type ModelTopicRecord, valueBytesOf } from '../../model-topic/record.ts'
+import { ObservationsGate } from '../observations-gate.ts'
+
+/** Options of the operator. */
+export interface LinearObservationsOptions {
+  /** Features of one block. */
+  readonly range: number
+  readonly rule: OnlineLinearOptions
+  /** Uid of the operator that owns the weights. */
+  readonly modelUid: string
+  /** Label of the positive examples. @default every label above 0 */
+  readonly positiveLabel?: number | undefined
+  /** Observations in flight: steps on weights of long ago overshoot when many are folded at once. */
+  readonly mostInFlight: number
+}
+
+/**
+ * Reads labelled observations in LIBSVM's format, one a record, predicts each from the weights in the
+ * memory of all slots, and sends one delta for each. After a failure it reads observations again; the
+ * readers of the deltas topic drop the deltas that come twice.
+ */
+export class LinearObservationsOperator extends ObservationsGate {
+  private readonly rule: OnlineLinearRule
+  private readonly range: number
+  private readonly modelUid: string
+  private readonly parser: LibsvmParser
+  /** By partition, the version that it was learned on last in this attempt. */
+  private readonly learnedOn: number[] = []
+  private weights!: SlotWeights
+  private timestamp = -1
+  private lossSum = 0
+  private right = 0
+  private count = 0
+  private learned!: Counter
+  private dropped!: Counter
+
+  constructor(options: LinearObservationsOptions) {
+    const { range, rule, modelUid, mostInFlight, positiveLabel } = options
+    super(mostInFlight)
+    this.range = range
+    this.rule = new OnlineLinearRule(rule)
+    this.modelUid = modelUid
+    const isPositive = (label: number): boolean =>
+      positiveLabel === undefined ? label > 0 : label === positiveLabel
+    this.parser = new LibsvmParser((label, ids, values, count) =>
+      this.learn(isPositive(label) ? 1 : -1, ids, values, count),
+    )
+  }
+
+  override open(context: OperatorContext): void {
+    super.open(context)
+    const { metrics, rowTables } = context
+    const { modelUid: uid, range } = this
+    this.weights = new SlotWeights({ rowTables, uid, state: 'weights', range })
+    this.learned = metrics.counter('observationsLearned')
+    this.dropped = metrics.counter('numRecordsDropped')
+    metrics.gauge('prequentialLoss', () => this.lossSum / this.count)
+    metrics.gauge('prequentialAccuracy', () => this.right / this.count)
+  }
+
+  processElement(_input: number, value: unknown, timestamp: number): void {
+    const bytes = valueBytesOf(value as ModelTopicRecord)
+    if (bytes === null) return
+    this.timestamp = timestamp
+    this.recordVersion(this.context.position().partition)
+    try {
+      this.parser.push(bytes)
+      this.parser.end()
+    } catch (error) {
+      if (!isWeirError(error, 'UNPARSABLE_RECORD')) throw error
+      this.dropped.increment()
+    }
+  }
+
+  private recordVersion(partition: number): void {
+    if (this.learnedOn[partition] === this.version) return
+    this.learnedOn[partition] = this.version
+    this.resumeOffsets?.learns(partition, this.version)
+  }
+
+  private learn(label: number, indexes: Uint32Array, given: Float32Array, count: number): void {
+    const ids = new Uint32Array(count + 1)
+    const values = new Float32Array(count + 1)
+    ids.set(indexes.subarray(0, count))
+    values.set(given.subarray(0, count))
+    ids[count] = BIAS_FEATURE
+    values[count] = 1
+    const { rule, context } = this
+    // Blocks that are not in memory count as zeros: the step is less exact, but nothing waits.
+    const decision = this.weights.product(this.version, ids, values)
+    this.recordPrediction(decision, label)
+    const derivative = rule.derivative(decision, label, values)
+    if (derivative === 0) return
+    const { partition, offset } = context.position()
+    const rate = rule.rateOf(count + 1)
+    const delta: LinearDelta = {
+      version: this.version,
+      partition,
+      offset,
+      derivative,
+      rate,
+      ids,
+      values,
+    }
+    this.inFlight?.enter()
+    context.output.collect(delta, this.timestamp)
+    this.learned.increment()
+  }
+
+  private recordPrediction(decision: number, label: number): void {
+    this.count++
+    this.lossSum += this.rule.lossOf(decision, label)
+    if (decision > 0 === label > 0) this.right++
+  }
+}

@@ -1,0 +1,52 @@
+import type { ResumeOffset } from './resume-offsets.ts'
+
+/** What the coordinator knows of a version that is learned on. */
+export interface LearnableVersion {
+  readonly version: number
+  /** Where the version resumes in the observations; undefined where that is not known. */
+  readonly resumeOffsets?: readonly ResumeOffset[] | undefined
+}
+
+/** From a gate to the coordinator: the gate is open and takes no input yet. */
+export interface GateReport {
+  readonly kind: 'gate-opened'
+}
+
+/** From the coordinator to the gates: observations and deltas may be taken. */
+export interface GateOrder {
+  readonly kind: 'let-through'
+  /** The version that observations are learned on from here on. */
+  readonly version: number
+  /** Where that version resumes; empty where that is not known. */
+  readonly resumeOffsets: readonly ResumeOffset[]
+  /** Versions whose deltas every learner can fold. */
+  readonly known: readonly number[]
+  /** Count of the attempt's observations in flight (`InFlightLimit`). */
+  readonly inFlight: SharedArrayBuffer
+}
+
+/** From a learner to the coordinator. `C`: the constants of a version, the same in every slot. */
+export type LearnerReport<C> =
+  /** The learner is open; `known`: versions of its checkpoint, whose deltas it can fold. */
+  | { readonly kind: 'opened'; readonly known: readonly number[] }
+  /** The slot's part of a version's constants; `kept`: the constants that learning began with before. */
+  | {
+      readonly kind: 'measured'
+      readonly version: number
+      readonly kept: boolean
+      readonly constants: C
+    }
+  /** The learner can fold deltas of the version. */
+  | { readonly kind: 'begun'; readonly version: number }
+
+/** From the coordinator to the learners. `M`: metadata of a version. */
+export type LearnerOrder<M, C> =
+  /** Measure the rows of the version. */
+  | { readonly kind: 'measure'; readonly metadata: M }
+  /** Deltas of the version may come. */
+  | {
+      readonly kind: 'begin'
+      readonly metadata: M
+      readonly constants: C
+      readonly inFlight: SharedArrayBuffer
+    }

@@ -1,0 +1,133 @@
+import { WeirError } from '../../core/errors.ts'
+import type { ChainSource } from '../../operators/port/operator.ts'
+import type { SourceSplit } from '../../operators/port/source.ts'
+
+/** Where a version that goes live resumes in a partition of the observations. */
+export interface ResumeOffset {
+  readonly partition: number
+  /** First offset that the topic holds. */
+  readonly start: number
+  /** First offset that the version has not learned. */
+  readonly next: number
+}
+
+/** One partition of the observations. */
+interface ObservedPartition {
+  /** The version that its observations are learned on; 0 before the first. */
+  version: number
+  /** Earlier versions, with the first offset that each has not learned. */
+  readonly left: Map<number, number>
+}
+
+const STATE = 1
+/** Earlier versions that are tracked: a rollback over more of them leaves a gap. */
+const MOST_EARLIER = 16
+
+/**
+ * The version that the observations of each partition are learned on, and where each version resumes.
+ * Every version learns all observations once, from the end of those that it was trained on: a switch
+ * moves the source to the first offset that the version has not learned, and a version that goes live
+ * again resumes where it was left.
+ */
+export class ResumeOffsets {
+  private readonly source: ChainSource
+  private readonly partitions = new Map<number, ObservedPartition>()
+
+  /** `restored`: entries of `snapshot`, of this and other subtasks. */
+  constructor(source: ChainSource, restored: readonly Uint8Array[]) {
+    this.source = source
+    for (const entry of restored) {
+      const { partition, ...state } = decodePartition(entry)
+      this.partitions.set(partition, state)
+    }
+  }
+
+  /** Switches to a version; moves the source in the partitions where the version resumes elsewhere. */
+  switchTo(version: number, resumeOffsets: readonly ResumeOffset[]): void {
+    const moved: SourceSplit[] = []
+    for (const split of this.source.positions()) {
+      const resume = resumeOffsets.find(({ partition }) => partition === split.partition)
+      const next = this.nextOf(split, version, resume)
+      if (next !== split.nextOffset) moved.push({ ...split, nextOffset: next })
+    }
+    if (moved.length > 0) this.source.seek(moved)
+  }
+
+  /** The next offset of a partition that switches to `version`. */
+  private nextOf(
+    { partition, nextOffset }: SourceSplit,
+    version: number,
+    resume: ResumeOffset | undefined,
+  ): number {
+    const observed = this.of(partition, version)
+    if (observed.version === version) return nextOffset
+    if (observed.version > 0) track(observed, nextOffset)
+    observed.version = version
+    const next = observed.left.get(version) ?? resume?.next ?? nextOffset
+    return Math.max(next, resume?.start ?? 0)
+  }
+
+  /** The state of a partition; one from a checkpoint without resume offsets was learned on `version`. */
+  private of(partition: number, version: number): ObservedPartition {
+    let observed = this.partitions.get(partition)
+    if (observed === undefined) {
+      const isRestored = this.source.isRestored(partition)
+      observed = { version: isRestored ? version : 0, left: new Map() }
+      this.partitions.set(partition, observed)
+    }
+    return observed
+  }
+
+  /** A partition that was discovered after the switch is learned on a version. */
+  learns(partition: number, version: number): void {
+    this.of(partition, version).version = version
+  }
+
+  /** Entries of the partitions that this subtask reads, for operator state of redistribution `union`. */
+  snapshot(): Uint8Array[] {
+    return this.source
+      .positions()
+      .filter(
+        ({ partition }) => this.partitions.has(partition) || !this.source.isRestored(partition),
+      )
+      .map(({ partition }) => encodePartition(partition, this.of(partition, 0)))
+  }
+}
+
+/** Records where the version of a partition was left. */
+function track({ version, left }: ObservedPartition, next: number): void {
+  left.delete(version)
+  left.set(version, next)
+  for (const oldest of left.keys()) {
+    if (left.size <= MOST_EARLIER) return
+    left.delete(oldest)
+  }
+}
+
+/** | format u8 | partition u32 | version u32 | { earlier version u32 | its next offset f64 } ... | */
+function encodePartition(partition: number, { version, left }: ObservedPartition): Uint8Array {
+  const bytes = new Uint8Array(9 + 12 * left.size)
+  const view = new DataView(bytes.buffer)
+  view.setUint8(0, STATE)
+  view.setUint32(1, partition, true)
+  view.setUint32(5, version, true)
+  let at = 9
+  for (const [before, next] of left) {
+    view.setUint32(at, before, true)
+    view.setFloat64(at + 4, next, true)
+    at += 12
+  }
+  return bytes
+}
+
+function decodePartition(bytes: Uint8Array): ObservedPartition & { readonly partition: number } {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (view.getUint8(0) !== STATE) {
+    throw new WeirError('UNSUPPORTED_VERSION', `resume offsets of format ${view.getUint8(0)}`)
+  }
+  const left = new Map<number, number>()
+  for (let at = 9; at < bytes.length; at += 12) {
+    left.set(view.getUint32(at, true), view.getFloat64(at + 4, true))
+  }
+  return { partition: view.getUint32(1, true), version: view.getUint32(5, true), left }
+}

@@ -1,0 +1,24 @@
+import type { KafkaClientOptions } from '../../connectors/kafka/client/options.ts'
+import { LogSink } from '../../connectors/log/sink.ts'
+import type { RecordSerializer } from '../../connectors/records/outgoing-record.ts'
+import type { TopicsPlace } from '../../connectors/topics/open.ts'
+import type { DeliveryGuarantee, Sink } from '../../operators/port/sink.ts'
+
+/** How records are written to a topic. */
+export interface TopicSinkOptions<T> {
+  readonly topic: string
+  readonly serialize: RecordSerializer<T>
+  readonly guarantee: DeliveryGuarantee
+  /** A record waits for others at most this long, ms. */
+  readonly lingerMs: number
+}
+
+/** A sink of a topic of the embedded log or of Kafka, whose client is loaded only then. */
+export async function topicSink<T>(
+  { logDirectory, kafka }: TopicsPlace,
+  options: TopicSinkOptions<T>,
+): Promise<Sink<T>> {
+  if (logDirectory !== undefined) return new LogSink({ directory: logDirectory, ...options })
+  const { KafkaSink } = await import('../../connectors/kafka/sink.ts')
+  return new KafkaSink({ ...(kafka as KafkaClientOptions), ...options })
+}

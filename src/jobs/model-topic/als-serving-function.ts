@@ -1,0 +1,94 @@
+import type { ByteSpan } from '../../core/byte-span.ts'
+import { isWeirError } from '../../core/errors.ts'
+import type { Counter } from '../../core/metrics.ts'
+import { modelVersion } from '../../core/model-version.ts'
+import { KEY_SUFFIXES, kindOfKeyBytes, MEAN_KEYS } from '../../models/als/row-key.ts'
+import type { RowUpdate } from '../../models/als/row-update.ts'
+import type {
+  KeyedFunctionContext,
+  KeyedProcessContext,
+  KeyedProcessFunction,
+} from '../../operators/process/function.ts'
+import {
+  DEFAULT_MAX_KEY_BYTES,
+  type VectorStateDescriptor,
+  vectorState,
+} from '../../state/port/descriptors.ts'
+import type { VectorState } from '../../state/port/handles.ts'
+
+/** Name under which clients query ALS rows, as the ancestor named it. */
+export const ALS_MODEL = 'ALS_MODEL'
+
+/** Rows of users, keys `<id>-U` of at most `maxKeyBytes`; their mean has the key `MEAN-U`. */
+export function userRows(
+  dimension: number,
+  maxKeyBytes: number = DEFAULT_MAX_KEY_BYTES,
+): VectorStateDescriptor {
+  return vectorState('user-rows', {
+    dimension,
+    maxKeyBytes,
+    queryableName: ALS_MODEL,
+    keySuffix: KEY_SUFFIXES.U,
+    meanKey: MEAN_KEYS.U,
+  })
+}
+
+/** Rows of items, keys `<id>-I` of at most `maxKeyBytes`; their mean has the key `MEAN-I`. */
+export function itemRows(
+  dimension: number,
+  maxKeyBytes: number = DEFAULT_MAX_KEY_BYTES,
+): VectorStateDescriptor {
+  return vectorState('item-rows', {
+    dimension,
+    maxKeyBytes,
+    queryableName: ALS_MODEL,
+    keySuffix: KEY_SUFFIXES.I,
+    meanKey: MEAN_KEYS.I,
+  })
+}
+
+/**
+ * Keeps the rows of an ALS model as keyed state, by version. Users and items have separate tables, so that a
+ * top-k scan reads only items.
+ */
+export class AlsServingFunction implements KeyedProcessFunction<ByteSpan, RowUpdate, never> {
+  private readonly dimension: number
+  private readonly maxKeyBytes: number | undefined
+  private users!: VectorState
+  private items!: VectorState
+  private refused!: Counter
+
+  constructor(dimension: number, maxKeyBytes?: number) {
+    this.dimension = dimension
+    this.maxKeyBytes = maxKeyBytes
+  }
+
+  open(context: KeyedFunctionContext): void {
+    this.users = context.getVectorState(userRows(this.dimension, this.maxKeyBytes))
+    this.items = context.getVectorState(itemRows(this.dimension, this.maxKeyBytes))
+    this.refused = context.metrics.counter('numRecordsDropped')
+  }
+
+  processElement(update: RowUpdate, context: KeyedProcessContext<ByteSpan>): void {
+    const version = modelVersion(update.version)
+    if (update.kind === 'retire') {
+      for (const rows of [this.users, this.items]) rows.dropVersion(version)
+      return
+    }
+    const key = context.currentKeyBytes
+    const rows = kindOfKeyBytes(key) === 'U' ? this.users : this.items
+    if (update.kind === 'remove') {
+      rows.remove(version, key)
+      return
+    }
+    const { source = 0, partition, offset } = context.position
+    const origin = { source, partition, offset, eventTime: context.timestamp }
+    try {
+      rows.putBytes(version, key, update.floats, origin)
+    } catch (error) {
+      // A row with NaN must neither be served nor stop the job forever: it is counted.
+      if (!isWeirError(error, 'NOT_FINITE')) throw error
+      this.refused.increment()
+    }
+  }
+}

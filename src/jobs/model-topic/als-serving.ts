@@ -1,0 +1,52 @@
+import type { KafkaClientOptions } from '../../connectors/kafka/client/options.ts'
+import { openTopics } from '../../connectors/topics/open.ts'
+import { spanSerializer } from '../../core/byte-span.ts'
+import { defineJob, type JobDefinition } from '../../dataflow/job-definition.ts'
+import { type RowUpdate, RowUpdateSerializer } from '../../models/als/row-update.ts'
+import { AlsServingFunction } from './als-serving-function.ts'
+import { topicRecords } from './records.ts'
+import { type BadRowPolicy, ModelRowsOperator } from './rows-operator.ts'
+
+/** Options of the `als-serving` job. */
+export interface AlsServingOptions extends Readonly<Record<string, unknown>> {
+  /** Folder of the embedded log that holds the model topic. */
+  readonly logDirectory?: string
+  /** Or the Kafka that holds the topic. */
+  readonly kafka?: KafkaClientOptions
+  /** Model topic: rows and version markers. */
+  readonly topic: string
+  /** Floats of a row. */
+  readonly dimension: number
+  /** Longest key `<id>-U` or `<id>-I` in bytes; every row takes as much memory. @default 64 */
+  readonly maxKeyBytes?: number
+  /** Whether records that are no rows of this model are dropped or fail the job; they are counted. @default 'drop' */
+  readonly badRows?: BadRowPolicy
+}
+
+/** Uid of the operator that reports version markers to the job's version coordinator. */
+export const MODEL_ROWS_UID = 'model-rows'
+
+/**
+ * Reads a model topic and serves it: rows by key and version as the queryable state `ALS_MODEL`
+ * (`<id>-U`, `<id>-I`, `MEAN-U`, `MEAN-I`).
+ */
+const alsServing: JobDefinition<AlsServingOptions> = defineJob<AlsServingOptions>({
+  name: 'als-serving',
+  async build(env, options) {
+    await using topics = await openTopics(options)
+    topicRecords(env, topics, { topic: options.topic, name: 'Model topic', uid: 'model-topic' })
+      .transform<RowUpdate>(
+        'Model rows',
+        () => new ModelRowsOperator(options.dimension, options.badRows ?? 'drop'),
+        { serializer: new RowUpdateSerializer() },
+      )
+      .uid(MODEL_ROWS_UID)
+      .keyBy((row) => row.key, spanSerializer)
+      .process(() => new AlsServingFunction(options.dimension, options.maxKeyBytes))
+      .uid('als-model')
+      .name('ALS model')
+      .discard()
+  },
+})
+
+export default alsServing

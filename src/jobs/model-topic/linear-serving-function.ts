@@ -1,0 +1,143 @@
+import { isWeirError } from '../../core/errors.ts'
+import type { Counter } from '../../core/metrics.ts'
+import { type ModelVersion, modelVersion } from '../../core/model-version.ts'
+import { foldLinearStep, LINEAR_MEMORY, type LinearStep } from '../../models/linear/online-rule.ts'
+import type { WeightUpdate } from '../../models/linear/weight-update.ts'
+import type {
+  KeyedFunctionContext,
+  KeyedProcessContext,
+  KeyedProcessFunction,
+} from '../../operators/process/function.ts'
+import { type VectorStateDescriptor, vectorState } from '../../state/port/descriptors.ts'
+import type { VectorState, WriteOrigin } from '../../state/port/handles.ts'
+
+/** Name under which clients query the weights of a linear model, as the ancestor named it. */
+export const SVM_MODEL = 'SVM_MODEL'
+
+/** Blocks of `range` weights, keys `<block>`. */
+function weightBlocks(range: number): VectorStateDescriptor {
+  return vectorState('weights', { dimension: range, queryableName: SVM_MODEL })
+}
+
+/** What learning keeps beside each weight (`models/linear/online-rule.ts`). */
+function weightMemory(range: number): VectorStateDescriptor {
+  return vectorState('weight-memory', { dimension: LINEAR_MEMORY * range })
+}
+
+/** Keeps the weights of a linear model as keyed state, in blocks, by version. */
+export class LinearServingFunction
+  implements KeyedProcessFunction<Uint8Array, WeightUpdate, never>
+{
+  private readonly range: number
+  private readonly learns: boolean
+  private readonly opened = new Set<ModelVersion>()
+  private blocks!: VectorState
+  private memory: VectorState | undefined
+  private refused!: Counter
+  private folded!: Counter
+
+  /** `learns`: steps come too. */
+  constructor(range: number, learns = false) {
+    this.range = range
+    this.learns = learns
+  }
+
+  open(context: KeyedFunctionContext): void {
+    this.blocks = context.getVectorState(weightBlocks(this.range))
+    if (this.learns) this.memory = context.getVectorState(weightMemory(this.range))
+    this.folded = context.metrics.counter('stepsFolded')
+    this.refused = context.metrics.counter('numRecordsDropped')
+  }
+
+  processElement(update: WeightUpdate, context: KeyedProcessContext<Uint8Array>): void {
+    const key = context.currentKeyBytes
+    const version = modelVersion(update.version)
+    const { source = 0, partition, offset } = context.position
+    const origin = { source, partition, offset, eventTime: context.timestamp }
+    switch (update.kind) {
+      case 'step':
+        this.fold(update, version, key, origin)
+        return
+      case 'row':
+        // What was learned of the block before is deleted.
+        this.memory?.remove(version, key)
+        this.put(version, key, update.weights, origin)
+        return
+      case 'some':
+        this.put(version, key, this.changed(update, version, key), origin)
+        return
+      case 'remove':
+        this.blocks.remove(version, key)
+        return
+      case 'open':
+        this.openVersion(version, key, origin)
+        return
+      case 'retire':
+        this.drop(version)
+    }
+  }
+
+  private put(
+    version: ModelVersion,
+    key: Uint8Array,
+    weights: Float32Array,
+    origin: WriteOrigin,
+  ): void {
+    try {
+      this.blocks.put(version, key, weights, origin)
+    } catch (error) {
+      // A block with NaN must neither be served nor stop the job forever: it is counted.
+      if (!isWeirError(error, 'NOT_FINITE')) throw error
+      this.refused.increment()
+    }
+  }
+
+  private fold(
+    step: LinearStep,
+    version: ModelVersion,
+    key: Uint8Array,
+    origin: WriteOrigin,
+  ): void {
+    const block = this.block(version, key)
+    const memory =
+      this.memory?.get(version, key)?.vector ?? new Float32Array(LINEAR_MEMORY * this.range)
+    if (!foldLinearStep(step, block, memory)) {
+      this.refused.increment()
+      return
+    }
+    this.put(version, key, block, origin)
+    this.memory?.put(version, key, memory, origin)
+    this.folded.increment()
+  }
+
+  /** The block with some of its weights replaced. */
+  private changed(
+    { indices, weights }: Extract<WeightUpdate, { kind: 'some' }>,
+    version: ModelVersion,
+    key: Uint8Array,
+  ): Float32Array {
+    const block = this.block(version, key)
+    for (let i = 0; i < indices.length; i++) block[indices[i]!] = weights[i]!
+    return block
+  }
+
+  /** A copy of a block; zeros where there is none. */
+  private block(version: ModelVersion, key: Uint8Array): Float32Array {
+    return this.blocks.get(version, key)?.vector ?? new Float32Array(this.range)
+  }
+
+  private drop(version: ModelVersion): void {
+    this.opened.delete(version)
+    this.blocks.dropVersion(version)
+    this.memory?.dropVersion(version)
+  }
+
+  /** A table opens with its first row. Queries then report blocks that it lacks as missing. */
+  private openVersion(version: ModelVersion, key: Uint8Array, origin: WriteOrigin): void {
+    if (this.opened.has(version)) return
+    this.opened.add(version)
+    if (this.blocks.size(version) > 0) return
+    this.blocks.put(version, key, new Float32Array(this.range), origin)
+    this.blocks.remove(version, key)
+  }
+}

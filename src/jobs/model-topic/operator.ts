@@ -1,0 +1,165 @@
+import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
+import type { Counter } from '../../core/metrics.ts'
+import {
+  decodeMarker,
+  isMarkerKey,
+  type ModelVersionMarker,
+  RETIRED_MARKERS,
+  retireMarker,
+  versionOfMarkerKey,
+} from '../../models/registry/version-marker.ts'
+import { hasVersion } from '../../models/registry/version-ranges.ts'
+import { AbstractOperator } from '../../operators/port/abstract-operator.ts'
+import type { OperatorContext } from '../../operators/port/operator.ts'
+import { keyBytesOf, type ModelTopicRecord, valueBytesOf } from './record.ts'
+
+/** Whether a record that is no row of the model is dropped or fails the job. */
+export type BadRowPolicy = 'drop' | 'fail'
+
+/** Sent to the version coordinator for every marker, again after a restore. */
+export interface MarkerSeen {
+  readonly kind: 'marker-seen'
+  readonly partition: number
+  readonly offset: number
+  readonly marker: ModelVersionMarker
+}
+
+/** Sent to the version coordinator for every dropped record. */
+export interface RowDropped {
+  readonly kind: 'row-dropped'
+  readonly partition: number
+  readonly offset: number
+  readonly reason: string
+}
+
+const STATE = 'markers'
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+/**
+ * Splits a model topic: `emit` sends on the rows. Markers go to the version coordinator, which makes a version
+ * live when every slot has applied all rows before them.
+ */
+export abstract class ModelTopicOperator extends AbstractOperator {
+  protected readonly dimension: number
+  private readonly policy: BadRowPolicy
+  private readonly seen = new Map<string, MarkerSeen>()
+  private dropped!: Counter
+  /** Retired versions of the checkpoint: its old segments may have rows of them, which are dropped again. */
+  private retired: readonly ModelVersionMarker[] = []
+
+  constructor(dimension: number, policy: BadRowPolicy) {
+    super()
+    this.dimension = dimension
+    this.policy = policy
+  }
+
+  override open(context: OperatorContext): void {
+    super.open(context)
+    this.dropped = context.metrics.counter('numRecordsDropped')
+    for (const bytes of context.operatorState.restored(STATE)) {
+      this.record(JSON.parse(decoder.decode(bytes)) as MarkerSeen)
+    }
+    const restored = [...this.seen.values()].map(({ marker }) => marker)
+    this.retired = restored.filter(({ event }) => event === 'retire')
+    if (this.retired.length > 0) context.scheduleProcessingTime(context.clock.nowMs())
+  }
+
+  override onProcessingTime(): void {
+    for (const marker of this.retired) this.markerSeen(marker)
+    this.retired = []
+  }
+
+  processElement(_input: number, value: unknown, timestamp: number): void {
+    const record = value as ModelTopicRecord
+    try {
+      if (isMarkerKey(record.bytes, record.keyStart, record.keyLength)) this.marker(record)
+      else this.emit(record, timestamp)
+    } catch (error) {
+      if (this.policy === 'fail' || !isWeirError(error, 'UNPARSABLE_RECORD')) throw error
+      this.drop(messageOf(error))
+    }
+  }
+
+  override prepareSnapshot(): void {
+    const entries = [...this.seen.values()].map((seen) => encoder.encode(JSON.stringify(seen)))
+    this.context.operatorState.update(STATE, 'split', entries)
+  }
+
+  /** Sends the row of a record on. Throws UNPARSABLE_RECORD if it is no row of the model. */
+  protected abstract emit(record: ModelTopicRecord, timestamp: number): void
+
+  /** A marker was read, or restored from a checkpoint, and sent to the coordinator. */
+  protected markerSeen(_marker: ModelVersionMarker): void {}
+
+  private marker(record: ModelTopicRecord): void {
+    const value = valueBytesOf(record)
+    const { partition, offset } = this.context.position()
+    if (value === null) {
+      const version = versionOfMarkerKey(keyBytesOf(record)!)
+      this.retireKnown((known) => known === version, { partition, offset })
+      return
+    }
+    const marker = decodeMarker(value)
+    if (marker.dimension !== this.dimension) {
+      // Its rows are dropped, so the version must not go live without them.
+      throw new WeirError(
+        'UNPARSABLE_RECORD',
+        `version ${marker.version} has rows of ${marker.dimension} floats where ${this.dimension} are served`,
+      )
+    }
+    this.record({ kind: 'marker-seen', partition, offset, marker })
+    this.markerSeen(marker)
+    const { forgotten = [] } = marker
+    if (forgotten.length > 0) {
+      this.retireKnown((known) => hasVersion(forgotten, known), { partition, offset })
+    }
+  }
+
+  /**
+   * Retires versions whose own `retire` marker was deleted before this operator read it. In another partition
+   * a version may have been published again since.
+   */
+  private retireKnown(
+    isRetired: (version: number) => boolean,
+    position: { readonly partition: number; readonly offset: number },
+  ): void {
+    const present = [...this.seen.values()].filter(
+      ({ marker, partition }) => marker.event !== 'retire' && partition === position.partition,
+    )
+    const markers = new Map(present.map(({ marker }) => [marker.version, marker]))
+    for (const [version, marker] of markers) {
+      if (!isRetired(version)) continue
+      const retired = retireMarker(marker, [])
+      this.record({ kind: 'marker-seen', ...position, marker: retired })
+      this.markerSeen(retired)
+    }
+  }
+
+  private record(seen: MarkerSeen): void {
+    const { event, version } = seen.marker
+    if (event === 'retire') this.forget(version)
+    this.seen.set(`${seen.marker.version}/${seen.marker.event}/${seen.partition}`, seen)
+    this.context.sendEvent(seen)
+  }
+
+  /**
+   * Forgets the markers of a retired version, and of those that were retired long ago. Of the others rows may
+   * still be in segments of a checkpoint.
+   */
+  private forget(version: number): void {
+    const retired: string[] = []
+    for (const [name, { marker }] of this.seen) {
+      if (marker.event === 'retire') retired.push(name)
+      else if (marker.version === version) this.seen.delete(name)
+    }
+    for (const name of retired.slice(0, -RETIRED_MARKERS)) this.seen.delete(name)
+  }
+
+  private drop(reason: string): void {
+    this.dropped.increment()
+    const { partition, offset } = this.context.position()
+    const event: RowDropped = { kind: 'row-dropped', partition, offset, reason }
+    this.context.sendEvent(event)
+  }
+}

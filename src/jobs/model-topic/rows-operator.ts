@@ -1,0 +1,87 @@
+import type { ByteSpan } from '../../core/byte-span.ts'
+import { WeirError } from '../../core/errors.ts'
+import { keyOfEveryGroup } from '../../core/key-group-keys.ts'
+import { kindOfKeyBytes } from '../../models/als/row-key.ts'
+import {
+  emptyRow,
+  type PublishedRow,
+  type RetiredRows,
+  type RowUpdate,
+} from '../../models/als/row-update.ts'
+import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
+import { keyLengthWithoutVersion, versionOfKeyBytes } from '../../models/versioned-key.ts'
+import { type BadRowPolicy, ModelTopicOperator } from './operator.ts'
+import type { ModelTopicRecord } from './record.ts'
+import { ratingsIn } from './row-ratings.ts'
+
+export type { BadRowPolicy, MarkerSeen, RowDropped } from './operator.ts'
+export type { ModelTopicRecord } from './record.ts'
+
+const decoder = new TextDecoder()
+
+/** Splits the model topic of an ALS model: sends rows to the owners of their keys. */
+export class ModelRowsOperator extends ModelTopicOperator {
+  /** The row that is sent on; every record fills it again. */
+  private readonly row = emptyRow()
+  private readonly readsRatings: boolean
+
+  /** `readsRatings`: rows say on how many ratings they were trained. */
+  constructor(dimension: number, policy: BadRowPolicy, readsRatings = false) {
+    super(dimension, policy)
+    this.readsRatings = readsRatings
+  }
+
+  protected emit(record: ModelTopicRecord, timestamp: number): void {
+    this.context.output.collect(this.updateOf(record), timestamp)
+  }
+
+  /** Every owner of rows drops a retired version. */
+  protected override markerSeen({ event, version }: ModelVersionMarker): void {
+    if (event !== 'retire') return
+    for (const bytes of keyOfEveryGroup(this.context.maxParallelism)) {
+      const key = { bytes, start: 0, length: bytes.length }
+      this.context.output.collect({ kind: 'retire', key, version } satisfies RetiredRows, -1)
+    }
+  }
+
+  private updateOf(record: ModelTopicRecord): RowUpdate {
+    const { bytes, keyStart, keyLength, valueLength } = record
+    if (keyLength < 0) {
+      throw new WeirError('UNPARSABLE_RECORD', 'a model row has no key; write <id>-U or <id>-I')
+    }
+    const { row } = this
+    const { key } = row
+    key.bytes = bytes
+    key.start = keyStart
+    key.length = keyLengthWithoutVersion(bytes, keyStart, keyLength)
+    checkKind(key)
+    row.version = versionOfKeyBytes(bytes, key.length, keyStart, keyLength)
+    if (valueLength < 0) return { kind: 'remove', key, version: row.version }
+    return this.withFloats(record)
+  }
+
+  /** Fills in the floats where they are; the row table checks for NaN. */
+  private withFloats(record: ModelTopicRecord): PublishedRow {
+    const { bytes, valueStart, valueLength } = record
+    if (valueLength !== this.dimension * 4) {
+      throw new WeirError(
+        'UNPARSABLE_RECORD',
+        `a model row has ${valueLength} bytes where ${this.dimension} float32 were expected`,
+      )
+    }
+    const { row } = this
+    const { floats } = row
+    floats.bytes = bytes
+    floats.start = valueStart
+    floats.length = valueLength
+    if (this.readsRatings) row.ratings = ratingsIn(record.headers?.() ?? [])
+    return row
+  }
+}
+
+/** Throws UNPARSABLE_RECORD unless the key ends in `-U` or `-I`. */
+function checkKind({ bytes, start, length }: ByteSpan): void {
+  if (kindOfKeyBytes(bytes, start, length) !== undefined) return
+  const text = decoder.decode(bytes.subarray(start, start + length))
+  throw new WeirError('UNPARSABLE_RECORD', `the model key "${text}" does not end in -U or -I`)
+}

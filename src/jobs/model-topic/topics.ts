@@ -1,0 +1,75 @@
+import type { NewTopic, TopicStore } from '../../connectors/topics/store.ts'
+import { isWeirError } from '../../core/errors.ts'
+
+const DEFAULT_PARTITIONS = 4
+/** Compaction removes retired versions only from segments that have ended, and publishing reads what it leaves. */
+const SEGMENT_BYTES = 16 * 1024 * 1024
+
+/** Settings of topics whose records are kept forever: neither compacted nor deleted by age or size. */
+export const KEEP_FOREVER = {
+  cleanupPolicy: 'delete',
+  retentionMs: -1,
+  retentionBytes: -1,
+} as const satisfies NewTopic
+
+/** Creates those of some topics that are missing, for records that are kept forever. */
+export async function createKeptTopics(
+  topics: TopicStore,
+  names: readonly string[],
+): Promise<void> {
+  for (const name of names) {
+    if (await topics.has(name)) continue
+    await topics.create(name, { partitions: DEFAULT_PARTITIONS, ...KEEP_FOREVER })
+  }
+}
+
+/** The topic of a model's deltas: that of its rows, followed by `-deltas`. */
+export function deltasTopic(rowsTopic: string): string {
+  return `${rowsTopic}-deltas`
+}
+
+/** How long and how many records a topic keeps. */
+export type Retention = Pick<NewTopic, 'retentionMs' | 'retentionBytes'>
+
+interface Shape extends Pick<NewTopic, 'partitions' | 'replicationFactor'> {
+  /** Retention of the deltas. It must cover the oldest checkpoint that is restored. @default forever */
+  readonly deltas?: Retention
+}
+
+/**
+ * Creates the topics of a model where it has none: the rows, compacted, and the deltas, by default kept forever.
+ * Returns the names of the topics that it created. Where the topic of the rows exists, it creates
+ * nothing.
+ */
+export async function createModelTopics(
+  topics: TopicStore,
+  topic: string,
+  shape: Shape = {},
+): Promise<readonly string[]> {
+  return (await topics.has(topic)) ? [] : await completeModelTopics(topics, topic, shape)
+}
+
+/** Creates those topics of a model that are missing, as `createModelTopics` does. */
+export async function completeModelTopics(
+  topics: TopicStore,
+  topic: string,
+  { partitions = DEFAULT_PARTITIONS, replicationFactor, deltas = {} }: Shape = {},
+): Promise<readonly string[]> {
+  const shape = { partitions, ...(replicationFactor === undefined ? {} : { replicationFactor }) }
+  // The rows last: where their topic exists, that of the deltas does, even after an interruption.
+  const wanted: readonly [string, NewTopic][] = [
+    [deltasTopic(topic), { ...shape, ...KEEP_FOREVER, ...deltas }],
+    [topic, { ...shape, cleanupPolicy: 'compact', segmentBytes: SEGMENT_BYTES }],
+  ]
+  const created: string[] = []
+  for (const [name, config] of wanted) {
+    try {
+      await topics.create(name, config)
+      created.push(name)
+    } catch (error) {
+      // It exists, or another process creates it at the same time.
+      if (!isWeirError(error, 'TOPIC_EXISTS')) throw error
+    }
+  }
+  return created
+}

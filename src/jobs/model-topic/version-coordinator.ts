@@ -1,0 +1,126 @@
+import type { Cancel, Clock } from '../../core/clock.ts'
+import { isCandidate } from '../../models/registry/adopt.ts'
+import { type DesiredVersion, decideLive } from '../../models/registry/live.ts'
+import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
+import { type PlacedMarker, versionReadiness } from '../../models/registry/version-readiness.ts'
+import type {
+  OperatorCoordinator,
+  OperatorCoordinatorContext,
+} from '../../runtime/protocol/operator-coordinator.ts'
+
+/** Time between two checks whether a version is complete. */
+const CHECK_EVERY_MS = 2
+
+/** Options of a version coordinator. */
+export interface VersionCoordinatorOptions {
+  /** Model number on the progress board. */
+  readonly model: number
+  /** Partitions of the model topic. */
+  readonly partitions: number
+  readonly clock: Clock
+  /** Called when a version went live. */
+  readonly onLive?: (version: number, marker: ModelVersionMarker) => void
+  /** Called when a record of the model topic was dropped. */
+  readonly onDropped?: (partition: number, offset: number, reason: string) => void
+}
+
+/** Events of the operator that reads the model topic (`ModelTopicOperator`). */
+type ModelTopicEvent =
+  | (PlacedMarker & { readonly kind: 'marker-seen' })
+  | {
+      readonly kind: 'row-dropped'
+      readonly partition: number
+      readonly offset: number
+      readonly reason: string
+    }
+
+/**
+ * Switches a model's live version for all readers at once: to the version that the registry wants or,
+ * where no registry has the model, to the highest one. A version can go live when every slot has applied
+ * all rows before its `ready` markers, and every reader can read the tables of these rows. After a
+ * restart the operators report the markers again.
+ */
+export class VersionCoordinator implements OperatorCoordinator {
+  private readonly options: VersionCoordinatorOptions
+  private readonly markers = new Map<number, PlacedMarker[]>()
+  private context: OperatorCoordinatorContext | undefined
+  private cancelCheck: Cancel | undefined
+  private desired: DesiredVersion | undefined
+
+  constructor(options: VersionCoordinatorOptions) {
+    this.options = options
+  }
+
+  start(context: OperatorCoordinatorContext): void {
+    this.markers.clear()
+    this.cancelCheck?.()
+    this.cancelCheck = undefined
+    this.context = context
+  }
+
+  handleEvent(_subtask: number, event: unknown): void {
+    const report = event as ModelTopicEvent
+    if (report.kind === 'row-dropped') {
+      this.options.onDropped?.(report.partition, report.offset, report.reason)
+      return
+    }
+    const { event: kind, version } = report.marker
+    if (kind === 'retire') this.markers.delete(version)
+    if (kind !== 'ready') return
+    this.markers.set(version, [...(this.markers.get(version) ?? []), report])
+    this.check()
+  }
+
+  /** Sets the version that the registry wants to be live; undefined: the highest one. */
+  setDesired(desired: DesiredVersion | undefined): void {
+    this.desired = desired
+    this.check()
+  }
+
+  /** Ends the checks; the live version stays. */
+  close(): void {
+    this.cancelCheck?.()
+    this.context = undefined
+  }
+
+  private check(): void {
+    this.cancelCheck?.()
+    this.cancelCheck = undefined
+    const context = this.context
+    if (context === undefined) return
+    const { model } = this.options
+    const ready: number[] = []
+    let isLoading = false
+    for (const [version, markers] of this.markers) {
+      const readiness = this.readinessOf(markers, context)
+      if (readiness === 'ready') ready.push(version)
+      isLoading ||= readiness === 'loading'
+    }
+    // Asked after the offsets were read: it then covers every table with rows below them.
+    const areReadable = ready.length === 0 || context.readersAreUpToDate()
+    if (!areReadable) ready.length = 0
+    isLoading ||= !areReadable
+    const decision = decideLive({
+      live: context.board.liveVersion(model),
+      ready,
+      published: ready.filter((version) => !isCandidate(this.markers.get(version)![0]!.marker)),
+      desired: this.desired,
+    })
+    if (decision.kind === 'switch') {
+      context.board.setLiveVersion(model, decision.version)
+      this.options.onLive?.(decision.version, this.markers.get(decision.version)![0]!.marker)
+    }
+    if (isLoading) this.cancelCheck = this.options.clock.after(CHECK_EVERY_MS, () => this.check())
+  }
+
+  private readinessOf(
+    markers: readonly PlacedMarker[],
+    context: OperatorCoordinatorContext,
+  ): 'incomplete' | 'loading' | 'ready' {
+    return versionReadiness(markers, {
+      partitions: this.options.partitions,
+      slots: context.parallelism,
+      applied: (slot, partition) => context.board.nextOffset(slot, partition),
+    }).kind
+  }
+}

@@ -1,0 +1,103 @@
+import { WeirError } from '../../core/errors.ts'
+import { keyOfEveryGroup } from '../../core/key-group-keys.ts'
+import {
+  blockKeyLength,
+  parseTextWeights,
+  versionOfTextKey,
+  type WeightList,
+} from '../../models/linear/weight-row.ts'
+import type { WeightUpdate } from '../../models/linear/weight-update.ts'
+import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
+import { versionOfKeyBytes } from '../../models/versioned-key.ts'
+import { type BadRowPolicy, ModelTopicOperator } from './operator.ts'
+import { keyBytesOf, type ModelTopicRecord, valueBytesOf } from './record.ts'
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** Splits the model topic of a linear model: sends weights to the owners of their blocks. */
+export class WeightRowsOperator extends ModelTopicOperator {
+  private readonly weights: Float32Array
+  private readonly bytes: Uint8Array
+
+  constructor(range: number, policy: BadRowPolicy) {
+    super(range, policy)
+    this.weights = new Float32Array(range)
+    this.bytes = new Uint8Array(this.weights.buffer)
+  }
+
+  protected emit(record: ModelTopicRecord, timestamp: number): void {
+    const key = keyBytesOf(record)
+    const value = valueBytesOf(record)
+    const length = key === null ? -1 : blockKeyLength(key)
+    if (length >= 0) this.context.output.collect(this.row(key!, length, value), timestamp)
+    else
+      for (const update of this.textUpdates(key, value))
+        this.context.output.collect(update, timestamp)
+  }
+
+  protected override markerSeen({ event, version }: ModelVersionMarker): void {
+    const isFirstAnnounce = event === 'announce' && this.context.position().partition === 0
+    if (event !== 'retire' && !isFirstAnnounce) return
+    const kind = event === 'retire' ? 'retire' : 'open'
+    // Every slot is to know the version, even without a block of it.
+    for (const key of keyOfEveryGroup(this.context.maxParallelism)) {
+      this.context.output.collect({ kind, key, version } satisfies WeightUpdate, -1)
+    }
+  }
+
+  /** A whole block, in one buffer that every row fills again: it is encoded within the call. */
+  private row(key: Uint8Array, length: number, value: Uint8Array | null): WeightUpdate {
+    const block = key.subarray(0, length)
+    const version = versionOfKeyBytes(key, keyEnd(key, length))
+    if (value === null) {
+      return { kind: 'remove', key: block, version }
+    }
+    if (value.length !== this.bytes.length) {
+      throw new WeirError(
+        'UNPARSABLE_RECORD',
+        `a weight block has ${value.length} bytes where ${this.dimension} float32 were expected`,
+      )
+    }
+    this.bytes.set(value)
+    return { kind: 'row', key: block, version, weights: this.weights }
+  }
+
+  private *textUpdates(key: Uint8Array | null, value: Uint8Array | null): Generator<WeightUpdate> {
+    if (value === null) {
+      throw new WeirError('UNPARSABLE_RECORD', 'a text weight is removed by writing 0 for it')
+    }
+    const list = parseTextWeights(textOf(value))
+    const version = versionOfTextKey(key)
+    for (const [block, members] of byBlock(list, this.dimension)) {
+      const indices = Uint16Array.from(members, (i) => list.features[i]! - block * this.dimension)
+      const weights = Float32Array.from(members, (i) => list.weights[i]!)
+      yield { kind: 'some', key: encoder.encode(String(block)), version, indices, weights }
+    }
+  }
+}
+
+/** Length of a block's key without version: `<block>-W`. */
+function keyEnd(key: Uint8Array, length: number): number {
+  return Math.min(key.length, length + 2)
+}
+
+function textOf(value: Uint8Array): string {
+  try {
+    return decoder.decode(value)
+  } catch (cause) {
+    throw new WeirError('UNPARSABLE_RECORD', 'a text weight is not UTF-8', { cause })
+  }
+}
+
+/** By block, the numbers of the features in the list. */
+function byBlock({ features }: WeightList, range: number): Map<number, number[]> {
+  const blocks = new Map<number, number[]>()
+  features.forEach((feature, i) => {
+    const block = Math.floor(feature / range)
+    const members = blocks.get(block)
+    if (members === undefined) blocks.set(block, [i])
+    else members.push(i)
+  })
+  return blocks
+}

@@ -1,0 +1,92 @@
+import { systemClock } from '../../core/clock.ts'
+import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
+import { MetricGroup } from '../../core/metrics.ts'
+import { nodeFileSystem } from '../../files/node-file-system.ts'
+import type { InferenceEngine } from '../../inference/port/engine.ts'
+import { QueryServer } from '../../serving/server/query-server.ts'
+import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
+import { type QueryAccessOptions, queryAccessOf, watchQueryAccess } from '../query-access.ts'
+import { MODELS_JOB, ModelsQueryBackend } from './backend.ts'
+import { type ModelEvent, ServedModels } from './served-models.ts'
+
+/** Options of a process that serves the models of a repository. */
+export interface ModelsProcessOptions extends QueryAccessOptions {
+  /** Folder of the repository. */
+  readonly repository: string
+  /** Port for queries; 0 lets the system choose. */
+  readonly port: number
+  readonly engine: InferenceEngine
+  /** Time between two looks at the repository, in ms. @default 500 */
+  readonly scanMs?: number
+  /** Called when a model changes. @default ignored */
+  readonly onEvent?: (event: ModelEvent) => void
+}
+
+/** Bytes of answers that a client may leave unread; images and embeddings are large. */
+const OUTPUT_BYTES = 16 * 1024 * 1024
+/** Bytes of requests of one connection that may wait. */
+const WAITING_BYTES = 4 * MAX_FRAME_BYTES
+
+/** Served models of a repository, and the port that answers for them. */
+export class ModelsProcess implements AsyncDisposable {
+  /** Port for queries. */
+  readonly port: number
+  private readonly resources: ResourceStack
+
+  private constructor(port: number, resources: ResourceStack) {
+    this.port = port
+    this.resources = resources
+  }
+
+  /**
+   * Loads the models that are in the repository, then listens. A model that cannot be loaded is an event, and
+   * the others are served. The engine belongs to the process from now on. Rejects with FILE_NOT_FOUND when the
+   * repository is missing, and with CONNECTOR_FAILED when the port is taken.
+   */
+  static async start(options: ModelsProcessOptions): Promise<ModelsProcess> {
+    const { engine, repository, onEvent = () => {} } = options
+    await using started = new ResourceStack()
+    started.use(engine)
+    const { access, tls } = await queryAccessOf(options, undefined)
+    await nodeFileSystem.list(repository)
+    const models = started.use(
+      new ServedModels({
+        engine,
+        repository,
+        files: nodeFileSystem,
+        clock: systemClock,
+        onEvent,
+        ...(options.scanMs === undefined ? {} : { scanMs: options.scanMs }),
+      }),
+    )
+    await models.start()
+    const backend = new ModelsQueryBackend(
+      models,
+      () => models.epoch,
+      () => server.port,
+    )
+    const server: QueryServer = new QueryServer(backend, {
+      host: options.host ?? '127.0.0.1',
+      ports: [options.port],
+      server: MODELS_JOB,
+      access,
+      limits: {
+        maxFrameBytes: MAX_FRAME_BYTES,
+        maxOutputBytes: OUTPUT_BYTES,
+        maxOutstandingBytes: WAITING_BYTES,
+      },
+      metrics: new MetricGroup(),
+      ...(tls === undefined ? {} : { tls }),
+    })
+    started.use(server)
+    const port = await server.listen()
+    const stopWatching = watchQueryAccess(options, (tokens) => server.replaceAccess(tokens))
+    started.defer(stopWatching)
+    return new ModelsProcess(port, started.move())
+  }
+
+  /** Answers what is under way, then ends the workers. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.resources[Symbol.asyncDispose]()
+  }
+}

@@ -1,0 +1,184 @@
+import { isWeirError, WeirError } from '../../core/errors.ts'
+import type { ModelId } from '../../inference/port/model.ts'
+import type { ModelSignature, TensorSpec } from '../../inference/port/signature.ts'
+import { reconcile } from '../../inference/repository/reconcile.ts'
+import type { FoundModel } from '../../inference/repository/scan.ts'
+import { DEFAULT_SETTINGS, type ModelSettings } from '../../inference/repository/settings.ts'
+import type { ModelInfo, ModelVersionInfo, TensorSignature } from '../../wire/inference/models.ts'
+
+/** A failed load. */
+interface FailedLoad {
+  readonly fingerprint: string
+  readonly error: WeirError
+}
+
+/** A version in the engine, under the settings that it was loaded with. */
+export interface LoadedVersion {
+  readonly signature: ModelSignature
+  /** Revision of these settings. */
+  readonly revision: number
+  readonly settings: ModelSettings
+  /** Name in the engine: another one for each revision, so that both run during a change of the settings. */
+  readonly id: ModelId
+}
+
+/** One model of the process: what its folder holds, and what is loaded, loading and live. */
+export class ServedModel {
+  readonly name: string
+  /** What the last scan found; undefined when the folder is gone. */
+  found: FoundModel | undefined
+  /** Version that answers requests that name none; 0 for none. */
+  live = 0
+  /** An operator has unloaded the model. */
+  isUnloaded = false
+  /** Grows with each change of the settings. */
+  revision = 0
+  readonly loading = new Set<number>()
+  readonly loaded = new Map<number, LoadedVersion>()
+  /** Revision that could not be loaded; the one before it goes on. */
+  failedRevision = 0
+  private readonly failures = new Map<number, FailedLoad>()
+  private before = new Map<number, string>()
+  private lastSettings = ''
+
+  constructor(name: string) {
+    this.name = name
+  }
+
+  /** Takes what a scan found, and returns what is to be done. */
+  scanned(found: FoundModel | undefined) {
+    this.found = found
+    const settings = JSON.stringify(found?.settings)
+    if (settings !== this.lastSettings) this.revision++
+    this.lastSettings = settings
+    const failed = new Map([...this.failures].map(([version, one]) => [version, one.fingerprint]))
+    const decision = reconcile(found, {
+      loaded: new Set(this.loaded.keys()),
+      loading: this.loading,
+      failed,
+      before: this.before,
+      live: this.live,
+      isUnloaded: this.isUnloaded,
+    })
+    this.before = new Map(found?.versions.map((one) => [one.version, one.fingerprint]))
+    return decision
+  }
+
+  /** Whether nothing is left of the model. */
+  get isGone(): boolean {
+    return this.found === undefined && this.loaded.size === 0 && this.loading.size === 0
+  }
+
+  /** Loaded versions whose settings have changed since. */
+  get outdated(): readonly number[] {
+    const { revision } = this
+    if (isWeirError(this.found?.settings) || this.failedRevision === revision) return []
+    return [...this.loaded]
+      .filter(([version, one]) => one.revision !== revision && !this.loading.has(version))
+      .map(([version]) => version)
+  }
+
+  /** Id in the engine of a version under the present settings. */
+  idOf(version: number): ModelId {
+    return { name: this.revision === 1 ? this.name : `${this.name}#${this.revision}`, version }
+  }
+
+  /** Settings on disk. Throws why they cannot be read. */
+  settings(): ModelSettings {
+    const settings = this.found?.settings ?? DEFAULT_SETTINGS
+    if (isWeirError(settings)) throw settings
+    return settings
+  }
+
+  /** A load has failed; the version is tried again when its files change. */
+  failed(version: number, error: WeirError): void {
+    const fingerprint = this.before.get(version) ?? ''
+    this.failures.set(version, { fingerprint, error })
+  }
+
+  /** Failed loads are tried again. */
+  forgetFailures(): void {
+    this.failures.clear()
+  }
+
+  /** The first error of a version that should be live and is not. */
+  get problem(): WeirError | undefined {
+    const settings = this.found?.settings
+    if (isWeirError(settings)) return settings
+    const versions = this.found?.versions ?? []
+    for (const { version, source } of versions.toReversed()) {
+      const error = this.failures.get(version)?.error ?? (isWeirError(source) ? source : undefined)
+      if (error !== undefined) return error
+    }
+    return undefined
+  }
+
+  /**
+   * The version that a request asks for by number, by alias, or by neither. Throws UNKNOWN_VERSION,
+   * MODEL_NOT_LOADED.
+   */
+  versionFor(wanted: number, alias: string | undefined): number {
+    const version = wanted !== 0 ? wanted : alias === undefined ? this.live : this.aliased(alias)
+    if (this.loaded.has(version)) return version
+    const known = this.found?.versions.some((one) => one.version === version) ?? false
+    if (version !== 0 && !known) {
+      const versions = this.found?.versions.map((one) => one.version).join(', ')
+      const message = `model "${this.name}" has no version ${version}; the versions are ${versions}`
+      throw new WeirError('UNKNOWN_VERSION', message)
+    }
+    throw new WeirError('MODEL_NOT_LOADED', this.whyNotLoaded(version))
+  }
+
+  private aliased(alias: string): number {
+    const version = this.found?.aliases[alias]
+    if (version !== undefined) return version
+    const known = Object.keys(this.found?.aliases ?? {}).join(', ') || 'none'
+    const message = `model "${this.name}" has no alias "${alias}"; the aliases are ${known}`
+    throw new WeirError('UNKNOWN_VERSION', message)
+  }
+
+  private whyNotLoaded(version: number): string {
+    const what = version === 0 ? `model "${this.name}"` : `version ${version} of "${this.name}"`
+    if (this.isUnloaded)
+      return `${what} was unloaded; load it with "weir model load --served ${this.name}"`
+    if (this.loading.size > 0) return `${what} is being loaded; try again`
+    const reason = version === 0 ? this.problem?.message : this.reasonOf(version)
+    return `${what} is not loaded${reason === undefined ? '' : `: ${reason}`}`
+  }
+
+  /** The model as clients see it. */
+  info(statistics: Readonly<Record<string, number>>): ModelInfo {
+    const live = this.loaded.get(this.live)
+    const [first] = this.found?.versions ?? []
+    const source = first?.source
+    return {
+      name: this.name,
+      kind: source === undefined || isWeirError(source) ? '' : source.kind,
+      liveVersion: this.live,
+      versions: (this.found?.versions ?? []).map(({ version }) => this.versionInfo(version)),
+      aliases: this.found?.aliases ?? {},
+      inputs: live?.signature.inputs.map(signatureOf) ?? [],
+      outputs: live?.signature.outputs.map(signatureOf) ?? [],
+      revision: live?.revision ?? 0,
+      statistics,
+    }
+  }
+
+  private versionInfo(version: number): ModelVersionInfo {
+    if (this.loaded.has(version)) return { version, state: 'READY', reason: '' }
+    if (this.loading.has(version)) return { version, state: 'LOADING', reason: '' }
+    return { version, state: 'UNAVAILABLE', reason: this.reasonOf(version) }
+  }
+
+  private reasonOf(version: number): string {
+    if (this.isUnloaded) return 'unloaded'
+    const failure = this.failures.get(version)?.error
+    const source = this.found?.versions.find((one) => one.version === version)?.source
+    if (failure !== undefined) return failure.message
+    return isWeirError(source) ? source.message : 'neither live nor the target of an alias'
+  }
+}
+
+function signatureOf({ name, datatype, shape }: TensorSpec): TensorSignature {
+  return { name, datatype, shape }
+}

@@ -1,0 +1,286 @@
+import { join } from 'node:path'
+import type { Cancel, Clock } from '../../core/clock.ts'
+import { asWeirError, WeirError } from '../../core/errors.ts'
+import { nearestWord } from '../../core/text/nearest-word.ts'
+import type { FileSystem } from '../../files/file-system.ts'
+import type { InferenceEngine } from '../../inference/port/engine.ts'
+import { readGolden } from '../../inference/repository/golden.ts'
+import { parseReference } from '../../inference/repository/name.ts'
+import { scanRepository, sourceOf } from '../../inference/repository/scan.ts'
+import { verifyVersion } from '../../inference/repository/verify.ts'
+import type {
+  InferTerms,
+  ModelsBackend,
+  VersionedInferAnswer,
+} from '../../serving/port/models-backend.ts'
+import type { InferRequest } from '../../wire/inference/infer.ts'
+import type { ModelInfo } from '../../wire/inference/models.ts'
+import { ModelCaches } from './model-caches.ts'
+import { checkCandidate, checkMemory } from './promotion-checks.ts'
+import { type LoadedVersion, ServedModel } from './served-model.ts'
+import { wireAnswer } from './wire-answer.ts'
+
+/** Change of the served models, for logs. */
+export type ModelEvent =
+  | {
+      readonly event: 'loaded'
+      readonly model: string
+      readonly version: number
+      readonly ms: number
+    }
+  | { readonly event: 'live'; readonly model: string; readonly version: number }
+  | { readonly event: 'unloaded'; readonly model: string; readonly version: number }
+  | {
+      readonly event: 'failed'
+      readonly model: string
+      readonly version: number
+      readonly error: WeirError
+    }
+  | { readonly event: 'repository'; readonly error: WeirError }
+
+/** Options of the served models. */
+export interface ServedModelsOptions {
+  readonly engine: InferenceEngine
+  readonly files: FileSystem
+  /** Folder of the repository. */
+  readonly repository: string
+  readonly clock: Clock
+  /** Time between two looks at the repository, in ms. @default 500 */
+  readonly scanMs?: number
+  /** Called when a model changes. */
+  readonly onEvent: (event: ModelEvent) => void
+}
+
+const SCAN_MS = 500
+
+/**
+ * Models of a repository, loaded into an engine: looks at the folder again and again, loads what is new, and
+ * makes a new version live when it is loaded. Other models answer meanwhile.
+ */
+export class ServedModels implements ModelsBackend, AsyncDisposable {
+  private readonly options: ServedModelsOptions
+  private readonly models = new Map<string, ServedModel>()
+  private readonly caches: ModelCaches
+  private readonly work = new Set<Promise<void>>()
+  private scanning: Promise<void> | undefined
+  private cancelScan: Cancel | undefined
+  private lastProblem = ''
+  private isClosed = false
+  /** Grows with each change that clients see. */
+  epoch = 1
+
+  constructor(options: ServedModelsOptions) {
+    this.options = options
+    this.caches = new ModelCaches(options.engine, options.clock)
+  }
+
+  /** Loads the models that are there; resolves when each is loaded or has failed. */
+  async start(): Promise<void> {
+    await this.settle()
+    this.schedule()
+  }
+
+  /** Scans twice, because files count only when they do not change, and awaits all loads. */
+  private async settle(): Promise<void> {
+    await this.scan()
+    await this.scan()
+    while (this.work.size > 0) await Promise.all(this.work)
+  }
+
+  private schedule(): void {
+    if (this.isClosed) return
+    const { clock, scanMs = SCAN_MS } = this.options
+    this.cancelScan = clock.after(scanMs, () => void this.scan().finally(() => this.schedule()))
+  }
+
+  /** Looks at the repository once. Calls at the same time share the scan that begins next. */
+  private async scan(): Promise<void> {
+    while (this.scanning !== undefined) await this.scanning
+    this.scanning = this.scanNow().finally(() => {
+      this.scanning = undefined
+    })
+    await this.scanning
+  }
+
+  private async scanNow(): Promise<void> {
+    const { files, repository } = this.options
+    try {
+      const { models, problems } = await scanRepository(files, repository)
+      const found = new Map(models.map((model) => [model.name, model]))
+      for (const name of found.keys()) {
+        if (!this.models.has(name)) this.models.set(name, new ServedModel(name))
+      }
+      for (const model of this.models.values()) this.apply(model, found.get(model.name))
+      this.report(problems[0])
+    } catch (error) {
+      this.report(asWeirError(error, 'STORAGE_FAILED', `cannot read ${repository}`))
+    }
+  }
+
+  /** Reports a problem of the repository once, not at each scan. */
+  private report(problem: WeirError | undefined): void {
+    const text = problem?.message ?? ''
+    if (text !== this.lastProblem && problem !== undefined) {
+      this.options.onEvent({ event: 'repository', error: problem })
+    }
+    this.lastProblem = text
+  }
+
+  private apply(model: ServedModel, found: ServedModel['found']): void {
+    const { load, unload, live } = model.scanned(found)
+    this.setLive(model, live)
+    for (const version of unload) this.run(this.unload(model, version))
+    for (const version of [...load, ...model.outdated]) this.run(this.load(model, version))
+    if (model.isGone) this.models.delete(model.name)
+  }
+
+  private setLive(model: ServedModel, live: number): void {
+    if (model.live === live) return
+    model.live = live
+    this.epoch++
+    if (live !== 0) this.options.onEvent({ event: 'live', model: model.name, version: live })
+  }
+
+  private run(work: Promise<void>): void {
+    const tracked = work.finally(() => this.work.delete(tracked))
+    this.work.add(tracked)
+  }
+
+  private async load(model: ServedModel, version: number): Promise<void> {
+    const { engine, files, clock, onEvent } = this.options
+    const { name } = model
+    const startedAt = clock.monotonicMs()
+    model.loading.add(version)
+    try {
+      const found = model.found!.versions.find((one) => one.version === version)!
+      const settings = model.settings()
+      const { revision } = model
+      const id = model.idOf(version)
+      const before = model.loaded.get(version)
+      await verifyVersion(files, found.folder)
+      const source = sourceOf(found)
+      const deployment = await checkMemory(engine, source, settings)
+      const signature = await engine.load(id, source, deployment)
+      await this.check(model, { id, signature, settings }).catch(async (error) => {
+        await engine.unload(id)
+        throw error
+      })
+      model.loaded.set(version, { signature, revision, settings, id })
+      if (before !== undefined) this.run(engine.unload(before.id))
+      onEvent({ event: 'loaded', model: name, version, ms: clock.monotonicMs() - startedAt })
+    } catch (thrown) {
+      const error = asWeirError(thrown, 'MODEL_FAILED')
+      if (model.loaded.has(version)) model.failedRevision = model.revision
+      else model.failed(version, error)
+      onEvent({ event: 'failed', model: name, version, error })
+    } finally {
+      model.loading.delete(version)
+      this.epoch++
+    }
+    // What is wanted may have changed meanwhile; the decision is made again.
+    this.apply(model, model.found)
+  }
+
+  /** Checks a version that is loaded and not live. Rejects with PROMOTION_REFUSED. */
+  private async check(
+    model: ServedModel,
+    { id, signature, settings }: Omit<LoadedVersion, 'revision'>,
+  ): Promise<void> {
+    const { engine, files, repository } = this.options
+    const { checks } = settings
+    // An alias names its version on purpose, and other requests never get it.
+    const isAliased = Object.values(model.found?.aliases ?? {}).includes(id.version)
+    const mayDiffer = checks.signature === 'any' || isAliased
+    await checkCandidate(engine, {
+      id,
+      signature,
+      liveSignature: mayDiffer ? undefined : model.loaded.get(model.live)?.signature,
+      golden: readGolden(files, join(repository, model.name)),
+      maxP99Ms: checks.maxP99Ms,
+    })
+  }
+
+  private async unload(model: ServedModel, version: number): Promise<void> {
+    const { engine, onEvent } = this.options
+    const loaded = model.loaded.get(version)
+    if (loaded === undefined) return
+    model.loaded.delete(version)
+    this.epoch++
+    // The engine takes an id again only when it has ended it.
+    model.loading.add(version)
+    await engine.unload(loaded.id).finally(() => model.loading.delete(version))
+    onEvent({ event: 'unloaded', model: model.name, version })
+  }
+
+  async infer(
+    reference: string,
+    request: InferRequest,
+    terms: InferTerms,
+  ): Promise<VersionedInferAnswer> {
+    const { name, alias } = parseReference(reference)
+    const model = this.find(name)
+    const version = model.versionFor(terms.version, alias)
+    const { signal, deadlineMs } = terms
+    const loaded = model.loaded.get(version)!
+    const answer = await this.caches.infer(model, loaded, {
+      model: loaded.id,
+      inputs: request.inputs,
+      signal,
+      ...(deadlineMs === undefined ? {} : { deadlineMs }),
+    })
+    return { version: answer.version, answer: wireAnswer(answer, request.outputs) }
+  }
+
+  private find(name: string): ServedModel {
+    const model = this.models.get(name)
+    if (model !== undefined) return model
+    const known = [...this.models.keys()]
+    const nearest = nearestWord(name, known)
+    const hint =
+      nearest === undefined
+        ? `the models are ${known.join(', ') || 'none'}`
+        : `did you mean "${nearest}"?`
+    throw new WeirError('UNKNOWN_MODEL', `no model is named "${name}"; ${hint}`)
+  }
+
+  list(name: string): readonly ModelInfo[] {
+    const models = name === '' ? [...this.models.values()] : [this.find(parseReference(name).name)]
+    const statistics = new Map(
+      this.options.engine.statistics().map((one) => [`${one.id.name}/${one.id.version}`, one]),
+    )
+    return models.map((model) => {
+      const id = model.loaded.get(model.live)?.id
+      const live = id === undefined ? undefined : statistics.get(`${id.name}/${id.version}`)
+      const reasons = Object.entries(live?.dispatched ?? {}).map(
+        ([reason, batches]) => [`dispatched.${reason}`, batches] as const,
+      )
+      const numbers = Object.entries(live ?? {}).filter(
+        (entry): entry is [string, number] => typeof entry[1] === 'number',
+      )
+      return model.info({
+        ...Object.fromEntries(numbers),
+        ...Object.fromEntries(reasons),
+        ...this.caches.statisticsOf(model),
+      })
+    })
+  }
+
+  async change(action: 'load' | 'unload', name: string): Promise<void> {
+    const model = this.find(name)
+    model.isUnloaded = action === 'unload'
+    model.forgetFailures()
+    await this.settle()
+    if (action === 'load' && model.live === 0) {
+      throw (
+        model.problem ?? new WeirError('MODEL_NOT_LOADED', `model "${name}" has no version to load`)
+      )
+    }
+  }
+
+  /** Ends the watch; loads under way are awaited. The engine is the caller's. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.isClosed = true
+    this.cancelScan?.()
+    while (this.work.size > 0) await Promise.all(this.work)
+  }
+}

@@ -1,0 +1,25 @@
+import { WeirError } from '../../core/errors.ts'
+import type { InferAnswer as EngineAnswer } from '../../inference/port/request.ts'
+import type { InferAnswer } from '../../wire/inference/infer.ts'
+
+/** An answer of the engine as INFER carries it, with the wanted outputs. Throws SIGNATURE_MISMATCH. */
+export function wireAnswer(answer: EngineAnswer, wanted: readonly string[]): InferAnswer {
+  const { outputs, flags } = answer
+  return {
+    outputs: wanted.length === 0 ? outputs : wanted.map((name) => outputNamed(outputs, name)),
+    isDefault: flags.isDefault !== undefined,
+    isCached: flags.isCached === true,
+    isHedged: flags.isHedged === true,
+    reason: flags.isDefault ?? '',
+    queueMicros: answer.queueMs * 1000,
+    runMicros: answer.runMs * 1000,
+    batchItems: answer.batchItems,
+  }
+}
+
+function outputNamed(outputs: EngineAnswer['outputs'], name: string) {
+  const output = outputs.find((one) => one.name === name)
+  if (output !== undefined) return output
+  const known = outputs.map((one) => one.name).join(', ')
+  throw new WeirError('SIGNATURE_MISMATCH', `the model has no output "${name}"; it has ${known}`)
+}

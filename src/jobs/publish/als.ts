@@ -1,0 +1,38 @@
+import type { AlsModel } from '../../training/als/solver/model.ts'
+import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
+import { type PublishOptions, publishModel } from './model.ts'
+
+/** Publishes a trained ALS model as a version (`publishModel`). */
+export function publishAls(
+  model: AlsModel,
+  options: Omit<PublishOptions, 'facts'> & {
+    readonly hyperparameters?: Readonly<Record<string, number | string | boolean>>
+    readonly metrics?: Readonly<Record<string, number>>
+  },
+): Promise<number> {
+  const publishable = {
+    dimension: model.dimension,
+    users: model.users.length,
+    items: model.items.length,
+    *rows() {
+      for (const [index, id] of model.users.entries()) {
+        const ratings = model.ratingsOf('U', index)
+        yield { id, kind: 'U' as const, vector: model.row('U', index), ratings }
+      }
+      for (const [index, id] of model.items.entries()) {
+        const ratings = model.ratingsOf('I', index)
+        yield { id, kind: 'I' as const, vector: model.row('I', index), ratings }
+      }
+    },
+  }
+  const facts = {
+    name: ALS_MODEL,
+    biased: model.biased,
+    globalMean: model.globalMean,
+    minRating: model.range.min,
+    maxRating: model.range.max,
+    hyperparameters: options.hyperparameters ?? { factors: model.factors },
+    metrics: options.metrics ?? {},
+  }
+  return publishModel(publishable, { ...options, facts })
+}

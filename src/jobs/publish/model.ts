@@ -1,0 +1,144 @@
+import { setImmediate } from 'node:timers/promises'
+import { EmbeddedLog } from '../../connectors/log/embedded-log.ts'
+import { LogTopics } from '../../connectors/topics/log-topics.ts'
+import type { TopicProducer, TopicStore } from '../../connectors/topics/store.ts'
+import type { Clock } from '../../core/clock.ts'
+import { PublishedMoments } from '../../models/als/published-moments.ts'
+import { encodeFactors } from '../../models/als/row.ts'
+import { type AlsRowKind, alsKey } from '../../models/als/row-key.ts'
+import {
+  encodeMarker,
+  type ModelVersionMarker,
+  markerKey,
+} from '../../models/registry/version-marker.ts'
+import { checkModelTopics } from '../model-topic/check-topics.ts'
+import { rowPartition } from '../model-topic/row-partition.ts'
+import { ratingsHeader } from '../model-topic/row-ratings.ts'
+import { createModelTopics } from '../model-topic/topics.ts'
+import { checkKeyLength } from './key-length.ts'
+import { type VersionChoice, versionToPublish } from './version-to-publish.ts'
+
+/** A row that can be published. */
+export interface PublishableRow {
+  readonly id: string
+  /** A user, an item, or a block of a linear model's weights. */
+  readonly kind: AlsRowKind | 'W'
+  readonly vector: Float32Array
+  /** Number of ratings that the row was trained on; online learning starts from it. */
+  readonly ratings?: number | undefined
+}
+
+/** A model that can be published. */
+export interface PublishableModel {
+  /** Floats of a row. */
+  readonly dimension: number
+  /** Rows of each kind; if rows are counted while they are read, the count so far. */
+  readonly users: number
+  readonly items: number
+  /** Rows in any order; a vector may be reused for the next row. */
+  rows(): Iterable<PublishableRow> | AsyncIterable<PublishableRow>
+}
+
+/** Metadata of a version in its markers. */
+export type VersionMetadata = Omit<
+  ModelVersionMarker,
+  'event' | 'version' | 'dimension' | 'users' | 'items'
+>
+
+/** Options of `publishModel`. */
+export interface PublishOptions extends VersionChoice {
+  /** Place of the topic: an embedded log, or opened topics (`openTopics`). */
+  readonly log: EmbeddedLog | TopicStore
+  readonly topic: string
+  readonly facts: VersionMetadata
+  readonly clock: Clock
+  /** Partitions of the topic if it is new. @default 4 */
+  readonly partitions?: number
+  /** Kafka only: copies of the topic if it is new. @default the setting of the brokers */
+  readonly replicationFactor?: number
+  /** Longest row key, `<id>-U`, in bytes: that of the jobs that serve the model. @default 64 */
+  readonly maxKeyBytes?: number
+  readonly onProgress?: (rows: number) => void
+  /** Receives warnings about the settings of the topics (`checkModelTopics`). */
+  readonly onWarning?: (warning: string) => void
+}
+
+const encoder = new TextEncoder()
+const PROGRESS_EVERY = 50_000
+const PAUSE_EVERY = 8192
+
+/**
+ * Publishes a version into the model topic: `announce`, all rows, then `ready` into every partition,
+ * so that a reader that has passed the markers has all rows. Creates the topics of the model if they
+ * are missing. Returns the number of the version. Throws VERSION_EXISTS (`versionToPublish`)
+ * and KEY_TOO_LONG (`checkKeyLength`); the version then never goes live.
+ */
+export async function publishModel(
+  model: PublishableModel,
+  options: PublishOptions,
+): Promise<number> {
+  const { log, topic } = options
+  await using own = log instanceof EmbeddedLog ? new LogTopics(log.directory) : undefined
+  const topics = own ?? (log as TopicStore)
+  await createModelTopics(topics, topic, options)
+  for (const warning of await checkModelTopics(topics, topic)) options.onWarning?.(warning)
+  const version = await versionToPublish(topics, topic, options)
+  const { partitions } = await topics.describe(topic)
+  const producer = await topics.producer(topic)
+  try {
+    const context = { producer, partitions, version, options }
+    sendMarkers({ event: 'announce' }, model, context)
+    const moments = await sendRows(model, context)
+    sendMarkers({ event: 'ready', ...moments.encode() }, model, context)
+    await producer.sync()
+    return version
+  } finally {
+    await producer.close()
+  }
+}
+
+interface PublishContext {
+  readonly producer: TopicProducer
+  readonly partitions: number
+  readonly version: number
+  readonly options: PublishOptions
+}
+
+/** Sends a marker to every partition. */
+function sendMarkers(
+  marker: Pick<ModelVersionMarker, 'event' | 'rowMoments'>,
+  model: PublishableModel,
+  { producer, partitions, version, options }: PublishContext,
+): void {
+  const { dimension, users, items } = model
+  const { clock, facts } = options
+  const shape = { dimension, partitions, users, items }
+  const value = encodeMarker({ ...facts, ...marker, version, ...shape })
+  const key = encoder.encode(markerKey(version))
+  for (let partition = 0; partition < partitions; partition++) {
+    producer.sendRecord(key, value, clock.nowMs(), partition, [])
+  }
+}
+
+async function sendRows(
+  model: PublishableModel,
+  { producer, partitions, version, options }: PublishContext,
+): Promise<PublishedMoments> {
+  const { clock, onProgress } = options
+  const moments = new PublishedMoments(model.dimension)
+  let rows = 0
+  for await (const { id, kind, vector, ratings } of model.rows()) {
+    checkKeyLength(id, kind, options.maxKeyBytes)
+    moments.add(kind, vector)
+    const key = encoder.encode(alsKey(id, kind, version))
+    const partition = rowPartition(alsKey(id, kind), partitions)
+    const headers = ratingsHeader(ratings)
+    producer.sendRecord(key, encodeFactors(vector), clock.nowMs(), partition, headers)
+    rows++
+    if (rows % PROGRESS_EVERY === 0) onProgress?.(rows)
+    // Rows that are made without waiting must not keep signals and timers from this thread.
+    if (rows % PAUSE_EVERY === 0) await setImmediate()
+    if (!producer.ready()) await producer.whenReady()
+  }
+  return moments
+}

@@ -1,0 +1,67 @@
+import { scanTopic } from '../../connectors/topics/scan.ts'
+import type { TopicStore } from '../../connectors/topics/store.ts'
+import { WeirError } from '../../core/errors.ts'
+import { latin1Of } from '../../core/text/latin1.ts'
+import { BIAS_COLUMNS } from '../../models/als/row.ts'
+import { decodeMarker, isMarkerKey } from '../../models/registry/version-marker.ts'
+
+/**
+ * Floats of a row in a model topic, from its first version marker or its first row. Throws
+ * EMPTY_DATASET if the topic has neither.
+ */
+export async function dimensionOfTopic(topics: TopicStore, topic: string): Promise<number> {
+  let dimension: number | undefined
+  await scanTopic(topics, topic, (record) => {
+    const key = record.key()
+    const value = record.value()
+    if (key === null || value === null) return true
+    if (isMarkerKey(key)) dimension = decodeMarker(value).dimension
+    // The length of a text weight is unrelated to that of its block.
+    else if (isBinaryRowKey(key)) dimension = value.length / 4
+    return dimension === undefined
+  })
+  if (dimension !== undefined) return dimension
+  throw new WeirError('EMPTY_DATASET', `topic "${topic}" has no model row; set --dimension`)
+}
+
+/**
+ * Throws DIMENSION_MISMATCH if a topic has rows of another length than `made`: such a version would never go
+ * live. `remedy` says what to change.
+ */
+export async function requireDimension(
+  topics: TopicStore,
+  topic: string,
+  { made, remedy }: { readonly made: number; readonly remedy: (held: number) => string },
+): Promise<void> {
+  if (!(await topics.has(topic))) return
+  const held = await dimensionOfTopic(topics, topic).catch(() => made)
+  if (held === made) return
+  throw new WeirError(
+    'DIMENSION_MISMATCH',
+    `topic ${topic} in ${topics.place} has rows of ${held} floats, but this model has rows of ${made}; ${remedy(held)}`,
+  )
+}
+
+const ROW_KEY = /-[UIW](@[0-9]+)?$/
+
+function isBinaryRowKey(key: Uint8Array): boolean {
+  return ROW_KEY.test(latin1Of(key))
+}
+
+/**
+ * Throws DIMENSION_MISMATCH if the rows of a topic have another length than those of the training
+ * options: such a version would never go live.
+ */
+export async function refuseOtherDimension(
+  topics: TopicStore,
+  topic: string,
+  { factors, biases }: { readonly factors?: number; readonly biases?: boolean },
+): Promise<void> {
+  if (factors === undefined) return
+  const columns = biases === true ? BIAS_COLUMNS : 0
+  await requireDimension(topics, topic, {
+    made: factors + columns,
+    remedy: (held) =>
+      `train with --factors ${held - columns}, or use another --topic or --data-dir`,
+  })
+}

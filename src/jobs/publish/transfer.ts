@@ -1,0 +1,173 @@
+import { scanTopic } from '../../connectors/topics/scan.ts'
+import type { TopicStore } from '../../connectors/topics/store.ts'
+import { WeirError } from '../../core/errors.ts'
+import { decodeFactors } from '../../models/als/row.ts'
+import type { ModelFileHeader, ModelFileRow } from '../../models/files/model-file.ts'
+import { CANDIDATE } from '../../models/registry/adopt.ts'
+import { type RegisteredVersion, versionsOf } from '../../models/registry/version.ts'
+import {
+  decodeMarker,
+  isMarkerKey,
+  type ModelVersionMarker,
+  versionOfMarkerKey,
+} from '../../models/registry/version-marker.ts'
+import { keyLengthWithoutVersion, versionOfKeyBytes } from '../../models/versioned-key.ts'
+import { readPages } from '../model-topic/pages.ts'
+import { ratingsIn } from '../model-topic/row-ratings.ts'
+import type { ModelRegistry } from '../registry/model-registry.ts'
+import { openModelFile, publishableRows, writeModelFile } from './file-io.ts'
+import { type PublishOptions, publishModel } from './model.ts'
+
+/** Header of an exported file: the version of the registry, and the marker of the topic. */
+interface ExportHeader extends ModelFileHeader {
+  readonly version: RegisteredVersion
+  readonly marker: ModelVersionMarker
+}
+
+const decoder = new TextDecoder()
+
+/**
+ * Writes the rows of a version, as they were published, with its lineage into a model file; returns
+ * the number of rows. The topic is read twice, so that only the keys are in memory. Throws
+ * UNKNOWN_VERSION if the topic does not have the complete version.
+ */
+export async function exportVersion(
+  topics: TopicStore,
+  version: RegisteredVersion,
+  file: string,
+): Promise<number> {
+  const { places, marker } = await lastRows(topics, version)
+  if (marker === undefined) {
+    throw new WeirError(
+      'UNKNOWN_VERSION',
+      `topic ${version.topic} does not have the complete version ${version.number}`,
+    )
+  }
+  const header: ExportHeader = {
+    dimension: marker.dimension,
+    rows: places.size,
+    version,
+    marker,
+  }
+  await writeModelFile(file, header, rowsAt(topics, version, places))
+  return places.size
+}
+
+/** Positions of the last record of each row of the version, as `<partition>/<offset>`. */
+async function lastRows(
+  topics: TopicStore,
+  version: RegisteredVersion,
+): Promise<{
+  readonly places: Map<string, string>
+  readonly marker: ModelVersionMarker | undefined
+}> {
+  const places = new Map<string, string>()
+  let marker: ModelVersionMarker | undefined
+  await scanTopic(topics, version.topic, (record, partition) => {
+    const bytes = record.key()
+    const value = record.value()
+    if (bytes === null) return true
+    if (isMarkerKey(bytes)) {
+      if (versionOfMarkerKey(bytes) !== version.number) return true
+      const found = value === null ? undefined : decodeMarker(value)
+      if (found?.event === 'ready') marker = found
+      if (found === undefined || found.event === 'retire') marker = undefined
+      return true
+    }
+    const key = keyIn(bytes, version.number)
+    if (key === undefined) return true
+    if (value === null) places.delete(key)
+    else places.set(key, `${partition}/${record.offset}`)
+    return true
+  })
+  return { places, marker }
+}
+
+/** The row key of a record, undefined if the record is of another version. */
+function keyIn(bytes: Uint8Array, version: number): string | undefined {
+  const length = keyLengthWithoutVersion(bytes)
+  if (versionOfKeyBytes(bytes, length) !== version) return undefined
+  return decoder.decode(bytes.subarray(0, length))
+}
+
+/** The rows at the given positions, read page by page. */
+async function* rowsAt(
+  topics: TopicStore,
+  version: RegisteredVersion,
+  places: ReadonlyMap<string, string>,
+): AsyncGenerator<ModelFileRow> {
+  const pages = readPages<ModelFileRow>(topics, version.topic, (record, partition) => {
+    const bytes = record.key()
+    const value = record.value()
+    if (bytes === null || value === null || isMarkerKey(bytes)) return undefined
+    const key = keyIn(bytes, version.number)
+    if (key === undefined || places.get(key) !== `${partition}/${record.offset}`) return undefined
+    const ratings = ratingsIn(record.headers())
+    return { key, vector: decodeFactors(value, version.dimension), ratings }
+  })
+  for await (const page of pages) yield* page
+}
+
+/** Outcome of an import. */
+export type ImportOutcome =
+  | { readonly kind: 'imported'; readonly version: RegisteredVersion; readonly rows: number }
+  /** A version of the same inputs exists. */
+  | { readonly kind: 'exists'; readonly version: RegisteredVersion }
+
+/**
+ * Publishes the version of a model file as a candidate and registers it. It keeps its id and lineage,
+ * gets the next free number, and starts without checks and history. Throws MALFORMED_DATA,
+ * CHECKSUM_MISMATCH.
+ */
+export async function importVersion(
+  topics: TopicStore,
+  registry: ModelRegistry,
+  {
+    file,
+    model,
+    ...publication
+  }: { readonly file: string; readonly model: string } & Pick<
+    PublishOptions,
+    'clock' | 'maxKeyBytes'
+  >,
+): Promise<ImportOutcome> {
+  const opened = await openModelFile(file)
+  const { version: exported, marker } = opened.header as unknown as ExportHeader
+  if (exported?.id === undefined || marker?.dimension === undefined) {
+    throw new WeirError('MALFORMED_DATA', `${file} was not written by "weir model export"`)
+  }
+  const known = versionsOf(await registry.read(), model)
+  const same = known.find(
+    ({ processingName, state }) =>
+      processingName === exported.processingName && state !== 'retired',
+  )
+  if (same !== undefined) return { kind: 'exists', version: same }
+  const rows = {
+    dimension: marker.dimension,
+    users: marker.users,
+    items: marker.items,
+    rows: () => publishableRows(opened),
+  }
+  const { event: _, version: __, dimension: ___, users: ____, items: _____, ...facts } = marker
+  const hyperparameters = { ...marker.hyperparameters, [CANDIDATE]: true }
+  const number = await publishModel(rows, {
+    log: topics,
+    topic: model,
+    after: known.at(-1)?.number ?? 0,
+    facts: { ...facts, hyperparameters },
+    ...publication,
+  })
+  const nowMs = publication.clock.nowMs()
+  const text = `imported; it was version ${exported.number} of ${exported.name}`
+  const version: RegisteredVersion = {
+    ...exported,
+    name: model,
+    topic: model,
+    number,
+    state: 'candidate',
+    checks: [],
+    notes: [{ atMs: nowMs, event: 'registered', text }],
+  }
+  await registry.require({ kind: 'register', version })
+  return { kind: 'imported', version, rows: opened.header.rows }
+}

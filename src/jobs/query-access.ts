@@ -1,0 +1,110 @@
+import { readFile } from 'node:fs/promises'
+import { type AccessShare, OPEN_ACCESS, shareAccess } from '../access/control.ts'
+import { decideListener } from '../access/listener.ts'
+import { readTokens } from '../access/tokens-on-disk.ts'
+import { watchTokens } from '../access/tokens-watch.ts'
+import { type Cancel, systemClock } from '../core/clock.ts'
+import { messageOf, requireArgument, WeirError } from '../core/errors.ts'
+import type { ServerTlsConfiguration } from '../runtime/configuration/configuration.ts'
+import type { TlsFiles } from '../serving/threads/messages.ts'
+
+/** Options of a port, mostly a job's query port: where it listens, and who may connect. */
+export interface QueryAccessOptions {
+  /** Name of the port in messages. @default 'the query port' */
+  readonly what?: string
+  /** Another address than a loopback one needs `tls` and tokens, or `insecureListener`. @default '127.0.0.1' */
+  readonly host?: string
+  /** A shared token with the role `admin`. */
+  readonly token?: string
+  /** File with the hashes of further tokens (`weir token create`); read again when it changes. */
+  readonly tokensFile?: string
+  /** Certificate and key as PEM text. @default those of `queryable-state.server.tls.*` */
+  readonly tls?: TlsFiles
+  /** Lets the port listen on any address without TLS and tokens; every start warns. @default false */
+  readonly insecureListener?: boolean
+  /** Receives warnings about the port. @default `process.emitWarning` */
+  readonly onAccessWarning?: (warning: string) => void
+}
+
+/** Access to a query port, and what it needs to open it. */
+export interface QueryAccess {
+  readonly access: AccessShare
+  readonly tls?: TlsFiles
+}
+
+/**
+ * Reads the files of the options and decides whether the port may be opened. Throws INVALID_ARGUMENT,
+ * FILE_NOT_FOUND, PERMISSION_DENIED, MALFORMED_DATA.
+ */
+export async function queryAccessOf(
+  options: QueryAccessOptions,
+  configuration: ServerTlsConfiguration | undefined,
+): Promise<QueryAccess> {
+  const { what = 'the query port', host = '127.0.0.1', insecureListener = false } = options
+  const access = accessOf(options)
+  const tls = options.tls ?? (await tlsFilesOf(configuration, 'queryable-state.server.tls'))
+  const { warning } = decideListener({
+    what,
+    host,
+    hasTls: tls !== undefined,
+    hasTokens: access.needsToken,
+    isInsecureAllowed: insecureListener,
+  })
+  if (warning !== undefined) warn(options, warning)
+  return { access, ...(tls === undefined ? {} : { tls }) }
+}
+
+/** Calls `onChange` with the accepted tokens whenever the tokens file changes. */
+export function watchQueryAccess(
+  options: QueryAccessOptions,
+  onChange: (access: AccessShare) => void,
+): Cancel {
+  const { tokensFile: file, token } = options
+  if (file === undefined) return () => {}
+  return watchTokens({
+    file,
+    clock: systemClock,
+    onChange: (records) => onChange(shareAccess(records, token)),
+    onError: (error) =>
+      warn(options, `the tokens of before stay accepted, because ${messageOf(error)}`),
+  })
+}
+
+function accessOf({ token, tokensFile }: QueryAccessOptions): AccessShare {
+  requireArgument(token !== '', 'the token is empty; leave it out to let everyone in')
+  if (tokensFile === undefined) {
+    return token === undefined ? OPEN_ACCESS : shareAccess([], token)
+  }
+  const records = readTokens(tokensFile)
+  requireArgument(
+    records.length > 0 || token !== undefined,
+    `${tokensFile} has no tokens, so that no one could connect; run "weir token create --role read --file ${tokensFile}"`,
+  )
+  return shareAccess(records, token)
+}
+
+/**
+ * Reads the certificate of a port; `prefix` begins its keys of the configuration. Throws INVALID_ARGUMENT,
+ * which names the key and the file.
+ */
+export async function tlsFilesOf(
+  files: ServerTlsConfiguration | undefined,
+  prefix: string,
+): Promise<TlsFiles | undefined> {
+  if (files === undefined) return undefined
+  const read = async (name: keyof ServerTlsConfiguration): Promise<string> => {
+    const path = files[name]
+    const key = `${prefix}.${name}`
+    requireArgument(path !== undefined, `TLS needs ${key}: a PEM file`)
+    return await readFile(path, 'utf8').catch((cause: unknown) => {
+      throw new WeirError('INVALID_ARGUMENT', `${key}: cannot read ${path}`, { cause })
+    })
+  }
+  const [cert, key] = await Promise.all([read('cert'), read('key')])
+  return { cert, key, ...(files.ca === undefined ? {} : { ca: await read('ca') }) }
+}
+
+function warn({ onAccessWarning }: QueryAccessOptions, warning: string): void {
+  if (onAccessWarning !== undefined) onAccessWarning(warning)
+  else process.emitWarning(warning, { code: 'WEIR_ACCESS' })
+}

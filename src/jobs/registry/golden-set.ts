@@ -1,0 +1,19 @@
+import type { RatingsTable } from '../../training/data/ratings-table.ts'
+import type { SparseTable } from '../../training/data/sparse-table.ts'
+
+/** Ratings to measure the versions of an ALS model on; no version is trained on them. */
+export interface GoldenRatings {
+  readonly ratings: RatingsTable
+  /** Description for the registry: file or topic, and a hash. */
+  readonly subject: string
+}
+
+/** Labelled examples to measure the versions of a linear model on; no version is trained on them. */
+export interface GoldenExamples {
+  readonly examples: SparseTable
+  /** Description for the registry: file or topic, and a hash. */
+  readonly subject: string
+}
+
+/** What candidates, the live version and the best version are measured on. */
+export type GoldenSet = GoldenRatings | GoldenExamples

@@ -1,0 +1,197 @@
+import { createHash } from 'node:crypto'
+import type { DataLimits } from '../../models/registry/data-check.ts'
+import {
+  type ClassifierFacts,
+  classifierMeasures,
+  type ExampleProfile,
+  exampleMeasures,
+} from '../../models/registry/linear-checks.ts'
+import type { CheckMeasure } from '../../models/registry/measure.ts'
+import type { QualityLimits } from '../../models/registry/quality-check.ts'
+import type { RegisteredVersion } from '../../models/registry/version.ts'
+import type { SparseTable } from '../../training/data/sparse-table.ts'
+import { type LinearLossName, linearLoss } from '../../training/linear/loss.ts'
+import type { QueryOptions, SparseVector } from '../../wire/model-reader.ts'
+import { withBiasFeature } from '../../wire/sparse-vector.ts'
+import { examplesProfile, type PlacedExample } from './examples-profile.ts'
+import type { GoldenExamples } from './golden-set.ts'
+import { type GoldenSummary, type MeasuredErrors, sampled } from './measured-errors.ts'
+import {
+  type GateOptions,
+  type GoldenComparison,
+  type ModelGate,
+  versionBefore,
+} from './model-gate.ts'
+
+/** Number of examples whose predictions show whether a version is loaded. */
+const PROBES = 16
+/** Predictions in flight at the same time. */
+const OUTSTANDING = 1024
+
+/**
+ * The gate of linear models: the loss that the candidate was trained with on golden examples, their
+ * labels, and the balance of labels and features in the observations.
+ */
+export class LinearGate implements ModelGate {
+  readonly id: string
+  readonly error: string
+  readonly size: number
+  readonly probes: readonly number[]
+  private readonly options: GateOptions<GoldenExamples, PlacedExample>
+  private readonly examples: SparseTable
+  private readonly positive: number
+  private readonly loss: (margin: number) => number
+  /** By version, whether it predicts the positive label, for each example. */
+  private readonly predicted = new Map<number, Uint8Array>()
+
+  constructor(options: GateOptions<GoldenExamples, PlacedExample>) {
+    const { version, golden } = options
+    const loss = lossOf(version)
+    this.options = options
+    this.examples = golden.examples
+    this.id = goldenExamplesId(golden.examples, version)
+    this.error = loss === 'logistic' ? 'log loss' : `${loss} loss`.replace('-hinge', ' hinge')
+    this.size = golden.examples.rows
+    this.probes = Array.from({ length: Math.min(PROBES, this.size) }, (_, n) =>
+      Math.floor((n * this.size) / Math.min(PROBES, this.size)),
+    )
+    this.positive = positiveLabel(version, golden.examples)
+    this.loss = linearLoss(loss, 1).primal
+  }
+
+  async answers(example: number, query: QueryOptions): Promise<boolean> {
+    const { reader, state } = this.options
+    const answer = await reader.sparseDot(state, exampleAt(this.examples, example), query)
+    return answer.ok && Number.isFinite(answer.value.sum)
+  }
+
+  async measure(number: number): Promise<MeasuredErrors> {
+    const { size, examples } = this
+    const errors = new Float32Array(size)
+    const predicted = new Uint8Array(size)
+    let unknown = 0
+    for (let from = 0; from < size; from += OUTSTANDING) {
+      const products = await this.products(from, Math.min(size, from + OUTSTANDING), number)
+      for (const [i, { sum, unknown: missing }] of products.entries()) {
+        const sign = examples.labels[from + i] === this.positive ? 1 : -1
+        errors[from + i] = this.loss(sign * sum)
+        predicted[from + i] = sum > 0 ? 1 : 0
+        unknown += missing
+      }
+    }
+    this.predicted.set(number, predicted)
+    const mean = errors.reduce((total, each) => total + each, 0) / size
+    const knownShare = 1 - unknown / Math.max(1, examples.indexes.length)
+    const summary: GoldenSummary = { count: size, mean, knownShare }
+    return { number, summary, errors: sampled(errors) }
+  }
+
+  private async products(from: number, to: number, version: number) {
+    const { reader, state } = this.options
+    const asked = Array.from({ length: to - from }, (_, i) =>
+      reader.sparseDot(state, exampleAt(this.examples, from + i), { version }),
+    )
+    return (await Promise.all(asked)).map((answer) => {
+      if (!answer.ok) throw answer.error
+      return answer.value
+    })
+  }
+
+  /** Missing facts about the training data fail the check. */
+  async data(
+    candidate: MeasuredErrors | undefined,
+    limits?: DataLimits,
+  ): Promise<readonly CheckMeasure[]> {
+    const { metrics } = this.options.version.lineage
+    const { relativeGap, tolerance } = metrics
+    const facts = {
+      observations: metrics['observations'] ?? 0,
+      unparsable: metrics['unparsable'] ?? 0,
+      unknownShare: 1 - (candidate?.summary?.knownShare ?? Number.NaN),
+      gap:
+        relativeGap === undefined || tolerance === undefined
+          ? undefined
+          : { reached: relativeGap, tolerance },
+    }
+    return exampleMeasures({ ...facts, profile: await this.profile() }, limits)
+  }
+
+  private async profile(): Promise<ExampleProfile | undefined> {
+    const { observations: read, version, golden } = this.options
+    if (read === undefined) return undefined
+    const before = versionBefore(this.options)
+    const { positive } = this
+    return await examplesProfile({ read, version, before, golden: golden.examples, positive })
+  }
+
+  async quality(
+    found: GoldenComparison | undefined,
+    limits?: QualityLimits,
+  ): Promise<readonly CheckMeasure[]> {
+    const { live, version } = this.options
+    const best = found?.best
+    const facts: ClassifierFacts = {
+      examples: found?.candidate.summary?.count ?? 0,
+      loss: this.error,
+      candidateLoss: found?.candidate.summary?.mean ?? Number.NaN,
+      liveLoss: live === 0 ? undefined : (found?.live?.summary?.mean ?? Number.NaN),
+      errorRate: this.shareOfDifferent(this.predicted.get(version.number), this.truth()),
+      rareShare: rareShare(this.truth()),
+      agreement:
+        live === 0
+          ? undefined
+          : 1 - this.shareOfDifferent(this.predicted.get(version.number), this.predicted.get(live)),
+      best:
+        best === undefined
+          ? undefined
+          : { number: best.number, mean: best.mean, differenceLow: best.difference.low },
+    }
+    return classifierMeasures(facts, limits)
+  }
+
+  private truth(): Uint8Array {
+    return Uint8Array.from(this.examples.labels, (label) => (label === this.positive ? 1 : 0))
+  }
+
+  /** Share of the examples with different labels; NaN if one of them is unknown. */
+  private shareOfDifferent(left: Uint8Array | undefined, right: Uint8Array | undefined): number {
+    if (left === undefined || right === undefined) return Number.NaN
+    let different = 0
+    for (const [i, label] of left.entries()) if (label !== right[i]) different++
+    return different / left.length
+  }
+}
+
+/** The features of an example and the constant feature, so that its product is its decision value. */
+function exampleAt({ offsets, indexes, values }: SparseTable, row: number): SparseVector {
+  const [from, to] = [offsets[row] as number, offsets[row + 1] as number]
+  return withBiasFeature({ ids: indexes.subarray(from, to), values: values.subarray(from, to) })
+}
+
+/** The loss that a version was trained with; `hinge` if it is unknown. */
+function lossOf({ lineage }: RegisteredVersion): LinearLossName {
+  const { loss } = lineage.hyperparameters
+  return loss === 'logistic' || loss === 'squared-hinge' ? loss : 'hinge'
+}
+
+/** The positive label of a version: the larger one of its training; else of the golden examples. */
+function positiveLabel({ lineage }: RegisteredVersion, { labels }: SparseTable): number {
+  const { positiveLabel: known } = lineage.hyperparameters
+  if (typeof known === 'number') return known
+  return labels.reduce((largest, label) => Math.max(largest, label), Number.NEGATIVE_INFINITY)
+}
+
+/** Share of the less frequent label. */
+function rareShare(labels: Uint8Array): number {
+  const positives = labels.reduce((sum, label) => sum + label, 0)
+  return Math.min(positives, labels.length - positives) / labels.length
+}
+
+/** Identity of golden examples, and of the loss that a version is measured with on them. */
+export function goldenExamplesId(examples: SparseTable, version: RegisteredVersion): string {
+  const hash = createHash('sha256').update(lossOf(version))
+  for (const column of [examples.labels, examples.offsets, examples.indexes, examples.values]) {
+    hash.update(new Uint8Array(column.buffer, column.byteOffset, column.byteLength))
+  }
+  return hash.digest('hex').slice(0, 32)
+}

@@ -1,0 +1,188 @@
+import type { Clock } from '../../core/clock.ts'
+import type { Interval } from '../../models/quality/intervals.ts'
+import {
+  type ServingLimits,
+  type StoredCheck,
+  servingMeasures,
+  storedCheck,
+} from '../../models/registry/checks.ts'
+import type { DataLimits } from '../../models/registry/data-check.ts'
+import { meanOf } from '../../models/registry/forgotten-versions.ts'
+import type { QualityLimits } from '../../models/registry/quality-check.ts'
+import type { GoldenErrors, RegisteredVersion } from '../../models/registry/version.ts'
+import type { ModelReader } from '../../wire/model-reader.ts'
+import { AlsGate, goldenRatingsId } from './als-gate.ts'
+import type { PlacedExample } from './examples-profile.ts'
+import type { GoldenExamples, GoldenRatings, GoldenSet } from './golden-set.ts'
+import { goldenExamplesId, LinearGate } from './linear-gate.ts'
+import {
+  bestOf,
+  differenceOf,
+  errorsOfPromoted,
+  type GoldenSummary,
+  type MeasuredErrors,
+  storedErrors,
+} from './measured-errors.ts'
+import type { GoldenComparison, ModelGate } from './model-gate.ts'
+import type { ModelRegistry } from './model-registry.ts'
+import type { PlacedRating } from './ratings-profile.ts'
+import { type LoadingVersion, servingFacts } from './serving-probe.ts'
+import type { RangeReader } from './trained-ranges.ts'
+
+/** Bounds of all three checks. */
+export interface PromotionLimits {
+  readonly data?: DataLimits
+  readonly quality?: QualityLimits
+  readonly serving?: ServingLimits
+}
+
+/** A golden set, and the observations of the same kind that versions are trained on. */
+export type CheckedData =
+  | {
+      readonly golden: GoldenRatings
+      /** Reads the observations that a version was trained on. @default they are not looked at */
+      readonly observations?: RangeReader<PlacedRating>
+    }
+  | {
+      readonly golden: GoldenExamples
+      /** Reads the observations that a version was trained on. @default they are not looked at */
+      readonly observations?: RangeReader<PlacedExample>
+    }
+
+/** Options of `runPromotionChecks`. */
+export type PromotionChecksOptions = CheckedData & {
+  readonly reader: ModelReader
+  /** Name of the model's queryable state. */
+  readonly state: string
+  readonly version: RegisteredVersion
+  /** Number of the live version, 0 for none. */
+  readonly live: number
+  /** Last positions of the version's rows in the model topic; when they are applied, it is loaded. */
+  readonly positions: readonly { readonly partition: number; readonly offset: number }[]
+  readonly limits?: PromotionLimits
+  readonly clock: Clock
+  /** The model's versions in the registry, for the comparison with the best of them. @default none */
+  readonly versions?: readonly RegisteredVersion[]
+}
+
+/** Results of the three checks and the errors on the golden set. */
+export interface PromotionChecks {
+  readonly checks: readonly StoredCheck[]
+  /** Name of the mean error: `MSE`, or a loss of linear models. */
+  readonly error: string
+  readonly candidate: GoldenSummary | undefined
+  readonly live: GoldenSummary | undefined
+  /** Mean error of the candidate minus that of live, with its interval. */
+  readonly difference: Interval
+  /** The best version ever promoted, and the difference to it. */
+  readonly best: { readonly number: number; readonly difference: Interval } | undefined
+  /** Errors to store with the versions that were measured (`record-golden`). */
+  readonly golden: readonly { readonly number: number; readonly golden: GoldenErrors }[]
+}
+
+const NO_DIFFERENCE = { mean: Number.NaN, low: Number.NaN, high: Number.NaN }
+
+/**
+ * Runs the three checks on a version that a job serves beside the live one. Serving: it loads and
+ * answers in time. Quality: its error on the golden set against that of the live version. Data: the
+ * observations it was trained on. The kind of the golden set is that of the model.
+ */
+export async function runPromotionChecks(
+  options: PromotionChecksOptions,
+): Promise<PromotionChecks> {
+  const { live, golden, limits = {}, clock } = options
+  const loading = loadingVersion(options)
+  const { gate } = loading
+  const serving = await servingFacts(loading)
+  const metadata = { atMs: clock.nowMs(), against: live, subject: golden.subject }
+  const answers = serving.asked > 0 && serving.failed === 0
+  const compared = answers ? await compareOnGolden(gate, options) : undefined
+  const { found, measured = [] } = compared ?? {}
+  const data = await gate.data(found?.candidate, limits.data)
+  const quality = await gate.quality(found, limits.quality)
+  return {
+    checks: [
+      storedCheck('data', data, metadata),
+      storedCheck('quality', quality, metadata),
+      storedCheck('serving', servingMeasures(serving, limits.serving), metadata),
+    ],
+    error: gate.error,
+    candidate: found?.candidate.summary,
+    live: found?.live?.summary,
+    difference: found?.difference ?? NO_DIFFERENCE,
+    best: found?.best,
+    golden: measured.map((each) => ({
+      number: each.number,
+      golden: storedErrors(gate.id, each),
+    })),
+  }
+}
+
+/** The version of a promotion, for the wait until a job has loaded it (`untilLoaded`). */
+export function loadingVersion(options: PromotionChecksOptions): LoadingVersion {
+  const { version, positions, clock, limits } = options
+  const gate: ModelGate = 'ratings' in options.golden ? alsGate(options) : linearGate(options)
+  return { gate, number: version.number, positions, clock, limits: limits?.serving }
+}
+
+// The union of `CheckedData` says that golden set and observations are of one kind.
+function alsGate(options: PromotionChecksOptions): AlsGate {
+  return new AlsGate(options as ConstructorParameters<typeof AlsGate>[0])
+}
+
+function linearGate(options: PromotionChecksOptions): LinearGate {
+  return new LinearGate(options as ConstructorParameters<typeof LinearGate>[0])
+}
+
+/** Identity of a golden set, and of the error that a version is measured with on it. */
+export function goldenId(golden: GoldenSet, version: RegisteredVersion): string {
+  if ('ratings' in golden) return goldenRatingsId(golden.ratings)
+  return goldenExamplesId(golden.examples, version)
+}
+
+/** Stores the errors that were measured with the versions that the registry has. */
+export async function recordGolden(
+  registry: ModelRegistry,
+  name: string,
+  checks: PromotionChecks | undefined,
+): Promise<void> {
+  for (const { number, golden } of checks?.golden ?? []) {
+    // An unknown version is a candidate that is registered later, with its errors.
+    await registry.execute({ kind: 'record-golden', name, number, golden })
+  }
+}
+
+/** The comparison, and all versions that were measured now. */
+interface MeasuredComparison {
+  readonly found: GoldenComparison
+  readonly measured: readonly MeasuredErrors[]
+}
+
+async function compareOnGolden(
+  gate: ModelGate,
+  { version, live, versions = [] }: PromotionChecksOptions,
+): Promise<MeasuredComparison> {
+  const measure = (number: number): Promise<MeasuredErrors> => gate.measure(number)
+  const candidate = await measure(version.number)
+  // Online learning has changed the live version since it was measured last.
+  const ofLive = live === 0 ? undefined : await measure(live)
+  const others = versions.filter(({ number }) => number !== version.number && number !== live)
+  const earlier = await errorsOfPromoted(measure, others, gate.id)
+  const stored = versions.filter(({ number }) => number === live)
+  const asPromoted = await errorsOfPromoted(measure, stored, gate.id)
+  const best = bestOf([...earlier, ...asPromoted])
+  const found: GoldenComparison = {
+    candidate,
+    live: ofLive,
+    difference: ofLive === undefined ? NO_DIFFERENCE : differenceOf(candidate, ofLive),
+    best:
+      best === undefined
+        ? undefined
+        : {
+            number: best.number,
+            mean: meanOf(best.errors),
+            difference: differenceOf(candidate, best),
+          },
+  }
+  return { found, measured: [candidate, ...earlier, ...asPromoted] }
+}

@@ -1,0 +1,139 @@
+import type { RatingRange } from '../../models/ratings/rating.ts'
+import type { ProfileFacts } from '../../models/registry/data-check.ts'
+import type { RegisteredVersion } from '../../models/registry/version.ts'
+import { type RatingsTable, ratingsOf } from '../../training/data/ratings-table.ts'
+import { count, largestCount, totalVariation } from './counts.ts'
+import {
+  type ObservationPosition,
+  type RangeReader,
+  TrainedPositions,
+  trainedRanges,
+} from './trained-ranges.ts'
+
+/** A rating with its position in the topic. */
+export interface PlacedRating extends ObservationPosition {
+  readonly user: string
+  readonly item: string
+  readonly rating: number
+}
+
+/** Inputs of `ratingsProfile`. */
+export interface RatingsProfileOptions {
+  readonly read: RangeReader<PlacedRating>
+  readonly version: RegisteredVersion
+  /** The version that the ranges are compared with. */
+  readonly before: RegisteredVersion | undefined
+  readonly golden: RatingsTable
+}
+
+/**
+ * Profile of a version's training ranges, from one pass over them; undefined for a version that was not
+ * trained on a topic. Memory: a counter for each user and item, and the golden ratings.
+ */
+export async function ratingsProfile(
+  options: RatingsProfileOptions,
+): Promise<ProfileFacts | undefined> {
+  const { read, version, before, golden } = options
+  const ranges = trainedRanges(version)
+  const [first] = ranges
+  if (first === undefined) return undefined
+  const { smallestRating = 0, largestRating = 0 } = version.lineage.metrics
+  const profile = new ProfileBuilder({
+    golden,
+    before: new TrainedPositions(before),
+    range: { min: smallestRating, max: largestRating },
+  })
+  const ofTopic = ranges.filter(({ topic }) => topic === first.topic)
+  for await (const piece of read(ofTopic)) for (const rating of piece) profile.add(rating)
+  return profile.build()
+}
+
+/** Ratings are counted in this number of classes, each around a value of equal distance. */
+const CLASSES = 10
+
+interface ProfileInputs {
+  readonly golden: RatingsTable
+  readonly before: TrainedPositions
+  /** Of the version's ratings. */
+  readonly range: RatingRange
+}
+
+class ProfileBuilder {
+  /** Of each golden rating: its user and item, and whether it was observed. */
+  private readonly golden = new Map<string, { user: string; item: string; isLeaked: boolean }>()
+  private readonly before: TrainedPositions
+  private readonly users = new Map<string, number>()
+  private readonly items = new Map<string, number>()
+  private readonly usersBefore = new Map<string, number>()
+  private readonly itemsBefore = new Map<string, number>()
+  private readonly old = new Map<number, number>()
+  private readonly fresh = new Map<number, number>()
+  private observations = 0
+  private newObservations = 0
+
+  private readonly range: RatingRange
+
+  constructor({ golden, before, range }: ProfileInputs) {
+    this.range = range
+    this.before = before
+    for (const rating of ratingsOf(golden)) {
+      const { user, item } = rating
+      this.golden.set(nameOf(rating), { user, item, isLeaked: false })
+    }
+  }
+
+  add(rating: PlacedRating): void {
+    this.observations++
+    count(this.users, rating.user)
+    count(this.items, rating.item)
+    const golden = this.golden.get(nameOf(rating))
+    if (golden !== undefined) golden.isLeaked = true
+    const isOld = this.before.has(rating)
+    if (isOld) {
+      count(this.usersBefore, rating.user)
+      count(this.itemsBefore, rating.item)
+    } else this.newObservations++
+    count(isOld ? this.old : this.fresh, this.classOf(rating.rating))
+  }
+
+  private classOf(rating: number): number {
+    const { min, max } = this.range
+    return max > min ? Math.round(((rating - min) / (max - min)) * (CLASSES - 1)) : rating
+  }
+
+  build(): ProfileFacts {
+    const { observations, users, items, newObservations } = this
+    const before = observations - newObservations
+    return {
+      users: users.size,
+      items: items.size,
+      userShare: largestCount(users) / observations,
+      itemShare: largestCount(items) / observations,
+      userShareBefore: largestCount(this.usersBefore) / before,
+      itemShareBefore: largestCount(this.itemsBefore) / before,
+      leakedShare: this.leakedShare(),
+      newObservations,
+      ratingShift: totalVariation(this.old, this.fresh),
+    }
+  }
+
+  /**
+   * Users may honestly rate an item again. If the user's n ratings went to the item's share m / N of all,
+   * the pair would be observed with probability 1 - exp(-n m / N).
+   */
+  private leakedShare(): number {
+    let leaked = 0
+    let chance = 0
+    for (const { user, item, isLeaked } of this.golden.values()) {
+      if (isLeaked) leaked++
+      const expected = (this.users.get(user) ?? 0) * (this.items.get(item) ?? 0)
+      chance += 1 - Math.exp(-expected / this.observations)
+    }
+    return Math.max(0, leaked - chance) / this.golden.size
+  }
+}
+
+/** Name of a rating: equal for equal ratings of a pair. */
+function nameOf({ user, item, rating }: Pick<PlacedRating, 'user' | 'item' | 'rating'>): string {
+  return `${user}\0${item}\0${Math.fround(rating)}`
+}

@@ -1,0 +1,174 @@
+import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
+import { scanTopic } from '../../connectors/topics/scan.ts'
+import type { TopicStore } from '../../connectors/topics/store.ts'
+import type { Clock } from '../../core/clock.ts'
+import { versionsToRetire } from '../../models/registry/commands.ts'
+import {
+  decodeMarker,
+  encodeMarker,
+  isMarkerKey,
+  type ModelVersionMarker,
+  RETIRED_MARKERS,
+  retireMarker,
+} from '../../models/registry/version-marker.ts'
+import {
+  joinedRanges,
+  rangesWithout,
+  type VersionRanges,
+} from '../../models/registry/version-ranges.ts'
+import { keyLengthWithoutVersion, versionOfKeyBytes } from '../../models/versioned-key.ts'
+import type { ModelRegistry } from './model-registry.ts'
+
+/** Options of `retireOldVersions`. */
+export interface RetentionOptions {
+  readonly registry: ModelRegistry
+  /** Place of the model topic. */
+  readonly place: TopicsPlace
+  readonly model: string
+  /** Versions to keep: the newest ones, and those that are live or a rollback goes back to. */
+  readonly retain: number
+  readonly clock: Clock
+}
+
+/** Versions that `retireOldVersions` retired, and how many rows they had. */
+export interface RetiredVersions {
+  readonly numbers: readonly number[]
+  readonly rows: number
+}
+
+/**
+ * Retires the versions that a policy does not keep: first in the registry, so that none of them can
+ * go live again, then their rows.
+ */
+export async function retireOldVersions(options: RetentionOptions): Promise<RetiredVersions> {
+  const { registry, place, model, retain, clock } = options
+  const old = versionsToRetire(await registry.read(), model, retain)
+  const numbers = old.map(({ number }) => number)
+  if (numbers.length === 0) return { numbers, rows: 0 }
+  for (const number of numbers) {
+    await registry.require({ kind: 'retire', name: model, number, atMs: clock.nowMs() })
+  }
+  await using topics = await openTopics(place)
+  return { numbers, rows: await retireVersions(topics, model, { versions: numbers, clock }) }
+}
+
+/** A key in the partition that has it. */
+interface PlacedKey {
+  readonly key: Uint8Array
+  readonly partition: number
+}
+
+/** What a scan found of the versions to retire, and of those that were retired before. */
+interface FoundVersions {
+  /** Rows to delete. */
+  readonly rows: ReadonlyMap<string, PlacedKey>
+  /** By partition, the markers of the versions to retire. */
+  readonly markers: readonly (PlacedKey & { readonly marker: ModelVersionMarker })[]
+  /** `retire` markers of the topic. */
+  readonly retired: readonly (PlacedKey & { readonly version: number })[]
+  /** Versions that were retired before and have no marker any more. */
+  readonly forgotten: VersionRanges
+}
+
+/**
+ * Deletes the rows of versions from a model topic: writes a tombstone for every row, into the row's
+ * partition, and replaces the `ready` marker by `retire`, so that a job that reads the topic from the
+ * start does not serve them. Deletes the `retire` markers before the last `RETIRED_MARKERS`, so that the topic does
+ * not grow with the versions that it ever had. Returns the number of deleted rows.
+ */
+export async function retireVersions(
+  topics: TopicStore,
+  topic: string,
+  { versions, clock }: { readonly versions: readonly number[]; readonly clock: Clock },
+): Promise<number> {
+  if (versions.length === 0) return 0
+  const found = await foundVersions(topics, topic, new Set(versions))
+  const { old, forgotten } = forgetOldest(found)
+  const producer = await topics.producer(topic)
+  const nowMs = clock.nowMs()
+  try {
+    for (const { key, partition, marker } of found.markers) {
+      const value = encodeMarker(retireMarker(marker, forgotten))
+      producer.sendRecord(key, value, nowMs, partition, [])
+    }
+    for (const { key, partition } of [...old, ...found.rows.values()]) {
+      producer.sendRecord(key, null, nowMs, partition, [])
+      if (!producer.ready()) await producer.whenReady()
+    }
+    await producer.sync()
+  } finally {
+    await producer.close()
+  }
+  return found.rows.size
+}
+
+/** The `retire` markers to delete, and all versions that then have none. */
+function forgetOldest({ markers, retired, forgotten }: FoundVersions): {
+  readonly old: readonly PlacedKey[]
+  readonly forgotten: VersionRanges
+} {
+  const unmarked = { old: [], forgotten }
+  // The list of forgotten versions is in the markers that are written now.
+  if (markers.length === 0) return unmarked
+  const now = markers.map(({ marker }) => marker.version)
+  const all = [...new Set([...now, ...retired.map(({ version }) => version)])]
+  const kept = new Set(all.sort((a, b) => a - b).slice(-RETIRED_MARKERS))
+  const old = retired.filter(({ version }) => !kept.has(version))
+  const ranges = old.map(({ version }): VersionRanges => [[version, version]])
+  return { old, forgotten: joinedRanges([forgotten, ...ranges]) }
+}
+
+const placeOf = (key: Uint8Array, partition: number): string =>
+  `${Buffer.from(key).toString('latin1')}/${partition}`
+
+async function foundVersions(
+  topics: TopicStore,
+  topic: string,
+  versions: ReadonlySet<number>,
+): Promise<FoundVersions> {
+  const rows = new Map<string, PlacedKey>()
+  const markers = new MarkerScan()
+  await scanTopic(topics, topic, (record, partition) => {
+    const key = record.key()?.slice()
+    if (key === undefined) return true
+    if (isMarkerKey(key)) {
+      const value = record.value()
+      markers.add(value === null ? undefined : decodeMarker(value), { key, partition })
+    } else if (versions.has(versionOfKeyBytes(key, keyLengthWithoutVersion(key)))) {
+      if (record.value() === null) rows.delete(placeOf(key, partition))
+      else rows.set(placeOf(key, partition), { key, partition })
+    }
+    return true
+  })
+  return { rows, ...markers.found(versions) }
+}
+
+/** The last marker of each version and partition, and the versions that have none any more. */
+class MarkerScan {
+  private readonly last = new Map<string, PlacedKey & { readonly marker: ModelVersionMarker }>()
+  private forgotten: VersionRanges = []
+
+  add(marker: ModelVersionMarker | undefined, place: PlacedKey): void {
+    const name = placeOf(place.key, place.partition)
+    if (marker === undefined) {
+      this.last.delete(name)
+      return
+    }
+    this.last.set(name, { ...place, marker })
+    this.forgotten = joinedRanges([this.forgotten, marker.forgotten ?? []])
+  }
+
+  found(versions: ReadonlySet<number>): Omit<FoundVersions, 'rows'> {
+    const all = [...this.last.values()]
+    const retired = all
+      .filter(({ marker }) => marker.event === 'retire' && !versions.has(marker.version))
+      .map(({ key, partition, marker }) => ({ key, partition, version: marker.version }))
+    // A forgotten version that has a marker was published again.
+    const published = all.filter(({ marker }) => marker.event !== 'retire')
+    const forgotten = published.reduce(
+      (ranges, { marker }) => rangesWithout(ranges, marker.version),
+      this.forgotten,
+    )
+    return { markers: all.filter(({ marker }) => versions.has(marker.version)), retired, forgotten }
+  }
+}

@@ -1,0 +1,124 @@
+import { join } from 'node:path'
+import type { TopicStore } from '../../connectors/topics/store.ts'
+import { CANDIDATE } from '../../models/registry/adopt.ts'
+import {
+  type DataRange,
+  type Hyperparameters,
+  type RegisteredVersion,
+  versionsOf,
+} from '../../models/registry/version.ts'
+import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
+import { SVM_MODEL } from '../model-topic/linear-serving-function.ts'
+import { openModelFile, publishableRows } from '../publish/file-io.ts'
+import { publishModel } from '../publish/model.ts'
+import { versionToPublish } from '../publish/version-to-publish.ts'
+import { RETRAINING } from './abandoned.ts'
+import type { TrainedModelMetadata } from './messages.ts'
+import type { RetrainedModel, RetrainOptions } from './options.ts'
+import type { TrainingProcess } from './process.ts'
+
+/** Name and revision of the trainer of a kind of model, part of processing names. */
+export function trainerCode(model: RetrainedModel): string {
+  return 'linear' in model ? 'linear/1' : `${model.als.trainer ?? 'als'}/1`
+}
+
+/** Name of the queryable state of a kind of model. */
+export function stateName(model: RetrainedModel): string {
+  return 'linear' in model ? SVM_MODEL : ALS_MODEL
+}
+
+/** The hyperparameters that the rows depend on: all but the number of threads. */
+export function parametersOf(model: RetrainedModel): Hyperparameters {
+  const { threads: _, ...parameters } = 'linear' in model ? model.linear : model.als
+  return parameters
+}
+
+/** A trained model in the training process. */
+export interface TrainedModel {
+  readonly process: TrainingProcess
+  readonly metadata: TrainedModelMetadata
+  /** Folder for its rows. */
+  readonly folder: string
+  /** Name of the retraining (`RetrainingName`). */
+  readonly retraining: string
+}
+
+/** Publishes a trained model as a candidate under the next free number; returns the number. */
+export async function publishCandidate(
+  { process, metadata, folder, retraining }: TrainedModel,
+  topics: TopicStore,
+  options: RetrainOptions,
+): Promise<number> {
+  const { registry, model, clock, onStep, maxKeyBytes } = options
+  const file = join(folder, 'candidate.rows')
+  const { users, items } = await process.ask({ kind: 'write', file })
+  const opened = await openModelFile(file)
+  const after = versionsOf(await registry.read(), model).at(-1)?.number ?? 0
+  const number = await versionToPublish(topics, model, { after })
+  onStep?.(`publishing ${users + items} rows as version ${number}`)
+  const { dimension, biased, globalMean, minRating, maxRating, metrics, found } = metadata
+  const range = minRating === undefined || maxRating === undefined ? {} : { minRating, maxRating }
+  const hyperparameters = {
+    ...parametersOf(options),
+    ...found,
+    [CANDIDATE]: true,
+    [RETRAINING]: retraining,
+  }
+  const rows = { dimension, users, items, rows: () => publishableRows(opened) }
+  await publishModel(rows, {
+    log: topics,
+    topic: model,
+    version: number,
+    facts: { name: stateName(options), biased, globalMean, ...range, hyperparameters, metrics },
+    clock,
+    ...(maxKeyBytes === undefined ? {} : { maxKeyBytes }),
+  })
+  return number
+}
+
+/** Number and lineage of a candidate. */
+export interface CandidateInputs {
+  readonly number: number
+  /** Processing name. */
+  readonly name: string
+  readonly ranges: readonly DataRange[]
+  /** Version whose rows the training started from; undefined if it started from random rows. */
+  readonly warmStart: RegisteredVersion | undefined
+  readonly newestEventMs: number
+}
+
+/** A published candidate as the registry stores it. */
+export function candidateVersion(
+  metadata: TrainedModelMetadata,
+  inputs: CandidateInputs,
+  options: RetrainOptions,
+): RegisteredVersion {
+  const { clock, model, newId } = options
+  const { number, name, ranges, warmStart, newestEventMs } = inputs
+  const nowMs = clock.nowMs()
+  return {
+    name: model,
+    processingName: name,
+    id: newId(),
+    number,
+    topic: model,
+    createdMs: nowMs,
+    dimension: metadata.dimension,
+    users: metadata.users,
+    items: metadata.items,
+    lineage: {
+      ranges,
+      files: [],
+      ...(warmStart === undefined
+        ? {}
+        : { parent: warmStart.id, checkpoint: `live rows of version ${warmStart.number}` }),
+      code: trainerCode(options),
+      hyperparameters: { ...parametersOf(options), ...metadata.found },
+      metrics: metadata.metrics,
+      newestEventMs,
+    },
+    state: 'candidate',
+    checks: [],
+    notes: [{ atMs: nowMs, event: 'registered' }],
+  }
+}

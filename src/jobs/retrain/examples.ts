@@ -1,0 +1,48 @@
+import type { TopicStore } from '../../connectors/topics/store.ts'
+import { isWeirError } from '../../core/errors.ts'
+import { LibsvmParser } from '../../models/linear/libsvm-format.ts'
+import type { DataRange } from '../../models/registry/version.ts'
+import { type BadObservation, readRecords } from './observations.ts'
+
+/** A labelled example with its position in the topic. */
+export interface ObservedExample {
+  readonly label: number
+  /** Feature ids, ascending, and their values. */
+  readonly ids: Uint32Array
+  readonly values: Float32Array
+  /** Time of its record, ms since 1970. */
+  readonly timestamp: number
+  readonly partition: number
+  readonly offset: number
+}
+
+/**
+ * The examples of some ranges of one topic, one line of LIBSVM text a record, in pieces, in order within a
+ * partition. Records that are not examples are reported to `onBad` and left out.
+ */
+export function readExamples(
+  topics: TopicStore,
+  ranges: readonly DataRange[],
+  onBad: BadObservation = () => {},
+): AsyncGenerator<readonly ObservedExample[]> {
+  const found: Pick<ObservedExample, 'label' | 'ids' | 'values'>[] = []
+  const parser = new LibsvmParser((label, ids, values, count) => {
+    found.push({ label, ids: ids.slice(0, count), values: values.slice(0, count) })
+  })
+  return readRecords(topics, ranges, (record, partition) => {
+    const { offset, timestamp } = record
+    const value = record.value()
+    if (value === null) return undefined
+    try {
+      parser.push(value)
+      parser.end()
+    } catch (error) {
+      if (!isWeirError(error, 'UNPARSABLE_RECORD')) throw error
+      found.length = 0
+      onBad(partition, offset, error.message)
+      return undefined
+    }
+    const [example] = found.splice(0)
+    return example === undefined ? undefined : { ...example, timestamp, partition, offset }
+  })
+}

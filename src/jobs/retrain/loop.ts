@@ -1,0 +1,171 @@
+import { openTopics } from '../../connectors/topics/open.ts'
+import type { Cancel } from '../../core/clock.ts'
+import type { DriftDetectorName } from '../../models/quality/drift-monitor.ts'
+import {
+  decideRetrain,
+  type RetrainDecision,
+  type RetrainFacts,
+  type RetrainPolicy,
+} from '../../models/registry/retrain-trigger.ts'
+import {
+  liveVersionOf,
+  type RegisteredVersion,
+  type RegistryState,
+  versionsOf,
+} from '../../models/registry/version.ts'
+import type { LiveErrorWatch, WatchedError } from './error-watch.ts'
+import { offsetsIn, rangesAfter } from './observations.ts'
+import type { RetrainOptions, RetrainOutcome } from './options.ts'
+import { retrain } from './retrain.ts'
+
+/** Options of a `RetrainLoop`. */
+export type RetrainLoopOptions = RetrainOptions & RetrainLoopEvents
+
+/** When a `RetrainLoop` trains, and what it reports. */
+export interface RetrainLoopEvents {
+  readonly policy: RetrainPolicy
+  /** Detector whose alarms count for the policy's drift trigger. @default 'adwin' */
+  readonly detector?: DriftDetectorName
+  /** Time between two evaluations of the triggers, ms. @default 1000 */
+  readonly intervalMs?: number
+  /** Measures the error of the live version; without it, error triggers never fire. */
+  readonly error?: LiveErrorWatch
+  /** Called after each evaluation of the triggers. */
+  readonly onLook?: (facts: RetrainFacts, decision: RetrainDecision) => void
+  /** Called after each training. */
+  readonly onOutcome?: (
+    outcome: RetrainOutcome,
+    decision: RetrainDecision & { readonly kind: 'train' },
+  ) => void | Promise<void>
+  /** Called when an evaluation or a training failed; the loop continues. */
+  readonly onError?: (error: unknown) => void
+}
+
+/**
+ * Retrains a model when a trigger fires: collects the facts, decides (`decideRetrain`), and runs
+ * `retrain`, one at a time. Its state is in the registry and the topics, so it can be restarted.
+ */
+export class RetrainLoop {
+  private readonly options: RetrainLoopOptions
+  private cancel: Cancel | undefined
+  private isAskedFor = false
+  private isClosed = false
+  private running: Promise<void> | undefined
+  /** Time of the last attempt, so that a failed training is not repeated at every evaluation. */
+  private triedMs = Number.NEGATIVE_INFINITY
+  /** Start of the last training that has ended with an outcome: it answers the alarms of before. */
+  private answeredMs = Number.NEGATIVE_INFINITY
+
+  constructor(options: RetrainLoopOptions) {
+    this.options = options
+  }
+
+  /** Starts the loop. */
+  start(): void {
+    void this.tick()
+  }
+
+  /** Requests a training now: the manual trigger. */
+  ask(): void {
+    this.isAskedFor = true
+  }
+
+  /** Stops the loop after the current training, if there is one; idempotent. */
+  async close(): Promise<void> {
+    this.isClosed = true
+    this.cancel?.()
+    await this.running
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  private async tick(): Promise<void> {
+    this.running = this.look().catch((error: unknown) => this.options.onError?.(error))
+    await this.running
+    if (this.isClosed) return
+    const { clock, intervalMs = 1000 } = this.options
+    this.cancel = clock.after(intervalMs, () => void this.tick())
+  }
+
+  private async look(): Promise<void> {
+    const facts = await this.facts()
+    const decision = decideRetrain(this.options.policy, facts)
+    this.options.onLook?.(facts, decision)
+    if (decision.kind !== 'train') return
+    this.isAskedFor = false
+    this.triedMs = this.options.clock.nowMs()
+    const startMs = this.triedMs
+    const outcome = await retrain(this.options)
+    this.answeredMs = startMs
+    await this.options.onOutcome?.(outcome, decision)
+  }
+
+  private async facts(): Promise<RetrainFacts> {
+    const { registry, model, observations, place, clock, error } = this.options
+    const state = await registry.read()
+    const newest = newestTrained(state, model, observations)
+    const live = liveVersionOf(state, model)
+    await using topics = await openTopics(place)
+    const isThere = await topics.has(observations)
+    const fresh = isThere ? await rangesAfter(topics, observations, coveredBy(newest)) : []
+    const nowMs = clock.nowMs()
+    const watched = live === undefined ? undefined : await error?.look(live.number)
+    const { atStart, driftAlarms } = await this.judged(watched, live, newest)
+    return {
+      isRunning: false,
+      isAskedFor: this.isAskedFor,
+      newObservations: offsetsIn(fresh),
+      msSinceTraining: nowMs - Math.max(newest?.createdMs ?? 0, this.triedMs),
+      freshnessMs: freshnessOf(live, nowMs),
+      error:
+        watched === undefined
+          ? undefined
+          : { fadedMse: watched.fadedMse, count: watched.count, atStart, driftAlarms },
+    }
+  }
+
+  /**
+   * The error at go-live and the alarms that no training has answered. The error at go-live is stored in
+   * the registry, so that a rise is measured from it by every later loop. An alarm is one until a
+   * training has ended that began after it, whatever became of its candidate.
+   */
+  private async judged(
+    watched: WatchedError | undefined,
+    live: RegisteredVersion | undefined,
+    newest: RegisteredVersion | undefined,
+  ): Promise<{ readonly atStart: number; readonly driftAlarms: number }> {
+    if (watched === undefined || live === undefined) return { atStart: Number.NaN, driftAlarms: 0 }
+    const atStart = live.errorAtStart ?? watched.startMse
+    if (live.errorAtStart === undefined && Number.isFinite(atStart)) {
+      const { name, number } = live
+      await this.options.registry.execute({ kind: 'record-error', name, number, mse: atStart })
+    }
+    const { lastMs } = watched.alarms[this.options.detector ?? 'adwin']
+    const answeredMs = Number.isFinite(this.answeredMs) ? this.answeredMs : (newest?.createdMs ?? 0)
+    return { atStart, driftAlarms: lastMs > answeredMs ? 1 : 0 }
+  }
+}
+
+/** Age of the newest training observation of a version, ms; NaN if unknown. */
+function freshnessOf(version: RegisteredVersion | undefined, nowMs: number): number {
+  const newest = version?.lineage.newestEventMs ?? -1
+  return newest < 0 ? Number.NaN : nowMs - newest
+}
+
+/** The version that was last trained on the topic, in any state. */
+function newestTrained(
+  state: RegistryState,
+  model: string,
+  topic: string,
+): RegisteredVersion | undefined {
+  return versionsOf(state, model).findLast(({ lineage }) =>
+    lineage.ranges.some((range) => range.topic === topic),
+  )
+}
+
+/** The ranges of the training; replayed observations count as new. */
+function coveredBy(version: RegisteredVersion | undefined) {
+  return version?.lineage.ranges ?? []
+}

@@ -1,0 +1,126 @@
+import type { RecordView } from '../../connectors/records/topic-record.ts'
+import type { TopicStore } from '../../connectors/topics/store.ts'
+import { ByteReader } from '../../core/byte-reader.ts'
+import { systemClock } from '../../core/clock.ts'
+import { messageOf } from '../../core/errors.ts'
+import { MetricGroup } from '../../core/metrics.ts'
+import { NO_TIMESTAMP } from '../../core/time.ts'
+import { ratingLineFormat } from '../../models/ratings/line-format.ts'
+import type { Rating } from '../../models/ratings/rating.ts'
+import type { DataRange } from '../../models/registry/version.ts'
+
+/** A rating with its position in the topic. */
+export interface Observation extends Rating {
+  readonly partition: number
+  readonly offset: number
+}
+
+/** Called for a record that is not a rating. */
+export type BadObservation = (partition: number, offset: number, reason: string) => void
+
+const POLL_RECORDS = 4096
+
+/** The current ranges of a topic, one a partition; empty partitions are left out. */
+export async function rangesOfTopic(
+  topics: TopicStore,
+  topic: string,
+): Promise<readonly DataRange[]> {
+  const bounds = await topics.bounds(topic)
+  return bounds
+    .filter(({ start, end }) => end > start)
+    .map(({ partition, start, end }) => ({ topic, partition, from: start, to: end }))
+}
+
+/** The current ranges after `ranges`, one for each partition that has grown. */
+export async function rangesAfter(
+  topics: TopicStore,
+  topic: string,
+  ranges: readonly DataRange[],
+): Promise<readonly DataRange[]> {
+  const ends = new Map(ranges.map(({ partition, to }) => [partition, to]))
+  const present = await rangesOfTopic(topics, topic)
+  return present
+    .map((range) => ({ ...range, from: Math.max(range.from, ends.get(range.partition) ?? 0) }))
+    .filter(({ from, to }) => to > from)
+}
+
+/** The newest `count` offsets of some ranges; each partition gives its share. */
+export function newestOf(ranges: readonly DataRange[], count: number): readonly DataRange[] {
+  const total = offsetsIn(ranges)
+  if (total <= count) return ranges
+  return ranges
+    .map((range) => {
+      const kept = Math.ceil(((range.to - range.from) * count) / total)
+      return { ...range, from: Math.max(range.from, range.to - kept) }
+    })
+    .filter(({ from, to }) => to > from)
+}
+
+/** Number of offsets in the ranges; the number of observations is at most as large. */
+export function offsetsIn(ranges: readonly DataRange[]): number {
+  return ranges.reduce((sum, { from, to }) => sum + to - from, 0)
+}
+
+/**
+ * The observations of some ranges of one topic, in pieces, in order within a partition. Records that
+ * are not ratings are reported to `onBad` and left out.
+ */
+export function readObservations(
+  topics: TopicStore,
+  ranges: readonly DataRange[],
+  onBad: BadObservation = () => {},
+): AsyncGenerator<readonly Observation[]> {
+  const format = ratingLineFormat()
+  return readRecords(topics, ranges, (record, partition) => {
+    const { offset, timestamp } = record
+    const value = record.value()
+    if (value === null) return undefined
+    try {
+      const rating = format.read(new ByteReader(value))
+      const time = rating.timestamp === NO_TIMESTAMP ? timestamp : rating.timestamp
+      return { ...rating, timestamp: time, partition, offset }
+    } catch (error) {
+      onBad(partition, offset, messageOf(error))
+      return undefined
+    }
+  })
+}
+
+/** What `parse` makes of the records of some ranges of one topic, in pieces, in order within a partition. */
+export async function* readRecords<T>(
+  topics: TopicStore,
+  ranges: readonly DataRange[],
+  parse: (record: RecordView, partition: number) => T | undefined,
+): AsyncGenerator<readonly T[]> {
+  const [first] = ranges
+  if (first === undefined) return
+  const ends = new Map(ranges.map(({ partition, to }) => [partition, to]))
+  const source = topics.source({
+    topic: first.topic,
+    bounded: true,
+    deserialize: (record: RecordView, partition: number): T | undefined =>
+      record.offset >= (ends.get(partition) ?? 0) ? undefined : parse(record, partition),
+  })
+  const reader = source.createReader()
+  const open = new Set(ends.keys())
+  const metrics = new MetricGroup('observations')
+  try {
+    await reader.open({ subtask: 0, parallelism: 1, clock: systemClock, metrics })
+    await reader.addSplits(ranges.map(({ partition, from }) => ({ partition, nextOffset: from })))
+    for (;;) {
+      const found: T[] = []
+      const output = {
+        collect: (observation: T) => found.push(observation),
+        progress: (partition: number, next: number) => {
+          if (next >= (ends.get(partition) ?? 0)) open.delete(partition)
+        },
+      }
+      const result = reader.poll(output, POLL_RECORDS)
+      if (found.length > 0) yield found
+      if (result === 'ended' || open.size === 0) return
+      if (result === 'idle') await reader.available()
+    }
+  } finally {
+    await reader.close()
+  }
+}

@@ -1,0 +1,79 @@
+import type { TopicsPlace } from '../../connectors/topics/open.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { OnlineRuleOptions } from '../../models/als/online/rules.ts'
+import type { DataRange, RegisteredVersion } from '../../models/registry/version.ts'
+import type { ModelReader } from '../../wire/model-reader.ts'
+import type { GoldenExamples, GoldenRatings } from '../registry/golden-set.ts'
+import type { ModelRegistry } from '../registry/model-registry.ts'
+import type { PromotionChecks, PromotionLimits } from '../registry/promotion-checks.ts'
+import type { RetrainAlsOptions, RetrainLinearOptions } from './messages.ts'
+import type { TrainingProcess } from './process.ts'
+
+/** The kind of the model that is retrained. */
+export type RetrainedModel =
+  | {
+      readonly als: RetrainAlsOptions
+      /** How the candidate learns observations after the range. */
+      readonly rule: OnlineRuleOptions
+      /** Ratings to compare candidate and live version on; without it, the candidate is not promoted. */
+      readonly golden?: GoldenRatings
+    }
+  | {
+      readonly linear: RetrainLinearOptions
+      /** Examples to compare candidate and live version on; without it, the candidate is not promoted. */
+      readonly golden?: GoldenExamples
+    }
+
+/** Options of `retrain`. */
+export type RetrainOptions = RetrainedModel & RetrainBaseOptions
+
+/** Options of `retrain` for every kind of model. */
+export interface RetrainBaseOptions {
+  /** Place of the model topic and the topic of observations. */
+  readonly place: TopicsPlace
+  readonly registry: ModelRegistry
+  /** Name of the model and of the topic of its rows. */
+  readonly model: string
+  /** Topic of observations. */
+  readonly observations: string
+  /** The serving job, for the warm start and the checks; without it, both are left out. */
+  readonly reader?: ModelReader
+  /** Starts from the current rows of the live version; a linear model needs no start. @default true */
+  readonly warmStart?: boolean
+  readonly limits?: PromotionLimits
+  /** Folder for files that are deleted at the end. */
+  readonly temporary: string
+  /** Starts the process that trains. */
+  readonly start: () => TrainingProcess
+  readonly newId: () => string
+  readonly clock: Clock
+  /** Ranges to train on. @default all of the topic */
+  readonly ranges?: readonly DataRange[]
+  /** Trains only on this number of the newest offsets. @default all */
+  readonly newest?: number
+  /** Longest row key of the candidate in bytes. @default 64 */
+  readonly maxKeyBytes?: number
+  readonly onStep?: (step: string) => void
+}
+
+/** Outcome of a retraining. */
+export type RetrainOutcome =
+  | { readonly kind: 'nothing-to-train-on' }
+  /** A version of the same inputs exists; nothing was done. */
+  | { readonly kind: 'exists'; readonly version: RegisteredVersion }
+  /** Trained and registered; not checked, because golden set or serving job are missing. */
+  | { readonly kind: 'candidate'; readonly version: RegisteredVersion }
+  /** Trained and checked; the promotion was refused. */
+  | {
+      readonly kind: 'refused'
+      readonly version: RegisteredVersion
+      readonly reason: string
+      readonly checks: PromotionChecks
+    }
+  | {
+      readonly kind: 'promoted'
+      readonly version: RegisteredVersion
+      readonly checks: PromotionChecks
+      /** Observations between the last replay and the switch; a learning job continues with them. */
+      readonly gap: number
+    }

@@ -1,0 +1,35 @@
+import type { TopicStore } from '../../connectors/topics/store.ts'
+import type { Clock } from '../../core/clock.ts'
+import { encodeFactors } from '../../models/als/row.ts'
+import { rowPartition } from '../model-topic/row-partition.ts'
+import { ratingsHeader } from '../model-topic/row-ratings.ts'
+import type { ChangedRow } from './messages.ts'
+
+const encoder = new TextEncoder()
+
+/** Writes rows of a published version to the partitions that `publishModel` chose for them. */
+export async function putRows(
+  topics: TopicStore,
+  topic: string,
+  {
+    version,
+    rows,
+    clock,
+  }: { readonly version: number; readonly rows: readonly ChangedRow[]; readonly clock: Clock },
+): Promise<void> {
+  if (rows.length === 0) return
+  const { partitions } = await topics.describe(topic)
+  const producer = await topics.producer(topic)
+  try {
+    for (const { key, vector, ratings } of rows) {
+      const partition = rowPartition(key, partitions)
+      const versioned = encoder.encode(`${key}@${version}`)
+      const headers = ratingsHeader(ratings)
+      producer.sendRecord(versioned, encodeFactors(vector), clock.nowMs(), partition, headers)
+      if (!producer.ready()) await producer.whenReady()
+    }
+    await producer.sync()
+  } finally {
+    await producer.close()
+  }
+}

@@ -1,0 +1,224 @@
+import { mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openTopics } from '../../connectors/topics/open.ts'
+import type { TopicStore } from '../../connectors/topics/store.ts'
+import { processingName } from '../../models/registry/processing-name.ts'
+import {
+  type DataRange,
+  liveVersionOf,
+  type RegisteredVersion,
+  type RegistryState,
+  versionsOf,
+} from '../../models/registry/version.ts'
+import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
+import { outcomeError } from '../registry/model-registry.ts'
+import { loadingVersion, type PromotionChecks, recordGolden } from '../registry/promotion-checks.ts'
+import { untilLoaded } from '../registry/serving-probe.ts'
+import { RetrainingName, sweepCandidates } from './abandoned.ts'
+import { candidateVersion, parametersOf, publishCandidate, trainerCode } from './candidate.ts'
+import { CandidateChecks, checkAgain } from './candidate-checks.ts'
+import { writeLiveRows } from './live-rows.ts'
+import type { Training } from './messages.ts'
+import { newestOf, offsetsIn, rangesOfTopic } from './observations.ts'
+import type { RetrainOptions, RetrainOutcome } from './options.ts'
+import { CandidateReplay } from './replay.ts'
+
+/**
+ * One complete retraining. A separate process trains on a bounded range of observations, starting from
+ * the live rows. The candidate learns later observations online, is published beside the live version,
+ * checked against it, and promoted. Learning and serving continue meanwhile. Before that, candidates of
+ * retrainings that were killed are deleted.
+ */
+export async function retrain(options: RetrainOptions): Promise<RetrainOutcome> {
+  await using topics = await openTopics(options.place)
+  const { observations, model } = options
+  const state = await sweepCandidates(topics, options)
+  const whole = options.ranges ?? (await rangesOfTopic(topics, observations))
+  const ranges = options.newest === undefined ? whole : newestOf(whole, options.newest)
+  if (offsetsIn(ranges) === 0) return { kind: 'nothing-to-train-on' }
+  const nameFrom = (parent: string | undefined): string =>
+    processingName({
+      ranges,
+      files: [],
+      code: trainerCode(options),
+      hyperparameters: parametersOf(options),
+      parent,
+    })
+  const live = liveVersionOf(state, model)
+  const name = nameFrom(startsFrom(options, live)?.id)
+  // After a promotion the new version is live: a training from its rows would have no news either.
+  const names = [name, ...(options.warmStart === false ? [] : [nameFrom(live?.lineage.parent)])]
+  const known = versionsOf(state, model).find(
+    (version) => names.includes(version.processingName) && version.state !== 'retired',
+  )
+  if (known !== undefined) return await checkAgain(options, topics, { state, version: known })
+  const folder = join(options.temporary, `${process.pid}-${name}`)
+  await removeAbandoned(options.temporary, options.clock.nowMs())
+  await mkdir(folder, { recursive: true })
+  try {
+    return await new Retraining(options, topics, { folder, name, ranges, state }).run()
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+interface RetrainingInputs {
+  readonly folder: string
+  /** Processing name of the candidate. */
+  readonly name: string
+  readonly ranges: readonly DataRange[]
+  readonly state: RegistryState
+}
+
+/** The version whose rows a training starts from; undefined for random rows. */
+function startsFrom(
+  options: RetrainOptions,
+  live: RegisteredVersion | undefined,
+): RegisteredVersion | undefined {
+  const { reader, warmStart = true } = options
+  // The optimum of a linear model does not depend on the start.
+  if ('linear' in options) return undefined
+  // A chain draws its start.
+  if (options.als.trainer === 'bmf') return undefined
+  return warmStart && reader !== undefined ? live : undefined
+}
+
+/** Age after which a folder whose process has ended is deleted, ms. */
+const ABANDONED_MS = 3_600_000
+
+/** Deletes the folders of trainings that were killed. */
+async function removeAbandoned(temporary: string, nowMs: number): Promise<void> {
+  await mkdir(temporary, { recursive: true })
+  for (const name of await readdir(temporary)) {
+    const folder = join(temporary, name)
+    const { mtimeMs } = await stat(folder).catch(() => ({ mtimeMs: nowMs }))
+    // A running training writes its files within minutes; nothing else says who owns a folder.
+    if (nowMs - mtimeMs > ABANDONED_MS && !isRunning(name)) {
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+/** Whether the process of a folder `<process id>-<name>` runs on this machine. */
+function isRunning(folder: string): boolean {
+  try {
+    return process.kill(Number.parseInt(folder, 10), 0)
+  } catch {
+    return false
+  }
+}
+
+/** The candidate's errors, for its record. */
+function goldenOf(
+  checks: PromotionChecks | undefined,
+  candidate: number,
+): Pick<RegisteredVersion, 'golden'> {
+  const found = checks?.golden.find(({ number }) => number === candidate)
+  return found === undefined ? {} : { golden: found.golden }
+}
+
+/** The request for a training; blocks of weights are as long as those that are served. */
+function trainingOf(
+  options: RetrainOptions,
+  live: RegisteredVersion | undefined,
+  startingRows: string | undefined,
+): Training {
+  if (!('linear' in options)) {
+    const { als, rule } = options
+    return { als, rule, ...(startingRows === undefined ? {} : { startingRows }) }
+  }
+  const { linear } = options
+  const range = linear.range ?? live?.dimension
+  return { linear: { ...linear, ...(range === undefined ? {} : { range }) } }
+}
+
+/** One run of `retrain`. */
+class Retraining {
+  private readonly options: RetrainOptions
+  private readonly topics: TopicStore
+  private readonly inputs: RetrainingInputs
+  private readonly checks: CandidateChecks
+
+  constructor(options: RetrainOptions, topics: TopicStore, inputs: RetrainingInputs) {
+    this.options = options
+    this.topics = topics
+    this.inputs = inputs
+    this.checks = new CandidateChecks(options, topics, inputs.state)
+  }
+
+  async run(): Promise<RetrainOutcome> {
+    const { options, topics } = this
+    const { folder, name, ranges, state } = this.inputs
+    const live = liveVersionOf(state, options.model)
+    const startingRows = await this.startingRows(live)
+    await using process = options.start()
+    this.step(`training on ${offsetsIn(ranges)} observations`)
+    const { place, observations, model, clock } = options
+    const training = trainingOf(options, live, startingRows)
+    const { metadata } = await process.ask({ kind: 'train', place, ranges, ...training })
+    const onStep = (step: string): void => this.step(step)
+    const source = { process, topics, observations, model, clock, onStep }
+    const replay = new CandidateReplay(source, ranges, metadata.newestEventMs)
+    await this.catchUp(replay)
+    using retraining = new RetrainingName()
+    const trained = { process, metadata, folder, retraining: retraining.name }
+    const number = await publishCandidate(trained, topics, options)
+    await this.catchUp(replay, number)
+    const warmStart = startingRows === undefined ? undefined : live
+    const inputs = { number, name, ranges, warmStart, newestEventMs: replay.newestEventMs }
+    const candidate = candidateVersion(metadata, inputs, options)
+    return await this.judge(candidate, live?.number ?? 0, replay)
+  }
+
+  /** Replays new observations; those of a linear model are left to the job that learns it. */
+  private async catchUp(replay: CandidateReplay, version?: number): Promise<void> {
+    if (!('linear' in this.options)) await replay.catchUp(version)
+  }
+
+  private step(text: string): void {
+    this.options.onStep?.(text)
+  }
+
+  /** Writes the current rows of the live version into a file; undefined without a warm start. */
+  private async startingRows(live: RegisteredVersion | undefined): Promise<string | undefined> {
+    const { reader } = this.options
+    if (reader === undefined || startsFrom(this.options, live) === undefined) return undefined
+    const file = join(this.inputs.folder, 'live.rows')
+    const { number: version, dimension } = live as RegisteredVersion
+    const rows = await writeLiveRows(reader, ALS_MODEL, { version, dimension, file })
+    this.step(`warm start from ${rows} rows of version ${version}`)
+    return rows === 0 ? undefined : file
+  }
+
+  /** Checks the candidate, replays what arrived meanwhile, registers the candidate, and promotes it. */
+  private async judge(
+    candidate: RegisteredVersion,
+    live: number,
+    replay: CandidateReplay,
+  ): Promise<RetrainOutcome> {
+    const checks = await this.checks.run(candidate, live)
+    await this.catchUp(replay, candidate.number)
+    // A replayed row that is applied after the switch would undo what was learned on it by then.
+    const loading = checks && (await this.checks.optionsFor(candidate, live))
+    if (loading !== undefined) await untilLoaded(loadingVersion(loading))
+    const { replayed, newestEventMs } = replay
+    const version: RegisteredVersion = {
+      ...candidate,
+      lineage: { ...candidate.lineage, newestEventMs, replayed },
+      checks: checks?.checks ?? [],
+      ...goldenOf(checks, candidate.number),
+    }
+    const { registry, clock } = this.options
+    await recordGolden(registry, candidate.name, checks)
+    const { outcome } = await registry.require({ kind: 'register', version })
+    if (outcome.kind === 'exists') return { kind: 'exists', version: outcome.version }
+    if (checks === undefined) return { kind: 'candidate', version }
+    const { name, number } = version
+    const atMs = clock.nowMs()
+    const command = { kind: 'promote', name, number, expectedLive: live, atMs } as const
+    const promotion = await registry.execute(command)
+    const error = outcomeError(promotion.outcome, command)
+    if (error !== undefined) return { kind: 'refused', version, reason: error.message, checks }
+    return { kind: 'promoted', version, checks, gap: await replay.gap() }
+  }
+}

@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto'
+import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
+import type { TopicStore } from '../../connectors/topics/store.ts'
+import { systemClock } from '../../core/clock.ts'
+import { WeirError } from '../../core/errors.ts'
+import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
+import type { ConfigurationMap } from '../../runtime/configuration/keys.ts'
+import type { OperatorCoordinators } from '../../runtime/protocol/operator-coordinator.ts'
+import type { SlotThreads } from '../../runtime/slot/threads.ts'
+import type { QueryWorkers } from '../../serving/threads/workers.ts'
+import { MODEL_ROWS_UID } from '../model-topic/als-serving.ts'
+import {
+  VersionCoordinator,
+  type VersionCoordinatorOptions,
+} from '../model-topic/version-coordinator.ts'
+import { dimensionOfTopic } from '../publish/topic-dimension.ts'
+import type { QueryAccessOptions } from '../query-access.ts'
+import { ServedJob } from '../served-job.ts'
+import type { DataDirectory } from './data-directory.ts'
+import { followRegistry } from './follow-registry.ts'
+import { registryPlace } from './registry-place.ts'
+
+/** Receiver of the switch to a version. */
+export type OnVersionLive = (
+  version: number,
+  marker: ModelVersionMarker,
+  /** Rows of the version that the slots hold; undefined while they restore them. */
+  rows: number | undefined,
+) => void
+
+/** Options of `serveModel`. */
+export interface ServeModelOptions {
+  readonly data: DataDirectory
+  /** Place of the model topic. @default the embedded log of the data folder */
+  readonly place?: TopicsPlace
+  readonly topic: string
+  /** Floats of a row. @default read from the topic */
+  readonly dimension?: number
+  /** Longest row key in bytes. @default that of the job */
+  readonly maxKeyBytes?: number
+  readonly slots: number
+  readonly queryThreads: number
+  readonly port: number
+  /** @default the port listens on the loopback interface, for everyone */
+  readonly access?: QueryAccessOptions
+  readonly configuration: ConfigurationMap
+  /** @default one that follows from the topic, so that the job finds its checkpoints */
+  readonly jobId?: string
+  readonly onLive: OnVersionLive
+  readonly onDropped?: VersionCoordinatorOptions['onDropped']
+  /** Slot threads that were started ahead. */
+  readonly threads?: SlotThreads
+  /** Query threads that were started ahead. */
+  readonly queryWorkers?: QueryWorkers
+  /** Further coordinators of the job's operators, by uid. */
+  readonly coordinators?: OperatorCoordinators
+}
+
+/** A job that serves one kind of model. */
+export interface ModelJob<O extends Readonly<Record<string, unknown>>> {
+  /** `als-serving` */
+  readonly name: string
+  readonly module: URL
+  /** Name of the model's queryable state. */
+  readonly state: string
+  /** Options of the job for rows of `floats` floats. */
+  options(place: TopicsPlace, topic: string, floats: number): O
+}
+
+/**
+ * Starts a job that serves the model of a topic, with its query threads. The job continues from its
+ * latest checkpoint. Throws UNKNOWN_TOPIC if no model was published.
+ */
+export async function serveModel<O extends Readonly<Record<string, unknown>>>(
+  model: ModelJob<O>,
+  options: ServeModelOptions,
+): Promise<ServedJob> {
+  const { data } = options
+  const { jobOptions, partitions, jobName } = await modelTopicOf(model, options)
+  const started = Promise.withResolvers<ServedJob>()
+  const coordinator = new VersionCoordinator({
+    model: 0,
+    partitions,
+    clock: systemClock,
+    onLive: (version, marker) =>
+      void started.promise.then(({ queries }) =>
+        options.onLive(version, marker, queries.rowCount(model.state, version)),
+      ),
+    ...(options.onDropped === undefined ? {} : { onDropped: options.onDropped }),
+  })
+  const place = options.place ?? { logDirectory: data.log }
+  const registry = registryPlace(place, data.root)
+  const job = await ServedJob.start({
+    companion: await followRegistry(coordinator, registry, options.topic),
+    module: model.module,
+    jobOptions,
+    configuration: {
+      'parallelism.default': String(options.slots),
+      'execution.checkpointing.dir': data.checkpoints,
+      'execution.checkpointing.interval': '10 s',
+      'state.backend.directory': data.state,
+      ...options.configuration,
+    },
+    jobId: options.jobId ?? jobIdOf(jobName),
+    seed: process.pid,
+    queryThreads: options.queryThreads,
+    ...options.access,
+    port: options.port,
+    models: [model.state],
+    model: { topic: options.topic, state: model.state, place, registry },
+    coordinators: {
+      ...options.coordinators,
+      [MODEL_ROWS_UID]: coordinator,
+    },
+    threads: options.threads,
+    queryWorkers: options.queryWorkers,
+  })
+  started.resolve(job)
+  return job
+}
+
+/** The parts of a job's start that depend on the model topic. Throws UNKNOWN_TOPIC. */
+async function modelTopicOf<O extends Readonly<Record<string, unknown>>>(
+  model: ModelJob<O>,
+  options: ServeModelOptions,
+): Promise<{
+  readonly jobOptions: O
+  readonly partitions: number
+  readonly jobName: string
+}> {
+  const { topic, dimension, maxKeyBytes, place = { logDirectory: options.data.log } } = options
+  await using topics = await openTopics(place)
+  await requireModelTopic(topics, topic)
+  const floats = dimension ?? (await dimensionOfTopic(topics, topic))
+  const { partitions } = await topics.describe(topic)
+  // If the topic was deleted and created again, offsets of old checkpoints are wrong in it.
+  const identity = await topics.identity(topic)
+  const jobName = `${model.name}/${topic}${identity === '' ? '' : `/${identity}`}`
+  const keys = maxKeyBytes === undefined ? {} : { maxKeyBytes }
+  return { jobOptions: { ...model.options(place, topic, floats), ...keys }, partitions, jobName }
+}
+
+async function requireModelTopic(topics: TopicStore, topic: string): Promise<void> {
+  if (await topics.has(topic)) return
+  throw new WeirError(
+    'UNKNOWN_TOPIC',
+    `there is no model topic "${topic}" in ${topics.place}; publish one with "weir train" or "weir model load"`,
+  )
+}
+
+/** The job id of a name, the same at every start, so that the job finds its checkpoints. */
+export function jobIdOf(name: string): string {
+  return createHash('md5').update(name).digest('hex')
+}

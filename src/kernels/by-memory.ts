@@ -1,0 +1,13 @@
+import { instantiateKernels, type Kernels } from './kernels.ts'
+
+const kernelsOf = new WeakMap<WebAssembly.Memory, Kernels>()
+
+/** This thread's kernels over a row table's memory. */
+export function kernelsFor(memory: WebAssembly.Memory): Kernels {
+  let kernels = kernelsOf.get(memory)
+  if (kernels === undefined) {
+    kernels = instantiateKernels(memory)
+    kernelsOf.set(memory, kernels)
+  }
+  return kernels
+}

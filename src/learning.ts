@@ -1,0 +1,122 @@
+/**
+ * `@weirjs/weir/learning`: jobs that learn a model while they serve it, and the parts to write another one.
+ * `jobs/learning/als` is written with these parts and with `@weirjs/weir`.
+ */
+
+// Vocabulary: spans, key groups, waiting.
+export { emptySpan, type MutableByteSpan } from './core/byte-span.ts'
+export { sleep } from './core/clock.ts'
+export { BIAS_FEATURE } from './core/feature.ts'
+export { keyGroupOf } from './core/key-group.ts'
+export { keyOfEveryGroup } from './core/key-group-keys.ts'
+export { latin1Of } from './core/text/latin1.ts'
+// The jobs and their coordinators.
+export {
+  type AlsLearningCoordinator,
+  type AlsLearningOptions,
+  alsLearning,
+} from './jobs/learning/als/coordinator.ts'
+export { default as onlineAls, type OnlineAlsOptions } from './jobs/learning/als/job.ts'
+export {
+  type AlsVersionMetadata,
+  alsVersionMetadata,
+  type EncodedMoments,
+} from './jobs/learning/als/version.ts'
+// Parts of a learning job: gates, the version hand-shake, duplicates, resume offsets.
+export {
+  type LearnersOptions,
+  LearningCoordinator,
+  type LearningCoordinatorOptions,
+} from './jobs/learning/coordinator.ts'
+export { DeltaDeduplicator, type SeenOffset } from './jobs/learning/delta-deduplicator.ts'
+export { LearningGate } from './jobs/learning/gate.ts'
+export { InFlightLimit } from './jobs/learning/in-flight-limit.ts'
+export { type LinearLearningOptions, linearLearning } from './jobs/learning/linear/coordinator.ts'
+export { default as onlineSvm, type OnlineSvmOptions } from './jobs/learning/linear/job.ts'
+export type {
+  GateOrder,
+  GateReport,
+  LearnableVersion,
+  LearnerOrder,
+  LearnerReport,
+} from './jobs/learning/messages.ts'
+export { ObservationsGate } from './jobs/learning/observations-gate.ts'
+export { type ResumeOffset, ResumeOffsets } from './jobs/learning/resume-offsets.ts'
+export { type TopicSinkOptions, topicSink } from './jobs/learning/topic-sink.ts'
+export { resumeOffsetsOf, type VersionOffsetsOptions } from './jobs/learning/version-offsets.ts'
+// Topics of a model: rows, deltas.
+export { itemRows, userRows } from './jobs/model-topic/als-serving-function.ts'
+export { LinearServingFunction } from './jobs/model-topic/linear-serving-function.ts'
+export type { BadRowPolicy } from './jobs/model-topic/operator.ts'
+export { keyBytesOf, type ModelTopicRecord, valueBytesOf } from './jobs/model-topic/record.ts'
+export { type TopicRecordsOptions, topicRecords } from './jobs/model-topic/records.ts'
+export { ModelRowsOperator } from './jobs/model-topic/rows-operator.ts'
+export { deltasTopic } from './jobs/model-topic/topics.ts'
+export { WeightRowsOperator } from './jobs/model-topic/weight-rows-operator.ts'
+// Rules that learn, and what they learn from.
+export {
+  ModelDeltaBuffer,
+  type ModelDeltaKind,
+  NO_SOURCE_KEY_GROUP,
+} from './models/als/online/model-delta.ts'
+export {
+  type LearnedRow,
+  type OnlineRule,
+  type OnlineSide,
+  type RowShape,
+  type StepOutcome,
+  scoreOf,
+} from './models/als/online/rule.ts'
+export {
+  deltaShape,
+  type ModelMoments,
+  type OnlineRuleOptions,
+  onlineRule,
+  withGlobalMean,
+} from './models/als/online/rules.ts'
+export { publishedMoments } from './models/als/published-moments.ts'
+export { RowCopies } from './models/als/row-copies.ts'
+export { idOfKeyBytes, kindOfKeyBytes, writeKeySuffix } from './models/als/row-key.ts'
+export { RowMoments } from './models/als/row-moments.ts'
+export {
+  LearnableRowSerializer,
+  type PublishedRow,
+  type RemovedRow,
+  type RetiredRows,
+  type RowUpdate,
+  RowUpdateSerializer,
+} from './models/als/row-update.ts'
+export { decodeLinearDelta, encodeLinearDelta, type LinearDelta } from './models/linear/delta.ts'
+export {
+  LibsvmParser,
+  type LibsvmParserOptions,
+  type LibsvmSink,
+} from './models/linear/libsvm-format.ts'
+export {
+  type LinearStep,
+  type OnlineLinearOptions,
+  OnlineLinearRule,
+} from './models/linear/online-rule.ts'
+export { type WeightUpdate, WeightUpdateSerializer } from './models/linear/weight-update.ts'
+export {
+  type AlarmsByDetector,
+  DriftMonitor,
+  joinedAlarms,
+  largestSquaredError,
+  NO_ALARMS,
+} from './models/quality/drift-monitor.ts'
+export {
+  ENCODED_ERROR_LENGTH,
+  PrequentialError,
+  type PrequentialOptions,
+} from './models/quality/prequential-error.ts'
+export { keyLengthWithoutVersion, versionOfKeyBytes } from './models/versioned-key.ts'
+// State: rows of other slots, read in place; weights in blocks.
+export type { ChainSource } from './operators/port/operator.ts'
+export { blocksOf, type FeatureBlock } from './serving/reader/block-products.ts'
+export { SlotWeights, type SlotWeightsOptions } from './serving/reader/slot-weights.ts'
+export type { StateVersion } from './state/catalog/key-class.ts'
+export { type RowFound, SlotRowReader } from './state/catalog/slot-row-reader.ts'
+export type { StateCatalog } from './state/catalog/state-catalog.ts'
+export type { VectorRowTarget } from './state/port/handles.ts'
+export type { RowTableReader } from './state/rows/reader.ts'

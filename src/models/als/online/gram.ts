@@ -1,0 +1,195 @@
+import { allFinite } from '../../../core/all-finite.ts'
+import { requireArgument } from '../../../core/errors.ts'
+import { factorPacked, multiplyPacked, packedLength, solvePacked } from '../small-symmetric.ts'
+import { capNorm, type StepGuardSettings, type StepGuards, stepGuards } from './guards.ts'
+import { type ModelMoments, type RowPrior, rowPrior } from './prior.ts'
+import {
+  constantColumn,
+  type LearnedRow,
+  type OnlineRule,
+  type OnlineSide,
+  type RowShape,
+  type StepOutcome,
+  type UpdateOrder,
+} from './rule.ts'
+
+/** Options of the running Gram matrices. */
+export interface GramOptions extends StepGuards {
+  /**
+   * Variance of a rating around its prediction: the weight of the prior against ratings. 0.5 keeps the
+   * model stable, 0.2 follows ratings faster. @default 0.5
+   */
+  readonly noise?: number
+  /** Factor on the weight of a user's ratings with each new one, 0 < f <= 1. @default 0.99 */
+  readonly userForgetting?: number
+  /** The same for an item. @default 1 */
+  readonly itemForgetting?: number
+  /** @default 'simultaneous' */
+  readonly order?: UpdateOrder
+}
+
+type GramSettings = Required<Omit<GramOptions, keyof StepGuards>> & StepGuardSettings
+
+/** Checks options and fills in defaults. Throws INVALID_ARGUMENT. */
+export function gramSettings(options: GramOptions = {}): GramSettings {
+  const settings: GramSettings = {
+    noise: options.noise ?? 0.5,
+    userForgetting: options.userForgetting ?? 0.99,
+    itemForgetting: options.itemForgetting ?? 1,
+    order: options.order ?? 'simultaneous',
+    ...stepGuards(options),
+  }
+  requireArgument(settings.noise > 0, `noise is greater than 0, not ${settings.noise}`)
+  for (const name of ['userForgetting', 'itemForgetting'] as const) {
+    const value = settings[name]
+    requireArgument(value > 0 && value <= 1, `${name} is above 0 and at most 1, not ${value}`)
+  }
+  return settings
+}
+
+/**
+ * Ridge regression of every row against all of its ratings, without keeping them (Velox's rule, on
+ * both sides). A row keeps the sums A = sum z z^T and b = sum y z over its ratings, where z is the other
+ * row and y the part of the rating that the row explains. After each rating the row is
+ *
+ *   (precision + A)^-1 (shift + b)        (`RowPrior`)
+ *
+ * A row of the batch model begins with the sums of `evidence` average ratings whose solution it is. The
+ * delta is the user's row and the rating, from which the item's owner computes z and y.
+ */
+export class GramRule implements OnlineRule {
+  readonly kind = 'gram'
+  readonly shape: RowShape
+  readonly userMemory: number
+  readonly itemMemory: number
+  readonly deltaLength: number
+  private readonly settings: GramSettings
+  private readonly users: GramSide
+  private readonly items: GramSide
+  private readonly before: Float32Array
+
+  constructor(shape: RowShape, moments: ModelMoments, options: GramOptions = {}) {
+    this.shape = shape
+    this.settings = gramSettings(options)
+    const { noise, userForgetting, itemForgetting, normCap } = this.settings
+    const rowsOf = (side: OnlineSide, forgetting: number): GramSide => {
+      const prior = rowPrior({ side, shape, moments, noise })
+      return new GramSide({ constant: constantColumn(side, shape), prior, forgetting, normCap })
+    }
+    this.users = rowsOf('user', userForgetting)
+    this.items = rowsOf('item', itemForgetting)
+    this.userMemory = this.users.memory
+    this.itemMemory = this.items.memory
+    this.deltaLength = shape.dimension + 1
+    this.before = new Float32Array(shape.dimension)
+  }
+
+  learn(user: LearnedRow, item: LearnedRow, rating: number, delta: Float32Array): StepOutcome {
+    const n = this.shape.dimension
+    this.before.set(user.row)
+    const outcome = this.users.observe(user, item.row, rating)
+    if (outcome === 'refused') return outcome
+    delta.set(this.settings.order === 'user-first' ? user.row : this.before)
+    delta[n] = rating
+    return 'learned'
+  }
+
+  fold(item: LearnedRow, delta: Float32Array): StepOutcome {
+    if (!allFinite(delta)) return 'refused'
+    return this.items.observe(item, delta, delta[this.shape.dimension]!)
+  }
+}
+
+/** Options of the rows of one side. */
+interface GramSideOptions {
+  readonly prior: RowPrior
+  readonly forgetting: number
+  readonly normCap: number
+  /** Column that never changes; -1 if none. */
+  readonly constant: number
+}
+
+/** The rows of one side. A row's memory, float32: `| 1 after the first rating | A packed | b |`. */
+class GramSide {
+  readonly memory: number
+  private readonly prior: RowPrior
+  private readonly forgetting: number
+  private readonly normCap: number
+  private readonly constant: number
+  private readonly n: number
+  private readonly z: Float64Array
+  private readonly matrix: Float64Array
+  private readonly solution: Float64Array
+
+  constructor({ prior, forgetting, normCap, constant }: GramSideOptions) {
+    this.prior = prior
+    this.forgetting = forgetting
+    this.normCap = normCap
+    this.constant = constant
+    this.n = prior.columns.length
+    this.memory = 1 + packedLength(this.n) + this.n
+    this.z = new Float64Array(this.n)
+    this.matrix = new Float64Array(packedLength(this.n))
+    this.solution = new Float64Array(this.n)
+  }
+
+  /** Adds a rating to the row's sums and solves the row. */
+  observe(target: LearnedRow, other: Float32Array, rating: number): StepOutcome {
+    const { row, memory } = target
+    const { columns } = this.prior
+    const { n, z, constant } = this
+    if (memory[0] === 0) this.begin(target)
+    for (let i = 0; i < n; i++) z[i] = other[columns[i]!]!
+    const y = constant < 0 ? rating : rating - row[constant]! * other[constant]!
+    if (!Number.isFinite(y)) return 'refused'
+    if (!this.solve(memory, y)) return 'refused'
+    this.take(memory, y)
+    for (let i = 0; i < n; i++) row[columns[i]!] = this.solution[i]!
+    capNorm(row, this.normCap, constant)
+    target.updates++
+    return 'learned'
+  }
+
+  /** The sums of a row that was trained on `evidence` average ratings: its solution is the row. */
+  private begin({ row, memory, evidence }: LearnedRow): void {
+    memory[0] = 1
+    if (evidence <= 0) return
+    const { n, matrix, solution } = this
+    const { columns, precision, shift, regressors } = this.prior
+    for (let i = 0; i < matrix.length; i++) {
+      const sum = Math.fround(evidence * regressors[i]!)
+      memory[1 + i] = sum
+      matrix[i] = sum + precision[i]!
+    }
+    const own = Float64Array.from(columns, (column) => row[column]!)
+    multiplyPacked(matrix, n, own, solution)
+    for (let i = 0; i < n; i++) memory[1 + matrix.length + i] = solution[i]! - shift[i]!
+  }
+
+  /** Solves with the rating added, without changing the memory. */
+  private solve(memory: Float32Array, y: number): boolean {
+    const { n, z, matrix, solution, forgetting } = this
+    const { precision, shift } = this.prior
+    for (let i = 0, at = 0; i < n; i++) {
+      for (let j = 0; j <= i; j++, at++) {
+        matrix[at] = precision[at]! + forgetting * memory[1 + at]! + z[i]! * z[j]!
+      }
+    }
+    const b = 1 + matrix.length
+    for (let i = 0; i < n; i++) solution[i] = shift[i]! + forgetting * memory[b + i]! + y * z[i]!
+    if (!factorPacked(matrix, n)) return false
+    solvePacked(matrix, n, solution)
+    let sum = 0
+    for (let i = 0; i < n; i++) sum += Math.fround(solution[i]!) * 0
+    return sum === 0
+  }
+
+  private take(memory: Float32Array, y: number): void {
+    const { n, z, forgetting } = this
+    let at = 1
+    for (let i = 0; i < n; i++) {
+      for (let j = 0; j <= i; j++, at++) memory[at] = forgetting * memory[at]! + z[i]! * z[j]!
+    }
+    for (let i = 0; i < n; i++, at++) memory[at] = forgetting * memory[at]! + y * z[i]!
+  }
+}

@@ -1,0 +1,55 @@
+import { RowMoments } from '../row-moments.ts'
+import { type FoldInOptions, FoldInRule } from './fold-in.ts'
+import { type GramOptions, GramRule } from './gram.ts'
+import type { ModelMoments } from './prior.ts'
+import type { OnlineRule, RowShape } from './rule.ts'
+import { SgdRule } from './sgd.ts'
+import type { SgdOptions } from './sgd-options.ts'
+import { type StackOptions, StackRule } from './stack.ts'
+
+export type { ModelMoments } from './prior.ts'
+
+/** The options of an update rule, with its name: plain data, for jobs and the command line. */
+export type OnlineRuleOptions =
+  | ({ readonly rule: 'sgd' } & SgdOptions)
+  | ({ readonly rule: 'gram' } & GramOptions)
+  | ({ readonly rule: 'fold-in' } & FoldInOptions)
+  | ({ readonly rule: 'stack' } & StackOptions)
+
+/** Names of the rules. */
+export const ONLINE_RULES = ['gram', 'sgd', 'fold-in', 'stack'] as const
+
+/** Options with the mean rating of a version, for rules that use it. */
+export function withGlobalMean(options: OnlineRuleOptions, globalMean: number): OnlineRuleOptions {
+  return options.rule === 'sgd' || options.rule === 'stack' ? { ...options, globalMean } : options
+}
+
+/** Makes a rule for rows of a shape. Throws INVALID_ARGUMENT. */
+export function onlineRule(
+  shape: RowShape,
+  options: OnlineRuleOptions,
+  moments: () => ModelMoments,
+): OnlineRule {
+  switch (options.rule) {
+    case 'sgd':
+      return new SgdRule(shape, options)
+    case 'gram':
+      return new GramRule(shape, moments(), options)
+    case 'stack':
+      return new StackRule(shape, moments(), options)
+    default:
+      return new FoldInRule(shape, moments(), options)
+  }
+}
+
+/** Kind and floats of a rule's deltas, which do not depend on the version. */
+export function deltaShape(
+  options: OnlineRuleOptions,
+  dimension: number,
+): { readonly kind: 'step' | 'gram'; readonly length: number } {
+  // Biases do not change the size of a delta.
+  const shape = { dimension, biased: false }
+  const nothing = { user: new RowMoments(shape.dimension), item: new RowMoments(shape.dimension) }
+  const { kind, deltaLength } = onlineRule(shape, options, () => nothing)
+  return { kind, length: deltaLength }
+}

@@ -1,0 +1,96 @@
+import { WeirError } from '../../core/errors.ts'
+import { splitVersionedKey } from '../versioned-key.ts'
+
+/*
+ * Keys of the rows of an ALS model: `<id>-U` for a user, `<id>-I` for an item. In a topic
+ * `@<version>` may follow (`versioned-key.ts`).
+ */
+
+/** Whose row it is: the last letter of the key. */
+export type AlsRowKind = 'U' | 'I'
+
+/** The id under which the mean rows are served, for users and items never seen in training. */
+export const MEAN_ID = 'MEAN'
+
+/** Ends of the keys of users and of items. */
+export const KEY_SUFFIXES = { U: '-U', I: '-I' } as const satisfies Record<AlsRowKind, string>
+
+/** Keys of the mean rows. */
+export const MEAN_KEYS = {
+  U: `${MEAN_ID}${KEY_SUFFIXES.U}`,
+  I: `${MEAN_ID}${KEY_SUFFIXES.I}`,
+} as const
+
+/** Options of a prediction for which the mean rows stand for a user or an item without a row. */
+export const MEAN_IF_UNKNOWN = { coldLeft: MEAN_KEYS.U, coldRight: MEAN_KEYS.I } as const
+
+/** Bytes that `<id>-U` has beyond the id. */
+const SUFFIX_LENGTH = 2
+const DASH = 0x2d
+const LETTERS: Readonly<Record<AlsRowKind, number>> = { U: 0x55, I: 0x49 }
+const decoder = new TextDecoder()
+
+/** A row key taken apart. */
+export interface AlsKey {
+  readonly id: string
+  readonly kind: AlsRowKind
+  readonly version: number
+}
+
+/** `<id>-U` or `<id>-I` (or `<id>-W`), with `@<version>` if one is given. */
+export function alsKey(id: string, kind: AlsRowKind | 'W', version?: number): string {
+  const key = `${id}-${kind}`
+  return version === undefined ? key : `${key}@${version}`
+}
+
+/** Takes a row key apart. Throws UNPARSABLE_RECORD if it ends neither in `-U` nor in `-I`. */
+export function parseAlsKey(text: string): AlsKey {
+  const { key, version } = splitVersionedKey(text)
+  const kind = key.at(-1)
+  if (key.length < 3 || key.at(-2) !== '-' || (kind !== 'U' && kind !== 'I')) {
+    throw new WeirError(
+      'UNPARSABLE_RECORD',
+      `the model key "${text}" does not end in -U or -I; write <id>-U for a user, <id>-I for an item`,
+      { details: { key: text } },
+    )
+  }
+  return { id: idOfKey(key), kind, version }
+}
+
+/** The id in a row key without version. */
+export function idOfKey(key: string): string {
+  return key.slice(0, -SUFFIX_LENGTH)
+}
+
+/** Whose row a row key without version is of. */
+export function kindOfKey(key: string): AlsRowKind {
+  return key.endsWith('U') ? 'U' : 'I'
+}
+
+/** The id in the bytes of a row key without version. */
+export function idOfKeyBytes(key: Uint8Array): string {
+  return decoder.decode(key.subarray(0, key.length - SUFFIX_LENGTH))
+}
+
+/**
+ * Whose row the key `bytes[start .. start + length)` without version is of; undefined where it ends
+ * neither in `-U` nor in `-I`, or has no id.
+ */
+export function kindOfKeyBytes(
+  bytes: Uint8Array,
+  start = 0,
+  length: number = bytes.length,
+): AlsRowKind | undefined {
+  const end = start + length
+  if (length <= SUFFIX_LENGTH || bytes[end - 2] !== DASH) return undefined
+  const letter = bytes[end - 1]
+  if (letter === LETTERS.U) return 'U'
+  return letter === LETTERS.I ? 'I' : undefined
+}
+
+/** Writes `-U` or `-I` behind the id that ends at `at`; the end of the key. */
+export function writeKeySuffix(key: Uint8Array, at: number, kind: AlsRowKind): number {
+  key[at] = DASH
+  key[at + 1] = LETTERS[kind]
+  return at + SUFFIX_LENGTH
+}

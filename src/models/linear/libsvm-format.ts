@@ -1,0 +1,223 @@
+import { WeirError } from '../../core/errors.ts'
+import type { BadLines } from '../ratings/format.ts'
+
+/**
+ * LIBSVM text: one labelled sparse example a line. Feature ids are whole numbers in strictly ascending
+ * order; LIBSVM starts at 1, 0 is accepted too. A comment begins with #.
+ *
+ *   +1 3:1 11:0.5 14:1e-3 # comment
+ *
+ * The function takes one example. `indexes` and `values` are buffers that the next line fills again; only
+ * their first `count` elements are valid.
+ */
+export type LibsvmSink = (
+  label: number,
+  indexes: Uint32Array,
+  values: Float32Array,
+  count: number,
+) => void
+
+/** Options of the parser. */
+export interface LibsvmParserOptions {
+  /** @default 'fail' */
+  readonly badLines?: BadLines
+}
+
+const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
+const SPACE = 0x20
+const TAB = 0x09
+const HASH = 0x23
+const PLUS = 0x2b
+const MINUS = 0x2d
+const POINT = 0x2e
+const ZERO = 0x30
+const COLON = 0x3a
+
+/** Number of digits that a float64 holds exactly, and the powers of ten that it holds exactly. */
+const EXACT_DIGITS = 15
+const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, i) => Number(`1e${i}`))
+const MAX_FEATURE = 2 ** 32 - 2
+const NOTHING = new Uint8Array(0)
+
+/**
+ * Streaming parser: `push` chunks of bytes of any size, then `end`. It keeps only the last line of a chunk
+ * where that is not whole. A bad line throws UNPARSABLE_RECORD with its number, or is counted.
+ */
+export class LibsvmParser {
+  private readonly sink: LibsvmSink
+  private readonly badLines: BadLines
+  private indexes = new Uint32Array(256)
+  private values = new Float32Array(256)
+  private rest: Uint8Array = NOTHING
+  private bytes: Uint8Array = this.rest
+  private at = 0
+  private line = 0
+  private bad = 0
+
+  constructor(sink: LibsvmSink, options: LibsvmParserOptions = {}) {
+    this.sink = sink
+    this.badLines = options.badLines ?? 'fail'
+  }
+
+  /** Lines seen so far. */
+  get lineCount(): number {
+    return this.line
+  }
+
+  /** Bad lines so far, if `badLines` is 'count'. */
+  get badLineCount(): number {
+    return this.bad
+  }
+
+  /** Parses all lines that end inside this chunk. */
+  push(chunk: Uint8Array): void {
+    let from = 0
+    if (this.rest.length > 0) {
+      from = chunk.indexOf(LINE_FEED) + 1
+      const head = from === 0 ? chunk : chunk.subarray(0, from)
+      const line = joined(this.rest, head)
+      this.rest = from === 0 ? line : NOTHING
+      if (from === 0) return
+      this.parseLines(line)
+    }
+    this.rest = this.parseLines(from === 0 ? chunk : chunk.subarray(from)).slice()
+  }
+
+  /** Parses the last line, which may have no line end. A parser can be used again, also after a bad line. */
+  end(): void {
+    const { rest } = this
+    if (rest.length === 0) return
+    this.rest = NOTHING
+    this.parseLines(joined(rest, Uint8Array.of(LINE_FEED)))
+  }
+
+  /** Parses whole lines; returns the offset behind the last one. */
+  private parseLines(bytes: Uint8Array): Uint8Array {
+    this.bytes = bytes
+    let from = 0
+    for (;;) {
+      const end = bytes.indexOf(LINE_FEED, from)
+      if (end < 0) return bytes.subarray(from)
+      this.line++
+      this.parseLine(from, lineEnd(bytes, from, end))
+      from = end + 1
+    }
+  }
+
+  private parseLine(from: number, end: number): void {
+    this.at = from
+    this.skipBlanks(end)
+    if (this.at === end) return
+    const label = this.number(end, SPACE)
+    let count = 0
+    let previous = -1
+    for (this.skipBlanks(end); this.at < end; this.skipBlanks(end)) {
+      const index = this.number(end, COLON)
+      const value = this.bytes[this.at++] === COLON ? this.number(end, SPACE) : Number.NaN
+      const inOrder = Number.isSafeInteger(index) && index > previous && index <= MAX_FEATURE
+      // Values are stored as float32, where 1e39 is Infinity.
+      if (!inOrder || !Number.isFinite(Math.fround(value))) {
+        this.reject(from, end)
+        return
+      }
+      if (count === this.indexes.length) this.grow()
+      this.indexes[count] = index
+      this.values[count++] = value
+      previous = index
+    }
+    if (Number.isFinite(label)) this.sink(label, this.indexes, this.values, count)
+    else this.reject(from, end)
+  }
+
+  private skipBlanks(end: number): void {
+    while (this.at < end && isBlank(this.bytes[this.at] as number)) this.at++
+  }
+
+  /** The number up to `stop` (a colon, or any blank); NaN if there is none. */
+  private number(end: number, stop: number): number {
+    const { bytes } = this
+    const start = this.at
+    let at = start
+    const sign = bytes[at] === MINUS ? -1 : 1
+    if (bytes[at] === MINUS || bytes[at] === PLUS) at++
+    let mantissa = 0
+    let digits = 0
+    let decimals = 0
+    let plain = true
+    let pointSeen = false
+    for (; at < end; at++) {
+      const byte = bytes[at] as number
+      if (byte === stop || (stop === SPACE && isBlank(byte))) break
+      const digit = byte - ZERO
+      if (digit >= 0 && digit <= 9) {
+        mantissa = mantissa * 10 + digit
+        digits++
+        if (pointSeen) decimals++
+      } else if (byte === POINT && !pointSeen) pointSeen = true
+      else plain = false
+    }
+    this.at = at
+    // Both operands are exact: one correctly rounded division gives the nearest number.
+    if (plain && digits > 0 && digits <= EXACT_DIGITS) {
+      return (sign * mantissa) / (POWERS_OF_TEN[decimals] as number)
+    }
+    const text = asciiText(bytes, start, at).trim()
+    return text === '' ? Number.NaN : Number(text)
+  }
+
+  private grow(): void {
+    const indexes = new Uint32Array(this.indexes.length * 2)
+    const values = new Float32Array(indexes.length)
+    indexes.set(this.indexes)
+    values.set(this.values)
+    this.indexes = indexes
+    this.values = values
+  }
+
+  private reject(from: number, end: number): void {
+    if (this.badLines === 'count') {
+      this.bad++
+      return
+    }
+    throw new WeirError(
+      'UNPARSABLE_RECORD',
+      `line ${this.line} of the examples, "${asciiText(this.bytes, from, Math.min(end, from + 60))}": ` +
+        'expected a label and feature:value pairs in ascending order of the feature, with finite float32 values; fix the line, or ' +
+        'skip bad lines with the option badLines: "count"',
+      { details: { line: this.line } },
+    )
+  }
+}
+
+const isBlank = (byte: number): boolean => byte === SPACE || byte === TAB
+
+function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(first.length + second.length)
+  bytes.set(first)
+  bytes.set(second, first.length)
+  return bytes
+}
+
+/** The end of a line's content: before its comment and its carriage return. */
+function lineEnd(bytes: Uint8Array, from: number, lineFeed: number): number {
+  let end = lineFeed
+  if (end > from && bytes[end - 1] === CARRIAGE_RETURN) end--
+  const comment = bytes.subarray(from, end).indexOf(HASH)
+  return comment < 0 ? end : from + comment
+}
+
+function asciiText(bytes: Uint8Array, from: number, to: number): string {
+  return String.fromCharCode(...bytes.subarray(from, to))
+}
+
+/** One example as a line, without line end. */
+export function formatLibsvm(
+  label: number,
+  indexes: ArrayLike<number>,
+  values: ArrayLike<number>,
+): string {
+  let text = label > 0 ? `+${label}` : String(label)
+  for (let k = 0; k < indexes.length; k++) text += ` ${indexes[k]}:${values[k]}`
+  return text
+}

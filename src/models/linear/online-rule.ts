@@ -1,0 +1,113 @@
+import { requireArgument } from '../../core/errors.ts'
+
+/** How a linear model is learned. */
+export interface OnlineLinearOptions {
+  readonly loss: 'hinge' | 'logistic'
+  /** How far a weight moves at first, for features of any scale. @default 0.5 */
+  readonly learningRate?: number
+  /** Longer gradients of an observation are shortened to this norm. @default none */
+  readonly gradientClip?: number
+}
+
+/** Floats that learning keeps beside each weight: sum of squared gradients, largest value seen. */
+export const LINEAR_MEMORY = 2
+
+/**
+ * Learns a linear model from labelled sparse observations: the normalised adaptive gradient of Ross,
+ * Mineiro and Langford, "Normalized Online Learning" (2013), as in Vowpal Wabbit. Each weight has
+ * its own rate, which falls with the gradients of the weight (AdaGrad) and does not depend on the scale
+ * of the feature:
+ *
+ *   s_i = max(s_i, |x_i|), and where s_i grows, w_i is scaled down by old / new
+ *   G_i += (d x_i)^2          d = dloss / dmargin
+ *   w_i -= rate d x_i / (s_i sqrt(G_i))        rate = learningRate / sqrt(non-zeros)
+ *
+ * The derivative d needs all weights of an observation, the rest only one weight: d is computed where
+ * the observation is read, and the step where the weight is stored.
+ */
+export class OnlineLinearRule {
+  private readonly loss: 'hinge' | 'logistic'
+  private readonly learningRate: number
+  private readonly clip: number
+
+  /** Throws INVALID_ARGUMENT. */
+  constructor({
+    loss,
+    learningRate = 0.5,
+    gradientClip = Number.POSITIVE_INFINITY,
+  }: OnlineLinearOptions) {
+    requireArgument(learningRate > 0, `the learning rate is above 0, not ${learningRate}`)
+    requireArgument(gradientClip > 0, `the gradient clip is above 0, not ${gradientClip}`)
+    this.loss = loss
+    this.learningRate = learningRate
+    this.clip = gradientClip
+  }
+
+  /** Loss of a decision value; `label` is 1 or -1. */
+  lossOf(decision: number, label: number): number {
+    const margin = decision * label
+    if (this.loss === 'hinge') return Math.max(0, 1 - margin)
+    return margin > 0 ? Math.log1p(Math.exp(-margin)) : Math.log1p(Math.exp(margin)) - margin
+  }
+
+  /** Derivative of the loss by the decision value, clipped; 0 where there is nothing to learn. */
+  derivative(decision: number, label: number, values: Float32Array): number {
+    const margin = decision * label
+    const slope = this.loss === 'hinge' ? (margin < 1 ? 1 : 0) : 1 / (1 + Math.exp(margin))
+    if (slope === 0 || this.clip === Number.POSITIVE_INFINITY) return -label * slope
+    let squares = 0
+    for (let k = 0; k < values.length; k++) squares += values[k]! * values[k]!
+    return -label * Math.min(slope, this.clip / Math.sqrt(squares))
+  }
+
+  /** Rate of the steps of an observation with so many non-zeros. */
+  rateOf(nonZeros: number): number {
+    return this.learningRate / Math.sqrt(Math.max(1, nonZeros))
+  }
+}
+
+/** The part of an observation that concerns one block of weights. */
+export interface LinearStep {
+  /** Derivative of the loss and rate of the observation. */
+  readonly derivative: number
+  readonly rate: number
+  /** Indices inside the block. */
+  readonly indices: Uint16Array
+  /** The values of the observation there. */
+  readonly values: Float32Array
+}
+
+/**
+ * Folds a step into a block: `weights` [range] and `memory` [2 range], all G, then all s. False, and
+ * nothing changed, when a weight would not be finite.
+ */
+export function foldLinearStep(
+  { derivative, rate, indices, values }: LinearStep,
+  weights: Float32Array,
+  memory: Float32Array,
+): boolean {
+  const range = weights.length
+  for (let k = 0; k < indices.length; k++) {
+    const gradient = derivative * values[k]!
+    if (!Number.isFinite(Math.fround(gradient * gradient))) return false
+  }
+  for (let k = 0; k < indices.length; k++) {
+    const i = indices[k]!
+    const value = values[k]!
+    if (value === 0) continue
+    const gradient = derivative * value
+    const size = Math.abs(value)
+    const scale = memory[range + i]!
+    if (size > scale) {
+      weights[i] = (weights[i]! * scale) / size
+      memory[range + i] = size
+    }
+    memory[i] = Math.min(memory[i]! + gradient * gradient, MOST_SQUARES)
+    const root = Math.sqrt(memory[i]!)
+    if (root > 0) weights[i] = weights[i]! - (rate * gradient) / (memory[range + i]! * root)
+  }
+  return true
+}
+
+/** Keeps the sum of squares finite in float32. */
+const MOST_SQUARES = 1e38

@@ -1,0 +1,96 @@
+import { atLeast, atMost, type CheckMeasure } from './measure.ts'
+
+/** Errors on the golden set: the same pairs for every predictor. */
+export interface QualityFacts {
+  readonly pairs: number
+  readonly candidateRmse: number
+  /** Undefined while no version is live. */
+  readonly liveRmse: number | undefined
+  /** Error of predicting the mean rating for every pair. */
+  readonly meanRmse: number
+  /** The comparison with the best version that was ever promoted; undefined if there is none. */
+  readonly best?: BestFacts | undefined
+  /** Undefined while no version is live. */
+  readonly lists?: ListFacts | undefined
+}
+
+/** A candidate against the best version ever promoted, on the same golden pairs. */
+export interface BestFacts {
+  readonly number: number
+  /** Mean squared error of the best version. */
+  readonly mse: number
+  /** Low end of the 95 % interval of the candidate's mean squared error minus that of the best. */
+  readonly differenceLow: number
+}
+
+/** Top lists of a candidate against those of the live version. */
+export interface ListFacts {
+  /** Users whose lists were compared. */
+  readonly users: number
+  /** Mean share of a user's list that is in both. */
+  readonly overlap: number
+  /** Largest growth of the share of lists that have one item, of items that golden ratings do not support. */
+  readonly rise: number
+  /** That item; undefined if none has risen. */
+  readonly risenItem?: string
+}
+
+/** Bounds of the quality check. */
+export interface QualityLimits {
+  /** Maximum by which the candidate's RMSE, or mean loss, may exceed the live one, as a share of the live one. @default 0.01 */
+  readonly tolerance?: number
+  /** Minimum pairs or examples of the golden set. @default 100 */
+  readonly minPairs?: number
+  /**
+   * Maximum certain loss against the best version ever promoted: low end of the paired interval, as a
+   * share of the best mean squared error, or mean loss. @default 0
+   */
+  readonly maxCertainLoss?: number
+  /** Minimum mean overlap of the top lists with those of the live version. @default 0.1 */
+  readonly minOverlap?: number
+  /**
+   * Maximum growth of the share of top lists that have one item. An item whose golden ratings are about as
+   * high as its predictions may grow. @default 0.5
+   */
+  readonly maxItemRise?: number
+  /** Linear models: minimum share of golden examples with the label that the live version predicts. @default 0.5 */
+  readonly minAgreement?: number
+}
+
+/**
+ * The quality check of an ALS model: better than the mean rating, worse than live by at most the tolerance, not certainly
+ * worse than the best version ever promoted (so that many small losses cannot add up), and with lists like
+ * those of the live version.
+ */
+export function qualityMeasures(
+  facts: QualityFacts,
+  limits: QualityLimits = {},
+): readonly CheckMeasure[] {
+  const tolerance = limits.tolerance ?? 0.01
+  return [
+    atLeast('golden pairs', facts.pairs, limits.minPairs ?? 100),
+    atMost('RMSE against the mean rating', facts.candidateRmse, facts.meanRmse),
+    ...(facts.liveRmse === undefined
+      ? []
+      : [atMost('RMSE against live', facts.candidateRmse, facts.liveRmse * (1 + tolerance))]),
+    ...(facts.best === undefined ? [] : [bestMeasure(facts.best, limits)]),
+    ...(facts.lists === undefined ? [] : listMeasures(facts.lists, limits)),
+  ]
+}
+
+function bestMeasure(best: BestFacts, limits: QualityLimits): CheckMeasure {
+  const bound = best.mse * (limits.maxCertainLoss ?? 0)
+  const name = `certain loss of MSE against version ${best.number}, the best`
+  return atMost(name, Math.max(0, best.differenceLow), bound)
+}
+
+function listMeasures(lists: ListFacts, limits: QualityLimits): readonly CheckMeasure[] {
+  return [
+    atLeast('overlap of top lists with live', lists.overlap, limits.minOverlap ?? 0.1),
+    atMost(riseName(lists.risenItem), lists.rise, limits.maxItemRise ?? 0.5),
+  ]
+}
+
+function riseName(item: string | undefined): string {
+  return item === undefined ? 'rise of one item in top lists' : `rise of item ${item} in top lists`
+}

@@ -1,0 +1,141 @@
+import { requireArgument, WeirError } from '../../core/errors.ts'
+import { isVersionRanges, type VersionRanges } from './version-ranges.ts'
+
+/**
+ * The record of an event of a model version: key `!version@<version>`, value JSON. It is written to every
+ * partition of the model topic, after the rows of the version.
+ *
+ *   announce  rows of the version follow
+ *   ready     all rows of the version are in the topic before this record
+ *   promote   the version becomes the live one
+ *   retire    its rows may be dropped
+ *
+ * The topic keeps the `retire` markers of the last `RETIRED_MARKERS` retired versions. Those before are deleted; their
+ * numbers are in the field `forgotten` of the others.
+ */
+export type ModelVersionEvent = 'announce' | 'ready' | 'promote' | 'retire'
+
+/** The highest version number: it is 32 bits wide in queries and in checkpoints. */
+export const HIGHEST_VERSION = 2 ** 32 - 1
+
+/** Most `retire` markers of a model topic. */
+export const RETIRED_MARKERS = 100
+
+const EVENTS: readonly ModelVersionEvent[] = ['announce', 'ready', 'promote', 'retire']
+
+/** A version marker. */
+export interface ModelVersionMarker {
+  readonly event: ModelVersionEvent
+  readonly version: number
+  /** Name of the model, for example `ALS_MODEL`. */
+  readonly name: string
+  /** Floats of a row, bias columns included. */
+  readonly dimension: number
+  /** Whether rows carry biases (`../als/row.ts`). */
+  readonly biased: boolean
+  /** Number of partitions that have the marker; undefined in old markers. */
+  readonly partitions?: number
+  /** Rows of each kind. */
+  readonly users: number
+  readonly items: number
+  /** Mean rating of the training set. */
+  readonly globalMean: number
+  /** Smallest and largest rating of the training set; predictions are clipped to them. */
+  readonly minRating?: number
+  readonly maxRating?: number
+  readonly hyperparameters: Readonly<Record<string, number | string | boolean>>
+  readonly metrics: Readonly<Record<string, number>>
+  /** For an ALS model: count, mean and second moments of its rows (`published-moments.ts`). */
+  readonly rowMoments?: { readonly user: string; readonly item: string }
+  /** Of a `retire` marker: versions that were retired before and have no marker any more. */
+  readonly forgotten?: VersionRanges
+}
+
+const KEY_PREFIX = '!version@'
+
+/** The record key of a version's marker. */
+export function markerKey(version: number): string {
+  return `${KEY_PREFIX}${version}`
+}
+
+/** Whether a record of the model topic is a marker: its key begins with `!version@`. */
+export function isMarkerKey(bytes: Uint8Array, start = 0, length: number = bytes.length): boolean {
+  if (length <= KEY_PREFIX.length) return false
+  for (let i = 0; i < KEY_PREFIX.length; i++) {
+    if (bytes[start + i] !== KEY_PREFIX.charCodeAt(i)) return false
+  }
+  return true
+}
+
+const KEY = new RegExp(`^${KEY_PREFIX}([0-9]{1,10})$`)
+
+/** The version of a marker's key; undefined for other keys. A deleted marker has nothing but its key. */
+export function versionOfMarkerKey(bytes: Uint8Array): number | undefined {
+  if (!isMarkerKey(bytes)) return undefined
+  const digits = KEY.exec(Buffer.from(bytes).toString('latin1'))?.[1]
+  return digits === undefined ? undefined : Number(digits)
+}
+
+/** The marker of a version's retirement: of the rest of the metadata nothing is needed any more. */
+export function retireMarker(
+  { rowMoments: _, ...marker }: ModelVersionMarker,
+  forgotten: VersionRanges,
+): ModelVersionMarker {
+  return { ...marker, event: 'retire', hyperparameters: {}, metrics: {}, forgotten }
+}
+
+/** Value bytes of a marker. Throws INVALID_ARGUMENT if a field is out of range. */
+export function encodeMarker(marker: ModelVersionMarker): Uint8Array {
+  const wrong = firstWrongField(marker as unknown as Record<string, unknown>)
+  requireArgument(wrong === undefined, `the version marker's ${wrong} is missing or out of range`)
+  return new TextEncoder().encode(JSON.stringify(marker))
+}
+
+/** Reads a marker's value. Throws UNPARSABLE_RECORD that names the field. */
+export function decodeMarker(value: Uint8Array): ModelVersionMarker {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(value))
+  } catch (cause) {
+    throw new WeirError('UNPARSABLE_RECORD', 'a version marker is not JSON', { cause })
+  }
+  const fields = (typeof parsed === 'object' ? parsed : null) as Record<string, unknown> | null
+  const wrong = fields === null ? 'value' : firstWrongField(fields)
+  if (wrong !== undefined) {
+    throw new WeirError(
+      'UNPARSABLE_RECORD',
+      `a version marker's ${wrong} is missing or out of range`,
+      { details: { field: wrong } },
+    )
+  }
+  return fields as unknown as ModelVersionMarker
+}
+
+function firstWrongField(fields: Record<string, unknown>): string | undefined {
+  const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
+  const isRecord = (value: unknown): boolean => typeof value === 'object' && value !== null
+  const checks: Record<string, boolean> = {
+    event: EVENTS.includes(fields['event'] as ModelVersionEvent),
+    version:
+      isCount(fields['version']) &&
+      Number(fields['version']) >= 1 &&
+      Number(fields['version']) <= HIGHEST_VERSION,
+    name: typeof fields['name'] === 'string' && fields['name'] !== '',
+    dimension: isCount(fields['dimension']) && Number(fields['dimension']) >= 1,
+    partitions: fields['partitions'] === undefined || isCount(fields['partitions']),
+    biased: typeof fields['biased'] === 'boolean',
+    users: isCount(fields['users']),
+    items: isCount(fields['items']),
+    globalMean: Number.isFinite(fields['globalMean']),
+    hyperparameters: isRecord(fields['hyperparameters']),
+    metrics: isRecord(fields['metrics']),
+    rowMoments: fields['rowMoments'] === undefined || isMoments(fields['rowMoments']),
+    forgotten: fields['forgotten'] === undefined || isVersionRanges(fields['forgotten']),
+  }
+  return Object.keys(checks).find((name) => checks[name] !== true)
+}
+
+function isMoments(value: unknown): boolean {
+  const { user, item } = (value ?? {}) as Record<string, unknown>
+  return typeof user === 'string' && typeof item === 'string'
+}

@@ -1,0 +1,62 @@
+/** Fields of a record that hold numbers; of a tuple, their positions. */
+export type NumberField<T> = T extends readonly unknown[]
+  ? number
+  : { readonly [F in keyof T]-?: T[F] extends number ? F : never }[keyof T]
+
+/** Fields of a record that can be compared; of a tuple, their positions. */
+export type ComparableField<T> = T extends readonly unknown[]
+  ? number
+  : { readonly [F in keyof T]-?: T[F] extends number | string | bigint ? F : never }[keyof T]
+
+type Fold<T> = (a: T, b: T) => T
+
+/** The folds of a field, for everything that can reduce records: streams by key and windows. */
+export abstract class FieldFolds<T, Reduced> {
+  /** Reduces records to one of their type. */
+  abstract reduce(reduce: Fold<T>): Reduced
+
+  /** The first record, with the sum of a field of all. */
+  sum(field: NumberField<T>): Reduced {
+    return this.reduce((a, b) => withField(a, field, sumOf(a, b, field)))
+  }
+
+  /** The first record, with the smallest value of a field. */
+  min(field: ComparableField<T>): Reduced {
+    return this.reduce((a, b) => (isLess(b, a, field) ? withField(a, field, fieldOf(b, field)) : a))
+  }
+
+  /** The first record, with the greatest value of a field. */
+  max(field: ComparableField<T>): Reduced {
+    return this.reduce((a, b) => (isLess(a, b, field) ? withField(a, field, fieldOf(b, field)) : a))
+  }
+
+  /** The record with the smallest value of a field, of equal ones the first. */
+  minBy(field: ComparableField<T>): Reduced {
+    return this.reduce((a, b) => (isLess(b, a, field) ? b : a))
+  }
+
+  /** The record with the greatest value of a field, of equal ones the first. */
+  maxBy(field: ComparableField<T>): Reduced {
+    return this.reduce((a, b) => (isLess(a, b, field) ? b : a))
+  }
+}
+
+type AnyField = string | number | symbol
+
+function fieldOf<T>(record: T, field: AnyField): never {
+  return (record as Record<AnyField, unknown>)[field] as never
+}
+
+function sumOf<T>(a: T, b: T, field: AnyField): never {
+  return ((fieldOf(a, field) as number) + (fieldOf(b, field) as number)) as never
+}
+
+function isLess<T>(a: T, b: T, field: AnyField): boolean {
+  return fieldOf(a, field) < fieldOf(b, field)
+}
+
+function withField<T>(record: T, field: AnyField, value: never): T {
+  const copy = (Array.isArray(record) ? [...record] : { ...record }) as Record<AnyField, unknown>
+  copy[field] = value
+  return copy as T
+}

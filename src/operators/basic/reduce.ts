@@ -1,0 +1,38 @@
+import type { Serializer } from '../../core/serializer.ts'
+import { valueState } from '../../state/port/descriptors.ts'
+import type { ValueState } from '../../state/port/handles.ts'
+import { AbstractOperator } from '../port/abstract-operator.ts'
+import type { OperatorContext, Output } from '../port/operator.ts'
+import { refusePromise } from '../port/refuse-promise.ts'
+import { requireKeyedState } from '../process/context.ts'
+
+/** The operator of `reduce`: keeps the reduction of all records of a key, and emits it after each record. */
+export class ReduceOperator<T> extends AbstractOperator {
+  private readonly reduce: (a: T, b: T) => T
+  private readonly serializer: Serializer<T>
+  private state!: ValueState<T>
+  private output!: Output
+
+  /** `serializer` encodes the reduction in state. */
+  constructor(reduce: (a: T, b: T) => T, serializer: Serializer<T>) {
+    super()
+    this.reduce = reduce
+    this.serializer = serializer
+  }
+
+  override open(context: OperatorContext): void {
+    this.context = context
+    this.output = context.output
+    this.state = requireKeyedState(context).value(
+      valueState<T>('reduction', { serializer: this.serializer }),
+    )
+  }
+
+  processElement(_input: number, value: unknown, timestamp: number): void {
+    const before = this.state.value()
+    const after = before === undefined ? (value as T) : this.reduce(before, value as T)
+    if (after instanceof Promise) refusePromise(after, 'the function of reduce')
+    this.state.update(after)
+    this.output.collect(after, timestamp)
+  }
+}

@@ -1,0 +1,153 @@
+import { WeirError } from '../../core/errors.ts'
+import type { Counter } from '../../core/metrics.ts'
+import { int53Serializer } from '../../core/serializer.ts'
+import { mapState } from '../../state/port/descriptors.ts'
+import type { MapState } from '../../state/port/handles.ts'
+import { refusePromise } from '../port/refuse-promise.ts'
+import type {
+  Collector,
+  FunctionContext,
+  KeyedCoProcessFunction,
+  KeyedFunctionContext,
+  KeyedProcessContext,
+  ProcessContext,
+} from '../process/function.ts'
+
+/** Times of a right record that joins a left one: `left + lowerMs` to `left + upperMs`, both included. */
+export interface JoinInterval {
+  readonly lowerMs: number
+  readonly upperMs: number
+}
+
+/** Context of a joined pair. `timestamp` is the later one of both records. */
+export interface JoinContext extends ProcessContext {
+  readonly leftTimestamp: number
+  readonly rightTimestamp: number
+}
+
+/** A function that makes results from each pair of records of an interval join. */
+export interface ProcessJoinFunction<A, B, OUT> {
+  open?(context: FunctionContext): void | Promise<void>
+  processElement(left: A, right: B, context: JoinContext, out: Collector<OUT>): void
+  close?(): void | Promise<void>
+}
+
+/** The records of one side, by their event time. */
+type Buffer<T> = MapState<number, T[]>
+
+/**
+ * Joins two keyed streams by time. Both sides are kept until the watermark says that no partner can come;
+ * a record behind the watermark joins nothing and is counted as dropped (Flink's `IntervalJoinOperator`).
+ */
+export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunction<K, A, B, OUT> {
+  private readonly interval: JoinInterval
+  private readonly join: ProcessJoinFunction<A, B, OUT>
+  private left!: Buffer<A>
+  private right!: Buffer<B>
+  private dropped!: Counter
+  private pair: PairContext | undefined
+  private readonly collector = new PairCollector<OUT>()
+
+  constructor(interval: JoinInterval, join: ProcessJoinFunction<A, B, OUT>) {
+    this.interval = interval
+    this.join = join
+  }
+
+  open(context: KeyedFunctionContext): void | Promise<void> {
+    const keySerializer = int53Serializer
+    this.left = context.getMapState(mapState<number, A[]>('left-buffer', { keySerializer }))
+    this.right = context.getMapState(mapState<number, B[]>('right-buffer', { keySerializer }))
+    this.dropped = context.metrics.counter('numLateRecordsDropped')
+    return this.join.open?.(context)
+  }
+
+  processElement1(value: A, context: KeyedProcessContext<K>, out: Collector<OUT>): void {
+    const { lowerMs, upperMs } = this.interval
+    const time = this.timeOf(context)
+    if (time === undefined) return
+    for (const [rightTime, rights] of this.right.entries()) {
+      if (rightTime < time + lowerMs || rightTime > time + upperMs) continue
+      for (const right of rights) this.emit([value, time], [right, rightTime], { context, out })
+    }
+    add(this.left, time, value)
+    context.timerService.registerEventTimeTimer(time + Math.max(0, upperMs))
+  }
+
+  processElement2(value: B, context: KeyedProcessContext<K>, out: Collector<OUT>): void {
+    const { lowerMs, upperMs } = this.interval
+    const time = this.timeOf(context)
+    if (time === undefined) return
+    for (const [leftTime, lefts] of this.left.entries()) {
+      if (time < leftTime + lowerMs || time > leftTime + upperMs) continue
+      for (const left of lefts) this.emit([left, leftTime], [value, time], { context, out })
+    }
+    add(this.right, time, value)
+    context.timerService.registerEventTimeTimer(time + Math.max(0, -lowerMs))
+  }
+
+  /** Removes the records that no later one can join. */
+  onTimer(timestamp: number): void {
+    this.left.remove(timestamp - Math.max(0, this.interval.upperMs))
+    this.right.remove(timestamp - Math.max(0, -this.interval.lowerMs))
+  }
+
+  close(): void | Promise<void> {
+    return this.join.close?.()
+  }
+
+  /** The event time of a record; undefined for a late one. Throws INVALID_ARGUMENT when it has none. */
+  private timeOf(context: KeyedProcessContext<K>): number | undefined {
+    const { timestamp } = context
+    if (timestamp < 0) {
+      const message = `a record without timestamp reached the interval join "${context.operatorName}": give the watermark strategy a timestampOf`
+      throw new WeirError('INVALID_ARGUMENT', message, {
+        details: { operator: context.operatorUid },
+      })
+    }
+    if (timestamp >= context.timerService.currentWatermark) return timestamp
+    this.dropped.increment()
+    return undefined
+  }
+
+  private emit(
+    [left, leftTimestamp]: readonly [A, number],
+    [right, rightTimestamp]: readonly [B, number],
+    { context, out }: { readonly context: KeyedProcessContext<K>; readonly out: Collector<OUT> },
+  ): void {
+    this.pair ??= pairContext(context)
+    const { pair } = this
+    pair.leftTimestamp = leftTimestamp
+    pair.rightTimestamp = rightTimestamp
+    pair.timestamp = Math.max(leftTimestamp, rightTimestamp)
+    this.collector.out = out
+    this.collector.timestamp = pair.timestamp
+    const result: unknown = this.join.processElement(left, right, pair, this.collector)
+    if (result !== undefined) refusePromise(result, 'processElement of an interval join')
+  }
+}
+
+type PairContext = { -readonly [Name in keyof JoinContext]: JoinContext[Name] }
+
+/** The context of the operator, which is one object for all calls, with the times of a pair. */
+function pairContext(context: ProcessContext): PairContext {
+  const time = { value: -1, writable: true }
+  return Object.create(context, {
+    leftTimestamp: time,
+    rightTimestamp: time,
+    timestamp: time,
+  }) as PairContext
+}
+
+/** Gives the results of a pair the later one of its timestamps. */
+class PairCollector<OUT> implements Collector<OUT> {
+  out!: Collector<OUT>
+  timestamp = -1
+
+  collect(value: OUT, timestamp = this.timestamp): void {
+    this.out.collect(value, timestamp)
+  }
+}
+
+function add<T>(buffer: Buffer<T>, time: number, value: T): void {
+  buffer.put(time, [...(buffer.get(time) ?? []), value])
+}

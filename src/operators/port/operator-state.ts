@@ -1,0 +1,17 @@
+/**
+ * The rule that distributes the entries of a non-keyed state when the parallelism changes.
+ * `split`: each entry goes to exactly one subtask, round robin. `union`: all entries go to every subtask.
+ * `broadcast`: every subtask wrote the same entries, and each gets one copy.
+ */
+export type Redistribution = 'split' | 'union' | 'broadcast'
+
+/**
+ * Non-keyed state of one operator subtask: lists of byte entries by name, stored in the manifest. It is for
+ * kilobytes, such as offsets, transactions and broadcast maps, and not for models.
+ */
+export interface OperatorStateStore {
+  /** The restored entries of this subtask with this name; empty on a fresh start. */
+  restored(name: string): readonly Uint8Array[]
+  /** Replaces the entries that the next snapshots store. */
+  update(name: string, redistribution: Redistribution, entries: readonly Uint8Array[]): void
+}

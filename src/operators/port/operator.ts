@@ -1,0 +1,126 @@
+import type { Clock } from '../../core/clock.ts'
+import type { WeirError } from '../../core/errors.ts'
+import type { MetricGroup } from '../../core/metrics.ts'
+import type { SourcePosition } from '../../core/position.ts'
+import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
+import type { KeyedState } from '../../state/port/keyed-state.ts'
+import type { OperatorStateStore } from './operator-state.ts'
+import type { SourceSplit } from './source.ts'
+
+/**
+ * The receiver of an operator's results: the next operator of the chain by direct call, or a channel. A
+ * timestamp is event time in ms, -1 when there is none.
+ */
+export interface Output<T = unknown> {
+  collect(value: T, timestamp: number): void
+  /** Emits to the side output with this tag id. */
+  collectSide(tagId: string, value: unknown, timestamp: number): void
+}
+
+/** The source of a chain, for an operator of the chain that decides where reading continues. */
+export interface ChainSource {
+  /** The next offset of each partition that it reads. */
+  positions(): readonly SourceSplit[]
+  /** Whether reading of the partition continued from a checkpoint in the current attempt. */
+  isRestored(partition: number): boolean
+  /**
+   * From the current positions on, records are applied to one model version only: progress counts for
+   * requests of this version, and for no request while it is undefined. @default every version
+   */
+  appliesTo(version: number | undefined): void
+  /**
+   * Continues reading at other offsets of its partitions. Until it has moved there, the chain reads no input
+   * and a checkpoint waits.
+   */
+  seek(splits: readonly SourceSplit[]): void
+}
+
+/** Context of an operator, valid from `open` until `close`. */
+export interface OperatorContext {
+  readonly uid: string
+  readonly name: string
+  /** 0 <= subtask < parallelism. */
+  readonly subtask: number
+  readonly parallelism: number
+  readonly maxParallelism: number
+  /** Attempt of the job, counted from 1. */
+  readonly attempt: number
+  readonly output: Output
+  /** Keyed state; undefined when no input of the operator is keyed. */
+  readonly keyedState: KeyedState | undefined
+  readonly operatorState: OperatorStateStore
+  /** The source of the operator's chain; undefined when the chain reads channels. */
+  readonly source?: ChainSource | undefined
+  /** Row tables of all slots of the job, which readers share in memory. */
+  readonly rowTables: StateCatalog
+  readonly clock: Clock
+  readonly metrics: MetricGroup
+  /** Position of the current source record; partition -1 in timers. */
+  position(): SourcePosition
+  /** The operator's current event-time watermark. */
+  currentWatermark(): number
+  /** Requests `onProcessingTime(timestamp)` when the wall clock reaches it. The request is not part of state. */
+  scheduleProcessingTime(timestampMs: number): void
+  /** For a `DeferringOperator`: asks the runtime to call `emitNext` soon. */
+  wake(): void
+  /** For a `DeferringOperator`: what it emits from now on comes from the record at this position. */
+  resumeAt(position: SourcePosition): void
+  /** Sends plain data to the job's coordinator of this operator on the main thread. */
+  sendEvent(event: unknown): void
+  /**
+   * Whether a sink continues without restored transactions that the log or broker no longer knows.
+   * @default false
+   */
+  readonly acceptsLostTransactions?: boolean
+  /** Reports a problem after which the job continues. */
+  warn?(warning: WeirError): void
+}
+
+/**
+ * A running operator of one subtask. All calls come from the slot's thread, one at a time. For a
+ * keyed input the runtime has selected the record's key in `keyedState` before `processElement`.
+ */
+export interface StreamOperator {
+  open(context: OperatorContext): void | Promise<void>
+  /** One record; `input` is 0, or 1 for the second input of a two-input operator. */
+  processElement(input: number, value: unknown, timestamp: number): void
+  /**
+   * Handles a new watermark over all inputs: the operator fires its event-time timers. Then the runtime
+   * forwards the watermark.
+   */
+  processWatermark(watermark: number): void
+  /** Handles a scheduled processing time. */
+  onProcessingTime(timestampMs: number): void
+  /** Flushes what is in flight and writes operator state. The runtime snapshots keyed state itself. */
+  prepareSnapshot(checkpointId: number): void | Promise<void>
+  /** Handles a durable checkpoint. The call can come late or never, so its effect must be repeatable. */
+  checkpointCompleted(checkpointId: number): void | Promise<void>
+  /** Handles an event of the coordinator, as an answer to `sendEvent` or not. */
+  handleEvent(event: unknown): void
+  /** Handles the end of an input: it has no more records. */
+  endInput(input: number): void
+  /** False while the operator accepts no input, such as a sink with full buffers. @default true */
+  ready?(): boolean
+  /** Resolves when `ready()` is true again; present whenever `ready` is. */
+  whenReady?(): Promise<void>
+  /** Sends what a sink has buffered; resolves when readers of its target can see it. */
+  written?(): Promise<void>
+  close(): void | Promise<void>
+}
+
+/**
+ * An operator that makes watermarks. The runtime calls `outputWatermark` after each slice of input and
+ * forwards the watermark when it is larger. Watermarks of the input stop here, except the last one
+ * (MAX_TIMESTAMP).
+ */
+export interface WatermarkingOperator extends StreamOperator {
+  /** The watermark after the records so far, MIN_TIMESTAMP before the first. */
+  outputWatermark(): number
+  /** Whether its input has had no records for so long that it no longer holds back the watermark. */
+  outputIdle(): boolean
+}
+
+/** Whether the operator makes watermarks. */
+export function isWatermarking(operator: StreamOperator): operator is WatermarkingOperator {
+  return 'outputWatermark' in operator && 'outputIdle' in operator
+}

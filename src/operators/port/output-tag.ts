@@ -1,0 +1,21 @@
+import { requireArgument } from '../../core/errors.ts'
+import { msgpackSerializer } from '../../core/formats/msgpack-serializer.ts'
+import type { Serializer } from '../../core/serializer.ts'
+
+/** Name and record type of a side output. Two tags with the same id are the same output. */
+export class OutputTag<T> {
+  /** 1 to 128 letters, digits, ".", "_" or "-". */
+  readonly id: string
+  /** Encodes the records where the side output crosses slots. */
+  readonly serializer: Serializer<T>
+
+  /** Throws INVALID_ARGUMENT for an id outside the documented characters. */
+  constructor(id: string, serializer: Serializer<T> = msgpackSerializer<T>()) {
+    requireArgument(
+      /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(id),
+      `the id of an output tag is 1 to 128 letters, digits, ".", "_" or "-", not "${id}"`,
+    )
+    this.id = id
+    this.serializer = serializer
+  }
+}

@@ -1,0 +1,15 @@
+import { WeirError } from '../../core/errors.ts'
+
+/**
+ * Throws UNSUPPORTED if a user function returned a promise: nothing would wait for it, and what follows
+ * its first `await` would run with the key, state and collector of another record.
+ */
+export function refusePromise(result: unknown, name: string): void {
+  if (!(result instanceof Promise)) return
+  // The error below is reported; a rejection of the promise adds nothing.
+  result.catch(() => undefined)
+  throw new WeirError(
+    'UNSUPPORTED',
+    `${name} returned a promise; functions of operators are synchronous. For asynchronous I/O use AsyncDataStream.orderedWait or AsyncDataStream.unorderedWait`,
+  )
+}

@@ -1,0 +1,110 @@
+import type { MapStateDescriptor } from '../../state/port/descriptors.ts'
+import { AbstractOperator } from '../port/abstract-operator.ts'
+import type { OperatorContext } from '../port/operator.ts'
+import { refusePromise } from '../port/refuse-promise.ts'
+import { BroadcastStates } from './broadcast-states.ts'
+import { PlainProcessContext } from './context.ts'
+import type {
+  BroadcastContext,
+  BroadcastProcessFunction,
+  BroadcastReadAccess,
+  BroadcastState,
+  ReadOnlyBroadcastState,
+} from './function.ts'
+import { TimestampedCollector } from './timestamped-collector.ts'
+
+/** Context of the side that reads broadcast state. */
+class BroadcastReaderContext extends PlainProcessContext implements BroadcastReadAccess {
+  private readonly states: BroadcastStates
+
+  constructor(operator: OperatorContext, states: BroadcastStates) {
+    super(operator)
+    this.states = states
+  }
+
+  getBroadcastState<K, V>(descriptor: MapStateDescriptor<K, V>): ReadOnlyBroadcastState<K, V> {
+    return this.states.reader(descriptor)
+  }
+}
+
+/** The part of a function that takes the broadcast stream. */
+type BroadcastElementFunction<B, OUT> = Pick<
+  BroadcastProcessFunction<never, B, OUT>,
+  'processBroadcastElement'
+>
+
+/** Context of the side that writes broadcast state. */
+export class BroadcastWriterContext extends PlainProcessContext implements BroadcastContext {
+  private readonly states: BroadcastStates
+
+  constructor(operator: OperatorContext, states: BroadcastStates) {
+    super(operator)
+    this.states = states
+  }
+
+  getBroadcastState<K, V>(descriptor: MapStateDescriptor<K, V>): BroadcastState<K, V> {
+    return this.states.writer(descriptor)
+  }
+
+  /** Passes an element of the broadcast stream to the function, with the collector's timestamp. */
+  process<B, OUT>(
+    userFunction: BroadcastElementFunction<B, OUT>,
+    value: B,
+    collector: TimestampedCollector,
+  ): void {
+    this.timestamp = collector.timestamp
+    const result: unknown = userFunction.processBroadcastElement(value, this, collector)
+    if (result !== undefined) refusePromise(result, 'processBroadcastElement')
+  }
+}
+
+/** The operator of a `BroadcastProcessFunction`. Input 1 is the broadcast stream. */
+export class BroadcastProcessOperator<IN, B, OUT> extends AbstractOperator {
+  private readonly userFunction: BroadcastProcessFunction<IN, B, OUT>
+  private readonly descriptors: readonly MapStateDescriptor<unknown, unknown>[]
+  private states!: BroadcastStates
+  private readerContext!: BroadcastReaderContext
+  private writerContext!: BroadcastWriterContext
+  private collector!: TimestampedCollector
+
+  constructor(
+    userFunction: BroadcastProcessFunction<IN, B, OUT>,
+    descriptors: readonly MapStateDescriptor<unknown, unknown>[],
+  ) {
+    super()
+    this.userFunction = userFunction
+    this.descriptors = descriptors
+  }
+
+  override open(context: OperatorContext): void | Promise<void> {
+    this.context = context
+    this.states = new BroadcastStates(context.name, this.descriptors, context.operatorState)
+    this.readerContext = new BroadcastReaderContext(context, this.states)
+    this.writerContext = new BroadcastWriterContext(context, this.states)
+    this.collector = new TimestampedCollector(context.output)
+    return this.userFunction.open?.(this.readerContext)
+  }
+
+  processElement(input: number, value: unknown, timestamp: number): void {
+    this.collector.timestamp = timestamp
+    if (input === 0) {
+      this.readerContext.timestamp = timestamp
+      const result: unknown = this.userFunction.processElement(
+        value as IN,
+        this.readerContext,
+        this.collector,
+      )
+      if (result !== undefined) refusePromise(result, 'processElement')
+    } else {
+      this.writerContext.process(this.userFunction, value as B, this.collector)
+    }
+  }
+
+  override prepareSnapshot(): void {
+    this.states.save()
+  }
+
+  override close(): void | Promise<void> {
+    return this.userFunction.close?.()
+  }
+}

@@ -1,0 +1,143 @@
+import { ByteReader } from '../../core/byte-reader.ts'
+import { WeirError } from '../../core/errors.ts'
+import type { MetricGroup } from '../../core/metrics.ts'
+import type { SourcePosition } from '../../core/position.ts'
+import type { Serializer } from '../../core/serializer.ts'
+import type {
+  AggregatingStateDescriptor,
+  ListStateDescriptor,
+  MapStateDescriptor,
+  ReducingStateDescriptor,
+  ValueStateDescriptor,
+  VectorStateDescriptor,
+} from '../../state/port/descriptors.ts'
+import type {
+  AppendingState,
+  ListState,
+  MapState,
+  ValueState,
+  VectorState,
+} from '../../state/port/handles.ts'
+import type { KeyedState } from '../../state/port/keyed-state.ts'
+import type { OperatorContext } from '../port/operator.ts'
+import type { OutputTag } from '../port/output-tag.ts'
+import type { OnTimerContext, ProcessContext, TimeDomain, TimerService } from './function.ts'
+
+/** The context object of functions without keys, reused for all calls. */
+export class PlainProcessContext implements ProcessContext {
+  readonly operatorUid: string
+  readonly operatorName: string
+  readonly subtask: number
+  readonly parallelism: number
+  readonly maxParallelism: number
+  readonly attempt: number
+  readonly metrics: MetricGroup
+  /** Set by the operator before every call. */
+  timestamp = -1
+  protected readonly operator: OperatorContext
+
+  constructor(operator: OperatorContext) {
+    this.operator = operator
+    this.operatorUid = operator.uid
+    this.operatorName = operator.name
+    this.subtask = operator.subtask
+    this.parallelism = operator.parallelism
+    this.maxParallelism = operator.maxParallelism
+    this.attempt = operator.attempt
+    this.metrics = operator.metrics
+  }
+
+  get position(): SourcePosition {
+    return this.operator.position()
+  }
+
+  get currentWatermark(): number {
+    return this.operator.currentWatermark()
+  }
+
+  get currentProcessingTime(): number {
+    return this.operator.clock.nowMs()
+  }
+
+  output<T>(tag: OutputTag<T>, value: T): void {
+    this.operator.output.collectSide(tag.id, value, this.timestamp)
+  }
+}
+
+/** The context object of keyed functions, reused for all calls. */
+export class KeyedOperatorContext<K> extends PlainProcessContext implements OnTimerContext<K> {
+  timeDomain: TimeDomain = 'event-time'
+  private readonly keyedState: KeyedState
+  private readonly keySerializer: Serializer<K>
+  private timers: TimerService | undefined
+  private decoded = false
+  private key: K | undefined
+
+  constructor(operator: OperatorContext, keySerializer: Serializer<K>) {
+    super(operator)
+    this.keyedState = requireKeyedState(operator)
+    this.keySerializer = keySerializer
+  }
+
+  /** Begins a call: the key is decoded again at its next use. */
+  begin(timestamp: number): void {
+    this.timestamp = timestamp
+    this.decoded = false
+  }
+
+  setTimers(timers: TimerService): void {
+    this.timers = timers
+  }
+
+  get timerService(): TimerService {
+    return this.timers!
+  }
+
+  get currentKey(): K {
+    if (!this.decoded) {
+      this.key = this.keySerializer.read(new ByteReader(this.keyedState.currentKey()))
+      this.decoded = true
+    }
+    return this.key as K
+  }
+
+  get currentKeyBytes(): Uint8Array {
+    return this.keyedState.currentKey()
+  }
+
+  getState<T>(descriptor: ValueStateDescriptor<T>): ValueState<T> {
+    return this.keyedState.value(descriptor)
+  }
+
+  getListState<T>(descriptor: ListStateDescriptor<T>): ListState<T> {
+    return this.keyedState.list(descriptor)
+  }
+
+  getMapState<MK, V>(descriptor: MapStateDescriptor<MK, V>): MapState<MK, V> {
+    return this.keyedState.map(descriptor)
+  }
+
+  getReducingState<T>(descriptor: ReducingStateDescriptor<T>): AppendingState<T, T> {
+    return this.keyedState.reducing(descriptor)
+  }
+
+  getAggregatingState<IN, ACC, OUT>(
+    descriptor: AggregatingStateDescriptor<IN, ACC, OUT>,
+  ): AppendingState<IN, OUT> {
+    return this.keyedState.aggregating(descriptor)
+  }
+
+  getVectorState(descriptor: VectorStateDescriptor): VectorState {
+    return this.keyedState.vector(descriptor)
+  }
+}
+
+/** The keyed state of an operator that needs it. Throws INVALID_GRAPH when it has none. */
+export function requireKeyedState(operator: OperatorContext): KeyedState {
+  if (operator.keyedState !== undefined) return operator.keyedState
+  throw new WeirError(
+    'INVALID_GRAPH',
+    `operator "${operator.name}" uses keyed state but its input is not keyed: call keyBy(...) before it`,
+    { details: { operator: operator.uid } },
+  )
+}

@@ -1,0 +1,41 @@
+import { AbstractOperator } from '../port/abstract-operator.ts'
+import type { OperatorContext } from '../port/operator.ts'
+import { refusePromise } from '../port/refuse-promise.ts'
+import { PlainProcessContext } from './context.ts'
+import type { ProcessFunction } from './function.ts'
+import { TimestampedCollector } from './timestamped-collector.ts'
+
+/** The operator of a `ProcessFunction` on a stream without keys. */
+export class ProcessOperator<IN, OUT> extends AbstractOperator {
+  private readonly userFunction: ProcessFunction<IN, OUT>
+  private functionContext!: PlainProcessContext
+  private collector!: TimestampedCollector
+
+  constructor(userFunction: ProcessFunction<IN, OUT>) {
+    super()
+    this.userFunction = userFunction
+  }
+
+  override open(context: OperatorContext): void | Promise<void> {
+    this.context = context
+    this.functionContext = new PlainProcessContext(context)
+    this.collector = new TimestampedCollector(context.output)
+    return this.userFunction.open?.(this.functionContext)
+  }
+
+  processElement(_input: number, value: unknown, timestamp: number): void {
+    this.functionContext.timestamp = timestamp
+    this.collector.timestamp = timestamp
+    const { functionContext, collector } = this
+    const result: unknown = this.userFunction.processElement(
+      value as IN,
+      functionContext,
+      collector,
+    )
+    if (result !== undefined) refusePromise(result, 'processElement')
+  }
+
+  override close(): void | Promise<void> {
+    return this.userFunction.close?.()
+  }
+}

@@ -1,0 +1,85 @@
+import type { Serializer } from '../../core/serializer.ts'
+import type { Timer } from '../../state/port/timer-queue.ts'
+import { AbstractOperator } from '../port/abstract-operator.ts'
+import type { OperatorContext } from '../port/operator.ts'
+import { refusePromise } from '../port/refuse-promise.ts'
+import { KeyedOperatorContext } from './context.ts'
+import type { Collector, KeyedFunctionContext, OnTimerContext, TimeDomain } from './function.ts'
+import { Timers, type TimerTarget } from './timers.ts'
+import { TimestampedCollector } from './timestamped-collector.ts'
+
+/** The part of a keyed function that this base calls. */
+interface TimedFunction<K, OUT> {
+  open?(context: KeyedFunctionContext): void | Promise<void>
+  onTimer?(timestamp: number, context: OnTimerContext<K>, out: Collector<OUT>): void
+  close?(): void | Promise<void>
+}
+
+/** The base of operators of keyed functions: context, timers, open and close. */
+export abstract class TimedKeyedOperator<
+    K,
+    OUT,
+    F extends TimedFunction<K, OUT>,
+    C extends KeyedOperatorContext<K> = KeyedOperatorContext<K>,
+  >
+  extends AbstractOperator
+  implements TimerTarget
+{
+  protected readonly userFunction: F
+  protected functionContext!: C
+  protected collector!: TimestampedCollector
+  private readonly keySerializer: Serializer<K>
+  private readonly eventTime: boolean
+  private timers!: Timers
+
+  /** `eventTime`: whether watermarks reach the operator. If not, event-time timers are refused. */
+  constructor(userFunction: F, keySerializer: Serializer<K>, eventTime: boolean) {
+    super()
+    this.userFunction = userFunction
+    this.keySerializer = keySerializer
+    this.eventTime = eventTime
+  }
+
+  override open(context: OperatorContext): void | Promise<void> {
+    this.context = context
+    this.functionContext = this.createContext(context, this.keySerializer)
+    this.collector = new TimestampedCollector(context.output)
+    this.timers = new Timers(context, this, this.eventTime)
+    this.functionContext.setTimers(this.timers)
+    return this.userFunction.open?.(this.functionContext)
+  }
+
+  override processWatermark(watermark: number): void {
+    this.timers.advanceWatermark(watermark)
+  }
+
+  override onProcessingTime(timestampMs: number): void {
+    this.timers.advanceProcessingTime(timestampMs)
+  }
+
+  override close(): void | Promise<void> {
+    return this.userFunction.close?.()
+  }
+
+  onEventTimer(timer: Timer): void {
+    this.fire(timer, 'event-time')
+  }
+
+  onProcessingTimer(timer: Timer): void {
+    this.fire(timer, 'processing-time')
+  }
+
+  /** Creates the context object. A subclass can return one with more members. */
+  protected createContext(context: OperatorContext, keySerializer: Serializer<K>): C {
+    return new KeyedOperatorContext(context, keySerializer) as C
+  }
+
+  private fire(timer: Timer, domain: TimeDomain): void {
+    const context = this.functionContext
+    context.begin(timer.timestamp)
+    context.timeDomain = domain
+    this.collector.timestamp = domain === 'event-time' ? timer.timestamp : -1
+    const result: unknown = this.userFunction.onTimer?.(timer.timestamp, context, this.collector)
+    if (result !== undefined) refusePromise(result, 'onTimer')
+  }
+}

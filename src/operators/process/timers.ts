@@ -1,0 +1,113 @@
+import { WeirError } from '../../core/errors.ts'
+import { MAX_TIMESTAMP } from '../../core/time.ts'
+import type { KeyedState } from '../../state/port/keyed-state.ts'
+import type { Timer, TimerQueue } from '../../state/port/timer-queue.ts'
+import type { OperatorContext } from '../port/operator.ts'
+import { requireKeyedState } from './context.ts'
+import type { TimerService } from './function.ts'
+
+/** The receiver of timers that fire. The key and namespace of the timer are the current ones of keyed state. */
+export interface TimerTarget {
+  onEventTimer(timer: Timer): void
+  onProcessingTimer(timer: Timer): void
+}
+
+/**
+ * Event-time and processing-time timers of one keyed operator, stored as keyed state. A timer that is
+ * registered while others fire also fires in the same pass if it is due.
+ */
+export class Timers implements TimerService {
+  private readonly context: OperatorContext
+  private readonly keyedState: KeyedState
+  private readonly target: TimerTarget
+  private readonly eventTime: boolean
+  private readonly eventTimers: TimerQueue
+  private readonly processingTimers: TimerQueue
+  private watermark: number
+  /** The earliest wall-clock time that is requested from the runtime and not reached. */
+  private scheduled = Number.POSITIVE_INFINITY
+
+  /** `eventTime`: whether watermarks reach the operator. */
+  constructor(context: OperatorContext, target: TimerTarget, eventTime: boolean) {
+    this.context = context
+    this.keyedState = requireKeyedState(context)
+    this.target = target
+    this.eventTime = eventTime
+    this.eventTimers = this.keyedState.timers('event-timers')
+    this.processingTimers = this.keyedState.timers('processing-timers')
+    this.watermark = context.currentWatermark()
+    this.scheduleNext()
+  }
+
+  get currentWatermark(): number {
+    return this.watermark
+  }
+
+  get currentProcessingTime(): number {
+    return this.context.clock.nowMs()
+  }
+
+  registerEventTimeTimer(timestamp: number): void {
+    if (!this.eventTime && timestamp < MAX_TIMESTAMP) this.refuseEventTime()
+    this.eventTimers.register(timestamp)
+  }
+
+  deleteEventTimeTimer(timestamp: number): void {
+    this.eventTimers.delete(timestamp)
+  }
+
+  registerProcessingTimeTimer(timestamp: number): void {
+    this.processingTimers.register(timestamp)
+    if (timestamp < this.scheduled) this.schedule(timestamp)
+  }
+
+  deleteProcessingTimeTimer(timestamp: number): void {
+    this.processingTimers.delete(timestamp)
+  }
+
+  /** Fires every event-time timer up to the new watermark, in time order. */
+  advanceWatermark(watermark: number): void {
+    this.watermark = watermark
+    for (;;) {
+      const timer = this.eventTimers.poll(watermark)
+      if (timer === undefined) return
+      this.select(timer)
+      this.target.onEventTimer(timer)
+    }
+  }
+
+  /** Fires every processing-time timer that is due, and requests the time of the next one. */
+  advanceProcessingTime(timestampMs: number): void {
+    this.scheduled = Number.POSITIVE_INFINITY
+    for (;;) {
+      const timer = this.processingTimers.poll(timestampMs)
+      if (timer === undefined) break
+      this.select(timer)
+      this.target.onProcessingTimer(timer)
+    }
+    this.scheduleNext()
+  }
+
+  private select(timer: Timer): void {
+    this.keyedState.setCurrentKey(timer.key, timer.keyGroup)
+    this.keyedState.setCurrentNamespace(timer.namespace)
+  }
+
+  private scheduleNext(): void {
+    const next = this.processingTimers.peek()
+    if (next !== undefined && next < this.scheduled) this.schedule(next)
+  }
+
+  private schedule(timestamp: number): void {
+    this.scheduled = timestamp
+    this.context.scheduleProcessingTime(timestamp)
+  }
+
+  private refuseEventTime(): never {
+    throw new WeirError(
+      'INVALID_GRAPH',
+      `operator "${this.context.name}" registers an event-time timer, but no watermarks reach it: give fromSource a watermark strategy such as boundedOutOfOrderness(...), or call assignTimestampsAndWatermarks before it`,
+      { details: { operator: this.context.uid } },
+    )
+  }
+}

@@ -1,0 +1,38 @@
+import { type AlignedWindows, lastWindowStart, type TimeWindow } from './assigner.ts'
+import { WindowOperator, type WindowOptions } from './operator.ts'
+
+/** The operator of tumbling and sliding windows, whose bounds depend only on the record's time. */
+export class AlignedWindowOperator<K, IN> extends WindowOperator<K, IN> {
+  private readonly windows: AlignedWindows
+
+  constructor(windows: AlignedWindows, options: Omit<WindowOptions<K, IN>, 'timeDomain'>) {
+    super({ ...options, timeDomain: windows.timeDomain })
+    this.windows = windows
+  }
+
+  processElement(_input: number, value: unknown, timestamp: number): void {
+    const { sizeMs, slideMs } = this.windows
+    const time = this.timeOf(timestamp)
+    let taken = false
+    let late = false
+    for (let start = lastWindowStart(this.windows, time); start > time - sizeMs; start -= slideMs) {
+      if (this.isLate(start + sizeMs)) {
+        late = true
+        break
+      }
+      this.add(start, start + sizeMs, value as IN)
+      taken = true
+    }
+    if (late && !taken) this.drop(value as IN, timestamp)
+  }
+
+  protected override selectContents(window: TimeWindow): void {
+    this.keyedState.setCurrentNamespace(this.namespaces.of(window.start, window.end))
+  }
+
+  private add(start: number, end: number, value: IN): void {
+    this.keyedState.setCurrentNamespace(this.namespaces.of(start, end))
+    if (this.contents.add(value)) this.registerTimers(end)
+    if (this.isPast(end)) this.fire({ start, end })
+  }
+}

@@ -1,0 +1,145 @@
+import { requireArgument } from '../../core/errors.ts'
+import type { TimeDomain } from '../process/function.ts'
+
+/** A span of time, `start <= t < end`, in ms. */
+export interface TimeWindow {
+  readonly start: number
+  readonly end: number
+}
+
+/** Windows of fixed size at fixed distances; tumbling when `slideMs` is equal to `sizeMs`. */
+export interface AlignedWindows {
+  readonly kind: 'aligned'
+  readonly timeDomain: TimeDomain
+  readonly sizeMs: number
+  readonly slideMs: number
+  /** Shift of the window starts against the epoch. */
+  readonly offsetMs: number
+}
+
+/** Windows that last while records of the key follow each other within the gap. */
+export interface SessionWindows {
+  readonly kind: 'session'
+  readonly timeDomain: TimeDomain
+  /** The gap after a record, in ms. */
+  readonly gapMs: (record: unknown) => number
+}
+
+/** Windows of so many records of a key, a new one after each `slide` records. */
+export interface CountWindows {
+  readonly kind: 'count'
+  readonly timeDomain: 'processing-time'
+  readonly size: number
+  readonly slide: number
+}
+
+/** The rule that assigns records to windows. */
+export type WindowAssigner = AlignedWindows | SessionWindows | CountWindows
+
+function aligned(windows: Omit<AlignedWindows, 'kind'>): AlignedWindows {
+  const { sizeMs, slideMs, offsetMs } = windows
+  requireArgument(
+    Number.isSafeInteger(sizeMs) && sizeMs > 0,
+    `the size of a window is a whole number of ms above 0, not ${sizeMs}`,
+  )
+  requireArgument(
+    Number.isSafeInteger(slideMs) && slideMs > 0,
+    `the slide of a window is a whole number of ms above 0, not ${slideMs}`,
+  )
+  requireArgument(
+    Number.isSafeInteger(offsetMs) && Math.abs(offsetMs) < slideMs,
+    `the offset of a window is a whole number of ms smaller than the slide ${slideMs}, not ${offsetMs}`,
+  )
+  return { kind: 'aligned', ...windows }
+}
+
+function requireGap(gapMs: number): number {
+  requireArgument(
+    Number.isSafeInteger(gapMs) && gapMs > 0,
+    `the gap of a session is a whole number of ms above 0, not ${gapMs}`,
+  )
+  return gapMs
+}
+
+function session(timeDomain: TimeDomain, gapMs: number): SessionWindows {
+  requireGap(gapMs)
+  return { kind: 'session', timeDomain, gapMs: () => gapMs }
+}
+
+function dynamicSession<T>(timeDomain: TimeDomain, gapMs: (record: T) => number): SessionWindows {
+  return { kind: 'session', timeDomain, gapMs: (record) => requireGap(gapMs(record as T)) }
+}
+
+/** Consecutive windows in event time. Throws INVALID_ARGUMENT. */
+export function tumblingEventTimeWindows(sizeMs: number, offsetMs = 0): AlignedWindows {
+  return aligned({ timeDomain: 'event-time', sizeMs, slideMs: sizeMs, offsetMs })
+}
+
+/** Consecutive windows in wall-clock time. Throws INVALID_ARGUMENT. */
+export function tumblingProcessingTimeWindows(sizeMs: number, offsetMs = 0): AlignedWindows {
+  return aligned({ timeDomain: 'processing-time', sizeMs, slideMs: sizeMs, offsetMs })
+}
+
+/** A window of `sizeMs` every `slideMs` of event time. Throws INVALID_ARGUMENT. */
+export function slidingEventTimeWindows(
+  sizeMs: number,
+  slideMs: number,
+  offsetMs = 0,
+): AlignedWindows {
+  return aligned({ timeDomain: 'event-time', sizeMs, slideMs, offsetMs })
+}
+
+/** A window of `sizeMs` every `slideMs` of wall-clock time. Throws INVALID_ARGUMENT. */
+export function slidingProcessingTimeWindows(
+  sizeMs: number,
+  slideMs: number,
+  offsetMs = 0,
+): AlignedWindows {
+  return aligned({ timeDomain: 'processing-time', sizeMs, slideMs, offsetMs })
+}
+
+/** Sessions in event time, which end after `gapMs` without records. Throws INVALID_ARGUMENT. */
+export function eventTimeSessionWindows(gapMs: number): SessionWindows {
+  return session('event-time', gapMs)
+}
+
+/** Sessions in wall-clock time, which end after `gapMs` without records. Throws INVALID_ARGUMENT. */
+export function processingTimeSessionWindows(gapMs: number): SessionWindows {
+  return session('processing-time', gapMs)
+}
+
+/**
+ * Sessions in event time whose gap depends on the record: a session ends when no record came within the gap of
+ * any of its records. A gap that is no whole number above 0 fails the job with INVALID_ARGUMENT.
+ */
+export function dynamicEventTimeSessionWindows<T>(gapMs: (record: T) => number): SessionWindows {
+  return dynamicSession('event-time', gapMs)
+}
+
+/** As `dynamicEventTimeSessionWindows`, in wall-clock time. */
+export function dynamicProcessingTimeSessionWindows<T>(
+  gapMs: (record: T) => number,
+): SessionWindows {
+  return dynamicSession('processing-time', gapMs)
+}
+
+/**
+ * Windows of `size` records of a key. A new one starts after each `slide` records, so that windows overlap where
+ * `slide` is smaller than `size`; the first ones are then shorter. Throws INVALID_ARGUMENT.
+ */
+export function countWindows(size: number, slide: number = size): CountWindows {
+  for (const count of [size, slide]) {
+    requireArgument(
+      Number.isSafeInteger(count) && count > 0,
+      `the size and the slide of a count window are whole numbers above 0, not ${size} and ${slide}`,
+    )
+  }
+  return { kind: 'count', timeDomain: 'processing-time', size, slide }
+}
+
+/** Start of the last window that contains `timestamp`; the windows before it start one slide earlier each. */
+export function lastWindowStart(windows: AlignedWindows, timestamp: number): number {
+  const { slideMs, offsetMs } = windows
+  const phase = (timestamp - offsetMs) % slideMs
+  return timestamp - (phase < 0 ? phase + slideMs : phase)
+}

@@ -1,0 +1,142 @@
+import type { Serializer } from '../../core/serializer.ts'
+import { type AggregateFunction, listState, valueState } from '../../state/port/descriptors.ts'
+import type { ListState, LiveValueState, ValueState } from '../../state/port/handles.ts'
+import type { KeyedState } from '../../state/port/keyed-state.ts'
+import { refusePromise } from '../port/refuse-promise.ts'
+
+/** The contents of a window, under the current key and namespace of keyed state. */
+export interface WindowContents<IN> {
+  open(keyedState: KeyedState): void
+  /** Adds a record. Returns true when the window was empty before. */
+  add(value: IN): boolean
+  /** The records, or their one folded result; undefined when the window is empty. */
+  read(): readonly unknown[] | undefined
+  /** Moves the contents of the namespaces `from` to those of `into`, which may have contents already. */
+  merge(into: Uint8Array, from: readonly Uint8Array[]): void
+  clear(): void
+}
+
+/** An incremental fold of records. A reduction has no empty accumulator, an aggregation has one. */
+export interface Fold<IN, ACC> {
+  add(value: IN, accumulator: ACC | undefined): ACC
+  merge(a: ACC, b: ACC): ACC
+  result(accumulator: ACC): unknown
+}
+
+/** The fold of `reduce(...)`. */
+export function reduceFold<T>(reduce: (a: T, b: T) => T): Fold<T, T> {
+  return {
+    add: (value, sum) => (sum === undefined ? value : reduce(sum, value)),
+    merge: reduce,
+    result: (sum) => sum,
+  }
+}
+
+/** The fold of `aggregate(...)`. */
+export function aggregateFold<IN, ACC, OUT>(
+  aggregate: AggregateFunction<IN, ACC, OUT>,
+): Fold<IN, ACC> {
+  return {
+    add: (value, sum) => aggregate.add(value, sum ?? aggregate.createAccumulator()),
+    merge: (a, b) => aggregate.merge(a, b),
+    result: (sum) => aggregate.getResult(sum),
+  }
+}
+
+/** Window contents that are one accumulator per window. */
+export class FoldedContents<IN, ACC> implements WindowContents<IN> {
+  private readonly fold: Fold<IN, ACC>
+  private readonly serializer: Serializer<ACC>
+  private keyedState!: KeyedState
+  private state!: LiveValueState<ACC>
+
+  constructor(fold: Fold<IN, ACC>, serializer: Serializer<ACC>) {
+    this.fold = fold
+    this.serializer = serializer
+  }
+
+  open(keyedState: KeyedState): void {
+    this.keyedState = keyedState
+    this.state = keyedState.liveValue(
+      valueState<ACC>('window-contents', { serializer: this.serializer }),
+    )
+  }
+
+  add(value: IN): boolean {
+    const before = this.state.valueToChange()
+    const after = this.fold.add(value, before)
+    if (after instanceof Promise) refusePromise(after, 'the fold of a window')
+    this.state.update(after)
+    return before === undefined
+  }
+
+  read(): readonly unknown[] | undefined {
+    const accumulator = this.state.value()
+    return accumulator === undefined ? undefined : [this.fold.result(accumulator)]
+  }
+
+  merge(into: Uint8Array, from: readonly Uint8Array[]): void {
+    this.keyedState.setCurrentNamespace(into)
+    let sum = this.state.value()
+    for (const namespace of from) {
+      this.keyedState.setCurrentNamespace(namespace)
+      const part = this.state.value()
+      if (part === undefined) continue
+      sum = sum === undefined ? part : this.fold.merge(sum, part)
+      this.state.clear()
+    }
+    this.keyedState.setCurrentNamespace(into)
+    if (sum !== undefined) this.state.update(sum)
+  }
+
+  clear(): void {
+    this.state.clear()
+  }
+}
+
+/** Keeps every record of a window, in the order in which they came. */
+export class ListedContents<IN> implements WindowContents<IN> {
+  private readonly serializer: Serializer<IN>
+  private keyedState!: KeyedState
+  private list!: ListState<IN>
+  private filled!: ValueState<number>
+
+  constructor(serializer: Serializer<IN>) {
+    this.serializer = serializer
+  }
+
+  open(keyedState: KeyedState): void {
+    this.keyedState = keyedState
+    this.list = keyedState.list(listState<IN>('window-contents', { serializer: this.serializer }))
+    this.filled = keyedState.value(valueState<number>('window-filled'))
+  }
+
+  add(value: IN): boolean {
+    const first = this.filled.value() === undefined
+    if (first) this.filled.update(1)
+    this.list.add(value)
+    return first
+  }
+
+  read(): readonly unknown[] | undefined {
+    return this.filled.value() === undefined ? undefined : this.list.get()
+  }
+
+  merge(into: Uint8Array, from: readonly Uint8Array[]): void {
+    const moved: IN[] = []
+    for (const namespace of from) {
+      this.keyedState.setCurrentNamespace(namespace)
+      for (const value of this.list.get()) moved.push(value)
+      this.clear()
+    }
+    this.keyedState.setCurrentNamespace(into)
+    if (moved.length === 0) return
+    this.filled.update(1)
+    this.list.addAll(moved)
+  }
+
+  clear(): void {
+    this.list.clear()
+    this.filled.clear()
+  }
+}

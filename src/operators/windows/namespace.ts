@@ -1,0 +1,56 @@
+import { ByteWriter } from '../../core/byte-writer.ts'
+import { WeirError } from '../../core/errors.ts'
+import type { TimeWindow } from './assigner.ts'
+
+/*
+ * A window as the namespace of keyed state:
+ *
+ *   | start: int64 little-endian, ms | end: int64 little-endian, ms |
+ */
+
+/** Bytes of a window's namespace. */
+const WINDOW_NAMESPACE_BYTES = 16
+
+/** The namespace outside all windows. */
+export const NO_NAMESPACE = new Uint8Array(0)
+
+const MOST_CACHED = 256
+
+/** An encoder of windows with a cache, because neighbouring records have the same windows. */
+export class WindowNamespaces {
+  private readonly writer = new ByteWriter(WINDOW_NAMESPACE_BYTES)
+  private readonly byStart = new Map<number, { readonly end: number; readonly bytes: Uint8Array }>()
+
+  /** The namespace of `start <= t < end`; a caller must not write to it. */
+  of(start: number, end: number): Uint8Array {
+    const known = this.byStart.get(start)
+    if (known !== undefined && known.end === end) return known.bytes
+    this.writer.reset()
+    this.writer.int53(start)
+    this.writer.int53(end)
+    const bytes = this.writer.toBytes()
+    if (this.byStart.size >= MOST_CACHED) this.byStart.clear()
+    this.byStart.set(start, { end, bytes })
+    return bytes
+  }
+}
+
+/** The window of a namespace. Throws MALFORMED_DATA unless it has 16 bytes. */
+export function windowOfNamespace(bytes: Uint8Array): TimeWindow {
+  if (bytes.length !== WINDOW_NAMESPACE_BYTES) {
+    throw new WeirError(
+      'MALFORMED_DATA',
+      `a window's namespace has ${WINDOW_NAMESPACE_BYTES} bytes, not ${bytes.length}`,
+    )
+  }
+  return { start: readInt53(bytes, 0), end: readInt53(bytes, 8) }
+}
+
+/** Reads an int64 without a DataView, which would cost more than the rest of firing a timer. */
+function readInt53(bytes: Uint8Array, at: number): number {
+  return readInt32(bytes, at + 4) * 4294967296 + (readInt32(bytes, at) >>> 0)
+}
+
+function readInt32(bytes: Uint8Array, at: number): number {
+  return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)
+}

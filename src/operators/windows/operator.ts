@@ -1,0 +1,196 @@
+import { WeirError } from '../../core/errors.ts'
+import type { Counter } from '../../core/metrics.ts'
+import type { Serializer } from '../../core/serializer.ts'
+import { MAX_TIMESTAMP, NO_TIMESTAMP } from '../../core/time.ts'
+import type { KeyedState } from '../../state/port/keyed-state.ts'
+import type { Timer } from '../../state/port/timer-queue.ts'
+import { AbstractOperator } from '../port/abstract-operator.ts'
+import type { OperatorContext } from '../port/operator.ts'
+import type { OutputTag } from '../port/output-tag.ts'
+import { refusePromise } from '../port/refuse-promise.ts'
+import { KeyedOperatorContext } from '../process/context.ts'
+import type { Collector, FunctionContext, ProcessContext, TimeDomain } from '../process/function.ts'
+import { Timers, type TimerTarget } from '../process/timers.ts'
+import { TimestampedCollector } from '../process/timestamped-collector.ts'
+import type { TimeWindow } from './assigner.ts'
+import type { WindowContents } from './contents.ts'
+import { WindowNamespaces, windowOfNamespace } from './namespace.ts'
+
+/** Context of a window that fires. */
+export interface WindowContext extends ProcessContext {
+  readonly window: TimeWindow
+}
+
+/** A function that makes results from a window's records, or from their one folded result. */
+export interface ProcessWindowFunction<K, IN, OUT> {
+  open?(context: FunctionContext): void | Promise<void>
+  process(key: K, context: WindowContext, elements: readonly IN[], out: Collector<OUT>): void
+  close?(): void | Promise<void>
+}
+
+/** Options of window operators. */
+export interface WindowOptions<K, IN> {
+  readonly keySerializer: Serializer<K>
+  readonly contents: WindowContents<IN>
+  /** Without a function, the contents of the window are emitted unchanged. */
+  readonly windowFunction: ProcessWindowFunction<K, unknown, unknown> | undefined
+  readonly timeDomain: TimeDomain
+  /** Time after its end during which a window accepts records, in ms of event time. */
+  readonly allowedLatenessMs: number
+  /** Side output of records that are too late for any window. Without a tag they are dropped and counted. */
+  readonly lateDataTag: OutputTag<IN> | undefined
+}
+
+/** The context object of window functions, reused for all calls. */
+class WindowFunctionContext<K> extends KeyedOperatorContext<K> implements WindowContext {
+  window: TimeWindow = { start: 0, end: 0 }
+}
+
+/**
+ * The base of window operators. A window fires at its end, fires again for every late record within the
+ * allowed lateness, and is then cleared (Flink's default triggers).
+ */
+export abstract class WindowOperator<K, IN> extends AbstractOperator implements TimerTarget {
+  protected readonly options: WindowOptions<K, IN>
+  protected readonly contents: WindowContents<IN>
+  protected readonly namespaces = new WindowNamespaces()
+  protected keyedState!: KeyedState
+  protected timers!: Timers
+  private functionContext!: WindowFunctionContext<K>
+  private collector!: TimestampedCollector
+  private dropped!: Counter
+
+  constructor(options: WindowOptions<K, IN>) {
+    super()
+    this.options = options
+    this.contents = options.contents
+  }
+
+  override open(context: OperatorContext): void | Promise<void> {
+    this.context = context
+    this.functionContext = new WindowFunctionContext(context, this.options.keySerializer)
+    this.keyedState = context.keyedState!
+    this.contents.open(this.keyedState)
+    this.collector = new TimestampedCollector(context.output)
+    this.dropped = context.metrics.counter('numLateRecordsDropped')
+    this.openState()
+    this.timers = new Timers(context, this, true)
+    return this.options.windowFunction?.open?.(this.functionContext)
+  }
+
+  override processWatermark(watermark: number): void {
+    this.timers.advanceWatermark(watermark)
+  }
+
+  override onProcessingTime(timestampMs: number): void {
+    this.timers.advanceProcessingTime(timestampMs)
+  }
+
+  override close(): void | Promise<void> {
+    return this.options.windowFunction?.close?.()
+  }
+
+  onEventTimer(timer: Timer): void {
+    this.onWindowTimer(windowOfNamespace(timer.namespace), timer.timestamp)
+  }
+
+  onProcessingTimer(timer: Timer): void {
+    this.onWindowTimer(windowOfNamespace(timer.namespace), timer.timestamp)
+  }
+
+  /** Declares further state of a subclass. */
+  protected openState(): void {}
+
+  /** Selects the namespace of the window's contents. */
+  protected abstract selectContents(window: TimeWindow): void
+
+  /** Deletes the state of a window other than its contents. */
+  protected forget(_window: TimeWindow): void {}
+
+  /** The time that assigns the record to windows. Throws INVALID_ARGUMENT when it has none. */
+  protected timeOf(timestamp: number): number {
+    if (this.options.timeDomain === 'processing-time') return this.timers.currentProcessingTime
+    if (timestamp !== NO_TIMESTAMP) return timestamp
+    throw new WeirError(
+      'INVALID_ARGUMENT',
+      `a record without timestamp reached the event-time window "${this.context.name}": give the watermark strategy a timestampOf`,
+      { details: { operator: this.context.uid } },
+    )
+  }
+
+  /** Whether the window accepts no more records. */
+  protected isLate(end: number): boolean {
+    return (
+      this.options.timeDomain === 'event-time' &&
+      this.clearTimeOf(end) <= this.timers.currentWatermark
+    )
+  }
+
+  /** Emits a record to the late output, or counts it as dropped. */
+  protected drop(value: IN, timestamp: number): void {
+    const { lateDataTag } = this.options
+    if (lateDataTag === undefined) this.dropped.increment()
+    else this.context.output.collectSide(lateDataTag.id, value, timestamp)
+  }
+
+  /** Registers the timers of a new window; its namespace must be selected. */
+  protected registerTimers(end: number): void {
+    if (this.options.timeDomain === 'processing-time') {
+      this.timers.registerProcessingTimeTimer(end - 1)
+      return
+    }
+    if (!this.isPast(end)) this.timers.registerEventTimeTimer(end - 1)
+    if (this.options.allowedLatenessMs > 0)
+      this.timers.registerEventTimeTimer(this.clearTimeOf(end))
+  }
+
+  /** Deletes the timers of a window that is merged into another; its namespace must be selected. */
+  protected deleteTimers(end: number): void {
+    if (this.options.timeDomain === 'processing-time') {
+      this.timers.deleteProcessingTimeTimer(end - 1)
+      return
+    }
+    this.timers.deleteEventTimeTimer(end - 1)
+    if (this.options.allowedLatenessMs > 0) this.timers.deleteEventTimeTimer(this.clearTimeOf(end))
+  }
+
+  /** Whether the watermark is past the window's end, so that a new record fires it at once. */
+  protected isPast(end: number): boolean {
+    return this.options.timeDomain === 'event-time' && end - 1 <= this.timers.currentWatermark
+  }
+
+  /** Calls the window function with the window's contents, which must be selected. */
+  protected fire(window: TimeWindow, timestamp = window.end - 1): void {
+    const elements = this.contents.read()
+    if (elements === undefined) return
+    const { functionContext, collector } = this
+    collector.timestamp = timestamp
+    if (this.options.windowFunction === undefined) {
+      for (const element of elements) collector.collect(element)
+      return
+    }
+    functionContext.begin(timestamp)
+    functionContext.window = window
+    const result: unknown = this.options.windowFunction.process(
+      functionContext.currentKey,
+      functionContext,
+      elements,
+      collector,
+    )
+    if (result !== undefined) refusePromise(result, 'process of the window function')
+  }
+
+  private onWindowTimer(window: TimeWindow, timestamp: number): void {
+    this.selectContents(window)
+    if (timestamp === window.end - 1) this.fire(window)
+    if (timestamp < this.clearTimeOf(window.end)) return
+    this.contents.clear()
+    this.forget(window)
+  }
+
+  /** When the window is cleared: at its last moment; in event time, after the allowed lateness. */
+  private clearTimeOf(end: number): number {
+    if (this.options.timeDomain === 'processing-time') return end - 1
+    return Math.min(end - 1 + this.options.allowedLatenessMs, MAX_TIMESTAMP)
+  }
+}

@@ -1,0 +1,127 @@
+import type { Clock } from '../../core/clock.ts'
+import { WeirError } from '../../core/errors.ts'
+import {
+  type LiveSwitch,
+  ModelAdministration,
+  versionNamed,
+} from '../../jobs/registry/model-administration.ts'
+import { ModelRegistry } from '../../jobs/registry/model-registry.ts'
+import type { ServedJob, ServedModel } from '../../jobs/served-job.ts'
+import type { RegistryState } from '../../models/registry/version.ts'
+import type { QueryableStateInfo } from '../../wire/routing-table.ts'
+import type {
+  DifferenceRequest,
+  DifferenceView,
+  EntryRequest,
+  EntryView,
+  JobData,
+  ModelsView,
+  PromotionRequest,
+  RecommendationsRequest,
+  RecommendationsView,
+  RollbackRequest,
+  RowsRequest,
+  RowsView,
+  StatesView,
+  SwitchView,
+  TopicsView,
+} from '../port/job-data.ts'
+import type { ItemTitles } from './item-titles.ts'
+import { differenceView, modelsView } from './model-reads.ts'
+import { recommend } from './recommendations.ts'
+import { sourceTopics } from './source-topics.ts'
+import { readEntry, readRows } from './state-reads.ts'
+
+/** State, models and topics of the job of this process. */
+export class ServedJobData implements JobData {
+  private readonly job: ServedJob
+  private readonly clock: Clock
+  private readonly titles: ItemTitles
+
+  constructor(job: ServedJob, clock: Clock, titles: ItemTitles) {
+    this.job = job
+    this.clock = clock
+    this.titles = titles
+  }
+
+  async states(): Promise<StatesView> {
+    return { states: this.served() }
+  }
+
+  async entry(request: EntryRequest): Promise<EntryView> {
+    return await readEntry(await this.job.reader(), this.served(), request)
+  }
+
+  async rows(request: RowsRequest): Promise<RowsView> {
+    return await readRows(await this.job.reader(), this.served(), request)
+  }
+
+  async models(): Promise<ModelsView> {
+    const { topic: model, state } = this.model()
+    return modelsView({ model, state, registry: await this.registry(), served: this.state(state) })
+  }
+
+  async difference({ a, b }: DifferenceRequest): Promise<DifferenceView> {
+    const { topic, state } = this.model()
+    const registry = await this.registry()
+    const versions = [versionNamed(registry, topic, a), versionNamed(registry, topic, b)] as const
+    return await differenceView(await this.job.reader(), versions, this.state(state))
+  }
+
+  async promote({ version, ...options }: PromotionRequest): Promise<SwitchView> {
+    const administration = this.administration()
+    const switched = await administration.promote(await administration.named(version), options)
+    return this.switched(switched, switched.isForced ? 'forced' : 'promoted')
+  }
+
+  async rollBack({ expectLive, reason = 'by hand' }: RollbackRequest): Promise<SwitchView> {
+    const switched = await this.administration().rollBack({ expectLive, reason })
+    return this.switched(switched, 'rolled back')
+  }
+
+  async recommendations(request: RecommendationsRequest): Promise<RecommendationsView> {
+    const found = await recommend(await this.job.reader(), this.served(), request)
+    const items = found.items.map((one) => {
+      const title = this.titles.get(one.item)
+      return title === undefined ? one : { ...one, title }
+    })
+    return { ...found, items }
+  }
+
+  async topics(): Promise<TopicsView> {
+    return { sources: await sourceTopics(this.job.execution) }
+  }
+
+  private served(): readonly QueryableStateInfo[] {
+    return this.job.queries.routing.states
+  }
+
+  private state(name: string): QueryableStateInfo | undefined {
+    return this.served().find((state) => state.name === name)
+  }
+
+  private registry(): Promise<RegistryState> {
+    return this.administration().read()
+  }
+
+  private administration(): ModelAdministration {
+    const { registry: place, place: topics, topic: model } = this.model()
+    const { clock } = this
+    const registry = new ModelRegistry({ place, clock })
+    return new ModelAdministration({ registry, place: topics, model, clock })
+  }
+
+  /** Throws UNSUPPORTED for a job that serves no model. */
+  private model(): ServedModel {
+    const { model } = this.job
+    if (model !== undefined) return model
+    throw new WeirError(
+      'UNSUPPORTED',
+      `job ${this.job.execution.jobId} serves no model of the registry; "weir run als-serving" and "weir learn" do`,
+    )
+  }
+
+  private switched({ live, before }: LiveSwitch, how: SwitchView['how']): SwitchView {
+    return { model: this.model().topic, live, before, how }
+  }
+}

@@ -1,0 +1,97 @@
+import type { JobSnapshot, VertexSnapshot } from '../port/job-snapshot.ts'
+
+/** Flink's counters of the input and output of a task. */
+export interface IoMetrics {
+  readonly 'read-bytes': number
+  readonly 'read-bytes-complete': boolean
+  readonly 'write-bytes': number
+  readonly 'write-bytes-complete': boolean
+  readonly 'read-records': number
+  readonly 'read-records-complete': boolean
+  readonly 'write-records': number
+  readonly 'write-records-complete': boolean
+  readonly 'accumulated-backpressured-time': number
+  readonly 'accumulated-idle-time': number
+  readonly 'accumulated-busy-time': number
+}
+
+/** One metric of a subtask; 0 if the slot has not reported it. */
+export function taskMetric(
+  { metrics }: JobSnapshot,
+  { uid }: VertexSnapshot,
+  subtask: number,
+  name: string,
+): number {
+  return metrics[`${uid}.${subtask}.${name}`] ?? 0
+}
+
+/** Input, output and times of one subtask. */
+export function subtaskIo(job: JobSnapshot, vertex: VertexSnapshot, subtask: number): IoMetrics {
+  const read = (name: string): number => taskMetric(job, vertex, subtask, name)
+  return ioMetrics({
+    readBytes: read('numBytesIn'),
+    writeBytes: read('numBytesOut'),
+    readRecords: vertex.isSource ? 0 : read('numRecordsIn'),
+    writeRecords: writtenRecords(job, vertex, subtask),
+    backPressuredMs: read('accumulatedBackPressuredTimeMs'),
+    idleMs: read('accumulatedIdleTimeMs'),
+    busyMs: read('accumulatedBusyTimeMs'),
+  })
+}
+
+/** Input, output and times of all subtasks of a vertex together. */
+export function vertexIo(job: JobSnapshot, vertex: VertexSnapshot): IoMetrics {
+  const all = subtasksOf(vertex).map((subtask) => subtaskIo(job, vertex, subtask))
+  const sum = (name: keyof IoMetrics): number =>
+    all.reduce((total, io) => total + Number(io[name]), 0)
+  return ioMetrics({
+    readBytes: sum('read-bytes'),
+    writeBytes: sum('write-bytes'),
+    readRecords: sum('read-records'),
+    writeRecords: sum('write-records'),
+    backPressuredMs: sum('accumulated-backpressured-time'),
+    idleMs: sum('accumulated-idle-time'),
+    busyMs: sum('accumulated-busy-time'),
+  })
+}
+
+/** The numbers of the subtasks of a vertex. */
+export function subtasksOf({ parallelism }: VertexSnapshot): readonly number[] {
+  return Array.from({ length: parallelism }, (_, subtask) => subtask)
+}
+
+/** Records that left the chain: those of the operators whose output is an edge of the job graph. */
+function writtenRecords(job: JobSnapshot, vertex: VertexSnapshot, subtask: number): number {
+  const [head] = vertex.operators
+  const leaving = vertex.operators.filter(({ hasOutput }) => hasOutput)
+  return leaving.reduce((sum, operator) => {
+    const scope = operator === head ? '' : `${operator.uid}.`
+    return sum + taskMetric(job, vertex, subtask, `${scope}numRecordsOut`)
+  }, 0)
+}
+
+interface IoNumbers {
+  readonly readBytes: number
+  readonly writeBytes: number
+  readonly readRecords: number
+  readonly writeRecords: number
+  readonly backPressuredMs: number
+  readonly idleMs: number
+  readonly busyMs: number
+}
+
+function ioMetrics(io: IoNumbers): IoMetrics {
+  return {
+    'read-bytes': io.readBytes,
+    'read-bytes-complete': true,
+    'write-bytes': io.writeBytes,
+    'write-bytes-complete': true,
+    'read-records': io.readRecords,
+    'read-records-complete': true,
+    'write-records': io.writeRecords,
+    'write-records-complete': true,
+    'accumulated-backpressured-time': Math.round(io.backPressuredMs),
+    'accumulated-idle-time': Math.round(io.idleMs),
+    'accumulated-busy-time': Math.round(io.busyMs),
+  }
+}

@@ -1,0 +1,107 @@
+import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
+import { WeirError } from '../../core/errors.ts'
+import { collectOpenApi, type DocumentedRoute } from '../../http/openapi.ts'
+import { CLUSTER_OPERATIONS, SLOT_OPERATIONS } from './cluster-operations.ts'
+import { errorResponses } from './error-responses.ts'
+import { CHANGE_OPERATIONS, JOB_OPERATIONS } from './job-operations.ts'
+import type { Operation, Operations } from './operation.ts'
+import { listOf, objectOf, type Schema, TEXT } from './schema.ts'
+import { FLAME_NODE } from './vertex-answers.ts'
+import { VERTEX_OPERATIONS } from './vertex-operations.ts'
+import { WEIR_OPERATIONS } from './weir-operations.ts'
+
+/** Options of the document. */
+export interface DocumentOptions {
+  /** Version of Weir. */
+  readonly version: string
+  /** Whether requests need a token. */
+  readonly needsToken: boolean
+}
+
+/** Operations by tag, with what the tag stands for. */
+const TAGS: Readonly<Record<string, readonly [string, Operations]>> = {
+  jobs: ['Jobs and their checkpoints, as Flink has them.', JOB_OPERATIONS],
+  changes: ['What changes a job: needs the role admin.', CHANGE_OPERATIONS],
+  vertices: ['Operators and their subtasks, as Flink has them.', VERTEX_OPERATIONS],
+  slots: ['Slots of jobs, which are task managers.', SLOT_OPERATIONS],
+  weir: ['State, models, learning and events.', WEIR_OPERATIONS],
+  cluster: ['The JobManager itself.', CLUSTER_OPERATIONS],
+}
+
+const DESCRIPTION = `Jobs of a JobManager, or of a process that runs one job, with the paths of Flink 1.20.
+
+Every error is \`{"errors": ["CODE: sentence"]}\`. A method that a path does not have is answered with 405 and the
+methods in \`Allow\`. Reading needs the role \`read\`, everything else \`admin\`.`
+
+/** Collects the document from the routes that are added from now on, and adds the page to try them. */
+export async function addOpenApi(app: FastifyInstance, options: DocumentOptions): Promise<void> {
+  app.addSchema({ $id: 'Errors', ...objectOf({ errors: listOf(TEXT) }) })
+  app.addSchema({ $id: 'FlameNode', ...FLAME_NODE })
+  await collectOpenApi(app, {
+    title: 'Weir JobManager',
+    description: DESCRIPTION,
+    tags: Object.entries(TAGS).map(([name, [description]]) => ({ name, description })),
+    servers: [
+      { url: '/', description: 'the paths' },
+      { url: '/v1', description: 'the same paths below the version of Flink’s interface' },
+    ],
+    ...options,
+    route: (schema, url, route) => documented(schema ?? {}, url, route, options.needsToken),
+  })
+}
+
+/** Number of operations that the document has. */
+export function operationCount(): number {
+  return Object.values(TAGS).reduce((sum, [, all]) => sum + Object.keys(all).length, 0)
+}
+
+/** What the document says of a route. Throws ILLEGAL_STATE for a route that it does not have. */
+function operationOf(method: string, url: string): Operation & { readonly tag: string } {
+  for (const [tag, [, operations]] of Object.entries(TAGS)) {
+    const operation = operations[`${method} ${url}`]
+    if (operation !== undefined) return { ...operation, tag }
+  }
+  throw new WeirError('ILLEGAL_STATE', `the OpenAPI document does not have ${method} ${url}`)
+}
+
+function documented(
+  schema: FastifySchema,
+  url: string,
+  { method }: Pick<RouteOptions, 'method'>,
+  needsToken: boolean,
+): DocumentedRoute {
+  const name = [method].flat()[0]!
+  // The files of the page.
+  if (schema.hide === true) return { url, schema }
+  const operation = operationOf(name, url)
+  const { tag, summary, query, errors = [] } = operation
+  const body = schema.body as { readonly type?: unknown } | undefined
+  const response = {
+    ...successOf(operation),
+    ...errorResponses({
+      hasParameters: url.includes(':'),
+      isOfJob: url.includes('/:jobid'),
+      hasBody: body !== undefined,
+      needsToken,
+      others: errors,
+    }),
+  }
+  return {
+    url,
+    hasOptionalBody: Array.isArray(body?.type) && body.type.includes('null'),
+    schema: {
+      ...schema,
+      ...(query === undefined ? {} : { querystring: query }),
+      summary,
+      tags: [tag],
+      response,
+    },
+  }
+}
+
+function successOf({ answer, type, status = 200 }: Operation): Readonly<Record<number, object>> {
+  const schema: Schema | undefined = type === undefined ? answer : TEXT
+  if (schema === undefined) return {}
+  const content = { [type ?? 'application/json']: { schema } }
+  return { [status]: { description: status === 202 ? 'Accepted.' : 'The answer.', content } }
+}

@@ -1,0 +1,91 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { requireArgument } from '../../core/errors.ts'
+import type { MetricSnapshot } from '../../core/metrics.ts'
+import { PROMETHEUS_CONTENT_TYPE, prometheusText } from '../../prometheus/text-format.ts'
+import {
+  AGGREGATIONS,
+  type Aggregation,
+  aggregatedMetricsJson,
+  jobMetrics,
+  metricsJson,
+  subtaskMetrics,
+  vertexMetrics,
+} from '../json/metrics.ts'
+import { parseSlotId, slotId, slotMetrics } from '../json/task-managers.ts'
+import { subtasksOf } from '../json/task-metrics.ts'
+import { clusterFamilies } from '../prometheus/cluster-families.ts'
+import { jobOf, listOf, paramsOf, type RouteContext, subtaskOf, vertexOf } from './context.ts'
+import { processMetrics } from './process-metrics.ts'
+
+const VERTEX = { schema: { params: paramsOf(['jobid', 'vertexid']) } }
+const SUBTASK = { schema: { params: paramsOf(['jobid', 'vertexid', 'subtaskindex']) } }
+
+/** Routes of metrics: `/metrics` for Prometheus; Flink's: names without `get`, values with it, aggregates of many with `agg`. */
+export function metricRoutes(app: FastifyInstance, context: RouteContext): void {
+  const { cluster } = context
+  app.get('/metrics', async (_request, reply) => {
+    const { version } = cluster
+    const scraped = { version, process: cluster.process(), jobs: await cluster.jobs() }
+    return await reply
+      .header('content-type', PROMETHEUS_CONTENT_TYPE)
+      .send(prometheusText(clusterFamilies(scraped)))
+  })
+  app.get('/jobs/metrics', async (request) => {
+    const chosen = listOf(request, 'jobs')
+    const jobs = (await cluster.jobs()).filter(({ id }) => chosen?.includes(id) ?? true)
+    return aggregate(request, jobs.map(jobMetrics))
+  })
+  app.get('/jobs/:jobid/vertices/:vertexid/metrics', VERTEX, async (request) => {
+    const job = await jobOf(context, request)
+    return metricsJson(vertexMetrics(job, vertexOf(job, request)), listOf(request, 'get'))
+  })
+  app.get('/jobs/:jobid/vertices/:vertexid/subtasks/metrics', VERTEX, async (request) => {
+    const job = await jobOf(context, request)
+    const vertex = vertexOf(job, request)
+    const chosen = listOf(request, 'subtasks')
+    const subtasks = subtasksOf(vertex).filter((i) => chosen?.includes(String(i)) ?? true)
+    return aggregate(
+      request,
+      subtasks.map((subtask) => subtaskMetrics(job, vertex, subtask)),
+    )
+  })
+  app.get(
+    '/jobs/:jobid/vertices/:vertexid/subtasks/:subtaskindex/metrics',
+    SUBTASK,
+    async (request) => {
+      const job = await jobOf(context, request)
+      const vertex = vertexOf(job, request)
+      const values = subtaskMetrics(job, vertex, subtaskOf(vertex, request))
+      return metricsJson(values, listOf(request, 'get'))
+    },
+  )
+  app.get('/taskmanagers/metrics', async (request) => {
+    const chosen = listOf(request, 'taskmanagers')
+    const all = (await cluster.jobs()).flatMap((job) =>
+      job.slots
+        .filter(({ number }) => chosen?.includes(slotId(job, number)) ?? true)
+        .map(({ number }) => slotMetrics(job, number)),
+    )
+    return aggregate(request, all)
+  })
+  app.get('/taskmanagers/:taskmanagerid/metrics', async (request) => {
+    const { taskmanagerid } = request.params as { readonly taskmanagerid: string }
+    const place = parseSlotId(taskmanagerid)
+    const job = (await cluster.jobs()).find(({ id }) => id === place?.jobId)
+    const values = job === undefined || place === undefined ? {} : slotMetrics(job, place.slot)
+    return metricsJson(values, listOf(request, 'get'))
+  })
+  app.get('/jobmanager/metrics', async (request) =>
+    metricsJson(processMetrics(cluster.process(), await cluster.jobs()), listOf(request, 'get')),
+  )
+}
+
+function aggregate(request: FastifyRequest, all: readonly MetricSnapshot[]): object[] {
+  const names = listOf(request, 'agg') ?? AGGREGATIONS.filter((name) => name !== 'skew')
+  const aggregations = names.map((name): Aggregation => {
+    const known = AGGREGATIONS.find((aggregation) => aggregation === name)
+    requireArgument(known !== undefined, `agg takes ${AGGREGATIONS.join(', ')}, not "${name}"`)
+    return known
+  })
+  return aggregatedMetricsJson(all, listOf(request, 'get'), aggregations)
+}

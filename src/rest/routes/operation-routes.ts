@@ -1,0 +1,164 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { WeirError } from '../../core/errors.ts'
+import type { JobSubmission } from '../port/cluster.ts'
+import type { JobControl } from '../port/job-control.ts'
+import type { OperationKey, OperationState } from './async-operations.ts'
+import { controlOf, HEX_ID, param, paramsOf, queryOf, type RouteContext } from './context.ts'
+import { serializedThrowable } from './serialized-throwable.ts'
+
+const JOB = { schema: { params: paramsOf(['jobid']) } }
+const TRIGGER = { schema: { params: paramsOf(['jobid', 'triggerid']) } }
+
+/** Routes that change a job: cancel, checkpoint, savepoint, stop, rescaling, submission. */
+export function operationRoutes(app: FastifyInstance, context: RouteContext): void {
+  app.patch('/jobs/:jobid', JOB, async (request, reply) => {
+    const mode = queryOf(request, 'mode') ?? 'cancel'
+    if (mode !== 'cancel') {
+      const message = `mode=${mode}: jobs can be cancelled (mode=cancel), or stopped with POST /jobs/:jobid/stop`
+      throw new WeirError('INVALID_ARGUMENT', message)
+    }
+    await controlOf(context, request).cancel()
+    return await reply.code(202).send({})
+  })
+  savepointRoutes(app, context)
+  checkpointTriggerRoutes(app, context)
+  submissionRoutes(app, context)
+}
+
+interface SavepointBody {
+  readonly 'target-directory'?: string | null
+  readonly targetDirectory?: string | null
+  readonly 'cancel-job'?: boolean | null
+  readonly drain?: boolean | null
+  readonly triggerId?: string | null
+}
+
+const TEXT_OR_NULL = { type: ['string', 'null'], maxLength: 4096 } as const
+const BOOLEAN_OR_NULL = { type: ['boolean', 'null'] } as const
+const ID_OR_NULL = { anyOf: [HEX_ID, { type: 'null' }] } as const
+const SAVEPOINT = {
+  schema: {
+    params: paramsOf(['jobid']),
+    body: {
+      type: ['object', 'null'],
+      properties: {
+        'target-directory': TEXT_OR_NULL,
+        targetDirectory: TEXT_OR_NULL,
+        'cancel-job': BOOLEAN_OR_NULL,
+        drain: BOOLEAN_OR_NULL,
+        formatType: { enum: ['CANONICAL', 'NATIVE', null] },
+        triggerId: ID_OR_NULL,
+      },
+    },
+  },
+}
+
+function savepointRoutes(app: FastifyInstance, context: RouteContext): void {
+  app.post('/jobs/:jobid/savepoints', SAVEPOINT, async (request, reply) => {
+    const body = (request.body ?? {}) as SavepointBody
+    const folder = body['target-directory'] ?? undefined
+    return await accept(context, { request, reply, kind: 'savepoint' }, async (job) => {
+      if (body['cancel-job'] !== true) return { location: await job.savepoint(folder) }
+      return { location: await job.stop({ folder, drain: false }) }
+    })
+  })
+  app.post('/jobs/:jobid/stop', SAVEPOINT, async (request, reply) => {
+    const body = (request.body ?? {}) as SavepointBody
+    const folder = body.targetDirectory ?? body['target-directory'] ?? undefined
+    return await accept(context, { request, reply, kind: 'stop' }, async (job) => ({
+      location: await job.stop({ folder, drain: body.drain === true }),
+    }))
+  })
+  app.get('/jobs/:jobid/savepoints/:triggerid', TRIGGER, async (request) =>
+    stateJson(context.operations.stateOf(keyOf(request, 'savepoint'))),
+  )
+}
+
+function checkpointTriggerRoutes(app: FastifyInstance, context: RouteContext): void {
+  const schema = {
+    params: paramsOf(['jobid']),
+    body: {
+      type: ['object', 'null'],
+      properties: {
+        checkpointType: { enum: ['CONFIGURED', 'FULL', 'INCREMENTAL', null] },
+        triggerId: ID_OR_NULL,
+      },
+    },
+  }
+  app.post('/jobs/:jobid/checkpoints', { schema }, async (request, reply) =>
+    accept(context, { request, reply, kind: 'checkpoint' }, async (job) => ({
+      checkpointId: await job.checkpoint(),
+    })),
+  )
+  app.get('/jobs/:jobid/checkpoints/:triggerid', TRIGGER, async (request) =>
+    stateJson(context.operations.stateOf(keyOf(request, 'checkpoint'))),
+  )
+}
+
+function submissionRoutes(app: FastifyInstance, context: RouteContext): void {
+  const schema = {
+    body: {
+      type: 'object',
+      required: ['job'],
+      additionalProperties: false,
+      properties: {
+        job: { type: 'string', minLength: 1, maxLength: 4096 },
+        options: {
+          type: 'object',
+          propertyNames: { pattern: '^[a-z][a-z-]{0,63}$' },
+          additionalProperties: {
+            anyOf: [
+              { type: 'string', maxLength: 4096 },
+              { type: 'boolean' },
+              { type: 'array', items: { type: 'string', maxLength: 4096 }, maxItems: 256 },
+            ],
+          },
+        },
+      },
+    },
+  }
+  app.post('/jobs', { schema }, async (request, reply) => {
+    const { job, options = {} } = request.body as Pick<JobSubmission, 'job'> &
+      Partial<JobSubmission>
+    const jobid = await context.cluster.submit({ job, options })
+    return await reply.code(202).send({ jobid })
+  })
+}
+
+interface Acceptance {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly kind: OperationKey['kind']
+}
+
+/** Starts an operation on the job and answers with its trigger id. Throws NOT_FOUND. */
+async function accept(
+  context: RouteContext,
+  { request, reply, kind }: Acceptance,
+  run: (job: JobControl) => Promise<object>,
+): Promise<FastifyReply> {
+  const job = controlOf(context, request)
+  const given = (request.body as { readonly triggerId?: string | null } | null)?.triggerId
+  const triggerId = (given ?? context.newTriggerId()).toLowerCase()
+  context.operations.start({ kind, jobId: job.id, triggerId }, () => run(job))
+  return await reply.code(202).send({ 'request-id': triggerId })
+}
+
+function keyOf(request: FastifyRequest, kind: OperationKey['kind']): OperationKey {
+  const jobId = param(request, 'jobid').toLowerCase()
+  return { kind, jobId, triggerId: param(request, 'triggerid').toLowerCase() }
+}
+
+function stateJson(state: OperationState): object {
+  switch (state.kind) {
+    case 'in-progress':
+      return { status: { id: 'IN_PROGRESS' }, operation: null }
+    case 'completed':
+      return { status: { id: 'COMPLETED' }, operation: state.value }
+    case 'failed':
+      return {
+        status: { id: 'COMPLETED' },
+        operation: { 'failure-cause': serializedThrowable(state.error) },
+      }
+  }
+}

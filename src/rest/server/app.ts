@@ -1,0 +1,194 @@
+import { randomBytes } from 'node:crypto'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { bearerTokenOf } from '../../access/bearer.ts'
+import type { AccessControl } from '../../access/control.ts'
+import type { Role } from '../../access/role.ts'
+import type { Clock } from '../../core/clock.ts'
+import { WeirError } from '../../core/errors.ts'
+import { KnownPaths, pathOf } from '../../http/known-paths.ts'
+import { VALIDATION } from '../../http/validation.ts'
+import type { JobHistories } from '../live/job-histories.ts'
+import { type RestAnswer, WatchedAnswers } from '../live/watched-answers.ts'
+import type { Cluster } from '../port/cluster.ts'
+import type { AsyncOperations } from '../routes/async-operations.ts'
+import { checkpointRoutes } from '../routes/checkpoint-routes.ts'
+import { clusterRoutes } from '../routes/cluster-routes.ts'
+import type { RouteContext } from '../routes/context.ts'
+import { dashboardRoutes } from '../routes/dashboard-routes.ts'
+import { errorAnswer } from '../routes/errors.ts'
+import { eventRoutes } from '../routes/event-routes.ts'
+import { jobRoutes } from '../routes/job-routes.ts'
+import { metricRoutes } from '../routes/metric-routes.ts'
+import { modelRoutes } from '../routes/model-routes.ts'
+import { operationRoutes } from '../routes/operation-routes.ts'
+import { stateRoutes } from '../routes/state-routes.ts'
+import { taskManagerRoutes } from '../routes/task-manager-routes.ts'
+import { vertexRoutes } from '../routes/vertex-routes.ts'
+import { dashboardFiles } from './dashboard-files.ts'
+import { documentRoutes } from './document-routes.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the route needs no token. */
+    readonly isPublic?: boolean
+  }
+}
+
+/** Options of the REST application. */
+export interface RestAppOptions {
+  readonly cluster: Cluster
+  readonly operations: AsyncOperations
+  readonly histories: JobHistories
+  readonly access: AccessControl
+  readonly clock: Clock
+  /** Whether the port listens on a loopback address only. */
+  readonly isLoopback: boolean
+}
+
+/** Bytes of a request's body: bodies are small JSON objects. */
+const BODY_LIMIT = 64 * 1024
+
+/** The REST application of a JobManager or of one job, at its paths and below `/v1`. */
+export async function createRestApp(options: RestAppOptions): Promise<FastifyInstance> {
+  const { cluster, operations, histories, access, clock } = options
+  const newTriggerId = (): string => randomBytes(16).toString('hex')
+  const context: RouteContext = { cluster, operations, histories, newTriggerId }
+  const app = bareApp()
+  app.addHook('onRequest', async (request, reply) => {
+    requireOwnOrigin(request)
+    if (options.isLoopback) requireLoopbackName(request)
+    if (request.routeOptions.config.isPublic === true) return
+    const decision = access.authorize(
+      bearerTokenOf(request.headers.authorization),
+      neededRole(request),
+    )
+    if (decision.kind === 'allowed') return
+    if (decision.kind === 'unauthenticated') reply.header('www-authenticate', 'Bearer')
+    if (decision.kind === 'limited') {
+      reply.header('retry-after', Math.ceil(decision.retryAfterMs / 1000))
+    }
+    const { body } = errorAnswer(decision.error)
+    return await reply.code(decision.status).send(body)
+  })
+  refuseUnknownPaths(app)
+  const watched = new WatchedAnswers({ clock, answer: answersOf(context) })
+  app.addHook('onClose', async () => watched[Symbol.dispose]())
+  const routes = async (scope: FastifyInstance): Promise<void> => {
+    for (const add of ROUTES) add(scope, context)
+    eventRoutes(scope, { watched, access, clock })
+  }
+  await app.register(routes)
+  await app.register(routes, { prefix: '/v1' })
+  const { version } = cluster
+  const { needsToken } = access
+  documentRoutes(app, { version, needsToken, withoutRoutes: bareApp, addRoutes: routes })
+  dashboardFiles(app)
+  await app.ready()
+  return app
+}
+
+/**
+ * Answers of the routes to requests of this process: for streams of events, which are authorized when they
+ * are opened.
+ */
+function answersOf(context: RouteContext): (path: string) => Promise<RestAnswer> {
+  let app: FastifyInstance | undefined
+  const withRoutes = (): FastifyInstance => {
+    const created = bareApp()
+    for (const add of ROUTES) add(created, context)
+    return created
+  }
+  return async (url) => {
+    app ??= withRoutes()
+    const { statusCode, body } = await app.inject({ url })
+    return { status: statusCode, body }
+  }
+}
+
+/** An application without routes. */
+function bareApp(): FastifyInstance {
+  const app = fastify({
+    logger: false,
+    bodyLimit: BODY_LIMIT,
+    routerOptions: { maxParamLength: 256, ignoreTrailingSlash: true },
+    ...VALIDATION,
+    frameworkErrors: (error, _request, reply) => void sendError(reply, error),
+    forceCloseConnections: true,
+  })
+  app.addHook('onSend', async (_request, reply) => {
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
+    reply.header('x-content-type-options', 'nosniff')
+  })
+  app.setErrorHandler(async (error, _request, reply) => await sendError(reply, error))
+  return app
+}
+
+function sendError(reply: FastifyReply, error: unknown): FastifyReply {
+  const { status, body } = errorAnswer(error)
+  return reply.code(status).send(body)
+}
+
+/**
+ * Answers requests that no route takes, before their body is read: 405 with the methods of the path, or 404.
+ * A change of a path that is written out, such as `/jobs/overview`, never reaches a route like `/jobs/:jobid`.
+ */
+function refuseUnknownPaths(app: FastifyInstance): void {
+  const paths = KnownPaths.of(app)
+  app.addHook('onRequest', async ({ is404, method, url }, reply) => {
+    if (!is404 && isRead(method)) return
+    const path = pathOf(url)
+    const methods = paths.methodsOf(path)
+    if (!is404 && (methods.length === 0 || methods.includes(method))) return
+    const shown = path.slice(0, 200)
+    if (methods.length === 0) {
+      return await reply.code(404).send({ errors: [`Not found: ${method} ${shown}`] })
+    }
+    const allow = methods.join(', ')
+    const errors = [`METHOD_NOT_ALLOWED: ${shown} takes ${allow}, not ${method}`]
+    return await reply.code(405).header('allow', allow).send({ errors })
+  })
+}
+
+const ROUTES = [
+  clusterRoutes,
+  jobRoutes,
+  metricRoutes,
+  vertexRoutes,
+  checkpointRoutes,
+  operationRoutes,
+  taskManagerRoutes,
+  dashboardRoutes,
+  stateRoutes,
+  modelRoutes,
+]
+
+/** Reading needs the role `read`; everything that changes a job or the cluster needs `admin`. */
+function neededRole({ method }: FastifyRequest): Role {
+  return isRead(method) ? 'read' : 'admin'
+}
+
+function isRead(method: string): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
+}
+
+/** Throws ACCESS_DENIED for a change that a page of another site sends from a browser. */
+function requireOwnOrigin({ method, headers, host }: FastifyRequest): void {
+  if (isRead(method)) return
+  const { origin } = headers
+  const site = headers['sec-fetch-site']
+  const isOwn = origin === undefined || URL.parse(origin)?.host === host
+  const isSameSite = site === undefined || site === 'same-origin' || site === 'none'
+  if (isOwn && isSameSite) return
+  throw new WeirError('ACCESS_DENIED', 'a page of another site may not change anything here')
+}
+
+const LOOPBACK_NAME = /^(127\.[0-9.]+|\[::1\]|localhost)(:\d+)?$/i
+
+/**
+ * Throws ACCESS_DENIED where a port of this machine is addressed by another name: the name of a hostile
+ * page that resolves to 127.0.0.1 would make the page part of this site.
+ */
+function requireLoopbackName({ host }: FastifyRequest): void {
+  if (LOOPBACK_NAME.test(host)) return
+  throw new WeirError('ACCESS_DENIED', 'address this port as localhost, 127.0.0.1 or [::1]')
+}

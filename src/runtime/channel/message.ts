@@ -1,0 +1,56 @@
+import type { Barrier } from '../../checkpoint/protocol/checkpoint-types.ts'
+import type { ProgressReport } from './progress-combiner.ts'
+
+/**
+ * Source positions of the records of a batch: triples (index of the first record, place, shift), a
+ * place as `placeOf` makes it.
+ * A record's source offset is its offset in the batch plus the shift; partition -1 marks records that
+ * come from no source record (timers).
+ */
+export type PositionRuns = readonly number[]
+
+/** Encoded records: a record batch (magic 2) at the start of its own buffer. */
+export interface BatchMessage {
+  readonly kind: 'batch'
+  readonly channel: number
+  readonly buffer: ArrayBuffer
+  /** Bytes of the batch; the buffer may be larger. */
+  readonly length: number
+  readonly records: number
+  readonly positions: PositionRuns
+  /**
+   * Values by the index of their record, of records that stay in the thread: copies that belong to the
+   * receiver. A record with such a value has none in the batch. Undefined when all values are encoded.
+   */
+  readonly objects: readonly unknown[] | undefined
+}
+
+/** Messages that travel between the batches, in order. */
+export type ControlMessage =
+  /** No record follows whose timestamp is at most this one. */
+  | { readonly kind: 'watermark'; readonly channel: number; readonly timestamp: number }
+  /** Whether the sender still counts for the receiver's watermark. */
+  | { readonly kind: 'idle'; readonly channel: number; readonly idle: boolean }
+  /** Every record of the source partition before `nextOffset` was sent. */
+  | { readonly kind: 'progress'; readonly channel: number; readonly report: ProgressReport }
+  | { readonly kind: 'barrier'; readonly channel: number; readonly barrier: Barrier }
+  /** The checkpoint was aborted upstream. */
+  | { readonly kind: 'cancel'; readonly channel: number; readonly checkpointId: number }
+  /** No record follows; barriers may still follow. */
+  | { readonly kind: 'end'; readonly channel: number }
+
+/** Sender to receiver. */
+export type ForwardMessage = BatchMessage | ControlMessage
+
+/** Receiver to sender: the sender may send one more batch, and may use the buffer again. */
+export interface CreditMessage {
+  readonly kind: 'credit'
+  readonly channel: number
+  readonly buffer: ArrayBuffer
+}
+
+/** Anything between two slots. */
+export type ChannelMessage = ForwardMessage | CreditMessage
+
+/** One post between two slots: all messages since the last post, in order. */
+export type ChannelPost = readonly ChannelMessage[]

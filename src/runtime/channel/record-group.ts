@@ -1,0 +1,46 @@
+import type { RecordBatchReader } from '../../batch/record-batch-reader.ts'
+import { murmur3 } from '../../core/hash/murmur3.ts'
+import type { KeysAhead } from '../../state/port/keyed-input.ts'
+
+const NO_BYTES = new Uint8Array(0)
+
+/** Records that are decoded together. */
+const GROUP_RECORDS = 16
+
+/**
+ * The next few records of a batch, decoded but not processed yet, so that the rows of their keys can
+ * be fetched from memory while the first of them is processed.
+ */
+export class RecordGroup implements KeysAhead {
+  count = 0
+  /** Bytes of the batch, into which the starts point. */
+  bytes: Uint8Array = NO_BYTES
+  readonly keyStarts = new Int32Array(GROUP_RECORDS)
+  readonly keyLengths = new Int32Array(GROUP_RECORDS)
+  readonly valueStarts = new Int32Array(GROUP_RECORDS)
+  readonly valueLengths = new Int32Array(GROUP_RECORDS)
+  readonly timestamps = new Float64Array(GROUP_RECORDS)
+  readonly offsets = new Float64Array(GROUP_RECORDS)
+  /** murmur3 of the keys, as int32; only of a keyed edge. */
+  readonly hashes = new Int32Array(GROUP_RECORDS)
+
+  /**
+   * Takes the next records and returns their number, 0 at the end of the batch. Throws MALFORMED_DATA.
+   */
+  fill(reader: RecordBatchReader, keyed: boolean): number {
+    this.bytes = reader.bytes
+    let n = 0
+    while (n < GROUP_RECORDS && reader.next()) {
+      this.keyStarts[n] = reader.keyStart
+      this.keyLengths[n] = reader.keyLength
+      this.valueStarts[n] = reader.valueStart
+      this.valueLengths[n] = reader.valueLength
+      this.timestamps[n] = reader.timestamp
+      this.offsets[n] = reader.offset
+      if (keyed) this.hashes[n] = murmur3(reader.bytes, reader.keyStart, reader.keyLength)
+      n += 1
+    }
+    this.count = n
+    return n
+  }
+}

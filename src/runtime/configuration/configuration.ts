@@ -1,0 +1,150 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { CheckpointMode } from '../../checkpoint/protocol/checkpoint-types.ts'
+import type { PortRange } from '../../core/port-range.ts'
+import type { StateStoreType } from '../../state/store/state-store.ts'
+import { EXPONENTIAL_DELAY, type RestartStrategyOptions } from './restart-strategy.ts'
+
+/** How checkpoints are taken. */
+export interface CheckpointConfiguration {
+  /** Time between periodic checkpoints; undefined for none. */
+  readonly intervalMs: number | undefined
+  readonly mode: CheckpointMode
+  readonly timeoutMs: number
+  readonly minPauseMs: number
+  readonly tolerableFailures: number
+  readonly retained: number
+  /**
+   * Where checkpoints are stored, as `parseStorageUrl` reads it; undefined for a job without
+   * checkpoints.
+   */
+  readonly directory: string | undefined
+  readonly savepointDirectory: string | undefined
+  /**
+   * What the first attempt restores: the folder of a checkpoint or savepoint, or n for the n-th newest
+   * checkpoint of the job; undefined for its last one.
+   */
+  readonly restoreFrom: string | number | undefined
+  /** Whether state that no operator of the job takes is dropped. */
+  readonly allowNonRestoredState: boolean
+}
+
+/** How records travel between chains. */
+export interface NetworkConfiguration {
+  /** Bytes at which a batch is sent. */
+  readonly batchBytes: number
+  /** Batches of a channel that may be on the way to the receiver or wait there. */
+  readonly credits: number
+  /** Longest time that a record waits for its batch to fill. */
+  readonly bufferTimeoutMs: number
+}
+
+/** The configuration of one job: checked once, complete, plain data. */
+export interface JobConfiguration {
+  readonly parallelism: number
+  /** Undefined: that of the restored checkpoint, otherwise Flink's default from the parallelism. */
+  readonly maxParallelism: number | undefined
+  readonly slots: number | undefined
+  readonly autoWatermarkIntervalMs: number
+  readonly stateBackend: StateStoreType
+  /** Bytes of keyed state that all slots together hold in memory. */
+  readonly stateMemoryBytes: number
+  /** Folder for spilled state; undefined uses the machine's folder for temporary files. */
+  readonly stateDirectory: string | undefined
+  readonly checkpoints: CheckpointConfiguration
+  /** Whether sinks continue without restored transactions that the log or broker no longer knows. */
+  readonly acceptLostTransactions: boolean
+  /** Undefined: see `restartStrategyOf`. */
+  readonly restart: RestartStrategyOptions | undefined
+  readonly network: NetworkConfiguration
+  readonly heartbeatIntervalMs: number
+  readonly heartbeatTimeoutMs: number
+  /** Ports that query threads choose from; undefined lets the system choose. */
+  readonly queryPorts: PortRange | undefined
+  /** Files of the certificate of query servers; undefined without TLS. */
+  readonly queryTls: ServerTlsConfiguration | undefined
+  /** Limits of query servers; what is missing has the server's default. */
+  readonly queryLimits: QueryLimitsConfiguration
+  readonly rest: RestConfiguration
+  /** Files of the certificate of the REST interface; undefined without TLS. */
+  readonly restTls: ServerTlsConfiguration | undefined
+}
+
+/** Files (PEM) of the TLS of a port. */
+export interface ServerTlsConfiguration {
+  readonly cert?: string
+  readonly key?: string
+  /** Certificates that sign those of clients. */
+  readonly ca?: string
+}
+
+/** The REST interface of the process. */
+export interface RestConfiguration {
+  readonly isEnabled: boolean
+  readonly address: string
+  /** Ports to try in order; port 0 is any free one. Undefined: 8081, or one of the ports after it. */
+  readonly ports: PortRange | undefined
+  /** Lets it listen on any address without TLS and tokens; every start warns. */
+  readonly isInsecureAllowed: boolean
+}
+
+/** Limits of what the clients of a query server may take (`QueryLimits`). */
+export interface QueryLimitsConfiguration {
+  readonly maxConnections?: number
+  readonly maxConnectionsPerAddress?: number
+  readonly maxDeadlineMs?: number
+  readonly maxOutputBytes?: number
+}
+
+/** The default configuration. */
+export const DEFAULT_JOB_CONFIGURATION: JobConfiguration = Object.freeze({
+  parallelism: 1,
+  maxParallelism: undefined,
+  slots: undefined,
+  autoWatermarkIntervalMs: 10,
+  stateBackend: 'rocksdb',
+  stateMemoryBytes: 512 * 2 ** 20,
+  stateDirectory: undefined,
+  checkpoints: Object.freeze({
+    intervalMs: undefined,
+    mode: 'exactly-once',
+    timeoutMs: 600_000,
+    minPauseMs: 0,
+    tolerableFailures: 0,
+    retained: 3,
+    directory: undefined,
+    savepointDirectory: undefined,
+    restoreFrom: undefined,
+    allowNonRestoredState: false,
+  }),
+  acceptLostTransactions: false,
+  restart: undefined,
+  network: Object.freeze({ batchBytes: 32 * 1024, credits: 4, bufferTimeoutMs: 1 }),
+  heartbeatIntervalMs: 10_000,
+  heartbeatTimeoutMs: 50_000,
+  queryPorts: undefined,
+  queryTls: undefined,
+  queryLimits: Object.freeze({}),
+  rest: Object.freeze({
+    isEnabled: true,
+    address: '127.0.0.1',
+    ports: undefined,
+    isInsecureAllowed: false,
+  }),
+  restTls: undefined,
+})
+
+/**
+ * Restart strategy of a job: as configured, otherwise as in Flink. By default a job without periodic
+ * checkpoints is not restarted, because it would begin from nothing.
+ */
+export function restartStrategyOf(configuration: JobConfiguration): RestartStrategyOptions {
+  const { restart, checkpoints } = configuration
+  const periodic = checkpoints.intervalMs !== undefined && checkpoints.directory !== undefined
+  return restart ?? (periodic ? EXPONENTIAL_DELAY : { type: 'none' })
+}
+
+/** Folder below which each job spills state that does not fit into memory, in a folder with its id. */
+export function stateDirectoryOf({ stateDirectory }: JobConfiguration): string {
+  return stateDirectory ?? join(tmpdir(), 'weir-state')
+}

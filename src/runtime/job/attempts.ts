@@ -1,0 +1,197 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { CheckpointCoordinator } from '../../checkpoint/coordinator/coordinator.ts'
+import type { Barrier } from '../../checkpoint/protocol/checkpoint-types.ts'
+import { WeirError } from '../../core/errors.ts'
+import type { MetricSnapshot } from '../../core/metrics.ts'
+import { graphFingerprint } from '../../dataflow/plan/graph-fingerprint.ts'
+import { ProgressBoard } from '../../state/catalog/progress-board.ts'
+import { readersAreUpToDate } from '../../state/catalog/readers-are-up-to-date.ts'
+import { type JobConfiguration, stateDirectoryOf } from '../configuration/configuration.ts'
+import type { SlotCommand } from '../protocol/slot-messages.ts'
+import { type JobPlan, planJob, taskNames } from '../subtask/job-plan.ts'
+import { AttemptExecution, type AttemptListener } from './attempt-execution.ts'
+import { type AttemptRestore, chooseRestore } from './checkpoints.ts'
+import { JobCoordinators } from './coordinators.ts'
+import type { JobExecutionOptions } from './execution-options.ts'
+import { JobServing } from './serving.ts'
+import { SlotPool } from './slot-pool.ts'
+
+/** Source partitions whose progress is tracked for queries. */
+const BOARD_PARTITIONS = 1024
+
+/**
+ * The attempts of one job, one after the other over the same slots: each is prepared, deployed and
+ * closed here. A slot's report goes to the attempt that runs, and from it to what handles it.
+ */
+export class JobAttempts {
+  readonly board: ProgressBoard
+  private readonly options: JobExecutionOptions
+  private readonly listener: AttemptListener
+  readonly plan: JobPlan
+  private readonly pool: SlotPool
+  private readonly serving: JobServing
+  private readonly coordinators: JobCoordinators
+  private attempt: AttemptExecution | undefined
+  private attempts = 0
+
+  /** Throws INVALID_ARGUMENT when the configuration has fewer slots than the job needs. */
+  constructor(options: JobExecutionOptions, listener: AttemptListener) {
+    const { graph, configuration, clock, startSlot } = options
+    this.options = options
+    this.listener = listener
+    this.plan = planJob(graph)
+    const slots = slotsOf(this.plan, configuration)
+    this.board = ProgressBoard.create(slots, BOARD_PARTITIONS, this.plan.sources)
+    this.serving = new JobServing(this.board, options.serving)
+    this.coordinators = new JobCoordinators(graph, this.board, options.coordinators)
+    this.pool = new SlotPool({
+      count: slots,
+      startSlot,
+      configuration,
+      clock,
+      listener: {
+        report: (slot, report) => this.attempt?.onReport(slot, report),
+        lost: (slot, error) => {
+          this.serving.slotDown(slot)
+          this.attempt?.onLost(slot, error)
+        },
+        started: (slot, host) => this.serving.attach(slot, host),
+      },
+    })
+  }
+
+  /** Number of the attempt that runs or ran last, 0 before the first. */
+  get count(): number {
+    return this.attempts
+  }
+
+  /** The attempt that is deployed. */
+  get current(): AttemptExecution | undefined {
+    return this.attempt
+  }
+
+  /** Every task of the job. */
+  get tasks(): readonly string[] {
+    return taskNames(this.plan)
+  }
+
+  /** Begins to start the slots, while the caller looks for the checkpoint to restore. */
+  begin(): void {
+    this.serving.begin(this.options.graph.jobName)
+    this.pool.ensureStarted()
+  }
+
+  /** Counts the next attempt and chooses what it restores. Throws as `chooseRestore`. */
+  async prepareNext(checkpoints: CheckpointCoordinator | undefined): Promise<AttemptRestore> {
+    this.attempts += 1
+    const { board, attempts: attempt } = this
+    const restore = await chooseRestore(this.options, { checkpoints, board, attempt })
+    this.pool.ensureStarted()
+    return restore
+  }
+
+  /** Deploys the attempt that was prepared. */
+  deploy(restore: AttemptRestore, checkpoints: CheckpointCoordinator | undefined): void {
+    const { jobId, graph, configuration, clock, storageUrl } = this.options
+    const { listener: job, serving, coordinators } = this
+    const fingerprint = graphFingerprint(graph)
+    const attempt = new AttemptExecution({
+      slots: this.pool.hosts,
+      clock,
+      fingerprint,
+      deployment: {
+        jobId,
+        jobName: graph.jobName,
+        attempt: this.attempts,
+        configuration,
+        generation: checkpoints?.generation ?? 0,
+        storageUrl: checkpoints === undefined ? undefined : storageUrl,
+        restoredCheckpoint: restore.checkpointId,
+        restoredSplits: restore.splits,
+        plan: restore.plan,
+        board: this.board.share,
+      },
+      receivers: { job, checkpoints, serving, coordinators },
+    })
+    this.attempt = attempt
+    coordinators.start({
+      attempt: this.attempts,
+      toSlots: (make) => this.toSlots(make),
+      readersAreUpToDate: () => this.readersAreUpToDate(),
+    })
+    attempt.deploy()
+  }
+
+  /** Sends a command to every slot of the present attempt; nothing without one. */
+  toSlots(make: (attempt: number) => SlotCommand): void {
+    this.attempt?.sendAll(make(this.attempts))
+  }
+
+  private readersAreUpToDate(): boolean {
+    const { attempt, board } = this
+    if (attempt === undefined) return false
+    const slots = attempt.peerTables.opened(board)
+    const threads = this.options.serving?.tableReaders() ?? []
+    return readersAreUpToDate({ slots, readers: [...attempt.peerTables.readers(), ...threads] })
+  }
+
+  /** Injects a barrier at the sources of the present attempt. */
+  trigger(barrier: Barrier, stopAfter: boolean): void {
+    this.attempt?.trigger(barrier, stopAfter)
+  }
+
+  /** Metrics of every subtask of the present attempt that answers. */
+  async metrics(): Promise<MetricSnapshot> {
+    return (await this.attempt?.metrics()) ?? {}
+  }
+
+  /** See `JobExecution.keyGroupRecords`. */
+  async keyGroupRecords(uid: string): Promise<MetricSnapshot> {
+    return (await this.attempt?.metrics(uid)) ?? {}
+  }
+
+  /** See `JobExecution.profile`. */
+  async profile(slot: number, durationMs: number): Promise<string> {
+    const host = this.pool.hosts[slot]
+    if (host?.profile !== undefined) return await host.profile(durationMs)
+    throw new WeirError(
+      'UNSUPPORTED',
+      `slot ${slot} does not run in a thread, which can be profiled`,
+    )
+  }
+
+  /** Ends a slot abruptly: for tests of recovery. */
+  killSlot(slot: number): void {
+    this.pool.hosts[slot]!.kill()
+  }
+
+  /** Closes the present attempt; slots that do not answer in time are ended. */
+  async close(): Promise<void> {
+    const { attempt } = this
+    if (attempt === undefined) return
+    const silent = await attempt.close()
+    this.attempt = undefined
+    await this.pool.discard(silent)
+  }
+
+  /** Ends every slot and deletes what the job spilled; no attempt follows. */
+  async shutDown(): Promise<void> {
+    const { configuration, jobId } = this.options
+    await this.pool.close()
+    this.serving.close()
+    const spilled = join(stateDirectoryOf(configuration), jobId)
+    // What is left over does no harm: the next start with this job id deletes it.
+    await rm(spilled, { recursive: true, force: true }).catch(() => undefined)
+  }
+}
+
+/** Number of slots of a job: as configured, otherwise its largest parallelism. */
+function slotsOf({ slots }: JobPlan, configuration: JobConfiguration): number {
+  const configured = configuration.slots ?? slots
+  if (configured >= slots) return configured
+  throw new WeirError(
+    'INVALID_ARGUMENT',
+    `the job needs ${slots} slots and taskmanager.numberOfTaskSlots is ${configured}; raise it or lower the parallelism`,
+  )
+}

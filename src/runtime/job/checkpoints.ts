@@ -1,0 +1,182 @@
+import { CheckpointCoordinator } from '../../checkpoint/coordinator/coordinator.ts'
+import { isDamageCode } from '../../checkpoint/coordinator/damage.ts'
+import type { Barrier } from '../../checkpoint/protocol/checkpoint-types.ts'
+import { planRestore, type RestorePlan } from '../../checkpoint/protocol/restore-plan.ts'
+import type { Clock } from '../../core/clock.ts'
+import { asWeirError, WeirError } from '../../core/errors.ts'
+import type { MetricGroup } from '../../core/metrics.ts'
+import { IN_FLIGHT_RECORDS } from '../../operators/port/deferring.ts'
+import type { SourceSplit } from '../../operators/port/source.ts'
+import type { ProgressBoard } from '../../state/catalog/progress-board.ts'
+import { codeOfFailure } from '../protocol/slot-host.ts'
+import type { SlotCommand } from '../protocol/slot-messages.ts'
+import { decodeSplit, SPLITS } from '../source/split-state.ts'
+import type { JobExecutionOptions } from './execution-options.ts'
+import { restoreFromOf } from './restore-from.ts'
+import type { JobWarnings } from './warnings.ts'
+
+/** The job as its checkpoints see it. */
+export interface JobCheckpointsHost {
+  readonly board: ProgressBoard
+  readonly metrics: MetricGroup
+  /** Injects a barrier at the sources of the present attempt. */
+  trigger(barrier: Barrier): void
+  /** Sends a command to every slot of the present attempt. */
+  toSlots(make: (attempt: number) => SlotCommand): void
+  /** More checkpoints failed than are tolerated. */
+  fail(error: WeirError): void
+  readonly warnings: JobWarnings
+}
+
+/** State that an attempt begins with. */
+export interface AttemptRestore {
+  /** Checkpoint that is restored, 0 for a fresh start. */
+  readonly checkpointId: number
+  readonly plan: RestorePlan
+  /** How far the job's first source was read. */
+  readonly splits: readonly SourceSplit[]
+}
+
+/** Opens the coordinator of a job; undefined when the job takes no checkpoints. */
+export async function openJobCheckpoints(
+  options: JobExecutionOptions,
+  host: JobCheckpointsHost,
+): Promise<CheckpointCoordinator | undefined> {
+  const { storage, storageUrl, jobId, graph, clock, random, configuration } = options
+  if (storage === undefined || storageUrl === undefined) return undefined
+  const { checkpoints } = configuration
+  const { intervalMs, mode, timeoutMs, minPauseMs, tolerableFailures, retained } = checkpoints
+  const savepointFolder = checkpoints.savepointDirectory
+  const asOf = new CheckpointTimes(host.board, clock)
+  const coordinator: CheckpointCoordinator = await CheckpointCoordinator.open({
+    jobId,
+    jobName: graph.jobName,
+    storage,
+    clock,
+    random,
+    job: {
+      triggerBarrier: (barrier) => {
+        asOf.triggered(barrier.checkpointId)
+        host.trigger(barrier)
+      },
+      notifyCompleted: (checkpointId) => {
+        host.board.setCompletedCheckpoint(checkpointId, asOf.completed(checkpointId))
+        host.toSlots((attempt) => ({ kind: 'checkpoint-completed', attempt, checkpointId }))
+      },
+      notifyAborted: (checkpointId) =>
+        host.toSlots((attempt) => ({ kind: 'checkpoint-aborted', attempt, checkpointId })),
+      failJob: (error) => host.fail(error),
+    },
+    mode,
+    timeoutMs,
+    minPauseMs,
+    tolerableFailures,
+    retained,
+    metrics: host.metrics,
+    listener: {
+      checkpointFailed: (_id, reason, error) => {
+        // A newer checkpoint, or the end of the attempt, took the place of this one: nothing is lost.
+        if (reason === 'subsumed' || reason === 'stopped') return
+        host.warnings.report('checkpoint-failed', error)
+      },
+      warning: (warning) => host.warnings.report('checkpoint-files', warning),
+    },
+    ...(intervalMs === undefined ? {} : { intervalMs }),
+    ...(savepointFolder === undefined ? {} : { savepointFolder }),
+  })
+  return coordinator
+}
+
+/** The times as of which checkpoints hold what the sources held, from their triggers until they complete. */
+export class CheckpointTimes {
+  private readonly board: ProgressBoard
+  private readonly clock: Clock
+  private readonly pending = new Map<number, number>()
+
+  constructor(board: ProgressBoard, clock: Clock) {
+    this.board = board
+    this.clock = clock
+  }
+
+  /**
+   * A barrier begins: the checkpoint holds at least what the slots have applied now. 0 where a slot does
+   * not know how fresh it is.
+   */
+  triggered(checkpointId: number): void {
+    const { board } = this
+    let asOfMs = this.clock.monotonicMs()
+    for (let slot = 0; slot < board.share.slots; slot++) {
+      if (board.reportsProgress(slot)) asOfMs = Math.min(asOfMs, board.oldestAsOfMs(slot))
+    }
+    this.pending.set(checkpointId, asOfMs)
+  }
+
+  /** The time of a checkpoint, which is complete; earlier ones do not complete any more. */
+  completed(checkpointId: number): number {
+    const asOfMs = this.pending.get(checkpointId) ?? 0
+    for (const id of this.pending.keys()) if (id <= checkpointId) this.pending.delete(id)
+    return asOfMs
+  }
+}
+
+/** Facts for the choice of what an attempt restores. */
+export interface RestoreChoice {
+  readonly checkpoints: CheckpointCoordinator | undefined
+  readonly board: ProgressBoard
+  readonly attempt: number
+}
+
+/**
+ * Chooses what an attempt restores: the first attempt `restoreFrom` of the configuration, if given,
+ * every other attempt the last completed checkpoint. Throws CHECKPOINT_NOT_FOUND, INVALID_ARGUMENT and
+ * as `planRestore`.
+ */
+export async function chooseRestore(
+  options: JobExecutionOptions,
+  { checkpoints, board, attempt }: RestoreChoice,
+): Promise<AttemptRestore> {
+  const { checkpoints: configured } = options.configuration
+  const named = attempt === 1 ? configured.restoreFrom : undefined
+  const from = named === undefined ? undefined : restoreFromOf(named, options.storageUrl ?? '')
+  if (from !== undefined && checkpoints === undefined) throw noStorage()
+  const manifest = await checkpoints?.restorePoint(attempt, from)
+  if (manifest === undefined) return { checkpointId: 0, plan: new Map(), splits: [] }
+  const plan = planRestore(manifest, options.graph.nodes, {
+    allowNonRestoredState: configured.allowNonRestoredState,
+  })
+  // How far behind the sources the slots were when it was triggered is not stored.
+  board.setCompletedCheckpoint(manifest.checkpointId, 0)
+  const first = options.graph.nodes.find((node) => node.body.kind === 'source')
+  // Records in flight lie before the positions of the sources, but are not applied.
+  const stored = holdsRecords(plan)
+    ? []
+    : (plan.get(first?.uid ?? '')?.[0]?.operatorState.get(SPLITS) ?? [])
+  return { checkpointId: manifest.checkpointId, plan, splits: stored.map(decodeSplit) }
+}
+
+function holdsRecords(plan: RestorePlan): boolean {
+  return [...plan.values()]
+    .flat()
+    .some(({ operatorState }) => (operatorState.get(IN_FLIGHT_RECORDS)?.length ?? 0) > 0)
+}
+
+function noStorage(): WeirError {
+  const message = 'a job without checkpoints restores nothing; set execution.checkpointing.dir'
+  return new WeirError('INVALID_ARGUMENT', message)
+}
+
+/**
+ * Goes back to an older checkpoint if a restore failed because a file is damaged; an error if none is
+ * left.
+ */
+export async function fallBackFrom(
+  error: WeirError,
+  checkpoints: CheckpointCoordinator | undefined,
+): Promise<'older-checkpoint' | 'none' | WeirError> {
+  if (!isDamageCode(codeOfFailure(error))) return 'none'
+  try {
+    return (await checkpoints?.fallBackFromDamage()) ? 'older-checkpoint' : 'none'
+  } catch (cause) {
+    return asWeirError(cause, 'STORAGE_FAILED')
+  }
+}

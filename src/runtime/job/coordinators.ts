@@ -1,0 +1,56 @@
+import type { StreamGraph } from '../../dataflow/stream-graph.ts'
+import type { ProgressBoard } from '../../state/catalog/progress-board.ts'
+import type { OperatorCoordinators } from '../protocol/operator-coordinator.ts'
+import type { SlotCommand, SlotReport } from '../protocol/slot-messages.ts'
+
+/** What the coordinators of one attempt may do. */
+export interface CoordinatedAttempt {
+  readonly attempt: number
+  /** Sends a command to every slot. */
+  toSlots(make: (attempt: number) => SlotCommand): void
+  /** See `OperatorCoordinatorContext`. */
+  readersAreUpToDate(): boolean
+}
+
+/**
+ * The operator coordinators of one job: started with every attempt, notified of their subtasks' events.
+ */
+export class JobCoordinators {
+  private readonly graph: StreamGraph
+  private readonly board: ProgressBoard
+  private readonly coordinators: OperatorCoordinators
+
+  constructor(graph: StreamGraph, board: ProgressBoard, coordinators: OperatorCoordinators = {}) {
+    this.graph = graph
+    this.board = board
+    this.coordinators = coordinators
+  }
+
+  /** Starts the coordinators of an attempt. */
+  start({ attempt, toSlots, readersAreUpToDate }: CoordinatedAttempt): void {
+    for (const [uid, coordinator] of Object.entries(this.coordinators)) {
+      const node = this.graph.nodes.find((candidate) => candidate.uid === uid)
+      if (node === undefined) continue
+      coordinator.start({
+        operatorUid: uid,
+        parallelism: node.parallelism,
+        attempt,
+        board: this.board,
+        readersAreUpToDate,
+        sendEvent: (subtask, event) =>
+          toSlots((current) => ({
+            kind: 'operator-event',
+            attempt: current,
+            uid,
+            subtask,
+            event,
+          })),
+      })
+    }
+  }
+
+  /** A subtask sent an event; without a coordinator of that operator it is dropped. */
+  onEvent({ uid, subtask, event }: Extract<SlotReport, { kind: 'operator-event' }>): void {
+    this.coordinators[uid]?.handleEvent(subtask, event)
+  }
+}

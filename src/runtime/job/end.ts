@@ -1,0 +1,188 @@
+import type { CheckpointCoordinator } from '../../checkpoint/coordinator/coordinator.ts'
+import { WeirError } from '../../core/errors.ts'
+import type { AttemptExecution } from './attempt-execution.ts'
+
+/** Options of a stop with a savepoint. */
+export interface StopOptions {
+  /** Folder of checkpoint storage below which the savepoint goes. @default 'savepoints' */
+  readonly folder?: string
+  /** Let every window and timer fire first, as at the end of all input. @default false */
+  readonly drain?: boolean
+}
+
+/** The job as its regular end sees it. */
+export interface JobEndHost {
+  checkpoints(): CheckpointCoordinator | undefined
+  /** Whether the attempt runs and nothing has begun to end the job. */
+  isRunning(attempt: AttemptExecution): boolean
+  /** Closes everything; the job is FINISHED when this resolves. */
+  finished(): Promise<void>
+}
+
+/** A request for a savepoint that is taken when all input has ended. */
+interface LastSavepoint {
+  readonly folder: string | undefined
+  /** Whether the sources end because of it; the next attempt must then drain too. */
+  readonly drain: boolean
+  readonly taken: PromiseWithResolvers<string>
+}
+
+/** Tries of the last checkpoint at the end of all input, after which the job fails. */
+const FINAL_CHECKPOINTS = 3
+/** Checkpoint id with which a job without checkpoints commits at its end. */
+const DIRECT_COMMIT = 1
+
+/**
+ * The regular end of a job: every input has ended, or a caller stops it with a savepoint. Both may
+ * happen at the same time. Then the first one ends the job, and the caller still gets its savepoint.
+ */
+export class JobEnd {
+  private readonly host: JobEndHost
+  private stop: Promise<string> | undefined
+  private sourcesStop = false
+  private lastSavepoint: LastSavepoint | undefined
+  /** Attempt whose inputs have ended and whose last checkpoint is being taken. */
+  private finishing: AttemptExecution | undefined
+
+  constructor(host: JobEndHost) {
+    this.host = host
+  }
+
+  /** Whether sources must stop delivering records after the next barrier. */
+  get stopping(): boolean {
+    return this.sourcesStop
+  }
+
+  /** Takes a savepoint, commits and ends the job; returns the savepoint's folder. */
+  stopWithSavepoint(
+    attempt: AttemptExecution,
+    checkpoints: CheckpointCoordinator,
+    options: StopOptions,
+  ): Promise<string> {
+    if (this.stop !== undefined || this.lastSavepoint !== undefined) {
+      throw new WeirError('ILLEGAL_STATE', 'the job is being stopped already; wait for its end')
+    }
+    const { folder, drain = false } = options
+    if (drain || this.finishing === attempt) return this.atEndOfInput(attempt, folder, drain)
+    this.sourcesStop = true
+    this.stop = this.stopNow(attempt, checkpoints, folder).finally(() => {
+      this.stop = undefined
+      this.sourcesStop = false
+    })
+    return this.stop
+  }
+
+  /** An attempt runs: if the one before was to drain, it drains too. */
+  running(attempt: AttemptExecution): void {
+    if (this.lastSavepoint?.drain === true) drain(attempt)
+  }
+
+  /** An attempt failed before its regular end. */
+  failed(error: WeirError): void {
+    if (this.lastSavepoint?.drain === false) this.reject(error)
+  }
+
+  /** The job is over: a savepoint that was requested cannot be taken. */
+  reject(error: WeirError): void {
+    this.lastSavepoint?.taken.reject(error)
+    this.lastSavepoint = undefined
+  }
+
+  /** Every input has ended: takes a last checkpoint or savepoint and ends the job. Throws its failure. */
+  async finish(attempt: AttemptExecution): Promise<void> {
+    if (await this.isStopped()) return
+    if (!this.host.isRunning(attempt)) return
+    this.finishing = attempt
+    let folder: string | undefined
+    try {
+      folder = await this.commitAll(attempt)
+    } finally {
+      this.finishing = undefined
+    }
+    if (!this.host.isRunning(attempt)) return
+    await this.host.finished()
+    if (folder !== undefined) this.lastSavepoint?.taken.resolve(folder)
+  }
+
+  /**
+   * Waits for a stop that runs; whether it has ended the job, with its savepoint as the last
+   * checkpoint.
+   */
+  private async isStopped(): Promise<boolean> {
+    try {
+      return (await this.stop) !== undefined
+    } catch {
+      // The caller of the stop gets the failure; the job ends by itself instead.
+      return false
+    }
+  }
+
+  private atEndOfInput(
+    attempt: AttemptExecution,
+    folder: string | undefined,
+    draining: boolean,
+  ): Promise<string> {
+    const taken = Promise.withResolvers<string>()
+    this.lastSavepoint = { folder, drain: draining, taken }
+    if (draining) drain(attempt)
+    return taken.promise
+  }
+
+  private async stopNow(
+    attempt: AttemptExecution,
+    checkpoints: CheckpointCoordinator,
+    parent: string | undefined,
+  ): Promise<string> {
+    try {
+      const folder = await checkpoints.triggerSavepoint(parent)
+      await attempt.committed(checkpoints.latest!.checkpointId)
+      if (!this.host.isRunning(attempt)) {
+        throw new WeirError(
+          'ILLEGAL_STATE',
+          `savepoint ${folder} is complete, but the job did not stop with it`,
+        )
+      }
+      await this.host.finished()
+      return folder
+    } catch (error) {
+      attempt.sendAll({ kind: 'resume', attempt: attempt.attempt })
+      throw error
+    }
+  }
+
+  /** Commits all input; returns the folder of the last savepoint if one was requested. */
+  private async commitAll(attempt: AttemptExecution): Promise<string | undefined> {
+    const checkpoints = this.host.checkpoints()
+    if (checkpoints === undefined) {
+      attempt.sendAll({ kind: 'commit', attempt: attempt.attempt, checkpointId: DIRECT_COMMIT })
+      await attempt.committed(DIRECT_COMMIT)
+      return undefined
+    }
+    const folder = await this.lastCheckpoint(checkpoints, attempt)
+    // A savepoint may have been requested while the last checkpoint was being taken.
+    if (folder !== undefined || this.lastSavepoint === undefined) return folder
+    return await this.lastCheckpoint(checkpoints, attempt)
+  }
+
+  private async lastCheckpoint(
+    checkpoints: CheckpointCoordinator,
+    attempt: AttemptExecution,
+  ): Promise<string | undefined> {
+    for (let tries = 1; ; tries++) {
+      try {
+        const folder =
+          this.lastSavepoint === undefined
+            ? void (await checkpoints.triggerCheckpoint())
+            : await checkpoints.triggerSavepoint(this.lastSavepoint.folder)
+        await attempt.committed(checkpoints.latest!.checkpointId)
+        return folder ?? undefined
+      } catch (error) {
+        if (tries === FINAL_CHECKPOINTS || !this.host.isRunning(attempt)) throw error
+      }
+    }
+  }
+}
+
+function drain(attempt: AttemptExecution): void {
+  attempt.sendAll({ kind: 'drain', attempt: attempt.attempt })
+}

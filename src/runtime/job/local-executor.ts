@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto'
+import { openStorage } from '../../checkpoint/storage/open.ts'
+import { type Random, seededRandom } from '../../core/random.ts'
+import type {
+  ExecuteOptions,
+  JobExecutor,
+  JobResult,
+  StreamGraph,
+} from '../../dataflow/stream-graph.ts'
+import type { ConfigurationMap } from '../configuration/keys.ts'
+import { LocalSlot } from '../slot/local-slot.ts'
+import { JobExecution } from './execution.ts'
+import { type RunOptions, resolveRunOptions } from './run-options.ts'
+
+/** Options of a job that runs in the calling thread. */
+export interface LocalJobOptions extends RunOptions {
+  readonly graph: StreamGraph
+  /** @default one with a random seed */
+  readonly random?: Random
+}
+
+/** Prepares a job whose slots all run in the calling thread, so that its graph may hold closures. */
+export function createLocalJob(options: LocalJobOptions): JobExecution {
+  const { graph, random = seededRandom(randomBytes(4).readUInt32LE()) } = options
+  const run = resolveRunOptions(options)
+  const { clock, storageUrl } = run
+  return new JobExecution({
+    ...run,
+    graph,
+    random,
+    startSlot: (slot, listener) =>
+      new LocalSlot(slot, { clock, openStorage, buildGraph: () => graph }, listener),
+    storage: storageUrl === undefined ? undefined : openStorage(storageUrl),
+  })
+}
+
+/** The executor behind `env.execute()`: runs the graph in the calling thread until it has finished. */
+export class LocalExecutor implements JobExecutor {
+  private readonly configuration: ConfigurationMap
+
+  constructor(configuration: ConfigurationMap = { 'state.backend.type': 'heap' }) {
+    this.configuration = configuration
+  }
+
+  /** `options` are configuration keys, which override those of the executor. */
+  async execute(graph: StreamGraph, options: ExecuteOptions): Promise<JobResult> {
+    const overrides = Object.entries(options).map(([key, value]) => [key, String(value)])
+    const configuration = { ...this.configuration, ...Object.fromEntries(overrides) }
+    const job = createLocalJob({ graph, configuration })
+    job.start()
+    return await job.result
+  }
+}

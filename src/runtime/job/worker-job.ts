@@ -1,0 +1,76 @@
+import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
+import { loadStorage } from '../../checkpoint/storage/load.ts'
+import type { Random } from '../../core/random.ts'
+import { buildJob, type JobDefinition, type JobOptions } from '../../dataflow/job-definition.ts'
+import type { SlotThreads } from '../slot/threads.ts'
+import { WorkerSlot } from '../slot/worker-slot.ts'
+import { JobExecution } from './execution.ts'
+import { restoreFromOf } from './restore-from.ts'
+import { type RunOptions, resolveRunOptions } from './run-options.ts'
+import { storedMaxParallelism } from './stored-max-parallelism.ts'
+
+/** Options of a job that runs on worker threads. */
+export interface WorkerJobOptions<O extends JobOptions> extends RunOptions {
+  /** Module whose default export was made with `defineJob`; every slot thread imports it. */
+  readonly module: URL
+  readonly jobOptions: O
+  readonly random: Random
+  /** Threads of this module's slots that were started before. */
+  readonly threads?: SlotThreads | undefined
+  /** Called with each warning of the graph. */
+  readonly warn?: (sentence: string) => void
+}
+
+/** Prepares a job with a worker thread for every slot. Throws INVALID_GRAPH and as the job's `build`. */
+export async function createWorkerJob<O extends JobOptions>(
+  options: WorkerJobOptions<O>,
+): Promise<JobExecution> {
+  const run = resolveRunOptions(options)
+  const { storageUrl } = run
+  const storage = storageUrl === undefined ? undefined : await loadStorage(storageUrl)
+  try {
+    return await build(options, run, storage)
+  } catch (error) {
+    await storage?.close()
+    throw error
+  }
+}
+
+async function build<O extends JobOptions>(
+  { module, jobOptions, random, threads, warn }: WorkerJobOptions<O>,
+  run: ReturnType<typeof resolveRunOptions>,
+  storage: CheckpointStorage | undefined,
+): Promise<JobExecution> {
+  const { default: definition } = (await import(module.href)) as { default: JobDefinition<O> }
+  const { parallelism } = run.configuration
+  const maxParallelism = run.configuration.maxParallelism ?? (await maxParallelismOf(run, storage))
+  const settings = {
+    parallelism,
+    ...(maxParallelism === undefined ? {} : { maxParallelism }),
+  }
+  const graph = await buildJob(definition, jobOptions, {
+    ...settings,
+    ...(warn === undefined ? {} : { warn }),
+  })
+  const job = { url: module.href, options: jobOptions, ...settings }
+  return new JobExecution({
+    ...run,
+    graph,
+    random,
+    startSlot: (slot, listener) =>
+      new WorkerSlot({ slot, job, listener, thread: threads?.take(slot) }),
+    storage,
+  })
+}
+
+/** A job that sets no max parallelism takes that of the checkpoint that it restores. */
+async function maxParallelismOf(
+  { jobId, configuration, storageUrl }: ReturnType<typeof resolveRunOptions>,
+  storage: CheckpointStorage | undefined,
+): Promise<number | undefined> {
+  if (storage === undefined || storageUrl === undefined) return undefined
+  const { parallelism, checkpoints } = configuration
+  const { restoreFrom } = checkpoints
+  const from = restoreFrom === undefined ? undefined : restoreFromOf(restoreFrom, storageUrl)
+  return await storedMaxParallelism({ storage, jobId, from, parallelism })
+}

@@ -1,0 +1,79 @@
+import {
+  asWeirError,
+  ERROR_CODES,
+  type ErrorCode,
+  isWeirError,
+  messageOf,
+  WeirError,
+} from '../../core/errors.ts'
+import type { MessagePortLike, SlotCommand, SlotReport } from './slot-messages.ts'
+
+/** A slot as the main thread sees it: in a worker thread or in the calling thread. */
+export interface SlotHost {
+  /** Whether the slot runs in a separate thread, which counts as lost when it does not answer. */
+  readonly remote: boolean
+  /** Sends a command and transfers `ports` with it. Does nothing after the slot's end. */
+  send(command: SlotCommand, ports?: readonly MessagePortLike[]): void
+  /** Ends the slot abruptly, as a crash would; the loss is reported. */
+  kill(): void
+  /** V8's CPU profile of the slot's thread over some time, as JSON. Throws UNSUPPORTED, SLOT_LOST. */
+  profile?(durationMs: number): Promise<string>
+  /** Ends the slot for good; no loss is reported. */
+  terminate(): Promise<void>
+}
+
+/** Listener of the main thread for one slot. */
+export interface SlotListener {
+  report(report: SlotReport): void
+  /** The slot is lost: SLOT_LOST with the cause. */
+  lost(error: WeirError): void
+}
+
+/** Starts the slot with this number. */
+export type StartSlot = (slot: number, listener: SlotListener) => SlotHost
+
+type FailedReport = Extract<SlotReport, { kind: 'failed' }>
+
+/** The `failed` report of an error. */
+export function failureReport(
+  error: unknown,
+  source: Pick<FailedReport, 'attempt' | 'task' | 'operator'>,
+): FailedReport {
+  const { code, message } = asWeirError(error, 'OPERATOR_FAILED')
+  return {
+    kind: 'failed',
+    ...source,
+    code,
+    message,
+    stack: error instanceof Error ? error.stack : undefined,
+  }
+}
+
+/** The error that a slot's `failed` report describes. */
+export function failureOf(report: FailedReport): WeirError {
+  const cause = new Error(report.message)
+  if (report.stack !== undefined) cause.stack = report.stack
+  const { task, operator, code, message } = report
+  const who = operator === undefined ? task : `operator ${operator}, task ${task},`
+  return new WeirError('OPERATOR_FAILED', `${who} failed: ${message}`, {
+    cause,
+    details: { task, code, ...(operator === undefined ? {} : { operator }) },
+  })
+}
+
+/** The code of the error that failed an attempt: a slot's `failed` report has it in the details. */
+export function codeOfFailure(error: WeirError): ErrorCode {
+  const code = error.code === 'OPERATOR_FAILED' ? error.details['code'] : undefined
+  return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code)
+    ? (code as ErrorCode)
+    : error.code
+}
+
+/** SLOT_LOST with the cause that ended the slot's worker. */
+export function slotLost(slot: number, cause: unknown): WeirError {
+  if (isWeirError(cause, 'SLOT_LOST')) return cause
+  return new WeirError('SLOT_LOST', `slot ${slot} is lost: ${messageOf(cause)}`, {
+    cause,
+    details: { slot },
+  })
+}

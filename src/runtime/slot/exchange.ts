@@ -1,0 +1,118 @@
+import { WeirError } from '../../core/errors.ts'
+import type { InputChannel } from '../channel/input.ts'
+import type { ChannelMessage, ChannelPost, ForwardMessage } from '../channel/message.ts'
+import type { OutputChannel } from '../channel/output.ts'
+import type { MessagePortLike, SlotDeployment } from '../protocol/slot-messages.ts'
+
+/** Messages from one slot to another that were not posted yet. */
+interface Outbox {
+  readonly port: MessagePortLike
+  messages: ChannelMessage[]
+  buffers: ArrayBuffer[]
+  /** Credits among the messages. */
+  credits: number
+  /** Whether the messages contain more than credits. */
+  urgent: boolean
+}
+
+/** Batches after which a post is made within a slice. */
+const POST_BATCHES = 8
+
+/**
+ * Exchange of channel messages between slots over message ports, in order, many in one post; buffers
+ * are transferred. A message to the own slot is delivered at once. Credits without other messages wait
+ * until they are half of a channel's credits, so that the other slot is not woken for each credit. The
+ * sender still has the other half and can continue.
+ */
+export class SlotExchange {
+  private readonly slot: number
+  private readonly wake: () => void
+  private readonly mostHeldCredits: number
+  private readonly outboxes: (Outbox | undefined)[]
+  private readonly inputs = new Map<number, InputChannel>()
+  private readonly outputs = new Map<number, OutputChannel>()
+
+  constructor({ slot, peers, configuration }: SlotDeployment, wake: () => void) {
+    this.slot = slot
+    this.wake = wake
+    this.mostHeldCredits = (configuration.network.credits >> 1) - 1
+    this.outboxes = peers.map((port) =>
+      port === undefined
+        ? undefined
+        : { port, messages: [], buffers: [], credits: 0, urgent: false },
+    )
+  }
+
+  addInput(channel: InputChannel): void {
+    this.inputs.set(channel.id, channel)
+  }
+
+  addOutput(channel: OutputChannel): void {
+    this.outputs.set(channel.id, channel)
+  }
+
+  /** Begins to receive; every channel must be added before. */
+  open(): void {
+    for (const outbox of this.outboxes) {
+      outbox?.port.on('message', (post: ChannelPost) => {
+        for (const message of post) this.deliver(message)
+        this.wake()
+      })
+    }
+  }
+
+  /** Sends records or control messages to a slot. */
+  send(slot: number, message: ForwardMessage): void {
+    if (slot === this.slot) this.deliverHere(message)
+    else this.post(slot, message, message.kind === 'batch' ? message.buffer : undefined)
+  }
+
+  /** Returns a consumed batch's buffer to its sender. */
+  credit(slot: number, channel: number, buffer: ArrayBuffer): void {
+    const message: ChannelMessage = { kind: 'credit', channel, buffer }
+    if (slot === this.slot) this.deliverHere(message)
+    else this.post(slot, message, buffer)
+  }
+
+  /** Posts the collected messages. */
+  flush(): void {
+    for (const outbox of this.outboxes) {
+      if (outbox === undefined) continue
+      if (outbox.urgent || outbox.credits > this.mostHeldCredits) flushOutbox(outbox)
+    }
+  }
+
+  close(): void {
+    for (const outbox of this.outboxes) outbox?.port.close()
+  }
+
+  private post(slot: number, message: ChannelMessage, buffer: ArrayBuffer | undefined): void {
+    const outbox = this.outboxes[slot]
+    if (outbox === undefined) throw new WeirError('ILLEGAL_STATE', `there is no slot ${slot}`)
+    outbox.messages.push(message)
+    if (message.kind === 'credit') outbox.credits += 1
+    else outbox.urgent = true
+    if (buffer === undefined) return
+    outbox.buffers.push(buffer)
+    if (outbox.buffers.length >= POST_BATCHES) flushOutbox(outbox)
+  }
+
+  private deliverHere(message: ChannelMessage): void {
+    this.deliver(message)
+    this.wake()
+  }
+
+  private deliver(message: ChannelMessage): void {
+    if (message.kind === 'credit') this.outputs.get(message.channel)?.credit(message.buffer)
+    else this.inputs.get(message.channel)?.push(message)
+  }
+}
+
+function flushOutbox(outbox: Outbox): void {
+  if (outbox.messages.length === 0) return
+  outbox.port.postMessage(outbox.messages, outbox.buffers)
+  outbox.messages = []
+  outbox.buffers = []
+  outbox.credits = 0
+  outbox.urgent = false
+}

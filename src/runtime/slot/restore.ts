@@ -1,0 +1,90 @@
+import type { SubtaskRestore } from '../../checkpoint/protocol/restore-plan.ts'
+import { restoreChain } from '../../checkpoint/segment/restore-chain.ts'
+import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
+import { WeirError } from '../../core/errors.ts'
+import type { StateDeclaration } from '../../state/port/change.ts'
+import type { RestorableState } from '../../state/port/restorable-state.ts'
+import type { BuiltSubtask } from '../subtask/builder.ts'
+import type { CheckpointedState } from '../subtask/checkpointed-state.ts'
+import type { SubtaskHost } from '../subtask/subtask.ts'
+
+/** Source of a slot's restore. */
+export interface SlotRestore {
+  readonly storage: CheckpointStorage | undefined
+  readonly restore: readonly SubtaskRestore[]
+  /** 0 for a fresh start. */
+  readonly checkpointId: number
+  stateOf(uid: string): CheckpointedState | undefined
+  /** Whether state that no operator declares stays unused; otherwise it is an error. */
+  readonly allowNonRestoredState: boolean
+}
+
+/**
+ * Opens the operators of a slot and restores its keyed state, newest segment first. Operators are
+ * opened before entries are read, so that their states are declared and can be queried during the
+ * restore; the event loop turns between blocks.
+ */
+export async function restoreSlot(
+  built: readonly BuiltSubtask[],
+  host: SubtaskHost,
+  options: SlotRestore,
+): Promise<void> {
+  const keyed = options.restore.filter(({ uid }) => options.stateOf(uid) !== undefined)
+  for (const { uid, declarations } of keyed) {
+    options.stateOf(uid)!.backend.beginRestore(declarations as readonly StateDeclaration[])
+  }
+  await openOperators(built)
+  for (const restore of keyed) {
+    await restoreOperator(restore, options.stateOf(restore.uid)!.backend, options)
+  }
+  if (keyed.length > 0) rearmTimers(built, host)
+}
+
+async function openOperators(built: readonly BuiltSubtask[]): Promise<void> {
+  for (const { subtask, outputs } of built) {
+    for (const [i, task] of subtask.operators.entries()) {
+      await task.open(outputs[i]!, subtask.index, subtask)
+    }
+  }
+}
+
+async function restoreOperator(
+  restore: SubtaskRestore,
+  state: RestorableState,
+  options: SlotRestore,
+): Promise<void> {
+  const { storage } = options
+  if (storage === undefined) {
+    throw new WeirError('ILLEGAL_STATE', 'state cannot be restored without checkpoint storage')
+  }
+  await restoreChain({
+    storage,
+    segments: restore.segments,
+    keyGroups: state.keyGroups,
+    expect: (entries) => state.expectEntries(entries),
+    visit: (group, name, entry) => state.restoreSpan(group, name, entry),
+    wanted: () => state.wantedKeyGroup(),
+  })
+  state.endRestore(options.checkpointId)
+  const [unclaimed] = state.unclaimedStates()
+  if (unclaimed !== undefined && !options.allowNonRestoredState) {
+    throw unclaimedState(restore.uid, unclaimed)
+  }
+}
+
+function unclaimedState(uid: string, state: string): WeirError {
+  return new WeirError(
+    'STATE_LEFT_OVER',
+    `the checkpoint holds state "${state}" of operator ${uid}, which the operator does not declare when it opens; give the state its old name, or allow non-restored state (--allow-non-restored-state)`,
+    { details: { uid, state } },
+  )
+}
+
+/** Lets operators fire the timers that were restored after they opened, and schedule the next one. */
+function rearmTimers(built: readonly BuiltSubtask[], host: SubtaskHost): void {
+  for (const { subtask } of built) {
+    for (const task of subtask.operators) {
+      if (task.keyedState !== undefined) subtask.scheduleProcessingTime(task, host.clock.nowMs())
+    }
+  }
+}

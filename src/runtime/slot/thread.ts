@@ -1,0 +1,57 @@
+import { flushCompileCache } from 'node:module'
+import { parentPort, workerData } from 'node:worker_threads'
+import { loadStorage } from '../../checkpoint/storage/load.ts'
+import { systemClock } from '../../core/clock.ts'
+import { WeirError } from '../../core/errors.ts'
+import { buildJob, type JobDefinition, type JobOptions } from '../../dataflow/job-definition.ts'
+import { tracingEnvironment } from '../../tracing/environment.ts'
+import { startTracing } from '../../tracing/tracer.ts'
+import { SlotAgent } from './agent.ts'
+import type { SlotThreadData } from './threads.ts'
+import type { JobModule, SlotThreadMessage } from './worker-slot.ts'
+
+/*
+ * Entry of a slot's worker thread: imports the job's module and executes the main thread's commands.
+ * An uncaught error ends the thread, which the main thread sees as the loss of the slot.
+ */
+
+const { url } = workerData as SlotThreadData
+const port = parentPort
+if (port === null) throw new WeirError('ILLEGAL_STATE', 'start this module as a worker thread')
+
+startTracing(tracingEnvironment())
+
+// Loads while the main thread looks for the checkpoint; a failure shows when the graph is built.
+const loading: Promise<unknown> = import(url)
+loading.catch(() => {})
+
+let job: JobModule | undefined
+
+const agent = new SlotAgent({
+  clock: systemClock,
+  openStorage: loadStorage,
+  buildGraph: async () => {
+    const module = (await loading) as { default?: JobDefinition<JobOptions> }
+    if (module.default === undefined) {
+      throw new WeirError('INVALID_ARGUMENT', `${url} has no default export; use defineJob`)
+    }
+    if (job === undefined) {
+      throw new WeirError('ILLEGAL_STATE', 'a slot thread gets its job before any command')
+    }
+    const { options, parallelism, maxParallelism } = job
+    return buildJob(module.default, options, {
+      ...(parallelism === undefined ? {} : { parallelism }),
+      ...(maxParallelism === undefined ? {} : { maxParallelism }),
+    })
+  },
+  report: (report) => {
+    port.postMessage(report)
+    // A good moment: nothing is processed yet, and queries do not wait for this thread.
+    if (report.kind === 'restored') flushCompileCache()
+  },
+})
+
+port.on('message', (message: SlotThreadMessage) => {
+  if (message.kind === 'job') job = message.job
+  else agent.handle(message)
+})

@@ -1,0 +1,60 @@
+import type { Clock } from '../../core/clock.ts'
+import type { Histogram } from '../../core/metrics.ts'
+import type { SlotExchange } from './exchange.ts'
+import { afterTurn, type LoopTurn } from './loop.ts'
+import type { SlotQueries } from './queries.ts'
+import type { SubtaskScheduler } from './scheduler.ts'
+
+/** Length of a slice, after which the event loop turns. */
+const SLICE_MS = 1
+/** Time spent per slice on queries: a quarter of that on records. */
+const QUERY_MS = SLICE_MS / 4
+/** Time spent per slice on copying state out. */
+const SNAPSHOT_MS = 1
+
+/** What a slot works on in its turns. */
+export interface SlotWork {
+  readonly clock: Clock
+  readonly queries: SlotQueries
+  readonly scheduler: SubtaskScheduler
+  readonly exchange: SlotExchange
+  /** Copies state for checkpoints for at most this many ms; returns whether there was any to copy. */
+  readonly copy: (budgetMs: number) => boolean
+  /** Time from a request to wake the slot to its turn. */
+  readonly latency: Histogram
+}
+
+/** One turn of a slot after the other: queries, a slice of records, a part of a snapshot, timers, output. */
+export class SlotTurn {
+  private readonly work: SlotWork
+  private wakeAskedMs: number | undefined
+
+  constructor(work: SlotWork) {
+    this.work = work
+  }
+
+  /** The slot was asked to turn; the latency counts from the first request. */
+  wakeAsked(): void {
+    this.wakeAskedMs ??= this.work.clock.monotonicMs()
+  }
+
+  run(): LoopTurn {
+    const { clock, queries, scheduler, exchange, copy, latency } = this.work
+    const startMs = clock.monotonicMs()
+    if (this.wakeAskedMs !== undefined) latency.observe(startMs - this.wakeAskedMs)
+    this.wakeAskedMs = undefined
+    queries.answer(QUERY_MS)
+    const worked = scheduler.process(startMs + SLICE_MS)
+    const copied = copy(SNAPSHOT_MS)
+    const nowMs = clock.nowMs()
+    scheduler.tick(nowMs, !worked)
+    scheduler.flush(worked)
+    exchange.flush()
+    return afterTurn({
+      worked: worked || queries.isWaiting,
+      copied,
+      nowMs,
+      nextTickMs: scheduler.nextTickMs(nowMs),
+    })
+  }
+}

@@ -1,0 +1,84 @@
+import type { Worker } from 'node:worker_threads'
+import { sleep, systemClock } from '../../core/clock.ts'
+import { WeirError } from '../../core/errors.ts'
+import type { JobOptions } from '../../dataflow/job-definition.ts'
+import { type SlotHost, type SlotListener, slotLost } from '../protocol/slot-host.ts'
+import type { MessagePortLike, SlotCommand, SlotReport } from '../protocol/slot-messages.ts'
+import { startSlotThread } from './threads.ts'
+
+/** A job that a slot thread can build. */
+export interface JobModule {
+  /** URL of a module whose default export was made with `defineJob`. */
+  readonly url: string
+  /** Options of the job: plain data. */
+  readonly options: JobOptions
+  readonly parallelism?: number
+  readonly maxParallelism?: number
+}
+
+/** Main thread to slot thread: first its job, then the slot's commands. */
+export type SlotThreadMessage = SlotCommand | { readonly kind: 'job'; readonly job: JobModule }
+
+/** Options of a slot in a worker thread. */
+export interface WorkerSlotOptions {
+  readonly slot: number
+  readonly job: JobModule
+  readonly listener: SlotListener
+  /** A thread of this slot and job that was started before, which the slot takes over. */
+  readonly thread?: Worker | undefined
+}
+
+/** A slot in a worker thread. */
+export class WorkerSlot implements SlotHost {
+  readonly remote = true
+  private readonly worker: Worker
+  private readonly listener: SlotListener
+  private ending = false
+
+  constructor({ slot, job, listener, thread }: WorkerSlotOptions) {
+    this.listener = listener
+    this.worker = thread ?? startSlotThread(slot, job.url)
+    this.worker.postMessage({ kind: 'job', job } satisfies SlotThreadMessage)
+    this.worker.on('message', (report: SlotReport) => {
+      if (!this.ending) listener.report(report)
+    })
+    this.worker.on('error', (error) => this.lost(slotLost(slot, error)))
+    this.worker.on('exit', (code) => {
+      this.lost(slotLost(slot, new Error(`its thread ended with code ${code}`)))
+    })
+  }
+
+  send(command: SlotCommand, ports: readonly MessagePortLike[] = []): void {
+    if (!this.ending) this.worker.postMessage(command, ports)
+  }
+
+  kill(): void {
+    void this.worker.terminate()
+  }
+
+  async terminate(): Promise<void> {
+    this.ending = true
+    await this.worker.terminate()
+  }
+
+  async profile(durationMs: number): Promise<string> {
+    const { worker } = this
+    if (typeof worker.startCpuProfile !== 'function') {
+      const message = `Node ${process.versions.node} cannot profile a thread from another one; use Node 24.8 or newer`
+      throw new WeirError('UNSUPPORTED', message)
+    }
+    try {
+      const running = await worker.startCpuProfile()
+      await sleep(systemClock, durationMs)
+      return await running.stop()
+    } catch (error) {
+      throw new WeirError('SLOT_LOST', 'the slot ended while it was profiled', { cause: error })
+    }
+  }
+
+  private lost(error: WeirError): void {
+    if (this.ending) return
+    this.ending = true
+    this.listener.lost(error)
+  }
+}

@@ -1,0 +1,254 @@
+import { newAlignment } from '../../checkpoint/protocol/barrier-alignment.ts'
+import { WeirError } from '../../core/errors.ts'
+import { keyGroupRangeOf } from '../../core/key-group.ts'
+import type { MetricGroup } from '../../core/metrics.ts'
+import { seededRandom } from '../../core/random.ts'
+import type { StreamEdge, StreamNode } from '../../dataflow/stream-graph.ts'
+import type { Output } from '../../operators/port/operator.ts'
+import { InputChannel } from '../channel/input.ts'
+import { OutputChannel, type SendMessage } from '../channel/output.ts'
+import { ProgressCombiner, type ProgressEdge } from '../channel/progress-combiner.ts'
+import type { NetworkConfiguration } from '../configuration/configuration.ts'
+import { rateGauge } from '../pacing/work-meter.ts'
+import type { ChannelRole } from './channel-control.ts'
+import type { CheckpointedState } from './checkpointed-state.ts'
+import type { SubtaskInput } from './input.ts'
+import { InputProcessor, type ReturnCredit } from './input-processor.ts'
+import { channelId, isKeyed, type PlannedChain, type PlannedEdge, taskName } from './job-plan.ts'
+import type { OperatorStateMemory } from './operator-state-memory.ts'
+import { OperatorTask } from './operator-task.ts'
+import { OwnKeysOutput } from './own-keys-output.ts'
+import {
+  BroadcastOutput,
+  DirectOutput,
+  HashOutput,
+  ManyTargets,
+  RebalanceOutput,
+  type RecordOutput,
+  SelectedOutput,
+  SingleOutput,
+  SingleTarget,
+} from './record-output.ts'
+import { SourceInput } from './source-input.ts'
+import { Subtask, type SubtaskHost } from './subtask.ts'
+import { valueReaderOf } from './value-appender.ts'
+
+/** The slot as the subtasks that it builds see it. */
+export interface SubtaskSite {
+  readonly slot: number
+  readonly network: NetworkConfiguration
+  readonly autoWatermarkIntervalMs: number
+  readonly restoredCheckpoint: number
+  readonly metrics: MetricGroup
+  readonly host: SubtaskHost
+  /** Opens the keyed state of an operator subtask. */
+  openKeyedState(
+    node: StreamNode,
+    subtask: number,
+    metrics: MetricGroup,
+  ): Promise<CheckpointedState>
+  operatorState(node: StreamNode, subtask: number): OperatorStateMemory
+  /** Sends to the subtask of this number, in any slot. */
+  sender(toSubtask: number): SendMessage
+  /** Returns a credit to the subtask of this number, in any slot. */
+  creditReturn(fromSubtask: number): ReturnCredit
+  /** Adds channels to the slot's exchange. */
+  addOutput(channel: OutputChannel): void
+  addInput(channel: InputChannel): void
+}
+
+/** A subtask and, in the order of its operators, the output that each of them emits into. */
+export interface BuiltSubtask {
+  readonly subtask: Subtask
+  readonly outputs: readonly Output[]
+}
+
+/** Builds one subtask of a chain; nothing is opened but keyed state. */
+export async function buildSubtask(
+  planned: PlannedChain,
+  index: number,
+  site: SubtaskSite,
+): Promise<BuiltSubtask> {
+  return await new SubtaskBuilder(planned, index, site).build()
+}
+
+class SubtaskBuilder {
+  private readonly planned: PlannedChain
+  private readonly site: SubtaskSite
+  private readonly subtask: Subtask
+  /** Operators by the id of their node. */
+  private readonly tasks = new Map<number, OperatorTask>()
+  private readonly outputs = new Map<StreamEdge, RecordOutput>()
+
+  constructor(planned: PlannedChain, index: number, site: SubtaskSite) {
+    const { chain } = planned
+    const metrics = site.metrics.group(`${chain.head.uid}.${index}`)
+    this.planned = planned
+    this.site = site
+    this.subtask = new Subtask({ name: taskName(chain, index), index, metrics, host: site.host })
+  }
+
+  async build(): Promise<BuiltSubtask> {
+    const { planned, subtask, tasks } = this
+    for (const node of planned.chain.members) {
+      const task = await this.buildTask(node)
+      tasks.set(node.id, task)
+      subtask.addOperator(task)
+    }
+    const [first] = subtask.operators
+    for (const { from, to } of planned.chain.innerEdges) {
+      tasks.get(from)!.children.push(tasks.get(to)!)
+    }
+    for (const edge of planned.outputs) this.buildChannels(edge)
+    const outputs = subtask.operators.map((task) => this.outputOf(task))
+    subtask.input = this.buildInput(first!)
+    return { subtask, outputs }
+  }
+
+  private async buildTask(node: StreamNode): Promise<OperatorTask> {
+    const { planned, subtask, site } = this
+    const { chain } = planned
+    const metrics = node === chain.head ? subtask.metrics : subtask.metrics.group(node.uid)
+    const keyedState = isKeyed(node, chain.inEdges)
+      ? await site.openKeyedState(node, subtask.index, metrics)
+      : undefined
+    this.addRates(metrics)
+    const operatorState = site.operatorState(node, subtask.index)
+    const operator = node.body.kind === 'operator' ? node.body.create() : this.sourceOf(node.body)
+    return new OperatorTask({ node, operator, keyedState, operatorState, metrics })
+  }
+
+  private sourceOf(body: Extract<StreamNode['body'], { kind: 'source' }>): SourceInput {
+    const { autoWatermarkIntervalMs } = this.site
+    return new SourceInput(this.subtask, {
+      source: body.source,
+      watermarks: body.watermarks,
+      autoWatermarkIntervalMs,
+      number: this.planned.sources[0]!,
+    })
+  }
+
+  /** Adds rates per second to the counters of an operator. */
+  private addRates(metrics: MetricGroup): void {
+    const nowMs = (): number => this.site.host.clock.monotonicMs()
+    for (const name of ['numRecordsIn', 'numRecordsOut']) {
+      const counter = metrics.counter(name)
+      metrics.gauge(
+        `${name}PerSecond`,
+        rateGauge(nowMs, () => counter.value),
+      )
+    }
+  }
+
+  /** Makes the channels of an outgoing edge. */
+  private buildChannels(out: PlannedEdge): void {
+    const { subtask, site, tasks } = this
+    const targets = out.pointwise ? [subtask.index] : numbersBelow(out.to.parallelism)
+    const channels = targets.map((target) => {
+      const channel = new OutputChannel({
+        id: channelId(out, subtask.index, target),
+        owner: subtask,
+        send: site.sender(target),
+        isLocal: target === site.slot,
+        ...site.network,
+      })
+      site.addOutput(channel)
+      return channel
+    })
+    subtask.channels.push(...channels)
+    tasks.get(out.edge.from)!.channels.push(...channels)
+    this.outputs.set(out.edge, this.partitionedOutput(out, channels))
+  }
+
+  private partitionedOutput(out: PlannedEdge, channels: readonly OutputChannel[]): RecordOutput {
+    const { subtask, site } = this
+    const { partitioning, serializer } = out.edge
+    if (partitioning.kind === 'hash') {
+      const { maxParallelism, parallelism } = out.to.head
+      if (!partitioning.inPlace) {
+        return new HashOutput({ partitioning, serializer, maxParallelism, channels })
+      }
+      const range = keyGroupRangeOf(subtask.index, parallelism, maxParallelism)
+      const channel = channels[0]!
+      return new OwnKeysOutput({ partitioning, serializer, maxParallelism, range, channel })
+    }
+    if (partitioning.kind === 'broadcast') return new BroadcastOutput(serializer, channels)
+    if (channels.length === 1 || partitioning.kind === 'global') {
+      return new SingleOutput(serializer, channels[0]!)
+    }
+    if (partitioning.kind === 'shuffle') {
+      const random = seededRandom(subtask.index)
+      const select = (_: unknown, receivers: number): number => random.below(receivers)
+      return new SelectedOutput({ serializer, channels, select })
+    }
+    if (partitioning.kind === 'custom') {
+      return new SelectedOutput({ serializer, channels, select: partitioning.partition })
+    }
+    const turnBytes = site.network.batchBytes
+    const output = new RebalanceOutput({ serializer, channels, first: subtask.index, turnBytes })
+    subtask.rebalances.push(output)
+    return output
+  }
+
+  /** The output of an operator: direct calls first, then channels; side outputs by their tag. */
+  private outputOf(task: OperatorTask): Output {
+    const mains: RecordOutput[] = []
+    const sides = new Map<string, RecordOutput[]>()
+    const add = (edge: StreamEdge, output: RecordOutput): void => {
+      const tag = edge.sideOutputTag
+      if (tag === undefined) mains.push(output)
+      else sides.set(tag, [...(sides.get(tag) ?? []), output])
+    }
+    for (const edge of this.planned.chain.innerEdges) {
+      if (edge.from === task.node.id) add(edge, new DirectOutput(this.tasks.get(edge.to)!))
+    }
+    for (const [edge, output] of this.outputs) if (edge.from === task.node.id) add(edge, output)
+    const recordsOut = task.metrics.counter('numRecordsOut')
+    return mains.length === 1
+      ? new SingleTarget(mains[0]!, recordsOut, sides)
+      : new ManyTargets(mains, recordsOut, sides)
+  }
+
+  private buildInput(task: OperatorTask): SubtaskInput {
+    if (task.operator instanceof SourceInput) {
+      task.operator.task = task
+      return task.operator
+    }
+    const { planned, subtask, site } = this
+    const roles: ChannelRole[] = []
+    const progressEdges: ProgressEdge[] = []
+    const returns = new Map<number, ReturnCredit>()
+    for (const input of planned.inputs) {
+      const progressEdge = progressEdges.length
+      const senders = input.pointwise ? [subtask.index] : numbersBelow(input.from.parallelism)
+      const { sources } = input
+      progressEdges.push({ single: input.singleCarrier, senders: senders.length, sources })
+      for (const [sender, from] of senders.entries()) {
+        const id = channelId(input, from, subtask.index)
+        const channel = new InputChannel(id, roles.length, input.edge.input)
+        site.addInput(channel)
+        returns.set(id, site.creditReturn(from))
+        const { serializer, partitioning } = input.edge
+        const keyed = partitioning.kind === 'hash'
+        // A broadcast value is encoded once for all receivers.
+        const isPlain = from === site.slot || partitioning.kind === 'broadcast'
+        const values = valueReaderOf(serializer, isPlain)
+        roles.push({ channel, values, keyed, progressEdge, sender })
+      }
+    }
+    if (roles.length === 0) {
+      throw new WeirError('INVALID_GRAPH', `${planned.chain.head.name} has no input`)
+    }
+    subtask.alignment = newAlignment(roles.length, site.restoredCheckpoint)
+    return new InputProcessor(subtask, {
+      task,
+      roles,
+      progress: new ProgressCombiner(progressEdges),
+      returnCredit: (channel, buffer) => returns.get(channel)!(channel, buffer),
+    })
+  }
+}
+
+function numbersBelow(n: number): number[] {
+  return Array.from({ length: n }, (_, i) => i)
+}

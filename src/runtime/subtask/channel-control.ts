@@ -1,0 +1,138 @@
+import {
+  type AlignmentStep,
+  onAborted,
+  onBarrier,
+  onCancelMarker,
+} from '../../checkpoint/protocol/barrier-alignment.ts'
+import type { Serializer } from '../../core/serializer.ts'
+import type { InputChannel } from '../channel/input.ts'
+import type { ControlMessage } from '../channel/message.ts'
+import type { ProgressCombiner } from '../channel/progress-combiner.ts'
+import { WatermarkCombiner } from '../channel/watermark-combiner.ts'
+import type { OperatorTask } from './operator-task.ts'
+import type { Subtask } from './subtask.ts'
+
+/** Role of an input channel in its subtask. */
+export interface ChannelRole {
+  readonly channel: InputChannel
+  /** Reads the values of the channel's records, each once and in order. */
+  readonly values: Pick<Serializer<unknown>, 'read'>
+  /** Records carry a key that selects keyed state. */
+  readonly keyed: boolean
+  /** Number of the edge for progress. */
+  readonly progressEdge: number
+  /** Number of the sender on that edge. */
+  readonly sender: number
+}
+
+/** Options of the control of a subtask's channels. */
+export interface ChannelControlOptions {
+  /** The first operator of the chain. */
+  readonly task: OperatorTask
+  readonly roles: readonly ChannelRole[]
+  readonly progress: ProgressCombiner
+}
+
+/**
+ * Processes the control messages of a subtask's channels: combines watermarks and progress, aligns
+ * barriers and detects the end of the inputs.
+ */
+export class ChannelControl {
+  private readonly subtask: Subtask
+  private readonly task: OperatorTask
+  private readonly roles: readonly ChannelRole[]
+  private readonly progress: ProgressCombiner
+  private readonly watermarks: WatermarkCombiner
+
+  constructor(subtask: Subtask, { task, roles, progress }: ChannelControlOptions) {
+    this.subtask = subtask
+    this.task = task
+    this.roles = roles
+    this.progress = progress
+    this.watermarks = new WatermarkCombiner(roles.length)
+  }
+
+  /** Processes a message that came on a channel. */
+  process(role: ChannelRole, message: ControlMessage): void {
+    const { subtask, watermarks } = this
+    const { channel } = role
+    subtask.clearPosition()
+    switch (message.kind) {
+      case 'watermark':
+        if (watermarks.advance(channel.index, message.timestamp)) this.forwardWatermark()
+        return
+      case 'idle':
+        if (watermarks.setIdle(channel.index, message.idle)) this.forwardWatermark()
+        this.task.setIdle(watermarks.idle)
+        return
+      case 'progress':
+        this.forwardProgress(role, message)
+        return
+      case 'barrier': {
+        const { barrier } = message
+        const nowMs = subtask.clock.monotonicMs()
+        this.apply(onBarrier(subtask.alignment, { channel: channel.index, barrier, nowMs }))
+        return
+      }
+      case 'cancel':
+        this.apply(onCancelMarker(subtask.alignment, message.checkpointId))
+        return
+      case 'end':
+        this.endChannel(channel)
+        return
+    }
+  }
+
+  /** The coordinator aborted a checkpoint. */
+  aborted(checkpointId: number): void {
+    this.apply(onAborted(this.subtask.alignment, checkpointId))
+  }
+
+  private forwardWatermark(): void {
+    this.task.advanceWatermark(this.watermarks.watermark)
+  }
+
+  private forwardProgress(
+    role: ChannelRole,
+    message: Extract<ControlMessage, { kind: 'progress' }>,
+  ): void {
+    const all = this.progress.report(role.progressEdge, role.sender, message.report)
+    if (all !== undefined) this.subtask.reportProgress(all)
+  }
+
+  private endChannel(channel: InputChannel): void {
+    channel.ended = true
+    const sameInput = this.roles.filter((role) => role.channel.input === channel.input)
+    if (!sameInput.every((role) => role.channel.ended)) return
+    this.task.operator.endInput(channel.input)
+    if (this.roles.every((role) => role.channel.ended)) this.subtask.end()
+  }
+
+  private apply(step: AlignmentStep): void {
+    const { subtask, roles } = this
+    subtask.alignment = step.state
+    for (const action of step.actions) {
+      switch (action.kind) {
+        case 'block':
+          roles[action.channel]!.channel.blocked = true
+          break
+        case 'unblock':
+          for (const index of action.channels) roles[index]!.channel.blocked = false
+          subtask.host.wake()
+          break
+        case 'snapshot':
+          subtask.host.snapshot(subtask, action.barrier, action.alignmentMs)
+          break
+        case 'abort':
+          this.abort(action.checkpointId, action.reason)
+          break
+      }
+    }
+  }
+
+  private abort(checkpointId: number, reason: string): void {
+    const { subtask } = this
+    subtask.control((channel) => ({ kind: 'cancel', channel, checkpointId }))
+    if (reason !== 'coordinator') subtask.host.declined(subtask, checkpointId, reason)
+  }
+}

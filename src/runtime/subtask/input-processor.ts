@@ -1,0 +1,223 @@
+import { RecordBatchReader } from '../../batch/record-batch-reader.ts'
+import { ByteReader } from '../../core/byte-reader.ts'
+import type { Counter } from '../../core/metrics.ts'
+import { partitionOfPlace, sourceOfPlace } from '../../core/position.ts'
+import type { KeyedInput } from '../../state/port/keyed-input.ts'
+import type { BatchMessage } from '../channel/message.ts'
+import { RecordGroup } from '../channel/record-group.ts'
+import { StepSize } from '../pacing/step-size.ts'
+import { ChannelControl, type ChannelControlOptions, type ChannelRole } from './channel-control.ts'
+import type { SubtaskInput } from './input.ts'
+import type { OperatorTask } from './operator-task.ts'
+import type { Subtask } from './subtask.ts'
+
+/** Returns a consumed batch's buffer, and with it a credit, to the sender. */
+export type ReturnCredit = (channel: number, buffer: ArrayBuffer) => void
+
+/** Options of an input processor. */
+export interface InputProcessorOptions extends ChannelControlOptions {
+  readonly returnCredit: ReturnCredit
+}
+
+/** Longest key in bytes that is copied into a reused view. */
+const LONGEST_SCRATCH = 64
+const NO_BYTES = new Uint8Array(0)
+
+/** Input of a subtask from channels: decodes batches in place and passes on control messages. */
+export class InputProcessor implements SubtaskInput {
+  /** Records by key group, estimated; undefined before the first keyed record. */
+  keyGroupRecords: Float64Array | undefined
+  private readonly subtask: Subtask
+  private readonly task: OperatorTask
+  private readonly roles: readonly ChannelRole[]
+  private readonly returnCredit: ReturnCredit
+  private readonly control: ChannelControl
+  private readonly recordsIn: Counter
+  private readonly bytesIn: Counter
+  private readonly reader = new RecordBatchReader()
+  private values = new ByteReader(NO_BYTES)
+  private readonly scratch: Uint8Array[] = []
+  private readonly stepSize = new StepSize()
+  /** The batch that is being read. */
+  private batch: BatchMessage | undefined
+  /** Values of the batch that were not encoded. */
+  private objects: readonly unknown[] | undefined
+  /** Role of the channel from which the batch came. */
+  private role: ChannelRole
+  /** Decoded records of the batch; `groupAt` is the next one to process. */
+  private readonly group = new RecordGroup()
+  private groupAt = 0
+  private groupsRead = 0
+  private recordIndex = 0
+  private runAt = 0
+  private nextRunIndex = 0
+  private runPartition = -1
+  private runShift = 0
+  private turn = 0
+
+  constructor(subtask: Subtask, options: InputProcessorOptions) {
+    const { task, roles, returnCredit } = options
+    this.subtask = subtask
+    this.task = task
+    this.roles = roles
+    this.role = roles[0]!
+    this.returnCredit = returnCredit
+    this.control = new ChannelControl(subtask, options)
+    this.recordsIn = task.metrics.counter('numRecordsIn')
+    this.bytesIn = subtask.metrics.counter('numBytesIn')
+  }
+
+  async start(): Promise<void> {}
+
+  step(untilMs: number): boolean {
+    const { subtask } = this
+    let worked = false
+    do {
+      if (this.batch === undefined && !this.takeMessage()) break
+      worked = true
+      if (this.batch !== undefined) this.readSome()
+    } while (subtask.canProcess() && subtask.clock.monotonicMs() < untilMs)
+    return worked
+  }
+
+  tick(): void {}
+
+  nextTickMs(): undefined {
+    return undefined
+  }
+
+  async close(): Promise<void> {}
+
+  /** The coordinator aborted a checkpoint. */
+  aborted(checkpointId: number): void {
+    this.control.aborted(checkpointId)
+  }
+
+  /** Takes the next message, from the channels in turn; false when none can be taken. */
+  private takeMessage(): boolean {
+    const count = this.roles.length
+    for (let i = 0; i < count; i++) {
+      const role = this.roles[(this.turn + i) % count]!
+      if (!role.channel.readable) continue
+      this.turn = (this.turn + i + 1) % count
+      const message = role.channel.take()
+      if (message.kind === 'batch') this.openBatch(role, message)
+      else this.control.process(role, message)
+      return true
+    }
+    return false
+  }
+
+  private openBatch(role: ChannelRole, message: BatchMessage): void {
+    const bytes = new Uint8Array(message.buffer, 0, message.length)
+    this.reader.open(bytes, 0, false)
+    this.values = new ByteReader(this.reader.bytes)
+    this.batch = message
+    this.objects = message.objects
+    this.role = role
+    this.recordIndex = 0
+    this.group.count = 0
+    this.groupAt = 0
+    this.runAt = 0
+    this.nextRunIndex = 0
+    this.bytesIn.value += message.length
+  }
+
+  /** Processes records of the open batch until its end or until the clock must be read. */
+  private readSome(): void {
+    const { subtask } = this
+    const limit = this.stepSize.records
+    const startMs = subtask.clock.monotonicMs()
+    const emittedBefore = subtask.recordsEmitted
+    let done = 0
+    while (done < limit) {
+      if (this.groupAt === this.group.count && !this.nextGroup()) {
+        this.closeBatch()
+        break
+      }
+      done += 1
+      this.processRecord(this.groupAt++)
+      if (subtask.blockedChannels > 0) break
+      if (subtask.hasLimits && !subtask.canProcess()) break
+    }
+    this.recordsIn.value += done
+    const emitted = subtask.recordsEmitted - emittedBefore
+    this.stepSize.observe(done, subtask.clock.monotonicMs() - startMs, Math.max(emitted, done))
+  }
+
+  /** Decodes the next records of the batch together; false when there is none. */
+  private nextGroup(): boolean {
+    const { group, role } = this
+    this.groupAt = 0
+    if (group.fill(this.reader, role.keyed) === 0) return false
+    if (role.keyed) {
+      this.countKeyGroup()
+      if (group.count > 1) this.task.keyedState!.backend.readAhead(group)
+    }
+    return true
+  }
+
+  /** Counts the records of a group for the key group of one of them, a different one each time. */
+  private countKeyGroup(): void {
+    const { group } = this
+    const { maxParallelism } = this.task.keyedState!.backend
+    this.keyGroupRecords ??= new Float64Array(maxParallelism)
+    const chosen = this.groupsRead++ % group.count
+    this.keyGroupRecords[(group.hashes[chosen]! >>> 0) % maxParallelism]! += group.count
+  }
+
+  private processRecord(at: number): void {
+    const { group, role, values } = this
+    if (this.recordIndex === this.nextRunIndex) this.nextRun()
+    this.recordIndex += 1
+    const position = this.subtask.currentPosition
+    position.partition = this.runPartition
+    position.offset = this.runPartition < 0 ? 0 : group.offsets[at]! + this.runShift
+    if (role.keyed) this.selectKey(at)
+    let value: unknown = this.objects?.[this.recordIndex - 1]
+    if (value === undefined) {
+      const start = group.valueStarts[at]!
+      values.span(start, start + group.valueLengths[at]!)
+      value = role.values.read(values)
+    }
+    this.task.operator.processElement(role.channel.input, value, group.timestamps[at]!)
+  }
+
+  /** Copies a short key into a view of its length, so that no view is made per record. */
+  private selectKey(at: number): void {
+    const { bytes } = this.reader
+    const state: KeyedInput = this.task.keyedState!.backend
+    const keyStart = this.group.keyStarts[at]!
+    const keyLength = this.group.keyLengths[at]!
+    const group = (this.group.hashes[at]! >>> 0) % state.maxParallelism
+    if (keyLength > LONGEST_SCRATCH) {
+      state.setCurrentKey(bytes.subarray(keyStart, keyStart + keyLength), group)
+      return
+    }
+    let key = this.scratch[keyLength]
+    if (key === undefined) {
+      key = new Uint8Array(keyLength)
+      this.scratch[keyLength] = key
+    }
+    for (let i = 0; i < keyLength; i++) key[i] = bytes[keyStart + i]!
+    state.setCurrentKey(key, group)
+  }
+
+  private nextRun(): void {
+    const runs = this.batch!.positions
+    const place = runs[this.runAt + 1]!
+    this.runPartition = partitionOfPlace(place)
+    this.subtask.currentPosition.source = sourceOfPlace(place)
+    this.runShift = runs[this.runAt + 2]!
+    this.runAt += 3
+    this.nextRunIndex = this.runAt < runs.length ? runs[this.runAt]! : -1
+  }
+
+  private closeBatch(): void {
+    const batch = this.batch!
+    this.batch = undefined
+    this.objects = undefined
+    this.subtask.clearPosition()
+    this.returnCredit(batch.channel, batch.buffer)
+  }
+}

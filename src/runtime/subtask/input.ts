@@ -1,0 +1,22 @@
+import type { ChainSource } from '../../operators/port/operator.ts'
+
+/** Input of a subtask: a source reader, or channels from other subtasks. */
+export interface SubtaskInput {
+  /** The input as a source whose position operators of the chain may change; undefined for channels. */
+  readonly seekable?: ChainSource
+  /**
+   * Takes and processes some input, stopping at `untilMs` of the monotonic clock or when the subtask
+   * can take no more. False when there was nothing to do.
+   */
+  step(untilMs: number): boolean
+  /**
+   * Does what is due by the wall clock or because there is no more input: idleness, watermarks,
+   * progress.
+   */
+  tick(nowMs: number, outOfInput: boolean): void
+  /** When `tick` must be called at the latest, ms of the wall clock; undefined if only on input. */
+  nextTickMs(nowMs: number): number | undefined
+  /** Begins to read. */
+  start(): Promise<void>
+  close(): Promise<void>
+}

@@ -1,0 +1,158 @@
+import { type Chain, chainGraph } from '../../dataflow/plan/chain-graph.ts'
+import type { StreamEdge, StreamGraph, StreamNode } from '../../dataflow/stream-graph.ts'
+import type { TrackedSource } from '../../state/catalog/progress-board.ts'
+
+/** An edge between two chains and the numbers of its channels. */
+export interface PlannedEdge {
+  readonly edge: StreamEdge
+  readonly from: Chain
+  readonly to: Chain
+  /** Every sender has one channel, to the subtask with its own number. */
+  readonly pointwise: boolean
+  /** Channel from subtask i to subtask j is `firstChannel + i * to.parallelism + j`. */
+  readonly firstChannel: number
+  /** Channels of an earlier edge into the same chain, so that `channelIndex` is dense there. */
+  readonly firstIndex: number
+  /** Whether the progress of a source partition comes from one sender, not from all. */
+  readonly singleCarrier: boolean
+  /** Numbers of the sources whose records it carries. */
+  readonly sources: readonly number[]
+}
+
+/** One chain with its channels. */
+export interface PlannedChain {
+  readonly chain: Chain
+  readonly inputs: readonly PlannedEdge[]
+  readonly outputs: readonly PlannedEdge[]
+  /** Numbers of the sources whose records reach it. */
+  readonly sources: readonly number[]
+}
+
+/** A job as the slots run it: the same in every thread, because it depends on the graph alone. */
+export interface JobPlan {
+  readonly jobName: string
+  readonly chains: readonly PlannedChain[]
+  /** The sources, by number. */
+  readonly sources: readonly TrackedSource[]
+  /** Number of channels; they are numbered 0 <= channel < channels. */
+  readonly channels: number
+  /** Slots that the job needs: its largest parallelism. */
+  readonly slots: number
+}
+
+/** Whether any input of the node is partitioned by key, so that it has keyed state. */
+export function isKeyed(node: StreamNode, inEdges: readonly StreamEdge[]): boolean {
+  return inEdges.some((edge) => edge.to === node.id && edge.partitioning.kind === 'hash')
+}
+
+/** Name of a chain's subtask in messages and acknowledgements, `<head uid>#<subtask>`. */
+export function taskName(chain: Chain, subtask: number): string {
+  return `${chain.head.uid}#${subtask}`
+}
+
+/** Every task of the job. */
+export function taskNames(plan: JobPlan): string[] {
+  return plan.chains.flatMap(({ chain }) =>
+    Array.from({ length: chain.parallelism }, (_, subtask) => taskName(chain, subtask)),
+  )
+}
+
+/** Senders of an edge's channels into one subtask. */
+function senderCount(planned: PlannedEdge): number {
+  return planned.pointwise ? 1 : planned.from.parallelism
+}
+
+/** Number of the channel between two subtasks of an edge. */
+export function channelId(planned: PlannedEdge, from: number, to: number): number {
+  return planned.firstChannel + from * planned.to.parallelism + to
+}
+
+/** Plans the chains and channels of a job. */
+export function planJob(graph: StreamGraph): JobPlan {
+  const { chains, chainOf } = chainGraph(graph)
+  const edges: PlannedEdge[] = []
+  const heads = chains.filter((chain) => chain.head.body.kind === 'source')
+  const sourcesOf = (chain: Chain): readonly number[] => {
+    const behind = edges.filter(({ to }) => to === chain).flatMap(({ sources }) => sources)
+    const own = heads.indexOf(chain)
+    return [...new Set(own < 0 ? behind : [own])]
+  }
+  let channels = 0
+  for (const chain of chains) {
+    let index = 0
+    for (const edge of chain.inEdges) {
+      const planned = planEdge(edge, {
+        from: chainOf.get(edge.from)!,
+        to: chain,
+        earlier: edges,
+        sources: sourcesOf(chainOf.get(edge.from)!),
+        firstChannel: channels,
+        firstIndex: index,
+      })
+      const { from } = planned
+      channels += from.parallelism * chain.parallelism
+      index += senderCount(planned)
+      edges.push(planned)
+    }
+  }
+  const planned = chains.map((chain) => ({
+    chain,
+    inputs: edges.filter(({ to }) => to === chain),
+    outputs: edges.filter(({ from }) => from === chain),
+    sources: sourcesOf(chain),
+  }))
+  return {
+    jobName: graph.jobName,
+    chains: planned,
+    sources: heads.map((head, source) => trackedSource(planned, heads, source, head)),
+    channels,
+    slots: Math.max(...chains.map((chain) => chain.parallelism)),
+  }
+}
+
+function trackedSource(
+  chains: readonly PlannedChain[],
+  heads: readonly Chain[],
+  source: number,
+  { head }: Chain,
+): TrackedSource {
+  const tracked = chains.some(
+    ({ chain, sources }) =>
+      sources.includes(source) && chain.members.some((node) => isKeyed(node, chain.inEdges)),
+  )
+  const through = head.body.kind === 'source' ? head.body.returnsThrough : undefined
+  if (through === undefined) return { uid: head.uid, tracked }
+  if (through === 'checkpoints') return { uid: head.uid, tracked, returnsThrough: 'checkpoints' }
+  const returnsThrough = heads.findIndex((other) => other.head.uid === through.source)
+  return { uid: head.uid, tracked, returnsThrough }
+}
+
+function staysInSubtask({ partitioning }: StreamEdge): boolean {
+  return partitioning.kind === 'forward' || (partitioning.kind === 'hash' && partitioning.inPlace)
+}
+
+interface EdgeContext {
+  readonly from: Chain
+  readonly to: Chain
+  readonly earlier: readonly PlannedEdge[]
+  readonly sources: readonly number[]
+  readonly firstChannel: number
+  readonly firstIndex: number
+}
+
+function planEdge(edge: StreamEdge, context: EdgeContext): PlannedEdge {
+  const { from, to } = context
+  const into = context.earlier.filter((planned) => planned.to === from)
+  return {
+    edge,
+    from,
+    to,
+    pointwise: staysInSubtask(edge) && from.parallelism === to.parallelism,
+    firstChannel: context.firstChannel,
+    firstIndex: context.firstIndex,
+    singleCarrier:
+      from.head.body.kind === 'source' ||
+      into.every((planned) => planned.pointwise && planned.singleCarrier),
+    sources: context.sources,
+  }
+}

@@ -1,0 +1,243 @@
+import type { Clock } from '../../core/clock.ts'
+import type { WeirError } from '../../core/errors.ts'
+import type { MetricGroup } from '../../core/metrics.ts'
+import type { SourcePosition } from '../../core/position.ts'
+import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../core/time.ts'
+import type { StreamNode } from '../../dataflow/stream-graph.ts'
+import { type DeferringOperator, isDeferring } from '../../operators/port/deferring.ts'
+import {
+  type ChainSource,
+  isWatermarking,
+  type OperatorContext,
+  type Output,
+  type StreamOperator,
+  type WatermarkingOperator,
+} from '../../operators/port/operator.ts'
+import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
+import type { KeyedState } from '../../state/port/keyed-state.ts'
+import type { ControlMessage } from '../channel/message.ts'
+import type { OutputChannel } from '../channel/output.ts'
+import type { CheckpointedState } from './checkpointed-state.ts'
+import { blame } from './operator-failure.ts'
+import type { OperatorStateMemory } from './operator-state-memory.ts'
+
+/** The subtask that runs an operator, as the operator's task sees it. */
+export interface OperatorHost {
+  readonly attempt: number
+  readonly clock: Clock
+  readonly rowTables: StateCatalog
+  /** The source of the chain, if it begins with one. */
+  readonly source: ChainSource | undefined
+  position(): SourcePosition
+  scheduleProcessingTime(task: OperatorTask, timestampMs: number): void
+  wake(): void
+  resumeAt(position: SourcePosition): void
+  sendEvent(uid: string, event: unknown): void
+  readonly acceptsLostTransactions: boolean
+  warn(warning: WeirError): void
+}
+
+/** Options of an operator's task. */
+export interface OperatorTaskOptions {
+  readonly node: StreamNode
+  readonly operator: StreamOperator
+  readonly keyedState: CheckpointedState | undefined
+  readonly operatorState: OperatorStateMemory
+  readonly metrics: MetricGroup
+}
+
+/** One operator of a subtask with its state, its place in the chain and its outgoing channels. */
+export class OperatorTask {
+  readonly node: StreamNode
+  readonly operator: StreamOperator
+  readonly keyedState: CheckpointedState | undefined
+  readonly operatorState: OperatorStateMemory
+  readonly metrics: MetricGroup
+  /** Operators that it calls directly. */
+  readonly children: OperatorTask[] = []
+  /** Channels of all its edges to other chains. */
+  readonly channels: OutputChannel[] = []
+  readonly watermarking: WatermarkingOperator | undefined
+  readonly deferring: DeferringOperator | undefined
+  readonly gated: boolean
+  currentWatermark = MIN_TIMESTAMP
+  currentOutputWatermark = MIN_TIMESTAMP
+  private outputIdle = false
+
+  constructor({ node, operator, keyedState, operatorState, metrics }: OperatorTaskOptions) {
+    this.node = node
+    this.operator = operator
+    this.keyedState = keyedState
+    this.operatorState = operatorState
+    this.metrics = metrics
+    this.watermarking = isWatermarking(operator) ? operator : undefined
+    this.deferring = isDeferring(operator) ? operator : undefined
+    this.gated = operator.ready !== undefined
+    metrics.gauge('currentInputWatermark', () => this.currentWatermark)
+    metrics.gauge('currentOutputWatermark', () => this.currentOutputWatermark)
+  }
+
+  /** Opens the operator. */
+  async open(output: Output, subtask: number, host: OperatorHost): Promise<void> {
+    try {
+      await this.operator.open(new TaskContext({ task: this, output, subtask, host }))
+    } catch (error) {
+      throw blame(error, this.node)
+    }
+  }
+
+  /** Closes the operator; a failure is ignored, because the attempt is over. */
+  async closeQuietly(): Promise<void> {
+    try {
+      await this.operator.close()
+    } catch {
+      // The state of the attempt is in its last checkpoint.
+    }
+  }
+
+  /** Calls the operator; if it throws, records that it was this operator. */
+  call<T>(call: (operator: StreamOperator) => T): T {
+    try {
+      return call(this.operator)
+    } catch (error) {
+      throw blame(error, this.node)
+    }
+  }
+
+  /** The watermark of the inputs grew: the operator fires timers, then the watermark goes downstream. */
+  advanceWatermark(watermark: number): void {
+    if (watermark <= this.currentWatermark) return
+    this.currentWatermark = watermark
+    this.call((operator) => operator.processWatermark(watermark))
+    if (this.watermarking === undefined || watermark === MAX_TIMESTAMP) {
+      this.afterInFlight(() => this.emitWatermark(watermark), true)
+    }
+  }
+
+  /** Forwards the watermark that the operator makes, if it grew. */
+  pollWatermark(): void {
+    if (this.watermarking === undefined) return
+    this.emitWatermark(this.watermarking.outputWatermark())
+    this.emitIdle(this.watermarking.outputIdle())
+  }
+
+  /** Inputs became idle or active again. */
+  setIdle(idle: boolean): void {
+    if (this.watermarking === undefined) this.afterInFlight(() => this.emitIdle(idle), true)
+  }
+
+  /** Calls when the operator has emitted the results of all records so far; see `DeferringOperator`. */
+  afterInFlight(action: () => void, isBorder: boolean): void {
+    if (this.deferring === undefined) action()
+    else this.deferring.afterInFlight(action, isBorder)
+  }
+
+  /** Emits the results of one record that are ready; false when there are none. */
+  emitNext(): boolean {
+    try {
+      return this.deferring?.emitNext() === true
+    } catch (error) {
+      throw blame(error, this.node)
+    }
+  }
+
+  /** Sends a control message on every channel of this operator. */
+  control(make: (channel: number) => ControlMessage): void {
+    for (const channel of this.channels) channel.control(make(channel.id))
+  }
+
+  private emitWatermark(timestamp: number): void {
+    if (timestamp <= this.currentOutputWatermark) return
+    this.currentOutputWatermark = timestamp
+    for (const child of this.children) child.advanceWatermark(timestamp)
+    this.control((channel) => ({ kind: 'watermark', channel, timestamp }))
+  }
+
+  private emitIdle(idle: boolean): void {
+    if (idle === this.outputIdle) return
+    this.outputIdle = idle
+    for (const child of this.children) child.setIdle(idle)
+    this.control((channel) => ({ kind: 'idle', channel, idle }))
+  }
+}
+
+interface TaskContextOptions {
+  readonly task: OperatorTask
+  readonly output: Output
+  readonly subtask: number
+  readonly host: OperatorHost
+}
+
+/** The context of one operator: see OperatorContext. */
+class TaskContext implements OperatorContext {
+  readonly uid: string
+  readonly name: string
+  readonly subtask: number
+  readonly parallelism: number
+  readonly maxParallelism: number
+  readonly attempt: number
+  readonly output: Output
+  readonly keyedState: KeyedState | undefined
+  readonly operatorState: OperatorStateMemory
+  readonly clock: Clock
+  readonly metrics: MetricGroup
+  private readonly task: OperatorTask
+  private readonly host: OperatorHost
+
+  constructor({ task, output, subtask, host }: TaskContextOptions) {
+    const { node } = task
+    this.task = task
+    this.host = host
+    this.uid = node.uid
+    this.name = node.name
+    this.subtask = subtask
+    this.parallelism = node.parallelism
+    this.maxParallelism = node.maxParallelism
+    this.attempt = host.attempt
+    this.output = output
+    this.keyedState = task.keyedState?.backend
+    this.operatorState = task.operatorState
+    this.clock = host.clock
+    this.metrics = task.metrics
+  }
+
+  get rowTables(): StateCatalog {
+    return this.host.rowTables
+  }
+
+  get source(): ChainSource | undefined {
+    return this.host.source
+  }
+
+  position(): SourcePosition {
+    return this.host.position()
+  }
+
+  currentWatermark(): number {
+    return this.task.currentWatermark
+  }
+
+  scheduleProcessingTime(timestampMs: number): void {
+    this.host.scheduleProcessingTime(this.task, timestampMs)
+  }
+
+  wake(): void {
+    this.host.wake()
+  }
+
+  resumeAt(position: SourcePosition): void {
+    this.host.resumeAt(position)
+  }
+
+  sendEvent(event: unknown): void {
+    this.host.sendEvent(this.task.node.uid, event)
+  }
+
+  get acceptsLostTransactions(): boolean {
+    return this.host.acceptsLostTransactions
+  }
+
+  warn(warning: WeirError): void {
+    this.host.warn(warning)
+  }
+}

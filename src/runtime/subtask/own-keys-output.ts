@@ -1,0 +1,63 @@
+import { ByteWriter } from '../../core/byte-writer.ts'
+import { WeirError } from '../../core/errors.ts'
+import { murmur3 } from '../../core/hash/murmur3.ts'
+import { containsKeyGroup, type KeyGroupRange, keyGroupOf } from '../../core/key-group.ts'
+import type { Serializer } from '../../core/serializer.ts'
+import type { Partitioning } from '../../dataflow/stream-graph.ts'
+import type { OutputChannel } from '../channel/output.ts'
+import type { RecordOutput } from './record-output.ts'
+import { ValueAppender } from './value-appender.ts'
+
+/** Options of an output to the subtask's own keys. */
+export interface OwnKeysOutputOptions {
+  readonly partitioning: HashPartitioning
+  readonly serializer: Serializer<unknown>
+  readonly maxParallelism: number
+  /** Key groups of the subtask. */
+  readonly range: KeyGroupRange
+  readonly channel: OutputChannel
+}
+
+type HashPartitioning = Extract<Partitioning, { readonly kind: 'hash' }>
+
+/**
+ * Output to the subtask itself, for a stream that is declared to be partitioned by key already. Throws
+ * WRONG_PARTITIONING for a record whose key group belongs to another subtask.
+ */
+export class OwnKeysOutput implements RecordOutput {
+  private readonly partitioning: HashPartitioning
+  private readonly values: ValueAppender
+  private readonly maxParallelism: number
+  private readonly range: KeyGroupRange
+  private readonly channel: OutputChannel
+  private readonly key = new ByteWriter(64)
+
+  constructor(options: OwnKeysOutputOptions) {
+    const { partitioning, serializer, maxParallelism, range, channel } = options
+    this.partitioning = partitioning
+    this.values = new ValueAppender(serializer)
+    this.maxParallelism = maxParallelism
+    this.range = range
+    this.channel = channel
+  }
+
+  collect(value: unknown, timestamp: number): void {
+    const { key, partitioning } = this
+    key.length = 0
+    partitioning.keySerializer.write(partitioning.keySelector(value), key)
+    const group = murmur3(key.bytes, 0, key.length) % this.maxParallelism
+    if (!containsKeyGroup(this.range, group)) throw this.misplaced(key.toBytes())
+    this.values.append(this.channel, key.bytes, key.length, value, timestamp)
+  }
+
+  private misplaced(key: Uint8Array): WeirError {
+    const { range, maxParallelism } = this
+    const group = keyGroupOf(key, maxParallelism)
+    const text = new TextDecoder().decode(key.subarray(0, 60))
+    return new WeirError(
+      'WRONG_PARTITIONING',
+      `the key "${text}" is in key group ${group} of ${maxParallelism}, but this subtask owns ${range.first} to ${range.last}: the stream is not partitioned by this key and key group (a KafkaSink with partitioner { keyGroups: ${maxParallelism} } writes such a topic, a KafkaSource with assignment 'key-groups' reads it); call keyBy instead of reinterpretAsKeyedStream`,
+      { details: { keyGroup: group } },
+    )
+  }
+}

@@ -1,0 +1,244 @@
+import { ByteWriter } from '../../core/byte-writer.ts'
+import { WeirError } from '../../core/errors.ts'
+import { murmur3 } from '../../core/hash/murmur3.ts'
+import { subtaskOfKeyGroup } from '../../core/key-group.ts'
+import type { Counter } from '../../core/metrics.ts'
+import type { Serializer } from '../../core/serializer.ts'
+import type { Partitioning } from '../../dataflow/stream-graph.ts'
+import type { Output, StreamOperator } from '../../operators/port/operator.ts'
+import type { OutputChannel } from '../channel/output.ts'
+import { blame } from './operator-failure.ts'
+import type { OperatorTask } from './operator-task.ts'
+import { ValueAppender } from './value-appender.ts'
+
+/** Output for the records of one edge. Concrete classes keep the call per record monomorphic. */
+export interface RecordOutput {
+  collect(value: unknown, timestamp: number): void
+}
+
+const NO_KEY = new Uint8Array(0)
+
+/** Output to the next operator of the chain, by direct call. */
+export class DirectOutput implements RecordOutput {
+  private readonly task: OperatorTask
+  private readonly operator: StreamOperator
+  private readonly recordsIn: Counter
+
+  constructor(task: OperatorTask) {
+    this.task = task
+    this.operator = task.operator
+    this.recordsIn = task.metrics.counter('numRecordsIn')
+  }
+
+  collect(value: unknown, timestamp: number): void {
+    this.recordsIn.value += 1
+    try {
+      this.operator.processElement(0, value, timestamp)
+    } catch (error) {
+      throw blame(error, this.task.node)
+    }
+  }
+}
+
+/** Options of a hash output. */
+export interface HashOutputOptions {
+  readonly partitioning: Pick<
+    Extract<Partitioning, { readonly kind: 'hash' }>,
+    'keySelector' | 'keySerializer'
+  >
+  readonly serializer: Serializer<unknown>
+  readonly maxParallelism: number
+  /** By subtask. */
+  readonly channels: readonly OutputChannel[]
+}
+
+/** Output to the subtask that owns the key group of the record's key. */
+export class HashOutput implements RecordOutput {
+  private readonly keySelector: (value: unknown) => unknown
+  private readonly keySerializer: Serializer<unknown>
+  private readonly values: ValueAppender
+  private readonly maxParallelism: number
+  /** Channel by key group. */
+  private readonly channels: readonly OutputChannel[]
+  private readonly key = new ByteWriter(64)
+
+  constructor({ partitioning, serializer, maxParallelism, channels }: HashOutputOptions) {
+    this.keySelector = partitioning.keySelector
+    this.keySerializer = partitioning.keySerializer
+    this.values = new ValueAppender(serializer)
+    this.maxParallelism = maxParallelism
+    this.channels = Array.from(
+      { length: maxParallelism },
+      (_, group) => channels[subtaskOfKeyGroup(group, channels.length, maxParallelism)]!,
+    )
+  }
+
+  collect(value: unknown, timestamp: number): void {
+    const key = this.key
+    key.length = 0
+    this.keySerializer.write(this.keySelector(value), key)
+    const group = murmur3(key.bytes, 0, key.length) % this.maxParallelism
+    this.values.append(this.channels[group]!, key.bytes, key.length, value, timestamp)
+  }
+}
+
+/** Output to one channel: to the subtask of the same number, or to the only receiver. */
+export class SingleOutput implements RecordOutput {
+  private readonly values: ValueAppender
+  private readonly channel: OutputChannel
+
+  constructor(serializer: Serializer<unknown>, channel: OutputChannel) {
+    this.values = new ValueAppender(serializer)
+    this.channel = channel
+  }
+
+  collect(value: unknown, timestamp: number): void {
+    this.values.append(this.channel, NO_KEY, -1, value, timestamp)
+  }
+}
+
+/** Options of a rebalancing output. */
+export interface RebalanceOutputOptions {
+  readonly serializer: Serializer<unknown>
+  readonly channels: readonly OutputChannel[]
+  /** Number of the first receiver, modulo the number of channels. */
+  readonly first: number
+  /** Bytes after which the next receiver gets its turn. */
+  readonly turnBytes: number
+}
+
+/** Output to the receivers in turn; the receiver changes with every batch so that batches are full. */
+export class RebalanceOutput implements RecordOutput {
+  private readonly values: ValueAppender
+  private readonly channels: readonly OutputChannel[]
+  private readonly turnBytes: number
+  private current: number
+  private filled = 0
+
+  constructor({ serializer, channels, first, turnBytes }: RebalanceOutputOptions) {
+    this.values = new ValueAppender(serializer)
+    this.channels = channels
+    this.current = first % channels.length
+    this.turnBytes = turnBytes
+  }
+
+  collect(value: unknown, timestamp: number): void {
+    const channel = this.channels[this.current]!
+    this.filled += this.values.append(channel, NO_KEY, -1, value, timestamp) + 8
+    if (this.filled >= this.turnBytes) this.turn()
+  }
+
+  /** Continues with the next receiver; called when the collected records are sent. */
+  turn(): void {
+    this.filled = 0
+    this.current = (this.current + 1) % this.channels.length
+  }
+}
+
+/** Options of an output whose receiver a function selects. */
+interface SelectedOutputOptions {
+  readonly serializer: Serializer<unknown>
+  readonly channels: readonly OutputChannel[]
+  /** The number of the receiver of a record. */
+  readonly select: (value: unknown, receivers: number) => number
+}
+
+/** Output to the receiver that a function selects for each record. */
+export class SelectedOutput implements RecordOutput {
+  private readonly values: ValueAppender
+  private readonly channels: readonly OutputChannel[]
+  private readonly select: SelectedOutputOptions['select']
+
+  constructor({ serializer, channels, select }: SelectedOutputOptions) {
+    this.values = new ValueAppender(serializer)
+    this.channels = channels
+    this.select = select
+  }
+
+  collect(value: unknown, timestamp: number): void {
+    const { channels } = this
+    const receiver = this.select(value, channels.length)
+    const channel = channels[receiver]
+    if (channel === undefined) {
+      throw new WeirError(
+        'INVALID_ARGUMENT',
+        `the function of partitionCustom returned ${receiver}: return a whole number from 0 to ${channels.length - 1}`,
+      )
+    }
+    this.values.append(channel, NO_KEY, -1, value, timestamp)
+  }
+}
+
+/** Output of every record to every receiver; a record is encoded once. */
+export class BroadcastOutput implements RecordOutput {
+  private readonly serializer: Serializer<unknown>
+  private readonly channels: readonly OutputChannel[]
+  private readonly value = new ByteWriter(1024)
+
+  constructor(serializer: Serializer<unknown>, channels: readonly OutputChannel[]) {
+    this.serializer = serializer
+    this.channels = channels
+  }
+
+  collect(value: unknown, timestamp: number): void {
+    const bytes = this.value
+    bytes.length = 0
+    this.serializer.write(value, bytes)
+    for (const channel of this.channels) {
+      channel.append(NO_KEY, -1, bytes.bytes, bytes.length, timestamp)
+    }
+  }
+}
+
+/** Side outputs of one operator by tag id; records of a tag without a reader are dropped. */
+export type SideOutputs = ReadonlyMap<string, readonly RecordOutput[]>
+
+/** Output of an operator: its main edge and its side outputs. */
+export class SingleTarget implements Output {
+  private readonly target: RecordOutput
+  private readonly recordsOut: Counter
+  private readonly sides: SideOutputs
+
+  constructor(target: RecordOutput, recordsOut: Counter, sides: SideOutputs) {
+    this.target = target
+    this.recordsOut = recordsOut
+    this.sides = sides
+  }
+
+  collect(value: unknown, timestamp: number): void {
+    this.recordsOut.value += 1
+    this.target.collect(value, timestamp)
+  }
+
+  collectSide(tagId: string, value: unknown, timestamp: number): void {
+    emitSide(this.sides, tagId, value, timestamp)
+  }
+}
+
+/** As SingleTarget, for an operator whose main output has no reader or several. */
+export class ManyTargets implements Output {
+  private readonly targets: readonly RecordOutput[]
+  private readonly recordsOut: Counter
+  private readonly sides: SideOutputs
+
+  constructor(targets: readonly RecordOutput[], recordsOut: Counter, sides: SideOutputs) {
+    this.targets = targets
+    this.recordsOut = recordsOut
+    this.sides = sides
+  }
+
+  collect(value: unknown, timestamp: number): void {
+    this.recordsOut.value += 1
+    for (const target of this.targets) target.collect(value, timestamp)
+  }
+
+  collectSide(tagId: string, value: unknown, timestamp: number): void {
+    emitSide(this.sides, tagId, value, timestamp)
+  }
+}
+
+function emitSide(sides: SideOutputs, tagId: string, value: unknown, timestamp: number): void {
+  const targets = sides.get(tagId)
+  if (targets === undefined) return
+  for (const target of targets) target.collect(value, timestamp)
+}

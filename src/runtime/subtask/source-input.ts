@@ -1,0 +1,306 @@
+import type { Cancel } from '../../core/clock.ts'
+import { WeirError } from '../../core/errors.ts'
+import type { Counter } from '../../core/metrics.ts'
+import { MAX_TIMESTAMP } from '../../core/time.ts'
+import type { WatermarkStrategy } from '../../dataflow/watermark-strategy.ts'
+import { AbstractOperator } from '../../operators/port/abstract-operator.ts'
+import type { ChainSource, OperatorContext } from '../../operators/port/operator.ts'
+import type {
+  Source,
+  SourceOutput,
+  SourceReader,
+  SourceSplit,
+} from '../../operators/port/source.ts'
+import { NO_VERSION } from '../../state/catalog/progress-board.ts'
+import { StepSize } from '../pacing/step-size.ts'
+import { SourceProgress } from '../source/progress.ts'
+import { SplitAssignment } from '../source/split-assignment.ts'
+import { decodeSplit, encodeSplit, SPLITS } from '../source/split-state.ts'
+import { SourceWatermarks } from '../source/watermarks.ts'
+import type { SubtaskInput } from './input.ts'
+import type { OperatorTask } from './operator-task.ts'
+import type { Subtask } from './subtask.ts'
+
+/** Options of a source input. */
+export interface SourceInputOptions {
+  readonly source: Source<unknown>
+  readonly watermarks: WatermarkStrategy<unknown>
+  readonly autoWatermarkIntervalMs: number
+  /** Number of the source in the job. */
+  readonly number: number
+}
+
+/**
+ * Input of a subtask from a source reader: owns the splits and their offsets, makes watermarks by
+ * partition and reports how far the source was read. For the chain it is an operator without input.
+ * The file is long because its turns, barriers and reports share the state of one reader.
+ */
+export class SourceInput
+  extends AbstractOperator
+  implements SubtaskInput, SourceOutput<unknown>, ChainSource
+{
+  readonly seekable: ChainSource = this
+  /** The source's place in the chain; set when the chain is built. */
+  task!: OperatorTask
+  private reader: SourceReader<unknown>
+  private readonly subtask: Subtask
+  private readonly options: SourceInputOptions
+  private readonly watermarks: SourceWatermarks
+  private readonly readProgress: SourceProgress
+  private splits!: SplitAssignment
+  /** Positions to which `seek` moves the reader, until it is there. */
+  private sought: readonly SourceSplit[] | undefined
+  private readonly stepSize = new StepSize()
+  private recordsIn!: Counter
+  /** Records of the present poll. */
+  private polled = 0
+  private waiting = false
+  private started = false
+  private paused = false
+  private draining = false
+  private lastTimestamp = -1
+  private lastWatermarkMs = 0
+  private cancelDiscovery: Cancel | undefined
+
+  constructor(subtask: Subtask, options: SourceInputOptions) {
+    super()
+    this.subtask = subtask
+    this.options = options
+    this.reader = options.source.createReader()
+    this.watermarks = new SourceWatermarks(options.watermarks)
+    const source = options.number
+    // All records of the subtask come from this source; the input of another chain sets it by run.
+    subtask.currentPosition.source = source
+    this.readProgress = new SourceProgress((partition, { nextOffset, asOfMs, version }) => {
+      subtask.reportProgress({ source, partition, nextOffset, asOfMs, version })
+    }, this.reader.reportEnds !== undefined)
+  }
+
+  override async open(context: OperatorContext): Promise<void> {
+    await super.open(context)
+    this.recordsIn = context.metrics.counter('numRecordsIn')
+    await this.openReader()
+    const { source } = this.options
+    const partitions = await source.discover()
+    this.splits = new SplitAssignment(source, context.subtask, context.parallelism)
+    const stored = context.operatorState.restored(SPLITS)
+    await this.addSplits(this.splits.restore(stored.map(decodeSplit)))
+    await this.addSplits(this.splits.discover(partitions))
+  }
+
+  async start(): Promise<void> {
+    this.started = true
+    this.scheduleDiscovery()
+  }
+
+  positions(): readonly SourceSplit[] {
+    return this.sought ?? this.reader.snapshot()
+  }
+
+  isRestored(partition: number): boolean {
+    return this.splits.isRestored(partition)
+  }
+
+  appliesTo(version: number | undefined): void {
+    this.readProgress.appliesTo(version ?? NO_VERSION, this.positions())
+  }
+
+  seek(splits: readonly SourceSplit[]): void {
+    const offsets = new Map(splits.map(({ partition, nextOffset }) => [partition, nextOffset]))
+    this.sought = this.positions().map((split) => ({
+      ...split,
+      nextOffset: offsets.get(split.partition) ?? split.nextOffset,
+    }))
+    this.subtask
+      .suspendWhile(() => this.goToSought())
+      .catch((error: unknown) => this.subtask.fail(error))
+  }
+
+  /** Opens a new reader at the sought positions, because the old one has fetched other records ahead. */
+  private async goToSought(): Promise<void> {
+    const { sought } = this
+    if (sought === undefined) return
+    await this.reader.close()
+    this.reader = this.options.source.createReader()
+    await this.openReader()
+    await this.reader.addSplits(sought)
+    this.waiting = false
+    // If `seek` was called again meanwhile, the next call goes there.
+    if (this.sought === sought) this.sought = undefined
+  }
+
+  private async openReader(): Promise<void> {
+    const { subtask, parallelism, clock, metrics } = this.context
+    await this.reader.open({ subtask, parallelism, clock, metrics })
+  }
+
+  /** Delivers no records until `resume`; barriers still pass. */
+  pause(): void {
+    this.paused = true
+  }
+
+  resume(): void {
+    this.paused = false
+  }
+
+  /** Ends as if all input had ended here. */
+  drain(): void {
+    this.draining = true
+  }
+
+  step(untilMs: number): boolean {
+    if (!this.started || this.paused || this.subtask.ended) return false
+    if (this.draining) {
+      this.endSource()
+      return true
+    }
+    if (this.waiting) return false
+    const { subtask } = this
+    let worked = false
+    do {
+      if (!this.pollOnce()) return worked
+      worked = true
+    } while (!subtask.ended && subtask.canProcess() && subtask.clock.monotonicMs() < untilMs)
+    return worked
+  }
+
+  tick(nowMs: number, outOfInput: boolean): void {
+    if (!this.started || this.subtask.ended) return
+    const idle = outOfInput && this.waiting
+    const watermarkAtMs = this.lastWatermarkMs + this.options.autoWatermarkIntervalMs
+    if (idle || nowMs >= watermarkAtMs) this.emitWatermark(nowMs)
+    this.reportProgress(idle)
+  }
+
+  private reportProgress(idle: boolean): void {
+    const nowMs = this.subtask.clock.monotonicMs()
+    const { readProgress, reader } = this
+    // A source that waits looks at its end now: that nothing was found earlier says nothing of now.
+    if (idle && this.sought === undefined && readProgress.isDue(nowMs, true)) {
+      reader.reportEnds?.(this)
+    }
+    readProgress.tick(nowMs, idle)
+  }
+
+  nextTickMs(nowMs: number): number | undefined {
+    if (!this.started || this.subtask.ended) return undefined
+    const idleAt = this.watermarks.nextIdleCheckMs(nowMs)
+    const reportIn = this.readProgress.nextReportInMs(this.subtask.clock.monotonicMs())
+    const reportAt = reportIn === undefined ? undefined : nowMs + reportIn
+    if (idleAt === undefined || reportAt === undefined) return idleAt ?? reportAt
+    return Math.min(idleAt, reportAt)
+  }
+
+  override processElement(): void {
+    throw new WeirError('ILLEGAL_STATE', 'a source has no input')
+  }
+
+  override prepareSnapshot(): void | Promise<void> {
+    const splits = this.positions().map(encodeSplit)
+    this.context.operatorState.update(SPLITS, 'union', splits)
+    return this.reader.settled?.()
+  }
+
+  override checkpointCompleted(checkpointId: number): void {
+    this.reader.checkpointCompleted(checkpointId)
+  }
+
+  override async close(): Promise<void> {
+    this.cancelDiscovery?.()
+    await this.reader.close()
+  }
+
+  collect(value: unknown, timestamp: number, partition: number, offset: number): void {
+    const position = this.subtask.currentPosition
+    position.partition = partition
+    position.offset = offset
+    const eventTime = this.watermarks.timestampOf(value, timestamp, partition)
+    this.lastTimestamp = eventTime
+    this.polled += 1
+    this.context.output.collect(value, eventTime)
+  }
+
+  progress(partition: number, nextOffset: number, asOfMs?: number): void {
+    const { clock } = this.subtask
+    const nowMs = clock.nowMs()
+    const newestMs = this.lastTimestamp >= 0 ? this.lastTimestamp : nowMs
+    // The wall clock has whole milliseconds: since the reader's time, up to one more may have passed.
+    const ageMs = Math.max(0, nowMs - (asOfMs ?? newestMs)) + (asOfMs === undefined ? 0 : 1)
+    const seenMs = Math.max(0, clock.monotonicMs() - ageMs)
+    this.readProgress.update(partition, nextOffset, seenMs, asOfMs !== undefined)
+  }
+
+  private pollOnce(): boolean {
+    const { clock } = this.subtask
+    const startMs = clock.monotonicMs()
+    const emittedBefore = this.subtask.recordsEmitted
+    this.polled = 0
+    const result = this.reader.poll(this, this.stepSize.records)
+    const elapsedMs = clock.monotonicMs() - startMs
+    const emitted = this.subtask.recordsEmitted - emittedBefore
+    this.recordsIn.value += this.polled
+    this.stepSize.observe(this.polled, elapsedMs, Math.max(emitted, this.polled))
+    if (result === 'ended') this.endSource()
+    else if (result === 'idle') this.waitForInput()
+    return result !== 'idle' || this.polled > 0
+  }
+
+  private waitForInput(): void {
+    this.waiting = true
+    const { reader } = this
+    const goOn = (): void => {
+      this.waiting = false
+      this.subtask.host.wake()
+    }
+    reader.available().then(goOn, (error) => {
+      if (reader === this.reader) this.subtask.fail(error)
+    })
+  }
+
+  private endSource(): void {
+    const { clock } = this.subtask
+    this.readProgress.ended(this.draining ? clock.monotonicMs() : Number.POSITIVE_INFINITY)
+    this.subtask.clearPosition()
+    this.task.setIdle(false)
+    this.task.advanceWatermark(MAX_TIMESTAMP)
+    this.subtask.end()
+  }
+
+  private emitWatermark(nowMs: number): void {
+    this.lastWatermarkMs = nowMs
+    if (!this.watermarks.enabled) return
+    this.subtask.clearPosition()
+    const watermark = this.watermarks.watermark(nowMs)
+    const idle = this.watermarks.idle(nowMs)
+    if (!idle) this.task.setIdle(false)
+    this.task.advanceWatermark(watermark)
+    if (idle) this.task.setIdle(true)
+  }
+
+  private scheduleDiscovery(): void {
+    const { discoveryIntervalMs } = this.options.source
+    if (discoveryIntervalMs === undefined) return
+    this.cancelDiscovery = this.subtask.clock.after(discoveryIntervalMs, () => {
+      this.discover().then(
+        () => this.scheduleDiscovery(),
+        (error) => this.subtask.fail(error),
+      )
+    })
+  }
+
+  private async discover(): Promise<void> {
+    const found = await this.options.source.discover()
+    await this.subtask.suspendWhile(() => this.addSplits(this.splits.discover(found)))
+  }
+
+  private async addSplits(splits: readonly SourceSplit[]): Promise<void> {
+    if (splits.length === 0) return
+    const nowMs = this.subtask.clock.nowMs()
+    for (const { partition } of splits) {
+      this.watermarks.addPartition(partition, nowMs)
+      this.subtask.host.partitionFound(this.options.number, partition)
+    }
+    this.readProgress.found(splits)
+    await this.reader.addSplits(splits)
+  }
+}

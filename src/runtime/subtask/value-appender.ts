@@ -1,0 +1,60 @@
+import { ByteWriter } from '../../core/byte-writer.ts'
+import { copierOf, type Serializer, type ValueCopier } from '../../core/serializer.ts'
+import { ShapeReader } from '../../core/shapes/reader.ts'
+import { ShapeWriter } from '../../core/shapes/writer.ts'
+import type { OutputChannel } from '../channel/output.ts'
+
+/**
+ * Appends the values of one edge to channels. A serializer with a copier is the default one of plain data:
+ * then a receiver of the same thread gets copies, and one of another thread values without the names of
+ * their fields. All else is the serializer's bytes.
+ */
+export class ValueAppender {
+  private readonly serializer: Serializer<unknown>
+  private readonly copier: ValueCopier<unknown> | undefined
+  private readonly bytes = new ByteWriter(1024)
+
+  constructor(serializer: Serializer<unknown>) {
+    this.serializer = serializer
+    this.copier = copierOf(serializer)
+  }
+
+  /** Appends a record; a key length of -1 means that the edge has no key. Returns the size of the value. */
+  append(
+    channel: OutputChannel,
+    key: Uint8Array,
+    keyLength: number,
+    value: unknown,
+    timestamp: number,
+  ): number {
+    const { copier, bytes } = this
+    if (channel.isLocal && copier !== undefined) {
+      const copy = copier.copy(value)
+      if (copy !== undefined) {
+        channel.appendObject(key, keyLength, copy, copier.bytes, timestamp)
+        return copier.bytes
+      }
+    }
+    bytes.length = 0
+    if (copier === undefined || channel.isLocal) this.serializer.write(value, bytes)
+    else this.writerOf(channel).write(value, bytes)
+    channel.append(key, keyLength, bytes.bytes, bytes.length, timestamp)
+    return bytes.length
+  }
+
+  private writerOf(channel: OutputChannel): ShapeWriter {
+    channel.shapes ??= new ShapeWriter(this.serializer)
+    return channel.shapes
+  }
+}
+
+/**
+ * What reads the values of one channel: the serializer, or a reader of the channel. `isPlain`: whether
+ * all bytes are the serializer's, as to the own slot and to all receivers of a broadcast.
+ */
+export function valueReaderOf(
+  serializer: Serializer<unknown>,
+  isPlain: boolean,
+): Pick<Serializer<unknown>, 'read'> {
+  return isPlain || copierOf(serializer) === undefined ? serializer : new ShapeReader(serializer)
+}

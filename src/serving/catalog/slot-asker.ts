@@ -1,0 +1,216 @@
+import type { Cancel, Clock } from '../../core/clock.ts'
+import { WeirError } from '../../core/errors.ts'
+import type { KeyClass } from '../../state/catalog/key-class.ts'
+import type {
+  SlotQueryAnswer,
+  SlotQueryReply,
+  SlotQueryRequest,
+} from '../../state/port/slot-query.ts'
+import { currentTraceParent } from '../../tracing/tracer.ts'
+import type { RequestOwner } from '../port/request-owner.ts'
+import { FairQueue } from './fair-queue.ts'
+
+/**
+ * Sends requests of one reading thread to the slots, for state that cannot be read in place. Request ids
+ * are unique within one reader only.
+ */
+export interface SlotQueryClient {
+  /** Resolves with the slot's reply; rejects (SLOT_LOST, UNAVAILABLE, STORE_FAILED) when it has none. */
+  ask(slot: number, request: SlotQueryRequest): Promise<SlotQueryReply>
+  /** The reply is not needed any more: its promise stays pending. */
+  cancel(slot: number, id: number): void
+}
+
+/** Terms of a request to a slot. */
+export interface AskTerms {
+  /** Monotonic time when it fails; infinite when the caller ends it. */
+  readonly deadline: number
+  readonly owner: RequestOwner | undefined
+}
+
+/** Requests that are sent to one slot and not answered yet; further ones wait here, in fair order. */
+const IN_FLIGHT = 16
+/** The same for scans: the answer of one is thousands of entries. */
+const SCANS_IN_FLIGHT = 1
+
+/** A request on its way to a slot. */
+interface Asked {
+  readonly request: SlotQueryRequest
+  state: 'queued' | 'sent' | 'ended'
+  resolve(reply: SlotQueryReply): void
+  reject(error: unknown): void
+}
+
+/** Requests to one slot, scans or others. */
+interface SlotLane {
+  readonly most: number
+  readonly queue: FairQueue<Asked>
+  inFlight: number
+}
+
+/** Slot, state and version of rows that are asked for. */
+export interface AskedRows {
+  readonly slot: number
+  readonly keyClass: KeyClass
+  readonly version: number
+  /** See `SlotQueryRequest`. */
+  readonly bring: boolean
+}
+
+/** Rows asked of one slot in one turn. */
+interface RowBatch extends AskedRows {
+  readonly owner: RequestOwner | undefined
+  deadline: number
+  readonly keys: Uint8Array[]
+  readonly waiting: {
+    readonly from: number
+    readonly count: number
+    resolve(answers: readonly SlotQueryAnswer[]): void
+    reject(error: unknown): void
+  }[]
+}
+
+/**
+ * Asks slots for spilled rows: all rows that a connection asks for in one turn of the event loop are sent
+ * in one request for each slot, state and version. Each slot gets a few requests at a time, from every
+ * connection in turn. A request whose connection is gone, or whose deadline has come, is taken back.
+ */
+export class LocalSlotAsker {
+  private readonly slots: SlotQueryClient
+  private readonly clock: Clock
+  private readonly lanes = new Map<string, SlotLane>()
+  private batches: RowBatch[] = []
+  private nextId = 1
+
+  constructor(slots: SlotQueryClient, clock: Clock) {
+    this.slots = slots
+    this.clock = clock
+  }
+
+  /** The slot's answers in the order of the keys. The caller keeps the deadline. */
+  rows(
+    asked: AskedRows,
+    keys: readonly Uint8Array[],
+    { owner, deadline }: AskTerms,
+  ): Promise<readonly SlotQueryAnswer[]> {
+    let batch = this.batches.find((one) => one.owner === owner && isSame(one, asked))
+    if (batch === undefined) {
+      batch = { ...asked, owner, deadline, keys: [], waiting: [] }
+      this.batches.push(batch)
+      if (this.batches.length === 1) setImmediate(() => this.flush())
+    }
+    batch.deadline = Math.max(batch.deadline, deadline)
+    const { waiting, keys: all } = batch
+    const from = all.length
+    for (const key of keys) all.push(key)
+    return new Promise((resolve, reject) => {
+      waiting.push({ from, count: keys.length, resolve, reject })
+    })
+  }
+
+  /**
+   * Sends any other request, with a new id. Throws DEADLINE_EXCEEDED, and the owner's error when the
+   * connection is gone.
+   */
+  ask(
+    slot: number,
+    { deadline, owner }: AskTerms,
+    request: (id: number) => SlotQueryRequest,
+  ): Promise<SlotQueryReply> {
+    if (owner?.gone !== undefined) return Promise.reject(owner.gone)
+    const asking = request(this.nextId++)
+    const trace = currentTraceParent()
+    const message = trace === undefined ? asking : { ...asking, trace }
+    const lane = this.laneOf(slot, message.kind)
+    return new Promise((resolve, reject) => {
+      const end = (finish: () => void): void => {
+        if (asked.state === 'ended') return
+        const wasSent = asked.state === 'sent'
+        asked.state = 'ended'
+        cancelTimer()
+        stay?.()
+        finish()
+        if (!wasSent) return
+        lane.inFlight -= 1
+        this.sendNext(slot, lane)
+      }
+      const takeBack = (error: WeirError): void => {
+        if (asked.state === 'sent') this.slots.cancel(slot, asked.request.id)
+        end(() => reject(error))
+      }
+      const asked: Asked = {
+        request: message,
+        state: 'queued',
+        resolve: (reply) => end(() => resolve(reply)),
+        reject: (error) => end(() => reject(error)),
+      }
+      const cancelTimer = this.at(deadline, () => takeBack(tooLate()))
+      const stay = owner?.onGone(() => takeBack(owner.gone!))
+      lane.queue.push(owner, asked)
+      this.sendNext(slot, lane)
+    })
+  }
+
+  private at(deadline: number, callback: () => void): Cancel {
+    if (deadline === Number.POSITIVE_INFINITY) return () => {}
+    return this.clock.after(Math.max(0, deadline - this.clock.monotonicMs()), callback)
+  }
+
+  private laneOf(slot: number, kind: SlotQueryRequest['kind']): SlotLane {
+    const isScan = kind === 'scan'
+    const name = `${slot}/${isScan}`
+    let lane = this.lanes.get(name)
+    if (lane === undefined) {
+      const most = isScan ? SCANS_IN_FLIGHT : IN_FLIGHT
+      lane = { most, queue: new FairQueue(), inFlight: 0 }
+      this.lanes.set(name, lane)
+    }
+    return lane
+  }
+
+  private sendNext(slot: number, lane: SlotLane): void {
+    while (lane.inFlight < lane.most) {
+      const asked = lane.queue.shift()
+      if (asked === undefined) return
+      if (asked.state === 'ended') continue
+      asked.state = 'sent'
+      lane.inFlight += 1
+      this.slots.ask(slot, asked.request).then(asked.resolve, asked.reject)
+    }
+  }
+
+  private flush(): void {
+    const batches = this.batches
+    this.batches = []
+    for (const batch of batches) {
+      this.send(batch).catch((error) => {
+        for (const { reject } of batch.waiting) reject(error)
+      })
+    }
+  }
+
+  private async send(batch: RowBatch): Promise<void> {
+    const { slot, keyClass, version, bring, keys, waiting } = batch
+    const { answers } = await this.ask(slot, batch, (id) => ({
+      kind: 'rows',
+      id,
+      operatorUid: keyClass.operatorUid,
+      state: keyClass.state,
+      version,
+      keys,
+      bring,
+    }))
+    if (waiting.length === 1) waiting[0]!.resolve(answers)
+    else for (const { from, count, resolve } of waiting) resolve(answers.slice(from, from + count))
+  }
+}
+
+function tooLate(): WeirError {
+  return new WeirError('DEADLINE_EXCEEDED', 'the slot did not answer before the deadline')
+}
+
+function isSame(a: AskedRows, b: AskedRows): boolean {
+  return (
+    a.slot === b.slot && a.keyClass === b.keyClass && a.version === b.version && a.bring === b.bring
+  )
+}

@@ -1,0 +1,32 @@
+import type { InferAnswer, InferRequest } from '../../wire/inference/infer.ts'
+import type { ModelInfo, ModelsRequest } from '../../wire/inference/models.ts'
+
+/** Terms of one INFER request. */
+export interface InferTerms {
+  /** Version that is wanted; 0 for the one that is live. */
+  readonly version: number
+  /** Time until the answer in ms; undefined for the latency goal of the model. */
+  readonly deadlineMs: number | undefined
+  /** Gives up the request: the client is gone. */
+  readonly signal: AbortSignal
+}
+
+/** Answer of a model, with the version that gave it. */
+export interface VersionedInferAnswer {
+  readonly version: number
+  readonly answer: InferAnswer
+}
+
+/** Models of any kind that a query server asks. */
+export interface ModelsBackend {
+  /**
+   * Runs a model. `model` is a name, or a name and an alias, `ocr@stable`. Rejects with UNKNOWN_MODEL,
+   * UNKNOWN_VERSION, SIGNATURE_MISMATCH, OVERLOADED, DEADLINE_EXCEEDED, MODEL_FAILED and other codes of the
+   * engine.
+   */
+  infer(model: string, request: InferRequest, terms: InferTerms): Promise<VersionedInferAnswer>
+  /** The model of this name, or all for an empty name. Throws UNKNOWN_MODEL. */
+  list(model: string): readonly ModelInfo[]
+  /** Loads or unloads a model; resolves when it is done. */
+  change(action: Exclude<ModelsRequest['action'], 'list'>, model: string): Promise<void>
+}

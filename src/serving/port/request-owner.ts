@@ -1,0 +1,32 @@
+import type { Cancel } from '../../core/clock.ts'
+import { WeirError } from '../../core/errors.ts'
+import type { QueryOptions } from '../../wire/model-reader.ts'
+
+/**
+ * The connection that requests belong to. When it is gone, every wait of its requests ends: no thread
+ * works for an answer that no one reads.
+ */
+export class RequestOwner {
+  /** Undefined while the connection is there; afterwards the error that its requests end with. */
+  gone: WeirError | undefined
+  private readonly listeners = new Set<() => void>()
+
+  /** Calls `listener` once when the connection is gone, unless canceled. It must not be gone yet. */
+  onGone(listener: () => void): Cancel {
+    this.listeners.add(listener)
+    return () => this.listeners.delete(listener)
+  }
+
+  /** The connection is gone. Idempotent. */
+  leave(): void {
+    if (this.gone !== undefined) return
+    this.gone = new WeirError('UNAVAILABLE', 'the connection that asked is closed')
+    for (const listener of this.listeners) listener()
+    this.listeners.clear()
+  }
+}
+
+/** Options of a request that a connection has sent. */
+export interface OwnedQueryOptions extends QueryOptions {
+  readonly owner?: RequestOwner
+}

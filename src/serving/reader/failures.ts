@@ -1,0 +1,27 @@
+import { type ErrorCode, isWeirError, WeirError } from '../../core/errors.ts'
+import type { Answer } from '../../wire/model-reader.ts'
+
+const decoder = new TextDecoder()
+
+const SENTENCE: Partial<Record<ErrorCode, string>> = {
+  UNKNOWN_KEY: 'does not exist',
+  NOT_OWNER: 'belongs to another process; route by the routing table',
+  RESTORING: 'may not be there yet, because the job starts or restores; ask again',
+  NOT_UP_TO_BOUND: 'cannot be read at the last checkpoint; ask again',
+  UNKNOWN_STATE: 'belongs to a state that its slot does not know',
+}
+
+/** The error of a key that could not be read. */
+export function failureOf(code: ErrorCode, key: Uint8Array): WeirError {
+  return new WeirError(code, `key "${decoder.decode(key)}" ${SENTENCE[code] ?? 'cannot be read'}`)
+}
+
+/** Turns a thrown WeirError into a failed answer. */
+export async function answered<T>(work: () => Promise<Answer<T>>): Promise<Answer<T>> {
+  try {
+    return await work()
+  } catch (error) {
+    if (isWeirError(error)) return { ok: false, error }
+    throw error
+  }
+}

@@ -1,0 +1,74 @@
+import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
+import type { RowTableReader } from '../../state/rows/reader.ts'
+import { OK, statusOf } from '../../wire/status.ts'
+import { SparseOutcome } from '../port/query-backend.ts'
+import { LocalSparseDot } from './sparse-dot.ts'
+import type { WeightTables } from './weight-blocks.ts'
+
+/** Where the weights of a linear model are. */
+export interface SlotWeightsOptions {
+  /** Row tables of all slots of the job (`OperatorContext.rowTables`). */
+  readonly rowTables: StateCatalog
+  /** Uid of the operator that owns the weights, and the name of its vector state. */
+  readonly uid: string
+  readonly state: string
+  /** Features of one block. */
+  readonly range: number
+}
+
+const TERMS = { statusOfMissing: () => statusOf('UNKNOWN_KEY'), ageOf: () => 0 }
+
+/** The tables of one version's weights in all slots, as they were when the version was looked up. */
+class SlotTables implements WeightTables {
+  readonly readers: readonly RowTableReader[]
+  readonly readerOf: (hash: number) => RowTableReader | undefined
+
+  constructor(
+    readers: readonly RowTableReader[],
+    readerOf: (hash: number) => RowTableReader | undefined,
+  ) {
+    this.readers = readers
+    this.readerOf = readerOf
+  }
+}
+
+/** Reads weights of a linear model in the memory of all slots, for an operator that learns it. */
+export class SlotWeights {
+  private readonly options: SlotWeightsOptions
+  private readonly sparse = new LocalSparseDot()
+  private readonly outcome = new SparseOutcome()
+  private tables: SlotTables | undefined
+  private tablesOf = -1
+  private changes = -1
+
+  constructor(options: SlotWeightsOptions) {
+    this.options = options
+  }
+
+  /**
+   * Sum of weight x value of a version over features, whose ids rise. Blocks that are not in memory
+   * count as zeros; the sum is 0 if it is not finite.
+   */
+  product(version: number, ids: Uint32Array, values: Float32Array): number {
+    const { outcome } = this
+    const features = { ids, values, count: ids.length }
+    const tables = this.tablesNow(version)
+    const status = this.sparse.run(tables, this.options.range, features, TERMS, outcome)
+    return status === OK && Number.isFinite(outcome.sum) ? outcome.sum : 0
+  }
+
+  private tablesNow(version: number): SlotTables {
+    const { rowTables, uid, state } = this.options
+    if (
+      this.tables === undefined ||
+      this.tablesOf !== version ||
+      this.changes !== rowTables.changes
+    ) {
+      const found = rowTables.version(uid, state, version)
+      this.tables = new SlotTables(found?.readers ?? [], (hash) => found?.readerOf(hash))
+      this.tablesOf = version
+      this.changes = rowTables.changes
+    }
+    return this.tables
+  }
+}

@@ -1,0 +1,158 @@
+import { BIAS_FEATURE, isWeightless } from '../../core/feature.ts'
+import { MISSING, RESTORING, type RowTableReader, STUCK } from '../../state/rows/reader.ts'
+import { DEFERRED } from '../../wire/frame.ts'
+import { OK, statusOf } from '../../wire/status.ts'
+import type { ReadStatus, SparseFeatures, SparseOutcome } from '../port/query-backend.ts'
+import { WeightBlocks, type WeightTables } from './weight-blocks.ts'
+import { WeightGather } from './weight-gather.ts'
+import { GATHERED } from './weight-lane.ts'
+
+const UNKNOWN_KEY = statusOf('UNKNOWN_KEY')
+const RESTORING_STATUS = statusOf('RESTORING')
+/** How often a block is summed again because its row changed meanwhile. */
+const ATTEMPTS = 64
+
+/** The request of a sparse product. */
+export interface SparseTerms {
+  /** The status of a key that no table has: UNKNOWN_KEY when it really does not exist. */
+  statusOfMissing(reader: RowTableReader | undefined, hash: number): ReadStatus
+  /** Upper bound of the age of a slot's answers in ms, -1 if unknown. */
+  ageOf(slot: number): number
+}
+
+/**
+ * Sparse products in place: the thread that received a request sums its features block by block, from
+ * the rows in shared memory. A block whose row changes meanwhile is summed again, so the part of each
+ * block is of one moment; parts of different blocks may be of different moments.
+ */
+export class LocalSparseDot {
+  private readonly gathers = new WeakMap<WeightTables, WeightGather>()
+  private partial = 0
+  private weightless = 0
+
+  /** Sums the features' weights; see `ReadGroup.sparseDot`. */
+  run(
+    tables: WeightTables,
+    dimension: number,
+    features: SparseFeatures,
+    terms: SparseTerms,
+    outcome: SparseOutcome,
+  ): ReadStatus {
+    const gather = this.gatherOf(tables)
+    outcome.open()
+    try {
+      const status = this.sumAll(gather, dimension, features, terms, outcome)
+      outcome.ageMs = terms.ageOf(outcome.slot)
+      return status
+    } finally {
+      gather.close()
+    }
+  }
+
+  private sumAll(
+    gather: WeightGather,
+    dimension: number,
+    features: SparseFeatures,
+    terms: SparseTerms,
+    outcome: SparseOutcome,
+  ): ReadStatus {
+    const { ids, count } = features
+    const { blocks } = gather
+    // The constant feature is summed block by block: there it never counts as unknown.
+    const plain = count > 0 && ids[count - 1] === BIAS_FEATURE ? count - 1 : count
+    for (let from = 0; from < plain; ) {
+      const to = Math.min(plain, from + GATHERED)
+      if (gather.run(features, from, to, dimension, outcome)) {
+        outcome.add(gather.sum, gather.weightless)
+      } else {
+        const status = this.byBlock(blocks, features, from, to, dimension, terms, outcome)
+        if (status !== OK) return status
+      }
+      from = to
+    }
+    return this.byBlock(blocks, features, plain, count, dimension, terms, outcome)
+  }
+
+  /** Sums features `start` to `end` - 1, one block after the other. */
+  private byBlock(
+    blocks: WeightBlocks,
+    features: SparseFeatures,
+    start: number,
+    end: number,
+    dimension: number,
+    terms: SparseTerms,
+    outcome: SparseOutcome,
+  ): ReadStatus {
+    const { ids } = features
+    for (let from = start; from < end; ) {
+      const block = Math.floor(ids[from]! / dimension)
+      const first = block * dimension
+      const to = endOfBlock(ids, from, end, first + dimension)
+      const row = this.sumBlock(blocks, block, first, features, from, to)
+      if (row >= 0) {
+        outcome.add(this.partial, this.weightless)
+        outcome.record(blocks.reader!, row)
+      } else {
+        const status = statusOfMiss(row, blocks, terms)
+        if (status !== UNKNOWN_KEY) return status
+        outcome.add(0, to - from - (ids[to - 1] === BIAS_FEATURE ? 1 : 0))
+      }
+      from = to
+    }
+    return OK
+  }
+
+  private gatherOf(tables: WeightTables): WeightGather {
+    let gather = this.gathers.get(tables)
+    if (gather === undefined) {
+      gather = new WeightGather(new WeightBlocks(tables))
+      this.gathers.set(tables, gather)
+    }
+    gather.refresh()
+    return gather
+  }
+
+  /**
+   * Sums the features of one block into `partial` and counts those without a weight. Returns the
+   * block's row, or why there is none.
+   */
+  private sumBlock(
+    blocks: WeightBlocks,
+    block: number,
+    first: number,
+    { ids, values }: SparseFeatures,
+    from: number,
+    to: number,
+  ): number {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const row = attempt === 0 ? blocks.recall(block) : blocks.lookUp(block)
+      if (row < 0) return row
+      const reader = blocks.reader!
+      const weights = reader.block
+      const base = reader.floatsOf(row) - first
+      let sum = 0
+      let weightless = 0
+      for (let k = from; k < to; k++) {
+        const weight = weights[base + ids[k]!]!
+        if (isWeightless(ids[k]!, weight)) weightless++
+        sum += weight * values[k]!
+      }
+      this.partial = sum
+      this.weightless = weightless
+      if (reader.unchanged(row, blocks.sequence)) return row
+    }
+    return STUCK
+  }
+}
+
+function statusOfMiss(row: number, blocks: WeightBlocks, terms: SparseTerms): ReadStatus {
+  if (row === MISSING) return terms.statusOfMissing(blocks.reader, blocks.hash)
+  return row === RESTORING ? RESTORING_STATUS : DEFERRED
+}
+
+/** The first feature with this id or a higher one, at most `end`. */
+function endOfBlock(ids: Uint32Array, from: number, end: number, id: number): number {
+  let to = from + 1
+  while (to < end && ids[to]! < id) to++
+  return to
+}

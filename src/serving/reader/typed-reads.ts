@@ -1,0 +1,127 @@
+import { type ErrorCode, isWeirError, WeirError } from '../../core/errors.ts'
+import { murmur3 } from '../../core/hash/murmur3.ts'
+import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
+import type { TypedStateShare } from '../../state/catalog/typed-state-share.ts'
+import type { SlotQueryAnswer } from '../../state/port/slot-query.ts'
+import type { Answer } from '../../wire/model-reader.ts'
+import type { LocalSlotAsker } from '../catalog/slot-asker.ts'
+import type { OwnedQueryOptions } from '../port/request-owner.ts'
+import { failureOf } from './failures.ts'
+import type { LocalRequest, LocalRequests } from './request.ts'
+
+const encoder = new TextEncoder()
+
+const CODE_OF = {
+  missing: 'UNKNOWN_KEY',
+  restoring: 'RESTORING',
+  'unknown-state': 'UNKNOWN_STATE',
+} as const satisfies Record<Exclude<SlotQueryAnswer['kind'], 'found'>, ErrorCode>
+
+/** Options of a read of values. */
+export interface ValuesOptions extends OwnedQueryOptions {
+  /** Bytes after which each slot ends its answer. @default no limit */
+  readonly maxBytes?: number
+}
+
+/** Values that are read from one slot. */
+interface WantedValues {
+  readonly name: string
+  readonly keys: readonly Uint8Array[]
+  readonly maxBytes: number | undefined
+}
+
+/** Reads typed state by asking the slots that own the keys. */
+export class LocalTypedReads {
+  private readonly catalog: StateCatalog
+  private readonly requests: LocalRequests
+  private readonly asker: LocalSlotAsker
+
+  constructor(catalog: StateCatalog, requests: LocalRequests, asker: LocalSlotAsker) {
+    this.catalog = catalog
+    this.requests = requests
+    this.asker = asker
+  }
+
+  /**
+   * Encoded values in the order of the keys; of the first keys only, at least of one, when `maxBytes` is
+   * given. Throws UNKNOWN_STATE, RESTORING, UNSUPPORTED.
+   */
+  async values(
+    name: string,
+    keys: readonly string[],
+    options: ValuesOptions = {},
+  ): Promise<Answer<Uint8Array>[]> {
+    const parts = this.catalog.typedState(name)
+    if (parts.length === 0 && this.catalog.state(name) !== undefined) {
+      const message = `"${name}" is vector state: read its rows (ROWS, \`weir query\` without --values)`
+      throw new WeirError('UNSUPPORTED', message)
+    }
+    if (parts.length === 0) {
+      throw this.requests.unknownState('typed state', name)
+    }
+    const request = this.requests.typed(options)
+    const { maxBytes } = options
+    const answers: Answer<Uint8Array>[] = []
+    const bySlot = new Map<number, number[]>()
+    const encoded = keys.map((key) => encoder.encode(key))
+    const absent = this.requests.isRestoring() ? 'RESTORING' : 'NOT_OWNER'
+    encoded.forEach((key, i) => {
+      const slot = ownerOf(parts, key)
+      if (slot === undefined) answers[i] = { ok: false, error: failureOf(absent, key) }
+      else if (!bySlot.get(slot)?.push(i)) bySlot.set(slot, [i])
+    })
+    const asked = [...bySlot].map(async ([slot, places]) => {
+      const own = places.map((i) => encoded[i]!)
+      const replies = await this.valuesOf(slot, { name, keys: own, maxBytes }, request)
+      replies.forEach((reply, n) => {
+        answers[places[n]!] = reply
+      })
+    })
+    await Promise.all(asked)
+    // A slot may have ended early: answers behind the first gap are read again with the next keys.
+    const gap = encoded.findIndex((_, i) => answers[i] === undefined)
+    return gap < 0 ? answers : answers.slice(0, gap)
+  }
+
+  private async valuesOf(
+    slot: number,
+    { name, keys, maxBytes }: WantedValues,
+    request: LocalRequest,
+  ): Promise<Answer<Uint8Array>[]> {
+    try {
+      const incarnation = await this.requests.reach(slot, request)
+      const asOfMs = this.requests.asOfMs(request, slot)
+      const { answers } = await this.asker.ask(slot, request, (id) => {
+        return { kind: 'values', id, queryableName: name, keys, maxBytes }
+      })
+      this.requests.requireIncarnation(slot, incarnation)
+      return answers.map((answer) => this.answerOf(slot, request, asOfMs, answer))
+    } catch (error) {
+      if (!isWeirError(error)) throw error
+      return keys.map(() => ({ ok: false, error }))
+    }
+  }
+
+  private answerOf(
+    slot: number,
+    request: LocalRequest,
+    asOfMs: number,
+    answer: SlotQueryAnswer,
+  ): Answer<Uint8Array> {
+    if (answer.kind !== 'found') {
+      return { ok: false, error: failureOf(CODE_OF[answer.kind], answer.key) }
+    }
+    const { checkpointId } = request
+    const origin = { partition: -1, offset: 0, slot, asOfMs, checkpointId }
+    return { ok: true, value: answer.value, envelope: this.requests.envelope(request, origin) }
+  }
+}
+
+function ownerOf(parts: readonly TypedStateShare[], key: Uint8Array): number | undefined {
+  const hash = murmur3(key)
+  const owner = parts.find(({ maxParallelism, firstKeyGroup, lastKeyGroup }) => {
+    const group = hash % maxParallelism
+    return group >= firstKeyGroup && group <= lastKeyGroup
+  })
+  return owner?.slot
+}

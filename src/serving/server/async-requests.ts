@@ -1,0 +1,305 @@
+import { WeirError } from '../../core/errors.ts'
+import { KIND, REQUEST_FLAG } from '../../wire/frame.ts'
+import type {
+  Answer,
+  Prediction,
+  PredictOptions,
+  QueryOptions,
+  TopKOptions,
+} from '../../wire/model-reader.ts'
+import { MAX_FEATURES, MAX_K, type RequestCursor } from '../../wire/request.ts'
+import type { DeferredPredictions } from '../port/query-backend.ts'
+import type { OwnedQueryOptions } from '../port/request-owner.ts'
+import {
+  writePredictions,
+  writeScan,
+  writeSparseProduct,
+  writeTopK,
+  writeValues,
+} from './answers.ts'
+import type { AsyncRequest, AsyncTerms } from './async-request.ts'
+import { decodePacked, isPacked } from './sparse-requests.ts'
+
+/** Most entries of one scan frame; its answer names the key to go on from. */
+const MAX_SCAN = 10_000
+/** Predictions of a frame that are read one by one at a time. */
+const PAIRS_AT_ONCE = 128
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * Decodes the cursor's frame, after its preamble, into a request that does not use the frame's bytes.
+ * Throws PROTOCOL_ERROR, INVALID_ARGUMENT.
+ */
+export function decodeAsync(cursor: RequestCursor): AsyncRequest {
+  switch (cursor.kind) {
+    case KIND.predict:
+      return decodePredictions(cursor)
+    case KIND.rows:
+    case KIND.values:
+      return decodeKeys(cursor)
+    case KIND.scan:
+      return decodeScan(cursor)
+    case KIND.sparseDot:
+      return isPacked(cursor) ? decodePacked(cursor, optionsOf(cursor)) : decodeSparseDot(cursor)
+    default:
+      return decodeTopK(cursor)
+  }
+}
+
+/** The predictions of one frame that the synchronous way deferred. */
+export interface DeferredFrame {
+  readonly state: string
+  readonly deferred: DeferredPredictions
+  readonly options: PredictOptions
+  readonly withEnvelopes: boolean
+}
+
+/** The options in a frame's preamble, without its deadline. */
+export function optionsOf(cursor: RequestCursor): QueryOptions {
+  return {
+    consistency: cursor.consistency,
+    ...(cursor.version === 0 ? {} : { version: cursor.version }),
+  }
+}
+
+/** The options of a PREDICT frame, with its stand-in keys, which begin its body. */
+export function predictOptionsOf(cursor: RequestCursor): PredictOptions {
+  const { flags } = cursor
+  return {
+    ...optionsOf(cursor),
+    ...((flags & REQUEST_FLAG.coldLeft) === 0 ? {} : { coldLeft: cursor.text() }),
+    ...((flags & REQUEST_FLAG.coldRight) === 0 ? {} : { coldRight: cursor.text() }),
+  }
+}
+
+/** The options of a part of a request. */
+export function within<O extends QueryOptions>(
+  options: O,
+  { deadlineMs, owner }: AsyncTerms,
+): O & OwnedQueryOptions {
+  return { ...options, deadlineMs, owner }
+}
+
+/** Predictions that the synchronous way deferred. */
+export function deferredRequest({
+  state,
+  deferred,
+  options,
+  withEnvelopes,
+}: DeferredFrame): AsyncRequest {
+  return {
+    count: deferred.spans.length / 4,
+    async run(terms, from, most) {
+      const { bytes, spans } = deferred
+      const part = { bytes, spans: spans.slice(4 * from, 4 * (from + most)) }
+      const { backend } = terms
+      const answers = await backend.predictDeferred(state, part, within(options, terms))
+      return {
+        count: answers.length,
+        write: (target) => writePredictions(target, answers, withEnvelopes),
+      }
+    },
+  }
+}
+
+function decodePredictions(cursor: RequestCursor): AsyncRequest {
+  const { state, flags } = cursor
+  const options = predictOptionsOf(cursor)
+  const keys = new FrameKeys(cursor, 2 * cursor.count)
+  const withEnvelopes = (flags & REQUEST_FLAG.envelope) !== 0
+  return {
+    count: cursor.count,
+    mostAtOnce: PAIRS_AT_ONCE,
+    async run(terms, _from, most) {
+      const { reader } = terms.backend
+      const own = within(options, terms)
+      const asked: Promise<Answer<Prediction>>[] = []
+      for (const [left, right] of pairsOf(keys.next(2 * most))) {
+        asked.push(reader.predictWithEnvelope(state, left, right, own))
+      }
+      const answers = await Promise.all(asked)
+      return {
+        count: answers.length,
+        write: (target) => writePredictions(target, answers, withEnvelopes),
+      }
+    },
+  }
+}
+
+function* pairsOf(keys: readonly string[]): IterableIterator<[left: string, right: string]> {
+  for (let i = 0; i + 1 < keys.length; i += 2) yield [keys[i]!, keys[i + 1]!]
+}
+
+/**
+ * Keys at the end of a frame. Their bytes are copied and become text part by part: the text of all keys of
+ * a large frame at once would hold up the other connections.
+ */
+class FrameKeys {
+  private readonly bytes: Uint8Array
+  private at = 0
+
+  /** Reads `count` keys, which must end with the frame. Throws PROTOCOL_ERROR. */
+  constructor(cursor: RequestCursor, count: number) {
+    const start = cursor.at
+    for (let i = 0; i < count; i++) cursor.nextKey()
+    cursor.finish()
+    this.bytes = cursor.bytes.slice(start, cursor.end)
+  }
+
+  /** The next keys, at most `most`. Throws PROTOCOL_ERROR when one is not UTF-8. */
+  next(most: number): string[] {
+    const { bytes } = this
+    const keys: string[] = []
+    while (keys.length < most && this.at < bytes.length) {
+      const from = this.at + 2
+      this.at = from + bytes[this.at]! + bytes[this.at + 1]! * 256
+      keys.push(textOf(bytes.subarray(from, this.at)))
+    }
+    return keys
+  }
+}
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes)
+  } catch (cause) {
+    throw new WeirError('PROTOCOL_ERROR', 'a request is malformed: a key is not UTF-8', { cause })
+  }
+}
+
+/** Rows or values of keys: all keys of a frame, or those that the synchronous way deferred. */
+export function keysRequest(
+  kind: number,
+  state: string,
+  keys: readonly string[],
+  options: QueryOptions,
+): AsyncRequest {
+  return {
+    count: keys.length,
+    async run(terms, from, most) {
+      const { reader } = terms.backend
+      const part = keys.slice(from, from + most)
+      const own = { ...within(options, terms), maxBytes: terms.maxBytes }
+      const answers =
+        kind === KIND.rows
+          ? await reader.rows(state, part, own)
+          : await reader.values(state, part, own)
+      return { count: answers.length, write: (target) => writeValues(target, answers) }
+    },
+  }
+}
+
+function decodeKeys(cursor: RequestCursor): AsyncRequest {
+  const keys: string[] = []
+  for (let i = 0; i < cursor.count; i++) keys.push(cursor.text())
+  cursor.finish()
+  return keysRequest(cursor.kind, cursor.state, keys, optionsOf(cursor))
+}
+
+function decodeScan(cursor: RequestCursor): AsyncRequest {
+  requireSingle(cursor)
+  const { state } = cursor
+  const options = optionsOf(cursor)
+  const limit = cursor.uint32()
+  const from = cursor.text()
+  const to = cursor.text()
+  cursor.finish()
+  const capped = Math.min(limit, MAX_SCAN)
+  return {
+    count: 1,
+    async run(terms) {
+      const range = { from, to, limit: capped }
+      const { entries, resume } = await terms.backend.scanPage(state, range, within(options, terms))
+      const isWhole = entries.length === capped && capped === limit
+      return {
+        count: 1,
+        write: (target) => writeScan(target, entries, isWhole ? undefined : resume),
+      }
+    },
+  }
+}
+
+function decodeSparseDot(cursor: RequestCursor): AsyncRequest {
+  requireSingle(cursor)
+  const { state } = cursor
+  const options = optionsOf(cursor)
+  const features = cursor.uint32()
+  if (features > MAX_FEATURES || features * 8 !== cursor.remaining) {
+    throw new WeirError(
+      'PROTOCOL_ERROR',
+      `a sparse product of ${features} features does not fit its frame`,
+    )
+  }
+  const ids = cursor.uint32s(features)
+  const values = cursor.float32s(features)
+  requireFinite(values, 'a value of the sparse vector')
+  return {
+    count: 1,
+    async run(terms) {
+      const { reader } = terms.backend
+      const answer = await reader.sparseDot(state, { ids, values }, within(options, terms))
+      return { count: 1, write: (target) => writeSparseProduct(target, answer) }
+    },
+  }
+}
+
+function decodeTopK(cursor: RequestCursor): AsyncRequest {
+  requireSingle(cursor)
+  const { state, flags } = cursor
+  const base = optionsOf(cursor)
+  const cold = (flags & REQUEST_FLAG.coldLeft) === 0 ? undefined : cursor.text()
+  const normColumns = (flags & REQUEST_FLAG.norm) === 0 ? undefined : cursor.uint32()
+  const k = cursor.uint16()
+  if (k < 1 || k > MAX_K) {
+    throw new WeirError('INVALID_ARGUMENT', `k must be from 1 to ${MAX_K}, not ${k}`)
+  }
+  const suffix = cursor.text()
+  const excluded = cursor.uint16()
+  const exclude: string[] = []
+  for (let i = 0; i < excluded; i++) exclude.push(cursor.text())
+  const query = (flags & REQUEST_FLAG.vector) === 0 ? cursor.text() : vectorOf(cursor)
+  cursor.finish()
+  const options: TopKOptions = {
+    ...base,
+    k,
+    suffix,
+    exclude,
+    ...(cold === undefined ? {} : { cold }),
+    ...(normColumns === undefined ? {} : { normColumns }),
+  }
+  return {
+    count: 1,
+    async run(terms) {
+      const answer = await terms.backend.topKRanked(state, query, within(options, terms))
+      return { count: 1, write: (target) => writeTopK(target, answer) }
+    },
+  }
+}
+
+function vectorOf(cursor: RequestCursor): Float32Array {
+  const dimension = cursor.uint32()
+  if (dimension * 4 !== cursor.remaining) {
+    throw new WeirError('PROTOCOL_ERROR', `a vector of ${dimension} floats does not fit its frame`)
+  }
+  const vector = cursor.float32s(dimension)
+  requireFinite(vector, 'a float of the query vector')
+  return vector
+}
+
+function requireFinite(floats: Float32Array, what: string): void {
+  const at = floats.findIndex((float) => !Number.isFinite(float))
+  if (at < 0) return
+  throw new WeirError(
+    'INVALID_ARGUMENT',
+    `${what} is ${floats[at]} (number ${at}); send finite floats`,
+  )
+}
+
+function requireSingle(cursor: RequestCursor): void {
+  if (cursor.count === 1) return
+  throw new WeirError(
+    'PROTOCOL_ERROR',
+    `a frame of this kind holds one request, not ${cursor.count}`,
+  )
+}

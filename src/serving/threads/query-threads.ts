@@ -1,0 +1,349 @@
+import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
+import { type AccessShare, OPEN_ACCESS } from '../../access/control.ts'
+import { type Clock, systemClock } from '../../core/clock.ts'
+import { requireArgument, WeirError } from '../../core/errors.ts'
+import type { MetricSnapshot } from '../../core/metrics.ts'
+import { portsOfThread } from '../../core/port-range.ts'
+import { JobCatalog, type SlotTables } from '../../state/catalog/job-catalog.ts'
+import {
+  ProgressBoard,
+  type ProgressBoardShare,
+  type SlotStatus,
+} from '../../state/catalog/progress-board.ts'
+import type { TableReader } from '../../state/catalog/readers-are-up-to-date.ts'
+import type { TypedStateShare } from '../../state/catalog/typed-state-share.ts'
+import type { RowTableShare } from '../../state/rows/share.ts'
+import { releaseScratchOfThread } from '../../state/rows/view.ts'
+import type { ModelReader } from '../../wire/model-reader.ts'
+import type { RoutingTable } from '../../wire/routing-table.ts'
+import { QueryServer } from '../server/query-server.ts'
+import { BootstrapBackend } from './bootstrap-backend.ts'
+import type { QueryThreadCommand } from './messages.ts'
+import type { QueryThreadsOptions } from './options.ts'
+import type { QueryThread } from './query-thread.ts'
+import { RestartBackoff } from './restart-backoff.ts'
+import { stateInfosOf } from './state-infos.ts'
+import { ThreadLink } from './thread-link.ts'
+import { startQueryWorker } from './workers.ts'
+
+const DEFAULT_PORT = 9069
+
+/**
+ * The query threads of a process and the bootstrap port, as the main thread starts, informs and closes
+ * them. The class has the shape of the runtime's ServingPort.
+ * The file is long because start, tables and end of the threads share their links.
+ */
+export class QueryThreads {
+  private readonly options: QueryThreadsOptions
+  private readonly clock: Clock
+  private access: AccessShare
+  private readonly members: ThreadLink[] = []
+  private catalog = new JobCatalog()
+  private readonly bootstrap: QueryServer
+  private readonly ready = Promise.withResolvers<void>()
+  private jobName = ''
+  private board: ProgressBoard | undefined
+  private table: RoutingTable = { epoch: 0, job: '', endpoints: [], states: [], sources: [] }
+  private routingScheduled = false
+  /** Number of the last table that was opened. */
+  private lastTable = 0
+  private readonly backoff = new RestartBackoff()
+  private isClosed = false
+  /** The class of threads that run in the calling thread. */
+  private Inline: typeof QueryThread | undefined
+  /** The reader of the calling thread; undefined if it does not read. */
+  private local: QueryThread | undefined
+  private threadReplaced: (thread: number) => void = () => {}
+  private threadLost: (thread: number, reason: string) => void = () => {}
+
+  private constructor(options: QueryThreadsOptions) {
+    requireArgument(
+      Number.isInteger(options.threads) && options.threads >= 1,
+      `a job needs at least one query thread, not ${options.threads}`,
+    )
+    this.options = options
+    this.portsOf(0)
+    this.clock = options.clock ?? systemClock
+    this.access = options.access ?? OPEN_ACCESS
+    this.bootstrap = new QueryServer(new BootstrapBackend(() => this.routing), {
+      host: options.host ?? '127.0.0.1',
+      ports: [options.port ?? DEFAULT_PORT],
+      server: 'bootstrap',
+      access: this.access,
+      ...(options.tls === undefined ? {} : { tls: options.tls }),
+      ...(options.limits === undefined ? {} : { limits: options.limits }),
+      ...(options.metrics === undefined ? {} : { metrics: options.metrics.group('bootstrap') }),
+      clock: this.clock,
+    })
+  }
+
+  /** Opens the bootstrap port; query threads start with the job. Rejects with CONNECTOR_FAILED. */
+  static async start(options: QueryThreadsOptions): Promise<QueryThreads> {
+    const threads = new QueryThreads(options)
+    if (options.inCallingThread === true) await threads.loadInline()
+    await threads.bootstrap.listen()
+    for (let number = 0; number < options.threads; number++) threads.spawn(number)
+    return threads
+  }
+
+  /** Number of readers, query threads and perhaps the calling thread; each has its own port to every slot. */
+  get threads(): number {
+    return this.options.threads + (this.local === undefined ? 0 : 1)
+  }
+
+  /** Port that clients connect to first. */
+  get port(): number {
+    return this.bootstrap.port
+  }
+
+  /** Resolves when every query thread listens. */
+  listening(): Promise<void> {
+    return this.ready.promise
+  }
+
+  /**
+   * Reads in the calling thread, without a hop; resolves when the job has started. The first call adds the
+   * reader. Rejects with UNAVAILABLE after the end.
+   */
+  async localReader(): Promise<ModelReader> {
+    if (this.local === undefined) {
+      await this.loadInline()
+      if (this.isClosed) throw new WeirError('UNAVAILABLE', 'the query threads have ended')
+      // Another call may have added it meanwhile.
+      if (this.local === undefined) this.bringUp(this.spawn(this.options.threads))
+    }
+    return await this.local!.reader
+  }
+
+  /** Loads the code of threads that run in the calling thread, which does not need it otherwise. */
+  private async loadInline(): Promise<void> {
+    this.Inline ??= (await import('./query-thread.ts')).QueryThread
+  }
+
+  /** The current routing table, with the live versions of now. */
+  get routing(): RoutingTable {
+    const epoch = this.board?.routingEpoch() ?? 0
+    // A version that goes live changes nothing but the epoch.
+    if (epoch !== this.table.epoch) this.table = this.buildTable()
+    return this.table
+  }
+
+  private spawn(number: number): ThreadLink {
+    const link = new ThreadLink(number, this.newThread(number), {
+      ready: () => this.onReady(),
+      failed: (reason) => this.threadLost(number, reason),
+      ended: (reason) => this.onEnded(link, reason),
+    })
+    this.members[number] = link
+    return link
+  }
+
+  private newThread(number: number): {
+    readonly port: MessagePort
+    readonly worker: Worker | undefined
+  } {
+    const { Inline, options } = this
+    const isHere = options.inCallingThread === true || this.isLocal(number)
+    if (Inline === undefined || !isHere) return options.workers?.take() ?? startQueryWorker()
+    const { port1, port2 } = new MessageChannel()
+    const thread = new Inline(port2, this.clock)
+    if (this.isLocal(number)) this.local = thread
+    return { port: port1, worker: undefined }
+  }
+
+  /** Whether the number is that of the reader in the calling thread, the last one. */
+  private isLocal(number: number): boolean {
+    return number === this.options.threads
+  }
+
+  private onReady(): void {
+    this.routingChanged()
+    if (this.members.every(({ isReady }) => isReady)) this.ready.resolve()
+  }
+
+  /** A thread that ends by itself is replaced; the new one reads the same shared memory. */
+  private onEnded({ number: thread, threadId }: ThreadLink, reason: string): void {
+    if (this.isClosed) return
+    for (const share of this.catalog.tables()) releaseScratchOfThread(share, threadId)
+    this.threadLost(thread, reason)
+    this.routingChanged()
+    const delayMs = this.backoff.delayMs(thread, this.clock.monotonicMs())
+    this.clock.after(delayMs, () => {
+      if (!this.isClosed) this.bringUp(this.spawn(thread))
+    })
+  }
+
+  /** The job has begun: query threads open their ports. `catalog` always holds all readable state. */
+  jobStarted(jobName: string, board: ProgressBoardShare, catalog: JobCatalog): void {
+    this.jobName = jobName
+    this.catalog = catalog
+    this.board = new ProgressBoard(board)
+    for (const link of this.members) this.setUp(link)
+    this.routingChanged()
+  }
+
+  private setUp(link: ThreadLink): void {
+    if (this.board === undefined) return
+    link.send({
+      kind: 'start',
+      setup: {
+        server: this.isLocal(link.number) ? 'local' : `query-${link.number}`,
+        host: this.options.host ?? '127.0.0.1',
+        ports: this.portsOf(link.number),
+        job: this.jobName,
+        access: this.access,
+        tls: this.options.tls,
+        limits: this.options.limits ?? {},
+        board: this.board.share,
+        models: this.options.models ?? [],
+      },
+    })
+  }
+
+  private portsOf(thread: number): readonly number[] {
+    const { threadPorts, threads } = this.options
+    if (this.isLocal(thread)) return []
+    return threadPorts === undefined ? [0] : portsOfThread(threadPorts, thread, threads)
+  }
+
+  /** Accepts other tokens from now on; connections with a token that is gone are closed. */
+  replaceAccess(share: AccessShare): void {
+    this.access = share
+    this.bootstrap.replaceAccess(share)
+    this.broadcast({ kind: 'access', share })
+  }
+
+  /** Gives a new thread everything that can be read before it may listen. */
+  private bringUp(link: ThreadLink): void {
+    for (const share of this.catalog.tables()) link.sendTable(this.lastTable, share)
+    for (const tables of this.catalog.completeSlots())
+      link.send({ kind: 'tables-complete', tables })
+    for (const share of this.catalog.typedStates()) link.send({ kind: 'typed-state', share })
+    this.threadReplaced(link.number)
+    link.send({ kind: 'routing', table: this.table })
+    this.setUp(link)
+  }
+
+  private broadcast(command: QueryThreadCommand): void {
+    for (const link of this.members) link.send(command)
+  }
+
+  /** The table is read from now on, instead of an earlier one of the same state, version and slot. */
+  tableOpened(share: RowTableShare): void {
+    this.lastTable++
+    for (const link of this.members) link.sendTable(this.lastTable, share)
+    this.routingChanged()
+  }
+
+  /** The table is not read any more. */
+  tableDropped({ slot, operatorUid, state, version }: RowTableShare): void {
+    this.broadcast({ kind: 'table-dropped', slot, operatorUid, state, version })
+    this.routingChanged()
+  }
+
+  /** What has been passed on is all that the running slot has opened. */
+  tablesComplete(tables: SlotTables): void {
+    this.broadcast({ kind: 'tables-complete', tables })
+  }
+
+  /** A slot holds a part of a typed state; repeated for every slot and attempt. */
+  typedStateDeclared(share: TypedStateShare): void {
+    this.broadcast({ kind: 'typed-state', share })
+    this.routingChanged()
+  }
+
+  /** Requests sent on the port are answered by the slot. */
+  attachSlot(slot: number, thread: number, port: MessagePort): void {
+    const link = this.members[thread]
+    if (link === undefined) port.close()
+    else link.send({ kind: 'attach-slot', slot, port }, [port])
+  }
+
+  /** Calls `listener` after a thread was replaced: it needs a port to every slot. */
+  onThreadReplaced(listener: (thread: number) => void): void {
+    this.threadReplaced = listener
+  }
+
+  /**
+   * Calls `listener` when a query thread has ended by itself, and is started again, or when none of its
+   * ports is free, and it keeps trying.
+   */
+  onThreadLost(listener: (thread: number, reason: string) => void): void {
+    this.threadLost = listener
+  }
+
+  /**
+   * By living query thread, which of the opened tables it has been sent and acknowledged. A thread that
+   * is being replaced is left out: the new one gets all tables before it listens.
+   */
+  tableReaders(): readonly TableReader[] {
+    return this.members.filter(({ isAlive }) => isAlive)
+  }
+
+  /** Rows of a version that slots hold (`JobCatalog.rowCount`); undefined while a slot does not run. */
+  rowCount(queryableName: string, version: number): number | undefined {
+    const { board } = this
+    if (board === undefined) return undefined
+    for (let slot = 0; slot < board.share.slots; slot++) {
+      if (board.slotStatus(slot) !== 'running') return undefined
+    }
+    return this.catalog.rowCount(queryableName, version)
+  }
+
+  slotStatus(slot: number, status: SlotStatus): void {
+    if (status === 'down') this.broadcast({ kind: 'slot-lost', slot })
+  }
+
+  /** All changes of one turn of the event loop make one new routing table, with a new epoch. */
+  private routingChanged(): void {
+    if (this.routingScheduled || this.isClosed) return
+    this.routingScheduled = true
+    setImmediate(() => {
+      this.routingScheduled = false
+      if (this.isClosed) return
+      this.board?.bumpRoutingEpoch()
+      this.table = this.buildTable()
+      this.broadcast({ kind: 'routing', table: this.table })
+    })
+  }
+
+  private buildTable(): RoutingTable {
+    const { board, options } = this
+    return {
+      epoch: board?.routingEpoch() ?? 0,
+      job: this.jobName,
+      endpoints: this.members
+        .filter(({ listening }) => listening > 0)
+        .map(({ number, listening }) => ({
+          server: `query-${number}`,
+          host: '',
+          port: listening,
+        })),
+      states: stateInfosOf(this.catalog, (name) => {
+        const model = options.models?.indexOf(name) ?? -1
+        return model < 0 || board === undefined ? 0 : board.liveVersion(model)
+      }),
+      sources: (board?.share.sources ?? []).map(({ uid, tracked, returnsThrough }, number) => {
+        return { number, uid, tracked: tracked || typeof returnsThrough === 'number' }
+      }),
+    }
+  }
+
+  /** Metrics of every query thread, in their order; a thread that is down gives none. */
+  metrics(): Promise<MetricSnapshot[]> {
+    const alive = this.members.filter(({ listening }) => listening > 0)
+    return Promise.all(alive.map((link) => link.metrics()))
+  }
+
+  /** Answers all requests, then ends every query thread and closes the bootstrap port. Idempotent. */
+  async close(): Promise<void> {
+    if (this.isClosed) return
+    this.isClosed = true
+    const ended = this.members.map((link) => link.close())
+    await Promise.all([...ended, this.bootstrap.close()])
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+}

@@ -1,0 +1,10 @@
+/** Entry of a query worker thread; `workerData` is the port to the main thread. */
+import { flushCompileCache } from 'node:module'
+import { type MessagePort, workerData } from 'node:worker_threads'
+import { tracingEnvironment } from '../../tracing/environment.ts'
+import { startTracing } from '../../tracing/tracer.ts'
+import { QueryThread } from './query-thread.ts'
+
+startTracing(tracingEnvironment())
+new QueryThread(workerData as MessagePort)
+flushCompileCache()

@@ -1,0 +1,244 @@
+import { latin1Of } from '../../core/text/latin1.ts'
+import { RankedKeys } from '../port/ranked-keys.ts'
+
+/** A top-k query. */
+export interface TopKQuery {
+  /** [dimension] */
+  readonly vector: Float32Array
+  readonly k: number
+  readonly suffix: Uint8Array
+  /** Keys never returned, as latin1 text. */
+  readonly exclude: ReadonlySet<string>
+  /** Scores are divided by the norm of the first so many floats of the row. @default they are not */
+  readonly normColumns?: number
+}
+
+/**
+ * The k best rows of one query so far: a binary min-heap of scores, with copies of the keys, because a
+ * row's number can soon belong to another key.
+ */
+export class TopKHeap {
+  query: TopKQuery
+  /** Longest key that fits. */
+  readonly maxKeyBytes: number
+  /** A score must be greater to enter: the lowest score of a full heap, otherwise minus infinity. */
+  threshold = Number.NEGATIVE_INFINITY
+  private size = 0
+  private readonly scores: Float64Array
+  private readonly places: Int32Array
+  private readonly keys: Uint8Array
+  private readonly lengths: Int32Array
+  /** Hashes of the keys. With fewer than k rows, places 0 to size - 1 are in use. */
+  private readonly hashes: Int32Array
+  /** Places by hash: the first place of each chain plus one, 0 for none. */
+  private readonly chains: Int32Array
+  /** The next place of the chain plus one, 0 at its end. */
+  private readonly following: Int32Array
+
+  constructor(query: TopKQuery, maxKeyBytes: number) {
+    this.query = query
+    this.maxKeyBytes = maxKeyBytes
+    const capacity = 1 << (32 - Math.clz32(query.k - 1))
+    this.scores = new Float64Array(capacity)
+    this.places = new Int32Array(capacity)
+    this.keys = new Uint8Array(capacity * maxKeyBytes)
+    this.lengths = new Int32Array(capacity)
+    this.hashes = new Int32Array(capacity)
+    this.following = new Int32Array(capacity)
+    this.chains = new Int32Array(2 * capacity)
+    this.reset(query)
+  }
+
+  /** Whether `reset` may be called with such a query, and does not clear much more than it needs. */
+  suits({ k }: TopKQuery, maxKeyBytes: number): boolean {
+    const capacity = this.scores.length
+    return k <= capacity && 2 * k > capacity && maxKeyBytes === this.maxKeyBytes
+  }
+
+  /** Empties the heap, for another query. */
+  reset(query: TopKQuery): void {
+    this.query = query
+    this.threshold = Number.NEGATIVE_INFINITY
+    this.size = 0
+    this.chains.fill(0)
+    for (let i = 0; i < query.k; i++) this.places[i] = i
+  }
+
+  /** Whether rows with this key may be results. */
+  accepts(bytes: Uint8Array, at: number, length: number): boolean {
+    const { suffix, exclude } = this.query
+    const from = at + length - suffix.length
+    if (from < at) return false
+    for (let i = 0; i < suffix.length; i++) if (bytes[from + i] !== suffix[i]) return false
+    if (exclude.size === 0) return true
+    return !exclude.has(latin1Of(bytes, length, at))
+  }
+
+  /**
+   * Enters a row if its score is greater than the threshold. A key that the heap has already gets the new
+   * score: a row that moves during the pass is read twice.
+   */
+  offer(score: number, bytes: Uint8Array, at: number, length: number): void {
+    if (score <= this.threshold) return
+    const hash = hashOf(bytes, at, length)
+    const known = this.indexOf(bytes, at, length, hash)
+    if (known >= 0) {
+      if (this.scores[known] !== score) this.rescore(known, score)
+    } else this.enter(score, bytes, at, length, hash)
+    if (this.size === this.query.k) this.threshold = this.scores[0]!
+  }
+
+  private indexOf(bytes: Uint8Array, at: number, length: number, hash: number): number {
+    let link = this.chains[hash & (this.chains.length - 1)]!
+    for (; link !== 0; link = this.following[link - 1]!) {
+      const place = link - 1
+      if (this.hashes[place] !== hash || this.lengths[place] !== length) continue
+      const from = place * this.maxKeyBytes
+      let same = 0
+      while (same < length && this.keys[from + same] === bytes[at + same]) same++
+      if (same === length) return this.places.indexOf(place)
+    }
+    return -1
+  }
+
+  /** Rebuilds the heap with another score at `index`; rare. */
+  private rescore(index: number, score: number): void {
+    this.scores[index] = score
+    const pairs = Array.from({ length: this.size }, (_, i) => [this.scores[i]!, this.places[i]!])
+    pairs.sort((a, b) => a[0]! - b[0]!)
+    pairs.forEach(([value, place], i) => {
+      this.scores[i] = value!
+      this.places[i] = place!
+    })
+  }
+
+  private enter(score: number, bytes: Uint8Array, at: number, length: number, hash: number): void {
+    let i = this.size
+    let place: number
+    if (this.size < this.query.k) {
+      place = this.places[i]!
+      this.size++
+      i = this.siftUp(i, score)
+    } else {
+      place = this.places[0]!
+      this.unlink(place)
+      i = this.siftDown(score)
+    }
+    this.scores[i] = score
+    this.places[i] = place
+    const to = place * this.maxKeyBytes
+    for (let n = 0; n < length; n++) this.keys[to + n] = bytes[at + n]!
+    this.lengths[place] = length
+    this.hashes[place] = hash
+    const chain = hash & (this.chains.length - 1)
+    this.following[place] = this.chains[chain]!
+    this.chains[chain] = place + 1
+  }
+
+  /** Takes a place out of its chain. */
+  private unlink(place: number): void {
+    const { chains, following } = this
+    const chain = this.hashes[place]! & (chains.length - 1)
+    let before = chains[chain]! - 1
+    if (before === place) {
+      chains[chain] = following[place]!
+      return
+    }
+    while (following[before]! !== place + 1) before = following[before]! - 1
+    following[before] = following[place]!
+  }
+
+  private siftUp(from: number, score: number): number {
+    let i = from
+    while (i > 0) {
+      const parent = (i - 1) >> 1
+      if (this.scores[parent]! <= score) break
+      this.scores[i] = this.scores[parent]!
+      this.places[i] = this.places[parent]!
+      i = parent
+    }
+    return i
+  }
+
+  private siftDown(score: number): number {
+    let i = 0
+    for (;;) {
+      let child = 2 * i + 1
+      if (child >= this.size) break
+      if (child + 1 < this.size && this.scores[child + 1]! < this.scores[child]!) child++
+      if (this.scores[child]! >= score) break
+      this.scores[i] = this.scores[child]!
+      this.places[i] = this.places[child]!
+      i = child
+    }
+    return i
+  }
+
+  /** The rows, scores descending, equal ones by the bytes of their keys. The heap is used up. */
+  takeRanked(): RankedKeys {
+    const { size, scores, places } = this
+    for (let i = (size >> 1) - 1; i >= 0; i--) this.sink(i, size)
+    for (let end = size - 1; end > 0; end--) {
+      this.swap(0, end)
+      this.sink(0, end)
+    }
+    let bytes = 0
+    for (let i = 0; i < size; i++) bytes += this.lengths[places[i]!]!
+    const keys = new Uint8Array(bytes)
+    const ends = new Int32Array(size)
+    for (let i = 0, at = 0; i < size; i++) {
+      const place = places[i]!
+      const from = place * this.maxKeyBytes
+      for (let n = 0; n < this.lengths[place]!; n++) keys[at++] = this.keys[from + n]!
+      ends[i] = at
+    }
+    return new RankedKeys(scores.slice(0, size), ends, keys)
+  }
+
+  /** Moves the row at `index` down until no child is worse. */
+  private sink(index: number, size: number): void {
+    let i = index
+    for (;;) {
+      let child = 2 * i + 1
+      if (child >= size) return
+      if (child + 1 < size && this.isWorse(child + 1, child)) child++
+      if (!this.isWorse(child, i)) return
+      this.swap(i, child)
+      i = child
+    }
+  }
+
+  private isWorse(a: number, b: number): boolean {
+    const difference = this.scores[a]! - this.scores[b]!
+    if (difference !== 0) return difference < 0
+    return this.compareKeys(this.places[a]!, this.places[b]!) > 0
+  }
+
+  private compareKeys(a: number, b: number): number {
+    const { keys, lengths, maxKeyBytes } = this
+    const length = Math.min(lengths[a]!, lengths[b]!)
+    const fromA = a * maxKeyBytes
+    const fromB = b * maxKeyBytes
+    for (let n = 0; n < length; n++) {
+      const difference = keys[fromA + n]! - keys[fromB + n]!
+      if (difference !== 0) return difference
+    }
+    return lengths[a]! - lengths[b]!
+  }
+
+  private swap(a: number, b: number): void {
+    const { scores, places } = this
+    const score = scores[a]!
+    const place = places[a]!
+    scores[a] = scores[b]!
+    places[a] = places[b]!
+    scores[b] = score
+    places[b] = place
+  }
+}
+
+function hashOf(bytes: Uint8Array, at: number, length: number): number {
+  let hash = 0
+  for (let i = at; i < at + length; i++) hash = (Math.imul(hash, 31) + bytes[i]!) | 0
+  return hash
+}

@@ -1,0 +1,196 @@
+import { kernelsFor } from '../../kernels/by-memory.ts'
+import { topKTriples, writeTopKQueries } from '../../kernels/top-k-scratch.ts'
+import { SCRATCH_TRIPLES } from '../../state/rows/layout.ts'
+import type { RowTableReader } from '../../state/rows/reader.ts'
+import type { TopKHeap } from './heap.ts'
+import { type ScoreRow, TopKScreen } from './screen.ts'
+import { floatAtMost } from './shadow.ts'
+import type { TopKShadows } from './shadows.ts'
+
+/** Tries to read a row before its writer counts as stalled; the row is then left out. */
+const ROW_ATTEMPTS = 10_000
+/** Rows that are scored one by one in a step. */
+const STEP_ROWS = 256
+
+/** Rows of the block that this thread scores, as the kernel found them: valid within one step. */
+const found = {
+  count: 0,
+  queries: new Int32Array(SCRATCH_TRIPLES),
+  scores: new Float64Array(SCRATCH_TRIPLES),
+  lengths: new Int32Array(SCRATCH_TRIPLES),
+  /** Row n's key begins at n times the longest key of its table. */
+  keys: new Uint8Array(0),
+}
+
+function growKeys(least: number): void {
+  const larger = new Uint8Array(Math.max(2 * least, 4096))
+  larger.set(found.keys)
+  found.keys = larger
+}
+
+/**
+ * Scores up to 16 queries against the live rows of one table, in steps of some hundred microseconds, so
+ * that a pass can be cut into short turns. A segment is a dense block for the SIMD kernel, whose results
+ * count only if the segment's change counter stays the same. Otherwise, and where no scratch area is free,
+ * rows are scored one by one under their sequence words. With `shadows`, most segments are only screened;
+ * see `TopKScreen`. Scores that are divided by norms are computed row by row: neither codes nor the kernel
+ * have the norms. The queries of one scan are all of one kind.
+ */
+export class TopKScan {
+  private readonly reader: RowTableReader
+  private readonly heaps: readonly TopKHeap[]
+  private segment = 0
+  /** The next row of the segment. */
+  private row = 0
+  /** Whether the segment has changed during the pass: its other rows are scored one by one. */
+  private changed = false
+  private readonly key: Uint8Array
+  private readonly screen: TopKScreen | undefined
+  private readonly hasNorms: boolean
+
+  constructor(reader: RowTableReader, heaps: readonly TopKHeap[], shadows?: TopKShadows) {
+    this.reader = reader
+    this.heaps = heaps
+    this.hasNorms = heaps.some(({ query }) => query.normColumns !== undefined)
+    const shadow = this.hasNorms ? undefined : shadows?.of(reader)
+    if (shadow !== undefined && shadows !== undefined) {
+      const scoreRow: ScoreRow = (heap, row) => this.score(heap, row)
+      this.screen = TopKScreen.begin({ shadow, shadows, heaps, scoreRow })
+    }
+    this.key = new Uint8Array(reader.layout.maxKeyBytes)
+  }
+
+  /** Scans until `until()` is true, at least one step; returns whether the table is done. */
+  run(until: () => boolean): boolean {
+    const { reader } = this
+    const scratch = this.hasNorms ? -1 : reader.takeScratch()
+    try {
+      if (scratch >= 0) this.writeQueries(scratch)
+      while (this.segment < reader.segments) {
+        this.step(scratch)
+        if (until()) break
+      }
+    } finally {
+      if (scratch >= 0) reader.releaseScratch(scratch)
+    }
+    return this.segment >= reader.segments
+  }
+
+  /** Screens the next segment, or scores some of its rows. */
+  private step(scratch: number): void {
+    const { reader, segment } = this
+    const isScreened =
+      this.row === 0 && (!reader.hasRows(segment) || this.screen?.run(segment) === true)
+    if (!isScreened) {
+      this.changed ||= scratch < 0 || !this.scanBlock(segment, scratch)
+      if (this.changed) this.scanRows(segment)
+      if (this.row < reader.layout.rowsPerSegment) return
+    }
+    this.segment++
+    this.row = 0
+    this.changed = false
+  }
+
+  private writeQueries(scratch: number): void {
+    const vectors = this.heaps.map((heap) => heap.query.vector)
+    writeTopKQueries(this.reader.share.memory, scratch, SCRATCH_TRIPLES, vectors)
+  }
+
+  private writeThresholds(scratch: number): void {
+    const floats = this.reader.block
+    for (let i = 0; i < this.heaps.length; i++)
+      floats[(scratch >> 2) + i] = floatAtMost(this.heaps[i]!.threshold)
+  }
+
+  /** Scores rows of a block until the scratch area is full; false when the block has changed. */
+  private scanBlock(segment: number, scratch: number): boolean {
+    const { reader, row } = this
+    const { layout } = reader
+    const kernels = kernelsFor(reader.share.memory)
+    const changes = reader.changesOf(segment)
+    if ((changes & 1) !== 0) return false
+    this.writeThresholds(scratch)
+    const scanned = kernels.topKBlock({
+      scratch,
+      queries: this.heaps.length,
+      base: reader.blockOf(segment) * 4 + row * layout.stride * 4,
+      strideBytes: layout.stride * 4,
+      rows: layout.rowsPerSegment - row,
+      dimension: layout.dimension,
+      capacity: SCRATCH_TRIPLES,
+    })
+    this.collect(segment * layout.rowsPerSegment + row, scratch, kernels.topKWritten(scratch))
+    if (reader.changesOf(segment) !== changes) return false
+    this.keep()
+    this.row += scanned
+    return true
+  }
+
+  /** Copies the keys of the rows that the kernel found. */
+  private collect(firstRow: number, scratch: number, triples: number): void {
+    const { reader } = this
+    const words = reader.memoryWords
+    const floats = reader.block
+    const maxKeyBytes = reader.layout.maxKeyBytes
+    found.count = 0
+    for (let n = 0, at = topKTriples(scratch) >>> 2; n < triples; n++, at += 3) {
+      const row = firstRow + words[at + 1]!
+      if (!reader.isLive(row)) continue
+      const query = words[at]!
+      const heap = this.heaps[query]!
+      const score = floats[at + 2]!
+      if (score <= heap.threshold) continue
+      const n = found.count
+      const keyAt = n * maxKeyBytes
+      if (keyAt + maxKeyBytes > found.keys.length) growKeys(keyAt + maxKeyBytes)
+      const length = reader.keyInto(row, found.keys, keyAt)
+      if (!heap.accepts(found.keys, keyAt, length)) continue
+      found.queries[n] = query
+      found.scores[n] = score
+      found.lengths[n] = length
+      found.count = n + 1
+    }
+  }
+
+  private keep(): void {
+    const { maxKeyBytes } = this.reader.layout
+    const { count, queries, scores, lengths, keys } = found
+    for (let n = 0; n < count; n++) {
+      this.heaps[queries[n]!]!.offer(scores[n]!, keys, n * maxKeyBytes, lengths[n]!)
+    }
+  }
+
+  /** Scores the next rows one by one. */
+  private scanRows(segment: number): void {
+    const { rowsPerSegment } = this.reader.layout
+    const first = segment * rowsPerSegment
+    const end = Math.min(rowsPerSegment, this.row + STEP_ROWS)
+    for (; this.row < end; this.row++) this.scanRow(first + this.row)
+  }
+
+  private scanRow(row: number): void {
+    for (const heap of this.heaps) this.score(heap, row)
+  }
+
+  private score(heap: TopKHeap, row: number): void {
+    const { reader, key } = this
+    for (let attempt = 0; attempt < ROW_ATTEMPTS; attempt++) {
+      const sequence = reader.openRow(row)
+      if ((sequence & 1) !== 0) continue
+      if (!reader.isLive(row)) break
+      const { vector, normColumns } = heap.query
+      const dot = reader.rawDot(row, vector, 0)
+      const score =
+        normColumns === undefined ? dot : dividedByNorm(dot, reader.rawSquares(row, normColumns))
+      const length = score > heap.threshold ? reader.keyInto(row, key, 0) : 0
+      if (!reader.unchanged(row, sequence)) continue
+      if (length > 0 && heap.accepts(key, 0, length)) heap.offer(score, key, 0, length)
+      break
+    }
+  }
+}
+
+/** A product divided by a norm, given as its square; 0 for norm 0. */
+export function dividedByNorm(product: number, squares: number): number {
+  return squares > 0 ? product / Math.sqrt(squares) : 0
+}

@@ -1,0 +1,221 @@
+import type { Clock } from '../../core/clock.ts'
+import { innerProduct } from '../../kernels/inner-product.ts'
+import { MAX_TOP_K_QUERIES } from '../../kernels/top-k-scratch.ts'
+import type { StateVersion } from '../../state/catalog/key-class.ts'
+import { successorOf } from '../../state/port/scan-part.ts'
+import { decodeVectorFloats } from '../../state/rows/codec.ts'
+import type { RowTableReader } from '../../state/rows/reader.ts'
+import { FairQueue } from '../catalog/fair-queue.ts'
+import type { AskTerms, LocalSlotAsker } from '../catalog/slot-asker.ts'
+import type { RankedKeys } from '../port/ranked-keys.ts'
+import { TopKHeap, type TopKQuery } from './heap.ts'
+import { dividedByNorm, TopKScan } from './scan.ts'
+import { TopKShadows } from './shadows.ts'
+
+/** A pass yields to the event loop after this long. */
+const TURN_MS = 1
+/** The same while the thread serves other requests, too. */
+const SHARED_TURN_MS = 0.25
+/** The turns of a pass stay short for this long after another request. */
+const SHARED_MS = 20
+/** Keys of answers that are written in one turn. */
+const TURN_KEYS = 500
+/** Stored rows that a slot is asked for at a time: about a millisecond of its work. */
+const STORED_PAGE = 256
+/** Most memory for the codes of rows. */
+const SHADOW_BYTES = 256 * 1024 * 1024
+
+/** A pass ends its requests itself. */
+const UNBOUNDED: AskTerms = { deadline: Number.POSITIVE_INFINITY, owner: undefined }
+
+interface Waiting {
+  readonly query: TopKQuery
+  readonly terms: AskTerms
+  resolve(results: RankedKeys): void
+  reject(error: unknown): void
+}
+
+/**
+ * Exact top-k over the live rows of versions. Up to 16 queries that wait for one version share a pass
+ * over its rows, taken from every connection in turn. A pass runs in turns of a millisecond, or less
+ * while there are other requests, so that the thread answers those in between. Rows are screened by their codes, which are a quarter of the bytes
+ * (docs/decisions/0005-topk-screening.md). Spilled rows are fetched from the slot page by page after the
+ * pass over memory, so that a row that moves meanwhile is read in at least one of the two.
+ */
+export class LocalTopK {
+  private readonly asker: LocalSlotAsker
+  private readonly clock: Clock
+  private readonly shadows: TopKShadows
+  private hasServedOthers = false
+  private sharedUntilMs = 0
+  private readonly queues = new Map<StateVersion, FairQueue<Waiting>>()
+  /** Heaps that are used again: one of a thousand rows has a hundred kilobytes. */
+  private heaps: TopKHeap[] = []
+
+  constructor(asker: LocalSlotAsker, clock: Clock) {
+    this.asker = asker
+    this.clock = clock
+    this.shadows = new TopKShadows(clock, SHADOW_BYTES)
+  }
+
+  /** The thread serves another request: the turns of passes are short for some time. */
+  shareThread(): void {
+    this.hasServedOthers = true
+  }
+
+  /** Monotonic time when a turn that begins now must end. */
+  private endOfTurn(): number {
+    const now = this.clock.monotonicMs()
+    if (this.hasServedOthers) this.sharedUntilMs = now + SHARED_MS
+    this.hasServedOthers = false
+    return now + (now < this.sharedUntilMs ? SHARED_TURN_MS : TURN_MS)
+  }
+
+  /**
+   * The k best rows of a version, descending. The promise stays pending when the query's deadline has come
+   * or its connection is gone: then nothing is computed for it any more.
+   */
+  search(version: StateVersion, query: TopKQuery, terms: AskTerms): Promise<RankedKeys> {
+    return new Promise((resolve, reject) => {
+      const waiting = { query, terms, resolve, reject }
+      const queue = this.queues.get(version)
+      if (queue !== undefined) {
+        queue.push(terms.owner, waiting)
+        return
+      }
+      const first = new FairQueue<Waiting>()
+      first.push(terms.owner, waiting)
+      this.queues.set(version, first)
+      void this.serve(version, first)
+    })
+  }
+
+  private async serve(version: StateVersion, queue: FairQueue<Waiting>): Promise<void> {
+    while (queue.size > 0) {
+      await nextTurn()
+      const batch = this.nextBatch(queue)
+      if (batch.length === 0) continue
+      try {
+        const heaps = this.heapsFor(version, batch)
+        await this.pass(version, batch, heaps)
+        await this.answer(batch, heaps)
+        this.heaps = [...heaps, ...this.heaps].slice(0, MAX_TOP_K_QUERIES)
+      } catch (error) {
+        for (const { reject } of batch) reject(error)
+      }
+    }
+    this.queues.delete(version)
+  }
+
+  /** Answers some queries in each turn: texts of thousands of keys take milliseconds. */
+  private async answer(batch: readonly Waiting[], heaps: readonly TopKHeap[]): Promise<void> {
+    let keys = 0
+    for (const [i, waiting] of batch.entries()) {
+      if (keys >= TURN_KEYS) {
+        await nextTurn()
+        keys = 0
+      }
+      keys += waiting.query.k
+      if (this.isWanted(waiting)) waiting.resolve(heaps[i]!.takeRanked())
+    }
+  }
+
+  /** The next queries that someone waits for, from every connection in turn. */
+  private nextBatch(queue: FairQueue<Waiting>): Waiting[] {
+    const batch: Waiting[] = []
+    while (batch.length < MAX_TOP_K_QUERIES) {
+      const waiting = queue.shift()
+      if (waiting === undefined) break
+      if (this.isWanted(waiting)) batch.push(waiting)
+    }
+    return batch
+  }
+
+  private isWanted({ terms: { owner, deadline } }: Waiting): boolean {
+    return owner?.gone === undefined && this.clock.monotonicMs() < deadline
+  }
+
+  private heapsFor(version: StateVersion, batch: readonly Waiting[]): TopKHeap[] {
+    const maxKeyBytes = Math.max(1, ...version.readers.map((one) => one.layout.maxKeyBytes))
+    return batch.map(({ query }) => {
+      const at = this.heaps.findIndex((one) => one.suits(query, maxKeyBytes))
+      if (at < 0) return new TopKHeap(query, maxKeyBytes)
+      const [heap] = this.heaps.splice(at, 1)
+      heap!.reset(query)
+      return heap!
+    })
+  }
+
+  private async pass(
+    version: StateVersion,
+    batch: readonly Waiting[],
+    heaps: readonly TopKHeap[],
+  ): Promise<void> {
+    const isDivided = ({ query }: TopKHeap): boolean => query.normColumns !== undefined
+    const kinds = [heaps.filter((heap) => !isDivided(heap)), heaps.filter(isDivided)]
+    for (const reader of version.readers) {
+      for (const kind of kinds) {
+        if (kind.length > 0 && !(await this.scan(reader, kind, batch))) return
+      }
+      if (reader.storeRows > 0) await this.addStored(version, reader.share.slot, heaps)
+    }
+  }
+
+  /** Scans a table in turns; false when no one waits for the queries any more. */
+  private async scan(
+    reader: RowTableReader,
+    heaps: readonly TopKHeap[],
+    batch: readonly Waiting[],
+  ): Promise<boolean> {
+    const scan = new TopKScan(reader, heaps, this.shadows)
+    const turn = (): boolean => {
+      const end = this.endOfTurn()
+      return scan.run(() => this.clock.monotonicMs() >= end)
+    }
+    while (!turn()) {
+      await nextTurn()
+      if (!batch.some((one) => this.isWanted(one))) return false
+    }
+    return true
+  }
+
+  private async addStored(
+    version: StateVersion,
+    slot: number,
+    heaps: readonly TopKHeap[],
+  ): Promise<void> {
+    const { operatorUid, state, dimension } = version.keyClass
+    let from: Uint8Array = new Uint8Array(0)
+    for (;;) {
+      const { answers } = await this.asker.ask(slot, UNBOUNDED, (id) => ({
+        kind: 'scan',
+        id,
+        queryableName: '',
+        version: version.version,
+        from,
+        to: new Uint8Array(0),
+        limit: STORED_PAGE,
+        stored: { operatorUid, state },
+      }))
+      for (const answer of answers) {
+        if (answer.kind !== 'found') continue
+        const { key } = answer
+        const vector = decodeVectorFloats(answer.value, dimension)
+        for (const heap of heaps) {
+          if (!heap.accepts(key, 0, key.length)) continue
+          const { vector: query, normColumns = 0 } = heap.query
+          const dot = innerProduct(vector, 0, query, 0, dimension)
+          const squares = innerProduct(vector, 0, vector, 0, normColumns)
+          const score = normColumns === 0 ? dot : dividedByNorm(dot, squares)
+          heap.offer(score, key, 0, key.length)
+        }
+      }
+      if (answers.length < STORED_PAGE) return
+      from = successorOf(answers.at(-1)!.key)
+    }
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

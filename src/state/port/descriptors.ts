@@ -1,0 +1,170 @@
+import { msgpackSerializer } from '../../core/formats/msgpack-serializer.ts'
+import type { Serializer } from '../../core/serializer.ts'
+
+/** How long an entry lives after its last write (or read). */
+export interface TtlOptions {
+  /** Milliseconds of processing time until an entry expires. */
+  readonly ttlMs: number
+  /** Operations that renew an entry. @default 'write' */
+  readonly renewOn?: 'write' | 'read-and-write'
+}
+
+/** Fields of every state descriptor. */
+interface DescriptorBase {
+  /** Name within the operator; state is matched by it on restore. */
+  readonly name: string
+  /** Name under which clients query it; not queryable when missing. */
+  readonly queryableName?: string
+  readonly ttl?: TtlOptions
+}
+
+/** One value per key. */
+export interface ValueStateDescriptor<T> extends DescriptorBase {
+  readonly kind: 'value'
+  readonly serializer: Serializer<T>
+}
+
+/** A list per key. */
+export interface ListStateDescriptor<T> extends DescriptorBase {
+  readonly kind: 'list'
+  readonly serializer: Serializer<T>
+}
+
+/** A map per key; iterates in the order of the map keys' bytes. */
+export interface MapStateDescriptor<K, V> extends DescriptorBase {
+  readonly kind: 'map'
+  readonly keySerializer: Serializer<K>
+  readonly serializer: Serializer<V>
+}
+
+/** One value per key into which each added value is reduced. */
+export interface ReducingStateDescriptor<T> extends DescriptorBase {
+  readonly kind: 'reducing'
+  readonly serializer: Serializer<T>
+  readonly reduce: (a: T, b: T) => T
+}
+
+/** An accumulator per key, in the sense of Flink's AggregateFunction. */
+export interface AggregateFunction<IN, ACC, OUT> {
+  createAccumulator(): ACC
+  add(value: IN, accumulator: ACC): ACC
+  getResult(accumulator: ACC): OUT
+  merge(a: ACC, b: ACC): ACC
+}
+
+/** One accumulator per key; `get` returns its result. */
+export interface AggregatingStateDescriptor<IN, ACC, OUT> extends DescriptorBase {
+  readonly kind: 'aggregating'
+  /** Serializer of the accumulator. */
+  readonly serializer: Serializer<ACC>
+  readonly aggregate: AggregateFunction<IN, ACC, OUT>
+}
+
+/** Longest key in bytes of a vector state whose descriptor gives no other: a UUID and more. */
+export const DEFAULT_MAX_KEY_BYTES = 64
+
+/** Fixed-width float32 rows in shared memory, by model version and key. */
+export interface VectorStateDescriptor extends DescriptorBase {
+  readonly kind: 'vector'
+  /** Floats per row, 1 <= dimension <= 65536. */
+  readonly dimension: number
+  /**
+   * Which keys of the queryable name this state holds: those that end in the suffix. Two vector
+   * states may share a queryable name when their suffixes differ (`-U` and `-I` of `ALS_MODEL`).
+   * @default '' (all keys)
+   */
+  readonly keySuffix?: string
+  /** Longest key in bytes that a row can have, 1 to 1024. Every row takes as much memory. @default 64 */
+  readonly maxKeyBytes?: number
+  /**
+   * Key that answers with the mean of all rows of the version, kept up to date with every change
+   * (`MEAN-U`). No mean is kept when missing.
+   */
+  readonly meanKey?: string
+}
+
+/** A descriptor of any state but a vector state. */
+export type TypedStateDescriptor =
+  | ValueStateDescriptor<unknown>
+  | ListStateDescriptor<unknown>
+  | MapStateDescriptor<unknown, unknown>
+  | ReducingStateDescriptor<unknown>
+  | AggregatingStateDescriptor<unknown, unknown, unknown>
+
+/** Any state descriptor. */
+export type StateDescriptor = TypedStateDescriptor | VectorStateDescriptor
+
+/** Options shared by the descriptor functions below. */
+export interface StateOptions<T> {
+  /** @default MessagePack */
+  readonly serializer?: Serializer<T>
+  readonly queryableName?: string
+  readonly ttl?: TtlOptions
+}
+
+function baseOf(
+  name: string,
+  options: { queryableName?: string; ttl?: TtlOptions },
+): DescriptorBase {
+  return {
+    name,
+    ...(options.queryableName === undefined ? {} : { queryableName: options.queryableName }),
+    ...(options.ttl === undefined ? {} : { ttl: options.ttl }),
+  }
+}
+
+/** Declares a value per key. */
+export function valueState<T>(
+  name: string,
+  options: StateOptions<T> = {},
+): ValueStateDescriptor<T> {
+  const serializer = options.serializer ?? msgpackSerializer<T>()
+  return { kind: 'value', serializer, ...baseOf(name, options) }
+}
+
+/** Declares a list per key. */
+export function listState<T>(name: string, options: StateOptions<T> = {}): ListStateDescriptor<T> {
+  const serializer = options.serializer ?? msgpackSerializer<T>()
+  return { kind: 'list', serializer, ...baseOf(name, options) }
+}
+
+/** Declares a map per key. */
+export function mapState<K, V>(
+  name: string,
+  options: StateOptions<V> & { readonly keySerializer?: Serializer<K> } = {},
+): MapStateDescriptor<K, V> {
+  return {
+    kind: 'map',
+    keySerializer: options.keySerializer ?? msgpackSerializer<K>(),
+    serializer: options.serializer ?? msgpackSerializer<V>(),
+    ...baseOf(name, options),
+  }
+}
+
+/** Declares a value per key that added values are reduced into. */
+export function reducingState<T>(
+  name: string,
+  reduce: (a: T, b: T) => T,
+  options: StateOptions<T> = {},
+): ReducingStateDescriptor<T> {
+  const serializer = options.serializer ?? msgpackSerializer<T>()
+  return { kind: 'reducing', serializer, reduce, ...baseOf(name, options) }
+}
+
+/** Declares an accumulator per key. */
+export function aggregatingState<IN, ACC, OUT>(
+  name: string,
+  aggregate: AggregateFunction<IN, ACC, OUT>,
+  options: StateOptions<ACC> = {},
+): AggregatingStateDescriptor<IN, ACC, OUT> {
+  const serializer = options.serializer ?? msgpackSerializer<ACC>()
+  return { kind: 'aggregating', serializer, aggregate, ...baseOf(name, options) }
+}
+
+/** Declares float32 rows in shared memory. */
+export function vectorState(
+  name: string,
+  options: Omit<VectorStateDescriptor, 'kind' | 'name'>,
+): VectorStateDescriptor {
+  return { kind: 'vector', name, ...options }
+}

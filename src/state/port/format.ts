@@ -1,0 +1,59 @@
+import { WeirError } from '../../core/errors.ts'
+import type { ModelVersion } from '../../core/model-version.ts'
+import type { StateDeclaration, StateName } from './change.ts'
+import type { TypedStateDescriptor, VectorStateDescriptor } from './descriptors.ts'
+
+/** Marks formats whose values start with an expiry time. */
+const TTL_SUFFIX = '+ttl'
+
+/** The declaration of a typed state: stored in a checkpoint and compared at restore. */
+export function declarationOf(descriptor: TypedStateDescriptor): StateDeclaration {
+  const { kind, name, serializer } = descriptor
+  const values = kind === 'map' ? `${descriptor.keySerializer.id}->${serializer.id}` : serializer.id
+  return { name, kind, format: descriptor.ttl === undefined ? values : values + TTL_SUFFIX }
+}
+
+/** The declaration of a timer queue; the prefix keeps it apart from states of the same name. */
+export function timersDeclaration(queue: string): StateDeclaration {
+  return { name: `timers:${queue}`, kind: 'timers', format: 'timestamp-key-namespace/1' }
+}
+
+/** The declaration of one version of a vector state. */
+export function vectorDeclaration(
+  { name, dimension }: VectorStateDescriptor,
+  version: number,
+): StateDeclaration {
+  return { name: `${name}@${version}`, kind: 'vector', format: `float32[${dimension}]` }
+}
+
+/** The parts of `<name>@<version>`, a declared version of a vector state; other names have no version. */
+export function splitVectorName(state: StateName): {
+  readonly name: string
+  readonly version: ModelVersion | undefined
+} {
+  const at = state.lastIndexOf('@')
+  const version = at < 0 ? Number.NaN : Number(state.slice(at + 1))
+  if (!Number.isInteger(version)) return { name: state, version: undefined }
+  return { name: state.slice(0, at), version: version as ModelVersion }
+}
+
+/** Whether values of this format start with an expiry time. */
+export function hasExpiry(format: string): boolean {
+  return format.endsWith(TTL_SUFFIX)
+}
+
+/** Throws STATE_CONFLICT unless both say the same about a state. */
+export function requireSameDeclaration(
+  declared: StateDeclaration,
+  known: StateDeclaration,
+  operatorUid: string,
+): void {
+  if (declared.kind === known.kind && declared.format === known.format) return
+  throw new WeirError(
+    'STATE_CONFLICT',
+    `state "${declared.name}" of operator "${operatorUid}" is declared as ${declared.kind} ` +
+      `(${declared.format}) but exists as ${known.kind} (${known.format}); use another name or ` +
+      'keep kind, serializer and time to live',
+    { details: { state: declared.name, operator: operatorUid } },
+  )
+}

@@ -1,0 +1,117 @@
+import type { ByteSpan } from '../../core/byte-span.ts'
+import type { ModelVersion } from '../../core/model-version.ts'
+
+/*
+ * Typed state handles. All but VectorState are scoped to the current key (and namespace) of the
+ * backend; values returned belong to the caller.
+ */
+
+/** One value per key. */
+export interface ValueState<T> {
+  value(): T | undefined
+  update(value: T): void
+  clear(): void
+}
+
+/**
+ * A value per key that its operator may change in place. For operators alone: a function of a user gets
+ * copies.
+ */
+export interface LiveValueState<T> extends ValueState<T> {
+  /**
+   * The value itself, or undefined. The caller may change it in place, then calls `update` with it before
+   * anything else reads the state. It belongs to the state: nothing may keep it.
+   */
+  valueToChange(): T | undefined
+}
+
+/** A list per key. */
+export interface ListState<T> {
+  get(): T[]
+  add(value: T): void
+  addAll(values: readonly T[]): void
+  update(values: readonly T[]): void
+  clear(): void
+}
+
+/** A map per key. */
+export interface MapState<K, V> {
+  get(key: K): V | undefined
+  put(key: K, value: V): void
+  remove(key: K): void
+  has(key: K): boolean
+  entries(): IterableIterator<[K, V]>
+  isEmpty(): boolean
+  clear(): void
+}
+
+/** Reducing and aggregating state: values in, one result out. */
+export interface AppendingState<IN, OUT> {
+  get(): OUT | undefined
+  add(value: IN): void
+  clear(): void
+}
+
+/** Metadata of a row. */
+export interface RowMeta {
+  /** Writes so far, counted from 1. */
+  readonly updateCount: number
+  /** Source partition of the last write, -1 if none. */
+  readonly partition: number
+  /** Source offset of the last write. */
+  readonly offset: number
+  /** Event time of the last write in ms, -1 if none. */
+  readonly eventTime: number
+}
+
+/** A copy of one row. */
+export interface VectorRow extends RowMeta {
+  /** [dimension] */
+  readonly vector: Float32Array
+}
+
+/** A row that `readInto` fills. */
+export interface VectorRowTarget {
+  /** [dimension] */
+  readonly vector: Float32Array
+  updateCount: number
+}
+
+/** Source record of a write. */
+export interface WriteOrigin {
+  /** Number of the source. @default 0 */
+  readonly source?: number
+  readonly partition: number
+  readonly offset: number
+  readonly eventTime: number
+}
+
+/**
+ * Float32 rows by model version and key, in shared memory. Unlike the other handles it is addressed
+ * by key bytes, because one record often touches several rows. The slot that owns the key's group is
+ * the only writer; `put` and `add` on a foreign key throw NOT_OWNER.
+ */
+export interface VectorState {
+  readonly dimension: number
+  /** Stores a row, [dimension]. Throws DIMENSION_MISMATCH, NOT_FINITE, KEY_TOO_LONG. */
+  put(version: ModelVersion, key: Uint8Array, vector: Float32Array, origin: WriteOrigin): void
+  /** As `put`, of float32 x dimension as little-endian bytes. Throws as `put`. */
+  putBytes(version: ModelVersion, key: Uint8Array, floats: ByteSpan, origin: WriteOrigin): void
+  /** Adds a delta, [dimension], to a row that starts as zero. Throws as `put`. */
+  add(version: ModelVersion, key: Uint8Array, delta: Float32Array, origin: WriteOrigin): void
+  /** A copy of the row, read from the store if it was spilled. */
+  get(version: ModelVersion, key: Uint8Array): VectorRow | undefined
+  /**
+   * As `get`, into a row of the caller's; false when there is none. For code that reads a row for every
+   * record.
+   */
+  readInto(version: ModelVersion, key: Uint8Array, target: VectorRowTarget): boolean
+  /** Deletes a row; true when there was one. */
+  remove(version: ModelVersion, key: Uint8Array): boolean
+  /** Rows of a version on this slot, spilled ones included. */
+  size(version: ModelVersion): number
+  /** Versions with at least one row on this slot, ascending. */
+  versions(): ModelVersion[]
+  /** Forgets a version and its memory. */
+  dropVersion(version: ModelVersion): void
+}

@@ -1,0 +1,27 @@
+import type { KeyGroupRange } from '../../core/key-group.ts'
+import type { EntrySpan, StateDeclaration, StateName } from './change.ts'
+
+/** Keyed state as a restore sees it. */
+export interface RestorableState {
+  readonly keyGroups: KeyGroupRange
+  /**
+   * Opens a restore. Entries come newest segment first: of one key the first one wins, so that a row
+   * that can be read is already right. Rows not restored yet answer RESTORING to queries.
+   */
+  beginRestore(declarations: readonly StateDeclaration[]): void
+  /** Sets the largest number of entries of the restore; called before the first of them, if at all. */
+  expectEntries(entries: number): void
+  /** Takes one entry of a segment; a key group outside `keyGroups` is ignored. */
+  restore(keyGroup: number, state: StateName, key: Uint8Array, value: Uint8Array | undefined): void
+  /** As `restore`, of an entry that is still in its segment's block. */
+  restoreSpan(keyGroup: number, state: StateName, entry: EntrySpan): void
+  /**
+   * The next key group to restore first, because a query asked for it and got RESTORING; -1 if none.
+   * Each request is returned once.
+   */
+  wantedKeyGroup(): number
+  /** Ends the restore; a missing key is now really missing. */
+  endRestore(checkpointId: number): void
+  /** Names of states with restored entries that no operator has declared; timers are never among them. */
+  unclaimedStates(): readonly string[]
+}

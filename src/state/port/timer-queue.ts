@@ -1,0 +1,19 @@
+/** One timer. */
+export interface Timer {
+  readonly timestamp: number
+  readonly key: Uint8Array
+  readonly keyGroup: number
+  readonly namespace: Uint8Array
+}
+
+/** Timers of a subtask in time order. */
+export interface TimerQueue {
+  /** Registers for the current key and namespace; a duplicate is ignored. */
+  register(timestamp: number): void
+  /** Deletes for the current key and namespace; a missing one is ignored. */
+  delete(timestamp: number): void
+  /** The earliest timestamp, or undefined when empty. */
+  peek(): number | undefined
+  /** Removes and returns the earliest timer with timestamp <= `upTo`. */
+  poll(upTo: number): Timer | undefined
+}

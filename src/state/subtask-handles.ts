@@ -1,0 +1,115 @@
+import type {
+  AggregatingStateDescriptor,
+  ListStateDescriptor,
+  MapStateDescriptor,
+  ReducingStateDescriptor,
+  TypedStateDescriptor,
+  ValueStateDescriptor,
+} from './port/descriptors.ts'
+import { declarationOf, timersDeclaration } from './port/format.ts'
+import type { AppendingState, ListState, LiveValueState, MapState } from './port/handles.ts'
+import type { KeySelection } from './port/key-selection.ts'
+import type { TimerQueue } from './port/timer-queue.ts'
+import { AggregatingStateHandle, ReducingStateHandle } from './typed/appending-handle.ts'
+import { ListStateHandle } from './typed/list-handle.ts'
+import { MapStateHandle } from './typed/map-handle.ts'
+import type { TypedStates } from './typed/states.ts'
+import type { StateTable } from './typed/table.ts'
+import { KeyedTimerQueue } from './typed/timer-queue.ts'
+import { ValueStateHandle } from './typed/value-handle.ts'
+
+/** Options of `SubtaskHandles`. */
+export interface SubtaskHandlesOptions {
+  readonly typed: TypedStates
+  /** The key and namespace that every handle reads and writes. */
+  readonly selection: KeySelection
+  /** Throws when a typed state of this name cannot be declared. */
+  readonly requireFree: (name: string) => void
+  /** Called once for each new state. */
+  readonly declared: (descriptor: TypedStateDescriptor, table: StateTable) => void
+}
+
+/** The handles of one subtask's typed states and timers: one for each name, over one table each. */
+export class SubtaskHandles {
+  private readonly options: SubtaskHandlesOptions
+  private readonly selection: KeySelection
+  private readonly handles = new Map<string, unknown>()
+  private readonly timerQueues = new Map<string, KeyedTimerQueue>()
+
+  constructor(options: SubtaskHandlesOptions) {
+    this.options = options
+    this.selection = options.selection
+  }
+
+  liveValue<T>(descriptor: ValueStateDescriptor<T>): LiveValueState<T> {
+    return this.handle(
+      descriptor as ValueStateDescriptor<unknown>,
+      (table) => new ValueStateHandle(table, this.selection, descriptor.serializer),
+    )
+  }
+
+  list<T>(descriptor: ListStateDescriptor<T>): ListState<T> {
+    return this.handle(
+      descriptor as ListStateDescriptor<unknown>,
+      (table) => new ListStateHandle(table, this.selection, descriptor.serializer),
+    )
+  }
+
+  map<K, V>(descriptor: MapStateDescriptor<K, V>): MapState<K, V> {
+    const { keySerializer, serializer } = descriptor
+    return this.handle(
+      descriptor as MapStateDescriptor<unknown, unknown>,
+      (table) => new MapStateHandle(table, this.selection, keySerializer, serializer),
+    )
+  }
+
+  reducing<T>(descriptor: ReducingStateDescriptor<T>): AppendingState<T, T> {
+    const { serializer, reduce } = descriptor
+    return this.handle(
+      descriptor as ReducingStateDescriptor<unknown>,
+      (table) => new ReducingStateHandle(table, this.selection, serializer, reduce),
+    )
+  }
+
+  aggregating<IN, ACC, OUT>(
+    descriptor: AggregatingStateDescriptor<IN, ACC, OUT>,
+  ): AppendingState<IN, OUT> {
+    const { serializer, aggregate } = descriptor
+    return this.handle(
+      descriptor as AggregatingStateDescriptor<unknown, unknown, unknown>,
+      (table) => new AggregatingStateHandle(table, this.selection, serializer, aggregate),
+    )
+  }
+
+  timers(name: string): TimerQueue {
+    const existing = this.timerQueues.get(name)
+    if (existing !== undefined) return existing
+    const declaration = timersDeclaration(name)
+    this.options.requireFree(declaration.name)
+    const table = this.options.typed.table(declaration)
+    const queue = new KeyedTimerQueue(table, this.selection)
+    this.timerQueues.set(name, queue)
+    return queue
+  }
+
+  /** Reads the timers of every queue from its table again, after a restore. */
+  rebuildTimers(): void {
+    for (const queue of this.timerQueues.values()) queue.rebuild()
+  }
+
+  private handle<H>(descriptor: TypedStateDescriptor, make: (table: StateTable) => H): H {
+    const { typed, requireFree, declared } = this.options
+    const { name } = descriptor
+    requireFree(name)
+    const existing = this.handles.get(name)
+    if (existing !== undefined) {
+      typed.table(declarationOf(descriptor))
+      return existing as H
+    }
+    const table = typed.declare(descriptor)
+    declared(descriptor, table)
+    const handle = make(table)
+    this.handles.set(name, handle)
+    return handle
+  }
+}

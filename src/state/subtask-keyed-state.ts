@@ -1,0 +1,299 @@
+import type { Clock } from '../core/clock.ts'
+import { WeirError } from '../core/errors.ts'
+import { containsKeyGroup, type KeyGroupRange } from '../core/key-group.ts'
+import type { MetricGroup } from '../core/metrics.ts'
+import {
+  type ChangeSink,
+  type EntrySpan,
+  keyOfSpan,
+  type StateDeclaration,
+  type StateName,
+  type StateSnapshot,
+  valueOfSpan,
+} from './port/change.ts'
+import type {
+  AggregatingStateDescriptor,
+  ListStateDescriptor,
+  MapStateDescriptor,
+  ReducingStateDescriptor,
+  StateDescriptor,
+  ValueStateDescriptor,
+  VectorStateDescriptor,
+} from './port/descriptors.ts'
+import type {
+  AppendingState,
+  ListState,
+  LiveValueState,
+  MapState,
+  ValueState,
+  VectorState,
+} from './port/handles.ts'
+import { KeySelection } from './port/key-selection.ts'
+import type { KeysAhead } from './port/keyed-input.ts'
+import type { KeyedStateBackend } from './port/keyed-state-backend.ts'
+import { finished } from './port/scan-part.ts'
+import type { SlotQueryReply, SlotQueryRequest } from './port/slot-query.ts'
+import type { TimerQueue } from './port/timer-queue.ts'
+import type { RowTableListener } from './rows/share.ts'
+import { JoinedSnapshot } from './snapshot/joined.ts'
+import type { StateStore } from './store/state-store.ts'
+import { SubtaskHandles } from './subtask-handles.ts'
+import { SubtaskQueries } from './subtask-queries.ts'
+import { TypedReadAhead } from './typed/read-ahead.ts'
+import { TypedStates } from './typed/states.ts'
+import { conflictWithVector, VectorStates } from './vector/states.ts'
+
+/** Observer of one backend's state; its slot passes on what it is notified of. */
+export interface KeyedStateListener extends RowTableListener {
+  /** A queryable state was declared; called once, before row tables of it open. */
+  queryableDeclared(descriptor: StateDescriptor): void
+}
+
+/** Options of `SubtaskKeyedState`. */
+export interface SubtaskKeyedStateOptions {
+  readonly operatorUid: string
+  readonly slot: number
+  readonly keyGroups: KeyGroupRange
+  readonly maxParallelism: number
+  /** Bytes of state kept in memory, row tables and typed state together; `heap` keeps everything. */
+  readonly memoryBudgetBytes: number
+  readonly clock: Clock
+  readonly listener: KeyedStateListener
+  readonly metrics: MetricGroup
+}
+
+/** Share of the budget that typed state may take where row tables need memory too. */
+const TYPED_SHARE = 4
+
+/** The keyed state of one operator subtask: typed and vector state under one memory budget, over one store. */
+export class SubtaskKeyedState implements KeyedStateBackend {
+  readonly keyGroups: KeyGroupRange
+  readonly maxParallelism: number
+  private readonly operatorUid: string
+  private readonly listener: KeyedStateListener
+  private readonly typed: TypedStates
+  private readonly selection = new KeySelection()
+  private readonly ahead: TypedReadAhead
+  private readonly handles: SubtaskHandles
+  private readonly vectors: VectorStates
+  private readonly queries: SubtaskQueries
+  private readonly budgetBytes: number
+  private spillSink: ChangeSink | undefined
+  /** Changed rows left memory while there was no spill sink: the next snapshot must hold all. */
+  private rowsLost = false
+  private closed = false
+
+  constructor(options: SubtaskKeyedStateOptions, store: StateStore | undefined) {
+    this.keyGroups = options.keyGroups
+    this.maxParallelism = options.maxParallelism
+    this.operatorUid = options.operatorUid
+    this.listener = options.listener
+    this.ahead = new TypedReadAhead(options.maxParallelism)
+    this.typed = new TypedStates({
+      operatorUid: options.operatorUid,
+      keyGroups: options.keyGroups,
+      clock: options.clock,
+      store,
+      budgetBytes: options.memoryBudgetBytes,
+    })
+    this.budgetBytes = options.memoryBudgetBytes
+    const losingSink: ChangeSink = {
+      append: () => {
+        this.rowsLost = true
+      },
+    }
+    this.vectors = new VectorStates({
+      ...options,
+      store,
+      budgetBytes: () => this.budgetBytes - this.typed.bytes,
+      spillSink: () => this.spillSink ?? losingSink,
+    })
+    this.queries = new SubtaskQueries({ ...options, vectors: this.vectors })
+    this.handles = new SubtaskHandles({
+      typed: this.typed,
+      selection: this.selection,
+      requireFree: (name) => {
+        this.requireOpen()
+        this.requireNoVector(name)
+      },
+      declared: (descriptor, table) => {
+        const { queryableName } = descriptor
+        if (queryableName !== undefined) this.queries.add(queryableName, table)
+        this.reportQueryable(descriptor)
+      },
+    })
+    options.metrics.gauge('rowTableBytes', () => this.vectors.memoryBytes)
+    options.metrics.gauge('typedStateBytes', () => this.typed.bytes)
+    options.metrics.gauge('typedStateEvictions', () => this.typed.evictions)
+  }
+
+  setCurrentKey(key: Uint8Array, keyGroup: number): void {
+    this.selection.select(key, keyGroup)
+  }
+
+  readAhead(keys: KeysAhead): void {
+    this.vectors.readAhead(keys.hashes, keys.count)
+    if (this.selection.namespace.length === 0) this.ahead.read(this.typed.tablesById, keys)
+  }
+
+  currentKey(): Uint8Array {
+    return this.selection.key
+  }
+
+  setCurrentNamespace(namespace: Uint8Array): void {
+    this.selection.selectNamespace(namespace)
+  }
+
+  value<T>(descriptor: ValueStateDescriptor<T>): ValueState<T> {
+    return this.handles.liveValue(descriptor)
+  }
+
+  liveValue<T>(descriptor: ValueStateDescriptor<T>): LiveValueState<T> {
+    return this.handles.liveValue(descriptor)
+  }
+
+  list<T>(descriptor: ListStateDescriptor<T>): ListState<T> {
+    return this.handles.list(descriptor)
+  }
+
+  map<K, V>(descriptor: MapStateDescriptor<K, V>): MapState<K, V> {
+    return this.handles.map(descriptor)
+  }
+
+  reducing<T>(descriptor: ReducingStateDescriptor<T>): AppendingState<T, T> {
+    return this.handles.reducing(descriptor)
+  }
+
+  aggregating<IN, ACC, OUT>(
+    descriptor: AggregatingStateDescriptor<IN, ACC, OUT>,
+  ): AppendingState<IN, OUT> {
+    return this.handles.aggregating(descriptor)
+  }
+
+  vector(descriptor: VectorStateDescriptor): VectorState {
+    this.requireOpen()
+    if (this.typed.has(descriptor.name)) {
+      throw conflictWithVector(descriptor.name, this.operatorUid)
+    }
+    if (!this.vectors.has(descriptor.name)) this.reportQueryable(descriptor)
+    const state = this.vectors.declare(descriptor)
+    this.typed.setBudget(this.budgetBytes / TYPED_SHARE)
+    return state
+  }
+
+  timers(name: string): TimerQueue {
+    return this.handles.timers(name)
+  }
+
+  /** Answers without a pause. Throws as `answerInSteps`. */
+  answer(request: SlotQueryRequest): SlotQueryReply {
+    return finished(this.answerInSteps(request))
+  }
+
+  *answerInSteps(request: SlotQueryRequest): Generator<void, SlotQueryReply> {
+    return { id: request.id, ...(yield* this.queries.answer(request)) }
+  }
+
+  snapshot(checkpointId: number, sink: ChangeSink, full: boolean): StateSnapshot {
+    this.requireOpen()
+    const everyRow = full || this.rowsLost
+    this.rowsLost = false
+    return new JoinedSnapshot([
+      this.typed.beginSnapshot(sink, full),
+      ...this.vectors.snapshots(checkpointId, sink, everyRow),
+    ])
+  }
+
+  prefersFull(): boolean {
+    return this.vectors.declarations().length === 0 && this.typed.prefersFull()
+  }
+
+  setSpillSink(sink: ChangeSink): void {
+    this.spillSink = sink
+    this.typed.setSpillSink(sink)
+  }
+
+  checkpointCompleted(checkpointId: number): void {
+    this.requireOpen()
+    this.vectors.checkpointCompleted(checkpointId)
+  }
+
+  declarations(): StateDeclaration[] {
+    return [...this.typed.declarations(), ...this.vectors.declarations()]
+  }
+
+  beginRestore(declarations: readonly StateDeclaration[]): void {
+    this.requireOpen()
+    this.typed.beginRestore()
+    this.vectors.restored.begin(declarations)
+    for (const declaration of declarations) {
+      if (declaration.kind === 'vector') continue
+      this.requireNoVector(declaration.name)
+      this.typed.table(declaration)
+    }
+  }
+
+  expectEntries(entries: number): void {
+    this.vectors.restored.expectEntries(entries)
+  }
+
+  restore(
+    keyGroup: number,
+    state: StateName,
+    key: Uint8Array,
+    value: Uint8Array | undefined,
+  ): void {
+    if (!containsKeyGroup(this.keyGroups, keyGroup)) return
+    const table = this.typed.of(state)
+    if (table === undefined) {
+      if (this.vectors.restored.take(keyGroup, state, key, value)) return
+      throw new WeirError(
+        'STATE_CONFLICT',
+        `a segment of operator "${this.operatorUid}" holds state "${state}" that its checkpoint ` +
+          'does not declare',
+      )
+    }
+    this.typed.restore(table, keyGroup, key, value)
+  }
+
+  restoreSpan(keyGroup: number, state: StateName, entry: EntrySpan): void {
+    if (!containsKeyGroup(this.keyGroups, keyGroup)) return
+    if (this.vectors.restored.takeSpan(state, entry)) return
+    this.restore(keyGroup, state, keyOfSpan(entry), valueOfSpan(entry))
+  }
+
+  wantedKeyGroup(): number {
+    return this.vectors.restored.wantedKeyGroup()
+  }
+
+  endRestore(checkpointId: number): void {
+    this.typed.endRestore()
+    this.vectors.restored.end(checkpointId)
+    this.handles.rebuildTimers()
+  }
+
+  unclaimedStates(): readonly string[] {
+    return [...this.typed.unclaimed(), ...this.vectors.restored.unclaimed()]
+  }
+
+  close(): void {
+    if (this.closed) return
+    this.closed = true
+    this.vectors.close()
+    this.typed.close()
+  }
+
+  private requireNoVector(name: string): void {
+    if (this.vectors.has(name)) throw conflictWithVector(name, this.operatorUid)
+  }
+
+  private reportQueryable(descriptor: StateDescriptor): void {
+    if (descriptor.queryableName !== undefined) this.listener.queryableDeclared(descriptor)
+  }
+
+  private requireOpen(): void {
+    if (this.closed) {
+      throw new WeirError('ILLEGAL_STATE', `the state of "${this.operatorUid}" is closed`)
+    }
+  }
+}

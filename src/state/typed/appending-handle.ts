@@ -1,0 +1,122 @@
+import { ByteWriter } from '../../core/byte-writer.ts'
+import type { Serializer } from '../../core/serializer.ts'
+import type { AggregateFunction } from '../port/descriptors.ts'
+import type { AppendingState } from '../port/handles.ts'
+import type { KeySelection } from '../port/key-selection.ts'
+import { fromEntryValue, isKeptDecoded, toEntryValue } from './entry-value.ts'
+import { type KeyedEntry, LiveObject } from './keyed-entry.ts'
+import type { StateTable } from './table.ts'
+
+/** Bytes of an accumulator where no budget counts them. */
+const ACCUMULATOR_BYTES = 120
+
+/** ReducingState over a table: what was added so far, reduced to one value. */
+export class ReducingStateHandle<T> implements AppendingState<T, T> {
+  private readonly table: StateTable
+  private readonly selection: KeySelection
+  private readonly serializer: Serializer<T>
+  private readonly reduce: (a: T, b: T) => T
+  private readonly writer = new ByteWriter(256)
+
+  constructor(
+    table: StateTable,
+    selection: KeySelection,
+    serializer: Serializer<T>,
+    reduce: (a: T, b: T) => T,
+  ) {
+    this.table = table
+    this.selection = selection
+    this.serializer = serializer
+    this.reduce = reduce
+  }
+
+  get(): T | undefined {
+    const entry = this.table.current(this.selection)
+    if (entry === undefined) return undefined
+    const value = this.table.read(entry, this.serializer)
+    this.table.context.settle()
+    return value
+  }
+
+  add(value: T): void {
+    const entry = this.table.current(this.selection)
+    const reduced =
+      entry === undefined ? value : this.reduce(this.table.read(entry, this.serializer), value)
+    const held = toEntryValue(this.serializer, reduced, this.writer)
+    this.table.set(entry ?? this.table.currentToWrite(this.selection), held)
+    this.table.context.settle()
+  }
+
+  clear(): void {
+    this.table.removeCurrent(this.selection)
+  }
+}
+
+/**
+ * AggregatingState over a table. Where entries never leave memory the accumulator stays a decoded
+ * object that only this handle touches; results that are objects are made from a fresh copy.
+ */
+export class AggregatingStateHandle<IN, ACC, OUT> implements AppendingState<IN, OUT> {
+  private readonly table: StateTable
+  private readonly selection: KeySelection
+  private readonly serializer: Serializer<ACC>
+  private readonly aggregate: AggregateFunction<IN, ACC, OUT>
+  private readonly writer = new ByteWriter(256)
+
+  constructor(
+    table: StateTable,
+    selection: KeySelection,
+    serializer: Serializer<ACC>,
+    aggregate: AggregateFunction<IN, ACC, OUT>,
+  ) {
+    this.table = table
+    this.selection = selection
+    this.serializer = serializer
+    this.aggregate = aggregate
+  }
+
+  get(): OUT | undefined {
+    const entry = this.table.current(this.selection)
+    if (entry === undefined) return undefined
+    const result = this.aggregate.getResult(this.copyOf(entry))
+    this.table.context.settle()
+    return result
+  }
+
+  add(value: IN): void {
+    const entry = this.table.current(this.selection)
+    if (entry !== undefined) {
+      // Saved before the function may change the accumulator in place.
+      this.table.change(entry)
+      const accumulator = this.aggregate.add(value, this.accumulatorOf(entry))
+      this.store(entry, accumulator)
+    } else {
+      const accumulator = this.aggregate.add(value, this.aggregate.createAccumulator())
+      this.store(this.table.currentToWrite(this.selection), accumulator)
+    }
+    this.table.context.settle()
+  }
+
+  clear(): void {
+    this.table.removeCurrent(this.selection)
+  }
+
+  private store(entry: KeyedEntry, accumulator: ACC): void {
+    const held = entry.value
+    if (this.table.context.store !== undefined || isKeptDecoded(this.serializer.id, accumulator)) {
+      this.table.set(entry, toEntryValue(this.serializer, accumulator, this.writer))
+    } else if (held instanceof LiveObject) {
+      held.object = accumulator
+      this.table.set(entry, held)
+    } else this.table.set(entry, new LiveObject(accumulator, ACCUMULATOR_BYTES))
+  }
+
+  private accumulatorOf(entry: KeyedEntry): ACC {
+    if (entry.value instanceof LiveObject) return entry.value.object as ACC
+    return fromEntryValue(this.serializer, entry.value)
+  }
+
+  private copyOf(entry: KeyedEntry): ACC {
+    return fromEntryValue(this.serializer, entry.value)
+  }
+}

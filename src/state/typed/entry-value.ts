@@ -1,0 +1,75 @@
+import { ByteReader } from '../../core/byte-reader.ts'
+import { ByteWriter } from '../../core/byte-writer.ts'
+import { WeirError } from '../../core/errors.ts'
+import { copierOf, type Serializer } from '../../core/serializer.ts'
+import { type EntryValue, GrowingBytes, LiveObject } from './keyed-entry.ts'
+
+/**
+ * The form of `value` in memory: the primitive itself where the serializer gives back exactly the same
+ * one, else a copy, else its encoded bytes. So memory shares no object with callers.
+ */
+export function toEntryValue<T>(
+  serializer: Serializer<T>,
+  value: T,
+  writer: ByteWriter,
+): EntryValue {
+  if (isKeptDecoded(serializer.id, value)) return value
+  const copier = copierOf(serializer)
+  const copy = copier?.copy(value)
+  if (copy !== undefined) return new LiveObject(copy, copier!.bytes)
+  writer.reset()
+  serializer.write(value, writer)
+  return writer.toBytes()
+}
+
+/** The value of an entry, decoded; the caller owns it. */
+export function fromEntryValue<T>(serializer: Serializer<T>, value: EntryValue): T {
+  if (value instanceof LiveObject) return ownCopy(serializer, value.object as T)
+  if (value instanceof Uint8Array) return serializer.read(new ByteReader(value))
+  if (value instanceof GrowingBytes) {
+    throw new WeirError('ILLEGAL_STATE', 'a list was read as a plain value')
+  }
+  return value as T
+}
+
+/** A copy of an object that an entry holds; the caller owns it. */
+function ownCopy<T>(serializer: Serializer<T>, value: T): T {
+  const copy = copierOf(serializer)?.copy(value)
+  if (copy !== undefined) return copy
+  const writer = new ByteWriter(256)
+  serializer.write(value, writer)
+  return serializer.read(new ByteReader(writer.toBytes()))
+}
+
+/** Appends the value's bytes. `serializer` may be missing while the value is encoded already. */
+export function writeEntryValue(
+  serializer: Serializer<unknown> | undefined,
+  value: EntryValue,
+  writer: ByteWriter,
+): void {
+  if (value instanceof Uint8Array) writer.raw(value)
+  else if (value instanceof GrowingBytes) writer.raw(value.bytes.subarray(0, value.length))
+  else if (value instanceof LiveObject) serializer!.write(value.object, writer)
+  else if (value !== undefined) serializer!.write(value, writer)
+}
+
+/** Whether the serializer of this id returns exactly this primitive. */
+export function isKeptDecoded(
+  serializerId: string,
+  value: unknown,
+): value is number | string | boolean {
+  switch (typeof value) {
+    case 'number':
+      return (
+        serializerId === 'float64/1' ||
+        serializerId === 'msgpack/1' ||
+        (serializerId === 'int53/1' && Number.isSafeInteger(value))
+      )
+    case 'string':
+      return serializerId === 'string/1' || serializerId === 'msgpack/1'
+    case 'boolean':
+      return serializerId === 'msgpack/1'
+    default:
+      return false
+  }
+}

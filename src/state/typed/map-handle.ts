@@ -1,0 +1,106 @@
+import { ByteReader } from '../../core/byte-reader.ts'
+import { ByteWriter } from '../../core/byte-writer.ts'
+import { murmur3 } from '../../core/hash/murmur3.ts'
+import type { Serializer } from '../../core/serializer.ts'
+import { bytesOfLatin1, latin1Of } from '../../core/text/latin1.ts'
+import type { MapState } from '../port/handles.ts'
+import type { KeySelection } from '../port/key-selection.ts'
+import { fromEntryValue, toEntryValue } from './entry-value.ts'
+import { type PrefixEntry, scanPrefix } from './prefix-scan.ts'
+import type { StateTable } from './table.ts'
+
+/** MapState over a table: one entry per key, namespace and map key. */
+export class MapStateHandle<K, V> implements MapState<K, V> {
+  private readonly table: StateTable
+  private readonly selection: KeySelection
+  private readonly keySerializer: Serializer<K>
+  private readonly serializer: Serializer<V>
+  private readonly mapKey = new ByteWriter(64)
+  private readonly writer = new ByteWriter(256)
+  private length = 0
+  private hash = 0
+
+  constructor(
+    table: StateTable,
+    selection: KeySelection,
+    keySerializer: Serializer<K>,
+    serializer: Serializer<V>,
+  ) {
+    this.table = table
+    this.selection = selection
+    this.keySerializer = keySerializer
+    this.serializer = serializer
+  }
+
+  get(key: K): V | undefined {
+    this.locate(key)
+    const { keyGroup, bytes } = this.selection
+    const entry = this.table.find(keyGroup, bytes, this.length, this.hash)
+    if (entry === undefined) return undefined
+    const value = this.table.read(entry, this.serializer)
+    this.table.context.settle()
+    return value
+  }
+
+  put(key: K, value: V): void {
+    if (value === undefined) {
+      this.remove(key)
+      return
+    }
+    const held = toEntryValue(this.serializer, value, this.writer)
+    this.locate(key)
+    const { keyGroup, bytes } = this.selection
+    this.table.set(this.table.findOrCreate(keyGroup, bytes, this.length, this.hash), held)
+    this.table.context.settle()
+  }
+
+  remove(key: K): void {
+    this.locate(key)
+    const { keyGroup, bytes } = this.selection
+    this.table.removeAt(keyGroup, bytes, this.length, this.hash)
+  }
+
+  has(key: K): boolean {
+    this.locate(key)
+    const { keyGroup, bytes } = this.selection
+    return this.table.find(keyGroup, bytes, this.length, this.hash) !== undefined
+  }
+
+  *entries(): IterableIterator<[K, V]> {
+    const prefixLength = this.prefix().length
+    for (const { key, value } of this.scan()) {
+      const mapKey = bytesOfLatin1(key.slice(prefixLength))
+      const decodedKey = this.keySerializer.read(new ByteReader(mapKey))
+      yield [decodedKey, fromEntryValue(this.serializer, value)]
+    }
+  }
+
+  isEmpty(): boolean {
+    return this.scan().next().done === true
+  }
+
+  clear(): void {
+    for (const { key } of [...this.scan()]) {
+      const bytes = bytesOfLatin1(key)
+      this.table.removeAt(this.selection.keyGroup, bytes, bytes.length, murmur3(bytes) | 0)
+      this.table.context.settle()
+    }
+  }
+
+  private prefix(): string {
+    this.selection.encode()
+    return latin1Of(this.selection.bytes, this.selection.prefixEnd)
+  }
+
+  private scan(): IterableIterator<PrefixEntry> {
+    return scanPrefix(this.table, this.selection.keyGroup, this.prefix())
+  }
+
+  private locate(key: K): void {
+    this.selection.encode()
+    this.mapKey.reset()
+    this.keySerializer.write(key, this.mapKey)
+    this.length = this.selection.append(this.mapKey.bytes, this.mapKey.length)
+    this.hash = murmur3(this.selection.bytes, 0, this.length) | 0
+  }
+}

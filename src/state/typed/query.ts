@@ -1,0 +1,234 @@
+import { ByteWriter } from '../../core/byte-writer.ts'
+import { murmur3 } from '../../core/hash/murmur3.ts'
+import { keyGroupOf } from '../../core/key-group.ts'
+import { firstAtLeast } from '../../core/text/first-at-least.ts'
+import { bytesOfLatin1, latin1Of } from '../../core/text/latin1.ts'
+import { SmallestStrings } from '../../core/text/smallest-strings.ts'
+import {
+  decodeComposite,
+  encodePrefix,
+  escapedCapacity,
+  prefixLength,
+  writeEscaped,
+} from '../port/composite-key.ts'
+import {
+  bytesOfAnswer,
+  type KeyRange,
+  SCAN_PART_BYTES,
+  type ScanPart,
+  successorOf,
+} from '../port/scan-part.ts'
+import type { SlotQueryAnswer } from '../port/slot-query.ts'
+import { isDefault, type KeyWindow, type PrefixRange } from './key-windows.ts'
+import type { EntryValue } from './keyed-entry.ts'
+import { isVisible, type PrefixEntry, scanPrefix, storedRange } from './prefix-scan.ts'
+import { storeKeyOf, valueOfStored } from './store-keys.ts'
+import type { StateTable } from './table.ts'
+
+const EMPTY = new Uint8Array(0)
+/** Fewest and most keys that one pass over the entries finds. */
+const LEAST_KEYS = 1024
+const MOST_KEYS = 4096
+/** Entries between two steps of a pass. */
+const STEP_ENTRIES = 256
+
+/**
+ * The encoded value of one key in the default namespace: the serializer's bytes of a value; for a
+ * list its elements, for a map its keys and values in turn, each preceded by its length as varuint;
+ * for aggregating state the accumulator.
+ */
+export function answerKey(
+  table: StateTable,
+  key: Uint8Array,
+  maxParallelism: number,
+): SlotQueryAnswer {
+  const keyGroup = keyGroupOf(key, maxParallelism)
+  const composite = encodePrefix(key, EMPTY)
+  const value =
+    table.kind === 'map'
+      ? encodeMap(table, scanPrefix(table, keyGroup, latin1Of(composite)))
+      : encodeEntry(table, keyGroup, composite)
+  table.context.settle()
+  if (value !== undefined) return { kind: 'found', key, value }
+  return { kind: table.context.restoring ? 'restoring' : 'missing', key }
+}
+
+/**
+ * Entries with `from <= key < to` in the default namespace, in key order, at most `limit`, and no more
+ * than SCAN_PART_BYTES. Yields between steps of some microseconds.
+ */
+export function* answerScan(
+  table: StateTable,
+  { from, to, limit }: KeyRange,
+  maxParallelism: number,
+): Generator<void, ScanPart> {
+  const range = { from: latin1Of(escaped(from)), to: latin1Of(escaped(to)) }
+  const window = yield* windowOf(table, range, limit)
+  const answers: SlotQueryAnswer[] = []
+  let bytes = 0
+  let last = from
+  const { prefixes } = window
+  for (let at = firstAtLeast(prefixes, range.from); at < prefixes.length; at++) {
+    const composite = prefixes[at]!
+    const { key } = decodeComposite(bytesOfLatin1(composite))
+    if (answers.length >= limit || bytes >= SCAN_PART_BYTES) return { answers, resume: key }
+    const value = readInPlace(table, keyGroupOf(key, maxParallelism), composite)
+    last = key
+    yield
+    if (value === undefined) continue
+    const answer: SlotQueryAnswer = { kind: 'found', key, value }
+    answers.push(answer)
+    bytes += bytesOfAnswer(answer)
+  }
+  return { answers, resume: window.last === undefined ? undefined : successorOf(last) }
+}
+
+/** The value of a key wherever its entry is, without effect on what stays in memory. */
+function readInPlace(
+  table: StateTable,
+  keyGroup: number,
+  composite: string,
+): Uint8Array | undefined {
+  if (table.kind === 'map') return encodeMap(table, scanPrefix(table, keyGroup, composite))
+  const bytes = bytesOfLatin1(composite)
+  const now = table.context.clock.nowMs()
+  const entry = table.findInMemory(keyGroup, bytes, bytes.length, murmur3(bytes) | 0)
+  if (entry !== undefined) {
+    return isVisible(table, entry, now) ? encodeValue(table, entry.value) : undefined
+  }
+  if (!table.hasSpilled(keyGroup)) return undefined
+  const stored = table.context.store!.get(storeKeyOf(table.id, keyGroup, bytes))
+  const value = stored === undefined ? undefined : valueOfStored(stored)
+  const unexpired = value === undefined ? undefined : table.valueIfUnexpired(value, now)
+  return unexpired === undefined ? undefined : encodeValue(table, unexpired)
+}
+
+function encodeEntry(
+  table: StateTable,
+  keyGroup: number,
+  composite: Uint8Array,
+): Uint8Array | undefined {
+  const entry = table.find(keyGroup, composite, composite.length, murmur3(composite) | 0)
+  return entry === undefined ? undefined : encodeValue(table, entry.value)
+}
+
+function encodeValue(table: StateTable, value: EntryValue): Uint8Array {
+  const writer = new ByteWriter(64)
+  table.encodeValue(value, writer)
+  return writer.toBytes()
+}
+
+function encodeMap(table: StateTable, entries: Iterable<PrefixEntry>): Uint8Array | undefined {
+  const writer = new ByteWriter(256)
+  const value = new ByteWriter(64)
+  let isEmpty = true
+  for (const entry of entries) {
+    isEmpty = false
+    writer.sized(decodeComposite(bytesOfLatin1(entry.key)).mapKey)
+    value.reset()
+    table.encodeValue(entry.value, value)
+    writer.sized(value.bytes.subarray(0, value.length))
+  }
+  return isEmpty ? undefined : writer.toBytes()
+}
+
+/**
+ * A window with the first keys of the range: one that an earlier page of the scan has made, or a new one
+ * from a pass over all entries. Yields between steps of some microseconds.
+ */
+function* windowOf(
+  table: StateTable,
+  range: PrefixRange,
+  limit: number,
+): Generator<void, KeyWindow> {
+  const { windows, context } = table
+  const known = windows.find(range, context.clock.nowMs())
+  if (known !== undefined) return known
+  let window: KeyWindow | undefined
+  windows.beginPass()
+  try {
+    const smallest = new SmallestStrings(Math.min(MOST_KEYS, Math.max(LEAST_KEYS, limit)))
+    yield* offerAll(table, range, smallest)
+    const { isCut } = smallest
+    const sorted = yield* smallest.sorted()
+    const prefixes = sorted.filter((key, i) => i === 0 || key !== sorted[i - 1])
+    const last = isCut ? prefixes.at(-1) : undefined
+    window = { ...range, prefixes, last, usedAtMs: context.clock.nowMs() }
+  } finally {
+    windows.endPass(window)
+  }
+  return window
+}
+
+/** Reads memory first and the store after it: an entry that moves meanwhile is found in one of them. */
+function* offerAll(
+  table: StateTable,
+  range: PrefixRange,
+  smallest: SmallestStrings,
+): Generator<void, void> {
+  yield* offerMemory(table, range, smallest)
+  const { first, last } = table.context.keyGroups
+  for (let keyGroup = first; keyGroup <= last; keyGroup++) {
+    if (table.hasSpilled(keyGroup)) yield* offerStore(table, keyGroup, range, smallest)
+  }
+}
+
+/** Goes down from the last entry: one that is removed meanwhile leaves its place to one already seen. */
+function* offerMemory(
+  { entries, groups }: StateTable,
+  { from, to }: PrefixRange,
+  smallest: SmallestStrings,
+): Generator<void, void> {
+  let step = 0
+  if (groups !== undefined) {
+    for (const prefix of groups.prefixes()) {
+      if (prefix >= from && prefix < to) offerKey(prefix, smallest)
+      if (++step % STEP_ENTRIES === 0) yield
+    }
+    return
+  }
+  for (let at = entries.length - 1; at >= 0; at = Math.min(at, entries.length) - 1) {
+    const { key } = entries[at]!
+    if (key >= from && key < to) offerKey(key, smallest)
+    if (++step % STEP_ENTRIES === 0) yield
+  }
+}
+
+/** Opens an iterator for each step: the store may be closed between two. */
+function* offerStore(
+  table: StateTable,
+  keyGroup: number,
+  { from, to }: PrefixRange,
+  smallest: SmallestStrings,
+): Generator<void, void> {
+  let next = bytesOfLatin1(from)
+  const end = bytesOfLatin1(to)
+  for (;;) {
+    let entries = 0
+    for (const { key } of storedRange(table, keyGroup, next, end)) {
+      const prefix = key.slice(0, prefixLength(bytesOfLatin1(key)))
+      const isAbove = smallest.limit !== undefined && prefix >= smallest.limit
+      offerKey(prefix, smallest)
+      if (isAbove) return
+      // All entries of a map have one prefix: the next step begins behind them.
+      next = bytesOfLatin1(prefix)
+      next[next.length - 1]! += 1
+      entries += 1
+      if (entries === STEP_ENTRIES || table.kind === 'map') break
+    }
+    if (entries === 0) return
+    yield
+  }
+}
+
+/** Only keys in the default namespace, whose prefix ends with the end of the key and of nothing. */
+function offerKey(prefix: string, smallest: SmallestStrings): void {
+  if (smallest.limit !== undefined && prefix > smallest.limit) smallest.offer(smallest.limit)
+  else if (isDefault(prefix)) smallest.offer(prefix)
+}
+
+function escaped(key: Uint8Array): Uint8Array {
+  const target = new Uint8Array(escapedCapacity(key))
+  // Without the terminator, so that a bound also covers longer keys that start with it.
+  return target.subarray(0, writeEscaped(key, target, 0) - 2)
+}

@@ -1,0 +1,44 @@
+import { murmur3 } from '../../core/hash/murmur3.ts'
+import { type KeyedEntry, LIVE, PERSISTED } from './keyed-entry.ts'
+import { storeKeyOf } from './store-keys.ts'
+import type { StateTable, TableContext } from './table.ts'
+
+/** Fills tables with restored entries, newest segment first: the first one of a key wins. */
+export class TypedRestore {
+  private readonly context: TableContext
+  /** Deleted entries, which keep older entries of their keys out until the end. */
+  private tombstones: { readonly table: StateTable; readonly entry: KeyedEntry }[] = []
+
+  constructor(context: TableContext) {
+    this.context = context
+  }
+
+  /** Takes one entry, its value undefined if it is a deletion. */
+  take(table: StateTable, keyGroup: number, key: Uint8Array, value: Uint8Array | undefined): void {
+    const hash = murmur3(key) | 0
+    if (table.findInMemory(keyGroup, key, key.length, hash) !== undefined) return
+    if (table.hasSpilled(keyGroup)) {
+      if (this.context.store!.get(storeKeyOf(table.id, keyGroup, key)) !== undefined) return
+    }
+    const entry = table.create(keyGroup, key, key.length, hash)
+    entry.flags |= PERSISTED
+    if (value !== undefined) {
+      table.adopt(entry, value.slice())
+      table.holdsRestored = true
+    }
+    if (value === undefined || table.isExpired(entry, this.context.clock.nowMs())) {
+      entry.flags &= ~LIVE
+      this.tombstones.push({ table, entry })
+    }
+    this.context.settle()
+  }
+
+  /** All entries have come: forgets the tombstones. */
+  end(): void {
+    for (const { table, entry } of this.tombstones) {
+      const isUnchanged = entry.index >= 0 && entry.epoch === 0 && (entry.flags & LIVE) === 0
+      if (isUnchanged) table.forget(entry)
+    }
+    this.tombstones = []
+  }
+}

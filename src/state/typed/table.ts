@@ -1,0 +1,400 @@
+import type { ByteWriter } from '../../core/byte-writer.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { KeyGroupRange } from '../../core/key-group.ts'
+import { copierOf, type Serializer } from '../../core/serializer.ts'
+import { equalsLatin1, latin1Of } from '../../core/text/latin1.ts'
+import type { StateDeclaration } from '../port/change.ts'
+import type { KeySelection } from '../port/key-selection.ts'
+import type { StateStore } from '../store/state-store.ts'
+import { Buckets } from './buckets.ts'
+import { fromEntryValue, writeEntryValue } from './entry-value.ts'
+import { KeyWindows } from './key-windows.ts'
+import {
+  ENTRY_OVERHEAD,
+  type EntryValue,
+  KeyedEntry,
+  LIVE,
+  LiveObject,
+  MAYBE_STORED,
+  PERSISTED,
+  REFERENCED,
+  STORED,
+  sizeOfValue,
+} from './keyed-entry.ts'
+import { PrefixGroups } from './prefix-groups.ts'
+import { storeKeyOf, storeKeyOfEntry, valueOfStored } from './store-keys.ts'
+
+/** State that the tables of one subtask share; `TypedStates` implements it. */
+export interface TableContext {
+  readonly keyGroups: KeyGroupRange
+  readonly clock: Clock
+  /** Receives entries that memory has no room for; without it memory holds everything. */
+  readonly store: StateStore | undefined
+  /** Estimated heap bytes of all entries in memory; tables keep it up to date. */
+  bytes: number
+  /** Number of the checkpoint interval, counted from 1; a snapshot begins the next one. */
+  readonly epoch: number
+  /** Whether entries of a checkpoint are still coming in. */
+  readonly restoring: boolean
+  /** The snapshot being copied out. */
+  readonly snapshot: TableSnapshot | undefined
+  /** Evicts entries if memory is above its budget; ends every operation that may have grown it. */
+  settle(): void
+}
+
+/** The events of entries that a snapshot must see while it is copied out. */
+export interface TableSnapshot {
+  /** An entry came into memory after the barrier. */
+  onCreated(entry: KeyedEntry): void
+  /** Writes the entry now if the snapshot holds it and has not written it yet. */
+  beforeChange(table: StateTable, entry: KeyedEntry): void
+  /** An entry is about to leave memory, after `beforeChange`. */
+  beforeLeaving(table: StateTable, entry: KeyedEntry): void
+}
+
+/** When entries of a table expire. */
+export interface TableTtl {
+  readonly ttlMs: number
+  readonly renewOnRead: boolean
+}
+
+/**
+ * The entries of one typed state on one subtask: those in memory, hashed by key group, and on demand
+ * those in the store. `TypedStates` decides when entries are evicted and snapshots begin. Above 300
+ * lines because the whole life of an entry is in this one class: every record passes through several of
+ * its methods.
+ */
+export class StateTable {
+  readonly context: TableContext
+  readonly id: number
+  readonly name: string
+  kind: StateDeclaration['kind']
+  format: string
+  /** Missing while the state is known from a restore only. */
+  serializer: Serializer<unknown> | undefined
+  ttl: TableTtl | undefined
+  /** Whether an entry was restored. */
+  holdsRestored = false
+  /** Timers stay in memory, where their queue orders them. */
+  evictable = true
+  readonly entries: KeyedEntry[] = []
+  dirty: KeyedEntry[] = []
+  /** Position of the eviction clock. */
+  hand = 0
+  /** Kept for map state only. */
+  readonly groups: PrefixGroups | undefined
+  /** Keys in their order, for scans. */
+  readonly windows = new KeyWindows()
+  /** The entry found for the selection of this version; void when the versions differ. */
+  cursor: KeyedEntry | undefined
+  cursorVersion = -1
+  private readonly buckets: (Buckets | undefined)[]
+  private readonly firstKeyGroup: number
+  private sweep = 0
+
+  constructor(context: TableContext, id: number, declaration: StateDeclaration) {
+    this.context = context
+    this.id = id
+    this.name = declaration.name
+    this.kind = declaration.kind
+    this.format = declaration.format
+    this.firstKeyGroup = context.keyGroups.first
+    const width = Math.max(0, context.keyGroups.last - context.keyGroups.first + 1)
+    this.buckets = new Array<Buckets | undefined>(width).fill(undefined)
+    this.groups = declaration.kind === 'map' ? new PrefixGroups() : undefined
+  }
+
+  /** The entry in memory, live or not. */
+  findInMemory(
+    keyGroup: number,
+    key: Uint8Array,
+    length: number,
+    hash: number,
+  ): KeyedEntry | undefined {
+    const buckets = this.buckets[keyGroup - this.firstKeyGroup]
+    if (buckets === undefined) return undefined
+    let entry = buckets.heads[hash & (buckets.heads.length - 1)]!
+    while (entry !== null) {
+      if (entry.hash === hash && equalsLatin1(entry.key, key, length)) return entry
+      entry = entry.next!
+    }
+    return undefined
+  }
+
+  /** The first entry of the hash's bucket. */
+  headOf(keyGroup: number, hash: number): KeyedEntry | null {
+    const heads = this.buckets[keyGroup - this.firstKeyGroup]?.heads
+    return heads === undefined ? null : heads[hash & (heads.length - 1)]!
+  }
+
+  /** The live, unexpired entry, brought in from the store if necessary. */
+  find(keyGroup: number, key: Uint8Array, length: number, hash: number): KeyedEntry | undefined {
+    let entry = this.findInMemory(keyGroup, key, length, hash)
+    if (entry === undefined) {
+      if (!this.hasSpilled(keyGroup)) return undefined
+      entry = this.load(keyGroup, key, length, hash)
+      if (entry === undefined) return undefined
+    }
+    entry.flags |= REFERENCED
+    if ((entry.flags & LIVE) === 0) return undefined
+    if (this.ttl !== undefined && !this.keepAlive(entry, this.ttl)) return undefined
+    return entry
+  }
+
+  /** The entry to write, created when memory has none; the store is not asked. */
+  findOrCreate(keyGroup: number, key: Uint8Array, length: number, hash: number): KeyedEntry {
+    const entry = this.findInMemory(keyGroup, key, length, hash)
+    if (entry !== undefined) return entry
+    const created = this.create(keyGroup, key, length, hash)
+    if (this.hasSpilled(keyGroup)) created.flags |= MAYBE_STORED | PERSISTED
+    return created
+  }
+
+  /** Reads an entry that is not in memory from the store; undefined for a tombstone. */
+  private load(
+    keyGroup: number,
+    key: Uint8Array,
+    length: number,
+    hash: number,
+  ): KeyedEntry | undefined {
+    const stored = this.context.store!.get(storeKeyOf(this.id, keyGroup, key, length))
+    const value = stored === undefined ? undefined : valueOfStored(stored)
+    if (value === undefined) return undefined
+    const entry = this.create(keyGroup, key, length, hash)
+    this.adopt(entry, value)
+    entry.flags |= STORED | PERSISTED
+    return entry
+  }
+
+  /** Links a new entry that is neither live nor dirty. */
+  create(keyGroup: number, key: Uint8Array, length: number, hash: number): KeyedEntry {
+    const entry = new KeyedEntry(hash, latin1Of(key, length), keyGroup)
+    this.bucketsOf(keyGroup).insert(entry)
+    entry.index = this.entries.length
+    this.entries.push(entry)
+    this.context.bytes += ENTRY_OVERHEAD + entry.key.length
+    this.context.snapshot?.onCreated(entry)
+    this.groups?.add(entry, key, length)
+    this.windows.add(entry.key)
+    return entry
+  }
+
+  /** The live entry of the selected key and namespace. */
+  current(selection: KeySelection): KeyedEntry | undefined {
+    if (this.cursorVersion === selection.version && this.ttl === undefined) return this.cursor
+    selection.encode()
+    this.cursor = this.find(
+      selection.keyGroup,
+      selection.bytes,
+      selection.prefixEnd,
+      selection.hash,
+    )
+    this.cursorVersion = selection.version
+    return this.cursor
+  }
+
+  /** The entry of the selected key and namespace, to be written at once. */
+  currentToWrite(selection: KeySelection): KeyedEntry {
+    if (this.cursorVersion === selection.version && this.cursor !== undefined) return this.cursor
+    selection.encode()
+    const { keyGroup, bytes, prefixEnd, hash } = selection
+    this.cursor = this.findOrCreate(keyGroup, bytes, prefixEnd, hash)
+    this.cursorVersion = selection.version
+    return this.cursor
+  }
+
+  /** Deletes the entry of the selected key and namespace without reading it. */
+  removeCurrent(selection: KeySelection): void {
+    selection.encode()
+    this.removeAt(selection.keyGroup, selection.bytes, selection.prefixEnd, selection.hash)
+  }
+
+  /** Deletes an entry by key without reading it. */
+  removeAt(keyGroup: number, key: Uint8Array, length: number, hash: number): void {
+    const entry = this.hasSpilled(keyGroup)
+      ? this.findOrCreate(keyGroup, key, length, hash)
+      : this.findInMemory(keyGroup, key, length, hash)
+    if (entry !== undefined) this.remove(entry)
+  }
+
+  /** Stores a value and renews the entry's time to live. */
+  set(entry: KeyedEntry, value: EntryValue): void {
+    this.change(entry)
+    if (this.ttl !== undefined) {
+      entry.time = this.context.clock.nowMs() + this.ttl.ttlMs
+      this.sweepExpired()
+    }
+    this.hold(entry, value)
+    entry.flags |= LIVE | REFERENCED
+  }
+
+  /**
+   * The value of an entry; the caller owns it. Bytes that came from a checkpoint or the store become an
+   * object with the first read, so that the next one need not decode.
+   */
+  read<T>(entry: KeyedEntry, serializer: Serializer<T>): T {
+    const { value } = entry
+    const decoded = fromEntryValue(serializer, value)
+    if (!(value instanceof Uint8Array)) return decoded
+    const copier = copierOf(serializer)
+    const copy = copier?.copy(decoded)
+    if (copy !== undefined) this.hold(entry, new LiveObject(copy, copier!.bytes))
+    return decoded
+  }
+
+  /** Replaces the form of an entry's value in memory; the value stays the same. */
+  hold(entry: KeyedEntry, value: EntryValue): void {
+    this.context.bytes += sizeOfValue(value) - sizeOfValue(entry.value)
+    entry.value = value
+  }
+
+  /** To be called before any change of an entry's value: saves the old one and marks it dirty. */
+  change(entry: KeyedEntry): void {
+    if (entry.epoch !== this.context.epoch) {
+      this.context.snapshot?.beforeChange(this, entry)
+      entry.epoch = this.context.epoch
+      entry.dirtyIndex = this.dirty.length
+      this.dirty.push(entry)
+    }
+    if ((entry.flags & STORED) !== 0) entry.flags = (entry.flags & ~STORED) | MAYBE_STORED
+  }
+
+  /** Deletes an entry; a tombstone stays while some segment or the store may hold the key. */
+  remove(entry: KeyedEntry): void {
+    if ((entry.flags & LIVE) === 0 && entry.epoch === this.context.epoch) return
+    this.context.snapshot?.beforeChange(this, entry)
+    if ((entry.flags & (PERSISTED | STORED | MAYBE_STORED)) === 0) {
+      entry.flags &= ~LIVE
+      this.unlink(entry)
+      return
+    }
+    this.change(entry)
+    this.context.bytes -= sizeOfValue(entry.value)
+    entry.value = undefined
+    entry.flags &= ~LIVE
+    this.cursorVersion = -1
+  }
+
+  /** Drops a tombstone that a snapshot holds, from the store too. */
+  forget(entry: KeyedEntry): void {
+    if ((entry.flags & (STORED | MAYBE_STORED)) !== 0) {
+      this.context.store!.apply([{ key: storeKeyOfEntry(this.id, entry), value: undefined }])
+    }
+    this.unlink(entry)
+  }
+
+  /** Removes an entry from memory; its value, if still needed, was written elsewhere before. */
+  unlink(entry: KeyedEntry): void {
+    this.context.snapshot?.beforeLeaving(this, entry)
+    this.buckets[entry.keyGroup - this.firstKeyGroup]!.remove(entry)
+    swapRemove(this.entries, entry.index, setIndex)
+    if (entry.epoch === this.context.epoch) {
+      swapRemove(this.dirty, entry.dirtyIndex, setDirtyIndex)
+    }
+    entry.epoch = 0
+    entry.index = -1
+    this.context.bytes -= ENTRY_OVERHEAD + entry.key.length + sizeOfValue(entry.value)
+    this.groups?.remove(entry)
+    this.cursorVersion = -1
+  }
+
+  /** Whether entries of a key group may be in the store. */
+  hasSpilled(keyGroup: number): boolean {
+    return this.buckets[keyGroup - this.firstKeyGroup]?.spilled === true
+  }
+
+  /** Records that an entry of the key group went to the store. */
+  markSpilled(keyGroup: number): void {
+    this.bucketsOf(keyGroup).spilled = true
+  }
+
+  /** Appends the value's bytes, without an expiry time. */
+  encodeValue(value: EntryValue, writer: ByteWriter): void {
+    writeEntryValue(this.serializer, value, writer)
+  }
+
+  /** Sets value and expiry from bytes of a segment or of the store; the bytes now belong to the entry. */
+  adopt(entry: KeyedEntry, bytes: Uint8Array): void {
+    let value = bytes
+    if (this.ttl !== undefined) {
+      entry.time = readExpiry(bytes)
+      value = bytes.subarray(8)
+    }
+    entry.value = value
+    entry.flags |= LIVE
+    this.context.bytes += sizeOfValue(value)
+  }
+
+  /** The value within bytes of the store, a view; undefined when it expired by `nowMs`. */
+  valueIfUnexpired(bytes: Uint8Array, nowMs: number): Uint8Array | undefined {
+    if (this.ttl === undefined) return bytes
+    return readExpiry(bytes) <= nowMs ? undefined : bytes.subarray(8)
+  }
+
+  /** Whether the entry expired by `nowMs`. */
+  isExpired(entry: KeyedEntry, nowMs: number): boolean {
+    return this.ttl !== undefined && entry.time <= nowMs
+  }
+
+  private keepAlive(entry: KeyedEntry, ttl: TableTtl): boolean {
+    const now = this.context.clock.nowMs()
+    if (entry.time <= now) {
+      this.remove(entry)
+      return false
+    }
+    if (ttl.renewOnRead && entry.time !== now + ttl.ttlMs) {
+      this.change(entry)
+      entry.time = now + ttl.ttlMs
+    }
+    return true
+  }
+
+  /** Looks at two entries per write, so that entries that are never read again expire too. */
+  private sweepExpired(): void {
+    const now = this.context.clock.nowMs()
+    for (let n = 0; n < 2 && this.entries.length > 0; n++) {
+      if (this.sweep >= this.entries.length) this.sweep = 0
+      const entry = this.entries[this.sweep]!
+      if ((entry.flags & LIVE) !== 0 && entry.time <= now && entry.value !== undefined) {
+        this.remove(entry)
+      }
+      this.sweep += 1
+    }
+  }
+
+  private bucketsOf(keyGroup: number): Buckets {
+    const at = keyGroup - this.firstKeyGroup
+    let buckets = this.buckets[at]
+    if (buckets === undefined) {
+      buckets = new Buckets()
+      this.buckets[at] = buckets
+    }
+    return buckets
+  }
+}
+
+/** The expiry time in front of a TTL state's value. */
+function readExpiry(bytes: Uint8Array): number {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return view.getInt32(4, true) * 4294967296 + view.getUint32(0, true)
+}
+
+function setIndex(entry: KeyedEntry, index: number): void {
+  entry.index = index
+}
+
+function setDirtyIndex(entry: KeyedEntry, index: number): void {
+  entry.dirtyIndex = index
+}
+
+function swapRemove(
+  entries: KeyedEntry[],
+  index: number,
+  move: (entry: KeyedEntry, index: number) => void,
+): void {
+  const last = entries.pop()!
+  if (index < entries.length) {
+    entries[index] = last
+    move(last, index)
+  }
+}

@@ -1,0 +1,97 @@
+import { alsScratchBytes, alsWidth } from '../../../kernels/kernels.ts'
+import type { RatingsTable } from '../../data/ratings-table.ts'
+import type { AlsSettings, PenaltyScaling } from './options.ts'
+import { type AlsSide, alignUp, allocate, FIRST_ADDRESS, ratingSides } from './sides.ts'
+
+/**
+ * Shared data of the threads of one training run. The ratings of each side are in SharedArrayBuffers.
+ * Both factor matrices and the scratch of every worker are in one WebAssembly memory for the kernels:
+ *
+ *   +------+-------------+-------------+--------+---------------------------------------------+
+ *   | 1 KB | user matrix | item matrix | (Gram) | worker 0: scratch, u32 indexes, f32 ratings | ...
+ *   +------+-------------+-------------+--------+---------------------------------------------+
+ *
+ * A matrix row has `strideBytes` (a multiple of 16): factors, then with biases the constant 1 and the
+ * bias, then zeros. The indexes and ratings of a worker are a copy of the chunk that it solves. With
+ * implicit feedback there is space for one Gram matrix and its parts.
+ */
+export interface AlsShare {
+  readonly memory: WebAssembly.Memory
+  readonly users: AlsSide
+  readonly items: AlsSide
+  readonly strideBytes: number
+  readonly unknowns: number
+  readonly biased: boolean
+  readonly mean: number
+  readonly regularization: number
+  readonly biasRegularization: number
+  readonly penalty: PenaltyScaling
+  /** 0: exact solve; else conjugate gradient steps. */
+  readonly cgSteps: number
+  /** Address of the area of worker 0; size of its scratch, and of the whole area. */
+  readonly workersAddress: number
+  readonly scratchBytes: number
+  readonly workerBytes: number
+  /** Largest number of ratings of a chunk. */
+  readonly chunkRatings: number
+  /** Present when feedback is implicit. */
+  readonly implicit: AlsImplicitShare | undefined
+  /** Number of the next chunk to solve; the only value that workers write concurrently. */
+  readonly nextChunk: Int32Array
+}
+
+/** Additional data of implicit feedback. */
+export interface AlsImplicitShare {
+  /** A rating r has confidence 1 + alpha |r|. */
+  readonly alpha: number
+  /** Address of the Gram matrix of the fixed side, and of the parts of its sum. */
+  readonly gramAddress: number
+  readonly partsAddress: number
+}
+
+/**
+ * Number of parts of the sum of a Gram matrix. The parts are fixed and added in order, so that the
+ * result does not depend on the number of threads.
+ */
+export const GRAM_PARTS = 16
+
+/** Bytes of one Gram matrix. */
+function gramBytes(unknowns: number): number {
+  return 4 * alsWidth(unknowns) ** 2
+}
+
+/** Sorts the table by both sides and lays out the memory. Throws INVALID_ARGUMENT above 4 GiB. */
+export function alsShare(table: RatingsTable, settings: AlsSettings, mean: number): AlsShare {
+  const unknowns = settings.factors + (settings.biases ? 1 : 0)
+  const strideBytes = Math.ceil((settings.factors + (settings.biases ? 2 : 0)) / 4) * 16
+  const itemsAddress = FIRST_ADDRESS + alignUp(table.users.length * strideBytes)
+  const gramAddress = itemsAddress + alignUp(table.items.length * strideBytes)
+  const gramSize = alignUp(gramBytes(unknowns))
+  const isImplicit = settings.feedback === 'implicit'
+  const workersAddress =
+    gramAddress + (isImplicit ? gramSize + alignUp(GRAM_PARTS * gramBytes(unknowns)) : 0)
+  const { users, items, chunkRatings } = ratingSides(table, FIRST_ADDRESS, itemsAddress)
+  const scratchBytes = alignUp(alsScratchBytes(unknowns))
+  const workerBytes = scratchBytes + alignUp(chunkRatings * 8)
+  return {
+    memory: allocate(workersAddress + Math.max(1, settings.threads) * workerBytes),
+    users,
+    items,
+    strideBytes,
+    unknowns,
+    biased: settings.biases,
+    mean: settings.biases ? mean : 0,
+    regularization: settings.regularization,
+    biasRegularization: settings.biasRegularization,
+    penalty: settings.penalty,
+    cgSteps: settings.solver === 'cg' ? settings.cgSteps : 0,
+    workersAddress,
+    scratchBytes,
+    workerBytes,
+    chunkRatings,
+    implicit: isImplicit
+      ? { alpha: settings.alpha, gramAddress, partsAddress: gramAddress + gramSize }
+      : undefined,
+    nextChunk: new Int32Array(new SharedArrayBuffer(4)),
+  }
+}

@@ -1,0 +1,145 @@
+import { WeirError } from '../../../core/errors.ts'
+import { ALS_PANEL_ROWS } from '../../../kernels/kernels.ts'
+import type { RatingsTable } from '../../data/ratings-table.ts'
+
+/** Rows of one side: their ratings, and the address of their factors. */
+export interface AlsSide {
+  readonly rows: number
+  /** Address of its matrix. */
+  readonly address: number
+  /** Ratings of row r are those from offsets[r] to offsets[r + 1]. */
+  readonly offsets: Uint32Array
+  /** Rows of the other side, and the ratings. */
+  readonly indexes: Uint32Array
+  readonly ratings: Float32Array
+  /** First row of each chunk, then the number of rows. */
+  readonly chunks: Uint32Array
+  /** Each row's part of the objective (errors and penalty) and of the penalty. */
+  readonly objective: Float64Array
+  readonly penalties: Float64Array
+}
+
+/** Address of the user matrix. */
+export const FIRST_ADDRESS = 1024
+const PAGE_BYTES = 65536
+const MAX_PAGES = 65536
+/** Ratings per chunk: few enough to balance threads, many enough to make the counter cheap. */
+const CHUNK_RATINGS = 16384
+
+/** Bytes rounded up to the next multiple of 64. */
+export const alignUp = (bytes: number): number => Math.ceil(bytes / 64) * 64
+
+/** Shared memory of at least `bytes` bytes. Throws INVALID_ARGUMENT above 4 GiB. */
+export function allocate(bytes: number): WebAssembly.Memory {
+  const pages = Math.ceil(bytes / PAGE_BYTES)
+  if (pages > MAX_PAGES) {
+    const gigabytes = (bytes / 2 ** 30).toFixed(1)
+    throw new WeirError(
+      'INVALID_ARGUMENT',
+      `the factors need ${gigabytes} GiB, and the limit is 4; use fewer factors or users`,
+    )
+  }
+  return new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true })
+}
+
+/** Ratings in columns: a row of the one side, a row of the other, the rating. */
+interface RatingColumns {
+  readonly row: Uint32Array
+  readonly other: Uint32Array
+  readonly rating: Float32Array
+}
+
+/**
+ * Both sides, with the ratings of a row in the order of the other side's rows. A solve then reads the
+ * other matrix in one direction, and most of its pages are in the address cache. `chunkRatings` is the
+ * largest number of ratings of a chunk.
+ */
+export function ratingSides(
+  { user, item, rating, users, items }: RatingsTable,
+  usersAddress: number,
+  itemsAddress: number,
+): { users: AlsSide; items: AlsSide; chunkRatings: number } {
+  const unordered = sorted({ row: user, other: item, rating }, users.length)
+  const byItem = sorted(transposed(unordered), items.length)
+  const byUser = sorted(transposed(byItem), users.length)
+  const sides = { users: side(byUser, usersAddress), items: side(byItem, itemsAddress) }
+  const chunkRatings = Math.max(
+    largestChunk(sides.users),
+    largestChunk(sides.items),
+    ALS_PANEL_ROWS,
+  )
+  return { ...sides, chunkRatings }
+}
+
+/** Ratings sorted by their row: those of row r are from offsets[r] to offsets[r + 1]. */
+type SortedRatings = Pick<AlsSide, 'offsets' | 'indexes' | 'ratings'>
+
+/** The same ratings with both sides exchanged. */
+function transposed({ offsets, indexes, ratings }: SortedRatings): RatingColumns {
+  const other = new Uint32Array(indexes.length)
+  for (let r = 0; r + 1 < offsets.length; r++) other.fill(r, offsets[r], offsets[r + 1])
+  return { row: indexes, other, rating: ratings }
+}
+
+/** Ratings sorted by row (counting sort); within a row they keep their order. */
+function sorted({ row, other, rating }: RatingColumns, rows: number): SortedRatings {
+  const offsets = new Uint32Array(new SharedArrayBuffer((rows + 1) * 4))
+  for (const r of row) offsets[r + 1] = (offsets[r + 1] as number) + 1
+  for (let r = 0; r < rows; r++)
+    offsets[r + 1] = (offsets[r + 1] as number) + (offsets[r] as number)
+  const next = offsets.slice()
+  const indexes = new Uint32Array(new SharedArrayBuffer(row.length * 4))
+  const ratings = new Float32Array(new SharedArrayBuffer(row.length * 4))
+  for (let k = 0; k < row.length; k++) {
+    const r = row[k] as number
+    const at = next[r] as number
+    next[r] = at + 1
+    indexes[at] = other[k] as number
+    ratings[at] = rating[k] as number
+  }
+  return { offsets, indexes, ratings }
+}
+
+function side({ offsets, indexes, ratings }: SortedRatings, address: number): AlsSide {
+  const rows = offsets.length - 1
+  return {
+    rows,
+    address,
+    offsets,
+    indexes,
+    ratings,
+    chunks: chunksOf(offsets, rows),
+    objective: new Float64Array(new SharedArrayBuffer(rows * 8)),
+    penalties: new Float64Array(new SharedArrayBuffer(rows * 8)),
+  }
+}
+
+function chunksOf(offsets: Uint32Array, rows: number): Uint32Array {
+  const starts = [0]
+  for (let r = 1; r < rows; r++) {
+    const first = offsets[starts.at(-1) as number] as number
+    if ((offsets[r + 1] as number) - first > CHUNK_RATINGS) starts.push(r)
+  }
+  const chunks = new Uint32Array(new SharedArrayBuffer((starts.length + 1) * 4))
+  chunks.set(starts)
+  chunks[starts.length] = rows
+  return chunks
+}
+
+function largestChunk(side: AlsSide): number {
+  let largest = 0
+  for (let c = 0; c + 1 < side.chunks.length; c++) {
+    const first = side.offsets[side.chunks[c] as number] as number
+    const last = side.offsets[side.chunks[c + 1] as number] as number
+    largest = Math.max(largest, last - first)
+  }
+  return largest
+}
+
+/** The matrix of a side, `[rows x strideBytes / 4]`. */
+export function matrixOf(
+  share: { readonly memory: WebAssembly.Memory; readonly strideBytes: number },
+  side: AlsSide,
+): Float32Array {
+  return new Float32Array(share.memory.buffer, side.address, (side.rows * share.strideBytes) / 4)
+}

@@ -1,0 +1,161 @@
+import { WeirError } from '../../core/errors.ts'
+import { BIAS_COLUMNS } from '../../models/als/row.ts'
+import type { Rating, RatingRange } from '../../models/ratings/rating.ts'
+import {
+  countsOf,
+  type RatingsTable,
+  ratingStatistics,
+  ratingsTable,
+} from '../data/ratings-table.ts'
+import { gpuOf } from './device-choice.ts'
+import { type AlsDevice, cpuDevice } from './solver/device.ts'
+import { AlsModel } from './solver/model.ts'
+import {
+  type AlsOptions,
+  type AlsProgress,
+  type AlsSettings,
+  alsSettings,
+} from './solver/options.ts'
+import { type AlsShare, alsShare } from './solver/share.ts'
+import { matrixOf } from './solver/sides.ts'
+import type { AlsSideName } from './solver/solver.ts'
+import { initialiseFactors } from './solver/start.ts'
+import { alsValidator } from './validation.ts'
+
+/**
+ * Factors ratings by alternating least squares. It solves in turn all user rows against the item rows
+ * and all item rows against the user rows, which lowers
+ *
+ *   sum (r - mu - b_u - b_i - p.q)^2 + sum over rows of s(n) (lambda |row|^2 + lambda_b bias^2)
+ *
+ * at every half iteration; s(n) is the penalty's scaling (n: Zhou et al., ALS-WR, 2008). Without
+ * biases, mu, b_u and b_i are left out. With implicit feedback, the first sum is over ALL pairs,
+ *
+ *   sum c (preference - p.q)^2      (Hu, Koren, Volinsky 2008; see `AlsFeedback`)
+ *
+ * which costs no more than the rated pairs, thanks to the Gram matrix of the other side. The same
+ * ratings, options and processor give the same bits with any number of threads; a GPU gives the same
+ * values up to rounding. Throws EMPTY_DATASET, INVALID_ARGUMENT, TRAINING_DIVERGED, GPU_UNAVAILABLE, GPU_FAILED.
+ */
+export async function trainAls(
+  ratings: RatingsTable | Iterable<Rating>,
+  options: AlsOptions = {},
+): Promise<AlsModel> {
+  const chosen = alsSettings(options)
+  const table = Symbol.iterator in ratings ? ratingsTable(ratings) : ratings
+  const statistics = ratingStatistics(table)
+  await using gpu = await gpuOf(options, { table, settings: chosen, mean: statistics.mean })
+  const settings: AlsSettings = gpu === undefined ? chosen : { ...chosen, solver: 'cg' }
+  const share = alsShare(table, settings, statistics.mean)
+  const { mean } = statistics
+  initialiseFactors(share, { table, settings, mean, startingRows: options.startingRows })
+  const modelOf = (history: readonly AlsProgress[]): AlsModel =>
+    new AlsModel({
+      users: table.users,
+      items: table.items,
+      userRows: servedRows(share, 'users', mean),
+      itemRows: servedRows(share, 'items', 0),
+      userRatings: countsOf(table.user, table.users.length),
+      itemRatings: countsOf(table.item, table.items.length),
+      factors: settings.factors,
+      biased: settings.biases,
+      globalMean: statistics.mean,
+      range: settings.feedback === 'implicit' ? ANY_SCORE : statistics,
+      history,
+    })
+  await using device = await (gpu?.load(share) ?? cpuDevice(share, settings.threads))
+  return await iterate({ share, table, settings, options, device, modelOf })
+}
+
+/** Scores of implicit feedback are preferences, not ratings, so they are not clipped. */
+const ANY_SCORE: RatingRange = { min: Number.NEGATIVE_INFINITY, max: Number.POSITIVE_INFINITY }
+
+/** A run that is laid out and initialised. */
+interface AlsRun {
+  readonly share: AlsShare
+  readonly table: RatingsTable
+  readonly settings: AlsSettings
+  readonly options: AlsOptions
+  readonly device: AlsDevice
+  readonly modelOf: (history: readonly AlsProgress[]) => AlsModel
+}
+
+/** Runs the iterations; returns the last or the best model. */
+async function iterate(run: AlsRun): Promise<AlsModel> {
+  const { settings, options } = run
+  const history: AlsProgress[] = []
+  const validation = alsValidator(options.validation, {
+    training: run.table,
+    settings,
+    modelOf: run.modelOf,
+  })
+  const startMs = settings.clock.monotonicMs()
+  for (let iteration = 1; iteration <= settings.iterations; iteration++) {
+    for (const side of ['users', 'items'] as const) {
+      options.signal?.throwIfAborted()
+      await run.device.solve(
+        side,
+        iteration === settings.iterations || options.validation !== undefined,
+      )
+      const progress: AlsProgress = {
+        iteration,
+        side,
+        ...errorAfter(run, side, iteration),
+        ...(side === 'items' ? validation.measure(history) : undefined),
+        seconds: (settings.clock.monotonicMs() - startMs) / 1000,
+      }
+      history.push(progress)
+      options.onProgress?.(progress)
+    }
+    if (validation.shouldStop()) break
+  }
+  return validation.best() ?? run.modelOf(history)
+}
+
+/** Errors after a half iteration, summed in row order, so that the threads do not change them. */
+function errorAfter(
+  { share, table }: AlsRun,
+  side: AlsSideName,
+  iteration: number,
+): Pick<AlsProgress, 'objective' | 'trainRmse'> {
+  const other = side === 'users' ? share.items : share.users
+  const rows = sum(share[side].objective)
+  const objective = rows + sum(other.penalties)
+  if (!Number.isFinite(objective)) {
+    throw new WeirError(
+      'TRAINING_DIVERGED',
+      `the objective of iteration ${iteration} is not finite; raise the regularization`,
+      { details: { iteration } },
+    )
+  }
+  if (share.implicit !== undefined) return { objective }
+  const squares = Math.max(0, rows - sum(share[side].penalties))
+  return { objective, trainRmse: Math.sqrt(squares / table.size) }
+}
+
+function sum(values: Float64Array): number {
+  let total = 0
+  for (const value of values) total += value
+  return total
+}
+
+/** Copies the matrix of a side, with biases in the columns of `models/als/row.ts`. */
+function servedRows(share: AlsShare, sideName: AlsSideName, mean: number): Float32Array {
+  const side = share[sideName]
+  const matrix = matrixOf(share, side)
+  const stride = share.strideBytes / 4
+  const { unknowns, biased } = share
+  const factors = biased ? unknowns - 1 : unknowns
+  const dimension = factors + (biased ? BIAS_COLUMNS : 0)
+  const served = new Float32Array(side.rows * dimension)
+  const isUser = sideName === 'users'
+  for (let r = 0; r < side.rows; r++) {
+    const from = r * stride
+    served.set(matrix.subarray(from, from + factors), r * dimension)
+    if (!biased) continue
+    const bias = matrix[from + factors + 1] as number
+    served[r * dimension + factors] = isUser ? bias + mean : 1
+    served[r * dimension + factors + 1] = isUser ? 1 : bias
+  }
+  return served
+}

@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto'
+import type { RatingsTable } from '../data/ratings-table.ts'
+
+/** State of a chain between two sweeps. Random numbers are no part of it: they follow from the sweep. */
+export interface ChainState {
+  /** Digest of settings and ratings: a chain continues only with the same ones. */
+  readonly fingerprint: string
+  /** Sweeps done. */
+  readonly sweep: number
+  /** Precision of the noise. */
+  readonly precision: number
+  /** Draws, `[rows x stride]`, and means over the kept sweeps, `[rows x unknowns]`. */
+  readonly userRows: Float32Array
+  readonly itemRows: Float32Array
+  readonly userMeans: Float32Array
+  readonly itemMeans: Float32Array
+}
+
+/** Keeps the newest state of a chain. */
+export interface ChainStore {
+  /** The stored state; undefined if there is none. Throws if it is of another chain or damaged. */
+  load(fingerprint: string): Promise<ChainState | undefined>
+  /** Replaces the stored state, so that after a crash one of both is whole. */
+  save(state: ChainState): Promise<void>
+}
+
+/** Digest of what a chain depends on, without the number of sweeps: a chain may become longer. */
+export function chainFingerprint(
+  table: RatingsTable,
+  settings: { readonly factors: number; readonly burnIn: number; readonly seed: number },
+): string {
+  const { factors, burnIn, seed } = settings
+  const hash = createHash('sha256')
+  hash.update(JSON.stringify([factors, burnIn, seed, table.users, table.items]))
+  for (const column of [table.user, table.item, table.rating]) hash.update(column)
+  return hash.digest('hex')
+}

@@ -1,0 +1,198 @@
+import { WeirError } from '../../core/errors.ts'
+import { type RandomStreams, randomStreams } from '../../core/random.ts'
+import { alsWidth } from '../../kernels/kernels.ts'
+import { biasedRow } from '../../models/als/row.ts'
+import type { RatingRange } from '../../models/ratings/rating.ts'
+import { sumOfGramParts } from '../als/solver/gram.ts'
+import { AlsModel } from '../als/solver/model.ts'
+import { matrixOf } from '../als/solver/sides.ts'
+import type { AlsSideName } from '../als/solver/solver.ts'
+import { countsOf, type RatingsTable } from '../data/ratings-table.ts'
+import type { TrainingThreads } from '../threads/training-threads.ts'
+import type { ChainState } from './chain-state.ts'
+import { type BmfTask, streamsOf } from './drawer.ts'
+import { drawGamma, drawRowDistribution, type SideSums } from './hyperprior.ts'
+import type { BmfShare } from './share.ts'
+
+/**
+ * Share of the variance of the ratings that the random products of the start have. The chain converges
+ * from 0.1 in a few sweeps; from small factors it needs dozens (measured on MovieLens 100K).
+ */
+const START_SHARE = 0.1
+/** Row numbers of the streams that do not belong to a row. */
+const PRIOR_STREAM = 0xffffffff
+const NOISE_STREAM = 0xfffffffe
+
+/** A chain between two phases: the work of the thread that directs the others. */
+export class Chain {
+  private readonly share: BmfShare
+  private readonly table: RatingsTable
+  private readonly range: RatingRange
+  private readonly random: RandomStreams
+  /** Precision of the noise. */
+  private precision: number
+
+  constructor(share: BmfShare, table: RatingsTable, range: RatingRange) {
+    this.share = share
+    this.table = table
+    this.range = range
+    this.random = randomStreams(share.seed)
+    this.precision = 1 / variance(table.rating, share.mean)
+  }
+
+  /** Standard deviation of the noise. */
+  get noise(): number {
+    return 1 / Math.sqrt(this.precision)
+  }
+
+  /** Fills both matrices with small random factors. */
+  start(): void {
+    const { share, random } = this
+    const stride = share.strideBytes / 4
+    const factors = share.unknowns - 1
+    // The product of two rows has the variance factors x scale^4.
+    const scale = (START_SHARE / (this.precision * factors)) ** 0.25
+    for (const name of ['users', 'items'] as const) {
+      const matrix = matrixOf(share, share[name])
+      random.seek(streamsOf(0, name), PRIOR_STREAM)
+      for (let at = 0; at < matrix.length; at += stride) {
+        for (let i = 0; i < factors; i++) matrix[at + i] = scale * random.normal()
+        matrix[at + factors] = 1
+      }
+    }
+  }
+
+  /** The state after a sweep; its arrays are views of the chain, valid until the next phase. */
+  state(sweep: number, fingerprint: string): ChainState {
+    const { share, precision } = this
+    return {
+      fingerprint,
+      sweep,
+      precision,
+      userRows: matrixOf(share, share.users),
+      itemRows: matrixOf(share, share.items),
+      userMeans: share.users.means,
+      itemMeans: share.items.means,
+    }
+  }
+
+  /** Continues from a state of a chain with the same fingerprint. */
+  resume(state: ChainState): void {
+    const { share } = this
+    this.precision = state.precision
+    matrixOf(share, share.users).set(state.userRows)
+    matrixOf(share, share.items).set(state.itemRows)
+    share.users.means.set(state.userMeans)
+    share.items.means.set(state.itemMeans)
+  }
+
+  /** Draws the distribution of a side's rows, then the rows. */
+  async drawSide(
+    threads: TrainingThreads<BmfTask>,
+    { side, sweep, kept }: { side: AlsSideName; sweep: number; kept: number },
+  ): Promise<void> {
+    const { nextChunk } = this.share
+    Atomics.store(nextChunk, 0, 0)
+    await threads.run({ kind: 'sums', side })
+    this.drawPrior(side, sweep)
+    Atomics.store(nextChunk, 0, 0)
+    await threads.run({ kind: 'draw', side, sweep, noise: this.noise, kept })
+  }
+
+  /** Draws the distribution of a side's rows and writes what `drawRow` needs of it. */
+  private drawPrior(side: AlsSideName, sweep: number): void {
+    const { share, random, precision: noisePrecision } = this
+    const n = share.unknowns
+    const width = alsWidth(n)
+    random.seek(streamsOf(sweep, side), PRIOR_STREAM)
+    const { mean, precision } = drawRowDistribution(this.sumsOf(side), random)
+    const { buffer } = share.memory
+    const prior = new Float32Array(buffer, share.priorAddress, width * width)
+    const shift = new Float32Array(buffer, share.shiftAddress, width)
+    for (let i = 0; i < n; i++) {
+      let sum = 0
+      for (let j = 0; j < n; j++) {
+        const value = precision[i * n + j]!
+        prior[i * width + j] = value / noisePrecision
+        sum += value * mean[j]!
+      }
+      shift[i] = sum / noisePrecision
+    }
+  }
+
+  /** Sums of a side's rows without the constant 1, whose column has the sums of the others. */
+  private sumsOf(side: AlsSideName): SideSums {
+    const { share } = this
+    const n = share.unknowns
+    const width = share.strideBytes / 4
+    const gram = sumOfGramParts(share.memory, share.partsAddress, width)
+    const columnOf = (i: number): number => (i === n - 1 ? n : i)
+    const sum = new Float64Array(n)
+    const products = new Float64Array(n * n)
+    for (let i = 0; i < n; i++) {
+      const row = columnOf(i) * width
+      sum[i] = gram[row + n - 1]!
+      for (let j = 0; j < n; j++) products[i * n + j] = gram[row + columnOf(j)]!
+    }
+    return { count: share[side].rows, sum, products }
+  }
+
+  /** Draws the noise precision after a sweep; returns the RMSE of the training ratings. */
+  drawNoise(sweep: number): number {
+    const { table, share, random } = this
+    let squares = 0
+    for (const value of share.items.objective) squares += value
+    if (!Number.isFinite(squares)) {
+      throw new WeirError(
+        'TRAINING_DIVERGED',
+        `the squared error of sweep ${sweep} is not finite; check the ratings for values far from the others`,
+        { details: { sweep } },
+      )
+    }
+    random.seek(streamsOf(sweep, 'users'), NOISE_STREAM)
+    this.precision = drawGamma(1 + table.size / 2, random) / (1 + Math.max(0, squares) / 2)
+    return Math.sqrt(Math.max(0, squares) / table.size)
+  }
+
+  /** The model of the mean rows so far, or of the current draw. */
+  model(means: boolean): AlsModel {
+    const { table, share } = this
+    return new AlsModel({
+      users: table.users,
+      items: table.items,
+      userRows: this.servedRows('users', means),
+      itemRows: this.servedRows('items', means),
+      userRatings: countsOf(table.user, table.users.length),
+      itemRatings: countsOf(table.item, table.items.length),
+      factors: share.unknowns - 1,
+      biased: true,
+      globalMean: share.mean,
+      range: this.range,
+      history: [],
+    })
+  }
+
+  private servedRows(name: AlsSideName, means: boolean): Float32Array {
+    const { share } = this
+    const side = share[name]
+    const kind = name === 'users' ? 'U' : 'I'
+    const factors = share.unknowns - 1
+    const served = new Float32Array(side.rows * (factors + 2))
+    const rows = means ? side.means : matrixOf(share, side)
+    const stride = means ? share.unknowns : share.strideBytes / 4
+    for (let r = 0; r < side.rows; r++) {
+      const from = r * stride
+      const bias = rows[from + (means ? factors : factors + 1)]!
+      const row = biasedRow(kind, rows.subarray(from, from + factors), bias, share.mean)
+      served.set(row, r * row.length)
+    }
+    return served
+  }
+}
+
+function variance(values: Float32Array, mean: number): number {
+  let sum = 0
+  for (const value of values) sum += (value - mean) ** 2
+  // Equal ratings leave no noise; a small one keeps the precision finite.
+  return Math.max(1e-6, sum / values.length)
+}

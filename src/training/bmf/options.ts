@@ -1,0 +1,80 @@
+import { type Clock, systemClock } from '../../core/clock.ts'
+import { requireArgument } from '../../core/errors.ts'
+import { requireWholeNumber } from '../../core/whole-number.ts'
+import type { RatingsTable } from '../data/ratings-table.ts'
+import type { ChainStore } from './chain-state.ts'
+
+/** Progress of `trainBmf` after a sweep. */
+export interface BmfProgress {
+  /** Number of the sweep, from 1. */
+  readonly sweep: number
+  /** Whether the sweep counts for the posterior means; false during burn-in. */
+  readonly kept: boolean
+  /** Root mean squared error of the training ratings at the current draw, not clipped. */
+  readonly trainRmse: number
+  /** Of the validation ratings: with the mean rows so far, or during burn-in with the current draw. */
+  readonly validationRmse?: number
+  /** Standard deviation of a rating around its prediction, as the chain draws it. */
+  readonly noise: number
+  readonly seconds: number
+}
+
+/** Options of `trainBmf`. */
+export interface BmfOptions {
+  /** Latent factors, 1 to 1024; biases add two columns to a served row. @default 16 */
+  readonly factors?: number
+  /** Sweeps of the chain; each draws all user rows and all item rows. @default 30 */
+  readonly sweeps?: number
+  /** First sweeps, which the posterior means leave out. @default 6, or half of fewer than 12 sweeps */
+  readonly burnIn?: number
+  /** Worker threads; 0 draws in the calling thread. The result does not depend on it. @default 1 */
+  readonly threads?: number
+  /** Seed of every random number of the chain. @default 1 */
+  readonly seed?: number
+  /** Validation ratings, whose error is reported after every sweep. */
+  readonly validation?: RatingsTable
+  /** Where the state of the chain is stored, so that a killed training continues. @default nowhere */
+  readonly store?: ChainStore
+  /** Sweeps from one stored state to the next. @default 10 */
+  readonly storeEvery?: number
+  readonly onProgress?: (progress: BmfProgress) => void
+  /** Stops training between half sweeps with the reason of the signal. */
+  readonly signal?: AbortSignal
+  /** @default the machine's */
+  readonly clock?: Clock
+}
+
+/** Options with every default filled in. */
+export interface BmfSettings {
+  readonly factors: number
+  readonly sweeps: number
+  readonly burnIn: number
+  readonly threads: number
+  readonly seed: number
+  readonly storeEvery: number
+  readonly clock: Clock
+}
+
+/** Checks options and fills in defaults. Throws INVALID_ARGUMENT. */
+export function bmfSettings(options: BmfOptions): BmfSettings {
+  const sweeps = options.sweeps ?? 30
+  const settings: BmfSettings = {
+    factors: options.factors ?? 16,
+    sweeps,
+    burnIn: options.burnIn ?? Math.min(6, Math.floor(sweeps / 2)),
+    threads: options.threads ?? 1,
+    seed: options.seed ?? 1,
+    storeEvery: options.storeEvery ?? 10,
+    clock: options.clock ?? systemClock,
+  }
+  requireWholeNumber('factors', settings.factors, { min: 1, max: 1024 })
+  requireWholeNumber('sweeps', settings.sweeps, { min: 1, max: 100_000 })
+  requireWholeNumber('burnIn', settings.burnIn, { min: 0, max: 100_000 })
+  requireWholeNumber('threads', settings.threads, { min: 0, max: 256 })
+  requireWholeNumber('storeEvery', settings.storeEvery, { min: 1, max: 100_000 })
+  requireArgument(
+    settings.burnIn < settings.sweeps,
+    `burnIn (${settings.burnIn}) must be below the number of sweeps (${settings.sweeps}), or no sweep is left for the means`,
+  )
+  return settings
+}

@@ -1,0 +1,79 @@
+import { alsScratchBytes, alsWidth } from '../../kernels/kernels.ts'
+import { GRAM_PARTS } from '../als/solver/share.ts'
+import { type AlsSide, alignUp, allocate, FIRST_ADDRESS, ratingSides } from '../als/solver/sides.ts'
+import type { RatingsTable } from '../data/ratings-table.ts'
+import type { BmfSettings } from './options.ts'
+
+/** Rows of one side, and the running means of their distributions. */
+export interface BmfSide extends AlsSide {
+  /** Means of the rows over the kept sweeps, `[rows x unknowns]`, the bias last. */
+  readonly means: Float32Array
+}
+
+/**
+ * Shared data of the threads of one chain: the ratings and matrices of ALS (`als/solver/sides.ts`), all
+ * rows with biases, and in the same WebAssembly memory
+ *
+ *   +------+-------------+-------------+-------+-------+-------+-------------------------------+
+ *   | 1 KB | user matrix | item matrix | parts | prior | shift | worker 0: scratch, noise,     |
+ *   |      |             |             |       |       |       | center, u32 indexes, ratings  | ...
+ *   +------+-------------+-------------+-------+-------+-------+-------------------------------+
+ *
+ * The parts are those of the sum of products of a side's rows; prior and shift are those of `drawRow`.
+ */
+export interface BmfShare {
+  readonly memory: WebAssembly.Memory
+  readonly users: BmfSide
+  readonly items: BmfSide
+  readonly strideBytes: number
+  /** Factors and bias. */
+  readonly unknowns: number
+  readonly mean: number
+  readonly seed: number
+  readonly partsAddress: number
+  readonly priorAddress: number
+  readonly shiftAddress: number
+  readonly workersAddress: number
+  readonly scratchBytes: number
+  readonly workerBytes: number
+  /** Largest number of ratings of a chunk. */
+  readonly chunkRatings: number
+  /** Number of the next chunk or part; the only value that workers write concurrently. */
+  readonly nextChunk: Int32Array
+}
+
+/** Sorts the table by both sides and lays out the memory. Throws INVALID_ARGUMENT above 4 GiB. */
+export function bmfShare(table: RatingsTable, settings: BmfSettings, mean: number): BmfShare {
+  const unknowns = settings.factors + 1
+  const strideBytes = Math.ceil((settings.factors + 2) / 4) * 16
+  const width = alsWidth(unknowns)
+  const itemsAddress = FIRST_ADDRESS + alignUp(table.users.length * strideBytes)
+  const partsAddress = itemsAddress + alignUp(table.items.length * strideBytes)
+  const priorAddress = partsAddress + alignUp((GRAM_PARTS * strideBytes ** 2) / 4)
+  const shiftAddress = priorAddress + alignUp(4 * width * width)
+  const workersAddress = shiftAddress + alignUp(4 * width)
+  const { users, items, chunkRatings } = ratingSides(table, FIRST_ADDRESS, itemsAddress)
+  const scratchBytes = alignUp(alsScratchBytes(unknowns))
+  const workerBytes = scratchBytes + 2 * alignUp(4 * width) + alignUp(chunkRatings * 8)
+  return {
+    memory: allocate(workersAddress + Math.max(1, settings.threads) * workerBytes),
+    users: { ...users, means: sharedFloats(users.rows * unknowns) },
+    items: { ...items, means: sharedFloats(items.rows * unknowns) },
+    strideBytes,
+    unknowns,
+    mean,
+    seed: settings.seed,
+    partsAddress,
+    priorAddress,
+    shiftAddress,
+    workersAddress,
+    scratchBytes,
+    workerBytes,
+    chunkRatings,
+    nextChunk: new Int32Array(new SharedArrayBuffer(4)),
+  }
+}
+
+function sharedFloats(length: number): Float32Array {
+  return new Float32Array(new SharedArrayBuffer(length * 4))
+}

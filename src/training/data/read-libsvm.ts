@@ -1,0 +1,39 @@
+import { LibsvmParser, type LibsvmParserOptions } from '../../models/linear/libsvm-format.ts'
+import { bytesOf, type FileBytes } from './file-bytes.ts'
+import { type SparseTable, SparseTableBuilder } from './sparse-table.ts'
+
+/** A file of examples in memory. */
+export interface ReadExamples {
+  readonly table: SparseTable
+  readonly lines: number
+  /** Lines left out; only with `badLines: 'count'`. */
+  readonly badLines: number
+}
+
+/**
+ * Reads a LIBSVM file in pieces into a table, so that the text is never in memory as a whole. Throws
+ * UNPARSABLE_RECORD with the line number, and errors of the file system.
+ */
+export async function readLibsvm(
+  file: FileBytes,
+  options: LibsvmParserOptions = {},
+): Promise<ReadExamples> {
+  const builder = new SparseTableBuilder()
+  const read = await addExamples(builder, file, options)
+  return { table: builder.build(), ...read }
+}
+
+/** Adds the examples of one of several files to a table. Throws as `readLibsvm`. */
+export async function addExamples(
+  builder: SparseTableBuilder,
+  file: FileBytes,
+  options: LibsvmParserOptions = {},
+): Promise<Omit<ReadExamples, 'table'>> {
+  const parser = new LibsvmParser(
+    (label, indexes, values, count) => builder.add(label, indexes, values, count),
+    options,
+  )
+  for await (const piece of bytesOf(file)) parser.push(piece)
+  parser.end()
+  return { lines: parser.lineCount, badLines: parser.badLineCount }
+}

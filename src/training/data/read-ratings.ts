@@ -1,0 +1,39 @@
+import { RatingsParser, type RatingsParserOptions } from '../../models/ratings/format.ts'
+import { bytesOf, type FileBytes } from './file-bytes.ts'
+import { type RatingsTable, RatingsTableBuilder } from './ratings-table.ts'
+
+/** A ratings file in memory. */
+export interface ReadRatings {
+  readonly table: RatingsTable
+  readonly lines: number
+  /** Lines left out; only with `badLines: 'count'`. */
+  readonly badLines: number
+}
+
+/**
+ * Reads a file of ratings (`u.data`, `ratings.dat`, `ratings.csv`; see `models/ratings/format.ts`) in
+ * pieces. Throws UNPARSABLE_RECORD with the line number, and errors of the file system.
+ */
+export async function readRatings(
+  file: FileBytes,
+  options: RatingsParserOptions = {},
+): Promise<ReadRatings> {
+  const builder = new RatingsTableBuilder()
+  const read = await addRatings(builder, file, options)
+  return { table: builder.build(), ...read }
+}
+
+/** Adds the ratings of one of several files to a table. Throws as `readRatings`. */
+export async function addRatings(
+  builder: RatingsTableBuilder,
+  file: FileBytes,
+  options: RatingsParserOptions = {},
+): Promise<Omit<ReadRatings, 'table'>> {
+  const parser = new RatingsParser(
+    (user, item, rating, timestamp) => builder.add(user, item, rating, timestamp),
+    options,
+  )
+  for await (const chunk of bytesOf(file)) parser.push(chunk)
+  parser.end()
+  return { lines: parser.lineCount, badLines: parser.badLineCount }
+}

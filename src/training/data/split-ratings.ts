@@ -1,0 +1,98 @@
+import { requireArgument } from '../../core/errors.ts'
+import { seededRandom } from '../../core/random.ts'
+import { foldRows } from './fold-rows.ts'
+import { countsOf, type RatingsTable, selectRatings } from './ratings-table.ts'
+
+/** A table in two parts; both keep the order of the table. */
+export interface RatingsSplit {
+  readonly train: RatingsTable
+  readonly test: RatingsTable
+}
+
+/**
+ * Puts each rating into the test part with probability `testFraction`, 0 < fraction < 1. Throws
+ * INVALID_ARGUMENT.
+ */
+export function splitAtRandom(table: RatingsTable, testFraction: number, seed = 1): RatingsSplit {
+  checkFraction(testFraction)
+  const random = seededRandom(seed)
+  return splitBy(
+    table,
+    Uint8Array.from({ length: table.size }, () => (random.next() < testFraction ? 1 : 0)),
+  )
+}
+
+/**
+ * Puts the latest `testFraction` of the ratings into the test part; ties in time are broken by user
+ * id, then by position. Throws INVALID_ARGUMENT.
+ */
+export function splitByTime(table: RatingsTable, testFraction: number): RatingsSplit {
+  checkFraction(testFraction)
+  const order = timeOrder(table)
+  const inTest = new Uint8Array(table.size)
+  for (const index of order.subarray(Math.round(table.size * (1 - testFraction)))) {
+    inTest[index] = 1
+  }
+  return splitBy(table, inTest)
+}
+
+/**
+ * Puts the latest `count` ratings of each user into the test part. Users with at most `count` ratings
+ * stay in the training part, so that no test user is cold. Throws INVALID_ARGUMENT.
+ */
+export function splitLeaveLast(table: RatingsTable, count: number): RatingsSplit {
+  requireArgument(
+    Number.isSafeInteger(count) && count >= 1,
+    `the number of ratings to leave out must be a whole number from 1, not ${count}`,
+  )
+  const total = countsOf(table.user, table.users.length)
+  const taken = new Uint32Array(table.users.length)
+  const inTest = new Uint8Array(table.size)
+  for (const index of timeOrder(table).reverse()) {
+    const user = table.user[index] as number
+    if ((total[user] as number) <= count || (taken[user] as number) === count) continue
+    taken[user] = (taken[user] as number) + 1
+    inTest[index] = 1
+  }
+  return splitBy(table, inTest)
+}
+
+/** `folds` splits at random: each rating is in exactly one test part. Throws INVALID_ARGUMENT. */
+export function splitFolds(table: RatingsTable, folds: number, seed = 1): readonly RatingsSplit[] {
+  return foldRows(table.size, folds, seed).map(({ train, test }) => ({
+    train: selectRatings(table, train),
+    test: selectRatings(table, test),
+  }))
+}
+
+function checkFraction(fraction: number): void {
+  requireArgument(
+    fraction > 0 && fraction < 1,
+    `the test fraction must be between 0 and 1, not ${fraction}`,
+  )
+}
+
+/** Indexes of the ratings in ascending time. */
+function timeOrder(table: RatingsTable): Uint32Array {
+  const { timestamp, user, users } = table
+  return Uint32Array.from({ length: table.size }, (_, index) => index).sort((a, b) => {
+    const difference = (timestamp[a] as number) - (timestamp[b] as number)
+    if (difference !== 0) return difference
+    const [userA, userB] = [users[user[a] as number] ?? '', users[user[b] as number] ?? '']
+    return userA < userB ? -1 : userA > userB ? 1 : a - b
+  })
+}
+
+function splitBy(table: RatingsTable, inTest: Uint8Array): RatingsSplit {
+  const indexes = Uint32Array.from({ length: table.size }, (_, index) => index)
+  return {
+    train: selectRatings(
+      table,
+      indexes.filter((index) => inTest[index] === 0),
+    ),
+    test: selectRatings(
+      table,
+      indexes.filter((index) => inTest[index] === 1),
+    ),
+  }
+}

@@ -1,0 +1,122 @@
+import { type Clock, systemClock } from '../../core/clock.ts'
+import { requireArgument } from '../../core/errors.ts'
+import { requireWholeNumber } from '../../core/whole-number.ts'
+import type { SparseTable } from '../data/sparse-table.ts'
+import type { LinearLossName } from './loss.ts'
+
+/** Progress of `trainLinear` after a round. */
+export interface LinearProgress {
+  /** Number of the round, from 1. */
+  readonly round: number
+  /** Objective of the weights: 1/2 |w|^2 + C sum of losses. */
+  readonly primal: number
+  /** Highest dual objective so far; the best possible primal is between the two. */
+  readonly dual: number
+  /** (lowest primal so far - dual) / lowest primal: the certificate. */
+  readonly relativeGap: number
+  /** Coordinate steps so far, in passes over the rows; a Newton step counts as one pass. */
+  readonly passes: number
+  /** Share of the validation rows whose label was predicted. */
+  readonly validationAccuracy?: number
+  readonly seconds: number
+}
+
+/** Options of `trainLinear`. */
+export interface LinearOptions {
+  /** @default 'hinge' */
+  readonly loss?: LinearLossName
+  /** C: weight of the losses against the square of the weights. @default 1 */
+  readonly cost?: number
+  /** Value of the constant feature whose weight is the bias (penalised too); 0: none. @default 1 */
+  readonly bias?: number
+  /** Training stops at this relative duality gap. @default 0.001 */
+  readonly tolerance?: number
+  /** Training stops after this number of rounds. @default 1000 */
+  readonly maxRounds?: number
+  /** Worker threads; 0 trains in the calling thread. The result does not depend on it. @default 1 */
+  readonly threads?: number
+  /**
+   * Number of parts of the rows that are trained in parallel against the same weights (CoCoA's K). The
+   * result depends on it. Each block occupies one thread, but more blocks need more rounds, usually so
+   * many more that one block is faster. @default 1
+   */
+  readonly blocks?: number
+  /** Coordinate steps of a block in a round, as a multiple of its rows (CoCoA's H). @default 2 */
+  readonly localPasses?: number
+  /** The same as a number of steps; instead of `localPasses`. */
+  readonly localSteps?: number
+  /**
+   * Share of each coordinate step that is taken, above 0 and at most 1. Smaller steps need more rounds.
+   * @default 1
+   */
+  readonly stepSize?: number
+  /** Seed of the order of rows. @default 1 */
+  readonly seed?: number
+  /** Rows to train on. @default all */
+  readonly rows?: Uint32Array | undefined
+  /** Rows (of another table or the same) whose accuracy is reported; training can stop on it. */
+  readonly validation?: { readonly table: SparseTable; readonly rows?: Uint32Array }
+  /** Stops after this number of rounds without a higher validation accuracy. @default never */
+  readonly patience?: number
+  readonly onProgress?: (progress: LinearProgress) => void
+  /** Stops training between rounds with the reason of the signal. */
+  readonly signal?: AbortSignal
+  /** @default the machine's */
+  readonly clock?: Clock
+}
+
+/** Most features of a linear model, 1 GiB of weights: a stray id above it would take the whole memory. */
+export const MOST_FEATURES = 2 ** 27
+
+/** Options with every default filled in. */
+export interface LinearSettings {
+  readonly loss: LinearLossName
+  readonly cost: number
+  readonly bias: number
+  readonly tolerance: number
+  readonly maxRounds: number
+  readonly threads: number
+  readonly blocks: number
+  readonly localPasses: number
+  readonly localSteps: number | undefined
+  readonly stepSize: number
+  readonly seed: number
+  readonly patience: number
+  readonly clock: Clock
+}
+
+/** Checks options and fills in defaults. Throws INVALID_ARGUMENT. */
+export function linearSettings(options: LinearOptions): LinearSettings {
+  const settings: LinearSettings = {
+    loss: options.loss ?? 'hinge',
+    cost: options.cost ?? 1,
+    bias: options.bias ?? 1,
+    tolerance: options.tolerance ?? 1e-3,
+    maxRounds: options.maxRounds ?? 1000,
+    threads: options.threads ?? 1,
+    blocks: options.blocks ?? 1,
+    localPasses: options.localPasses ?? 2,
+    localSteps: options.localSteps,
+    stepSize: options.stepSize ?? 1,
+    seed: options.seed ?? 1,
+    patience: options.patience ?? Number.POSITIVE_INFINITY,
+    clock: options.clock ?? systemClock,
+  }
+  const { cost, bias, tolerance, localPasses, localSteps, stepSize, patience } = settings
+  requireArgument(cost > 0 && Number.isFinite(cost), `cost must be greater than 0, not ${cost}`)
+  requireArgument(Number.isFinite(bias), `bias must be a finite number, not ${bias}`)
+  requireArgument(tolerance >= 0, `tolerance must be at least 0, not ${tolerance}`)
+  requireArgument(
+    localPasses > 0 && Number.isFinite(localPasses),
+    `localPasses must be greater than 0, not ${localPasses}`,
+  )
+  requireArgument(stepSize > 0 && stepSize <= 1, `stepSize must be above 0, to 1, not ${stepSize}`)
+  if (localSteps !== undefined) {
+    requireWholeNumber('localSteps', localSteps, { min: 1, max: 2 ** 31 - 1 })
+  }
+  requireArgument(patience >= 1, 'patience must be at least 1 round')
+  requireWholeNumber('maxRounds', settings.maxRounds, { min: 1, max: 1_000_000 })
+  requireWholeNumber('threads', settings.threads, { min: 0, max: 256 })
+  requireWholeNumber('blocks', settings.blocks, { min: 1, max: 256 })
+  return settings
+}

@@ -1,0 +1,149 @@
+import { requireArgument, WeirError } from '../../core/errors.ts'
+import { seededRandom } from '../../core/random.ts'
+import type { SparseTable } from '../data/sparse-table.ts'
+import type { LinearLossName } from './loss.ts'
+import type { LinearSettings } from './options.ts'
+
+/** Shared data of the threads of one training run; every array is in shared memory. */
+export interface LinearShare {
+  readonly table: SparseTable
+  readonly loss: LinearLossName
+  readonly cost: number
+  readonly bias: number
+  readonly localPasses: number
+  readonly localSteps: number | undefined
+  readonly stepSize: number
+  readonly seed: number
+  readonly blocks: number
+  /** Row numbers in the order of visits; block b has those from starts[b] to starts[b + 1]. */
+  readonly order: Uint32Array
+  /** The rows of each block in ascending order: nearer in memory, for sums in any order. */
+  readonly sorted: Uint32Array
+  readonly starts: Uint32Array
+  /** For each row of the table: -1 or 1, dual variable, squared length with the constant feature. */
+  readonly signs: Int8Array
+  readonly alpha: Float64Array
+  readonly squares: Float64Array
+  /** Weights of the features; the last one is that of the constant feature. */
+  readonly weights: Float64Array
+  /** Copy of the weights for each block, changed by its steps; after `certify` its part of the gradient. */
+  readonly local: readonly Float64Array[]
+  /** For each block: end of the rows that are not shrunk, and the bounds for shrinking. */
+  readonly active: Uint32Array
+  readonly upperBounds: Float64Array
+  readonly lowerBounds: Float64Array
+  /** For each block: coordinate steps so far, sum of losses, and sum of dual parts. */
+  readonly steps: Float64Array
+  readonly losses: Float64Array
+  readonly duals: Float64Array
+  /** Number of the next block to take, and of the round. */
+  readonly next: Int32Array
+}
+
+/** The two labels of a table. */
+export interface LabelPair {
+  readonly negative: number
+  /** The larger one. */
+  readonly positive: number
+}
+
+/** The labels of rows. Throws EMPTY_DATASET, and INVALID_ARGUMENT unless there are exactly two. */
+export function labelPair(table: SparseTable, rows: Uint32Array): LabelPair {
+  if (rows.length === 0) {
+    throw new WeirError('EMPTY_DATASET', 'there are no examples; check the file and its format')
+  }
+  const labels = new Set<number>()
+  for (const row of rows) {
+    labels.add(table.labels[row] as number)
+    if (labels.size > 2) break
+  }
+  requireArgument(
+    labels.size === 2,
+    `a linear classifier needs two labels, but the examples have ${labels.size > 2 ? 'more' : 'one'}; select the rows of two labels`,
+  )
+  return { negative: Math.min(...labels), positive: Math.max(...labels) }
+}
+
+/** Options of `linearShare`. */
+export interface LinearShareOptions {
+  /** Rows to train on. */
+  readonly rows: Uint32Array
+  readonly labels: LabelPair
+  readonly settings: LinearSettings
+}
+
+/** Lays out a training run. */
+export function linearShare(
+  table: SparseTable,
+  { rows, labels, settings }: LinearShareOptions,
+): LinearShare {
+  const blocks = Math.min(settings.blocks, rows.length)
+  const width = table.features + 1
+  const starts = sharedUint32(blocks + 1)
+  for (let b = 0; b <= blocks; b++) starts[b] = Math.floor((rows.length * b) / blocks)
+  const signs = new Int8Array(new SharedArrayBuffer(table.rows))
+  const squares = sharedFloat64(table.rows)
+  for (const row of rows) {
+    signs[row] = table.labels[row] === labels.positive ? 1 : -1
+    squares[row] = squareOf(table, row) + settings.bias * settings.bias
+  }
+  const order = shuffled(rows, settings.seed)
+  const sorted = sharedUint32(rows.length)
+  sorted.set(order)
+  for (let b = 0; b < blocks; b++) sorted.subarray(starts[b], starts[b + 1]).sort()
+  const active = sharedUint32(blocks)
+  active.set(starts.subarray(1))
+  return {
+    table,
+    loss: settings.loss,
+    cost: settings.cost,
+    bias: settings.bias,
+    localPasses: settings.localPasses,
+    localSteps: settings.localSteps,
+    stepSize: settings.stepSize,
+    seed: settings.seed,
+    blocks,
+    order,
+    sorted,
+    starts,
+    signs,
+    alpha: sharedFloat64(table.rows),
+    squares,
+    weights: sharedFloat64(width),
+    // A single block changes the weights directly.
+    local: Array.from({ length: blocks === 1 ? 0 : blocks }, () => sharedFloat64(width)),
+    active,
+    upperBounds: sharedFloat64(blocks).fill(Number.POSITIVE_INFINITY),
+    lowerBounds: sharedFloat64(blocks).fill(Number.NEGATIVE_INFINITY),
+    steps: sharedFloat64(blocks),
+    losses: sharedFloat64(blocks),
+    duals: sharedFloat64(blocks),
+    next: new Int32Array(new SharedArrayBuffer(8)),
+  }
+}
+
+const sharedUint32 = (length: number): Uint32Array =>
+  new Uint32Array(new SharedArrayBuffer(length * 4))
+const sharedFloat64 = (length: number): Float64Array =>
+  new Float64Array(new SharedArrayBuffer(length * 8))
+
+function squareOf(table: SparseTable, row: number): number {
+  let sum = 0
+  const end = table.offsets[row + 1] as number
+  for (let k = table.offsets[row] as number; k < end; k++) sum += (table.values[k] as number) ** 2
+  return sum
+}
+
+/** Rows in random order, so that every block is a random sample. */
+function shuffled(rows: Uint32Array, seed: number): Uint32Array {
+  const order = sharedUint32(rows.length)
+  order.set(rows)
+  const random = seededRandom(seed)
+  for (let i = order.length - 1; i > 0; i--) {
+    const j = random.below(i + 1)
+    const row = order[i] as number
+    order[i] = order[j] as number
+    order[j] = row
+  }
+  return order
+}

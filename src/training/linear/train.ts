@@ -1,0 +1,237 @@
+import { requireArgument, WeirError } from '../../core/errors.ts'
+import { siblingModule } from '../../core/sibling-module.ts'
+import type { SparseTable } from '../data/sparse-table.ts'
+import { callingThread, type TrainingThreads, workerThreads } from '../threads/training-threads.ts'
+import { LinearModel } from './model.ts'
+import {
+  type LinearOptions,
+  type LinearProgress,
+  type LinearSettings,
+  linearSettings,
+  MOST_FEATURES,
+} from './options.ts'
+import { type LabelPair, type LinearShare, labelPair, linearShare } from './share.ts'
+import { type LinearPhase, LinearSolver } from './solver.ts'
+import { usefulThreads } from './useful-threads.ts'
+
+/**
+ * Trains a linear classifier on examples of two labels: minimises
+ *
+ *   1/2 (|w|^2 + b^2)  +  C sum over rows of L(y (w.x + b bias))
+ *
+ * by dual coordinate ascent over blocks of rows (see `LinearSolver`). Where this is slow, which it is for
+ * features of very different or large scales, Newton's method goes on from its weights (`PrimalNewton`;
+ * not for the hinge loss, which has no derivative). The duality gap limits the distance of the objective
+ * from the optimum; training stops at a small gap. Returns the weights of the lowest primal objective, or
+ * with `patience` those of the highest validation accuracy; `converged` says whether the tolerance was
+ * reached. The same table, options and number of blocks give the same bits with any number of threads.
+ * Throws EMPTY_DATASET, INVALID_ARGUMENT, TRAINING_DIVERGED.
+ */
+export async function trainLinear(
+  table: SparseTable,
+  options: LinearOptions = {},
+): Promise<LinearModel> {
+  const settings = linearSettings(options)
+  const rows = options.rows ?? Uint32Array.from({ length: table.rows }, (_, row) => row)
+  requireArgument(
+    table.features <= MOST_FEATURES,
+    `the examples have a feature with the id ${table.features - 1}, but at most ${MOST_FEATURES} features can be trained; number the features without large gaps`,
+  )
+  const labels = labelPair(table, rows)
+  const share = linearShare(table, { rows, labels, settings })
+  await using threads = linearThreads(share, settings.threads)
+  const run = new LinearRun({ share, labels, rows: rows.length, settings, options })
+  while (!run.ended) {
+    options.signal?.throwIfAborted()
+    Atomics.store(share.next, 1, run.round)
+    if (run.method === 'newton') await runPhase(threads, share, 'newton')
+    else await coordinateRound(threads, share)
+    run.finishRound()
+  }
+  return run.model()
+}
+
+function linearThreads(share: LinearShare, threads: number): TrainingThreads<LinearPhase> {
+  if (threads === 0) return callingThread(new LinearSolver(share))
+  return workerThreads(
+    siblingModule('./worker', import.meta.url),
+    usefulThreads(threads, { blocks: share.blocks, nonZeros: share.table.values.length }),
+    () => share,
+  )
+}
+
+async function coordinateRound(
+  threads: TrainingThreads<LinearPhase>,
+  share: LinearShare,
+): Promise<void> {
+  await runPhase(threads, share, 'local')
+  if (share.blocks > 1) await runPhase(threads, share, 'combine')
+  await runPhase(threads, share, 'certify')
+}
+
+async function runPhase(
+  threads: TrainingThreads<LinearPhase>,
+  share: LinearShare,
+  phase: LinearPhase,
+): Promise<void> {
+  Atomics.store(share.next, 0, 0)
+  await threads.run(phase)
+}
+
+/** Rounds of coordinate ascent until its speed is judged. */
+const TRIAL_ROUNDS = 10
+/** Newton's method takes over if coordinate ascent would need more than this number of further rounds. */
+const MAX_FURTHER_ROUNDS = 40
+
+interface LinearRunParts {
+  readonly share: LinearShare
+  readonly labels: LabelPair
+  /** Number of rows to train on. */
+  readonly rows: number
+  readonly settings: LinearSettings
+  readonly options: LinearOptions
+}
+
+/** State between the rounds: progress, the best weights, and whether to stop. */
+class LinearRun {
+  private readonly share: LinearShare
+  private readonly labels: LabelPair
+  private readonly rows: number
+  private readonly settings: LinearSettings
+  private readonly options: LinearOptions
+  private readonly startMs: number
+  private readonly history: LinearProgress[] = []
+  private readonly best: Float64Array
+  private lowestPrimal = Number.POSITIVE_INFINITY
+  private highestDual = Number.NEGATIVE_INFINITY
+  private bestAccuracy = Number.NEGATIVE_INFINITY
+  private sinceBest = 0
+  private converged = false
+  ended = false
+  method: 'coordinate' | 'newton' = 'coordinate'
+
+  constructor(parts: LinearRunParts) {
+    this.share = parts.share
+    this.labels = parts.labels
+    this.rows = parts.rows
+    this.settings = parts.settings
+    this.options = parts.options
+    this.startMs = parts.settings.clock.monotonicMs()
+    this.best = new Float64Array(parts.share.weights.length)
+  }
+
+  /** Number of the round to run, from 1. */
+  get round(): number {
+    return this.history.length + 1
+  }
+
+  finishRound(): void {
+    const { share, settings, options } = this
+    const half = halfSquare(share.weights)
+    const primal = half + sum(share.losses)
+    const dual = Math.max(sum(share.duals) - half, this.dualOfGradient(primal))
+    if (!Number.isFinite(primal) || !Number.isFinite(dual)) {
+      throw new WeirError(
+        'TRAINING_DIVERGED',
+        `the objective of round ${this.round} is not finite; scale the features down`,
+        { details: { round: this.round } },
+      )
+    }
+    const isLower = primal < this.lowestPrimal
+    this.lowestPrimal = Math.min(this.lowestPrimal, primal)
+    this.highestDual = Math.max(this.highestDual, dual)
+    const accuracy = this.validate()
+    const isBetter = accuracy !== undefined && accuracy > this.bestAccuracy
+    this.sinceBest = isBetter ? 0 : this.sinceBest + 1
+    if (isBetter) this.bestAccuracy = accuracy
+    const stopsEarly = accuracy !== undefined && settings.patience < Number.POSITIVE_INFINITY
+    if (stopsEarly ? isBetter : isLower) this.best.set(share.weights)
+    const relativeGap = (this.lowestPrimal - this.highestDual) / Math.abs(this.lowestPrimal || 1)
+    const progress: LinearProgress = {
+      round: this.round,
+      primal,
+      dual: this.highestDual,
+      relativeGap,
+      passes: sum(share.steps) / this.rows,
+      ...(accuracy === undefined ? {} : { validationAccuracy: accuracy }),
+      seconds: (settings.clock.monotonicMs() - this.startMs) / 1000,
+    }
+    this.history.push(progress)
+    this.converged =
+      relativeGap <= settings.tolerance || (stopsEarly && this.sinceBest >= settings.patience)
+    this.ended = this.converged || progress.round >= settings.maxRounds
+    if (this.isSlow()) this.method = 'newton'
+    options.onProgress?.(progress)
+  }
+
+  /**
+   * Dual objective of alpha = -C L'(margin): below the primal one by 1/2 |gradient|^2. With one block the
+   * dual variables of coordinate ascent are about as good and are free.
+   */
+  private dualOfGradient(primal: number): number {
+    const { weights, local, loss } = this.share
+    if (loss === 'hinge' || local.length === 0 || this.method === 'newton') {
+      return Number.NEGATIVE_INFINITY
+    }
+    let square = 0
+    for (let j = 0; j < weights.length; j++) {
+      let slope = weights[j] as number
+      for (const part of local) slope += part[j] as number
+      square += slope * slope
+    }
+    return primal - square / 2
+  }
+
+  /** Whether coordinate ascent, at the speed of its last rounds, is far from the tolerance. */
+  private isSlow(): boolean {
+    if (this.settings.loss === 'hinge' || this.round <= TRIAL_ROUNDS) return false
+    const now = this.history.at(-1)?.relativeGap ?? 0
+    const before = this.history.at(-TRIAL_ROUNDS)?.relativeGap ?? 0
+    const perRound = Math.log(before / now) / (TRIAL_ROUNDS - 1)
+    const further = Math.log(now / this.settings.tolerance) / perRound
+    return !(further <= MAX_FURTHER_ROUNDS)
+  }
+
+  private validate(): number | undefined {
+    const { validation } = this.options
+    if (validation === undefined) return undefined
+    const { table } = validation
+    const rows = validation.rows ?? Uint32Array.from({ length: table.rows }, (_, row) => row)
+    if (rows.length === 0) return undefined
+    const model = this.modelOf(this.share.weights)
+    let right = 0
+    for (const row of rows) {
+      if (model.labelOf(model.decisionOfRow(table, row)) === table.labels[row]) right++
+    }
+    return right / rows.length
+  }
+
+  /** The model of the best weights. */
+  model(): LinearModel {
+    return this.modelOf(this.best.slice())
+  }
+
+  private modelOf(weights: Float64Array): LinearModel {
+    const last = weights.length - 1
+    return new LinearModel({
+      loss: this.settings.loss,
+      labels: this.labels,
+      weights: weights.subarray(0, last),
+      intercept: (weights[last] as number) * this.settings.bias,
+      history: this.history,
+      converged: this.converged,
+    })
+  }
+}
+
+function halfSquare(values: Float64Array): number {
+  let total = 0
+  for (const value of values) total += value * value
+  return total / 2
+}
+
+function sum(values: Float64Array): number {
+  let total = 0
+  for (const value of values) total += value
+  return total
+}

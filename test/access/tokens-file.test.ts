@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest'
+import { formatTokens, parseTokens } from '../../src/access/tokens-file.ts'
+import { tokenOf } from './tokens.ts'
+
+const SHA256 = 'ab'.repeat(32)
+const FIELDS = {
+  id: '0123456789ab',
+  name: 'x',
+  role: 'read',
+  sha256: SHA256,
+  created: '2026-01-31T00:00:00Z',
+}
+
+const textWith = (changes: object): string =>
+  JSON.stringify({ version: 1, tokens: [{ ...FIELDS, ...changes }] })
+
+describe('tokens file', () => {
+  it('reads what it wrote', () => {
+    const records = [
+      tokenOf(1, { role: 'admin', name: 'Jörg’s laptop', createdMs: 1_700_000_000_000 }).record,
+      tokenOf(2, { expiresMs: 1_800_000_000_000, limit: { perSecond: 0.5, burst: 10 } }).record,
+    ]
+    expect(parseTokens(formatTokens(records), 'f')).toEqual(records)
+  })
+
+  it('has the documented form', () => {
+    expect(parseTokens(textWith({}), 'f')).toEqual([
+      {
+        id: '0123456789ab',
+        name: 'x',
+        role: 'read',
+        sha256: SHA256,
+        createdMs: Date.UTC(2026, 0, 31),
+      },
+    ])
+  })
+
+  it.each([
+    ['no JSON', 'weir_secret', 'tokens.json: it is not JSON'],
+    ['a list', '[]', 'tokens.json: it is not an object'],
+    ['null', 'null', 'tokens.json: it is not an object'],
+    ['no version', '{"tokens":[]}', 'tokens.json: it needs "version": 1'],
+    ['a token that is text', '{"version":1,"tokens":["x"]}', 'token 1: it is not an object'],
+    [
+      'an unknown field',
+      textWith({ expire: 'never' }),
+      'token 1: it has the unknown field "expire"',
+    ],
+    ['a wrong id', textWith({ id: '../x' }), 'token 1: "id" is missing'],
+    ['a wrong role', textWith({ role: 'root' }), '"role" must be one of read, write, admin'],
+    ['a short hash', textWith({ sha256: 'ab' }), '"sha256" is missing or has a wrong form'],
+    [
+      'a control character',
+      textWith({ name: 'a\u001b[2J' }),
+      '"name" is missing or has a wrong form',
+    ],
+    ['a wrong time', textWith({ created: '2026-13-45T99:00Z' }), '"created" is no time'],
+    ['a wrong expiry', textWith({ expires: 'soon' }), '"expires" is missing or has a wrong form'],
+    ['no burst', textWith({ limit: { perSecond: 1 } }), '"limit" needs "perSecond" above 0'],
+    ['a rate of 0', textWith({ limit: { perSecond: 0, burst: 1 } }), '"limit" needs'],
+    [
+      'an id twice',
+      JSON.stringify({ version: 1, tokens: [FIELDS, FIELDS] }),
+      'two tokens have the same id',
+    ],
+  ])('refuses %s', (_, text, message) => {
+    expect(() => parseTokens(text, 'tokens.json')).toThrow(
+      expect.objectContaining({
+        code: 'MALFORMED_DATA',
+        message: expect.stringContaining(message),
+      }),
+    )
+  })
+
+  it('does not repeat a token that was saved in its place', () => {
+    expect(() => parseTokens(tokenOf(1).text, 'f')).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining('weir_01') }),
+    )
+  })
+
+  it('is not changed by fields that name a prototype', () => {
+    const text = `{"version":1,"tokens":[{"__proto__":{"role":"admin"},${JSON.stringify(FIELDS).slice(1)}]}`
+    expect(() => parseTokens(text, 'f')).toThrow('unknown field "__proto__"')
+  })
+
+  it('of a newer Weir is refused as such', () => {
+    expect(() => parseTokens('{"version":2,"tokens":[]}', 'f')).toThrow(
+      expect.objectContaining({ code: 'UNSUPPORTED_VERSION' }),
+    )
+  })
+})

@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest'
+import {
+  checkPosition,
+  checkStoredBatch,
+  hasPositionChecksum,
+  placeBatch,
+} from '../../src/batch/position-checksum.ts'
+import { baseOffsetOf } from '../../src/batch/record-batch-format.ts'
+import { RecordBatchWriter } from '../../src/batch/record-batch-writer.ts'
+
+function batch(): Uint8Array {
+  const writer = new RecordBatchWriter()
+  writer.append(null, new TextEncoder().encode('v'), 1000)
+  return writer.finish().slice()
+}
+
+const prefixOf = (bytes: Uint8Array): string => Buffer.from(bytes.subarray(0, 17)).toString('hex')
+
+it('a stored batch has a checksum of its base offset and length in the leader epoch', () => {
+  const stored = batch()
+  placeBatch(stored, 0, 258)
+  expect(prefixOf(stored)).toBe(
+    '0000000000000102' + // base offset
+      '00000039' + // batch length
+      '7c239361' + // CRC-32C of the 12 bytes before, without its highest bit
+      '02', // magic
+  )
+  expect(checkStoredBatch(stored, 0, stored.length)).toBe(stored.length)
+})
+
+it('a batch of an earlier release has the leader epoch -1 and is read without this check', () => {
+  const stored = batch()
+  expect(prefixOf(stored)).toBe('000000000000000000000039ffffffff02')
+  expect(hasPositionChecksum(stored, 0)).toBe(false)
+  expect(checkStoredBatch(stored, 0, stored.length)).toBe(stored.length)
+})
+
+it('each flipped bit of base offset, length and checksum is found', () => {
+  for (let bit = 0; bit < 128; bit++) {
+    const stored = batch()
+    placeBatch(stored, 0, 2 ** 40 + 12_345)
+    stored[bit >> 3]! ^= 1 << (bit & 7)
+    expect(() => checkPosition(stored, 0), `bit ${bit}`).toThrow(/checksum of its base offset/)
+  }
+})
+
+it('a batch inside a buffer is placed there', () => {
+  const one = batch()
+  const stored = Buffer.concat([one, one])
+  placeBatch(stored, one.length, 7)
+  expect(baseOffsetOf(stored, one.length)).toBe(7)
+  expect(hasPositionChecksum(stored, 0)).toBe(false)
+  expect(() => checkPosition(stored, one.length)).not.toThrow()
+})

@@ -1,0 +1,103 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { checkSubmission, type JobCommands, wordsOf } from '../../../src/cli/cluster/job-command.ts'
+import { submissionOf } from '../../../src/cli/cluster/submission.ts'
+import type { OptionSpec } from '../../../src/cli/command/command.ts'
+
+const OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  topic: { type: 'string', help: '', default: 'als-model' },
+  set: { type: 'string', multiple: true, help: '' },
+  tls: { type: 'boolean', help: '' },
+  token: { type: 'string', isSecret: true, help: '' },
+  'token-file': { type: 'string', help: '' },
+  detached: { type: 'boolean', help: '' },
+  jobmanager: { type: 'string', help: '' },
+}
+const COMMANDS: JobCommands = {
+  'als-serving': { words: ['run', 'als-serving'], options: OPTIONS },
+  module: { words: ['run'], options: OPTIONS },
+}
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-modules-'))
+  mkdirSync(join(folder, 'allowed'))
+  writeFileSync(join(folder, 'allowed', 'job.ts'), '')
+  writeFileSync(join(folder, 'outside.ts'), '')
+  symlinkSync(join(folder, 'outside.ts'), join(folder, 'allowed', 'link.ts'))
+})
+
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const check = (job: string, options = {}): void =>
+  checkSubmission({ job, options }, COMMANDS, [join(folder, 'allowed')])
+
+describe('a submission', () => {
+  it('becomes the command line that runs the job', () => {
+    const options = { topic: '--weird', set: ['a=1', 'b=2'], tls: true }
+    expect(wordsOf({ job: 'als-serving', options }, COMMANDS)).toEqual([
+      'run',
+      'als-serving',
+      '--topic=--weird',
+      '--set=a=1',
+      '--set=b=2',
+      '--tls',
+    ])
+    expect(wordsOf({ job: '/x/job.ts', options: { tls: false } }, COMMANDS)).toEqual([
+      'run',
+      '/x/job.ts',
+    ])
+  })
+
+  it('may run a module below an allowed folder only, also behind a link', () => {
+    expect(() => check(join(folder, 'allowed', 'job.ts'))).not.toThrow()
+    for (const path of [
+      join(folder, 'outside.ts'),
+      join(folder, 'allowed', '..', 'outside.ts'),
+      join(folder, 'allowed', 'link.ts'),
+      join(folder, 'allowed-not', 'job.ts'),
+      join(folder, 'allowed'),
+    ]) {
+      expect(() => check(path), path).toThrow('is not in a folder')
+    }
+  })
+
+  it('names the nearest job for one that is not known', () => {
+    expect(() => check('als-servin')).toThrow('did you mean "als-serving"?')
+    expect(() => check('module')).toThrow('there is no job "module"')
+    expect(() => check('constructor')).toThrow('there is no job "constructor"')
+  })
+
+  it('refuses options that are not flags of the job, secrets and flags of the client', () => {
+    for (const name of ['topi', 'token', 'detached', 'jobmanager', '__proto__', 'json']) {
+      expect(() => check('als-serving', Object.fromEntries([[name, 'x']])), name).toThrow(
+        'has no option',
+      )
+    }
+  })
+
+  it('refuses a value of another type', () => {
+    expect(() => check('als-serving', { topic: true })).toThrow('takes a text')
+    expect(() => check('als-serving', { tls: 'yes' })).toThrow('takes true or false')
+    expect(() => check('als-serving', { topic: ['a', 'b'] })).toThrow('takes a text')
+  })
+
+  it('leaves out defaults, secrets and the flags that say where to submit', () => {
+    const flags = {
+      topic: 'als-model',
+      set: [],
+      tls: true,
+      token: 'secret',
+      'token-file': 'token.txt',
+      detached: true,
+      jobmanager: 'x:1',
+    }
+    expect(submissionOf('als-serving', OPTIONS, flags)).toEqual({
+      job: 'als-serving',
+      options: { tls: true, 'token-file': join(process.cwd(), 'token.txt') },
+    })
+  })
+})

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import {
+  exitCodeOf,
+  Flags,
+  InterruptedError,
+  missingArguments,
+  refuseExtraArguments,
+  UsageError,
+} from '../../../src/cli/command/command.ts'
+import { WeirError } from '../../../src/core/errors.ts'
+import { brew } from './brew-command.ts'
+
+describe('flags', () => {
+  it('have the types of their values', () => {
+    const flags = new Flags({ cups: '2', share: '0.5', strong: true, set: ['a=b'] })
+    expect(flags.integer('cups')).toBe(2)
+    expect(flags.number('share')).toBe(0.5)
+    expect(flags.boolean('strong')).toBe(true)
+    expect(flags.list('set')).toEqual(['a=b'])
+    expect(flags.optional('absent')).toBeUndefined()
+  })
+
+  it('refuse values out of range with the name of the flag', () => {
+    const flags = (cups: string): Flags => new Flags({ cups })
+    expect(() => flags('0').integer('cups', 1)).toThrow('--cups must be a whole number from 1')
+    expect(() => flags('many').number('cups')).toThrow('--cups must be a number')
+    expect(() => flags('').number('cups')).toThrow('--cups must be a number')
+    expect(() => flags('x').choice('cups', ['a', 'b'])).toThrow('one of a, b')
+    expect(() => flags('2').string('absent')).toThrow('--absent is required')
+  })
+})
+
+describe('errors of wrong arguments', () => {
+  it('show the usage of the command', () => {
+    expect(missingArguments(brew).message).toBe('missing arguments. Usage: weir brew WHAT')
+    expect(() => refuseExtraArguments(brew, ['tea', 's'])).toThrow(
+      'unexpected argument "s". Usage: weir brew WHAT',
+    )
+  })
+})
+
+describe('positional arguments', () => {
+  it.each([
+    ['NAME', 1],
+    ['VERSION [VERSION]', 2],
+    ['--ratings FILE', 0],
+    ['', 0],
+    ['[--ratings] FILE | --observations TOPIC', 1],
+    ['als-serving | svm-serving | ./my-job.ts', 1],
+    ['USER ITEM...', 9],
+  ])('of the usage "%s" are at most %i', (usage, most) => {
+    const command = { ...brew, usage }
+    const words = Array.from({ length: most }, () => 'word')
+    expect(() => refuseExtraArguments(command, words)).not.toThrow()
+    if (usage.includes('...')) return
+    expect(() => refuseExtraArguments(command, [...words, 'extra'])).toThrow(
+      'unexpected argument "extra"',
+    )
+  })
+})
+
+describe('exit codes', () => {
+  it('are 2 for wrong usage, 130 for Ctrl-C, and 1 for other errors', () => {
+    expect(exitCodeOf(new UsageError('x'))).toBe(2)
+    expect(exitCodeOf(new WeirError('UNKNOWN_OPTION', 'x'))).toBe(2)
+    expect(exitCodeOf(new InterruptedError('x'))).toBe(130)
+    expect(exitCodeOf(new WeirError('UNKNOWN_TOPIC', 'x'))).toBe(1)
+    expect(exitCodeOf(new Error('x'))).toBe(1)
+  })
+})

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { Flags } from '../../../src/cli/command/command.ts'
+import { inheritedFactorsOptions } from '../../../src/cli/training/inherited.ts'
+import type { Hyperparameters, RegisteredVersion } from '../../../src/models/registry/version.ts'
+
+const live = (hyperparameters: Hyperparameters): RegisteredVersion =>
+  ({ dimension: 18, lineage: { hyperparameters } }) as unknown as RegisteredVersion
+
+const optionsOf = (
+  flags: Readonly<Record<string, string | boolean>>,
+  version?: RegisteredVersion,
+): ReturnType<typeof inheritedFactorsOptions> =>
+  inheritedFactorsOptions(new Flags({ threads: '2', ...flags }), version)
+
+describe('the options of a retraining of a factor model', () => {
+  it('are those of the chain that trained the live version', () => {
+    const version = live({ trainer: 'bmf', factors: 16, sweeps: 40, burnIn: 9, seed: 5 })
+    expect(optionsOf({}, version)).toEqual({
+      trainer: 'bmf',
+      factors: 16,
+      sweeps: 40,
+      burnIn: 9,
+      biases: true,
+      seed: 5,
+      threads: 2,
+    })
+    expect(optionsOf({ sweeps: '50', seed: '6' }, version)).toMatchObject({ sweeps: 50, seed: 6 })
+  })
+
+  it('change the trainer by flag, with rows of the same length', () => {
+    const byAls = live({ factors: 16, iterations: 10, biases: true })
+    expect(optionsOf({}, byAls)).toMatchObject({ factors: 16, iterations: 10 })
+    expect(optionsOf({ trainer: 'bmf' }, byAls)).toMatchObject({ trainer: 'bmf', factors: 16 })
+    const byBmf = live({ trainer: 'bmf', factors: 16, biases: true })
+    const { trainer, factors } = optionsOf({ trainer: 'als' }, byBmf)
+    expect([trainer, factors]).toEqual([undefined, 16])
+  })
+
+  it.each([
+    [{ sweeps: '5' }, '--sweeps needs --trainer bmf'],
+    [{ trainer: 'bmf', lambda: '1' }, '--lambda is no option of --trainer bmf'],
+    [{ trainer: 'bmf', 'no-biases': true }, '--no-biases is no option of --trainer bmf'],
+  ])('refuse %o', (flags, message) => {
+    expect(() => optionsOf(flags as Record<string, string | boolean>)).toThrow(message)
+  })
+})

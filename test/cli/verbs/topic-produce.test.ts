@@ -1,0 +1,87 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { runCommandLine } from '../../../src/cli/run-command-line.ts'
+import { EmbeddedLog } from '../../../src/connectors/log/embedded-log.ts'
+import { recordedIo } from '../recorded-io.ts'
+
+let root: string
+let fresh: string
+
+beforeEach(async () => {
+  root = mkdtempSync(join(tmpdir(), 'weir-produce-'))
+  fresh = join(root, 'fresh')
+  mkdirSync(fresh)
+  const log = await EmbeddedLog.open(join(root, 'log'))
+  await log.createTopic('observations', { partitions: 1 })
+  await log.close()
+})
+
+afterEach(() => rmSync(root, { recursive: true, force: true }))
+
+/** Runs `weir topic produce observations --ratings` on the folder. */
+function produce(...flags: string[]) {
+  const interrupted = Promise.withResolvers<void>()
+  const { io, out, err } = recordedIo({ interrupted: interrupted.promise })
+  const ended = runCommandLine(
+    ['topic', 'produce', 'observations', '--ratings', fresh, '--data-dir', root, ...flags],
+    io,
+  )
+  return { out, err, ended, interrupt: () => interrupted.resolve() }
+}
+
+async function records(): Promise<readonly string[]> {
+  const { io, out } = recordedIo()
+  await runCommandLine(['topic', 'consume', 'observations', '--data-dir', root, '--json'], io)
+  return out.map((line) => (JSON.parse(line) as { value: string }).value)
+}
+
+describe('weir topic produce --ratings', () => {
+  it('appends the ratings of every file, of any format, as csv', async () => {
+    writeFileSync(join(fresh, 'part-0.gz'), gzipSync('1\t2\t3.5\t874965758\n'))
+    writeFileSync(join(fresh, 'part-1.csv'), 'item,rating,user\n"7",4,8\n')
+    const { out, ended } = produce()
+    expect(await ended).toBe(0)
+    expect(out).toEqual([
+      `appended 1 rating of ${join(fresh, 'part-0.gz')} to observations`,
+      `appended 1 rating of ${join(fresh, 'part-1.csv')} to observations`,
+    ])
+    expect(await records()).toEqual(['1,2,3.5,874965758', '8,7,4'])
+  })
+
+  it('watches the folder, appends each file once, and continues after its end', async () => {
+    writeFileSync(join(fresh, 'part-0'), '1,2,3\n')
+    const first = produce('--watch', '0.02')
+    await expect.poll(() => first.out.length, { timeout: 20_000 }).toBe(1)
+    writeFileSync(join(fresh, '_part-1'), '4,5,1\n')
+    writeFileSync(join(fresh, 'part-2'), '6,7,2\n')
+    await expect.poll(() => first.out.length, { timeout: 20_000 }).toBe(2)
+    first.interrupt()
+    expect(await first.ended).toBe(130)
+    writeFileSync(join(fresh, 'part-3'), '8,9,5\n')
+    const second = produce('--watch', '0.02')
+    await expect.poll(() => second.out.length, { timeout: 20_000 }).toBe(1)
+    second.interrupt()
+    expect(await second.ended).toBe(130)
+    expect(await records()).toEqual(['1,2,3', '6,7,2', '8,9,5'])
+  })
+
+  it('refuses a damaged list of files', async () => {
+    mkdirSync(join(root, 'produced'))
+    writeFileSync(join(root, 'produced/observations.json'), '["a')
+    const { err, ended } = produce('--watch', '1')
+    expect(await ended).toBe(1)
+    expect(err.join('\n')).toMatch(/MALFORMED_DATA: .*observations\.json is not the list of files/)
+  })
+
+  it.each([
+    [['--watch', '0'], '--watch must be above 0'],
+    [['--watch', 'soon'], '--watch must be a number'],
+  ])('refuses %o', async (flags, message) => {
+    const { err, ended } = produce(...flags)
+    expect(await ended).toBe(2)
+    expect(err.join('\n')).toContain(message)
+  })
+})

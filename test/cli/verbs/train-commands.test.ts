@@ -1,0 +1,260 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runCommandLine } from '../../../src/cli/run-command-line.ts'
+import { formatLibsvm } from '../../../src/models/linear/libsvm-format.ts'
+import { parseTextWeight } from '../../../src/models/linear/weights.ts'
+import { formatRating } from '../../../src/models/ratings/format.ts'
+import { generateRatings } from '../../../src/models/ratings/generator.ts'
+import { recordedIo } from '../recorded-io.ts'
+
+let folder: string
+let ratings: string
+let examples: string
+
+async function run(...argv: string[]): Promise<{ code: number; out: string; err: string }> {
+  const { io, out, err } = recordedIo()
+  const code = await runCommandLine(argv, io)
+  return { code, out: out.join('\n'), err: err.join('\n') }
+}
+
+const als = (...argv: string[]): ReturnType<typeof run> =>
+  run(
+    ...['train', 'als', '--ratings', ratings, '--no-publish', '--threads', '0'],
+    ...['--factors', '4', '--iterations', '3', ...argv],
+  )
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-train-'))
+  ratings = join(folder, 'u.data')
+  const generated = [...generateRatings({ users: 60, items: 30, ratings: 1200 })]
+  writeFileSync(ratings, generated.map((rating) => formatRating(rating, 'tab')).join('\n'))
+  examples = join(folder, 'examples.svm')
+  const lines = Array.from({ length: 60 }, (_, i) =>
+    formatLibsvm(i % 3 === 0 ? 1 : -1, [1 + (i % 3), 5], [1, (i % 7) / 7]),
+  )
+  writeFileSync(examples, lines.join('\n'))
+})
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('weir train als', () => {
+  it('cross-validates, validates and draws the learning curve', async () => {
+    const curve = join(folder, 'als.svg')
+    const { code, out } = await als(
+      ...['--validation', '0.2', '--patience', '2', '--folds', '3', '--curve', curve, '--json'],
+    )
+    expect(code).toBe(0)
+    const result = JSON.parse(out) as Record<string, unknown>
+    expect(result['ratings']).toBeLessThan(1100)
+    expect(result['validationRmse']).toBeGreaterThan(result['trainRmse'] as number)
+    expect(result['foldRmse']).toHaveLength(3)
+    expect(readFileSync(curve, 'utf8')).toMatch(/^<svg .*[\s\S]*validation/)
+  })
+
+  it('ranks on implicit feedback', async () => {
+    const { code, out } = await als('--implicit', '--alpha', '2', '--test', ratings)
+    expect(code).toBe(0)
+    expect(out).toMatch(/60 users x 30 items, 1200 ratings in .* s, test NDCG@10 0\.\d+, precision/)
+  })
+
+  it('reads a folder of part files, packed or with headers, and writes both matrices', async () => {
+    const [parts, one, two] = ['parts', 'one', 'two'].map((name) => join(folder, `${name}/`))
+    mkdirSync(parts!)
+    const lines = readFileSync(ratings, 'utf8').split('\n')
+    writeFileSync(join(parts!, 'part-00000.gz'), gzipSync(lines.slice(0, 500).join('\n')))
+    const rest = lines.slice(500).map((line) => line.split('\t'))
+    const csv = rest.map(([user, item, rating, time]) => `"${item}",${time},${rating},${user}`)
+    writeFileSync(join(parts!, 'part-00001'), ['item,time,rating,user', ...csv].join('\n'))
+    writeFileSync(join(parts!, '_SUCCESS'), 'no ratings')
+    expect((await als('--text-rows', one!)).code).toBe(0)
+    const { code, out } = await als('--ratings', parts!, '--text-rows', two!)
+    expect(code).toBe(0)
+    expect(out).toContain('60 users x 30 items, 1200 ratings')
+    for (const [name, count] of [
+      ['users.txt', 60],
+      ['items.txt', 30],
+    ] as const) {
+      const rows = readFileSync(join(two!, name), 'utf8')
+      expect(rows.trim().split('\n')).toHaveLength(count)
+      expect(rows).toBe(readFileSync(join(one!, name), 'utf8'))
+    }
+  })
+
+  it('names the part file that it cannot read', async () => {
+    const parts = join(folder, 'bad')
+    mkdirSync(parts)
+    writeFileSync(join(parts, 'part-00000'), '1\t2\t3\n')
+    writeFileSync(join(parts, 'part-00001'), '1\t2\t3\n1\t2\n')
+    const { code, err } = await als('--ratings', parts)
+    expect(code).toBe(1)
+    expect(err).toContain(`${join(parts, 'part-00001')}: line 2 of the ratings`)
+    expect((await als('--ratings', join(folder, 'none'))).err).toContain('none: no such file;')
+  })
+
+  it.each([
+    [['--patience', '2'], '--patience needs --validation'],
+    [['--validation', '1'], '--validation must be a share'],
+    [['--implicit', '--folds', '2'], '--folds needs explicit ratings'],
+  ])('refuses %o', async (flags, message) => {
+    const { code, err } = await als(...flags)
+    expect(code).toBe(2)
+    expect(err).toContain(message)
+  })
+})
+
+describe('weir train bmf', () => {
+  const bmf = (...argv: string[]): ReturnType<typeof run> =>
+    run(
+      ...['train', 'bmf', '--ratings', ratings, '--no-publish', '--threads', '0'],
+      ...['--factors', '3', '--sweeps', '6', ...argv],
+    )
+
+  it('cross-validates, validates, tests, and writes the learning curve and the rows', async () => {
+    const [curve, rows] = [join(folder, 'bmf.svg'), join(folder, 'bmf.txt')]
+    const { code, out, err } = await bmf(
+      ...['--validation', '0.2', '--folds', '2', '--curve', curve, '--text-rows', rows],
+      ...['--test', ratings, '--json'],
+    )
+    expect(code).toBe(0)
+    const result = JSON.parse(out) as Record<string, unknown>
+    expect(result).toMatchObject({ dimension: 5, sweep: 6 })
+    expect(result['validationRmse']).toBeGreaterThan(result['trainRmse'] as number)
+    expect(result['foldRmse']).toHaveLength(2)
+    expect(err).toMatch(/sweep 1 \(burn-in\): validation RMSE \d/)
+    expect(readFileSync(curve, 'utf8')).toMatch(/^<svg .*[\s\S]*sweep/)
+    expect(readFileSync(rows, 'utf8').trim().split('\n')).toHaveLength(
+      Number(result['users']) + Number(result['items']),
+    )
+  })
+
+  it('makes a finished chain longer, with the rows of one run', async () => {
+    const [chain, rows] = [join(folder, 'chain'), join(folder, 'rows.txt')]
+    const settings = ['--burn-in', '2', '--text-rows', rows]
+    await bmf(...settings)
+    const whole = readFileSync(rows, 'utf8')
+    await bmf('--sweeps', '3', ...settings, '--chain', chain)
+    expect(readFileSync(rows, 'utf8')).not.toBe(whole)
+    const { out } = await bmf(...settings, '--chain', chain)
+    expect(out).toMatch(/60 users x 30 items, 1200 ratings in /)
+    expect(readFileSync(rows, 'utf8')).toBe(whole)
+    const { code, err } = await bmf('--seed', '2', ...settings, '--chain', chain)
+    expect(code).not.toBe(0)
+    expect(err).toContain(`${chain} holds the chain of other ratings, factors, burn-in or seed`)
+  })
+
+  it('refuses a burn-in that leaves no sweep', async () => {
+    const { code, err } = await bmf('--burn-in', '6')
+    expect(code).not.toBe(0)
+    expect(err).toContain('burnIn (6) must be below the number of sweeps (6)')
+  })
+})
+
+describe('weir train svm', () => {
+  it('writes the weights and the learning curve, and reports all qualities', async () => {
+    const [weights, curve] = [join(folder, 'weights.csv'), join(folder, 'svm.svg')]
+    const { code, out } = await run(
+      ...['train', 'svm', '--examples', examples, '--threads', '0', '--test', examples],
+      ...['--folds', '3', '--validation', '0.2', '--weights', weights, '--curve', curve, '--json'],
+    )
+    expect(code).toBe(0)
+    expect(JSON.parse(out)).toMatchObject({
+      features: 6,
+      test: { count: 60, positives: 20, accuracy: { mean: 1 } },
+      crossValidation: { count: 60 },
+      validationAccuracy: 1,
+    })
+    const lines = readFileSync(weights, 'utf8').trim().split('\n')
+    expect(lines.map((line, i) => parseTextWeight(line, i + 1).feature)).toEqual(
+      expect.arrayContaining([1, 2]),
+    )
+    expect(readFileSync(curve, 'utf8')).toContain('duality gap')
+  })
+
+  it('takes the options of the ancestor and writes the weights in buckets', async () => {
+    const [weights, plain] = [join(folder, 'buckets.txt'), join(folder, 'plain.txt')]
+    const train = (...argv: string[]): ReturnType<typeof run> =>
+      run(
+        ...['train', 'svm', '--examples', examples, '--threads', '0', '--blocks', '2', '--json'],
+        ...['--local-iterations', '40', '--step-size', '0.5', '--tolerance', '1e-6', ...argv],
+      )
+    const { code, out } = await train(
+      ...['--regularization', String(1 / 60), '--weights', weights, '--buckets', '--range', '3'],
+    )
+    expect(code).toBe(0)
+    const other = await train('--cost', '1', '--weights', plain)
+    expect(JSON.parse(out)).toMatchObject({
+      converged: true,
+      objective: (JSON.parse(other.out) as { objective: number }).objective,
+    })
+    const pairs = readFileSync(weights, 'utf8').trim().split('\n').slice(1)
+    expect(pairs.map((line) => line.split(',')[0])).toEqual(['0', '1'])
+    const expected = readFileSync(plain, 'utf8').trim().split('\n').slice(1)
+    expect(pairs.flatMap((line) => line.split(',')[1]!.split(';'))).toEqual(
+      expected.map((line) => line.replace(',', ':')),
+    )
+  })
+
+  it.each([
+    [['--cost', '1', '--regularization', '1'], '--cost or --regularization'],
+    [['--regularization', '0'], 'above 0'],
+    [['--buckets'], '--buckets needs --weights'],
+    [['--step-size', '2'], 'stepSize must be above 0'],
+  ])('refuses %o', async (flags, message) => {
+    const { code, err } = await run('train', 'svm', '--examples', examples, ...flags)
+    expect(code).not.toBe(0)
+    expect(err).toContain(message)
+  })
+
+  it('prints the distance from the optimum', async () => {
+    const { out } = await run('train', 'svm', '--examples', examples, '--threads', '0')
+    expect(out).toMatch(
+      /60 examples, 6 features in .* s\nobjective .*, within 0\.\d+ % of the optimum/,
+    )
+  })
+
+  it('names the file that it cannot read', async () => {
+    const missing = join(folder, 'nothing.svm')
+    const { code, err } = await run('train', 'svm', '--examples', missing)
+    expect(code).not.toBe(0)
+    expect(err).toContain(`cannot read the examples file ${missing}: no such file`)
+  })
+})
+
+describe('weir train logistic', () => {
+  it('reports the log loss', async () => {
+    const { code, out } = await run(
+      ...['train', 'logistic', '--examples', examples, '--threads', '0', '--test', examples],
+    )
+    expect(code).toBe(0)
+    expect(out).toMatch(/test accuracy 100\.00 %.*AUC 1\.0000, log loss 0\.\d+/)
+  })
+})
+
+describe('weir train svm that ends without its tolerance', () => {
+  const unconverged = (...argv: string[]): ReturnType<typeof run> =>
+    run(
+      ...['train', 'svm', '--examples', examples, '--threads', '0', '--rounds', '1'],
+      ...['--tolerance', '0', '--data-dir', join(folder, 'data'), ...argv],
+    )
+
+  it('exits with status 1, says what to do, and publishes nothing', async () => {
+    const { code, out, err } = await unconverged('--publish', '--json')
+    expect(code).toBe(1)
+    const result = JSON.parse(out) as Record<string, unknown>
+    expect(result['converged']).toBe(false)
+    expect(result['version']).toBeUndefined()
+    expect(err).toMatch(
+      /ended after 1 rounds without its tolerance.*scale the features.*Nothing was published/,
+    )
+  })
+
+  it('publishes with --allow-unconverged', async () => {
+    const { code, out, err } = await unconverged('--publish', '--json', '--allow-unconverged')
+    expect(code).toBe(0)
+    expect(JSON.parse(out)).toMatchObject({ converged: false, version: 1 })
+    expect(err).toMatch(/without its tolerance/)
+  })
+})

@@ -1,0 +1,112 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { shareAccess } from '../../src/access/control.ts'
+import { WeirClient } from '../../src/client/index.ts'
+import { WeirError } from '../../src/core/errors.ts'
+import { QueryServer } from '../../src/serving/server/query-server.ts'
+import { TestedClient } from './tested-client.ts'
+
+let tested: TestedClient
+
+beforeEach(() => {
+  tested = new TestedClient()
+})
+
+afterEach(() => tested.close())
+
+describe('the connections of a client', () => {
+  it.each([
+    ['HTTP', 'HTTP/1.1 400 Bad Request\r\n\r\n', 'it answered in HTTP'],
+    ['no frames', 'WELCOME stranger, welcome', 'its answer is not a frame'],
+  ])('names a port that speaks %s, and what it spoke', async (_, answer, why) => {
+    const other = createServer((socket) => {
+      socket.on('error', () => {})
+      socket.once('data', () => socket.end(answer))
+    })
+    other.listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    tested.cleanups.push(async () => void other.close())
+    const { port } = other.address() as AddressInfo
+    await expect(WeirClient.connect({ port })).rejects.toMatchObject({
+      code: 'PROTOCOL_ERROR',
+      message: `127.0.0.1:${port} does not speak Weir's query protocol: ${why}; check host, port and TLS`,
+    })
+  })
+
+  it('names a port that is silent', async () => {
+    const other = createServer((socket) => void socket.on('error', () => {}))
+    other.listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    tested.cleanups.push(async () => void other.close())
+    const { port } = other.address() as AddressInfo
+    await expect(WeirClient.connect({ port, deadlineMs: 30 })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringMatching(`127.0.0.1:${port}.*does it speak Weir's query protocol`),
+    })
+  })
+
+  it('is refused without the token', async () => {
+    await expect(tested.start({ access: shareAccess([], 'secret') })).rejects.toMatchObject({
+      code: 'UNAUTHENTICATED',
+    })
+    const client = await tested.start({ access: shareAccess([], 'secret') }, { token: 'secret' })
+    expect((await client.predict('ALS_MODEL', '1-U', '7-I')).score).toBe(11)
+  })
+
+  it('is refused by the server of another job', async () => {
+    await expect(tested.start({}, { job: 'svm' })).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  })
+
+  it('fails at once where no server listens', async () => {
+    const server = new QueryServer(tested.backend)
+    const port = await server.listen()
+    await server.close()
+    await expect(WeirClient.connect({ port })).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  })
+
+  it('survives a restart of its server', async () => {
+    const client = await tested.start()
+    const { port } = tested.backend.endpoints[0]!
+    await tested.cleanups.pop()!()
+    const call = client.predict('ALS_MODEL', '1-U', '7-I')
+    const again = new QueryServer(tested.backend, { ports: [port] })
+    await again.listen()
+    tested.cleanups.push(() => again.close())
+    expect((await call).score).toBe(11)
+  })
+
+  it('fetches the routing table on request, although no answer has named another epoch', async () => {
+    const client = await tested.start()
+    const second = new QueryServer(tested.backend, { server: 'query-1' })
+    const port = await second.listen()
+    tested.cleanups.push(() => second.close())
+    tested.backend.endpoints = [...tested.backend.endpoints, { server: 'query-1', host: '', port }]
+    const tables = await Promise.all([client.refreshRouting(), client.refreshRouting()])
+    expect(tables.map(({ endpoints }) => endpoints.length)).toEqual([2, 2])
+    expect(client.routing.endpoints.length).toBe(2)
+  })
+
+  it('fetches the routing table again when an answer has another epoch', async () => {
+    const client = await tested.start()
+    const second = new QueryServer(tested.backend, { server: 'query-1' })
+    const port = await second.listen()
+    tested.cleanups.push(() => second.close())
+    tested.backend.endpoints = [...tested.backend.endpoints, { server: 'query-1', host: '', port }]
+    tested.backend.epoch = 2
+    await client.predict('ALS_MODEL', '1-U', '7-I')
+    await expect.poll(() => client.routing.endpoints.length).toBe(2)
+    await expect.poll(() => second.connectionCount).toBe(1)
+  })
+
+  it('asks the server that a NOT_OWNER answer names', async () => {
+    const client = await tested.start()
+    const { port } = tested.backend.endpoints[0]!
+    const error = new WeirError('NOT_OWNER', 'ask there', {
+      details: { endpoint: `127.0.0.1:${port}` },
+    })
+    tested.backend.slowKeys.add('1-U')
+    tested.backend.failing.set('1-U', { error, times: 1 })
+    expect((await client.predict('ALS_MODEL', '1-U', '7-I')).score).toBe(11)
+  })
+})

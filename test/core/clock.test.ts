@@ -1,0 +1,32 @@
+import { Worker } from 'node:worker_threads'
+import { expect, it } from 'vitest'
+import { clockDistanceMs } from '../../src/core/clock.ts'
+
+it('the distance of two clocks is exact though the thread stands still at most looks at them', () => {
+  let nowMs = 1000
+  let looks = 0
+  const look = (): number => {
+    looks += 1
+    nowMs += looks < 60 ? 7 : 0.001
+    return nowMs
+  }
+  expect(Math.abs(clockDistanceMs(() => look() - 300, look) - 300)).toBeLessThan(0.01)
+})
+
+it('all threads have the same monotonic time, from their first moment', async () => {
+  const clock = new URL('../../src/core/clock.ts', import.meta.url).href
+  const code = `
+    import { parentPort } from 'node:worker_threads'
+    import { systemClock } from '${clock}'
+    const look = () => [process.hrtime.bigint(), systemClock.monotonicMs(), process.hrtime.bigint()]
+    parentPort.postMessage(Array.from({ length: 50 }, look))`
+  const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(code)}`))
+  const looks = await new Promise<[bigint, number, bigint][]>((resolve, reject) => {
+    worker.on('message', resolve)
+    worker.on('error', reject)
+  })
+  for (const [before, nowMs, after] of looks) {
+    expect(nowMs).toBeGreaterThan(Number(before) / 1e6 - 0.05)
+    expect(nowMs).toBeLessThan(Number(after) / 1e6 + 0.05)
+  }
+})

@@ -1,0 +1,106 @@
+import { describe, expect, it, vi } from 'vitest'
+import { ByteReader } from '../../../src/core/byte-reader.ts'
+import { ByteWriter } from '../../../src/core/byte-writer.ts'
+import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
+import { seededRandom } from '../../../src/core/random.ts'
+import { ShapeReader } from '../../../src/core/shapes/reader.ts'
+import { ShapeWriter } from '../../../src/core/shapes/writer.ts'
+import { randomPlainValue } from '../plain-values.ts'
+
+const plain = msgpackSerializer<unknown>()
+
+/** A stream of values; `sizes` are the bytes of each. */
+function stream() {
+  const writer = new ShapeWriter(plain)
+  const reader = new ShapeReader(plain)
+  const sizes: number[] = []
+  const send = (value: unknown): unknown => {
+    const bytes = new ByteWriter(8)
+    writer.write(value, bytes)
+    sizes.push(bytes.length)
+    const read = new ByteReader(bytes.toBytes())
+    const copy = reader.read(read)
+    expect(read.remaining).toBe(0)
+    return copy
+  }
+  return { send, sizes }
+}
+
+function packed(value: unknown): unknown {
+  const writer = new ByteWriter(8)
+  plain.write(value, writer)
+  return plain.read(new ByteReader(writer.toBytes()))
+}
+
+describe('a stream of values between two slots', () => {
+  it('gives back random values as MessagePack would', () => {
+    const { send } = stream()
+    const random = seededRandom(5)
+    for (let i = 0; i < 500; i++) {
+      const value = randomPlainValue(random)
+      expect(send(value)).toEqual(packed(value))
+    }
+  })
+
+  it('names the fields of a shape once', () => {
+    const { send, sizes } = stream()
+    for (let i = 0; i < 3; i++) {
+      expect(send({ auction: i, channel: 'web', price: 1.5 })).toEqual({
+        ...{ auction: i, channel: 'web', price: 1.5 },
+      })
+    }
+    expect(sizes).toEqual([43, 21, 21])
+  })
+
+  it('keeps the order of fields, and shapes that begin alike apart', () => {
+    const { send } = stream()
+    const values = [{ a: 1, b: 2 }, { b: 2, a: 1 }, { a: 1 }, { a: 1, b: 2, c: 3 }, {}]
+    for (const value of [...values, ...values]) {
+      expect(Object.entries(send(value) as object)).toEqual(Object.entries(value))
+    }
+  })
+
+  it.each([
+    ['a class', new (class Price {})()],
+    ['a typed array', { factors: new Float32Array([1]) }],
+    ['a bigint', { id: 5n }],
+    ['a Map', { map: new Map([[1, 2]]) }],
+    ['undefined in an array', [undefined]],
+    ['nothing', undefined],
+    ['long text', { text: 'x'.repeat(300) }],
+    ['text of other alphabets', { text: 'тест 🙂' }],
+    ['extreme numbers', [2 ** 31, -(2 ** 31), 2 ** 53, 0.1, Number.NaN, -Infinity]],
+  ])('keeps %s, and goes on after it', (_, value) => {
+    const { send } = stream()
+    send({ known: 1 })
+    expect(send(value)).toEqual(packed(value))
+    expect(send({ known: 2 })).toEqual({ known: 2 })
+  })
+
+  it('forgets a shape that the receiver has not seen, because its value went by MessagePack', () => {
+    const { send } = stream()
+    expect(send({ fresh: { inner: 5n } })).toEqual({ fresh: { inner: 5n } })
+    expect(send({ other: 1 })).toEqual({ other: 1 })
+    expect(send({ fresh: { inner: 6 } })).toEqual({ fresh: { inner: 6 } })
+  })
+
+  it('leaves dictionaries and the shapes after the first 120 to MessagePack', () => {
+    const { send } = stream()
+    for (let i = 0; i < 4200; i++) {
+      const value = { [`user ${i}`]: i }
+      if (i % 50 === 0 || i < 130) expect(send(value)).toEqual(value)
+      else send(value)
+    }
+    const wide = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`f${i}`, i]))
+    expect(send(wide)).toEqual(wide)
+  })
+
+  it('works where the process forbids code from text', () => {
+    vi.stubGlobal('Function', () => {
+      throw new EvalError('Code generation from strings disallowed')
+    })
+    const { send } = stream()
+    expect(send({ a: 1, b: { c: 'x' } })).toEqual({ a: 1, b: { c: 'x' } })
+    vi.unstubAllGlobals()
+  })
+})

@@ -1,0 +1,45 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { ERROR_CODES } from '../../src/core/errors.ts'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+const page = (name: string): string => readFileSync(join(ROOT, 'docs/guide', name), 'utf8')
+
+describe('docs/guide/troubleshooting.md', () => {
+  const sections = page('troubleshooting.md')
+    .split(/^#+ (?=`[A-Z_]+`$)/m)
+    .slice(1)
+    .map((text) => ({ code: /^`([A-Z_]+)`/.exec(text)![1]!, text }))
+
+  it('has one section for each error code, and no other', () => {
+    expect(sections.map(({ code }) => code).sort()).toEqual(Object.keys(ERROR_CODES).sort())
+  })
+
+  it('says for each code what happened and what to do', () => {
+    const parts = /\n\*\*What happened:\*\* (.{20,})\n\n\*\*What to do:\*\* (.{8,})\n/
+    expect(sections.filter(({ text }) => !parts.test(text)).map(({ code }) => code)).toEqual([])
+  })
+})
+
+describe.each([
+  ['promises.md', 30],
+  ['security.md', 10],
+])('docs/guide/%s', (name, least) => {
+  const promises = page(name)
+    .split('\n')
+    .filter((line) => /^\| (?!failure |attacker |flag |role |-)/.test(line))
+    .filter((line) => line.includes('`test/') || name === 'promises.md')
+
+  it('names for each promise the tests that hold it', () => {
+    expect(promises.length).toBeGreaterThan(least)
+    const testsOf = (row: string) => [...row.matchAll(/`(test\/[\w/.-]+\.test\.ts)`/g)]
+    const without = promises.filter((row) => testsOf(row).length === 0)
+    const missing = promises.flatMap((row) =>
+      testsOf(row)
+        .map((found) => found[1]!)
+        .filter((path) => !existsSync(join(ROOT, path))),
+    )
+    expect({ without, missing }).toEqual({ without: [], missing: [] })
+  })
+})

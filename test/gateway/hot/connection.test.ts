@@ -1,0 +1,141 @@
+import type { Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { HotConnection, type HotExchange } from '../../../src/gateway/hot/connection.ts'
+
+const REQUEST = 'GET /v1/predict/1/50 HTTP/1.1\r\nHost: localhost\r\n\r\n'
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+describe('a hot connection', () => {
+  it('reads no request while the client does not read the answers', async () => {
+    let release: (() => void) | undefined
+    let answered = 0
+    const socket = new Duplex({
+      read() {},
+      write(_chunk, _encoding, done) {
+        release = done
+      },
+      writableHighWaterMark: 1,
+    })
+    new HotConnection(socket as Socket, {
+      maxBodyBytes: 1000,
+      answer: (exchange) => {
+        answered += 1
+        exchange.finish('answer')
+      },
+      handOver: () => {},
+      closed: () => {},
+    })
+    socket.push(REQUEST)
+    await turn()
+    socket.push(REQUEST)
+    await turn()
+    expect(answered).toBe(1)
+    release!()
+    await turn()
+    expect(answered).toBe(2)
+  })
+
+  it('reads no more than 64 requests ahead of their answers', async () => {
+    const waiting: (() => void)[] = []
+    const written: string[] = []
+    const socket = new Duplex({
+      read() {},
+      write(chunk, _encoding, done) {
+        written.push(String(chunk))
+        done()
+      },
+    })
+    new HotConnection(socket as Socket, {
+      maxBodyBytes: 1000,
+      answer: (exchange) => {
+        const number = waiting.length
+        waiting.push(() => exchange.finish(`${number},`))
+      },
+      handOver: () => {},
+      closed: () => {},
+    })
+    socket.push(REQUEST.repeat(100))
+    await turn()
+    expect(waiting).toHaveLength(64)
+    for (const answer of waiting.slice(0, 64).reverse()) answer()
+    await turn()
+    expect(waiting).toHaveLength(100)
+    for (const answer of waiting.slice(64)) answer()
+    expect(written.join('')).toBe(Array.from({ length: 100 }, (_, i) => `${i},`).join(''))
+  })
+})
+
+describe('a hot connection with a batch', () => {
+  const BODY = '{"pairs":[["1","50"]]}'
+  const BATCH = `POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`
+  const PART = BATCH.slice(0, -8)
+
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  function opened() {
+    const duplex = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() })
+    const socket = Object.assign(duplex, { destroySoon: () => duplex.end() })
+    const exchanges: HotExchange[] = []
+    const left: string[] = []
+    const connection = new HotConnection(socket as unknown as Socket, {
+      maxBodyBytes: 1000,
+      answer: (exchange) => exchanges.push(exchange),
+      handOver: (_, unread) => left.push(String(unread)),
+      closed: () => {},
+    })
+    const kinds = () => exchanges.map(({ request }) => request.kind)
+    return { socket, connection, exchanges, left, kinds }
+  }
+
+  it('leaves a body whose rest does not come to node:http, with all its bytes', async () => {
+    const { socket, left, kinds } = opened()
+    socket.push(PART.slice(0, -1))
+    await turn()
+    vi.advanceTimersByTime(200)
+    socket.push(PART.slice(-1))
+    await turn()
+    expect(left).toEqual([])
+    vi.advanceTimersByTime(50)
+    expect(left).toEqual([PART])
+    expect(kinds()).toEqual([])
+  })
+
+  it('leaves such a body to node:http after the answers to the requests before it', async () => {
+    const { socket, exchanges, left } = opened()
+    socket.push(REQUEST + PART)
+    await turn()
+    vi.advanceTimersByTime(250)
+    expect(left).toEqual([])
+    exchanges[0]!.finish('answer')
+    expect(left).toEqual([PART])
+  })
+
+  it('reads the rest of a body that began before the gateway closes', async () => {
+    const { socket, connection, exchanges, kinds } = opened()
+    socket.push(PART)
+    await turn()
+    connection.end()
+    socket.push(BATCH.slice(PART.length))
+    await turn()
+    expect(kinds()).toEqual(['pairs'])
+    exchanges[0]!.finish('answer')
+    expect(socket.writableEnded).toBe(true)
+  })
+
+  it('reads a request after a batch when the batch is answered', async () => {
+    const { socket, exchanges, kinds } = opened()
+    socket.push(REQUEST + BATCH + REQUEST)
+    await turn()
+    expect(kinds()).toEqual(['pair', 'pairs'])
+    for (const exchange of exchanges.slice(0, 2)) exchange.finish('answer')
+    await turn()
+    expect(kinds()).toEqual(['pair', 'pairs', 'pair'])
+  })
+})

@@ -1,0 +1,50 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+
+/** A connection that sends bytes as they are given. */
+export class RawClient implements Disposable {
+  readonly socket: Socket
+  /** All bytes that came, a character a byte. */
+  received = ''
+  private readonly ended: Promise<unknown>
+
+  private constructor(socket: Socket) {
+    this.socket = socket
+    socket.setNoDelay(true)
+    socket.setEncoding('latin1')
+    socket.on('data', (text) => {
+      this.received += String(text)
+      socket.emit('received')
+    })
+    socket.on('error', () => {})
+    this.ended = once(socket, 'close')
+  }
+
+  /** Connects to a gateway that listens. */
+  static async open(app: FastifyInstance): Promise<RawClient> {
+    const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
+    await once(socket, 'connect')
+    return new RawClient(socket)
+  }
+
+  send(text: string): void {
+    this.socket.write(text, 'latin1')
+  }
+
+  /** Resolves when `pattern` has matched as often as `count`. */
+  async answers(count: number, pattern = /HTTP\/1\.1 \d/g): Promise<string> {
+    while ([...this.received.matchAll(pattern)].length < count) await once(this.socket, 'received')
+    return this.received
+  }
+
+  /** All bytes of the connection, when the server has closed it. */
+  async all(): Promise<string> {
+    await this.ended
+    return this.received
+  }
+
+  [Symbol.dispose](): void {
+    this.socket.destroy()
+  }
+}

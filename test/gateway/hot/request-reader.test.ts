@@ -1,0 +1,178 @@
+import { describe, expect, it } from 'vitest'
+import { RequestReader } from '../../../src/gateway/hot/request-reader.ts'
+import { nextPair, pairAt } from '../../../src/wire/encoded-pairs.ts'
+
+const HEAD = 'Host: localhost\r\n'
+
+const MAX_BODY_BYTES = 1000
+
+function read(text: string, at = 0): RequestReader | undefined {
+  const reader = new RequestReader(MAX_BODY_BYTES)
+  return reader.read(text, at) === 'whole' ? reader : undefined
+}
+
+const userOf = (reader: RequestReader | undefined): string | undefined =>
+  reader?.request.kind === 'pair' ? reader.request.user : undefined
+
+describe('the reader of hot requests', () => {
+  it('reads ids, the token and the end of a request', () => {
+    const text = `GET /v1/predict/a-1/b_2.~ HTTP/1.1\r\n${HEAD}Authorization: Bearer abc\r\nUser-Agent: x y\r\n\r\n`
+    expect(read(`${text}GET `)).toMatchObject({
+      request: { kind: 'pair', user: 'a-1', item: 'b_2.~' },
+      token: 'abc',
+      end: text.length,
+    })
+  })
+
+  it('reads the head that the fetch of Node sends', () => {
+    const fields = [
+      'host: localhost:8080',
+      'connection: keep-alive',
+      'authorization: Bearer abc',
+      'accept: */*',
+      'accept-language: *',
+      'sec-fetch-mode: cors',
+      'user-agent: node',
+      'accept-encoding: gzip, deflate',
+    ]
+    const text = `GET /v1/predict/1/2 HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n`
+    expect(read(text)).toMatchObject({ request: { user: '1', item: '2' }, token: 'abc' })
+  })
+
+  it('reads a head that it knows, and forgets its token when another head follows', () => {
+    const reader = new RequestReader(MAX_BODY_BYTES)
+    const first = `GET /v1/predict/1/2 HTTP/1.1\r\n${HEAD}Authorization: Bearer abc\r\n\r\n`
+    const other = `GET /v1/predict/3/4 HTTP/1.1\r\n${HEAD}\r\n`
+    const text = first + first + other
+    const tokens: (string | undefined)[] = []
+    for (let at = 0; at < text.length; at = reader.end) {
+      expect(reader.read(text, at)).toBe('whole')
+      tokens.push(reader.token)
+    }
+    expect(tokens).toEqual(['abc', 'abc', undefined])
+    expect(reader.request).toMatchObject({ user: '3', item: '4' })
+  })
+
+  it('reads ids of at most the longest length', () => {
+    const of = (id: string) => `GET /v1/predict/${id}/2 HTTP/1.1\r\n${HEAD}\r\n`
+    expect(userOf(read(of('u'.repeat(1024))))).toHaveLength(1024)
+    expect(read(of('u'.repeat(1025)))).toBeUndefined()
+  })
+
+  it.each([
+    'POST /v1/predict/1/2 HTTP/1.1',
+    'get /v1/predict/1/2 HTTP/1.1',
+    'GET /v1/predict/1/2 HTTP/1.0',
+    'GET /v1/predict/1/2  HTTP/1.1',
+    'GET  /v1/predict/1/2 HTTP/1.1',
+    'GET /v1/predict/1 HTTP/1.1',
+    'GET /v1/predict//2 HTTP/1.1',
+    'GET /v1/predict/1/ HTTP/1.1',
+    'GET /v1/predict/1/2/3 HTTP/1.1',
+    'GET /v1/predict/1/2?version=1 HTTP/1.1',
+    'GET /v1/predict/1/2#part HTTP/1.1',
+    'GET /v1/predict/%31/2 HTTP/1.1',
+    'GET /v1/predict/\xfc/2 HTTP/1.1',
+    'GET http://localhost/v1/predict/1/2 HTTP/1.1',
+    ' GET /v1/predict/1/2 HTTP/1.1',
+  ])('leaves "%s" to node:http', (line) => {
+    expect(read(`${line}\r\n${HEAD}\r\n`)).toBeUndefined()
+  })
+
+  it.each([
+    ['no Host', 'Accept: */*\r\n'],
+    ['two Hosts', `${HEAD}${HEAD}`],
+    ['two Authorizations', `${HEAD}Authorization: Bearer a\r\nAuthorization: Bearer b\r\n`],
+    ['a length', `${HEAD}Content-Length: 0\r\n`],
+    ['chunks', `${HEAD}Transfer-Encoding: chunked\r\n`],
+    ['another protocol', `${HEAD}Connection: Upgrade\r\nUpgrade: websocket\r\n`],
+    ['the end of the connection', `${HEAD}Connection: close\r\n`],
+    ['a wish to continue', `${HEAD}Expect: 100-continue\r\n`],
+    ['a consistency', `${HEAD}Weir-Consistency: checkpoint\r\n`],
+    ['an unknown field', `${HEAD}X-Other: 1\r\n`],
+    ['a folded field', `${HEAD}Accept: a\r\n b\r\n`],
+    ['a space before the colon', `${HEAD}Accept : a\r\n`],
+    ['a line without a colon', `${HEAD}Accept\r\n`],
+    ['a bare line feed', `${HEAD}Accept: a\nContent-Length: 5\r\n`],
+    ['a bare carriage return', `${HEAD}Accept: a\rContent-Length: 5\r\n`],
+    ['a zero byte', `${HEAD}Accept: a\0b\r\n`],
+    ['a byte above 7 bits', `${HEAD}User-Agent: \xfc\r\n`],
+    ['more than 8 KiB', `${HEAD}User-Agent: ${'x'.repeat(9000)}\r\n`],
+  ])('leaves a head with %s to node:http', (_, head) => {
+    expect(read(`GET /v1/predict/1/2 HTTP/1.1\r\n${head}\r\n`)).toBeUndefined()
+  })
+
+  it('leaves a request whose end has not arrived to node:http', () => {
+    const whole = `GET /v1/predict/1/2 HTTP/1.1\r\n${HEAD}\r\n`
+    for (let length = 0; length < whole.length; length++) {
+      expect(read(whole.slice(0, length)), String(length)).toBeUndefined()
+    }
+    expect(read(whole)).toBeDefined()
+  })
+})
+
+describe('the reader of hot batches', () => {
+  const BODY = '{"pairs":[["1","50"],["2","50"]]}'
+  const post = (body: string, fields = 'Content-Type: application/json\r\n'): string =>
+    `POST /v1/predict HTTP/1.1\r\n${HEAD}${fields}Content-Length: ${body.length}\r\n\r\n${body}`
+  const WHOLE = post(BODY)
+  const readingOf = (text: string) => new RequestReader(MAX_BODY_BYTES).read(text, 0)
+
+  it('reads the keys of the pairs, the token and the end of a request', () => {
+    const fields = 'Content-Type: application/json; charset=utf-8\r\nAuthorization: Bearer abc\r\n'
+    const text = post(BODY, fields)
+    const reader = read(`${text}GET `)
+    expect(reader).toMatchObject({ token: 'abc', end: text.length, request: { kind: 'pairs' } })
+    if (reader?.request.kind !== 'pairs') return
+    const { count, bytes } = reader.request.pairs
+    expect(count).toBe(2)
+    expect(pairAt(bytes, 0)).toEqual(['1-U', '50-I'])
+    expect(pairAt(bytes, nextPair(bytes, 0))).toEqual(['2-U', '50-I'])
+  })
+
+  it('waits for a body whose head has arrived, and leaves a part of a head to node:http', () => {
+    for (let length = 0; length < WHOLE.length; length++) {
+      const isHead = length >= WHOLE.length - BODY.length
+      expect(readingOf(WHOLE.slice(0, length)), String(length)).toBe(isHead ? 'part' : 'other')
+    }
+  })
+
+  it('gives a pair after a batch the token of its own head', () => {
+    const reader = new RequestReader(MAX_BODY_BYTES)
+    const pair = `GET /v1/predict/1/2 HTTP/1.1\r\n${HEAD}\r\n`
+    const fields = 'Content-Type: application/json\r\nAuthorization: Bearer abc\r\n'
+    const text = pair + post(BODY, fields) + pair
+    const tokens: (string | undefined)[] = []
+    for (let at = 0; at < text.length; at = reader.end) {
+      expect(reader.read(text, at)).toBe('whole')
+      tokens.push(reader.token)
+    }
+    expect(tokens).toEqual([undefined, 'abc', undefined])
+  })
+
+  it.each([
+    ['a body that it does not read as pairs', post('{"pairs":[["1","5\\u0030"]]}')],
+    ['a body that is too long', post(`{"pairs":[["1","${'5'.repeat(MAX_BODY_BYTES)}"]]}`)],
+    ['no type', post(BODY, '')],
+    ['another type', post(BODY, 'Content-Type: text/csv\r\n')],
+    ['two types', post(BODY, 'Content-Type: application/json\r\n'.repeat(2))],
+    [
+      'a content coding',
+      post(BODY, 'Content-Type: application/json\r\nContent-Encoding: gzip\r\n'),
+    ],
+    ['two lengths', post(BODY, 'Content-Type: application/json\r\nContent-Length: 3\r\n')],
+    ['chunks', post(BODY, 'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n')],
+    [
+      'a wish to continue',
+      post(BODY, 'Content-Type: application/json\r\nExpect: 100-continue\r\n'),
+    ],
+    ['a length with a sign', WHOLE.replace('Length: ', 'Length: +')],
+    ['a length with a zero first', WHOLE.replace('Length: ', 'Length: 0')],
+    ['two lengths in one field', WHOLE.replace('Length: ', 'Length: 3, ')],
+    ['no length', WHOLE.replace(/Content-Length: \d+\r\n/, '')],
+    ['options in the path', WHOLE.replace('/predict', '/predict?version=1')],
+    ['another version of HTTP', WHOLE.replace('HTTP/1.1', 'HTTP/1.0')],
+  ])('leaves a request with %s to node:http', (_, text) => {
+    expect(readingOf(text)).toBe('other')
+  })
+})

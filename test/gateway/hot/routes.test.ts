@@ -1,0 +1,247 @@
+import { once } from 'node:events'
+import { afterAll, describe, expect, it } from 'vitest'
+import { AccessControl, shareAccess } from '../../../src/access/control.ts'
+import { WeirError } from '../../../src/core/errors.ts'
+import type { GatewayOptions } from '../../../src/gateway/gateway.ts'
+import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { tokenOf } from '../../access/tokens.ts'
+import { GatewayWorld } from '../world.ts'
+import { RawClient } from './raw-client.ts'
+
+type App = Awaited<ReturnType<GatewayWorld['open']>>
+
+const opened: App[] = []
+
+afterAll(async () => {
+  await Promise.all(opened.map((app) => app.close()))
+})
+
+async function listening(world: GatewayWorld, options: Partial<GatewayOptions>): Promise<App> {
+  const app = await world.open({}, options)
+  opened.push(app)
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  return app
+}
+
+/** The same gateway twice: with hot requests, and with node:http for all of them. */
+async function bothWays(options: () => Partial<GatewayOptions>): Promise<[App, App]> {
+  const world = new GatewayWorld()
+  const open = (isHot: boolean) => listening(world, { ...options(), isHot })
+  return [await open(true), await open(false)]
+}
+
+let openToAll: Promise<[App, App]> | undefined
+const withoutTokens = (): Promise<[App, App]> => (openToAll ??= bothWays(() => ({})))
+
+const get = (path: string, fields = ''): string =>
+  `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${fields}\r\n`
+const PREDICT = get('/v1/predict/1/50')
+const post = (body: string, fields = ''): string =>
+  `POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${fields}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+const BATCH = post('{"pairs":[["1","50"],["nobody","50"],["1","nothing"]]}')
+const LAST = get('/v1/health/live', 'Connection: close\r\n')
+
+/** What a gateway answers to these bytes, with the server's own fields in the order of their names. */
+async function answerOf(app: App, text: string, first = ''): Promise<string> {
+  using client = await RawClient.open(app)
+  if (first !== '') {
+    client.send(first)
+    await client.answers(1)
+  }
+  client.send(text)
+  return comparable(await client.all())
+}
+
+function comparable(received: string): string {
+  return received
+    .replaceAll(/Date: [^\r]*/g, 'Date: D')
+    .replaceAll(/"ageMs":[-.0-9e]+/g, '"ageMs":0')
+    .replaceAll(/content-length: \d+\r\n/g, '')
+    .replaceAll(/(HTTP\/1\.1 [^\r]*\r\n)([^{]*?)\r\n\r\n/g, (_, line, fields) => {
+      const sorted = String(fields).split('\r\n').sort()
+      return `${line}${sorted.join('\r\n')}\r\n\r\n`
+    })
+}
+
+describe('a hot request', () => {
+  const reader = tokenOf(1)
+  const slow = tokenOf(3, { limit: { perSecond: 0.1, burst: 1 } })
+  const withTokens = () => ({
+    access: new AccessControl(shareAccess([reader.record, slow.record]), new ManualClock()),
+  })
+  const bearer = (token: string) => `Authorization: Bearer ${token}\r\n`
+
+  it.each([
+    ['a prediction', PREDICT],
+    ['a user that the model does not know', get('/v1/predict/nobody/50')],
+    ['fields of a proxy', get('/v1/predict/1/50', 'X-Forwarded-For: 10.0.0.1\r\nVia: 1.1 x\r\n')],
+    ['several requests at once', PREDICT + get('/v1/predict/2/50') + PREDICT],
+    ['a batch', BATCH],
+    ['a batch in a row of other requests', PREDICT + BATCH + BATCH + PREDICT + BATCH],
+    ['a batch that is not as the scanner reads it', post('{"pairs":[["1","5\\u0030"]]}') + BATCH],
+    ['a batch that the schema refuses', post('{"pairs":[["1"]]}') + PREDICT],
+  ])('for %s has the answer of the Fastify route', async (_, text) => {
+    const [hot, plain] = await withoutTokens()
+    const answer = await answerOf(hot, text + LAST)
+    expect(answer).toContain('"live":true')
+    expect(answer).toBe(await answerOf(plain, text + LAST))
+  })
+
+  it('has the answer of the Fastify route for every token, and counts in the same metrics', async () => {
+    const [hot, plain] = await bothWays(withTokens)
+    const tokens = [slow.text.slice(0, -2), reader.text, slow.text, slow.text]
+    const requests = tokens.map((token) => get('/v1/predict/1/50', bearer(token)))
+    const batches = [reader.text, slow.text].map((token) =>
+      post('{"pairs":[["1","50"]]}', bearer(token)),
+    )
+    const text = PREDICT + requests.join('') + batches.join('') + BATCH + LAST
+    const answer = await answerOf(hot, text)
+    expect([...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual([
+      '401',
+      '401',
+      '200',
+      '200',
+      '429',
+      '200',
+      '429',
+      '401',
+      '200',
+    ])
+    expect(answer).toBe(await answerOf(plain, text))
+    const counts = [hot, plain].map(async (app) => {
+      const headers = { authorization: `Bearer ${reader.text}` }
+      const { body } = await app.inject({ url: '/metrics', headers })
+      return body.split('\n').filter((line) => /_count.*predict/.test(line))
+    })
+    const [ofHot, ofPlain] = await Promise.all(counts)
+    expect(ofHot).toHaveLength(6)
+    expect(ofHot).toEqual(ofPlain)
+  })
+
+  it('has the problem of an error that the job answers', async () => {
+    const world = new GatewayWorld()
+    const error = new WeirError('RESTORING', 'not yet; ünd warte')
+    const state = Object.assign(Object.create(world.model.reader()), {
+      predictWithEnvelope: async () => ({ ok: false, error }),
+      predictPairs: async () => {
+        throw error
+      },
+    })
+    const answers = [true, false].map(async (isHot) => {
+      const app = await world.open({ state }, { isHot })
+      opened.push(app)
+      await app.listen({ host: '127.0.0.1', port: 0 })
+      return await answerOf(app, PREDICT + BATCH + LAST)
+    })
+    const [hot, plain] = await Promise.all(answers)
+    expect(hot).toContain('HTTP/1.1 503 Service Unavailable')
+    expect(hot).toContain('retry-after: 1')
+    expect(hot).toBe(plain)
+  })
+
+  it('is left to Fastify when every request is logged', async () => {
+    const lines: string[] = []
+    const logger = { level: 'info', stream: { write: (line: string) => void lines.push(line) } }
+    const app = await listening(new GatewayWorld(), { logger })
+    await answerOf(app, PREDICT + LAST)
+    expect(lines.filter((line) => line.includes('incoming request'))).toHaveLength(2)
+  })
+})
+
+describe('a connection', () => {
+  it.each([
+    ['a length and no body', get('/v1/predict/1/50', 'Content-Length: 0\r\n')],
+    [
+      'a request in a body',
+      get('/v1/predict/1/50', `Content-Length: ${PREDICT.length}\r\n`) + PREDICT,
+    ],
+    [
+      'a length and chunks',
+      `${get('/v1/predict/1/50', 'Content-Length: 3\r\nTransfer-Encoding: chunked\r\n')}0\r\n\r\n`,
+    ],
+    ['chunks', `${get('/v1/predict/1/50', 'Transfer-Encoding: chunked\r\n')}0\r\n\r\n`],
+    ['two hosts', get('/v1/predict/1/50', 'Host: other\r\n')],
+    ['a folded field', get('/v1/predict/1/50', 'Accept: a\r\n b\r\n')],
+    ['a bare line feed', get('/v1/predict/1/50', 'Accept: a\nContent-Length: 4\r\n')],
+    ['a zero byte', get('/v1/predict/1/50', 'Accept: \0\r\n')],
+    ['HTTP/1.0', `GET /v1/predict/1/50 HTTP/1.0\r\n\r\n`],
+    ['no host', `GET /v1/predict/1/50 HTTP/1.1\r\n\r\n`],
+    ['an empty line first', `\r\n${PREDICT}`],
+    ['another route between', PREDICT + get('/v1/states') + PREDICT],
+    ['an escaped id', get('/v1/predict/%31/50')],
+    ['a batch that is no JSON', post('{"pairs":[["1","50"') + PREDICT],
+    ['a batch with two lengths', post('{"pairs":[["1","50"]]}', 'Content-Length: 4\r\n')],
+    ['bytes of no protocol', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc'],
+  ])('with %s after a hot request has the answers of node:http', async (_, text) => {
+    const [hot, plain] = await withoutTokens()
+    const answer = await answerOf(hot, text + LAST, PREDICT)
+    expect(answer).toContain('"score":10')
+    expect(answer).toBe(await answerOf(plain, text + LAST, PREDICT))
+  })
+
+  it('may send a request in two parts, cut anywhere', async () => {
+    const [app] = await withoutTokens()
+    const text = BATCH + PREDICT + get('/v1/states') + PREDICT
+    const expected = await answerOf(app, text + LAST)
+    const cuts = Array.from({ length: BATCH.length + PREDICT.length + 8 }, (_, i) => i + 1)
+    const answers = cuts.map(async (cut) => {
+      using client = await RawClient.open(app)
+      client.send(text.slice(0, cut))
+      await new Promise(setImmediate)
+      client.send(text.slice(cut) + LAST)
+      return comparable(await client.all())
+    })
+    expect(new Set(await Promise.all(answers))).toEqual(new Set([expected]))
+  })
+
+  it('that ends in the middle of a body is closed', async () => {
+    const [app] = await withoutTokens()
+    using client = await RawClient.open(app)
+    client.send(PREDICT)
+    await client.answers(1)
+    client.socket.end(BATCH.slice(0, -1))
+    await client.all()
+  })
+
+  it('may send more requests than are answered at once, and gets all answers in their order', async () => {
+    const ids = Array.from({ length: 500 }, (_, i) => `u${i}`)
+    const [app] = await withoutTokens()
+    using client = await RawClient.open(app)
+    client.send(ids.map((id) => get(`/v1/predict/${id}/50`)).join(''))
+    const received = await client.answers(ids.length, /"userCold"/g)
+    expect([...received.matchAll(/"user":"(u\d+)"/g)].map(([, id]) => id)).toEqual(ids)
+  })
+
+  it('is ended when the gateway closes, and the answer of its last request arrives before', async () => {
+    const world = new GatewayWorld()
+    const gate = Promise.withResolvers<void>()
+    const reader = world.model.reader()
+    const state = Object.assign(Object.create(reader), {
+      predictWithEnvelope: async (...args: Parameters<typeof reader.predictWithEnvelope>) => {
+        await gate.promise
+        return await reader.predictWithEnvelope(...args)
+      },
+    })
+    const app = await world.open({ state })
+    await app.listen({ host: '127.0.0.1', port: 0 })
+    using idle = await RawClient.open(app)
+    using busy = await RawClient.open(app)
+    busy.send(PREDICT)
+    using plain = await RawClient.open(app)
+    plain.send(get('/v1/health/live'))
+    await plain.answers(1)
+    const closed = app.close()
+    await idle.all()
+    gate.resolve()
+    expect(await busy.all()).toContain('"score":10')
+    await closed
+  })
+
+  it('that ends before its answer still gets it', async () => {
+    const [app] = await withoutTokens()
+    using client = await RawClient.open(app)
+    client.socket.end(PREDICT)
+    await once(client.socket, 'end')
+    expect(client.received).toContain('"score":10')
+  })
+})

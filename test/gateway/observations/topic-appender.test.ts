@@ -1,0 +1,132 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openTopics } from '../../../src/connectors/topics/open.ts'
+import type { TopicProducer, TopicStore } from '../../../src/connectors/topics/store.ts'
+import { WeirError } from '../../../src/core/errors.ts'
+import { TopicAppender } from '../../../src/gateway/observations/topic-appender.ts'
+
+const RATING = { user: '1', item: '50', rating: 4, timestamp: -1 }
+
+describe('observations on their way to a topic', () => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'weir-observations-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  it('are in the log when the append resolves', async () => {
+    await using topics = await openTopics({ logDirectory: folder })
+    await topics.create('observations', { partitions: 2 })
+    await using appender = new TopicAppender(topics, 'observations', () => 5)
+    await Promise.all(Array.from({ length: 50 }, () => appender.append([RATING, RATING])))
+    const bounds = await topics.bounds('observations')
+    expect(bounds.reduce((sum, { start, end }) => sum + end - start, 0)).toBe(100)
+  })
+
+  it('share a sync with requests that come while another one runs', async () => {
+    const producer = new SlowProducer()
+    const appender = new TopicAppender(
+      storeOf(() => producer),
+      'observations',
+      () => 5,
+    )
+    const all = Promise.all(Array.from({ length: 50 }, () => appender.append([RATING])))
+    await producer.settle()
+    await all
+    expect(producer.lines).toHaveLength(50)
+    expect(producer.syncs).toBeLessThanOrEqual(3)
+  })
+
+  it('are acknowledged only by a sync that began after they were sent', async () => {
+    const producer = new SlowProducer()
+    const appender = new TopicAppender(
+      storeOf(() => producer),
+      'observations',
+      () => 5,
+    )
+    const first = appender.append([RATING])
+    await new Promise(setImmediate)
+    let isAcknowledged = false
+    const second = appender.append([RATING]).then(() => {
+      isAcknowledged = true
+    })
+    await new Promise(setImmediate)
+    producer.endSync()
+    await first
+    await new Promise(setImmediate)
+    expect(isAcknowledged).toBe(false)
+    producer.endSync()
+    await second
+  })
+
+  it('fail with the topic, and go to a new producer afterwards', async () => {
+    const producers = [new SlowProducer(new WeirError('STORE_FAILED', 'EIO')), new SlowProducer()]
+    const opened: SlowProducer[] = []
+    const appender = new TopicAppender(
+      storeOf(() => {
+        opened.push(producers[opened.length]!)
+        return opened.at(-1)!
+      }),
+      'observations',
+      () => 5,
+    )
+    await expect(appender.append([RATING])).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    const again = appender.append([RATING])
+    await producers[1]!.settle()
+    await again
+    expect(opened).toHaveLength(2)
+    expect(producers[1]!.lines).toEqual(['1,50,4'])
+  })
+})
+
+/** A producer whose syncs end when the test says so. */
+class SlowProducer implements TopicProducer {
+  readonly lines: string[] = []
+  syncs = 0
+  private readonly error: Error | undefined
+  private readonly ends: (() => void)[] = []
+
+  constructor(error?: Error) {
+    this.error = error
+  }
+
+  sendRecord(_key: Uint8Array | null, value: Uint8Array | null): void {
+    this.lines.push(Buffer.from(value!).toString())
+  }
+
+  ready(): boolean {
+    return true
+  }
+
+  async whenReady(): Promise<void> {}
+
+  async sync(): Promise<void> {
+    this.syncs++
+    if (this.error !== undefined) throw this.error
+    await new Promise<void>((resolve) => this.ends.push(resolve))
+  }
+
+  /** Ends the oldest sync that runs. */
+  endSync(): void {
+    this.ends.shift()!()
+  }
+
+  /** Ends every sync until no new one begins. */
+  async settle(): Promise<void> {
+    for (let idle = 0; idle < 3; idle++) {
+      await new Promise(setImmediate)
+      for (const end of this.ends.splice(0)) {
+        end()
+        idle = 0
+      }
+    }
+  }
+
+  async close(): Promise<void> {}
+}
+
+function storeOf(producer: () => TopicProducer): TopicStore {
+  return { producer: async () => producer() } as Partial<TopicStore> as TopicStore
+}

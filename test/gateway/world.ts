@@ -1,0 +1,86 @@
+import type { FastifyInstance } from 'fastify'
+import { systemClock } from '../../src/core/clock.ts'
+import { createGateway, type GatewayOptions } from '../../src/gateway/gateway.ts'
+import type {
+  GatewayServices,
+  ObservationTopic,
+  ServedState,
+} from '../../src/gateway/port/services.ts'
+import type { Rating } from '../../src/models/ratings/rating.ts'
+import type { RoutingTable } from '../../src/wire/routing-table.ts'
+import { DIMENSION, ModelWorld } from '../contracts/model-reader-world.ts'
+import { predictPairs } from './pairs-of-reader.ts'
+import { SHARED_COMPILERS } from './shared-compilers.ts'
+
+/** A gateway over real row tables in this thread, and a topic that is a list. */
+export class GatewayWorld {
+  readonly model = new ModelWorld()
+  readonly stored: Rating[] = []
+  /** Examples that the linear model was asked for. */
+  readonly examples: { readonly ids: readonly number[]; readonly values: readonly number[] }[] = []
+  liveVersion = 1
+  /** Error of the next appends. */
+  appendError: Error | undefined
+
+  constructor() {
+    this.model.put('1-U', [1, 2, 3, 4])
+    this.model.put('50-I', [1, 1, 1, 1])
+    this.model.put('MEAN-U', [0, 0, 0, 1])
+    this.model.put('MEAN-I', [1, 0, 0, 0])
+  }
+
+  /** The gateway; its routes are called with `inject`. */
+  async open(
+    services: Partial<GatewayServices> = {},
+    options: Partial<GatewayOptions> = {},
+  ): Promise<FastifyInstance> {
+    const topic: ObservationTopic = {
+      append: async (observations) => {
+        if (this.appendError !== undefined) throw this.appendError
+        this.stored.push(...observations)
+      },
+    }
+    return await createGateway(
+      { state: this.state(), observations: topic, ...services },
+      { version: '1.2.3', clock: systemClock, compilers: SHARED_COMPILERS, ...options },
+    )
+  }
+
+  /** A reader of the rows. Its linear model sums feature id x value. */
+  private state(): ServedState {
+    const predictLinear: ServedState['predictLinear'] = async (_state, { ids, values }) => {
+      this.examples.push({ ids: [...ids], values: [...values] })
+      const decision = ids.reduce((sum, id, i) => sum + id * values[i]!, 0)
+      return { decision, label: decision > 0 ? 1 : -1, unknown: 0, modelVersion: 1 }
+    }
+    const reader = this.model.reader()
+    const pairs: ServedState['predictPairs'] = (...args) => predictPairs(reader, ...args)
+    return Object.defineProperties(reader, {
+      predictPairs: { value: pairs },
+      routing: { get: () => this.routing() },
+      refreshRouting: { value: async () => this.routing() },
+      predictLinear: { value: predictLinear },
+    }) as unknown as ServedState
+  }
+
+  private routing(): RoutingTable {
+    const state = (name: string, kind: string, dimension: number, liveVersion: number) => ({
+      name,
+      kind,
+      dimension,
+      versions: liveVersion === 0 ? [] : [liveVersion],
+      liveVersion,
+    })
+    return {
+      epoch: 1,
+      job: 'als',
+      sources: [],
+      endpoints: [],
+      states: [
+        state('ALS_MODEL', 'vector', DIMENSION, this.liveVersion),
+        state('SVM_MODEL', 'vector', 8, this.liveVersion),
+        state('COUNTS', 'value', 0, 0),
+      ],
+    }
+  }
+}

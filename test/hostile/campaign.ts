@@ -1,0 +1,257 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { WeirClient } from '../../src/client/index.ts'
+import type { AttackerCommand } from './attacker-process.ts'
+import { ATTACKS } from './attackers.ts'
+import { Child } from './child.ts'
+import { GoodClient, type Latencies, pause } from './good-client.ts'
+import type { ServerFigures } from './server-process.ts'
+import { KEPT_BYTES, type Measured, medianOf, mostMs, type P99, problemsOf } from './verdict.ts'
+
+const KEYS = 5_000
+const CHECKPOINT_MS = 250
+/** Time that an attack has to take effect before it is measured. */
+const LEAD_MS = 300
+/** Time in which the server may clean up after an attack. */
+const REST_MS = 500
+/** Options of the campaign. */
+export interface HostileCampaignOptions {
+  readonly seed: number
+  /** How often each attack runs. */
+  readonly rounds: number
+  /** Length of each measurement in ms. */
+  readonly attackMs: number
+  /** A p99 below this, in ms, is never too late: other processes of the machine make as much. */
+  readonly noiseMs: number
+  /** How often an attack with a problem is measured again; the last time counts. @default 0 */
+  readonly retries?: number
+  /** Only these attacks. @default all */
+  readonly attacks?: readonly string[]
+  /** Called with the figures of an attack when it has ended. */
+  readonly onAttack?: (figures: AttackFigures) => void
+}
+
+/** Figures of the good client and of the server for one attack. */
+export interface AttackFigures extends Measured {
+  readonly attack: string
+  readonly verdict: 'passed' | 'failed'
+  readonly problems: readonly string[]
+  /** Processors that the attack takes, of the attackers and of the server. */
+  readonly cores: { readonly attackers: number; readonly server: number }
+  /** Bytes of memory above the start at the end of a round. */
+  readonly peakBytes: number
+}
+
+/** Result of the campaign. */
+export interface HostileCampaignReport {
+  readonly campaign: 'hostile'
+  readonly seed: number
+  readonly cases: number
+  readonly attacks: readonly AttackFigures[]
+  readonly violations: readonly string[]
+}
+
+/**
+ * Runs attacks of hostile clients on a job with two slots and one query thread, beside a good client and
+ * checkpoints. Server, attackers and good client are processes. A violation is an answer of the good client
+ * that fails or comes too late (`problemsOf`), a checkpoint that fails or is late, or memory that does not
+ * come back.
+ */
+export async function runHostileCampaign(
+  options: HostileCampaignOptions,
+): Promise<HostileCampaignReport> {
+  const folder = mkdtempSync(join(tmpdir(), 'weir-hostile-'))
+  try {
+    await using campaign = await HostileCampaign.start(folder, options)
+    return await campaign.run()
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** One round of an attack. */
+interface Round {
+  readonly solo: Latencies
+  readonly attack: Latencies
+  readonly control: Latencies
+  readonly attackerCores: number
+  readonly serverCores: number
+  readonly peakBytes: number
+  readonly completedCheckpoints: number
+}
+
+/** The processes of a campaign. */
+class HostileCampaign implements AsyncDisposable {
+  private readonly options: HostileCampaignOptions
+  private readonly server: Child
+  private readonly attackers = new Child(new URL('attacker-process.ts', import.meta.url))
+  private readonly good: GoodClient
+  private readonly port: number
+
+  private constructor(
+    options: HostileCampaignOptions,
+    server: Child,
+    { good, port }: { readonly good: GoodClient; readonly port: number },
+  ) {
+    this.options = options
+    this.server = server
+    this.good = good
+    this.port = port
+  }
+
+  static async start(folder: string, options: HostileCampaignOptions): Promise<HostileCampaign> {
+    const args = [options.seed, folder, CHECKPOINT_MS, KEYS].map(String)
+    const server = new Child(new URL('server-process.ts', import.meta.url), args)
+    try {
+      const { port } = await server.ask<ServerFigures>('figures')
+      const good = new GoodClient(await WeirClient.connect({ port }), KEYS)
+      await good.ready()
+      const { threadPort } = await server.ask<ServerFigures>('figures')
+      return new HostileCampaign(options, server, { good, port: threadPort })
+    } catch (error) {
+      await server[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  async run(): Promise<HostileCampaignReport> {
+    const names = this.options.attacks ?? Object.keys(ATTACKS)
+    await this.warmUp()
+    const attacks: AttackFigures[] = []
+    for (const name of names) {
+      const figures = await this.attack(name)
+      attacks.push(figures)
+      this.options.onAttack?.(figures)
+    }
+    const violations = attacks.flatMap(({ attack, problems }) => {
+      return problems.map((problem) => `${attack}: ${problem}`)
+    })
+    const { seed, rounds } = this.options
+    return { campaign: 'hostile', seed, cases: attacks.length * rounds, attacks, violations }
+  }
+
+  /** Runs the first attacks unmeasured: code is compiled and heaps grow to their usual size. */
+  private async warmUp(): Promise<void> {
+    await this.good.measure(1_000)
+    for (const attack of Object.keys(ATTACKS).slice(0, 3)) {
+      await this.begin(attack)
+      await pause(1_000)
+      await this.command({ kind: 'end' })
+    }
+    await pause(REST_MS)
+  }
+
+  /** Measures an attack, again while it has a problem and may be retried. */
+  private async attack(name: string): Promise<AttackFigures> {
+    for (let retries = this.options.retries ?? 0; ; retries--) {
+      const figures = await this.measure(name)
+      if (figures.verdict === 'passed' || retries <= 0) return figures
+    }
+  }
+
+  /** Runs every round of an attack. */
+  private async measure(name: string): Promise<AttackFigures> {
+    const { rssBytes } = await this.figures()
+    const rounds: Round[] = []
+    for (let round = 0; round < this.options.rounds; round++) {
+      rounds.push(await this.round(name, rssBytes))
+    }
+    const measured: Measured = {
+      prediction: this.p99Of(rounds, 'prediction'),
+      value: this.p99Of(rounds, 'value'),
+      checkpoints: {
+        completed: rounds.reduce((sum, round) => sum + round.completedCheckpoints, 0),
+        due: Math.floor((this.options.attackMs * rounds.length) / CHECKPOINT_MS),
+      },
+      keptBytes: await this.keptBytes(rssBytes),
+    }
+    const errors = this.good.takeErrors().map((error) => `the good client got ${error}`)
+    const problems = [...problemsOf(measured), ...errors]
+    return {
+      attack: name,
+      verdict: problems.length === 0 ? 'passed' : 'failed',
+      problems,
+      ...measured,
+      cores: {
+        attackers: medianOf(rounds.map((round) => round.attackerCores)),
+        server: medianOf(rounds.map((round) => round.serverCores)),
+      },
+      peakBytes: Math.max(...rounds.map((round) => round.peakBytes)),
+    }
+  }
+
+  private p99Of(rounds: readonly Round[], of: keyof Latencies): P99 {
+    const soloMs = medianOf(rounds.map(({ solo }) => solo[of]))
+    const controlMs = medianOf(rounds.map(({ control }) => control[of]))
+    const attackMs = medianOf(rounds.map(({ attack }) => attack[of]))
+    return {
+      soloMs,
+      controlMs,
+      attackMs,
+      mostMs: mostMs({ soloMs, controlMs }, this.options.noiseMs),
+    }
+  }
+
+  private async round(name: string, rssBefore: number): Promise<Round> {
+    const { good } = this
+    const { attackMs } = this.options
+    const soloFrom = await this.figures()
+    const soloStart = performance.now()
+    const solo = await good.measure(attackMs)
+    const idleCores = coresOf(soloFrom.cpuMs, (await this.figures()).cpuMs, soloStart)
+
+    await this.begin(name)
+    await pause(LEAD_MS)
+    const from = await this.figures()
+    const attackersFrom = await this.command({ kind: 'cpu' })
+    const start = performance.now()
+    const attack = await good.measure(attackMs)
+    const attackerCores = coresOf(attackersFrom, await this.command({ kind: 'cpu' }), start)
+    const to = await this.figures()
+    const serverCores = Math.max(0, coresOf(from.cpuMs, to.cpuMs, start) - idleCores)
+    await this.command({ kind: 'end' })
+
+    await pause(REST_MS)
+    await this.command({ kind: 'spin', cores: attackerCores + serverCores })
+    await pause(LEAD_MS)
+    const control = await good.measure(attackMs)
+    await this.command({ kind: 'end' })
+    const peakBytes = Math.max(0, to.rssBytes - rssBefore)
+    const completedCheckpoints = to.completedCheckpoints - from.completedCheckpoints
+    return { solo, attack, control, attackerCores, serverCores, peakBytes, completedCheckpoints }
+  }
+
+  private async begin(attack: string): Promise<void> {
+    await this.command({ kind: 'attack', attack, target: { port: this.port, keys: KEYS } })
+  }
+
+  /** Returns the attackers' processor time in ms. */
+  private command(command: AttackerCommand): Promise<number> {
+    return this.attackers.ask<number>(command)
+  }
+
+  private figures(): Promise<ServerFigures> {
+    return this.server.ask<ServerFigures>('figures')
+  }
+
+  /** Waits until memory is back, at most ten seconds. */
+  private async keptBytes(rssBefore: number): Promise<number> {
+    const end = performance.now() + 10_000
+    for (;;) {
+      const kept = (await this.figures()).rssBytes - rssBefore
+      if (kept <= KEPT_BYTES / 2 || performance.now() > end) return kept
+      await pause(250)
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.attackers[Symbol.asyncDispose]()
+    await this.good.close()
+    await this.server[Symbol.asyncDispose]()
+  }
+}
+
+function coresOf(fromCpuMs: number, toCpuMs: number, start: number): number {
+  return (toCpuMs - fromCpuMs) / (performance.now() - start)
+}

@@ -1,0 +1,39 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+
+/**
+ * A process that answers each message with one message, in order. It ends when it is disposed of.
+ */
+export class Child implements AsyncDisposable {
+  private readonly process: ChildProcess
+
+  /** Starts a module with arguments. */
+  constructor(module: URL, args: readonly string[] = []) {
+    this.process = fork(module, args, {
+      execArgv: [],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    })
+  }
+
+  /** The answer to a message. Rejects when the process ends instead. One message at a time. */
+  async ask<T>(message: unknown): Promise<T> {
+    const ended = new AbortController()
+    const answer = once(this.process, 'message', { signal: ended.signal })
+    const onExit = (): void => ended.abort(new Error('a process of the campaign has ended'))
+    this.process.once('exit', onExit)
+    try {
+      this.process.send(message as object)
+      const [value] = await answer
+      return value as T
+    } finally {
+      this.process.off('exit', onExit)
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.process.exitCode !== null || this.process.signalCode !== null) return
+    const exited = once(this.process, 'exit')
+    this.process.disconnect()
+    await exited
+  }
+}

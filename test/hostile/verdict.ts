@@ -1,0 +1,64 @@
+/** A good client's p99 may be this many times the larger one of its two figures without the attack. */
+export const MOST_TIMES = 3
+/** Memory that may stay after an attack: caches of the allocator and of compiled code. */
+export const KEPT_BYTES = 96 * 1024 * 1024
+
+/** A figure of the good client: medians over the rounds of the 99th percentile, in ms. */
+export interface P99 {
+  /** While the attackers' process is idle. */
+  readonly soloMs: number
+  /** While threads that touch no server compute as much as the attackers and the server did. */
+  readonly controlMs: number
+  readonly attackMs: number
+  /** The largest `attackMs` that passes. */
+  readonly mostMs: number
+}
+
+/** What is measured for one attack. */
+export interface Measured {
+  /** Of a prediction. */
+  readonly prediction: P99
+  /** Of a read of a value, which the slots answer. */
+  readonly value: P99
+  /** Checkpoints that were completed and that were due in all rounds. */
+  readonly checkpoints: { readonly completed: number; readonly due: number }
+  /** Bytes of memory above the start, at most ten seconds after the attack. */
+  readonly keptBytes: number
+}
+
+/**
+ * The largest p99 beside an attack that passes. Attackers are processes of the same machine: the control is
+ * what their work costs whatever the server does, so that the larger of both figures is the baseline
+ * (docs/decisions/0015-fairness-among-clients.md). `noiseMs` is never too late.
+ */
+export function mostMs(
+  { soloMs, controlMs }: Pick<P99, 'soloMs' | 'controlMs'>,
+  noiseMs: number,
+): number {
+  return Math.max(noiseMs, MOST_TIMES * Math.max(soloMs, controlMs))
+}
+
+/** Why an attack harms the good client or the server; empty when it does not. */
+export function problemsOf({ prediction, value, checkpoints, keptBytes }: Measured): string[] {
+  const problems: string[] = []
+  const check = (what: string, p99: P99): void => {
+    if (p99.attackMs <= p99.mostMs) return
+    problems.push(
+      `p99 of ${what} ${p99.attackMs.toFixed(1)} ms, at most ${p99.mostMs.toFixed(1)} ms ` +
+        `(${p99.soloMs.toFixed(1)} ms without the attack, ${p99.controlMs.toFixed(1)} ms beside the ` +
+        'same work elsewhere)',
+    )
+  }
+  check('a prediction', prediction)
+  check('a value', value)
+  if (checkpoints.completed * 4 < checkpoints.due) {
+    problems.push(`${checkpoints.completed} checkpoints of ${checkpoints.due}`)
+  }
+  if (keptBytes > KEPT_BYTES) problems.push(`${(keptBytes / 2 ** 20).toFixed(0)} MiB stay`)
+  return problems
+}
+
+/** The middle value, the upper one of two. */
+export function medianOf(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!
+}

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest'
+import { parseYaml } from '../../../src/inference/repository/scan.ts'
+import { DEFAULT_SETTINGS, settingsOf } from '../../../src/inference/repository/settings.ts'
+
+const read = (text: string) => settingsOf(parseYaml(text, 'd.yaml'), 'd.yaml')
+
+describe('settings of a model', () => {
+  it('need only the latency goal, and have defaults without a file', () => {
+    expect(read('slo-ms: 50')).toEqual({ ...DEFAULT_SETTINGS, deployment: { sloMs: 50 } })
+    expect(read('')).toEqual(DEFAULT_SETTINGS)
+  })
+
+  it('take every key', () => {
+    const settings = read(`
+slo-ms: 20
+batching: { rule: aimd, increase: 4, delay-ms: 2 }
+workers: 2
+isolation: process
+max-batch: 32
+queue-capacity: 100
+input-bytes: 4096
+output-bytes: 1024
+hedge: { quantile: 0.95 }
+default: { y: { datatype: FP32, shape: [1, 1], data: [0.5] } }
+version: "@stable"
+cache: 64 MiB
+memory: 200 MiB
+checks: { signature: any, max-p99-ms: 40, max-memory: 1 GiB }
+`)
+    expect(settings).toMatchObject({
+      version: { alias: 'stable' },
+      cacheBytes: 64 * 1024 * 1024,
+      checks: { signature: 'any', maxP99Ms: 40, maxMemoryBytes: 1024 ** 3 },
+      deployment: {
+        sloMs: 20,
+        batching: { rule: 'aimd', increase: 4, delayMs: 2 },
+        workers: 2,
+        isolation: 'process',
+        maxBatchItems: 32,
+        queueCapacity: 100,
+        inputBytes: 4096,
+        outputBytes: 1024,
+        memoryBytes: 200 * 1024 * 1024,
+        hedge: { quantile: 0.95 },
+        default: [{ name: 'y', datatype: 'FP32', shape: [1, 1] }],
+      },
+    })
+    expect(read('batching: greedy').deployment.batching).toEqual({ rule: 'greedy' })
+    expect(read('batching: { rule: greedy, sizes: [8, 16] }').deployment.batching).toEqual({
+      rule: 'greedy',
+      sizes: [8, 16],
+    })
+  })
+
+  it.each([
+    ['slo_ms: 50', 'd.yaml: slo_ms is unknown; did you mean slo-ms?'],
+    ['batching: { rule: window, delayms: 2 }', 'did you mean batching.delay-ms?'],
+    ['batching: best', 'batching takes one of slack, aimd'],
+    ['slo-ms: soon', 'slo-ms takes a number from 1, not "soon"'],
+    ['workers: 1.5', 'workers takes a whole number from 1, not 1.5'],
+    ['isolation: vm', 'isolation takes thread or process, not "vm"'],
+    ['hedge: { after-ms: 1, quantile: 0.5 }', 'hedge takes after-ms, or a quantile below 1'],
+    ['checks: { signature: other }', 'checks.signature takes same or any, not "other"'],
+    ['cache: much', 'cache takes off, or bytes such as 64 MiB'],
+    ['version: newest', 'version takes latest, a whole number from 1, or an alias'],
+    ['default: { y: { datatype: FLOAT } }', 'default.y.datatype takes a datatype, not "FLOAT"'],
+    ['- slo-ms', 'the file takes "key: value" lines'],
+    ['slo-ms: [', 'd.yaml: '],
+  ])('refuse %s', (text, message) => {
+    expect(() => read(text)).toThrow(message)
+  })
+})

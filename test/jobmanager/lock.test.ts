@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { nodeFileSystem } from '../../src/files/node-file-system.ts'
+import { JOB_MANAGER_TITLE, JobManagerLock, runningJobManager } from '../../src/jobmanager/lock.ts'
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-lock-'))
+})
+
+afterEach(() => rmSync(folder, { recursive: true }))
+
+describe('the lock of a JobManager', () => {
+  it('is free when the process that it names is not a JobManager', () => {
+    // The number of this process, which runs tests: a system gives numbers again.
+    writeFileSync(join(folder, 'jobmanager.json'), JSON.stringify({ pid: process.pid, url: 'x' }))
+    expect(runningJobManager(nodeFileSystem, folder)).toBeUndefined()
+    using _lock = JobManagerLock.take(nodeFileSystem, folder, process.pid)
+  })
+
+  it('belongs to one of two that find a file that a crash has left', () => {
+    writeFileSync(join(folder, 'jobmanager.json'), JSON.stringify({ pid: 2 ** 22, url: 'x' }))
+    // The second one has seen the old file, and removes what is there after the first has taken the folder.
+    const files = new Proxy(nodeFileSystem, {
+      get(target, name) {
+        if (name !== 'renameSync' || isTaken) return Reflect.get(target, name)
+        return (from: string, to: string) => {
+          if (!from.endsWith('jobmanager.json')) return target.renameSync(from, to)
+          isTaken = true
+          first = JobManagerLock.take(nodeFileSystem, folder, titled.pid!)
+          target.renameSync(from, to)
+        }
+      },
+    })
+    let isTaken = false
+    let first: JobManagerLock | undefined
+    const titled = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)', JOB_MANAGER_TITLE])
+    try {
+      expect(() => JobManagerLock.take(files, folder, process.pid)).toThrow(
+        expect.objectContaining({ code: 'ILLEGAL_STATE' }),
+      )
+      expect(runningJobManager(nodeFileSystem, folder)?.pid).toBe(titled.pid)
+    } finally {
+      titled.kill('SIGKILL')
+      first?.[Symbol.dispose]()
+    }
+  })
+
+  it('is free after a crash left half a file', () => {
+    writeFileSync(join(folder, 'jobmanager.json'), '{"pid":')
+    expect(runningJobManager(nodeFileSystem, folder)).toBeUndefined()
+  })
+})

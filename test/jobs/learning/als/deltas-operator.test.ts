@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest'
+import { DeltasOperator } from '../../../../src/jobs/learning/als/deltas-operator.ts'
+import type { DeltaRecord } from '../../../../src/jobs/learning/als/records.ts'
+import { InFlightLimit } from '../../../../src/jobs/learning/in-flight-limit.ts'
+import type { ModelTopicRecord } from '../../../../src/jobs/model-topic/record.ts'
+import {
+  ModelDeltaBuffer,
+  NO_SOURCE_KEY_GROUP,
+} from '../../../../src/models/als/online/model-delta.ts'
+import type { HarnessSnapshot } from '../../../../src/testing/harness-snapshot.ts'
+import { OperatorHarness } from '../../../../src/testing/operator-harness.ts'
+
+const encoder = new TextEncoder()
+
+/** The operator, let through on version 2 with the deltas of versions 1 and 2. */
+async function open(restore: readonly HarnessSnapshot[] = []) {
+  const operator = new DeltasOperator('step', 1)
+  const harness = await OperatorHarness.open<ModelTopicRecord, DeltaRecord>({ operator, restore })
+  const inFlight = InFlightLimit.newBuffer()
+  operator.handleEvent({
+    kind: 'let-through',
+    version: 2,
+    resumeOffsets: [],
+    known: [1, 2],
+    inFlight,
+  })
+  return { harness, inFlight: new InFlightLimit(inFlight) }
+}
+
+interface Delta {
+  readonly key?: string
+  readonly sourceKeyGroup?: number
+  readonly offset: number
+}
+
+function record({ key = '7-I@2', sourceKeyGroup = 3, offset }: Delta): ModelTopicRecord {
+  const buffer = new ModelDeltaBuffer('step', 1)
+  buffer.setOrigin(sourceKeyGroup, 5, offset)
+  buffer.values[0] = 0.5
+  const keyBytes = encoder.encode(key)
+  return {
+    bytes: Uint8Array.of(...keyBytes, ...buffer.bytes),
+    keyStart: 0,
+    keyLength: keyBytes.length,
+    valueStart: keyBytes.length,
+    valueLength: buffer.bytes.length,
+  }
+}
+
+const position = { partition: 1, offset: 0 }
+
+describe('the reader of deltas', () => {
+  it('sends a delta to the owner of its item, with the rating that it comes from', async () => {
+    const { harness } = await open()
+    harness.process(record({ offset: 9 }), 4, { position })
+    const [delta] = harness.take()
+    const { bytes, start, length } = delta!.key
+    expect(new TextDecoder().decode(bytes.subarray(start, start + length))).toBe('7-I')
+    expect(delta).toMatchObject({ kind: 'delta', version: 2, partition: 5, offset: 9 })
+    expect([...delta!.values]).toEqual([0.5])
+  })
+
+  it('drops duplicates, also those of a checkpoint before, and they leave the flight', async () => {
+    const { harness } = await open()
+    harness.process(record({ offset: 9 }), 4, { position })
+    const { harness: restored, inFlight } = await open([await harness.snapshot()])
+    for (let i = 0; i < 3; i++) inFlight.enter()
+    for (const offset of [8, 9, 10]) restored.process(record({ offset }), 4, { position })
+    expect(restored.take().map(({ offset }) => offset)).toEqual([10])
+    expect(restored.metrics.snapshot()).toMatchObject({ deltasDuplicate: 2, deltasDropped: 0 })
+    expect(inFlight.count).toBe(1)
+  })
+
+  it('drops deltas of unknown versions without recording them as seen', async () => {
+    const { harness } = await open()
+    harness.process(record({ key: '7-I@3', offset: 9 }), 4, { position })
+    expect(harness.take()).toEqual([])
+    expect(harness.metrics.snapshot()).toMatchObject({ deltasDuplicate: 0, deltasDropped: 1 })
+    expect((await harness.snapshot()).operatorState).toEqual(
+      (await (await open()).harness.snapshot()).operatorState,
+    )
+  })
+
+  it('lets every sum of deltas through: transactions keep duplicates out', async () => {
+    const { harness } = await open()
+    for (const offset of [9, 9]) {
+      harness.process(record({ sourceKeyGroup: NO_SOURCE_KEY_GROUP, offset }), 4, { position })
+    }
+    expect(harness.take()).toHaveLength(2)
+  })
+
+  it('counts what is no delta of the rule', async () => {
+    const { harness } = await open()
+    const broken = record({ offset: 9 })
+    harness.process({ ...broken, valueLength: broken.valueLength - 1 }, 4, { position })
+    harness.process({ ...broken, valueLength: -1 }, 4, { position })
+    harness.process({ ...broken, keyLength: -1 }, 4, { position })
+    expect(harness.take()).toEqual([])
+    expect(harness.metrics.snapshot()).toMatchObject({ deltasDropped: 3 })
+  })
+})

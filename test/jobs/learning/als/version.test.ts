@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest'
+import {
+  type AlsVersionMetadata,
+  decodeVersion,
+  encodeVersion,
+  errorBytes,
+  LearnedVersion,
+  mergedMoments,
+  sharedBytes,
+  versionNumbersOf,
+} from '../../../../src/jobs/learning/als/version.ts'
+import { RowMoments } from '../../../../src/models/als/row-moments.ts'
+import { NO_ALARMS } from '../../../../src/models/quality/drift-monitor.ts'
+import { ENCODED_ERROR_LENGTH } from '../../../../src/models/quality/prequential-error.ts'
+
+const METADATA: AlsVersionMetadata = {
+  version: 7,
+  biased: true,
+  globalMean: 3.5,
+  minRating: 0.5,
+  maxRating: Number.POSITIVE_INFINITY,
+}
+
+function momentsOf(...rows: readonly number[][]): Float64Array {
+  const moments = new RowMoments(rows[0]!.length, true)
+  for (const row of rows) moments.add(row)
+  return moments.encode()
+}
+
+const MOMENTS = { user: momentsOf([1, 2, 1]), item: momentsOf([3, 1, 4]) }
+
+describe('the constants of a learned version', () => {
+  it('have bytes that never change, and read back', () => {
+    const bytes = encodeVersion(
+      { ...METADATA, resumeOffsets: [{ partition: 0, start: 0, next: 1 }], published: MOMENTS },
+      MOMENTS,
+    )
+    const json =
+      '{"version":7,"biased":true,"globalMean":3.5,"minRating":0.5,"maxRating":null,"user":5,"item":5}'
+    expect(bytes[0]).toBe(1)
+    expect(Buffer.from(bytes).readUInt32LE(1)).toBe(json.length)
+    expect(Buffer.from(bytes).toString('utf8', 5, 5 + json.length)).toBe(json)
+    expect(bytes).toHaveLength(5 + json.length + 8 * 10)
+    expect(decodeVersion(bytes)).toEqual({ metadata: METADATA, moments: MOMENTS })
+  })
+
+  it('of another format are refused', () => {
+    expect(() => decodeVersion(Uint8Array.of(2, 0, 0, 0, 0))).toThrow(
+      expect.objectContaining({ code: 'UNSUPPORTED_VERSION' }),
+    )
+  })
+
+  it('are the sums of all slots', () => {
+    const parts = [
+      [1, 2, 1],
+      [3, 6, 1],
+    ].map((row) => {
+      return { user: momentsOf(row), item: momentsOf(row) }
+    })
+    expect(mergedMoments(parts).user).toEqual(momentsOf([1, 2, 1], [3, 6, 1]))
+  })
+
+  it('give the rows of new users and items, with a constant column of exactly 1', () => {
+    const version = new LearnedVersion(METADATA, MOMENTS, {
+      dimension: 3,
+      rule: { rule: 'sgd' },
+    })
+    expect([...version.coldUser]).toEqual([1, 2, 1])
+    expect([...version.coldItem]).toEqual([3, 1, 4])
+    expect(version.range).toEqual({ min: 0.5, max: Number.POSITIVE_INFINITY })
+  })
+})
+
+it('error and alarms of a version read back from operator state', () => {
+  const made = (): LearnedVersion =>
+    new LearnedVersion({ ...METADATA, version: 70_000 }, MOMENTS, {
+      dimension: 3,
+      rule: { rule: 'sgd' },
+    })
+  const version = made()
+  for (let n = 0; n < 1500; n++) version.error.add(n < 1000 ? 1 : 2, true)
+  version.drift.restore([2, 123, 0, -1])
+  const { version: number, numbers } = versionNumbersOf(errorBytes(version))
+  expect(number).toBe(70_000)
+  const again = made()
+  again.error.restore(numbers)
+  again.drift.restore(numbers.subarray(ENCODED_ERROR_LENGTH))
+  expect(again.error.startMse).toBe(1)
+  expect(again.error.mse).toBe(2)
+  expect(again.drift.alarms).toEqual({
+    adwin: { count: 2, lastMs: 123 },
+    'page-hinkley': { count: 0, lastMs: -1 },
+  })
+})
+
+it('errors of checkpoints of before the alarms are read', () => {
+  const version = new LearnedVersion(METADATA, MOMENTS, { dimension: 3, rule: { rule: 'sgd' } })
+  const old = Float64Array.of(10, 10, 5, 5, 10)
+  version.error.restore(old)
+  version.drift.restore(old.subarray(ENCODED_ERROR_LENGTH))
+  expect(version.error.mse).toBe(0.5)
+  expect(version.error.startMse).toBeNaN()
+  expect(version.drift.alarms).toEqual(NO_ALARMS)
+})
+
+it('the sums of a rule read back from operator state; other rules have none', () => {
+  const moments = (): Float64Array => {
+    const all = new RowMoments(3)
+    for (let n = 0; n < 9; n++) all.add([n % 3, n % 2, 1])
+    return all.encode()
+  }
+  const made = (rule: 'stack' | 'gram'): LearnedVersion =>
+    new LearnedVersion(
+      METADATA,
+      { user: moments(), item: moments() },
+      {
+        dimension: 3,
+        rule: { rule },
+      },
+    )
+  const version = made('stack')
+  version.rule.shared?.set([1, 2, 3])
+  const [bytes, ...others] = sharedBytes(version)
+  expect(others).toEqual([])
+  const { version: number, numbers } = versionNumbersOf(bytes!)
+  expect(number).toBe(METADATA.version)
+  expect(numbers).toEqual(version.rule.shared)
+  expect(sharedBytes(made('gram'))).toEqual([])
+})

@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest'
+import type { AlsVersionMetadata } from '../../../../src/jobs/learning/als/version.ts'
+import { LearnedVersions } from '../../../../src/jobs/learning/als/versions.ts'
+import { newRow } from '../../../../src/models/als/online/rule.ts'
+import { RowMoments } from '../../../../src/models/als/row-moments.ts'
+import type { OperatorContext } from '../../../../src/operators/port/operator.ts'
+
+const METADATA: AlsVersionMetadata = {
+  version: 7,
+  biased: false,
+  globalMean: 0,
+  minRating: 1,
+  maxRating: 5,
+}
+
+/** Operator state in memory: `restored` has what earlier slots stored. */
+function slot(stored: ReadonlyMap<string, readonly Uint8Array[]> = new Map()) {
+  const written = new Map<string, readonly Uint8Array[]>()
+  const operatorState = {
+    restored: (name: string) => stored.get(name) ?? [],
+    update: (name: string, _mode: string, entries: readonly Uint8Array[]) =>
+      void written.set(name, entries),
+  }
+  const options = { dimension: 3, rule: { rule: 'stack' } } as const
+  const context = { operatorState } as unknown as OperatorContext
+  return { written, versions: new LearnedVersions(options, context) }
+}
+
+function moments(): Float64Array {
+  const all = new RowMoments(3)
+  for (let n = 0; n < 12; n++) all.add([n % 3, n % 2, (n % 5) / 5])
+  return all.encode()
+}
+
+/** A slot that has learned some ratings, and its rule's sums. */
+function learned(ratings: readonly number[]) {
+  const made = slot()
+  const { rule } = made.versions.begin(METADATA, { user: moments(), item: moments() })!
+  const delta = new Float32Array(rule.deltaLength)
+  for (const rating of ratings) {
+    const user = newRow(Float32Array.of(1, 0.5, 0.2), rule.userMemory, 5)
+    const item = newRow(Float32Array.of(0.5, 2, 1), rule.itemMemory, 5)
+    rule.learn(user, item, rating, delta)
+  }
+  made.versions.snapshot()
+  return { written: made.written, sums: rule.shared! }
+}
+
+it('a slot continues with the sums of the rules of all slots that it takes over', () => {
+  const [a, b] = [learned([5, 4, 5]), learned([1])]
+  expect(Math.max(...a.sums)).toBeGreaterThan(0)
+  const merged = new Map(
+    [...a.written].map(([name, entries]) => {
+      // Constants are the same in every slot; the rest is split.
+      const both = [...entries, ...(b.written.get(name) ?? [])]
+      return [name, name === 'learned-versions' ? entries : both] as const
+    }),
+  )
+  const [version] = [...slot(merged).versions.restored()]
+  expect(version?.rule.shared).toEqual(a.sums.map((sum, i) => sum + b.sums[i]!))
+})

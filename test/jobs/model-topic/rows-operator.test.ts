@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest'
+import type { ByteSpan } from '../../../src/core/byte-span.ts'
+import {
+  type BadRowPolicy,
+  type MarkerSeen,
+  ModelRowsOperator,
+  type ModelTopicRecord,
+} from '../../../src/jobs/model-topic/rows-operator.ts'
+import { decodeFactors, encodeFactors } from '../../../src/models/als/row.ts'
+import type { RowUpdate } from '../../../src/models/als/row-update.ts'
+import { encodeMarker, markerKey } from '../../../src/models/registry/version-marker.ts'
+import type { HarnessSnapshot } from '../../../src/testing/harness-snapshot.ts'
+import { OperatorHarness } from '../../../src/testing/operator-harness.ts'
+
+const encoder = new TextEncoder()
+
+const open = (policy: BadRowPolicy = 'drop', restore: readonly HarnessSnapshot[] = []) =>
+  OperatorHarness.open<ModelTopicRecord, RowUpdate>({
+    operator: new ModelRowsOperator(2, policy),
+    restore,
+  })
+
+/** The record in a batch, where nothing is aligned. */
+const record = (key: string | null, value: Uint8Array | null): ModelTopicRecord => {
+  const keyBytes = encoder.encode(key ?? '')
+  return {
+    bytes: Uint8Array.of(9, ...keyBytes, 8, ...(value ?? []), 7),
+    keyStart: 1,
+    keyLength: key === null ? -1 : keyBytes.length,
+    valueStart: keyBytes.length + 2,
+    valueLength: value === null ? -1 : value.length,
+  }
+}
+
+const row = (key: string, vector: readonly number[]): ModelTopicRecord =>
+  record(key, encodeFactors(Float32Array.from(vector)))
+
+const bytesOf = ({ bytes, start, length }: ByteSpan): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(bytes.slice(start, start + length))
+
+const ready = (
+  version: number,
+  dimension = 2,
+  event: 'ready' | 'retire' = 'ready',
+): ModelTopicRecord => {
+  const marker = encodeMarker({
+    event,
+    version,
+    name: 'ALS_MODEL',
+    dimension,
+    biased: false,
+    users: 1,
+    items: 1,
+    globalMean: 3,
+    hyperparameters: {},
+    metrics: {},
+  })
+  return record(markerKey(version), marker)
+}
+
+describe('the operator of model rows', () => {
+  it('passes rows on with key and version, and removals without a vector', async () => {
+    const harness = await open()
+    const records = [row('7-U@3', [1, 2]), row('8-I', [3, 4]), record('8-I', null)]
+    // A row is looked at before the next one comes: it is one object that points at the record.
+    const rows = records.map((each) => {
+      harness.process(each)
+      const update = harness.take()[0]!
+      const { kind, version } = update
+      const key = new TextDecoder().decode(bytesOf(update.key))
+      if (update.kind !== 'row') return { kind, key, version }
+      return { kind, key, version, vector: [...decodeFactors(bytesOf(update.floats))] }
+    })
+    expect(rows).toEqual([
+      { kind: 'row', key: '7-U', version: 3, vector: [1, 2] },
+      { kind: 'row', key: '8-I', version: 1, vector: [3, 4] },
+      { kind: 'remove', key: '8-I', version: 1 },
+    ])
+  })
+
+  it.each([
+    ['a key of no kind', row('7', [1, 2]), 'does not end in -U or -I'],
+    ['a row of another length', row('7-U', [1]), 'has 4 bytes where 2 float32 were expected'],
+    ['no key', record(null, null), 'has no key'],
+    ['a version of another shape', ready(2, 9), 'has rows of 9 floats where 2 are served'],
+  ])('drops, counts and reports %s', async (_, bad, reason) => {
+    const harness = await open()
+    const position = { partition: 1, offset: 5 }
+    harness.process(bad, -1, { position })
+    expect(harness.values).toEqual([])
+    expect(harness.events).toEqual([
+      { kind: 'row-dropped', ...position, reason: expect.stringContaining(reason) },
+    ])
+    expect(harness.metrics.snapshot()).toMatchObject({ numRecordsDropped: 1 })
+  })
+
+  it('fails on bad rows if the policy says so', async () => {
+    const harness = await open('fail')
+    expect(() => harness.process(row('7', [1, 2]))).toThrow('does not end in -U or -I')
+  })
+
+  it('reports version markers, again after a restore', async () => {
+    const harness = await open()
+    harness.process(ready(2), -1, { position: { partition: 0, offset: 9 } })
+    const seen = [expect.objectContaining({ kind: 'marker-seen', partition: 0, offset: 9 })]
+    expect(harness.events).toEqual(seen)
+    const restored = await open('drop', [await harness.snapshot()])
+    expect(restored.events).toEqual(seen)
+  })
+
+  it('keeps of a retired version only that it is retired, and not of too many', async () => {
+    const harness = await open()
+    for (let version = 1; version <= 150; version++) {
+      for (const partition of [0, 1]) {
+        const offset = 10 * version + partition
+        harness.process(ready(version), -1, { position: { partition, offset } })
+      }
+      for (const partition of [0, 1]) {
+        const offset = 10 * version + 5 + partition
+        if (version > 148) continue
+        harness.process(ready(version, 2, 'retire'), -1, { position: { partition, offset } })
+      }
+    }
+    const restored = await open('drop', [await harness.snapshot()])
+    const markers = restored.events.map((event) => {
+      const { marker, partition } = event as MarkerSeen
+      return `${marker.event} ${marker.version}/${partition}`
+    })
+    expect(markers.slice(-4)).toEqual(['ready 149/0', 'ready 149/1', 'ready 150/0', 'ready 150/1'])
+    const retired = markers.filter((text) => text.startsWith('retire'))
+    expect(markers.length).toBe(retired.length + 4)
+    expect(retired.length).toBeLessThanOrEqual(102)
+    expect(retired.at(-1)).toBe('retire 148/1')
+  })
+})

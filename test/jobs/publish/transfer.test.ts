@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
+import { systemClock } from '../../../src/core/clock.ts'
+import { openModelFile } from '../../../src/jobs/publish/file-io.ts'
+import { publishModel } from '../../../src/jobs/publish/model.ts'
+import { exportVersion, importVersion } from '../../../src/jobs/publish/transfer.ts'
+import { ModelRegistry } from '../../../src/jobs/registry/model-registry.ts'
+import { readyVersions } from '../../../src/jobs/registry/model-versions.ts'
+import { retireVersions } from '../../../src/jobs/registry/retire-version.ts'
+import { putRows } from '../../../src/jobs/retrain/put-rows.ts'
+import { findVersion, type RegisteredVersion } from '../../../src/models/registry/version.ts'
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-transfer-'))
+})
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const registryAt = (name: string): ModelRegistry =>
+  new ModelRegistry({ place: { logDirectory: join(folder, name) }, clock: systemClock })
+
+async function publish(topics: LogTopics, version: number): Promise<void> {
+  const model = {
+    dimension: 2,
+    users: 1,
+    items: 2,
+    *rows() {
+      yield { id: 'a', kind: 'U' as const, vector: Float32Array.of(version, 1), ratings: 5 }
+      yield { id: 'x', kind: 'I' as const, vector: Float32Array.of(version, 2), ratings: 3 }
+      yield { id: 'y', kind: 'I' as const, vector: Float32Array.of(version, 3) }
+    },
+  }
+  const facts = {
+    name: 'ALS_MODEL',
+    biased: false,
+    globalMean: 3,
+    hyperparameters: {},
+    metrics: {},
+  }
+  const options = { log: topics, topic: 'als-model', version, facts, clock: systemClock }
+  await publishModel(model, options)
+}
+
+async function published(topics: LogTopics, registry: ModelRegistry): Promise<RegisteredVersion> {
+  await publish(topics, 1)
+  await publish(topics, 2)
+  const rows = [{ key: 'x-I', vector: Float32Array.of(9, 9), ratings: 4 }]
+  await putRows(topics, 'als-model', { version: 1, rows, clock: systemClock })
+  const state = await registry.adopt('als-model', await readyVersions(topics, 'als-model'))
+  return findVersion(state, 'als-model', '1')!
+}
+
+async function rowsIn(file: string): Promise<Record<string, number[]>> {
+  const rows: Record<string, number[]> = {}
+  for await (const { key, vector } of (await openModelFile(file)).rows()) rows[key] = [...vector]
+  return rows
+}
+
+async function ratingsIn(file: string): Promise<Record<string, number | undefined>> {
+  const counts: Record<string, number | undefined> = {}
+  for await (const { key, ratings } of (await openModelFile(file)).rows()) counts[key] = ratings
+  return counts
+}
+
+describe('export and import of a version', () => {
+  it('keep the last rows of the version with their ratings, its lineage and its id', async () => {
+    await using topics = new LogTopics(join(folder, 'log'))
+    const version = await published(topics, registryAt('registry'))
+    const file = join(folder, 'version.weirmodel')
+    expect(await exportVersion(topics, version, file)).toBe(3)
+    expect(await rowsIn(file)).toEqual({ 'a-U': [1, 1], 'x-I': [9, 9], 'y-I': [1, 3] })
+
+    await using other = new LogTopics(join(folder, 'other-log'))
+    const registry = registryAt('other-registry')
+    const options = { file, model: 'copied', clock: systemClock }
+    const imported = await importVersion(other, registry, options)
+    expect(imported).toMatchObject({
+      kind: 'imported',
+      rows: 3,
+      version: { id: version.id, name: 'copied', number: 1, state: 'candidate' },
+    })
+    expect(await importVersion(other, registry, options)).toMatchObject({ kind: 'exists' })
+    const again = join(folder, 'again.weirmodel')
+    await exportVersion(other, imported.version, again)
+    expect(await rowsIn(again)).toEqual(await rowsIn(file))
+    expect(await ratingsIn(file)).toEqual({ 'a-U': 5, 'x-I': 4, 'y-I': undefined })
+    expect(await ratingsIn(again)).toEqual(await ratingsIn(file))
+  })
+
+  it('refuse a version whose rows were retired', async () => {
+    await using topics = new LogTopics(join(folder, 'log'))
+    const version = await published(topics, registryAt('registry'))
+    expect(await retireVersions(topics, 'als-model', { versions: [1], clock: systemClock })).toBe(3)
+    await expect(exportVersion(topics, version, join(folder, 'gone'))).rejects.toMatchObject({
+      code: 'UNKNOWN_VERSION',
+    })
+    const ready = await readyVersions(topics, 'als-model')
+    expect(ready.map((marker) => marker.version)).toEqual([2])
+  })
+})

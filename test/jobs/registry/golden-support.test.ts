@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest'
+import { isSupported } from '../../../src/jobs/registry/golden-support.ts'
+
+const pairs = (ratings: readonly number[], prediction: number) =>
+  ratings.map((rating) => ({ rating, prediction }))
+
+it.each<[string, readonly number[], number, boolean]>([
+  ['liked as much as predicted', [5, 4, 5, 4, 5], 4.6, true],
+  ['predicted a little too high, within the error of few ratings', [5, 3, 4, 5, 4], 4.7, true],
+  ['pushed far above its ratings', [3, 4, 3, 2, 4], 4.9, false],
+  ['pushed, with many ratings', Array.from({ length: 50 }, (_, n) => 3 + (n % 2)), 4, false],
+  ['rated too seldom to say', [5, 5, 5, 5], 5, false],
+  ['without golden ratings', [], 5, false],
+  ['rated alike by all, and predicted above that', [4, 4, 4, 4, 4], 4.1, false],
+])('golden ratings and an item %s', (_, ratings, prediction, expected) => {
+  expect(isSupported(pairs(ratings, prediction))).toBe(expected)
+})

@@ -1,0 +1,182 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
+import { scanTopic } from '../../../src/connectors/topics/scan.ts'
+import { systemClock } from '../../../src/core/clock.ts'
+import { BIAS_FEATURE } from '../../../src/core/feature.ts'
+import { exportVersion, importVersion } from '../../../src/jobs/publish/transfer.ts'
+import { ModelRegistry } from '../../../src/jobs/registry/model-registry.ts'
+import { readyVersions } from '../../../src/jobs/registry/model-versions.ts'
+import { readExamples } from '../../../src/jobs/retrain/examples.ts'
+import type { RetrainOptions } from '../../../src/jobs/retrain/options.ts'
+import { retrain } from '../../../src/jobs/retrain/retrain.ts'
+import { RetrainTrainer } from '../../../src/jobs/retrain/trainer.ts'
+import { isCandidate } from '../../../src/models/registry/adopt.ts'
+import { isLinear } from '../../../src/models/registry/version.ts'
+
+const RANGE = 4
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+let folder: string
+let topics: LogTopics
+let ids = 0
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-retrain-linear-'))
+  topics = new LogTopics(join(folder, 'log'))
+})
+
+afterEach(async () => {
+  await topics[Symbol.asyncDispose]()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function feed(lines: readonly string[]): Promise<void> {
+  if (!(await topics.has('examples'))) await topics.create('examples', { partitions: 2 })
+  const producer = await topics.producer('examples')
+  for (const [n, line] of lines.entries()) {
+    producer.sendRecord(null, encoder.encode(line), 1000 * n, n % 2, [])
+  }
+  await producer.sync()
+  await producer.close()
+}
+
+/** Feature 1 says the label 2, feature 9 the label 1. */
+const examples = (count: number): string[] =>
+  Array.from({ length: count }, (_, n) => (n % 3 === 0 ? `2 1:1 5:${n % 4}` : `1 5:${n % 4} 9:1`))
+
+const options = (more: Partial<RetrainOptions> = {}): RetrainOptions => ({
+  place: { logDirectory: join(folder, 'log') },
+  registry: new ModelRegistry({
+    place: { logDirectory: join(folder, 'registry') },
+    clock: systemClock,
+  }),
+  model: 'svm-model',
+  observations: 'examples',
+  linear: { loss: 'logistic', threads: 0, range: RANGE },
+  temporary: join(folder, 'temporary'),
+  start: () => {
+    const trainer = new RetrainTrainer(() => {})
+    return {
+      ask: async (request) => (await trainer.answer(request)) as never,
+      async [Symbol.asyncDispose]() {},
+    }
+  },
+  newId: () => `id-${++ids}`,
+  clock: systemClock,
+  ...(more as object),
+})
+
+async function weightsOf(version: number): Promise<Map<number, number>> {
+  const weights = new Map<number, number>()
+  await scanTopic(topics, 'svm-model', (record) => {
+    const key = decoder.decode(record.key()!)
+    const block = new RegExp(`^(\\d+)-W@${version}$`).exec(key)
+    if (block === null) return true
+    const floats = new Float32Array(Uint8Array.from(record.value()!).buffer)
+    for (const [i, weight] of floats.entries()) {
+      if (weight !== 0) weights.set(Number(block[1]) * RANGE + i, weight)
+    }
+    return true
+  })
+  return weights
+}
+
+describe('a retraining of a linear model', () => {
+  it('publishes a candidate with its lineage, and leaves bad records out', async () => {
+    await feed([...examples(300), 'no example', '1 2:1 1:1'])
+    const outcome = await retrain(options())
+    expect(outcome).toMatchObject({
+      kind: 'candidate',
+      version: {
+        number: 1,
+        dimension: RANGE,
+        users: 0,
+        state: 'candidate',
+        lineage: {
+          code: 'linear/1',
+          hyperparameters: { loss: 'logistic', positiveLabel: 2, negativeLabel: 1, features: 10 },
+          metrics: { observations: 300, unparsable: 2, tolerance: 1e-3 },
+        },
+      },
+    })
+    if (outcome.kind !== 'candidate') throw new Error(outcome.kind)
+    expect(isLinear(outcome.version)).toBe(true)
+    const [marker] = await readyVersions(topics, 'svm-model')
+    expect(marker).toMatchObject({ version: 1, name: 'SVM_MODEL', dimension: RANGE, users: 0 })
+    expect(isCandidate(marker!)).toBe(true)
+    const weights = await weightsOf(1)
+    expect(weights.get(1)).toBeGreaterThan(0)
+    expect(weights.get(9)).toBeLessThan(0)
+    expect(weights.has(BIAS_FEATURE)).toBe(true)
+    expect(readdirSync(join(folder, 'temporary'))).toEqual([])
+  })
+
+  it('does nothing for the same inputs, and publishes the next number for more', async () => {
+    await feed(examples(300))
+    await retrain(options())
+    const before = await weightsOf(1)
+    expect(await retrain(options())).toMatchObject({ kind: 'exists', version: { number: 1 } })
+    await feed(examples(60))
+    expect(await retrain(options())).toMatchObject({ kind: 'candidate', version: { number: 2 } })
+    expect(await weightsOf(1)).toEqual(before)
+  })
+
+  it('takes the block length of the live version', async () => {
+    await feed(examples(300))
+    await retrain(options())
+    const command = { kind: 'promote', name: 'svm-model', number: 1, expectedLive: 0 } as const
+    await options().registry.require({ ...command, atMs: 1, force: 'the first version' })
+    await feed(examples(60))
+    const linear = { loss: 'hinge', threads: 0 } as const
+    const outcome = await retrain({ ...options(), linear } as RetrainOptions)
+    expect(outcome).toMatchObject({ kind: 'candidate', version: { dimension: RANGE } })
+  })
+
+  it('is exported and imported with its blocks of weights', async () => {
+    await feed(examples(300))
+    const outcome = await retrain(options())
+    if (outcome.kind !== 'candidate') throw new Error(outcome.kind)
+    const file = join(folder, 'one.weirmodel')
+    await exportVersion(topics, outcome.version, file)
+    const elsewhere = new LogTopics(join(folder, 'elsewhere'))
+    const registry = new ModelRegistry({
+      place: { logDirectory: join(folder, 'other-registry') },
+      clock: systemClock,
+    })
+    await importVersion(elsewhere, registry, { file, model: 'svm-model', clock: systemClock })
+    const before = await weightsOf(1)
+    await topics[Symbol.asyncDispose]()
+    topics = elsewhere
+    expect(await weightsOf(1)).toEqual(before)
+  })
+})
+
+describe('examples of a topic', () => {
+  it('are read with their positions; a bad record changes none after it', async () => {
+    await feed(['1 1:1', '2 2:1', 'bad', '1 4:1', '# nothing', '2 5:1'])
+    const bad: [number, number][] = []
+    const found: [number, number, number][] = []
+    const ranges = [0, 1].map((partition) => ({ topic: 'examples', partition, from: 0, to: 100 }))
+    const bounds = await topics.bounds('examples')
+    const present = ranges.map((range) => ({ ...range, to: bounds[range.partition]!.end }))
+    for await (const piece of readExamples(topics, present, (p, o) => bad.push([p, o]))) {
+      for (const {
+        label,
+        ids: [feature],
+        partition,
+      } of piece) {
+        found.push([partition, label, feature!])
+      }
+    }
+    expect(bad).toEqual([[0, 1]])
+    expect(found.sort()).toEqual([
+      [0, 1, 1],
+      [1, 1, 4],
+      [1, 2, 2],
+      [1, 2, 5],
+    ])
+  })
+})

@@ -1,0 +1,275 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
+import { scanTopic } from '../../../src/connectors/topics/scan.ts'
+import { systemClock } from '../../../src/core/clock.ts'
+import { feedRatings } from '../../../src/jobs/evaluate/ratings-topic.ts'
+import { ratingsIn } from '../../../src/jobs/model-topic/row-ratings.ts'
+import { ModelRegistry } from '../../../src/jobs/registry/model-registry.ts'
+import { readyVersions } from '../../../src/jobs/registry/model-versions.ts'
+import { hasEnded, RetrainingName } from '../../../src/jobs/retrain/abandoned.ts'
+import type { RetrainOptions } from '../../../src/jobs/retrain/options.ts'
+import type { TrainingProcess } from '../../../src/jobs/retrain/process.ts'
+import { retrain } from '../../../src/jobs/retrain/retrain.ts'
+import { RetrainTrainer } from '../../../src/jobs/retrain/trainer.ts'
+import { isCandidate } from '../../../src/models/registry/adopt.ts'
+import { processingName } from '../../../src/models/registry/processing-name.ts'
+import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
+
+const decoder = new TextDecoder()
+let folder: string
+let topics: LogTopics
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-retrain-'))
+  topics = new LogTopics(join(folder, 'log'))
+})
+
+afterEach(async () => {
+  await topics[Symbol.asyncDispose]()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function feed(from: number, to: number): Promise<void> {
+  const ratings = Array.from({ length: to - from }, (_, i) => {
+    const n = from + i
+    return {
+      user: `u${n % 17}`,
+      item: `i${n % 11}`,
+      rating: 1 + ((n * 7) % 5),
+      timestamp: n * 1000,
+    }
+  })
+  const options = { topics, topic: 'ratings', feed: 'test', clock: systemClock }
+  await feedRatings(ratingsTable(ratings), options)
+}
+
+/** On how many ratings the rows of version 1 were trained, as their last records say. */
+async function publishedRatings(): Promise<Record<string, number | undefined>> {
+  const counts: Record<string, number | undefined> = {}
+  await scanTopic(topics, 'als-model', (record) => {
+    const key = decoder.decode(record.key()!)
+    if (key.endsWith('-U@1') || key.endsWith('-I@1')) {
+      counts[key.slice(0, -2)] = ratingsIn(record.headers())
+    }
+    return true
+  })
+  return counts
+}
+
+/** Ratings of each user and item in `feed(0, to)`. */
+function ratingsUntil(to: number): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (let n = 0; n < to; n++) {
+    for (const key of [`u${n % 17}-U`, `i${n % 11}-I`]) counts[key] = (counts[key] ?? 0) + 1
+  }
+  return counts
+}
+
+/** The trainer in this process; `before` runs before each request. */
+function here(before: (kind: string) => Promise<void> = async () => {}): TrainingProcess {
+  const trainer = new RetrainTrainer(() => {})
+  return {
+    async ask(request) {
+      await before(request.kind)
+      return (await trainer.answer(request)) as never
+    },
+    async [Symbol.asyncDispose]() {},
+  }
+}
+
+const optionsWith = (start: () => TrainingProcess): RetrainOptions => ({
+  place: { logDirectory: join(folder, 'log') },
+  registry: new ModelRegistry({
+    place: { logDirectory: join(folder, 'registry') },
+    clock: systemClock,
+  }),
+  model: 'als-model',
+  observations: 'ratings',
+  als: { factors: 4, iterations: 2, threads: 0 },
+  rule: { rule: 'gram' },
+  temporary: join(folder, 'temporary'),
+  start,
+  newId: () => 'id',
+  clock: systemClock,
+})
+
+describe('a retraining', () => {
+  it('has nothing to train on without observations', async () => {
+    await topics.create('ratings', { partitions: 1 })
+    expect(await retrain(optionsWith(here))).toEqual({ kind: 'nothing-to-train-on' })
+  })
+
+  it('publishes a candidate with its lineage and leaves no files behind', async () => {
+    await feed(0, 300)
+    const outcome = await retrain(optionsWith(here))
+    expect(outcome).toMatchObject({
+      kind: 'candidate',
+      version: {
+        number: 1,
+        users: 17,
+        items: 11,
+        state: 'candidate',
+        lineage: {
+          code: 'als/1',
+          newestEventMs: 299_000,
+          hyperparameters: { factors: 4, iterations: 2 },
+          metrics: { observations: 300, unparsable: 0, smallestRating: 1, largestRating: 5 },
+        },
+      },
+    })
+    const [marker] = await readyVersions(topics, 'als-model')
+    expect(marker).toMatchObject({ version: 1, users: 17, items: 11 })
+    expect(isCandidate(marker!)).toBe(true)
+    expect(readdirSync(join(folder, 'temporary'))).toEqual([])
+  })
+
+  it('trains by Bayesian factorisation, without a start from the live rows', async () => {
+    await feed(0, 300)
+    const als = { trainer: 'bmf', factors: 4, sweeps: 8, threads: 0 } as const
+    const outcome = await retrain({ ...optionsWith(here), als })
+    expect(outcome).toMatchObject({
+      kind: 'candidate',
+      version: {
+        dimension: 6,
+        lineage: {
+          code: 'bmf/1',
+          hyperparameters: { trainer: 'bmf', factors: 4, sweeps: 8 },
+          metrics: { observations: 300, noise: expect.any(Number), trainRmse: expect.any(Number) },
+        },
+      },
+    })
+    if (outcome.kind === 'candidate') expect(outcome.version.lineage.parent).toBeUndefined()
+    const again = await retrain({ ...optionsWith(here), als })
+    expect(again).toMatchObject({ kind: 'exists', version: { number: 1 } })
+    const byAls = await retrain(optionsWith(here))
+    expect(byAls).toMatchObject({ kind: 'candidate', version: { lineage: { code: 'als/1' } } })
+  })
+
+  it('does no work for the same inputs, but for more observations', async () => {
+    await feed(0, 300)
+    await retrain(optionsWith(here))
+    let started = 0
+    const counted = () => {
+      started++
+      return here()
+    }
+    expect(await retrain(optionsWith(counted))).toMatchObject({
+      kind: 'exists',
+      version: { number: 1 },
+    })
+    expect(started).toBe(0)
+    await feed(300, 310)
+    expect(await retrain(optionsWith(counted))).toMatchObject({
+      kind: 'candidate',
+      version: { number: 2 },
+    })
+  })
+
+  it('replays observations that arrive during training and publishing', async () => {
+    await feed(0, 300)
+    const during: Record<string, () => Promise<void>> = {
+      train: () => feed(300, 340),
+      write: () => feed(340, 345),
+    }
+    const outcome = await retrain(
+      optionsWith(() => here(async (kind) => (kind in during ? await during[kind]!() : undefined))),
+    )
+    if (outcome.kind !== 'candidate') throw new Error(outcome.kind)
+    const { ranges, replayed, newestEventMs } = outcome.version.lineage
+    const count = (all: typeof ranges) => all.reduce((sum, { from, to }) => sum + to - from, 0)
+    // Transactions of the feeds leave markers among the offsets.
+    expect(count(replayed ?? [])).toBeGreaterThanOrEqual(45)
+    expect(newestEventMs).toBe(344_000)
+    expect(await publishedRatings()).toEqual(ratingsUntil(345))
+  })
+
+  it('publishes the number of training ratings of each row', async () => {
+    await feed(0, 300)
+    await retrain(optionsWith(here))
+    expect(await publishedRatings()).toEqual(ratingsUntil(300))
+  })
+})
+
+describe('a candidate of a retraining that has not registered it', () => {
+  const rowsOf = async (version: number): Promise<number> => {
+    const rows = new Set<string>()
+    await scanTopic(topics, 'als-model', (record) => {
+      const key = decoder.decode(record.key()!)
+      if (!key.endsWith(`@${version}`) || !/-[UI]@/.test(key)) return true
+      if (record.value() === null) rows.delete(key)
+      else rows.add(key)
+      return true
+    })
+    return rows.size
+  }
+
+  /** A retraining that fails after the version was published, while rows are learned again. */
+  async function failAfterPublishing(): Promise<void> {
+    const failing = here(async (kind) => {
+      if (kind === 'write') await feed(300, 310)
+      if (kind === 'replay' && (await readyVersions(topics, 'als-model')).length > 0) {
+        throw new Error('the trainer was killed')
+      }
+    })
+    await expect(retrain(optionsWith(() => failing))).rejects.toThrow('killed')
+  }
+
+  it('is deleted by the next one, also when the registry has got it from the topic', async () => {
+    await feed(0, 300)
+    await failAfterPublishing()
+    expect(await rowsOf(1)).toBe(28)
+    const { registry } = optionsWith(here)
+    await registry.adopt('als-model', await readyVersions(topics, 'als-model'))
+    expect(await retrain(optionsWith(here))).toMatchObject({ version: { number: 2 } })
+    expect([await rowsOf(1), await rowsOf(2)]).toEqual([0, 28])
+    const { versions } = await registry.read()
+    const states = [...versions.get('als-model')!.values()].map(({ state }) => state)
+    expect(states).toEqual(['retired', 'candidate'])
+    expect(await readyVersions(topics, 'als-model')).toMatchObject([{ version: 2 }])
+  })
+
+  it('is kept while its retraining may go on', () => {
+    using retraining = new RetrainingName()
+    const [host] = retraining.name.split('/')
+    const day = 24 * 3_600_000
+    expect(hasEnded(retraining.name, 2 * day)).toBe(false)
+    expect(hasEnded(`${host}/${process.ppid}/1`, 2 * day)).toBe(false)
+    expect(hasEnded(`${host}/${process.pid}/0`, 0)).toBe(true)
+    expect(hasEnded(`${host}/99999999/1`, 0)).toBe(true)
+    expect([hasEnded('another/1/1', day / 2), hasEnded('another/1/1', 2 * day)]).toEqual([
+      false,
+      true,
+    ])
+  })
+})
+
+describe('a second retraining on the same observations', () => {
+  it('is nothing to do; from the rows of another version it is another model', async () => {
+    await feed(0, 300)
+    const options = optionsWith(here)
+    const first = await retrain(options)
+    expect(await retrain(options)).toMatchObject({ kind: 'exists', version: { number: 1 } })
+    const name = 'version' in first ? first.version.processingName : ''
+    const other = processingName({
+      ranges: [{ topic: 'ratings', partition: 0, from: 0, to: 300 }],
+      files: [],
+      code: 'als/1',
+      hyperparameters: { factors: 4, iterations: 2 },
+      parent: 'id',
+    })
+    expect(other).not.toBe(name)
+  })
+
+  it('deletes the folders of trainings that were killed, and those alone', async () => {
+    await feed(0, 300)
+    const [dead, young] = ['99999999-als-dead', '99999999-als-young']
+    for (const each of [dead, young])
+      mkdirSync(join(folder, 'temporary', each), { recursive: true })
+    utimesSync(join(folder, 'temporary', dead), 1, 1)
+    await retrain(optionsWith(here))
+    expect(readdirSync(join(folder, 'temporary'))).toEqual([young])
+  })
+})

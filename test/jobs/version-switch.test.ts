@@ -1,0 +1,148 @@
+import { EventEmitter } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { MessageChannel, type Worker } from 'node:worker_threads'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { WeirClient } from '../../src/client/weir-client.ts'
+import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { seededRandom } from '../../src/core/random.ts'
+import { buildJob } from '../../src/dataflow/job-definition.ts'
+import alsServing, { MODEL_ROWS_UID } from '../../src/jobs/model-topic/als-serving.ts'
+import { ALS_MODEL } from '../../src/jobs/model-topic/als-serving-function.ts'
+import { VersionCoordinator } from '../../src/jobs/model-topic/version-coordinator.ts'
+import { publishGeneratedModel } from '../../src/jobs/publish/generated-model.ts'
+import { parseConfiguration } from '../../src/runtime/configuration/keys.ts'
+import { JobExecution } from '../../src/runtime/job/execution.ts'
+import type { SlotListener } from '../../src/runtime/protocol/slot-host.ts'
+import { LocalSlot } from '../../src/runtime/slot/local-slot.ts'
+import type { QueryThreadCommand, QueryThreadReport } from '../../src/serving/threads/messages.ts'
+import { QueryThread } from '../../src/serving/threads/query-thread.ts'
+import { QueryThreads } from '../../src/serving/threads/query-threads.ts'
+import type { QueryWorker } from '../../src/serving/threads/workers.ts'
+
+const TOPIC = 'als-model'
+const SHAPE = { users: 20, items: 20, factors: 8 }
+const PARTITIONS = 1
+const DELAY_MS = 100
+
+/** Ways of a table's message from its slot to a query thread. */
+type Way = 'slot to main thread' | 'main thread to query thread'
+
+/** A query thread in this thread, of which every command is late; their order stays. */
+function slowQueryThread(): QueryWorker {
+  const main = new MessageChannel()
+  const thread = new MessageChannel()
+  main.port2.on('message', (command: QueryThreadCommand) => {
+    const ports = command.kind === 'attach-slot' ? [command.port] : []
+    setTimeout(() => thread.port1.postMessage(command, ports), DELAY_MS)
+  })
+  thread.port1.on('message', (report: QueryThreadReport) => main.port2.postMessage(report))
+  main.port2.on('close', () => thread.port1.close())
+  new QueryThread(thread.port2)
+  const worker = Object.assign(new EventEmitter(), { terminate: async () => 0 })
+  return { worker: worker as unknown as Worker, port: main.port1 }
+}
+
+/** All reports of slot 1 are late; their order stays. */
+function slowReports(slot: number, listener: SlotListener): SlotListener {
+  if (slot === 0) return listener
+  return {
+    report: (report) => void setTimeout(() => listener.report(report), DELAY_MS),
+    lost: (error) => listener.lost(error),
+  }
+}
+
+describe('a switch of versions', () => {
+  let folder: string
+  const open: (() => Promise<unknown>)[] = []
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'weir-version-switch-'))
+    const log = await EmbeddedLog.open(folder)
+    open.push(() => log.close())
+    await log.createTopic(TOPIC, { partitions: PARTITIONS })
+    await publish(log, 1)
+  })
+
+  afterEach(async () => {
+    for (const close of open.splice(0).reverse()) await close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const publish = (log: EmbeddedLog, version: number): Promise<unknown> =>
+    publishGeneratedModel(SHAPE, { log, topic: TOPIC, version, clock: systemClock })
+
+  /** Serves the topic with one query thread; the messages of one way are late. */
+  async function serve(late: Way, live: number[]): Promise<WeirClient> {
+    const queries = await QueryThreads.start({
+      threads: 1,
+      port: 0,
+      models: [ALS_MODEL],
+      ...(late === 'slot to main thread'
+        ? { inCallingThread: true }
+        : { workers: { take: slowQueryThread } }),
+    })
+    open.push(() => queries.close())
+    const options = { logDirectory: folder, topic: TOPIC, dimension: SHAPE.factors }
+    const graph = await buildJob(alsServing, options, { parallelism: 2 })
+    const coordinator = new VersionCoordinator({
+      model: 0,
+      partitions: PARTITIONS,
+      clock: systemClock,
+      onLive: (version) => live.push(version),
+    })
+    const openStorage = (): never => {
+      throw new Error('the job takes no checkpoints')
+    }
+    const execution = new JobExecution({
+      jobId: '0'.repeat(32),
+      graph,
+      configuration: parseConfiguration({ 'state.backend.type': 'heap' }),
+      clock: systemClock,
+      random: seededRandom(1),
+      startSlot: (slot, listener) =>
+        new LocalSlot(
+          slot,
+          { clock: systemClock, openStorage, buildGraph: () => graph },
+          late === 'slot to main thread' ? slowReports(slot, listener) : listener,
+        ),
+      coordinators: { [MODEL_ROWS_UID]: coordinator },
+      serving: queries,
+    })
+    execution.start()
+    open.push(() => execution.cancel())
+    await expect.poll(() => live.at(-1), { timeout: 10_000 }).toBe(1)
+    await queries.listening()
+    const client = await WeirClient.connect({ port: queries.port })
+    open.push(() => client.close())
+    return client
+  }
+
+  it.each<Way>(['slot to main thread', 'main thread to query thread'])(
+    'fails no prediction when messages from %s are late',
+    async (late) => {
+      const live: number[] = []
+      const client = await serve(late, live)
+      const failures: unknown[] = []
+      const versions = new Set<number>()
+      let isAsking = true
+      const asking = (async () => {
+        while (isAsking) {
+          const answer = await client.predictWithEnvelope(ALS_MODEL, '1-U', '2-I')
+          if (answer.ok) versions.add(answer.envelope.modelVersion)
+          else failures.push(answer.error)
+        }
+      })()
+      const log = await EmbeddedLog.open(folder)
+      open.push(() => log.close())
+      await publish(log, 2)
+      await expect.poll(() => live.at(-1), { timeout: 5000 }).toBe(2)
+      await expect.poll(() => versions.has(2), { timeout: 5000 }).toBe(true)
+      isAsking = false
+      await asking
+      expect(failures).toEqual([])
+    },
+  )
+})

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest'
+import { ModelDeltaBuffer } from '../../../../src/models/als/online/model-delta.ts'
+
+const BYTES = '01000500' + '03000000' + '0700000001000000' + '0000803f' + '000000bf'
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+const ofHex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'hex'))
+
+/** The bytes of a delta of two floats. */
+function written(kind: 'step' | 'gram' = 'step', offset = 2 ** 32 + 7): Uint8Array {
+  const buffer = new ModelDeltaBuffer(kind, 2)
+  buffer.setOrigin(5, 3, offset)
+  buffer.values.set([1, -0.5])
+  return buffer.bytes
+}
+
+describe('a model delta', () => {
+  it('has the bytes that docs/reference/model-topic.md shows', () => {
+    expect(hex(written())).toBe(BYTES)
+    expect(hex(written('gram')).slice(0, 8)).toBe('01010500')
+  })
+
+  it('is read as it was written, from bytes at any place', () => {
+    for (const start of [0, 1, 2, 3]) {
+      const shifted = new Uint8Array(start + 24)
+      shifted.set(ofHex(BYTES), start)
+      const buffer = new ModelDeltaBuffer('step', 2)
+      buffer.load(shifted, start, 24)
+      const { sourceKeyGroup, partition, offset, values } = buffer
+      expect({ sourceKeyGroup, partition, offset }).toEqual({
+        sourceKeyGroup: 5,
+        partition: 3,
+        offset: 2 ** 32 + 7,
+      })
+      expect(values).toEqual(Float32Array.of(1, -0.5))
+    }
+  })
+
+  it('keeps every offset that a number can hold', () => {
+    const buffer = new ModelDeltaBuffer('step', 2)
+    for (const offset of [0, 2 ** 32 - 1, 2 ** 32, Number.MAX_SAFE_INTEGER]) {
+      buffer.load(written('step', offset), 0, 24)
+      expect(buffer.offset).toBe(offset)
+    }
+  })
+
+  it('of an odd number of floats is read whole', () => {
+    const from = new ModelDeltaBuffer('gram', 3)
+    from.values.set([1, 2, 3])
+    const to = new ModelDeltaBuffer('gram', 3)
+    to.load(from.bytes, 0, from.bytes.length)
+    expect(to.bytes).toEqual(from.bytes)
+  })
+
+  it('takes the place of the one before it in the buffer', () => {
+    const buffer = new ModelDeltaBuffer('step', 2)
+    buffer.load(written('step', 9), 0, 24)
+    buffer.load(ofHex(BYTES), 0, 24)
+    expect(hex(buffer.bytes)).toBe(BYTES)
+  })
+
+  it.each([
+    ['too short', (bytes: Uint8Array) => bytes.subarray(0, 16)],
+    ['of a broken length', (bytes: Uint8Array) => bytes.subarray(0, 23)],
+    ['of another number of floats', (bytes: Uint8Array) => bytes.subarray(0, 20)],
+    ['of another format', (bytes: Uint8Array) => bytes.fill(2, 0, 1)],
+    ['of another kind', (bytes: Uint8Array) => bytes.fill(1, 1, 2)],
+    ['of an unknown kind', (bytes: Uint8Array) => bytes.fill(9, 1, 2)],
+    ['with an offset above 2^53', (bytes: Uint8Array) => bytes.fill(255, 8, 16)],
+    ['with an infinity', (bytes: Uint8Array) => bytes.fill(0x7f, 19, 20).fill(0x80, 18, 19)],
+    ['with NaN', (bytes: Uint8Array) => bytes.fill(255, 16)],
+  ])('that is %s is refused', (_, spoil) => {
+    const spoiled = spoil(written())
+    expect(() => new ModelDeltaBuffer('step', 2).load(spoiled, 0, spoiled.length)).toThrow(
+      expect.objectContaining({ code: 'UNPARSABLE_RECORD' }),
+    )
+  })
+})

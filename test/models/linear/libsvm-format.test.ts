@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest'
+import { seededRandom } from '../../../src/core/random.ts'
+import {
+  formatLibsvm,
+  LibsvmParser,
+  type LibsvmParserOptions,
+} from '../../../src/models/linear/libsvm-format.ts'
+
+interface Example {
+  readonly label: number
+  readonly indexes: number[]
+  readonly values: number[]
+}
+
+function parse(text: string, options: LibsvmParserOptions = {}, chunkBytes = 1 << 20) {
+  const examples: Example[] = []
+  const parser = new LibsvmParser((label, indexes, values, count) => {
+    examples.push({
+      label,
+      indexes: Array.from(indexes.subarray(0, count)),
+      values: Array.from(values.subarray(0, count)),
+    })
+  }, options)
+  const bytes = new TextEncoder().encode(text)
+  for (let at = 0; at < bytes.length; at += chunkBytes) {
+    parser.push(bytes.subarray(at, at + chunkBytes))
+  }
+  parser.end()
+  return { examples, lines: parser.lineCount, badLines: parser.badLineCount }
+}
+
+describe('LIBSVM text', () => {
+  it('is read in all its forms', () => {
+    const text = '+1 3:1 11:0.5\t14:-1e-3 # comment 5:x\r\n\n-1\n 0.5 0:+2. 4294967294:.25 '
+    expect(parse(text).examples).toEqual([
+      { label: 1, indexes: [3, 11, 14], values: [1, 0.5, Math.fround(-1e-3)] },
+      { label: -1, indexes: [], values: [] },
+      { label: 0.5, indexes: [0, 4294967294], values: [2, 0.25] },
+    ])
+  })
+
+  it.each([1, 2, 3, 7, 64])('is read in chunks of %i bytes', (chunkBytes) => {
+    const text = '+1 1:2 3:4\r\n-1 2:0.125\n+1 7:1'
+    expect(parse(text, {}, chunkBytes).examples).toEqual(parse(text).examples)
+    expect(parse(text, {}, chunkBytes).lines).toBe(3)
+  })
+
+  it('is read as it was written, to the last bit, however many features a line has', () => {
+    const random = seededRandom(1)
+    const indexes = Array.from({ length: 1000 }, (_, k) => 3 * k + 1)
+    const values = indexes.map(() => Math.fround(random.normal() * 10 ** (random.below(60) - 30)))
+    const [example] = parse(formatLibsvm(-1, indexes, values)).examples
+    expect(example).toEqual({ label: -1, indexes, values })
+  })
+})
+
+describe('bad lines', () => {
+  const BAD = [
+    'x 1:1',
+    '1 2',
+    '1 2:',
+    '1 :2',
+    '1 2:1 2:1',
+    '1 3:1 2:1',
+    '1 2.5:1',
+    '1 -2:1',
+    '1 1:1:1',
+    '1 1:1e39',
+    '1 1:-Infinity',
+  ]
+
+  it.each(BAD)('such as "%s" fail with their number', (line) => {
+    expect(() => parse(`1 1:1\n${line}\n`)).toThrow(
+      expect.objectContaining({ code: 'UNPARSABLE_RECORD', details: { line: 2 } }),
+    )
+  })
+
+  it('are counted if the option says so', () => {
+    const { examples, badLines } = parse(['1 1:1', ...BAD, '1 2:2'].join('\n'), {
+      badLines: 'count',
+    })
+    expect(examples).toHaveLength(2)
+    expect(badLines).toBe(BAD.length)
+  })
+
+  it('leave nothing behind: the parser reads the next line alone', () => {
+    const labels: number[] = []
+    const parser = new LibsvmParser((label) => labels.push(label))
+    const encoder = new TextEncoder()
+    const line = (text: string) => {
+      parser.push(encoder.encode(text))
+      parser.end()
+    }
+    for (const bad of ['no example', '1 2:1 1:1']) {
+      expect(() => line(bad)).toThrow(expect.objectContaining({ code: 'UNPARSABLE_RECORD' }))
+      line('7 1:1')
+    }
+    expect(labels).toEqual([7, 7])
+  })
+})

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest'
+import { seededRandom } from '../../../src/core/random.ts'
+import { DriftMonitor, joinedAlarms, NO_ALARMS } from '../../../src/models/quality/drift-monitor.ts'
+
+const USERS = 2000
+const ITEMS = 500
+const FACTORS = 6
+
+/** Ratings 1 to 5 of hidden rows with noise, a model that learns them with SGD, and the model before. */
+class Stream {
+  readonly monitor = new DriftMonitor(16)
+  private learned = 0
+  private readonly clock = { nowMs: () => this.learned }
+  private readonly random
+  private readonly truth: Float64Array[]
+  private readonly model: Float64Array[]
+  private readonly frozen: Float64Array[]
+
+  constructor(seed: number) {
+    this.random = seededRandom(seed)
+    const row = (): Float64Array =>
+      Float64Array.from({ length: FACTORS }, () => 0.6 * this.random.normal())
+    this.truth = Array.from({ length: USERS + ITEMS }, row)
+    this.model = this.truth.map((each) => each.map((value) => value + 0.1 * this.random.normal()))
+    this.frozen = this.model.map((each) => each.slice())
+  }
+
+  /** Streams ratings; all of them are turned to 6 - rating if `turned`. Stops at an alarm of either. */
+  feed(count: number, turned: boolean): number {
+    const { random, truth, model, frozen, monitor } = this
+    const score = (rows: Float64Array[], user: number, item: number): number => {
+      let sum = 3
+      for (let f = 0; f < FACTORS; f++) sum += rows[user]![f]! * rows[USERS + item]![f]!
+      return Math.min(5, Math.max(1, sum))
+    }
+    for (let n = 1; n <= count; n++) {
+      const [user, item] = [random.below(USERS), random.below(ITEMS)]
+      const honest = Math.min(
+        5,
+        Math.max(1, Math.round(score(truth, user, item) + 0.5 * random.normal())),
+      )
+      const rating = turned ? 6 - honest : honest
+      const error = rating - score(model, user, item)
+      monitor.add(error * error, this.clock)
+      if (user % 8 === 0) {
+        const stale = rating - score(frozen, user, item)
+        monitor.addFrozen(stale * stale, this.clock)
+      }
+      const [p, q] = [model[user]!, model[USERS + item]!]
+      for (let f = 0; f < FACTORS; f++) {
+        const old = p[f]!
+        p[f] = old + 0.02 * (error * q[f]! - 0.02 * old)
+        q[f] = q[f]! + 0.02 * (error * old - 0.02 * q[f]!)
+      }
+      this.learned++
+      const { alarms } = monitor
+      if (alarms.adwin.count + alarms['page-hinkley'].count > 0) return n
+    }
+    return -1
+  }
+}
+
+describe('the drift monitor', () => {
+  it('raises no alarm on 500,000 stationary ratings, and one within 2,000 after a total turn', () => {
+    const stream = new Stream(11)
+    expect(stream.feed(500_000, false)).toBe(-1)
+    const delay = stream.feed(2000, true)
+    console.info(`alarm after ${delay} turned ratings: ${JSON.stringify(stream.monitor.alarms)}`)
+    expect(delay).toBeGreaterThan(0)
+  }, 60_000)
+
+  it.each([1, 2, 3, 4, 5])('finds a total turn of a young stream too, seed %d', (seed) => {
+    const stream = new Stream(seed)
+    expect(stream.feed(5000, false)).toBe(-1)
+    expect(stream.feed(2000, true)).toBeGreaterThan(0)
+  })
+
+  it('keeps its alarms over a restart, and joins those of several slots', () => {
+    const monitor = new DriftMonitor(16)
+    for (let n = 0; n < 5000; n++) monitor.add(n < 4000 ? n % 2 : 9 + (n % 2), { nowMs: () => n })
+    expect(monitor.alarms.adwin.count).toBeGreaterThan(0)
+    expect(monitor.alarms['page-hinkley'].count).toBe(1)
+    const again = new DriftMonitor(16)
+    again.restore(monitor.encode())
+    expect(again.alarms).toEqual(monitor.alarms)
+    const { adwin } = joinedAlarms([monitor.alarms, NO_ALARMS, again.alarms])
+    expect(adwin).toEqual({
+      count: 2 * monitor.alarms.adwin.count,
+      lastMs: monitor.alarms.adwin.lastMs,
+    })
+  })
+})

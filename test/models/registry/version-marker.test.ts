@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import {
+  decodeMarker,
+  encodeMarker,
+  isMarkerKey,
+  type ModelVersionMarker,
+  markerKey,
+} from '../../../src/models/registry/version-marker.ts'
+
+const marker: ModelVersionMarker = {
+  event: 'ready',
+  version: 3,
+  name: 'ALS_MODEL',
+  dimension: 52,
+  biased: true,
+  users: 943,
+  items: 1650,
+  globalMean: 3.52,
+  minRating: 1,
+  maxRating: 5,
+  hyperparameters: { factors: 50, penalty: 'sqrt-n' },
+  metrics: { rmse: 0.92 },
+}
+
+const bytesOf = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value))
+
+describe('a version marker', () => {
+  it('is read as it was written', () => {
+    expect(decodeMarker(encodeMarker(marker))).toEqual(marker)
+  })
+
+  it('is JSON under a key that no row has', () => {
+    expect(markerKey(3)).toBe('!version@3')
+    expect(new TextDecoder().decode(encodeMarker(marker))).toMatch(
+      /^\{"event":"ready","version":3,/,
+    )
+    expect(isMarkerKey(new TextEncoder().encode('!version@3'))).toBe(true)
+    for (const key of ['', '!version@', '!versiom@3', '3-U@3']) {
+      expect(isMarkerKey(new TextEncoder().encode(key))).toBe(false)
+    }
+  })
+
+  it.each([
+    ['event', 'explode'],
+    ['version', 0],
+    ['name', ''],
+    ['dimension', 1.5],
+    ['biased', 'yes'],
+    ['users', -1],
+    ['items', null],
+    ['globalMean', '3'],
+    ['hyperparameters', 7],
+    ['metrics', null],
+  ])('is refused with a wrong %s, which the error names', (field, value) => {
+    expect(() => decodeMarker(bytesOf({ ...marker, [field]: value }))).toThrow(
+      expect.objectContaining({ code: 'UNPARSABLE_RECORD', details: { field } }),
+    )
+  })
+
+  it.each(['', '{', 'null', '7'])('is refused as %j', (text) => {
+    expect(() => decodeMarker(new TextEncoder().encode(text))).toThrow(
+      expect.objectContaining({ code: 'UNPARSABLE_RECORD' }),
+    )
+  })
+
+  it('is not written with a field out of range', () => {
+    expect(() => encodeMarker({ ...marker, version: 0 })).toThrow(/version is missing/)
+  })
+})

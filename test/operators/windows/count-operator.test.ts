@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest'
+import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
+import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
+import { countWindows } from '../../../src/operators/windows/assigner.ts'
+import {
+  FoldedContents,
+  ListedContents,
+  reduceFold,
+  type WindowContents,
+} from '../../../src/operators/windows/contents.ts'
+import { CountWindowOperator } from '../../../src/operators/windows/count-operator.ts'
+import type { ProcessWindowFunction } from '../../../src/operators/windows/operator.ts'
+import type { HarnessSnapshot } from '../../../src/testing/harness-snapshot.ts'
+import { OperatorHarness } from '../../../src/testing/operator-harness.ts'
+
+type Event = readonly [key: string, amount: number]
+
+const listing: ProcessWindowFunction<string, Event, readonly [string, readonly number[]]> = {
+  process: (key, _, elements, out) => out.collect([key, elements.map(([, amount]) => amount)]),
+}
+
+function open<OUT>(
+  [size, slide]: readonly [number, (number | undefined)?],
+  contents: WindowContents<Event> = new ListedContents<Event>(msgpackSerializer()),
+  windowFunction: typeof listing | null = listing,
+  restore: readonly HarnessSnapshot[] = [],
+): Promise<OperatorHarness<Event, OUT>> {
+  const options = {
+    keySerializer: plainKeySerializer<string>(),
+    contents,
+    windowFunction: (windowFunction ?? undefined) as
+      | ProcessWindowFunction<string, unknown, unknown>
+      | undefined,
+    allowedLatenessMs: 0,
+    lateDataTag: undefined,
+  }
+  const operator = new CountWindowOperator(
+    countWindows(size, slide),
+    options,
+    msgpackSerializer<Event>(),
+  )
+  const keys = { selectors: [([key]: Event) => key], serializer: plainKeySerializer() }
+  return OperatorHarness.open<Event, OUT>({ operator, keys, restore })
+}
+
+function feed(harness: OperatorHarness<Event, unknown>, key: string, ...amounts: number[]): void {
+  for (const amount of amounts) harness.process([key, amount], amount)
+}
+
+describe('count windows', () => {
+  it('fire with each so many records of a key, at the time of the last one', async () => {
+    const harness = await open([3])
+    feed(harness, 'a', 1, 2)
+    feed(harness, 'b', 10, 20)
+    feed(harness, 'a', 3, 4, 5)
+    feed(harness, 'b', 30)
+    expect(harness.outputs).toEqual([
+      { value: ['a', [1, 2, 3]], timestamp: 3 },
+      { value: ['b', [10, 20, 30]], timestamp: 30 },
+    ])
+  })
+
+  it('leave out records at the end that fill no window', async () => {
+    const harness = await open([3])
+    feed(harness, 'a', 1, 2, 3, 4, 5)
+    harness.endInput()
+    expect(harness.values).toEqual([['a', [1, 2, 3]]])
+  })
+
+  it.each([
+    [
+      4,
+      2,
+      [
+        [1, 2],
+        [1, 2, 3, 4],
+        [3, 4, 5, 6],
+        [5, 6, 7, 8],
+      ],
+    ],
+    [
+      3,
+      2,
+      [
+        [1, 2],
+        [2, 3, 4],
+        [4, 5, 6],
+        [6, 7, 8],
+      ],
+    ],
+    [
+      2,
+      4,
+      [
+        [3, 4],
+        [7, 8],
+      ],
+    ],
+    [1, 1, [[1], [2], [3], [4], [5], [6], [7], [8]]],
+  ])('of %i records each %i have the last records', async (size, slide, windows) => {
+    const harness = await open([size, slide])
+    feed(harness, 'a', 1, 2, 3, 4, 5, 6, 7, 8)
+    expect(harness.values).toEqual(windows.map((amounts) => ['a', amounts]))
+  })
+
+  it.each([undefined, 1])('fold their records, slide %s', async (slide) => {
+    const sum = reduceFold<Event>(([key, a], [, b]) => [key, a + b])
+    const contents = new FoldedContents<Event, Event>(sum, msgpackSerializer())
+    const harness = await open<Event>([3, slide], contents, null)
+    feed(harness, 'a', 1, 2, 3, 4, 5, 6)
+    expect(harness.values.map(([, amount]) => amount)).toEqual(
+      slide === undefined ? [6, 15] : [1, 3, 6, 9, 12, 15],
+    )
+  })
+
+  it.each([
+    [3, 3],
+    [3, 1],
+  ])('of %i records each %i go on behind a checkpoint', async (size, slide) => {
+    const whole = await open([size, slide])
+    feed(whole, 'a', 1, 2, 3, 4, 5, 6, 7)
+    const first = await open([size, slide])
+    feed(first, 'a', 1, 2, 3, 4)
+    const second = await open([size, slide], undefined, undefined, [await first.snapshot()])
+    feed(second, 'a', 5, 6, 7)
+    expect([...first.values, ...second.values]).toEqual(whole.values)
+  })
+
+  it.each([
+    [0, 1],
+    [3, 0],
+    [1.5, 1],
+    [Number.NaN, 1],
+  ])('refuse %d records each %d', (size, slide) => {
+    expect(() => countWindows(size, slide)).toThrow(`not ${size} and ${slide}`)
+  })
+})

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import { learningJson, learningSeries, learns } from '../../../src/rest/json/learning.ts'
+import { snapshot } from '../snapshot.ts'
+
+const LEARNING = snapshot({
+  metrics: {
+    'count.0.ratingsLearned': 30,
+    'count.0.prequentialMse': 1,
+    'count.0.learningVersion': 2,
+    'count.0.freshnessMs': 500,
+    'count.1.learner.ratingsLearned': 10,
+    'count.1.learner.ratingsRefused': 4,
+    'count.1.learner.prequentialMse': 2,
+    'count.1.learner.prequentialFrozenMse': Number.NaN,
+    'count.1.learner.learningVersion': 1,
+    'count.1.learner.freshnessMs': Number.NaN,
+    'count.0.updateToVisibleMedianMs': 7,
+    'count.1.learner.updateToVisibleMedianMs': 3,
+    'words.0.numRecordsOut': 40,
+  },
+})
+
+describe('the errors of a job that learns', () => {
+  it('are means over the subtasks, weighted with what each has learned', () => {
+    expect(learningJson(LEARNING)).toMatchObject({
+      kind: 'ratings',
+      version: 2,
+      learned: 40,
+      refused: 4,
+      freshnessMs: 500,
+      driftAlarms: null,
+      means: { prequentialMse: 1.25, prequentialFrozenMse: null, prequentialLoss: null },
+      subtasks: [
+        { name: 'count#0', version: 2, learned: 30 },
+        { name: 'learner#1', version: 1, learned: 10 },
+      ],
+    })
+  })
+
+  it('are also series over time, those that have a value', () => {
+    expect(learningSeries(LEARNING)).toEqual({
+      'learning.prequentialMse': 1.25,
+      'learning.learned': 40,
+      'learning.visibleMedianMs': 7,
+    })
+    expect(learningSeries(snapshot())).toEqual({})
+  })
+
+  it('are empty for a job that does not learn', () => {
+    expect(learns(LEARNING)).toBe(true)
+    expect(learns(snapshot())).toBe(false)
+    expect(learningJson(snapshot())).toMatchObject({ kind: null, version: null, subtasks: [] })
+  })
+})

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest'
+import { liveJson } from '../../../src/rest/json/live.ts'
+import { COUNT_ID, SOURCE_ID, snapshot } from '../snapshot.ts'
+
+it('shows the load of the subtask with the largest share, and the records of all', () => {
+  const job = snapshot()
+  const metrics = {
+    ...job.metrics,
+    'count.0.numRecordsInPerSecond': 20,
+    'count.1.numRecordsInPerSecond': 22,
+    'words.0.numRecordsOutPerSecond': 999,
+    'words.0.split.numRecordsOutPerSecond': 30,
+    'words.1.split.numRecordsOutPerSecond': 12,
+  }
+  expect(liveJson({ ...job, metrics, attempt: 3 })).toMatchObject({
+    state: 'RUNNING',
+    restarts: 2,
+    takesCheckpoints: true,
+    learns: false,
+    vertices: [
+      { id: SOURCE_ID, busy: 0.3, backPressured: 0.6, idle: 0, recordsOutPerSecond: 42 },
+      { id: COUNT_ID, busy: 0, backPressured: 0, recordsInPerSecond: 42 },
+    ],
+  })
+})

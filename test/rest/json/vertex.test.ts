@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+import { backPressureJson } from '../../../src/rest/json/back-pressure.ts'
+import { exceptionsJson } from '../../../src/rest/json/exceptions.ts'
+import { flameGraphOf } from '../../../src/rest/json/flame-graph.ts'
+import { subtaskTimesJson, watermarksJson } from '../../../src/rest/json/vertex.ts'
+import { COUNT, SOURCE, snapshot } from '../snapshot.ts'
+
+describe('the JSON of a vertex', () => {
+  it('gives Java’s least number for a missing watermark', () => {
+    expect(watermarksJson(snapshot(), COUNT)).toEqual([
+      { id: '0.currentInputWatermark', value: '-9223372036854775808' },
+      { id: '1.currentInputWatermark', value: '1234' },
+    ])
+  })
+
+  it('takes the level of back-pressure from the worst subtask', () => {
+    expect(backPressureJson(snapshot(), SOURCE)).toMatchObject({
+      'backpressure-level': 'high',
+      subtasks: [
+        { 'backpressure-level': 'high', ratio: 0.6, busyRatio: 0.3 },
+        { 'backpressure-level': 'ok', ratio: 0.05 },
+      ],
+    })
+  })
+
+  it('has no back-pressure while the job does not run', () => {
+    expect(backPressureJson(snapshot({ status: 'RESTARTING' }), SOURCE)).toMatchObject({
+      status: 'deprecated',
+      subtasks: null,
+    })
+  })
+
+  it('starts the tasks of a restarted job at the restart', () => {
+    const job = snapshot({
+      timestamps: { CREATED: 1, INITIALIZING: 2, RESTARTING: 100, RUNNING: 300 },
+      nowMs: 500,
+    })
+    expect(subtaskTimesJson(job, COUNT)).toMatchObject({
+      subtasks: [{ duration: 400, timestamps: { CREATED: 100, RUNNING: 300 } }, {}],
+    })
+  })
+
+  it('gives failures newest first and says when it leaves some out', () => {
+    const failure = (attempt: number) => ({
+      attempt,
+      atMs: attempt * 1000,
+      code: 'OPERATOR_FAILED',
+      message: 'no',
+      stack: `stack ${attempt}`,
+      task: 'count#1',
+    })
+    expect(exceptionsJson(snapshot({ failures: [failure(1), failure(2)] }), 1)).toMatchObject({
+      'root-exception': 'stack 2',
+      exceptionHistory: {
+        entries: [{ taskName: 'Count (2/2) - execution #1', timestamp: 2000 }],
+        truncated: true,
+      },
+    })
+  })
+
+  it('adds up the samples of equal stacks of several profiles', () => {
+    const frame = (functionName: string) => ({ functionName, url: '', lineNumber: -1 })
+    const profile = {
+      nodes: [
+        { id: 1, callFrame: frame('(root)'), children: [2, 4] },
+        { id: 2, callFrame: frame('work'), children: [3] },
+        { id: 3, callFrame: frame('hash') },
+        { id: 4, callFrame: frame('(idle)') },
+      ],
+      samples: [3, 3, 2, 4],
+    }
+    expect(flameGraphOf([profile, profile], 'on_cpu')).toEqual({
+      name: 'root',
+      value: 6,
+      children: [{ name: 'work', value: 6, children: [{ name: 'hash', value: 4, children: [] }] }],
+    })
+    expect(flameGraphOf([profile], 'off_cpu')).toMatchObject({ value: 1 })
+    expect(flameGraphOf([profile], 'full')).toMatchObject({ value: 4 })
+  })
+})

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest'
+import { isWeirError } from '../../../src/core/errors.ts'
+import {
+  DEFAULT_JOB_CONFIGURATION,
+  restartStrategyOf,
+} from '../../../src/runtime/configuration/configuration.ts'
+import { configurationKeys, parseConfiguration } from '../../../src/runtime/configuration/keys.ts'
+
+function errorOf(run: () => unknown) {
+  try {
+    run()
+  } catch (error) {
+    if (isWeirError(error)) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
+
+describe('parseConfiguration', () => {
+  it('gives the defaults for an empty map', () => {
+    expect(parseConfiguration({})).toEqual(DEFAULT_JOB_CONFIGURATION)
+  })
+
+  it('reads durations, sizes, numbers and words under Flink keys', () => {
+    const parsed = parseConfiguration({
+      'parallelism.default': '3',
+      'pipeline.max-parallelism': '256',
+      'state.backend.type': 'hashmap',
+      'state.backend.memory.budget': '64 mb',
+      'execution.checkpointing.interval': '10 s',
+      'execution.checkpointing.mode': 'AT_LEAST_ONCE',
+      'execution.checkpointing.timeout': '2 min',
+      'execution.checkpointing.min-pause': '500 ms',
+      'execution.checkpointing.num-retained': '4',
+      'taskmanager.numberOfTaskSlots': '5',
+      'taskmanager.memory.segment-size': '16kb',
+    })
+    expect(parsed).toMatchObject({
+      parallelism: 3,
+      maxParallelism: 256,
+      stateBackend: 'heap',
+      stateMemoryBytes: 64 * 1024 * 1024,
+      slots: 5,
+      checkpoints: {
+        intervalMs: 10_000,
+        mode: 'at-least-once',
+        timeoutMs: 120_000,
+        minPauseMs: 500,
+        retained: 4,
+      },
+      network: { batchBytes: 16_384 },
+    })
+  })
+
+  it('reads what is restored: a folder, or the number of a checkpoint', () => {
+    const path = 'execution.state-recovery.path'
+    expect(parseConfiguration({ [path]: 'savepoints/s' }).checkpoints.restoreFrom).toBe(
+      'savepoints/s',
+    )
+    expect(parseConfiguration({ [path]: '2' }).checkpoints.restoreFrom).toBe(2)
+    expect(() => parseConfiguration({ [path]: '0' })).toThrow(path)
+    const { checkpoints, acceptLostTransactions } = parseConfiguration({
+      'execution.state-recovery.ignore-unclaimed-state': 'true',
+      'execution.state-recovery.accept-lost-transactions': 'true',
+    })
+    expect(checkpoints.allowNonRestoredState).toBe(true)
+    expect(acceptLostTransactions).toBe(true)
+  })
+
+  it('reads the ports of query threads', () => {
+    const { queryPorts } = parseConfiguration({ 'queryable-state.server.ports': '9070-9071' })
+    expect(queryPorts).toEqual({ first: 9070, last: 9071 })
+    expect(() => parseConfiguration({ 'queryable-state.server.ports': 'some' })).toThrow(
+      /queryable-state\.server\.ports/,
+    )
+  })
+
+  it('names the nearest key when one is not known', () => {
+    const error = errorOf(() => parseConfiguration({ 'execution.checkpointing.intervall': '1 s' }))
+    expect(error.code).toBe('UNKNOWN_OPTION')
+    expect(error.details['nearest']).toBe('execution.checkpointing.interval')
+  })
+
+  it('says which key has a value that cannot be read', () => {
+    const error = errorOf(() => parseConfiguration({ 'heartbeat.timeout': 'soon' }))
+    expect(error.code).toBe('INVALID_ARGUMENT')
+    expect(error.message).toContain('heartbeat.timeout: "soon" is not a duration')
+  })
+
+  it('reads every restart strategy with its own keys', () => {
+    const restart = (map: Record<string, string>) => parseConfiguration(map).restart
+    expect(restart({ 'restart-strategy.type': 'none' })).toEqual({ type: 'none' })
+    expect(
+      restart({
+        'restart-strategy.type': 'fixed-delay',
+        'restart-strategy.fixed-delay.attempts': '7',
+        'restart-strategy.fixed-delay.delay': '2 s',
+      }),
+    ).toEqual({ type: 'fixed-delay', attempts: 7, delayMs: 2000 })
+    expect(
+      restart({
+        'restart-strategy.type': 'failure-rate',
+        'restart-strategy.failure-rate.max-failures-per-interval': '4',
+      }),
+    ).toEqual({
+      type: 'failure-rate',
+      maxFailuresPerInterval: 4,
+      failureRateIntervalMs: 60_000,
+      delayMs: 1000,
+    })
+    expect(
+      restart({
+        'restart-strategy.type': 'exponential-delay',
+        'restart-strategy.exponential-delay.attempts-before-reset-backoff': '9',
+        'restart-strategy.exponential-delay.jitter-factor': '0',
+      }),
+    ).toMatchObject({ attemptsBeforeResetBackoff: 9, jitterFactor: 0, initialBackoffMs: 1000 })
+  })
+
+  it('restarts by default only a job with periodic checkpoints, as Flink does', () => {
+    const strategy = (map: Record<string, string>) => restartStrategyOf(parseConfiguration(map))
+    const directory = { 'execution.checkpointing.dir': '/checkpoints' }
+    const interval = { 'execution.checkpointing.interval': '1 s' }
+    expect(strategy({})).toEqual({ type: 'none' })
+    expect(strategy(directory)).toEqual({ type: 'none' })
+    expect(strategy(interval)).toEqual({ type: 'none' })
+    expect(strategy({ ...directory, ...interval })).toMatchObject({
+      type: 'exponential-delay',
+      initialBackoffMs: 1000,
+    })
+    const none = { 'restart-strategy.type': 'none' }
+    expect(strategy({ ...directory, ...interval, ...none })).toEqual({ type: 'none' })
+  })
+
+  it('takes the restart strategy whose keys are given when the type is missing', () => {
+    const map = { 'restart-strategy.fixed-delay.attempts': '3' }
+    expect(parseConfiguration(map).restart).toMatchObject({ type: 'fixed-delay', attempts: 3 })
+  })
+
+  it('keeps the values of a base configuration for keys that are missing', () => {
+    const base = parseConfiguration({ 'parallelism.default': '3' })
+    expect(parseConfiguration({ 'heartbeat.interval': '1 s' }, base).parallelism).toBe(3)
+  })
+
+  it('lists every key once', () => {
+    const keys = configurationKeys().map(({ key }) => key)
+    expect(new Set(keys).size).toBe(keys.length)
+    expect(keys).toContain('restart-strategy.type')
+  })
+})

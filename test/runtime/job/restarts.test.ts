@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest'
+import { type ErrorCode, WeirError } from '../../../src/core/errors.ts'
+import { seededRandom } from '../../../src/core/random.ts'
+import { EXPONENTIAL_DELAY } from '../../../src/runtime/configuration/restart-strategy.ts'
+import { JobRestarts } from '../../../src/runtime/job/restarts.ts'
+import { failureOf, failureReport } from '../../../src/runtime/protocol/slot-host.ts'
+import { ManualClock } from '../../../src/testing/manual-clock.ts'
+
+const restarts = (): JobRestarts =>
+  new JobRestarts(EXPONENTIAL_DELAY, new ManualClock(0), seededRandom(1))
+
+/** The failure of an attempt whose operator threw `error`, as the main thread gets it from a slot. */
+const thrownInSlot = (error: Error): WeirError =>
+  failureOf(failureReport(error, { attempt: 1, task: 'source#0', operator: 'source' }))
+
+/** An error of the file system as Node throws it. */
+function systemError(code: string): Error {
+  return Object.assign(new Error(`${code}: open '/data/in'`), { code, syscall: 'open' })
+}
+
+describe('JobRestarts', () => {
+  it.each<[ErrorCode, 'fail' | 'restart']>([
+    ['UNKNOWN_TOPIC', 'fail'],
+    ['TOPIC_CHANGED', 'fail'],
+    ['STATE_CONFLICT', 'fail'],
+    ['UNSUPPORTED_VERSION', 'fail'],
+    ['INVALID_TRANSACTION', 'fail'],
+    ['ACCESS_DENIED', 'fail'],
+    ['FRAME_TOO_LARGE', 'fail'],
+    ['COORDINATOR_FENCED', 'fail'],
+    ['CONNECTOR_FAILED', 'restart'],
+    ['STORAGE_FAILED', 'restart'],
+    ['TRANSACTION_FENCED', 'restart'],
+    ['SLOT_LOST', 'restart'],
+    ['DISK_FULL', 'restart'],
+  ])('answers %s with %s, also when it was thrown in a slot', (code, expected) => {
+    const error = new WeirError(code, 'no')
+    expect(restarts().decide(error, 'running').kind).toBe(expected)
+    expect(restarts().decide(thrownInSlot(error), 'starting').kind).toBe(expected)
+  })
+
+  it.each([
+    ['ENOENT', 'FILE_NOT_FOUND', 'fail'],
+    ['EACCES', 'PERMISSION_DENIED', 'fail'],
+    ['EROFS', 'PERMISSION_DENIED', 'fail'],
+    ['ENOSPC', 'DISK_FULL', 'restart'],
+  ])('types the system error %s as %s', (system, code, expected) => {
+    const error = thrownInSlot(systemError(system))
+    expect(error.details['code']).toBe(code)
+    expect(error.message).toMatch(/'\/data\/in'; .+/)
+    expect(restarts().decide(error, 'running').kind).toBe(expected)
+  })
+
+  it('ends after several attempts that failed with the same message and never ran', () => {
+    const same = restarts()
+    const thrown = new Error('no native build')
+    const kinds = Array.from({ length: 5 }, (_, n) => {
+      const task = `source#${n % 2}`
+      const report = failureReport(thrown, { attempt: n, task, operator: 'source' })
+      return same.decide(failureOf(report), 'starting')
+    })
+    expect(kinds.slice(0, 4).every(({ kind }) => kind === 'restart')).toBe(true)
+    expect(kinds[4]).toEqual({
+      kind: 'fail',
+      reason: '5 attempts in a row failed with this message before they ran',
+    })
+  })
+
+  it('goes on when the message changes, or an attempt ran in between', () => {
+    const changing = restarts()
+    const running = restarts()
+    for (let n = 0; n < 20; n++) {
+      const error = thrownInSlot(new Error(`${n % 2}`))
+      expect(changing.decide(error, 'starting').kind).toBe('restart')
+      const phase = n % 4 === 3 ? 'running' : 'starting'
+      expect(running.decide(thrownInSlot(new Error('same')), phase).kind).toBe('restart')
+    }
+  })
+})

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import { RecordBatchReader } from '../../../src/batch/record-batch-reader.ts'
+import { ByteReader } from '../../../src/core/byte-reader.ts'
+import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
+import type { BatchMessage, ForwardMessage } from '../../../src/runtime/channel/message.ts'
+import { OutputChannel } from '../../../src/runtime/channel/output.ts'
+import { ValueAppender, valueReaderOf } from '../../../src/runtime/subtask/value-appender.ts'
+
+const KEY = Buffer.from('key')
+
+function setUp(isLocal: boolean, batchBytes = 100_000) {
+  const sent: ForwardMessage[] = []
+  const owner = {
+    blockedChannels: 0,
+    bytesOut: 0,
+    recordsEmitted: 0,
+    currentPosition: { partition: 0, offset: 0 },
+  }
+  const send = (message: ForwardMessage) => sent.push(message)
+  const channel = new OutputChannel({ id: 0, owner, send, batchBytes, credits: 4, isLocal })
+  const appender = new ValueAppender(msgpackSerializer())
+  const append = (value: unknown): void => {
+    owner.currentPosition.offset += 1
+    appender.append(channel, KEY, KEY.length, value, 5)
+  }
+  return { channel, sent, append }
+}
+
+/** The values of a batch as a receiver sees them. */
+function valuesOf(message: ForwardMessage, values = valueReaderOf(msgpackSerializer(), true)) {
+  const { buffer, length, objects } = message as BatchMessage
+  const reader = new RecordBatchReader()
+  reader.open(new Uint8Array(buffer, 0, length), 0, false)
+  const found: unknown[] = []
+  for (let i = 0; reader.next(); i++) {
+    const { valueStart, valueLength, bytes } = reader
+    const read = () => values.read(new ByteReader(bytes, valueStart, valueStart + valueLength))
+    found.push(objects?.[i] ?? read())
+  }
+  return found
+}
+
+describe('ValueAppender', () => {
+  it('gives copies to a receiver of the same thread, and bytes where no copy is made', () => {
+    const { channel, sent, append } = setUp(true)
+    const price = { euros: 1 }
+    const factors = new Float32Array([1])
+    for (const value of [{ price }, { factors }, 'text', { price }]) append(value)
+    price.euros = 9
+    channel.flush()
+    expect((sent[0] as BatchMessage).objects?.filter(() => true)).toHaveLength(2)
+    expect(valuesOf(sent[0]!)).toEqual([
+      { price: { euros: 1 } },
+      { factors },
+      'text',
+      { price: { euros: 1 } },
+    ])
+  })
+
+  it('encodes every value for a receiver of another thread', () => {
+    const { channel, sent, append } = setUp(false)
+    for (const euros of [1, 2]) append({ price: { euros } })
+    channel.flush()
+    expect((sent[0] as BatchMessage).objects).toBeUndefined()
+    const values = valueReaderOf(msgpackSerializer(), false)
+    expect(valuesOf(sent[0]!, values)).toEqual([{ price: { euros: 1 } }, { price: { euros: 2 } }])
+  })
+
+  it('ends a batch when its objects take as much memory as a batch may', () => {
+    const { sent, append } = setUp(true, 1000)
+    for (let i = 0; i < 10; i++) append({ text: 'x'.repeat(400) })
+    expect(sent.map((message) => (message as BatchMessage).records)).toEqual([2, 2, 2, 2])
+  })
+})

@@ -1,0 +1,105 @@
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import type { TimerQueue } from '../../../src/state/port/timer-queue.ts'
+import {
+  Backends,
+  finish,
+  restoreFrom,
+  Segment,
+  select,
+  show,
+  text,
+} from '../keyed-state-fixture.ts'
+
+const backends = new Backends()
+afterEach(() => backends.release())
+afterAll(() => backends.delete())
+
+const drain = (queue: TimerQueue, upTo: number): string[] => {
+  const fired: string[] = []
+  for (let timer = queue.poll(upTo); timer !== undefined; timer = queue.poll(upTo)) {
+    fired.push(`${timer.timestamp} ${show(timer.key)} ${show(timer.namespace)}`)
+  }
+  return fired
+}
+
+describe('timers of a subtask', () => {
+  it('fire in order of time, then key, then namespace', async () => {
+    const backend = await backends.create()
+    const queue = backend.timers('event')
+    for (const [time, key, namespace] of [
+      [20, 'a', ''],
+      [-5, 'z', ''],
+      [10, 'b', 'w2'],
+      [10, 'b', 'w1'],
+      [10, 'a', ''],
+      [2 ** 40, 'a', ''],
+      [Number.MAX_SAFE_INTEGER, 'a', ''],
+      [-Number.MAX_SAFE_INTEGER, 'a', ''],
+    ] as const) {
+      select(backend, key)
+      backend.setCurrentNamespace(text(namespace))
+      queue.register(time)
+    }
+    expect(queue.peek()).toBe(-Number.MAX_SAFE_INTEGER)
+    expect(drain(queue, 15)).toEqual([
+      `${-Number.MAX_SAFE_INTEGER} a `,
+      '-5 z ',
+      '10 a ',
+      '10 b w1',
+      '10 b w2',
+    ])
+    expect(queue.peek()).toBe(20)
+    expect(drain(queue, Number.MAX_SAFE_INTEGER)).toEqual([
+      '20 a ',
+      `${2 ** 40} a `,
+      `${Number.MAX_SAFE_INTEGER} a `,
+    ])
+    expect(queue.peek()).toBeUndefined()
+  })
+
+  it('are kept once however often they are registered', async () => {
+    const backend = await backends.create()
+    const queue = backend.timers('event')
+    select(backend, 'a')
+    queue.register(1)
+    queue.register(1)
+    queue.delete(1)
+    queue.register(1)
+    queue.delete(2)
+    expect(drain(queue, 5)).toEqual(['1 a '])
+    queue.register(1)
+    expect(drain(queue, 5)).toEqual(['1 a '])
+  })
+
+  it('belong to their queue alone', async () => {
+    const backend = await backends.create()
+    select(backend, 'a')
+    backend.timers('event').register(1)
+    expect(backend.timers('processing').peek()).toBeUndefined()
+    expect(backend.timers('event').peek()).toBe(1)
+  })
+
+  it('survive a restore, deleted and fired ones excepted, under any budget', async () => {
+    const backend = await backends.create({ storeType: 'rocksdb', budget: 1 })
+    const queue = backend.timers('event')
+    for (let n = 0; n < 30; n++) {
+      select(backend, `k${n % 5}`)
+      queue.register(n)
+    }
+    const first = new Segment()
+    finish(backend.snapshot(1, first, false))
+    queue.poll(0)
+    select(backend, 'k1')
+    queue.delete(1)
+    queue.delete(6)
+    queue.register(6)
+    queue.register(100)
+    const second = new Segment()
+    finish(backend.snapshot(2, second, false))
+    const restored = await backends.create({ storeType: 'rocksdb', budget: 1 })
+    const early = restored.timers('event')
+    restoreFrom(restored, backend, [first, second])
+    expect(drain(early, 200)).toEqual(drain(queue, 200))
+    expect(second.changes.map((change) => change.value === undefined)).toContain(true)
+  })
+})

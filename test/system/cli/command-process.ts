@@ -1,0 +1,125 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { resolve } from 'node:path'
+
+/** Root of the repository, where commands run. */
+export const REPOSITORY = resolve(import.meta.dirname, '../../..')
+
+/** What a command left behind. */
+export interface CommandResult {
+  /** Null when a signal ended it. */
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A command that runs in a process group of its own, as under a terminal. */
+export class CommandProcess implements AsyncDisposable {
+  readonly ended: Promise<CommandResult>
+  private readonly child: ChildProcess
+  private stdout = ''
+  private stderr = ''
+  private readonly watchers = new Set<() => void>()
+
+  constructor(
+    command: string,
+    args: readonly string[],
+    options: { readonly env?: Record<string, string>; readonly cwd?: string } = {},
+  ) {
+    const child = spawn(command, args, {
+      cwd: options.cwd ?? REPOSITORY,
+      env: { ...process.env, NO_COLOR: '1', ...options.env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: true,
+    })
+    this.child = child
+    child.stdout.on('data', (chunk) => {
+      this.stdout += chunk
+      for (const look of this.watchers) look()
+    })
+    child.stderr.on('data', (chunk) => {
+      this.stderr += chunk
+      for (const look of this.watchers) look()
+    })
+    this.ended = new Promise((resolveEnd) => {
+      child.on('close', (code, signal) => {
+        const { stdout, stderr } = this
+        resolveEnd({ code, signal, stdout, stderr })
+      })
+    })
+  }
+
+  get hasEnded(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null
+  }
+
+  get pid(): number {
+    return this.child.pid!
+  }
+
+  /** Gives all of standard input and closes it. */
+  input(text: string): this {
+    this.child.stdin!.end(text)
+    return this
+  }
+
+  /** Resolves with the first match in what was printed; rejects if the process ends without it. */
+  async printed(pattern: RegExp): Promise<RegExpExecArray> {
+    const found = (): RegExpExecArray | null => pattern.exec(`${this.stdout}\n${this.stderr}`)
+    return await new Promise((resolveMatch, reject) => {
+      const look = (): void => {
+        const match = found()
+        if (match === null) return
+        this.watchers.delete(look)
+        resolveMatch(match)
+      }
+      this.watchers.add(look)
+      look()
+      void this.ended.then(({ stdout, stderr }) => {
+        if (found() === null) reject(new Error(`never printed ${pattern}:\n${stdout}\n${stderr}`))
+      })
+    })
+  }
+
+  /** Signals the whole group, as a terminal does. */
+  signal(signal: NodeJS.Signals): void {
+    process.kill(-this.child.pid!, signal)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.hasEnded) {
+      this.signal('SIGKILL')
+      await this.ended
+    }
+  }
+}
+
+/** `npm start -- ...args`. */
+export function npmStart(args: readonly string[], env?: Record<string, string>): CommandProcess {
+  return new CommandProcess(
+    'npm',
+    ['start', '--silent', '--', ...args],
+    env === undefined ? {} : { env },
+  )
+}
+
+/** `weir ...args` from source. */
+export function weir(
+  args: readonly string[],
+  options: { readonly env?: Record<string, string>; readonly cwd?: string } = {},
+): CommandProcess {
+  return new CommandProcess(
+    process.execPath,
+    [resolve(REPOSITORY, 'src/cli/main.ts'), ...args],
+    options,
+  )
+}
+
+/** The JSON lines of an output. */
+export function jsonLines(text: string): Record<string, unknown>[] {
+  return text
+    .trimEnd()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+}

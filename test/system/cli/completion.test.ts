@@ -1,0 +1,96 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { weir } from './command-process.ts'
+
+/** Proposals for a line of words; the last one is being typed. */
+type Complete = (words: readonly string[]) => readonly string[]
+
+let folder: string
+
+/** Writes the script of a shell as the page says. */
+async function install(shell: string): Promise<string> {
+  const { code, stdout, stderr } = await weir(['completion', shell]).ended
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  const file = join(folder, shell === 'zsh' ? '_weir' : `weir.${shell}`)
+  writeFileSync(file, stdout)
+  return file
+}
+
+function lines(command: string, args: readonly string[]): readonly string[] {
+  const out = execFileSync(command, args, {
+    cwd: join(folder, 'here'),
+    encoding: 'utf8',
+    env: { ...process.env, HOME: folder, TERM: 'xterm' },
+  })
+  return out.split('\n').filter((line) => line !== '')
+}
+
+/** What readline would get from the function of the script. */
+function bash(script: string): Complete {
+  return (words) =>
+    lines('bash', [
+      ...['--norc', '-c'],
+      `source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }
+       _weir; printf '%s\\n' "\${COMPREPLY[@]}"`,
+      ...[script, 'weir', ...words],
+    ])
+}
+
+/** What fish proposes itself. */
+function fish(script: string): Complete {
+  return (words) =>
+    lines('fish', [
+      ...['--no-config', '-c', 'source $argv[1]; complete -C "$argv[2]"'],
+      ...[script, `weir ${words.join(' ')}`],
+    ]).map((line) => line.split('\t')[0]!)
+}
+
+/** What zsh would show: the candidates that the script passes to `compadd`. */
+function zsh(script: string): Complete {
+  return (words) =>
+    lines('zsh', [
+      ...['-f', '-c'],
+      `compdef() { :; }
+       _describe() { local name="\${@[-1]}"; local -a all=("\${(@P)name}"); print -rl -- "\${all[@]%%:*}"; }
+       _files() { print -rl -- *(N); }
+       source "$1"; words=(weir "\${@:2}"); CURRENT=$#words; PREFIX=$words[-1]; _weir`,
+      ...['zsh', script, ...words],
+    ])
+}
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-completion-'))
+  mkdirSync(join(folder, 'here'))
+  writeFileSync(join(folder, 'here', 'u.data'), '')
+})
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const SHELLS: readonly (readonly [string, (script: string) => Complete])[] = [
+  ['bash', bash],
+  ['zsh', zsh],
+  ['fish', fish],
+]
+
+describe.each(SHELLS)('the completion script of %s', (shell, completeWith) => {
+  const isMissing = spawnSync(shell, ['--version']).error !== undefined
+  it.skipIf(isMissing)(
+    `proposes commands, subcommands and flags${isMissing ? ` (skipped: no ${shell} here)` : ''}`,
+    async () => {
+      const complete = completeWith(await install(shell))
+      expect(complete([''])).toEqual(expect.arrayContaining(['train', 'run', 'completion']))
+      expect([...complete(['train', ''])].sort()).toEqual(['als', 'bmf', 'logistic', 'svm'])
+      expect([...complete(['kafka', 'transactions', ''])].sort()).toEqual([
+        'abort',
+        'commit',
+        'list',
+      ])
+      const flags = complete(['train', 'als', '--implicit', '--'])
+      expect(flags).toEqual(expect.arrayContaining(['--ratings', '--factors', '--help']))
+      expect(flags).not.toContain('--sasl-password')
+    },
+  )
+})

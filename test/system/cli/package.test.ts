@@ -1,0 +1,222 @@
+import { execFile } from 'node:child_process'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CommandProcess } from './command-process.ts'
+
+const ROOT = resolve(import.meta.dirname, '../../..')
+const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
+const run = promisify(execFile)
+
+let folder: string
+let built: string
+let consumer: string
+
+/** Runs this Node and gives what it wrote; rejects with its output when it fails. */
+async function node(args: readonly string[], cwd: string): Promise<string> {
+  try {
+    return (await run(process.execPath, args, { cwd, maxBuffer: 64 * 2 ** 20 })).stdout
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string }
+    throw new Error(`node ${args.join(' ')} failed:\n${stdout}${stderr}`, { cause: error })
+  }
+}
+
+/** The exit code of this Node with such arguments. */
+async function exitCodeOf(args: readonly string[]): Promise<unknown> {
+  return await run(process.execPath, args).then(
+    () => 0,
+    (error: { code: unknown }) => error.code,
+  )
+}
+
+/** The package as it is published, built beside the repository, and a project that installed it. */
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-package-'))
+  built = join(folder, 'weir')
+  consumer = join(folder, 'consumer')
+  mkdirSync(built)
+  for (const name of ['package.json', 'LICENSE', 'README.md', 'CHANGELOG.md', 'docs']) {
+    cpSync(join(ROOT, name), join(built, name), { recursive: true })
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(built, 'node_modules'))
+  await node([join(ROOT, 'scripts/build-package.ts'), join(built, 'dist')], ROOT)
+  cpSync(join(ROOT, 'test/fixtures/consumer'), consumer, { recursive: true })
+  mkdirSync(join(consumer, 'node_modules/@weirjs'), { recursive: true })
+  symlinkSync(built, join(consumer, 'node_modules/@weirjs/weir'))
+  symlinkSync(join(ROOT, 'node_modules/@types'), join(consumer, 'node_modules/@types'))
+})
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+interface Packed {
+  readonly files: readonly { readonly path: string }[]
+}
+
+async function packedFiles(): Promise<string[]> {
+  const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: built,
+  })
+  const [packed] = JSON.parse(stdout) as Packed[]
+  return packed!.files.map(({ path }) => path).sort()
+}
+
+/** Packages that the built files import or require by name. */
+function importedPackages(dist: string): Set<string> {
+  const names = new Set<string>()
+  for (const file of readdirSync(dist, { recursive: true, encoding: 'utf8' })) {
+    if (!file.endsWith('.js')) continue
+    const text = readFileSync(join(dist, file), 'utf8')
+    const found = text.matchAll(
+      /(?: from |import |import\(|require(?:\$\d+)?(?:\.resolve|\([^)]*\))?\()["']([@a-z][^"':]*)["']/gi,
+    )
+    for (const [, name] of found) {
+      names.add(name!.split('/', name!.startsWith('@') ? 2 : 1).join('/'))
+    }
+  }
+  return names
+}
+
+/** Modules of `src` that are started or imported by their URL, without ending. */
+function modulesWithUrl(): string[] {
+  const src = join(ROOT, 'src')
+  return readdirSync(src, { recursive: true, encoding: 'utf8' }).flatMap((file) => {
+    if (!file.endsWith('.ts')) return []
+    const text = readFileSync(join(src, file), 'utf8')
+    return [...text.matchAll(/siblingModule\(\s*'([^']+)'/g)].map(([, path]) =>
+      relative(src, resolve(src, dirname(file), path!)),
+    )
+  })
+}
+
+describe('the package', () => {
+  it('has every module that is started by its URL, at its place', async () => {
+    const started = modulesWithUrl()
+    expect(started).toContain('runtime/slot/thread')
+    expect(await packedFiles()).toEqual(
+      expect.arrayContaining(started.map((module) => `dist/${module}.js`)),
+    )
+  })
+
+  it('has the library, its types, the command line, the documentation and nothing else', async () => {
+    const files = await packedFiles()
+    expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'CHANGELOG.md']))
+    const entries = [
+      'index',
+      'client/index',
+      'testing/index',
+      'tracing/index',
+      'connectors/kafka/index',
+      'learning',
+      'cli/main',
+    ]
+    for (const entry of entries) {
+      expect(files).toContain(`dist/${entry}.js`)
+      expect(files).toContain(`dist/${entry}.d.ts`)
+    }
+    expect(files).toContain('dist/dashboard/index.html')
+    const foreign = files.filter(
+      (file) =>
+        !/^(dist\/.*\.(js|d\.ts)|dist\/dashboard\/.*\.(html|css|svg)|docs\/.*|[A-Z]+(\.md)?|package\.json)$/.test(
+          file,
+        ),
+    )
+    expect(foreign).toEqual([])
+    expect(files.filter((file) => /test\.|benchmark|\.as\./.test(file))).toEqual(
+      ['docs/reference/benchmarks.md'].filter((file) => files.includes(file)),
+    )
+  })
+
+  it('depends only on the packages that it imports; only a GPU needs an optional peer', () => {
+    const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } =
+      JSON.parse(readFileSync(join(built, 'package.json'), 'utf8')) as Record<
+        string,
+        Record<string, unknown>
+      >
+    expect(Object.keys(peerDependencies!)).toEqual(['onnxruntime-node'])
+    expect(peerDependenciesMeta).toEqual({ 'onnxruntime-node': { optional: true } })
+    expect(
+      Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }).sort(),
+    ).toEqual([...importedPackages(join(built, 'dist'))].sort())
+  })
+
+  it('has types that a strict project compiles against', async () => {
+    expect(await node([TSC, '-p', consumer], consumer)).toBe('')
+  })
+
+  it('runs jobs, worker threads, query threads and the client from another project', async () => {
+    const lines = (await node(['main.ts', join(folder, 'data')], consumer)).trim().split('\n')
+    expect(JSON.parse(lines.at(-1)!)).toEqual({
+      words: { a: 3, b: 2 },
+      sums: [3, 11],
+      served: { visited: true, connections: 1 },
+      guarantee: 'at-least-once',
+      clock: 5,
+      code: 'UNSUPPORTED',
+    })
+  })
+
+  it('runs the project that npm create makes: types, test, job, query', async () => {
+    const project = join(folder, 'my-job')
+    await node([join(ROOT, 'create/create.js'), project], folder)
+    expect(await exitCodeOf([join(ROOT, 'create/create.js'), project])).toBe(2)
+    mkdirSync(join(project, 'node_modules/@weirjs'), { recursive: true })
+    symlinkSync(built, join(project, 'node_modules/@weirjs/weir'))
+    symlinkSync(join(ROOT, 'node_modules/@types'), join(project, 'node_modules/@types'))
+    expect(await node([TSC, '-p', project], project)).toBe('')
+    expect(await node(['--test', 'src/**/*.test.ts'], project)).toMatch(/^\S+ pass 2$/m)
+
+    const weir = join(built, 'dist/cli/main.js')
+    expect(await node([weir, 'run', 'src/visits-job.ts', '--help'], project)).toMatch(
+      /^ {2}topic +Topic of visits/m,
+    )
+    await node([weir, 'topic', 'create', 'visits', '--partitions', '2'], project)
+    await using job = new CommandProcess(
+      process.execPath,
+      [weir, 'run', 'src/visits-job.ts', '--port', '0', '--json', '-D', 'rest.enabled=false'],
+      { cwd: project },
+    )
+    const [, port] = await job.printed(/"started","port":(\d+)/)
+    const produced = new CommandProcess(process.execPath, [weir, 'topic', 'produce', 'visits'], {
+      cwd: project,
+    }).input('home\ndocs\nhome\n')
+    expect((await produced.ended).code).toBe(0)
+    const query = [weir, 'query', 'VISITS', 'home', '--values', '--port', port!]
+    await expect
+      .poll(() => node(query, project).catch(() => ''), { timeout: 30_000 })
+      .toBe('home  2\n')
+    job.signal('SIGINT')
+    expect((await job.ended).code).toBe(0)
+  })
+
+  it('runs the quickstart from its built command line', async () => {
+    const args = [
+      'quickstart',
+      '--once',
+      '--json',
+      '--no-loop',
+      '--data-dir',
+      join(folder, 'quickstart'),
+    ]
+    const small = ['--factors', '5', '--iterations', '2', '-D', 'state.backend.type=leveldb']
+    const out = await node([join(built, 'dist/cli/main.js'), ...args, ...small], folder)
+    const lines = out.trim().split('\n')
+    expect(lines).toHaveLength(1)
+    const summary = JSON.parse(lines[0]!) as { version: number; rmse: number }
+    expect(summary.version).toBe(1)
+    expect(summary.rmse).toBeGreaterThan(0.5)
+    expect(summary.rmse).toBeLessThan(1.1)
+  })
+})

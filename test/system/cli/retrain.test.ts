@@ -1,0 +1,72 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WeirClient } from '../../../src/client/index.ts'
+import { ByteReader } from '../../../src/core/byte-reader.ts'
+import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
+import type { LearningError } from '../../../src/jobs/learning/als/error-function.ts'
+import { type CommandProcess, type CommandResult, jsonLines, weir } from './command-process.ts'
+
+let folder: string
+let data: string
+let lines: string
+let learning: CommandProcess
+let port: string
+
+async function run(...args: string[]): Promise<CommandResult> {
+  const result = await weir([...args, '--data-dir', data]).ended
+  if (result.code !== 0) throw new Error(`weir ${args.join(' ')}: ${result.stderr}`)
+  return result
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-rc-'))
+  data = join(folder, 'data')
+  const file = join(folder, 'ratings.data')
+  await weir([
+    ...['generate', 'ratings', '--users', '60', '--items', '30', '--ratings', '3000'],
+    ...['--output', file],
+  ]).ended
+  lines = readFileSync(file, 'utf8').replaceAll('\t', ',')
+  const small = ['--factors', '4', '--iterations', '3', '--threads', '0']
+  await run('train', 'als', '--ratings', file, ...small)
+  await run('topic', 'create', 'ratings', '--partitions', '2')
+  const args = ['--observations', 'ratings', '--port', '0', '--json']
+  learning = weir(['learn', 'als', '--data-dir', data, ...args])
+  port = (await learning.printed(/"started","port":(\d+)/))[1]!
+  await learning.printed(/"event":"learning","version":1/)
+}, 180_000)
+
+afterAll(async () => {
+  learning?.signal('SIGINT')
+  await learning?.ended
+  rmSync(folder, { recursive: true, force: true })
+})
+
+describe('commands beside weir learn als on the embedded log', () => {
+  it('add observations, retrain and promote while the job owns the log', async () => {
+    const produced = weir(['topic', 'produce', 'ratings', '--data-dir', data]).input(lines)
+    expect(await produced.ended).toMatchObject({ code: 0 })
+    const { stdout } = await run(
+      ...['retrain', '--once', '--port', port, '--factors', '4', '--iterations', '3', '--json'],
+    )
+    expect(jsonLines(stdout)).toMatchObject([{ event: 'candidate', version: { number: 2 } }])
+    await run('model', 'promote', '2', '--force', 'a test', '--port', port)
+    await learning.printed(/"event":"learning","version":2/)
+    await produceOne()
+    // What it was trained on it does not learn again: the one observation since is all.
+    await using client = await WeirClient.connect({ port: Number(port) })
+    const learned = async (): Promise<number> => {
+      const [answer] = await client.values('LEARNING_ERROR', ['2'])
+      if (answer?.ok !== true) return 0
+      return msgpackSerializer<LearningError>().read(new ByteReader(answer.value)).ratings
+    }
+    await expect.poll(learned, { timeout: 60_000, interval: 100 }).toBe(1)
+  }, 240_000)
+})
+
+async function produceOne(): Promise<void> {
+  const produced = weir(['topic', 'produce', 'ratings', '--data-dir', data]).input('1,2,3\n')
+  expect(await produced.ended).toMatchObject({ code: 0 })
+}

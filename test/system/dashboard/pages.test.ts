@@ -1,0 +1,265 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type CommandProcess, REPOSITORY, weir } from '../cli/command-process.ts'
+import { PAGES, type ShownJobs } from './page-table.ts'
+import { SeverableProxy } from './severable-proxy.ts'
+
+/** Debian's package; CHROMIUM names another one. */
+const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+/** Folder of the screenshots, which stay there to be looked at. */
+const SCREENSHOTS = join(tmpdir(), 'weir-dashboard-screenshots')
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+/** Time for everything to happen on a loaded machine, ms. */
+const PATIENT = 60_000
+
+const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
+  light: { viewport: { width: 1400, height: 850 }, colorScheme: 'light' },
+  dark: { viewport: { width: 1400, height: 850 }, colorScheme: 'dark' },
+  phone: { viewport: { width: 390, height: 844 }, colorScheme: 'light' },
+}
+
+let folder: string
+let manager: CommandProcess
+let url: string
+let browser: Browser
+let jobs: ShownJobs
+
+const read = async <T>(path: string): Promise<T> =>
+  (await (await fetch(`${url}${path}`)).json()) as T
+
+async function submit(...words: string[]): Promise<string> {
+  const at = ['-m', url.slice('http://'.length), '--slots', '1']
+  const submitted = await weir([...words, '-d', ...at]).ended
+  expect(submitted.code, submitted.stderr).toBe(0)
+  return /JobID ([0-9a-f]{32})/.exec(submitted.stdout)![1]!
+}
+
+async function done(process: CommandProcess): Promise<void> {
+  const { code, stderr } = await process.ended
+  expect(code, stderr).toBe(0)
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-dashboard-'))
+  mkdirSync(SCREENSHOTS, { recursive: true })
+  const data = ['--data-dir', folder]
+  const fixtures = join(REPOSITORY, 'test/fixtures')
+  const often = ['-D', 'execution.checkpointing.interval=1s']
+  manager = weir(['jobmanager', ...data, '-D', 'rest.port=0', '--modules', fixtures])
+  execFileSync(process.execPath, ['scripts/build-dashboard.js'], { cwd: REPOSITORY })
+  await done(weir(['generate', 'als-model', '--users', '20', '--items', '20', ...data]))
+  // Version 1 is live in the registry; the second version waits for its promotion by a test.
+  await done(weir(['model', 'promote', '1', '--force', 'the first one', ...data]))
+  url = (await manager.printed(/REST interface on (http:\S+);/))[1]!
+  writeFileSync(join(folder, 'titles.csv'), '1,The first film\n2,"Film, the second"\n')
+  const [heldUp, failing, learning] = await Promise.all([
+    submit('run', join(fixtures, 'held-up-job.ts'), ...often),
+    submit('run', join(fixtures, 'failing-job.ts'), ...often),
+    submit('learn', 'als', '--titles', join(folder, 'titles.csv'), ...often),
+  ])
+  jobs = { heldUp, failing, learning }
+  browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] })
+  const isReady = async (): Promise<boolean> =>
+    (await read<{ kind?: string }>(`/weir/jobs/${learning}/learning`)).kind === 'ratings'
+  while (!(await isReady())) await sleep(100)
+  const ratings = Array.from({ length: 200 }, (_, i) => {
+    const user = 1 + (i % 20)
+    return `${user};${user},${1 + ((i * 7) % 20)},${1 + (i % 5)}`
+  })
+  const produce = ['topic', 'produce', 'observations', '--key-separator', ';', ...data]
+  await done(weir(produce).input(`${ratings.join('\n')}\n`))
+  await submit('run', 'histories', ...often)
+  await done(weir(['generate', 'als-model', '--users', '20', '--items', '20', ...data]))
+}, 300_000)
+
+afterAll(async () => {
+  await browser?.close()
+  manager?.signal('SIGINT')
+  await manager?.ended
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Opens an address in a browser that collects every error of its console. */
+async function open(
+  hash: string,
+  look: BrowserContextOptions,
+  check: (page: Page) => Promise<void>,
+  logs?: RegExp,
+) {
+  const context = await browser.newContext(look)
+  const page = await context.newPage()
+  page.setDefaultTimeout(PATIENT)
+  const errors: string[] = []
+  page.on('console', (message) => {
+    const isBad = message.type() === 'error' || message.type() === 'warning'
+    if (isBad && logs?.test(message.text()) !== true) errors.push(message.text())
+  })
+  page.on('pageerror', (error) => errors.push(error.message))
+  page.on('request', (request) => {
+    if (!request.url().startsWith(url)) errors.push(`a request to ${request.url()}`)
+  })
+  try {
+    await page.goto(`${url}/${hash}`)
+    await check(page)
+    expect(errors).toEqual([])
+  } finally {
+    await context.close()
+  }
+}
+
+/** Rules of axe that a page breaks seriously, with the elements. */
+async function seriousViolations(page: Page): Promise<unknown[]> {
+  // The content security policy allows no inline script; what the browser's debugger runs is exempt.
+  await page.evaluate(AXE)
+  return await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { axe: { run(): Promise<AxeResult> } }
+    const { violations } = await axe.run()
+    return violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }) => ({ id, elements: nodes.map(({ html }) => html).slice(0, 3) }))
+  })
+}
+
+interface AxeResult {
+  readonly violations: readonly {
+    readonly id: string
+    readonly impact: string
+    readonly nodes: readonly { readonly html: string }[]
+  }[]
+}
+
+describe.skipIf(!existsSync(CHROMIUM))(`the dashboard (skipped without ${CHROMIUM})`, () => {
+  it.each(Object.keys(PAGES))(
+    'shows %s of running jobs in light, dark and on a phone, without errors, and accessible',
+    async (name) => {
+      const { at, shows, logs } = PAGES[name]!
+      const hash = await at({ url, jobs })
+      const looks = Object.entries(LOOKS).map(([look, options]) =>
+        open(
+          hash,
+          options,
+          async (page) => {
+            await shows(page)
+            const path = join(SCREENSHOTS, `${name}-${look}.png`)
+            await page.screenshot({ path, fullPage: true })
+            expect(await seriousViolations(page)).toEqual([])
+            const { width } = options.viewport!
+            expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width)
+          },
+          logs,
+        ),
+      )
+      await Promise.all(looks)
+    },
+  )
+
+  it('transfers at most 300 kB for the first view', async () => {
+    await open('#/', LOOKS['light']!, async (page) => {
+      await PAGES['overview']!.shows(page)
+      const bytes = await page.evaluate(() =>
+        performance
+          .getEntries()
+          .reduce(
+            (sum, entry) => sum + ((entry as PerformanceResourceTiming).transferSize ?? 0),
+            0,
+          ),
+      )
+      console.log(`first view of the dashboard: ${bytes} bytes transferred`)
+      expect(bytes).toBeGreaterThan(10_000)
+      expect(bytes).toBeLessThan(300_000)
+    })
+  })
+
+  it('promotes a version and rolls back, each after a question, and says why it does not', async () => {
+    const look = LOOKS['light']!
+    const promotion = async (page: Page): Promise<void> => {
+      const answer = page.getByRole('main').getByRole('status')
+      const dialog = page.getByRole('dialog')
+      const confirm = async (action: string, reason?: string): Promise<void> => {
+        await page.getByRole('button', { name: action }).click()
+        if (reason !== undefined) await dialog.getByLabel(/Reason/).fill(reason)
+        await dialog.getByRole('button', { name: action }).click()
+      }
+      await confirm('Promote version 2')
+      await answer.getByText(/PROMOTION_REFUSED.* the data check has not been run/).waitFor()
+      await confirm('Promote version 2', 'a test')
+      await answer.getByText('Version 2 is live (forced)').waitFor()
+      await confirm('Roll back to 1')
+      await answer.getByText('Version 1 is live (rolled back)').waitFor()
+      await page.getByRole('region', { name: 'Differences of the versions 1 and 2' }).waitFor()
+    }
+    await open(`#/jobs/${jobs.learning}/models/2`, look, promotion, /status of 409/)
+  })
+
+  it('goes on by requests when the stream of events is cut, waits for a lost server, and is live again', async () => {
+    await using proxy = await SeverableProxy.open(url)
+    const context = await browser.newContext(LOOKS['light']!)
+    const page = await context.newPage()
+    page.setDefaultTimeout(PATIENT)
+    const status = page.getByRole('status').first()
+    const uptime = page.getByText(/up for/)
+    const changes = async (): Promise<void> => {
+      const before = await uptime.textContent()
+      await uptime.filter({ hasNotText: before! }).waitFor()
+    }
+    try {
+      await page.goto(`${proxy.url}/#/jobs/${jobs.heldUp}/graph`)
+      await status.filter({ hasText: /^live$/ }).waitFor()
+      await changes()
+      proxy.let('all-but-events')
+      await status.filter({ hasText: /^connected$/ }).waitFor()
+      await changes()
+      proxy.let('nothing')
+      await status.filter({ hasText: 'connection lost' }).waitFor()
+      proxy.let('everything')
+      await status.filter({ hasText: /^live$/ }).waitFor()
+      await changes()
+    } finally {
+      await context.close()
+    }
+  })
+
+  it('closes an operator with Escape from the moment at which its drawer appears', async () => {
+    await open(`#/jobs/${jobs.heldUp}/graph`, LOOKS['light']!, async (page) => {
+      await page.getByRole('link', { name: /numbers/ }).focus()
+      // An observer runs before the browser paints: no person presses a key earlier.
+      await page.evaluate(() => {
+        const pressed = new Promise<void>((resolve) => {
+          new MutationObserver((_, observer) => {
+            if (document.querySelector('.drawer') === null) return
+            observer.disconnect()
+            const press = new KeyboardEvent('keydown', { key: 'Escape', bubbles: true })
+            document.activeElement!.dispatchEvent(press)
+            resolve()
+          }).observe(document.body, { childList: true, subtree: true })
+        })
+        Object.assign(globalThis, { pressed })
+      })
+      await page.keyboard.press('Enter')
+      await page.evaluate(() => (globalThis as unknown as { pressed: Promise<void> }).pressed)
+      await page.getByRole('complementary').waitFor({ state: 'detached' })
+    })
+  })
+
+  it('is used with the keyboard: opens an operator, closes it, cancels a job after a question', async () => {
+    await open(`#/jobs/${jobs.failing}/graph`, LOOKS['light']!, async (page) => {
+      await page.getByRole('link', { name: /numbers/ }).focus()
+      await page.keyboard.press('Enter')
+      await page.getByRole('complementary').waitFor()
+      await page.keyboard.press('Escape')
+      await page.getByRole('complementary').waitFor({ state: 'detached' })
+      await page.getByRole('button', { name: 'Cancel the job' }).focus()
+      await page.keyboard.press('Enter')
+      await page.getByRole('dialog').getByRole('button', { name: 'Keep it running' }).focus()
+      await page.keyboard.press('Shift+Tab')
+      await page.keyboard.press('Enter')
+      await page.getByText('canceled', { exact: true }).waitFor()
+    })
+  })
+})

@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { formatRating } from '../../../src/models/ratings/format.ts'
+import { generateRatings } from '../../../src/models/ratings/generator.ts'
+import { parseWebHdfsUrl } from '../../../src/webhdfs/address.ts'
+import { WebHdfsClient } from '../../../src/webhdfs/client.ts'
+import { HdfsCluster } from '../../services/hdfs-cluster.ts'
+import { KafkaBroker } from '../../services/kafka-broker.ts'
+import { commandsOf, guidePage, runSession } from './page-session.ts'
+
+let folder: string
+let hdfs: HdfsCluster
+let kafka: KafkaBroker
+
+/** Ratings that the page trains on, and those that arrive later. */
+const TRAINING = 36_000
+const FRESH = 6_000
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-from-flink-'))
+  const started = await Promise.all([
+    HdfsCluster.start(),
+    KafkaBroker.start({ startsQuickly: true }),
+  ])
+  ;[hdfs, kafka] = started
+  await putRatings()
+  // Two services start on a machine that may be busy.
+}, 240_000)
+
+afterAll(async () => {
+  await Promise.all([hdfs?.stop(), kafka?.stop()])
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** What the page does with "hdfs dfs -put": two part files to train on, one of them packed, and a fresh one. */
+async function putRatings(): Promise<void> {
+  const shape = { users: 600, items: 200, ratings: TRAINING + FRESH, seed: 1, drift: 1 }
+  const lines = [...generateRatings(shape)].map((rating) => `${formatRating(rating, 'tab')}\n`)
+  const half = TRAINING / 2
+  const client = new WebHdfsClient(parseWebHdfsUrl(hdfs.url('/')))
+  const put = (path: string, from: number, to: number): Promise<unknown> => {
+    const bytes = Buffer.from(lines.slice(from, to).join(''))
+    return client.writeFile(path, path.endsWith('.gz') ? gzipSync(bytes) : bytes)
+  }
+  try {
+    await put('/ratings/train/part-00000', 0, half)
+    await put('/ratings/train/part-00001.gz', half, TRAINING)
+    await put('/ratings/fresh/part-00000', TRAINING, TRAINING + FRESH)
+  } finally {
+    client.close()
+  }
+}
+
+it('docs/guide/from-flink.md: its commands run on a real Kafka and HDFS', async () => {
+  const page = guidePage('from-flink.md')
+    .replaceAll('namenode:9870', hdfs.authority)
+    .replaceAll('user.name=flink', `user.name=${userInfo().username}`)
+    .replaceAll('localhost:9092', kafka.bootstrap)
+  const commands = commandsOf(page)
+  expect(commands.length).toBeGreaterThan(10)
+  const { code, stdout, stderr } = await runSession(join(folder, 'session'), commands, '')
+  expect(code, `${stdout}\n${stderr}`).toBe(0)
+  const errors = [...stdout.matchAll(/^MSE +([0-9.]+)/gm)].map(([, mse]) => Number(mse))
+  expect(errors).toHaveLength(2)
+  expect(errors[1], 'learning lowers the error').toBeLessThan(errors[0]!)
+  const accuracy = /^accuracy +([0-9.]+) %/m.exec(stdout)?.[1]
+  expect(Number(accuracy)).toBeGreaterThan(75)
+})

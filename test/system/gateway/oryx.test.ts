@@ -1,0 +1,126 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type CommandProcess, weir } from '../cli/command-process.ts'
+
+const run = promisify(execFile)
+
+let folder: string
+let url: string
+const processes: CommandProcess[] = []
+
+async function weirDone(...args: string[]): Promise<void> {
+  const { code, stderr } = await weir([...args, '--data-dir', folder]).ended
+  expect(code, stderr).toBe(0)
+}
+
+function start(...args: string[]): CommandProcess {
+  const process = weir([...args, '--data-dir', folder, '--json'])
+  processes.unshift(process)
+  return process
+}
+
+const PORT = /"started","port":(\d+)/
+
+/** Ratings of 20 users: `u1` rated the items 1 to 8, and everyone rated item 1. */
+function ratings(): string {
+  const lines: string[] = []
+  for (let user = 1; user <= 20; user++) {
+    const items = user === 1 ? 8 : 1 + (user % 5)
+    for (let item = 1; item <= items; item++) {
+      lines.push(`u${user},i${item},${1 + ((user * item) % 5)}`)
+    }
+  }
+  return `${lines.join('\n')}\n`
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-oryx-'))
+  const file = join(folder, 'ratings.csv')
+  writeFileSync(file, ratings())
+  const train = ['train', 'als', '--ratings', file, '--factors', '4']
+  await weirDone(...train, '--iterations', '3', '--threads', '0')
+  const job = start('run', 'als-serving', '--port', '0', '-D', 'rest.enabled=false')
+  const histories = start('run', 'histories', '--port', '0', '-D', 'rest.enabled=false')
+  const [, port] = await job.printed(PORT)
+  const [, historiesPort] = await histories.printed(PORT)
+  const gateway = start(
+    ...['gateway', '--listen', '127.0.0.1:0', '--port', port!, '--observations', 'observations'],
+    ...['--histories', `127.0.0.1:${historiesPort}`],
+  )
+  url = (await gateway.printed(/"url":"([^"]+)"/))[1]!
+})
+
+afterAll(async () => {
+  for (const process of processes) await process[Symbol.asyncDispose]()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** The body and the status that curl gets; `flags` as in Oryx's documentation. */
+async function curl(path: string, ...flags: string[]): Promise<[body: string, status: string]> {
+  const { stdout } = await run('curl', ['-sS', '-w', '\n%{http_code}', ...flags, `${url}${path}`])
+  const at = stdout.lastIndexOf('\n')
+  return [stdout.slice(0, at), stdout.slice(at + 1)]
+}
+
+async function json(path: string): Promise<unknown> {
+  const [body, status] = await curl(path, '-H', 'Accept: application/json')
+  expect(status, body).toBe('200')
+  return JSON.parse(body)
+}
+
+const idsOf = (list: unknown): readonly string[] =>
+  (list as readonly { readonly id: string }[]).map(({ id }) => id)
+
+describe('the commands of the documentation of Oryx', () => {
+  it('ingest ratings, and ask about users, items and their histories', async () => {
+    await expect.poll(async () => (await curl('/ready'))[1], { timeout: 60_000 }).toBe('200')
+    const file = join(folder, 'ratings.csv')
+    expect(await curl('/ingest', '-X', 'POST', '--data-binary', `@${file}`)).toEqual(['', '200'])
+    expect(await curl('/pref/u2/i7', '-X', 'POST', '--data', '4.5')).toEqual(['', '200'])
+    await expect
+      .poll(async () => idsOf(await json('/mostActiveUsers?howMany=1')), { timeout: 60_000 })
+      .toEqual(['u1'])
+    await expect
+      .poll(async () => (await curl('/knownItems/u2'))[0], { timeout: 60_000 })
+      .toBe('i1\ni2\ni3\ni7\n')
+
+    await expect
+      .poll(async () => (await curl('/mostPopularItems?howMany=1'))[0], { timeout: 60_000 })
+      .toBe('i1,20\n')
+    const recommended = idsOf(await json('/recommend/u1?howMany=5'))
+    expect(recommended).not.toContain('i1')
+    expect(idsOf(await json('/recommend/u1?howMany=5&considerKnownItems=true'))).toHaveLength(5)
+    expect(idsOf(await json('/recommend/u2?howMany=20'))).toEqual(
+      expect.arrayContaining(['i4', 'i5', 'i6', 'i8']),
+    )
+    expect(idsOf(await json('/recommendToMany/u2/u3?howMany=3'))).not.toContain('i2')
+    expect(idsOf(await json('/recommendToAnonymous/i1=3/i2?howMany=2'))).toHaveLength(2)
+    expect(idsOf(await json('/recommendWithContext/u2/i4=5'))).not.toContain('i4')
+
+    const similar = idsOf(await json('/similarity/i1/i2?howMany=3'))
+    expect(similar).toHaveLength(3)
+    expect(similar).not.toContain('i1')
+    const [first] = similar
+    const [body] = await curl(`/similarityToItem/i1/${first}`)
+    expect(Number(body)).toBeGreaterThan(-1.0001)
+    expect(await json('/estimate/u1/i1/unknown')).toEqual([expect.any(Number), 0])
+    expect((await curl('/estimateForAnonymous/i3/i1=4'))[1]).toBe('200')
+
+    expect(idsOf(await json('/because/u2/i4'))).toHaveLength(4)
+    const surprising = (await json('/mostSurprising/u1')) as readonly { readonly value: number }[]
+    expect(surprising.map(({ value }) => value)).toEqual(
+      surprising.map(({ value }) => value).sort((a, b) => a - b),
+    )
+    expect((await json('/popularRepresentativeItems')) as string[]).toHaveLength(4)
+    expect((await curl('/item/allIDs'))[0].trim().split('\n').sort()).toHaveLength(8)
+    expect((await curl('/user/allIDs'))[0]).toContain('u20\n')
+
+    expect((await curl('/recommend/nobody'))[1]).toBe('404')
+    expect((await curl('/recommend/u1?rescorerParams=x'))[1]).toBe('501')
+    expect((await curl('/pref/u2/i7', '-X', 'DELETE'))[1]).toBe('501')
+  })
+})

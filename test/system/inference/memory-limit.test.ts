@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
+import { floats, floatsOf, linearModel } from './models.ts'
+
+const MIB = 2 ** 20
+const FACTORS = [2, 3, 5] as const
+
+let folder: string
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-memory-'))
+})
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const idOf = (factor: number) => ({ name: `times-${factor}`, version: 1 })
+
+describe('an engine with a limit of memory', () => {
+  it.each(['thread', 'process'] as const)(
+    'answers every model, although not all of them fit (%s)',
+    async (isolation) => {
+      await using engine = openInferenceEngine({ memoryBytes: 25 * MIB })
+      const deployment = { sloMs: 60_000, memoryBytes: 10 * MIB, isolation }
+      for (const factor of FACTORS) {
+        await engine.load(
+          idOf(factor),
+          linearModel(folder, { inputs: 1, outputs: 1, factor }),
+          deployment,
+        )
+      }
+      const residents = () => engine.statistics().filter(({ resident }) => resident === 1).length
+      await vi.waitFor(() => expect(residents()).toBe(2), { timeout: 30_000 })
+      const ask = async (factor: number, value: number): Promise<void> => {
+        const inputs = [floats('x', [1, 1], [value])]
+        const { outputs } = await engine.infer({ model: idOf(factor), inputs })
+        expect(floatsOf(outputs[0]!)).toEqual([factor * value])
+      }
+      for (let i = 0; i < 9; i++) await ask(FACTORS[i % 3]!, i)
+      await Promise.all(Array.from({ length: 30 }, (_, i) => ask(FACTORS[i % 3]!, i)))
+      const statistics = engine.statistics()
+      expect(statistics.map(({ answered }) => answered)).toEqual([13, 13, 13])
+      // Three models in turn and room for two: each one was evicted and loaded again.
+      for (const { loads, loadMs, evictions, memoryBytes } of statistics) {
+        expect(loads).toBeGreaterThan(1)
+        expect(loadMs).toBeGreaterThan(0)
+        expect(evictions).toBeGreaterThanOrEqual(loads)
+        expect(memoryBytes).toBe(10 * MIB)
+      }
+      expect(statistics.map(({ workersLost }) => workersLost)).toEqual([0, 0, 0])
+    },
+    120_000,
+  )
+
+  it('measures what a model takes, and refuses one that can never fit', async () => {
+    await using engine = openInferenceEngine({ memoryBytes: 2 * MIB })
+    // Weights of 4 MiB.
+    const large = linearModel(folder, { inputs: 1024, outputs: 1024 })
+    const loading = engine.load({ name: 'large', version: 1 }, large, {
+      sloMs: 60_000,
+      maxBatchItems: 1,
+    })
+    await expect(loading).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringMatching(
+        /needs \d+\.\d MiB of memory, and all models may have 2\.0 MiB/,
+      ),
+    })
+    expect(await engine.measure(large, { sloMs: 1, maxBatchItems: 1 })).toBeGreaterThan(3 * MIB)
+    expect(engine.models()).toEqual([])
+  }, 120_000)
+
+  it('answers one model while another one is being loaded', async () => {
+    await using engine = openInferenceEngine({ memoryBytes: 20 * MIB })
+    const deployment = { sloMs: 60_000, memoryBytes: 10 * MIB }
+    await engine.load(
+      idOf(2),
+      linearModel(folder, { inputs: 1, outputs: 1, factor: 2 }),
+      deployment,
+    )
+    const isAllowed = new Int32Array(new SharedArrayBuffer(4))
+    const slow = {
+      kind: 'function',
+      module: join(import.meta.dirname, 'function-models.ts'),
+      export: 'loadingLate',
+      options: isAllowed.buffer,
+    } as const
+    const loading = engine.load({ name: 'slow', version: 1 }, slow, deployment)
+    const { outputs } = await engine.infer({ model: idOf(2), inputs: [floats('x', [1, 1], [7])] })
+    expect(floatsOf(outputs[0]!)).toEqual([14])
+    expect(engine.models().map(({ id }) => id.name)).toEqual(['times-2'])
+    Atomics.store(isAllowed, 0, 1)
+    await loading
+    expect(engine.models()).toHaveLength(2)
+  }, 120_000)
+})

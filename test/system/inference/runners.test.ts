@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ModelSource } from '../../../src/inference/port/model.ts'
+import type { LoadedModel } from '../../../src/inference/port/runner.ts'
+import { openModel } from '../../../src/inference/runners/open.ts'
+import { openChildModel } from '../../../src/inference/workers/child-model.ts'
+import { floats, floatsOf, linearModel } from './models.ts'
+
+/* Every kind of model that doubles one float a row passes the same suite. */
+
+let folder: string
+let server: Server
+let url: string
+
+/** A server of the Open Inference Protocol that doubles, with binary tensors only. */
+async function answer(request: IncomingMessage): Promise<[number, Buffer, number]> {
+  const parts: Buffer[] = []
+  for await (const part of request) parts.push(part)
+  const body = Buffer.concat(parts)
+  const json = (value: object): Buffer => Buffer.from(JSON.stringify(value))
+  if (request.url?.startsWith('/v2/models/double') !== true) {
+    const error = json({ error: 'no such model' })
+    return [404, error, error.length]
+  }
+  if (request.method === 'GET') {
+    const tensor = (name: string) => ({ name, datatype: 'FP32', shape: [-1, 1] })
+    const metadata = json({ name: 'double', inputs: [tensor('x')], outputs: [tensor('y')] })
+    return [200, metadata, metadata.length]
+  }
+  const headLength = Number(request.headers['inference-header-content-length'])
+  const { inputs } = JSON.parse(body.toString('utf8', 0, headLength))
+  const values = new Float32Array(new Uint8Array(body.subarray(headLength)).buffer)
+  if (values.includes(-3)) {
+    const error = json({ error: 'the value -3 is not allowed' })
+    return [400, error, error.length]
+  }
+  const data = Buffer.from(values.map((value) => value * 2).buffer)
+  const parameters = { binary_data_size: data.length }
+  const head = json({ outputs: [{ ...inputs[0], name: 'y', parameters }] })
+  return [200, Buffer.concat([head, data]), head.length]
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-runners-'))
+  server = createServer(async (request, response) => {
+    const [status, body, headLength] = await answer(request)
+    response.writeHead(status, { 'inference-header-content-length': headLength }).end(body)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+
+afterAll(() => {
+  server.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const functionSource = (): ModelSource => ({
+  kind: 'function',
+  module: join(import.meta.dirname, 'function-models.ts'),
+  export: 'doubling',
+})
+
+const childOf = (source: ModelSource): Promise<LoadedModel> =>
+  openChildModel({ source, threads: 1, isolation: 'process' }, () => {})
+
+const KINDS: Readonly<Record<string, () => Promise<LoadedModel>>> = {
+  onnx: () => openModel(linearModel(folder, { inputs: 1, outputs: 1, factor: 2 }), { threads: 1 }),
+  function: () => openModel(functionSource(), { threads: 1 }),
+  remote: () => openModel({ kind: 'remote', url, model: 'double' }, { threads: 1 }),
+  'child process with onnx': () =>
+    childOf(linearModel(folder, { inputs: 1, outputs: 1, factor: 2 })),
+  'child process with a function': () => childOf(functionSource()),
+}
+
+describe.each(Object.keys(KINDS))('a model of kind %s', (kind) => {
+  let model: LoadedModel
+
+  beforeAll(async () => {
+    model = await KINDS[kind]!()
+  })
+
+  afterAll(() => model.close())
+
+  const shape = (rows: number): number[] =>
+    model.signature.inputs[0]!.shape.length === 1 ? [rows] : [rows, 1]
+
+  it('knows its inputs and outputs', () => {
+    expect(model.signature.inputs).toMatchObject([{ name: 'x', datatype: 'FP32' }])
+    expect(model.signature.outputs).toMatchObject([{ name: 'y', datatype: 'FP32' }])
+    expect(model.signature.inputs[0]!.shape[0]).toBe(-1)
+    expect(model.signature.maxItems).toBeUndefined()
+  })
+
+  it('answers batches of any size, one after the other', async () => {
+    for (const rows of [1, 7, 300]) {
+      const values = Array.from({ length: rows }, (_, i) => i)
+      const [output] = await model.run([floats('x', shape(rows), values)], rows)
+      expect(output).toMatchObject({ name: 'y', datatype: 'FP32', shape: shape(rows) })
+      expect(floatsOf(output!)).toEqual(values.map((value) => value * 2))
+    }
+  })
+
+  it('reads inputs in shared memory', async () => {
+    const shared = new Uint8Array(new SharedArrayBuffer(8))
+    shared.set(new Uint8Array(Float32Array.of(5, 6).buffer))
+    const [output] = await model.run([{ ...floats('x', shape(2), []), data: shared }], 2)
+    expect(floatsOf(output!)).toEqual([10, 12])
+  })
+
+  it('answers again after it has failed', async () => {
+    if (kind !== 'onnx' && kind !== 'child process with onnx') {
+      await expect(model.run([floats('x', shape(1), [-3])], 1)).rejects.toMatchObject({
+        code: 'MODEL_FAILED',
+      })
+    } else {
+      await expect(model.run([floats('x', [1, 3], [1, 2, 3])], 1)).rejects.toMatchObject({
+        code: 'MODEL_FAILED',
+      })
+    }
+    const [output] = await model.run([floats('x', shape(1), [4])], 1)
+    expect(floatsOf(output!)).toEqual([8])
+  })
+})
+
+describe('a model that cannot be loaded', () => {
+  it('says which one, and why', async () => {
+    const load = (source: ModelSource) => openModel(source, { threads: 1 })
+    const onnx: ModelSource = { kind: 'onnx', file: join(folder, 'none.onnx') }
+    await expect(load(onnx)).rejects.toMatchObject({ code: 'MODEL_FAILED' })
+    await expect(childOf(onnx)).rejects.toMatchObject({ code: 'MODEL_FAILED' })
+    const noModule: ModelSource = { kind: 'function', module: join(folder, 'none.ts') }
+    await expect(load(noModule)).rejects.toMatchObject({ code: 'MODEL_FAILED' })
+    const noExport = { ...functionSource(), export: 'ENDS_WORKER' } as ModelSource
+    await expect(load(noExport)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+    const unknown: ModelSource = { kind: 'remote', url, model: 'triple' }
+    await expect(load(unknown)).rejects.toMatchObject({
+      code: 'MODEL_FAILED',
+      message: expect.stringContaining('no such model'),
+    })
+    const nowhere: ModelSource = { kind: 'remote', url: 'http://127.0.0.1:1', model: 'double' }
+    await expect(load(nowhere)).rejects.toMatchObject({ code: 'MODEL_NOT_LOADED' })
+  })
+})

@@ -1,0 +1,90 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { expect } from 'vitest'
+import { freePorts } from '../../services/free-port.ts'
+import { type CommandResult, weir } from '../cli/command-process.ts'
+
+/** A JobManager in the background with a folder of its own, which has a generated ALS model. */
+export class TestCluster implements AsyncDisposable {
+  readonly folder: string
+  readonly url: string
+
+  private constructor(folder: string, port: number) {
+    this.folder = folder
+    this.url = `http://127.0.0.1:${port}`
+  }
+
+  static async start(...flags: readonly string[]): Promise<TestCluster> {
+    const folder = mkdtempSync(join(tmpdir(), 'weir-jobmanager-'))
+    const cluster = new TestCluster(folder, (await freePorts(1))[0]!)
+    const model = await cluster.local('generate', 'als-model', '--users', '100', '--items', '50')
+    expect(model.code, model.stderr).toBe(0)
+    await cluster.startJobManager(...flags)
+    return cluster
+  }
+
+  /** `127.0.0.1:PORT` */
+  get address(): string {
+    return this.url.slice('http://'.length)
+  }
+
+  /** Runs a command on the folder of the cluster. */
+  local(...words: readonly string[]): Promise<CommandResult> {
+    return weir([...words, '--data-dir', this.folder]).ended
+  }
+
+  /** Runs a command that talks to the JobManager. */
+  ask(...words: readonly string[]): Promise<CommandResult> {
+    return weir([...words, '-m', this.address]).ended
+  }
+
+  async startJobManager(...flags: readonly string[]): Promise<void> {
+    const { port } = new URL(this.url)
+    const started = await this.local('cluster', 'start', '-D', `rest.port=${port}`, ...flags)
+    expect(started, started.stderr).toMatchObject({ code: 0 })
+    expect(started.stdout).toContain(`REST interface on ${this.url}`)
+  }
+
+  /** Submits a job; returns its id. */
+  async submit(...words: readonly string[]): Promise<string> {
+    const submitted = await this.ask(...words, '-d')
+    expect(submitted, submitted.stderr).toMatchObject({ code: 0 })
+    return /^Job has been submitted with JobID ([0-9a-f]{32})$/m.exec(submitted.stdout)![1]!
+  }
+
+  /** The JSON of a REST path. */
+  async read<T>(path: string): Promise<T> {
+    return (await (await fetch(`${this.url}${path}`)).json()) as T
+  }
+
+  /** Resolves when the job is in this state. */
+  async reaches(id: string, state: string): Promise<void> {
+    for (let tries = 0; tries < 1200; tries++) {
+      if ((await this.read<{ readonly state: string }>(`/jobs/${id}`)).state === state) return
+      await setTimeout(100)
+    }
+    throw new Error(`job ${id} has not become ${state} within two minutes`)
+  }
+
+  /** The number of the process of the JobManager. */
+  get pid(): number {
+    const text = readFileSync(join(this.folder, 'jobmanager', 'jobmanager.json'), 'utf8')
+    return (JSON.parse(text) as { readonly pid: number }).pid
+  }
+
+  /** The number of the process of a job. */
+  async jobPid(id: string): Promise<number> {
+    const { taskmanagers } = await this.read<{
+      readonly taskmanagers: readonly { readonly id: string; readonly path: string }[]
+    }>('/taskmanagers')
+    const slot = taskmanagers.find((candidate) => candidate.id.startsWith(id))
+    return Number(/process (\d+)/.exec(slot?.path ?? '')?.[1])
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.local('cluster', 'stop')
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}

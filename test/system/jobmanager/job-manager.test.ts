@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { TestCluster } from './cluster-fixture.ts'
+
+let cluster: TestCluster
+
+beforeAll(async () => {
+  cluster = await TestCluster.start()
+})
+
+afterAll(async () => await cluster?.[Symbol.asyncDispose]())
+
+describe('a JobManager', () => {
+  it('runs jobs side by side, starts lost ones again, and continues them after its own crash', async () => {
+    const first = await cluster.submit(
+      'run',
+      'als-serving',
+      '-D',
+      'execution.checkpointing.interval=500ms',
+    )
+    const second = await cluster.submit('run', 'als-serving', '--slots', '1')
+    await Promise.all([cluster.reaches(first, 'RUNNING'), cluster.reaches(second, 'RUNNING')])
+
+    const checkpoint = await cluster.ask('checkpoint', first)
+    expect(checkpoint.stdout).toMatch(/^Checkpoint \d+ for job [0-9a-f]{32} completed\.$/m)
+    process.kill(await cluster.jobPid(first), 'SIGKILL')
+    await cluster.reaches(first, 'RESTARTING')
+    await cluster.reaches(first, 'RUNNING')
+    const { exceptionHistory } = await cluster.read<{
+      exceptionHistory: { entries: { exceptionName: string }[] }
+    }>(`/jobs/${first}/exceptions`)
+    expect(exceptionHistory.entries.map(({ exceptionName }) => exceptionName)).toEqual([
+      'JOB_PROCESS_LOST',
+    ])
+    const { latest } = await cluster.read<{ latest: { restored: { id: number } | null } }>(
+      `/jobs/${first}/checkpoints`,
+    )
+    expect(latest.restored?.id).toBeGreaterThan(0)
+
+    const before = await cluster.jobPid(second)
+    process.kill(cluster.pid, 'SIGKILL')
+    expect((await cluster.local('cluster', 'status')).code).toBe(1)
+    await cluster.startJobManager()
+    await Promise.all([cluster.reaches(first, 'RUNNING'), cluster.reaches(second, 'RUNNING')])
+    expect(await cluster.jobPid(second)).not.toBe(before)
+
+    const cancelled = await cluster.ask('cancel', second)
+    expect(cancelled.stdout).toContain(`Cancelled job ${second}.`)
+    await cluster.reaches(second, 'CANCELED')
+    const listed = await cluster.ask('list')
+    expect(listed.stdout).toContain(`${first} : als-serving (RUNNING)`)
+    expect(listed.stdout).not.toContain(second)
+    const refused = await cluster.local('cluster', 'start')
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('ILLEGAL_STATE')])
+
+    const stopped = await cluster.ask('stop', first.slice(0, 8))
+    const path = /^Savepoint completed\. Path: (file:\S+)$/m.exec(stopped.stdout)![1]!
+    await cluster.reaches(first, 'FINISHED')
+    const resumed = await cluster.submit('run', 'als-serving', '-s', path)
+    await cluster.reaches(resumed, 'RUNNING')
+    expect(await cluster.read<object>(`/jobs/${resumed}/checkpoints`)).toMatchObject({
+      latest: {
+        restored: { is_savepoint: true, external_path: expect.stringMatching('savepoint-') },
+      },
+    })
+
+    expect((await cluster.local('cluster', 'stop')).code).toBe(0)
+    await cluster.startJobManager()
+    await cluster.reaches(resumed, 'RUNNING')
+    const states = (await cluster.ask('list', '--all', '--json')).stdout.trim().split('\n')
+    expect(states.map((line) => (JSON.parse(line) as { state: string }).state).sort()).toEqual([
+      'CANCELED',
+      'FINISHED',
+      'RUNNING',
+    ])
+  })
+
+  it('refuses what it cannot run, with the reason', async () => {
+    const unknown = await cluster.ask('run', '-d', 'als-serving', '--topic', 'none')
+    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('UNKNOWN_TOPIC')])
+    const module = await cluster.ask('run', '-d', 'test/fixtures/count-job.ts')
+    expect([module.code, module.stderr]).toEqual([1, expect.stringContaining('ACCESS_DENIED')])
+  })
+})

@@ -1,0 +1,15 @@
+import { describe, expect, it } from 'vitest'
+import { pythonWithSchemathesis, runOpenApi } from '../../../verify/openapi/campaign.ts'
+import { commitSeed } from '../../services/commit-seed.ts'
+
+const python = await pythonWithSchemathesis()
+
+describe.skipIf(python === undefined)('schemathesis from PyPI', () => {
+  it('finds no answer of a JobManager that its OpenAPI document does not have', async () => {
+    const seed = commitSeed()
+    const options = { seed, cases: 2, say: () => {}, port: 'jobmanager' } as const
+    const { violations, summary } = await runOpenApi(python!, options)
+    process.stdout.write(`${summary}\n`)
+    expect(violations, `WEIR_SEED=${seed}`).toEqual([])
+  }, 300_000)
+})

@@ -1,0 +1,376 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runCommandLine } from '../../../src/cli/run-command-line.ts'
+import { transactionIdentity } from '../../../src/connectors/kafka/client/identity.ts'
+import { deleteKafkaTopic } from '../../../src/connectors/kafka/client/topics.ts'
+import { KafkaProducer } from '../../../src/connectors/kafka/producer.ts'
+import { openTopics } from '../../../src/connectors/topics/open.ts'
+import { recordedIo } from '../../cli/recorded-io.ts'
+import { topicStoreContract } from '../../contracts/topic-store.ts'
+import { makeKeyStore } from '../../services/java-key-store.ts'
+import { KafkaBroker } from '../../services/kafka-broker.ts'
+import { jsonLines, npmStart, weir } from '../cli/command-process.ts'
+import { checkLoop, LOOP_SIZE, writeLoopRatings } from '../cli/quickstart-loop-fixture.ts'
+import { openCluster } from './fixture.ts'
+
+/** Short training, for tests of other features. */
+const QUICK = ['--factors', '4', '--iterations', '2', '--threads', '0']
+
+let broker: KafkaBroker
+let folder: string
+let authority: string
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-kafka-cli-'))
+  const keyStore = await makeKeyStore()
+  authority = join(folder, 'ca.pem')
+  writeFileSync(authority, keyStore.certificate)
+  broker = await KafkaBroker.start({
+    keyStore,
+    plainUsers: { ada: 'ada-secret', eve: 'eve-secret' },
+    properties: {
+      'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+      'super.users': 'User:ANONYMOUS;User:ada',
+    },
+  })
+})
+
+afterAll(async () => {
+  await broker?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+interface Outcome {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+  readonly json: () => Record<string, unknown>[]
+}
+
+/** Runs a verb in this process, without a configuration file of the folder. */
+async function run(argv: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
+  const { io, out, err } = recordedIo()
+  const code = await runCommandLine(argv, { ...io, env })
+  const text = out.join('\n')
+  return { code, out: text, err: err.join('\n'), json: () => jsonLines(text) }
+}
+
+/** Runs a verb on the open listener. */
+function ask(...argv: string[]): Promise<Outcome> {
+  return run([...argv, '--brokers', broker.bootstrap])
+}
+
+/** Flags of a user with a password over TLS. */
+function as(user: string): string[] {
+  const sasl = ['--sasl-mechanism', 'PLAIN', '--sasl-username', user]
+  return ['--brokers', broker.saslBootstrap, ...sasl, '--tls-ca', authority]
+}
+
+describe('a Kafka', () => {
+  topicStoreContract('It', () => openTopics({ kafka: { brokers: broker.bootstrap } }))
+
+  it('distinguishes a topic from a later one of the same name', async () => {
+    await using topics = await openTopics({ kafka: { brokers: broker.bootstrap } })
+    await topics.create('reborn', { partitions: 1 })
+    const before = await topics.identity('reborn')
+    expect(before).toMatch(/^[0-9a-f-]{36}$/)
+    expect(await topics.identity('reborn')).toBe(before)
+    await deleteKafkaTopic(openCluster({ brokers: broker.bootstrap }), 'reborn')
+    await expect.poll(() => topics.has('reborn')).toBe(false)
+    await topics.create('reborn', { partitions: 1 })
+    expect(await topics.identity('reborn')).not.toBe(before)
+  })
+})
+
+describe('weir topic --brokers', () => {
+  it('creates, fills, reads and lists a topic', async () => {
+    const created = await ask('topic', 'create', 'notes', '--partitions', '1', '--json')
+    expect(created.json()).toMatchObject([{ topic: 'notes', partitions: 1, replicationFactor: 1 }])
+    const produce = weir(
+      ['topic', 'produce', 'notes', '--key-separator', ':', '--brokers', broker.bootstrap],
+      { cwd: folder },
+    ).input('a:one\nb:two\n')
+    expect(await produce.ended).toMatchObject({ code: 0, stdout: 'appended 2 records to notes\n' })
+    expect((await ask('topic', 'consume', 'notes')).out).toBe('0:0  a  one\n0:1  b  two')
+    const first = await ask('topic', 'consume', 'notes', '--limit', '1', '--json')
+    expect(first.json()).toMatchObject([{ partition: 0, offset: 0, key: 'a', value: 'one' }])
+    const { out } = await ask('topic', 'list')
+    expect(out).toMatch(/^notes +1 x 1 partitions, delete, offsets 0\.\.2$/m)
+  })
+
+  it('refuses a model whose deltas are compacted, and warns about retention', async () => {
+    await ask('topic', 'create', 'worn', '--partitions', '1')
+    await ask('topic', 'create', 'worn-deltas', '--partitions', '1', '--cleanup', 'compact')
+    const rows = join(folder, 'worn.txt')
+    writeFileSync(rows, '1,U,0.5;0.5\n2,I,0.5;0.5\n')
+    const load = await ask('model', 'load', rows, '--topic', 'worn')
+    expect(load).toMatchObject({ code: 1 })
+    expect(load.err).toMatch(/TOPIC_EXISTS: topic "worn-deltas" is compacted/)
+  })
+
+  it('creates the two topics of a model, one compacted, one never', async () => {
+    const { json } = await ask('topic', 'create', 'films', '--model', '--partitions', '2', '--json')
+    expect(json()).toMatchObject([
+      { topic: 'films', partitions: 2, cleanupPolicy: 'compact' },
+      { topic: 'films-deltas', partitions: 2, cleanupPolicy: 'delete', retentionMs: -1 },
+    ])
+    const again = await ask('topic', 'create', 'films', '--model')
+    expect(again).toMatchObject({ code: 1 })
+    expect(again.err).toMatch(/TOPIC_EXISTS: the topics of model "films" already exist/)
+    const mixed = await ask('topic', 'create', 'more', '--model', '--cleanup', 'delete')
+    expect(mixed).toMatchObject({ code: 2 })
+  })
+
+  it('says what to do when a topic exists, cannot be created, or is missing', async () => {
+    await ask('topic', 'create', 'taken')
+    const exists = await ask('topic', 'create', 'taken')
+    expect(exists.err).toMatch(/TOPIC_EXISTS: .*"taken".* take another name/)
+    const copies = await ask('topic', 'create', 'wide', '--replication-factor', '3')
+    expect(copies.err).toMatch(/UNSUPPORTED: .*INVALID_REPLICATION_FACTOR.* check its name/)
+    const missing = await ask('topic', 'consume', 'nothing')
+    expect(missing.err).toMatch(
+      /UNKNOWN_TOPIC: topic "nothing" does not exist; create it with weir topic create/,
+    )
+  })
+
+  it('reports soon that no broker answers, and immediately that an address is invalid', async () => {
+    const started = performance.now()
+    const nobody = await run(['topic', 'list', '--brokers', '127.0.0.1:1'])
+    expect(performance.now() - started).toBeLessThan(15_000)
+    expect(nobody).toMatchObject({ code: 1, out: '' })
+    expect(nobody.err).toMatch(/CONNECTOR_FAILED: .*ECONNREFUSED.*check the brokers' addresses/)
+    expect(await run(['topic', 'list', '--brokers', 'kafka'])).toMatchObject({ code: 2 })
+  })
+})
+
+describe('security flags', () => {
+  it('let a user in over TLS with a password from a file or the environment', async () => {
+    const password = join(folder, 'password')
+    writeFileSync(password, 'ada-secret\n')
+    await ask('topic', 'create', 'seen')
+    const byFile = await run(['topic', 'list', ...as('ada'), '--sasl-password-file', password])
+    expect(byFile).toMatchObject({ code: 0, err: '' })
+    expect(byFile.out).toMatch(/^seen /m)
+    const byVariable = await run(['topic', 'list', ...as('ada')], {
+      WEIR_SASL_PASSWORD: 'ada-secret',
+    })
+    expect(byVariable).toMatchObject({ code: 0 })
+  })
+
+  it('can be in the configuration file too', async () => {
+    const config = join(folder, 'secure.yaml')
+    writeFileSync(
+      config,
+      `brokers: ${broker.saslBootstrap}
+sasl-mechanism: PLAIN
+sasl-username: ada
+sasl-password: ada-secret
+tls-ca: ${authority}
+`,
+    )
+    const { code, out } = await run(['topic', 'list', '--config', config, '--json'])
+    expect({ code, lines: out.length > 0 }).toEqual({ code: 0, lines: true })
+  })
+
+  it('accept SCRAM', async () => {
+    await broker.tool('kafka.admin.ConfigCommand', [
+      ...['--alter', '--entity-type', 'users', '--entity-name', 'ada'],
+      ...['--add-config', 'SCRAM-SHA-512=[password=scram-secret]'],
+    ])
+    const words = as('ada').map((word) => (word === 'PLAIN' ? 'SCRAM-SHA-512' : word))
+    const env = { WEIR_SASL_PASSWORD: 'scram-secret' }
+    expect(await run(['topic', 'list', ...words], env)).toMatchObject({ code: 0, err: '' })
+  })
+
+  it('reject a secret on the command line, and incomplete flags', async () => {
+    const shown = await run(['topic', 'list', ...as('ada'), '--sasl-password', 'ada-secret'])
+    expect(shown).toMatchObject({ code: 2 })
+    expect(shown.err).toContain('set WEIR_SASL_PASSWORD or use --sasl-password-file')
+    const missing = await run(['topic', 'list', ...as('ada')])
+    expect(missing).toMatchObject({ code: 2 })
+    expect(missing.err).toContain('--sasl-username needs a password')
+  })
+
+  it('lead to an error when the password is wrong or the user lacks the right', async () => {
+    const wrong = await run(['topic', 'list', ...as('ada')], { WEIR_SASL_PASSWORD: 'no' })
+    expect(wrong).toMatchObject({ code: 1 })
+    expect(wrong.err).toContain('UNAUTHENTICATED: ')
+    const env = { WEIR_SASL_PASSWORD: 'eve-secret' }
+    const withoutTls = as('ada').filter((word) => word !== '--tls-ca' && word !== authority)
+    const plain = await run(['topic', 'list', ...withoutTls], { WEIR_SASL_PASSWORD: 'ada-secret' })
+    expect(plain).toMatchObject({ code: 1 })
+    expect(plain.err).toMatch(/CONNECTOR_FAILED: .* did not answer the login: .*--tls/)
+    const nothing = await run(['topic', 'list', ...as('eve')], env)
+    expect(nothing).toMatchObject({ code: 0, out: '' })
+    expect(nothing.err).toMatch(/no topics in Kafka at .* that this user may see.*DESCRIBE/)
+    const create = await run(['topic', 'create', 'hers', ...as('eve')], env)
+    expect(create.err).toMatch(/ACCESS_DENIED: .*"hers".* needs CREATE/)
+    await ask('topic', 'create', 'secret')
+    const read = await run(['topic', 'consume', 'secret', ...as('eve')], env)
+    expect(read).toMatchObject({ code: 1 })
+    expect(read.err).toContain('ACCESS_DENIED: ')
+  })
+})
+
+describe('a user with few rights', () => {
+  it('publishes to topics that others created, and sees what the rights allow', async () => {
+    await ask('topic', 'create', 'eve-model', '--model', '--partitions', '1')
+    await broker.tool('org.apache.kafka.tools.AclCommand', [
+      ...['--add', '--force', '--allow-principal', 'User:eve', '--operation', 'Read'],
+      ...['--operation', 'Write', '--operation', 'Describe'],
+      ...['--topic', 'eve-', '--resource-pattern-type', 'prefixed'],
+    ])
+    const env = { WEIR_SASL_PASSWORD: 'eve-secret' }
+    const rows = join(folder, 'eve.txt')
+    writeFileSync(rows, '1,U,1;0\n1,I,2.5;0\n')
+    const load = ['model', 'load', rows, '--topic', 'eve-model', '--json']
+    await expect
+      .poll(async () => (await run([...load, ...as('eve')], env)).err, { timeout: 20_000 })
+      .toMatch(/^(loading .*)?$/)
+    const listed = await run(['topic', 'list', ...as('eve')], env)
+    expect(listed).toMatchObject({ code: 0, err: '' })
+    expect(listed.out).toMatch(
+      /^eve-model +1 x 1 partitions, cleanup policy unknown, offsets 0\.\.[1-9]/m,
+    )
+    expect(listed.out.split('\n')).toHaveLength(2)
+  })
+})
+
+describe('weir kafka transactions', () => {
+  /** Leaves a transaction open, like a process that was killed. */
+  async function leaveOpen(id: string): Promise<void> {
+    const cluster = openCluster({ brokers: broker.bootstrap })
+    const identity = await transactionIdentity(cluster, id, 600_000)
+    const producer = await KafkaProducer.open(cluster, 'ledger', { identity })
+    producer.sendRecord(Buffer.from(id), Buffer.from('v'), Date.now(), -1, [])
+    await producer.flush()
+    producer.close()
+  }
+
+  it('lists those that stay open, and commits or aborts exactly one', async () => {
+    await ask('topic', 'create', 'ledger', '--partitions', '1')
+    for (const id of ['job/a', 'job/b', 'other']) await leaveOpen(id)
+    const list = async (): Promise<Record<string, unknown>[]> =>
+      (await ask('kafka', 'transactions', 'list', '--prefix', 'job/', '--json')).json()
+    const open = await list()
+    expect(open.map(({ transactionalId }) => transactionalId)).toEqual(['job/a', 'job/b'])
+    expect(open[0]).toMatchObject({
+      state: 'Ongoing',
+      partitions: ['ledger/0'],
+      timeoutMs: 600_000,
+    })
+    expect(open[0]!['ageMs']).toBeLessThan(60_000)
+    const { producerId, epoch } = open[0]!
+    const stale = await ask('kafka', 'transactions', 'commit', 'job/a', '--epoch', '9')
+    expect(stale.err).toMatch(/INVALID_TRANSACTION: .*which differ from the flags/)
+    const meant = ['--producer-id', String(producerId), '--epoch', String(epoch)]
+    const committed = await ask('kafka', 'transactions', 'commit', 'job/a', ...meant, '--json')
+    expect(committed.json()).toMatchObject([{ transactionalId: 'job/a', state: 'committed' }])
+    expect((await list()).map(({ transactionalId }) => transactionalId)).toEqual(['job/b'])
+    expect(await ask('kafka', 'transactions', 'abort', 'job/b')).toMatchObject({ code: 0 })
+    expect(await ask('kafka', 'transactions', 'abort', 'other')).toMatchObject({ code: 0 })
+    await expect
+      .poll(async () => (await ask('topic', 'consume', 'ledger')).out)
+      .toBe('0:0  job/a  v')
+  })
+
+  it('rejects a transaction that is not open, and needs brokers', async () => {
+    const unknown = await ask('kafka', 'transactions', 'commit', 'nobody')
+    expect(unknown.err).toMatch(/INVALID_TRANSACTION: unknown transactional id "nobody"/)
+    const ended = await ask('kafka', 'transactions', 'abort', 'job/a')
+    expect(ended.err).toMatch(/INVALID_TRANSACTION: .*is not open; its state is CompleteCommit/)
+    expect(await run(['kafka', 'transactions', 'list'])).toMatchObject({ code: 2 })
+  })
+})
+
+describe('a model on Kafka', () => {
+  it('is trained, served, queried, and followed by a version that is loaded', async () => {
+    const ratings = join(folder, 'u.data')
+    await run(['generate', 'ratings', ...['--users', '80', '--items', '40'], '--output', ratings])
+    const trained = await ask(
+      ...['train', 'als', '--ratings', ratings, '--topic', 'm', '--no-biases', '--json'],
+      ...QUICK,
+    )
+    expect(trained.json()).toMatchObject([{ topic: 'm', version: 1, items: 40 }])
+    await using served = weir([
+      ...['run', 'als-serving', '--topic', 'm', '--brokers', broker.bootstrap, '--port', '0'],
+      ...['--data-dir', join(folder, 'served'), '--json'],
+    ])
+    const port = (await served.printed(/"started","port":(\d+)/))[1]!
+    await served.printed(/"event":"live","version":1/)
+    const rows = join(folder, 'rows.txt')
+    writeFileSync(rows, '1,U,1;0;0;0\n1,I,2.5;0;0;0\n')
+    const loaded = await ask('model', 'load', rows, '--topic', 'm', '--json')
+    expect(loaded.json()).toMatchObject([{ version: 2, users: 1, items: 1, dimension: 4 }])
+    await served.printed(/"event":"live","version":2,"users":1,"items":1/)
+    const asked = await run(['predict', '1', '1', '--port', port, '--json'])
+    expect(asked.json()).toMatchObject([{ score: 2.5, modelVersion: 2 }])
+  })
+
+  it('is rejected when there is no such topic', async () => {
+    const { code, err } = await ask('run', 'als-serving', '--topic', 'none', '--data-dir', folder)
+    expect(code).toBe(1)
+    expect(err).toMatch(/UNKNOWN_TOPIC: there is no model topic "none" in Kafka at .*; publish one/)
+  })
+})
+
+describe('npm start -- --brokers', () => {
+  async function once(more = ['--no-loop']): Promise<Record<string, unknown>> {
+    const args = ['--once', '--json', '--data-dir', join(folder, 'quickstart'), ...more]
+    await using process = npmStart([...args, '--brokers', broker.bootstrap])
+    const { code, stdout, stderr } = await process.ended
+    expect({ code, stderr }).toMatchObject({ code: 0 })
+    return { ...jsonLines(stdout).at(-1)!, told: stderr }
+  }
+
+  it('feeds, trains, serves and evaluates on Kafka, and finds everything again after a restart', async () => {
+    const first = await once()
+    expect(first).toMatchObject({ version: 1, trained: true, restoredCheckpoint: 0, users: 2000 })
+    expect(first['told']).toContain('179,702 ratings written to topic ratings of Kafka')
+    expect(first['rmse']).toBeLessThan(0.75)
+    const second = await once()
+    expect(second).toMatchObject({ version: 1, trained: false, users: 2000, items: 800 })
+    expect(second['restoredCheckpoint']).toBeGreaterThan(0)
+    expect(second['rmse']).toBe(first['rmse'])
+    const lag = (await ask('topic', 'list', '--json')).json()
+    const sizes = lag.find(({ topic }) => topic === 'ratings')!['offsets'] as { end: number }[]
+    // Once, with one marker of the transaction in each partition.
+    expect(sizes.reduce((sum, { end }) => sum + end, 0)).toBe(179_702 + 4)
+  })
+
+  it('learns, detects a drift, retrains, promotes and rolls back on Kafka', async () => {
+    const topics = ['--topic', 'loop-model', '--ratings-topic', 'loop-ratings']
+    const ratings = ['--ratings', writeLoopRatings(folder), '--observations', 'loop-observations']
+    checkLoop(await once([...topics, ...ratings, ...LOOP_SIZE]))
+  })
+
+  it('continues the loop after SIGKILL, with the ratings that it had streamed', async () => {
+    const data = join(folder, 'killed')
+    const topics = ['--topic', 'killed-model', '--ratings-topic', 'killed-ratings']
+    const ratings = ['--ratings', writeLoopRatings(folder), '--observations', 'killed-observations']
+    const args = [...topics, ...ratings, ...LOOP_SIZE, '--data-dir', data]
+    const process = npmStart([...args, '--port', '0', '--brokers', broker.bootstrap])
+    await process.printed(/ratings: RMSE/)
+    process.signal('SIGKILL')
+    await process.ended
+    const { loop } = (await once(args)) as { loop: Record<string, unknown> }
+    expect(loop).toMatchObject({ ran: true, rolledBackTo: 1, liveVersion: 2, failedRequests: 0 })
+  })
+})
+
+describe('weir doctor --brokers', () => {
+  it('lists the topics of a broker, and says why it cannot', async () => {
+    const data = ['--data-dir', join(folder, 'doctor'), '--json']
+    const works = await ask('doctor', ...data)
+    expect(works.json()).toContainEqual(expect.objectContaining({ check: 'kafka', verdict: 'ok' }))
+    const stranger = await run(['doctor', ...as('ada'), ...data], { WEIR_SASL_PASSWORD: 'wrong' })
+    expect(stranger.code).toBe(1)
+    const [finding] = stranger.json().filter(({ check }) => check === 'kafka')
+    expect(finding).toMatchObject({
+      verdict: 'problem',
+      found: expect.stringMatching(/password|auth/i),
+    })
+  })
+})

@@ -1,0 +1,95 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openTopics, type TopicsPlace } from '../../../src/connectors/topics/open.ts'
+import { systemClock } from '../../../src/core/clock.ts'
+import { feedRatings } from '../../../src/jobs/evaluate/ratings-topic.ts'
+import { ModelRegistry } from '../../../src/jobs/registry/model-registry.ts'
+import { readyVersions } from '../../../src/jobs/registry/model-versions.ts'
+import { RegistryWatch } from '../../../src/jobs/registry/watch.ts'
+import { RetrainProcess } from '../../../src/jobs/retrain/process.ts'
+import { retrain } from '../../../src/jobs/retrain/retrain.ts'
+import { findVersion, versionsOf } from '../../../src/models/registry/version.ts'
+import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
+import { registeredVersion } from '../../models/registry/registered-version.ts'
+import { KafkaBroker } from '../../services/kafka-broker.ts'
+
+let broker: KafkaBroker
+let place: TopicsPlace
+let folder: string
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-registry-kafka-'))
+  broker = await KafkaBroker.start()
+  place = { kafka: { brokers: broker.bootstrap } }
+}, 120_000)
+
+afterAll(async () => {
+  await broker?.[Symbol.asyncDispose]()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const registry = (): ModelRegistry => new ModelRegistry({ place, clock: systemClock })
+
+describe('the model registry on Kafka', () => {
+  it('fences writers: one of many commands wins, and a watch sees what it changed', async () => {
+    const seen: number[] = []
+    await using watch = new RegistryWatch({
+      place,
+      clock: systemClock,
+      intervalMs: 50,
+      onChange: (state) => seen.push(state.models.get('als-model')?.live ?? -1),
+    })
+    await watch.start()
+    for (const number of [1, 2, 3]) {
+      await registry().require({ kind: 'register', version: registeredVersion(number) })
+    }
+    const outcomes = await Promise.all(
+      [1, 2, 3].map((number) =>
+        registry().execute({
+          kind: 'promote',
+          name: 'als-model',
+          number,
+          expectedLive: 0,
+          atMs: 1,
+          force: 'race',
+        }),
+      ),
+    )
+    const kinds = outcomes.map(({ outcome }) => outcome.kind).sort()
+    expect(kinds).toEqual(['changed', 'conflict', 'conflict'])
+    const state = await registry().read()
+    const live = versionsOf(state, 'als-model').filter((version) => version.state === 'live')
+    expect(live).toHaveLength(1)
+    await expect.poll(() => seen.at(-1), { timeout: 10_000 }).toBe(live[0]!.number)
+  }, 120_000)
+
+  it('contains what a retraining on a topic of Kafka published', async () => {
+    await using topics = await openTopics(place)
+    const ratings = Array.from({ length: 400 }, (_, n) => ({
+      user: `u${n % 19}`,
+      item: `i${n % 13}`,
+      rating: 1 + ((n * 7) % 5),
+      timestamp: n * 1000,
+    }))
+    const fed = { topics, topic: 'ratings', feed: 'test', clock: systemClock }
+    await feedRatings(ratingsTable(ratings), fed)
+    const outcome = await retrain({
+      place,
+      registry: registry(),
+      model: 'trained',
+      observations: 'ratings',
+      als: { factors: 4, iterations: 2, threads: 0 },
+      rule: { rule: 'gram' },
+      temporary: folder,
+      start: () => new RetrainProcess(),
+      newId: () => 'id',
+      clock: systemClock,
+    })
+    expect(outcome).toMatchObject({ kind: 'candidate', version: { number: 1, users: 19 } })
+    expect(await readyVersions(topics, 'trained')).toMatchObject([{ version: 1, items: 13 }])
+    const known = findVersion(await registry().read(), 'trained', 'latest')
+    expect(known?.lineage).toMatchObject({ newestEventMs: 399_000, metrics: { observations: 400 } })
+  }, 120_000)
+})

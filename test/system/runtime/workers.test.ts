@@ -1,0 +1,160 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Worker } from 'node:worker_threads'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { WeirClient } from '../../../src/client/index.ts'
+import { seededRandom } from '../../../src/core/random.ts'
+import type { JobExecution } from '../../../src/runtime/job/execution.ts'
+import { QueryThreads } from '../../../src/serving/threads/query-threads.ts'
+import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
+import type { CountJobOptions } from '../../fixtures/count-job.ts'
+
+const COUNT_JOB = new URL('../../fixtures/count-job.ts', import.meta.url)
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-workers-'))
+})
+
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** The largest count of each key. */
+function finalCounts(file: string, slots: number): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (let slot = 0; slot < slots; slot++) {
+    for (const line of readFileSync(`${file}-${slot}`, 'utf8').trimEnd().split('\n')) {
+      const [key, count] = line.split(' ') as [string, string]
+      counts.set(key, Math.max(Number(count), counts.get(key) ?? 0))
+    }
+  }
+  return counts
+}
+
+function clusterIn(configuration: Record<string, string> = {}): MiniCluster {
+  return new MiniCluster({
+    configuration: {
+      'parallelism.default': '2',
+      'execution.checkpointing.dir': join(folder, 'checkpoints'),
+      'execution.checkpointing.interval': '30 ms',
+      'execution.checkpointing.tolerable-failed-checkpoints': '100',
+      'restart-strategy.type': 'fixed-delay',
+      'restart-strategy.fixed-delay.attempts': '20',
+      'restart-strategy.fixed-delay.delay': '1 ms',
+      ...configuration,
+    },
+  })
+}
+
+function countOptions(options: Partial<CountJobOptions> = {}): CountJobOptions {
+  return {
+    file: join(folder, 'counts'),
+    partitions: 3,
+    countPerPartition: 20_000,
+    keys: 100,
+    ratePerSecond: 20_000,
+    ...options,
+  }
+}
+
+async function killSlots(job: JobExecution, kills: number, seed: number): Promise<void> {
+  const random = seededRandom(seed)
+  for (let i = 0; i < kills; i++) {
+    await job.waitFor('RUNNING')
+    await pause(50 + random.below(250))
+    if (job.status !== 'RUNNING') return
+    job.killSlot(random.below(2))
+    while (job.status === 'RUNNING') await pause(1)
+  }
+}
+
+describe('slots in worker threads', () => {
+  it.each([
+    ['on heap', 'heap', undefined],
+    ['on rocksdb', 'rocksdb', undefined],
+    ['on leveldb', 'leveldb', undefined],
+    ['with answers of a service in flight', 'heap', 'orderedWait'],
+    ['with answers of a service in flight, in any order', 'heap', 'unorderedWait'],
+  ] as const)(
+    'count every record once although threads are killed, %s',
+    async (_name, backend, asyncIo) => {
+      await using cluster = clusterIn({ 'state.backend.type': backend })
+      const options = countOptions(asyncIo === undefined ? {} : { asyncIo })
+      const job = await cluster.startWorkers(COUNT_JOB, options)
+      await killSlots(job, 3, 11)
+      await job.result
+      expect(job.attempt).toBe(4)
+      expect(job.failures.map(({ error }) => error.code)).toEqual([
+        'SLOT_LOST',
+        'SLOT_LOST',
+        'SLOT_LOST',
+      ])
+      const counts = finalCounts(options.file, 2)
+      expect(counts.size).toBe(100)
+      expect(new Set(counts.values())).toEqual(new Set([600]))
+    },
+  )
+
+  it('answer a new query thread after the old one has ended', async () => {
+    await using cluster = clusterIn({ 'state.backend.type': 'heap' })
+    await using threads = await QueryThreads.start({ threads: 1, port: 0 })
+    const job = await cluster.startWorkers(COUNT_JOB, countOptions({ countPerPartition: 1e6 }), {
+      serving: threads,
+    })
+    await job.waitFor('RUNNING')
+    await threads.listening()
+    const client = await WeirClient.connect({ port: threads.port })
+    try {
+      const keys = Array.from({ length: 20 }, (_, i) => `key-${i}`)
+      const found = async (): Promise<number> => {
+        const answers = await client.values('COUNTS', keys).catch(() => [])
+        return answers.filter((answer) => answer !== undefined).length
+      }
+      await expect.poll(found, { timeout: 10_000 }).toBe(keys.length)
+      const { members } = threads as unknown as { members: { worker: Worker }[] }
+      await members[0]!.worker.terminate()
+      await expect.poll(found, { timeout: 10_000 }).toBe(keys.length)
+    } finally {
+      await client.close()
+    }
+  })
+
+  it('restore a savepoint at parallelism 3 and 1', async () => {
+    await using cluster = clusterIn()
+    const options = countOptions()
+    const first = await cluster.startWorkers(COUNT_JOB, options)
+    await first.waitFor('RUNNING')
+    await pause(300)
+    const one = await first.stopWithSavepoint()
+    const second = await cluster.startWorkers(COUNT_JOB, options, {
+      restoreFrom: one,
+      configuration: { 'parallelism.default': '3', 'pipeline.max-parallelism': '128' },
+    })
+    await second.waitFor('RUNNING')
+    await pause(300)
+    const two = await second.stopWithSavepoint()
+    const third = await cluster.startWorkers(
+      COUNT_JOB,
+      { ...options, ratePerSecond: undefined },
+      { restoreFrom: two, configuration: { 'parallelism.default': '1' } },
+    )
+    await third.result
+    const counts = finalCounts(options.file, 3)
+    expect(new Set(counts.values())).toEqual(new Set([600]))
+  })
+
+  it('report the loss of a slot thread', async () => {
+    await using cluster = clusterIn({ 'restart-strategy.type': 'none' })
+    const job = await cluster.startWorkers(COUNT_JOB, countOptions())
+    await job.waitFor('RUNNING')
+    job.killSlot(1)
+    await expect(job.result).rejects.toThrow('slot 1 is lost')
+    expect(job.status).toBe('FAILED')
+    expect(job.board.slotStatus(1)).toBe('down')
+  })
+})

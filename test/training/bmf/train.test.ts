@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { generateRatings } from '../../../src/models/ratings/generator.ts'
+import { evaluateAls } from '../../../src/training/als/evaluate.ts'
+import type { AlsModel } from '../../../src/training/als/solver/model.ts'
+import { trainAls } from '../../../src/training/als/train.ts'
+import type { ChainState, ChainStore } from '../../../src/training/bmf/chain-state.ts'
+import type { BmfOptions } from '../../../src/training/bmf/options.ts'
+import { type BmfResult, trainBmf } from '../../../src/training/bmf/train.ts'
+import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
+import { splitAtRandom } from '../../../src/training/data/split-ratings.ts'
+
+const NOISE = 0.4
+const generated = ratingsTable(
+  generateRatings({ users: 200, items: 100, ratings: 6000, noise: NOISE, seed: 3 }),
+)
+const { train, test } = splitAtRandom(generated, 0.2)
+
+/** Trains in this thread: starting workers would take longer than these tests. */
+const trainHere = (options: BmfOptions = {}): Promise<BmfResult> =>
+  trainBmf(train, { threads: 0, factors: 5, sweeps: 12, burnIn: 4, ...options })
+
+function checksum(model: AlsModel): string {
+  const hash = createHash('sha256')
+  for (const [index] of model.users.entries()) hash.update(model.row('U', index))
+  for (const [index] of model.items.entries()) hash.update(model.row('I', index))
+  return hash.digest('hex')
+}
+
+/** A store in memory that keeps copies. */
+function memoryStore(): ChainStore & { states: ChainState[] } {
+  const states: ChainState[] = []
+  const copy = (state: ChainState): ChainState => ({
+    ...state,
+    userRows: state.userRows.slice(),
+    itemRows: state.itemRows.slice(),
+    userMeans: state.userMeans.slice(),
+    itemMeans: state.itemMeans.slice(),
+  })
+  return {
+    states,
+    load: async () => states.at(-1),
+    save: async (state) => void states.push(copy(state)),
+  }
+}
+
+describe('trainBmf', () => {
+  it('predicts held-out ratings better than ALS with its defaults, of the same factors', async () => {
+    const { model } = await trainHere({ sweeps: 30 })
+    const als = await trainAls(train, { threads: 0, factors: 5 })
+    const error = evaluateAls(model, test).rmse
+    expect(error).toBeLessThan(evaluateAls(als, test).rmse)
+    // Generated ratings are rounded to whole stars, so no model reaches the noise.
+    expect(error).toBeLessThan(0.75)
+  })
+
+  it('finds the noise of the ratings', async () => {
+    const { history } = await trainHere({ sweeps: 30 })
+    const { noise, trainRmse } = history.at(-1)!
+    expect(Math.abs(noise / trainRmse - 1)).toBeLessThan(0.05)
+    // Noise and the rounding to whole stars.
+    const expected = Math.sqrt(NOISE ** 2 + 1 / 12)
+    expect(Math.abs(noise / expected - 1)).toBeLessThan(0.2)
+  })
+
+  it('serves rows in the format of ALS with biases', async () => {
+    const { model } = await trainHere()
+    expect(model.dimension).toBe(7)
+    expect(model.row('U', 0)[6]).toBe(1)
+    expect(model.row('I', 0)[5]).toBe(1)
+    expect(model.ratingsOf('U', 0)).toBe(train.user.filter((user) => user === 0).length)
+  })
+
+  it('gives the same bits for the same seed, and others for another', async () => {
+    const [a, b, c] = await Promise.all([trainHere(), trainHere(), trainHere({ seed: 2 })])
+    expect(checksum(a.model)).toBe(checksum(b.model))
+    expect(checksum(a.model)).not.toBe(checksum(c.model))
+  })
+
+  it('continues from every stored state with the bits of a chain that was never stopped', async () => {
+    const store = memoryStore()
+    const whole = await trainHere({ store, storeEvery: 3 })
+    expect(store.states.map(({ sweep }) => sweep)).toEqual([3, 6, 9, 12])
+    for (const state of store.states.slice(0, 3)) {
+      const { model, history } = await trainHere({
+        store: { load: async () => state, save: async () => {} },
+      })
+      expect(history[0]?.sweep).toBe(state.sweep + 1)
+      expect(checksum(model)).toBe(checksum(whole.model))
+    }
+  })
+
+  it('reports the error of the mean rows on validation ratings after burn-in', async () => {
+    const { model, history } = await trainHere({ validation: test })
+    expect(history.map(({ kept }) => kept)).toEqual([
+      ...new Array<boolean>(4).fill(false),
+      ...new Array<boolean>(8).fill(true),
+    ])
+    expect(history.at(-1)?.validationRmse).toBe(evaluateAls(model, test).rmse)
+  })
+
+  it('trains on equal ratings, and on one', async () => {
+    const equal = Array.from({ length: 30 }, (_, k) => ({
+      user: `u${k % 5}`,
+      item: `i${k % 7}`,
+      rating: 3,
+      timestamp: -1,
+    }))
+    for (const ratings of [equal, equal.slice(0, 1)]) {
+      const { model } = await trainBmf(ratings, { threads: 0, factors: 2, sweeps: 10 })
+      expect(Math.abs(model.predict('u0', 'i0').score - 3)).toBeLessThan(0.1)
+    }
+  })
+
+  it('refuses no ratings, and a burn-in that leaves no sweep', async () => {
+    await expect(trainBmf([], { threads: 0 })).rejects.toMatchObject({ code: 'EMPTY_DATASET' })
+    await expect(trainHere({ burnIn: 12 })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+  })
+
+  it('stops between half sweeps when the signal aborts', async () => {
+    const abort = new AbortController()
+    const stopped = trainHere({
+      signal: abort.signal,
+      onProgress: ({ sweep }) => {
+        if (sweep === 2) abort.abort(new Error('enough'))
+      },
+    })
+    await expect(stopped).rejects.toThrow('enough')
+  })
+})

@@ -1,0 +1,193 @@
+import { describe, expect, it } from 'vitest'
+import { seededRandom } from '../../../src/core/random.ts'
+import { type SparseTable, SparseTableBuilder } from '../../../src/training/data/sparse-table.ts'
+import { linearLoss } from '../../../src/training/linear/loss.ts'
+import type { LinearOptions } from '../../../src/training/linear/options.ts'
+import { trainLinear } from '../../../src/training/linear/train.ts'
+
+interface Problem {
+  /** [rows x features], without the constant feature. */
+  readonly dense: readonly (readonly number[])[]
+  readonly signs: readonly number[]
+}
+
+/** The scales of Spark's sample_libsvm_data: 100 pictures of two digits, 692 pixels of 0 to 255. */
+function pictures(): Problem {
+  const random = seededRandom(5)
+  const shapes = [0, 1].map(() =>
+    Array.from({ length: 692 }, () => (random.next() < 0.2 ? 255 * random.next() : 0)),
+  )
+  const signs = Array.from({ length: 100 }, (_, row) => (row < 43 ? -1 : 1))
+  const dense = signs.map((sign) =>
+    shapes[sign < 0 ? 0 : 1]!.map((shade) =>
+      Math.round(Math.min(255, shade * (random.next() < 0.3 ? 0 : 0.5 + random.next()))),
+    ),
+  )
+  return { dense, signs }
+}
+
+/** 1000 x 10 Gaussian features of standard deviation `sd`, and noisy labels. */
+function gaussian(sd: number): Problem {
+  const random = seededRandom(9)
+  const direction = Array.from({ length: 10 }, () => random.normal())
+  const dense = Array.from({ length: 1000 }, () =>
+    Array.from({ length: 10 }, () => Math.fround(sd * random.normal())),
+  )
+  const signs = dense.map((row) => {
+    const score = row.reduce((sum, value, j) => sum + (value / sd) * direction[j]!, 0)
+    return score + 1.5 * random.normal() > 0 ? 1 : -1
+  })
+  return { dense, signs }
+}
+
+function tableOf({ dense, signs }: Problem): SparseTable {
+  const builder = new SparseTableBuilder()
+  for (const [row, values] of dense.entries()) {
+    const present = values.flatMap((value, j) => (value === 0 ? [] : [j]))
+    builder.add(
+      signs[row]!,
+      present,
+      present.map((j) => values[j]!),
+    )
+  }
+  return builder.build()
+}
+
+const sigmoid = (t: number): number => 1 / (1 + Math.exp(-t))
+
+/** Objective at weights (the last is the bias), and its gradient: plain loops over a dense matrix. */
+function objectiveAt({ dense, signs }: Problem, weights: readonly number[]) {
+  let value = weights.reduce((sum, weight) => sum + weight * weight, 0) / 2
+  const gradient = [...weights]
+  const curvatures: number[] = []
+  for (const [row, features] of dense.entries()) {
+    const x = [...features, 1]
+    const margin = signs[row]! * x.reduce((sum, each, j) => sum + each * weights[j]!, 0)
+    value += margin > 0 ? Math.log1p(Math.exp(-margin)) : Math.log1p(Math.exp(margin)) - margin
+    const slope = -signs[row]! * sigmoid(-margin)
+    for (const [j, each] of x.entries()) gradient[j]! += slope * each
+    curvatures.push(sigmoid(margin) * sigmoid(-margin))
+  }
+  return { value, gradient, curvatures }
+}
+
+/** Optimum by Newton's method with an exact solve by elimination: another method than the one tested. */
+function exactOptimum(problem: Problem): number {
+  const width = problem.dense[0]!.length + 1
+  let weights = Array.from({ length: width }, () => 0)
+  for (let step = 0; step < 60; step++) {
+    const { value, gradient, curvatures } = objectiveAt(problem, weights)
+    const hessian = gradient.map((slope, i) => {
+      const line = Array.from({ length: width }, (_, j) => (i === j ? 1 : 0))
+      for (const [row, features] of problem.dense.entries()) {
+        const x = [...features, 1]
+        for (let j = 0; j < width; j++) line[j]! += curvatures[row]! * x[i]! * x[j]!
+      }
+      return [...line, slope]
+    })
+    const direction = solved(hessian)
+    let length = 1
+    const at = (): number[] => weights.map((weight, j) => weight - length * direction[j]!)
+    while (length > 1e-12 && objectiveAt(problem, at()).value > value) length /= 2
+    weights = at()
+  }
+  return objectiveAt(problem, weights).value
+}
+
+/** Gaussian elimination with pivoting of the lines [A | b]. */
+function solved(lines: number[][]): number[] {
+  const size = lines.length
+  for (let i = 0; i < size; i++) {
+    let pivot = i
+    for (let r = i; r < size; r++)
+      if (Math.abs(lines[r]![i]!) > Math.abs(lines[pivot]![i]!)) pivot = r
+    ;[lines[i], lines[pivot]] = [lines[pivot]!, lines[i]!]
+    for (let r = 0; r < size; r++) {
+      if (r === i) continue
+      const factor = lines[r]![i]! / lines[i]![i]!
+      for (let c = i; c <= size; c++) lines[r]![c]! -= factor * lines[i]![c]!
+    }
+  }
+  return lines.map((line, i) => line[size]! / line[i]!)
+}
+
+async function trainedObjective(problem: Problem, options: LinearOptions = {}) {
+  const model = await trainLinear(tableOf(problem), { loss: 'logistic', threads: 0, ...options })
+  const width = problem.dense[0]!.length
+  const weights = Array.from({ length: width }, (_, j) => model.weights[j] ?? 0)
+  return { model, ...objectiveAt(problem, [...weights, model.intercept]) }
+}
+
+describe('logistic regression on features that are not scaled', () => {
+  it('is within 1e-3 of the optimum on pictures of 692 pixels of 0 to 255', async () => {
+    const problem = pictures()
+    const { model, value } = await trainedObjective(problem)
+    expect(model.converged).toBe(true)
+    const near = await trainedObjective(problem, { tolerance: 1e-10 })
+    // By strong convexity the optimum is at least the value minus half the square of the gradient.
+    const square = near.gradient.reduce((sum, slope) => sum + slope * slope, 0)
+    expect(square / 2 / near.value).toBeLessThan(1e-4)
+    const optimum = near.value - square / 2
+    expect(value / optimum - 1).toBeLessThanOrEqual(1e-3)
+    expect(value).toBeLessThan(0.01)
+  })
+
+  it.each([1, 300, 3000])(
+    'is within 1e-3 of an exact solve at a standard deviation of %d',
+    async (sd) => {
+      const problem = gaussian(sd)
+      const { model, value } = await trainedObjective(problem)
+      expect(model.converged).toBe(true)
+      expect(value / exactOptimum(problem) - 1).toBeLessThanOrEqual(1e-3)
+      expect(model.history.length).toBeLessThan(60)
+    },
+  )
+
+  it('gives the same bits in worker threads and in the calling one', async () => {
+    const problem = gaussian(300)
+    const here = await trainedObjective(problem, { threads: 0 })
+    const there = await trainedObjective(problem, { threads: 2 })
+    expect(there.model.weights).toEqual(here.model.weights)
+  })
+
+  it('ends in several blocks, too', async () => {
+    const { model, value } = await trainedObjective(gaussian(300), { blocks: 4 })
+    expect(model.converged).toBe(true)
+    expect(value / exactOptimum(gaussian(300)) - 1).toBeLessThanOrEqual(1e-3)
+  })
+})
+
+describe('squared hinge loss on features that are not scaled', () => {
+  it.each([300, 3000])('reaches its tolerance at a standard deviation of %d', async (sd) => {
+    const model = await trainLinear(tableOf(gaussian(sd)), { loss: 'squared-hinge', threads: 0 })
+    expect(model.converged).toBe(true)
+  })
+})
+
+describe('training that ends without its tolerance', () => {
+  it('has not converged', async () => {
+    const model = await trainLinear(tableOf(gaussian(300)), { threads: 0, maxRounds: 2 })
+    expect(model.converged).toBe(false)
+  })
+})
+
+describe('the best dual variable of the logistic loss', () => {
+  it.each([1, 1e3, 1e7, 1e12])('solves its equation where cost x |x|^2 is %d', (curvature) => {
+    const loss = linearLoss('logistic', 1)
+    const random = seededRandom(3)
+    for (let n = 0; n < 500; n++) {
+      const alpha = random.next()
+      const margin = curvature * (random.next() - 0.5) * 2
+      const best = loss.best(alpha, margin, curvature)
+      // log(alpha / (1 - alpha)) + margin + curvature (alpha - old) changes its sign at the solution.
+      const side = (at: number): number =>
+        at <= 0
+          ? -1
+          : at >= 1
+            ? 1
+            : Math.sign(Math.log(at / (1 - at)) + margin + curvature * (at - alpha))
+      expect(side(best * (1 - 1e-9) - 1e-12)).toBeLessThanOrEqual(0)
+      expect(side(best * (1 + 1e-9) + 1e-12)).toBeGreaterThanOrEqual(0)
+    }
+  })
+})

@@ -1,0 +1,90 @@
+import { runCrashCampaign } from '../test/disk/crash-campaign.ts'
+import { runDamageCampaign } from '../test/disk/damage-campaign.ts'
+import { ATTACKS } from '../test/hostile/attackers.ts'
+import { type AttackFigures, runHostileCampaign } from '../test/hostile/campaign.ts'
+import type { P99 } from '../test/hostile/verdict.ts'
+import { runFuzz } from './fuzz/campaign.ts'
+import { runMutants } from './mutant-campaign.ts'
+import { pythonWithSchemathesis, runOpenApi } from './openapi/campaign.ts'
+import { runSoak } from './soak/campaign.ts'
+import { runSwitches } from './switches.ts'
+
+/** Options of a campaign. */
+export interface CampaignOptions {
+  readonly seed: number
+  /** Least number of schedules or cases; undefined for the campaign's default. */
+  readonly schedules: number | undefined
+  /** Names of mutants; undefined for all. */
+  readonly mutants: readonly string[] | undefined
+  /** Names of attacks; undefined for all. */
+  readonly attacks: readonly string[] | undefined
+  /** Duration of a campaign that has one; undefined for its default. */
+  readonly minutes: number | undefined
+  /** Number of switches; undefined for the default. */
+  readonly count: number | undefined
+  readonly say: (line: string) => void
+}
+
+/** Result of a campaign, printed as JSON. */
+export interface CampaignReport {
+  readonly campaign: string
+  readonly seed: number
+  readonly violations: readonly string[]
+}
+
+/** The campaigns by name. */
+export const CAMPAIGNS: Readonly<
+  Record<string, (options: CampaignOptions) => Promise<CampaignReport>>
+> = {
+  /** Crashes on a simulated disk; a quarter of the schedules are of checkpoints. */
+  disk: ({ seed, schedules = 40_000, say }) =>
+    runCrashCampaign({
+      seed,
+      schedules: {
+        checkpoints: Math.ceil(schedules / 4),
+        log: Math.ceil(schedules * 0.6),
+        registry: Math.ceil(schedules * 0.15),
+      },
+      onViolation: say,
+    }),
+  /** Damage of every byte of every file. */
+  damage: ({ seed, schedules, say }) =>
+    runDamageCampaign({ seed, cases: schedules, onViolation: say }),
+  /** Hostile clients beside a good one; a schedule is one round of an attack. */
+  hostile: ({ seed, attacks = Object.keys(ATTACKS), schedules = 3 * attacks.length, say }) =>
+    runHostileCampaign({
+      seed,
+      attacks,
+      rounds: Math.ceil(schedules / attacks.length),
+      attackMs: 1_500,
+      noiseMs: 2,
+      onAttack: (figures) => say(lineOf(figures)),
+    }),
+  /** The verifier on mutants of Weir, with Kafka and HDFS. */
+  mutants: ({ seed, mutants, say }) => runMutants({ seed, names: mutants, say }),
+  /** Mutated requests to every port. */
+  fuzz: ({ seed, minutes = 10, say }) => runFuzz({ seed, minutes, say }),
+  /** Schemathesis on the gateway and on the JobManager; a schedule is a random case of an operation. */
+  openapi: async ({ seed, schedules: cases = 300, say }) => {
+    const python = await pythonWithSchemathesis()
+    if (python === undefined) throw new Error('the campaign needs Python 3 and PyPI')
+    const gateway = await runOpenApi(python, { seed, cases, say })
+    const jobManager = await runOpenApi(python, { seed, cases, say, port: 'jobmanager' })
+    return {
+      ...gateway,
+      violations: [...gateway.violations, ...jobManager.violations],
+      summary: `${gateway.summary}\n${jobManager.summary}`,
+    }
+  },
+  /** Small versions that go live under predictions. */
+  switches: ({ seed, count = 10_000, say }) => runSwitches({ seed, count, say }),
+  /** A learning job for a long time: nothing that it holds may grow. */
+  soak: ({ seed, minutes = 120, say }) => runSoak({ seed, minutes, say }),
+}
+
+function lineOf({ attack, prediction, value, verdict, problems }: AttackFigures): string {
+  const p99 = (what: string, { soloMs, controlMs, attackMs, mostMs }: P99): string =>
+    `${what} ${attackMs.toFixed(1)} ms of ${mostMs.toFixed(1)} (solo ${soloMs.toFixed(1)}, control ${controlMs.toFixed(1)})`
+  const figures = `p99 of ${p99('a prediction', prediction)}, of ${p99('a value', value)}`
+  return [`${attack}: ${verdict}; ${figures}`, ...problems].join('\n  ')
+}
