@@ -1,4 +1,4 @@
-import type { WeirError } from '../core/errors.ts'
+import type { ErrorCode, WeirError } from '../core/errors.ts'
 import type { Random } from '../core/random.ts'
 import type { RetryOptions } from './options.ts'
 
@@ -28,8 +28,12 @@ export type RetryDecision =
   /** Another try would come after the deadline. */
   | { readonly kind: 'too-late' }
 
+/** Errors of a job that restarts. How long that takes depends on the job's state, not on the number of tries. */
+const PASSES_BY_ITSELF: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['UNAVAILABLE', 'RESTORING'])
+
 /**
- * Decides what follows a failed try. While no server can be reached, only the deadline limits the tries, so that calls survive a restart.
+ * Decides what follows a failed try. While no server can be reached, or the job starts or restores, only the
+ * deadline limits the tries, so that calls survive a restart.
  */
 export function decideRetry(
   { error, attempt, leftMs }: EndedTry,
@@ -37,7 +41,8 @@ export function decideRetry(
   random: Random,
 ): RetryDecision {
   if (!error.retryable || error.code === 'DEADLINE_EXCEEDED') return { kind: 'give-up' }
-  if (error.code !== 'UNAVAILABLE' && attempt >= options.maxAttempts) return { kind: 'give-up' }
+  if (!PASSES_BY_ITSELF.has(error.code) && attempt >= options.maxAttempts)
+    return { kind: 'give-up' }
   const waitMs = Math.max(backoffMs(attempt - 1, options, random), askedWaitMs(error))
   if (waitMs < leftMs) return { kind: 'retry', waitMs }
   return { kind: error.code === 'UNAVAILABLE' ? 'too-late' : 'give-up' }

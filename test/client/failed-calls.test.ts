@@ -43,11 +43,22 @@ describe('a call that fails', () => {
 
   it('gives up a retryable failure after its last attempt', async () => {
     const client = await tested.start({}, { retry: { maxAttempts: 2, maxMs: 5 } })
-    const error = new WeirError('RESTORING', 'not yet')
+    const error = new WeirError('SLOT_LOST', 'gone')
     tested.backend.failing.set('1-U', { error, times: 1000 })
     const failure = await client.predict('ALS_MODEL', '1-U', '7-I').catch((e) => e)
-    expect(failure.code).toBe('RESTORING')
+    expect(failure.code).toBe('SLOT_LOST')
     expect(tested.backend.failing.get('1-U')?.times).toBe(998)
+  })
+
+  it('waits for a job that restores as long as its deadline allows', async () => {
+    const client = await tested.start({}, { retry: { maxAttempts: 2, maxMs: 1 } })
+    const error = new WeirError('RESTORING', 'not yet')
+    tested.backend.failing.set('1-U', { error, times: 20 })
+    expect((await client.predict('ALS_MODEL', '1-U', '7-I')).score).toBe(11)
+    tested.backend.failing.set('1-U', { error, times: Number.POSITIVE_INFINITY })
+    const options = { deadlineMs: 30 }
+    const failure = await client.predict('ALS_MODEL', '1-U', '7-I', options).catch((e) => e)
+    expect(failure.code).toBe('RESTORING')
   })
 
   it('fails a call whose answer does not come before its deadline', async () => {

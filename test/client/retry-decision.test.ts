@@ -33,8 +33,9 @@ describe('decideRetry', () => {
     expect(decide(new WeirError('DEADLINE_EXCEEDED', ''), 1, 1000)).toBe('give-up')
   })
 
-  it('gives up after the last attempt, except while no server can be reached', () => {
-    expect(decide(new WeirError('RESTORING', ''), 3, 1000)).toBe('give-up')
+  it('gives up after the last attempt, except while no server can be reached or the job restores', () => {
+    expect(decide(new WeirError('OVERLOADED', ''), 3, 1000)).toBe('give-up')
+    expect(decide(new WeirError('RESTORING', ''), 300, 1000)).toBe('retry')
     expect(decide(new WeirError('UNAVAILABLE', ''), 300, 1000)).toBe('retry')
   })
 
