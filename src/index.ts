@@ -238,16 +238,15 @@ export {
 export { Adwin, type AdwinOptions } from './models/quality/adwin.ts'
 export type { DriftDetector } from './models/quality/drift-detector.ts'
 export { PageHinkley, type PageHinkleyOptions } from './models/quality/page-hinkley.ts'
-export {
-  type BadLines,
-  formatRating,
-  type RatingSink,
-  type RatingsFormat,
-  RatingsParser,
-  type RatingsParserOptions,
-} from './models/ratings/format.ts'
+export { formatRating, type RatingsFormat } from './models/ratings/format.ts'
 export { type GeneratedRatingsOptions, generateRatings } from './models/ratings/generator.ts'
 export { ratingLineFormat } from './models/ratings/line-format.ts'
+export {
+  type BadLines,
+  type RatingSink,
+  RatingsParser,
+  type RatingsParserOptions,
+} from './models/ratings/parser.ts'
 export { clipRating, type Rating, type RatingRange } from './models/ratings/rating.ts'
 export {
   decodeMarker,

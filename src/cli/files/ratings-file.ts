@@ -1,6 +1,6 @@
 import { readPieces } from '../../connectors/file/open-folder.ts'
 import { WeirError } from '../../core/errors.ts'
-import { RatingsParser } from '../../models/ratings/format.ts'
+import { RatingsParser } from '../../models/ratings/parser.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import { type RatingsTable, RatingsTableBuilder } from '../../training/data/ratings-table.ts'
 import { addRatings } from '../../training/data/read-ratings.ts'

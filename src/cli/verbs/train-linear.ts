@@ -76,19 +76,58 @@ Example:
   run: ({ flags: values, io }) => train(new Flags(values), 'logistic', io),
 }
 
+/** Files that a training writes; undefined for none. */
+interface OutputFiles {
+  readonly weights: string | undefined
+  readonly curve: string | undefined
+  /** Weights of a line of `weights`, if they are written in buckets. */
+  readonly range: number | undefined
+}
+
+/** A training that has ended. */
+interface Trained {
+  readonly table: SparseTable
+  readonly options: LinearOptions
+  readonly model: LinearModel
+}
+
 async function train(flags: Flags, loss: LinearLossName, io: CommandIo): Promise<number> {
   const folds = flags.optionalInteger('folds', 2)
-  const weights = outputFileOf(flags, 'weights')
-  const range = flags.boolean('buckets') ? flags.integer('range', 1, 65_536) : undefined
-  if (range !== undefined && weights === undefined)
-    throw new UsageError('--buckets needs --weights')
-  const curve = outputFileOf(flags, 'curve')
+  const files = outputFilesOf(flags)
   if (flags.boolean('publish')) await checkPublishing(flags)
   const table = await examplesOfFile(flags.string('examples'))
   const options: LinearOptions = { ...linearOptionsOf(flags, table), loss }
   const model = await trainWithProgress(table, options, io)
+  const trained = { table, options, model }
+  const result = summaryOf(trained)
+  const test = flags.optional('test')
+  if (test !== undefined) result['test'] = evaluateLinear(model, await examplesOfFile(test))
+  if (folds !== undefined)
+    result['crossValidation'] = await crossValidateLinear(table, folds, options)
+  await writeWeights(model, files)
+  const isGood = model.converged || flags.boolean('allow-unconverged')
+  if (flags.boolean('publish') && isGood) {
+    Object.assign(result, await publishTrained(trained, flags, io))
+  }
+  if (files.curve !== undefined) await writeFile(files.curve, linearLearningCurve(model.history))
+  await report(result, flags, io)
+  if (!model.converged) io.err(unconvergedText(model, flags, options))
+  return isGood ? 0 : 1
+}
+
+function outputFilesOf(flags: Flags): OutputFiles {
+  const weights = outputFileOf(flags, 'weights')
+  const range = flags.boolean('buckets') ? flags.integer('range', 1, 65_536) : undefined
+  if (range !== undefined && weights === undefined) {
+    throw new UsageError('--buckets needs --weights')
+  }
+  return { weights, range, curve: outputFileOf(flags, 'curve') }
+}
+
+/** The result of a training, before anything is evaluated or published. */
+function summaryOf({ table, options, model }: Trained): Record<string, unknown> {
   const end = model.history.at(-1)
-  const result: Record<string, unknown> = {
+  return {
     examples: options.rows?.length ?? table.rows,
     features: table.features,
     nonZeros: table.indexes.length,
@@ -100,41 +139,42 @@ async function train(flags: Flags, loss: LinearLossName, io: CommandIo): Promise
     seconds: end?.seconds,
     ...bestValidation(model),
   }
-  const test = flags.optional('test')
-  if (test !== undefined) result['test'] = evaluateLinear(model, await examplesOfFile(test))
-  if (folds !== undefined)
-    result['crossValidation'] = await crossValidateLinear(table, folds, options)
-  if (weights !== undefined) {
-    const lines =
-      range === undefined
-        ? textWeights(model.weights, model.intercept)
-        : textBlocks(model.weights, model.intercept, range)
-    await writeTextLines(weights, lines)
-  }
-  const isGood = model.converged || flags.boolean('allow-unconverged')
-  if (flags.boolean('publish') && isGood) {
-    const published = await publishLinearModel(
-      publishableWeights(model.weights, model.intercept),
-      flags,
-      {
-        hyperparameters: hyperparametersOf(model, options),
-        metrics: exampleMetrics(table, model, {
-          tolerance: options.tolerance ?? 1e-3,
-          rows: options.rows?.length ?? table.rows,
-        }),
-        onWarning: (warning) => io.err(`warning: ${warning}`),
-      },
-    )
-    Object.assign(result, published)
-  }
-  if (curve !== undefined) await writeFile(curve, linearLearningCurve(model.history))
+}
+
+async function writeWeights(
+  { weights, intercept }: LinearModel,
+  files: OutputFiles,
+): Promise<void> {
+  if (files.weights === undefined) return
+  const lines =
+    files.range === undefined
+      ? textWeights(weights, intercept)
+      : textBlocks(weights, intercept, files.range)
+  await writeTextLines(files.weights, lines)
+}
+
+async function publishTrained(
+  { table, options, model }: Trained,
+  flags: Flags,
+  io: CommandIo,
+): Promise<object> {
+  return await publishLinearModel(publishableWeights(model.weights, model.intercept), flags, {
+    hyperparameters: hyperparametersOf(model, options),
+    metrics: exampleMetrics(table, model, {
+      tolerance: options.tolerance ?? 1e-3,
+      rows: options.rows?.length ?? table.rows,
+    }),
+    onWarning: (warning) => io.err(`warning: ${warning}`),
+  })
+}
+
+/** Prints the result, and how to promote a version that was published. */
+async function report(result: Record<string, unknown>, flags: Flags, io: CommandIo): Promise<void> {
   const hint =
     result['topic'] === undefined
       ? ''
       : await promotionHint(flags, flags.string('topic'), Number(result['version']))
   io.out(flags.boolean('json') ? JSON.stringify(result) : sentence(result) + hint)
-  if (!model.converged) io.err(unconvergedText(model, flags, options))
-  return isGood ? 0 : 1
 }
 
 /** What to do about weights that may be far from the best. */

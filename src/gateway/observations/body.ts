@@ -1,6 +1,6 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
-import { RatingsParser } from '../../models/ratings/format.ts'
+import { RatingsParser } from '../../models/ratings/parser.ts'
 import { LARGEST_RATING, type Rating } from '../../models/ratings/rating.ts'
 import { OBSERVED_ID_SCHEMA } from '../http/schemas.ts'
 

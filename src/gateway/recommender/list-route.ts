@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifySchema } from 'fastify'
 import { requireArgument, WeirError } from '../../core/errors.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
 import {
@@ -97,7 +97,7 @@ export interface ListRequest {
 
 /** Adds a route that answers with a list. */
 export function addListRoute(app: FastifyInstance, path: string, route: ListRoute): void {
-  const { summary, response, ids = {}, isOpen = false } = route
+  const { ids = {}, isOpen = false } = route
   const names = Object.keys(ids)
   const hasIds = names.length > 0
   const documentedPath = [path, ...names.map((name) => `:${name}`)].join('/')
@@ -112,21 +112,7 @@ export function addListRoute(app: FastifyInstance, path: string, route: ListRout
           ...(hasIds ? { schema: { params } } : {}),
         },
       },
-      schema: {
-        tags: ['recommender'],
-        summary,
-        ...(isOpen ? { description: 'Further ids follow as further parts of the path.' } : {}),
-        querystring: {
-          type: 'object',
-          properties: {
-            ...(route.isPaged === false ? {} : PAGE_SCHEMA),
-            ...(path.startsWith('/recommend') ? KNOWN_ITEMS_SCHEMA : {}),
-            version: QUERY_OPTION_SCHEMAS.version,
-          },
-        },
-        headers: QUERY_OPTION_SCHEMAS.headers,
-        response,
-      },
+      schema: schemaOf(path, route),
     },
     async (request, reply) => {
       const { query, headers } = request
@@ -140,6 +126,25 @@ export function addListRoute(app: FastifyInstance, path: string, route: ListRout
       return sendList(request, reply, await route.answer(given, pageOf(query), options))
     },
   )
+}
+
+/** What requests of the route may hold, and what it answers. */
+function schemaOf(path: string, { summary, response, isOpen, isPaged }: ListRoute): FastifySchema {
+  return {
+    tags: ['recommender'],
+    summary,
+    ...(isOpen === true ? { description: 'Further ids follow as further parts of the path.' } : {}),
+    querystring: {
+      type: 'object',
+      properties: {
+        ...(isPaged === false ? {} : PAGE_SCHEMA),
+        ...(path.startsWith('/recommend') ? KNOWN_ITEMS_SCHEMA : {}),
+        version: QUERY_OPTION_SCHEMAS.version,
+      },
+    },
+    headers: QUERY_OPTION_SCHEMAS.headers,
+    response,
+  }
 }
 
 /** The part of a page inside the first results that can be asked for: a later page is shorter, or empty. */

@@ -1,19 +1,13 @@
-import { isWeirError, WeirError } from '../../core/errors.ts'
+import { WeirError } from '../../core/errors.ts'
 import { innerProduct } from '../../kernels/inner-product.ts'
-import { anonymousRow, haveBiases } from '../../models/als/anonymous-row.ts'
+import { anonymousRow } from '../../models/als/anonymous-row.ts'
 import { BIAS_COLUMNS } from '../../models/als/row.ts'
-import { alsKey, idOfKey, KEY_SUFFIXES, MEAN_KEYS } from '../../models/als/row-key.ts'
-import type { QueryOptions, TopKOptions } from '../../wire/model-reader.ts'
-import type { ServedState } from '../port/services.ts'
+import { alsKey, idOfKey, MEAN_KEYS } from '../../models/als/row-key.ts'
+import type { QueryOptions } from '../../wire/model-reader.ts'
 import { type Histories, noHistories } from './histories.ts'
 import type { IdCount, IdValue } from './listing.ts'
+import type { ModelRows, Page } from './model-rows.ts'
 import type { ItemStrength } from './path.ts'
-
-/** A page of a list. */
-export interface Page {
-  readonly howMany: number
-  readonly offset: number
-}
 
 /** A page of recommendations. */
 export interface RecommendationPage extends Page {
@@ -21,20 +15,14 @@ export interface RecommendationPage extends Page {
   readonly considerKnownItems?: boolean
 }
 
-/** Rows of one side that a scan reads at a time. */
-const SCAN_PAGE = 1000
-
 /** Recommendations of an ALS model, computed from its rows as the job serves them. */
 export class Recommender {
-  private readonly state: ServedState
-  private readonly name: string
+  private readonly rows: ModelRows
   private readonly histories: () => Histories | undefined
-  private readonly turn = new Turn()
 
-  /** `name` is the queryable state of the model; `histories` returns undefined while there are none. */
-  constructor(state: ServedState, name: string, histories: () => Histories | undefined) {
-    this.state = state
-    this.name = name
+  /** `histories` returns undefined while there are none. */
+  constructor(rows: ModelRows, histories: () => Histories | undefined) {
+    this.rows = rows
     this.histories = histories
   }
 
@@ -45,7 +33,7 @@ export class Recommender {
     options: QueryOptions,
   ): Promise<IdValue[]> {
     const known = await this.knownTo([user], page, options)
-    return await this.bestItems(alsKey(user, 'U'), page, known, options)
+    return await this.rows.bestItems(alsKey(user, 'U'), page, known, options)
   }
 
   /** The best items of a group: of the mean of its users' rows. Throws UNKNOWN_KEY if no user is known. */
@@ -55,11 +43,11 @@ export class Recommender {
     options: QueryOptions,
   ): Promise<IdValue[]> {
     const keys = users.map((user) => alsKey(user, 'U'))
-    const rows = (await this.rowsOf(keys, options)).filter((row) => row !== undefined)
+    const rows = (await this.rows.read(keys, options)).filter((row) => row !== undefined)
     if (rows.length === 0) throw unknown(`no user of ${users.slice(0, 10).join(', ')}`)
     const mean = rows[0]!.map((_, i) => rows.reduce((sum, row) => sum + row[i]!, 0) / rows.length)
     const known = await this.knownTo(users, page, options)
-    return await this.bestItems(mean, page, known, options)
+    return await this.rows.bestItems(mean, page, known, options)
   }
 
   /** The best items, without the given ones, of someone who rated a few items. Unknown items do not count. */
@@ -70,7 +58,7 @@ export class Recommender {
   ): Promise<IdValue[]> {
     const row = await this.anonymous(MEAN_KEYS.U, items, options)
     const given = items.map(({ item }) => item)
-    return await this.bestItems(row, page, given, options)
+    return await this.rows.bestItems(row, page, given, options)
   }
 
   /** As `recommend`, with a few more ratings of the user. Throws UNKNOWN_KEY. */
@@ -85,7 +73,7 @@ export class Recommender {
       this.knownTo([user], page, options),
     ])
     const given = items.map(({ item }) => item)
-    return await this.bestItems(row, page, [...known, ...given], options)
+    return await this.rows.bestItems(row, page, [...known, ...given], options)
   }
 
   /** The predicted ratings of items; 0 for an item that the model does not know. Throws UNKNOWN_KEY. */
@@ -94,7 +82,7 @@ export class Recommender {
     items: readonly string[],
     options: QueryOptions,
   ): Promise<readonly number[]> {
-    const [row, ...rows] = await this.rowsOf(
+    const [row, ...rows] = await this.rows.read(
       [alsKey(user, 'U'), ...items.map((item) => alsKey(item, 'I'))],
       options,
     )
@@ -108,7 +96,7 @@ export class Recommender {
     items: readonly ItemStrength[],
     options: QueryOptions,
   ): Promise<number> {
-    const [target] = await this.rowsOf([alsKey(item, 'I')], options)
+    const [target] = await this.rows.read([alsKey(item, 'I')], options)
     if (target === undefined) return 0
     return dot(await this.anonymous(MEAN_KEYS.U, items, options), target)
   }
@@ -121,8 +109,8 @@ export class Recommender {
   ): Promise<readonly number[]> {
     const keys = [to, ...items].map((item) => alsKey(item, 'I'))
     const [isBiased, [target, ...rows]] = await Promise.all([
-      this.isBiased(options),
-      this.rowsOf(keys, options),
+      this.rows.areBiased(options),
+      this.rows.read(keys, options),
     ])
     if (target === undefined) throw unknown(`item ${to}`)
     // Biases say how much an item is liked, not what it is like.
@@ -140,7 +128,10 @@ export class Recommender {
     options: QueryOptions,
   ): Promise<IdValue[]> {
     const keys = items.map((item) => alsKey(item, 'I'))
-    const [isBiased, rows] = await Promise.all([this.isBiased(options), this.rowsOf(keys, options)])
+    const [isBiased, rows] = await Promise.all([
+      this.rows.areBiased(options),
+      this.rows.read(keys, options),
+    ])
     const known = rows.filter((row) => row !== undefined)
     if (known.length === 0) throw unknown(`any item of ${items.slice(0, 10).join(', ')}`)
     const dimension = known[0]!.length
@@ -150,7 +141,7 @@ export class Recommender {
       const norm = Math.sqrt(dot(row, row, columns)) * known.length
       if (norm > 0) for (let i = 0; i < columns; i++) query[i]! += row[i]! / norm
     }
-    return await this.bestItems(query, page, items, { ...options, normColumns: columns })
+    return await this.rows.bestItems(query, page, items, { ...options, normColumns: columns })
   }
 
   /**
@@ -202,8 +193,8 @@ export class Recommender {
   /** For each latent factor the item with the largest value in it; an item may be there several times. */
   async popularRepresentativeItems(options: QueryOptions): Promise<string[]> {
     const [isBiased, [mean]] = await Promise.all([
-      this.isBiased(options),
-      this.rowsOf([MEAN_KEYS.I], options),
+      this.rows.areBiased(options),
+      this.rows.read([MEAN_KEYS.I], options),
     ])
     if (mean === undefined) return []
     const columns = isBiased ? mean.length - BIAS_COLUMNS : mean.length
@@ -211,7 +202,7 @@ export class Recommender {
       Array.from({ length: columns }, (_, column) => {
         const factor = new Float32Array(mean.length)
         factor[column] = 1
-        return this.bestItems(factor, { howMany: 1, offset: 0 }, [], options)
+        return this.rows.bestItems(factor, { howMany: 1, offset: 0 }, [], options)
       }),
     )
     return best.flatMap(([item]) => (item === undefined ? [] : [item.id]))
@@ -239,40 +230,6 @@ export class Recommender {
     return known.flatMap((items) => [...items.keys()])
   }
 
-  /** All ids of one side, in the order of their key bytes, page by page. */
-  async *allIds(kind: 'U' | 'I', options: QueryOptions): AsyncGenerator<string[]> {
-    const suffix = KEY_SUFFIXES[kind]
-    let from = ''
-    for (;;) {
-      const range = { from, to: '\u{10ffff}', limit: SCAN_PAGE }
-      const entries = await this.state.scan(this.name, range, options)
-      const keys = entries.map(({ key }) => key)
-      yield keys
-        .filter((key) => key.endsWith(suffix) && key !== MEAN_KEYS[kind])
-        .map((key) => idOfKey(key))
-      if (entries.length < SCAN_PAGE) return
-      // The smallest key after the last one.
-      from = `${keys.at(-1)!}\0`
-    }
-  }
-
-  private async bestItems(
-    query: string | Float32Array,
-    { howMany, offset }: Page,
-    without: readonly string[],
-    options: QueryOptions & Pick<TopKOptions, 'normColumns'>,
-  ): Promise<IdValue[]> {
-    await this.turn.end()
-    const answer = await this.state.topK(this.name, query, {
-      ...options,
-      k: howMany + offset,
-      suffix: KEY_SUFFIXES.I,
-      exclude: [MEAN_KEYS.I, ...without.map((item) => alsKey(item, 'I'))],
-    })
-    if (!answer.ok) throw answer.error
-    return answer.value.slice(offset).map(({ key, score }) => ({ id: idOfKey(key), value: score }))
-  }
-
   private async anonymous(
     baseKey: string,
     items: readonly ItemStrength[],
@@ -280,8 +237,8 @@ export class Recommender {
   ): Promise<Float32Array> {
     const keys = [baseKey, ...items.map(({ item }) => alsKey(item, 'I'))]
     const [isBiased, [base, ...rows]] = await Promise.all([
-      this.isBiased(options),
-      this.rowsOf(keys, options),
+      this.rows.areBiased(options),
+      this.rows.read(keys, options),
     ])
     if (base === undefined) throw unknown(`user ${idOfKey(baseKey)}`)
     const rated = rows.flatMap((row, i) =>
@@ -289,44 +246,6 @@ export class Recommender {
     )
     if (rated.length === 0) throw unknown('none of the items')
     return anonymousRow(base, rated, isBiased ? base.length - 1 : -1)
-  }
-
-  private async isBiased(options: QueryOptions): Promise<boolean> {
-    const [meanUser, meanItem] = await this.rowsOf([MEAN_KEYS.U, MEAN_KEYS.I], options)
-    return meanUser !== undefined && meanItem !== undefined && haveBiases(meanUser, meanItem)
-  }
-
-  /** Rows in the order of the keys; undefined for a key that the model does not know. */
-  private async rowsOf(
-    keys: readonly string[],
-    options: QueryOptions,
-  ): Promise<readonly (Float32Array | undefined)[]> {
-    const answers = await this.state.rows(this.name, keys, options)
-    return answers.map((answer) => {
-      if (answer.ok) return answer.value
-      if (isWeirError(answer.error, 'UNKNOWN_KEY')) return undefined
-      throw answer.error
-    })
-  }
-}
-
-/**
- * The turn of the event loop. A job computes top lists that it gets together in one pass over the rows. Requests of
- * several connections arrive in one turn, but each is read and answered by itself: without this, the first would
- * begin a pass alone.
- */
-class Turn {
-  private ending: Promise<void> | undefined
-
-  /** Resolves for all callers of this turn at once, after its input is read. */
-  end(): Promise<void> {
-    this.ending ??= new Promise((resolve) => {
-      setImmediate(() => {
-        this.ending = undefined
-        resolve()
-      })
-    })
-    return this.ending
   }
 }
 

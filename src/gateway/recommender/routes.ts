@@ -16,6 +16,7 @@ import {
   SCORED,
 } from './list-route.ts'
 import { sendList } from './listing.ts'
+import { ModelRows } from './model-rows.ts'
 import { ITEM_STRENGTH_SCHEMA, itemStrengths } from './path.ts'
 import { Recommender } from './recommender.ts'
 import { addWriteRoutes } from './write-routes.ts'
@@ -40,8 +41,27 @@ export function addRecommenderRoutes(
   if (observations !== undefined) addWriteRoutes(app, observations)
 }
 
-/** The routes that answer with a list, by path. */
-function listRoutes(recommender: Recommender): Readonly<Record<string, ListRoute>> {
+/** Routes by path. */
+type ListRoutes = Readonly<Record<string, ListRoute>>
+
+/** The routes that answer with a list. */
+function listRoutes(recommender: Recommender): ListRoutes {
+  return {
+    ...recommendationRoutes(recommender),
+    ...estimateRoutes(recommender),
+    ...similarityRoutes(recommender),
+    ...historyRoutes(recommender),
+    '/popularRepresentativeItems': {
+      summary: 'For each factor of the model the item with the largest value',
+      response: IDS,
+      isPaged: false,
+      answer: (_ids, _page, options) => recommender.popularRepresentativeItems(options),
+    },
+  }
+}
+
+/** The best items of users, groups and strangers. */
+function recommendationRoutes(recommender: Recommender): ListRoutes {
   return {
     '/recommend': {
       summary: 'The best items of a user',
@@ -72,6 +92,12 @@ function listRoutes(recommender: Recommender): Readonly<Record<string, ListRoute
       answer: ([user, ...items], page, options) =>
         recommender.recommendWithContext(user!, itemStrengths(items), page, options),
     },
+  }
+}
+
+/** Predicted ratings. */
+function estimateRoutes(recommender: Recommender): ListRoutes {
+  return {
     '/estimate': {
       summary: 'Predicted ratings: USER, then items',
       response: NUMBERS,
@@ -91,6 +117,12 @@ function listRoutes(recommender: Recommender): Readonly<Record<string, ListRoute
         await recommender.estimateForAnonymous(to!, itemStrengths(items), options),
       ],
     },
+  }
+}
+
+/** Items by their likeness to others. */
+function similarityRoutes(recommender: Recommender): ListRoutes {
+  return {
     '/similarityToItem': {
       summary: 'The cosine of items with one item: ITEM, then items',
       response: NUMBERS,
@@ -112,18 +144,24 @@ function listRoutes(recommender: Recommender): Readonly<Record<string, ListRoute
       ids: { ...USER, ...ITEM },
       answer: (ids, page, options) => recommender.because(ids[0]!, ids[1]!, page, options),
     },
-    '/mostSurprising': {
-      summary: 'The items of a user with the lowest predictions: USER',
-      response: SCORED,
-      ids: USER,
-      answer: (ids, page, options) => recommender.mostSurprising(ids[0]!, page, options),
-    },
+  }
+}
+
+/** What users rated. */
+function historyRoutes(recommender: Recommender): ListRoutes {
+  return {
     '/knownItems': {
       summary: 'The items that a user rated: USER',
       response: IDS,
       ids: USER,
       isPaged: false,
       answer: (ids, _, options) => recommender.knownItems(ids[0]!, options),
+    },
+    '/mostSurprising': {
+      summary: 'The items of a user with the lowest predictions: USER',
+      response: SCORED,
+      ids: USER,
+      answer: (ids, page, options) => recommender.mostSurprising(ids[0]!, page, options),
     },
     '/mostPopularItems': {
       summary: 'The items with most users',
@@ -135,18 +173,13 @@ function listRoutes(recommender: Recommender): Readonly<Record<string, ListRoute
       response: COUNTED,
       answer: (_, page, options) => recommender.largestCounts('users', page, options),
     },
-    '/popularRepresentativeItems': {
-      summary: 'For each factor of the model the item with the largest value',
-      response: IDS,
-      isPaged: false,
-      answer: (_ids, _page, options) => recommender.popularRepresentativeItems(options),
-    },
   }
 }
 
 class RecommenderRoutes {
   private readonly app: FastifyInstance
   private readonly state: ServedState
+  private readonly rows: ModelRows
   private readonly recommender: Recommender
 
   constructor(app: FastifyInstance, state: ServedState, histories: ServedState | undefined) {
@@ -154,7 +187,8 @@ class RecommenderRoutes {
     this.state = state
     const others = histories === undefined ? undefined : new Histories(histories)
     const own = new Histories(state)
-    this.recommender = new Recommender(state, ALS_MODEL, () => (hasHistories(state) ? own : others))
+    this.rows = new ModelRows(state, ALS_MODEL)
+    this.recommender = new Recommender(this.rows, () => (hasHistories(state) ? own : others))
   }
 
   add(): void {
@@ -212,7 +246,7 @@ class RecommenderRoutes {
   ): Promise<FastifyReply> {
     const ids: string[] = []
     const options = queryOptionsOf(request.headers, request.query.version)
-    for await (const page of this.recommender.allIds(kind, options)) ids.push(...page)
+    for await (const page of this.rows.allIds(kind, options)) ids.push(...page)
     return sendList(request, reply, ids)
   }
 }

@@ -1,5 +1,5 @@
 import { WeirError } from '../../core/errors.ts'
-import type { BadLines } from '../ratings/format.ts'
+import type { BadLines } from '../ratings/parser.ts'
 
 /**
  * LIBSVM text: one labelled sparse example a line. Feature ids are whole numbers in strictly ascending

@@ -35,6 +35,15 @@ export function metricRoutes(app: FastifyInstance, context: RouteContext): void 
     const jobs = (await cluster.jobs()).filter(({ id }) => chosen?.includes(id) ?? true)
     return aggregate(request, jobs.map(jobMetrics))
   })
+  app.get('/jobmanager/metrics', async (request) =>
+    metricsJson(processMetrics(cluster.process(), await cluster.jobs()), listOf(request, 'get')),
+  )
+  vertexMetricRoutes(app, context)
+  taskManagerMetricRoutes(app, context)
+}
+
+/** Metrics of an operator of a job, of its subtasks together and of one of them. */
+function vertexMetricRoutes(app: FastifyInstance, context: RouteContext): void {
   app.get('/jobs/:jobid/vertices/:vertexid/metrics', VERTEX, async (request) => {
     const job = await jobOf(context, request)
     return metricsJson(vertexMetrics(job, vertexOf(job, request)), listOf(request, 'get'))
@@ -59,6 +68,10 @@ export function metricRoutes(app: FastifyInstance, context: RouteContext): void 
       return metricsJson(values, listOf(request, 'get'))
     },
   )
+}
+
+/** Metrics of all slots together and of one of them. */
+function taskManagerMetricRoutes(app: FastifyInstance, { cluster }: RouteContext): void {
   app.get('/taskmanagers/metrics', async (request) => {
     const chosen = listOf(request, 'taskmanagers')
     const all = (await cluster.jobs()).flatMap((job) =>
@@ -75,9 +88,6 @@ export function metricRoutes(app: FastifyInstance, context: RouteContext): void 
     const values = job === undefined || place === undefined ? {} : slotMetrics(job, place.slot)
     return metricsJson(values, listOf(request, 'get'))
   })
-  app.get('/jobmanager/metrics', async (request) =>
-    metricsJson(processMetrics(cluster.process(), await cluster.jobs()), listOf(request, 'get')),
-  )
 }
 
 function aggregate(request: FastifyRequest, all: readonly MetricSnapshot[]): object[] {

@@ -1,4 +1,4 @@
-import { RatingsParser, type RatingsParserOptions } from '../../models/ratings/format.ts'
+import { RatingsParser, type RatingsParserOptions } from '../../models/ratings/parser.ts'
 import { bytesOf, type FileBytes } from './file-bytes.ts'
 import { type RatingsTable, RatingsTableBuilder } from './ratings-table.ts'
 

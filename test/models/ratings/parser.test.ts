@@ -3,9 +3,8 @@ import {
   detectRatingsFormat,
   formatRating,
   RATINGS_CSV_HEADER,
-  RatingsParser,
-  type RatingsParserOptions,
 } from '../../../src/models/ratings/format.ts'
+import { RatingsParser, type RatingsParserOptions } from '../../../src/models/ratings/parser.ts'
 import type { Rating } from '../../../src/models/ratings/rating.ts'
 
 function parse(text: string, options: RatingsParserOptions = {}, chunkBytes = 1 << 20) {

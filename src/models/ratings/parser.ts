@@ -1,0 +1,259 @@
+import { isWeirError, WeirError } from '../../core/errors.ts'
+import { splitCsvRow } from '../../core/formats/csv-row.ts'
+import { NO_TIMESTAMP } from '../../core/time.ts'
+import { columnsOfHeader, isUsualOrder, type RatingColumns } from './columns.ts'
+import { detectRatingsFormat, type RatingsFormat, SEPARATORS } from './format.ts'
+import { LARGEST_RATING } from './rating.ts'
+import { ratingTime } from './rating-time.ts'
+
+/** What to do with a line that holds no rating. */
+export type BadLines = 'fail' | 'count'
+
+/** Takes one rating; arguments avoid an object per line. */
+export type RatingSink = (user: string, item: string, rating: number, timestamp: number) => void
+
+/** Options of the parser. */
+export interface RatingsParserOptions {
+  /** @default detected from the first line */
+  readonly format?: RatingsFormat
+  /** @default 'fail' */
+  readonly badLines?: BadLines
+}
+
+const LINE_FEED = 10
+const USUAL_COLUMNS: RatingColumns = { user: 0, item: 1, rating: 2, time: 3 }
+const MORE_FIELDS =
+  'at most four fields, or a header that names the columns of user, item, rating and time'
+
+/**
+ * Streaming parser: `push` chunks of bytes of any size, then `end`. Line ends are LF or CRLF; empty
+ * lines are skipped. A bad line throws UNPARSABLE_RECORD with its line number, one that is not UTF-8
+ * MALFORMED_DATA, or is counted.
+ */
+export class RatingsParser {
+  private readonly sink: RatingSink
+  private readonly badLines: BadLines
+  private separator: string | undefined
+  /** Columns of the header, if they are not in the usual order. */
+  private columns: RatingColumns | undefined
+  private isFirst = true
+  /** Whether the text that is being parsed has a quote, so that its lines are searched for one. */
+  private hasQuotes = false
+  /** Bytes of the last line, whose end is still missing. */
+  private rest: Uint8Array = new Uint8Array(0)
+  private line = 0
+  private bad = 0
+
+  constructor(sink: RatingSink, options: RatingsParserOptions = {}) {
+    this.sink = sink
+    this.badLines = options.badLines ?? 'fail'
+    this.separator = options.format === undefined ? undefined : SEPARATORS[options.format]
+  }
+
+  /** Lines seen so far. */
+  get lineCount(): number {
+    return this.line
+  }
+
+  /** Bad lines so far, if `badLines` is 'count'. */
+  get badLineCount(): number {
+    return this.bad
+  }
+
+  /** Parses all lines that end inside this chunk. */
+  push(chunk: Uint8Array): void {
+    const end = chunk.lastIndexOf(LINE_FEED) + 1
+    if (end > 0) this.parse(joined(this.rest, chunk.subarray(0, end)))
+    // The caller may write into the chunk again.
+    this.rest = end > 0 ? chunk.slice(end) : joined(this.rest, chunk.slice())
+  }
+
+  /** Parses the last line, which may have no line end. */
+  end(): void {
+    if (this.rest.length > 0) this.parse(joined(this.rest, Uint8Array.of(LINE_FEED)))
+    this.rest = new Uint8Array(0)
+  }
+
+  private parse(lines: Uint8Array): void {
+    const text = textOf(lines)
+    if (text === undefined) this.parseOneByOne(lines)
+    else this.parseText(text)
+  }
+
+  /** Parses lines of which one is not UTF-8, so that the error has its number. */
+  private parseOneByOne(lines: Uint8Array): void {
+    for (let from = 0; from < lines.length; ) {
+      const to = lines.indexOf(LINE_FEED, from) + 1
+      const text = textOf(lines.subarray(from, to))
+      if (text !== undefined) this.parseText(text)
+      else this.refuseBytes()
+      from = to
+    }
+  }
+
+  private refuseBytes(): void {
+    this.line++
+    if (this.badLines === 'count') {
+      this.bad++
+      return
+    }
+    throw new WeirError(
+      'MALFORMED_DATA',
+      `line ${this.line} of the ratings is not UTF-8; convert the file, for example with "iconv -f latin1 -t utf-8"`,
+      { details: { line: this.line } },
+    )
+  }
+
+  private parseText(text: string): void {
+    this.hasQuotes = text.includes('"')
+    let from = 0
+    for (;;) {
+      const to = text.indexOf('\n', from)
+      if (to < 0) break
+      this.parseLine(text, from, text.charCodeAt(to - 1) === 13 && to > from ? to - 1 : to)
+      from = to + 1
+    }
+  }
+
+  private parseLine(text: string, from: number, to: number): void {
+    this.line++
+    if (to === from) return
+    if (this.isFirst && this.isHeader(text.slice(from, to))) return
+    const separator = this.separator as string
+    if (this.columns !== undefined || (this.hasQuotes && this.isQuoted(text.slice(from, to)))) {
+      this.parseFields(text.slice(from, to))
+      return
+    }
+    const width = separator.length
+    const first = text.indexOf(separator, from)
+    const second = first < 0 ? -1 : text.indexOf(separator, first + width)
+    if (second < 0 || second >= to) {
+      this.reject(text.slice(from, to), 'user, item and rating')
+      return
+    }
+    const third = text.indexOf(separator, second + width)
+    const ratingEnd = third < 0 || third >= to ? to : third
+    const rating = numberIn(text, second + width, ratingEnd)
+    const user = idIn(text, from, first)
+    const item = idIn(text, first + width, second)
+    const seconds = ratingEnd === to ? Number.NaN : numberIn(text, ratingEnd + width, to)
+    if (user === '' || item === '' || !(Math.abs(rating) <= LARGEST_RATING)) {
+      this.refuse(text.slice(from, to), { user, item, rating })
+    } else if (ratingEnd === to) this.sink(user, item, rating, NO_TIMESTAMP)
+    else if (Number.isFinite(seconds)) this.sink(user, item, rating, seconds * 1000)
+    else this.parseFields(text.slice(from, to))
+  }
+
+  /** Whether the first line is a header; notes the order of its columns. */
+  private isHeader(line: string): boolean {
+    this.isFirst = false
+    this.separator ??= SEPARATORS[detectRatingsFormat(line)]
+    const fields = this.fieldsOf(line)
+    const columns = columnsOfHeader(fields)
+    const isNumber = (field: string): boolean => field !== '' && Number.isFinite(Number(field))
+    if (fields.some(isNumber)) return false
+    if (columns !== undefined && !isUsualOrder(columns)) this.columns = columns
+    return columns !== undefined || this.isCsv
+  }
+
+  private get isCsv(): boolean {
+    return this.separator === ',' || this.separator === ';'
+  }
+
+  private isQuoted(line: string): boolean {
+    return this.isCsv && line.includes('"')
+  }
+
+  /** The fields of a line, without their quotes. Throws UNPARSABLE_RECORD. */
+  private fieldsOf(line: string): readonly string[] {
+    const separator = this.separator as string
+    if (!this.isQuoted(line)) return line.split(separator).map((field) => field.trim())
+    return splitCsvRow(line, separator).map(({ text, quoted }) => (quoted ? text : text.trim()))
+  }
+
+  /** Parses a line whose columns have another order, or that has quotes or a time of ISO 8601. */
+  private parseFields(line: string): void {
+    let fields: readonly string[]
+    try {
+      fields = this.fieldsOf(line)
+    } catch (error) {
+      if (!isWeirError(error, 'UNPARSABLE_RECORD')) throw error
+      this.reject(line, `a row of csv (${error.message})`)
+      return
+    }
+    const columns = this.columns ?? USUAL_COLUMNS
+    const [user = '', item = ''] = [fields[columns.user], fields[columns.item]]
+    const value = fields[columns.rating] ?? ''
+    const rating = value === '' ? Number.NaN : Number(value)
+    const time = columns.time === undefined ? undefined : fields[columns.time]
+    const timestamp = time === undefined ? NO_TIMESTAMP : ratingTime(time)
+    const isUsual = this.columns === undefined
+    if (user === '' || item === '' || !(Math.abs(rating) <= LARGEST_RATING)) {
+      this.refuse(line, { user, item, rating })
+    } else if (isUsual && fields.length > 4) this.reject(line, MORE_FIELDS)
+    else if (Number.isNaN(timestamp)) this.reject(line, 'Unix seconds or an ISO 8601 time')
+    else this.sink(user, item, rating, timestamp)
+  }
+
+  /** Rejects a line without a user, an item or a rating. */
+  private refuse(
+    line: string,
+    {
+      user,
+      item,
+      rating,
+    }: { readonly user: string; readonly item: string; readonly rating: number },
+  ): void {
+    const isNumber = Number.isFinite(rating)
+    if (user === '' || item === '') this.reject(line, 'user, item and rating')
+    else
+      this.reject(line, isNumber ? `a rating of at most ${LARGEST_RATING}` : 'a number as rating')
+  }
+
+  private reject(text: string, expected: string): void {
+    if (this.badLines === 'count') {
+      this.bad++
+      return
+    }
+    throw new WeirError(
+      'UNPARSABLE_RECORD',
+      `line ${this.line} of the ratings, "${text.slice(0, 60)}": expected ${expected}; ` +
+        'fix the line, or skip bad lines with the option badLines: "count"',
+      { details: { line: this.line } },
+    )
+  }
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** The text of bytes; undefined if they are not UTF-8. */
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
+  if (first.length === 0) return second
+  const all = new Uint8Array(first.length + second.length)
+  all.set(first)
+  all.set(second, first.length)
+  return all
+}
+
+/** The text between two positions, without spaces around it. */
+function idIn(text: string, from: number, to: number): string {
+  return text.slice(from, to).trim()
+}
+
+/** The number between two positions, NaN if there is none. */
+function numberIn(text: string, from: number, to: number): number {
+  if (to - from === 1) {
+    const digit = text.charCodeAt(from) - 48
+    return digit >= 0 && digit <= 9 ? digit : Number.NaN
+  }
+  const part = text.slice(from, to).trim()
+  return part === '' ? Number.NaN : Number(part)
+}
