@@ -13,18 +13,15 @@ import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { ONLINE_RULES } from '../../models/als/online/rules.ts'
 import type { RetrainDecision, RetrainFacts } from '../../models/registry/retrain-trigger.ts'
 import {
-  isLinear,
   liveVersionOf,
   type RegisteredVersion,
   type RegistryState,
-  versionsOf,
 } from '../../models/registry/version.ts'
 import {
   type Command,
   type CommandIo,
   Flags,
   type OptionSpec,
-  UsageError,
   unlessInterrupted,
 } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
@@ -46,6 +43,8 @@ import { detectorOf, policyOf, rangeOf, TRIGGER_OPTIONS } from '../flags/retrain
 import { shortNumber } from '../text/model-version.ts'
 import { checkLines } from '../text/promotion-checks.ts'
 import { inheritedFactorsOptions } from '../training/inherited.ts'
+import { hasSucceeded, outcomeText } from '../training/retrain-outcome.ts'
+import { observationsOf, type RetrainedKind, retrainedKindOf } from '../training/retrained-kind.ts'
 
 const RETRAIN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   kind: {
@@ -91,10 +90,7 @@ const RETRAIN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   ...RETAIN_OPTION,
 }
 
-/**
- * `weir retrain`: retrains a model when a trigger fires, or once. It is long because it declares and
- * reads every flag of a retraining.
- */
+/** `weir retrain`: retrains a model when a trigger fires, or once. */
 export const retrainCommand: Command = {
   name: 'retrain',
   summary: 'Retrain a model when a trigger fires, check the candidate, and make it live',
@@ -122,7 +118,7 @@ Examples:
     const flags = new Flags(values)
     const registry = registryOf(flags)
     const state = await unlessInterrupted(adoptTopic(flags, registry), io)
-    const kind = kindOf(flags, state)
+    const kind = retrainedKindOf(flags, state)
     const live = liveVersionOf(state, flags.string('model'))
     await using client = flags.boolean('no-serving')
       ? undefined
@@ -134,7 +130,7 @@ Examples:
     if (flags.boolean('once')) {
       const outcome = await unlessInterrupted(retrain(options), io)
       await handleOutcome(outcome, { flags, io, registry })
-      return isSuccess(outcome) ? 0 : 1
+      return hasSucceeded(outcome) ? 0 : 1
     }
     // Not closed at the end: that would wait for a training, which leaves nothing if it is stopped.
     const loop = new RetrainLoop({
@@ -154,40 +150,6 @@ Examples:
   },
 }
 
-type Kind = 'als' | 'linear'
-
-/** Flags that one kind of model does not have. */
-const FLAGS_OF: Readonly<Record<Kind, readonly string[]>> = {
-  als: [
-    ...['trainer', 'sweeps', 'factors', 'iterations', 'lambda', 'penalty', 'no-biases', 'solver'],
-    'no-warm-start',
-  ],
-  linear: Object.keys(INHERITED_LINEAR_OPTIONS),
-}
-
-/** The kind of the model. Throws UsageError for flags of the other kind. */
-function kindOf(flags: Flags, state: RegistryState): Kind {
-  const newest = versionsOf(state, flags.string('model')).at(-1)
-  const known: Kind | undefined =
-    newest === undefined ? undefined : isLinear(newest) ? 'linear' : 'als'
-  const given =
-    flags.optional('kind') === undefined ? undefined : flags.choice('kind', ['als', 'linear'])
-  if (known !== undefined && given !== undefined && known !== given) {
-    throw new UsageError(`${flags.string('model')} has versions of kind ${known}, not ${given}`)
-  }
-  const kind = given ?? known ?? 'als'
-  const wrong = FLAGS_OF[kind === 'als' ? 'linear' : 'als'].find(
-    (name) => flags.optional(name) !== undefined || flags.boolean(name),
-  )
-  if (wrong !== undefined) throw new UsageError(`--${wrong} is no option of kind ${kind}`)
-  return kind
-}
-
-/** The topic of `--observations`, or that of the kind. */
-function observationsOf(flags: Flags, kind: Kind): string {
-  return flags.optional('observations') ?? (kind === 'linear' ? 'examples' : 'ratings')
-}
-
 /** Registers the versions that were published without the registry. */
 async function adoptTopic(flags: Flags, registry: ModelRegistry): Promise<RegistryState> {
   await using topics = await topicsOf(flags)
@@ -202,7 +164,7 @@ interface RetrainInputs {
   readonly registry: ModelRegistry
   readonly client: WeirClient | undefined
   readonly io: CommandIo
-  readonly kind: Kind
+  readonly kind: RetrainedKind
   readonly live: RegisteredVersion | undefined
 }
 
@@ -253,7 +215,7 @@ function errorWatch(
     live,
   }: {
     readonly client: WeirClient
-    readonly kind: Kind
+    readonly kind: RetrainedKind
     readonly live?: RegisteredVersion | undefined
   },
 ): LiveErrorWatch {
@@ -299,38 +261,7 @@ async function handleOutcome(
     io.out(JSON.stringify({ event: kind, ...(version === undefined ? {} : { version }) }))
   } else {
     for (const line of checks === undefined ? [] : checkLines(checks)) io.err(line)
-    io.out(sentence(outcome))
+    io.out(outcomeText(outcome))
   }
   if (outcome.kind === 'promoted') await retireOld(flags, registry, io)
-}
-
-/** Whether `--once` has done its work: a version that was refused before is still refused. */
-function isSuccess(outcome: RetrainOutcome): boolean {
-  if (outcome.kind !== 'exists') {
-    return outcome.kind !== 'refused' && outcome.kind !== 'nothing-to-train-on'
-  }
-  return outcome.version.checks.every(({ passed }) => passed)
-}
-
-function existsText({ number, state, checks }: RegisteredVersion): string {
-  const failed = checks.find(({ passed }) => !passed)
-  if (state !== 'candidate' || failed === undefined) {
-    return `version ${number} has the same observations and options: nothing to do`
-  }
-  return `version ${number} has the same observations and options, and its ${failed.check} check failed on this golden set: see "weir model show ${number}"`
-}
-
-function sentence(outcome: RetrainOutcome): string {
-  switch (outcome.kind) {
-    case 'nothing-to-train-on':
-      return 'no observations to train on'
-    case 'exists':
-      return existsText(outcome.version)
-    case 'candidate':
-      return `version ${outcome.version.number} is a candidate; check and promote it with "weir model promote ${outcome.version.number} --golden FILE"`
-    case 'refused':
-      return `${outcome.reason}; it stays a candidate`
-    case 'promoted':
-      return `version ${outcome.version.number} is live; a learning job continues with the ${outcome.gap} observations after the last replay`
-  }
 }

@@ -1,8 +1,8 @@
 import { type Clock, systemClock } from '../../../core/clock.ts'
 import { isWeirError, WeirError } from '../../../core/errors.ts'
 import { type Random, seededRandom } from '../../../core/random.ts'
+import { BrokerConnections, type ConnectionPurpose } from './broker-connections.ts'
 import {
-  type BrokerAddress,
   type ConnectKafka,
   type KafkaConnection,
   kafkaConnector,
@@ -58,29 +58,26 @@ type ClusterMetadata = Awaited<ReturnType<typeof metadataV12.api.async>>
 const NEW_TOPIC_MS = 3_000
 
 /**
- * The brokers of one Kafka: connections by node and purpose, leaders and coordinators by name, retries
- * after changes. It belongs to one thread.
- * The file is long because every kind of request shares its leaders, retries and errors.
+ * One Kafka: leaders of partitions, coordinators by name, and retries after changes. It belongs to one
+ * thread.
  */
 export class KafkaCluster implements RetryWorld {
   readonly clock: Clock
   readonly random: Random
   readonly deliveryTimeoutMs: number
   closed = false
-  private readonly closing = new AbortController()
-  private readonly connect: ConnectKafka
-  private readonly bootstrap: readonly BrokerAddress[]
-  private readonly nodes = new Map<number, BrokerAddress>()
+  private readonly brokers: BrokerConnections
   private readonly topics = new Map<string, KafkaTopic>()
   private readonly refreshing = new Map<string, Promise<KafkaTopic>>()
   private readonly coordinators = new Map<string, number>()
-  private readonly connections = new Map<string, Promise<KafkaConnection>>()
 
   constructor(options: KafkaClientOptions, world: KafkaClusterWorld = {}) {
-    this.bootstrap = parseBrokers(options.brokers)
     this.clock = world.clock ?? systemClock
     this.random = world.random ?? seededRandom(this.clock.nowMs())
-    this.connect = world.connect ?? kafkaConnector(options)
+    this.brokers = new BrokerConnections(parseBrokers(options.brokers), {
+      connect: world.connect ?? kafkaConnector(options),
+      random: this.random,
+    })
     this.deliveryTimeoutMs = options.deliveryTimeoutMs ?? DEFAULT_DELIVERY_TIMEOUT_MS
   }
 
@@ -126,7 +123,7 @@ export class KafkaCluster implements RetryWorld {
     leader: number,
     name: string,
   ): Promise<readonly PartitionLeader[] | undefined> {
-    const others = [...this.nodes.keys()].filter((id) => id !== leader)
+    const others = this.brokers.ids().filter((id) => id !== leader)
     const start = others.length === 0 ? 0 : this.random.below(others.length)
     for (const id of [...others.slice(start), ...others.slice(0, start)]) {
       try {
@@ -159,7 +156,7 @@ export class KafkaCluster implements RetryWorld {
   async metadata(topics: { name: string }[] | null): Promise<ClusterMetadata> {
     const connection = await this.anyBroker()
     const answer = await connection.call(metadataV12.api, topics, false, false)
-    for (const { nodeId, host, port } of answer.brokers) this.nodes.set(nodeId, { host, port })
+    for (const { nodeId, host, port } of answer.brokers) this.brokers.add(nodeId, { host, port })
     return answer
   }
 
@@ -189,60 +186,14 @@ export class KafkaCluster implements RetryWorld {
   }
 
   /** A connection to a node. Requests that wait, such as fetches, use a separate connection. */
-  async node(
-    nodeId: number,
-    purpose: 'main' | 'fetch' | 'produce' = 'main',
-  ): Promise<KafkaConnection> {
-    let address = this.nodes.get(nodeId)
-    if (address === undefined) {
-      await this.metadata([])
-      address = this.nodes.get(nodeId)
-    }
-    if (address === undefined) {
-      throw new WeirError('CONNECTOR_FAILED', `Kafka node ${nodeId} is not available now`)
-    }
-    return await this.connection(`${nodeId}/${purpose}`, address)
+  async node(nodeId: number, purpose: ConnectionPurpose = 'main'): Promise<KafkaConnection> {
+    if (!this.brokers.has(nodeId)) await this.metadata([])
+    return await this.brokers.node(nodeId, purpose)
   }
 
-  /** A connection to the first broker that answers: known nodes in random order, then bootstrap. */
-  async anyBroker(): Promise<KafkaConnection> {
-    const known = [...this.nodes.keys()].map((id) => ({ id, order: this.random.next() }))
-    known.sort((a, b) => a.order - b.order)
-    let failure: unknown
-    const candidates: [string, BrokerAddress][] = [
-      ...known.map(({ id }): [string, BrokerAddress] => [`${id}/main`, this.nodes.get(id)!]),
-      ...this.bootstrap.map((address): [string, BrokerAddress] => [
-        `${address.host}:${address.port}`,
-        address,
-      ]),
-    ]
-    for (const [name, address] of candidates) {
-      try {
-        return await this.connection(name, address)
-      } catch (error) {
-        if (!isWeirError(error) || !error.retryable) throw error
-        failure = error
-      }
-    }
-    throw failure
-  }
-
-  private async connection(name: string, address: BrokerAddress): Promise<KafkaConnection> {
-    if (this.closed) throw new WeirError('ILLEGAL_STATE', 'the Kafka client was closed')
-    const existing = this.connections.get(name)
-    if (existing !== undefined) {
-      const connection = await existing
-      if (connection.isOpen) return connection
-      if (this.connections.get(name) !== existing) return await this.connection(name, address)
-    }
-    const connecting = this.connect(address, this.closing.signal)
-    this.connections.set(name, connecting)
-    try {
-      return await connecting
-    } catch (error) {
-      if (this.connections.get(name) === connecting) this.connections.delete(name)
-      throw error
-    }
+  /** A connection to the first broker that answers. */
+  anyBroker(): Promise<KafkaConnection> {
+    return this.brokers.any()
   }
 
   /** A connection to the coordinator of a group or transactional id. */
@@ -255,7 +206,7 @@ export class KafkaCluster implements RetryWorld {
       const found = answer.coordinators[0]!
       throwKafkaError(found.errorCode, `coordinator of ${kind} "${key}"`, found.errorMessage)
       nodeId = found.nodeId
-      this.nodes.set(nodeId, { host: found.host, port: found.port })
+      this.brokers.add(nodeId, { host: found.host, port: found.port })
       this.coordinators.set(name, nodeId)
     }
     try {
@@ -290,15 +241,7 @@ export class KafkaCluster implements RetryWorld {
   /** Closes every connection, also those that are being opened. Requests without an answer fail. */
   async close(): Promise<void> {
     this.closed = true
-    this.closing.abort()
-    const connections = [...this.connections.values()]
-    this.connections.clear()
-    await Promise.all(
-      connections.map(async (connecting) => {
-        const connection = await connecting.catch(() => undefined)
-        await connection?.close()
-      }),
-    )
+    await this.brokers.close()
   }
 }
 

@@ -1,0 +1,38 @@
+import { isLinear, type RegistryState, versionsOf } from '../../models/registry/version.ts'
+import { type Flags, UsageError } from '../command/command.ts'
+import { INHERITED_LINEAR_OPTIONS } from '../flags/linear-training.ts'
+
+/** Kind of a model that is retrained. */
+export type RetrainedKind = 'als' | 'linear'
+
+const KINDS: readonly RetrainedKind[] = ['als', 'linear']
+
+/** Flags that one kind of model does not have. */
+const FLAGS_OF: Readonly<Record<RetrainedKind, readonly string[]>> = {
+  als: [
+    ...['trainer', 'sweeps', 'factors', 'iterations', 'lambda', 'penalty', 'no-biases', 'solver'],
+    'no-warm-start',
+  ],
+  linear: Object.keys(INHERITED_LINEAR_OPTIONS),
+}
+
+/** The kind of the model: that of its versions, else that of `--kind`, else als. Throws UsageError for flags of the other kind. */
+export function retrainedKindOf(flags: Flags, state: RegistryState): RetrainedKind {
+  const newest = versionsOf(state, flags.string('model')).at(-1)
+  const known = newest === undefined ? undefined : isLinear(newest) ? 'linear' : 'als'
+  const given = flags.optional('kind') === undefined ? undefined : flags.choice('kind', KINDS)
+  if (known !== undefined && given !== undefined && known !== given) {
+    throw new UsageError(`${flags.string('model')} has versions of kind ${known}, not ${given}`)
+  }
+  const kind = given ?? known ?? 'als'
+  const wrong = FLAGS_OF[kind === 'als' ? 'linear' : 'als'].find(
+    (name) => flags.optional(name) !== undefined || flags.boolean(name),
+  )
+  if (wrong !== undefined) throw new UsageError(`--${wrong} is no option of kind ${kind}`)
+  return kind
+}
+
+/** The topic of `--observations`, or that of the kind. */
+export function observationsOf(flags: Flags, kind: RetrainedKind): string {
+  return flags.optional('observations') ?? (kind === 'linear' ? 'examples' : 'ratings')
+}
