@@ -1,4 +1,5 @@
-import { instantiateKernels, type Kernels } from './kernels.ts'
+import { instantiateKernels } from './instantiate.ts'
+import type { Kernels } from './kernels.ts'
 
 const kernelsOf = new WeakMap<WebAssembly.Memory, Kernels>()
 

@@ -1,4 +1,4 @@
-import { compiledKernels } from './kernels.ts'
+import { compiledKernels } from './instantiate.ts'
 import type { ScreenQuery } from './screen-query.ts'
 
 /** Queries that one call of `screen` takes. */

@@ -1,5 +1,6 @@
 import { type Random, seededRandom } from '../../src/core/random.ts'
-import { instantiateKernels, type Kernels } from '../../src/kernels/kernels.ts'
+import { instantiateKernels } from '../../src/kernels/instantiate.ts'
+import type { Kernels } from '../../src/kernels/kernels.ts'
 
 /** A memory with kernels over it and a bump allocator, for tests. */
 export class KernelArena {

@@ -18,11 +18,11 @@ import type { ModelReader } from '../../wire/model-reader.ts'
 import type { RoutingTable } from '../../wire/routing-table.ts'
 import { QueryServer } from '../server/query-server.ts'
 import { BootstrapBackend } from './bootstrap-backend.ts'
+import { JobRouting, type StartedJob } from './job-routing.ts'
 import type { QueryThreadCommand } from './messages.ts'
 import type { QueryThreadsOptions } from './options.ts'
 import type { QueryThread } from './query-thread.ts'
 import { RestartBackoff } from './restart-backoff.ts'
-import { stateInfosOf } from './state-infos.ts'
 import { ThreadLink } from './thread-link.ts'
 import { startQueryWorker } from './workers.ts'
 
@@ -30,8 +30,8 @@ const DEFAULT_PORT = 9069
 
 /**
  * The query threads of a process and the bootstrap port, as the main thread starts, informs and closes
- * them. The class has the shape of the runtime's ServingPort.
- * The file is long because start, tables and end of the threads share their links.
+ * them. The class has the shape of the runtime's ServingPort. Above 300 lines because start, tables and end
+ * of the threads share their links.
  */
 export class QueryThreads {
   private readonly options: QueryThreadsOptions
@@ -41,10 +41,8 @@ export class QueryThreads {
   private catalog = new JobCatalog()
   private readonly bootstrap: QueryServer
   private readonly ready = Promise.withResolvers<void>()
-  private jobName = ''
-  private board: ProgressBoard | undefined
-  private table: RoutingTable = { epoch: 0, job: '', endpoints: [], states: [], sources: [] }
-  private routingScheduled = false
+  private job: StartedJob | undefined
+  private readonly jobRouting: JobRouting
   /** Number of the last table that was opened. */
   private lastTable = 0
   private readonly backoff = new RestartBackoff()
@@ -65,6 +63,13 @@ export class QueryThreads {
     this.portsOf(0)
     this.clock = options.clock ?? systemClock
     this.access = options.access ?? OPEN_ACCESS
+    this.jobRouting = new JobRouting({
+      models: options.models ?? [],
+      job: () => this.job,
+      catalog: () => this.catalog,
+      threads: () => this.members,
+      changed: (table) => this.broadcast({ kind: 'routing', table }),
+    })
     this.bootstrap = new QueryServer(new BootstrapBackend(() => this.routing), {
       host: options.host ?? '127.0.0.1',
       ports: [options.port ?? DEFAULT_PORT],
@@ -122,10 +127,7 @@ export class QueryThreads {
 
   /** The current routing table, with the live versions of now. */
   get routing(): RoutingTable {
-    const epoch = this.board?.routingEpoch() ?? 0
-    // A version that goes live changes nothing but the epoch.
-    if (epoch !== this.table.epoch) this.table = this.buildTable()
-    return this.table
+    return this.jobRouting.current()
   }
 
   private spawn(number: number): ThreadLink {
@@ -157,7 +159,7 @@ export class QueryThreads {
   }
 
   private onReady(): void {
-    this.routingChanged()
+    this.jobRouting.changed()
     if (this.members.every(({ isReady }) => isReady)) this.ready.resolve()
   }
 
@@ -166,7 +168,7 @@ export class QueryThreads {
     if (this.isClosed) return
     for (const share of this.catalog.tables()) releaseScratchOfThread(share, threadId)
     this.threadLost(thread, reason)
-    this.routingChanged()
+    this.jobRouting.changed()
     const delayMs = this.backoff.delayMs(thread, this.clock.monotonicMs())
     this.clock.after(delayMs, () => {
       if (!this.isClosed) this.bringUp(this.spawn(thread))
@@ -175,26 +177,26 @@ export class QueryThreads {
 
   /** The job has begun: query threads open their ports. `catalog` always holds all readable state. */
   jobStarted(jobName: string, board: ProgressBoardShare, catalog: JobCatalog): void {
-    this.jobName = jobName
     this.catalog = catalog
-    this.board = new ProgressBoard(board)
+    this.job = { name: jobName, board: new ProgressBoard(board) }
     for (const link of this.members) this.setUp(link)
-    this.routingChanged()
+    this.jobRouting.changed()
   }
 
   private setUp(link: ThreadLink): void {
-    if (this.board === undefined) return
+    const { job } = this
+    if (job === undefined) return
     link.send({
       kind: 'start',
       setup: {
         server: this.isLocal(link.number) ? 'local' : `query-${link.number}`,
         host: this.options.host ?? '127.0.0.1',
         ports: this.portsOf(link.number),
-        job: this.jobName,
+        job: job.name,
         access: this.access,
         tls: this.options.tls,
         limits: this.options.limits ?? {},
-        board: this.board.share,
+        board: job.board.share,
         models: this.options.models ?? [],
       },
     })
@@ -220,7 +222,7 @@ export class QueryThreads {
       link.send({ kind: 'tables-complete', tables })
     for (const share of this.catalog.typedStates()) link.send({ kind: 'typed-state', share })
     this.threadReplaced(link.number)
-    link.send({ kind: 'routing', table: this.table })
+    link.send({ kind: 'routing', table: this.jobRouting.table })
     this.setUp(link)
   }
 
@@ -232,13 +234,13 @@ export class QueryThreads {
   tableOpened(share: RowTableShare): void {
     this.lastTable++
     for (const link of this.members) link.sendTable(this.lastTable, share)
-    this.routingChanged()
+    this.jobRouting.changed()
   }
 
   /** The table is not read any more. */
   tableDropped({ slot, operatorUid, state, version }: RowTableShare): void {
     this.broadcast({ kind: 'table-dropped', slot, operatorUid, state, version })
-    this.routingChanged()
+    this.jobRouting.changed()
   }
 
   /** What has been passed on is all that the running slot has opened. */
@@ -249,7 +251,7 @@ export class QueryThreads {
   /** A slot holds a part of a typed state; repeated for every slot and attempt. */
   typedStateDeclared(share: TypedStateShare): void {
     this.broadcast({ kind: 'typed-state', share })
-    this.routingChanged()
+    this.jobRouting.changed()
   }
 
   /** Requests sent on the port are answered by the slot. */
@@ -282,7 +284,7 @@ export class QueryThreads {
 
   /** Rows of a version that slots hold (`JobCatalog.rowCount`); undefined while a slot does not run. */
   rowCount(queryableName: string, version: number): number | undefined {
-    const { board } = this
+    const board = this.job?.board
     if (board === undefined) return undefined
     for (let slot = 0; slot < board.share.slots; slot++) {
       if (board.slotStatus(slot) !== 'running') return undefined
@@ -292,41 +294,6 @@ export class QueryThreads {
 
   slotStatus(slot: number, status: SlotStatus): void {
     if (status === 'down') this.broadcast({ kind: 'slot-lost', slot })
-  }
-
-  /** All changes of one turn of the event loop make one new routing table, with a new epoch. */
-  private routingChanged(): void {
-    if (this.routingScheduled || this.isClosed) return
-    this.routingScheduled = true
-    setImmediate(() => {
-      this.routingScheduled = false
-      if (this.isClosed) return
-      this.board?.bumpRoutingEpoch()
-      this.table = this.buildTable()
-      this.broadcast({ kind: 'routing', table: this.table })
-    })
-  }
-
-  private buildTable(): RoutingTable {
-    const { board, options } = this
-    return {
-      epoch: board?.routingEpoch() ?? 0,
-      job: this.jobName,
-      endpoints: this.members
-        .filter(({ listening }) => listening > 0)
-        .map(({ number, listening }) => ({
-          server: `query-${number}`,
-          host: '',
-          port: listening,
-        })),
-      states: stateInfosOf(this.catalog, (name) => {
-        const model = options.models?.indexOf(name) ?? -1
-        return model < 0 || board === undefined ? 0 : board.liveVersion(model)
-      }),
-      sources: (board?.share.sources ?? []).map(({ uid, tracked, returnsThrough }, number) => {
-        return { number, uid, tracked: tracked || typeof returnsThrough === 'number' }
-      }),
-    }
   }
 
   /** Metrics of every query thread, in their order; a thread that is down gives none. */
@@ -339,6 +306,7 @@ export class QueryThreads {
   async close(): Promise<void> {
     if (this.isClosed) return
     this.isClosed = true
+    this.jobRouting.close()
     const ended = this.members.map((link) => link.close())
     await Promise.all([...ended, this.bootstrap.close()])
   }

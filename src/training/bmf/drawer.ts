@@ -1,5 +1,6 @@
 import { type RandomStreams, randomStreams } from '../../core/random.ts'
-import { alsWidth, instantiateKernels, type Kernels, type RowDraw } from '../../kernels/kernels.ts'
+import { instantiateKernels } from '../../kernels/instantiate.ts'
+import { alsWidth, type Kernels, type RowDraw } from '../../kernels/kernels.ts'
 import { sumGramPart } from '../als/solver/gram.ts'
 import { GRAM_PARTS } from '../als/solver/share.ts'
 import { alignUp } from '../als/solver/sides.ts'

@@ -1,4 +1,5 @@
-import { type AlsRowProblem, instantiateKernels, type Kernels } from '../../../kernels/kernels.ts'
+import { instantiateKernels } from '../../../kernels/instantiate.ts'
+import type { AlsRowProblem, Kernels } from '../../../kernels/kernels.ts'
 import type { TrainingParticipant } from '../../threads/training-threads.ts'
 import { sumGramPart } from './gram.ts'
 import { penaltyFactor } from './options.ts'
