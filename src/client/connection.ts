@@ -29,7 +29,11 @@ export interface ClientContext {
 const READ_BYTES = 64 * 1024
 /** Frames of this length or longer are not copied together with others. */
 const LONG_FRAME = 32 * 1024
-/** One pipelined connection to a query server. */
+
+/**
+ * One pipelined connection to a query server. Above 300 lines because opening, sending, receiving and loss
+ * share the socket and what is in flight.
+ */
 export class ClientConnection implements ProbedConnection {
   readonly host: string
   readonly port: number

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts'
-import type { Answer } from '../wire/model-reader.ts'
+import type { Answer, QueryOptions } from '../wire/model-reader.ts'
 import type { CacheOptions } from './options.ts'
 
 /** Found rows only. */
@@ -9,6 +9,19 @@ interface CachedRow {
   readonly answer: RowAnswer
   /** Monotonic ms. */
   readonly receivedAt: number
+}
+
+/** A request for rows. */
+export interface RowsRequest {
+  readonly state: string
+  readonly keys: readonly string[]
+  readonly options: QueryOptions
+}
+
+/** Whether rows from a cache satisfy the consistency of a request. */
+export function mayBeCached(options: QueryOptions): boolean {
+  const level = options.consistency?.level ?? 'live'
+  return level === 'live' || level === 'bounded'
 }
 
 /**
@@ -30,6 +43,23 @@ export class RowCache {
   /** Cached rows. */
   get size(): number {
     return this.rows.size
+  }
+
+  /** Rows in the order of the keys; `fetch` gets the keys that are not cached. */
+  async read(
+    { state, keys, options }: RowsRequest,
+    fetch: (missing: readonly string[]) => Promise<readonly Answer<Float32Array>[]>,
+  ): Promise<Answer<Float32Array>[]> {
+    const { consistency, version = 0 } = options
+    const maxAgeMs = consistency?.level === 'bounded' ? consistency.maxAgeMs : undefined
+    const answers = keys.map((key) => this.get(state, version, key, maxAgeMs))
+    const missing = keys.filter((_, i) => answers[i] === undefined)
+    const fetched = await fetch(missing)
+    missing.forEach((key, i) => {
+      this.put(state, version, key, fetched[i]!)
+    })
+    let next = 0
+    return answers.map((answer) => answer ?? fetched[next++]!)
   }
 
   /** A row of at most this age, and of at most the cache's own limit. Version 0 is the live one. */

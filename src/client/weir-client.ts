@@ -38,8 +38,13 @@ import { type ClientOptions, type ResolvedClientOptions, resolveClientOptions } 
 import { Predictions } from './predictions.ts'
 import { inferBody, modelsBody, scanRequest, sparseProduct, topKRequest } from './request-bodies.ts'
 import { Retries } from './retries.ts'
-import { RowCache } from './row-cache.ts'
+import { mayBeCached, RowCache } from './row-cache.ts'
 import { type RetrySparse, SparseDots } from './sparse-dots.ts'
+
+/*
+ * The file is above 300 lines because it is the whole public interface of the client: one short method for
+ * each kind of request.
+ */
 
 const NO_OPTIONS: QueryOptions = {}
 
@@ -156,17 +161,9 @@ export class WeirClient implements ModelReader {
     if (cache === undefined || !mayBeCached(options)) {
       return await this.requests.get(keys, wanted)
     }
-    const maxAge =
-      options.consistency?.level === 'bounded' ? options.consistency.maxAgeMs : undefined
-    const version = options.version ?? 0
-    const answers = keys.map((key) => cache.get(state, version, key, maxAge))
-    const missing = keys.filter((_, i) => answers[i] === undefined)
-    const fetched = await this.requests.get(missing, wanted)
-    missing.forEach((key, i) => {
-      cache.put(state, version, key, fetched[i]!)
-    })
-    let next = 0
-    return answers.map((answer) => answer ?? fetched[next++]!)
+    return await cache.read({ state, keys, options }, (missing) =>
+      this.requests.get(missing, wanted),
+    )
   }
 
   values(
@@ -356,11 +353,6 @@ export class WeirClient implements ModelReader {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }
-}
-
-function mayBeCached(options: QueryOptions): boolean {
-  const level = options.consistency?.level ?? 'live'
-  return level === 'live' || level === 'bounded'
 }
 
 const floatsOf = (bytes: Uint8Array): Float32Array =>

@@ -53,6 +53,15 @@ export function writeEntryValue(
   else if (value !== undefined) serializer!.write(value, writer)
 }
 
+/** Bytes of the expiry time in front of the value of a state with a time to live. */
+export const EXPIRY_BYTES = 8
+
+/** The expiry time in front of a value, ms. */
+export function readExpiry(bytes: Uint8Array): number {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return view.getInt32(4, true) * 4294967296 + view.getUint32(0, true)
+}
+
 /** Whether the serializer of this id returns exactly this primitive. */
 export function isKeptDecoded(
   serializerId: string,

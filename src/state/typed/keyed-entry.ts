@@ -107,6 +107,22 @@ export class KeyedEntry {
   }
 }
 
+/** Removes an entry from all entries of its table; the last one takes its position. */
+export function removeFromEntries(entries: KeyedEntry[], { index }: KeyedEntry): void {
+  const last = entries.pop()!
+  if (index >= entries.length) return
+  entries[index] = last
+  last.index = index
+}
+
+/** Removes an entry from the dirty entries of its table; the last one takes its position. */
+export function removeFromDirty(dirty: KeyedEntry[], { dirtyIndex }: KeyedEntry): void {
+  const last = dirty.pop()!
+  if (dirtyIndex >= dirty.length) return
+  dirty[dirtyIndex] = last
+  last.dirtyIndex = dirtyIndex
+}
+
 /** Bytes of heap that an entry takes besides key and value, measured on Node 24. */
 export const ENTRY_OVERHEAD = 176
 

@@ -7,7 +7,7 @@ import type { StateDeclaration } from '../port/change.ts'
 import type { KeySelection } from '../port/key-selection.ts'
 import type { StateStore } from '../store/state-store.ts'
 import { Buckets } from './buckets.ts'
-import { fromEntryValue, writeEntryValue } from './entry-value.ts'
+import { EXPIRY_BYTES, fromEntryValue, readExpiry, writeEntryValue } from './entry-value.ts'
 import { KeyWindows } from './key-windows.ts'
 import {
   ENTRY_OVERHEAD,
@@ -18,6 +18,8 @@ import {
   MAYBE_STORED,
   PERSISTED,
   REFERENCED,
+  removeFromDirty,
+  removeFromEntries,
   STORED,
   sizeOfValue,
 } from './keyed-entry.ts'
@@ -287,9 +289,9 @@ export class StateTable {
   unlink(entry: KeyedEntry): void {
     this.context.snapshot?.beforeLeaving(this, entry)
     this.buckets[entry.keyGroup - this.firstKeyGroup]!.remove(entry)
-    swapRemove(this.entries, entry.index, setIndex)
+    removeFromEntries(this.entries, entry)
     if (entry.epoch === this.context.epoch) {
-      swapRemove(this.dirty, entry.dirtyIndex, setDirtyIndex)
+      removeFromDirty(this.dirty, entry)
     }
     entry.epoch = 0
     entry.index = -1
@@ -318,7 +320,7 @@ export class StateTable {
     let value = bytes
     if (this.ttl !== undefined) {
       entry.time = readExpiry(bytes)
-      value = bytes.subarray(8)
+      value = bytes.subarray(EXPIRY_BYTES)
     }
     entry.value = value
     entry.flags |= LIVE
@@ -328,7 +330,7 @@ export class StateTable {
   /** The value within bytes of the store, a view; undefined when it expired by `nowMs`. */
   valueIfUnexpired(bytes: Uint8Array, nowMs: number): Uint8Array | undefined {
     if (this.ttl === undefined) return bytes
-    return readExpiry(bytes) <= nowMs ? undefined : bytes.subarray(8)
+    return readExpiry(bytes) <= nowMs ? undefined : bytes.subarray(EXPIRY_BYTES)
   }
 
   /** Whether the entry expired by `nowMs`. */
@@ -370,31 +372,5 @@ export class StateTable {
       this.buckets[at] = buckets
     }
     return buckets
-  }
-}
-
-/** The expiry time in front of a TTL state's value. */
-function readExpiry(bytes: Uint8Array): number {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  return view.getInt32(4, true) * 4294967296 + view.getUint32(0, true)
-}
-
-function setIndex(entry: KeyedEntry, index: number): void {
-  entry.index = index
-}
-
-function setDirtyIndex(entry: KeyedEntry, index: number): void {
-  entry.dirtyIndex = index
-}
-
-function swapRemove(
-  entries: KeyedEntry[],
-  index: number,
-  move: (entry: KeyedEntry, index: number) => void,
-): void {
-  const last = entries.pop()!
-  if (index < entries.length) {
-    entries[index] = last
-    move(last, index)
   }
 }
