@@ -1,74 +1,74 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { freePorts } from '../../services/free-port.ts'
 import { CommandProcess, type CommandResult, REPOSITORY } from '../cli/command-process.ts'
+import { missingLines } from './output-shape.ts'
+import type { PageCommand } from './page-commands.ts'
 
-/*
- * Runs the commands of a guide page, `$ ...` in its code blocks, in their order in one shell. A block that
- * cannot run here follows a line `<!-- not run: REASON -->` in the page's source, and the reason is printed.
- * A command under which the page shows `weir: CODE: ...` or `... (CODE)` must fail with that code.
- */
+/** The folder of the session on the pages. */
+const HOME = '/home/me'
 
-/** What a page shows of a command that fails: a code, or why a candidate stays one. */
-const FAILURE = /^weir: ([A-Z_]+): |\(([A-Z]+_[A-Z_]+)\)$|(was not promoted)/m
-
-/** A command of a page, with what its failure prints if the page shows one. */
-export interface PageCommand {
-  readonly command: string
-  readonly code?: string
-}
-
-/** The commands of a page. */
-export function commandsOf(page: string): readonly PageCommand[] {
-  const blocks = page.matchAll(/(?:<!-- not run: (.*?) -->\n\s*)?^```(?:sh)?\n([\s\S]*?)^```$/gm)
-  return [...blocks].flatMap(([, reason, body]) => {
-    const steps = [...body!.matchAll(/^\$ ((?:.*\\\n)*.*)\n([\s\S]*?)(?=^\$ |(?![\s\S]))/gm)]
-    if (reason !== undefined) {
-      for (const [, command] of steps) console.log(`not run: ${command}: ${reason}`)
-      return []
-    }
-    return steps.map(([, command, shown]) => {
-      const code = FAILURE.exec(shown!)
-        ?.slice(1)
-        .find((text) => text !== undefined)
-      return { command: command!, ...(code === undefined ? {} : { code }) }
-    })
-  })
+/** Where a session of a page runs, and what it finds there. */
+export interface SessionOptions {
+  readonly folder: string
+  /** What the page assumes to be there before its first command. @default nothing */
+  readonly before?: string
+  /** Environment of its commands, besides the ports. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 /**
  * The lines of the session for a command. A job runs beside the commands that follow, until the next one; a
  * job of histories runs beside it. A gateway runs until the next one.
  */
-function linesOf({ command, code }: PageCommand): string {
+function linesOf({ command, isScript, code, shown }: PageCommand, index: number): string {
+  if (isScript) return command
   const beside = command.replace(/\s*&$/, '')
-  if (command.startsWith('weir run histories ')) return `start_beside histories ${beside}`
+  if (command.startsWith('weir run histories ')) {
+    return `WEIR_REST_ENABLED=false start_beside histories ${beside}`
+  }
   if (command.startsWith('weir gateway ')) {
     return `start_beside gateway ${beside} --listen 127.0.0.1:8080`
   }
-  if (/^weir (run|learn) /.test(command)) {
-    return `stop_jobs\n${beside} > job.log 2>&1 &\nwait_until_live`
+  if (/^weir (run|learn) (?!-d )/.test(command)) {
+    const ready = command.startsWith('weir run ./') ? 'serving' : 'is live'
+    return `stop_jobs\n${beside} > job.log 2>&1 &\nwait_for job.log '${ready}'`
   }
+  if (code !== undefined) {
+    return `if ${command} > refused 2>&1; then echo 'it must fail'; exit 1; fi\ncat refused >&2\ngrep -q '${code}' refused`
+  }
+  const patient = patiently(command)
+  return shown.length === 0 ? patient : `{\n${patient}\n} 2>&1 | tee shown.${index}`
+}
+
+/** The command with time for a busy machine, and with a short measurement where it measures. */
+function patiently(command: string): string {
   // A topic is read by a job some time after it was written.
   if (command.startsWith('curl ')) return command.replace('curl ', 'ask ')
-  if (command.includes(' | curl ')) return command.replace('curl ', 'curl -sSf ')
-  if (code === undefined) {
-    // A busy machine may be slower than a candidate has to be.
-    return command.replace(/^weir retrain .*/, '$& --max-latency 10000')
+  if (command.startsWith('weir load ')) {
+    return `${command.replace(/(--latency-threshold) \d+/, '$1 10000')} -p 100 -r 3`
   }
-  return `if ${command} > refused 2>&1; then echo 'it must fail'; exit 1; fi\ncat refused >&2\ngrep -q '${code}' refused`
+  return command
+    .replace(' | curl ', ' | curl -sSf ')
+    .replace(/^weir retrain .*/, '$& --max-latency 10000')
 }
 
 const PRELUDE = `
+exec 3>&2
+BASH_XTRACEFD=3
 set -eux -o pipefail
 stop_jobs() { for job in $(jobs -p); do kill "$job" || true; done; wait || true; }
-trap stop_jobs EXIT
-wait_until_live() {
+stop_all() {
+  stop_jobs
+  if [ -d .weir/jobmanager ]; then weir cluster stop || true; fi
+}
+trap stop_all EXIT
+wait_for() {
   for i in $(seq 600); do
-    if grep -q 'is live' job.log; then return 0; fi
+    if grep -q "$2" $1; then return 0; fi
     sleep 0.1
   done
-  cat job.log
+  cat $1
   return 1
 }
 start_beside() {
@@ -76,12 +76,7 @@ start_beside() {
   if [ -f $name.pid ]; then kill "$(cat $name.pid)"; wait "$(cat $name.pid)" || true; fi
   "$@" > $name.log 2>&1 &
   echo $! > $name.pid
-  for i in $(seq 600); do
-    if grep -q 'serving' $name.log; then return 0; fi
-    sleep 0.1
-  done
-  cat $name.log
-  return 1
+  wait_for $name.log 'serving'
 }
 ask() {
   for i in $(seq 150); do
@@ -92,36 +87,59 @@ ask() {
   return 1
 }`
 
-/** The source of a page of the guide. */
-export function guidePage(name: string): string {
-  return readFileSync(join(REPOSITORY, 'docs/guide', name), 'utf8')
-}
-
-/** Runs commands of a page in a new folder, after `before`. */
-export async function runSession(
-  folder: string,
-  commands: readonly PageCommand[],
-  before: string,
-): Promise<CommandResult> {
-  const bin = join(folder, 'bin')
+/** Puts `weir` of the repository into a folder of programs. */
+function installWeir(bin: string): void {
   mkdirSync(bin, { recursive: true })
   const main = join(REPOSITORY, 'src/cli/main.ts')
   const start = `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`
   writeFileSync(join(bin, 'weir'), start, { mode: 0o755 })
-  const script = join(folder, 'session.sh')
-  const [query, http, histories] = await freePorts(3)
+}
+
+/** Runs commands of a page in one shell, on free ports. */
+export async function runSession(
+  commands: readonly PageCommand[],
+  { folder, before = '', settings = {} }: SessionOptions,
+): Promise<CommandResult> {
+  const bin = join(folder, 'bin')
+  installWeir(bin)
+  const [query, http, rest, histories] = await freePorts(4)
   const text = [PRELUDE, before, ...commands.map(linesOf)].join('\n')
   const ports = text
-    .replace(/:8080(?!\d)/g, `:${http}`)
+    .replace(/(?<!\d)8080(?!\d)/g, `${http}`)
+    .replace(/(?<!\d)8081(?!\d)/g, `${rest}`)
     .replace(/(?<!\d)9070(?!\d)/g, `${histories}`)
+  const script = join(folder, 'session.sh')
   writeFileSync(script, ports)
   await using session = new CommandProcess('bash', [script], {
     cwd: folder,
     env: {
       PATH: `${bin}:${dirname(process.execPath)}:${process.env['PATH']}`,
       WEIR_PORT: String(query),
-      WEIR_REST_ENABLED: 'false',
+      WEIR_REST_PORT: String(rest),
+      WEIR_JOBMANAGER: `127.0.0.1:${rest}`,
+      ...settings,
     },
   })
   return await session.ended
+}
+
+/**
+ * Runs the commands of a page. Throws with everything that was printed if one fails, and if the page shows
+ * lines that no command printed.
+ */
+export async function runPage(
+  commands: readonly PageCommand[],
+  options: SessionOptions,
+): Promise<CommandResult> {
+  const result = await runSession(commands, options)
+  if (result.code !== 0) throw new Error(`${result.stdout}\n${result.stderr}`)
+  for (const [index, { command, shown }] of commands.entries()) {
+    const file = join(options.folder, `shown.${index}`)
+    if (!existsSync(file)) continue
+    const printed = readFileSync(file, 'utf8').replaceAll(options.folder, HOME)
+    const missing = missingLines(shown, printed)
+    if (missing.length === 0) continue
+    throw new Error(`$ ${command}\nthe page shows:\n${missing.join('\n')}\nprinted:\n${printed}`)
+  }
+  return result
 }

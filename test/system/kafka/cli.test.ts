@@ -3,9 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runCommandLine } from '../../../src/cli/run-command-line.ts'
-import { transactionIdentity } from '../../../src/connectors/kafka/client/identity.ts'
 import { deleteKafkaTopic } from '../../../src/connectors/kafka/client/topics.ts'
-import { KafkaProducer } from '../../../src/connectors/kafka/producer.ts'
 import { openTopics } from '../../../src/connectors/topics/open.ts'
 import { recordedIo } from '../../cli/recorded-io.ts'
 import { topicStoreContract } from '../../contracts/topic-store.ts'
@@ -14,6 +12,7 @@ import { KafkaBroker } from '../../services/kafka-broker.ts'
 import { jsonLines, npmStart, weir } from '../cli/command-process.ts'
 import { checkLoop, LOOP_SIZE, writeLoopRatings } from '../cli/quickstart-loop-fixture.ts'
 import { openCluster } from './fixture.ts'
+import { leaveTransactionOpen } from './open-transaction.ts'
 
 /** Short training, for tests of other features. */
 const QUICK = ['--factors', '4', '--iterations', '2', '--threads', '0']
@@ -239,19 +238,11 @@ describe('a user with few rights', () => {
 })
 
 describe('weir kafka transactions', () => {
-  /** Leaves a transaction open, like a process that was killed. */
-  async function leaveOpen(id: string): Promise<void> {
-    const cluster = openCluster({ brokers: broker.bootstrap })
-    const identity = await transactionIdentity(cluster, id, 600_000)
-    const producer = await KafkaProducer.open(cluster, 'ledger', { identity })
-    producer.sendRecord(Buffer.from(id), Buffer.from('v'), Date.now(), -1, [])
-    await producer.flush()
-    producer.close()
-  }
-
   it('lists those that stay open, and commits or aborts exactly one', async () => {
     await ask('topic', 'create', 'ledger', '--partitions', '1')
-    for (const id of ['job/a', 'job/b', 'other']) await leaveOpen(id)
+    for (const id of ['job/a', 'job/b', 'other']) {
+      await leaveTransactionOpen(broker.bootstrap, 'ledger', id)
+    }
     const list = async (): Promise<Record<string, unknown>[]> =>
       (await ask('kafka', 'transactions', 'list', '--prefix', 'job/', '--json')).json()
     const open = await list()

@@ -3,13 +3,16 @@ import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openTopics } from '../../../src/connectors/topics/open.ts'
 import { formatRating } from '../../../src/models/ratings/format.ts'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import { parseWebHdfsUrl } from '../../../src/webhdfs/address.ts'
 import { WebHdfsClient } from '../../../src/webhdfs/client.ts'
 import { HdfsCluster } from '../../services/hdfs-cluster.ts'
 import { KafkaBroker } from '../../services/kafka-broker.ts'
-import { commandsOf, guidePage, runSession } from './page-session.ts'
+import { leaveTransactionOpen } from '../kafka/open-transaction.ts'
+import { commandsOf, guidePage } from './page-commands.ts'
+import { runPage } from './page-session.ts'
 
 let folder: string
 let hdfs: HdfsCluster
@@ -20,7 +23,7 @@ const TRAINING = 36_000
 const FRESH = 6_000
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'weir-from-flink-'))
+  folder = mkdtempSync(join(tmpdir(), 'weir-kafka-pages-'))
   const started = await Promise.all([
     HdfsCluster.start(),
     KafkaBroker.start({ startsQuickly: true }),
@@ -61,11 +64,20 @@ it('docs/guide/from-flink.md: its commands run on a real Kafka and HDFS', async 
     .replaceAll('localhost:9092', kafka.bootstrap)
   const commands = commandsOf(page)
   expect(commands.length).toBeGreaterThan(10)
-  const { code, stdout, stderr } = await runSession(join(folder, 'session'), commands, '')
-  expect(code, `${stdout}\n${stderr}`).toBe(0)
+  const { stdout } = await runPage(commands, { folder: join(folder, 'session') })
   const errors = [...stdout.matchAll(/^MSE +([0-9.]+)/gm)].map(([, mse]) => Number(mse))
   expect(errors).toHaveLength(2)
   expect(errors[1], 'learning lowers the error').toBeLessThan(errors[0]!)
   const accuracy = /^accuracy +([0-9.]+) %/m.exec(stdout)?.[1]
   expect(Number(accuracy)).toBeGreaterThan(75)
+})
+
+it('docs/guide/kafka.md: its commands run, one after the other', async () => {
+  await using topics = await openTopics({ kafka: { brokers: kafka.bootstrap } })
+  await topics.create('notes', { partitions: 1 })
+  for (const id of ['weir/t/a', 'weir/t/b']) {
+    await leaveTransactionOpen(kafka.bootstrap, 'notes', id)
+  }
+  const page = guidePage('kafka.md').replaceAll('localhost:9092', kafka.bootstrap)
+  await runPage(commandsOf(page), { folder: join(folder, 'kafka') })
 })
