@@ -4,6 +4,7 @@ import { HEADER_BYTES } from './frame.ts'
 import { writeFloat32, writeInt53, writeUint16, writeUint32 } from './little-endian.ts'
 
 const encoder = new TextEncoder()
+const decoder = new TextDecoder()
 
 /** Longest key or name on the wire, in bytes. */
 export const MAX_KEY_BYTES = 65535
@@ -93,6 +94,20 @@ export class FrameWriter extends ByteWriter {
     let to = this.length
     for (let at = from; at < end; at++) target[to++] = bytes[at]!
     this.length = to
+  }
+
+  /**
+   * A key in `bytes[from .. end)` as text after its length as uint16: bytes that are not UTF-8 become U+FFFD. ASCII
+   * is copied without a string.
+   */
+  keyText(bytes: Uint8Array, from: number, end: number): void {
+    for (let at = from; at < end; at++) {
+      if (bytes[at]! <= 0x7f) continue
+      this.key(decoder.decode(bytes.subarray(from, end)))
+      return
+    }
+    if (end - from > MAX_KEY_BYTES) throw keyTooLong(end - from)
+    this.keyRange(bytes, from, end)
   }
 
   /** One prediction's answer: status, flags, score. */

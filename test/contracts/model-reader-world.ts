@@ -5,15 +5,15 @@ import type { ModelVersion } from '../../src/core/model-version.ts'
 import type { SlotQueryClient } from '../../src/serving/catalog/slot-asker.ts'
 import { LocalModelReader } from '../../src/serving/reader/model-reader.ts'
 import { ProgressBoard } from '../../src/state/catalog/progress-board.ts'
+import {
+  packSlotQueryReply,
+  type SlotQueryReplyMessage,
+} from '../../src/state/catalog/slot-query-message.ts'
 import { StateCatalog } from '../../src/state/catalog/state-catalog.ts'
 import type { TypedStateShare } from '../../src/state/catalog/typed-state-share.ts'
 import type { VectorStateDescriptor } from '../../src/state/port/descriptors.ts'
 import { finished } from '../../src/state/port/scan-part.ts'
-import type {
-  SlotQueryAnswer,
-  SlotQueryReply,
-  SlotQueryRequest,
-} from '../../src/state/port/slot-query.ts'
+import type { SlotQueryAnswer, SlotQueryRequest } from '../../src/state/port/slot-query.ts'
 import type { RowTableShare } from '../../src/state/rows/share.ts'
 import { HeapStateStore } from '../../src/state/store/heap.ts'
 import { VersionedRows } from '../../src/state/vector/versioned-rows.ts'
@@ -205,9 +205,9 @@ export class ModelWorld implements SlotQueryClient {
     })
   }
 
-  async ask(slot: number, request: SlotQueryRequest): Promise<SlotQueryReply> {
+  async ask(slot: number, request: SlotQueryRequest): Promise<SlotQueryReplyMessage> {
     this.asked.push(request)
-    return { id: request.id, answers: this.answers(slot, request) }
+    return packSlotQueryReply({ id: request.id, answers: this.answers(slot, request) })
   }
 
   cancel(): void {}

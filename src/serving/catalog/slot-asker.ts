@@ -1,11 +1,11 @@
 import type { Cancel, Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { KeyClass } from '../../state/catalog/key-class.ts'
-import type {
-  SlotQueryAnswer,
-  SlotQueryReply,
-  SlotQueryRequest,
-} from '../../state/port/slot-query.ts'
+import {
+  type SlotQueryReplyMessage,
+  unpackSlotQueryReply,
+} from '../../state/catalog/slot-query-message.ts'
+import type { SlotQueryAnswer, SlotQueryRequest } from '../../state/port/slot-query.ts'
 import { currentTraceParent } from '../../tracing/tracer.ts'
 import type { RequestOwner } from '../port/request-owner.ts'
 import { FairQueue } from './fair-queue.ts'
@@ -15,8 +15,11 @@ import { FairQueue } from './fair-queue.ts'
  * are unique within one reader only.
  */
 export interface SlotQueryClient {
-  /** Resolves with the slot's reply; rejects (SLOT_LOST, UNAVAILABLE, STORE_FAILED) when it has none. */
-  ask(slot: number, request: SlotQueryRequest): Promise<SlotQueryReply>
+  /**
+   * Resolves with the slot's reply, packed; rejects (SLOT_LOST, UNAVAILABLE, STORE_FAILED) when it has
+   * none.
+   */
+  ask(slot: number, request: SlotQueryRequest): Promise<SlotQueryReplyMessage>
   /** The reply is not needed any more: its promise stays pending. */
   cancel(slot: number, id: number): void
 }
@@ -37,7 +40,7 @@ const SCANS_IN_FLIGHT = 1
 interface Asked {
   readonly request: SlotQueryRequest
   state: 'queued' | 'sent' | 'ended'
-  resolve(reply: SlotQueryReply): void
+  resolve(reply: SlotQueryReplyMessage): void
   reject(error: unknown): void
 }
 
@@ -109,14 +112,14 @@ export class LocalSlotAsker {
   }
 
   /**
-   * Sends any other request, with a new id. Throws DEADLINE_EXCEEDED, and the owner's error when the
+   * Sends any other request, with a new id, and resolves with the packed reply. Throws DEADLINE_EXCEEDED, and the owner's error when the
    * connection is gone.
    */
   ask(
     slot: number,
     { deadline, owner }: AskTerms,
     request: (id: number) => SlotQueryRequest,
-  ): Promise<SlotQueryReply> {
+  ): Promise<SlotQueryReplyMessage> {
     if (owner?.gone !== undefined) return Promise.reject(owner.gone)
     const asking = request(this.nextId++)
     const trace = currentTraceParent()
@@ -191,7 +194,7 @@ export class LocalSlotAsker {
 
   private async send(batch: RowBatch): Promise<void> {
     const { slot, keyClass, version, bring, keys, waiting } = batch
-    const { answers } = await this.ask(slot, batch, (id) => ({
+    const reply = await this.ask(slot, batch, (id) => ({
       kind: 'rows',
       id,
       operatorUid: keyClass.operatorUid,
@@ -200,6 +203,7 @@ export class LocalSlotAsker {
       keys,
       bring,
     }))
+    const { answers } = unpackSlotQueryReply(reply)
     if (waiting.length === 1) waiting[0]!.resolve(answers)
     else for (const { from, count, resolve } of waiting) resolve(answers.slice(from, from + count))
   }

@@ -4,13 +4,12 @@ import {
   packSlotQueryRequest,
   type SlotQueryCancelMessage,
   type SlotQueryReplyMessage,
-  unpackSlotQueryReply,
 } from '../../state/catalog/slot-query-message.ts'
-import type { SlotQueryReply, SlotQueryRequest } from '../../state/port/slot-query.ts'
+import type { SlotQueryRequest } from '../../state/port/slot-query.ts'
 import type { SlotQueryClient } from './slot-asker.ts'
 
 interface Waiting {
-  resolve(reply: SlotQueryReply): void
+  resolve(reply: SlotQueryReplyMessage): void
   reject(error: unknown): void
 }
 
@@ -40,11 +39,9 @@ export class SlotPorts implements SlotQueryClient {
       const waiter = waiting.get(message.id)
       if (waiter === undefined) return
       waiting.delete(message.id)
-      try {
-        waiter.resolve(unpackSlotQueryReply(message))
-      } catch (error) {
-        waiter.reject(error)
-      }
+      const { error } = message
+      if (error === undefined) waiter.resolve(message)
+      else waiter.reject(new WeirError(error.code, error.message))
     })
     port.on('close', () => {
       if (this.links.get(slot)?.port === port) this.detach(slot)
@@ -60,7 +57,7 @@ export class SlotPorts implements SlotQueryClient {
     for (const { reject } of link.waiting.values()) reject(lost(slot))
   }
 
-  ask(slot: number, request: SlotQueryRequest): Promise<SlotQueryReply> {
+  ask(slot: number, request: SlotQueryRequest): Promise<SlotQueryReplyMessage> {
     const link = this.links.get(slot)
     if (link === undefined) return Promise.reject(lost(slot))
     return new Promise((resolve, reject) => {

@@ -4,13 +4,13 @@ import type {
   ModelReader,
   Prediction,
   PredictOptions,
-  ScanEntry,
   TopKOptions,
 } from '../../wire/model-reader.ts'
 import type { RoutingTable } from '../../wire/routing-table.ts'
 import type { ModelsBackend } from './models-backend.ts'
 import type { RankedKeys } from './ranked-keys.ts'
 import type { OwnedQueryOptions } from './request-owner.ts'
+import type { ScanPage } from './scan-page.ts'
 
 /**
  * Registers that a synchronous read writes its answer into; one instance serves a thread, so that
@@ -155,13 +155,6 @@ export interface ScanRange {
   readonly from: string
   readonly to: string
   readonly limit: number
-}
-
-/** A part of a scan, in the order of the keys. */
-export interface ScanPage {
-  readonly entries: readonly ScanEntry[]
-  /** The key to continue from; undefined when the range has no more entries. */
-  readonly resume: string | undefined
 }
 
 /** Backend of a query server. */

@@ -16,9 +16,10 @@ import type {
   TopKOptions,
 } from '../../wire/model-reader.ts'
 import { LocalSlotAsker, type SlotQueryClient } from '../catalog/slot-asker.ts'
-import type { DeferredPredictions, ReadGroup, ScanPage, ScanRange } from '../port/query-backend.ts'
+import type { DeferredPredictions, ReadGroup, ScanRange } from '../port/query-backend.ts'
 import { RankedKeys } from '../port/ranked-keys.ts'
 import type { OwnedQueryOptions } from '../port/request-owner.ts'
+import type { ScanPage } from '../port/scan-page.ts'
 import { LocalTopK } from '../top-k/top-k.ts'
 import { blockProducts, blocksOf } from './block-products.ts'
 import { deferredKey, LocalDeferredPredictions } from './deferred-predictions.ts'
@@ -258,8 +259,8 @@ export class LocalModelReader implements ModelReader {
     while (from !== undefined && found.length < range.limit) {
       const rest = { from, to: range.to, limit: range.limit - found.length }
       const page: ScanPage = await this.scanPage(name, rest, options)
-      found.push(...page.entries)
-      from = page.resume
+      found.push(...page.toEntries())
+      from = page.resumeText
     }
     return found
   }

@@ -1,17 +1,19 @@
 import { WeirError } from '../../core/errors.ts'
 import type { KeyClass } from '../../state/catalog/key-class.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
-import { mergeScanParts, type ScanPart } from '../../state/port/scan-part.ts'
-import { vectorFloatBytes } from '../../state/rows/codec.ts'
-import type { ScanEntry } from '../../wire/model-reader.ts'
+import {
+  checkVectorRowAt,
+  VECTOR_ROW_HEADER_BYTES,
+  vectorRowBytes,
+} from '../../state/rows/codec.ts'
 import type { LocalSlotAsker } from '../catalog/slot-asker.ts'
-import type { ScanPage, ScanRange } from '../port/query-backend.ts'
+import type { ScanRange } from '../port/query-backend.ts'
 import type { OwnedQueryOptions } from '../port/request-owner.ts'
-import { failureOf } from './failures.ts'
+import type { EntryPlace, ScanPage } from '../port/scan-page.ts'
 import type { LocalRequest, LocalRequests, VectorRequest } from './request.ts'
+import { type AddEntry, mergeScanParts, ScanPart } from './scan-merge.ts'
 
 const encoder = new TextEncoder()
-const decoder = new TextDecoder()
 
 /** Scans a range of keys: every slot of the state is asked, and the answers are merged. */
 export class LocalScans {
@@ -34,8 +36,8 @@ export class LocalScans {
       const request = this.requests.vector(name, options)
       requireNotCheckpoint(request, 'a scan')
       const slots = slotsOf(request.state.keyClasses)
-      return this.scanSlots(name, range, { request, slots }, (key, value) => {
-        return floatBytes(request, key, value)
+      return this.scanSlots(name, range, { request, slots }, (page, entry) => {
+        addFloats(request, page, entry)
       })
     }
     const request = this.requests.typed(options)
@@ -43,43 +45,32 @@ export class LocalScans {
     if (slots.length === 0) {
       throw this.requests.unknownState('state', name)
     }
-    return this.scanSlots(name, range, { request, slots }, (_key, value) => value)
+    return this.scanSlots(name, range, { request, slots }, (page, entry) => page.add(entry))
   }
 
   private async scanSlots(
     name: string,
     range: ScanRange,
     { request, slots }: { readonly request: LocalRequest; readonly slots: Iterable<number> },
-    valueIn: (key: Uint8Array, value: Uint8Array) => Uint8Array,
+    add: AddEntry,
   ): Promise<ScanPage> {
     const from = encoder.encode(range.from)
     const to = encoder.encode(range.to)
     const { limit } = range
     const { version } = request
     const parts = await Promise.all(
-      Array.from(slots, async (slot): Promise<ScanPart> => {
+      Array.from(slots, async (slot) => {
         const incarnation = await this.requests.reach(slot, request)
-        const { answers, resume } = await this.asker.ask(slot, request, (id) => {
+        const reply = await this.asker.ask(slot, request, (id) => {
           return { kind: 'scan', id, queryableName: name, version, from, to, limit }
         })
         if (request.consistency.level !== 'live') {
           this.requests.requireIncarnation(slot, incarnation)
         }
-        if (answers.some(({ kind }) => kind === 'restoring')) throw failureOf('RESTORING', from)
-        return { answers: answers.filter(({ kind }) => kind === 'found'), resume }
+        return new ScanPart(reply, from)
       }),
     )
-    const { answers, resume } = mergeScanParts(parts, limit)
-    const entries: ScanEntry[] = []
-    for (const answer of answers) {
-      if (answer.kind !== 'found') continue
-      const { key, value } = answer
-      entries.push({ key: decoder.decode(key), value: valueIn(key, value) })
-    }
-    return {
-      entries,
-      resume: resume === undefined ? undefined : decoder.decode(resume),
-    }
+    return mergeScanParts(parts, limit, add)
   }
 }
 
@@ -96,8 +87,10 @@ export function requireNotCheckpoint(request: LocalRequest, what: string): void 
   throw new WeirError('UNSUPPORTED', `${what} reads live rows; use another consistency level`)
 }
 
-/** The floats of a row as a view: a page has thousands of rows. */
-function floatBytes({ state }: VectorRequest, key: Uint8Array, row: Uint8Array): Uint8Array {
-  const dimension = state.keyClassOf(key, 0, key.length)?.dimension ?? 0
-  return vectorFloatBytes(row, dimension)
+/** Adds the floats of a row. Throws as `checkVectorRow`. */
+function addFloats({ state }: VectorRequest, page: ScanPage, entry: EntryPlace): void {
+  const { bytes, keyAt, valueAt, end } = entry
+  const dimension = state.keyClassOf(bytes, keyAt, valueAt - keyAt)?.dimension ?? 0
+  checkVectorRowAt(bytes, valueAt, end - valueAt, dimension)
+  page.add(entry, valueAt + VECTOR_ROW_HEADER_BYTES, valueAt + vectorRowBytes(dimension))
 }

@@ -1,5 +1,6 @@
 import { type ErrorCode, isWeirError, WeirError } from '../../core/errors.ts'
 import { murmur3 } from '../../core/hash/murmur3.ts'
+import { unpackSlotQueryReply } from '../../state/catalog/slot-query-message.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { TypedStateShare } from '../../state/catalog/typed-state-share.ts'
 import type { SlotQueryAnswer } from '../../state/port/slot-query.ts'
@@ -91,10 +92,11 @@ export class LocalTypedReads {
     try {
       const incarnation = await this.requests.reach(slot, request)
       const asOfMs = this.requests.asOfMs(request, slot)
-      const { answers } = await this.asker.ask(slot, request, (id) => {
+      const reply = await this.asker.ask(slot, request, (id) => {
         return { kind: 'values', id, queryableName: name, keys, maxBytes }
       })
       this.requests.requireIncarnation(slot, incarnation)
+      const { answers } = unpackSlotQueryReply(reply)
       return answers.map((answer) => this.answerOf(slot, request, asOfMs, answer))
     } catch (error) {
       if (!isWeirError(error)) throw error

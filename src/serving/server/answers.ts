@@ -11,15 +11,10 @@ import {
 } from '../../wire/answer.ts'
 import { ANSWER, ANSWER_FLAG, ITEM_FLAG, KIND, MAX_COUNT } from '../../wire/frame.ts'
 import type { FrameWriter } from '../../wire/frame-writer.ts'
-import type {
-  Answer,
-  AnswerEnvelope,
-  Prediction,
-  ScanEntry,
-  SparseProduct,
-} from '../../wire/model-reader.ts'
+import type { Answer, AnswerEnvelope, Prediction, SparseProduct } from '../../wire/model-reader.ts'
 import { OK, statusOf } from '../../wire/status.ts'
 import type { RankedKeys } from '../port/ranked-keys.ts'
+import type { ScanPage } from '../port/scan-page.ts'
 
 /** Target of an asynchronous answer: the writer, and the limit of a frame. */
 export interface AnswerTarget {
@@ -244,12 +239,8 @@ function writeSingle<T>(
   writer.end(1)
 }
 
-/** Writes as many entries of a scan as fit a frame, and the key to continue from when there are more. */
-export function writeScan(
-  target: AnswerTarget,
-  entries: readonly ScanEntry[],
-  continueFrom: string | undefined,
-): void {
+/** Writes as many entries of a page as fit a frame, and the key to continue from when there are more. */
+export function writeScan(target: AnswerTarget, { bytes, spans, resume }: ScanPage): void {
   const { writer } = target
   beginAnswer(writer, KIND.scan + ANSWER, 0, target.requestId, {
     modelVersion: 0,
@@ -258,22 +249,25 @@ export function writeScan(
     ageMs: -1,
   })
   let count = 0
-  let resume = continueFrom
-  for (const { key, value } of entries) {
+  for (; count < bytes.length; count++) {
+    const from = bytes[count]!
+    const keyAt = spans[4 * count]!
+    const keyEnd = spans[4 * count + 1]!
+    const valueAt = spans[4 * count + 2]!
+    const length = spans[4 * count + 3]! - valueAt
     // A key is counted twice: it may also become the key to continue from.
-    const size = 16 + key.length * 6 + value.length
-    if (count > 0 && writer.frameBytes + size > target.maxFrameBytes) {
-      resume = key
-      break
-    }
-    writer.key(key)
-    writer.uint32(value.length)
-    writer.raw(value)
-    count++
+    const size = 16 + (keyEnd - keyAt) * 6 + length
+    if (count > 0 && writer.frameBytes + size > target.maxFrameBytes) break
+    writer.keyText(from, keyAt, keyEnd)
+    writer.uint32(length)
+    writer.copy(from, valueAt, length)
   }
-  if (resume !== undefined) {
+  if (count < bytes.length) {
     writer.addFlags(ANSWER_FLAG.more)
-    writer.key(resume)
+    writer.keyText(bytes[count]!, spans[4 * count]!, spans[4 * count + 1]!)
+  } else if (resume !== undefined) {
+    writer.addFlags(ANSWER_FLAG.more)
+    writer.keyText(resume, 0, resume.length)
   }
   writer.end(count)
 }

@@ -210,12 +210,9 @@ function decodeScan(cursor: RequestCursor): AsyncRequest {
     count: 1,
     async run(terms) {
       const range = { from, to, limit: capped }
-      const { entries, resume } = await terms.backend.scanPage(state, range, within(options, terms))
-      const isWhole = entries.length === capped && capped === limit
-      return {
-        count: 1,
-        write: (target) => writeScan(target, entries, isWhole ? undefined : resume),
-      }
+      const page = await terms.backend.scanPage(state, range, within(options, terms))
+      if (page.count === capped && capped === limit) page.resume = undefined
+      return { count: 1, write: (target) => writeScan(target, page) }
     },
   }
 }

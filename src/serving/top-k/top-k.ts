@@ -2,6 +2,7 @@ import type { Clock } from '../../core/clock.ts'
 import { innerProduct } from '../../kernels/inner-product.ts'
 import { MAX_TOP_K_QUERIES } from '../../kernels/top-k-scratch.ts'
 import type { StateVersion } from '../../state/catalog/key-class.ts'
+import { unpackSlotQueryReply } from '../../state/catalog/slot-query-message.ts'
 import { successorOf } from '../../state/port/scan-part.ts'
 import { decodeVectorFloats } from '../../state/rows/codec.ts'
 import type { RowTableReader } from '../../state/rows/reader.ts'
@@ -187,7 +188,7 @@ export class LocalTopK {
     const { operatorUid, state, dimension } = version.keyClass
     let from: Uint8Array = new Uint8Array(0)
     for (;;) {
-      const { answers } = await this.asker.ask(slot, UNBOUNDED, (id) => ({
+      const reply = await this.asker.ask(slot, UNBOUNDED, (id) => ({
         kind: 'scan',
         id,
         queryableName: '',
@@ -197,6 +198,7 @@ export class LocalTopK {
         limit: STORED_PAGE,
         stored: { operatorUid, state },
       }))
+      const { answers } = unpackSlotQueryReply(reply)
       for (const answer of answers) {
         if (answer.kind !== 'found') continue
         const { key } = answer

@@ -110,17 +110,46 @@ export function unpackSlotQueryReply(reply: SlotQueryReplyMessage): SlotQueryRep
   const { id, packed, resume, error } = reply
   if (error !== undefined) throw new WeirError(error.code, error.message)
   const answers: SlotQueryAnswer[] = []
-  for (let at = 0; at < packed.length; ) {
-    const kind = KINDS[packed[at]!]!
-    const keyAt = at + ANSWER_HEADER
-    const valueAt = keyAt + uint32(packed, at + 1)
-    at = valueAt + uint32(packed, at + 5)
+  const next = new PackedAnswers(packed)
+  while (next.advance()) {
+    const { kind, keyAt, valueAt, end } = next
     const key = packed.subarray(keyAt, valueAt)
     answers.push(
-      kind === 'found' ? { kind, key, value: packed.subarray(valueAt, at) } : { kind, key },
+      kind === 'found' ? { kind, key, value: packed.subarray(valueAt, end) } : { kind, key },
     )
   }
   return { id, answers, resume }
+}
+
+/**
+ * The answers of a packed reply, one after the other, without an object for any: a page of a scan has
+ * hundreds.
+ */
+export class PackedAnswers {
+  readonly bytes: Uint8Array
+  /** Of the present answer, as `keyAt`, `valueAt` and `end`. */
+  kind: SlotQueryAnswer['kind'] = 'missing'
+  /** First byte of its key. */
+  keyAt = 0
+  /** First byte after its key, where its value begins. */
+  valueAt = 0
+  /** First byte after the answer. */
+  end = 0
+
+  constructor(packed: Uint8Array) {
+    this.bytes = packed
+  }
+
+  /** Moves to the next answer, at first to the first one; false when there is none. */
+  advance(): boolean {
+    const { bytes, end } = this
+    if (end >= bytes.length) return false
+    this.kind = KINDS[bytes[end]!]!
+    this.keyAt = end + ANSWER_HEADER
+    this.valueAt = this.keyAt + uint32(bytes, end + 1)
+    this.end = this.valueAt + uint32(bytes, end + 5)
+    return true
+  }
 }
 
 function valueBytes(answer: SlotQueryAnswer): number {

@@ -7,11 +7,11 @@ import type {
   ReadGroup,
   ReadOutcome,
   ReadStatus,
-  ScanPage,
   ScanRange,
 } from '../../../src/serving/port/query-backend.ts'
 import { RankedKeys } from '../../../src/serving/port/ranked-keys.ts'
 import type { OwnedQueryOptions } from '../../../src/serving/port/request-owner.ts'
+import { ScanPage } from '../../../src/serving/port/scan-page.ts'
 import { DEFERRED } from '../../../src/wire/frame.ts'
 import type {
   Answer,
@@ -71,7 +71,7 @@ export class FakeQueryBackend implements QueryBackend, ReadGroup {
     const entries = await this.reader.scan(state, range, options)
     const last = entries.at(-1)
     const isFull = last !== undefined && entries.length === range.limit
-    return { entries, resume: isFull ? `${last.key}\0` : undefined }
+    return ScanPage.of(entries, isFull ? `${last.key}\0` : undefined)
   }
 
   async topKRanked(

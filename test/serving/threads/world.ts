@@ -2,7 +2,6 @@ import { JobServing } from '../../../src/runtime/job/serving.ts'
 import type { SlotHost } from '../../../src/runtime/protocol/slot-host.ts'
 import type { QueryThreads } from '../../../src/serving/threads/query-threads.ts'
 import {
-  packSlotQueryReply,
   type SlotQueryRequestMessage,
   unpackSlotQueryRequest,
 } from '../../../src/state/catalog/slot-query-message.ts'
@@ -38,7 +37,7 @@ export class ServedWorld extends ModelWorld {
         const { port } = command
         port.on('message', (message: SlotQueryRequestMessage) => {
           void this.ask(slot, unpackSlotQueryRequest(message)).then((reply) =>
-            port.postMessage(packSlotQueryReply(reply)),
+            port.postMessage(reply),
           )
         })
       },
