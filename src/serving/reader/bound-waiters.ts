@@ -16,6 +16,8 @@ export interface BoundRequest {
   /** Monotonic time when it fails. */
   readonly deadline: number
   readonly owner: RequestOwner | undefined
+  /** Its waits that have not ended, by slot. */
+  waits?: Map<number, Promise<number>> | undefined
 }
 
 /** Progress of the slots as the waiters see it. */

@@ -129,17 +129,25 @@ export class LocalModelReader implements ModelReader {
     right: string,
     options: PredictOptions = {},
   ): Promise<Answer<Prediction>> {
-    return answered(async () => {
-      const request = this.requests.vector(name, options)
-      const [a, b] = await Promise.all([
-        this.loader.load(request, encoder.encode(left), bytesOrNone(options.coldLeft)),
-        this.loader.load(request, encoder.encode(right), bytesOrNone(options.coldRight)),
-      ])
-      requireSameLength(a.vector, b.vector)
-      const score = innerProduct(a.vector, 0, b.vector, 0, a.vector.length)
-      const value = { score, leftCold: a.cold, rightCold: b.cold }
-      return { ok: true, value, envelope: this.requests.envelope(request, a) }
-    })
+    return answered(async () =>
+      this.predictAt(this.requests.vector(name, options), left, right, options),
+    )
+  }
+
+  private async predictAt(
+    request: VectorRequest,
+    left: string,
+    right: string,
+    { coldLeft, coldRight }: PredictOptions,
+  ): Promise<Answer<Prediction>> {
+    const [a, b] = await Promise.all([
+      this.loader.load(request, encoder.encode(left), bytesOrNone(coldLeft)),
+      this.loader.load(request, encoder.encode(right), bytesOrNone(coldRight)),
+    ])
+    requireSameLength(a.vector, b.vector)
+    const score = innerProduct(a.vector, 0, b.vector, 0, a.vector.length)
+    const value = { score, leftCold: a.cold, rightCold: b.cold }
+    return { ok: true, value, envelope: this.requests.envelope(request, a) }
   }
 
   /** Answers to the deferred predictions of one frame, in order. Spilled rows are asked for together. */
@@ -148,14 +156,16 @@ export class LocalModelReader implements ModelReader {
     deferred: DeferredPredictions,
     options: PredictOptions,
   ): Promise<Answer<Prediction>[]> {
+    const request = this.requests.vector(name, options)
     const single = async (pair: number): Promise<Answer<Prediction>> => {
       const left = deferredKey(deferred, 2 * pair)
-      return this.predictWithEnvelope(name, left, deferredKey(deferred, 2 * pair + 1), options)
+      const right = deferredKey(deferred, 2 * pair + 1)
+      return answered(() => this.predictAt(request, left, right, options))
     }
-    if (options.consistency?.level === 'checkpoint') {
+    if (request.consistency.level === 'checkpoint') {
       return Promise.all(Array.from({ length: deferred.spans.length / 4 }, (_, i) => single(i)))
     }
-    return this.deferred.predict(this.requests.vector(name, options), deferred, single)
+    return this.deferred.predict(request, deferred, single)
   }
 
   sparseDot(

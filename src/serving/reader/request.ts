@@ -98,7 +98,8 @@ export class LocalRequests implements SlotBounds {
       throw new WeirError('NOT_UP_TO_BOUND', 'no checkpoint has completed yet; ask again later')
     }
     const deadline = this.clock.monotonicMs() + deadlineMs
-    return { state, version, consistency, checkpointId, checkpointAsOfMs, deadline, owner }
+    const waits = undefined
+    return { state, version, consistency, checkpointId, checkpointAsOfMs, deadline, owner, waits }
   }
 
   /** A request for typed state. Throws UNSUPPORTED for the checkpoint level. */
@@ -110,7 +111,8 @@ export class LocalRequests implements SlotBounds {
     }
     const deadline = this.clock.monotonicMs() + deadlineMs
     const checkpointId = this.board.completedCheckpoint()
-    return { version: 0, consistency, checkpointId, checkpointAsOfMs: 0, deadline, owner }
+    const common = { consistency, checkpointId, deadline, owner }
+    return { ...common, version: 0, checkpointAsOfMs: 0, waits: undefined }
   }
 
   private liveVersion(name: string, model: number | undefined): number {
@@ -221,7 +223,7 @@ export class LocalRequests implements SlotBounds {
     if (source === undefined) return incarnation
     // What the record caused is in the topic of that source: a look at its end from now on finds it.
     const returned = { source, asOfMs: this.clock.monotonicMs() }
-    await this.reachBound(slot, { ...request, returned })
+    await this.reachBound(slot, { ...request, returned, waits: undefined })
     this.requireIncarnation(slot, incarnation)
     return incarnation
   }
@@ -243,7 +245,19 @@ export class LocalRequests implements SlotBounds {
     const incarnation = this.incarnationIfReached(slot, request)
     if (incarnation !== undefined) return incarnation
     if (this.clock.monotonicMs() >= request.deadline) throw notReached(slot)
-    return this.waiters.wait(slot, request)
+    return this.waitShared(slot, request)
+  }
+
+  /** The keys of a request may be hundreds: all that wait for one slot share a wait. */
+  private waitShared(slot: number, request: BoundRequest): Promise<number> {
+    const shared = request.waits?.get(slot)
+    if (shared !== undefined) return shared
+    const wait = this.waiters.wait(slot, request)
+    request.waits ??= new Map()
+    request.waits.set(slot, wait)
+    const end = (): unknown => request.waits?.delete(slot)
+    wait.then(end, end)
+    return wait
   }
 
   /** Whether every slot of the request's state has reached its bound, as far as one look can tell. */

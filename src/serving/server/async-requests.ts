@@ -1,12 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
 import { KIND, REQUEST_FLAG } from '../../wire/frame.ts'
-import type {
-  Answer,
-  Prediction,
-  PredictOptions,
-  QueryOptions,
-  TopKOptions,
-} from '../../wire/model-reader.ts'
+import type { PredictOptions, QueryOptions, TopKOptions } from '../../wire/model-reader.ts'
 import { MAX_FEATURES, MAX_K, type RequestCursor } from '../../wire/request.ts'
 import type { DeferredPredictions } from '../port/query-backend.ts'
 import type { OwnedQueryOptions } from '../port/request-owner.ts'
@@ -24,8 +18,6 @@ import { decodePacked, isPacked } from './sparse-requests.ts'
 const MAX_SCAN = 10_000
 /** Predictions of a frame that are read one by one at a time. */
 const PAIRS_AT_ONCE = 128
-
-const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * Decodes the cursor's frame, after its preamble, into a request that does not use the frame's bytes.
@@ -104,21 +96,18 @@ export function deferredRequest({
 }
 
 function decodePredictions(cursor: RequestCursor): AsyncRequest {
-  const { state, flags } = cursor
+  const { state, flags, count } = cursor
   const options = predictOptionsOf(cursor)
-  const keys = new FrameKeys(cursor, 2 * cursor.count)
+  const keys = new FrameKeys(cursor)
   const withEnvelopes = (flags & REQUEST_FLAG.envelope) !== 0
   return {
-    count: cursor.count,
+    count,
     mostAtOnce: PAIRS_AT_ONCE,
-    async run(terms, _from, most) {
-      const { reader } = terms.backend
-      const own = within(options, terms)
-      const asked: Promise<Answer<Prediction>>[] = []
-      for (const [left, right] of pairsOf(keys.next(2 * most))) {
-        asked.push(reader.predictWithEnvelope(state, left, right, own))
-      }
-      const answers = await Promise.all(asked)
+    async run(terms, from, most) {
+      const spans = keys.next(2 * most)
+      if (from + most === count) keys.finish()
+      const part = { bytes: keys.bytes, spans }
+      const answers = await terms.backend.predictDeferred(state, part, within(options, terms))
       return {
         count: answers.length,
         write: (target) => writePredictions(target, answers, withEnvelopes),
@@ -127,45 +116,41 @@ function decodePredictions(cursor: RequestCursor): AsyncRequest {
   }
 }
 
-function* pairsOf(keys: readonly string[]): IterableIterator<[left: string, right: string]> {
-  for (let i = 0; i + 1 < keys.length; i += 2) yield [keys[i]!, keys[i + 1]!]
-}
-
 /**
- * Keys at the end of a frame. Their bytes are copied and become text part by part: the text of all keys of
- * a large frame at once would hold up the other connections.
+ * Keys at the end of a frame. Their bytes are copied, and their places are looked for part by part: those of
+ * all keys of a large frame at once would hold up the other connections.
  */
 class FrameKeys {
-  private readonly bytes: Uint8Array
+  readonly bytes: Uint8Array
   private at = 0
 
-  /** Reads `count` keys, which must end with the frame. Throws PROTOCOL_ERROR. */
-  constructor(cursor: RequestCursor, count: number) {
-    const start = cursor.at
-    for (let i = 0; i < count; i++) cursor.nextKey()
-    cursor.finish()
-    this.bytes = cursor.bytes.slice(start, cursor.end)
+  constructor(cursor: RequestCursor) {
+    this.bytes = cursor.bytes.slice(cursor.at, cursor.end)
+    cursor.at = cursor.end
   }
 
-  /** The next keys, at most `most`. Throws PROTOCOL_ERROR when one is not UTF-8. */
-  next(most: number): string[] {
+  /** Start and length of each of the next keys. Throws PROTOCOL_ERROR when the frame has fewer. */
+  next(count: number): number[] {
     const { bytes } = this
-    const keys: string[] = []
-    while (keys.length < most && this.at < bytes.length) {
+    const spans: number[] = []
+    for (let i = 0; i < count; i++) {
       const from = this.at + 2
-      this.at = from + bytes[this.at]! + bytes[this.at + 1]! * 256
-      keys.push(textOf(bytes.subarray(from, this.at)))
+      const length = from > bytes.length ? 0 : bytes[from - 2]! + bytes[from - 1]! * 256
+      this.at = from + length
+      if (this.at > bytes.length) throw malformed('it has fewer keys than its count')
+      spans.push(from, length)
     }
-    return keys
+    return spans
+  }
+
+  /** Throws PROTOCOL_ERROR unless all bytes belong to keys. */
+  finish(): void {
+    if (this.at !== this.bytes.length) throw malformed('bytes follow its last key')
   }
 }
 
-function textOf(bytes: Uint8Array): string {
-  try {
-    return decoder.decode(bytes)
-  } catch (cause) {
-    throw new WeirError('PROTOCOL_ERROR', 'a request is malformed: a key is not UTF-8', { cause })
-  }
+function malformed(why: string): WeirError {
+  return new WeirError('PROTOCOL_ERROR', `a request is malformed: ${why}`)
 }
 
 /** Rows or values of keys: all keys of a frame, or those that the synchronous way deferred. */

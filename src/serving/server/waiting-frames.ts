@@ -1,8 +1,9 @@
 import { FrameReader } from '../../wire/frame.ts'
 import { RequestCursor } from '../../wire/request.ts'
 
-/** Times that are removed together, once all of them were used. */
-const DROPPED_TIMES = 1024
+/** Room for times at first. */
+const FIRST_TIMES = 64
+const NO_TIMES = new Float64Array(0)
 
 /**
  * Request frames of one connection that wait undecoded, in order. A client may have thousands of them
@@ -17,18 +18,31 @@ export class WaitingFrames {
   deadline = 0
   private readonly frames = new FrameReader(() => Number.POSITIVE_INFINITY)
   /** Two numbers a frame: `startedAt` and `deadline`. */
-  private times: number[] = []
+  private times = NO_TIMES
   private at = 0
+  private timesEnd = 0
 
   /** Frames that wait. */
   get size(): number {
-    return (this.times.length - this.at) / 2
+    return (this.timesEnd - this.at) / 2
   }
 
   /** Copies the frame that ends where the cursor's frame ends and has `frameBytes`. */
   push(cursor: RequestCursor, frameBytes: number, startedAt: number, deadline: number): void {
     this.frames.appendCopy(cursor.bytes, cursor.end - frameBytes, cursor.end)
-    this.times.push(startedAt, deadline)
+    if (this.timesEnd === this.times.length) this.makeRoom()
+    this.times[this.timesEnd++] = startedAt
+    this.times[this.timesEnd++] = deadline
+  }
+
+  /** Takes the places of used times, or twice the room. */
+  private makeRoom(): void {
+    const { times, at, timesEnd } = this
+    const isHalfUsed = at * 2 >= times.length && at > 0
+    if (!isHalfUsed) this.times = new Float64Array(Math.max(FIRST_TIMES, times.length * 2))
+    this.times.set(times.subarray(at, timesEnd))
+    this.at = 0
+    this.timesEnd = timesEnd - at
   }
 
   /** Opens the next frame, at least one must wait. Returns its bytes. */
@@ -38,19 +52,16 @@ export class WaitingFrames {
     this.startedAt = times[this.at]!
     this.deadline = times[this.at + 1]!
     this.at += 2
-    if (this.at === times.length) this.clearTimes()
-    else if (this.at >= DROPPED_TIMES) {
-      times.splice(0, this.at)
-      this.at = 0
-    }
+    if (this.at === this.timesEnd) this.clearTimes()
     cursor.open(frames)
     cursor.readPreamble()
     return frames.end - frames.start
   }
 
   private clearTimes(): void {
-    this.times = []
+    if (this.times.length > FIRST_TIMES) this.times = NO_TIMES
     this.at = 0
+    this.timesEnd = 0
   }
 
   /** Drops all frames: the connection is gone. */

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { DeferredPredictions } from '../../../src/serving/port/query-backend.ts'
+import { RequestOwner } from '../../../src/serving/port/request-owner.ts'
 import type { LocalModelReader } from '../../../src/serving/reader/model-reader.ts'
+import type { QueryOptions } from '../../../src/wire/model-reader.ts'
 import { ModelWorld } from '../../contracts/model-reader-world.ts'
 
 const ROWS = 120
@@ -74,5 +76,60 @@ describe('deferred predictions', () => {
     const consistency = { level: 'checkpoint' } as const
     const answers = await reader.predictDeferred('ALS_MODEL', deferred(pairs), { consistency })
     expect(answers.map((one) => one.ok && one.value.score)).toEqual(pairs.map((_, i) => i + 7))
+  })
+})
+
+/** Counts what waits for it. */
+class CountedOwner extends RequestOwner {
+  waits = 0
+
+  override onGone(listener: () => void): () => void {
+    this.waits += 1
+    return super.onGone(listener)
+  }
+}
+
+describe('a bound that no slot has reached', () => {
+  const consistency = { level: 'at-least', partition: 0, offset: 2 ** 50 } as const
+  const keys = Array.from({ length: 100 }, (_, i) => `${i}-U`)
+  const pairs = keys.map((key) => [key, key.replace('U', 'I')] as const)
+
+  it('takes one wait for each slot, not one for each key, and ends with the connection', async () => {
+    const owner = new CountedOwner()
+    const options = { consistency, deadlineMs: 60_000, owner }
+    const predictions = reader.predictDeferred('ALS_MODEL', deferred(pairs), options)
+    const rows = reader.rows('ALS_MODEL', keys, options)
+    expect(owner.waits).toBe(4)
+    owner.leave()
+    const answers = [...(await predictions), ...(await rows)]
+    const codes = new Set(answers.map((answer) => !answer.ok && answer.error.code))
+    expect([answers.length, ...codes]).toEqual([200, 'UNAVAILABLE'])
+  })
+
+  it('fails each prediction and each row at the deadline', async () => {
+    const options = { consistency, deadlineMs: 5 }
+    const predictions = await reader.predictDeferred('ALS_MODEL', deferred(pairs), options)
+    const rows = await reader.rows('ALS_MODEL', keys, options)
+    const codes = [...predictions, ...rows].map((answer) => !answer.ok && answer.error.code)
+    expect(new Set(codes)).toEqual(new Set(['NOT_UP_TO_BOUND']))
+    expect(codes).toHaveLength(200)
+  })
+
+  it('answers the keys of a slot that has reached it', async () => {
+    world.progress(1_000, Date.now())
+    world.board.resetProgress(1)
+    const bounded = { level: 'at-least', partition: 0, offset: 5 } as const
+    const owner = new RequestOwner()
+    const reading = reader.rows('ALS_MODEL', keys, {
+      consistency: bounded,
+      deadlineMs: 60_000,
+      owner,
+    } as QueryOptions)
+    // Slots of this world answer within the turn in which they are asked.
+    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
+    owner.leave()
+    const answers = await reading
+    const codes = new Set(answers.map((answer) => (answer.ok ? 'answered' : answer.error.code)))
+    expect(codes).toEqual(new Set(['answered', 'UNAVAILABLE']))
   })
 })
