@@ -300,6 +300,8 @@ export {
   dynamicEventTimeSessionWindows,
   dynamicProcessingTimeSessionWindows,
   eventTimeSessionWindows,
+  type GlobalWindows,
+  globalWindows,
   processingTimeSessionWindows,
   type SessionWindows,
   slidingEventTimeWindows,
@@ -309,7 +311,41 @@ export {
   tumblingProcessingTimeWindows,
   type WindowAssigner,
 } from './operators/windows/assigner.ts'
-export type { ProcessWindowFunction, WindowContext } from './operators/windows/operator.ts'
+export {
+  continuousEventTimeTrigger,
+  continuousProcessingTimeTrigger,
+} from './operators/windows/continuous-trigger.ts'
+export {
+  countEvictor,
+  deltaEvictor,
+  type Evictor,
+  type EvictorContext,
+  type EvictorOptions,
+  type TimestampedValue,
+  timeEvictor,
+} from './operators/windows/evictor.ts'
+export type {
+  ProcessWindowFunction,
+  WindowContext,
+  WindowFunctionContext,
+  WindowStateAccess,
+} from './operators/windows/function.ts'
+export type {
+  MergingStateDescriptor,
+  NamespacedStateAccess,
+} from './operators/windows/namespaced-state.ts'
+export {
+  countTrigger,
+  deltaTrigger,
+  eventTimeTrigger,
+  neverTrigger,
+  type OnMergeContext,
+  processingTimeTrigger,
+  purgingTrigger,
+  type Trigger,
+  type TriggerContext,
+  type TriggerResult,
+} from './operators/windows/trigger.ts'
 export type { ConfigurationMap } from './runtime/configuration/keys.ts'
 export type { JobExecution, JobFailure, StopOptions } from './runtime/job/execution.ts'
 export { LocalExecutor } from './runtime/job/local-executor.ts'

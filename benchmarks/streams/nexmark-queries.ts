@@ -11,7 +11,7 @@ import {
   tumblingEventTimeWindows,
   tumblingProcessingTimeWindows,
 } from '../../src/operators/windows/assigner.ts'
-import type { WindowContext } from '../../src/operators/windows/operator.ts'
+import type { WindowContext } from '../../src/operators/windows/function.ts'
 import { type AggregateFunction, valueState } from '../../src/state/port/descriptors.ts'
 import type { ValueState } from '../../src/state/port/handles.ts'
 import type { Bid, NexmarkEvent } from './nexmark-events.ts'

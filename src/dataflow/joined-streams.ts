@@ -13,6 +13,8 @@ import {
 } from '../operators/joins/interval-join.ts'
 import { KeyedCoProcessOperator } from '../operators/process/keyed-co-process.ts'
 import type { WindowAssigner } from '../operators/windows/assigner.ts'
+import type { Evictor } from '../operators/windows/evictor.ts'
+import type { Trigger } from '../operators/windows/trigger.ts'
 import type { ConnectedInputs } from './connected-streams.ts'
 import type { DataStream } from './data-stream.ts'
 import type { PlainKey } from './key-serializer.ts'
@@ -77,6 +79,18 @@ export class CoGroupedWindows<A, B> {
     return this
   }
 
+  /** As `trigger` of a stream in windows. Throws INVALID_GRAPH. */
+  trigger(trigger: Trigger<SidedRecord<A, B>>): this {
+    this.windows.trigger(trigger)
+    return this
+  }
+
+  /** As `evictor` of a stream in windows. Throws INVALID_GRAPH. */
+  evictor(evictor: Evictor<SidedRecord<A, B>>): this {
+    this.windows.evictor(evictor)
+    return this
+  }
+
   /** Makes results from all records of both streams of a key and window. */
   apply<OUT>(coGroup: CoGroupFunction<A, B, OUT>): DataStream<OUT> {
     return this.windows.process(() => new CoGroupWindowFunction<unknown, A, B, OUT>(coGroup))
@@ -94,6 +108,18 @@ export class JoinedWindows<A, B> {
   /** Keeps windows for this long after their end, in ms. Throws INVALID_ARGUMENT. */
   allowedLateness(latenessMs: number): this {
     this.windows.allowedLateness(latenessMs)
+    return this
+  }
+
+  /** As `trigger` of a stream in windows. Throws INVALID_GRAPH. */
+  trigger(trigger: Trigger<SidedRecord<A, B>>): this {
+    this.windows.trigger(trigger)
+    return this
+  }
+
+  /** As `evictor` of a stream in windows. Throws INVALID_GRAPH. */
+  evictor(evictor: Evictor<SidedRecord<A, B>>): this {
+    this.windows.evictor(evictor)
     return this
   }
 

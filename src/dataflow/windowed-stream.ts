@@ -2,24 +2,17 @@ import { requireArgument, WeirError } from '../core/errors.ts'
 import { msgpackSerializer } from '../core/formats/msgpack-serializer.ts'
 import type { Serializer } from '../core/serializer.ts'
 import { FieldFolds } from '../operators/basic/field-folds.ts'
-import type { StreamOperator } from '../operators/port/operator.ts'
 import type { OutputTag } from '../operators/port/output-tag.ts'
-import { AlignedWindowOperator } from '../operators/windows/aligned-operator.ts'
 import type { WindowAssigner } from '../operators/windows/assigner.ts'
-import {
-  aggregateFold,
-  FoldedContents,
-  ListedContents,
-  reduceFold,
-  type WindowContents,
-} from '../operators/windows/contents.ts'
-import { CountWindowOperator } from '../operators/windows/count-operator.ts'
-import type { ProcessWindowFunction } from '../operators/windows/operator.ts'
-import { SessionWindowOperator } from '../operators/windows/session-operator.ts'
+import { aggregateFold, type Fold, reduceFold } from '../operators/windows/contents.ts'
+import type { Evictor } from '../operators/windows/evictor.ts'
+import type { ProcessWindowFunction } from '../operators/windows/function.ts'
+import type { Trigger } from '../operators/windows/trigger.ts'
 import type { AggregateFunction } from '../state/port/descriptors.ts'
 import type { DataStream } from './data-stream.ts'
 import type { StreamOrigin } from './graph-draft.ts'
 import type { StreamFactory } from './stream-factory.ts'
+import { createWindowOperator, type StoredFold, type WindowPlan } from './window-plan.ts'
 
 /** The keyed stream of which windows are made. */
 export interface WindowedInput<K> {
@@ -34,18 +27,47 @@ export interface WindowedInput<K> {
 
 /**
  * A keyed stream in windows. A window fires at its end, fires again for each late record within the allowed
- * lateness, and is then cleared. The timestamp of a result is the last moment of its window.
+ * lateness, and is then cleared; `trigger` changes when it fires. The timestamp of a result is the last moment of
+ * its window.
  */
 export class WindowedStream<K, T> extends FieldFolds<T, DataStream<T>> {
   private readonly input: WindowedInput<K>
   private readonly assigner: WindowAssigner
   private allowedLatenessMs = 0
   private lateDataTag: OutputTag<T> | undefined
+  private ownTrigger: Trigger<T> | undefined
+  private ownEvictor: Evictor<T> | undefined
 
   constructor(input: WindowedInput<K>, assigner: WindowAssigner) {
     super()
     this.input = input
     this.assigner = assigner
+  }
+
+  /**
+   * Sets what decides when a window fires and when its contents are dropped, instead of the default trigger.
+   * Throws INVALID_GRAPH for count windows, and for sessions where the trigger has no `onMerge`.
+   */
+  trigger(trigger: Trigger<T>): this {
+    requireTime(this.assigner, 'trigger')
+    if (this.assigner.kind === 'session' && trigger.onMerge === undefined) {
+      throw new WeirError(
+        'INVALID_GRAPH',
+        'the trigger has no onMerge(...), but sessions merge: write one, or use windows of fixed size',
+      )
+    }
+    this.ownTrigger = trigger
+    return this
+  }
+
+  /**
+   * Sets what removes records from a window that fires. The window then keeps all its records, also for `reduce`
+   * and `aggregate`. Throws INVALID_GRAPH for count windows.
+   */
+  evictor(evictor: Evictor<T>): this {
+    requireTime(this.assigner, 'evictor')
+    this.ownEvictor = evictor
+    return this
   }
 
   /** Keeps windows for this long after their end. Throws INVALID_ARGUMENT. */
@@ -82,7 +104,10 @@ export class WindowedStream<K, T> extends FieldFolds<T, DataStream<T>> {
   ): DataStream<T> | DataStream<OUT> {
     const serializer = this.input.serializer as Serializer<T>
     return this.add<OUT>(
-      () => new FoldedContents(reduceFold(reduce), serializer),
+      {
+        fold: reduceFold(reduce) as Fold<T, unknown>,
+        serializer: serializer as Serializer<unknown>,
+      },
       createFunction,
       createFunction === undefined ? this.input.serializer : undefined,
     )
@@ -104,27 +129,22 @@ export class WindowedStream<K, T> extends FieldFolds<T, DataStream<T>> {
     createFunction?: () => ProcessWindowFunction<K, RESULT, OUT>,
   ): DataStream<RESULT> | DataStream<OUT> {
     const serializer = options.serializer ?? msgpackSerializer<ACC>()
-    return this.add<OUT>(
-      () => new FoldedContents(aggregateFold(aggregate), serializer),
-      createFunction,
-    )
+    const fold = aggregateFold(aggregate) as Fold<T, unknown>
+    return this.add<OUT>({ fold, serializer: serializer as Serializer<unknown> }, createFunction)
   }
 
   /** Keeps all records of a window and passes them to a function when the window fires. */
   process<OUT>(createFunction: () => ProcessWindowFunction<K, T, OUT>): DataStream<OUT> {
-    return this.add<OUT>(
-      () => new ListedContents(this.input.serializer as Serializer<T>),
-      createFunction,
-    )
+    return this.add<OUT>(undefined, createFunction)
   }
 
   private add<OUT>(
-    contents: () => WindowContents<T>,
+    fold: StoredFold<T> | undefined,
     createFunction: (() => ProcessWindowFunction<K, never, OUT>) | undefined,
     serializer?: Serializer<unknown>,
   ): DataStream<OUT> {
     const { factory, origins } = this.input
-    const create = (): StreamOperator => this.createOperator(contents(), createFunction?.())
+    const plan = this.plan(fold)
     return factory.add(
       {
         name: this.input.single === true ? 'WindowAll' : 'Window',
@@ -133,11 +153,27 @@ export class WindowedStream<K, T> extends FieldFolds<T, DataStream<T>> {
         needsKey: true,
         needsEventTime: this.assigner.timeDomain === 'event-time',
         sideOutputs: this.sideOutputs(createFunction !== undefined),
-        body: () => ({ kind: 'operator', create }),
+        body: ({ eventTime }) => ({
+          kind: 'operator',
+          create: () => createWindowOperator<K, T>(plan, createFunction?.(), eventTime),
+        }),
         ...(serializer === undefined ? {} : { serializer }),
       },
       [origins],
     )
+  }
+
+  private plan(fold: StoredFold<T> | undefined): WindowPlan<K, T> {
+    return {
+      keySerializer: this.input.keySerializer,
+      serializer: this.input.serializer as Serializer<T>,
+      assigner: this.assigner,
+      allowedLatenessMs: this.allowedLatenessMs,
+      lateDataTag: this.lateDataTag,
+      trigger: this.ownTrigger,
+      evictor: this.ownEvictor,
+      fold,
+    }
   }
 
   /** A window function can emit to any tag. Without one, only late data has a tag. */
@@ -145,26 +181,12 @@ export class WindowedStream<K, T> extends FieldFolds<T, DataStream<T>> {
     if (hasFunction) return 'any'
     return this.lateDataTag === undefined ? [] : [this.lateDataTag.id]
   }
+}
 
-  private createOperator(
-    contents: WindowContents<T>,
-    windowFunction: ProcessWindowFunction<K, never, unknown> | undefined,
-  ): StreamOperator {
-    const options = {
-      keySerializer: this.input.keySerializer,
-      contents,
-      windowFunction: windowFunction as ProcessWindowFunction<K, unknown, unknown> | undefined,
-      allowedLatenessMs: this.allowedLatenessMs,
-      lateDataTag: this.lateDataTag,
-    }
-    const { assigner } = this
-    switch (assigner.kind) {
-      case 'session':
-        return new SessionWindowOperator<K, T>(assigner, options)
-      case 'count':
-        return new CountWindowOperator(assigner, options, this.input.serializer as Serializer<T>)
-      case 'aligned':
-        return new AlignedWindowOperator<K, T>(assigner, options)
-    }
-  }
+function requireTime({ kind }: WindowAssigner, what: 'trigger' | 'evictor'): void {
+  if (kind !== 'count') return
+  throw new WeirError(
+    'INVALID_GRAPH',
+    `a count window has no ${what}(...): use globalWindows() with a trigger such as countTrigger(n)`,
+  )
 }

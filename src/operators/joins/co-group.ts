@@ -1,6 +1,6 @@
 import { refusePromise } from '../port/refuse-promise.ts'
 import type { Collector } from '../process/function.ts'
-import type { ProcessWindowFunction, WindowContext } from '../windows/operator.ts'
+import type { ProcessWindowFunction, WindowContext } from '../windows/function.ts'
 
 /** A record of one of two streams that share a window. */
 export type SidedRecord<A, B> =

@@ -1,4 +1,5 @@
 import { requireArgument } from '../../core/errors.ts'
+import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../core/time.ts'
 import type { TimeDomain } from '../process/function.ts'
 
 /** A span of time, `start <= t < end`, in ms. */
@@ -33,8 +34,17 @@ export interface CountWindows {
   readonly slide: number
 }
 
+/** One window of all records of a key, which never ends: only a trigger makes it fire. */
+export interface GlobalWindows {
+  readonly kind: 'global'
+  readonly timeDomain: 'processing-time'
+}
+
 /** The rule that assigns records to windows. */
-export type WindowAssigner = AlignedWindows | SessionWindows | CountWindows
+export type WindowAssigner = AlignedWindows | SessionWindows | CountWindows | GlobalWindows
+
+/** The span of a window that no time bounds. */
+export const ALL_TIME: TimeWindow = { start: MIN_TIMESTAMP, end: MAX_TIMESTAMP }
 
 function aligned(windows: Omit<AlignedWindows, 'kind'>): AlignedWindows {
   const { sizeMs, slideMs, offsetMs } = windows
@@ -135,6 +145,14 @@ export function countWindows(size: number, slide: number = size): CountWindows {
     )
   }
   return { kind: 'count', timeDomain: 'processing-time', size, slide }
+}
+
+/**
+ * One window of all records of a key. Without `trigger(...)` it never fires. A result has the timestamp of the
+ * record or timer that made it fire.
+ */
+export function globalWindows(): GlobalWindows {
+  return { kind: 'global', timeDomain: 'processing-time' }
 }
 
 /** Start of the last window that contains `timestamp`; the windows before it start one slide earlier each. */

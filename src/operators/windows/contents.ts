@@ -43,6 +43,13 @@ export function aggregateFold<IN, ACC, OUT>(
   }
 }
 
+/** The result of a fold over these records; none where there are no records. */
+export function foldAll<IN, ACC>(fold: Fold<IN, ACC>, values: readonly IN[]): readonly unknown[] {
+  let accumulator: ACC | undefined
+  for (const value of values) accumulator = fold.add(value, accumulator)
+  return accumulator === undefined ? [] : [fold.result(accumulator)]
+}
+
 /** Window contents that are one accumulator per window. */
 export class FoldedContents<IN, ACC> implements WindowContents<IN> {
   private readonly fold: Fold<IN, ACC>

@@ -1,13 +1,9 @@
 import type { Serializer } from '../../core/serializer.ts'
-import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../core/time.ts'
 import { listState, valueState } from '../../state/port/descriptors.ts'
 import type { ListState, ValueState } from '../../state/port/handles.ts'
-import type { CountWindows, TimeWindow } from './assigner.ts'
+import { ALL_TIME, type CountWindows } from './assigner.ts'
 import { NO_NAMESPACE } from './namespace.ts'
 import { WindowOperator, type WindowOptions } from './operator.ts'
-
-/** The span of a window that a count bounds, and no time. */
-const ALL_TIME: TimeWindow = { start: MIN_TIMESTAMP, end: MAX_TIMESTAMP }
 
 /**
  * The operator of count windows. A window fires after each `slide` records of a key, with the last `size` of

@@ -8,25 +8,14 @@ import { AbstractOperator } from '../port/abstract-operator.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import type { OutputTag } from '../port/output-tag.ts'
 import { refusePromise } from '../port/refuse-promise.ts'
-import { KeyedOperatorContext } from '../process/context.ts'
-import type { Collector, FunctionContext, ProcessContext, TimeDomain } from '../process/function.ts'
+import type { TimeDomain } from '../process/function.ts'
 import { Timers, type TimerTarget } from '../process/timers.ts'
 import { TimestampedCollector } from '../process/timestamped-collector.ts'
 import type { TimeWindow } from './assigner.ts'
 import type { WindowContents } from './contents.ts'
+import type { ProcessWindowFunction } from './function.ts'
 import { WindowNamespaces, windowOfNamespace } from './namespace.ts'
-
-/** Context of a window that fires. */
-export interface WindowContext extends ProcessContext {
-  readonly window: TimeWindow
-}
-
-/** A function that makes results from a window's records, or from their one folded result. */
-export interface ProcessWindowFunction<K, IN, OUT> {
-  open?(context: FunctionContext): void | Promise<void>
-  process(key: K, context: WindowContext, elements: readonly IN[], out: Collector<OUT>): void
-  close?(): void | Promise<void>
-}
+import { ReusedWindowContext } from './window-context.ts'
 
 /** Options of window operators. */
 export interface WindowOptions<K, IN> {
@@ -39,11 +28,8 @@ export interface WindowOptions<K, IN> {
   readonly allowedLatenessMs: number
   /** Side output of records that are too late for any window. Without a tag they are dropped and counted. */
   readonly lateDataTag: OutputTag<IN> | undefined
-}
-
-/** The context object of window functions, reused for all calls. */
-class WindowFunctionContext<K> extends KeyedOperatorContext<K> implements WindowContext {
-  window: TimeWindow = { start: 0, end: 0 }
+  /** Whether watermarks reach the operator. @default true */
+  readonly eventTime?: boolean
 }
 
 /**
@@ -56,8 +42,8 @@ export abstract class WindowOperator<K, IN> extends AbstractOperator implements 
   protected readonly namespaces = new WindowNamespaces()
   protected keyedState!: KeyedState
   protected timers!: Timers
-  private functionContext!: WindowFunctionContext<K>
-  private collector!: TimestampedCollector
+  protected functionContext!: ReusedWindowContext<K>
+  protected collector!: TimestampedCollector
   private dropped!: Counter
 
   constructor(options: WindowOptions<K, IN>) {
@@ -68,13 +54,17 @@ export abstract class WindowOperator<K, IN> extends AbstractOperator implements 
 
   override open(context: OperatorContext): void | Promise<void> {
     this.context = context
-    this.functionContext = new WindowFunctionContext(context, this.options.keySerializer)
+    this.functionContext = new ReusedWindowContext(
+      context,
+      this.options.keySerializer,
+      this.mergesWindows(),
+    )
     this.keyedState = context.keyedState!
     this.contents.open(this.keyedState)
     this.collector = new TimestampedCollector(context.output)
     this.dropped = context.metrics.counter('numLateRecordsDropped')
     this.openState()
-    this.timers = new Timers(context, this, true)
+    this.timers = new Timers(context, this, this.options.eventTime ?? true)
     return this.options.windowFunction?.open?.(this.functionContext)
   }
 
@@ -96,6 +86,11 @@ export abstract class WindowOperator<K, IN> extends AbstractOperator implements 
 
   onProcessingTimer(timer: Timer): void {
     this.onWindowTimer(windowOfNamespace(timer.namespace), timer.timestamp)
+  }
+
+  /** Whether windows of a key become one. */
+  protected mergesWindows(): boolean {
+    return false
   }
 
   /** Declares further state of a subclass. */
@@ -162,15 +157,18 @@ export abstract class WindowOperator<K, IN> extends AbstractOperator implements 
   /** Calls the window function with the window's contents, which must be selected. */
   protected fire(window: TimeWindow, timestamp = window.end - 1): void {
     const elements = this.contents.read()
-    if (elements === undefined) return
+    if (elements !== undefined) this.emit(window, timestamp, elements)
+  }
+
+  /** Calls the window function with these records or results. */
+  protected emit(window: TimeWindow, timestamp: number, elements: readonly unknown[]): void {
     const { functionContext, collector } = this
     collector.timestamp = timestamp
     if (this.options.windowFunction === undefined) {
       for (const element of elements) collector.collect(element)
       return
     }
-    functionContext.begin(timestamp)
-    functionContext.window = window
+    this.beginCall(window, timestamp)
     const result: unknown = this.options.windowFunction.process(
       functionContext.currentKey,
       functionContext,
@@ -178,6 +176,21 @@ export abstract class WindowOperator<K, IN> extends AbstractOperator implements 
       collector,
     )
     if (result !== undefined) refusePromise(result, 'process of the window function')
+    if (functionContext.usesState) this.selectContents(window)
+  }
+
+  /** Lets the window function drop its state of the window. */
+  protected clearFunction(window: TimeWindow, timestamp: number): void {
+    const { windowFunction } = this.options
+    if (windowFunction?.clear === undefined) return
+    this.beginCall(window, timestamp)
+    const result: unknown = windowFunction.clear(this.functionContext)
+    if (result !== undefined) refusePromise(result, 'clear of the window function')
+  }
+
+  private beginCall(window: TimeWindow, timestamp: number): void {
+    this.functionContext.begin(timestamp)
+    this.functionContext.selectWindow(window, this.namespaces)
   }
 
   private onWindowTimer(window: TimeWindow, timestamp: number): void {
@@ -185,11 +198,12 @@ export abstract class WindowOperator<K, IN> extends AbstractOperator implements 
     if (timestamp === window.end - 1) this.fire(window)
     if (timestamp < this.clearTimeOf(window.end)) return
     this.contents.clear()
+    this.clearFunction(window, timestamp)
     this.forget(window)
   }
 
   /** When the window is cleared: at its last moment; in event time, after the allowed lateness. */
-  private clearTimeOf(end: number): number {
+  protected clearTimeOf(end: number): number {
     if (this.options.timeDomain === 'processing-time') return end - 1
     return Math.min(end - 1 + this.options.allowedLatenessMs, MAX_TIMESTAMP)
   }

@@ -1,17 +1,6 @@
-import { valueState } from '../../state/port/descriptors.ts'
-import type { ValueState } from '../../state/port/handles.ts'
 import type { SessionWindows, TimeWindow } from './assigner.ts'
-import { NO_NAMESPACE } from './namespace.ts'
+import { OpenSessions, type Session } from './open-sessions.ts'
 import { WindowOperator, type WindowOptions } from './operator.ts'
-
-/** An open session of a key and the window under which its contents were first stored. */
-interface Session extends TimeWindow {
-  readonly storedStart: number
-  readonly storedEnd: number
-}
-
-/** Sessions in their stored form: four numbers each. */
-type PackedSessions = readonly number[]
 
 /**
  * The operator of session windows. A record opens a window of one gap, and windows that overlap or touch become
@@ -19,7 +8,7 @@ type PackedSessions = readonly number[]
  */
 export class SessionWindowOperator<K, IN> extends WindowOperator<K, IN> {
   private readonly gapMs: SessionWindows['gapMs']
-  private sessions!: ValueState<PackedSessions>
+  private sessions!: OpenSessions
 
   constructor(windows: SessionWindows, options: Omit<WindowOptions<K, IN>, 'timeDomain'>) {
     super({ ...options, timeDomain: windows.timeDomain })
@@ -28,92 +17,54 @@ export class SessionWindowOperator<K, IN> extends WindowOperator<K, IN> {
 
   processElement(_input: number, value: unknown, timestamp: number): void {
     const start = this.timeOf(timestamp)
-    const end = start + this.gapMs(value)
-    const open = this.load()
-    const touched = open.filter((session) => session.start <= end && session.end >= start)
-    if (touched.length === 0 && this.isLate(end)) {
+    const window = { start, end: start + this.gapMs(value) }
+    if (this.isLate(window.end) && this.sessions.touching(window).length === 0) {
       this.drop(value as IN, timestamp)
       return
     }
-    const session = this.join(open, touched, start, end)
-    this.keyedState.setCurrentNamespace(this.storedAt(session))
+    const session = this.join(window)
+    this.keyedState.setCurrentNamespace(this.sessions.storedAt(session))
     this.contents.add(value as IN)
     if (this.isPast(session.end)) this.fire({ start: session.start, end: session.end })
   }
 
+  protected override mergesWindows(): boolean {
+    return true
+  }
+
   protected override openState(): void {
-    this.sessions = this.keyedState.value(valueState<PackedSessions>('sessions'))
+    this.sessions = new OpenSessions(this.keyedState, this.namespaces)
   }
 
   protected override selectContents(window: TimeWindow): void {
-    const session = this.load().find((each) => each.start === window.start)
+    const session = this.sessions.find(window.start)
     this.keyedState.setCurrentNamespace(
-      session === undefined ? this.namespaces.of(window.start, window.end) : this.storedAt(session),
+      session === undefined
+        ? this.namespaces.of(window.start, window.end)
+        : this.sessions.storedAt(session),
     )
   }
 
   protected override forget(window: TimeWindow): void {
-    this.save(this.load().filter((session) => session.start !== window.start))
+    this.sessions.forget(window.start)
   }
 
   /** Joins the new window and the sessions that it touches into one, and moves timers and contents. */
-  private join(
-    open: readonly Session[],
-    touched: readonly Session[],
-    start: number,
-    end: number,
-  ): Session {
-    const [first, ...others] = touched
-    const joined: Session = {
-      start: Math.min(start, ...touched.map((session) => session.start)),
-      end: Math.max(end, ...touched.map((session) => session.end)),
-      storedStart: first?.storedStart ?? start,
-      storedEnd: first?.storedEnd ?? end,
+  private join(window: TimeWindow): Session {
+    const known = this.sessions.merge(window)
+    const { session, merged } = known
+    for (const each of merged) {
+      this.keyedState.setCurrentNamespace(this.namespaces.of(each.start, each.end))
+      this.deleteTimers(each.end)
     }
-    if (first?.start === joined.start && first.end === joined.end) return first
-    for (const session of touched) {
-      this.keyedState.setCurrentNamespace(this.namespaces.of(session.start, session.end))
-      this.deleteTimers(session.end)
-    }
-    if (others.length > 0) {
+    if (merged.length > 1) {
       this.contents.merge(
-        this.storedAt(joined),
-        others.map((session) => this.storedAt(session)),
+        this.sessions.storedAt(session),
+        merged.slice(1).map((each) => this.sessions.storedAt(each)),
       )
     }
-    this.save([...open.filter((session) => !touched.includes(session)), joined])
-    this.keyedState.setCurrentNamespace(this.namespaces.of(joined.start, joined.end))
-    this.registerTimers(joined.end)
-    return joined
-  }
-
-  private storedAt(session: Session): Uint8Array {
-    return this.namespaces.of(session.storedStart, session.storedEnd)
-  }
-
-  private load(): Session[] {
-    this.keyedState.setCurrentNamespace(NO_NAMESPACE)
-    const packed = this.sessions.value() ?? []
-    const sessions: Session[] = []
-    for (let i = 0; i < packed.length; i += 4) {
-      const [start, end, storedStart, storedEnd] = packed.slice(i, i + 4) as number[]
-      sessions.push({
-        start: start!,
-        end: end!,
-        storedStart: storedStart!,
-        storedEnd: storedEnd!,
-      })
-    }
-    return sessions
-  }
-
-  private save(sessions: readonly Session[]): void {
-    this.keyedState.setCurrentNamespace(NO_NAMESPACE)
-    if (sessions.length === 0) this.sessions.clear()
-    else {
-      this.sessions.update(
-        sessions.flatMap((each) => [each.start, each.end, each.storedStart, each.storedEnd]),
-      )
-    }
+    this.keyedState.setCurrentNamespace(this.namespaces.of(session.start, session.end))
+    if (known.changed) this.registerTimers(session.end)
+    return session
   }
 }

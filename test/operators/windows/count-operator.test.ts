@@ -9,7 +9,7 @@ import {
   type WindowContents,
 } from '../../../src/operators/windows/contents.ts'
 import { CountWindowOperator } from '../../../src/operators/windows/count-operator.ts'
-import type { ProcessWindowFunction } from '../../../src/operators/windows/operator.ts'
+import type { ProcessWindowFunction } from '../../../src/operators/windows/function.ts'
 import type { HarnessSnapshot } from '../../../src/testing/harness-snapshot.ts'
 import { OperatorHarness } from '../../../src/testing/operator-harness.ts'
 

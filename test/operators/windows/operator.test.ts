@@ -21,8 +21,8 @@ import {
   reduceFold,
   type WindowContents,
 } from '../../../src/operators/windows/contents.ts'
+import type { ProcessWindowFunction } from '../../../src/operators/windows/function.ts'
 import { WindowNamespaces, windowOfNamespace } from '../../../src/operators/windows/namespace.ts'
-import type { ProcessWindowFunction } from '../../../src/operators/windows/operator.ts'
 import { SessionWindowOperator } from '../../../src/operators/windows/session-operator.ts'
 import type { HarnessSnapshot } from '../../../src/testing/harness-snapshot.ts'
 import { OperatorHarness } from '../../../src/testing/operator-harness.ts'

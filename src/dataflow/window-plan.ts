@@ -1,0 +1,97 @@
+import type { Serializer } from '../core/serializer.ts'
+import type { StreamOperator } from '../operators/port/operator.ts'
+import type { OutputTag } from '../operators/port/output-tag.ts'
+import { AlignedWindowOperator } from '../operators/windows/aligned-operator.ts'
+import type { WindowAssigner } from '../operators/windows/assigner.ts'
+import {
+  type Fold,
+  FoldedContents,
+  ListedContents,
+  type WindowContents,
+} from '../operators/windows/contents.ts'
+import { CountWindowOperator } from '../operators/windows/count-operator.ts'
+import { type Evictor, timestampedSerializer } from '../operators/windows/evictor.ts'
+import type { ProcessWindowFunction } from '../operators/windows/function.ts'
+import type { WindowOptions } from '../operators/windows/operator.ts'
+import { SessionWindowOperator } from '../operators/windows/session-operator.ts'
+import {
+  eventTimeTrigger,
+  neverTrigger,
+  processingTimeTrigger,
+  type Trigger,
+} from '../operators/windows/trigger.ts'
+import { TriggeredWindowOperator } from '../operators/windows/triggered-operator.ts'
+
+/** A fold and the format of its accumulator in state. */
+export interface StoredFold<T> {
+  readonly fold: Fold<T, unknown>
+  readonly serializer: Serializer<unknown>
+}
+
+/** All that a stream in windows says about its operator. */
+export interface WindowPlan<K, T> {
+  readonly keySerializer: Serializer<K>
+  /** Encodes the records in state. */
+  readonly serializer: Serializer<T>
+  readonly assigner: WindowAssigner
+  readonly allowedLatenessMs: number
+  readonly lateDataTag: OutputTag<T> | undefined
+  /** Undefined for the default trigger of the windows. */
+  readonly trigger: Trigger<T> | undefined
+  readonly evictor: Evictor<T> | undefined
+  /** Undefined where a window keeps all its records. */
+  readonly fold: StoredFold<T> | undefined
+}
+
+/** The operator of a plan; `eventTime`: whether watermarks reach it. */
+export function createWindowOperator<K, T>(
+  plan: WindowPlan<K, T>,
+  windowFunction: ProcessWindowFunction<K, never, unknown> | undefined,
+  eventTime: boolean,
+): StreamOperator {
+  const { assigner, keySerializer, serializer } = plan
+  const options = {
+    keySerializer,
+    contents: contentsOf(plan),
+    windowFunction: windowFunction as ProcessWindowFunction<K, unknown, unknown> | undefined,
+    allowedLatenessMs: plan.allowedLatenessMs,
+    lateDataTag: plan.lateDataTag,
+    eventTime,
+  }
+  if (assigner.kind === 'count') {
+    return new CountWindowOperator(assigner, options, serializer)
+  }
+  if (plan.trigger !== undefined || plan.evictor !== undefined || assigner.kind === 'global') {
+    return createTriggered(plan, assigner, options)
+  }
+  return assigner.kind === 'session'
+    ? new SessionWindowOperator<K, T>(assigner, options)
+    : new AlignedWindowOperator<K, T>(assigner, options)
+}
+
+function createTriggered<K, T>(
+  { trigger, evictor, fold }: WindowPlan<K, T>,
+  windows: Exclude<WindowAssigner, { kind: 'count' }>,
+  options: Omit<WindowOptions<K, T>, 'timeDomain'>,
+): StreamOperator {
+  return new TriggeredWindowOperator<K, T>({
+    ...options,
+    windows,
+    trigger: trigger ?? defaultTrigger(windows),
+    eviction: evictor === undefined ? undefined : { evictor, fold: fold?.fold },
+  })
+}
+
+function defaultTrigger({ kind, timeDomain }: WindowAssigner): Trigger<unknown> {
+  if (kind === 'global') return neverTrigger()
+  return timeDomain === 'event-time' ? eventTimeTrigger() : processingTimeTrigger()
+}
+
+function contentsOf<K, T>({ evictor, fold, serializer }: WindowPlan<K, T>): WindowContents<T> {
+  if (evictor !== undefined) {
+    return new ListedContents(timestampedSerializer(serializer)) as unknown as WindowContents<T>
+  }
+  return fold === undefined
+    ? new ListedContents(serializer)
+    : new FoldedContents(fold.fold, fold.serializer)
+}

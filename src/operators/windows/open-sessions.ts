@@ -1,0 +1,99 @@
+import { valueState } from '../../state/port/descriptors.ts'
+import type { ValueState } from '../../state/port/handles.ts'
+import type { KeyedState } from '../../state/port/keyed-state.ts'
+import type { TimeWindow } from './assigner.ts'
+import { NO_NAMESPACE, type WindowNamespaces } from './namespace.ts'
+
+/** An open session of a key and the window under which its contents were first stored. */
+export interface Session extends TimeWindow {
+  readonly storedStart: number
+  readonly storedEnd: number
+}
+
+/** Sessions in their stored form: four numbers each. */
+type PackedSessions = readonly number[]
+
+/** What a new window does to the sessions of a key. */
+export interface SessionMerge {
+  /** The session of which the new window is a part. */
+  readonly session: Session
+  /** The sessions that are no more, because they are a part of `session` now. */
+  readonly merged: readonly Session[]
+  /** Whether the session is not one that was there before. */
+  readonly changed: boolean
+}
+
+/** The open sessions of the current key. */
+export class OpenSessions {
+  private readonly keyedState: KeyedState
+  private readonly namespaces: WindowNamespaces
+  private readonly sessions: ValueState<PackedSessions>
+
+  constructor(keyedState: KeyedState, namespaces: WindowNamespaces) {
+    this.keyedState = keyedState
+    this.namespaces = namespaces
+    this.sessions = keyedState.value(valueState<PackedSessions>('sessions'))
+  }
+
+  /** The session that starts there. */
+  find(start: number): Session | undefined {
+    return this.load().find((session) => session.start === start)
+  }
+
+  /** The sessions that a window overlaps or touches. */
+  touching({ start, end }: TimeWindow): readonly Session[] {
+    return this.load().filter((session) => session.start <= end && session.end >= start)
+  }
+
+  /** Makes one session of a window and those that it touches, and stores it. */
+  merge(window: TimeWindow): SessionMerge {
+    const open = this.load()
+    const touched = open.filter(({ start, end }) => start <= window.end && end >= window.start)
+    const [first] = touched
+    const start = Math.min(window.start, ...touched.map((session) => session.start))
+    const end = Math.max(window.end, ...touched.map((session) => session.end))
+    if (first?.start === start && first.end === end) {
+      return { session: first, merged: [], changed: false }
+    }
+    const storedStart = first?.storedStart ?? start
+    const session: Session = { start, end, storedStart, storedEnd: first?.storedEnd ?? end }
+    this.save([...open.filter((each) => !touched.includes(each)), session])
+    return { session, merged: touched, changed: true }
+  }
+
+  /** Forgets the session that starts there. */
+  forget(start: number): void {
+    this.save(this.load().filter((session) => session.start !== start))
+  }
+
+  /** The namespace of a session's contents. */
+  storedAt(session: Session): Uint8Array {
+    return this.namespaces.of(session.storedStart, session.storedEnd)
+  }
+
+  private load(): Session[] {
+    this.keyedState.setCurrentNamespace(NO_NAMESPACE)
+    const packed = this.sessions.value() ?? []
+    const sessions: Session[] = []
+    for (let i = 0; i < packed.length; i += 4) {
+      const [start, end, storedStart, storedEnd] = packed.slice(i, i + 4) as number[]
+      sessions.push({
+        start: start!,
+        end: end!,
+        storedStart: storedStart!,
+        storedEnd: storedEnd!,
+      })
+    }
+    return sessions
+  }
+
+  private save(sessions: readonly Session[]): void {
+    this.keyedState.setCurrentNamespace(NO_NAMESPACE)
+    if (sessions.length === 0) this.sessions.clear()
+    else {
+      this.sessions.update(
+        sessions.flatMap((each) => [each.start, each.end, each.storedStart, each.storedEnd]),
+      )
+    }
+  }
+}

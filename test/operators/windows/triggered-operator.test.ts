@@ -1,0 +1,373 @@
+import { describe, expect, it } from 'vitest'
+import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
+import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
+import { createWindowOperator, type WindowPlan } from '../../../src/dataflow/window-plan.ts'
+import { OutputTag } from '../../../src/operators/port/output-tag.ts'
+import {
+  eventTimeSessionWindows,
+  globalWindows,
+  slidingEventTimeWindows,
+  tumblingEventTimeWindows,
+  tumblingProcessingTimeWindows,
+} from '../../../src/operators/windows/assigner.ts'
+import { reduceFold } from '../../../src/operators/windows/contents.ts'
+import {
+  continuousEventTimeTrigger,
+  continuousProcessingTimeTrigger,
+} from '../../../src/operators/windows/continuous-trigger.ts'
+import { countEvictor, deltaEvictor, timeEvictor } from '../../../src/operators/windows/evictor.ts'
+import type { ProcessWindowFunction } from '../../../src/operators/windows/function.ts'
+import {
+  countTrigger,
+  deltaTrigger,
+  eventTimeTrigger,
+  processingTimeTrigger,
+  purgingTrigger,
+  type Trigger,
+} from '../../../src/operators/windows/trigger.ts'
+import { valueState } from '../../../src/state/port/descriptors.ts'
+import type { HarnessSnapshot } from '../../../src/testing/harness-snapshot.ts'
+import { OperatorHarness } from '../../../src/testing/operator-harness.ts'
+
+type Event = readonly [key: string, time: number]
+type Plan = Partial<WindowPlan<string, Event>> & Pick<WindowPlan<string, Event>, 'assigner'>
+interface Place {
+  readonly restore?: readonly HarnessSnapshot[]
+  readonly subtask?: number
+  readonly parallelism?: number
+}
+
+const listing: ProcessWindowFunction<string, Event, string> = {
+  process: (key, _context, elements, out) =>
+    out.collect(`${key}: ${elements.map(([, time]) => time).join(' ')}`),
+}
+
+function open(
+  plan: Plan,
+  place: Place = {},
+  windowFunction: ProcessWindowFunction<string, Event, string> = listing,
+): Promise<OperatorHarness<Event, string>> {
+  const whole: WindowPlan<string, Event> = {
+    keySerializer: plainKeySerializer<string>(),
+    serializer: msgpackSerializer<Event>(),
+    allowedLatenessMs: 0,
+    lateDataTag: undefined,
+    trigger: undefined,
+    evictor: undefined,
+    fold: undefined,
+    ...plan,
+  }
+  const operator = createWindowOperator(whole, windowFunction, true)
+  const keys = { selectors: [([key]: Event) => key], serializer: plainKeySerializer() }
+  return OperatorHarness.open<Event, string>({ operator, keys, ...place })
+}
+
+function feed(harness: OperatorHarness<Event, string>, key: string, ...times: number[]): void {
+  for (const time of times) harness.process([key, time], time)
+}
+
+describe('global windows', () => {
+  it('never fire without a trigger', async () => {
+    const harness = await open({ assigner: globalWindows() })
+    feed(harness, 'a', 1, 2, 3)
+    harness.endInput()
+    expect(harness.values).toEqual([])
+  })
+
+  it('keep what fired: FIRE leaves the contents, at the time of the last record', async () => {
+    const harness = await open({ assigner: globalWindows(), trigger: countTrigger(2) })
+    feed(harness, 'a', 1, 2, 3)
+    feed(harness, 'b', 9)
+    feed(harness, 'a', 4)
+    expect(harness.outputs).toEqual([
+      { value: 'a: 1 2', timestamp: 2 },
+      { value: 'a: 1 2 3 4', timestamp: 4 },
+    ])
+  })
+
+  it('drop what fired with a purging trigger', async () => {
+    const trigger = purgingTrigger(countTrigger(2))
+    const harness = await open({ assigner: globalWindows(), trigger })
+    feed(harness, 'a', 1, 2, 3, 4)
+    expect(harness.values).toEqual(['a: 1 2', 'a: 3 4'])
+    expect((await harness.snapshot()).entries).toEqual([])
+  })
+
+  it('fire by the distance from the record that fired last', async () => {
+    const trigger = deltaTrigger<Event>(10, ([, before], [, time]) => time - before)
+    const harness = await open({ assigner: globalWindows(), trigger: purgingTrigger(trigger) })
+    feed(harness, 'a', 1, 5, 11, 12, 22, 23)
+    expect(harness.values).toEqual(['a: 1 5 11 12', 'a: 22 23'])
+  })
+
+  it('fold a record once, whatever the trigger does', async () => {
+    let calls = 0
+    const fold = reduceFold<Event>(([key, a], [, b]) => {
+      calls += 1
+      return [key, a + b]
+    })
+    const harness = await open({
+      assigner: globalWindows(),
+      trigger: countTrigger(2),
+      fold: { fold, serializer: msgpackSerializer<unknown>() } as never,
+    })
+    feed(harness, 'a', 1, 2, 3, 4)
+    expect(harness.values).toEqual(['a: 3', 'a: 10'])
+    expect(calls).toBe(3)
+  })
+})
+
+describe('triggers', () => {
+  it('of event time, set by hand, do what the default one does', async () => {
+    const late = new OutputTag<Event>('late')
+    const run = async (trigger: Trigger<unknown> | undefined): Promise<unknown> => {
+      const harness = await open({
+        assigner: slidingEventTimeWindows(10, 5),
+        allowedLatenessMs: 4,
+        lateDataTag: late,
+        trigger,
+      })
+      feed(harness, 'a', 3, 7, 12)
+      harness.watermark(9)
+      feed(harness, 'a', 8)
+      harness.watermark(18)
+      feed(harness, 'a', 8)
+      feed(harness, 'a', 1)
+      harness.endInput()
+      expect((await harness.snapshot()).entries).toEqual([])
+      return [harness.outputs, harness.sideOutput(late)]
+    }
+    expect(await run(eventTimeTrigger())).toEqual(await run(undefined))
+  })
+
+  it('of event time fire a merged session once, at its new end', async () => {
+    const run = async (trigger: Trigger<unknown> | undefined): Promise<unknown> => {
+      const harness = await open({ assigner: eventTimeSessionWindows(10), trigger })
+      feed(harness, 'a', 0, 20, 10, 50)
+      harness.watermark(25)
+      feed(harness, 'a', 29)
+      harness.endInput()
+      expect((await harness.snapshot()).entries).toEqual([])
+      return harness.outputs.map(({ value, timestamp }) => [value.length, timestamp])
+    }
+    expect(await run(eventTimeTrigger())).toEqual(await run(undefined))
+  })
+
+  it('of processing time, set by hand, do what the default one does', async () => {
+    const run = async (trigger: Trigger<unknown> | undefined): Promise<unknown> => {
+      const harness = await open({ assigner: tumblingProcessingTimeWindows(10), trigger })
+      feed(harness, 'a', 1, 2)
+      harness.advanceTime(9)
+      harness.advanceTime(3)
+      feed(harness, 'a', 3)
+      harness.advanceTime(10)
+      expect((await harness.snapshot()).entries).toEqual([])
+      return harness.outputs
+    }
+    expect(await run(processingTimeTrigger())).toEqual(await run(undefined))
+  })
+
+  it('that count add up the counts of sessions that merge', async () => {
+    const trigger = countTrigger(4)
+    const harness = await open({ assigner: eventTimeSessionWindows(10), trigger })
+    feed(harness, 'a', 0, 1, 20)
+    expect(harness.values).toEqual([])
+    feed(harness, 'a', 10)
+    expect(harness.values).toEqual(['a: 0 1 20 10'])
+  })
+
+  it('that fire in intervals of event time fire early, at the end, and for late records', async () => {
+    const harness = await open({
+      assigner: tumblingEventTimeWindows(100),
+      trigger: continuousEventTimeTrigger(30),
+      allowedLatenessMs: 10,
+    })
+    feed(harness, 'a', 5, 40)
+    harness.watermark(30)
+    harness.watermark(59)
+    feed(harness, 'a', 70)
+    harness.watermark(99)
+    feed(harness, 'a', 80)
+    harness.watermark(109)
+    expect(harness.values).toEqual([
+      'a: 5 40',
+      'a: 5 40 70',
+      'a: 5 40 70',
+      'a: 5 40 70',
+      'a: 5 40 70 80',
+    ])
+    expect((await harness.snapshot()).entries).toEqual([])
+  })
+
+  it('that fire in intervals of the wall clock fire while the window is there', async () => {
+    const harness = await open({
+      assigner: tumblingProcessingTimeWindows(10),
+      trigger: continuousProcessingTimeTrigger(4),
+    })
+    feed(harness, 'a', 1)
+    harness.advanceTime(4)
+    feed(harness, 'a', 2)
+    harness.advanceTime(4)
+    harness.advanceTime(1)
+    expect(harness.values).toEqual(['a: 1', 'a: 1 2', 'a: 1 2'])
+    expect((await harness.snapshot()).entries).toEqual([])
+  })
+
+  it('that purge leave nothing to fire at the end of the window', async () => {
+    const trigger: Trigger<Event> = {
+      ...eventTimeTrigger(),
+      onElement: (element, timestamp, window, context) =>
+        element[1] === 5
+          ? 'PURGE'
+          : eventTimeTrigger().onElement(element, timestamp, window, context),
+    }
+    const harness = await open({ assigner: tumblingEventTimeWindows(10), trigger })
+    feed(harness, 'a', 1, 5)
+    feed(harness, 'b', 1, 5, 7)
+    harness.endInput()
+    expect(harness.values).toEqual(['b: 7'])
+  })
+
+  it('keep their state and timers through a restore at another parallelism', async () => {
+    const plan: Plan = {
+      assigner: tumblingEventTimeWindows(100),
+      trigger: purgingTrigger(continuousEventTimeTrigger(30)),
+    }
+    const names = ['a', 'b', 'c', 'd', 'e']
+    const first = await open(plan)
+    for (const key of names) feed(first, key, 5)
+    const restore = [await first.snapshot()]
+    const results: string[] = []
+    for (let subtask = 0; subtask < 3; subtask++) {
+      const harness = await open(plan, { restore, subtask, parallelism: 3 })
+      harness.watermark(30)
+      results.push(...harness.values)
+    }
+    expect(results.sort()).toEqual(names.map((key) => `${key}: 5`))
+  })
+
+  it('that count go on counting after a restore at another parallelism', async () => {
+    const plan: Plan = { assigner: globalWindows(), trigger: purgingTrigger(countTrigger(3)) }
+    const names = ['a', 'b', 'c', 'd', 'e']
+    const first = await open(plan)
+    for (const key of names) feed(first, key, 1, 2)
+    const restore = [await first.snapshot()]
+    const results: string[] = []
+    for (let subtask = 0; subtask < 2; subtask++) {
+      const harness = await open(plan, { restore, subtask, parallelism: 2 })
+      for (const key of names) {
+        try {
+          feed(harness, key, 3)
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'NOT_OWNER' })
+        }
+      }
+      results.push(...harness.values)
+    }
+    expect(results.sort()).toEqual(names.map((key) => `${key}: 1 2 3`))
+  })
+})
+
+describe('evictors', () => {
+  it('keep the last records, and what they remove leaves the state', async () => {
+    const harness = await open({
+      assigner: globalWindows(),
+      trigger: countTrigger(2),
+      evictor: countEvictor(3),
+    })
+    feed(harness, 'a', 1, 2, 3, 4, 5, 6)
+    expect(harness.values).toEqual(['a: 1 2', 'a: 2 3 4', 'a: 4 5 6'])
+  })
+
+  it('after the function leave less for the next time', async () => {
+    const harness = await open({
+      assigner: globalWindows(),
+      trigger: countTrigger(2),
+      evictor: countEvictor(1, { after: true }),
+    })
+    feed(harness, 'a', 1, 2, 3, 4)
+    expect(harness.values).toEqual(['a: 1 2', 'a: 2 3 4'])
+  })
+
+  it('by time count from the newest record', async () => {
+    const harness = await open({
+      assigner: tumblingEventTimeWindows(100),
+      evictor: timeEvictor(20),
+    })
+    feed(harness, 'a', 60, 30, 40, 41)
+    harness.endInput()
+    expect(harness.values).toEqual(['a: 60 41'])
+  })
+
+  it('by distance compare with the last record', async () => {
+    const distance = ([, a]: Event, [, b]: Event): number => Math.abs(a - b)
+    const evictor = deltaEvictor<Event>(10, distance)
+    const harness = await open({ assigner: tumblingEventTimeWindows(100), evictor })
+    feed(harness, 'a', 60, 35, 49, 40)
+    harness.endInput()
+    expect(harness.values).toEqual(['a: 35 49 40'])
+  })
+
+  it('also stand before a reduction', async () => {
+    const fold = reduceFold<Event>(([key, a], [, b]) => [key, a + b])
+    const harness = await open({
+      assigner: tumblingEventTimeWindows(100),
+      evictor: countEvictor(2),
+      fold: { fold, serializer: msgpackSerializer<unknown>() } as never,
+    })
+    feed(harness, 'a', 1, 2, 3)
+    harness.endInput()
+    expect(harness.values).toEqual(['a: 5'])
+  })
+})
+
+describe('state of window functions', () => {
+  const fired = valueState<number>('fired')
+
+  const counting: ProcessWindowFunction<string, Event, string> = {
+    open: (context) => {
+      context.windowState().getState(fired)
+      context.globalState().getState(fired)
+    },
+    process: (key, context, elements, out) => {
+      const ofWindow = context.windowState().getState(fired)
+      const ofKey = context.globalState().getState(fired)
+      ofWindow.update((ofWindow.value() ?? 0) + 1)
+      ofKey.update((ofKey.value() ?? 0) + 1)
+      out.collect(`${key} ${elements.length} ${ofWindow.value()} ${ofKey.value()}`)
+    },
+    clear: (context) => context.windowState().getState(fired).clear(),
+  }
+
+  for (const trigger of [undefined, eventTimeTrigger()]) {
+    it(`is one of the window and one of the key (${trigger ? 'own' : 'default'} trigger)`, async () => {
+      const plan: Plan = {
+        assigner: tumblingEventTimeWindows(10),
+        allowedLatenessMs: 5,
+        ...(trigger === undefined ? {} : { trigger }),
+      }
+      const first = await open(plan, {}, counting)
+      feed(first, 'a', 1)
+      first.watermark(9)
+      feed(first, 'a', 2, 11)
+      const second = await open(plan, { restore: [await first.snapshot()] }, counting)
+      second.watermark(9)
+      feed(second, 'a', 3)
+      second.watermark(30)
+      expect([...first.values, ...second.values]).toEqual([
+        'a 1 1 1',
+        'a 2 2 2',
+        'a 3 3 3',
+        'a 1 1 4',
+      ])
+      const { entries } = await second.snapshot()
+      expect(entries.map(({ state }) => state)).toEqual(['global/fired'])
+    })
+  }
+
+  it('of a window is refused on sessions, which merge', async () => {
+    await expect(async () => {
+      await open({ assigner: eventTimeSessionWindows(10) }, {}, counting)
+    }).rejects.toMatchObject({ code: 'UNSUPPORTED' })
+  })
+})
