@@ -73,7 +73,10 @@ function exportsOf(module: Module, statement: Node): readonly string[] {
 
 /** What a module declares and exports, for `export *` of it. */
 function declaredBy({ body }: Module): readonly Specifier[] {
-  return body.flatMap(({ declaration }) => {
+  return body.flatMap(({ declaration, specifiers = [] }) => {
+    // What it exports of another module.
+    const again = specifiers.flatMap(({ exported }) => exported ?? [])
+    if (again.length > 0) return again.map((id) => ({ local: id, exported: id }))
     const id = declaration?.id ?? declaration?.declarations?.[0]?.id
     return id === undefined ? [] : [{ local: id, exported: id }]
   })

@@ -150,6 +150,7 @@ export type {
   JobResult,
   NodeBody,
   Partitioning,
+  StartedJob,
   StreamEdge,
   StreamGraph,
   StreamNode,
@@ -262,6 +263,7 @@ export {
   exponentialBackoffRetry,
   fixedDelayRetry,
 } from './operators/async/retry-strategy.ts'
+export { CollectedResults } from './operators/basic/collected-results.ts'
 export { DiscardingSink } from './operators/basic/discarding-sink.ts'
 export type { FlatMapFunction } from './operators/basic/flat-map.ts'
 export { PrintSink } from './operators/basic/print-sink.ts'
@@ -293,59 +295,6 @@ export type {
   SourceSplit,
 } from './operators/port/source.ts'
 export type * from './operators/process/function.ts'
-export {
-  type AlignedWindows,
-  type CountWindows,
-  countWindows,
-  dynamicEventTimeSessionWindows,
-  dynamicProcessingTimeSessionWindows,
-  eventTimeSessionWindows,
-  type GlobalWindows,
-  globalWindows,
-  processingTimeSessionWindows,
-  type SessionWindows,
-  slidingEventTimeWindows,
-  slidingProcessingTimeWindows,
-  type TimeWindow,
-  tumblingEventTimeWindows,
-  tumblingProcessingTimeWindows,
-  type WindowAssigner,
-} from './operators/windows/assigner.ts'
-export {
-  continuousEventTimeTrigger,
-  continuousProcessingTimeTrigger,
-} from './operators/windows/continuous-trigger.ts'
-export {
-  countEvictor,
-  deltaEvictor,
-  type Evictor,
-  type EvictorContext,
-  type EvictorOptions,
-  type TimestampedValue,
-  timeEvictor,
-} from './operators/windows/evictor.ts'
-export type {
-  ProcessWindowFunction,
-  WindowContext,
-  WindowFunctionContext,
-  WindowStateAccess,
-} from './operators/windows/function.ts'
-export type {
-  MergingStateDescriptor,
-  NamespacedStateAccess,
-} from './operators/windows/namespaced-state.ts'
-export {
-  countTrigger,
-  deltaTrigger,
-  eventTimeTrigger,
-  neverTrigger,
-  type OnMergeContext,
-  processingTimeTrigger,
-  purgingTrigger,
-  type Trigger,
-  type TriggerContext,
-  type TriggerResult,
-} from './operators/windows/trigger.ts'
 export type { ConfigurationMap } from './runtime/configuration/keys.ts'
 export type { JobExecution, JobFailure, StopOptions } from './runtime/job/execution.ts'
 export { LocalExecutor } from './runtime/job/local-executor.ts'
@@ -431,3 +380,4 @@ export { trainLinear } from './training/linear/train.ts'
 export type { ClassificationSummary } from './training/metrics/classification.ts'
 export type { CoverageCounts, ErrorSummary, PairCoverage } from './training/metrics/errors.ts'
 export type { MeanEstimate, RankingSummary } from './training/metrics/ranking.ts'
+export * from './windows.ts'

@@ -1,4 +1,6 @@
 import type { Serializer } from '../core/serializer.ts'
+import { CollectSink } from '../operators/basic/collect-sink.ts'
+import { CollectedResults } from '../operators/basic/collected-results.ts'
 import { FilterOperator } from '../operators/basic/filter.ts'
 import { type FlatMapFunction, FlatMapOperator } from '../operators/basic/flat-map.ts'
 import { MapOperator } from '../operators/basic/map.ts'
@@ -188,6 +190,18 @@ export class DataStream<T> extends NodeSettingsBase {
   }
 
   /**
+   * Runs the job, and gives its results of this stream to the caller, who reads them with `for await`. The job waits
+   * while the caller has 1,000 of them to read. To leave the loop cancels the job; a failure of the job is thrown to
+   * the reader. After a restart, results may come twice. Throws ILLEGAL_STATE where the environment's executor does
+   * not run the job in the calling thread.
+   */
+  executeAndCollect(jobName?: string): CollectedResults<T> {
+    const sink = new CollectSink<T>()
+    this.sinkTo(sink).name('Collect')
+    return new CollectedResults(sink, this.factory.start(jobName))
+  }
+
+  /**
    * Writes a line for each record to standard output: `prefix:2> record`, with the number of the subtask from 1
    * where there are several.
    */
@@ -243,6 +257,14 @@ export class DataStream<T> extends NodeSettingsBase {
   /** Spreads the records evenly over the subtasks of the next operator. */
   rebalance(): DataStream<T> {
     return this.partitioned({ kind: 'rebalance' })
+  }
+
+  /**
+   * As `rebalance`, but each subtask sends only to its share of the next operator's: with 2 subtasks before 4, to
+   * two of them, and with 4 before 2, to one.
+   */
+  rescale(): DataStream<T> {
+    return this.partitioned({ kind: 'rescale' })
   }
 
   /** Sends each record to a random subtask of the next operator. */

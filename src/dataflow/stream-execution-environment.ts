@@ -13,6 +13,7 @@ import type {
   JobExecutor,
   JobResult,
   ReturnPath,
+  StartedJob,
   StreamGraph,
 } from './stream-graph.ts'
 import { type GraphIssue, refuseErrors, validateDraft } from './validate-graph.ts'
@@ -48,6 +49,7 @@ export class StreamExecutionEnvironment {
     this.draft,
     <T>(factory: StreamFactory, origins: readonly StreamOrigin[]) =>
       new DataStream<T>(factory, origins),
+    (jobName) => this.start(jobName),
   )
   private readonly executor: JobExecutor | undefined
   private jobName: string
@@ -128,6 +130,14 @@ export class StreamExecutionEnvironment {
       )
     }
     return await this.executor.execute(this.graph(jobName), options)
+  }
+
+  private start(jobName: string | undefined): StartedJob {
+    if (this.executor?.start !== undefined) return this.executor.start(this.graph(jobName), {})
+    throw new WeirError(
+      'ILLEGAL_STATE',
+      'executeAndCollect needs an environment whose job runs in the calling thread: create it with a LocalExecutor, or write to a sink',
+    )
   }
 }
 

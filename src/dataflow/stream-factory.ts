@@ -1,6 +1,10 @@
 import type { DataStream } from './data-stream.ts'
 import type { GraphDraft, NodeDraft, StreamOrigin } from './graph-draft.ts'
 import type { NodeSpec } from './node-spec.ts'
+import type { StartedJob } from './stream-graph.ts'
+
+/** Starts the whole graph. */
+type StartJob = (jobName: string | undefined) => StartedJob
 
 type CreateStream = <T>(factory: StreamFactory, origins: readonly StreamOrigin[]) => DataStream<T>
 
@@ -11,11 +15,14 @@ type CreateStream = <T>(factory: StreamFactory, origins: readonly StreamOrigin[]
  */
 export class StreamFactory {
   readonly draft: GraphDraft
+  /** Starts the job of the whole graph. Throws ILLEGAL_STATE without an executor that can. */
+  readonly start: StartJob
   private readonly create: CreateStream
 
-  constructor(draft: GraphDraft, create: CreateStream) {
+  constructor(draft: GraphDraft, create: CreateStream, start: StartJob) {
     this.draft = draft
     this.create = create
+    this.start = start
   }
 
   /** Adds a node to the graph. Returns the stream of its main output. */

@@ -17,6 +17,8 @@ export type Partitioning =
     }
   /** Round robin by batch. */
   | { readonly kind: 'rebalance' }
+  /** Round robin by batch, over the subtasks that are this one's share of the receivers. */
+  | { readonly kind: 'rescale' }
   /** A random subtask for each record. */
   | { readonly kind: 'shuffle' }
   /** The first subtask gets every record. */
@@ -94,8 +96,21 @@ export interface JobResult {
   readonly runtimeMs: number
 }
 
+/** A job that an executor has started. */
+export interface StartedJob {
+  /** Resolves when the job has finished; rejects with JOB_FAILED or JOB_CANCELED. */
+  readonly result: Promise<JobResult>
+  /** Ends the job; resolves when it has ended. */
+  cancel(): Promise<void>
+}
+
 /** A runner of graphs. The runtime has one that runs all slots in the calling thread. */
 export interface JobExecutor {
+  /**
+   * Starts the job and returns at once. An executor has it where sinks of the graph may share memory with the
+   * caller, which `executeAndCollect` needs.
+   */
+  start?(graph: StreamGraph, options: ExecuteOptions): StartedJob
   /** Resolves when the job has finished; rejects with JOB_FAILED or JOB_CANCELED. */
   execute(graph: StreamGraph, options: ExecuteOptions): Promise<JobResult>
 }

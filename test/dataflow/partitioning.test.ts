@@ -40,6 +40,27 @@ describe('a partitioning', () => {
     for (const share of shares) expect(Math.abs(share.length - RECORDS / 3)).toBeLessThan(150)
   })
 
+  it('rescale sends the records of a subtask to its share of the receivers only', async () => {
+    const sink = new MemorySink<readonly [sender: number, receiver: number]>()
+    const env = new StreamExecutionEnvironment({ executor: new LocalExecutor(), parallelism: 4 })
+    env
+      .fromSequence(0, RECORDS - 1)
+      .rebalance()
+      .process<number>(() => ({
+        processElement: (_value, context, out) => out.collect(context.subtask),
+      }))
+      .setParallelism(2)
+      .rescale()
+      .process<readonly [number, number]>(() => ({
+        processElement: (sender, context, out) => out.collect([sender, context.subtask]),
+      }))
+      .sinkTo(sink)
+    await env.execute('rescale')
+    expect(sink.values).toHaveLength(RECORDS)
+    const pairs = new Set(sink.values.map((pair) => pair.join(' to ')))
+    expect([...pairs].sort()).toEqual(['0 to 0', '0 to 1', '1 to 2', '1 to 3'])
+  })
+
   it('partitionCustom sends each record where the function says for its key', async () => {
     const shares = await received((stream) =>
       stream.partitionCustom(

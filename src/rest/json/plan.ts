@@ -4,6 +4,7 @@ const SHIP_STRATEGIES: Readonly<Record<EdgeSnapshot['partitioning'], string>> = 
   forward: 'FORWARD',
   hash: 'HASH',
   rebalance: 'REBALANCE',
+  rescale: 'RESCALE',
   shuffle: 'SHUFFLE',
   global: 'GLOBAL',
   custom: 'CUSTOM',

@@ -70,6 +70,7 @@ export interface EdgeSnapshot {
     | 'forward'
     | 'hash'
     | 'rebalance'
+    | 'rescale'
     | 'shuffle'
     | 'global'
     | 'custom'

@@ -5,6 +5,7 @@ import type {
   ExecuteOptions,
   JobExecutor,
   JobResult,
+  StartedJob,
   StreamGraph,
 } from '../../dataflow/stream-graph.ts'
 import type { ConfigurationMap } from '../configuration/keys.ts'
@@ -44,10 +45,15 @@ export class LocalExecutor implements JobExecutor {
 
   /** `options` are configuration keys, which override those of the executor. */
   async execute(graph: StreamGraph, options: ExecuteOptions): Promise<JobResult> {
+    return await this.start(graph, options).result
+  }
+
+  /** As `execute`, without waiting for the end. */
+  start(graph: StreamGraph, options: ExecuteOptions): StartedJob {
     const overrides = Object.entries(options).map(([key, value]) => [key, String(value)])
     const configuration = { ...this.configuration, ...Object.fromEntries(overrides) }
     const job = createLocalJob({ graph, configuration })
     job.start()
-    return await job.result
+    return job
   }
 }

@@ -185,7 +185,12 @@ class SubtaskBuilder {
       return new SelectedOutput({ serializer, channels, select: partitioning.partition })
     }
     const turnBytes = site.network.batchBytes
-    const output = new RebalanceOutput({ serializer, channels, first: subtask.index, turnBytes })
+    const receivers =
+      partitioning.kind === 'rescale'
+        ? shareOf(channels, subtask.index, out.from.parallelism)
+        : channels
+    const first = subtask.index
+    const output = new RebalanceOutput({ serializer, channels: receivers, first, turnBytes })
     subtask.rebalances.push(output)
     return output
   }
@@ -251,4 +256,11 @@ class SubtaskBuilder {
 
 function numbersBelow(n: number): number[] {
   return Array.from({ length: n }, (_, i) => i)
+}
+
+/** The receivers to which a sender goes in turn: each sender has some of its own, or shares one. */
+function shareOf<T>(receivers: readonly T[], sender: number, senders: number): readonly T[] {
+  const first = Math.floor((sender * receivers.length) / senders)
+  const next = Math.floor(((sender + 1) * receivers.length) / senders)
+  return receivers.slice(first, Math.max(first + 1, next))
 }
