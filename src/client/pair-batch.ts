@@ -13,6 +13,26 @@ import {
 } from './predict-batch.ts'
 import { RequestBatch } from './request-batch.ts'
 
+/** Bytes of a prediction: score, version, flags. */
+const PREDICTION_BYTES = 9
+/** Calls share memory in pieces of so many bytes: an ArrayBuffer costs more than the views of it. */
+const PIECE_BYTES = 64 * 1024
+
+let piece = new ArrayBuffer(0)
+let used = 0
+
+/** Memory for the predictions of a call: a buffer, and where the call's part of it begins. */
+function takeMemory(bytes: number): readonly [buffer: ArrayBuffer, at: number] {
+  if (bytes > PIECE_BYTES / 4) return [new ArrayBuffer(bytes), 0]
+  if (used + bytes > piece.byteLength) {
+    piece = new ArrayBuffer(PIECE_BYTES)
+    used = 0
+  }
+  const at = used
+  used = (used + bytes + 3) & ~3
+  return [piece, at]
+}
+
 /** Predictions of many pairs whose keys are bytes already; its frames fill one block of arrays. */
 export class PairsCall implements PairPredictions {
   readonly scores: Float32Array
@@ -24,10 +44,10 @@ export class PairsCall implements PairPredictions {
   private open: number
 
   constructor(count: number) {
-    const memory = new ArrayBuffer(9 * count)
-    this.scores = new Float32Array(memory, 0, count)
-    this.versions = new Uint32Array(memory, 4 * count, count)
-    this.flags = new Uint8Array(memory, 8 * count, count)
+    const [memory, at] = takeMemory(PREDICTION_BYTES * count)
+    this.scores = new Float32Array(memory, at, count)
+    this.versions = new Uint32Array(memory, at + 4 * count, count)
+    this.flags = new Uint8Array(memory, at + 8 * count, count)
     this.open = count
   }
 

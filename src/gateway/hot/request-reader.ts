@@ -61,6 +61,8 @@ const JSON_TYPES: ReadonlySet<string> = new Set([
   'application/json; charset=utf-8',
 ])
 const LENGTH = /^[1-9][0-9]{0,8}$/
+/** A head up to the digits of its length. */
+const LENGTH_FIELD = /^(?:.*\r\n)*?content-length:[ \t]*/i
 
 /** Header fields of a request that are not ignored. */
 interface Head {
@@ -70,6 +72,15 @@ interface Head {
   readonly type: string | undefined
   /** Value of `Content-Length`. */
   readonly length: string | undefined
+}
+
+/** A head of a batch, of which only the digits of the length change from one request to the next. */
+interface BatchHead {
+  /** What is before the digits. */
+  readonly before: string
+  /** What is after them. */
+  readonly after: string
+  readonly token: string | undefined
 }
 
 /** What a hot request asks for: the prediction of a pair, or those of some pairs. */
@@ -85,7 +96,7 @@ export type Reading = 'whole' | 'part' | 'other'
 
 /**
  * Reads the hot requests of one connection. Clients send the same header fields with each request of a
- * connection, so the last head without a length is kept with its meaning, and a comparison replaces the
+ * connection, so the last head of each form is kept with its meaning, and a comparison replaces the
  * parser.
  */
 export class RequestReader {
@@ -98,6 +109,7 @@ export class RequestReader {
   private readonly maxBodyBytes: number
   private knownHead = ''
   private knownToken: string | undefined
+  private batchHead: BatchHead | undefined
 
   /** `maxBodyBytes`: longer bodies are left to node:http. */
   constructor(maxBodyBytes: number) {
@@ -143,20 +155,41 @@ export class RequestReader {
   private readPairs(text: string, at: number): Reading {
     const headEnd = endOfHead(text, at)
     if (headEnd < 0) return 'other'
-    const head = parseHead(text.slice(at, headEnd))
-    if (head?.type === undefined || !JSON_TYPES.has(head.type)) return 'other'
-    if (head.length === undefined || !LENGTH.test(head.length)) return 'other'
-    const length = Number(head.length)
-    if (length > this.maxBodyBytes) return 'other'
+    const length = this.readBatchHead(text, at, headEnd)
+    if (length < 0 || length > this.maxBodyBytes) return 'other'
     const bodyAt = headEnd + HEAD_END.length
     this.end = bodyAt + length
     if (this.end > text.length) return 'part'
     const pairs = scanPairs(Buffer.from(text.slice(bodyAt, this.end), 'latin1'))
     if (pairs === undefined) return 'other'
     this.request = { kind: 'pairs', pairs }
-    this.token = bearerTokenOf(head.authorization)
+    this.token = this.batchHead?.token
     return 'whole'
   }
+
+  /** Reads the head of a batch into `batchHead`; returns the length of the body, -1 if it is left to node:http. */
+  private readBatchHead(text: string, at: number, end: number): number {
+    const known = this.batchHead === undefined ? -1 : lengthIn(text, at, end, this.batchHead)
+    if (known >= 0) return known
+    const fields = text.slice(at, end)
+    const head = parseHead(fields)
+    if (head?.type === undefined || !JSON_TYPES.has(head.type)) return -1
+    if (head.length === undefined || !LENGTH.test(head.length)) return -1
+    const digitsAt = LENGTH_FIELD.exec(fields)![0].length
+    this.batchHead = {
+      before: copyOf(fields.slice(0, digitsAt)),
+      after: copyOf(fields.slice(digitsAt + head.length.length)),
+      token: bearerTokenOf(head.authorization),
+    }
+    return Number(head.length)
+  }
+}
+
+/** The length in a head at `at` that differs from a known one in the digits alone; -1 if it is another. */
+function lengthIn(text: string, at: number, end: number, { before, after }: BatchHead): number {
+  if (!text.startsWith(before, at) || !text.startsWith(after, end - after.length)) return -1
+  const digits = text.slice(at + before.length, end - after.length)
+  return LENGTH.test(digits) ? Number(digits) : -1
 }
 
 /** Index of the empty line that ends the head whose fields begin at `at`; -1 if there is none. */

@@ -92,8 +92,8 @@ export class RowReadAhead {
     for (let n = 0; n < count; n++) {
       if (rows[n]! < 0) continue
       const reader = readers[n]!
-      sum += touchRow(reader.memoryWords, headers[n]!, floats[n]!, reader.layout.stride)
+      sum ^= touchRow(reader.memoryWords, headers[n]!, floats[n]!, reader.layout.stride)
     }
-    this.sink = (this.sink + sum) | 0
+    this.sink ^= sum
   }
 }

@@ -67,7 +67,7 @@ export class RowWriteAhead {
     const { headers, floats } = this
     const { stride } = table.layout
     let sum = 0
-    for (let n = 0; n < count; n++) sum += touchRow(words, headers[n]!, floats[n]!, stride)
-    this.sink = (this.sink + sum) | 0
+    for (let n = 0; n < count; n++) sum ^= touchRow(words, headers[n]!, floats[n]!, stride)
+    this.sink ^= sum
   }
 }

@@ -150,6 +150,22 @@ describe('the reader of hot batches', () => {
     expect(tokens).toEqual([undefined, 'abc', undefined])
   })
 
+  it('reads a head that it knows but for the length, and forgets its token with another head', () => {
+    const reader = new RequestReader(MAX_BODY_BYTES)
+    const fields = 'Content-Type: application/json\r\nAuthorization: Bearer abc\r\n'
+    const other = '{"pairs":[["1","2"]]}'
+    const read: unknown[] = []
+    for (const text of [post(BODY, fields), post(other, fields), post(other)]) {
+      expect(reader.read(text, 0)).toBe('whole')
+      read.push([reader.end === text.length, reader.token])
+    }
+    expect(read).toEqual([
+      [true, 'abc'],
+      [true, 'abc'],
+      [true, undefined],
+    ])
+  })
+
   it.each([
     ['a body that it does not read as pairs', post('{"pairs":[["1","5\\u0030"]]}')],
     ['a body that is too long', post(`{"pairs":[["1","${'5'.repeat(MAX_BODY_BYTES)}"]]}`)],
@@ -174,5 +190,8 @@ describe('the reader of hot batches', () => {
     ['another version of HTTP', WHOLE.replace('HTTP/1.1', 'HTTP/1.0')],
   ])('leaves a request with %s to node:http', (_, text) => {
     expect(readingOf(text)).toBe('other')
+    const knowing = new RequestReader(MAX_BODY_BYTES)
+    expect(knowing.read(WHOLE, 0)).toBe('whole')
+    expect(knowing.read(text, 0), 'after a head that it knows').toBe('other')
   })
 })
