@@ -56,28 +56,25 @@ export class SubtaskHandles {
   }
 
   map<K, V>(descriptor: MapStateDescriptor<K, V>): MapState<K, V> {
-    const { keySerializer, serializer } = descriptor
     return this.handle(
       descriptor as MapStateDescriptor<unknown, unknown>,
-      (table) => new MapStateHandle(table, this.selection, keySerializer, serializer),
+      (table) => new MapStateHandle(table, this.selection, descriptor),
     )
   }
 
   reducing<T>(descriptor: ReducingStateDescriptor<T>): AppendingState<T, T> {
-    const { serializer, reduce } = descriptor
     return this.handle(
       descriptor as ReducingStateDescriptor<unknown>,
-      (table) => new ReducingStateHandle(table, this.selection, serializer, reduce),
+      (table) => new ReducingStateHandle(table, this.selection, descriptor),
     )
   }
 
   aggregating<IN, ACC, OUT>(
     descriptor: AggregatingStateDescriptor<IN, ACC, OUT>,
   ): AppendingState<IN, OUT> {
-    const { serializer, aggregate } = descriptor
     return this.handle(
       descriptor as AggregatingStateDescriptor<unknown, unknown, unknown>,
-      (table) => new AggregatingStateHandle(table, this.selection, serializer, aggregate),
+      (table) => new AggregatingStateHandle(table, this.selection, descriptor),
     )
   }
 

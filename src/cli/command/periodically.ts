@@ -2,16 +2,22 @@ import { type Clock, sleep, systemClock } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import { type CommandIo, InterruptedError, unlessInterrupted } from './command.ts'
 
+/** When a task is repeated, and where its failures are reported. */
+export interface Period {
+  readonly seconds: number
+  readonly io: CommandIo
+  /** @default systemClock */
+  readonly clock?: Clock
+}
+
 /**
  * Runs `task` now and then every `seconds`, from start to start, until Ctrl-C. A failure of the first run is
  * thrown, since a setting may be wrong; later ones are reported, and the next run tries again. Throws
  * InterruptedError at the end.
  */
 export async function periodically(
-  seconds: number,
-  io: CommandIo,
+  { seconds, io, clock = systemClock }: Period,
   task: () => Promise<void>,
-  clock: Clock = systemClock,
 ): Promise<never> {
   for (let run = 1; ; run++) {
     const startMs = clock.monotonicMs()

@@ -60,7 +60,7 @@ export async function serve(version: number, context: ServeContext): Promise<Sta
   })
   await using started = new ResourceStack()
   started.defer(() => job.close())
-  reportRestarts(job, new JobLog('job', false, io, () => systemClock.nowMs()))
+  reportRestarts(job, new JobLog(io, { name: 'job', nowMs: () => systemClock.nowMs() }))
   const restoredCheckpoint = await untilLive(job, live.promise, io)
   const liveMs = Math.round(systemClock.monotonicMs() - startMs)
   const origin =

@@ -1,3 +1,4 @@
+import { systemClock } from '../../core/clock.ts'
 import type { WeirError } from '../../core/errors.ts'
 import { codeOfFailure } from '../../runtime/protocol/slot-host.ts'
 import type { CommandIo, Flags } from '../command/command.ts'
@@ -19,6 +20,16 @@ export interface LogFields {
 /** Tokens of `weir token create`: they never reach a log, whatever message holds one. */
 const TOKEN = /\bweir_([0-9a-f]{12})_[A-Za-z0-9_-]+/g
 
+/** Options of the log of a job. */
+export interface JobLogOptions {
+  /** Name of the job, with which each sentence begins. */
+  readonly name: string
+  /** Whether lines are JSON. @default false */
+  readonly isJson?: boolean
+  /** The time of a line that does not say it, ms since 1970. */
+  readonly nowMs: () => number
+}
+
 /** The log of one job on standard error: sentences for people, or JSON lines for a log collector. */
 export class JobLog {
   private readonly name: string
@@ -27,8 +38,7 @@ export class JobLog {
   private readonly io: CommandIo
   private readonly nowMs: () => number
 
-  /** `name` begins each sentence. */
-  constructor(name: string, isJson: boolean, io: CommandIo, nowMs: () => number) {
+  constructor(io: CommandIo, { name, isJson = false, nowMs }: JobLogOptions) {
     this.name = name
     this.isJson = isJson
     this.io = io
@@ -90,11 +100,10 @@ function placeOf(error: WeirError): Readonly<Record<string, string | number>> {
 const TASK = /^(.+)#(\d+)$/
 
 /** The log that the flags of a job ask for. */
-export function jobLogOf(name: string, flags: Flags, io: CommandIo, nowMs: () => number): JobLog {
-  return new JobLog(
+export function jobLogOf(name: string, flags: Flags, io: CommandIo): JobLog {
+  return new JobLog(io, {
     name,
-    flags.choice('log-format', ['text', 'json'] as const) === 'json',
-    io,
-    nowMs,
-  )
+    isJson: flags.choice('log-format', ['text', 'json'] as const) === 'json',
+    nowMs: () => systemClock.nowMs(),
+  })
 }

@@ -30,7 +30,7 @@ export interface LearnCommand {
 /** Runs a learning job until it ends or Ctrl-C stops it; returns the exit code. */
 export async function runLearning(command: LearnCommand): Promise<number> {
   const { name, flags, io } = command
-  const log = jobLogOf(name, flags, io, () => systemClock.nowMs())
+  const log = jobLogOf(name, flags, io)
   const report = (event: Record<string, unknown>, sentence: string): void => {
     if (flags.boolean('json')) io.out(JSON.stringify(event))
     else log.info(sentence)

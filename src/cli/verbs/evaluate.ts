@@ -89,7 +89,7 @@ Examples:
     const input = { client, flags, io, ratings }
     if (every === undefined) report(await measure(input), input)
     else {
-      await periodically(every, io, async () => {
+      await periodically({ seconds: every, io }, async () => {
         const atMs = systemClock.nowMs()
         // Another version may have gone live since.
         await client.refreshRouting()

@@ -1,4 +1,3 @@
-import type { WeirClient } from '../../client/weir-client.ts'
 import { alsKey, idOfKey, KEY_SUFFIXES, MEAN_KEYS } from '../../models/als/row-key.ts'
 import { type Command, Flags, missingArguments } from '../command/command.ts'
 import { connectWith, QUERY_OPTIONS, queryOptionsOf } from '../flags/query.ts'
@@ -35,7 +34,12 @@ Example:
       exclude: flags.list('exclude').map((item) => alsKey(item, 'I')),
     })
     if (!answer.ok) throw answer.error
-    const isCold = await isUnknown(client, flags, answer.envelope.modelVersion, user)
+    const [row] = await client.rows(flags.string('state'), [alsKey(user, 'U')], {
+      ...queryOptionsOf(flags),
+      version: answer.envelope.modelVersion,
+    })
+    // The version that answered has no row of the user.
+    const isCold = row?.ok === false && row.error.code === 'UNKNOWN_KEY'
     if (isCold) {
       io.err(`the model does not know user ${user}: these are the items for its mean user (cold)`)
     }
@@ -49,16 +53,4 @@ Example:
     }
     return 0
   },
-}
-
-/** Whether the version that answered has no row of the user. */
-async function isUnknown(
-  client: WeirClient,
-  flags: Flags,
-  version: number,
-  user: string,
-): Promise<boolean> {
-  const options = { ...queryOptionsOf(flags), version }
-  const [row] = await client.rows(flags.string('state'), [alsKey(user, 'U')], options)
-  return row?.ok === false && row.error.code === 'UNKNOWN_KEY'
 }

@@ -139,7 +139,7 @@ Examples:
 }
 
 function logOf(name: string, flags: Flags, io: CommandIo): JobLog {
-  return jobLogOf(name, flags, io, () => systemClock.nowMs())
+  return jobLogOf(name, flags, io)
 }
 
 /** The jobs that serve a model. */

@@ -121,7 +121,7 @@ async function produceRatings(place: string, input: Input): Promise<number> {
   void io.interrupted.then(() => {
     isInterrupted = true
   })
-  return await periodically(seconds, io, async () => {
+  return await periodically({ seconds, io }, async () => {
     for (const file of await ratingFiles(place)) {
       if (isInterrupted) throw new InterruptedError('interrupted')
       if (produced.has(file)) continue

@@ -56,7 +56,10 @@ export async function addOpenApi(app: FastifyInstance, options: DocumentOptions)
     tags: TAGS,
     needsToken,
     route: (schema, url, route) =>
-      documented(schema, url, route.method, route.config ?? {}, needsToken),
+      documented(
+        { schema, path: url, method: route.method, config: route.config ?? {} },
+        needsToken,
+      ),
   })
 }
 
@@ -65,12 +68,17 @@ export function addDocumentRoute(app: FastifyInstance): void {
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger())
 }
 
+/** A route as it was added. */
+interface AddedRoute {
+  readonly schema: FastifySchema | undefined
+  readonly path: string
+  readonly method: string | string[]
+  readonly config: FastifyContextConfig
+}
+
 /** A route as the document has it. Routes do not have its problems: they need no serializer. */
 function documented(
-  schema: FastifySchema | undefined,
-  path: string,
-  method: string | string[],
-  config: FastifyContextConfig,
+  { schema, path, method, config }: AddedRoute,
   needsToken: boolean,
 ): DocumentedRoute {
   const { document = {}, role } = config

@@ -14,6 +14,12 @@ export interface Page {
 /** Rows of one side that a scan reads at a time. */
 const SCAN_PAGE = 1000
 
+/** Options of `bestItems`. */
+export interface BestItemsOptions extends QueryOptions, Pick<TopKOptions, 'normColumns'> {
+  /** Items that the list leaves out. @default none */
+  readonly without?: readonly string[]
+}
+
 /** The rows of an ALS model as the job serves them: by key, by score, and all ids. */
 export class ModelRows {
   private readonly state: ServedState
@@ -45,12 +51,11 @@ export class ModelRows {
     return meanUser !== undefined && meanItem !== undefined && haveBiases(meanUser, meanItem)
   }
 
-  /** A page of the items with the highest score for a row, or for the row of a key, without the given ones. */
+  /** A page of the items with the highest score for a row, or for the row of a key. */
   async bestItems(
     query: string | Float32Array,
     { howMany, offset }: Page,
-    without: readonly string[],
-    options: QueryOptions & Pick<TopKOptions, 'normColumns'>,
+    { without = [], ...options }: BestItemsOptions,
   ): Promise<IdValue[]> {
     await this.turn.end()
     const answer = await this.state.topK(this.name, query, {

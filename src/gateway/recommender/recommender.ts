@@ -33,7 +33,7 @@ export class Recommender {
     options: QueryOptions,
   ): Promise<IdValue[]> {
     const known = await this.knownTo([user], page, options)
-    return await this.rows.bestItems(alsKey(user, 'U'), page, known, options)
+    return await this.rows.bestItems(alsKey(user, 'U'), page, { ...options, without: known })
   }
 
   /** The best items of a group: of the mean of its users' rows. Throws UNKNOWN_KEY if no user is known. */
@@ -47,7 +47,7 @@ export class Recommender {
     if (rows.length === 0) throw unknown(`no user of ${users.slice(0, 10).join(', ')}`)
     const mean = rows[0]!.map((_, i) => rows.reduce((sum, row) => sum + row[i]!, 0) / rows.length)
     const known = await this.knownTo(users, page, options)
-    return await this.rows.bestItems(mean, page, known, options)
+    return await this.rows.bestItems(mean, page, { ...options, without: known })
   }
 
   /** The best items, without the given ones, of someone who rated a few items. Unknown items do not count. */
@@ -58,13 +58,12 @@ export class Recommender {
   ): Promise<IdValue[]> {
     const row = await this.anonymous(MEAN_KEYS.U, items, options)
     const given = items.map(({ item }) => item)
-    return await this.rows.bestItems(row, page, given, options)
+    return await this.rows.bestItems(row, page, { ...options, without: given })
   }
 
   /** As `recommend`, with a few more ratings of the user. Throws UNKNOWN_KEY. */
   async recommendWithContext(
-    user: string,
-    items: readonly ItemStrength[],
+    { user, items }: { readonly user: string; readonly items: readonly ItemStrength[] },
     page: RecommendationPage,
     options: QueryOptions,
   ): Promise<IdValue[]> {
@@ -73,7 +72,7 @@ export class Recommender {
       this.knownTo([user], page, options),
     ])
     const given = items.map(({ item }) => item)
-    return await this.rows.bestItems(row, page, [...known, ...given], options)
+    return await this.rows.bestItems(row, page, { ...options, without: [...known, ...given] })
   }
 
   /** The predicted ratings of items; 0 for an item that the model does not know. Throws UNKNOWN_KEY. */
@@ -141,7 +140,11 @@ export class Recommender {
       const norm = Math.sqrt(dot(row, row, columns)) * known.length
       if (norm > 0) for (let i = 0; i < columns; i++) query[i]! += row[i]! / norm
     }
-    return await this.rows.bestItems(query, page, items, { ...options, normColumns: columns })
+    return await this.rows.bestItems(query, page, {
+      ...options,
+      without: items,
+      normColumns: columns,
+    })
   }
 
   /**
@@ -149,8 +152,7 @@ export class Recommender {
    * Throws UNKNOWN_KEY, UNSUPPORTED.
    */
   async because(
-    user: string,
-    item: string,
+    { user, item }: { readonly user: string; readonly item: string },
     { howMany, offset }: Page,
     options: QueryOptions,
   ): Promise<IdValue[]> {
@@ -202,7 +204,7 @@ export class Recommender {
       Array.from({ length: columns }, (_, column) => {
         const factor = new Float32Array(mean.length)
         factor[column] = 1
-        return this.rows.bestItems(factor, { howMany: 1, offset: 0 }, [], options)
+        return this.rows.bestItems(factor, { howMany: 1, offset: 0 }, options)
       }),
     )
     return best.flatMap(([item]) => (item === undefined ? [] : [item.id]))

@@ -90,7 +90,11 @@ function recommendationRoutes(recommender: Recommender): ListRoutes {
       ids: { ...USER, ...ITEM_STRENGTH },
       isOpen: true,
       answer: ([user, ...items], page, options) =>
-        recommender.recommendWithContext(user!, itemStrengths(items), page, options),
+        recommender.recommendWithContext(
+          { user: user!, items: itemStrengths(items) },
+          page,
+          options,
+        ),
     },
   }
 }
@@ -142,7 +146,8 @@ function similarityRoutes(recommender: Recommender): ListRoutes {
       summary: 'The items of a user most similar to an item: USER/ITEM',
       response: SCORED,
       ids: { ...USER, ...ITEM },
-      answer: (ids, page, options) => recommender.because(ids[0]!, ids[1]!, page, options),
+      answer: ([user, item], page, options) =>
+        recommender.because({ user: user!, item: item! }, page, options),
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { JobSnapshot, VertexSnapshot } from '../port/job-snapshot.ts'
-import { subtasksOf, taskMetric } from './task-metrics.ts'
+import { shareOfSecond, subtasksOf, taskMetrics } from './task-metrics.ts'
 
 /** Flink's levels of back-pressure: up to 10 % of the time, up to 50 %, and above. */
 function backPressureLevel(ratio: number): 'ok' | 'low' | 'high' {
@@ -30,8 +30,8 @@ export function backPressureJson(job: JobSnapshot, vertex: VertexSnapshot): obje
 }
 
 function subtaskJson(job: JobSnapshot, vertex: VertexSnapshot, subtask: number) {
-  const share = (name: string): number =>
-    Math.min(1, Math.max(0, taskMetric(job, vertex, subtask, name) / 1000))
+  const read = taskMetrics(job, vertex, subtask)
+  const share = (name: string): number => shareOfSecond(read(name))
   const ratio = share('backPressuredTimeMsPerSecond')
   const level = backPressureLevel(ratio)
   return {

@@ -1,6 +1,6 @@
 import type { JobSnapshot, VertexSnapshot } from '../port/job-snapshot.ts'
 import { learns } from './learning.ts'
-import { subtasksOf, taskMetric } from './task-metrics.ts'
+import { shareOfSecond, subtasksOf, taskMetrics } from './task-metrics.ts'
 
 /** Load of one vertex at the moment of a snapshot. */
 export interface VertexLoad {
@@ -33,9 +33,9 @@ export function liveJson(job: JobSnapshot): object {
 function vertexLoad(job: JobSnapshot, vertex: VertexSnapshot): VertexLoad {
   const subtasks = subtasksOf(vertex)
   const shares = (name: string): readonly number[] =>
-    subtasks.map((i) => Math.min(1, Math.max(0, taskMetric(job, vertex, i, name) / 1000)))
+    subtasks.map((i) => shareOfSecond(taskMetrics(job, vertex, i)(name)))
   const sum = (name: string): number =>
-    subtasks.reduce((total, i) => total + taskMetric(job, vertex, i, name), 0)
+    subtasks.reduce((total, i) => total + taskMetrics(job, vertex, i)(name), 0)
   return {
     id: vertex.id,
     uid: vertex.uid,

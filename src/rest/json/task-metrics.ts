@@ -15,19 +15,23 @@ export interface IoMetrics {
   readonly 'accumulated-busy-time': number
 }
 
-/** One metric of a subtask; 0 if the slot has not reported it. */
-export function taskMetric(
+/** The metrics of a subtask by name; 0 for one that the slot has not reported. */
+export function taskMetrics(
   { metrics }: JobSnapshot,
   { uid }: VertexSnapshot,
   subtask: number,
-  name: string,
-): number {
-  return metrics[`${uid}.${subtask}.${name}`] ?? 0
+): (name: string) => number {
+  return (name) => metrics[`${uid}.${subtask}.${name}`] ?? 0
+}
+
+/** A time per second, ms, as a share of it: 0 to 1. */
+export function shareOfSecond(ms: number): number {
+  return Math.min(1, Math.max(0, ms / 1000))
 }
 
 /** Input, output and times of one subtask. */
 export function subtaskIo(job: JobSnapshot, vertex: VertexSnapshot, subtask: number): IoMetrics {
-  const read = (name: string): number => taskMetric(job, vertex, subtask, name)
+  const read = taskMetrics(job, vertex, subtask)
   return ioMetrics({
     readBytes: read('numBytesIn'),
     writeBytes: read('numBytesOut'),
@@ -63,10 +67,11 @@ export function subtasksOf({ parallelism }: VertexSnapshot): readonly number[] {
 /** Records that left the chain: those of the operators whose output is an edge of the job graph. */
 function writtenRecords(job: JobSnapshot, vertex: VertexSnapshot, subtask: number): number {
   const [head] = vertex.operators
+  const read = taskMetrics(job, vertex, subtask)
   const leaving = vertex.operators.filter(({ hasOutput }) => hasOutput)
   return leaving.reduce((sum, operator) => {
     const scope = operator === head ? '' : `${operator.uid}.`
-    return sum + taskMetric(job, vertex, subtask, `${scope}numRecordsOut`)
+    return sum + read(`${scope}numRecordsOut`)
   }, 0)
 }
 

@@ -3,7 +3,7 @@ import { EXECUTION_STATES, executionStateOf, stateCounts } from './execution-sta
 import { taskLifetimeOf } from './lifetime.ts'
 import { statisticsOf } from './statistics.ts'
 import { slotId } from './task-managers.ts'
-import { type IoMetrics, subtaskIo, subtasksOf, taskMetric } from './task-metrics.ts'
+import { type IoMetrics, subtaskIo, subtasksOf, taskMetrics } from './task-metrics.ts'
 
 /** `/jobs/:jobid/vertices/:vertexid`. */
 export function vertexDetailJson(job: JobSnapshot, vertex: VertexSnapshot): object {
@@ -73,7 +73,7 @@ export function vertexTaskManagersJson(job: JobSnapshot, vertex: VertexSnapshot)
 export function watermarksJson(job: JobSnapshot, vertex: VertexSnapshot): object {
   return subtasksOf(vertex).map((subtask) => ({
     id: `${subtask}.currentInputWatermark`,
-    value: watermarkText(taskMetric(job, vertex, subtask, 'currentInputWatermark')),
+    value: watermarkText(taskMetrics(job, vertex, subtask)('currentInputWatermark')),
   }))
 }
 

@@ -46,7 +46,8 @@ export async function addOpenApi(app: FastifyInstance, options: DocumentOptions)
       { url: '/v1', description: 'the same paths below the version of Flink’s interface' },
     ],
     ...options,
-    route: (schema, url, route) => documented(schema ?? {}, url, route, options.needsToken),
+    route: (schema, url, route) =>
+      documented({ schema: schema ?? {}, url, method: route.method }, options.needsToken),
   })
 }
 
@@ -65,9 +66,7 @@ function operationOf(method: string, url: string): Operation & { readonly tag: s
 }
 
 function documented(
-  schema: FastifySchema,
-  url: string,
-  { method }: Pick<RouteOptions, 'method'>,
+  { schema, url, method }: Pick<RouteOptions, 'url' | 'method'> & { schema: FastifySchema },
   needsToken: boolean,
 ): DocumentedRoute {
   const name = [method].flat()[0]!

@@ -1,6 +1,10 @@
 import { ByteWriter } from '../../core/byte-writer.ts'
 import type { Serializer } from '../../core/serializer.ts'
-import type { AggregateFunction } from '../port/descriptors.ts'
+import type {
+  AggregateFunction,
+  AggregatingStateDescriptor,
+  ReducingStateDescriptor,
+} from '../port/descriptors.ts'
 import type { AppendingState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
 import { fromEntryValue, isKeptDecoded, toEntryValue } from './entry-value.ts'
@@ -21,8 +25,7 @@ export class ReducingStateHandle<T> implements AppendingState<T, T> {
   constructor(
     table: StateTable,
     selection: KeySelection,
-    serializer: Serializer<T>,
-    reduce: (a: T, b: T) => T,
+    { serializer, reduce }: ReducingStateDescriptor<T>,
   ) {
     this.table = table
     this.selection = selection
@@ -66,8 +69,7 @@ export class AggregatingStateHandle<IN, ACC, OUT> implements AppendingState<IN, 
   constructor(
     table: StateTable,
     selection: KeySelection,
-    serializer: Serializer<ACC>,
-    aggregate: AggregateFunction<IN, ACC, OUT>,
+    { serializer, aggregate }: AggregatingStateDescriptor<IN, ACC, OUT>,
   ) {
     this.table = table
     this.selection = selection

@@ -3,6 +3,7 @@ import { ByteWriter } from '../../core/byte-writer.ts'
 import { murmur3 } from '../../core/hash/murmur3.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import { bytesOfLatin1, latin1Of } from '../../core/text/latin1.ts'
+import type { MapStateDescriptor } from '../port/descriptors.ts'
 import type { MapState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
 import { fromEntryValue, toEntryValue } from './entry-value.ts'
@@ -23,8 +24,7 @@ export class MapStateHandle<K, V> implements MapState<K, V> {
   constructor(
     table: StateTable,
     selection: KeySelection,
-    keySerializer: Serializer<K>,
-    serializer: Serializer<V>,
+    { keySerializer, serializer }: MapStateDescriptor<K, V>,
   ) {
     this.table = table
     this.selection = selection

@@ -16,7 +16,7 @@ function periodicRuns(outcomes: readonly (Error | undefined)[]) {
     if (runs === outcomes.length) interrupted.resolve()
     if (outcome !== undefined) throw outcome
   }
-  const ended = periodically(2, io, task, clock)
+  const ended = periodically({ seconds: 2, io, clock }, task)
   return { clock, err, ended, runs: () => runs }
 }
 

@@ -5,7 +5,7 @@ import { recordedIo } from '../recorded-io.ts'
 
 function logOf(isJson: boolean) {
   const { io, err } = recordedIo()
-  return { log: new JobLog('counts', isJson, io, () => 7), err }
+  return { log: new JobLog(io, { name: 'counts', isJson, nowMs: () => 7 }), err }
 }
 
 const failure = new WeirError('OPERATOR_FAILED', 'operator sum, task count#2, failed: x', {

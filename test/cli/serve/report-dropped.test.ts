@@ -7,7 +7,7 @@ import { recordedIo } from '../recorded-io.ts'
 it('reports five dropped records one by one, and counts the others', () => {
   const { io, err } = recordedIo()
   const clock = new ManualClock()
-  const log = new JobLog('als-serving', false, io, () => clock.nowMs())
+  const log = new JobLog(io, { name: 'als-serving', nowMs: () => clock.nowMs() })
   const report = droppedReporter(log, clock)
   for (let offset = 0; offset < 3000; offset++) report(0, offset, 'no row')
   expect(err).toHaveLength(5)

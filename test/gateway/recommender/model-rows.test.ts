@@ -17,12 +17,12 @@ it('top lists that are asked for in one turn of the event loop reach the job tog
   const asked = ['1-U', '2-U', '3-U'].map(
     (user) =>
       new Promise((resolve) => {
-        setImmediate(() => resolve(rows.bestItems(user, page, [], {})))
+        setImmediate(() => resolve(rows.bestItems(user, page, {})))
       }),
   )
   await Promise.all(asked)
   await new Promise((resolve) => setImmediate(resolve))
   expect(order).toEqual(['ask 1-U', 'ask 2-U', 'ask 3-U', 'write', 'write', 'write'])
-  await rows.bestItems('4-U', page, [], {})
+  await rows.bestItems('4-U', page, {})
   expect(order).toContain('ask 4-U')
 })
