@@ -88,6 +88,13 @@ export function unlessInterrupted<T>(work: Promise<T>, io: CommandIo): Promise<T
   return Promise.race([work, interrupted])
 }
 
+/** A signal that aborts with InterruptedError as soon as Ctrl-C or SIGTERM comes. */
+export function interruptionSignal(io: CommandIo): AbortSignal {
+  const abort = new AbortController()
+  void io.interrupted.then(() => abort.abort(new InterruptedError('interrupted')))
+  return abort.signal
+}
+
 /** Options of every command. */
 export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   help: { type: 'boolean', help: 'Show this text', short: 'h' },

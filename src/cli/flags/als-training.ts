@@ -9,7 +9,7 @@ import { splitAtRandom } from '../../training/data/split-ratings.ts'
 import {
   type CommandIo,
   Flags,
-  InterruptedError,
+  interruptionSignal,
   type OptionSpec,
   UsageError,
 } from '../command/command.ts'
@@ -166,8 +166,6 @@ export async function trainWithProgress(
   io: CommandIo,
 ): Promise<AlsModel> {
   const bar = new ProgressBar(io, 'training', () => systemClock.monotonicMs())
-  const abort = new AbortController()
-  void io.interrupted.then(() => abort.abort(new InterruptedError('interrupted')))
   const halves = (options.iterations ?? 10) * 2
   let done = 0
   const model = await trainAls(table, {
@@ -176,7 +174,7 @@ export async function trainWithProgress(
       if (reason !== undefined) io.err(`training on the CPU: ${reason}`)
       options.onDevice?.(device, reason)
     },
-    signal: abort.signal,
+    signal: interruptionSignal(io),
     onProgress: ({ iteration, side, objective }) => {
       bar.update(
         ++done,

@@ -1,5 +1,6 @@
-import { JOB_MANAGER_CLIENT_OPTIONS, RestClient } from '../cluster/rest-client.ts'
-import { type Command, Flags, missingArguments } from '../command/command.ts'
+import { JOB_MANAGER_CLIENT_OPTIONS } from '../cluster/rest-client.ts'
+import type { Command } from '../command/command.ts'
+import { namedJob } from './named-job.ts'
 
 /** `weir cancel`: ends a job without a savepoint. */
 export const cancelCommand: Command = {
@@ -11,19 +12,12 @@ export const cancelCommand: Command = {
 
 Example:
   weir cancel 6a0c`,
-  async run({ flags: values, args, io }) {
-    const flags = new Flags(values)
-    const [named] = args
-    if (named === undefined) throw missingArguments(cancelCommand)
-    const client = RestClient.of(flags)
-    const { jid } = await client.job(named)
-    const say = (text: string): void => {
-      if (!flags.boolean('json')) io.out(text)
-    }
-    say(`Cancelling job ${jid}.`)
-    await client.request('PATCH', `/jobs/${jid}?mode=cancel`)
-    say(`Cancelled job ${jid}.`)
-    if (flags.boolean('json')) io.out(JSON.stringify({ event: 'cancelled', jobId: jid }))
+  async run(input) {
+    const { client, jobId, say, report } = await namedJob(cancelCommand, input)
+    say(`Cancelling job ${jobId}.`)
+    await client.request('PATCH', `/jobs/${jobId}?mode=cancel`)
+    say(`Cancelled job ${jobId}.`)
+    report({ event: 'cancelled', jobId })
     return 0
   },
 }

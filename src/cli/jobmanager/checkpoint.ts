@@ -1,5 +1,6 @@
-import { JOB_MANAGER_CLIENT_OPTIONS, RestClient } from '../cluster/rest-client.ts'
-import { type Command, Flags, missingArguments } from '../command/command.ts'
+import { JOB_MANAGER_CLIENT_OPTIONS } from '../cluster/rest-client.ts'
+import type { Command } from '../command/command.ts'
+import { namedJob } from './named-job.ts'
 
 /** `weir checkpoint`: takes a checkpoint of a running job. */
 export const checkpointCommand: Command = {
@@ -11,26 +12,17 @@ export const checkpointCommand: Command = {
 
 Example:
   weir checkpoint 6a0c`,
-  async run({ flags: values, args, io }) {
-    const flags = new Flags(values)
-    const [named] = args
-    if (named === undefined) throw missingArguments(checkpointCommand)
-    const client = RestClient.of(flags)
-    const { jid } = await client.job(named)
-    const say = (text: string): void => {
-      if (!flags.boolean('json')) io.out(text)
-    }
-    say(`Triggering checkpoint for job ${jid}.`)
+  async run(input) {
+    const { client, jobId, say, report } = await namedJob(checkpointCommand, input)
+    say(`Triggering checkpoint for job ${jobId}.`)
     say('Waiting for response...')
     const { checkpointId } = await client.operation<{ readonly checkpointId: number }>(
-      `/jobs/${jid}/checkpoints`,
-      `/jobs/${jid}/checkpoints`,
+      `/jobs/${jobId}/checkpoints`,
+      `/jobs/${jobId}/checkpoints`,
       {},
     )
-    say(`Checkpoint ${checkpointId} for job ${jid} completed.`)
-    if (flags.boolean('json')) {
-      io.out(JSON.stringify({ event: 'checkpoint', jobId: jid, checkpointId }))
-    }
+    say(`Checkpoint ${checkpointId} for job ${jobId} completed.`)
+    report({ event: 'checkpoint', jobId, checkpointId })
     return 0
   },
 }

@@ -1,5 +1,6 @@
-import { JOB_MANAGER_CLIENT_OPTIONS, RestClient } from '../cluster/rest-client.ts'
-import { type Command, Flags, missingArguments } from '../command/command.ts'
+import { JOB_MANAGER_CLIENT_OPTIONS } from '../cluster/rest-client.ts'
+import type { Command } from '../command/command.ts'
+import { namedJob } from './named-job.ts'
 
 interface JobDetail {
   readonly jid: string
@@ -26,15 +27,11 @@ export const infoCommand: Command = {
 Examples:
   weir info 6a0c
   weir info als-serving --json`,
-  async run({ flags: values, args, io }) {
-    const flags = new Flags(values)
-    const [named] = args
-    if (named === undefined) throw missingArguments(infoCommand)
-    const client = RestClient.of(flags)
-    const { jid } = await client.job(named)
-    const job = await client.request<JobDetail>('GET', `/jobs/${jid}`)
-    if (flags.boolean('json')) io.out(JSON.stringify(job))
-    else for (const line of linesOf(job)) io.out(line)
+  async run(input) {
+    const { client, jobId, say, report } = await namedJob(infoCommand, input)
+    const job = await client.request<JobDetail>('GET', `/jobs/${jobId}`)
+    for (const line of linesOf(job)) say(line)
+    report(job)
     return 0
   },
 }

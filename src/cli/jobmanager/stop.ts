@@ -1,5 +1,6 @@
-import { JOB_MANAGER_CLIENT_OPTIONS, RestClient } from '../cluster/rest-client.ts'
-import { type Command, Flags, missingArguments } from '../command/command.ts'
+import { JOB_MANAGER_CLIENT_OPTIONS } from '../cluster/rest-client.ts'
+import { type Command, Flags } from '../command/command.ts'
+import { namedJob } from './named-job.ts'
 
 /** `weir stop`: ends a job with a savepoint. */
 export const stopCommand: Command = {
@@ -25,25 +26,19 @@ export const stopCommand: Command = {
 Examples:
   weir stop 6a0c
   weir stop 6a0c --savepointPath before-upgrade`,
-  async run({ flags: values, args, io }) {
-    const flags = new Flags(values)
-    const [named] = args
-    if (named === undefined) throw missingArguments(stopCommand)
-    const client = RestClient.of(flags)
-    const { jid } = await client.job(named)
-    const say = (text: string): void => {
-      if (!flags.boolean('json')) io.out(text)
-    }
-    say(`Suspending job "${jid}" with a CANONICAL savepoint.`)
-    say(`Triggering stop-with-savepoint for job ${jid}.`)
+  async run(input) {
+    const { client, jobId, say, report } = await namedJob(stopCommand, input)
+    const flags = new Flags(input.flags)
+    say(`Suspending job "${jobId}" with a CANONICAL savepoint.`)
+    say(`Triggering stop-with-savepoint for job ${jobId}.`)
     say('Waiting for response...')
     const { location } = await client.operation<{ readonly location: string }>(
-      `/jobs/${jid}/stop`,
-      `/jobs/${jid}/savepoints`,
+      `/jobs/${jobId}/stop`,
+      `/jobs/${jobId}/savepoints`,
       { targetDirectory: flags.optional('savepointPath') ?? null, drain: flags.boolean('drain') },
     )
     say(`Savepoint completed. Path: ${location}`)
-    if (flags.boolean('json')) io.out(JSON.stringify({ event: 'stopped', jobId: jid, location }))
+    report({ event: 'stopped', jobId, location })
     return 0
   },
 }

@@ -6,7 +6,7 @@ import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import {
   type CommandIo,
   type Flags,
-  InterruptedError,
+  interruptionSignal,
   type OptionSpec,
 } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
@@ -63,11 +63,9 @@ export async function trainBmfWithProgress(
   io: CommandIo,
 ): Promise<BmfResult> {
   const bar = new ProgressBar(io, 'training', () => systemClock.monotonicMs())
-  const abort = new AbortController()
-  void io.interrupted.then(() => abort.abort(new InterruptedError('interrupted')))
   const result = await trainBmf(table, {
     ...options,
-    signal: abort.signal,
+    signal: interruptionSignal(io),
     onProgress: ({ sweep, kept, trainRmse, validationRmse }) => {
       const error =
         validationRmse === undefined

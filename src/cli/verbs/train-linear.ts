@@ -14,7 +14,7 @@ import {
   type Command,
   type CommandIo,
   Flags,
-  InterruptedError,
+  interruptionSignal,
   type OptionSpec,
   UsageError,
 } from '../command/command.ts'
@@ -213,12 +213,10 @@ async function trainWithProgress(
   io: CommandIo,
 ): Promise<LinearModel> {
   const bar = new ProgressBar(io, 'training', () => systemClock.monotonicMs())
-  const abort = new AbortController()
-  void io.interrupted.then(() => abort.abort(new InterruptedError('interrupted')))
   const goal = -Math.log10(options.tolerance ?? 1e-3)
   const model = await trainLinear(table, {
     ...options,
-    signal: abort.signal,
+    signal: interruptionSignal(io),
     onProgress: ({ round, primal, relativeGap }) => {
       // The logarithm of the gap falls at a nearly constant rate. Rounding may take the gap below 0.
       const done = relativeGap <= 0 ? goal : Math.max(0, -Math.log10(relativeGap))

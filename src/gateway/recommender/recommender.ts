@@ -153,29 +153,25 @@ export class Recommender {
    */
   async because(
     { user, item }: { readonly user: string; readonly item: string },
-    { howMany, offset }: Page,
+    page: Page,
     options: QueryOptions,
   ): Promise<IdValue[]> {
     const items = await this.knownItems(user, options)
     const values = await this.similarityToItem(item, items, options)
-    return items
-      .map((id, i) => ({ id, value: values[i]! }))
-      .sort((a, b) => b.value - a.value)
-      .slice(offset, offset + howMany)
+    return pageOf(
+      withValues(items, values).sort((a, b) => b.value - a.value),
+      page,
+    )
   }
 
   /** The items that a user rated, those with the lowest prediction first. Throws as `because`. */
-  async mostSurprising(
-    user: string,
-    { howMany, offset }: Page,
-    options: QueryOptions,
-  ): Promise<IdValue[]> {
+  async mostSurprising(user: string, page: Page, options: QueryOptions): Promise<IdValue[]> {
     const items = await this.knownItems(user, options)
     const values = await this.estimate(user, items, options)
-    return items
-      .map((id, i) => ({ id, value: values[i]! }))
-      .sort((a, b) => a.value - b.value)
-      .slice(offset, offset + howMany)
+    return pageOf(
+      withValues(items, values).sort((a, b) => a.value - b.value),
+      page,
+    )
   }
 
   /** The items that a user rated; none for an unknown user. Throws UNSUPPORTED without histories. */
@@ -253,6 +249,14 @@ export class Recommender {
 
 function unknown(what: string): WeirError {
   return new WeirError('UNKNOWN_KEY', `the model does not know ${what.slice(0, 200)}`)
+}
+
+function withValues(ids: readonly string[], values: readonly number[]): IdValue[] {
+  return ids.map((id, i) => ({ id, value: values[i]! }))
+}
+
+function pageOf<T>(list: readonly T[], { howMany, offset }: Page): T[] {
+  return list.slice(offset, offset + howMany)
 }
 
 function dot(a: Float32Array, b: Float32Array, length: number = a.length): number {

@@ -24,13 +24,7 @@ export function userRows(
   dimension: number,
   maxKeyBytes: number = DEFAULT_MAX_KEY_BYTES,
 ): VectorStateDescriptor {
-  return vectorState('user-rows', {
-    dimension,
-    maxKeyBytes,
-    queryableName: ALS_MODEL,
-    keySuffix: KEY_SUFFIXES.U,
-    meanKey: MEAN_KEYS.U,
-  })
+  return rowsOf('U', 'user-rows', { dimension, maxKeyBytes })
 }
 
 /** Rows of items, keys `<id>-I` of at most `maxKeyBytes`; their mean has the key `MEAN-I`. */
@@ -38,12 +32,19 @@ export function itemRows(
   dimension: number,
   maxKeyBytes: number = DEFAULT_MAX_KEY_BYTES,
 ): VectorStateDescriptor {
-  return vectorState('item-rows', {
-    dimension,
-    maxKeyBytes,
+  return rowsOf('I', 'item-rows', { dimension, maxKeyBytes })
+}
+
+function rowsOf(
+  kind: 'U' | 'I',
+  name: string,
+  lengths: Pick<VectorStateDescriptor, 'dimension' | 'maxKeyBytes'>,
+): VectorStateDescriptor {
+  return vectorState(name, {
+    ...lengths,
     queryableName: ALS_MODEL,
-    keySuffix: KEY_SUFFIXES.I,
-    meanKey: MEAN_KEYS.I,
+    keySuffix: KEY_SUFFIXES[kind],
+    meanKey: MEAN_KEYS[kind],
   })
 }
 

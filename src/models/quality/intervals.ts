@@ -54,29 +54,42 @@ export function bootstrapInterval(
   return { mean: sum / count, low: at(0.025), high: at(0.975) }
 }
 
-/**
- * Interval of the mean difference of two losses measured on the same pairs (normal approximation on
- * the differences). It is much narrower than the difference of two intervals, because hard pairs are
- * hard for both.
- */
-export class PairedDifference {
+/** Mean of a stream with its interval: normal approximation, variance by Welford's update. */
+export class RunningMean {
   private count = 0
   private mean = 0
   private squareDeviation = 0
 
-  /** Adds a pair's losses; the difference is `candidate - live`. */
-  add(candidate: number, live: number): void {
-    const value = candidate - live
+  add(value: number): void {
     this.count++
     const delta = value - this.mean
     this.mean += delta / this.count
     this.squareDeviation += delta * (value - this.mean)
   }
 
-  /** Mean difference so far with its interval; below 0 the candidate is better. */
+  /** The mean so far; its interval has no width before the second value. */
   interval(): Interval {
     const deviation = Math.sqrt(this.squareDeviation / Math.max(1, this.count - 1))
     const margin = (QUANTILE_95 * deviation) / Math.sqrt(Math.max(1, this.count))
     return { mean: this.mean, low: this.mean - margin, high: this.mean + margin }
+  }
+}
+
+/**
+ * Interval of the mean difference of two losses measured on the same pairs (normal approximation on
+ * the differences). It is much narrower than the difference of two intervals, because hard pairs are
+ * hard for both.
+ */
+export class PairedDifference {
+  private readonly difference = new RunningMean()
+
+  /** Adds a pair's losses; the difference is `candidate - live`. */
+  add(candidate: number, live: number): void {
+    this.difference.add(candidate - live)
+  }
+
+  /** Mean difference so far with its interval; below 0 the candidate is better. */
+  interval(): Interval {
+    return this.difference.interval()
   }
 }

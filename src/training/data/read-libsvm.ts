@@ -1,5 +1,5 @@
 import { LibsvmParser, type LibsvmParserOptions } from '../../models/linear/libsvm-format.ts'
-import { bytesOf, type FileBytes } from './file-bytes.ts'
+import { type FileBytes, parseFile } from './file-bytes.ts'
 import { type SparseTable, SparseTableBuilder } from './sparse-table.ts'
 
 /** A file of examples in memory. */
@@ -33,7 +33,5 @@ export async function addExamples(
     (label, indexes, values, count) => builder.add(label, indexes, values, count),
     options,
   )
-  for await (const piece of bytesOf(file)) parser.push(piece)
-  parser.end()
-  return { lines: parser.lineCount, badLines: parser.badLineCount }
+  return await parseFile(parser, file)
 }

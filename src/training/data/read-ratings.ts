@@ -1,5 +1,5 @@
 import { RatingsParser, type RatingsParserOptions } from '../../models/ratings/parser.ts'
-import { bytesOf, type FileBytes } from './file-bytes.ts'
+import { type FileBytes, parseFile } from './file-bytes.ts'
 import { type RatingsTable, RatingsTableBuilder } from './ratings-table.ts'
 
 /** A ratings file in memory. */
@@ -11,7 +11,7 @@ export interface ReadRatings {
 }
 
 /**
- * Reads a file of ratings (`u.data`, `ratings.dat`, `ratings.csv`; see `models/ratings/format.ts`) in
+ * Reads a file of ratings (`u.data`, `ratings.dat`, `ratings.csv`; see `RatingsFormat`) in
  * pieces. Throws UNPARSABLE_RECORD with the line number, and errors of the file system.
  */
 export async function readRatings(
@@ -33,7 +33,5 @@ export async function addRatings(
     (user, item, rating, timestamp) => builder.add(user, item, rating, timestamp),
     options,
   )
-  for await (const chunk of bytesOf(file)) parser.push(chunk)
-  parser.end()
-  return { lines: parser.lineCount, badLines: parser.badLineCount }
+  return await parseFile(parser, file)
 }

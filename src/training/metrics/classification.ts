@@ -1,6 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
-import { wilsonInterval } from '../../models/quality/intervals.ts'
-import { type MeanEstimate, RunningMean } from './ranking.ts'
+import { QUANTILE_95, RunningMean, wilsonInterval } from '../../models/quality/intervals.ts'
+import type { MeanEstimate } from './ranking.ts'
 
 /** Quality of a classifier of two labels. */
 export interface ClassificationSummary {
@@ -21,8 +21,6 @@ export interface ClassificationSummary {
   readonly auc: MeanEstimate | undefined
 }
 
-/** Two-sided 95 % quantile of the normal distribution. */
-const QUANTILE_95 = 1.959964
 const SMALLEST_PROBABILITY = 1e-15
 
 /** Quality of decision values; stores 9 bytes per example, because AUC needs their ranks. */
@@ -66,7 +64,7 @@ export class ClassificationAccumulator {
       count,
       positives,
       accuracy: wilsonInterval(this.right, count),
-      logLoss: this.isLogOdds ? notNegative(this.loss.estimate()) : undefined,
+      logLoss: this.isLogOdds ? notNegative(this.loss.interval()) : undefined,
       auc: positives === 0 || positives === count ? undefined : this.auc(positives),
     }
   }

@@ -1,4 +1,5 @@
 import { WeirError } from '../../core/errors.ts'
+import { QUANTILE_95 } from '../../models/quality/intervals.ts'
 
 /** Whether user and item of a pair have rows; mean rows replace those of cold ones. */
 export type PairCoverage = 'known' | 'coldUser' | 'coldItem' | 'coldBoth'
@@ -24,9 +25,6 @@ export interface ErrorSummary {
 }
 
 const KINDS: readonly PairCoverage[] = ['known', 'coldUser', 'coldItem', 'coldBoth']
-
-/** Two-sided 95 % quantile of the normal distribution. */
-const QUANTILE_95 = 1.959964
 
 /**
  * Streaming squared and absolute errors. No pair is dropped: a pair without rows is scored with mean

@@ -1,4 +1,5 @@
 import { WeirError } from '../../core/errors.ts'
+import { RunningMean } from '../../models/quality/intervals.ts'
 
 /** A mean with its 95 % confidence interval (normal approximation). */
 export interface MeanEstimate {
@@ -44,29 +45,6 @@ export interface RankedCatalogue<T> {
   readonly items?: number | undefined
   /** Number of training users, and of those who rated each item. */
   readonly raters?: { readonly users: number; readonly of: ReadonlyMap<T, number> } | undefined
-}
-
-/** Two-sided 95 % quantile of the normal distribution. */
-const QUANTILE_95 = 1.959964
-
-/** Mean and variance of a stream (Welford's update). */
-export class RunningMean {
-  private count = 0
-  private mean = 0
-  private squareDeviation = 0
-
-  add(value: number): void {
-    this.count++
-    const delta = value - this.mean
-    this.mean += delta / this.count
-    this.squareDeviation += delta * (value - this.mean)
-  }
-
-  estimate(): MeanEstimate {
-    const deviation = Math.sqrt(this.squareDeviation / Math.max(1, this.count - 1))
-    const margin = (QUANTILE_95 * deviation) / Math.sqrt(Math.max(1, this.count))
-    return { mean: this.mean, low: this.mean - margin, high: this.mean + margin }
-  }
 }
 
 /** Streaming metrics of lists at k. */
@@ -131,13 +109,13 @@ export class RankingAccumulator<T> {
     return {
       k: this.k,
       users: this.users,
-      precision: this.precision.estimate(),
-      recall: this.recall.estimate(),
-      ndcg: this.ndcg.estimate(),
-      map: this.averagePrecision.estimate(),
+      precision: this.precision.interval(),
+      recall: this.recall.interval(),
+      ndcg: this.ndcg.interval(),
+      map: this.averagePrecision.interval(),
       distinctItems: this.recommended.size,
       ...(items === undefined || items === 0 ? {} : { coverage: this.recommended.size / items }),
-      ...(raters === undefined ? {} : { novelty: this.novelty.estimate() }),
+      ...(raters === undefined ? {} : { novelty: this.novelty.interval() }),
     }
   }
 }
