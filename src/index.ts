@@ -309,7 +309,6 @@ export {
   type AggregateFunction,
   type AggregatingStateDescriptor,
   aggregatingState,
-  DEFAULT_MAX_KEY_BYTES,
   type ListStateDescriptor,
   listState,
   type MapStateDescriptor,
@@ -334,6 +333,7 @@ export type {
   VectorState,
   WriteOrigin,
 } from './state/port/handles.ts'
+export { DEFAULT_MAX_KEY_BYTES } from './state/port/key-length.ts'
 export type { KeyedState } from './state/port/keyed-state.ts'
 export type { KeyedStateBackend } from './state/port/keyed-state-backend.ts'
 export { type CrossValidation, crossValidateAls } from './training/als/cross-validate.ts'

@@ -26,6 +26,20 @@ export function importsOf(file: string): readonly string[] {
   return [...found].map((match) => match[1] ?? match[2] ?? match[3] ?? '')
 }
 
+/** The files of `src` that are loaded with these files, themselves included: without what `import()` loads later. */
+export function loadedWith(...files: readonly string[]): readonly string[] {
+  const loaded = new Set(files)
+  for (const file of loaded) {
+    const found = textOf(file).matchAll(
+      /(?:^|\n)(?:import|export)\s(?!type\s)[^'"`;]*?from\s+'(\.[^']+)'|(?:^|\n)import\s+'(\.[^']+)'/g,
+    )
+    for (const [, from, alone] of found) {
+      loaded.add(fromRoot(resolve(ROOT, dirname(file), from ?? alone ?? '')))
+    }
+  }
+  return [...loaded]
+}
+
 /** The files of the repository that a file imports. */
 export function importedFiles(file: string): readonly string[] {
   return importsOf(file)

@@ -1,24 +1,7 @@
 import { sleep, systemClock } from '../../core/clock.ts'
 import { ERROR_CODES, type ErrorCode, messageOf, WeirError } from '../../core/errors.ts'
-import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
-import { TOKEN_OPTIONS, tokenOf } from '../flags/token.ts'
-
-/** Flags of the commands that talk to a JobManager. */
-export const JOB_MANAGER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  jobmanager: {
-    type: 'string',
-    short: 'm',
-    value: 'HOST:PORT',
-    default: '127.0.0.1:8081',
-    help: 'REST address of the JobManager, or of the process of a job',
-  },
-}
-
-/** Flags of the commands that only talk to a JobManager. */
-export const JOB_MANAGER_CLIENT_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  ...JOB_MANAGER_OPTIONS,
-  ...TOKEN_OPTIONS,
-}
+import { type Flags, UsageError } from '../command/command.ts'
+import { tokenOf } from '../flags/token.ts'
 
 /** A job in `/jobs/overview`. */
 export interface JobRow {

@@ -1,17 +1,7 @@
 import type { Command, CommandInput } from '../command/command.ts'
-import { Flags, type OptionSpec } from '../command/command.ts'
-import { JOB_MANAGER_OPTIONS, RestClient } from './rest-client.ts'
+import { Flags } from '../command/command.ts'
+import { RestClient } from './rest-client.ts'
 import { submissionOf } from './submission.ts'
-
-/** Flags of the commands whose job a JobManager can run instead of this process. */
-export const DETACH_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  detached: {
-    type: 'boolean',
-    short: 'd',
-    help: 'Submit the job to a JobManager and return at once',
-  },
-  ...JOB_MANAGER_OPTIONS,
-}
 
 /** Submits a job to the JobManager of `--jobmanager`; returns the exit code. Throws as the JobManager. */
 export async function submitDetached(

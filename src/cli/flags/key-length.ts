@@ -1,4 +1,4 @@
-import { DEFAULT_MAX_KEY_BYTES } from '../../state/port/descriptors.ts'
+import { DEFAULT_MAX_KEY_BYTES } from '../../state/port/key-length.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'
 
 /** The flag of every command that publishes or serves rows of an ALS model. */

@@ -1,4 +1,4 @@
-import { JOB_MANAGER_CLIENT_OPTIONS } from '../cluster/rest-client.ts'
+import { JOB_MANAGER_CLIENT_OPTIONS } from '../cluster/options.ts'
 import type { Command } from '../command/command.ts'
 import { namedJob } from './named-job.ts'
 

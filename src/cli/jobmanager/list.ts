@@ -1,4 +1,5 @@
-import { JOB_MANAGER_CLIENT_OPTIONS, type JobRow, RestClient } from '../cluster/rest-client.ts'
+import { JOB_MANAGER_CLIENT_OPTIONS } from '../cluster/options.ts'
+import { type JobRow, RestClient } from '../cluster/rest-client.ts'
 import { type Command, Flags } from '../command/command.ts'
 
 const ENDED = ['FINISHED', 'CANCELED', 'FAILED']

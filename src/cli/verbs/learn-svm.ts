@@ -1,5 +1,6 @@
 import { ONLINE_SVM_MODULE } from '../../jobs/serve/job-modules.ts'
-import { DETACH_OPTIONS, submitDetached } from '../cluster/submit.ts'
+import { DETACH_OPTIONS } from '../cluster/options.ts'
+import { submitDetached } from '../cluster/submit.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS } from '../flags/kafka.ts'

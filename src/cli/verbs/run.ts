@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { systemClock } from '../../core/clock.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
-import { checkedOptions } from '../../dataflow/job-definition.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { ALS_SERVING_MODULE, SVM_SERVING_MODULE } from '../../jobs/serve/job-modules.ts'
 import type { ServeModelOptions } from '../../jobs/serve/model.ts'
@@ -10,7 +9,7 @@ import type { ServedJob } from '../../jobs/served-job.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import { SlotThreads } from '../../runtime/slot/threads.ts'
 import { QueryWorkers } from '../../serving/threads/workers.ts'
-import { DETACH_OPTIONS, submitDetached } from '../cluster/submit.ts'
+import { DETACH_OPTIONS } from '../cluster/options.ts'
 import {
   type Command,
   type CommandIo,
@@ -102,6 +101,7 @@ Examples:
     const [name] = args
     if (name === undefined) throw missingArguments(runCommand)
     if (flags.boolean('detached')) {
+      const { submitDetached } = await import('../cluster/submit.ts')
       const job = existsSync(name) ? resolve(name) : name
       return await submitDetached(job, runCommand.options, { flags: values, io })
     }
@@ -254,7 +254,8 @@ function servedOptions(flags: Flags, io: CommandIo) {
 }
 
 async function runModule(path: string, flags: Flags, io: CommandIo): Promise<ServedJob> {
-  const [{ loadJobModule }, { ServedJob }, { jobIdOf }] = await Promise.all([
+  const [{ checkedOptions }, { loadJobModule }, { ServedJob }, { jobIdOf }] = await Promise.all([
+    import('../../dataflow/job-definition.ts'),
     import('../serve/job-module.ts'),
     import('../../jobs/served-job.ts'),
     import('../../jobs/serve/als.ts'),

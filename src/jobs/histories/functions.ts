@@ -7,8 +7,8 @@ import type {
   KeyedProcessContext,
   KeyedProcessFunction,
 } from '../../operators/process/function.ts'
-import { DEFAULT_MAX_KEY_BYTES } from '../../state/port/descriptors.ts'
 import type { MapState, VectorState } from '../../state/port/handles.ts'
+import { DEFAULT_MAX_KEY_BYTES } from '../../state/port/key-length.ts'
 import {
   COUNTS_VERSION,
   countsState,

@@ -1,10 +1,10 @@
 import {
-  DEFAULT_MAX_KEY_BYTES,
   type MapStateDescriptor,
   mapState,
   type VectorStateDescriptor,
   vectorState,
 } from '../../state/port/descriptors.ts'
+import { DEFAULT_MAX_KEY_BYTES } from '../../state/port/key-length.ts'
 
 /** Queryable map: the items that each user rated, with the last rating. */
 export const KNOWN_ITEMS = 'KNOWN_ITEMS'

@@ -9,12 +9,9 @@ import type {
   KeyedProcessContext,
   KeyedProcessFunction,
 } from '../../operators/process/function.ts'
-import {
-  DEFAULT_MAX_KEY_BYTES,
-  type VectorStateDescriptor,
-  vectorState,
-} from '../../state/port/descriptors.ts'
+import { type VectorStateDescriptor, vectorState } from '../../state/port/descriptors.ts'
 import type { VectorState } from '../../state/port/handles.ts'
+import { DEFAULT_MAX_KEY_BYTES } from '../../state/port/key-length.ts'
 
 /** Name under which clients query ALS rows, as the ancestor named it. */
 export const ALS_MODEL = 'ALS_MODEL'

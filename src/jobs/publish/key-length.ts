@@ -1,6 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
 import { alsKey } from '../../models/als/row-key.ts'
-import { DEFAULT_MAX_KEY_BYTES } from '../../state/port/descriptors.ts'
+import { DEFAULT_MAX_KEY_BYTES } from '../../state/port/key-length.ts'
 
 const ROW_OF = { U: 'user', I: 'item', W: 'block' } as const
 

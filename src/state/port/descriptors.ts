@@ -60,9 +60,6 @@ export interface AggregatingStateDescriptor<IN, ACC, OUT> extends DescriptorBase
   readonly aggregate: AggregateFunction<IN, ACC, OUT>
 }
 
-/** Longest key in bytes of a vector state whose descriptor gives no other: a UUID and more. */
-export const DEFAULT_MAX_KEY_BYTES = 64
-
 /** Fixed-width float32 rows in shared memory, by model version and key. */
 export interface VectorStateDescriptor extends DescriptorBase {
   readonly kind: 'vector'

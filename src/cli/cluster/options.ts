@@ -1,0 +1,29 @@
+import type { OptionSpec } from '../command/command.ts'
+import { TOKEN_OPTIONS } from '../flags/token.ts'
+
+/** Flags of the commands that talk to a JobManager. */
+const JOB_MANAGER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  jobmanager: {
+    type: 'string',
+    short: 'm',
+    value: 'HOST:PORT',
+    default: '127.0.0.1:8081',
+    help: 'REST address of the JobManager, or of the process of a job',
+  },
+}
+
+/** Flags of the commands that only talk to a JobManager. */
+export const JOB_MANAGER_CLIENT_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  ...JOB_MANAGER_OPTIONS,
+  ...TOKEN_OPTIONS,
+}
+
+/** Flags of the commands whose job a JobManager can run instead of this process. */
+export const DETACH_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  detached: {
+    type: 'boolean',
+    short: 'd',
+    help: 'Submit the job to a JobManager and return at once',
+  },
+  ...JOB_MANAGER_OPTIONS,
+}

@@ -1,0 +1,38 @@
+import { dirname } from 'node:path'
+import { expect, it } from 'vitest'
+import { loadedWith } from './source-tree.ts'
+
+/** Rooms with little code, which `weir run` needs to read its flags and to start threads. */
+const START_ROOMS: ReadonlySet<string> = new Set([
+  'cli',
+  'cli/cluster',
+  'cli/command',
+  'cli/flags',
+  'cli/serve',
+  'cli/text',
+  'cli/verbs',
+  'connectors/topics',
+  'core',
+  'core/lifetime',
+  'core/text',
+  'jobmanager/process',
+  'jobs/serve',
+  'runtime/configuration',
+  'runtime/protocol',
+  'runtime/slot',
+  'serving/threads',
+  'state/port',
+  'tracing',
+])
+
+/** The first modules of `weir run` (`start` in scripts/build-package.ts). */
+const first = loadedWith('src/cli/start-command-line.ts', 'src/cli/verbs/run.ts')
+
+it('`weir run` starts its threads before it loads the code of jobs and servers', () => {
+  const others = first.filter((file) => !START_ROOMS.has(dirname(file).replace('src/', '')))
+  expect(others).toEqual([])
+})
+
+it('`weir run` loads at most 50 modules before it starts its threads', () => {
+  expect(first.length).toBeLessThanOrEqual(50)
+})
