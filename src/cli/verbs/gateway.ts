@@ -1,6 +1,5 @@
 import { resolve } from 'node:path'
 import type { GatewaySettings } from '../../gateway/run.ts'
-
 import { queryAccessOf, watchQueryAccess } from '../../jobs/query-access.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { registryPlace } from '../../jobs/serve/registry-place.ts'
@@ -78,11 +77,6 @@ Examples:
     const { host, port } = addressOf(flags.string('listen'), '--listen')
     // --token-file is the token that the gateway shows to the job, not one that it accepts.
     const { token: _, ...accessOptions } = listenerOf(flags, io)
-    const topic = flags.optional('observations')
-    const histories = flags.optional('histories')
-    const repository = flags.optional('repository')
-    const job = connectionOf(flags)
-    const model = flags.optional('model')
     const { GatewayThreads } = await import('../../gateway/threads.ts')
     const { LOG_LEVELS } = await import('../../gateway/http/logging.ts')
     const listener = { ...accessOptions, what: 'the gateway', host }
@@ -90,19 +84,13 @@ Examples:
     await using gateway = await unlessInterrupted(
       GatewayThreads.start(
         {
+          ...sourcesOf(flags),
           host,
           port,
-          job,
-          ...(histories === undefined
-            ? {}
-            : { histories: { ...job, ...addressOf(histories, '--histories') } }),
           access,
           version: packageVersion(),
           logLevel: flags.choice('log-level', LOG_LEVELS),
           ...(tls === undefined ? {} : { tls }),
-          ...(model === undefined ? {} : { models: modelPlaceOf(flags, model) }),
-          ...(repository === undefined ? {} : { repository: resolve(repository) }),
-          ...(topic === undefined ? {} : { observations: { place: topicsPlaceOf(flags), topic } }),
         },
         flags.integer('threads', 1, 64),
       ),
@@ -116,6 +104,26 @@ Examples:
     await Promise.race([gateway.failure, io.interrupted]).finally(stopWatching)
     return 0
   },
+}
+
+/** The job that the gateway serves, and what it serves besides. */
+function sourcesOf(
+  flags: Flags,
+): Pick<GatewaySettings, 'job' | 'histories' | 'models' | 'repository' | 'observations'> {
+  const topic = flags.optional('observations')
+  const histories = flags.optional('histories')
+  const repository = flags.optional('repository')
+  const model = flags.optional('model')
+  const job = connectionOf(flags)
+  return {
+    job,
+    ...(histories === undefined
+      ? {}
+      : { histories: { ...job, ...addressOf(histories, '--histories') } }),
+    ...(model === undefined ? {} : { models: modelPlaceOf(flags, model) }),
+    ...(repository === undefined ? {} : { repository: resolve(repository) }),
+    ...(topic === undefined ? {} : { observations: { place: topicsPlaceOf(flags), topic } }),
+  }
 }
 
 /** The topic and the registry of a model. */

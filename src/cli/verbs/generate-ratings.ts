@@ -4,6 +4,7 @@ import type { Writable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { systemClock } from '../../core/clock.ts'
 import { generateRatings } from '../../models/ratings/generator.ts'
+import type { Rating } from '../../models/ratings/rating.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
 import { counted } from '../text/counted.ts'
@@ -37,17 +38,6 @@ Example:
     const path = flags.optional('output')
     const out: Writable = path === undefined ? process.stdout : createWriteStream(path)
     const bar = new ProgressBar(io, 'generating', () => systemClock.monotonicMs())
-    let lines: string[] = []
-    let written = 0
-    const flush = async (): Promise<void> => {
-      written += lines.length
-      const more = out.write(lines.join(''))
-      lines = []
-      if (path !== undefined) bar.update(written, ratings)
-      if (!more) await once(out, 'drain')
-      // Signals are delivered between two pieces.
-      else await setImmediate()
-    }
     const options = {
       users: flags.integer('users', 1),
       items: flags.integer('items', 1),
@@ -55,11 +45,9 @@ Example:
       seed: flags.integer('seed'),
       drift: flags.number('drift'),
     }
-    for (const { user, item, rating, timestamp } of generateRatings(options)) {
-      lines.push(`${user}\t${item}\t${rating}\t${Math.floor(timestamp / 1000)}\n`)
-      if (lines.length === CHUNK) await flush()
-    }
-    await flush()
+    await writeLines(generateRatings(options), out, (written) => {
+      if (path !== undefined) bar.update(written, ratings)
+    })
     bar.finish()
     if (path !== undefined) {
       out.end()
@@ -72,4 +60,28 @@ Example:
     }
     return 0
   },
+}
+
+/** Writes ratings as lines; `onWritten` gets their number so far. */
+async function writeLines(
+  ratings: Iterable<Rating>,
+  out: Writable,
+  onWritten: (written: number) => void,
+): Promise<void> {
+  let lines: string[] = []
+  let written = 0
+  const flush = async (): Promise<void> => {
+    written += lines.length
+    const more = out.write(lines.join(''))
+    lines = []
+    onWritten(written)
+    if (!more) await once(out, 'drain')
+    // Signals are delivered between two pieces.
+    else await setImmediate()
+  }
+  for (const { user, item, rating, timestamp } of ratings) {
+    lines.push(`${user}\t${item}\t${rating}\t${Math.floor(timestamp / 1000)}\n`)
+    if (lines.length === CHUNK) await flush()
+  }
+  await flush()
 }

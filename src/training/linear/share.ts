@@ -79,8 +79,7 @@ export function linearShare(
 ): LinearShare {
   const blocks = Math.min(settings.blocks, rows.length)
   const width = table.features + 1
-  const starts = sharedUint32(blocks + 1)
-  for (let b = 0; b <= blocks; b++) starts[b] = Math.floor((rows.length * b) / blocks)
+  const starts = blockStarts(rows.length, blocks)
   const signs = new Int8Array(new SharedArrayBuffer(table.rows))
   const squares = sharedFloat64(table.rows)
   for (const row of rows) {
@@ -88,9 +87,6 @@ export function linearShare(
     squares[row] = squareOf(table, row) + settings.bias * settings.bias
   }
   const order = shuffled(rows, settings.seed)
-  const sorted = sharedUint32(rows.length)
-  sorted.set(order)
-  for (let b = 0; b < blocks; b++) sorted.subarray(starts[b], starts[b + 1]).sort()
   const active = sharedUint32(blocks)
   active.set(starts.subarray(1))
   return {
@@ -104,7 +100,7 @@ export function linearShare(
     seed: settings.seed,
     blocks,
     order,
-    sorted,
+    sorted: sortedInBlocks(order, starts),
     starts,
     signs,
     alpha: sharedFloat64(table.rows),
@@ -132,6 +128,21 @@ function squareOf(table: SparseTable, row: number): number {
   const end = table.offsets[row + 1] as number
   for (let k = table.offsets[row] as number; k < end; k++) sum += (table.values[k] as number) ** 2
   return sum
+}
+
+/** The first row of each block, and the number of rows at the end: blocks of equal sizes. */
+function blockStarts(rows: number, blocks: number): Uint32Array {
+  const starts = sharedUint32(blocks + 1)
+  for (let b = 0; b <= blocks; b++) starts[b] = Math.floor((rows * b) / blocks)
+  return starts
+}
+
+/** The same rows with those of each block in ascending order. */
+function sortedInBlocks(order: Uint32Array, starts: Uint32Array): Uint32Array {
+  const sorted = sharedUint32(order.length)
+  sorted.set(order)
+  for (let b = 0; b + 1 < starts.length; b++) sorted.subarray(starts[b], starts[b + 1]).sort()
+  return sorted
 }
 
 /** Rows in random order, so that every block is a random sample. */
