@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { flinkClassPath } from '../../test/services/flink/command-line.ts'
@@ -40,7 +40,31 @@ export class FlinkRival {
 
   /** Runs one query; `folder` gets its checkpoints. */
   async run(query: NexmarkQuery, times: NexmarkTimes, folder: string): Promise<NexmarkRate> {
-    const output = await runTool('java', JDK, [
+    const { warmUp, measured } = times
+    const output = await this.java([query, warmUp, measured, pathToFileURL(folder).href])
+    return JSON.parse(output) as NexmarkRate
+  }
+
+  /** The rows of each query on the first events, in one subtask: the fields of a row, joined by commas. */
+  async rows(
+    queries: readonly NexmarkQuery[],
+    events: number,
+    folder: string,
+  ): Promise<ReadonlyMap<string, readonly string[]>> {
+    const file = join(folder, 'rows')
+    await this.java(['rows', events, file, ...queries])
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
+    const prefixed = queries.map((query) => [query, `${query},`] as const)
+    return new Map(
+      prefixed.map(([query, prefix]) => [
+        query,
+        lines.filter((line) => line.startsWith(prefix)).map((line) => line.slice(prefix.length)),
+      ]),
+    )
+  }
+
+  private java(args: readonly (string | number)[]): Promise<string> {
+    return runTool('java', JDK, [
       '-Xmx3g',
       '-XX:+UseParallelGC',
       '--add-opens=java.base/java.lang=ALL-UNNAMED',
@@ -48,11 +72,7 @@ export class FlinkRival {
       '-cp',
       this.classPath,
       'Nexmark',
-      query,
-      String(times.warmUp),
-      String(times.measured),
-      pathToFileURL(folder).href,
+      ...args.map(String),
     ])
-    return JSON.parse(output) as NexmarkRate
   }
 }

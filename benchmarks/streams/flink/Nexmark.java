@@ -1,5 +1,7 @@
 import com.sun.management.OperatingSystemMXBean;
+import java.io.PrintWriter;
 import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLongArray;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
@@ -26,12 +28,16 @@ import org.apache.flink.streaming.api.windowing.assigners.SlidingEventTimeWindow
 import org.apache.flink.streaming.api.windowing.assigners.TumblingEventTimeWindows;
 import org.apache.flink.streaming.api.windowing.assigners.TumblingProcessingTimeWindows;
 import org.apache.flink.streaming.api.windowing.windows.TimeWindow;
+import org.apache.flink.util.CloseableIterator;
 import org.apache.flink.util.Collector;
 
 /**
  * The queries of nexmark-queries.ts on the events of nexmark-events.ts, for Flink's heap backend with object reuse.
  * Prints events/s and CPU seconds per million events of the time after the warm-up:
  * {@code Nexmark QUERY WARM_UP_SECONDS SECONDS CHECKPOINT_URL}.
+ *
+ * <p>{@code Nexmark rows EVENTS FILE QUERY...} writes the rows of queries on the first events instead, one a line:
+ * the query's name, then the fields of the row.
  */
 public final class Nexmark {
   private static final int PARALLELISM = 2;
@@ -67,6 +73,11 @@ public final class Nexmark {
     public String url;
     public long dateTime;
     public String extra;
+
+    @Override
+    public String toString() {
+      return auction + "," + bidder + "," + price + "," + channel + "," + url + "," + dateTime + "," + extra;
+    }
   }
 
   public static final class Event {
@@ -83,6 +94,11 @@ public final class Nexmark {
     public long key;
     public long count;
     public long start;
+
+    @Override
+    public String toString() {
+      return key + "," + count + "," + start;
+    }
   }
 
   public static final class AuctionDay {
@@ -93,6 +109,11 @@ public final class Nexmark {
     public long least = Long.MAX_VALUE;
     public long most;
     public long sum;
+
+    @Override
+    public String toString() {
+      return bids + "," + low + "," + middle + "," + high + "," + least + "," + most + "," + sum;
+    }
   }
 
   private static final String[] CHANNELS = {"apple", "google", "facebook", "baidu"};
@@ -168,16 +189,23 @@ public final class Nexmark {
 
   public static final class Events extends RichParallelSourceFunction<Event>
       implements CheckpointedFunction {
+    /** Events of all subtasks. */
+    private final long events;
     private volatile boolean running = true;
     private long next;
     private transient ListState<Long> state;
 
+    Events(long events) {
+      this.events = events;
+    }
+
     @Override
     public void run(SourceContext<Event> context) {
       int subtask = getRuntimeContext().getTaskInfo().getIndexOfThisSubtask();
-      while (running) {
+      int parallelism = getRuntimeContext().getTaskInfo().getNumberOfParallelSubtasks();
+      while (running && next * parallelism + subtask < events) {
         synchronized (context.getCheckpointLock()) {
-          context.collect(event(next * PARALLELISM + subtask));
+          context.collect(event(next * parallelism + subtask));
           next += 1;
         }
         if ((next & 1023) == 0) READ.set(subtask, next);
@@ -316,24 +344,48 @@ public final class Nexmark {
     return sum;
   }
 
-  public static void main(String[] args) throws Exception {
-    Configuration configuration = new Configuration();
+  private static StreamExecutionEnvironment environment(int parallelism, Configuration configuration) {
     configuration.setString("state.backend.type", "hashmap");
-    configuration.setString("execution.checkpointing.dir", args[3]);
     configuration.setString("rest.bind-port", "0");
     StreamExecutionEnvironment env =
-        StreamExecutionEnvironment.createLocalEnvironment(PARALLELISM, configuration);
+        StreamExecutionEnvironment.createLocalEnvironment(parallelism, configuration);
     env.getConfig().enableObjectReuse();
-    env.enableCheckpointing(1000);
+    return env;
+  }
+
+  private static DataStream<Bid> bids(StreamExecutionEnvironment env, long events) {
     WatermarkStrategy<Event> watermarks =
         WatermarkStrategy.<Event>forBoundedOutOfOrderness(Duration.ofSeconds(4))
             .withTimestampAssigner((event, timestamp) -> event.time());
-    DataStream<Bid> bids =
-        env.addSource(new Events())
-            .assignTimestampsAndWatermarks(watermarks)
-            .filter(event -> event.bid != null)
-            .map(event -> event.bid)
-            .returns(Bid.class);
+    return env.addSource(new Events(events))
+        .assignTimestampsAndWatermarks(watermarks)
+        .filter(event -> event.bid != null)
+        .map(event -> event.bid)
+        .returns(Bid.class);
+  }
+
+  private static void writeRows(String[] args) throws Exception {
+    try (PrintWriter file = new PrintWriter(args[2], StandardCharsets.UTF_8)) {
+      for (int i = 3; i < args.length; i++) {
+        StreamExecutionEnvironment env = environment(1, new Configuration());
+        DataStream<?> results = query(args[i], bids(env, Long.parseLong(args[1])));
+        try (CloseableIterator<?> rows = results.executeAndCollect()) {
+          while (rows.hasNext()) file.println(args[i] + "," + rows.next());
+        }
+      }
+    }
+  }
+
+  public static void main(String[] args) throws Exception {
+    if (args[0].equals("rows")) {
+      writeRows(args);
+      System.exit(0);
+    }
+    Configuration configuration = new Configuration();
+    configuration.setString("execution.checkpointing.dir", args[3]);
+    StreamExecutionEnvironment env = environment(PARALLELISM, configuration);
+    env.enableCheckpointing(1000);
+    DataStream<Bid> bids = bids(env, Long.MAX_VALUE / 2);
     discard(query(args[0], bids));
     env.executeAsync("nexmark");
     while (read() == 0) Thread.sleep(10);
