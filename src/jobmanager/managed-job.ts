@@ -33,6 +33,8 @@ export interface JobEnvironment {
 const RETRY_MS = 5000
 /** Time after which a process that was asked to end is killed. */
 const END_TIMEOUT_MS = 60_000
+/** Time after which a caller hears that a job is stopped or cancelled, although its process has not ended. */
+const PORTS_CLOSED_MS = 10_000
 
 /**
  * One job of the JobManager and the process that runs it: starts the process, starts another one when it is
@@ -109,7 +111,11 @@ export class ManagedJob implements JobControl {
 
   async cancel(): Promise<void> {
     if (this.hasEnded) throw new WeirError('ILLEGAL_STATE', `job ${this.id} has ended`)
-    if (this.process !== undefined) return await this.process.cancel()
+    const { process } = this
+    if (process !== undefined) {
+      await process.cancel()
+      return await this.awaitEnd(process)
+    }
     this.cancelRestart()
     this.endWithoutProcess('CANCELED')
   }
@@ -122,8 +128,11 @@ export class ManagedJob implements JobControl {
     return this.running().savepoint(folder)
   }
 
-  stop(request: StopRequest): Promise<string> {
-    return this.running().stop(request)
+  async stop(request: StopRequest): Promise<string> {
+    const process = this.running()
+    const savepoint = await process.stop(request)
+    await this.awaitEnd(process)
+    return savepoint
   }
 
   get data(): JobData {
@@ -147,6 +156,14 @@ export class ManagedJob implements JobControl {
     const cancelKill = this.environment.clock.after(END_TIMEOUT_MS, () => process.end('kill'))
     await process.ended
     cancelKill()
+  }
+
+  /** Waits for the end of a process whose job has ended: until then it has its ports. */
+  private async awaitEnd(process: JobProcess): Promise<void> {
+    const late = Promise.withResolvers<void>()
+    const cancelLate = this.environment.clock.after(PORTS_CLOSED_MS, late.resolve)
+    await Promise.race([process.ended, late.promise])
+    cancelLate()
   }
 
   private spawn(): JobProcess {

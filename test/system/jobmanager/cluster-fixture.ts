@@ -6,6 +6,8 @@ import { expect } from 'vitest'
 import { freePorts } from '../../services/free-port.ts'
 import { type CommandResult, weir } from '../cli/command-process.ts'
 
+const AS_JSON = { 'content-type': 'application/json' }
+
 /** A JobManager in the background with a folder of its own, which has a generated ALS model. */
 export class TestCluster implements AsyncDisposable {
   readonly folder: string
@@ -57,6 +59,14 @@ export class TestCluster implements AsyncDisposable {
   /** The JSON of a REST path. */
   async read<T>(path: string): Promise<T> {
     return (await (await fetch(`${this.url}${path}`)).json()) as T
+  }
+
+  /** Sends a request with JSON; the JSON of the answer. Throws when it is refused. */
+  async send<T>(method: string, path: string, body?: object): Promise<T> {
+    const json = body === undefined ? {} : { body: JSON.stringify(body), headers: AS_JSON }
+    const answer = await fetch(`${this.url}${path}`, { method, ...json })
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
+    return (await answer.json()) as T
   }
 
   /** Resolves when the job is in this state. */

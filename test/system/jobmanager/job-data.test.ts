@@ -69,7 +69,7 @@ describe('the REST interface about the data of a job', () => {
 
   it('shows how far the job has applied its topics', async () => {
     const topics = async () => (await read('topics'))['sources']
-    await expect.poll(topics, { timeout: 30_000 }).toMatchObject([{ topic: 'als-model', lag: 0 }])
+    await expect.poll(topics, { timeout: 60_000 }).toMatchObject([{ topic: 'als-model', lag: 0 }])
   })
 
   it('lists versions, tells them apart, promotes one and rolls back', async () => {
@@ -94,7 +94,7 @@ describe('the REST interface about the data of a job', () => {
       { model: 'als-model', live: 2, before: 1, how: 'forced' },
     ])
     await expect
-      .poll(() => read('models'), { timeout: 30_000 })
+      .poll(() => read('models'), { timeout: 60_000 })
       .toMatchObject({
         model: 'als-model',
         state: 'ALS_MODEL',
@@ -120,6 +120,6 @@ describe('the REST interface about the data of a job', () => {
       200,
       { live: 1, before: 2, how: 'rolled back' },
     ])
-    await expect.poll(() => read('models'), { timeout: 30_000 }).toMatchObject({ serving: 1 })
+    await expect.poll(() => read('models'), { timeout: 60_000 }).toMatchObject({ serving: 1 })
   })
 })

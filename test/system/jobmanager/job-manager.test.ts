@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freePorts } from '../../services/free-port.ts'
 import { TestCluster } from './cluster-fixture.ts'
 
 let cluster: TestCluster
@@ -23,14 +24,12 @@ describe('a JobManager', () => {
     const checkpoint = await cluster.ask('checkpoint', first)
     expect(checkpoint.stdout).toMatch(/^Checkpoint \d+ for job [0-9a-f]{32} completed\.$/m)
     process.kill(await cluster.jobPid(first), 'SIGKILL')
-    await cluster.reaches(first, 'RESTARTING')
+    const lost = { exceptionHistory: { entries: [{ exceptionName: 'JOB_PROCESS_LOST' }] } }
+    await expect
+      .poll(() => cluster.read(`/jobs/${first}/exceptions`), { timeout: 60_000 })
+      .toMatchObject(lost)
     await cluster.reaches(first, 'RUNNING')
-    const { exceptionHistory } = await cluster.read<{
-      exceptionHistory: { entries: { exceptionName: string }[] }
-    }>(`/jobs/${first}/exceptions`)
-    expect(exceptionHistory.entries.map(({ exceptionName }) => exceptionName)).toEqual([
-      'JOB_PROCESS_LOST',
-    ])
+    expect(await cluster.read(`/jobs/${first}/exceptions`)).toMatchObject(lost)
     const { latest } = await cluster.read<{ latest: { restored: { id: number } | null } }>(
       `/jobs/${first}/checkpoints`,
     )
@@ -38,7 +37,8 @@ describe('a JobManager', () => {
 
     const before = await cluster.jobPid(second)
     process.kill(cluster.pid, 'SIGKILL')
-    expect((await cluster.local('cluster', 'status')).code).toBe(1)
+    const status = async () => (await cluster.local('cluster', 'status')).code
+    await expect.poll(status, { timeout: 60_000 }).toBe(1)
     await cluster.startJobManager()
     await Promise.all([cluster.reaches(first, 'RUNNING'), cluster.reaches(second, 'RUNNING')])
     expect(await cluster.jobPid(second)).not.toBe(before)
@@ -72,6 +72,24 @@ describe('a JobManager', () => {
       'FINISHED',
       'RUNNING',
     ])
+  })
+
+  it('has ended a job when it says that the job is cancelled or stopped: the next one can have its port', async () => {
+    const [port] = await freePorts(1)
+    const submission = { job: 'als-serving', options: { slots: '1', port: String(port) } }
+    const submit = async () =>
+      (await cluster.send<{ jobid: string }>('POST', '/jobs', submission)).jobid
+    await cluster.send('PATCH', `/jobs/${await submit()}?mode=cancel`)
+    const second = await submit()
+    await cluster.reaches(second, 'RUNNING')
+    const stop = await cluster.send<{ 'request-id': string }>('POST', `/jobs/${second}/stop`, {})
+    const stopped = () => cluster.read(`/jobs/${second}/savepoints/${stop['request-id']}`)
+    await expect
+      .poll(stopped, { timeout: 60_000, interval: 1 })
+      .toMatchObject({ status: { id: 'COMPLETED' }, operation: { location: expect.any(String) } })
+    const third = await submit()
+    await cluster.send('PATCH', `/jobs/${third}?mode=cancel`)
+    expect(await cluster.read(`/jobs/${third}`)).toMatchObject({ state: 'CANCELED' })
   })
 
   it('refuses what it cannot run, with the reason', async () => {
