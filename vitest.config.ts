@@ -21,6 +21,8 @@ export default defineConfig({
           isolate: false,
           maxWorkers: '100%',
           testTimeout: 20_000,
+          // A condition has nearly all of a test's time to come true: how fast it does says nothing.
+          expect: { poll: { timeout: 15_000 } },
         },
       },
       {
@@ -34,6 +36,7 @@ export default defineConfig({
           maxWorkers: 1,
           fileParallelism: false,
           testTimeout: 240_000,
+          expect: { poll: { timeout: 60_000 } },
           hookTimeout: 120_000,
         },
       },

@@ -138,8 +138,8 @@ describe('a switch of versions', () => {
       const log = await EmbeddedLog.open(folder)
       open.push(() => log.close())
       await publish(log, 2)
-      await expect.poll(() => live.at(-1), { timeout: 5000 }).toBe(2)
-      await expect.poll(() => versions.has(2), { timeout: 5000 }).toBe(true)
+      await expect.poll(() => live.at(-1), { timeout: 15_000 }).toBe(2)
+      await expect.poll(() => versions.has(2), { timeout: 15_000 }).toBe(true)
       isAsking = false
       await asking
       expect(failures).toEqual([])

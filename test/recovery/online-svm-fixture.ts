@@ -144,7 +144,7 @@ export class SvmLearningFixture implements AsyncDisposable {
         return !row.ok || weights.some((weight, k) => weight !== row.value[k])
       })
     }
-    await vi.waitUntil(async () => (await differing()).length === 0, { timeout: 30_000 })
+    await vi.waitUntil(async () => (await differing()).length === 0, { timeout: 60_000 })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -97,4 +97,4 @@ it('a position that is not reached is not granted, and windows of deltas refuse 
   expect(await read(0, 0, 100_000)).toMatchObject([
     { ok: false, error: { code: 'NOT_UP_TO_BOUND' } },
   ])
-}, 60_000)
+})

@@ -52,10 +52,10 @@ async function token(role: string, ...flags: string[]): Promise<string> {
   return (await run(...words)).stdout.trim()
 }
 
-/** Asks the server with a token; `flags` say how to encrypt. */
+/** Asks the server with a token; `flags` say how to encrypt, and how long to wait. */
 async function predict(secret: string, ...flags: string[]): Promise<CommandResult> {
   writeFileSync(at('token'), secret)
-  const words = ['predict', '1', '2', '--port', port, '--timeout', '3000']
+  const words = ['predict', '1', '2', '--port', port, '--timeout', '60000']
   return await run(...words, '--token-file', at('token'), ...flags)
 }
 
@@ -191,7 +191,7 @@ describe.skipIf(!hasOpenssl)('a query port with TLS, client certificates and tok
 
   it('refuses a client without a certificate, without TLS, or that does not trust the server', async () => {
     for (const flags of [trusting(), [], ['--query-tls']]) {
-      const { code, stderr } = await predict(reader, ...flags)
+      const { code, stderr } = await predict(reader, ...flags, '--timeout', '3000')
       expect({ flags, code, stderr }).toMatchObject({
         code: 1,
         stderr: expect.stringMatching(/UNAVAILABLE|PROTOCOL/),
@@ -239,11 +239,11 @@ describe.skipIf(!hasOpenssl)('a query port with TLS, client certificates and tok
   it('accepts a new token and refuses a revoked one without a restart', async () => {
     const other = await token('write')
     await expect
-      .poll(async () => (await predict(other, ...asClient())).code, { timeout: 30_000 })
+      .poll(async () => (await predict(other, ...asClient())).code, { timeout: 60_000 })
       .toBe(0)
     await run('token', 'revoke', other.split('_')[1]!, '--file', at('tokens.json'))
     await expect
-      .poll(async () => (await predict(other, ...asClient())).stderr, { timeout: 30_000 })
+      .poll(async () => (await predict(other, ...asClient())).stderr, { timeout: 60_000 })
       .toContain('UNAUTHENTICATED')
     expect((await predict(reader, ...asClient())).code).toBe(0)
   })

@@ -1,8 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Root of the repository, where commands run. */
 export const REPOSITORY = resolve(import.meta.dirname, '../../..')
+
+/** Settings with which a command waits for an answer as long as a busy machine may need. */
+export const PATIENT = { WEIR_TIMEOUT: '60000' }
 
 /** What a command left behind. */
 export interface CommandResult {
@@ -113,6 +118,28 @@ export function weir(
     [resolve(REPOSITORY, 'src/cli/main.ts'), ...args],
     options,
   )
+}
+
+/** Clock ticks a second in `/proc`, on every architecture of Linux. */
+const TICKS = 100
+
+/**
+ * Resolves when the process has used so many seconds of processor time, or has ended: on a busy machine that
+ * is later. Without `/proc` it resolves after as many seconds.
+ */
+export async function usesProcessor(pid: number, seconds: number): Promise<void> {
+  if (!existsSync('/proc')) return await sleep(seconds * 1000)
+  while (usedSeconds(pid) < seconds) await sleep(20)
+}
+
+/** Seconds of processor time that a process has used; without end when it has ended. */
+function usedSeconds(pid: number): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
+    return (Number(fields[11]) + Number(fields[12])) / TICKS
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
 }
 
 /** The JSON lines of an output. */

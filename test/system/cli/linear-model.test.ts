@@ -73,7 +73,7 @@ describe('a linear model from its training to a rollback', () => {
 
   it('is retrained, checked, promoted and rolled back; each version learns each example once', async () => {
     await produce(lines(2000))
-    const flags = ['--model', MODEL, '--golden', golden, '--max-latency', '5000']
+    const flags = ['--model', MODEL, '--golden', golden, '--max-latency', '60000']
     const retrained = await ask('retrain', '--once', ...flags, '--json')
     expect(jsonLines(retrained.stdout)).toMatchObject([
       {
@@ -107,7 +107,7 @@ describe('a linear model from its training to a rollback', () => {
   it('is not promoted when its examples are poisoned', async () => {
     const turned = lines(3000).replaceAll(/^[12]/gm, (label) => (label === '1' ? '2' : '1'))
     await produce(turned)
-    const flags = ['--model', MODEL, '--golden', golden, '--max-latency', '5000', '--port', port]
+    const flags = ['--model', MODEL, '--golden', golden, '--max-latency', '60000', '--port', port]
     const args = ['retrain', '--once', ...flags, '--data-dir', data]
     const { code, stdout } = await weir(args).ended
     expect(code).toBe(1)
@@ -124,8 +124,11 @@ describe('a linear model from its training to a rollback', () => {
     const [figures] = jsonLines(loaded.stdout)
     expect(figures).toMatchObject({ topic: MODEL, range: 32, weights: 3, features: 4, blocks: 2 })
     const version = String((figures as { version: number }).version)
-    const { stdout } = await ask('classify', '1:1', '--version', version)
-    expect(stdout).toMatch(/^ {2}7 {2}2\.5/)
+    // The job reads the rows of the version some time after they are written.
+    const classify = () => weir(['classify', '1:1', '--version', version, '--port', port]).ended
+    await expect
+      .poll(classify, { timeout: 60_000, interval: 200 })
+      .toMatchObject({ code: 0, stdout: expect.stringMatching(/^ {2}7 {2}2\.5/) })
     expect((await ask('classify', '3:1', '--version', version)).stdout).toMatch(/^ {2}3 {2}-1\.5/)
   }, 120_000)
 })

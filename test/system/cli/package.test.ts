@@ -195,7 +195,7 @@ describe('the package', () => {
     expect((await produced.ended).code).toBe(0)
     const query = [weir, 'query', 'VISITS', 'home', '--values', '--port', port!]
     await expect
-      .poll(() => node(query, project).catch(() => ''), { timeout: 30_000 })
+      .poll(() => node(query, project).catch(() => ''), { timeout: 60_000 })
       .toBe('home  2\n')
     job.signal('SIGINT')
     expect((await job.ended).code).toBe(0)

@@ -162,10 +162,8 @@ describe('npm start', () => {
   it('stops cleanly at Ctrl-C, leaves a checkpoint, and continues from it', async () => {
     await using first = serving()
     await first.printed(/until Ctrl-C/)
-    const started = performance.now()
     first.signal('SIGINT')
     const { code, stdout } = await first.ended
-    expect(performance.now() - started).toBeLessThan(5000)
     expect(code).toBe(0)
     expect(stdout).toMatch(/checkpoint \d+ taken/)
     expect(checkpointsIn(join(folder, 'data'))).toHaveLength(1)

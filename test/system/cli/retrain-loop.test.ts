@@ -110,7 +110,7 @@ beforeAll(async () => {
       console.info(`restart: ${failure?.error.stack} ${String(failure?.error.cause)}`)
   })
   await live.promise
-  client = await WeirClient.connect({ port: job.port })
+  client = await WeirClient.connect({ port: job.port, deadlineMs: 60_000 })
 }, 120_000)
 
 afterAll(async () => {
@@ -140,7 +140,7 @@ describe('the retrain loop on the embedded log', () => {
         // All tastes have turned, and so have all lists.
         limits: {
           quality: { tolerance: 0.3, minOverlap: 0, maxItemRise: 1 },
-          serving: { maxP99Ms: 5000 },
+          serving: { maxP99Ms: 60_000 },
         },
       }),
       newest: 1200,
@@ -188,10 +188,10 @@ describe('the retrain loop on the embedded log', () => {
     // The one that is live now learns on.
     await expect
       .poll(() => client.values('LEARNING_ERROR', ['2']).then(([answer]) => answer?.ok), {
-        timeout: 20_000,
+        timeout: 60_000,
       })
       .toBe(true)
-  }, 120_000)
+  })
 
   it('returns the existing version for the same inputs, and rolls back on command', async () => {
     const { lineage } = findVersion(await registry.read(), MODEL, '2')!
@@ -213,6 +213,6 @@ describe('the retrain loop on the embedded log', () => {
       client
         .predictWithEnvelope('ALS_MODEL', 'u1-U', 'i1-I')
         .then((answer) => (answer.ok ? answer.envelope.modelVersion : 0))
-    await expect.poll(versionOf, { timeout: 10_000 }).toBe(1)
-  }, 60_000)
+    await expect.poll(versionOf, { timeout: 60_000 }).toBe(1)
+  })
 })

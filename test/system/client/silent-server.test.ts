@@ -31,13 +31,13 @@ describe('a client', () => {
     const port = await serve()
     // One port on two addresses: the routing table names the port only.
     await using proxy = await TcpProxy.start(port, { host: '127.0.0.2', port })
-    const client = await WeirClient.connect({ host: '127.0.0.2', port, deadlineMs: 300 })
+    const client = await WeirClient.connect({ host: '127.0.0.2', port })
     cleanups.unshift(() => client.close())
-    const predict = () => client.predict('ALS_MODEL', '1-U', '7-I')
+    const predict = (options = {}) => client.predict('ALS_MODEL', '1-U', '7-I', options)
     await predict()
     proxy.freeze()
-    await expect(predict()).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' })
-    await vi.waitFor(predict, { timeout: 60_000 })
+    await expect(predict({ deadlineMs: 300 })).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' })
+    await vi.waitFor(() => predict(), { timeout: 60_000 })
   })
 
   it('keeps a connection whose server is only slow to answer', async () => {

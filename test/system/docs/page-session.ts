@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { freePorts } from '../../services/free-port.ts'
-import { CommandProcess, type CommandResult, REPOSITORY } from '../cli/command-process.ts'
+import { CommandProcess, type CommandResult, PATIENT, REPOSITORY } from '../cli/command-process.ts'
 import { missingLines } from './output-shape.ts'
 import type { PageCommand } from './page-commands.ts'
 
@@ -46,11 +46,11 @@ function patiently(command: string): string {
   // A topic is read by a job some time after it was written.
   if (command.startsWith('curl ')) return command.replace('curl ', 'ask ')
   if (command.startsWith('weir load ')) {
-    return `${command.replace(/(--latency-threshold) \d+/, '$1 10000')} -p 100 -r 3`
+    return `${command.replace(/(--latency-threshold) \d+/, '$1 60000')} -p 100 -r 3`
   }
   return command
     .replace(' | curl ', ' | curl -sSf ')
-    .replace(/^weir retrain .*/, '$& --max-latency 10000')
+    .replace(/^weir retrain .*/, '$& --max-latency 60000')
 }
 
 const PRELUDE = `
@@ -79,7 +79,7 @@ start_beside() {
   wait_for $name.log 'serving'
 }
 ask() {
-  for i in $(seq 150); do
+  for i in $(seq 600); do
     if curl -sSf "$@"; then return 0; fi
     sleep 0.2
   done
@@ -117,6 +117,7 @@ export async function runSession(
       WEIR_PORT: String(query),
       WEIR_REST_PORT: String(rest),
       WEIR_JOBMANAGER: `127.0.0.1:${rest}`,
+      ...PATIENT,
       ...settings,
     },
   })

@@ -57,7 +57,7 @@ describe('weir gateway', () => {
     const observed = await fetch(`${url}/v1/observe`, { method: 'POST', body, headers: asJson })
     expect(await observed.json()).toEqual({ accepted: 20 })
     await expect
-      .poll(async () => await ask('/v1/states/ALS_MODEL/1-U'), { timeout: 30_000 })
+      .poll(async () => await ask('/v1/states/ALS_MODEL/1-U'), { timeout: 60_000 })
       .not.toMatchObject({ value: (before as { value: unknown }).value })
     const many = await Promise.all(Array.from({ length: 200 }, () => ask('/v1/predict/1/2')))
     expect(new Set(many.map((one) => (one as { userCold: boolean }).userCold))).toEqual(
@@ -79,7 +79,7 @@ describe('weir gateway', () => {
     expect(await statusWith(revoked)).toBe(200)
     const id = /^weir_([0-9a-f]{12})_/.exec(revoked)![1]!
     await run('token', 'revoke', id, '--file', at('tokens.json'))
-    await expect.poll(async () => await statusWith(revoked), { timeout: 20_000 }).toBe(401)
+    await expect.poll(async () => await statusWith(revoked), { timeout: 60_000 }).toBe(401)
     expect(await statusWith(kept)).toBe(200)
     process.signal('SIGTERM')
     await process.ended

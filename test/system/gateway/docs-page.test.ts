@@ -35,6 +35,7 @@ describe.skipIf(!existsSync(CHROMIUM))(
       processes.unshift(job)
       const port = (await job.printed(/"started","port":(\d+)/))[1]!
       urls['job'] = (await job.printed(/"event":"rest","url":"([^"]+)"/))[1]!
+      await job.printed(/"event":"live"/)
       const gateway = weir(['gateway', '--listen', '127.0.0.1:0', '--port', port, ...data])
       processes.unshift(gateway)
       urls['gateway'] = (await gateway.printed(/"url":"([^"]+)"/))[1]!

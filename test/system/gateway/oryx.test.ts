@@ -89,6 +89,9 @@ describe('the commands of the documentation of Oryx', () => {
       .toBe('i1\ni2\ni3\ni7\n')
 
     await expect
+      .poll(async () => (await curl('/knownItems/u3'))[0], { timeout: 60_000 })
+      .toBe('i1\ni2\ni3\ni4\n')
+    await expect
       .poll(async () => (await curl('/mostPopularItems?howMany=1'))[0], { timeout: 60_000 })
       .toBe('i1,20\n')
     const recommended = idsOf(await json('/recommend/u1?howMany=5'))

@@ -45,7 +45,7 @@ describe('a job with its checkpoints in HDFS', () => {
     })
     await run.untilInProgress()
     await cluster.stopDataNode('SIGKILL')
-    await expect.poll(() => run.job.attempt, { timeout: 20_000 }).toBeGreaterThan(1)
+    await expect.poll(() => run.job.attempt, { timeout: 60_000 }).toBeGreaterThan(1)
     await cluster.startDataNode()
     await run.untilCheckpoints(2)
     await run.finish()

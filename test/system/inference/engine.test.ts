@@ -70,11 +70,11 @@ describe('an ONNX model', () => {
     await engine.load(later, linearModel(folder, { inputs: 1, outputs: 1, factor: 3 }), {
       sloMs: 60_000,
     })
-    await vi.waitFor(() => expect(producer.model(later)).toBeDefined(), { timeout: 30_000 })
+    await vi.waitFor(() => expect(producer.model(later)).toBeDefined(), { timeout: 60_000 })
     const answer = await producer.infer({ model: later, inputs: [floats('x', [1, 1], [5])] })
     expect(floatsOf(answer.outputs[0]!)).toEqual([15])
     await engine.unload(later)
-    await vi.waitFor(() => expect(producer.model(later)).toBeUndefined(), { timeout: 30_000 })
+    await vi.waitFor(() => expect(producer.model(later)).toBeUndefined(), { timeout: 60_000 })
   })
 
   it('answers what waits before it is unloaded, and refuses what comes later', async () => {

@@ -50,7 +50,7 @@ describe.each(['thread', 'process'] as const)('a worker with isolation %s', (iso
   })
 
   it('that hangs is noticed and replaced', async () => {
-    await load({ isolation, overtimeMs: 300, workers: 2 })
+    await load({ isolation, overtimeMs: 1500, workers: 2 })
     const hanging = infer(HANGS)
     expect(await Promise.all([infer(1), infer(2)])).toEqual([2, 4])
     expect(await hanging).toBe('POISONED_REQUEST')
@@ -112,7 +112,7 @@ describe('a model', () => {
       signal: stop.signal,
     })
     const isBusy = () => expect(engine.statistics()[0]!.workersBusy).toBe(1)
-    await vi.waitFor(isBusy, { timeout: 50_000 })
+    await vi.waitFor(isBusy, { timeout: 60_000 })
     // The only worker hangs: what waits behind it ends at its deadline, too, and frees its place.
     for (let round = 0; round < 4; round++) {
       const answers = await Promise.all(Array.from({ length: 7 }, () => infer(1)))

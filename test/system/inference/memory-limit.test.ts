@@ -34,7 +34,7 @@ describe('an engine with a limit of memory', () => {
         )
       }
       const residents = () => engine.statistics().filter(({ resident }) => resident === 1).length
-      await vi.waitFor(() => expect(residents()).toBe(2), { timeout: 30_000 })
+      await vi.waitFor(() => expect(residents()).toBe(2), { timeout: 60_000 })
       const ask = async (factor: number, value: number): Promise<void> => {
         const inputs = [floats('x', [1, 1], [value])]
         const { outputs } = await engine.infer({ model: idOf(factor), inputs })

@@ -62,7 +62,7 @@ describe('the model registry on Kafka', () => {
     const state = await registry().read()
     const live = versionsOf(state, 'als-model').filter((version) => version.state === 'live')
     expect(live).toHaveLength(1)
-    await expect.poll(() => seen.at(-1), { timeout: 10_000 }).toBe(live[0]!.number)
+    await expect.poll(() => seen.at(-1), { timeout: 60_000 }).toBe(live[0]!.number)
   }, 120_000)
 
   it('contains what a retraining on a topic of Kafka published', async () => {

@@ -225,7 +225,7 @@ describe('records', () => {
     expect((await describeKafkaTopic(openCluster(client()), topic))['cleanup.policy']).toBe(
       'compact',
     )
-  }, 60_000)
+  })
 })
 
 describe('starting offsets', () => {

@@ -55,7 +55,7 @@ function countOptions(options: Partial<CountJobOptions> = {}): CountJobOptions {
   return {
     file: join(folder, 'counts'),
     partitions: 3,
-    countPerPartition: 20_000,
+    countPerPartition: 60_000,
     keys: 100,
     ratePerSecond: 20_000,
     ...options,
@@ -96,7 +96,7 @@ describe('slots in worker threads', () => {
       ])
       const counts = finalCounts(options.file, 2)
       expect(counts.size).toBe(100)
-      expect(new Set(counts.values())).toEqual(new Set([600]))
+      expect(new Set(counts.values())).toEqual(new Set([1800]))
     },
   )
 
@@ -115,10 +115,10 @@ describe('slots in worker threads', () => {
         const answers = await client.values('COUNTS', keys).catch(() => [])
         return answers.filter((answer) => answer !== undefined).length
       }
-      await expect.poll(found, { timeout: 10_000 }).toBe(keys.length)
+      await expect.poll(found, { timeout: 60_000 }).toBe(keys.length)
       const { members } = threads as unknown as { members: { worker: Worker }[] }
       await members[0]!.worker.terminate()
-      await expect.poll(found, { timeout: 10_000 }).toBe(keys.length)
+      await expect.poll(found, { timeout: 60_000 }).toBe(keys.length)
     } finally {
       await client.close()
     }
@@ -145,7 +145,7 @@ describe('slots in worker threads', () => {
     )
     await third.result
     const counts = finalCounts(options.file, 3)
-    expect(new Set(counts.values())).toEqual(new Set([600]))
+    expect(new Set(counts.values())).toEqual(new Set([1800]))
   })
 
   it('report the loss of a slot thread', async () => {

@@ -91,7 +91,7 @@ describe('switching the live version', () => {
       const number = 3 - from
       const command = { name: TOPIC, number, expectedLive: from, atMs: 0, force: 'test' }
       await registry.require({ kind: 'promote', ...command })
-      await expect.poll(() => live.at(-1), { interval: 2, timeout: 10_000 }).toBe(number)
+      await expect.poll(() => live.at(-1), { interval: 2, timeout: 60_000 }).toBe(number)
       expect((await client.predict('ALS_MODEL', '1-U', '2-I')).score).toBe(scoreOf(number))
     }
     load.stop()

@@ -47,7 +47,7 @@ class ServedModel implements AsyncDisposable {
       configuration: {},
       onLive: (version) => model.live.push(version),
     })
-    await vi.waitUntil(() => model.live.length === 1, { timeout: 30_000 })
+    await vi.waitUntil(() => model.live.length === 1, { timeout: 60_000 })
     model.client = await WeirClient.connect({ port: model.job.port })
     return model
   }
@@ -79,7 +79,7 @@ describe('a served linear model', () => {
     model = await ServedModel.start()
     job = model.job
     client = model.client
-  }, 60_000)
+  })
 
   afterAll(() => model[Symbol.asyncDispose]())
 
@@ -202,11 +202,11 @@ describe('a switch of versions of a linear model', () => {
     })()
     for (const version of [2, 3]) {
       await model.publish(version, 10 ** (version - 1), 0)
-      await expect.poll(() => live.at(-1), { timeout: 30_000 }).toBe(version)
+      await expect.poll(() => live.at(-1), { timeout: 60_000 }).toBe(version)
     }
     running = false
     await asking
     await client.predictLinear(SVM_MODEL, features).then(({ decision }) => sums.add(decision))
     expect(sums.size).toBeGreaterThan(1)
-  }, 60_000)
+  })
 })

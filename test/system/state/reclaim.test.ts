@@ -23,4 +23,4 @@ it('the memory of dropped tables is collected in a thread that does nothing else
   }
   const held = (): number => dropped.filter((memory) => memory.deref() !== undefined).length
   await expect.poll(held, { timeout: 60_000, interval: 50 }).toBeLessThan(5)
-}, 90_000)
+})

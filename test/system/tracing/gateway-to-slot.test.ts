@@ -90,6 +90,7 @@ beforeAll(async () => {
   const learn = start('learn', 'als', ...data, '--port', '0', '--json', '-D', 'rest.enabled=false')
   const port = (await learn.printed(/"started","port":(\d+)/))[1]!
   queryPort = Number(port)
+  await learn.printed(/"event":"learning"/)
   const run2 = ['run', 'histories', ...data, '--port', '0', '--json', '-D', 'rest.enabled=false']
   const histories = (await start(...run2).printed(/"started","port":(\d+)/))[1]!
   const gateway = start(
@@ -111,7 +112,7 @@ const traced = { traceparent: `00-${TRACE}-${CALLER}-01` }
 /** The span of this trace with the name, once the collector has it. */
 async function received(traceId: string, name: string): Promise<ReceivedSpan> {
   const find = () => spans.find((span) => span.traceId === traceId && span.name === name)
-  await expect.poll(find, { timeout: 30_000, message: name }).toBeDefined()
+  await expect.poll(find, { timeout: 60_000, message: name }).toBeDefined()
   return find()!
 }
 
