@@ -58,6 +58,7 @@ export const CAMPAIGNS: Readonly<
       rounds: Math.ceil(schedules / attacks.length),
       attackMs: 1_500,
       noiseMs: 2,
+      elsewhere: true,
       onAttack: (figures) => say(lineOf(figures)),
     }),
   /** The verifier on mutants of Weir, with Kafka and HDFS. */
@@ -83,8 +84,10 @@ export const CAMPAIGNS: Readonly<
 }
 
 function lineOf({ attack, prediction, value, verdict, problems }: AttackFigures): string {
-  const p99 = (what: string, { soloMs, controlMs, attackMs, mostMs }: P99): string =>
-    `${what} ${attackMs.toFixed(1)} ms of ${mostMs.toFixed(1)} (solo ${soloMs.toFixed(1)}, control ${controlMs.toFixed(1)})`
+  const p99 = (what: string, { soloMs, controlMs, attackMs, mostMs, elsewhereMs }: P99): string => {
+    const elsewhere = elsewhereMs === undefined ? '' : `, elsewhere ${elsewhereMs.toFixed(1)}`
+    return `${what} ${attackMs.toFixed(1)} ms of ${mostMs.toFixed(1)} (solo ${soloMs.toFixed(1)}, control ${controlMs.toFixed(1)}${elsewhere})`
+  }
   const figures = `p99 of ${p99('a prediction', prediction)}, of ${p99('a value', value)}`
   return [`${attack}: ${verdict}; ${figures}`, ...problems].join('\n  ')
 }

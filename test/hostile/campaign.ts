@@ -26,6 +26,8 @@ export interface HostileCampaignOptions {
   readonly noiseMs: number
   /** How often an attack with a problem is measured again; the last time counts. @default 0 */
   readonly retries?: number
+  /** Whether each attack is also measured on another server. @default false */
+  readonly elsewhere?: boolean
   /** Only these attacks. @default all */
   readonly attacks?: readonly string[]
   /** Called with the figures of an attack when it has ended. */
@@ -70,11 +72,40 @@ export async function runHostileCampaign(
   }
 }
 
+/** A server in a process, a client of it, and the port of its query thread. */
+interface ServedChild {
+  readonly server: Child
+  readonly good: GoodClient
+  readonly port: number
+}
+
+async function serve(folder: string, { seed }: HostileCampaignOptions): Promise<ServedChild> {
+  const args = [seed, folder, CHECKPOINT_MS, KEYS].map(String)
+  const server = new Child(new URL('server-process.ts', import.meta.url), args)
+  try {
+    const { port } = await server.ask<ServerFigures>('figures')
+    const good = new GoodClient(await WeirClient.connect({ port }), KEYS)
+    await good.ready()
+    const { threadPort } = await server.ask<ServerFigures>('figures')
+    return { server, good, port: threadPort }
+  } catch (error) {
+    await server[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+async function end({ server, good }: Omit<ServedChild, 'port'>): Promise<void> {
+  server.resume()
+  await good.close()
+  await server[Symbol.asyncDispose]()
+}
+
 /** One round of an attack. */
 interface Round {
   readonly solo: Latencies
   readonly attack: Latencies
   readonly control: Latencies
+  readonly elsewhere: Latencies | undefined
   readonly attackerCores: number
   readonly serverCores: number
   readonly peakBytes: number
@@ -84,33 +115,34 @@ interface Round {
 /** The processes of a campaign. */
 class HostileCampaign implements AsyncDisposable {
   private readonly options: HostileCampaignOptions
-  private readonly server: Child
+  readonly server: Child
   private readonly attackers = new Child(new URL('attacker-process.ts', import.meta.url))
-  private readonly good: GoodClient
+  readonly good: GoodClient
   private readonly port: number
+  /** Another server, which stands still except while it is attacked. */
+  private readonly other: ServedChild | undefined
 
   private constructor(
     options: HostileCampaignOptions,
-    server: Child,
-    { good, port }: { readonly good: GoodClient; readonly port: number },
+    { server, good, port }: ServedChild,
+    other: ServedChild | undefined,
   ) {
     this.options = options
     this.server = server
     this.good = good
     this.port = port
+    this.other = other
   }
 
   static async start(folder: string, options: HostileCampaignOptions): Promise<HostileCampaign> {
-    const args = [options.seed, folder, CHECKPOINT_MS, KEYS].map(String)
-    const server = new Child(new URL('server-process.ts', import.meta.url), args)
+    const served = await serve(join(folder, 'server'), options)
     try {
-      const { port } = await server.ask<ServerFigures>('figures')
-      const good = new GoodClient(await WeirClient.connect({ port }), KEYS)
-      await good.ready()
-      const { threadPort } = await server.ask<ServerFigures>('figures')
-      return new HostileCampaign(options, server, { good, port: threadPort })
+      const other =
+        options.elsewhere === true ? await serve(join(folder, 'other'), options) : undefined
+      other?.server.stop()
+      return new HostileCampaign(options, served, other)
     } catch (error) {
-      await server[Symbol.asyncDispose]()
+      await end(served)
       throw error
     }
   }
@@ -185,10 +217,12 @@ class HostileCampaign implements AsyncDisposable {
     const soloMs = medianOf(rounds.map(({ solo }) => solo[of]))
     const controlMs = medianOf(rounds.map(({ control }) => control[of]))
     const attackMs = medianOf(rounds.map(({ attack }) => attack[of]))
+    const elsewhere = rounds.flatMap((round) => round.elsewhere?.[of] ?? [])
     return {
       soloMs,
       controlMs,
       attackMs,
+      elsewhereMs: elsewhere.length === 0 ? undefined : medianOf(elsewhere),
       mostMs: mostMs({ soloMs, controlMs }, this.options.noiseMs),
     }
   }
@@ -217,13 +251,28 @@ class HostileCampaign implements AsyncDisposable {
     await pause(LEAD_MS)
     const control = await good.measure(attackMs)
     await this.command({ kind: 'end' })
+    const elsewhere = await this.measureElsewhere(name)
     const peakBytes = Math.max(0, to.rssBytes - rssBefore)
     const completedCheckpoints = to.completedCheckpoints - from.completedCheckpoints
-    return { solo, attack, control, attackerCores, serverCores, peakBytes, completedCheckpoints }
+    const cores = { attackerCores, serverCores }
+    return { solo, attack, control, elsewhere, ...cores, peakBytes, completedCheckpoints }
   }
 
-  private async begin(attack: string): Promise<void> {
-    await this.command({ kind: 'attack', attack, target: { port: this.port, keys: KEYS } })
+  /** Measures beside the same attack on the other server. */
+  private async measureElsewhere(attack: string): Promise<Latencies | undefined> {
+    const { other } = this
+    if (other === undefined) return undefined
+    other.server.resume()
+    await this.begin(attack, other.port)
+    await pause(LEAD_MS)
+    const elsewhere = await this.good.measure(this.options.attackMs)
+    await this.command({ kind: 'end' })
+    other.server.stop()
+    return elsewhere
+  }
+
+  private async begin(attack: string, port: number = this.port): Promise<void> {
+    await this.command({ kind: 'attack', attack, target: { port, keys: KEYS } })
   }
 
   /** Returns the attackers' processor time in ms. */
@@ -247,8 +296,8 @@ class HostileCampaign implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.attackers[Symbol.asyncDispose]()
-    await this.good.close()
-    await this.server[Symbol.asyncDispose]()
+    await end(this)
+    if (this.other !== undefined) await end(this.other)
   }
 }
 

@@ -30,9 +30,20 @@ export class Child implements AsyncDisposable {
     }
   }
 
+  /** Stops it where it is, until `resume`: it takes no processor time. */
+  stop(): void {
+    this.process.kill('SIGSTOP')
+  }
+
+  /** Lets it go on. */
+  resume(): void {
+    this.process.kill('SIGCONT')
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.process.exitCode !== null || this.process.signalCode !== null) return
     const exited = once(this.process, 'exit')
+    this.resume()
     this.process.disconnect()
     await exited
   }

@@ -35,6 +35,13 @@ test('a later answer, late checkpoints and memory that stays are problems', () =
   ])
 })
 
+test('the figure beside an attack on another server is reported and changes no limit', () => {
+  const prediction = { ...p99(0.5, 2, 6.1), elsewhereMs: 5.9 }
+  expect(problemsOf({ ...MEASURED, prediction })).toEqual([
+    'p99 of a prediction 6.1 ms, at most 6.0 ms (0.5 ms without the attack, 2.0 ms beside the same work elsewhere, 5.9 ms beside the same attack on another server)',
+  ])
+})
+
 test('the median of rounds leaves one outlier out', () => {
   expect(medianOf([90, 1, 2])).toBe(2)
   expect(medianOf([7])).toBe(7)

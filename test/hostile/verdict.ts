@@ -10,6 +10,11 @@ export interface P99 {
   /** While threads that touch no server compute as much as the attackers and the server did. */
   readonly controlMs: number
   readonly attackMs: number
+  /**
+   * While another server is attacked in the same way: what the attack costs a client of a server that it does not
+   * touch. It says why an attack fails, and no limit depends on it. Undefined where it is not measured.
+   */
+  readonly elsewhereMs?: number | undefined
   /** The largest `attackMs` that passes. */
   readonly mostMs: number
 }
@@ -46,7 +51,7 @@ export function problemsOf({ prediction, value, checkpoints, keptBytes }: Measur
     problems.push(
       `p99 of ${what} ${p99.attackMs.toFixed(1)} ms, at most ${p99.mostMs.toFixed(1)} ms ` +
         `(${p99.soloMs.toFixed(1)} ms without the attack, ${p99.controlMs.toFixed(1)} ms beside the ` +
-        'same work elsewhere)',
+        `same work elsewhere${elsewhereOf(p99)})`,
     )
   }
   check('a prediction', prediction)
@@ -56,6 +61,12 @@ export function problemsOf({ prediction, value, checkpoints, keptBytes }: Measur
   }
   if (keptBytes > KEPT_BYTES) problems.push(`${(keptBytes / 2 ** 20).toFixed(0)} MiB stay`)
   return problems
+}
+
+function elsewhereOf({ elsewhereMs }: P99): string {
+  return elsewhereMs === undefined
+    ? ''
+    : `, ${elsewhereMs.toFixed(1)} ms beside the same attack on another server`
 }
 
 /** The middle value, the upper one of two. */
