@@ -268,6 +268,8 @@ export { DiscardingSink } from './operators/basic/discarding-sink.ts'
 export type { FlatMapFunction } from './operators/basic/flat-map.ts'
 export { PrintSink } from './operators/basic/print-sink.ts'
 export type { FoldingDescriptor } from './operators/basic/queryable-state.ts'
+export type { FailedInference } from './operators/inference/function.ts'
+export type { InferStreamOptions } from './operators/inference/infer-stream.ts'
 // Functions and operators of one's own.
 export type { CoGroupFunction } from './operators/joins/co-group.ts'
 export type { JoinContext, ProcessJoinFunction } from './operators/joins/interval-join.ts'
@@ -381,3 +383,12 @@ export type { ClassificationSummary } from './training/metrics/classification.ts
 export type { CoverageCounts, ErrorSummary, PairCoverage } from './training/metrics/errors.ts'
 export type { MeanEstimate, RankingSummary } from './training/metrics/ranking.ts'
 export * from './windows.ts'
+// Tensors of the models that a stream asks.
+export type { InferAnswer } from './wire/inference/infer.ts'
+export type { Datatype } from './wire/inference/tensor.ts'
+export type {
+  InferResult,
+  InputTensor,
+  OutputTensor,
+  TensorElements,
+} from './wire/inference/typed-tensor.ts'

@@ -30,6 +30,7 @@ function buildNode(
     inputs: node.spec.inputs,
     chainable: node.chainable,
     isSink: node.spec.isSink ?? false,
+    ...(node.spec.model === undefined ? {} : { model: node.spec.model }),
   }
 }
 

@@ -7,6 +7,7 @@ import { MapOperator } from '../operators/basic/map.ts'
 import { PrintSink } from '../operators/basic/print-sink.ts'
 import { SinkOperator } from '../operators/basic/sink.ts'
 import { TimestampsAndWatermarksOperator } from '../operators/basic/timestamps-and-watermarks.ts'
+import { type InferStreamOptions, inferStream } from '../operators/inference/infer-stream.ts'
 import type { StreamOperator } from '../operators/port/operator.ts'
 import type { OutputTag } from '../operators/port/output-tag.ts'
 import type { Sink } from '../operators/port/sink.ts'
@@ -82,6 +83,25 @@ export class DataStream<T> extends NodeSettingsBase {
       inputs: 1,
       ...inspectFunction(create),
       body: () => ({ kind: 'operator', create: () => new ProcessOperator(create()) }),
+    })
+  }
+
+  /**
+   * Asks a served model about each record, many at the same time: `model` is a name, or a name and an alias
+   * (`ranker@stable`). Watermarks, source progress and the end of input wait for the records before them. The
+   * records without a result are part of a checkpoint, and a restored job asks for them again. The job needs a
+   * repository (`weir run JOB --repository DIR`). Throws INVALID_ARGUMENT for options outside their range.
+   */
+  infer<OUT>(model: string, options: InferStreamOptions<T, OUT>): DataStream<OUT> {
+    const { serializer } = options
+    const { sideOutputs, create } = inferStream(model, options, commonSerializer(this.origins))
+    return this.add({
+      name: `Infer ${model}`,
+      inputs: 1,
+      model,
+      sideOutputs,
+      body: () => ({ kind: 'operator', create }),
+      ...(serializer === undefined ? {} : { serializer: serializer as Serializer<unknown> }),
     })
   }
 

@@ -22,6 +22,8 @@ export interface NodeSpec {
   readonly parallelism?: number
   /** Ids of the side outputs to which it can emit; `any` when they are not known. @default none */
   readonly sideOutputs?: readonly string[] | 'any'
+  /** Model that it asks, a name or a name and an alias. */
+  readonly model?: string
   /** The user's function has an `onTimer`. */
   readonly hasOnTimer?: boolean
   /** Uses state or timers of a key. */

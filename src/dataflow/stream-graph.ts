@@ -64,6 +64,8 @@ export interface StreamNode {
   readonly chainable: boolean
   /** Whether it ends a branch (sink, queryable state). */
   readonly isSink: boolean
+  /** Model that it asks; the job then needs a coordinator of models. */
+  readonly model?: string
 }
 
 /** A stream between two nodes. */

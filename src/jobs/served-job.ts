@@ -26,6 +26,11 @@ export interface ServedModel {
   readonly registry: TopicsPlace
 }
 
+/** The models that a job asks. */
+export interface AskedModels extends AsyncDisposable {
+  readonly coordinator: NonNullable<JobExecutionOptions['models']>
+}
+
 /** Options of a served job. */
 export interface ServedJobOptions<O extends JobOptions> extends QueryAccessOptions {
   /** Module of the job (`defineJob`). */
@@ -45,6 +50,8 @@ export interface ServedJobOptions<O extends JobOptions> extends QueryAccessOptio
   /** The model of the registry that the job serves. */
   readonly model?: ServedModel
   readonly coordinators?: JobExecutionOptions['coordinators']
+  /** The models that the job asks; ended after the job. */
+  readonly askedModels?: AskedModels
   readonly restoreFrom?: string | number
   /** Slot threads of the module that were started before; threads that are not needed are ended. */
   readonly threads?: SlotThreads | undefined
@@ -66,6 +73,7 @@ export class ServedJob implements AsyncDisposable {
   /** The model of the registry that it serves; undefined if it serves none. */
   readonly model: ServedModel | undefined
   private readonly companion: AsyncDisposable | undefined
+  private readonly askedModels: AskedModels | undefined
   /** The tokens of the query port, for other ports of the same process. */
   readonly access: AccessControl
   private readonly cancelWatch: Cancel
@@ -74,13 +82,17 @@ export class ServedJob implements AsyncDisposable {
     execution: JobExecution,
     queries: QueryThreads,
     access: AccessShare,
-    options: Pick<ServedJobOptions<JobOptions>, 'configuration' | 'companion' | 'model'> &
+    options: Pick<
+      ServedJobOptions<JobOptions>,
+      'askedModels' | 'configuration' | 'companion' | 'model'
+    > &
       QueryAccessOptions,
   ) {
     this.execution = execution
     this.queries = queries
     this.configuration = options.configuration
     this.companion = options.companion
+    this.askedModels = options.askedModels
     this.model = options.model
     this.access = new AccessControl(access, systemClock)
     this.cancelWatch = watchQueryAccess(options, (changed) => {
@@ -115,6 +127,7 @@ export class ServedJob implements AsyncDisposable {
         clock: systemClock,
         random: seededRandom(options.seed),
         coordinators: options.coordinators,
+        models: options.askedModels?.coordinator,
         restoreFrom: options.restoreFrom,
         allowNonRestoredState: options.allowNonRestoredState,
         serving: queries,
@@ -128,6 +141,7 @@ export class ServedJob implements AsyncDisposable {
     } catch (error) {
       await Promise.all([queries.close(), options.threads?.close()])
       await options.companion?.[Symbol.asyncDispose]()
+      await options.askedModels?.[Symbol.asyncDispose]()
       throw error
     }
   }
@@ -168,6 +182,7 @@ export class ServedJob implements AsyncDisposable {
     }
     await this.companion?.[Symbol.asyncDispose]()
     await execution.suspend()
+    await this.askedModels?.[Symbol.asyncDispose]()
     await queries.close()
   }
 

@@ -22,6 +22,8 @@ export interface MiniClusterJobOptions {
   readonly restoreFrom?: string | number | undefined
   readonly allowNonRestoredState?: boolean | undefined
   readonly coordinators?: JobExecutionOptions['coordinators'] | undefined
+  /** Coordinators of the operators that ask a model. */
+  readonly models?: JobExecutionOptions['models'] | undefined
   readonly serving?: JobExecutionOptions['serving'] | undefined
 }
 

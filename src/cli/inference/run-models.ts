@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
-import type { ModelEvent } from '../../jobs/models/served-models.ts'
 import { parseSize } from '../../runtime/configuration/values.ts'
 import { type CommandIo, type Flags, unlessInterrupted } from '../command/command.ts'
 import { listenerOf } from '../flags/listener.ts'
+import { eventJson, eventText } from './model-event.ts'
 
 /** Serves the models of `--repository` until Ctrl-C. */
 export async function runModels(flags: Flags, io: CommandIo): Promise<number> {
@@ -17,7 +17,8 @@ export async function runModels(flags: Flags, io: CommandIo): Promise<number> {
     repository: resolve(flags.string('repository')),
     port: flags.integer('port', 0, 65_535),
     engine: openInferenceEngine(memory === undefined ? {} : { memoryBytes: parseSize(memory) }),
-    onEvent: (event) => (json ? io.out(JSON.stringify(jsonOf(event))) : io.err(textOf(event))),
+    onEvent: (event) =>
+      json ? io.out(JSON.stringify(eventJson(event))) : io.err(eventText(event)),
   })
   await using models = await unlessInterrupted(starting, io)
   if (json) io.out(JSON.stringify({ event: 'started', port: models.port }))
@@ -27,25 +28,4 @@ export async function runModels(flags: Flags, io: CommandIo): Promise<number> {
   }
   await io.interrupted
   return 0
-}
-
-function jsonOf(event: ModelEvent) {
-  if (!('error' in event)) return event
-  const { code, message } = event.error
-  return { ...event, error: { code, message } }
-}
-
-function textOf(event: ModelEvent): string {
-  switch (event.event) {
-    case 'loaded':
-      return `models: loaded version ${event.version} of ${event.model} in ${Math.round(event.ms)} ms`
-    case 'live':
-      return `models: version ${event.version} of ${event.model} is live`
-    case 'unloaded':
-      return `models: unloaded version ${event.version} of ${event.model}`
-    case 'failed':
-      return `models: version ${event.version} of ${event.model} cannot be served: ${event.error.code}: ${event.error.message}`
-    case 'repository':
-      return `models: ${event.error.message}`
-  }
 }

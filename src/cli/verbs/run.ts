@@ -61,12 +61,12 @@ export const runCommand: Command = {
       type: 'string',
       value: 'DIR',
       default: 'models',
-      help: 'Folder of the models of "models": NAME/VERSION/model.onnx',
+      help: 'Folder of the models of "models", and of a job that asks models: NAME/VERSION/model.onnx',
     },
     memory: {
       type: 'string',
       value: 'SIZE',
-      help: 'Memory for all models of "models", such as 2GiB: idle ones are evicted (default: no limit)',
+      help: 'Memory for all models of the folder, such as 2GiB: idle ones are evicted (default: no limit)',
     },
     ...KEY_LENGTH_OPTION,
     ...SERVING_OPTIONS,
@@ -78,7 +78,8 @@ export const runCommand: Command = {
   details: `The job continues from its latest checkpoint in the data folder, which it finds by the job's name. Ctrl-C
 takes a checkpoint and stops the job. "histories" keeps the items that each user rated, for the recommender routes
 of "weir gateway". "models" serves the models of any kind in --repository, and follows the folder: a new version
-is swapped in ("weir model push"). An error that cannot pass ends it with exit status 1.
+is swapped in ("weir model push"). Your own job asks the models of the same folder with "infer". An error that
+cannot pass ends it with exit status 1.
 
 Examples:
   weir run als-serving
@@ -90,6 +91,7 @@ Examples:
   weir run als-serving -D execution.checkpointing.interval=1s -D state.backend.type=leveldb
   weir run ./counts.ts --option input=/tmp/in
   weir run als-serving --restore-from 2
+  weir run ./scores.ts --repository models
   weir run ./counts.ts --restore-from .weir/checkpoints/savepoints/savepoint-1a2b3c-0123456789ab`,
   async helpFor([job]) {
     if (job === undefined || !existsSync(job)) return undefined
@@ -115,12 +117,8 @@ Examples:
         ? runHistories(flags, io)
         : runModule(name, flags, io)
     await using job = await unlessInterrupted(started, io)
-    const log = logOf(name, flags, io)
-    reportRestarts(job, log)
-    const report = (event: Record<string, unknown>, sentence: string): void => {
-      if (flags.boolean('json')) io.out(JSON.stringify(event))
-      else log.info(sentence)
-    }
+    reportRestarts(job, logOf(name, flags, io))
+    const report = reporterOf(name, flags, io)
     report(
       { event: 'started', port: job.port },
       `serving queries on ${flags.string('host')}:${job.port}; press Ctrl-C to stop`,
@@ -140,6 +138,15 @@ Examples:
 
 function logOf(name: string, flags: Flags, io: CommandIo): JobLog {
   return jobLogOf(name, flags, io)
+}
+
+/** Prints an event as JSON, or as a line of the log. */
+function reporterOf(name: string, flags: Flags, io: CommandIo) {
+  const log = logOf(name, flags, io)
+  return (event: Record<string, unknown>, sentence: string): void => {
+    if (flags.boolean('json')) io.out(JSON.stringify(event))
+    else log.info(sentence)
+  }
 }
 
 /** The jobs that serve a model. */
@@ -202,10 +209,7 @@ function modelJobOptions(
   const { sizeOf, topic } = MODEL_JOBS[name]
   const dimension = flags.optionalInteger('dimension', 1, 65_536)
   const log = logOf(name, flags, io)
-  const report = (event: Record<string, unknown>, sentence: string): void => {
-    if (flags.boolean('json')) io.out(JSON.stringify(event))
-    else log.info(sentence)
-  }
+  const report = reporterOf(name, flags, io)
   return {
     data: dataDirectory(flags.string('data-dir')),
     place: topicsPlaceOf(flags),
@@ -254,12 +258,14 @@ function servedOptions(flags: Flags, io: CommandIo) {
 }
 
 async function runModule(path: string, flags: Flags, io: CommandIo): Promise<ServedJob> {
-  const [{ checkedOptions }, { loadJobModule }, { ServedJob }, { jobIdOf }] = await Promise.all([
-    import('../../dataflow/job-definition.ts'),
-    import('../serve/job-module.ts'),
-    import('../../jobs/served-job.ts'),
-    import('../../jobs/serve/als.ts'),
-  ])
+  const [{ checkedOptions }, { loadJobModule }, { ServedJob }, { jobIdOf }, { jobModelsOf }] =
+    await Promise.all([
+      import('../../dataflow/job-definition.ts'),
+      import('../serve/job-module.ts'),
+      import('../../jobs/served-job.ts'),
+      import('../../jobs/serve/als.ts'),
+      import('../inference/job-models.ts'),
+    ])
   const { url, definition } = await loadJobModule(path, [
     ...Object.keys(MODEL_JOBS),
     HISTORIES,
@@ -272,6 +278,7 @@ async function runModule(path: string, flags: Flags, io: CommandIo): Promise<Ser
     // A wrong option is reported before anything starts.
     jobOptions: checkedOptions(definition, keyValuesOf(flags, 'option')),
     jobId: io.jobManager?.jobId ?? jobIdOf(name),
+    askedModels: jobModelsOf(flags, reporterOf(name, flags, io)),
     seed: process.pid,
   })
 }

@@ -1,5 +1,5 @@
-import type { ServedModel } from '../port/engine.ts'
 import type { InferAnswer } from '../port/request.ts'
+import type { ServedModel } from '../port/served-model.ts'
 import { SLOT, SLOT_TIME } from '../queue/layout.ts'
 import type { QueueMemory } from '../queue/memory.ts'
 import { readTensors } from '../queue/tensor-bytes.ts'

@@ -1,20 +1,20 @@
-import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { type Cancel, type Clock, sleep, systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { Deployment } from '../port/deployment.ts'
-import type { InferenceEngine, ModelStatistics, ServedModel } from '../port/engine.ts'
+import type { InferenceEngine, ModelStatistics } from '../port/engine.ts'
 import type { ModelId, ModelSource } from '../port/model.ts'
+import type { ProducerMessage, SharedModel } from '../port/producer-message.ts'
 import type { InferAnswer, InferRequest } from '../port/request.ts'
+import type { ServedModel } from '../port/served-model.ts'
 import type { ModelSignature } from '../port/signature.ts'
 import { PRODUCER_ROWS } from '../queue/layout.ts'
 import { admitProducer, forgetProducer, hasRequests } from '../queue/repair.ts'
 import { measureMemory } from '../workers/child-model.ts'
-import type { ProducerMessage } from './connected-producer.ts'
 import { checkDeployment, mostItemsOf, workerStartOf } from './deployment-plan.ts'
 import { Device, type Place } from './device.ts'
 import { ModelWorkers } from './model-workers.ts'
 import { statisticsOf } from './statistics.ts'
-import { type SharedModel, ThreadProducer } from './thread-producer.ts'
+import { ThreadProducer } from './thread-producer.ts'
 
 /** Time between two looks at the workers, ms. */
 const SUPERVISE_MS = 50
@@ -54,7 +54,8 @@ class ThreadEngine implements InferenceEngine {
   private readonly own: ThreadProducer
   private readonly loading = new Map<string, Promise<ModelSignature>>()
   private readonly loaded = new Map<string, Loaded>()
-  private readonly ports = new Map<number, MessagePort>()
+  /** Ways to the linked threads, by the number of their producer. */
+  private readonly links = new Map<number, (message: ProducerMessage) => void>()
   private cancelLook: Cancel | undefined
   private isClosed = false
 
@@ -81,7 +82,7 @@ class ThreadEngine implements InferenceEngine {
     if (loaded === undefined || loaded.isRetired) return
     loaded.isRetired = true
     const producer = this.own.retire(id)
-    for (const port of this.ports.values()) post(port, { kind: 'retire', id })
+    for (const send of this.links.values()) send({ kind: 'retire', id })
     await this.drain(loaded)
     producer?.close()
     await loaded.workers.close()
@@ -113,23 +114,19 @@ class ThreadEngine implements InferenceEngine {
     return await measureMemory(workerStartOf(source, deployment), mostItemsOf(deployment))
   }
 
-  connect(): MessagePort {
+  link(send: (message: ProducerMessage) => void): Disposable {
     const producer = this.freeProducer()
-    const { port1, port2 } = new MessageChannel()
-    this.ports.set(producer, port1)
-    port1.once('close', () => this.disconnected(producer))
-    port1.unref()
+    this.links.set(producer, send)
     const models = [...this.loaded.values()].filter((one) => !one.isRetired).map(shareOf)
     for (const { workers } of this.loaded.values()) admitProducer(workers.memory, producer)
-    post(port1, { kind: 'welcome', producer, models })
-    return port2
+    send({ kind: 'welcome', producer, models })
+    return { [Symbol.dispose]: () => this.unlink(producer, send) }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.isClosed = true
     await Promise.all([...this.loading.values()].map((loading) => loading.catch(() => {})))
     await Promise.all([...this.loaded.values()].map(({ served }) => this.unload(served.id)))
-    for (const port of this.ports.values()) port.close()
     this.cancelLook?.()
     this.device?.[Symbol.dispose]()
     this.own.close()
@@ -155,7 +152,7 @@ class ThreadEngine implements InferenceEngine {
     const loaded: Loaded = { served, workers, place, isRetired: false }
     this.loaded.set(keyOf(id), loaded)
     this.own.add(shareOf(loaded))
-    for (const port of this.ports.values()) post(port, { kind: 'add', model: shareOf(loaded) })
+    for (const send of this.links.values()) send({ kind: 'add', model: shareOf(loaded) })
     if (this.cancelLook === undefined) this.look()
     return signature
   }
@@ -186,14 +183,15 @@ class ThreadEngine implements InferenceEngine {
 
   private freeProducer(): number {
     for (let producer = 1; producer < PRODUCER_ROWS; producer++) {
-      if (!this.ports.has(producer)) return producer
+      if (!this.links.has(producer)) return producer
     }
     throw new WeirError('OVERLOADED', `${PRODUCER_ROWS - 1} threads are connected already`)
   }
 
-  private disconnected(producer: number): void {
+  private unlink(producer: number, send: (message: ProducerMessage) => void): void {
+    if (this.links.get(producer) !== send) return
     for (const { workers } of this.loaded.values()) forgetProducer(workers.memory, producer)
-    this.ports.delete(producer)
+    this.links.delete(producer)
   }
 }
 
@@ -202,5 +200,3 @@ const shareOf = ({ served, workers }: Loaded): SharedModel => ({
   buffer: workers.memory.buffer,
   maxItems: workers.maxItems,
 })
-
-const post = (port: MessagePort, message: ProducerMessage): void => port.postMessage(message)

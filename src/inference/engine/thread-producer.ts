@@ -1,18 +1,13 @@
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import { DeadlineWheel } from '../../wire/deadline-wheel.ts'
-import type { InferenceProducer, ServedModel } from '../port/engine.ts'
+import type { InferenceProducer } from '../port/engine.ts'
 import type { ModelId } from '../port/model.ts'
+import type { SharedModel } from '../port/producer-message.ts'
 import type { InferAnswer, InferRequest } from '../port/request.ts'
+import type { ServedModel } from '../port/served-model.ts'
 import { QueueMemory } from '../queue/memory.ts'
 import { ModelProducer } from './model-producer.ts'
-
-/** Model as a thread gets to know it: plain data and the memory of the queue. */
-export interface SharedModel {
-  readonly served: ServedModel
-  readonly buffer: SharedArrayBuffer
-  readonly maxItems: number
-}
 
 /** Ticks of the deadlines, ms: the shortest timer of Node. */
 const TICK_MS = 1

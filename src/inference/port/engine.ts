@@ -1,15 +1,9 @@
-import type { MessagePort } from 'node:worker_threads'
 import type { Deployment } from './deployment.ts'
 import type { ModelId, ModelSource } from './model.ts'
+import type { ProducerMessage } from './producer-message.ts'
 import type { InferAnswer, InferRequest } from './request.ts'
+import type { ServedModel } from './served-model.ts'
 import type { ModelSignature } from './signature.ts'
-
-/** Model that can be asked. */
-export interface ServedModel {
-  readonly id: ModelId
-  readonly signature: ModelSignature
-  readonly deployment: Deployment
-}
 
 /** Side of a thread that asks models: an event loop that never runs one. */
 export interface InferenceProducer {
@@ -88,8 +82,9 @@ export interface InferenceEngine extends InferenceProducer, AsyncDisposable {
   measure(source: ModelSource, deployment: Deployment): Promise<number>
   statistics(): readonly ModelStatistics[]
   /**
-   * A port for another thread of this process: post it there (transfer it) and open an `InferenceProducer`
-   * on it. Closing the port gives up the requests of that thread.
+   * Lets another thread of this process ask models, by messages that the caller carries to a `LinkedProducer`
+   * there, in their order. Disposing the link gives up the requests of that thread; it must not ask any more
+   * then. Throws OVERLOADED when too many threads are linked.
    */
-  connect(): MessagePort
+  link(send: (message: ProducerMessage) => void): Disposable
 }

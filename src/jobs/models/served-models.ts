@@ -3,7 +3,9 @@ import type { Cancel, Clock } from '../../core/clock.ts'
 import { asWeirError, WeirError } from '../../core/errors.ts'
 import { nearestWord } from '../../core/text/nearest-word.ts'
 import type { FileSystem } from '../../files/file-system.ts'
+import { wireAnswer } from '../../inference/engine/wire-answer.ts'
 import type { InferenceEngine } from '../../inference/port/engine.ts'
+import type { ModelId } from '../../inference/port/model.ts'
 import { readGolden } from '../../inference/repository/golden.ts'
 import { parseReference } from '../../inference/repository/name.ts'
 import { scanRepository, sourceOf } from '../../inference/repository/scan.ts'
@@ -18,7 +20,6 @@ import type { ModelInfo } from '../../wire/inference/models.ts'
 import { ModelCaches } from './model-caches.ts'
 import { checkCandidate, checkMemory } from './promotion-checks.ts'
 import { type LoadedVersion, ServedModel } from './served-model.ts'
-import { wireAnswer } from './wire-answer.ts'
 
 /** Change of the served models, for logs. */
 export type ModelEvent =
@@ -49,6 +50,8 @@ export interface ServedModelsOptions {
   readonly scanMs?: number
   /** Called when a model changes. */
   readonly onEvent: (event: ModelEvent) => void
+  /** Called when another version answers, before the one that did is unloaded. */
+  readonly onChange?: () => void
 }
 
 const SCAN_MS = 500
@@ -137,8 +140,23 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
   private setLive(model: ServedModel, live: number): void {
     if (model.live === live) return
     model.live = live
-    this.epoch++
+    this.changed()
     if (live !== 0) this.options.onEvent({ event: 'live', model: model.name, version: live })
+  }
+
+  private changed(): void {
+    this.epoch++
+    this.options.onChange?.()
+  }
+
+  /**
+   * Id in the engine of the version that answers for a name, or for a name and an alias. Throws UNKNOWN_MODEL,
+   * UNKNOWN_VERSION, MODEL_NOT_LOADED.
+   */
+  resolve(reference: string): ModelId {
+    const { name, alias } = parseReference(reference)
+    const model = this.find(name)
+    return model.loaded.get(model.versionFor(0, alias))!.id
   }
 
   private run(work: Promise<void>): void {
@@ -166,6 +184,7 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
         throw error
       })
       model.loaded.set(version, { signature, revision, settings, id })
+      this.changed()
       if (before !== undefined) this.run(engine.unload(before.id))
       onEvent({ event: 'loaded', model: name, version, ms: clock.monotonicMs() - startedAt })
     } catch (thrown) {
@@ -175,7 +194,7 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
       onEvent({ event: 'failed', model: name, version, error })
     } finally {
       model.loading.delete(version)
-      this.epoch++
+      this.changed()
     }
     // What is wanted may have changed meanwhile; the decision is made again.
     this.apply(model, model.found)
@@ -205,7 +224,7 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
     const loaded = model.loaded.get(version)
     if (loaded === undefined) return
     model.loaded.delete(version)
-    this.epoch++
+    this.changed()
     // The engine takes an id again only when it has ended it.
     model.loading.add(version)
     await engine.unload(loaded.id).finally(() => model.loading.delete(version))

@@ -81,7 +81,7 @@ export class AsyncWaitOperator<IN, OUT> extends AbstractOperator implements Defe
     const record = this.inFlight.next()
     if (record === undefined) return false
     this.context.resumeAt(record.position)
-    for (const result of record.results!) this.context.output.collect(result, record.timestamp)
+    for (const result of record.results!) this.emit(result, record.timestamp)
     this.started -= 1
     const next = this.waiting.shift()
     if (next !== undefined) this.start(next)
@@ -104,6 +104,11 @@ export class AsyncWaitOperator<IN, OUT> extends AbstractOperator implements Defe
     this.closed = true
     this.cancelTimeout?.()
     return this.options.userFunction.close?.()
+  }
+
+  /** Emits one result of a record. */
+  protected emit(result: unknown, timestamp: number): void {
+    this.context.output.collect(result, timestamp)
   }
 
   private accept(stored: StoredRecord): void {

@@ -44,7 +44,7 @@ export class JobAttempts {
     const slots = slotsOf(this.plan, configuration)
     this.board = ProgressBoard.create(slots, BOARD_PARTITIONS, this.plan.sources)
     this.serving = new JobServing(this.board, options.serving)
-    this.coordinators = new JobCoordinators(graph, this.board, options.coordinators)
+    this.coordinators = new JobCoordinators(this.board, options)
     this.pool = new SlotPool({
       count: slots,
       startSlot,

@@ -1,7 +1,9 @@
-import type { StreamGraph } from '../../dataflow/stream-graph.ts'
+import { WeirError } from '../../core/errors.ts'
+import type { StreamGraph, StreamNode } from '../../dataflow/stream-graph.ts'
 import type { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import type { OperatorCoordinators } from '../protocol/operator-coordinator.ts'
 import type { SlotCommand, SlotReport } from '../protocol/slot-messages.ts'
+import type { JobExecutionOptions } from './execution-options.ts'
 
 /** What the coordinators of one attempt may do. */
 export interface CoordinatedAttempt {
@@ -20,10 +22,13 @@ export class JobCoordinators {
   private readonly board: ProgressBoard
   private readonly coordinators: OperatorCoordinators
 
-  constructor(graph: StreamGraph, board: ProgressBoard, coordinators: OperatorCoordinators = {}) {
+  /** Throws INVALID_GRAPH when an operator asks a model and the job has none. */
+  constructor(board: ProgressBoard, { graph, coordinators, models }: JobExecutionOptions) {
     this.graph = graph
     this.board = board
-    this.coordinators = coordinators
+    const asking = graph.nodes.filter((node) => node.model !== undefined)
+    const ofModels = asking.map((node) => [node.uid, (models ?? withoutModels(node))()] as const)
+    this.coordinators = { ...coordinators, ...Object.fromEntries(ofModels) }
   }
 
   /** Starts the coordinators of an attempt. */
@@ -53,4 +58,12 @@ export class JobCoordinators {
   onEvent({ uid, subtask, event }: Extract<SlotReport, { kind: 'operator-event' }>): void {
     this.coordinators[uid]?.handleEvent(subtask, event)
   }
+}
+
+function withoutModels({ name, model, uid }: StreamNode): never {
+  throw new WeirError(
+    'INVALID_GRAPH',
+    `operator "${name}" asks the model ${model}, but the job has no models: start it with "weir run JOB --repository DIR"`,
+    { details: { operator: uid } },
+  )
 }

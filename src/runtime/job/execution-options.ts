@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { Random } from '../../core/random.ts'
 import type { StreamGraph } from '../../dataflow/stream-graph.ts'
 import type { JobConfiguration } from '../configuration/configuration.ts'
-import type { OperatorCoordinators } from '../protocol/operator-coordinator.ts'
+import type { OperatorCoordinator, OperatorCoordinators } from '../protocol/operator-coordinator.ts'
 import type { ServingPort } from '../protocol/serving-port.ts'
 import type { StartSlot } from '../protocol/slot-host.ts'
 
@@ -23,5 +23,7 @@ export interface JobExecutionOptions {
   /** URL with which slots open the same storage; required with `storage`. */
   readonly storageUrl?: string | undefined
   readonly coordinators?: OperatorCoordinators | undefined
+  /** Makes the coordinator of each operator that asks a model; a job with such an operator needs it. */
+  readonly models?: (() => OperatorCoordinator) | undefined
   readonly serving?: ServingPort | undefined
 }

@@ -5,7 +5,8 @@ import { type ConfigurationMap, parseConfiguration } from '../configuration/keys
 import type { JobExecutionOptions } from './execution-options.ts'
 
 /** Options of a job's run, in the calling thread or on worker threads. */
-export interface RunOptions extends Pick<JobExecutionOptions, 'coordinators' | 'serving'> {
+export interface RunOptions
+  extends Pick<JobExecutionOptions, 'coordinators' | 'models' | 'serving'> {
   /** See `CheckpointConfiguration`; overrides the configuration. */
   readonly restoreFrom?: string | number | undefined
   readonly allowNonRestoredState?: boolean | undefined
@@ -28,6 +29,7 @@ export function resolveRunOptions(
     clock: options.clock ?? systemClock,
     storageUrl: configuration.checkpoints.directory,
     coordinators: options.coordinators,
+    models: options.models,
     serving: options.serving,
   }
 }

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { seededRandom } from '../../../src/core/random.ts'
-import { type SharedModel, ThreadProducer } from '../../../src/inference/engine/thread-producer.ts'
+import { ThreadProducer } from '../../../src/inference/engine/thread-producer.ts'
+import type { SharedModel } from '../../../src/inference/port/producer-message.ts'
 import { floats, floatsOf } from './models.ts'
 
 /** Data of a thread that asks a model many times. */

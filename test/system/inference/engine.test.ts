@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { openInferenceProducer } from '../../../src/inference/engine/connected-producer.ts'
 import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
+import { LinkedProducer } from '../../../src/inference/engine/linked-producer.ts'
 import type { InferenceEngine } from '../../../src/inference/port/engine.ts'
 import { floats, floatsOf, linearModel } from './models.ts'
 
@@ -61,8 +61,9 @@ describe('an ONNX model', () => {
     ).rejects.toMatchObject({ code: 'MODEL_FAILED' })
   })
 
-  it('answers other threads over a port, also models that are loaded later', async () => {
-    using producer = await openInferenceProducer(engine.connect())
+  it('answers other threads that its messages reach, also models that are loaded later', async () => {
+    using producer = new LinkedProducer()
+    using _link = engine.link((message) => producer.handle(structuredClone(message)))
     expect(producer.models().map((model) => model.id)).toEqual([id])
     const { outputs } = await producer.infer({ model: id, inputs: [floats('x', [1, 2], [3, 4])] })
     expect(floatsOf(outputs[0]!)).toEqual([7])

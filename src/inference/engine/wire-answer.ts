@@ -1,6 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
-import type { InferAnswer as EngineAnswer } from '../../inference/port/request.ts'
 import type { InferAnswer } from '../../wire/inference/infer.ts'
+import type { InferAnswer as EngineAnswer } from '../port/request.ts'
 
 /** An answer of the engine as INFER carries it, with the wanted outputs. Throws SIGNATURE_MISMATCH. */
 export function wireAnswer(answer: EngineAnswer, wanted: readonly string[]): InferAnswer {

@@ -1,0 +1,73 @@
+import { requireArgument, type WeirError } from '../../core/errors.ts'
+import type { Serializer } from '../../core/serializer.ts'
+import type { InferResult, InputTensor } from '../../wire/inference/typed-tensor.ts'
+import type { StreamOperator } from '../port/operator.ts'
+import type { OutputTag } from '../port/output-tag.ts'
+import type { FailedInference } from './function.ts'
+import { InferOperator } from './operator.ts'
+
+/** Options of `DataStream.infer`. */
+export interface InferStreamOptions<IN, OUT> {
+  /** The inputs of the model for a record, with an item axis of 1 as a rule. */
+  readonly inputs: (value: IN) => readonly InputTensor[]
+  /** The result of a record: `answer` has the outputs and the version that gave them. */
+  readonly result: (value: IN, answer: InferResult) => OUT
+  /**
+   * `ordered`: results have the order of their records; `unordered`: only watermarks keep their place.
+   * @default 'ordered'
+   */
+  readonly mode?: 'ordered' | 'unordered'
+  /** Most records of a subtask that wait for the model. @default 100 */
+  readonly capacity?: number
+  /**
+   * Longest time of a record, ms. The queue of a model serves the earliest deadline first, so requests of
+   * clients with a shorter one go before the records of a job. @default 60000
+   */
+  readonly deadlineMs?: number
+  /** The result of a record that the model refuses, or does not answer in time. @default the job fails */
+  readonly onFailure?: (value: IN, error: WeirError) => OUT
+  /** Side output of such records, in place of `onFailure`. */
+  readonly failures?: OutputTag<FailedInference<IN>>
+  /** Encodes the results where they cross slots. @default MessagePack */
+  readonly serializer?: Serializer<OUT>
+}
+
+const CAPACITY = 100
+const DEADLINE_MS = 60_000
+
+/** The side outputs of the operator of `DataStream.infer`, and what makes one for each subtask. */
+export interface InferStream {
+  readonly sideOutputs: readonly string[]
+  readonly create: () => StreamOperator
+}
+
+/** Prepares the operators that ask a model; `serializer` encodes records in flight. Throws INVALID_ARGUMENT. */
+export function inferStream<IN, OUT>(
+  model: string,
+  options: InferStreamOptions<IN, OUT>,
+  serializer: Serializer<unknown>,
+): InferStream {
+  const { mode = 'ordered', capacity = CAPACITY, deadlineMs = DEADLINE_MS } = options
+  check({ ...options, capacity, deadlineMs })
+  const { inputs, result, onFailure, failures } = options
+  const settings = { model, inputs, result, onFailure, failures, mode, capacity, deadlineMs }
+  return {
+    sideOutputs: failures === undefined ? [] : [failures.id],
+    create: () => new InferOperator<IN, OUT>({ ...settings, serializer }),
+  }
+}
+
+function check<IN, OUT>(
+  options: InferStreamOptions<IN, OUT> & { readonly capacity: number; readonly deadlineMs: number },
+): void {
+  const { capacity, deadlineMs, onFailure, failures } = options
+  requireArgument(
+    Number.isSafeInteger(capacity) && capacity > 0,
+    `the capacity of infer is a whole number from 1, not ${capacity}`,
+  )
+  requireArgument(deadlineMs > 0, `deadlineMs of infer is a number above 0, not ${deadlineMs}`)
+  requireArgument(
+    onFailure === undefined || failures === undefined,
+    'infer takes onFailure or failures, not both',
+  )
+}

@@ -1,0 +1,63 @@
+import type { Serializer } from '../../core/serializer.ts'
+import { exponentialBackoffRetry } from '../async/retry-strategy.ts'
+import { AsyncWaitOperator, type AsyncWaitOptions } from '../async/wait-operator.ts'
+import type { OperatorContext } from '../port/operator.ts'
+import { InferFunction, type InferFunctionOptions, passes, SideResult } from './function.ts'
+import type { LinkEvent, LinkRequest } from './link-event.ts'
+import { ModelLink } from './model-link.ts'
+
+/** Options of the operator of `DataStream.infer`. */
+export interface InferOperatorOptions<IN, OUT> extends InferFunctionOptions<IN, OUT> {
+  readonly mode: AsyncWaitOptions<IN, OUT>['mode']
+  readonly capacity: number
+  /** Encodes the records in flight in a checkpoint. */
+  readonly serializer: Serializer<unknown>
+}
+
+/** A request that may pass is made again after 5 ms, then after longer times, until the record's deadline. */
+const AGAIN = exponentialBackoffRetry<unknown>({
+  maxAttempts: Number.MAX_SAFE_INTEGER,
+  initialDelayMs: 5,
+  maxDelayMs: 200,
+  ifError: passes,
+})
+
+/**
+ * The operator of `DataStream.infer`: writes each record into the queue of a model in shared memory, and emits
+ * what its workers answer. Its coordinator on the main thread says where the queues are, and which version is
+ * live.
+ */
+export class InferOperator<IN, OUT> extends AsyncWaitOperator<IN, unknown> {
+  private readonly model: string
+  private readonly link: ModelLink
+
+  constructor(options: InferOperatorOptions<IN, OUT>) {
+    const { mode, capacity, deadlineMs, serializer } = options
+    const link = new ModelLink()
+    const userFunction = new InferFunction(options, (inputs, ms) => link.infer(inputs, ms))
+    const retryStrategy = AGAIN
+    super({ userFunction, mode, capacity, timeoutMs: deadlineMs, retryStrategy, serializer })
+    this.model = options.model
+    this.link = link
+  }
+
+  override async open(context: OperatorContext): Promise<void> {
+    context.sendEvent({ kind: 'link', model: this.model } satisfies LinkRequest)
+    await super.open(context)
+  }
+
+  override handleEvent(event: unknown): void {
+    this.link.handle(event as LinkEvent)
+  }
+
+  override async close(): Promise<void> {
+    await super.close()
+    this.link[Symbol.dispose]()
+  }
+
+  protected override emit(result: unknown, timestamp: number): void {
+    if (result instanceof SideResult) {
+      this.context.output.collectSide(result.tag, result.value, timestamp)
+    } else super.emit(result, timestamp)
+  }
+}
