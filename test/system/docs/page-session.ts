@@ -44,7 +44,8 @@ function linesOf({ command, isScript, code, shown }: PageCommand, index: number)
 /** The command with time for a busy machine, and with a short measurement where it measures. */
 function patiently(command: string): string {
   // A topic is read by a job some time after it was written.
-  if (command.startsWith('curl ')) return command.replace('curl ', 'ask ')
+  if (command.startsWith('curl ')) return command.replace('curl ', 'ask curl -sSf ')
+  if (command.startsWith('weir query ')) return `ask ${command}`
   if (command.startsWith('weir load ')) {
     return `${command.replace(/(--latency-threshold) \d+/, '$1 60000')} -p 100 -r 3`
   }
@@ -64,7 +65,7 @@ stop_all() {
 }
 trap stop_all EXIT
 wait_for() {
-  for i in $(seq 600); do
+  for i in $(seq 1200); do
     if grep -q "$2" $1; then return 0; fi
     sleep 0.1
   done
@@ -80,7 +81,7 @@ start_beside() {
 }
 ask() {
   for i in $(seq 600); do
-    if curl -sSf "$@"; then return 0; fi
+    if "$@"; then return 0; fi
     sleep 0.2
   done
   cat *.log
