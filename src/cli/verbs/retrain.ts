@@ -104,11 +104,12 @@ export const retrainCommand: Command = {
     ...KEY_LENGTH_OPTION,
     ...CHECK_OPTIONS,
   },
-  details: `Training runs in a separate process, on all observations that the topic has at its start, and starts from
-the live rows. The candidate learns later observations online before it goes live (a linear one is learned
-by the job that serves it, from the end of its training on). It goes live if it passes the checks on --golden; without --golden it stays a candidate. Training options that are not
-given are those of the live version. If nothing has changed, the existing version is reused; a candidate
-is checked again with another golden set.
+  details: `Training runs in a separate process. It uses all observations that the topic has at its start, and
+starts from the live rows. The candidate learns later observations online before it goes live; a linear
+candidate learns them afterwards, in the job that serves it. A candidate goes live if it passes the checks
+on --golden; without --golden it stays a candidate. Training options that are not given are those of the
+live version. If nothing has changed, the existing version is reused; with another golden set, a candidate
+is checked again.
 
 Examples:
   weir retrain --once --golden golden.data
