@@ -24,10 +24,9 @@ const LOG = ['connectors/topics/log-topics', 'connectors/log/embedded-log'] as c
  */
 const THREADS: Readonly<Record<string, readonly string[]>> = {
   start: ['cli/start-command-line', 'cli/verbs/run'],
-  query: ['serving/threads/query-thread'],
+  query: ['serving/threads/worker'],
   slot: [
-    'runtime/slot/agent',
-    'checkpoint/storage/load',
+    'runtime/slot/thread',
     'checkpoint/storage/file',
     ...LOG,
     'jobs/model-topic/als-serving',
@@ -35,6 +34,9 @@ const THREADS: Readonly<Record<string, readonly string[]>> = {
   ],
   main: ['jobs/serve/als', 'jobs/serve/svm', ...LOG],
 }
+
+/** Modules that make the thread that loads them a query or a slot thread: no other thread may load their file. */
+const ALONE: ReadonlySet<string> = new Set(['serving/threads/worker', 'runtime/slot/thread'])
 
 /** Builds the package into a folder and replaces its content. Throws when the build fails. */
 export async function buildPackage(folder: string): Promise<void> {
@@ -116,6 +118,7 @@ class ModuleGraph {
 
   /** The threads that load a module, as the name of their file; '' if there are none. Valid after all modules are read. */
   sharing(id: string): string {
+    if (ALONE.has(relative(this.modules, id).replace(/\.js$/, ''))) return ''
     this.reached ??= new Map(
       Object.entries(THREADS).map(([thread, names]) => [thread, this.from(names)]),
     )

@@ -9,7 +9,7 @@ import {
   symlinkSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CommandProcess } from './command-process.ts'
@@ -101,6 +101,18 @@ function modulesWithUrl(): string[] {
   })
 }
 
+/** The shared files of the package that are loaded with a module: without what `import()` loads later. */
+function chunksLoadedBy(module: string): string[] {
+  const loaded = new Set([join(built, 'dist', module)])
+  for (const file of loaded) {
+    const imports = readFileSync(file, 'utf8').matchAll(/^import .*?"(\.[^"]+)";?$/gm)
+    for (const [, name] of imports) loaded.add(resolve(dirname(file), name!))
+  }
+  return [...loaded]
+    .filter((file) => basename(dirname(file)) === 'chunks')
+    .map((file) => basename(file))
+}
+
 describe('the package', () => {
   it('has every module that is started by its URL, at its place', async () => {
     const started = modulesWithUrl()
@@ -108,6 +120,15 @@ describe('the package', () => {
     expect(await packedFiles()).toEqual(
       expect.arrayContaining(started.map((module) => `dist/${module}.js`)),
     )
+  })
+
+  it.each([
+    ['query', 'serving/threads/worker.js'],
+    ['slot', 'runtime/slot/thread.js'],
+  ])('starts a %s thread without code that only other threads need', (thread, module) => {
+    const chunks = chunksLoadedBy(module)
+    expect(chunks.length).toBeGreaterThan(3)
+    expect(chunks.filter((chunk) => !chunk.split('-').includes(thread))).toEqual([])
   })
 
   it('has the library, its types, the command line, the documentation and nothing else', async () => {
