@@ -1,5 +1,5 @@
 import { valueState } from '../../state/port/descriptors.ts'
-import type { ValueState } from '../../state/port/handles.ts'
+import type { LiveValueState } from '../../state/port/handles.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import type { TimeWindow } from './assigner.ts'
 import { NO_NAMESPACE, type WindowNamespaces } from './namespace.ts'
@@ -11,7 +11,7 @@ export interface Session extends TimeWindow {
 }
 
 /** Sessions in their stored form: four numbers each. */
-type PackedSessions = readonly number[]
+type PackedSessions = number[]
 
 /** What a new window does to the sessions of a key. */
 export interface SessionMerge {
@@ -27,17 +27,28 @@ export interface SessionMerge {
 export class OpenSessions {
   private readonly keyedState: KeyedState
   private readonly namespaces: WindowNamespaces
-  private readonly sessions: ValueState<PackedSessions>
+  private readonly sessions: LiveValueState<PackedSessions>
 
   constructor(keyedState: KeyedState, namespaces: WindowNamespaces) {
     this.keyedState = keyedState
     this.namespaces = namespaces
-    this.sessions = keyedState.value(valueState<PackedSessions>('sessions'))
+    this.sessions = keyedState.liveValue(valueState<PackedSessions>('sessions'))
   }
 
   /** The session that starts there. */
   find(start: number): Session | undefined {
     return this.load().find((session) => session.start === start)
+  }
+
+  /**
+   * The session whose contents have this namespace. Timers of older checkpoints have the session itself instead.
+   */
+  storedAs({ start, end }: TimeWindow): Session | undefined {
+    return this.load().find(
+      (session) =>
+        (session.storedStart === start && session.storedEnd === end) ||
+        (session.start === start && session.end === end),
+    )
   }
 
   /** The sessions that a window overlaps or touches. */
@@ -47,7 +58,28 @@ export class OpenSessions {
 
   /** Makes one session of a window and those that it touches, and stores it. */
   merge(window: TimeWindow): SessionMerge {
-    const open = this.load()
+    return this.extend(window) ?? this.mergeInto(this.load(), window)
+  }
+
+  /** As `merge` in place, where the key has one session and the window touches it. */
+  private extend(window: TimeWindow): SessionMerge | undefined {
+    this.keyedState.setCurrentNamespace(NO_NAMESPACE)
+    const packed = this.sessions.valueToChange()
+    if (packed?.length !== 4) return undefined
+    const [start, end, storedStart, storedEnd] = packed as [number, number, number, number]
+    if (start > window.end || end < window.start) return undefined
+    const before: Session = { start, end, storedStart, storedEnd }
+    if (start <= window.start && end >= window.end) {
+      return { session: before, merged: [], changed: false }
+    }
+    packed[0] = Math.min(start, window.start)
+    packed[1] = Math.max(end, window.end)
+    this.sessions.update(packed)
+    const session: Session = { start: packed[0], end: packed[1], storedStart, storedEnd }
+    return { session, merged: [before], changed: true }
+  }
+
+  private mergeInto(open: readonly Session[], window: TimeWindow): SessionMerge {
     const touched = open.filter(({ start, end }) => start <= window.end && end >= window.start)
     const [first] = touched
     const start = Math.min(window.start, ...touched.map((session) => session.start))
@@ -76,7 +108,7 @@ export class OpenSessions {
     const packed = this.sessions.value() ?? []
     const sessions: Session[] = []
     for (let i = 0; i < packed.length; i += 4) {
-      const [start, end, storedStart, storedEnd] = packed.slice(i, i + 4) as number[]
+      const [start, end, storedStart, storedEnd] = packed.slice(i, i + 4)
       sessions.push({
         start: start!,
         end: end!,

@@ -139,16 +139,6 @@ export abstract class WindowOperator<K, IN> extends AbstractOperator implements 
       this.timers.registerEventTimeTimer(this.clearTimeOf(end))
   }
 
-  /** Deletes the timers of a window that is merged into another; its namespace must be selected. */
-  protected deleteTimers(end: number): void {
-    if (this.options.timeDomain === 'processing-time') {
-      this.timers.deleteProcessingTimeTimer(end - 1)
-      return
-    }
-    this.timers.deleteEventTimeTimer(end - 1)
-    if (this.options.allowedLatenessMs > 0) this.timers.deleteEventTimeTimer(this.clearTimeOf(end))
-  }
-
   /** Whether the watermark is past the window's end, so that a new record fires it at once. */
   protected isPast(end: number): boolean {
     return this.options.timeDomain === 'event-time' && end - 1 <= this.timers.currentWatermark
@@ -193,7 +183,8 @@ export abstract class WindowOperator<K, IN> extends AbstractOperator implements 
     this.functionContext.selectWindow(window, this.namespaces)
   }
 
-  private onWindowTimer(window: TimeWindow, timestamp: number): void {
+  /** Fires and clears a window when it is time. */
+  protected onWindowTimer(window: TimeWindow, timestamp: number): void {
     this.selectContents(window)
     if (timestamp === window.end - 1) this.fire(window)
     if (timestamp < this.clearTimeOf(window.end)) return

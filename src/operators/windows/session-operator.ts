@@ -49,22 +49,47 @@ export class SessionWindowOperator<K, IN> extends WindowOperator<K, IN> {
     this.sessions.forget(window.start)
   }
 
-  /** Joins the new window and the sessions that it touches into one, and moves timers and contents. */
-  private join(window: TimeWindow): Session {
-    const known = this.sessions.merge(window)
-    const { session, merged } = known
-    for (const each of merged) {
-      this.keyedState.setCurrentNamespace(this.namespaces.of(each.start, each.end))
-      this.deleteTimers(each.end)
+  /**
+   * Handles the timer of a session. A session that has become longer since keeps its timer, which then only sets
+   * the next one: so a record that makes a session longer costs no timer.
+   */
+  protected override onWindowTimer(stored: TimeWindow, timestamp: number): void {
+    const session = this.sessions.storedAs(stored)
+    if (session === undefined) return
+    const { start, end } = session
+    if (timestamp < end - 1) {
+      this.registerAt(session, end - 1)
+      return
     }
+    super.onWindowTimer({ start, end }, timestamp)
+    if (timestamp < this.clearTimeOf(end)) this.registerAt(session, this.clearTimeOf(end))
+  }
+
+  /** Joins the new window and the sessions that it touches into one, and moves contents. */
+  private join(window: TimeWindow): Session {
+    const { session, merged, changed } = this.sessions.merge(window)
     if (merged.length > 1) {
       this.contents.merge(
         this.sessions.storedAt(session),
         merged.slice(1).map((each) => this.sessions.storedAt(each)),
       )
     }
-    this.keyedState.setCurrentNamespace(this.namespaces.of(session.start, session.end))
-    if (known.changed) this.registerTimers(session.end)
+    const [first] = merged
+    if (changed && (first === undefined || this.isPast(first.end))) this.registerNext(session)
     return session
+  }
+
+  /** Sets the timer of a session that has none before its end. */
+  private registerNext(session: Session): void {
+    const { end } = session
+    this.registerAt(session, this.isPast(end) ? this.clearTimeOf(end) : end - 1)
+  }
+
+  /** Sets a timer in the namespace of the session's contents, which stays the same when the session grows. */
+  private registerAt(session: Session, timestamp: number): void {
+    this.keyedState.setCurrentNamespace(this.sessions.storedAt(session))
+    if (this.options.timeDomain === 'processing-time') {
+      this.timers.registerProcessingTimeTimer(timestamp)
+    } else this.timers.registerEventTimeTimer(timestamp)
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
+import { seededRandom } from '../../../src/core/random.ts'
 import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
 import { createWindowOperator, type WindowPlan } from '../../../src/dataflow/window-plan.ts'
 import { OutputTag } from '../../../src/operators/port/output-tag.ts'
@@ -370,4 +371,40 @@ describe('state of window functions', () => {
       await open({ assigner: eventTimeSessionWindows(10) }, {}, counting)
     }).rejects.toMatchObject({ code: 'UNSUPPORTED' })
   })
+})
+
+describe('the operators of default windows against the triggered one, on random late input', () => {
+  const windows = {
+    sessions: eventTimeSessionWindows(10),
+    'sliding windows': slidingEventTimeWindows(20, 5),
+  }
+  for (const [name, assigner] of Object.entries(windows)) {
+    for (const seed of [1, 2, 3, 4]) {
+      it(`fire the same ${name}, and leave nothing (seed ${seed})`, async () => {
+        const run = async (trigger: Trigger<unknown> | undefined): Promise<unknown> => {
+          const random = seededRandom(seed)
+          const plan: Plan = { assigner, trigger, allowedLatenessMs: random.below(2) * 15 }
+          let harness = await open(plan)
+          const fired: unknown[] = []
+          for (let step = 0; step < 400; step++) {
+            const time = step + random.below(60)
+            feed(harness, `key-${random.below(3)}`, time)
+            if (random.below(4) === 0) harness.watermark(step + random.below(30))
+            if (step !== 200) continue
+            fired.push(...harness.outputs)
+            harness = await open(plan, { restore: [await harness.snapshot()] })
+            harness.watermark(step + 30)
+          }
+          harness.endInput()
+          expect((await harness.snapshot()).entries).toEqual([])
+          fired.push(...harness.outputs)
+          return fired
+            .map((each) => JSON.stringify(each))
+            .sort()
+            .concat(String(harness.metrics.counter('numLateRecordsDropped').value))
+        }
+        expect(await run(undefined)).toEqual(await run(eventTimeTrigger()))
+      })
+    }
+  }
 })
