@@ -82,6 +82,18 @@ export function liveText({ live, revisions }: SettingsHistory): string | undefin
   return revisions.find(({ revision }) => revision === live)?.text
 }
 
+/**
+ * Number of the revision that the present settings of a model are; settings that were edited by hand have the number
+ * that they get at the next change. Throws as `readSettings`.
+ */
+export function presentRevision(
+  files: FileSystem,
+  place: { readonly root: string; readonly name: string },
+): number {
+  const { history, present } = readSettings(files, place)
+  return stored(history, { text: present, reason: '', storedMs: 0 }).live
+}
+
 /** Revisions of a model, and its present settings, which may be newer. Throws UNKNOWN_MODEL, MALFORMED_DATA. */
 export function readSettings(
   files: FileSystem,

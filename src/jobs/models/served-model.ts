@@ -15,7 +15,7 @@ interface FailedLoad {
 /** A version in the engine, under the settings that it was loaded with. */
 export interface LoadedVersion {
   readonly signature: ModelSignature
-  /** Revision of these settings. */
+  /** `ServedModel.revision` at their load. */
   readonly revision: number
   readonly settings: ModelSettings
   /** Name in the engine: another one for each revision, so that both run during a change of the settings. */
@@ -33,6 +33,8 @@ export class ServedModel {
   isUnloaded = false
   /** Grows with each change of the settings. */
   revision = 0
+  /** Number of the stored revision that the live version runs under; 0 for none. */
+  storedRevision = 0
   readonly loading = new Set<number>()
   readonly loaded = new Map<number, LoadedVersion>()
   /** Revision that could not be loaded; the one before it goes on. */
@@ -159,7 +161,7 @@ export class ServedModel {
       aliases: this.found?.aliases ?? {},
       inputs: live?.signature.inputs.map(signatureOf) ?? [],
       outputs: live?.signature.outputs.map(signatureOf) ?? [],
-      revision: live?.revision ?? 0,
+      revision: live === undefined ? 0 : this.storedRevision,
       statistics,
     }
   }

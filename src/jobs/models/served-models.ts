@@ -8,6 +8,7 @@ import type { InferenceEngine } from '../../inference/port/engine.ts'
 import type { ModelId } from '../../inference/port/model.ts'
 import { readGolden } from '../../inference/repository/golden.ts'
 import { parseReference } from '../../inference/repository/name.ts'
+import { presentRevision } from '../../inference/repository/revisions.ts'
 import { scanRepository, sourceOf } from '../../inference/repository/scan.ts'
 import { verifyVersion } from '../../inference/repository/verify.ts'
 import type {
@@ -135,6 +136,19 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
     for (const version of unload) this.run(this.unload(model, version))
     for (const version of [...load, ...model.outdated]) this.run(this.load(model, version))
     if (model.isGone) this.models.delete(model.name)
+    else this.noteRevision(model)
+  }
+
+  /** The settings on disk are those of the live version, unless they are still being loaded. */
+  private noteRevision(model: ServedModel): void {
+    const { files, repository } = this.options
+    const isPresent = model.loaded.get(model.live)?.revision === model.revision
+    if (!isPresent || model.found === undefined) return
+    try {
+      model.storedRevision = presentRevision(files, { root: repository, name: model.name })
+    } catch (error) {
+      this.report(asWeirError(error, 'STORAGE_FAILED', `cannot read ${repository}`))
+    }
   }
 
   private setLive(model: ServedModel, live: number): void {

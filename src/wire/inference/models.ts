@@ -39,7 +39,10 @@ export interface ModelInfo {
   readonly aliases: Readonly<Record<string, number>>
   readonly inputs: readonly TensorSignature[]
   readonly outputs: readonly TensorSignature[]
-  /** Number of the deployment's revision; 0 while none is live. */
+  /**
+   * Number of the stored revision of the settings that are live (`weir model revisions`); settings that were edited by
+   * hand have the number that they get at the next change. 0 while no version is live.
+   */
   readonly revision: number
   /** Counters and times of the model since the process started, by name. */
   readonly statistics: Readonly<Record<string, number>>

@@ -6,6 +6,7 @@ import { withSettings } from '../../../src/cli/inference/model-configure.ts'
 import { nodeFileSystem as files } from '../../../src/files/node-file-system.ts'
 import {
   changeSettings,
+  presentRevision,
   type SettingsChange,
   type SettingsHistory,
 } from '../../../src/inference/repository/revisions.ts'
@@ -53,6 +54,19 @@ describe('revisions of the settings of a model', () => {
     })
     change({ kind: 'rollback' })
     expect(await present()).toBe('slo-ms: 5 # mine\n')
+  })
+
+  it('have the number under which a change stores them, also when they were edited by hand', async () => {
+    const place = { root, name: 'net' }
+    expect(presentRevision(files, place)).toBe(1)
+    store('slo-ms: 10\n')
+    store('slo-ms: 20\n')
+    change({ kind: 'rollback' })
+    expect(presentRevision(files, place)).toBe(2)
+    await writeFile(file, 'slo-ms: 7\n')
+    expect(presentRevision(files, place)).toBe(4)
+    store('slo-ms: 30\n')
+    expect(presentRevision(files, place)).toBe(5)
   })
 
   it('go back to no settings at all', async () => {

@@ -9,6 +9,7 @@ import { nodeFileSystem } from '../../../src/files/node-file-system.ts'
 import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
 import { changeAlias } from '../../../src/inference/repository/aliases.ts'
 import { pushModel } from '../../../src/inference/repository/push.ts'
+import { changeSettings } from '../../../src/inference/repository/revisions.ts'
 import { ModelsProcess } from '../../../src/jobs/models/process.ts'
 import type { ModelEvent } from '../../../src/jobs/models/served-models.ts'
 
@@ -147,8 +148,11 @@ describe('a process that serves the models of a folder', () => {
     })()
     const { revision } = await client.signature('add')
     const file = join(root, 'add', 'deployment.yaml')
-    await writeFile(file, 'slo-ms: 20000\ncache: 1 MiB\n')
-    await until(async () => (await client.signature('add')).revision > revision)
+    const text = 'slo-ms: 20000\ncache: 1 MiB\n'
+    const change = { kind: 'store', text, reason: 'test' } as const
+    const { live } = changeSettings(nodeFileSystem, { root, name: 'add' }, { change, nowMs: 0 })
+    expect([revision, live]).toEqual([1, 2])
+    await until(async () => (await client.signature('add')).revision === live)
     await until(async () => (await add(7, 7)).isCached)
     await writeFile(file, 'slo-ms: never\n')
     await until(async () => (await client.signature('add')).statistics['cacheHits']! > 5)
