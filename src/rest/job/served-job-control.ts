@@ -18,6 +18,8 @@ import { verticesOf } from './vertices.ts'
 
 /** Age up to which a snapshot answers again: one page of a dashboard sends many requests at once. */
 const FRESH_MS = 250
+/** Longest wait for the start of a job of which a checkpoint is wanted. */
+const START_MS = 60_000
 
 /** The job of this process as the REST interface sees it. */
 export class ServedJobControl implements JobControl {
@@ -56,19 +58,22 @@ export class ServedJobControl implements JobControl {
     this.last = undefined
   }
 
-  checkpoint(): Promise<number> {
-    return this.job.execution.triggerCheckpoint()
+  async checkpoint(): Promise<number> {
+    await this.whenStarted()
+    return await this.job.execution.triggerCheckpoint()
   }
 
   async savepoint(folder: string | undefined): Promise<string> {
     const storage = this.storage()
     const parent = folder === undefined ? undefined : savepointParentOf(folder, storage)
+    await this.whenStarted()
     return placeInStorage(await this.job.execution.triggerSavepoint(parent), storage)
   }
 
   async stop({ folder, drain }: StopRequest): Promise<string> {
     const storage = this.storage()
     const parent = folder === undefined ? {} : { folder: savepointParentOf(folder, storage) }
+    await this.whenStarted()
     const taken = await this.job.execution.stopWithSavepoint({ ...parent, drain })
     return placeInStorage(taken, storage)
   }
@@ -79,6 +84,19 @@ export class ServedJobControl implements JobControl {
 
   async profile(slot: number, durationMs: number): Promise<CpuProfile> {
     return JSON.parse(await this.job.execution.profile(slot, durationMs)) as CpuProfile
+  }
+
+  /**
+   * Waits until a job that was just submitted runs: before that it has no checkpoints. One that does not start
+   * says why when it is asked.
+   */
+  private async whenStarted(): Promise<void> {
+    const { execution } = this.job
+    if (execution.status !== 'CREATED' && execution.status !== 'INITIALIZING') return
+    const late = Promise.withResolvers<void>()
+    const cancelLate = this.clock.after(START_MS, late.resolve)
+    await Promise.race([execution.waitFor('RUNNING').catch(() => undefined), late.promise])
+    cancelLate()
   }
 
   /** Root of checkpoint storage. Throws ILLEGAL_STATE for a job without checkpoints. */

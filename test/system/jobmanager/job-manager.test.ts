@@ -92,6 +92,25 @@ describe('a JobManager', () => {
     expect(await cluster.read(`/jobs/${third}`)).toMatchObject({ state: 'CANCELED' })
   })
 
+  it.each(['checkpoints', 'savepoints', 'stop'])(
+    'does what was asked with "%s" of a job that still starts',
+    async (operation) => {
+      const submission = { job: 'als-serving', options: { slots: '1', port: '0' } }
+      const { jobid } = await cluster.send<{ jobid: string }>('POST', '/jobs', submission)
+      const { 'request-id': id } = await cluster.send<{ 'request-id': string }>(
+        ...(['POST', `/jobs/${jobid}/${operation}`, {}] as const),
+      )
+      const results = operation === 'checkpoints' ? 'checkpoints' : 'savepoints'
+      await expect
+        .poll(() => cluster.read(`/jobs/${jobid}/${results}/${id}`), { timeout: 60_000 })
+        .toMatchObject({
+          status: { id: 'COMPLETED' },
+          operation: expect.not.objectContaining({ 'failure-cause': expect.anything() }),
+        })
+      if (operation !== 'stop') await cluster.send('PATCH', `/jobs/${jobid}?mode=cancel`)
+    },
+  )
+
   it('refuses what it cannot run, with the reason', async () => {
     const unknown = await cluster.ask('run', '-d', 'als-serving', '--topic', 'none')
     expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('UNKNOWN_TOPIC')])
