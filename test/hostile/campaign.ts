@@ -110,6 +110,8 @@ interface Round {
   readonly serverCores: number
   readonly peakBytes: number
   readonly completedCheckpoints: number
+  /** In the same time without the attack, at most those that are due: a slow machine completes fewer. */
+  readonly soloCheckpoints: number
 }
 
 /** The processes of a campaign. */
@@ -194,7 +196,7 @@ class HostileCampaign implements AsyncDisposable {
       value: this.p99Of(rounds, 'value'),
       checkpoints: {
         completed: rounds.reduce((sum, round) => sum + round.completedCheckpoints, 0),
-        due: Math.floor((this.options.attackMs * rounds.length) / CHECKPOINT_MS),
+        due: rounds.reduce((sum, round) => sum + round.soloCheckpoints, 0),
       },
       keptBytes: await this.keptBytes(rssBytes),
     }
@@ -233,7 +235,8 @@ class HostileCampaign implements AsyncDisposable {
     const soloFrom = await this.figures()
     const soloStart = performance.now()
     const solo = await good.measure(attackMs)
-    const idleCores = coresOf(soloFrom.cpuMs, (await this.figures()).cpuMs, soloStart)
+    const soloTo = await this.figures()
+    const idleCores = coresOf(soloFrom.cpuMs, soloTo.cpuMs, soloStart)
 
     await this.begin(name)
     await pause(LEAD_MS)
@@ -254,8 +257,15 @@ class HostileCampaign implements AsyncDisposable {
     const elsewhere = await this.measureElsewhere(name)
     const peakBytes = Math.max(0, to.rssBytes - rssBefore)
     const completedCheckpoints = to.completedCheckpoints - from.completedCheckpoints
+    const checkpoints = {
+      completedCheckpoints,
+      soloCheckpoints: Math.min(
+        Math.floor(attackMs / CHECKPOINT_MS),
+        soloTo.completedCheckpoints - soloFrom.completedCheckpoints,
+      ),
+    }
     const cores = { attackerCores, serverCores }
-    return { solo, attack, control, elsewhere, ...cores, peakBytes, completedCheckpoints }
+    return { solo, attack, control, elsewhere, ...cores, peakBytes, ...checkpoints }
   }
 
   /** Measures beside the same attack on the other server. */

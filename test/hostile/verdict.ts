@@ -25,7 +25,7 @@ export interface Measured {
   readonly prediction: P99
   /** Of a read of a value, which the slots answer. */
   readonly value: P99
-  /** Checkpoints that were completed and that were due in all rounds. */
+  /** Checkpoints that were completed, and that were due and completed without the attack, in all rounds. */
   readonly checkpoints: { readonly completed: number; readonly due: number }
   /** Bytes of memory above the start, at most ten seconds after the attack. */
   readonly keptBytes: number
