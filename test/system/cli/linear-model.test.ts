@@ -125,7 +125,8 @@ describe('a linear model from its training to a rollback', () => {
     expect(figures).toMatchObject({ topic: MODEL, range: 32, weights: 3, features: 4, blocks: 2 })
     const version = String((figures as { version: number }).version)
     // The job reads the rows of the version some time after they are written.
-    const classify = () => weir(['classify', '1:1', '--version', version, '--port', port]).ended
+    const words = ['classify', '1:1', '--version', version, '--port', port, '--data-dir', data]
+    const classify = () => weir(words).ended
     await expect
       .poll(classify, { timeout: 60_000, interval: 200 })
       .toMatchObject({ code: 0, stdout: expect.stringMatching(/^ {2}7 {2}2\.5/) })
