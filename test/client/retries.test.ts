@@ -63,6 +63,14 @@ describe('retries', () => {
     expect(hints).toHaveLength(1)
   })
 
+  it('end with RESTORING when the job still restores at the deadline', async () => {
+    const { clock, retries } = retriesOf(2)
+    const restoring = new WeirError('RESTORING', 'not yet')
+    const { hints, work } = failing(...Array.from({ length: 50 }, () => restoring))
+    await expect(settle(clock, retries.run(20, work))).rejects.toBe(restoring)
+    expect(hints.length).toBeGreaterThan(2)
+  })
+
   it('end with DEADLINE_EXCEEDED and its cause when no server could be reached in time', async () => {
     const { clock, retries } = retriesOf()
     const { work } = failing(...Array.from({ length: 50 }, () => UNAVAILABLE))
