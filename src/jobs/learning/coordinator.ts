@@ -89,12 +89,12 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
    */
   live(version: number, metadata: M | Promise<M>): void {
     this.newest = version
-    const complete = this.appliedOffsets()
     const begin = (known: M): void => {
       // Another version may have gone live meanwhile.
       if (this.newest !== version) return
       this.metadata = known
-      this.complete = complete
+      // The metadata may be of rows that were applied while it was looked up.
+      this.complete = this.appliedOffsets()
       this.observe({ kind: 'live', version })
     }
     if (metadata instanceof Promise) void metadata.then(begin)
@@ -207,12 +207,13 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
 
   private letThrough(): void {
     const { facts, inFlight } = this
-    const { resumeOffsets = [] } = this.metadata!
+    const { resumeOffsets = [], folded = [] } = this.metadata!
     const known = knownVersions(facts)
     const order: GateOrder = {
       kind: 'let-through',
       version: facts.live,
       resumeOffsets,
+      folded,
       known,
       inFlight,
     }

@@ -1,3 +1,4 @@
+import type { SeenOffset } from './delta-deduplicator.ts'
 import type { ResumeOffset } from './resume-offsets.ts'
 
 /** What the coordinator knows of a version that is learned on. */
@@ -5,6 +6,8 @@ export interface LearnableVersion {
   readonly version: number
   /** Where the version resumes in the observations; undefined where that is not known. */
   readonly resumeOffsets?: readonly ResumeOffset[] | undefined
+  /** Deltas that the version's rows in the model topic include. */
+  readonly folded?: readonly SeenOffset[] | undefined
 }
 
 /** From a gate to the coordinator: the gate is open and takes no input yet. */
@@ -19,6 +22,8 @@ export interface GateOrder {
   readonly version: number
   /** Where that version resumes; empty where that is not known. */
   readonly resumeOffsets: readonly ResumeOffset[]
+  /** Deltas that the version's rows in the model topic include. */
+  readonly folded: readonly SeenOffset[]
   /** Versions whose deltas every learner can fold. */
   readonly known: readonly number[]
   /** Count of the attempt's observations in flight (`InFlightLimit`). */

@@ -3,7 +3,8 @@ import { LearningGate } from './gate.ts'
 import type { GateOrder } from './messages.ts'
 import { ResumeOffsets } from './resume-offsets.ts'
 
-const STATE = 'learning-places'
+/** Operator state with the entries of `ResumeOffsets.snapshot`. */
+export const LEARNING_PLACES = 'learning-places'
 
 /**
  * A gate that reads observations. A version that goes live resumes in each partition where its training,
@@ -18,7 +19,7 @@ export abstract class ObservationsGate extends LearningGate {
     const { source, operatorState } = context
     if (source === undefined) return
     source.appliesTo(undefined)
-    this.resumeOffsets = new ResumeOffsets(source, operatorState.restored(STATE))
+    this.resumeOffsets = new ResumeOffsets(source, operatorState.restored(LEARNING_PLACES))
   }
 
   protected override letThrough({ version, resumeOffsets }: GateOrder): void {
@@ -28,6 +29,6 @@ export abstract class ObservationsGate extends LearningGate {
 
   override prepareSnapshot(): void {
     if (this.resumeOffsets === undefined) return
-    this.context.operatorState.update(STATE, 'union', this.resumeOffsets.snapshot())
+    this.context.operatorState.update(LEARNING_PLACES, 'union', this.resumeOffsets.snapshot())
   }
 }

@@ -94,6 +94,35 @@ export class ResumeOffsets {
   }
 }
 
+/**
+ * By partition, the first offset that a version has not learned, in entries of `ResumeOffsets.snapshot`.
+ * `positions`: next offsets of the source in the same checkpoint. Partitions that the version never
+ * learned on are missing.
+ */
+export function learnedOffsets(
+  entries: Iterable<Uint8Array>,
+  positions: ReadonlyMap<number, number>,
+): (version: number) => ReadonlyMap<number, number> {
+  const partitions = [...entries].map(decodePartition)
+  return (version) => {
+    const offsets = new Map<number, number>()
+    for (const { partition, version: current, left } of partitions) {
+      const next = current === version ? positions.get(partition) : left.get(version)
+      if (next !== undefined) offsets.set(partition, next)
+    }
+    return offsets
+  }
+}
+
+/** Versions that observations were learned on, in entries of `ResumeOffsets.snapshot`. */
+export function learnedVersions(entries: Iterable<Uint8Array>): readonly number[] {
+  const versions = new Set<number>()
+  for (const { version, left } of [...entries].map(decodePartition)) {
+    for (const each of [version, ...left.keys()]) if (each > 0) versions.add(each)
+  }
+  return [...versions].sort((a, b) => a - b)
+}
+
 /** Records where the version of a partition was left. */
 function track({ version, left }: ObservedPartition, next: number): void {
   left.delete(version)

@@ -1,4 +1,5 @@
 import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
+import type { LearnedPart } from '../../models/registry/learned-part.ts'
 import type { ModelRegistry } from '../registry/model-registry.ts'
 import type { ResumeOffset } from './resume-offsets.ts'
 
@@ -10,28 +11,40 @@ export interface VersionOffsetsOptions {
   readonly model: string
   /** Topic of observations. */
   readonly observations: string
+  /** What the version's rows in the model topic include. */
+  readonly learned?: LearnedPart | undefined
 }
 
 /**
- * Where a version resumes in each partition of the observations, by what it was trained on and what was
- * replayed onto it. Empty where the version comes from elsewhere, or where the topic was created again
+ * Where a version resumes in each partition of the observations, by what it was trained on, what was
+ * replayed onto it and what was written back. Empty where the version comes from elsewhere, or where the topic was created again
  * since.
  */
 export async function resumeOffsetsOf(
   number: number,
-  { registry, place, model, observations }: VersionOffsetsOptions,
+  { registry, place, model, observations, learned }: VersionOffsetsOptions,
 ): Promise<readonly ResumeOffset[]> {
   const version = (await registry.read()).versions.get(model)?.get(number)
   const { ranges = [], replayed = [] } = version?.lineage ?? {}
-  const learned = [...ranges, ...replayed].filter(({ topic }) => topic === observations)
-  if (learned.length === 0) return []
+  const covered = [...ranges, ...replayed, ...rangesOf(learned)].filter(
+    ({ topic }) => topic === observations,
+  )
+  if (covered.length === 0) return []
   await using topics = await openTopics(place)
   const bounds = await topics.bounds(observations)
   const nextOf = (partition: number): number =>
-    Math.max(0, ...learned.filter((range) => range.partition === partition).map(({ to }) => to))
+    Math.max(0, ...covered.filter((range) => range.partition === partition).map(({ to }) => to))
   const isSameTopic =
-    learned.every(({ partition }) => partition < bounds.length) &&
+    covered.every(({ partition }) => partition < bounds.length) &&
     bounds.every(({ partition, end }) => nextOf(partition) <= end)
   if (!isSameTopic) return []
   return bounds.map(({ partition, start }) => ({ partition, start, next: nextOf(partition) }))
+}
+
+function rangesOf(
+  learned: LearnedPart | undefined,
+): { topic: string; partition: number; to: number }[] {
+  if (learned === undefined) return []
+  const { observations: topic, next } = learned
+  return next.map((to, partition) => ({ topic, partition, to: Math.max(0, to) }))
 }

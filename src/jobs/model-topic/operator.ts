@@ -9,8 +9,11 @@ import {
   versionOfMarkerKey,
 } from '../../models/registry/version-marker.ts'
 import { hasVersion } from '../../models/registry/version-ranges.ts'
+import { keyLengthWithoutVersion, versionOfKeyBytes } from '../../models/versioned-key.ts'
 import { AbstractOperator } from '../../operators/port/abstract-operator.ts'
 import type { OperatorContext } from '../../operators/port/operator.ts'
+import { BegunVersions } from './begun-versions.ts'
+import { isLearned } from './learned-header.ts'
 import { keyBytesOf, type ModelTopicRecord, valueBytesOf } from './record.ts'
 
 /** Whether a record that is no row of the model is dropped or fails the job. */
@@ -32,13 +35,20 @@ export interface RowDropped {
   readonly reason: string
 }
 
+/** From the version coordinator: every slot learns on the version from here on. */
+export interface LearningBegan {
+  readonly kind: 'learning-began'
+  readonly version: number
+}
+
 const STATE = 'markers'
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
 /**
  * Splits a model topic: `emit` sends on the rows. Markers go to the version coordinator, which makes a version
- * live when every slot has applied all rows before them.
+ * live when every slot has applied all rows before them. A job that learns on a version does not read again
+ * what it writes back of it.
  */
 export abstract class ModelTopicOperator extends AbstractOperator {
   protected readonly dimension: number
@@ -47,6 +57,8 @@ export abstract class ModelTopicOperator extends AbstractOperator {
   private dropped!: Counter
   /** Retired versions of the checkpoint: its old segments may have rows of them, which are dropped again. */
   private retired: readonly ModelVersionMarker[] = []
+  private begun!: BegunVersions
+  private learnsAny = false
 
   constructor(dimension: number, policy: BadRowPolicy) {
     super()
@@ -57,6 +69,8 @@ export abstract class ModelTopicOperator extends AbstractOperator {
   override open(context: OperatorContext): void {
     super.open(context)
     this.dropped = context.metrics.counter('numRecordsDropped')
+    this.begun = new BegunVersions(context.operatorState)
+    this.learnsAny = this.begun.size > 0
     for (const bytes of context.operatorState.restored(STATE)) {
       this.record(JSON.parse(decoder.decode(bytes)) as MarkerSeen)
     }
@@ -74,14 +88,22 @@ export abstract class ModelTopicOperator extends AbstractOperator {
     const record = value as ModelTopicRecord
     try {
       if (isMarkerKey(record.bytes, record.keyStart, record.keyLength)) this.marker(record)
-      else this.emit(record, timestamp)
+      else if (!this.isOwn(record)) this.emit(record, timestamp)
     } catch (error) {
       if (this.policy === 'fail' || !isWeirError(error, 'UNPARSABLE_RECORD')) throw error
       this.drop(messageOf(error))
     }
   }
 
+  override handleEvent(event: unknown): void {
+    const { kind, version } = event as LearningBegan
+    if (kind !== 'learning-began') return
+    this.begun.begin(version)
+    this.learnsAny = true
+  }
+
   override prepareSnapshot(): void {
+    if (this.learnsAny) this.begun.snapshot()
     const entries = [...this.seen.values()].map((seen) => encoder.encode(JSON.stringify(seen)))
     this.context.operatorState.update(STATE, 'split', entries)
   }
@@ -91,6 +113,15 @@ export abstract class ModelTopicOperator extends AbstractOperator {
 
   /** A marker was read, or restored from a checkpoint, and sent to the coordinator. */
   protected markerSeen(_marker: ModelVersionMarker): void {}
+
+  /** Whether this job wrote the row back: it has learned more of it since. */
+  private isOwn(record: ModelTopicRecord): boolean {
+    const { bytes, keyStart, keyLength } = record
+    if (!this.learnsAny || keyLength < 0) return false
+    const length = keyLengthWithoutVersion(bytes, keyStart, keyLength)
+    const version = versionOfKeyBytes(bytes, length, keyStart, keyLength)
+    return this.begun.has(version) && isLearned(record.headers?.() ?? [])
+  }
 
   private marker(record: ModelTopicRecord): void {
     const value = valueBytesOf(record)

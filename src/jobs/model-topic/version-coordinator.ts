@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../../core/clock.ts'
+import { type Cancel, type Clock, sleep } from '../../core/clock.ts'
 import { isCandidate } from '../../models/registry/adopt.ts'
 import { type DesiredVersion, decideLive } from '../../models/registry/live.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
@@ -7,6 +7,7 @@ import type {
   OperatorCoordinator,
   OperatorCoordinatorContext,
 } from '../../runtime/protocol/operator-coordinator.ts'
+import type { LearningBegan } from './operator.ts'
 
 /** Time between two checks whether a version is complete. */
 const CHECK_EVERY_MS = 2
@@ -46,6 +47,7 @@ export class VersionCoordinator implements OperatorCoordinator {
   private context: OperatorCoordinatorContext | undefined
   private cancelCheck: Cancel | undefined
   private desired: DesiredVersion | undefined
+  private isClosed = false
 
   constructor(options: VersionCoordinatorOptions) {
     this.options = options
@@ -67,8 +69,43 @@ export class VersionCoordinator implements OperatorCoordinator {
     const { event: kind, version } = report.marker
     if (kind === 'retire') this.markers.delete(version)
     if (kind !== 'ready') return
-    this.markers.set(version, [...(this.markers.get(version) ?? []), report])
+    // A write-back puts the marker into each partition again.
+    const others = (this.markers.get(version) ?? []).filter(
+      ({ partition }) => partition !== report.partition,
+    )
+    this.markers.set(version, [report, ...others])
     this.check()
+  }
+
+  /** The marker of a complete version that was read last; undefined for one that was retired. */
+  markerOf(version: number): ModelVersionMarker | undefined {
+    return this.markers.get(version)?.[0]?.marker
+  }
+
+  /** Every slot learns on the version: from here on, the job does not read what it writes back of it. */
+  learningBegan(version: number): void {
+    this.context?.sendEvent(undefined, { kind: 'learning-began', version } satisfies LearningBegan)
+  }
+
+  /**
+   * Resolves when every slot has applied the model topic up to these offsets, by partition; never for a
+   * job that ends before.
+   */
+  async whenApplied(ends: readonly number[]): Promise<void> {
+    while (!this.isApplied(ends)) {
+      if (this.isClosed) await new Promise(() => {})
+      await sleep(this.options.clock, CHECK_EVERY_MS)
+    }
+  }
+
+  private isApplied(ends: readonly number[]): boolean {
+    const { context } = this
+    if (context === undefined) return false
+    const { board, parallelism } = context
+    for (let slot = 0; slot < parallelism; slot++) {
+      if (ends.some((end, partition) => board.nextOffset(slot, partition) < end)) return false
+    }
+    return true
   }
 
   /** Sets the version that the registry wants to be live; undefined: the highest one. */
@@ -79,6 +116,7 @@ export class VersionCoordinator implements OperatorCoordinator {
 
   /** Ends the checks; the live version stays. */
   close(): void {
+    this.isClosed = true
     this.cancelCheck?.()
     this.context = undefined
   }

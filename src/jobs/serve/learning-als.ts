@@ -1,11 +1,12 @@
 import { systemClock } from '../../core/clock.ts'
 import { alsLearning } from '../learning/als/coordinator.ts'
 import type { OnlineAlsOptions } from '../learning/als/job.ts'
+import { ALS_LEARNED_MODEL } from '../learning/als/learned-model.ts'
 import { alsVersionMetadata } from '../learning/als/version.ts'
 import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
 import type { ServedJob } from '../served-job.ts'
 import { ONLINE_ALS_MODULE } from './job-modules.ts'
-import { resumeOffsetsIn, type ServeLearningOptions, serveLearning } from './learning.ts'
+import { learnedBefore, type ServeLearningOptions, serveLearning } from './learning.ts'
 import type { ModelJob } from './model.ts'
 
 /** Options of the job without the place of its topics. */
@@ -34,16 +35,17 @@ const LONGEST_GRAM_ROW = 34
 
 /** Starts the `online-als` job of a data folder: `als-serving` that learns; see `serveLearning`. */
 export async function learnAlsJob({ job, ...options }: LearnAlsJobOptions): Promise<ServedJob> {
-  const { onLearning } = options
   const { observations, quarantine } = job
   return await serveLearning(
     {
       model: alsModel(job),
-      coordinator: alsLearning({ clock: systemClock, onLearning }),
+      learned: ALS_LEARNED_MODEL,
+      coordinator: (onLearning) => alsLearning({ clock: systemClock, onLearning }),
+      observations,
       topics: quarantine === undefined ? [observations] : [observations, quarantine],
       metadataOf: async (version, marker) => {
-        const resumeOffsets = await resumeOffsetsIn(version, observations, options)
-        return { ...alsVersionMetadata(version, marker), resumeOffsets }
+        const learned = await learnedBefore(version, marker, { observations, options })
+        return { ...alsVersionMetadata(version, marker), ...learned }
       },
     },
     options,

@@ -1,10 +1,11 @@
 import { systemClock } from '../../core/clock.ts'
 import { linearLearning } from '../learning/linear/coordinator.ts'
 import type { OnlineSvmOptions } from '../learning/linear/job.ts'
+import { LINEAR_LEARNED_MODEL } from '../learning/linear/learned-model.ts'
 import { SVM_MODEL } from '../model-topic/linear-serving-function.ts'
 import type { ServedJob } from '../served-job.ts'
 import { ONLINE_SVM_MODULE } from './job-modules.ts'
-import { resumeOffsetsIn, type ServeLearningOptions, serveLearning } from './learning.ts'
+import { learnedBefore, type ServeLearningOptions, serveLearning } from './learning.ts'
 import type { ModelJob } from './model.ts'
 
 /** Options of the job without the place of its topics. */
@@ -26,14 +27,17 @@ export async function learnSvmJob({ job, ...options }: LearnSvmJobOptions): Prom
     state: SVM_MODEL,
     options: (place, topic, range) => ({ ...place, ...job, topic, range }),
   }
+  const { observations } = job
   return await serveLearning(
     {
       model,
-      coordinator: linearLearning({ clock: systemClock, onLearning: options.onLearning }),
-      topics: [job.observations],
-      metadataOf: async (version) => {
-        const resumeOffsets = await resumeOffsetsIn(version, job.observations, options)
-        return { version, resumeOffsets }
+      learned: LINEAR_LEARNED_MODEL,
+      coordinator: (onLearning) => linearLearning({ clock: systemClock, onLearning }),
+      observations,
+      topics: [observations],
+      metadataOf: async (version, marker) => {
+        const learned = await learnedBefore(version, marker, { observations, options })
+        return { version, ...learned }
       },
     },
     options,

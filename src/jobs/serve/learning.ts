@@ -1,23 +1,34 @@
 import { openTopics } from '../../connectors/topics/open.ts'
 import { sleep, systemClock } from '../../core/clock.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
+import type { JobStatus } from '../../runtime/job/status.ts'
 import type { LearningCoordinator } from '../learning/coordinator.ts'
 import type { LearnableVersion } from '../learning/messages.ts'
 import type { ResumeOffset } from '../learning/resume-offsets.ts'
-import { resumeOffsetsOf } from '../learning/version-offsets.ts'
+import { resumeOffsetsOf, type VersionOffsetsOptions } from '../learning/version-offsets.ts'
+import { decodeFolded } from '../learning/write-back/folded-deltas.ts'
+import type { LearnedModel } from '../learning/write-back/learned-model.ts'
+import { dropUnfinished } from '../learning/write-back/publish.ts'
+import { WriteBack, type WrittenBack } from '../learning/write-back/write-back.ts'
 import { checkModelTopics } from '../model-topic/check-topics.ts'
 import { createKeptTopics, deltasTopic } from '../model-topic/topics.ts'
+import type { VersionCoordinator } from '../model-topic/version-coordinator.ts'
 import { ModelRegistry } from '../registry/model-registry.ts'
 import type { ServedJob } from '../served-job.ts'
 import { type ModelJob, type ServeModelOptions, serveModel } from './model.ts'
 import { registryPlace } from './registry-place.ts'
 
 /** Options of a job that serves a model and learns it. */
-export interface ServeLearningOptions extends Omit<ServeModelOptions, 'coordinators'> {
+export interface ServeLearningOptions
+  extends Omit<ServeModelOptions, 'coordinators' | 'onVersions' | 'companion'> {
   /** Every slot learns on this version; called again after every restart. */
   readonly onLearning?: (version: number) => void
   /** Receives warnings about the settings of the model's topics. */
   readonly onWarning?: (warning: string) => void
+  /** Time between two write-backs of learned rows to the model topic, ms. @default none */
+  readonly writeBackMs?: number | undefined
+  /** Rows were written back. */
+  readonly onWrittenBack?: (written: WrittenBack) => void
 }
 
 /** A job that serves a kind of model and learns it. */
@@ -27,7 +38,10 @@ export interface LearningJob<
   C,
 > {
   readonly model: ModelJob<O>
-  readonly coordinator: LearningCoordinator<M, C>
+  readonly learned: LearnedModel
+  /** Makes the coordinator of learning; `onLearning` is called when every slot learns on a version. */
+  coordinator(onLearning: (version: number) => void): LearningCoordinator<M, C>
+  readonly observations: string
   /** Topics that the job reads and writes besides those of the model. */
   readonly topics: readonly string[]
   /** The metadata of a version that went live. */
@@ -43,30 +57,88 @@ export async function serveLearning<
   M extends LearnableVersion,
   C,
 >(job: LearningJob<O, M, C>, options: ServeLearningOptions): Promise<ServedJob> {
-  const { coordinator } = job
-  await createTopics(job.topics, options)
+  const ends = await prepareTopics(job, options)
+  let versions!: VersionCoordinator
+  const coordinator = job.coordinator((version) => {
+    versions.learningBegan(version)
+    options.onLearning?.(version)
+  })
+  const writeBack = writeBackOf(job, options, (version) => versions.markerOf(version))
+  const metadataOf = async (version: number, marker: ModelVersionMarker): Promise<M> => {
+    // Rows that were written back come after those of the training.
+    await versions.whenApplied(ends)
+    return await job.metadataOf(version, versions.markerOf(version) ?? marker)
+  }
   const served = await serveModel(job.model, {
     ...options,
     coordinators: coordinator.coordinators,
+    onVersions: (made) => {
+      versions = made
+    },
+    ...(writeBack === undefined ? {} : { companion: writeBack }),
     onLive: (version, marker, rows) => {
       options.onLive(version, marker, rows)
-      coordinator.live(version, job.metadataOf(version, marker))
+      coordinator.live(version, metadataOf(version, marker))
     },
   })
+  writeBack?.start(served.execution)
   served.execution.onStatus(({ to }) => {
-    if (to === 'SUSPENDED') coordinator.close()
+    if (!ENDED.has(to)) return
+    coordinator.close()
+    versions.close()
   })
   return served
 }
 
-async function createTopics(
-  names: readonly string[],
-  { topic, data, place = { logDirectory: data.log }, onWarning }: ServeLearningOptions,
-): Promise<void> {
+/** Write-backs of a job that is to have them. */
+function writeBackOf(
+  { learned, observations }: { readonly learned: LearnedModel; readonly observations: string },
+  options: ServeLearningOptions,
+  markerOf: (version: number) => ModelVersionMarker | undefined,
+): WriteBack | undefined {
+  const { topic, data, place = { logDirectory: data.log }, writeBackMs, onWarning } = options
+  if (writeBackMs === undefined) return undefined
+  return new WriteBack({
+    ...{ model: learned, place, topic, observations, everyMs: writeBackMs, markerOf },
+    clock: systemClock,
+    onWritten: options.onWrittenBack,
+    onFailed: ({ code, message }) =>
+      onWarning?.(
+        `learned rows were not written back (${code}: ${message}); the next try writes them`,
+      ),
+  })
+}
+
+/** Creates the topics that are missing; returns the ends of the model topic, by partition. */
+async function prepareTopics(
+  { topics: names }: { readonly topics: readonly string[] },
+  options: ServeLearningOptions,
+): Promise<readonly number[]> {
+  const { topic, data, place = { logDirectory: data.log }, onWarning, writeBackMs } = options
   await using topics = await openTopics(place)
   await createKeptTopics(topics, [...names, deltasTopic(topic)])
   for (const warning of await checkModelTopics(topics, topic)) onWarning?.(warning)
+  if (!(await topics.has(topic))) return []
+  // The brokers of a Kafka end a transaction that was left after some time, the log does not.
+  const dropsUnfinished = writeBackMs !== undefined || place.logDirectory !== undefined
+  if (dropsUnfinished) await dropUnfinished(topics, topic)
+  return (await topics.bounds(topic)).map(({ end }) => end)
 }
+
+/** What the rows of a version include before this job learns on it. */
+export async function learnedBefore(
+  version: number,
+  { learned }: ModelVersionMarker,
+  job: { readonly observations: string; readonly options: ServeLearningOptions },
+): Promise<Pick<LearnableVersion, 'resumeOffsets' | 'folded'>> {
+  const { observations, options } = job
+  const resumeOffsets = await resumeOffsetsIn(version, { observations, learned }, options)
+  const isSameTopic = learned?.observations === observations
+  const folded = isSameTopic ? decodeFolded(learned.folded, version) : []
+  return { resumeOffsets, folded }
+}
+
+const ENDED: ReadonlySet<JobStatus> = new Set(['SUSPENDED', 'FINISHED', 'CANCELED', 'FAILED'])
 
 /** Attempts to read what the registry says of a version, and the time between two. */
 const READS = 50
@@ -76,16 +148,22 @@ const READ_EVERY_MS = 100
  * Where a version resumes in the observations, by the registry. Reads again while a broker or a file is
  * being changed; empty after the last attempt.
  */
-export async function resumeOffsetsIn(
+async function resumeOffsetsIn(
   version: number,
-  observations: string,
+  { observations, learned }: Pick<VersionOffsetsOptions, 'observations' | 'learned'>,
   { data, topic, place = { logDirectory: data.log } }: ServeLearningOptions,
 ): Promise<readonly ResumeOffset[]> {
   const clock = systemClock
   const registry = new ModelRegistry({ place: registryPlace(place, data.root), clock })
   for (let attempt = 0; attempt < READS; attempt++) {
     try {
-      return await resumeOffsetsOf(version, { registry, place, model: topic, observations })
+      return await resumeOffsetsOf(version, {
+        registry,
+        place,
+        model: topic,
+        observations,
+        learned,
+      })
     } catch {
       await sleep(clock, READ_EVERY_MS)
     }

@@ -3,6 +3,7 @@ import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import type { ConfigurationMap } from '../../runtime/configuration/keys.ts'
 import type { OperatorCoordinators } from '../../runtime/protocol/operator-coordinator.ts'
@@ -54,6 +55,10 @@ export interface ServeModelOptions {
   readonly queryWorkers?: QueryWorkers
   /** Further coordinators of the job's operators, by uid. */
   readonly coordinators?: OperatorCoordinators
+  /** Called with the coordinator of the model's versions before the job starts. */
+  readonly onVersions?: (versions: VersionCoordinator) => void
+  /** Resources that end before the job does. */
+  readonly companion?: AsyncDisposable
 }
 
 /** A job that serves one kind of model. */
@@ -88,10 +93,14 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
       ),
     ...(options.onDropped === undefined ? {} : { onDropped: options.onDropped }),
   })
+  options.onVersions?.(coordinator)
   const place = options.place ?? { logDirectory: data.log }
   const registry = registryPlace(place, data.root)
+  const companion = new ResourceStack()
+  companion.use(await followRegistry(coordinator, registry, options.topic))
+  if (options.companion !== undefined) companion.use(options.companion)
   const job = await ServedJob.start({
-    companion: await followRegistry(coordinator, registry, options.topic),
+    companion,
     module: model.module,
     jobOptions,
     configuration: {

@@ -1,4 +1,5 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { isLearnedPart, type LearnedPart } from './learned-part.ts'
 import { isVersionRanges, type VersionRanges } from './version-ranges.ts'
 
 /**
@@ -47,6 +48,8 @@ export interface ModelVersionMarker {
   readonly metrics: Readonly<Record<string, number>>
   /** For an ALS model: count, mean and second moments of its rows (`published-moments.ts`). */
   readonly rowMoments?: { readonly user: string; readonly item: string }
+  /** What the rows include of what was learned online; undefined before the first write-back. */
+  readonly learned?: LearnedPart
   /** Of a `retire` marker: versions that were retired before and have no marker any more. */
   readonly forgotten?: VersionRanges
 }
@@ -78,7 +81,7 @@ export function versionOfMarkerKey(bytes: Uint8Array): number | undefined {
 
 /** The marker of a version's retirement: of the rest of the metadata nothing is needed any more. */
 export function retireMarker(
-  { rowMoments: _, ...marker }: ModelVersionMarker,
+  { rowMoments: _, learned: __, ...marker }: ModelVersionMarker,
   forgotten: VersionRanges,
 ): ModelVersionMarker {
   return { ...marker, event: 'retire', hyperparameters: {}, metrics: {}, forgotten }
@@ -130,6 +133,7 @@ function firstWrongField(fields: Record<string, unknown>): string | undefined {
     hyperparameters: isRecord(fields['hyperparameters']),
     metrics: isRecord(fields['metrics']),
     rowMoments: fields['rowMoments'] === undefined || isMoments(fields['rowMoments']),
+    learned: fields['learned'] === undefined || isLearnedPart(fields['learned']),
     forgotten: fields['forgotten'] === undefined || isVersionRanges(fields['forgotten']),
   }
   return Object.keys(checks).find((name) => checks[name] !== true)

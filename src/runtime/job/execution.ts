@@ -1,5 +1,7 @@
 import type { CheckpointCoordinator } from '../../checkpoint/coordinator/coordinator.ts'
 import type { CheckpointStatisticsTracker } from '../../checkpoint/coordinator/statistics.ts'
+import type { CheckpointManifest } from '../../checkpoint/protocol/checkpoint-types.ts'
+import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
 import { asWeirError, WeirError } from '../../core/errors.ts'
 import { MetricGroup, type MetricSnapshot } from '../../core/metrics.ts'
 import type { JobResult } from '../../dataflow/stream-graph.ts'
@@ -20,6 +22,12 @@ export type { StopOptions } from './end.ts'
 export type { JobExecutionOptions } from './execution-options.ts'
 export type { JobFailure } from './restarts.ts'
 export type { JobWarning } from './warnings.ts'
+
+/** A completed checkpoint and the storage of its files. */
+export interface StoredCheckpoint {
+  readonly manifest: CheckpointManifest
+  readonly storage: CheckpointStorage
+}
 
 type Ending = 'finished' | 'failed' | 'canceled' | 'suspended'
 
@@ -151,6 +159,20 @@ export class JobExecution implements AttemptListener {
   /** Takes a checkpoint now. Throws CHECKPOINT_DECLINED, CHECKPOINT_EXPIRED, ILLEGAL_STATE. */
   async triggerCheckpoint(): Promise<number> {
     return (await this.requireCheckpoints().triggerCheckpoint()).checkpointId
+  }
+
+  /**
+   * Takes a checkpoint and returns it with the storage of its files, which later checkpoints delete.
+   * Throws as `triggerCheckpoint`.
+   */
+  async takeCheckpoint(): Promise<StoredCheckpoint> {
+    const manifest = await this.requireCheckpoints().triggerCheckpoint()
+    return { manifest, storage: this.options.storage! }
+  }
+
+  /** Checkpoints that a restart can restore, oldest first. */
+  get retainedCheckpoints(): readonly CheckpointManifest[] {
+    return this.checkpoints?.retained ?? []
   }
 
   /** Takes a savepoint and returns its folder. Throws as `triggerCheckpoint`. */

@@ -8,13 +8,15 @@ import {
 } from '../../../models/als/online/model-delta.ts'
 import { keyLengthWithoutVersion, versionOfKeyBytes } from '../../../models/versioned-key.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
+import { BegunVersions } from '../../model-topic/begun-versions.ts'
 import type { ModelTopicRecord } from '../../model-topic/record.ts'
 import { DeltaDeduplicator, type SeenOffset } from '../delta-deduplicator.ts'
 import { LearningGate } from '../gate.ts'
 import type { GateOrder } from '../messages.ts'
 import type { MutableDelta } from './records.ts'
 
-const STATE = 'lanes'
+/** Operator state of the deltas seen. */
+export const SEEN_DELTAS = 'lanes'
 
 /**
  * Reads the deltas topic, drops duplicates and sends the other deltas to the owners of their items.
@@ -27,6 +29,7 @@ export class DeltasOperator extends LearningGate {
   private readonly buffer: ModelDeltaBuffer
   private readonly record: MutableDelta
   private readonly deduplicator = new DeltaDeduplicator()
+  private begun!: BegunVersions
   private known: ReadonlySet<number> = new Set()
   private duplicates!: Counter
   private dropped!: Counter
@@ -43,11 +46,13 @@ export class DeltasOperator extends LearningGate {
     super.open(context)
     this.duplicates = context.metrics.counter('deltasDuplicate')
     this.dropped = context.metrics.counter('deltasDropped')
-    for (const bytes of context.operatorState.restored(STATE)) this.restore(bytes)
+    this.begun = new BegunVersions(context.operatorState)
+    for (const bytes of context.operatorState.restored(SEEN_DELTAS)) this.restore(bytes)
   }
 
-  protected override letThrough({ known }: GateOrder): void {
+  protected override letThrough({ known, version, folded }: GateOrder): void {
     this.known = new Set(known)
+    if (this.begun.begin(version)) for (const seen of folded) this.deduplicator.restore(seen)
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
@@ -79,7 +84,8 @@ export class DeltasOperator extends LearningGate {
   }
 
   override prepareSnapshot(): void {
-    this.context.operatorState.update(STATE, 'union', encodeSeen(this.deduplicator.seen()))
+    this.begun.snapshot()
+    this.context.operatorState.update(SEEN_DELTAS, 'union', encodeSeen(this.deduplicator.seen()))
   }
 
   private load({ bytes, valueStart, valueLength }: ModelTopicRecord): boolean {

@@ -4,11 +4,14 @@ import { decodeLinearDelta, type LinearDelta } from '../../../models/linear/delt
 import type { WeightUpdate } from '../../../models/linear/weight-update.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { blocksOf } from '../../../serving/reader/block-products.ts'
+import { BegunVersions } from '../../model-topic/begun-versions.ts'
 import { type ModelTopicRecord, valueBytesOf } from '../../model-topic/record.ts'
 import { DeltaDeduplicator, type SeenOffset } from '../delta-deduplicator.ts'
 import { LearningGate } from '../gate.ts'
+import type { GateOrder } from '../messages.ts'
 
-const STATE = 'highest-offsets'
+/** Operator state of the deltas seen. */
+export const SEEN_LINEAR_DELTAS = 'highest-offsets'
 const encoder = new TextEncoder()
 /** Version of an entry of a checkpoint of an earlier build, which did not keep it. */
 const UNKNOWN_VERSION = 0
@@ -24,6 +27,7 @@ export class LinearDeltasOperator extends LearningGate {
   private readonly deduplicator = new DeltaDeduplicator()
   /** By deltas partition, entries without a version: they are of the version of the next delta. */
   private readonly unversioned = new Map<number, SeenOffset[]>()
+  private begun!: BegunVersions
   private duplicates!: Counter
   private dropped!: Counter
 
@@ -37,10 +41,15 @@ export class LinearDeltasOperator extends LearningGate {
     super.open(context)
     this.duplicates = context.metrics.counter('deltasDuplicate')
     this.dropped = context.metrics.counter('numRecordsDropped')
+    this.begun = new BegunVersions(context.operatorState)
     // Every subtask gets all entries; those of partitions that it does not read are not used.
-    for (const entry of context.operatorState.restored(STATE)) {
+    for (const entry of context.operatorState.restored(SEEN_LINEAR_DELTAS)) {
       this.restore(decodeSeen(entry))
     }
+  }
+
+  protected override letThrough({ version, folded }: GateOrder): void {
+    if (this.begun.begin(version)) for (const seen of folded) this.deduplicator.restore(seen)
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
@@ -54,7 +63,8 @@ export class LinearDeltasOperator extends LearningGate {
   override prepareSnapshot(): void {
     const seen = [...this.deduplicator.seen(), ...[...this.unversioned.values()].flat()]
     const entries = seen.map(encodeSeen)
-    this.context.operatorState.update(STATE, 'union', entries)
+    this.begun.snapshot()
+    this.context.operatorState.update(SEEN_LINEAR_DELTAS, 'union', entries)
   }
 
   private restore(seen: SeenOffset): void {

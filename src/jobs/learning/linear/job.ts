@@ -42,7 +42,7 @@ export interface OnlineSvmOptions extends Readonly<Record<string, unknown>> {
 }
 
 /** Uid of the operator that owns the weights: that of `svm-serving`, so that the checkpoints of both jobs fit. */
-const SVM_MODEL_UID = 'svm-model'
+export const SVM_MODEL_UID = 'svm-model'
 /** Uid of the operator that reads observations. */
 export const SVM_OBSERVATIONS_UID = 'svm-observations'
 /** Uid of the operator that reads deltas. */

@@ -1,0 +1,167 @@
+import type { CheckpointManifest } from '../../../checkpoint/protocol/checkpoint-types.ts'
+import { type OpenSegment, openSegment, visitSpans } from '../../../checkpoint/segment/reader.ts'
+import { partitionOfPlace, sourceOfPlace } from '../../../core/position.ts'
+import type { LearnedPart } from '../../../models/registry/learned-part.ts'
+import type { StoredCheckpoint } from '../../../runtime/job/execution.ts'
+import { type EntrySpan, keyOfSpan, valueOfSpan } from '../../../state/port/change.ts'
+import {
+  VECTOR_ROW_HEADER_BYTES,
+  VECTOR_ROW_OFFSET_AT,
+  VECTOR_ROW_PARTITION_AT,
+  VECTOR_ROW_UPDATE_COUNT_AT,
+} from '../../../state/rows/codec.ts'
+import type { LearnedModel } from './learned-model.ts'
+
+/** A row of a checkpoint that was learned since the last write-back. */
+export interface LearnedRow {
+  /** Key in the model topic, without version. */
+  readonly key: string
+  /** The row as it is in the topic: float32, little-endian. */
+  readonly floats: Uint8Array
+  /** About how many ratings the row stands for; undefined where no ratings are counted. */
+  readonly ratings: number | undefined
+}
+
+/** Which rows of a checkpoint are read. */
+export interface ChangedRowsOptions {
+  readonly checkpoint: StoredCheckpoint
+  readonly model: LearnedModel
+  readonly version: number
+  /** What the topic has of the version. */
+  readonly before: LearnedPart | undefined
+}
+
+/** Parts in which the key groups are read, so that a part of the rows is in memory. */
+const PARTS = 16
+const decoder = new TextDecoder()
+
+/**
+ * The rows of a version that were learned since the last write-back, as a checkpoint has them: one cut
+ * over all rows. Throws CHECKPOINT_NOT_FOUND when a later checkpoint has deleted a file of this one.
+ */
+export async function* changedRows(options: ChangedRowsOptions): AsyncGenerator<LearnedRow> {
+  const { checkpoint, model, before } = options
+  const { manifest, storage } = checkpoint
+  const owner = manifest.operators.find(({ uid }) => uid === model.owner)
+  if (owner === undefined) return
+  const segments = await Promise.all(owner.segments.map((segment) => openSegment(storage, segment)))
+  const newestFirst = segments.reverse()
+  const counted = model.states.some(({ evidence }) => evidence !== undefined)
+  const read = counted ? newestFirst : newestFirst.filter((each) => isNewer(each, manifest, before))
+  const size = Math.ceil(owner.maxParallelism / PARTS)
+  for (let first = 0; first < owner.maxParallelism; first += size) {
+    const part = new RowsPart(options)
+    const last = Math.min(owner.maxParallelism, first + size) - 1
+    for (const segment of read) {
+      const hasRows = isNewer(segment, manifest, before)
+      await visitSpans(segment, { first, last }, (_group, state, entry) =>
+        part.visit(state, entry, hasRows),
+      )
+    }
+    yield* part.rows()
+  }
+}
+
+/** Whether a segment may have rows that the topic lacks. */
+function isNewer(
+  { reference }: OpenSegment,
+  { jobId }: CheckpointManifest,
+  before: LearnedPart | undefined,
+): boolean {
+  return before?.jobId !== jobId || reference.checkpointId > before.checkpoint
+}
+
+/** The entries of some key groups: the first one of a key counts. */
+class RowsPart {
+  private readonly options: ChangedRowsOptions
+  private readonly rowStates: ReadonlyMap<string, string | undefined>
+  private readonly evidenceStates: ReadonlySet<string>
+  /** By state and key; undefined for rows that are deleted or that the topic has. */
+  private readonly found = new Map<string, FoundRow | undefined>()
+  private readonly evidence = new Map<string, number>()
+
+  constructor(options: ChangedRowsOptions) {
+    const { model, version } = options
+    this.options = options
+    const named = (state: string | undefined): string | undefined =>
+      state === undefined ? undefined : `${state}@${version}`
+    this.rowStates = new Map(
+      model.states.map(({ state, evidence }) => [named(state)!, named(evidence)]),
+    )
+    this.evidenceStates = new Set(
+      [...this.rowStates.values()].filter((state) => state !== undefined),
+    )
+  }
+
+  visit(state: string, entry: EntrySpan, hasRows: boolean): void {
+    if (this.evidenceStates.has(state)) this.visitEvidence(state, entry)
+    else if (hasRows && this.rowStates.has(state)) this.visitRow(state, entry)
+  }
+
+  *rows(): Iterable<LearnedRow> {
+    const { model } = this.options
+    for (const row of this.found.values()) {
+      if (row === undefined) continue
+      const { key, floats, updates, evidenceState } = row
+      const counted = evidenceState !== undefined
+      const trained = counted ? this.evidence.get(nameOf(evidenceState, key)) : undefined
+      // Of its writes one is its publication; a row without a count is new.
+      const ratings = counted
+        ? trained === undefined
+          ? updates
+          : trained + updates - 1
+        : undefined
+      yield { key: model.topicKey(key), floats, ratings }
+    }
+  }
+
+  private visitRow(state: string, entry: EntrySpan): void {
+    const key = decoder.decode(keyOfSpan(entry))
+    const name = nameOf(state, key)
+    if (!this.found.has(name)) this.found.set(name, this.learned(state, key, entry))
+  }
+
+  private learned(state: string, key: string, entry: EntrySpan): FoundRow | undefined {
+    const bytes = valueOfSpan(entry)
+    if (bytes === undefined || !this.isNew(entry)) return undefined
+    return {
+      key,
+      floats: bytes.slice(VECTOR_ROW_HEADER_BYTES),
+      updates: entry.view.getUint32(entry.valueAt + VECTOR_ROW_UPDATE_COUNT_AT, true),
+      evidenceState: this.rowStates.get(state),
+    }
+  }
+
+  /** Whether the row was written last by what the topic does not have yet. */
+  private isNew({ view, valueAt }: EntrySpan): boolean {
+    const { model, before } = this.options
+    const place = view.getInt32(valueAt + VECTOR_ROW_PARTITION_AT, true)
+    const offset = view.getFloat64(valueAt + VECTOR_ROW_OFFSET_AT, true)
+    const source = sourceOfPlace(place)
+    const read =
+      source === model.observations.source
+        ? (before?.next ?? [])
+        : source === model.deltas.source
+          ? (before?.deltas ?? [])
+          : undefined
+    return read !== undefined && offset >= (read[partitionOfPlace(place)] ?? 0)
+  }
+
+  private visitEvidence(state: string, entry: EntrySpan): void {
+    const name = nameOf(state, decoder.decode(keyOfSpan(entry)))
+    if (this.evidence.has(name) || entry.valueLength < 0) return
+    const ratings = entry.view.getFloat32(entry.valueAt + VECTOR_ROW_HEADER_BYTES, true)
+    this.evidence.set(name, ratings)
+  }
+}
+
+interface FoundRow {
+  readonly key: string
+  readonly floats: Uint8Array
+  readonly updates: number
+  readonly evidenceState: string | undefined
+}
+
+function nameOf(state: string, key: string): string {
+  return `${state}/${key}`
+}

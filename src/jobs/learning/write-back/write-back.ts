@@ -1,0 +1,129 @@
+import { openTopics, type TopicsPlace } from '../../../connectors/topics/open.ts'
+import type { Cancel, Clock } from '../../../core/clock.ts'
+import { asWeirError, type WeirError } from '../../../core/errors.ts'
+import type { LearnedPart } from '../../../models/registry/learned-part.ts'
+import type { ModelVersionMarker } from '../../../models/registry/version-marker.ts'
+import type { JobExecution, StoredCheckpoint } from '../../../runtime/job/execution.ts'
+import { changedRows } from './changed-rows.ts'
+import { type LearnedFacts, learnedFacts } from './checkpoint-facts.ts'
+import { decideWriteBack } from './due.ts'
+import { encodeFolded } from './folded-deltas.ts'
+import type { LearnedModel } from './learned-model.ts'
+import { publishLearned } from './publish.ts'
+
+/** Rows of a version that were written back. */
+export interface WrittenBack {
+  readonly version: number
+  readonly rows: number
+}
+
+/** Options of write-backs. */
+export interface WriteBackOptions {
+  readonly model: LearnedModel
+  readonly place: TopicsPlace
+  /** Model topic. */
+  readonly topic: string
+  /** Topic of the observations. */
+  readonly observations: string
+  /** Time between two write-backs, ms. */
+  readonly everyMs: number
+  readonly clock: Clock
+  /** The newest `ready` marker of a version; undefined for one that was retired. */
+  readonly markerOf: (version: number) => ModelVersionMarker | undefined
+  readonly onWritten?: ((written: WrittenBack) => void) | undefined
+  /** A write-back failed; the next one writes the same rows. */
+  readonly onFailed?: ((error: WeirError) => void) | undefined
+}
+
+/**
+ * Writes what a job has learned back to the model topic as rows of their versions: from time to time,
+ * and at the end. The rows are those of one checkpoint, in one transaction for each version with a
+ * marker that says what they include. A write-back that is interrupted leaves nothing, and the next one
+ * writes the same rows. It runs beside the job, which does not wait for it.
+ */
+export class WriteBack implements AsyncDisposable {
+  private readonly options: WriteBackOptions
+  private job: JobExecution | undefined
+  private cancel: Cancel | undefined
+  private running: Promise<void> = Promise.resolve()
+  private isClosed = false
+
+  constructor(options: WriteBackOptions) {
+    this.options = options
+  }
+
+  /** Writes back from now on. */
+  start(job: JobExecution): void {
+    this.job = job
+    this.schedule()
+  }
+
+  /** Writes back what was learned since the last time, then ends. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.isClosed = true
+    this.cancel?.()
+    await this.running
+    await this.run()
+  }
+
+  private schedule(): void {
+    if (this.isClosed) return
+    const { clock, everyMs } = this.options
+    this.cancel = clock.after(everyMs, () => {
+      this.running = this.run().then(() => this.schedule())
+    })
+  }
+
+  private async run(): Promise<void> {
+    if (this.job?.status !== 'RUNNING') return
+    try {
+      await this.writeCheckpoint(await this.job.takeCheckpoint())
+    } catch (error) {
+      this.options.onFailed?.(asWeirError(error, 'CONNECTOR_FAILED'))
+    }
+  }
+
+  private async writeCheckpoint(checkpoint: StoredCheckpoint): Promise<void> {
+    const facts = learnedFacts(checkpoint.manifest, this.options.model)
+    for (const version of facts.versions) {
+      const rows = await this.writeVersion(version, facts, checkpoint)
+      if (rows !== undefined) this.options.onWritten?.({ version, rows })
+    }
+  }
+
+  /** The number of rows written; undefined where nothing was to be written. */
+  private async writeVersion(
+    version: number,
+    facts: LearnedFacts,
+    checkpoint: StoredCheckpoint,
+  ): Promise<number | undefined> {
+    const { model, topic, place, markerOf } = this.options
+    const learned = this.learnedPart(version, facts, checkpoint)
+    const marker = markerOf(version)
+    const before = marker?.learned
+    const isPresent = marker !== undefined
+    if (decideWriteBack({ isPresent, before, now: learned }) !== 'write') return undefined
+    await using topics = await openTopics(place)
+    return await publishLearned(
+      { marker: marker!, learned, rows: changedRows({ checkpoint, model, version, before }) },
+      { topics, topic, isPresent: (each) => markerOf(each) !== undefined },
+    )
+  }
+
+  private learnedPart(
+    version: number,
+    facts: LearnedFacts,
+    { manifest }: StoredCheckpoint,
+  ): LearnedPart {
+    const { observations, clock } = this.options
+    return {
+      jobId: manifest.jobId,
+      checkpoint: manifest.checkpointId,
+      atMs: clock.nowMs(),
+      observations,
+      next: facts.next(version),
+      deltas: facts.deltas,
+      folded: encodeFolded(facts.folded(version)),
+    }
+  }
+}
