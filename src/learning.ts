@@ -46,6 +46,7 @@ export { type TopicSinkOptions, topicSink } from './jobs/learning/topic-sink.ts'
 export { resumeOffsetsOf, type VersionOffsetsOptions } from './jobs/learning/version-offsets.ts'
 // Topics of a model: rows, deltas.
 export { itemRows, userRows } from './jobs/model-topic/als-serving-function.ts'
+export { BegunVersions } from './jobs/model-topic/begun-versions.ts'
 export { LinearServingFunction } from './jobs/model-topic/linear-serving-function.ts'
 export type { BadRowPolicy } from './jobs/model-topic/operator.ts'
 export { keyBytesOf, type ModelTopicRecord, valueBytesOf } from './jobs/model-topic/record.ts'
@@ -110,6 +111,7 @@ export {
   PrequentialError,
   type PrequentialOptions,
 } from './models/quality/prequential-error.ts'
+export type { LearnedPart } from './models/registry/learned-part.ts'
 export { keyLengthWithoutVersion, versionOfKeyBytes } from './models/versioned-key.ts'
 // State: rows of other slots, read in place; weights in blocks.
 export type { ChainSource } from './operators/port/operator.ts'

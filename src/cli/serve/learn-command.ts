@@ -9,10 +9,12 @@ import { type CommandIo, type Flags, unlessInterrupted } from '../command/comman
 import { topicsPlaceOf } from '../flags/kafka.ts'
 import { listenerOf } from '../flags/listener.ts'
 import { configurationOf, slotsOf } from '../flags/serving.ts'
+import { counted } from '../text/counted.ts'
 import { type JobLog, jobLogOf } from './job-log.ts'
 import { droppedReporter } from './report-dropped.ts'
 import { reportRestarts } from './report-restarts.ts'
 import { liveEvent, liveText } from './version-live.ts'
+import { writeBackMsOf } from './write-back.ts'
 
 /** Parts in which the commands that learn differ. */
 export interface LearnCommand {
@@ -77,6 +79,12 @@ async function startLearning(
       report(
         liveEvent(version, marker, rows),
         liveText(version, marker, { rows, size: sizeOf(marker) }),
+      ),
+    writeBackMs: writeBackMsOf(flags),
+    onWrittenBack: ({ version, rows }) =>
+      report(
+        { event: 'written-back', version, rows },
+        `wrote ${counted(rows, 'learned row')} of version ${version} back to the model topic`,
       ),
     onLearning: (version) =>
       report({ event: 'learning', version }, `learning on version ${version}`),

@@ -9,6 +9,7 @@ import { KAFKA_OPTIONS } from '../flags/kafka.ts'
 import { KEY_LENGTH_OPTION, maxKeyBytesOf } from '../flags/key-length.ts'
 import { RESTORE_OPTIONS, SERVING_OPTIONS } from '../flags/serving.ts'
 import { runLearning } from '../serve/learn-command.ts'
+import { WRITE_BACK_OPTION } from '../serve/write-back.ts'
 import { counted } from '../text/counted.ts'
 
 /** Flags of the rules. Each sets the option of its name. */
@@ -103,6 +104,7 @@ export const learnAlsCommand: Command = {
       value: 'MS',
       help: 'sgd: send a sum after this time at the latest (default 1000)',
     },
+    ...WRITE_BACK_OPTION,
     ...RULE_OPTIONS,
     ...KEY_LENGTH_OPTION,
     ...SERVING_OPTIONS,

@@ -6,6 +6,7 @@ import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS } from '../flags/kafka.ts'
 import { RESTORE_OPTIONS, SERVING_OPTIONS } from '../flags/serving.ts'
 import { runLearning } from '../serve/learn-command.ts'
+import { WRITE_BACK_OPTION } from '../serve/write-back.ts'
 import { counted } from '../text/counted.ts'
 
 /** `weir learn svm`: serves a linear model and learns it online from labelled examples. */
@@ -39,6 +40,7 @@ export const learnSvmCommand: Command = {
       default: '64',
       help: 'Limit of examples in flight; a higher limit is faster, but steps use older weights',
     },
+    ...WRITE_BACK_OPTION,
     ...SERVING_OPTIONS,
     ...DETACH_OPTIONS,
     ...RESTORE_OPTIONS,

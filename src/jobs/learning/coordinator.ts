@@ -213,7 +213,7 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
       kind: 'let-through',
       version: facts.live,
       resumeOffsets,
-      folded,
+      ...(folded.length === 0 ? {} : { folded }),
       known,
       inFlight,
     }

@@ -22,8 +22,8 @@ export interface GateOrder {
   readonly version: number
   /** Where that version resumes; empty where that is not known. */
   readonly resumeOffsets: readonly ResumeOffset[]
-  /** Deltas that the version's rows in the model topic include. */
-  readonly folded: readonly SeenOffset[]
+  /** Deltas that the version's rows in the model topic include. @default none */
+  readonly folded?: readonly SeenOffset[]
   /** Versions whose deltas every learner can fold. */
   readonly known: readonly number[]
   /** Count of the attempt's observations in flight (`InFlightLimit`). */

@@ -1,8 +1,9 @@
 import { systemClock } from '../../core/clock.ts'
+import { requireArgument } from '../../core/errors.ts'
 import { alsLearning } from '../learning/als/coordinator.ts'
 import type { OnlineAlsOptions } from '../learning/als/job.ts'
-import { ALS_LEARNED_MODEL } from '../learning/als/learned-model.ts'
 import { alsVersionMetadata } from '../learning/als/version.ts'
+import { ALS_LEARNED_MODEL } from '../learning/write-back/als-model.ts'
 import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
 import type { ServedJob } from '../served-job.ts'
 import { ONLINE_ALS_MODULE } from './job-modules.ts'
@@ -35,7 +36,11 @@ const LONGEST_GRAM_ROW = 34
 
 /** Starts the `online-als` job of a data folder: `als-serving` that learns; see `serveLearning`. */
 export async function learnAlsJob({ job, ...options }: LearnAlsJobOptions): Promise<ServedJob> {
-  const { observations, quarantine } = job
+  const { observations, quarantine, window } = job
+  requireArgument(
+    window === undefined || options.writeBackMs === undefined,
+    'rows cannot be written back while deltas are summed in windows: a sum does not say which ratings it is of; leave out --window-count or --write-back',
+  )
   return await serveLearning(
     {
       model: alsModel(job),

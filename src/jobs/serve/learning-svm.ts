@@ -1,7 +1,7 @@
 import { systemClock } from '../../core/clock.ts'
 import { linearLearning } from '../learning/linear/coordinator.ts'
 import type { OnlineSvmOptions } from '../learning/linear/job.ts'
-import { LINEAR_LEARNED_MODEL } from '../learning/linear/learned-model.ts'
+import { LINEAR_LEARNED_MODEL } from '../learning/write-back/linear-model.ts'
 import { SVM_MODEL } from '../model-topic/linear-serving-function.ts'
 import type { ServedJob } from '../served-job.ts'
 import { ONLINE_SVM_MODULE } from './job-modules.ts'

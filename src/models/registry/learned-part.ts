@@ -3,17 +3,12 @@
  * that starts from the rows continues there, so that it learns each observation once.
  */
 export interface LearnedPart {
-  /** Job that learned, and its checkpoint that the rows are from. */
-  readonly jobId: string
-  readonly checkpoint: number
   /** Time of the write-back, ms since 1970. */
   readonly atMs: number
   /** Topic of the observations. */
   readonly observations: string
   /** By partition of the observations, the first offset that was not learned; -1 where none was read. */
   readonly next: readonly number[]
-  /** By partition of the deltas topic, the first offset that was not folded; -1 where none was read. */
-  readonly deltas: readonly number[]
   /** The deltas that are folded into the rows (`jobs/learning/write-back/folded-deltas.ts`), base64. */
   readonly folded: string
 }
@@ -22,11 +17,8 @@ export interface LearnedPart {
 export function isLearnedPart(value: unknown): value is LearnedPart {
   if (typeof value !== 'object' || value === null) return false
   const part = value as Readonly<Record<string, unknown>>
-  const areTexts = ['jobId', 'observations', 'folded'].every(
-    (name) => typeof part[name] === 'string',
-  )
-  const areNumbers = ['checkpoint', 'atMs'].every((name) => Number.isSafeInteger(part[name]))
-  return areTexts && areNumbers && isOffsets(part['next']) && isOffsets(part['deltas'])
+  const areTexts = ['observations', 'folded'].every((name) => typeof part[name] === 'string')
+  return areTexts && Number.isSafeInteger(part['atMs']) && isOffsets(part['next'])
 }
 
 function isOffsets(value: unknown): boolean {

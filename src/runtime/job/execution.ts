@@ -170,11 +170,6 @@ export class JobExecution implements AttemptListener {
     return { manifest, storage: this.options.storage! }
   }
 
-  /** Checkpoints that a restart can restore, oldest first. */
-  get retainedCheckpoints(): readonly CheckpointManifest[] {
-    return this.checkpoints?.retained ?? []
-  }
-
   /** Takes a savepoint and returns its folder. Throws as `triggerCheckpoint`. */
   triggerSavepoint(folder?: string): Promise<string> {
     return this.requireCheckpoints().triggerSavepoint(folder)

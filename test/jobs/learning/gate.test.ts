@@ -17,7 +17,7 @@ class Gate extends LearningGate {
 }
 
 const letThrough = (version: number, inFlight = InFlightLimit.newBuffer()): GateOrder => {
-  return { kind: 'let-through', version, resumeOffsets: [], folded: [], known: [version], inFlight }
+  return { kind: 'let-through', version, resumeOffsets: [], known: [version], inFlight }
 }
 
 /** Whether a promise is settled after the pending microtasks. */

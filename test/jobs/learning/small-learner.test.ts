@@ -64,7 +64,6 @@ it('a user can write a learner with what the package exports', async () => {
     kind: 'let-through',
     version: 1,
     resumeOffsets: [],
-    folded: [],
     known: [1],
     inFlight,
   }

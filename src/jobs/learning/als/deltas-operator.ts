@@ -50,7 +50,7 @@ export class DeltasOperator extends LearningGate {
     for (const bytes of context.operatorState.restored(SEEN_DELTAS)) this.restore(bytes)
   }
 
-  protected override letThrough({ known, version, folded }: GateOrder): void {
+  protected override letThrough({ known, version, folded = [] }: GateOrder): void {
     this.known = new Set(known)
     if (this.begun.begin(version)) for (const seen of folded) this.deduplicator.restore(seen)
   }

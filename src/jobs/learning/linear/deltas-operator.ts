@@ -48,7 +48,7 @@ export class LinearDeltasOperator extends LearningGate {
     }
   }
 
-  protected override letThrough({ version, folded }: GateOrder): void {
+  protected override letThrough({ version, folded = [] }: GateOrder): void {
     if (this.begun.begin(version)) for (const seen of folded) this.deduplicator.restore(seen)
   }
 

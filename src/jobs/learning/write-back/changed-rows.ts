@@ -1,18 +1,15 @@
-import type { CheckpointManifest } from '../../../checkpoint/protocol/checkpoint-types.ts'
 import { type OpenSegment, openSegment, visitSpans } from '../../../checkpoint/segment/reader.ts'
-import { partitionOfPlace, sourceOfPlace } from '../../../core/position.ts'
-import type { LearnedPart } from '../../../models/registry/learned-part.ts'
+import { sourceOfPlace } from '../../../core/position.ts'
 import type { StoredCheckpoint } from '../../../runtime/job/execution.ts'
 import { type EntrySpan, keyOfSpan, valueOfSpan } from '../../../state/port/change.ts'
 import {
   VECTOR_ROW_HEADER_BYTES,
-  VECTOR_ROW_OFFSET_AT,
   VECTOR_ROW_PARTITION_AT,
   VECTOR_ROW_UPDATE_COUNT_AT,
 } from '../../../state/rows/codec.ts'
 import type { LearnedModel } from './learned-model.ts'
 
-/** A row of a checkpoint that was learned since the last write-back. */
+/** A row of a checkpoint that was learned. */
 export interface LearnedRow {
   /** Key in the model topic, without version. */
   readonly key: string
@@ -27,8 +24,8 @@ export interface ChangedRowsOptions {
   readonly checkpoint: StoredCheckpoint
   readonly model: LearnedModel
   readonly version: number
-  /** What the topic has of the version. */
-  readonly before: LearnedPart | undefined
+  /** Checkpoint that this process wrote back last; 0 before. Older files have no newer rows. */
+  readonly after: number
 }
 
 /** Parts in which the key groups are read, so that a part of the rows is in memory. */
@@ -36,24 +33,24 @@ const PARTS = 16
 const decoder = new TextDecoder()
 
 /**
- * The rows of a version that were learned since the last write-back, as a checkpoint has them: one cut
- * over all rows. Throws CHECKPOINT_NOT_FOUND when a later checkpoint has deleted a file of this one.
+ * The rows of a version that were learned since the checkpoint `after`, as a checkpoint has them: one cut
+ * over all rows. Some that were learned before may be among them. Throws CHECKPOINT_NOT_FOUND when a later checkpoint has deleted a file of this one.
  */
 export async function* changedRows(options: ChangedRowsOptions): AsyncGenerator<LearnedRow> {
-  const { checkpoint, model, before } = options
+  const { checkpoint, model, after } = options
   const { manifest, storage } = checkpoint
   const owner = manifest.operators.find(({ uid }) => uid === model.owner)
   if (owner === undefined) return
   const segments = await Promise.all(owner.segments.map((segment) => openSegment(storage, segment)))
   const newestFirst = segments.reverse()
   const counted = model.states.some(({ evidence }) => evidence !== undefined)
-  const read = counted ? newestFirst : newestFirst.filter((each) => isNewer(each, manifest, before))
+  const read = counted ? newestFirst : newestFirst.filter((each) => isNewer(each, after))
   const size = Math.ceil(owner.maxParallelism / PARTS)
   for (let first = 0; first < owner.maxParallelism; first += size) {
     const part = new RowsPart(options)
     const last = Math.min(owner.maxParallelism, first + size) - 1
     for (const segment of read) {
-      const hasRows = isNewer(segment, manifest, before)
+      const hasRows = isNewer(segment, after)
       await visitSpans(segment, { first, last }, (_group, state, entry) =>
         part.visit(state, entry, hasRows),
       )
@@ -62,13 +59,14 @@ export async function* changedRows(options: ChangedRowsOptions): AsyncGenerator<
   }
 }
 
+/** Whether a row was written last by an observation, not by the model topic, which is the first source. */
+function isLearned({ view, valueAt }: EntrySpan): boolean {
+  return sourceOfPlace(view.getInt32(valueAt + VECTOR_ROW_PARTITION_AT, true)) > 0
+}
+
 /** Whether a segment may have rows that the topic lacks. */
-function isNewer(
-  { reference }: OpenSegment,
-  { jobId }: CheckpointManifest,
-  before: LearnedPart | undefined,
-): boolean {
-  return before?.jobId !== jobId || reference.checkpointId > before.checkpoint
+function isNewer({ reference }: OpenSegment, after: number): boolean {
+  return reference.checkpointId > after
 }
 
 /** The entries of some key groups: the first one of a key counts. */
@@ -123,28 +121,13 @@ class RowsPart {
 
   private learned(state: string, key: string, entry: EntrySpan): FoundRow | undefined {
     const bytes = valueOfSpan(entry)
-    if (bytes === undefined || !this.isNew(entry)) return undefined
+    if (bytes === undefined || !isLearned(entry)) return undefined
     return {
       key,
       floats: bytes.slice(VECTOR_ROW_HEADER_BYTES),
       updates: entry.view.getUint32(entry.valueAt + VECTOR_ROW_UPDATE_COUNT_AT, true),
       evidenceState: this.rowStates.get(state),
     }
-  }
-
-  /** Whether the row was written last by what the topic does not have yet. */
-  private isNew({ view, valueAt }: EntrySpan): boolean {
-    const { model, before } = this.options
-    const place = view.getInt32(valueAt + VECTOR_ROW_PARTITION_AT, true)
-    const offset = view.getFloat64(valueAt + VECTOR_ROW_OFFSET_AT, true)
-    const source = sourceOfPlace(place)
-    const read =
-      source === model.observations.source
-        ? (before?.next ?? [])
-        : source === model.deltas.source
-          ? (before?.deltas ?? [])
-          : undefined
-    return read !== undefined && offset >= (read[partitionOfPlace(place)] ?? 0)
   }
 
   private visitEvidence(state: string, entry: EntrySpan): void {

@@ -8,9 +8,8 @@ import { LEARNING_PLACES } from '../observations-gate.ts'
 import { learnedOffsets, learnedVersions } from '../resume-offsets.ts'
 import type { LearnedModel } from './learned-model.ts'
 
-/** Uids of the sources in the jobs that learn. */
+/** Uid of the source of observations in the jobs that learn. */
 const OBSERVATIONS_SOURCE = 'observations'
-const DELTAS_SOURCE = 'deltas-topic'
 
 /** What a checkpoint says of the versions that were learned on. */
 export interface LearnedFacts {
@@ -18,8 +17,6 @@ export interface LearnedFacts {
   readonly versions: readonly number[]
   /** By partition of the observations, the first offset that a version has not learned; -1 for none. */
   next(version: number): readonly number[]
-  /** By partition of the deltas topic, the first offset that was not read; -1 for none. */
-  readonly deltas: readonly number[]
   /** The highest offsets of a version's deltas that are folded. */
   folded(version: number): readonly SeenOffset[]
 }
@@ -37,15 +34,14 @@ export function learnedFacts(manifest: CheckpointManifest, model: LearnedModel):
         .map(decodeSplit)
         .map(({ partition, nextOffset }) => [partition, nextOffset]),
     )
-  const places = entries(model.observations.gate, LEARNING_PLACES)
+  const places = entries(model.observationsGate, LEARNING_PLACES)
   const nextOf = learnedOffsets(places, positions(OBSERVATIONS_SOURCE))
-  const seen = entries(model.deltas.gate, model.deltas.state).flatMap((entry) => [
+  const seen = entries(model.deltasGate, model.seenState).flatMap((entry) => [
     ...model.decodeSeen(entry),
   ])
   return {
     versions: learnedVersions(places),
     next: (version) => byPartition(nextOf(version)),
-    deltas: byPartition(positions(DELTAS_SOURCE)),
     folded: (version) => seen.filter((each) => each.version === version),
   }
 }

@@ -22,7 +22,7 @@ export interface WriteBackFacts {
 
 /**
  * Whether a version is written back: where a checkpoint includes observations or deltas that the
- * topic's rows do not. Offsets of deltas alone say nothing, because versions share the deltas topic.
+ * topic's rows do not.
  */
 export function decideWriteBack({ isPresent, before, now }: WriteBackFacts): WriteBackDecision {
   if (!isPresent) return 'no-version'

@@ -12,10 +12,12 @@ export interface LearnedModel {
   /** Uid of the operator that owns the rows. */
   readonly owner: string
   readonly states: readonly LearnedState[]
-  /** Uid of the operator that reads observations, and its place in the order of the sources. */
-  readonly observations: { readonly gate: string; readonly source: number }
-  /** Uid of the operator that reads deltas, its place, and its state of the deltas seen. */
-  readonly deltas: { readonly gate: string; readonly source: number; readonly state: string }
+  /** Uid of the operator that reads observations. */
+  readonly observationsGate: string
+  /** Uid of the operator that reads deltas. */
+  readonly deltasGate: string
+  /** Name of its state of the deltas seen. */
+  readonly seenState: string
   /** Reads an entry of the state of the deltas seen. */
   decodeSeen(entry: Uint8Array): Iterable<SeenOffset>
   /** The key in the model topic, without version, of a key in state. */

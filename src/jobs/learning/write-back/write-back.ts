@@ -47,6 +47,8 @@ export class WriteBack implements AsyncDisposable {
   private cancel: Cancel | undefined
   private running: Promise<void> = Promise.resolve()
   private isClosed = false
+  /** By version, the last checkpoint that was written back. */
+  private readonly writtenUpTo = new Map<number, number>()
 
   constructor(options: WriteBackOptions) {
     this.options = options
@@ -98,31 +100,31 @@ export class WriteBack implements AsyncDisposable {
     checkpoint: StoredCheckpoint,
   ): Promise<number | undefined> {
     const { model, topic, place, markerOf } = this.options
-    const learned = this.learnedPart(version, facts, checkpoint)
+    const learned = this.learnedPart(version, facts)
     const marker = markerOf(version)
     const before = marker?.learned
     const isPresent = marker !== undefined
     if (decideWriteBack({ isPresent, before, now: learned }) !== 'write') return undefined
     await using topics = await openTopics(place)
-    return await publishLearned(
-      { marker: marker!, learned, rows: changedRows({ checkpoint, model, version, before }) },
+    const after = this.writtenUpTo.get(version) ?? 0
+    const rows = await publishLearned(
+      {
+        marker: marker!,
+        learned,
+        rows: changedRows({ checkpoint, model, version, after }),
+      },
       { topics, topic, isPresent: (each) => markerOf(each) !== undefined },
     )
+    this.writtenUpTo.set(version, checkpoint.manifest.checkpointId)
+    return rows
   }
 
-  private learnedPart(
-    version: number,
-    facts: LearnedFacts,
-    { manifest }: StoredCheckpoint,
-  ): LearnedPart {
+  private learnedPart(version: number, facts: LearnedFacts): LearnedPart {
     const { observations, clock } = this.options
     return {
-      jobId: manifest.jobId,
-      checkpoint: manifest.checkpointId,
       atMs: clock.nowMs(),
       observations,
       next: facts.next(version),
-      deltas: facts.deltas,
       folded: encodeFolded(facts.folded(version)),
     }
   }

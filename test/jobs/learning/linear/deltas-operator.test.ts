@@ -4,6 +4,7 @@ import {
   decodeSeen,
   encodeSeen,
   LinearDeltasOperator,
+  SEEN_LINEAR_DELTAS,
 } from '../../../../src/jobs/learning/linear/deltas-operator.ts'
 import type { ModelTopicRecord } from '../../../../src/jobs/model-topic/record.ts'
 import { encodeLinearDelta } from '../../../../src/models/linear/delta.ts'
@@ -96,7 +97,9 @@ describe('the reader of deltas of a linear model', () => {
     const { harness } = await open()
     harness.process(delta(1, 3), 4, { position })
     const snapshot = await harness.snapshot()
-    const operatorState = snapshot.operatorState.map((each) => ({ ...each, entries: [before] }))
+    const operatorState = snapshot.operatorState.map((each) =>
+      each.name === SEEN_LINEAR_DELTAS ? { ...each, entries: [before] } : each,
+    )
     const { harness: restored } = await open([{ ...snapshot, operatorState }])
     expect((await restored.snapshot()).operatorState).toEqual(operatorState)
     for (const offset of [9, 10]) restored.process(delta(offset), 4, { position })

@@ -1,0 +1,215 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openTopics, type TopicsPlace } from '../../../src/connectors/topics/open.ts'
+import { scanTopic } from '../../../src/connectors/topics/scan.ts'
+import type { TopicStore } from '../../../src/connectors/topics/store.ts'
+import { sleep, systemClock } from '../../../src/core/clock.ts'
+import { isWeirError } from '../../../src/core/errors.ts'
+import { deltasTopic } from '../../../src/jobs/model-topic/topics.ts'
+import { publishAls } from '../../../src/jobs/publish/als.ts'
+import { readyVersions } from '../../../src/jobs/registry/model-versions.ts'
+import { serveAlsJob } from '../../../src/jobs/serve/als.ts'
+import { dataDirectory } from '../../../src/jobs/serve/data-directory.ts'
+import { learnAlsJob } from '../../../src/jobs/serve/learning-als.ts'
+import type { ServedJob } from '../../../src/jobs/served-job.ts'
+import type { Rating } from '../../../src/models/ratings/rating.ts'
+import type { AlsModel } from '../../../src/training/als/solver/model.ts'
+import { modelDeltaOf } from '../../recovery/model-delta-of.ts'
+
+export const TOPIC = 'als-model'
+export const OBSERVATIONS = 'observations'
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+/** A job that learns, and how many rows each of its write-backs wrote. */
+export interface Learning {
+  readonly job: ServedJob
+  readonly writtenBack: readonly number[]
+  /** Ends a slot's thread and waits until every slot learns again. */
+  kill(slot: number): Promise<void>
+}
+
+/** A model topic with version 1 and its observations, and processes that learn and serve it. */
+export class WriteBackFixture implements AsyncDisposable {
+  readonly topics: TopicStore
+  private readonly root: string
+  private readonly place: TopicsPlace
+
+  private constructor(root: string, place: TopicsPlace, topics: TopicStore) {
+    this.root = root
+    this.place = place
+    this.topics = topics
+  }
+
+  /** Topics in a log of a new folder, or in a Kafka. */
+  static async start(model: AlsModel, kafka?: { brokers: string }): Promise<WriteBackFixture> {
+    const root = mkdtempSync(join(tmpdir(), 'weir-write-back-'))
+    const place = kafka === undefined ? { logDirectory: dataDirectory(root).log } : { kafka }
+    const topics = await openTopics(place)
+    await topics.create(OBSERVATIONS, { partitions: 3 })
+    const publication = { log: topics, topic: TOPIC, version: 1, clock: systemClock, partitions: 3 }
+    await publishAls(model, publication)
+    return new WriteBackFixture(root, place, topics)
+  }
+
+  /** Starts a job that learns. `process`: jobs of one name continue from each other's checkpoints. */
+  async learn(process: string, writeBackMs?: number): Promise<Learning> {
+    const learning = Promise.withResolvers<void>()
+    let begun = 0
+    const writtenBack: number[] = []
+    const job = await learnAlsJob({
+      ...this.options(process),
+      slots: 2,
+      job: { observations: OBSERVATIONS, rule: { rule: 'gram' } },
+      writeBackMs,
+      onLive: () => {},
+      onLearning: () => {
+        begun++
+        learning.resolve()
+      },
+      onWrittenBack: ({ rows }) => writtenBack.push(rows),
+      onWarning: (warning) => console.log(warning),
+    })
+    await learning.promise
+    const kill = async (slot: number): Promise<void> => {
+      const before = begun
+      job.execution.killSlot(slot)
+      await until('every slot learns again', async () => begun > before)
+    }
+    return { job, writtenBack, kill }
+  }
+
+  /** Starts a job that serves the topic and does not learn. */
+  async serve(process: string): Promise<ServedJob> {
+    const live = Promise.withResolvers<void>()
+    const job = await serveAlsJob({
+      ...this.options(process),
+      slots: 1,
+      onLive: () => live.resolve(),
+    })
+    await live.promise
+    return job
+  }
+
+  private options(process: string) {
+    const data = dataDirectory(this.root)
+    return {
+      topic: TOPIC,
+      queryThreads: 1,
+      port: 0,
+      place: this.place,
+      data: {
+        ...data,
+        checkpoints: join(this.root, process, 'checkpoints'),
+        state: join(this.root, process, 'state'),
+      },
+      configuration: {
+        'execution.checkpointing.interval': '200 ms',
+        'restart-strategy.type': 'fixed-delay',
+        'restart-strategy.fixed-delay.attempts': '100',
+        'restart-strategy.fixed-delay.delay': '10 ms',
+      },
+    }
+  }
+
+  /** Appends ratings to the observations. */
+  async rate(ratings: readonly Rating[]): Promise<void> {
+    const producer = await this.topics.producer(OBSERVATIONS)
+    for (const { user, item, rating, timestamp } of ratings) {
+      const line = encoder.encode(`${user},${item},${rating}`)
+      producer.sendRecord(encoder.encode(user), line, timestamp, -1, [])
+    }
+    await producer.sync()
+    await producer.close()
+  }
+
+  /** Waits until each of this many ratings has been learned and its delta folded, by all jobs together. */
+  async untilLearned(job: ServedJob, ratings: number): Promise<void> {
+    await until(`${ratings} ratings are learned`, async () => {
+      const { distinct } = await this.deltas()
+      return distinct === ratings && (await isIdle(job))
+    })
+  }
+
+  /** Waits until the topic has all observations as rows, and exactly those that the job serves. */
+  async untilWritten(job: ServedJob): Promise<void> {
+    await until('the topic has the rows that the job serves', async () => {
+      const [marker] = await readyVersions(this.topics, TOPIC)
+      const ends = (await this.topics.bounds(OBSERVATIONS)).map(({ end }) => end)
+      if (JSON.stringify(marker?.learned?.next) !== JSON.stringify(ends)) return false
+      const [written, served] = [await this.topicRows(), await servedRows(job)]
+      return [...served].every(([key, row]) => written.get(key) === row)
+    })
+  }
+
+  /** Deltas in the topic, and the distinct ratings that they are of. */
+  async deltas(): Promise<{ readonly all: number; readonly distinct: number }> {
+    const distinct = new Set<string>()
+    let all = 0
+    await scanTopic(this.topics, deltasTopic(TOPIC), (record) => {
+      const { partition, offset } = modelDeltaOf(record.value()!)
+      distinct.add(`${partition}/${offset}`)
+      all++
+      return true
+    })
+    return { all, distinct: distinct.size }
+  }
+
+  /** The last row of each key in the topic, as hexadecimal digits. */
+  async topicRows(): Promise<Map<string, string>> {
+    const rows = new Map<string, string>()
+    await scanTopic(this.topics, TOPIC, (record) => {
+      const key = decoder.decode(record.key()!)
+      if (!key.startsWith('!')) rows.set(key.replace(/@1$/, ''), hex(record.value()!))
+      return true
+    })
+    return rows
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.topics[Symbol.asyncDispose]()
+    rmSync(this.root, { recursive: true, force: true })
+  }
+}
+
+/** The rows that a job serves, as hexadecimal digits. */
+export async function servedRows(job: ServedJob): Promise<Map<string, string>> {
+  const reader = await job.reader()
+  const entries = await reader.scan('ALS_MODEL', { from: '', to: '\u{10ffff}', limit: 20_000 })
+  return new Map(entries.map(({ key, value }) => [key, hex(value)]))
+}
+
+/** Waits until a condition holds. */
+export async function until(what: string, isTrue: () => Promise<boolean>): Promise<void> {
+  const end = systemClock.monotonicMs() + 60_000
+  while (!(await isTrue())) {
+    if (systemClock.monotonicMs() > end) throw new Error(`not within a minute: ${what}`)
+    await sleep(systemClock, 20)
+  }
+}
+
+/** Sum of a metric over all slots. */
+export async function metric(job: ServedJob, name: string): Promise<number> {
+  const metrics = Object.entries(await job.metrics())
+  return metrics
+    .filter(([key]) => key.endsWith(`.${name}`))
+    .reduce((sum, [, value]) => sum + Number(value), 0)
+}
+
+/** Whether no row changes for a time. */
+async function isIdle(job: ServedJob): Promise<boolean> {
+  try {
+    const before = JSON.stringify([...(await servedRows(job))])
+    await sleep(systemClock, 500)
+    return JSON.stringify([...(await servedRows(job))]) === before
+  } catch (error) {
+    // A slot is being restarted.
+    if (isWeirError(error, 'SLOT_LOST')) return false
+    throw error
+  }
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex')
+}

@@ -1,0 +1,107 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
+import { scanTopic } from '../../../src/connectors/topics/scan.ts'
+import { systemClock } from '../../../src/core/clock.ts'
+import { seededRandom } from '../../../src/core/random.ts'
+import { SVM_MODEL } from '../../../src/jobs/model-topic/linear-serving-function.ts'
+import { deltasTopic } from '../../../src/jobs/model-topic/topics.ts'
+import { publishableWeights, publishLinear } from '../../../src/jobs/publish/linear.ts'
+import { dataDirectory } from '../../../src/jobs/serve/data-directory.ts'
+import { learnSvmJob } from '../../../src/jobs/serve/learning-svm.ts'
+import type { ServedJob } from '../../../src/jobs/served-job.ts'
+import { LibsvmWriter } from '../../../src/models/linear/libsvm-writer.ts'
+import { LinearExamples } from '../../../src/models/linear/model-generator.ts'
+import { metric, until } from './fixture.ts'
+
+const TOPIC = 'svm-model'
+const OBSERVATIONS = 'examples'
+const FEATURES = 400
+const COUNT = 600
+
+it('writes learned blocks of a linear model back, and a fresh learner continues from them', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'weir-write-back-linear-'))
+  const data = dataDirectory(root)
+  await using topics = new LogTopics(data.log)
+  const random = seededRandom(4)
+  const examples = new LinearExamples({ features: FEATURES, nonZeros: 12, noise: 0 })
+  await topics.create(OBSERVATIONS, { partitions: 2 })
+  const weights = Float64Array.from({ length: FEATURES }, () => 0.1 * random.normal())
+  await publishLinear(publishableWeights(weights, 0), {
+    ...{ log: topics, topic: TOPIC, version: 1, range: 16, clock: systemClock, partitions: 2 },
+  })
+
+  const observe = async (count: number): Promise<void> => {
+    const producer = await topics.producer(OBSERVATIONS)
+    const line = new LibsvmWriter()
+    for (let n = 0; n < count; n++) {
+      const { label, ids, values } = examples.next(random)
+      line.reset()
+      line.add(label, ids, values)
+      producer.sendRecord(null, line.bytes.slice(0, line.length), 0, n % 2, [])
+    }
+    await producer.sync()
+    await producer.close()
+  }
+  const learn = async (process: string): Promise<ServedJob> => {
+    const learning = Promise.withResolvers<void>()
+    const job = await learnSvmJob({
+      ...{ topic: TOPIC, slots: 2, queryThreads: 1, port: 0, configuration: {} },
+      data: {
+        ...data,
+        checkpoints: join(root, process, 'checkpoints'),
+        state: join(root, process, 'state'),
+      },
+      job: { observations: OBSERVATIONS, rule: { loss: 'hinge', learningRate: 0.5 } },
+      writeBackMs: 3_600_000,
+      onLive: () => {},
+      onLearning: () => learning.resolve(),
+    })
+    await learning.promise
+    return job
+  }
+  const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+  const blocks = async (job: ServedJob): Promise<Map<string, string>> => {
+    const reader = await job.reader()
+    const entries = await reader.scan(SVM_MODEL, { from: '', to: '\u{10ffff}', limit: 1000 })
+    return new Map(entries.map(({ key, value }) => [`${key}-W`, hex(value)]))
+  }
+  const written = async (): Promise<Map<string, string>> => {
+    const rows = new Map<string, string>()
+    await scanTopic(topics, TOPIC, (record) => {
+      const key = Buffer.from(record.key()!).toString()
+      if (!key.startsWith('!')) rows.set(key.replace(/@1$/, ''), hex(record.value()!))
+      return true
+    })
+    return rows
+  }
+  const learned = (job: ServedJob, observations: number): Promise<void> =>
+    until(`${observations} observations are folded`, async () => {
+      if ((await metric(job, 'observationsLearned')) < observations) return false
+      let deltas = 0
+      await scanTopic(topics, deltasTopic(TOPIC), () => ++deltas > 0)
+      const before = await blocks(job)
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      return deltas > 0 && JSON.stringify([...(await blocks(job))]) === JSON.stringify([...before])
+    })
+
+  const first = await learn('first')
+  await observe(COUNT)
+  await learned(first, COUNT)
+  const served = await blocks(first)
+  await first.close()
+  expect(await written()).toEqual(served)
+
+  const second = await learn('second')
+  expect(await blocks(second)).toEqual(served)
+  await observe(COUNT)
+  await learned(second, COUNT)
+  expect(await metric(second, 'observationsLearned')).toBe(COUNT)
+  const after = await blocks(second)
+  expect(after).not.toEqual(served)
+  await second.close()
+  expect(await written()).toEqual(after)
+  rmSync(root, { recursive: true, force: true })
+})
