@@ -54,7 +54,7 @@ it('writes learned blocks of a linear model back, and a fresh learner continues 
         checkpoints: join(root, process, 'checkpoints'),
         state: join(root, process, 'state'),
       },
-      job: { observations: OBSERVATIONS, rule: { loss: 'hinge', learningRate: 0.5 } },
+      job: { observations: OBSERVATIONS, rule: { loss: 'logistic', learningRate: 0.5 } },
       writeBackMs: 3_600_000,
       onLive: () => {},
       onLearning: () => learning.resolve(),
