@@ -89,12 +89,12 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
    */
   live(version: number, metadata: M | Promise<M>): void {
     this.newest = version
+    const complete = this.appliedOffsets()
     const begin = (known: M): void => {
       // Another version may have gone live meanwhile.
       if (this.newest !== version) return
       this.metadata = known
-      // The metadata may be of rows that were applied while it was looked up.
-      this.complete = this.appliedOffsets()
+      this.complete = complete
       this.observe({ kind: 'live', version })
     }
     if (metadata instanceof Promise) void metadata.then(begin)

@@ -77,9 +77,13 @@ export class VersionCoordinator implements OperatorCoordinator {
     this.check()
   }
 
-  /** The marker of a complete version that was read last; undefined for one that was retired. */
+  /**
+   * The marker of a version; undefined for one that was retired. Where a write-back was read in some
+   * partitions only, it is the one before, whose rows every partition has.
+   */
   markerOf(version: number): ModelVersionMarker | undefined {
-    return this.markers.get(version)?.[0]?.marker
+    const markers = (this.markers.get(version) ?? []).map(({ marker }) => marker)
+    return markers.sort((a, b) => (a.learned?.atMs ?? 0) - (b.learned?.atMs ?? 0))[0]
   }
 
   /** Every slot learns on the version: from here on, the job does not read what it writes back of it. */

@@ -16,7 +16,7 @@ import { readPages } from '../model-topic/pages.ts'
 import { ratingsIn } from '../model-topic/row-ratings.ts'
 import type { ModelRegistry } from '../registry/model-registry.ts'
 import { openModelFile, publishableRows, writeModelFile } from './file-io.ts'
-import { type PublishOptions, publishModel } from './model.ts'
+import { type PublishOptions, publishModel, type VersionMetadata } from './model.ts'
 
 /** Header of an exported file: the version of the registry, and the marker of the topic. */
 interface ExportHeader extends ModelFileHeader {
@@ -148,13 +148,11 @@ export async function importVersion(
     items: marker.items,
     rows: () => publishableRows(opened),
   }
-  const { event: _, version: __, dimension: ___, users: ____, items: _____, ...facts } = marker
-  const hyperparameters = { ...marker.hyperparameters, [CANDIDATE]: true }
   const number = await publishModel(rows, {
     log: topics,
     topic: model,
     after: known.at(-1)?.number ?? 0,
-    facts: { ...facts, hyperparameters },
+    facts: importedFacts(marker),
     ...publication,
   })
   const nowMs = publication.clock.nowMs()
@@ -170,4 +168,11 @@ export async function importVersion(
   }
   await registry.require({ kind: 'register', version })
   return { kind: 'imported', version, rows: opened.header.rows }
+}
+
+/** The metadata of an imported version: what was written back to it has offsets of other topics. */
+function importedFacts(marker: ModelVersionMarker): VersionMetadata {
+  const { event: _, version: __, dimension: ___, users: ____, items: _____, ...rest } = marker
+  const { learned: ______, ...facts } = rest
+  return { ...facts, hyperparameters: { ...marker.hyperparameters, [CANDIDATE]: true } }
 }

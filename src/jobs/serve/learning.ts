@@ -57,18 +57,15 @@ export async function serveLearning<
   M extends LearnableVersion,
   C,
 >(job: LearningJob<O, M, C>, options: ServeLearningOptions): Promise<ServedJob> {
-  const ends = await prepareTopics(job, options)
+  await createTopics(job.topics, options)
+  const ends = options.writeBackMs === undefined ? undefined : await writtenEnds(options)
   let versions!: VersionCoordinator
   const coordinator = job.coordinator((version) => {
     versions.learningBegan(version)
     options.onLearning?.(version)
   })
   const writeBack = writeBackOf(job, options, (version) => versions.markerOf(version))
-  const metadataOf = async (version: number, marker: ModelVersionMarker): Promise<M> => {
-    // Rows that were written back come after those of the training.
-    await versions.whenApplied(ends)
-    return await job.metadataOf(version, versions.markerOf(version) ?? marker)
-  }
+  let applied: Promise<void> | undefined
   const served = await serveModel(job.model, {
     ...options,
     coordinators: coordinator.coordinators,
@@ -78,14 +75,18 @@ export async function serveLearning<
     ...(writeBack === undefined ? {} : { companion: writeBack }),
     onLive: (version, marker, rows) => {
       options.onLive(version, marker, rows)
-      coordinator.live(version, metadataOf(version, marker))
+      const learn = (): void =>
+        coordinator.live(version, job.metadataOf(version, versions.markerOf(version) ?? marker))
+      if (ends === undefined) return learn()
+      // Rows that were written back come after those of the training.
+      applied ??= versions.whenApplied(ends)
+      void applied.then(learn)
     },
   })
   writeBack?.start(served.execution)
   served.execution.onStatus(({ to }) => {
-    if (!ENDED.has(to)) return
-    coordinator.close()
-    versions.close()
+    if (to === 'SUSPENDED') coordinator.close()
+    if (writeBack !== undefined && ENDED.has(to)) versions.close()
   })
   return served
 }
@@ -109,19 +110,24 @@ function writeBackOf(
   })
 }
 
-/** Creates the topics that are missing; returns the ends of the model topic, by partition. */
-async function prepareTopics(
-  { topics: names }: { readonly topics: readonly string[] },
-  options: ServeLearningOptions,
-): Promise<readonly number[]> {
-  const { topic, data, place = { logDirectory: data.log }, onWarning, writeBackMs } = options
+async function createTopics(
+  names: readonly string[],
+  { topic, data, place = { logDirectory: data.log }, onWarning }: ServeLearningOptions,
+): Promise<void> {
   await using topics = await openTopics(place)
   await createKeptTopics(topics, [...names, deltasTopic(topic)])
   for (const warning of await checkModelTopics(topics, topic)) onWarning?.(warning)
+}
+
+/** Drops what a write-back that was killed has left; returns the ends of the model topic, by partition. */
+async function writtenEnds({
+  topic,
+  data,
+  place = { logDirectory: data.log },
+}: ServeLearningOptions): Promise<readonly number[]> {
+  await using topics = await openTopics(place)
   if (!(await topics.has(topic))) return []
-  // The brokers of a Kafka end a transaction that was left after some time, the log does not.
-  const dropsUnfinished = writeBackMs !== undefined || place.logDirectory !== undefined
-  if (dropsUnfinished) await dropUnfinished(topics, topic)
+  await dropUnfinished(topics, topic)
   return (await topics.bounds(topic)).map(({ end }) => end)
 }
 

@@ -1,18 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import type { MarkerSeen } from '../../../src/jobs/model-topic/operator.ts'
 import { VersionCoordinator } from '../../../src/jobs/model-topic/version-coordinator.ts'
+import type { ModelVersionMarker } from '../../../src/models/registry/version-marker.ts'
 import { ProgressBoard } from '../../../src/state/catalog/progress-board.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 
 /** A coordinator of one partition and one slot, whose readers are up to date when the test says so. */
-function coordinate() {
+function coordinate(partitions = 1) {
   const clock = new ManualClock()
-  const board = ProgressBoard.create(1, 1)
+  const board = ProgressBoard.create(1, partitions)
   const live: number[] = []
   const readers = { areUpToDate: true }
   const coordinator = new VersionCoordinator({
     model: 0,
-    partitions: 1,
+    partitions,
     clock,
     onLive: (version) => live.push(version),
   })
@@ -28,7 +29,11 @@ function coordinate() {
 }
 
 function ready(version: number, offset: number): MarkerSeen {
-  const marker = {
+  return { kind: 'marker-seen', partition: 0, offset, marker: markerOf(version) }
+}
+
+function markerOf(version: number): ModelVersionMarker {
+  return {
     event: 'ready',
     version,
     name: 'ALS_MODEL',
@@ -39,8 +44,13 @@ function ready(version: number, offset: number): MarkerSeen {
     globalMean: 0,
     hyperparameters: {},
     metrics: {},
-  } as const
-  return { kind: 'marker-seen', partition: 0, offset, marker }
+  }
+}
+
+/** The marker of a write-back of version 1. */
+function writtenBack(partition: number, offset: number, atMs: number): MarkerSeen {
+  const learned = { atMs, observations: 'ratings', next: [atMs], folded: '' }
+  return { kind: 'marker-seen', partition, offset, marker: { ...markerOf(1), learned } }
 }
 
 describe('a version', () => {
@@ -78,5 +88,36 @@ describe('a version', () => {
     readers.areUpToDate = true
     clock.advance(2)
     expect(live).toEqual([1, 2])
+  })
+
+  it('has the marker of the last write-back that was read in every partition', () => {
+    const { coordinator } = coordinate(2)
+    const atMs = () => coordinator.markerOf(1)?.learned?.atMs
+    expect(coordinator.markerOf(1)).toBeUndefined()
+    for (const partition of [0, 1]) coordinator.handleEvent(0, { ...ready(1, 10), partition })
+    expect(coordinator.markerOf(1)).toEqual(markerOf(1))
+    coordinator.handleEvent(0, writtenBack(0, 20, 1))
+    coordinator.handleEvent(0, writtenBack(0, 30, 2))
+    expect(atMs()).toBeUndefined()
+    coordinator.handleEvent(0, writtenBack(1, 20, 1))
+    expect(atMs()).toBe(1)
+    coordinator.handleEvent(0, writtenBack(1, 30, 2))
+    expect(atMs()).toBe(2)
+  })
+
+  it('tells when its topic is applied up to the offsets asked for', async () => {
+    const { clock, board, coordinator } = coordinate(2)
+    let isApplied = false
+    const applied = coordinator.whenApplied([3, 5]).then(() => {
+      isApplied = true
+    })
+    board.setProgress(0, 0, 3, 0)
+    clock.advance(2)
+    await Promise.resolve()
+    expect(isApplied).toBe(false)
+    board.setProgress(0, 1, 5, 0)
+    clock.advance(2)
+    await applied
+    expect(isApplied).toBe(true)
   })
 })

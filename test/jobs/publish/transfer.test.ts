@@ -11,6 +11,7 @@ import { ModelRegistry } from '../../../src/jobs/registry/model-registry.ts'
 import { readyVersions } from '../../../src/jobs/registry/model-versions.ts'
 import { retireVersions } from '../../../src/jobs/registry/retire-version.ts'
 import { putRows } from '../../../src/jobs/retrain/put-rows.ts'
+import type { LearnedPart } from '../../../src/models/registry/learned-part.ts'
 import { findVersion, type RegisteredVersion } from '../../../src/models/registry/version.ts'
 
 let folder: string
@@ -24,7 +25,11 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 const registryAt = (name: string): ModelRegistry =>
   new ModelRegistry({ place: { logDirectory: join(folder, name) }, clock: systemClock })
 
-async function publish(topics: LogTopics, version: number): Promise<void> {
+async function publish(
+  topics: LogTopics,
+  version: number,
+  more: { readonly learned?: LearnedPart } = {},
+): Promise<void> {
   const model = {
     dimension: 2,
     users: 1,
@@ -41,6 +46,7 @@ async function publish(topics: LogTopics, version: number): Promise<void> {
     globalMean: 3,
     hyperparameters: {},
     metrics: {},
+    ...more,
   }
   const options = { log: topics, topic: 'als-model', version, facts, clock: systemClock }
   await publishModel(model, options)
@@ -90,6 +96,24 @@ describe('export and import of a version', () => {
     expect(await rowsIn(again)).toEqual(await rowsIn(file))
     expect(await ratingsIn(file)).toEqual({ 'a-U': 5, 'x-I': 4, 'y-I': undefined })
     expect(await ratingsIn(again)).toEqual(await ratingsIn(file))
+  })
+
+  it('leave out what was learned online, whose offsets belong to other topics', async () => {
+    await using topics = new LogTopics(join(folder, 'log'))
+    const learned = { atMs: 5, observations: 'ratings', next: [7], folded: 'AQMA' }
+    await publish(topics, 1, { learned })
+    const markers = await readyVersions(topics, 'als-model')
+    expect(markers[0]?.learned).toEqual(learned)
+    const state = await registryAt('registry').adopt('als-model', markers)
+    const file = join(folder, 'learned.weirmodel')
+    await exportVersion(topics, findVersion(state, 'als-model', '1')!, file)
+
+    await using other = new LogTopics(join(folder, 'other-log'))
+    const options = { file, model: 'copied', clock: systemClock }
+    await importVersion(other, registryAt('other-registry'), options)
+    const [imported] = await readyVersions(other, 'copied')
+    expect(imported).toMatchObject({ version: 1, globalMean: 3 })
+    expect(imported).not.toHaveProperty('learned')
   })
 
   it('refuse a version whose rows were retired', async () => {

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
+import { transactionOf } from '../../../src/jobs/learning/write-back/publish.ts'
 import { readyVersions } from '../../../src/jobs/registry/model-versions.ts'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import type { Rating } from '../../../src/models/ratings/rating.ts'
@@ -86,10 +87,24 @@ describe('write-back', () => {
     await job.close()
     expect(await fixture.topicRows()).toEqual(learned)
 
-    const second = await fixture.learn('second')
+    const second = await fixture.learn('second', AT_THE_END)
     await fixture.untilLearned(second.job, stream.length)
     expect(await servedRows(second.job)).toEqual(learned)
     expect(await metric(second.job, 'ratingsLearned')).toBe(0)
     await second.job.close()
+  })
+
+  it('is off without the option: a learner leaves the transactions of the topic alone', async () => {
+    await using fixture = await WriteBackFixture.start(model)
+    const transaction = await fixture.topics.producer(TOPIC, transactionOf(TOPIC))
+    transaction.sendRecord(new TextEncoder().encode('1-U@9'), new Uint8Array(16), 0, 0, [])
+    const { job, writtenBack } = await fixture.learn('first')
+    await fixture.rate(stream.slice(0, 100))
+    await fixture.untilLearned(job, 100)
+    await job.close()
+    await transaction.sync()
+    await transaction.close()
+    expect(writtenBack).toEqual([])
+    expect([...(await fixture.topicRows()).keys()]).toContain('1-U@9')
   })
 })

@@ -29,7 +29,7 @@ it('writes learned rows back on Kafka, and a fresh learner learns nothing twice'
   await first.job.close()
   expect(await fixture.topicRows()).toEqual(learned)
 
-  const second = await fixture.learn('second')
+  const second = await fixture.learn('second', 3_600_000)
   await fixture.untilLearned(second.job, stream.length)
   expect(await servedRows(second.job)).toEqual(learned)
   expect(await metric(second.job, 'ratingsLearned')).toBe(0)

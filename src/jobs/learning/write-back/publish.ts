@@ -29,7 +29,7 @@ export interface WriteBackPlace {
 const encoder = new TextEncoder()
 
 /** The transaction of a topic's write-backs: a write-back drops what one that was killed has left. */
-function transactionOf(topic: string): string {
+export function transactionOf(topic: string): string {
   return `weir-write-back/${topic}`
 }
 
