@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { CheckpointManifest } from '../../../src/checkpoint/protocol/checkpoint-types.ts'
 import { openTopics, type TopicsPlace } from '../../../src/connectors/topics/open.ts'
 import { scanTopic } from '../../../src/connectors/topics/scan.ts'
-import type { TopicStore } from '../../../src/connectors/topics/store.ts'
+import type { PartitionBounds, TopicStore } from '../../../src/connectors/topics/store.ts'
 import { sleep, systemClock } from '../../../src/core/clock.ts'
 import { isWeirError } from '../../../src/core/errors.ts'
 import { deltasTopic } from '../../../src/jobs/model-topic/topics.ts'
@@ -14,6 +15,7 @@ import { dataDirectory } from '../../../src/jobs/serve/data-directory.ts'
 import { learnAlsJob } from '../../../src/jobs/serve/learning-als.ts'
 import type { ServedJob } from '../../../src/jobs/served-job.ts'
 import type { Rating } from '../../../src/models/ratings/rating.ts'
+import { decodeSplit, SPLITS } from '../../../src/runtime/source/split-state.ts'
 import type { AlsModel } from '../../../src/training/als/solver/model.ts'
 import { modelDeltaOf } from '../../recovery/model-delta-of.ts'
 
@@ -128,7 +130,7 @@ export class WriteBackFixture implements AsyncDisposable {
   async untilLearned(job: ServedJob, ratings: number): Promise<void> {
     await until(`${ratings} ratings are learned`, async () => {
       const { distinct } = await this.deltas()
-      return distinct === ratings && (await isIdle(job))
+      return distinct === ratings && (await hasReadAll(job, this.topics, TOPIC))
     })
   }
 
@@ -197,17 +199,37 @@ export async function metric(job: ServedJob, name: string): Promise<number> {
     .reduce((sum, [, value]) => sum + Number(value), 0)
 }
 
-/** Whether no row changes for a time. */
-async function isIdle(job: ServedJob): Promise<boolean> {
+/** Whether a checkpoint of a job has all observations and all deltas of a model that are in the topics. */
+export async function hasReadAll(
+  job: ServedJob,
+  topics: TopicStore,
+  model: string,
+  observations = OBSERVATIONS,
+): Promise<boolean> {
   try {
-    const before = JSON.stringify([...(await servedRows(job))])
-    await sleep(systemClock, 500)
-    return JSON.stringify([...(await servedRows(job))]) === before
+    const { manifest } = await job.execution.takeCheckpoint()
+    return (
+      isAtEnd(manifest, 'observations', await topics.bounds(observations)) &&
+      isAtEnd(manifest, 'deltas-topic', await topics.bounds(deltasTopic(model)))
+    )
   } catch (error) {
     // A slot is being restarted.
-    if (isWeirError(error, 'SLOT_LOST')) return false
+    if (isWeirError(error, 'CHECKPOINT_DECLINED')) return false
     throw error
   }
+}
+
+function isAtEnd(
+  { operators }: CheckpointManifest,
+  source: string,
+  bounds: readonly PartitionBounds[],
+): boolean {
+  const states = operators.find(({ uid }) => uid === source)?.operatorState.flat() ?? []
+  const splits = states.filter(({ name }) => name === SPLITS).flatMap(({ entries }) => entries)
+  const next = new Map(
+    splits.map(decodeSplit).map(({ partition, nextOffset }) => [partition, nextOffset]),
+  )
+  return bounds.every(({ partition, end }) => next.get(partition) === end)
 }
 
 function hex(bytes: Uint8Array): string {

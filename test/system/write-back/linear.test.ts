@@ -7,14 +7,13 @@ import { scanTopic } from '../../../src/connectors/topics/scan.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { SVM_MODEL } from '../../../src/jobs/model-topic/linear-serving-function.ts'
-import { deltasTopic } from '../../../src/jobs/model-topic/topics.ts'
 import { publishableWeights, publishLinear } from '../../../src/jobs/publish/linear.ts'
 import { dataDirectory } from '../../../src/jobs/serve/data-directory.ts'
 import { learnSvmJob } from '../../../src/jobs/serve/learning-svm.ts'
 import type { ServedJob } from '../../../src/jobs/served-job.ts'
 import { LibsvmWriter } from '../../../src/models/linear/libsvm-writer.ts'
 import { LinearExamples } from '../../../src/models/linear/model-generator.ts'
-import { metric, until } from './fixture.ts'
+import { hasReadAll, metric, until } from './fixture.ts'
 
 const TOPIC = 'svm-model'
 const OBSERVATIONS = 'examples'
@@ -80,11 +79,7 @@ it('writes learned blocks of a linear model back, and a fresh learner continues 
   const learned = (job: ServedJob, observations: number): Promise<void> =>
     until(`${observations} observations are folded`, async () => {
       if ((await metric(job, 'observationsLearned')) < observations) return false
-      let deltas = 0
-      await scanTopic(topics, deltasTopic(TOPIC), () => ++deltas > 0)
-      const before = await blocks(job)
-      await new Promise((resolve) => setTimeout(resolve, 300))
-      return deltas > 0 && JSON.stringify([...(await blocks(job))]) === JSON.stringify([...before])
+      return await hasReadAll(job, topics, TOPIC, OBSERVATIONS)
     })
 
   const first = await learn('first')
