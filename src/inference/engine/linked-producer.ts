@@ -12,9 +12,11 @@ const RETIRE_MS = 1000
 /** Producer that gets to know its models by the messages of `InferenceEngine.link`. */
 export class LinkedProducer implements InferenceProducer, Disposable {
   private producer: ThreadProducer | undefined
+  private isClosed = false
 
-  /** Takes the next message of the engine. */
+  /** Takes the next message of the engine. Its number may be another thread's when it comes after the close. */
   handle(message: ProducerMessage): void {
+    if (this.isClosed) return
     if (message.kind === 'welcome') {
       this.producer = new ThreadProducer(message.producer)
       for (const model of message.models) this.producer.add(model)
@@ -37,6 +39,7 @@ export class LinkedProducer implements InferenceProducer, Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.isClosed = true
     this.producer?.close()
   }
 

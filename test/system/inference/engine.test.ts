@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
 import { LinkedProducer } from '../../../src/inference/engine/linked-producer.ts'
 import type { InferenceEngine } from '../../../src/inference/port/engine.ts'
+import type { ProducerMessage } from '../../../src/inference/port/producer-message.ts'
 import { floats, floatsOf, linearModel } from './models.ts'
 
 const id = { name: 'linear', version: 3 }
@@ -76,6 +77,16 @@ describe('an ONNX model', () => {
     expect(floatsOf(answer.outputs[0]!)).toEqual([15])
     await engine.unload(later)
     await vi.waitFor(() => expect(producer.model(later)).toBeUndefined(), { timeout: 60_000 })
+  })
+
+  it("does not reach a thread that has closed: its number may be the next one's", async () => {
+    const closed = new LinkedProducer()
+    const late: ProducerMessage[] = []
+    using _first = engine.link((message) => late.push(structuredClone(message)))
+    closed[Symbol.dispose]()
+    for (const message of late) closed.handle(message)
+    expect(late).not.toEqual([])
+    expect(closed.models()).toEqual([])
   })
 
   it('answers what waits before it is unloaded, and refuses what comes later', async () => {
