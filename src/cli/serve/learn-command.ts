@@ -13,6 +13,7 @@ import { counted } from '../text/counted.ts'
 import { type JobLog, jobLogOf } from './job-log.ts'
 import { droppedReporter } from './report-dropped.ts'
 import { reportRestarts } from './report-restarts.ts'
+import { showWhenRunning } from './show-when-running.ts'
 import { liveEvent, liveText } from './version-live.ts'
 import { writeBackMsOf } from './write-back.ts'
 
@@ -43,11 +44,7 @@ export async function runLearning(command: LearnCommand): Promise<number> {
     { event: 'started', port: job.port },
     `serving queries on ${flags.string('host')}:${job.port}; press Ctrl-C to stop`,
   )
-  const [{ showJob }, { titlesOf }] = await Promise.all([
-    import('./show-job.ts'),
-    import('./rest.ts'),
-  ])
-  await using shown = await showJob(job, { name, io, report, titles: titlesOf(flags) })
+  await using shown = await showWhenRunning(job, flags, { name, io, report })
   await Promise.race([job.execution.result, io.interrupted, shown.lost])
   return 0
 }

@@ -31,6 +31,7 @@ import {
 import { type JobLog, jobLogOf } from '../serve/job-log.ts'
 import { droppedReporter } from '../serve/report-dropped.ts'
 import { reportRestarts } from '../serve/report-restarts.ts'
+import { showWhenRunning } from '../serve/show-when-running.ts'
 import { liveEvent, liveText } from '../serve/version-live.ts'
 import { counted } from '../text/counted.ts'
 
@@ -123,11 +124,7 @@ Examples:
       { event: 'started', port: job.port },
       `serving queries on ${flags.string('host')}:${job.port}; press Ctrl-C to stop`,
     )
-    const [{ showJob }, { titlesOf }] = await Promise.all([
-      import('../serve/show-job.ts'),
-      import('../serve/rest.ts'),
-    ])
-    await using shown = await showJob(job, { name, io, report, titles: titlesOf(flags) })
+    await using shown = await showWhenRunning(job, flags, { name, io, report })
     const ended = job.execution.result.then(({ runtimeMs }) =>
       report({ event: 'finished', runtimeMs }, `finished after ${Math.round(runtimeMs)} ms`),
     )
