@@ -1,7 +1,7 @@
 /**
  * The rooms of `src`, each with the rooms that it may import. A row names only what is used: a new import
  * is a decision, and an import that is gone leaves the table. `cli` itself and the entries of the
- * package (`src/*.ts`) may import everything.
+ * package (`src/*.ts`) may import everything. One table, and so one file, however many rooms there are.
  */
 export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   access: ['core', 'files'],

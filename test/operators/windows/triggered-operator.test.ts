@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
 import { seededRandom } from '../../../src/core/random.ts'
-import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
-import { createWindowOperator, type WindowPlan } from '../../../src/dataflow/window-plan.ts'
 import { OutputTag } from '../../../src/operators/port/output-tag.ts'
 import {
   eventTimeSessionWindows,
@@ -16,8 +14,6 @@ import {
   continuousEventTimeTrigger,
   continuousProcessingTimeTrigger,
 } from '../../../src/operators/windows/continuous-trigger.ts'
-import { countEvictor, deltaEvictor, timeEvictor } from '../../../src/operators/windows/evictor.ts'
-import type { ProcessWindowFunction } from '../../../src/operators/windows/function.ts'
 import {
   countTrigger,
   deltaTrigger,
@@ -26,46 +22,7 @@ import {
   purgingTrigger,
   type Trigger,
 } from '../../../src/operators/windows/trigger.ts'
-import { valueState } from '../../../src/state/port/descriptors.ts'
-import type { HarnessSnapshot } from '../../../src/testing/harness-snapshot.ts'
-import { OperatorHarness } from '../../../src/testing/operator-harness.ts'
-
-type Event = readonly [key: string, time: number]
-type Plan = Partial<WindowPlan<string, Event>> & Pick<WindowPlan<string, Event>, 'assigner'>
-interface Place {
-  readonly restore?: readonly HarnessSnapshot[]
-  readonly subtask?: number
-  readonly parallelism?: number
-}
-
-const listing: ProcessWindowFunction<string, Event, string> = {
-  process: (key, _context, elements, out) =>
-    out.collect(`${key}: ${elements.map(([, time]) => time).join(' ')}`),
-}
-
-function open(
-  plan: Plan,
-  place: Place = {},
-  windowFunction: ProcessWindowFunction<string, Event, string> = listing,
-): Promise<OperatorHarness<Event, string>> {
-  const whole: WindowPlan<string, Event> = {
-    keySerializer: plainKeySerializer<string>(),
-    serializer: msgpackSerializer<Event>(),
-    allowedLatenessMs: 0,
-    lateDataTag: undefined,
-    trigger: undefined,
-    evictor: undefined,
-    fold: undefined,
-    ...plan,
-  }
-  const operator = createWindowOperator(whole, windowFunction, true)
-  const keys = { selectors: [([key]: Event) => key], serializer: plainKeySerializer() }
-  return OperatorHarness.open<Event, string>({ operator, keys, ...place })
-}
-
-function feed(harness: OperatorHarness<Event, string>, key: string, ...times: number[]): void {
-  for (const time of times) harness.process([key, time], time)
-}
+import { type Event, feed, open, type Plan } from './planned-windows.ts'
 
 describe('global windows', () => {
   it('never fire without a trigger', async () => {
@@ -266,110 +223,6 @@ describe('triggers', () => {
       results.push(...harness.values)
     }
     expect(results.sort()).toEqual(names.map((key) => `${key}: 1 2 3`))
-  })
-})
-
-describe('evictors', () => {
-  it('keep the last records, and what they remove leaves the state', async () => {
-    const harness = await open({
-      assigner: globalWindows(),
-      trigger: countTrigger(2),
-      evictor: countEvictor(3),
-    })
-    feed(harness, 'a', 1, 2, 3, 4, 5, 6)
-    expect(harness.values).toEqual(['a: 1 2', 'a: 2 3 4', 'a: 4 5 6'])
-  })
-
-  it('after the function leave less for the next time', async () => {
-    const harness = await open({
-      assigner: globalWindows(),
-      trigger: countTrigger(2),
-      evictor: countEvictor(1, { after: true }),
-    })
-    feed(harness, 'a', 1, 2, 3, 4)
-    expect(harness.values).toEqual(['a: 1 2', 'a: 2 3 4'])
-  })
-
-  it('by time count from the newest record', async () => {
-    const harness = await open({
-      assigner: tumblingEventTimeWindows(100),
-      evictor: timeEvictor(20),
-    })
-    feed(harness, 'a', 60, 30, 40, 41)
-    harness.endInput()
-    expect(harness.values).toEqual(['a: 60 41'])
-  })
-
-  it('by distance compare with the last record', async () => {
-    const distance = ([, a]: Event, [, b]: Event): number => Math.abs(a - b)
-    const evictor = deltaEvictor<Event>(10, distance)
-    const harness = await open({ assigner: tumblingEventTimeWindows(100), evictor })
-    feed(harness, 'a', 60, 35, 49, 40)
-    harness.endInput()
-    expect(harness.values).toEqual(['a: 35 49 40'])
-  })
-
-  it('also stand before a reduction', async () => {
-    const fold = reduceFold<Event>(([key, a], [, b]) => [key, a + b])
-    const harness = await open({
-      assigner: tumblingEventTimeWindows(100),
-      evictor: countEvictor(2),
-      fold: { fold, serializer: msgpackSerializer<unknown>() } as never,
-    })
-    feed(harness, 'a', 1, 2, 3)
-    harness.endInput()
-    expect(harness.values).toEqual(['a: 5'])
-  })
-})
-
-describe('state of window functions', () => {
-  const fired = valueState<number>('fired')
-
-  const counting: ProcessWindowFunction<string, Event, string> = {
-    open: (context) => {
-      context.windowState().getState(fired)
-      context.globalState().getState(fired)
-    },
-    process: (key, context, elements, out) => {
-      const ofWindow = context.windowState().getState(fired)
-      const ofKey = context.globalState().getState(fired)
-      ofWindow.update((ofWindow.value() ?? 0) + 1)
-      ofKey.update((ofKey.value() ?? 0) + 1)
-      out.collect(`${key} ${elements.length} ${ofWindow.value()} ${ofKey.value()}`)
-    },
-    clear: (context) => context.windowState().getState(fired).clear(),
-  }
-
-  for (const trigger of [undefined, eventTimeTrigger()]) {
-    it(`is one of the window and one of the key (${trigger ? 'own' : 'default'} trigger)`, async () => {
-      const plan: Plan = {
-        assigner: tumblingEventTimeWindows(10),
-        allowedLatenessMs: 5,
-        ...(trigger === undefined ? {} : { trigger }),
-      }
-      const first = await open(plan, {}, counting)
-      feed(first, 'a', 1)
-      first.watermark(9)
-      feed(first, 'a', 2, 11)
-      const second = await open(plan, { restore: [await first.snapshot()] }, counting)
-      second.watermark(9)
-      feed(second, 'a', 3)
-      second.watermark(30)
-      expect([...first.values, ...second.values]).toEqual([
-        'a 1 1 1',
-        'a 2 2 2',
-        'a 3 3 3',
-        'a 1 1 4',
-      ])
-      const { entries } = await second.snapshot()
-      expect(entries.map(({ state }) => state)).toEqual(['global/fired'])
-    })
-  }
-
-  it('of a window is refused on sessions, which merge', async () => {
-    await expect(async () => {
-      await open({ assigner: eventTimeSessionWindows(10) }, {}, counting)
-    }).rejects.toMatchObject({ code: 'UNSUPPORTED' })
   })
 })
 
