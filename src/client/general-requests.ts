@@ -80,10 +80,15 @@ export class GeneralRequests {
     return this.owner.retries.run(asked.deadlineAt, work, asked.failed)
   }
 
-  /** As `ask`, where a failure of the whole request is the answer. */
+  /** As `ask`, where a failure is the answer, of the whole request or inside its frame. */
   async answer<T>(asked: Asked<Answer<T>>): Promise<Answer<T>> {
+    const work = async (hint: string | undefined): Promise<Answer<T>> => {
+      const answer = await this.send(asked, asked.body(), hint)
+      if (!answer.ok && answer.error.retryable) throw answer.error
+      return answer
+    }
     try {
-      return await this.ask(asked)
+      return await this.owner.retries.run(asked.deadlineAt, work, asked.failed)
     } catch (error) {
       return { ok: false, error: answerErrorOf(error) }
     }

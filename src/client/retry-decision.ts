@@ -29,11 +29,18 @@ export type RetryDecision =
   | { readonly kind: 'too-late' }
 
 /** Errors of a job that restarts. How long that takes depends on the job's state, not on the number of tries. */
-const PASSES_BY_ITSELF: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['UNAVAILABLE', 'RESTORING'])
+const PASSES_BY_ITSELF: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'UNAVAILABLE',
+  'RESTORING',
+  'SLOT_LOST',
+])
+
+/** Least wait: tries become denser towards the deadline, and end. */
+const LEAST_WAIT_MS = 1
 
 /**
  * Decides what follows a failed try. While no server can be reached, or the job starts or restores, only the
- * deadline limits the tries, so that calls survive a restart.
+ * deadline limits the tries, so that calls survive a restart: no wait reaches past the deadline.
  */
 export function decideRetry(
   { error, attempt, leftMs }: EndedTry,
@@ -41,9 +48,11 @@ export function decideRetry(
   random: Random,
 ): RetryDecision {
   if (!error.retryable || error.code === 'DEADLINE_EXCEEDED') return { kind: 'give-up' }
-  if (!PASSES_BY_ITSELF.has(error.code) && attempt >= options.maxAttempts)
-    return { kind: 'give-up' }
-  const waitMs = Math.max(backoffMs(attempt - 1, options, random), askedWaitMs(error))
+  const passes = PASSES_BY_ITSELF.has(error.code)
+  if (!passes && attempt >= options.maxAttempts) return { kind: 'give-up' }
+  const maxMs = passes ? Math.min(options.maxMs, leftMs) : options.maxMs
+  const drawnMs = backoffMs(attempt - 1, { ...options, maxMs }, random)
+  const waitMs = Math.max(LEAST_WAIT_MS, drawnMs, askedWaitMs(error))
   if (waitMs < leftMs) return { kind: 'retry', waitMs }
   return { kind: error.code === 'UNAVAILABLE' ? 'too-late' : 'give-up' }
 }

@@ -21,6 +21,8 @@ describe('a call that fails', () => {
     expect((await client.predict('ALS_MODEL', '1-U', '7-I')).score).toBe(11)
     tested.backend.failing.set('1-U', { error: new WeirError('RESTORING', 'not yet'), times: 2 })
     expect((await client.rows('ALS_MODEL', ['1-U']))[0]).toMatchObject({ ok: true })
+    tested.backend.failing.set('1-U', { error: new WeirError('RESTORING', 'not yet'), times: 2 })
+    expect(await client.topK('ALS_MODEL', '1-U', { k: 1 })).toMatchObject({ ok: true })
   })
 
   it('keeps the rows it has when asking for the missing one again runs into the deadline', async () => {
@@ -43,10 +45,10 @@ describe('a call that fails', () => {
 
   it('gives up a retryable failure after its last attempt', async () => {
     const client = await tested.start({}, { retry: { maxAttempts: 2, maxMs: 5 } })
-    const error = new WeirError('SLOT_LOST', 'gone')
+    const error = new WeirError('NOT_UP_TO_BOUND', 'old')
     tested.backend.failing.set('1-U', { error, times: 1000 })
     const failure = await client.predict('ALS_MODEL', '1-U', '7-I').catch((e) => e)
-    expect(failure.code).toBe('SLOT_LOST')
+    expect(failure.code).toBe('NOT_UP_TO_BOUND')
     expect(tested.backend.failing.get('1-U')?.times).toBe(998)
   })
 

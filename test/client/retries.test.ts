@@ -4,7 +4,7 @@ import { Retries } from '../../src/client/retries.ts'
 import { WeirError } from '../../src/core/errors.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
 
-const SLOT_LOST = new WeirError('SLOT_LOST', 'gone')
+const OVERLOADED = new WeirError('OVERLOADED', 'busy')
 const UNAVAILABLE = new WeirError('UNAVAILABLE', 'no server')
 
 function retriesOf(maxAttempts = 5) {
@@ -44,22 +44,22 @@ async function settle<T>(clock: ManualClock, promise: Promise<T>): Promise<T> {
 describe('retries', () => {
   it('try again until a try succeeds', async () => {
     const { clock, retries } = retriesOf()
-    const { hints, work } = failing(SLOT_LOST, SLOT_LOST)
+    const { hints, work } = failing(OVERLOADED, OVERLOADED)
     expect(await settle(clock, retries.run(1000, work))).toBe('done')
     expect(hints).toHaveLength(3)
   })
 
   it('end with the error of the last try', async () => {
     const { clock, retries } = retriesOf(2)
-    const { hints, work } = failing(SLOT_LOST, SLOT_LOST, SLOT_LOST)
-    await expect(settle(clock, retries.run(1000, work))).rejects.toBe(SLOT_LOST)
+    const { hints, work } = failing(OVERLOADED, OVERLOADED, OVERLOADED)
+    await expect(settle(clock, retries.run(1000, work))).rejects.toBe(OVERLOADED)
     expect(hints).toHaveLength(2)
   })
 
   it('count a try that has failed before', async () => {
     const { clock, retries } = retriesOf(2)
-    const { hints, work } = failing(SLOT_LOST)
-    await expect(settle(clock, retries.run(1000, work, SLOT_LOST))).rejects.toBe(SLOT_LOST)
+    const { hints, work } = failing(OVERLOADED)
+    await expect(settle(clock, retries.run(1000, work, OVERLOADED))).rejects.toBe(OVERLOADED)
     expect(hints).toHaveLength(1)
   })
 

@@ -37,6 +37,18 @@ describe('decideRetry', () => {
     expect(decide(new WeirError('OVERLOADED', ''), 3, 1000)).toBe('give-up')
     expect(decide(new WeirError('RESTORING', ''), 300, 1000)).toBe('retry')
     expect(decide(new WeirError('UNAVAILABLE', ''), 300, 1000)).toBe('retry')
+    expect(decide(new WeirError('SLOT_LOST', ''), 300, 1000)).toBe('retry')
+  })
+
+  it('does not give up a job that restores before the deadline, however long the usual wait is', () => {
+    const decisions = Array.from({ length: 500 }, () => {
+      const error = new WeirError('RESTORING', '')
+      return decideRetry({ error, attempt: 300, leftMs: 5 }, options, random)
+    })
+    for (const decision of decisions) {
+      expect(decision).toMatchObject({ kind: 'retry' })
+      expect((decision as { waitMs: number }).waitMs).toBeLessThan(5)
+    }
   })
 
   it('waits as long as the server asks, or gives up when that is too long', () => {

@@ -279,6 +279,8 @@ class FakeReader implements ModelReader {
     options: TopKOptions,
   ): Promise<Answer<ScoredKey[]>> {
     this.backend.check(state, options.version)
+    const error = typeof query === 'string' ? this.backend.failureOf(query) : undefined
+    if (error !== undefined) return { ok: false, error }
     const vector =
       typeof query === 'string'
         ? (this.backend.rows.get(query) ?? this.backend.rows.get(options.cold ?? ''))
