@@ -27,7 +27,7 @@ import type {
   SparseVector,
   TopKOptions,
 } from '../wire/model-reader.ts'
-import { MAX_K } from '../wire/request.ts'
+import { requireK } from '../wire/request.ts'
 import type { RoutingTable } from '../wire/routing-table.ts'
 import { withBiasFeature } from '../wire/sparse-vector.ts'
 import { decodeTypedValue, type GetOptions } from '../wire/typed-value.ts'
@@ -264,10 +264,7 @@ export class WeirClient implements ModelReader {
     query: string | Float32Array,
     options: TopKOptions,
   ): Promise<Answer<ScoredKey[]>> {
-    requireArgument(
-      Number.isInteger(options.k) && options.k >= 1 && options.k <= MAX_K,
-      `k must be a whole number from 1 to ${MAX_K}, not ${options.k}`,
-    )
+    requireK(options.k)
     const excluded = options.exclude?.length ?? 0
     requireArgument(
       excluded <= MAX_COUNT,

@@ -1,4 +1,4 @@
-import { WeirError } from '../core/errors.ts'
+import { requireArgument, WeirError } from '../core/errors.ts'
 import { isPlace, partitionOfPlace, placeOf, sourceOfPlace } from '../core/position.ts'
 import { type FrameReader, HEADER_BYTES } from './frame.ts'
 import type { FrameWriter } from './frame-writer.ts'
@@ -26,7 +26,15 @@ const STATE_AT = 36
 /** Most sparse features in one request. */
 export const MAX_FEATURES = 1_000_000
 /** Most results of one top-k query. */
-export const MAX_K = 1000
+const MAX_K = 1000
+
+/** Throws INVALID_ARGUMENT unless a top-k query may ask for this many results. */
+export function requireK(k: number): void {
+  requireArgument(
+    Number.isInteger(k) && k >= 1 && k <= MAX_K,
+    `k is a whole number from 1 to ${MAX_K}, not ${k}`,
+  )
+}
 
 const LIVE: Consistency = { level: 'live' }
 const CHECKPOINT: Consistency = { level: 'checkpoint' }

@@ -1,4 +1,4 @@
-import type { ModelEvent } from '../../jobs/models/served-models.ts'
+import type { ModelEvent } from '../../jobs/models/events.ts'
 
 /** A change of a model as `--json` prints it. */
 export function eventJson(event: ModelEvent) {

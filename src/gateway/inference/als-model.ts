@@ -2,7 +2,7 @@ import { requireArgument } from '../../core/errors.ts'
 import { alsKey, MEAN_IF_UNKNOWN } from '../../models/als/row-key.ts'
 import type { Prediction, PredictOptions, QueryOptions } from '../../wire/model-reader.ts'
 import type { ServedState } from '../port/services.ts'
-import { type InferenceModel, type InferenceResult, inputOf } from './model.ts'
+import { type InferenceModel, type InferenceResult, inputOf, resultOf } from './model.ts'
 import { oneVersion, type VersionedAnswer } from './one-version.ts'
 import type { Tensor, TensorMetadata } from './tensor.ts'
 
@@ -49,11 +49,12 @@ export class AlsModel implements InferenceModel {
         ),
       ),
     )
-    return {
-      modelVersion: answers[0]?.modelVersion ?? 0,
-      items: count,
-      outputs: outputsOf(answers, shape),
-    }
+    const data = [
+      Float32Array.from(answers, ({ score }) => score),
+      answers.map(({ leftCold }) => leftCold),
+      answers.map(({ rightCold }) => rightCold),
+    ]
+    return resultOf(answers, OUTPUTS, { shape, data })
   }
 
   private async predict(
@@ -74,18 +75,6 @@ export class AlsModel implements InferenceModel {
 }
 
 type VersionedPrediction = Prediction & VersionedAnswer
-
-function outputsOf(
-  answers: readonly VersionedPrediction[],
-  shape: readonly number[],
-): readonly Tensor[] {
-  const data = [
-    Float32Array.from(answers, ({ score }) => score),
-    answers.map(({ leftCold }) => leftCold),
-    answers.map(({ rightCold }) => rightCold),
-  ]
-  return OUTPUTS.map(({ name, datatype }, i) => ({ name, datatype, shape, data: data[i]! }))
-}
 
 /** The shape of the answers. Throws INVALID_ARGUMENT unless both have as many ids, or one has a single id. */
 function pairedShape(users: Tensor, items: Tensor): readonly number[] {

@@ -2,7 +2,7 @@ import { requireArgument } from '../../core/errors.ts'
 import { MAX_FEATURE } from '../../core/feature.ts'
 import type { QueryOptions, SparseVector } from '../../wire/model-reader.ts'
 import type { ServedState } from '../port/services.ts'
-import { type InferenceModel, type InferenceResult, inputOf } from './model.ts'
+import { type InferenceModel, type InferenceResult, inputOf, resultOf } from './model.ts'
 import { oneVersion } from './one-version.ts'
 import type { Tensor, TensorMetadata } from './tensor.ts'
 
@@ -41,17 +41,12 @@ export class LinearModel implements InferenceModel {
     const answers = await oneVersion(options, (pinned) =>
       examples.map((example) => this.reader.predictLinear(state, example, pinned)),
     )
-    const shape = [examples.length]
     const data = [
       Float64Array.from(answers, ({ decision }) => decision),
       BigInt64Array.from(answers, ({ label }) => BigInt(label)),
       BigInt64Array.from(answers, ({ unknown }) => BigInt(unknown)),
     ]
-    return {
-      modelVersion: answers[0]?.modelVersion ?? 0,
-      items: examples.length,
-      outputs: OUTPUTS.map(({ name, datatype }, i) => ({ name, datatype, shape, data: data[i]! })),
-    }
+    return resultOf(answers, OUTPUTS, { shape: [examples.length], data })
   }
 }
 

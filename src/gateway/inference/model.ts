@@ -1,4 +1,5 @@
 import type { QueryOptions } from '../../wire/model-reader.ts'
+import type { VersionedAnswer } from './one-version.ts'
 import type { Tensor, TensorMetadata } from './tensor.ts'
 
 /** Outputs of a model with the version that answered. */
@@ -27,4 +28,19 @@ export interface InferenceModel {
 /** The tensor of an input that is not optional; `readRequest` has checked that it is there. */
 export function inputOf(inputs: readonly Tensor[], name: string): Tensor {
   return inputs.find((tensor) => tensor.name === name)!
+}
+
+/** Result of a model of rows: a tensor for each declared output, in order, all of one shape. */
+export function resultOf(
+  answers: readonly VersionedAnswer[],
+  declared: readonly TensorMetadata[],
+  { shape, data }: { readonly shape: readonly number[]; readonly data: readonly Tensor['data'][] },
+): InferenceResult {
+  const outputs = declared.map(({ name, datatype }, i) => ({
+    name,
+    datatype,
+    shape,
+    data: data[i]!,
+  }))
+  return { modelVersion: answers[0]?.modelVersion ?? 0, items: answers.length, outputs }
 }

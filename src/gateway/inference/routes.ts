@@ -6,6 +6,7 @@ import { addErrorHandlers } from '../http/errors.ts'
 import type { ModelRegistryPort, ServedState } from '../port/services.ts'
 import { requireLiveModel } from '../routes/live-model.ts'
 import { addClassifyRoutes } from './classify-routes.ts'
+import { configOf, indexOf, metadataOf } from './descriptions.ts'
 import { documented } from './documented.ts'
 import { JSON_LENGTH_HEADER, objectOf, readRequest, writeAnswer } from './message.ts'
 import { ModelRepository, type ServedModelEntry, versionNumber } from './repository.ts'
@@ -24,7 +25,6 @@ import {
   STATISTICS_ANSWER,
 } from './schemas.ts'
 import type { InferenceStatistics } from './statistics.ts'
-import type { Datatype } from './tensor.ts'
 
 /** Options of the routes. */
 export interface InferenceOptions {
@@ -54,24 +54,6 @@ const EXTENSIONS = [
   'model_configuration',
   'statistics',
 ]
-
-/** Names of the datatypes in Triton's model configuration. */
-const CONFIG_TYPES: Readonly<Record<Datatype, string>> = {
-  BOOL: 'TYPE_BOOL',
-  UINT8: 'TYPE_UINT8',
-  UINT16: 'TYPE_UINT16',
-  UINT32: 'TYPE_UINT32',
-  UINT64: 'TYPE_UINT64',
-  INT8: 'TYPE_INT8',
-  INT16: 'TYPE_INT16',
-  INT32: 'TYPE_INT32',
-  INT64: 'TYPE_INT64',
-  FP16: 'TYPE_FP16',
-  BF16: 'TYPE_BF16',
-  FP32: 'TYPE_FP32',
-  FP64: 'TYPE_FP64',
-  BYTES: 'TYPE_STRING',
-}
 
 /**
  * Adds the Open Inference Protocol v2 with the extensions for binary tensors, repository, configuration and
@@ -251,47 +233,6 @@ class InferenceRoutes {
     const versions = version === undefined ? info.versions.map(String) : [version]
     return versions.map((one) => this.statistics.read(info.name, one))
   }
-}
-
-function metadataOf({ info, model }: ServedModelEntry) {
-  return {
-    name: info.name,
-    versions: info.versions.map(String),
-    platform: model.platform,
-    inputs: model.inputs.map(({ name, datatype, shape }) => ({ name, datatype, shape })),
-    outputs: model.outputs,
-  }
-}
-
-function configOf({ info, model }: ServedModelEntry) {
-  const tensors = (list: typeof model.inputs) =>
-    list.map(({ name, datatype, shape, isOptional }) => ({
-      name,
-      data_type: CONFIG_TYPES[datatype],
-      dims: shape,
-      ...(isOptional === true ? { optional: true } : {}),
-    }))
-  return {
-    name: info.name,
-    platform: model.platform,
-    backend: 'weir',
-    max_batch_size: 0,
-    input: tensors(model.inputs),
-    output: tensors(model.outputs),
-  }
-}
-
-function indexOf(entries: readonly ServedModelEntry[], readyOnly: boolean) {
-  return entries.flatMap(({ info, versions }) =>
-    versions
-      .filter(({ version }) => !readyOnly || version === info.liveVersion)
-      .map(({ version, state, reason }) => ({
-        name: info.name,
-        version: String(version),
-        state,
-        reason: version === info.liveVersion ? 'live' : reason,
-      })),
-  )
 }
 
 /** Whether the body of a request for the index asks for live versions only. Throws INVALID_ARGUMENT. */

@@ -9,7 +9,8 @@ import type {
   OperatorCoordinatorContext,
 } from '../../runtime/protocol/operator-coordinator.ts'
 import type { AskedModels } from '../served-job.ts'
-import { type ModelEvent, ServedModels } from './served-models.ts'
+import type { ModelEvent } from './events.ts'
+import { ServedModels } from './served-models.ts'
 
 /** Options of the models that a job asks. */
 export interface JobModelsOptions {

@@ -7,7 +7,8 @@ import { QueryServer } from '../../serving/server/query-server.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import { type QueryAccessOptions, queryAccessOf, watchQueryAccess } from '../query-access.ts'
 import { MODELS_JOB, ModelsQueryBackend } from './backend.ts'
-import { type ModelEvent, ServedModels } from './served-models.ts'
+import type { ModelEvent } from './events.ts'
+import { ServedModels } from './served-models.ts'
 
 /** Options of a process that serves the models of a repository. */
 export interface ModelsProcessOptions extends QueryAccessOptions {

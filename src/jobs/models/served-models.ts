@@ -18,27 +18,11 @@ import type {
 } from '../../serving/port/models-backend.ts'
 import type { InferRequest } from '../../wire/inference/infer.ts'
 import type { ModelInfo } from '../../wire/inference/models.ts'
+import type { ModelEvent } from './events.ts'
 import { ModelCaches } from './model-caches.ts'
+import { numbersOf } from './numbers.ts'
 import { checkCandidate, checkMemory } from './promotion-checks.ts'
 import { type LoadedVersion, ServedModel } from './served-model.ts'
-
-/** Change of the served models, for logs. */
-export type ModelEvent =
-  | {
-      readonly event: 'loaded'
-      readonly model: string
-      readonly version: number
-      readonly ms: number
-    }
-  | { readonly event: 'live'; readonly model: string; readonly version: number }
-  | { readonly event: 'unloaded'; readonly model: string; readonly version: number }
-  | {
-      readonly event: 'failed'
-      readonly model: string
-      readonly version: number
-      readonly error: WeirError
-    }
-  | { readonly event: 'repository'; readonly error: WeirError }
 
 /** Options of the served models. */
 export interface ServedModelsOptions {
@@ -267,13 +251,7 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
   private find(name: string): ServedModel {
     const model = this.models.get(name)
     if (model !== undefined) return model
-    const known = [...this.models.keys()]
-    const nearest = nearestWord(name, known)
-    const hint =
-      nearest === undefined
-        ? `the models are ${known.join(', ') || 'none'}`
-        : `did you mean "${nearest}"?`
-    throw new WeirError('UNKNOWN_MODEL', `no model is named "${name}"; ${hint}`)
+    throw unknownModel(name, [...this.models.keys()])
   }
 
   list(name: string): readonly ModelInfo[] {
@@ -284,17 +262,7 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
     return models.map((model) => {
       const id = model.loaded.get(model.live)?.id
       const live = id === undefined ? undefined : statistics.get(`${id.name}/${id.version}`)
-      const reasons = Object.entries(live?.dispatched ?? {}).map(
-        ([reason, batches]) => [`dispatched.${reason}`, batches] as const,
-      )
-      const numbers = Object.entries(live ?? {}).filter(
-        (entry): entry is [string, number] => typeof entry[1] === 'number',
-      )
-      return model.info({
-        ...Object.fromEntries(numbers),
-        ...Object.fromEntries(reasons),
-        ...this.caches.statisticsOf(model),
-      })
+      return model.info({ ...numbersOf(live), ...this.caches.statisticsOf(model) })
     })
   }
 
@@ -316,4 +284,13 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
     this.cancelScan?.()
     while (this.work.size > 0) await Promise.all(this.work)
   }
+}
+
+function unknownModel(name: string, known: readonly string[]): WeirError {
+  const nearest = nearestWord(name, known)
+  const hint =
+    nearest === undefined
+      ? `the models are ${known.join(', ') || 'none'}`
+      : `did you mean "${nearest}"?`
+  return new WeirError('UNKNOWN_MODEL', `no model is named "${name}"; ${hint}`)
 }

@@ -41,7 +41,9 @@ export interface SlotRuntimeOptions {
 }
 
 /**
- * One slot's part of an attempt: builds, restores, runs and closes its subtasks; see DESIGN section 2.
+ * One slot's part of an attempt: builds, restores, runs and closes its subtasks; see DESIGN section 2. It answers
+ * each command of the engine and each call of a subtask, and leaves the work to the parts it owns: that is why it
+ * has more than 300 lines.
  */
 export class SlotRuntime implements SubtaskHost {
   readonly attempt: number

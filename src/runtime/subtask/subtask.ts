@@ -64,7 +64,8 @@ export interface SubtaskOptions {
 /**
  * One subtask of a chain: operators that call each other and get their records from an input. It never
  * blocks: it takes input only while its channels have credit, its sinks are ready and no asynchronous
- * call (opening, preparing a snapshot) runs.
+ * call (opening, preparing a snapshot) runs. The file has more than 300 lines because the interface of the slot
+ * is here, too: each of the two names the other.
  */
 export class Subtask implements OperatorHost {
   readonly name: string

@@ -1,7 +1,5 @@
 import { WeirError } from '../../core/errors.ts'
-import { latin1Of } from '../../core/text/latin1.ts'
 import { innerProduct } from '../../kernels/inner-product.ts'
-import type { KeyClass } from '../../state/catalog/key-class.ts'
 import type {
   Answer,
   Consistency,
@@ -17,7 +15,7 @@ import type {
 } from '../../wire/model-reader.ts'
 import { LocalSlotAsker, type SlotQueryClient } from '../catalog/slot-asker.ts'
 import type { DeferredPredictions, ReadGroup, ScanRange } from '../port/query-backend.ts'
-import { RankedKeys } from '../port/ranked-keys.ts'
+import type { RankedKeys } from '../port/ranked-keys.ts'
 import type { OwnedQueryOptions } from '../port/request-owner.ts'
 import type { ScanPage } from '../port/scan-page.ts'
 import { LocalTopK } from '../top-k/top-k.ts'
@@ -26,11 +24,10 @@ import { deferredKey, LocalDeferredPredictions } from './deferred-predictions.ts
 import { answered } from './failures.ts'
 import { LocalReadGroup } from './read-group.ts'
 import { type LocalContext, LocalRequests, type VectorRequest } from './request.ts'
-import { type LoadedRow, LocalRowLoader, requireSameLength } from './row-loader.ts'
-import { LocalScans, requireNotCheckpoint, slotsOf } from './scans.ts'
+import { LocalRowLoader, requireSameLength } from './row-loader.ts'
+import { LocalScans } from './scans.ts'
+import { LocalTopKReads } from './top-k-reads.ts'
 import { LocalTypedReads, type ValuesOptions } from './typed-reads.ts'
-
-const MAX_K = 1000
 
 const encoder = new TextEncoder()
 
@@ -51,7 +48,7 @@ export class LocalModelReader implements ModelReader {
   private readonly asker: LocalSlotAsker
   private readonly loader: LocalRowLoader
   private readonly deferred: LocalDeferredPredictions
-  private readonly tops: LocalTopK
+  private readonly tops: LocalTopKReads
   private readonly typed: LocalTypedReads
   private readonly scans: LocalScans
   private readonly group = new LocalReadGroup()
@@ -63,7 +60,11 @@ export class LocalModelReader implements ModelReader {
     this.asker = new LocalSlotAsker(options.slots, options.clock)
     this.loader = new LocalRowLoader(this.requests, this.asker)
     this.deferred = new LocalDeferredPredictions(this.requests, this.asker)
-    this.tops = new LocalTopK(this.asker, options.clock)
+    this.tops = new LocalTopKReads(
+      this.requests,
+      this.loader,
+      new LocalTopK(this.asker, options.clock),
+    )
     this.typed = new LocalTypedReads(options.catalog, this.requests, this.asker)
     this.scans = new LocalScans(options.catalog, this.requests, this.asker)
   }
@@ -177,7 +178,7 @@ export class LocalModelReader implements ModelReader {
       requireFinite(features.values, 'a value of the sparse vector')
       const request = this.requests.vector(name, options)
       const { dimension } = request.state.keyClasses[0]!
-      const none = this.noRow(request)
+      const none = this.loader.noRow(request)
       const blocks = blocksOf(features.ids, dimension)
       const rows = await Promise.all(
         blocks.map(({ key }) => this.loader.loadIfKnown(request, encoder.encode(key))),
@@ -204,62 +205,7 @@ export class LocalModelReader implements ModelReader {
     query: string | Float32Array,
     options: TopKOptions,
   ): Promise<Answer<RankedKeys>> {
-    return answered(async () => {
-      const { k, suffix = '', exclude = [], cold, normColumns } = options
-      requireK(k)
-      const request = this.requests.vector(name, options)
-      requireNotCheckpoint(request, 'top-k')
-      const row =
-        typeof query === 'string'
-          ? await this.loader.load(request, encoder.encode(query), bytesOrNone(cold))
-          : { ...this.noRow(request), vector: query }
-      const wanted = {
-        vector: row.vector,
-        k,
-        suffix: encoder.encode(suffix),
-        exclude: new Set(exclude.map((key) => latin1Of(Buffer.from(key)))),
-        ...(normColumns === undefined ? {} : { normColumns }),
-      }
-      requireColumns(normColumns, row.vector.length)
-      const keyClasses = request.state.keyClasses.filter((keyClass) =>
-        canHold(keyClass, wanted.suffix),
-      )
-      const slots = slotsOf(keyClasses)
-      const requireSame = await this.requests.reachAll(slots, request)
-      for (const keyClass of keyClasses) this.requireReady(request, keyClass, row.vector)
-      const versions = keyClasses.flatMap(
-        (keyClass) => keyClass.versions.get(request.version) ?? [],
-      )
-      const found = await this.requests.within(
-        request,
-        Promise.all(versions.map((version) => this.tops.search(version, wanted, request))),
-      )
-      // The live level forbids nothing: rows of a slot that is being restored are answered, too.
-      if (request.consistency.level !== 'live') requireSame()
-      const envelope = this.requests.envelope(request, row)
-      return { ok: true, value: RankedKeys.best(found, k), envelope }
-    })
-  }
-
-  /** Origin and vector of an answer for which no row was read. */
-  private noRow(request: VectorRequest): LoadedRow {
-    const { checkpointId } = request
-    const asOfMs = this.requests.oldestAsOfMs(request, slotsOf(request.state.keyClasses))
-    const nowhere = { partition: -1, offset: 0, slot: 0 }
-    return { ...nowhere, vector: new Float32Array(0), asOfMs, checkpointId, cold: false }
-  }
-
-  private requireReady(request: VectorRequest, keyClass: KeyClass, vector: Float32Array): void {
-    requireSameLength(vector, { length: keyClass.dimension })
-    const readers = keyClass.versions.get(request.version)?.readers ?? []
-    for (const slot of keyClass.slots) {
-      if (readers.some((reader) => reader.share.slot === slot)) continue
-      if (!this.requests.hasTables(slot)) throw restoring(slot)
-    }
-    for (const reader of readers) {
-      if (!reader.restoring) continue
-      throw restoring(reader.share.slot)
-    }
+    return answered(() => this.tops.read(name, query, options))
   }
 
   /** Entries in the order of their keys. Throws UNKNOWN_STATE, UNSUPPORTED, NOT_UP_TO_BOUND. */
@@ -285,10 +231,6 @@ function bytesOrNone(key: string | undefined): Uint8Array | undefined {
   return key === undefined ? undefined : encoder.encode(key)
 }
 
-function restoring(slot: number): WeirError {
-  return new WeirError('RESTORING', `slot ${slot} is still starting or restoring; ask again later`)
-}
-
 function requireFinite(floats: Float32Array, what: string): void {
   const at = floats.findIndex((float) => !Number.isFinite(float))
   if (at < 0) return
@@ -296,25 +238,4 @@ function requireFinite(floats: Float32Array, what: string): void {
     'INVALID_ARGUMENT',
     `${what} is ${floats[at]} (number ${at}); send finite floats`,
   )
-}
-
-function requireK(k: number): void {
-  if (Number.isInteger(k) && k >= 1 && k <= MAX_K) return
-  throw new WeirError('INVALID_ARGUMENT', `k is a whole number from 1 to ${MAX_K}, not ${k}`)
-}
-
-function requireColumns(columns: number | undefined, dimension: number): void {
-  if (columns === undefined) return
-  if (Number.isInteger(columns) && columns >= 1 && columns <= dimension) return
-  throw new WeirError(
-    'INVALID_ARGUMENT',
-    `normColumns is a whole number from 1 to ${dimension}, the floats of a row, not ${columns}`,
-  )
-}
-
-/** Whether keys of the class can end in the suffix. */
-function canHold(keyClass: KeyClass, suffix: Uint8Array): boolean {
-  const [longer, shorter] =
-    keyClass.suffix.length > suffix.length ? [keyClass.suffix, suffix] : [suffix, keyClass.suffix]
-  return shorter.every((byte, i) => longer[longer.length - shorter.length + i] === byte)
 }

@@ -14,6 +14,7 @@ import {
   type VectorRequest,
 } from './request.ts'
 import { RowBuffer, RowReads } from './row-reads.ts'
+import { slotsOf } from './scans.ts'
 
 /** How often a slot is asked for a row of its checkpoint before the row counts as missing. */
 const CHECKPOINT_ASKS = 3
@@ -52,6 +53,14 @@ export class LocalRowLoader {
     const standIn = cold === undefined ? undefined : await this.loadIfKnown(request, cold)
     if (standIn === undefined) throw failureOf('UNKNOWN_KEY', cold ?? key)
     return { ...standIn, cold: true }
+  }
+
+  /** Origin and vector of an answer for which no row was read. */
+  noRow(request: VectorRequest): LoadedRow {
+    const { checkpointId } = request
+    const asOfMs = this.requests.oldestAsOfMs(request, slotsOf(request.state.keyClasses))
+    const nowhere = { partition: -1, offset: 0, slot: 0 }
+    return { ...nowhere, vector: new Float32Array(0), asOfMs, checkpointId, cold: false }
   }
 
   /** The row with a key, undefined when it does not exist. Throws as `load`. */

@@ -1,7 +1,7 @@
 import { WeirError } from '../../core/errors.ts'
 import { KIND, REQUEST_FLAG } from '../../wire/frame.ts'
 import type { PredictOptions, QueryOptions, TopKOptions } from '../../wire/model-reader.ts'
-import { MAX_FEATURES, MAX_K, type RequestCursor } from '../../wire/request.ts'
+import { MAX_FEATURES, type RequestCursor, requireK } from '../../wire/request.ts'
 import type { DeferredPredictions } from '../port/query-backend.ts'
 import type { OwnedQueryOptions } from '../port/request-owner.ts'
 import {
@@ -233,9 +233,7 @@ function decodeTopK(cursor: RequestCursor): AsyncRequest {
   const cold = (flags & REQUEST_FLAG.coldLeft) === 0 ? undefined : cursor.text()
   const normColumns = (flags & REQUEST_FLAG.norm) === 0 ? undefined : cursor.uint32()
   const k = cursor.uint16()
-  if (k < 1 || k > MAX_K) {
-    throw new WeirError('INVALID_ARGUMENT', `k must be from 1 to ${MAX_K}, not ${k}`)
-  }
+  requireK(k)
   const suffix = cursor.text()
   const excluded = cursor.uint16()
   const exclude: string[] = []

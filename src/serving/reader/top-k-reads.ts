@@ -1,0 +1,117 @@
+import { requireArgument, WeirError } from '../../core/errors.ts'
+import { latin1Of } from '../../core/text/latin1.ts'
+import type { KeyClass } from '../../state/catalog/key-class.ts'
+import type { Answer, TopKOptions } from '../../wire/model-reader.ts'
+import { requireK } from '../../wire/request.ts'
+import { RankedKeys } from '../port/ranked-keys.ts'
+import type { LocalTopK } from '../top-k/top-k.ts'
+import type { LocalRequests, VectorRequest } from './request.ts'
+import { type LoadedRow, type LocalRowLoader, requireSameLength } from './row-loader.ts'
+import { requireNotCheckpoint, slotsOf } from './scans.ts'
+
+const encoder = new TextEncoder()
+
+/** Top-k queries of one reader: the query's row, every key class that can hold the suffix, the best of all. */
+export class LocalTopKReads {
+  private readonly requests: LocalRequests
+  private readonly loader: LocalRowLoader
+  private readonly tops: LocalTopK
+
+  constructor(requests: LocalRequests, loader: LocalRowLoader, tops: LocalTopK) {
+    this.requests = requests
+    this.loader = loader
+    this.tops = tops
+  }
+
+  /** See `LocalTopK.shareThread`. */
+  shareThread(): void {
+    this.tops.shareThread()
+  }
+
+  /**
+   * The best keys for a row or a vector. Rejects with INVALID_ARGUMENT, UNKNOWN_STATE, UNKNOWN_KEY, RESTORING,
+   * NOT_UP_TO_BOUND, DEADLINE_EXCEEDED.
+   */
+  async read(
+    name: string,
+    query: string | Float32Array,
+    options: TopKOptions,
+  ): Promise<Answer<RankedKeys>> {
+    const { k, suffix = '', normColumns } = options
+    requireK(k)
+    const request = this.requests.vector(name, options)
+    requireNotCheckpoint(request, 'top-k')
+    const row = await this.queryRow(request, query, options.cold)
+    requireColumns(normColumns, row.vector.length)
+    const ending = encoder.encode(suffix)
+    const keyClasses = request.state.keyClasses.filter((keyClass) => canHold(keyClass, ending))
+    const requireSame = await this.requests.reachAll(slotsOf(keyClasses), request)
+    for (const keyClass of keyClasses) this.requireReady(request, keyClass, row.vector)
+    const found = await this.search(request, keyClasses, { row, ending, options })
+    // The live level forbids nothing: rows of a slot that is being restored are answered, too.
+    if (request.consistency.level !== 'live') requireSame()
+    const envelope = this.requests.envelope(request, row)
+    return { ok: true, value: RankedKeys.best(found, k), envelope }
+  }
+
+  private async queryRow(
+    request: VectorRequest,
+    query: string | Float32Array,
+    cold: string | undefined,
+  ): Promise<LoadedRow> {
+    if (typeof query !== 'string') return { ...this.loader.noRow(request), vector: query }
+    const standIn = cold === undefined ? undefined : encoder.encode(cold)
+    return await this.loader.load(request, encoder.encode(query), standIn)
+  }
+
+  private search(
+    request: VectorRequest,
+    keyClasses: readonly KeyClass[],
+    { row, ending, options }: { row: LoadedRow; ending: Uint8Array; options: TopKOptions },
+  ): Promise<RankedKeys[]> {
+    const { k, exclude = [], normColumns } = options
+    const wanted = {
+      vector: row.vector,
+      k,
+      suffix: ending,
+      exclude: new Set(exclude.map((key) => latin1Of(Buffer.from(key)))),
+      ...(normColumns === undefined ? {} : { normColumns }),
+    }
+    const versions = keyClasses.flatMap((keyClass) => keyClass.versions.get(request.version) ?? [])
+    return this.requests.within(
+      request,
+      Promise.all(versions.map((version) => this.tops.search(version, wanted, request))),
+    )
+  }
+
+  private requireReady(request: VectorRequest, keyClass: KeyClass, vector: Float32Array): void {
+    requireSameLength(vector, { length: keyClass.dimension })
+    const readers = keyClass.versions.get(request.version)?.readers ?? []
+    for (const slot of keyClass.slots) {
+      if (readers.some((reader) => reader.share.slot === slot)) continue
+      if (!this.requests.hasTables(slot)) throw restoring(slot)
+    }
+    for (const reader of readers) {
+      if (!reader.restoring) continue
+      throw restoring(reader.share.slot)
+    }
+  }
+}
+
+function restoring(slot: number): WeirError {
+  return new WeirError('RESTORING', `slot ${slot} is still starting or restoring; ask again later`)
+}
+
+function requireColumns(columns: number | undefined, dimension: number): void {
+  requireArgument(
+    columns === undefined || (Number.isInteger(columns) && columns >= 1 && columns <= dimension),
+    `normColumns is a whole number from 1 to ${dimension}, the floats of a row, not ${columns}`,
+  )
+}
+
+/** Whether keys of the class can end in the suffix. */
+function canHold(keyClass: KeyClass, suffix: Uint8Array): boolean {
+  const [longer, shorter] =
+    keyClass.suffix.length > suffix.length ? [keyClass.suffix, suffix] : [suffix, keyClass.suffix]
+  return shorter.every((byte, i) => longer[longer.length - shorter.length + i] === byte)
+}
