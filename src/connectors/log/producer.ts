@@ -7,6 +7,7 @@ import { BatchingProducer } from '../records/batching-producer.ts'
 import type { ProducerIdentity } from '../transactions/producer-identity.ts'
 import type { SentUnderIdentity } from '../transactions/two-phase-sink-writer.ts'
 import type { LogWriter } from './writer/log-writer.ts'
+import type { TransactionLifetime } from './writer/transaction-state.ts'
 
 /** Options of an `EmbeddedLogProducer`: how records are gathered into batches. */
 export interface ProducerOptions {
@@ -134,14 +135,15 @@ export class EmbeddedLogProducer extends BatchingProducer {
   /**
    * Begins a transaction under `transactionalId`: fences its older producers and aborts their open
    * transaction. Records sent from now on are visible to read_committed readers only after `commit`.
-   * Throws INVALID_TRANSACTION when one is open.
+   * Throws INVALID_TRANSACTION when one is open. `lifetime`: what ends it if this producer does not; default
+   * `handle`, whose handle commits it after a crash.
    */
-  async begin(transactionalId: string): Promise<ProducerIdentity> {
+  async begin(transactionalId: string, lifetime?: TransactionLifetime): Promise<ProducerIdentity> {
     if (this.transaction !== undefined) {
       throw new WeirError('INVALID_TRANSACTION', 'commit, abort or prepare the open one first')
     }
     await this.flush()
-    this.transaction = await this.log.initProducer(transactionalId)
+    this.transaction = await this.log.initProducer(transactionalId, lifetime)
     return this.transaction
   }
 

@@ -5,7 +5,7 @@ import { WeirError } from '../../core/errors.ts'
 import type { Source } from '../../operators/port/source.ts'
 import { EmbeddedLog } from '../log/embedded-log.ts'
 import { LogSource } from '../log/source.ts'
-import { statusPath, topicBounds } from '../log/storage/partition-status.ts'
+import { readStatus, statusPath, topicBounds } from '../log/storage/partition-status.ts'
 import {
   hasTopic,
   listTopics,
@@ -73,7 +73,7 @@ export class LogTopics implements TopicStore {
   async producer(topic: string, transactionalId?: string): Promise<TopicProducer> {
     const producer = (await this.log()).producer(topic)
     let isOpen = transactionalId !== undefined
-    if (transactionalId !== undefined) await producer.begin(transactionalId)
+    if (transactionalId !== undefined) await producer.begin(transactionalId, 'session')
     return {
       sendRecord: producer.sendRecord.bind(producer),
       ready: () => producer.ready(),
@@ -89,6 +89,17 @@ export class LogTopics implements TopicStore {
         isOpen = false
       },
     }
+  }
+
+  /** Opening the log drops them. Where it can't be opened, its owner lives or the next one drops them. */
+  async dropAbandoned(topic: string): Promise<void> {
+    const { partitions } = readTopicConfig(this.directory, topic)
+    const paths = Array.from({ length: partitions }, (_, partition) =>
+      partitionPath(this.directory, topic, partition),
+    )
+    const statuses = paths.map((path) => readStatus(path))
+    if (statuses.every(({ lastStable, endOffset }) => lastStable === endOffset)) return
+    await this.log().catch(() => undefined)
   }
 
   watch(topic: string, onChange: () => void): Cancel | undefined {

@@ -77,10 +77,15 @@ export interface TopicStore extends AsyncDisposable {
   create(topic: string, config: NewTopic): Promise<void>
   /**
    * Opens a producer. With a transactional id, its records are one transaction: `sync` commits it,
-   * `close` without `sync` drops it, and after a crash the next producer with this id drops it. Throws
-   * UNKNOWN_TOPIC.
+   * `close` without `sync` drops it. After a crash the next producer with this id drops it; an embedded log drops
+   * it when its process has ended, a Kafka after the transaction's timeout. Throws UNKNOWN_TOPIC.
    */
   producer(topic: string, transactionalId?: string): Promise<TopicProducer>
+  /**
+   * Drops the transactions of processes that were killed, so that readers do not wait behind them. No such
+   * method: the store does it by itself.
+   */
+  dropAbandoned?(topic: string): Promise<void>
   /**
    * Calls `onChange` when the topic may have changed or may have been created. The returned function
    * ends that. Undefined, or no such method: the store reports no changes and must be polled.

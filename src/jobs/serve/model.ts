@@ -140,6 +140,7 @@ async function modelTopicOf<O extends Readonly<Record<string, unknown>>>(
   const { topic, dimension, maxKeyBytes, place = { logDirectory: options.data.log } } = options
   await using topics = await openTopics(place)
   await requireModelTopic(topics, topic)
+  await topics.dropAbandoned?.(topic)
   const floats = dimension ?? (await dimensionOfTopic(topics, topic))
   const { partitions } = await topics.describe(topic)
   // If the topic was deleted and created again, offsets of old checkpoints are wrong in it.

@@ -1,3 +1,5 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,6 +23,7 @@ import { modelDeltaOf } from '../../recovery/model-delta-of.ts'
 
 export const TOPIC = 'als-model'
 export const OBSERVATIONS = 'observations'
+const KILLED = new URL('./killed.process.ts', import.meta.url)
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
@@ -50,9 +53,9 @@ export class WriteBackFixture implements AsyncDisposable {
     const place = kafka === undefined ? { logDirectory: dataDirectory(root).log } : { kafka }
     const topics = await openTopics(place)
     await topics.create(OBSERVATIONS, { partitions: 3 })
-    const publication = { log: topics, topic: TOPIC, version: 1, clock: systemClock, partitions: 3 }
-    await publishAls(model, publication)
-    return new WriteBackFixture(root, place, topics)
+    const fixture = new WriteBackFixture(root, place, topics)
+    await fixture.publish(model, 1)
+    return fixture
   }
 
   /** Starts a job that learns. `process`: jobs of one name continue from each other's checkpoints. */
@@ -82,16 +85,42 @@ export class WriteBackFixture implements AsyncDisposable {
     return { job, writtenBack, kill }
   }
 
-  /** Starts a job that serves the topic and does not learn. */
-  async serve(process: string): Promise<ServedJob> {
+  /** Starts a job that serves the topic and does not learn; waits until a version is live. */
+  async serve(process: string, version = 1): Promise<ServedJob> {
     const live = Promise.withResolvers<void>()
     const job = await serveAlsJob({
       ...this.options(process),
       slots: 1,
-      onLive: () => live.resolve(),
+      onLive: (each) => {
+        if (each === version) live.resolve()
+      },
     })
     await live.promise
     return job
+  }
+
+  /** Publishes a model as a version. */
+  async publish(model: AlsModel, version: number): Promise<void> {
+    const log = this.topics
+    await publishAls(model, { log, topic: TOPIC, version, clock: systemClock, partitions: 3 })
+  }
+
+  /**
+   * Kills another process in the middle of a write-back to a log; runs `before` when some of its rows are in the
+   * topic. This process has the log open or not as before, unless `before` opens it.
+   */
+  async killWriteBack(before: () => Promise<void> = async () => {}): Promise<void> {
+    const child = fork(KILLED, [this.place.logDirectory!, TOPIC], { execArgv: [] })
+    await once(child, 'message')
+    await before()
+    const exit = once(child, 'exit')
+    child.kill('SIGKILL')
+    await exit
+  }
+
+  /** Closes the log that this process has open; the next use opens it again. */
+  async closeLog(): Promise<void> {
+    await this.topics[Symbol.asyncDispose]()
   }
 
   private options(process: string) {

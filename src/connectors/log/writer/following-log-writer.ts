@@ -2,6 +2,7 @@ import type { ProducerIdentity } from '../../transactions/producer-identity.ts'
 import type { TopicConfig } from '../storage/topic-config.ts'
 import type { LogWriter, TransactionDescription } from './log-writer.ts'
 import { HandoverError } from './remote-log-writer.ts'
+import type { TransactionLifetime } from './transaction-state.ts'
 
 /**
  * Writer of a log that another process owns for now. An owner that ends in order says so: then the calls
@@ -57,8 +58,8 @@ export class FollowingLogWriter implements LogWriter {
     return this.call((writer) => writer.sync(topic))
   }
 
-  initProducer(transactionalId: string): Promise<ProducerIdentity> {
-    return this.call((writer) => writer.initProducer(transactionalId))
+  initProducer(transactionalId: string, lifetime?: TransactionLifetime): Promise<ProducerIdentity> {
+    return this.call((writer) => writer.initProducer(transactionalId, lifetime))
   }
 
   endTransaction(producer: ProducerIdentity, commit: boolean): Promise<void> {

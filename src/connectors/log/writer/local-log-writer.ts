@@ -25,6 +25,7 @@ import type { FsyncPolicy, LogWriter, TransactionDescription } from './log-write
 import { OpenPartitions } from './open-partitions.ts'
 import { createTopicFolder, deleteTopicFolder } from './topic-folders.ts'
 import { TransactionCoordinator } from './transaction-coordinator.ts'
+import type { TransactionLifetime } from './transaction-state.ts'
 
 /** A transactional id that was not used for this long is removed. */
 const TRANSACTION_EXPIRY_MS = 7 * 24 * 3_600_000
@@ -256,8 +257,13 @@ export class LocalLogWriter implements LogWriter {
     if (this.fsync !== 'none') await (await this.partition(TRANSACTIONS_TOPIC, 0)).sync()
   }
 
-  initProducer(transactionalId: string): Promise<ProducerIdentity> {
-    return this.transactions.initProducer(transactionalId)
+  initProducer(transactionalId: string, lifetime?: TransactionLifetime): Promise<ProducerIdentity> {
+    return this.transactions.initProducer(transactionalId, lifetime)
+  }
+
+  /** Aborts what a session leaves open of its transactions with the lifetime `session`: epochs by id. */
+  endSession(epochs: ReadonlyMap<string, number>): Promise<void> {
+    return this.transactions.endSession(epochs)
   }
 
   endTransaction(producer: ProducerIdentity, commit: boolean): Promise<void> {
@@ -303,6 +309,7 @@ export class LocalLogWriter implements LogWriter {
     await this.cleaning
     const mayClean = !this.isDamaged && Number.isFinite(this.options.cleanIntervalMs)
     if (mayClean && !this.isCleaned) await this.cleanSmall().catch(() => undefined)
+    await this.transactions.handOver().catch(() => undefined)
     await this.partitions.closeAll()
     this.changes.close()
   }

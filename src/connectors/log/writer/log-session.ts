@@ -1,9 +1,11 @@
 import { checkBatch } from '../../../batch/check-batch.ts'
+import { producerEpochOf } from '../../../batch/record-batch-format.ts'
 import { WeirError } from '../../../core/errors.ts'
 import type { ProducerIdentity } from '../../transactions/producer-identity.ts'
 import type { TopicConfig } from '../storage/topic-config.ts'
 import type { LocalLogWriter } from './local-log-writer.ts'
 import type { LogWriter, TransactionDescription } from './log-writer.ts'
+import type { TransactionLifetime } from './transaction-state.ts'
 
 /** Options of a `LogSession`. */
 export interface SessionOptions {
@@ -23,6 +25,8 @@ export class LogSession implements LogWriter {
   /** Failures of partitions before this session. */
   private readonly failuresBefore: number
   private readonly options: SessionOptions
+  /** Epochs of the transactions that it has written to, by id. */
+  private readonly epochs = new Map<string, number>()
 
   private constructor(writer: LocalLogWriter, options: SessionOptions) {
     this.writer = writer
@@ -60,6 +64,9 @@ export class LogSession implements LogWriter {
     )
       throw outdated(`${topic}/${partition}`)
     if (this.options.checkBatches === true) checkBatch(batch, 0, batch.length)
+    if (transactionalId !== undefined) {
+      this.epochs.set(transactionalId, producerEpochOf(batch, 0))
+    }
     return await this.writer.append(topic, partition, batch, transactionalId)
   }
 
@@ -71,8 +78,8 @@ export class LogSession implements LogWriter {
     if (failed !== undefined) throw outdated(failed)
   }
 
-  initProducer(transactionalId: string): Promise<ProducerIdentity> {
-    return this.writer.initProducer(transactionalId)
+  initProducer(transactionalId: string, lifetime?: TransactionLifetime): Promise<ProducerIdentity> {
+    return this.writer.initProducer(transactionalId, lifetime)
   }
 
   endTransaction(producer: ProducerIdentity, commit: boolean): Promise<void> {
@@ -90,7 +97,11 @@ export class LogSession implements LogWriter {
   }
 
   async close(): Promise<void> {
-    await this.options.onClose?.()
+    try {
+      await this.writer.endSession(this.epochs)
+    } finally {
+      await this.options.onClose?.()
+    }
   }
 
   private get missesFailures(): boolean {

@@ -27,9 +27,25 @@ export class LogWriterServer {
       // A connection of another process does not keep this process alive.
       port.unref()
       this.ports.add(port)
-      port.on('close', () => this.ports.delete(port))
-      answerCalls(LogSession.open(writer, { checkBatches: true }), port, { calls: this.calls })
+      const session = LogSession.open(writer, { checkBatches: true })
+      port.on('close', () => {
+        this.ports.delete(port)
+        this.endSession(session)
+      })
+      answerCalls(session, port, { calls: this.calls })
     })
+  }
+
+  /** Ends the session of a process that has ended. After `stop` its transactions are the next owner's. */
+  private endSession(session: Promise<LogSession>): void {
+    if (this.calls.areRefused) return
+    const ending = session
+      .then((opened) => opened.close())
+      .catch(() => undefined)
+      .then(() => {
+        this.calls.answering.delete(ending)
+      })
+    this.calls.answering.add(ending)
   }
 
   /** Listens; undefined where the directory cannot hold a socket. The caller holds its lock. */

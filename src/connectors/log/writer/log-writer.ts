@@ -1,5 +1,6 @@
 import type { ProducerIdentity } from '../../transactions/producer-identity.ts'
 import type { TopicConfig } from '../storage/topic-config.ts'
+import type { TransactionLifetime } from './transaction-state.ts'
 
 /** State of a transactional id. */
 export interface TransactionDescription extends ProducerIdentity {
@@ -37,8 +38,11 @@ export interface LogWriter {
   spareBuffer?(): ArrayBuffer | undefined
   /** Forces everything appended to the topic onto the disk. */
   sync(topic: string): Promise<void>
-  /** Takes over a transactional id with a new epoch and aborts the open transaction of the last one. */
-  initProducer(transactionalId: string): Promise<ProducerIdentity>
+  /**
+   * Takes over a transactional id with a new epoch and aborts the open transaction of the last one.
+   * `lifetime`: default `handle`.
+   */
+  initProducer(transactionalId: string, lifetime?: TransactionLifetime): Promise<ProducerIdentity>
   /**
    * Commits or aborts the transaction of this epoch, also from another process than the one that began
    * it; repeating the same end is harmless. Throws TRANSACTION_FENCED, INVALID_TRANSACTION.

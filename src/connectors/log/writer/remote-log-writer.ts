@@ -9,6 +9,7 @@ import {
   type RemotePort,
   type RemoteReply,
 } from './remote-protocol.ts'
+import type { TransactionLifetime } from './transaction-state.ts'
 
 interface PendingCall {
   readonly resolve: (value: unknown) => void
@@ -118,8 +119,8 @@ export class RemoteLogWriter implements LogWriter {
     return this.call({ method: 'sync', args: [topic] })
   }
 
-  initProducer(transactionalId: string): Promise<ProducerIdentity> {
-    return this.call({ method: 'initProducer', args: [transactionalId] })
+  initProducer(transactionalId: string, lifetime?: TransactionLifetime): Promise<ProducerIdentity> {
+    return this.call({ method: 'initProducer', args: [transactionalId, lifetime] })
   }
 
   endTransaction(producer: ProducerIdentity, commit: boolean): Promise<void> {

@@ -6,7 +6,13 @@ import { isDamage } from '../storage/damage.ts'
 import type { PartitionWriter } from '../storage/partition-writer.ts'
 import type { TransactionDescription } from './log-writer.ts'
 import { type StatesLog, StoredTransactions } from './stored-transactions.ts'
-import { decideEnd, KEPT_OUTCOMES, type TransactionState } from './transaction-state.ts'
+import {
+  decideEnd,
+  isAbandoned,
+  KEPT_OUTCOMES,
+  type TransactionLifetime,
+  type TransactionState,
+} from './transaction-state.ts'
 
 /** The parts of the log that the coordinator uses. */
 export interface CoordinatorLog extends StatesLog {
@@ -65,12 +71,14 @@ export class TransactionCoordinator {
     return open
   }
 
-  /** Writes the missing markers of transactions that were decided before a crash. */
+  /**
+   * Writes the missing markers of transactions that were decided before a crash, and aborts those of processes
+   * that a crash has ended.
+   */
   async resume(): Promise<void> {
     for (const state of this.states.all()) {
-      if (state.state !== 'committing' && state.state !== 'aborting') continue
       try {
-        await this.writeMarkers(state, state.state === 'committing')
+        await this.resumeOne(state)
       } catch (error) {
         // Its decision stays stored, and its records invisible, until the topic can be opened.
         if (!isDamage(error)) throw error
@@ -78,8 +86,37 @@ export class TransactionCoordinator {
     }
   }
 
+  private async resumeOne(state: TransactionState): Promise<void> {
+    if (isAbandoned(state)) await this.end(state, false)
+    else if (state.state === 'committing') await this.writeMarkers(state, true)
+    else if (state.state === 'aborting') await this.writeMarkers(state, false)
+    else if (state.isHandedOver === true) await this.states.store({ ...state, isHandedOver: false })
+  }
+
+  /** Notes for the next owner that the processes of the open transactions live. */
+  async handOver(): Promise<void> {
+    for (const state of this.states.all()) {
+      if (isAbandoned(state)) await this.states.store({ ...state, isHandedOver: true })
+    }
+  }
+
+  /** Aborts the transactions of a session that has ended: its epochs by transactional id. */
+  async endSession(epochs: ReadonlyMap<string, number>): Promise<void> {
+    for (const [id, epoch] of epochs) {
+      await this.exclusively(id, async () => {
+        const state = this.states.get(id)
+        if (state?.lifetime !== 'session' || state.epoch !== epoch) return
+        // One without records ends too: its first batch may be on its way.
+        if (state.state === 'empty' || state.state === 'ongoing') await this.end(state, false)
+      })
+    }
+  }
+
   /** See LogWriter. */
-  initProducer(transactionalId: string): Promise<ProducerIdentity> {
+  initProducer(
+    transactionalId: string,
+    lifetime: TransactionLifetime = 'handle',
+  ): Promise<ProducerIdentity> {
     return this.exclusively(transactionalId, async () => {
       let known = this.states.get(transactionalId)
       if (known?.state === 'ongoing') known = await this.end(known, false)
@@ -92,7 +129,7 @@ export class TransactionCoordinator {
       const outcomes = known?.outcomes ?? []
       const changedMs = this.log.clock.nowMs()
       const state = { transactionalId, producerId, epoch, outcomes, changedMs }
-      await this.states.store({ ...state, state: 'empty', partitions: {} })
+      await this.states.store({ ...state, state: 'empty', partitions: {}, lifetime })
       return { transactionalId, producerId, epoch }
     })
   }

@@ -1,6 +1,12 @@
 import { WeirError } from '../../../core/errors.ts'
 import type { ProducerIdentity } from '../../transactions/producer-identity.ts'
 
+/**
+ * What ends a transaction that its producer does not end. `handle`: nothing but its timeout, because a checkpoint
+ * may have its handle, which commits it after a crash. `session`: the end of the process that began it.
+ */
+export type TransactionLifetime = 'handle' | 'session'
+
 /** How one epoch of a transactional id ended. */
 export interface TransactionOutcome {
   readonly producerId: number
@@ -24,6 +30,10 @@ export interface TransactionState {
   readonly outcomes: readonly TransactionOutcome[]
   /** When the state changed, ms since 1970. */
   readonly changedMs: number
+  /** Missing: `handle`. */
+  readonly lifetime?: TransactionLifetime
+  /** Whether the owner of the log closed it in order while the process of a `session` transaction lived. */
+  readonly isHandedOver?: boolean
 }
 
 /** Version of the record format. */
@@ -75,4 +85,12 @@ export function decideEnd(
     return outcome.committed === commit ? 'already-done' : 'ended-otherwise'
   if (state.producerId !== producerId || state.epoch !== epoch) return 'fenced'
   return state.state === 'empty' ? 'nothing-written' : 'write-markers'
+}
+
+/**
+ * Whether an open transaction belongs to a process that has ended, as seen by one that opens the log: an owner
+ * that was killed has taken the others' connections with it.
+ */
+export function isAbandoned({ state, lifetime, isHandedOver }: TransactionState): boolean {
+  return state === 'ongoing' && lifetime === 'session' && isHandedOver !== true
 }
