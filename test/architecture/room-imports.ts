@@ -420,10 +420,10 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'wire/inference',
   ],
   'inference/policy': ['core', 'inference/port'],
-  'inference/port': [],
+  'inference/port': ['files'],
   'inference/queue': ['core', 'inference/port'],
   'inference/repository': ['core', 'core/text', 'files', 'inference/port', 'wire/inference'],
-  'inference/runners': ['core', 'inference/port'],
+  'inference/runners': ['core', 'files', 'inference/port'],
   'inference/workers': [
     'core',
     'inference/policy',

@@ -53,12 +53,14 @@ export function configOf({ info, model }: ServedModelEntry) {
 export function indexOf(entries: readonly ServedModelEntry[], readyOnly: boolean) {
   return entries.flatMap(({ info, versions }) =>
     versions
-      .filter(({ version }) => !readyOnly || version === info.liveVersion)
+      .filter(
+        ({ version, state }) => !readyOnly || (version === info.liveVersion && state === 'READY'),
+      )
       .map(({ version, state, reason }) => ({
         name: info.name,
         version: String(version),
         state,
-        reason: version === info.liveVersion ? 'live' : reason,
+        reason: version === info.liveVersion && state === 'READY' ? 'live' : reason,
       })),
   )
 }

@@ -243,7 +243,11 @@ function wantsReadyOnly(body: Buffer | undefined): boolean {
   return ready
 }
 
-function requireLive({ info }: ServedModelEntry): void {
+function requireLive({ info, versions }: ServedModelEntry): void {
+  const live = versions.find(({ version }) => version === info.liveVersion)
+  if (live?.state === 'UNAVAILABLE') {
+    throw new WeirError('MODEL_NOT_LOADED', `model "${info.name}" is not loaded: ${live.reason}`)
+  }
   if (info.liveVersion > 0) return
   throw new WeirError('RESTORING', `model "${info.name}" has no live version yet; try again`)
 }

@@ -3,7 +3,7 @@ import { requireArgument } from '../../core/errors.ts'
 import { decideResidency, type ResidentFacts } from '../policy/residency.ts'
 import { firstDeadline } from '../queue/demand.ts'
 import { ESTIMATE, HEADER, WORKER } from '../queue/layout.ts'
-import type { ModelWorkers } from './model-workers.ts'
+import type { ModelMove, ModelWorkers } from './model-workers.ts'
 
 /** Time between two looks while a model waits for room, ms. */
 const LOOK_MS = 20
@@ -17,7 +17,7 @@ export interface Place {
   /** Gives the workers that hold the memory, once they have loaded the model for the first time. */
   hold(workers: ModelWorkers): void
   /** Call it with each move of the workers. */
-  moved(kind: 'wanted' | 'left' | 'entered'): void
+  moved(kind: ModelMove): void
   /** Gives the memory back. */
   free(): void
 }
@@ -76,7 +76,9 @@ export class Device implements Disposable {
   private decide(): void {
     this.cancelLook?.()
     this.cancelLook = undefined
-    const facts = Array.from(this.tenants.values(), (tenant) => tenant.facts())
+    const facts = [...this.tenants.values()]
+      .filter(({ isBroken }) => !isBroken)
+      .map((tenant) => tenant.facts())
     const nowMs = this.clock.monotonicMs()
     const { enter, leave } = decideResidency(this.capacity, facts, nowMs)
     for (const key of leave) this.tenants.get(key)!.leave()
@@ -91,6 +93,8 @@ export class Device implements Disposable {
 /** One model of a device. */
 class Tenant {
   evictions = 0
+  /** Its last load failed: it has no place in memory until it asks for the next try. */
+  isBroken = false
   onEnter: (() => void) | undefined
   private readonly key: string
   private readonly bytes: number
@@ -115,7 +119,9 @@ class Tenant {
     this.enteredAt = nowMs
   }
 
-  moved(kind: 'wanted' | 'left' | 'entered', nowMs: number): void {
+  moved(kind: ModelMove, nowMs: number): void {
+    this.isBroken = kind === 'failed'
+    if (this.isBroken) this.workers?.setAway(true)
     if (kind === 'wanted') this.isWanted = true
     if (kind !== 'entered') return
     this.isWanted = false

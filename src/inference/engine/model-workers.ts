@@ -1,6 +1,6 @@
 import { type Clock, sleep } from '../../core/clock.ts'
-import { WeirError } from '../../core/errors.ts'
-import { afterLoss, restartPauseMs, superviseWorker } from '../policy/supervision.ts'
+import { asWeirError, WeirError } from '../../core/errors.ts'
+import { afterLoss, isUnservable, restartPauseMs, superviseWorker } from '../policy/supervision.ts'
 import type { Deployment } from '../port/deployment.ts'
 import type { ModelSource } from '../port/model.ts'
 import type { ModelSignature } from '../port/signature.ts'
@@ -9,6 +9,7 @@ import { QueueMemory } from '../queue/memory.ts'
 import { ringAllWorkers } from '../queue/producer-side.ts'
 import {
   failSlot,
+  failWaiting,
   lossFacts,
   releaseLockOf,
   reportEnded,
@@ -37,14 +38,22 @@ interface RunningWorker {
   readonly batchesBefore: number
 }
 
+/**
+ * Move of a model between the memory and the disk: it is away and wanted, has left, is back, or could not be
+ * loaded again (it is tried later).
+ */
+export type ModelMove = 'wanted' | 'left' | 'entered' | 'failed'
+
 /** How the workers of a model start. */
 export interface ModelWorkersOptions {
   readonly clock: Clock
-  /** Called when the model is away and wanted, has left, or is back. */
-  readonly onMove: (kind: 'wanted' | 'left' | 'entered') => void
+  readonly onMove: (kind: ModelMove) => void
 }
 
-/** The workers of one model: starts them, notices what happens to them, and replaces them. */
+/**
+ * The workers of one model: starts them, notices what happens to them, and replaces them. Above 300 lines
+ * because every step of a worker's life reads the same few counts, which only this class may change.
+ */
 export class ModelWorkers {
   readonly memory: QueueMemory
   readonly signature: ModelSignature
@@ -59,6 +68,9 @@ export class ModelWorkers {
   private missing = 0
   private readonly running = new Map<number, RunningWorker>()
   private lossesInRow = 0
+  /** Loads that failed since a worker served the model, and the error of the last one. */
+  private failedLoads = 0
+  private loadError: WeirError | undefined
   private answeredAtLoss = 0
   private isClosed = false
 
@@ -120,6 +132,25 @@ export class ModelWorkers {
       if (verdict === 'overtime') this.writeOff(worker)
       else if (verdict === 'recycle') this.recycle(worker)
     }
+    if (this.problem !== undefined) this.refuse(this.problem)
+    else if (this.isAway && this.running.size === 0 && this.hasWaiting) this.onMove('wanted')
+  }
+
+  /** Why no worker serves the model; undefined while one does, or is expected to. */
+  get problem(): WeirError | undefined {
+    const workers = Atomics.load(this.memory.words, HEADER.workers)
+    return isUnservable({ workers, failedLoads: this.failedLoads }) ? this.loadError : undefined
+  }
+
+  private refuse({ code, message }: WeirError): void {
+    const failed = failWaiting(this.memory, { code: FAILURE_CODES.indexOf(code), message })
+    // No worker lives that counts in this row.
+    const index = this.memory.workerAt(0) + WORKER.failed
+    this.memory.numbers[index] = this.memory.numbers[index]! + failed
+  }
+
+  private get hasWaiting(): boolean {
+    return Atomics.load(this.memory.words, HEADER.waiting) > 0
   }
 
   /** Lets the workers release the model after their run, or load it again. */
@@ -197,6 +228,7 @@ export class ModelWorkers {
     this.memory.numbers[row + WORKER.resident] = 1
     const batchesBefore = this.memory.numbers[row + WORKER.batches]!
     const worker: RunningWorker = { thread, number, isEnding: false, batchesBefore }
+    this.failedLoads = 0
     this.running.set(number, worker)
     Atomics.add(this.memory.words, HEADER.workers, 1)
     void thread.exited.then(() => this.onExit(worker))
@@ -283,15 +315,27 @@ export class ModelWorkers {
     if (this.isClosed) return
     if (this.isAway) {
       this.missing++
+      // No worker is there that could ask for the next try.
+      if (this.failedLoads > 0) this.onMove('wanted')
       return
     }
     try {
       const thread = await WorkerThread.start(this.start)
       if (this.isClosed) await thread.dismiss()
-      else this.serve(thread)
-    } catch {
-      if (!this.isClosed) this.replace()
+      else {
+        this.serve(thread)
+        this.onMove('entered')
+      }
+    } catch (error) {
+      if (!this.isClosed) this.loadFailed(asWeirError(error, 'MODEL_FAILED'))
     }
+  }
+
+  private loadFailed(error: WeirError): void {
+    this.failedLoads++
+    this.loadError = error
+    if (this.problem !== undefined) this.onMove('failed')
+    this.replace()
   }
 
   /** Waits for the end of a worker that was asked to end; one that is in a run is left to itself. */

@@ -12,7 +12,7 @@ export function statisticsOf(
   workers: ModelWorkers,
   place: Place | undefined,
 ): ModelStatistics {
-  const { memory } = workers
+  const { memory, problem } = workers
   const dispatched = Object.fromEntries(
     DISPATCH_REASONS.map((reason, i) => [reason, workers.sum(WORKER.dispatched + i)]),
   ) as ModelStatistics['dispatched']
@@ -39,6 +39,7 @@ export function statisticsOf(
     loads: workers.sum(WORKER.loads),
     loadMs: workers.sum(WORKER.loadMs),
     evictions: place?.evictions ?? 0,
+    ...(problem === undefined ? {} : { problem: problem.message }),
   }
 }
 

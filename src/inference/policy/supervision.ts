@@ -75,6 +75,19 @@ export function superviseWorker(facts: WorkerFacts): 'keep' | 'overtime' | 'recy
   return recycleAfterRuns !== undefined && runs >= recycleAfterRuns ? 'recycle' : 'keep'
 }
 
+/** Loads in a row that must fail before requests do: one failure may be chance. */
+const FAILED_LOADS = 2
+
+/** Whether requests that wait fail at once: no worker lives, and the model could not be loaded again. */
+export function isUnservable(facts: {
+  /** Workers that take requests. */
+  readonly workers: number
+  /** Loads that failed since a worker served the model. */
+  readonly failedLoads: number
+}): boolean {
+  return facts.workers === 0 && facts.failedLoads >= FAILED_LOADS
+}
+
 /** Longest pause before a worker that keeps ending is started again, ms. */
 const LONGEST_PAUSE_MS = 5000
 const FIRST_PAUSE_MS = 100

@@ -58,6 +58,8 @@ export interface ModelStatistics {
   readonly loads: number
   readonly loadMs: number
   readonly evictions: number
+  /** Why no worker can load the model now; absent while one serves it. It is tried again and again. */
+  readonly problem?: string
 }
 
 /** Why a worker released a batch. */

@@ -1,9 +1,17 @@
+import type { FileDigest } from '../../files/file-digest.ts'
+
 /** Identity of one immutable version of a model. */
 export interface ModelId {
   readonly name: string
   /** Version from 1. */
   readonly version: number
 }
+
+/**
+ * The files of a version as they were at its first load. A worker compares them before each load, so that a
+ * version never answers with other content; files that are not given are not compared.
+ */
+export type PinnedFiles = readonly FileDigest[]
 
 /** Place of a model's weights or code, by kind. Plain data, so that a worker in any process can load it. */
 export type ModelSource =
@@ -16,6 +24,7 @@ export type ModelSource =
        * without items.
        */
       readonly itemAxes?: Readonly<Record<string, number | null>>
+      readonly files?: PinnedFiles
     }
   | {
       readonly kind: 'function'
@@ -25,6 +34,7 @@ export type ModelSource =
       readonly export?: string
       /** Plain data for `FunctionModel.load`. */
       readonly options?: unknown
+      readonly files?: PinnedFiles
     }
   | {
       readonly kind: 'remote'

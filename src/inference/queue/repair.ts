@@ -13,7 +13,7 @@ import { takeOver, unlock } from './lock.ts'
 import type { QueueMemory } from './memory.ts'
 import { Order } from './order.ts'
 import { holderOf, ringAllWorkers } from './producer-side.ts'
-import { markDone, ringProducer } from './worker-side.ts'
+import { markDone, ringProducer, writeFailure } from './worker-side.ts'
 
 /** Number that the supervisor has as a holder of the lock. */
 const SUPERVISOR = 255
@@ -73,6 +73,38 @@ export function failSlot(memory: QueueMemory, slot: number, code: number): void 
   if (Atomics.compareExchange(words, at, state, next) !== state) return
   markDone(memory, slot)
   ringProducer(memory, words[at + SLOT.producer]!)
+}
+
+/**
+ * Fails every request that waits, because no worker can take it. `code` is a number of `FAILURE_CODES`. Returns
+ * how many there were.
+ */
+export function failWaiting(
+  memory: QueueMemory,
+  failure: { readonly code: number; readonly message: string },
+): number {
+  const { words } = memory
+  let failed = 0
+  for (const slot of slotsWhere(memory, (state) => stateOf(state) === STATE.ready)) {
+    const at = memory.slotAt(slot)
+    const state = Atomics.load(words, at)
+    const items = words[at + SLOT.items]!
+    const held = withState(state, STATE.writing, SUPERVISOR)
+    // A producer may give the request up in between.
+    if (stateOf(state) !== STATE.ready || !replaces(words, at, [state, held])) continue
+    Atomics.sub(words, HEADER.waiting, 1)
+    Atomics.sub(words, HEADER.waitingItems, items)
+    writeFailure(memory, slot, failure)
+    Atomics.store(words, at, withState(held, STATE.failed, SUPERVISOR))
+    markDone(memory, slot)
+    ringProducer(memory, words[at + SLOT.producer]!)
+    failed++
+  }
+  return failed
+}
+
+function replaces(words: Int32Array, at: number, [from, to]: readonly [number, number]): boolean {
+  return Atomics.compareExchange(words, at, from, to) === from
 }
 
 /** Lost attempts and deadline of a slot. */

@@ -152,6 +152,19 @@ export class WorkerSide {
   }
 }
 
+/** Writes the error of a request whose slot the caller holds. `code` is a number of `FAILURE_CODES`. */
+export function writeFailure(
+  memory: QueueMemory,
+  slot: number,
+  { code, message }: { readonly code: number; readonly message: string },
+): void {
+  const at = memory.slotAt(slot)
+  const text = Buffer.from(message, 'utf8').subarray(0, memory.outputBytes)
+  memory.bytes.set(text, memory.outputAt(slot))
+  memory.words[at + SLOT.outputLength] = text.length
+  memory.words[at + SLOT.code] = code
+}
+
 /** Reports the end of a request to its producer, or frees its slot when that producer ended. */
 export function markDone(memory: QueueMemory, slot: number): void {
   const { words } = memory

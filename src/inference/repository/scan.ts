@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { asWeirError, isWeirError, messageOf, WeirError } from '../../core/errors.ts'
 import { readFileSync } from '../../files/durable-files.ts'
 import type { FileSystem } from '../../files/file-system.ts'
-import type { ModelSource } from '../port/model.ts'
+import type { ModelSource, PinnedFiles } from '../port/model.ts'
 import { isModelName, versionOf } from './name.ts'
 import { DEFAULT_SETTINGS, type ModelSettings, settingsOf } from './settings.ts'
 
@@ -208,4 +208,9 @@ export function parseYaml(text: string, path: string): unknown {
 export function sourceOf({ source }: FoundVersion): ModelSource {
   if (isWeirError(source)) throw source
   return source
+}
+
+/** A source whose workers compare the files before each load. A model on another server has none. */
+export function pinnedSource(source: ModelSource, files: PinnedFiles): ModelSource {
+  return source.kind === 'remote' ? source : { ...source, files }
 }

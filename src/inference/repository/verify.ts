@@ -1,34 +1,37 @@
-import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { WeirError } from '../../core/errors.ts'
-import { readFileSync, readFully } from '../../files/durable-files.ts'
+import { readFileSync } from '../../files/durable-files.ts'
+import { digestOf, type FileDigest, requireDigest } from '../../files/file-digest.ts'
 import type { FileSystem } from '../../files/file-system.ts'
 import { MANIFEST_FILE } from './scan.ts'
 
-const CHUNK = 1024 * 1024
+const REMEDY =
+  'the version is not the one that was pushed; put the file back, or push the model as a new version'
 
 /**
- * Compares the files of a version with the checksums that were written when it was pushed. A folder without
- * checksums (one that was copied by hand) passes. Throws CHECKSUM_MISMATCH, FILE_NOT_FOUND, MALFORMED_DATA.
+ * The digests of a version's files. Those that were written when it was pushed are compared with the files; a
+ * folder without them (one that was copied by hand) has the digests of its files as they are. Throws
+ * CHECKSUM_MISMATCH, FILE_NOT_FOUND, MALFORMED_DATA.
  */
-export async function verifyVersion(files: FileSystem, folder: string): Promise<void> {
+export async function verifyVersion(
+  files: FileSystem,
+  folder: string,
+): Promise<readonly FileDigest[]> {
   const path = join(folder, MANIFEST_FILE)
-  if (files.statSync(path) === undefined) return
-  for (const [name, { bytes, sha256 }] of Object.entries(manifestOf(files, path))) {
-    const file = join(folder, name)
-    const size = (await files.stat(file))?.size
-    if (size === undefined) {
-      throw new WeirError('FILE_NOT_FOUND', `${file} is missing, and ${path} lists it`)
-    }
-    const found = size === bytes ? await digestOf(files, file) : undefined
-    if (found === sha256) continue
-    const what = found === undefined ? `${size} bytes instead of ${bytes}` : 'another checksum'
-    throw new WeirError(
-      'CHECKSUM_MISMATCH',
-      `${file} has ${what}: it changed after it was pushed; push the model again as a new version`,
-      { details: { file } },
-    )
+  if (files.statSync(path) === undefined) return await presentDigests(files, folder)
+  const digests = Object.entries(manifestOf(files, path)).map(
+    ([name, { bytes, sha256 }]): FileDigest => ({ path: join(folder, name), bytes, sha256 }),
+  )
+  for (const digest of digests) await requireDigest(files, digest, REMEDY)
+  return digests
+}
+
+async function presentDigests(files: FileSystem, folder: string): Promise<FileDigest[]> {
+  const digests: FileDigest[] = []
+  for (const { name, isFolder } of await files.list(folder)) {
+    if (!isFolder) digests.push(await digestOf(files, join(folder, name)))
   }
+  return digests
 }
 
 type Manifest = Readonly<Record<string, { readonly bytes: number; readonly sha256: string }>>
@@ -42,20 +45,4 @@ function manifestOf(files: FileSystem, path: string): Manifest {
     throw new WeirError('MALFORMED_DATA', `${path} is not the list of a version's files`, { cause })
   }
   throw new WeirError('MALFORMED_DATA', `${path} lists no files`)
-}
-
-async function digestOf(files: FileSystem, path: string): Promise<string> {
-  const hash = createHash('sha256')
-  const file = await files.open(path, 'read')
-  try {
-    const buffer = new Uint8Array(CHUNK)
-    for (let at = 0; ; ) {
-      const read = await readFully(file, buffer, at)
-      if (read === 0) return hash.digest('hex')
-      hash.update(buffer.subarray(0, read))
-      at += read
-    }
-  } finally {
-    await file.close()
-  }
 }

@@ -10,7 +10,7 @@ import type { Tensor } from '../port/tensor.ts'
 import { SLOT, SLOT_TIME, STATE, WORKER } from '../queue/layout.ts'
 import type { QueueMemory } from '../queue/memory.ts'
 import { readTensors, writeTensors } from '../queue/tensor-bytes.ts'
-import type { WorkerSide } from '../queue/worker-side.ts'
+import { type WorkerSide, writeFailure } from '../queue/worker-side.ts'
 import { BatchBuffer, itemsOf } from './batch-buffer.ts'
 
 /** Number of an error code in the memory of a queue. */
@@ -155,12 +155,8 @@ export class BatchRun {
   }
 
   private writeFailure(slot: number, error: WeirError): void {
-    const { memory } = this
-    const at = memory.slotAt(slot)
-    const text = Buffer.from(error.message, 'utf8').subarray(0, memory.outputBytes)
-    memory.bytes.set(text, memory.outputAt(slot))
-    memory.words[at + SLOT.outputLength] = text.length
-    memory.words[at + SLOT.code] = FAILURE_CODES.indexOf(error.code)
+    const { code, message } = error
+    writeFailure(this.memory, slot, { code: FAILURE_CODES.indexOf(code), message })
     this.side.count(WORKER.failed, 1)
     this.side.endWrite(slot, STATE.failed)
   }

@@ -35,8 +35,14 @@ export async function openChildModel(
   onStarted: (pid: number) => void,
 ): Promise<LoadedModel> {
   const model = await startChild(onStarted)
-  model.signature = await model.load(start)
-  return model
+  try {
+    model.signature = await model.load(start)
+    return model
+  } catch (error) {
+    // The open child would keep the thread of this worker alive.
+    await model.close()
+    throw error
+  }
 }
 
 /** Memory that a model takes in a process of its own with one run of `items` zeros, bytes. Throws as the runner. */

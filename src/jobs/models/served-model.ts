@@ -1,5 +1,5 @@
 import { isWeirError, WeirError } from '../../core/errors.ts'
-import type { ModelId } from '../../inference/port/model.ts'
+import type { ModelId, PinnedFiles } from '../../inference/port/model.ts'
 import type { ModelSignature, TensorSpec } from '../../inference/port/signature.ts'
 import { reconcile } from '../../inference/repository/reconcile.ts'
 import type { FoundModel } from '../../inference/repository/scan.ts'
@@ -20,6 +20,8 @@ export interface LoadedVersion {
   readonly settings: ModelSettings
   /** Name in the engine: another one for each revision, so that both run during a change of the settings. */
   readonly id: ModelId
+  /** Its files at the first load. */
+  readonly pinned: PinnedFiles
 }
 
 /** One model of the process: what its folder holds, and what is loaded, loading and live. */
@@ -148,8 +150,11 @@ export class ServedModel {
     return `${what} is not loaded${reason === undefined ? '' : `: ${reason}`}`
   }
 
-  /** The model as clients see it. */
-  info(statistics: Readonly<Record<string, number>>): ModelInfo {
+  /** The model as clients see it. `problemOf`: why a loaded version cannot answer now. */
+  info(
+    statistics: Readonly<Record<string, number>>,
+    problemOf: (version: LoadedVersion) => string | undefined,
+  ): ModelInfo {
     const live = this.loaded.get(this.live)
     const [first] = this.found?.versions ?? []
     const source = first?.source
@@ -157,7 +162,9 @@ export class ServedModel {
       name: this.name,
       kind: source === undefined || isWeirError(source) ? '' : source.kind,
       liveVersion: this.live,
-      versions: (this.found?.versions ?? []).map(({ version }) => this.versionInfo(version)),
+      versions: (this.found?.versions ?? []).map(({ version }) =>
+        this.versionInfo(version, problemOf),
+      ),
       aliases: this.found?.aliases ?? {},
       inputs: live?.signature.inputs.map(signatureOf) ?? [],
       outputs: live?.signature.outputs.map(signatureOf) ?? [],
@@ -166,8 +173,14 @@ export class ServedModel {
     }
   }
 
-  private versionInfo(version: number): ModelVersionInfo {
-    if (this.loaded.has(version)) return { version, state: 'READY', reason: '' }
+  private versionInfo(
+    version: number,
+    problemOf: (version: LoadedVersion) => string | undefined,
+  ): ModelVersionInfo {
+    const loaded = this.loaded.get(version)
+    const reason = loaded === undefined ? undefined : problemOf(loaded)
+    if (reason !== undefined) return { version, state: 'UNAVAILABLE', reason }
+    if (loaded !== undefined) return { version, state: 'READY', reason: '' }
     if (this.loading.has(version)) return { version, state: 'LOADING', reason: '' }
     return { version, state: 'UNAVAILABLE', reason: this.reasonOf(version) }
   }

@@ -9,7 +9,7 @@ import type { ModelId } from '../../inference/port/model.ts'
 import { readGolden } from '../../inference/repository/golden.ts'
 import { parseReference } from '../../inference/repository/name.ts'
 import { presentRevision } from '../../inference/repository/revisions.ts'
-import { scanRepository, sourceOf } from '../../inference/repository/scan.ts'
+import { pinnedSource, scanRepository, sourceOf } from '../../inference/repository/scan.ts'
 import { verifyVersion } from '../../inference/repository/verify.ts'
 import type {
   InferTerms,
@@ -173,15 +173,16 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
       const { revision } = model
       const id = model.idOf(version)
       const before = model.loaded.get(version)
-      await verifyVersion(files, found.folder)
-      const source = sourceOf(found)
+      // A version that is loaded keeps its content; only its settings have changed.
+      const pinned = before?.pinned ?? (await verifyVersion(files, found.folder))
+      const source = pinnedSource(sourceOf(found), pinned)
       const deployment = await checkMemory(engine, source, settings)
       const signature = await engine.load(id, source, deployment)
       await this.check(model, { id, signature, settings }).catch(async (error) => {
         await engine.unload(id)
         throw error
       })
-      model.loaded.set(version, { signature, revision, settings, id })
+      model.loaded.set(version, { signature, revision, settings, id, pinned })
       this.changed()
       if (before !== undefined) this.run(engine.unload(before.id))
       onEvent({ event: 'loaded', model: name, version, ms: clock.monotonicMs() - startedAt })
@@ -201,7 +202,7 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
   /** Checks a version that is loaded and not live. Rejects with PROMOTION_REFUSED. */
   private async check(
     model: ServedModel,
-    { id, signature, settings }: Omit<LoadedVersion, 'revision'>,
+    { id, signature, settings }: Omit<LoadedVersion, 'revision' | 'pinned'>,
   ): Promise<void> {
     const { engine, files, repository } = this.options
     const { checks } = settings
@@ -262,7 +263,9 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
     return models.map((model) => {
       const id = model.loaded.get(model.live)?.id
       const live = id === undefined ? undefined : statistics.get(`${id.name}/${id.version}`)
-      return model.info({ ...numbersOf(live), ...this.caches.statisticsOf(model) })
+      const problemOf = ({ id }: LoadedVersion): string | undefined =>
+        statistics.get(`${id.name}/${id.version}`)?.problem
+      return model.info({ ...numbersOf(live), ...this.caches.statisticsOf(model) }, problemOf)
     })
   }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { hedgeAfterMs } from '../../../src/inference/policy/hedging.ts'
 import {
   afterLoss,
+  isUnservable,
   restartPauseMs,
   superviseWorker,
 } from '../../../src/inference/policy/supervision.ts'
@@ -88,6 +89,14 @@ describe('a worker', () => {
 
   it('is started again at once after one loss, and later the more losses there are', () => {
     expect([1, 2, 3, 4, 20].map(restartPauseMs)).toEqual([0, 100, 200, 400, 5000])
+  })
+})
+
+describe('a model whose workers have ended', () => {
+  it('fails its requests after the second load that fails, and only while no worker lives', () => {
+    expect(isUnservable({ workers: 0, failedLoads: 1 })).toBe(false)
+    expect(isUnservable({ workers: 0, failedLoads: 2 })).toBe(true)
+    expect(isUnservable({ workers: 1, failedLoads: 9 })).toBe(false)
   })
 })
 

@@ -7,6 +7,7 @@ import { ProducerSide } from '../../../src/inference/queue/producer-side.ts'
 import {
   admitProducer,
   failSlot,
+  failWaiting,
   forgetProducer,
   hasRequests,
   releaseLockOf,
@@ -218,5 +219,24 @@ describe('a producer that ended', () => {
     expect(memory.words[HEADER.waiting]).toBe(0)
     admitProducer(memory, 1)
     expect(submit(1)).toBeGreaterThanOrEqual(0)
+  })
+})
+
+describe('a queue without workers', () => {
+  it('fails what waits with a reason, and leaves what a worker has', () => {
+    const { memory, worker, submit, state, collected, waiting } = queue()
+    const [taken, first, second] = [submit(1), submit(2), submit(3, { items: 4 })]
+    expect(worker.take(taken, 0)).toBe(true)
+    expect(failWaiting(memory, { code: 7, message: 'the file is missing' })).toBe(2)
+    expect([first, second].map(state)).toEqual([STATE.failed, STATE.failed])
+    expect(state(taken)).toBe(STATE.taken)
+    expect(memory.words[HEADER.waiting]).toBe(0)
+    expect(memory.words[HEADER.waitingItems]).toBe(0)
+    expect(collected().map(([slot]) => slot)).toEqual([first, second])
+    expect(memory.words[memory.slotAt(first) + SLOT.code]).toBe(7)
+    const length = memory.words[memory.slotAt(first) + SLOT.outputLength]!
+    const text = memory.bytes.slice(memory.outputAt(first), memory.outputAt(first) + length)
+    expect(Buffer.from(text).toString()).toBe('the file is missing')
+    expect(waiting()).toEqual([])
   })
 })

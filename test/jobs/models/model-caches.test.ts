@@ -19,7 +19,7 @@ function world(hasDefault: boolean) {
   const caches = new ModelCaches({ infer, models: () => [], model: () => undefined }, clock)
   const deployment = { sloMs: 100, ...(hasDefault ? { default: [tensor('y', -1)] } : {}) }
   const settings = { ...DEFAULT_SETTINGS, cacheBytes: 1 << 20, deployment }
-  const loaded = { signature, revision: 1, settings, id }
+  const loaded = { signature, revision: 1, settings, id, pinned: [] }
   const model = new ServedModel('m')
   const ask = (deadlineMs?: number) =>
     caches.infer(model, loaded, {
