@@ -65,9 +65,9 @@ export class PairedStreams<A, B, W> {
   }
 }
 
-/** Two streams in windows of a key, before the function that gets all their records. */
-export class CoGroupedWindows<A, B> {
-  private readonly windows: PairedWindows<A, B>
+/** Two streams in windows of a key, before the function that ends the step. */
+class PairInWindows<A, B> {
+  protected readonly windows: PairedWindows<A, B>
 
   constructor(windows: PairedWindows<A, B>) {
     this.windows = windows
@@ -91,41 +91,24 @@ export class CoGroupedWindows<A, B> {
     return this
   }
 
-  /** Makes results from all records of both streams of a key and window. */
-  apply<OUT>(coGroup: CoGroupFunction<A, B, OUT>): DataStream<OUT> {
+  protected coGroup<OUT>(coGroup: CoGroupFunction<A, B, OUT>): DataStream<OUT> {
     return this.windows.process(() => new CoGroupWindowFunction<unknown, A, B, OUT>(coGroup))
   }
 }
 
+/** Two streams in windows of a key, before the function that gets all their records. */
+export class CoGroupedWindows<A, B> extends PairInWindows<A, B> {
+  /** Makes results from all records of both streams of a key and window. */
+  apply<OUT>(coGroup: CoGroupFunction<A, B, OUT>): DataStream<OUT> {
+    return this.coGroup(coGroup)
+  }
+}
+
 /** Two streams in windows of a key, before the function that gets their pairs. */
-export class JoinedWindows<A, B> {
-  private readonly windows: CoGroupedWindows<A, B>
-
-  constructor(windows: PairedWindows<A, B>) {
-    this.windows = new CoGroupedWindows(windows)
-  }
-
-  /** Keeps windows for this long after their end, in ms. Throws INVALID_ARGUMENT. */
-  allowedLateness(latenessMs: number): this {
-    this.windows.allowedLateness(latenessMs)
-    return this
-  }
-
-  /** As `trigger` of a stream in windows. Throws INVALID_GRAPH. */
-  trigger(trigger: Trigger<SidedRecord<A, B>>): this {
-    this.windows.trigger(trigger)
-    return this
-  }
-
-  /** As `evictor` of a stream in windows. Throws INVALID_GRAPH. */
-  evictor(evictor: Evictor<SidedRecord<A, B>>): this {
-    this.windows.evictor(evictor)
-    return this
-  }
-
+export class JoinedWindows<A, B> extends PairInWindows<A, B> {
   /** Makes one result for each pair of records of both streams of a key and window (inner join). */
   apply<OUT>(join: (left: A, right: B) => OUT): DataStream<OUT> {
-    return this.windows.apply(joinPairs(join))
+    return this.coGroup(joinPairs(join))
   }
 }
 

@@ -4,12 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
-import { LogSource } from '../../src/connectors/log/source.ts'
 import { sleep, systemClock } from '../../src/core/clock.ts'
-import { MetricGroup } from '../../src/core/metrics.ts'
 import { seededRandom } from '../../src/core/random.ts'
 import { commitSeed } from '../services/commit-seed.ts'
 import { type Folded, fold } from './fold-job.ts'
+import { readResults } from './fold-results.ts'
 
 const KILLS = 10
 /** Parallelism of each process in turn, so that restores increase and decrease it. */
@@ -17,31 +16,6 @@ const PARALLELISMS = [1, 3, 2]
 const KEYS = 3000
 const JOB_ID = '0123456789abcdef0123456789abcdef'
 const encoder = new TextEncoder()
-const decoder = new TextDecoder()
-
-/** Reads every committed record of topic `results`. */
-async function readResults(directory: string): Promise<Folded[]> {
-  const source = LogSource.raw({ directory, topic: 'results', bounded: true })
-  const reader = source.createReader()
-  const metrics = new MetricGroup()
-  await reader.open({ subtask: 0, parallelism: 1, clock: systemClock, metrics })
-  const partitions = await source.discover()
-  await reader.addSplits(partitions.map((partition) => ({ partition, nextOffset: -1 })))
-  const results: Folded[] = []
-  for (;;) {
-    const found = reader.poll(
-      {
-        collect: ({ value }) => results.push(JSON.parse(decoder.decode(value!)) as Folded),
-        progress: () => {},
-      },
-      1000,
-    )
-    if (found === 'ended') break
-    if (found === 'idle') await reader.available()
-  }
-  await reader.close()
-  return results
-}
 
 class FoldProcess {
   private readonly child: ChildProcess

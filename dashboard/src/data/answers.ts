@@ -92,24 +92,7 @@ export interface VertexLive {
 }
 
 /** `/weir/jobs/:id/learning` */
-export interface Learning {
-  readonly now: number
-  readonly kind: 'ratings' | 'examples' | null
-  readonly version: number | null
-  readonly learned: number
-  readonly refused: number
-  readonly driftAlarms: number | null
-  readonly freshnessMs: number | null
-  readonly visibleMedianMs: number | null
-  readonly visibleMaxMs: number | null
-  readonly means: Readonly<Record<string, number | null>>
-  readonly subtasks: readonly {
-    readonly name: string
-    readonly version: number | null
-    readonly learned: number
-    readonly error: number | null
-  }[]
-}
+export type { LearningJson as Learning } from '../../../src/rest/json/learning.ts'
 
 /** `/weir/jobs/:id/history` */
 export interface History {

@@ -3,18 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { EmbeddedLog } from '../../../src/connectors/log/embedded-log.ts'
-import { LogSource } from '../../../src/connectors/log/source.ts'
 import { sleep, systemClock } from '../../../src/core/clock.ts'
-import { MetricGroup } from '../../../src/core/metrics.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import type { JobExecution } from '../../../src/runtime/job/execution.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
 import { type Folded, fold } from '../../recovery/fold-job.ts'
+import { readResults } from '../../recovery/fold-results.ts'
 
 const KEYS = 2000
 const JOB = new URL('../../recovery/fold-job.ts', import.meta.url)
 const encoder = new TextEncoder()
-const decoder = new TextDecoder()
 
 /**
  * The fold job under load, with its checkpoints in HDFS: records flow from the start until
@@ -135,27 +133,4 @@ export class HdfsFold implements AsyncDisposable {
     }
     await producer.sync()
   }
-}
-
-/** Reads every committed record of topic `results`. */
-async function readResults(directory: string): Promise<Folded[]> {
-  const source = LogSource.raw({ directory, topic: 'results', bounded: true })
-  const reader = source.createReader()
-  const metrics = new MetricGroup()
-  await reader.open({ subtask: 0, parallelism: 1, clock: systemClock, metrics })
-  await reader.addSplits([{ partition: 0, nextOffset: -1 }])
-  const results: Folded[] = []
-  for (;;) {
-    const found = reader.poll(
-      {
-        collect: ({ value }) => results.push(JSON.parse(decoder.decode(value!)) as Folded),
-        progress: () => {},
-      },
-      1000,
-    )
-    if (found === 'ended') break
-    if (found === 'idle') await reader.available()
-  }
-  await reader.close()
-  return results
 }
