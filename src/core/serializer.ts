@@ -37,6 +37,27 @@ export function withCopier<T>(serializer: Serializer<T>, copier: ValueCopier<T>)
   return Object.defineProperty(serializer, 'copier', { value: copier, enumerable: false })
 }
 
+/** Whether the serializer of this id returns exactly this primitive. */
+export function isKeptDecoded(
+  serializerId: string,
+  value: unknown,
+): value is number | string | boolean {
+  switch (typeof value) {
+    case 'number':
+      return (
+        serializerId === 'float64/1' ||
+        serializerId === 'msgpack/1' ||
+        (serializerId === 'int53/1' && Number.isSafeInteger(value))
+      )
+    case 'string':
+      return serializerId === 'string/1' || serializerId === 'msgpack/1'
+    case 'boolean':
+      return serializerId === 'msgpack/1'
+    default:
+      return false
+  }
+}
+
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 

@@ -2,7 +2,7 @@ import type { Serializer } from '../core/serializer.ts'
 import type { StreamOperator } from '../operators/port/operator.ts'
 import type { OutputTag } from '../operators/port/output-tag.ts'
 import { AlignedWindowOperator } from '../operators/windows/aligned-operator.ts'
-import type { WindowAssigner } from '../operators/windows/assigner.ts'
+import { canSlice, type WindowAssigner } from '../operators/windows/assigner.ts'
 import {
   type Fold,
   FoldedContents,
@@ -14,6 +14,8 @@ import { type Evictor, timestampedSerializer } from '../operators/windows/evicto
 import type { ProcessWindowFunction } from '../operators/windows/function.ts'
 import type { WindowOptions } from '../operators/windows/operator.ts'
 import { SessionWindowOperator } from '../operators/windows/session-operator.ts'
+import { SlicedContents } from '../operators/windows/sliced-contents.ts'
+import { SlicedWindowOperator } from '../operators/windows/sliced-operator.ts'
 import {
   eventTimeTrigger,
   neverTrigger,
@@ -64,9 +66,12 @@ export function createWindowOperator<K, T>(
   if (plan.trigger !== undefined || plan.evictor !== undefined || assigner.kind === 'global') {
     return createTriggered(plan, assigner, options)
   }
-  return assigner.kind === 'session'
-    ? new SessionWindowOperator<K, T>(assigner, options)
-    : new AlignedWindowOperator<K, T>(assigner, options)
+  if (assigner.kind === 'session') return new SessionWindowOperator<K, T>(assigner, options)
+  if (plan.fold?.fold.merges !== true || !canSlice(assigner)) {
+    return new AlignedWindowOperator<K, T>(assigner, options)
+  }
+  const contents = new SlicedContents(plan.fold.fold, plan.fold.serializer)
+  return new SlicedWindowOperator<K, T>(assigner, { ...options, contents })
 }
 
 function createTriggered<K, T>(

@@ -161,3 +161,11 @@ export function lastWindowStart(windows: AlignedWindows, timestamp: number): num
   const phase = (timestamp - offsetMs) % slideMs
   return timestamp - (phase < 0 ? phase + slideMs : phase)
 }
+
+/**
+ * Whether each window is a row of slices as long as the slide, which overlapping windows share. In wall-clock
+ * time a record may come in the millisecond in which its window fires: such windows keep their own contents.
+ */
+export function canSlice({ timeDomain, sizeMs, slideMs }: AlignedWindows): boolean {
+  return timeDomain === 'event-time' && slideMs < sizeMs && sizeMs % slideMs === 0
+}

@@ -4,20 +4,26 @@ import type { ListState, LiveValueState, ValueState } from '../../state/port/han
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import { refusePromise } from '../port/refuse-promise.ts'
 
-/** The contents of a window, under the current key and namespace of keyed state. */
-export interface WindowContents<IN> {
+/** The contents of a selected window of the current key, as far as every window operator needs them. */
+export interface FiringContents {
   open(keyedState: KeyedState): void
-  /** Adds a record. Returns true when the window was empty before. */
-  add(value: IN): boolean
   /** The records, or their one folded result; undefined when the window is empty. */
   read(): readonly unknown[] | undefined
+  clear(): void
+}
+
+/** The contents of a window, under the current key and namespace of keyed state. */
+export interface WindowContents<IN> extends FiringContents {
+  /** Adds a record. Returns true when the window was empty before. */
+  add(value: IN): boolean
   /** Moves the contents of the namespaces `from` to those of `into`, which may have contents already. */
   merge(into: Uint8Array, from: readonly Uint8Array[]): void
-  clear(): void
 }
 
 /** An incremental fold of records. A reduction has no empty accumulator, an aggregation has one. */
 export interface Fold<IN, ACC> {
+  /** Whether `merge` works, so that parts of a window can be folded apart. */
+  readonly merges: boolean
   add(value: IN, accumulator: ACC | undefined): ACC
   merge(a: ACC, b: ACC): ACC
   result(accumulator: ACC): unknown
@@ -26,6 +32,7 @@ export interface Fold<IN, ACC> {
 /** The fold of `reduce(...)`. */
 export function reduceFold<T>(reduce: (a: T, b: T) => T): Fold<T, T> {
   return {
+    merges: true,
     add: (value, sum) => (sum === undefined ? value : reduce(sum, value)),
     merge: reduce,
     result: (sum) => sum,
@@ -37,9 +44,23 @@ export function aggregateFold<IN, ACC, OUT>(
   aggregate: AggregateFunction<IN, ACC, OUT>,
 ): Fold<IN, ACC> {
   return {
+    merges: canMerge(aggregate),
     add: (value, sum) => aggregate.add(value, sum ?? aggregate.createAccumulator()),
     merge: (a, b) => aggregate.merge(a, b),
     result: (sum) => aggregate.getResult(sum),
+  }
+}
+
+/** Tries `merge` on two empty accumulators: without sessions, a program may come with one that only throws. */
+function canMerge<ACC>(aggregate: AggregateFunction<never, ACC, unknown>): boolean {
+  try {
+    const merged: unknown = aggregate.merge(
+      aggregate.createAccumulator(),
+      aggregate.createAccumulator(),
+    )
+    return merged !== undefined && merged !== null
+  } catch {
+    return false
   }
 }
 

@@ -12,15 +12,15 @@ import type { TimeDomain } from '../process/function.ts'
 import { Timers, type TimerTarget } from '../process/timers.ts'
 import { TimestampedCollector } from '../process/timestamped-collector.ts'
 import type { TimeWindow } from './assigner.ts'
-import type { WindowContents } from './contents.ts'
+import type { FiringContents, WindowContents } from './contents.ts'
 import type { ProcessWindowFunction } from './function.ts'
 import { WindowNamespaces, windowOfNamespace } from './namespace.ts'
 import { ReusedWindowContext } from './window-context.ts'
 
 /** Options of window operators. */
-export interface WindowOptions<K, IN> {
+export interface WindowOptions<K, IN, C extends FiringContents = WindowContents<IN>> {
   readonly keySerializer: Serializer<K>
-  readonly contents: WindowContents<IN>
+  readonly contents: C
   /** Without a function, the contents of the window are emitted unchanged. */
   readonly windowFunction: ProcessWindowFunction<K, unknown, unknown> | undefined
   readonly timeDomain: TimeDomain
@@ -36,9 +36,12 @@ export interface WindowOptions<K, IN> {
  * The base of window operators. A window fires at its end, fires again for every late record within the
  * allowed lateness, and is then cleared (Flink's default triggers).
  */
-export abstract class WindowOperator<K, IN> extends AbstractOperator implements TimerTarget {
-  protected readonly options: WindowOptions<K, IN>
-  protected readonly contents: WindowContents<IN>
+export abstract class WindowOperator<K, IN, C extends FiringContents = WindowContents<IN>>
+  extends AbstractOperator
+  implements TimerTarget
+{
+  protected readonly options: WindowOptions<K, IN, C>
+  protected readonly contents: C
   protected readonly namespaces = new WindowNamespaces()
   protected keyedState!: KeyedState
   protected timers!: Timers
@@ -46,7 +49,7 @@ export abstract class WindowOperator<K, IN> extends AbstractOperator implements 
   protected collector!: TimestampedCollector
   private dropped!: Counter
 
-  constructor(options: WindowOptions<K, IN>) {
+  constructor(options: WindowOptions<K, IN, C>) {
     super()
     this.options = options
     this.contents = options.contents

@@ -1,5 +1,5 @@
 import { ByteWriter } from '../../core/byte-writer.ts'
-import type { Serializer } from '../../core/serializer.ts'
+import { isKeptDecoded, type Serializer } from '../../core/serializer.ts'
 import type {
   AggregateFunction,
   AggregatingStateDescriptor,
@@ -7,7 +7,7 @@ import type {
 } from '../port/descriptors.ts'
 import type { AppendingState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
-import { fromEntryValue, isKeptDecoded, toEntryValue } from './entry-value.ts'
+import { fromEntryValue, toEntryValue } from './entry-value.ts'
 import { type KeyedEntry, LiveObject } from './keyed-entry.ts'
 import type { StateTable } from './table.ts'
 

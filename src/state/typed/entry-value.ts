@@ -1,7 +1,7 @@
 import { ByteReader } from '../../core/byte-reader.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { WeirError } from '../../core/errors.ts'
-import { copierOf, type Serializer } from '../../core/serializer.ts'
+import { copierOf, isKeptDecoded, type Serializer } from '../../core/serializer.ts'
 import { type EntryValue, GrowingBytes, LiveObject } from './keyed-entry.ts'
 
 /**
@@ -60,25 +60,4 @@ export const EXPIRY_BYTES = 8
 export function readExpiry(bytes: Uint8Array): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   return view.getInt32(4, true) * 4294967296 + view.getUint32(0, true)
-}
-
-/** Whether the serializer of this id returns exactly this primitive. */
-export function isKeptDecoded(
-  serializerId: string,
-  value: unknown,
-): value is number | string | boolean {
-  switch (typeof value) {
-    case 'number':
-      return (
-        serializerId === 'float64/1' ||
-        serializerId === 'msgpack/1' ||
-        (serializerId === 'int53/1' && Number.isSafeInteger(value))
-      )
-    case 'string':
-      return serializerId === 'string/1' || serializerId === 'msgpack/1'
-    case 'boolean':
-      return serializerId === 'msgpack/1'
-    default:
-      return false
-  }
 }

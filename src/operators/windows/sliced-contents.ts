@@ -1,0 +1,143 @@
+import { ByteReader } from '../../core/byte-reader.ts'
+import { ByteWriter } from '../../core/byte-writer.ts'
+import type { Serializer } from '../../core/serializer.ts'
+import { valueState } from '../../state/port/descriptors.ts'
+import type { LiveValueState } from '../../state/port/handles.ts'
+import type { KeyedState } from '../../state/port/keyed-state.ts'
+import { refusePromise } from '../port/refuse-promise.ts'
+import type { TimeWindow } from './assigner.ts'
+import type { FiringContents, Fold } from './contents.ts'
+import { NO_NAMESPACE } from './namespace.ts'
+import { copyOfSum, positionOf, type Slices, slicesSerializer } from './slices.ts'
+
+/** What a record did to the slices of its key. */
+export type Slicing = 'first-slice' | 'later-slice' | 'known-slice'
+
+/**
+ * Contents of sliding windows in slices (Carbone et al., "Cutty", CIKM 2016): a record is folded into the one
+ * slice of its time, and a window that fires merges its slices. All slices of a key are one entry of state.
+ *
+ * Savepoints from before there were slices hold an accumulator for each window. It is merged into its window.
+ */
+export class SlicedContents<IN, ACC> implements FiringContents {
+  private readonly fold: Fold<IN, ACC>
+  private readonly serializer: Serializer<ACC>
+  private keyedState!: KeyedState
+  private slices!: LiveValueState<Slices>
+  private wholeWindow!: LiveValueState<ACC>
+  private window: TimeWindow = { start: 0, end: 0 }
+  private namespace: Uint8Array = NO_NAMESPACE
+  /** The slices of the selected window's key, where `read` or `clear` looked them up. */
+  private loaded: Slices | undefined
+  /** Whether `read` found that the window has no accumulator of its own. */
+  private hasNoWhole = false
+  private readonly writer = new ByteWriter(256)
+
+  constructor(fold: Fold<IN, ACC>, serializer: Serializer<ACC>) {
+    this.fold = fold
+    this.serializer = serializer
+  }
+
+  open(keyedState: KeyedState): void {
+    this.keyedState = keyedState
+    this.slices = keyedState.liveValue(
+      valueState<Slices>('window-slices', {
+        serializer: slicesSerializer(this.serializer as Serializer<unknown>),
+      }),
+    )
+    this.wholeWindow = keyedState.liveValue(
+      valueState<ACC>('window-contents', { serializer: this.serializer }),
+    )
+  }
+
+  /** Selects the window of `read`, `clear` and `nextSlice`, between which nothing else may use the state. */
+  select(window: TimeWindow, namespace: Uint8Array): void {
+    this.window = window
+    this.namespace = namespace
+    this.hasNoWhole = false
+    this.loaded = undefined
+  }
+
+  /** Folds a record into the slice that starts there. */
+  add(start: number, value: IN): Slicing {
+    const slices = this.load() ?? []
+    const at = positionOf(slices, start)
+    const known = slices[at] === start
+    const before = known ? (slices[at + 1] as ACC) : undefined
+    const after = this.fold.add(value, before)
+    if (after instanceof Promise) refusePromise(after, 'the fold of a window')
+    if (known && after === before) this.slices.update(slices)
+    else this.put(slices, at, start, known, after)
+    if (known) return 'known-slice'
+    return at === 0 ? 'first-slice' : 'later-slice'
+  }
+
+  read(): readonly unknown[] | undefined {
+    const { start, end } = this.window
+    let sum = this.readWhole()
+    const slices = this.loadOnce()
+    for (let at = positionOf(slices, start); at < slices.length; at += 2) {
+      if ((slices[at] as number) >= end) break
+      const part = this.copy(slices[at + 1] as ACC)
+      sum = sum === undefined ? part : this.fold.merge(sum, part)
+    }
+    return sum === undefined ? undefined : [this.fold.result(sum)]
+  }
+
+  /** Start of the first slice after the first one of the window. */
+  nextSlice(): number | undefined {
+    const slices = this.loadOnce()
+    return slices[positionOf(slices, this.window.start + 1)] as number | undefined
+  }
+
+  /** Drops what no later window needs. */
+  clear(): void {
+    if (!this.hasNoWhole) this.clearWhole()
+    const slices = this.loadOnce()
+    const past = positionOf(slices, this.window.start + 1)
+    if (past === 0) return
+    slices.splice(0, past)
+    if (slices.length === 0) this.slices.clear()
+    else this.slices.update(slices)
+  }
+
+  private loadOnce(): Slices {
+    this.loaded ??= this.load() ?? []
+    return this.loaded
+  }
+
+  private load(): Slices | undefined {
+    this.keyedState.setCurrentNamespace(NO_NAMESPACE)
+    return this.slices.valueToChange()
+  }
+
+  private readWhole(): ACC | undefined {
+    this.keyedState.setCurrentNamespace(this.namespace)
+    const sum = this.wholeWindow.value()
+    this.hasNoWhole = sum === undefined
+    return sum
+  }
+
+  private clearWhole(): void {
+    this.loaded = undefined
+    this.keyedState.setCurrentNamespace(this.namespace)
+    this.wholeWindow.clear()
+  }
+
+  /** Stores a new accumulator, or a copy of it: the caller may hold a part of it. */
+  private put(slices: Slices, at: number, start: number, known: boolean, sum: ACC): void {
+    const copy = copyOfSum(this.serializer, sum)
+    if (known) slices[at + 1] = copy ?? sum
+    else slices.splice(at, 0, start, copy ?? sum)
+    // Another array is encoded: it has an accumulator of which only the serializer knows what it reads back.
+    this.slices.update(copy === undefined ? [...slices] : slices)
+  }
+
+  private copy(sum: ACC): ACC {
+    const copy = copyOfSum(this.serializer, sum)
+    if (copy !== undefined) return copy
+    this.writer.reset()
+    this.serializer.write(sum, this.writer)
+    return this.serializer.read(new ByteReader(this.writer.toBytes()))
+  }
+}

@@ -1,0 +1,91 @@
+import { type AlignedWindows, lastWindowStart, type TimeWindow } from './assigner.ts'
+import { WindowOperator, type WindowOptions } from './operator.ts'
+import type { SlicedContents } from './sliced-contents.ts'
+
+type Contents<IN> = SlicedContents<IN, unknown>
+
+/**
+ * The operator of sliding event-time windows that share slices as long as the slide. A key has one timer for the
+ * next of its windows that has records, and one for the next to be cleared where late records are allowed: each
+ * sets its successor.
+ */
+export class SlicedWindowOperator<K, IN> extends WindowOperator<K, IN, Contents<IN>> {
+  private readonly windows: AlignedWindows
+
+  constructor(
+    windows: AlignedWindows,
+    options: Omit<WindowOptions<K, IN, Contents<IN>>, 'timeDomain'>,
+  ) {
+    super({ ...options, timeDomain: windows.timeDomain })
+    this.windows = windows
+  }
+
+  processElement(_input: number, value: unknown, timestamp: number): void {
+    const start = lastWindowStart(this.windows, this.timeOf(timestamp))
+    if (this.isLate(start + this.windows.sizeMs)) {
+      this.drop(value as IN, timestamp)
+      return
+    }
+    const slicing = this.contents.add(start, value as IN)
+    const keepsLate = this.options.allowedLatenessMs > 0
+    // Without lateness, an earlier slice has a timer, whose successors come to this slice.
+    if (slicing === 'first-slice' || (keepsLate && slicing === 'later-slice')) {
+      this.registerFirst(start)
+    }
+    if (keepsLate) this.firePast(start)
+  }
+
+  protected override selectContents(window: TimeWindow): void {
+    this.contents.select(window, this.namespaces.of(window.start, window.end))
+  }
+
+  /** As in the base; what the state needs comes before the function, so that slices are looked up once. */
+  protected override onWindowTimer(window: TimeWindow, timestamp: number): void {
+    const clears = timestamp >= this.clearTimeOf(window.end)
+    this.selectContents(window)
+    const elements = timestamp === window.end - 1 ? this.contents.read() : undefined
+    if (clears) this.contents.clear()
+    this.registerNext(window, timestamp)
+    if (elements !== undefined) this.emit(window, timestamp, elements)
+    if (clears) this.clearFunction(window, timestamp)
+  }
+
+  /** Sets the timer of the next window that has a slice. */
+  private registerNext(window: TimeWindow, timestamp: number): void {
+    const slice = this.contents.nextSlice()
+    if (slice === undefined) return
+    const { sizeMs, slideMs } = this.windows
+    const start = lastWindowStart(this.windows, Math.max(window.start, slice - sizeMs)) + slideMs
+    const end = start + sizeMs
+    this.registerAt(start, timestamp === window.end - 1 ? end - 1 : this.clearTimeOf(end))
+  }
+
+  /** Sets the timers of the first windows with the slice that have still to fire and to be cleared. */
+  private registerFirst(slice: number): void {
+    const { sizeMs, slideMs } = this.windows
+    let start = slice - sizeMs + slideMs
+    while (this.isLate(start + sizeMs)) start += slideMs
+    if (this.options.allowedLatenessMs > 0) {
+      this.registerAt(start, this.clearTimeOf(start + sizeMs))
+    }
+    while (start <= slice && this.isPast(start + sizeMs)) start += slideMs
+    if (start <= slice) this.registerAt(start, start + sizeMs - 1)
+  }
+
+  private registerAt(start: number, timestamp: number): void {
+    this.keyedState.setCurrentNamespace(this.namespaces.of(start, start + this.windows.sizeMs))
+    this.timers.registerEventTimeTimer(timestamp)
+  }
+
+  /** Fires the windows with the slice that fired before and are not cleared. */
+  private firePast(slice: number): void {
+    const { sizeMs, slideMs } = this.windows
+    for (let start = slice; start > slice - sizeMs; start -= slideMs) {
+      const window = { start, end: start + sizeMs }
+      if (this.isLate(window.end)) return
+      if (!this.isPast(window.end)) continue
+      this.selectContents(window)
+      this.fire(window)
+    }
+  }
+}

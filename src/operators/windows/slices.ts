@@ -1,0 +1,91 @@
+import { ByteReader } from '../../core/byte-reader.ts'
+import { ByteWriter } from '../../core/byte-writer.ts'
+import {
+  copierOf,
+  isKeptDecoded,
+  type Serializer,
+  type ValueCopier,
+  withCopier,
+} from '../../core/serializer.ts'
+
+/*
+ * The slices of a key in state, by ascending start:
+ *
+ *   ( | start: int64 little-endian, ms | length: varuint | accumulator | )*
+ */
+
+/** Starts of slices and their accumulators in turn, by ascending start. */
+export type Slices = unknown[]
+
+const ARRAY_BYTES = 56
+const SLICE_BYTES = 16
+
+/** Position of the first slice that starts at `start` or later; the end where there is none. */
+export function positionOf(slices: Slices, start: number): number {
+  let at = slices.length
+  while (at > 0 && (slices[at - 2] as number) >= start) at -= 2
+  return at
+}
+
+/** Serializer of slices whose accumulators have the given one. */
+export function slicesSerializer(sums: Serializer<unknown>): Serializer<Slices> {
+  const scratch = new ByteWriter(256)
+  const serializer: Serializer<Slices> = {
+    id: `slices/1(${sums.id})`,
+    write(slices, writer) {
+      for (let i = 0; i < slices.length; i += 2) {
+        writer.int53(slices[i] as number)
+        scratch.reset()
+        sums.write(slices[i + 1], scratch)
+        writer.varuint(scratch.length)
+        writer.copy(scratch.bytes, 0, scratch.length)
+      }
+    },
+    read(reader) {
+      const slices: Slices = []
+      while (reader.remaining > 0) {
+        slices.push(reader.int53(), sums.read(new ByteReader(reader.sized())))
+      }
+      return slices
+    },
+  }
+  return withCopier(serializer, new SlicesCopier(sums))
+}
+
+/** Copies slices whose accumulators can be copied. */
+class SlicesCopier implements ValueCopier<Slices> {
+  bytes = 0
+  private readonly id: string
+  private readonly sums: ValueCopier<unknown> | undefined
+
+  constructor(sums: Serializer<unknown>) {
+    this.id = sums.id
+    this.sums = copierOf(sums)
+  }
+
+  copy(slices: Slices): Slices | undefined {
+    const copy = slices.slice()
+    let bytes = ARRAY_BYTES + SLICE_BYTES * (slices.length / 2)
+    for (let i = 1; i < copy.length; i += 2) {
+      if (isKeptDecoded(this.id, copy[i])) continue
+      copy[i] = this.sums?.copy(copy[i])
+      if (copy[i] === undefined) return undefined
+      bytes += this.sums!.bytes
+    }
+    this.bytes = bytes
+    return copy
+  }
+
+  measure(slices: Slices): number {
+    let bytes = ARRAY_BYTES + SLICE_BYTES * (slices.length / 2)
+    for (let i = 1; i < slices.length; i += 2) {
+      if (typeof slices[i] === 'object') bytes += this.sums!.measure(slices[i])
+    }
+    return bytes
+  }
+}
+
+/** A copy of an accumulator that shares no object with it; undefined for one that only bytes can copy. */
+export function copyOfSum<ACC>(serializer: Serializer<ACC>, sum: ACC): ACC | undefined {
+  return isKeptDecoded(serializer.id, sum) ? sum : copierOf(serializer)?.copy(sum)
+}
