@@ -863,6 +863,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core',
     'core/hash',
     'core/text',
+    'kernels',
     'state/port',
     'state/rows',
     'state/snapshot',

@@ -175,16 +175,17 @@ export class SegmentBlockBuilder {
 
 /**
  * Decodes the runs of a checked slice whose key group is in `keyGroups`, in file order (newest first
- * within a key group). Throws MALFORMED_DATA.
+ * within a key group). `memory` is that of the bytes, if they are in one. Throws MALFORMED_DATA.
  */
 export function visitSlice(
   bytes: Uint8Array,
+  memory: WebAssembly.Memory | undefined,
   names: readonly StateName[],
   keyGroups: KeyGroupRange,
   visit: SpanVisitor,
 ): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const entry = { bytes, view, keyAt: 0, keyLength: 0, valueAt: 0, valueLength: 0 }
+  const entry = { bytes, view, memory, keyAt: 0, keyLength: 0, valueAt: 0, valueLength: 0 }
   let at = 0
   while (at < bytes.length) {
     if (at + RUN_HEADER_BYTES > bytes.length) throw beyondEnd()

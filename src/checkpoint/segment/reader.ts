@@ -18,6 +18,7 @@ import {
 const PREFETCH = 3
 /** Bytes that are read at the end of the file; they usually contain the complete footer. */
 const TAIL_BYTES = 64 * 1024
+const MEMORY_PAGE_BYTES = 64 * 1024
 
 /** A segment whose footer was read and checked. */
 export interface OpenSegment {
@@ -75,6 +76,20 @@ export interface SpanReading {
   readonly between?: () => Promise<void>
   /** Whether a slice need not be visited. */
   readonly skips?: ((slice: SliceIndex) => boolean) | undefined
+  /** Memory of `readMemoryOf` to read into, which no other pass uses meanwhile. @default new memory */
+  readonly memory?: WebAssembly.Memory | undefined
+}
+
+/** A memory for passes over any of the segments. A kernel can read the entries where they are. */
+export function readMemoryOf(segments: readonly OpenSegment[]): WebAssembly.Memory {
+  const blocks = segments.flatMap(({ footer }) => footer.blocks)
+  const largest = blocks.reduce((most, block) => Math.max(most, bytesOf(block.slices)), 0)
+  const pages = Math.ceil((PREFETCH * largest) / MEMORY_PAGE_BYTES)
+  return new WebAssembly.Memory({ initial: pages, maximum: pages })
+}
+
+function bytesOf(slices: readonly SliceIndex[]): number {
+  return slices.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
 /**
@@ -87,12 +102,12 @@ export async function visitSpans(
   segment: OpenSegment,
   keyGroups: KeyGroupRange,
   visit: SpanVisitor,
-  { between, skips }: SpanReading = {},
+  { between, skips, memory }: SpanReading = {},
 ): Promise<void> {
   const range = intersectKeyGroups(keyGroups, segment.reference.keyGroups)
   if (range === undefined) return
   const reads = planReads(segment.footer, range)
-  const buffers = new ReadBuffers(reads)
+  const buffers = new ReadBuffers(reads, memory)
   const inFlight: Promise<Uint8Array>[] = []
   try {
     for (let i = 0; i < reads.length; i++) {
@@ -102,7 +117,7 @@ export async function visitSpans(
       }
       const bytes = await inFlight.shift()!
       await between?.()
-      visitRead(segment, reads[i]!, bytes, { range, visit, skips })
+      visitRead(segment, reads[i]!, bytes, { range, visit, skips, memory })
     }
   } finally {
     await Promise.allSettled(inFlight)
@@ -113,15 +128,23 @@ export async function visitSpans(
 class ReadBuffers {
   private readonly buffers: Uint8Array[] = []
   private readonly bytes: number
+  private readonly memory: WebAssembly.Memory | undefined
 
-  constructor(reads: readonly SliceRead[]) {
+  constructor(reads: readonly SliceRead[], memory: WebAssembly.Memory | undefined) {
+    this.memory = memory
     this.bytes = reads.reduce((most, { bytes }) => Math.max(most, bytes), 0)
   }
 
   of(read: number): Uint8Array {
     const index = read % PREFETCH
-    this.buffers[index] ??= new Uint8Array(this.bytes)
+    this.buffers[index] ??= this.make(index)
     return this.buffers[index]
+  }
+
+  private make(index: number): Uint8Array {
+    const { bytes, memory } = this
+    if (memory === undefined) return new Uint8Array(bytes)
+    return new Uint8Array(memory.buffer, index * bytes, bytes)
   }
 }
 
@@ -164,10 +187,15 @@ function visitRead(
     range,
     visit,
     skips,
-  }: Pick<SpanReading, 'skips'> & { readonly range: KeyGroupRange; readonly visit: SpanVisitor },
+    memory,
+  }: Pick<SpanReading, 'skips' | 'memory'> & {
+    readonly range: KeyGroupRange
+    readonly visit: SpanVisitor
+  },
 ): void {
   const { path } = segment.reference
   if (bytes.length < read.bytes) throw cutOff(path)
+  const inMemory = bytes.buffer === memory?.buffer ? memory : undefined
   let at = 0
   for (const slice of read.slices) {
     const part = bytes.subarray(at, at + slice.bytes)
@@ -179,7 +207,7 @@ function visitRead(
         `${path} is damaged near byte ${read.start + at - slice.bytes}; restore from another checkpoint`,
       )
     }
-    visitSlice(part, segment.footer.names, range, visit)
+    visitSlice(part, inMemory, segment.footer.names, range, visit)
   }
 }
 

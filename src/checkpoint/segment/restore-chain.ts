@@ -3,7 +3,7 @@ import type { SegmentReference } from '../protocol/checkpoint-types.ts'
 import type { CheckpointStorage } from '../storage/checkpoint-storage.ts'
 import type { SpanVisitor } from './block.ts'
 import type { SliceIndex } from './format.ts'
-import { type OpenSegment, openSegment, visitSpans } from './reader.ts'
+import { type OpenSegment, openSegment, readMemoryOf, visitSpans } from './reader.ts'
 
 /** Options of a restore of a chain. */
 export interface ChainRestore {
@@ -31,11 +31,16 @@ export async function restoreChain(options: ChainRestore): Promise<void> {
   const { storage, segments, keyGroups, visit, wanted } = options
   const chain = await Promise.all(segments.map((segment) => openSegment(storage, segment)))
   options.expect?.(chain.reduce((sum, segment) => sum + entriesOf(segment, keyGroups), 0))
+  const memory = readMemoryOf(chain)
+  let memoryAhead: WebAssembly.Memory | undefined
   const ahead = new Set<number>()
   const between = async (): Promise<void> => {
     for (let group = wanted(); group >= 0; group = wanted()) {
       if (ahead.has(group) || !containsKeyGroup(keyGroups, group)) continue
-      for (const segment of chain) await visitSpans(segment, { first: group, last: group }, visit)
+      memoryAhead ??= readMemoryOf(chain)
+      for (const segment of chain) {
+        await visitSpans(segment, { first: group, last: group }, visit, { memory: memoryAhead })
+      }
       ahead.add(group)
     }
   }
@@ -46,7 +51,8 @@ export async function restoreChain(options: ChainRestore): Promise<void> {
     }
     return true
   }
-  for (const segment of chain) await visitSpans(segment, keyGroups, visit, { between, skips })
+  for (const segment of chain)
+    await visitSpans(segment, keyGroups, visit, { between, skips, memory })
 }
 
 /**

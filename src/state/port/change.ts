@@ -22,6 +22,8 @@ export interface EntrySpan {
   readonly bytes: Uint8Array
   /** Over the same bytes. */
   readonly view: DataView
+  /** The memory that the bytes are in, from address `bytes.byteOffset`; undefined for any other memory. */
+  readonly memory: WebAssembly.Memory | undefined
   readonly keyAt: number
   readonly keyLength: number
   readonly valueAt: number

@@ -185,7 +185,10 @@ export class RowTable {
     Atomics.add(words, segment, 1)
   }
 
-  /** Writes key `key[start .. start + length)`, hash and flags of a row, between `beginWrite` and `endWrite`. */
+  /**
+   * Writes key `key[start .. start + length)`, hash and flags of a row that was free, between `beginWrite`
+   * and `endWrite`. A free row is zero, so that nothing pads the key.
+   */
   writeKey(
     row: number,
     key: Uint8Array,
@@ -198,15 +201,13 @@ export class RowTable {
     const words = this.arena.words
     words[header + ROW_STATE] = length | flags
     words[header + ROW_HASH] = hash
-    const end = header + this.layout.metaAt
     const keyEnd = start + length
+    let at = header + ROW_KEY
     let i = start
-    for (let at = header + ROW_KEY; at < end; at++, i += 4) {
-      words[at] =
-        i + 4 <= keyEnd
-          ? key[i]! | (key[i + 1]! << 8) | (key[i + 2]! << 16) | (key[i + 3]! << 24)
-          : lastKeyWord(key, i, keyEnd)
+    for (; i + 4 <= keyEnd; at++, i += 4) {
+      words[at] = key[i]! | (key[i + 1]! << 8) | (key[i + 2]! << 16) | (key[i + 3]! << 24)
     }
+    if (i < keyEnd) words[at] = lastKeyWord(key, i, keyEnd)
   }
 
   /** Empties a row that is no longer in the index and makes its number free. */

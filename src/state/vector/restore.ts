@@ -1,5 +1,6 @@
 import { murmur3 } from '../../core/hash/murmur3.ts'
 import { latin1Of } from '../../core/text/latin1.ts'
+import { type RowCopy, rowCopyOf } from '../../kernels/row-copy.ts'
 import { type EntrySpan, keyOfSpan } from '../port/change.ts'
 import {
   checkVectorRowAt,
@@ -31,16 +32,21 @@ export class VectorRestore {
   private readonly spill: VectorSpill | undefined
   /** Keys that newer segments say are deleted, as latin1 text. */
   private readonly tombstones = new Set<string>()
-  /** Sums over the rows taken, for the mean, which no one reads while the table is restoring. */
-  private readonly sums: Float64Array
+  /**
+   * Address (in words) in the table's memory of the sums over the rows taken, for the mean, which no one
+   * reads while the table is restoring; -1 before the first row.
+   */
+  private sums = -1
   private rowsSummed = 0
   /** Whether some row number may have been used before, so that a late reader may still look at it. */
   private reusesRows = false
+  /** Memory of the last entry, and the kernel for it. */
+  private block: WebAssembly.Memory | undefined
+  private copy: RowCopy | undefined
 
   constructor(memory: VersionMemory, spill: VectorSpill | undefined) {
     this.memory = memory
     this.spill = spill
-    this.sums = new Float64Array(memory.context.layout.dimension)
   }
 
   /** One entry, its value undefined if it is a deletion. Throws as `take`. */
@@ -51,6 +57,7 @@ export class VectorRestore {
     this.take({
       bytes,
       view: new DataView(bytes.buffer),
+      memory: undefined,
       keyAt: 0,
       keyLength: key.length,
       valueAt: key.length,
@@ -74,18 +81,29 @@ export class VectorRestore {
   /** All entries have come. */
   end(): void {
     this.tombstones.clear()
-    const { mean } = this.memory
+    this.forgetBlock()
+    if (this.sums < 0) return
+    const { mean, rows } = this.memory
+    const { dimension } = rows.layout
+    const from = this.sums >> 1
     mean?.begin()
-    mean?.addSums(this.rowsSummed, this.sums)
+    mean?.addSums(this.rowsSummed, rows.arena.doubles.subarray(from, from + dimension))
     mean?.end()
-    this.sums.fill(0)
+    rows.arena.release(this.sums, 2 * dimension)
+    this.sums = -1
     this.rowsSummed = 0
+  }
+
+  private forgetBlock(): void {
+    this.block = undefined
+    this.copy = undefined
   }
 
   private create(entry: EntrySpan, hash: number): void {
     const { memory, spill } = this
     const { rows } = memory
     checkVectorRowAt(entry.bytes, entry.valueAt, entry.valueLength, rows.layout.dimension)
+    if (this.sums < 0) this.sums = rows.arena.allocate(2 * rows.layout.dimension)
     const row = memory.take(KIND_ROWS)
     this.reusesRows ||= spill !== undefined && !spill.isEmpty
     if (this.reusesRows) rows.beginWrite(row)
@@ -96,9 +114,10 @@ export class VectorRestore {
     memory.enter(row, hash)
   }
 
-  private decode({ view, valueAt }: EntrySpan, row: number): void {
+  private decode(entry: EntrySpan, row: number): void {
+    const { view, valueAt } = entry
     const { rows } = this.memory
-    const { words, doubles, floats } = rows.arena
+    const { words, doubles } = rows.arena
     const meta = rows.metaOf(row)
     words[meta + META_UPDATE_COUNT] = view.getInt32(valueAt + VECTOR_ROW_UPDATE_COUNT_AT, true)
     words[meta + META_PARTITION] = view.getInt32(valueAt + VECTOR_ROW_PARTITION_AT, true)
@@ -106,13 +125,33 @@ export class VectorRestore {
     doubles[(meta + META_OFFSET) >> 1] = view.getFloat64(valueAt + VECTOR_ROW_OFFSET_AT, true)
     const eventTime = view.getFloat64(valueAt + VECTOR_ROW_EVENT_TIME_AT, true)
     doubles[(meta + META_EVENT_TIME) >> 1] = eventTime
+    this.decodeFloats(entry, rows.floatsOf(row))
+  }
+
+  /** Copies the floats to `to` and adds them to the sums: whole quads by the kernel, if there is one. */
+  private decodeFloats({ bytes, view, memory, valueAt }: EntrySpan, to: number): void {
+    const { arena, layout } = this.memory.rows
     const from = valueAt + VECTOR_ROW_HEADER_BYTES
-    const to = rows.floatsOf(row)
-    const { sums } = this
-    for (let i = 0; i < sums.length; i++) {
+    const quads = layout.dimension >> 2
+    let done = 0
+    if (memory !== undefined && quads > 0) {
+      if (memory !== this.block) this.openBlock(memory)
+      if (this.copy !== undefined) {
+        this.copy(bytes.byteOffset + from, 4 * to, 4 * this.sums, quads)
+        done = 4 * quads
+      }
+    }
+    const { floats, doubles } = arena
+    const sums = this.sums >> 1
+    for (let i = done; i < layout.dimension; i++) {
       const x = view.getFloat32(from + 4 * i, true)
       floats[to + i] = x
-      sums[i]! += x
+      doubles[sums + i]! += x
     }
+  }
+
+  private openBlock(memory: WebAssembly.Memory): void {
+    this.block = memory
+    this.copy = rowCopyOf(memory, this.memory.rows.memory)
   }
 }

@@ -11,6 +11,15 @@ const KEYS = 512
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const text = (data: Uint8Array): string => new TextDecoder().decode(data)
 
+/** Storage that reads into the memory it is given, as that of files does. */
+class ReadingInto extends MemoryCheckpointStorage {
+  override async read(path: string, start?: number, length?: number, into?: Uint8Array) {
+    const read = await super.read(path, start, length)
+    into?.set(read)
+    return into?.subarray(0, read.length) ?? read
+  }
+}
+
 /** A segment of many small blocks in which every key of `keys` has the value. */
 async function segmentOf(
   storage: MemoryCheckpointStorage,
@@ -64,6 +73,27 @@ describe('restoreChain', () => {
       undefined,
       undefined,
     ])
+  })
+
+  it('reads into a memory in which kernels find the entries', async () => {
+    const storage = new ReadingInto()
+    const segment = await segmentOf(storage, 1, every, 'old')
+    const memories = new Set<WebAssembly.Memory | undefined>()
+    const keys = new Set<string>()
+    const wanted = [7]
+    await restoreChain({
+      storage,
+      segments: [segment],
+      keyGroups: ALL,
+      visit: (_group, _state, { memory, bytes, keyAt, keyLength }) => {
+        memories.add(memory)
+        keys.add(text(new Uint8Array(memory!.buffer, bytes.byteOffset + keyAt, keyLength).slice()))
+      },
+      wanted: () => wanted.pop() ?? -1,
+    })
+    expect(keys).toEqual(new Set(every.map((key) => `k${key}`)))
+    // A group that is read ahead must not overwrite the reads under way.
+    expect(memories.size).toBe(2)
   })
 
   it('reports an upper limit of the number of entries before the first one', async () => {
