@@ -24,11 +24,13 @@ export class ReadOutcome {
   row: Uint8Array = new Uint8Array(0)
   /** Slot that answered. */
   slot = 0
-  /** Position of the last write to what was read; partition -1 if none. */
+  /** Position of the last write to what was read; partition -1 if none. A prediction has it if it is wanted. */
   partition = -1
   offset = 0
   /** Upper bound of the answer's age in ms; -1 when unknown. */
   ageMs = -1
+  /** Whether predictions need positions: they are in other cache lines than what a product reads. */
+  withPosition = false
 }
 
 /** Features of a sparse product; the first `count` elements count. Ids rise strictly. */

@@ -101,8 +101,10 @@ export class LocalReadGroup implements ReadGroup {
           const leftSequence = left.foundSequence
           const rightRow = right.findAt(ahead.rowAt(at + 1), bytes, rightAt, rightLength, rightHash)
           if (rightRow < 0) break
-          outcome.partition = left.partitionOf(leftRow)
-          outcome.offset = left.offsetOf(leftRow)
+          if (outcome.withPosition) {
+            outcome.partition = left.partitionOf(leftRow)
+            outcome.offset = left.offsetOf(leftRow)
+          }
           const score = left.dot(leftRow, leftSequence, right, rightRow, right.foundSequence)
           if (Number.isNaN(score)) continue
           outcome.score = score

@@ -112,6 +112,7 @@ export class SyncRequests {
     coldRight: KeySpan | undefined,
   ): number[] | undefined {
     const { outcome, keys } = this
+    outcome.withPosition = withEnvelopes
     let deferred: number[] | undefined
     for (let i = 0; i < count; i++) {
       if (i % PAIRS_AHEAD === 0) {

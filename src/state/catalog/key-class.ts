@@ -11,16 +11,22 @@ export class StateVersion {
   /** Open tables; another list after every change. */
   readers: readonly RowTableReader[] = []
   private readonly byKeyGroup: (RowTableReader | undefined)[]
+  /** The bits of a hash that are its key group; -1 where the number of groups is no power of two. */
+  private readonly groupBits: number
 
   constructor(keyClass: KeyClass, version: number) {
     this.keyClass = keyClass
     this.version = version
     this.byKeyGroup = new Array<RowTableReader | undefined>(keyClass.maxParallelism).fill(undefined)
+    const last = keyClass.maxParallelism - 1
+    this.groupBits = (last & keyClass.maxParallelism) === 0 ? last : -1
   }
 
   /** The table that has the key with this murmur3 hash (as int32); undefined where none is open. */
   readerOf(hash: number): RowTableReader | undefined {
-    return this.byKeyGroup[(hash >>> 0) % this.byKeyGroup.length]
+    const { byKeyGroup, groupBits } = this
+    // A remainder takes longer than the hash itself.
+    return byKeyGroup[groupBits < 0 ? (hash >>> 0) % byKeyGroup.length : hash & groupBits]
   }
 
   /** Reads the slot's rows with this reader, or not any more. */

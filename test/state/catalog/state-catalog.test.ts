@@ -5,20 +5,21 @@ import { V1, VectorFixture } from '../vector/model.ts'
 
 const TABLE = { operatorUid: 'model', state: 'rows', version: 1 }
 
-const shareOf = (slot: number, first: number, last: number) => {
-  const fixture = new VectorFixture({ slot, keyGroups: { first, last } })
+const shareOf = (slot: number, first: number, last: number, maxParallelism = 128) => {
+  const fixture = new VectorFixture({ slot, keyGroups: { first, last }, maxParallelism })
   fixture.tables.openVersion(V1)
   return fixture.shares.get(1)!
 }
 
-test('a key goes to the table of its key group', () => {
+test.each([128, 96])('a key goes to the table of its key group, one of %i', (groups) => {
   const catalog = new StateCatalog()
-  catalog.add(shareOf(0, 0, 63))
-  catalog.add(shareOf(1, 64, 127))
+  const half = groups / 2
+  catalog.add(shareOf(0, 0, half - 1, groups))
+  catalog.add(shareOf(1, half, groups - 1, groups))
   const version = catalog.state('MODEL')!.keyClasses[0]!.versions.get(1)!
   for (let i = 0; i < 50; i++) {
     const hash = murmur3(Buffer.from(`${i}`))
-    const slot = hash % 128 < 64 ? 0 : 1
+    const slot = hash % groups < half ? 0 : 1
     expect(version.readerOf(hash | 0)!.share.slot).toBe(slot)
     expect(version.keyClass.slotOf(hash | 0)).toBe(slot)
   }
