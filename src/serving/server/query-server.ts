@@ -25,6 +25,8 @@ const SWEEP_MS = 1_000
 /** Time of one turn of the event loop that a sweep takes. */
 const SWEEP_TURN_MS = 0.5
 const BACKLOG = 1024
+/** Refused connections that may wait to read why, as a share of the connections that are served. */
+const WAITING_SHARE = 0.75
 const HANDSHAKE_MS = 10_000
 
 /**
@@ -35,7 +37,7 @@ export class QueryServer {
   private readonly options: ResolvedQueryOptions
   private readonly server: Server
   private readonly connections = new Set<QueryConnection>()
-  private readonly refused = new RefusedConnections((address) => this.closesUnanswered(address))
+  private readonly refused: RefusedConnections
   /** Number of connections by the address that they come from. */
   private readonly perAddress = new Map<string, number>()
   private readonly context: ConnectionContext
@@ -46,6 +48,11 @@ export class QueryServer {
 
   constructor(backend: QueryBackend, options: QueryServerOptions = {}) {
     this.options = resolveQueryOptions(options)
+    this.refused = new RefusedConnections({
+      mostWaiting: Math.floor(this.options.limits.maxConnections * WAITING_SHARE),
+      isRefused: (address) => this.closesUnanswered(address),
+      clock: this.options.clock,
+    })
     this.metrics = new QueryMetrics(this.options.metrics)
     this.access = new AccessControl(this.options.access, this.options.clock)
     this.context = {
@@ -109,7 +116,7 @@ export class QueryServer {
     if (refusal !== undefined) {
       this.metrics.refusedConnections.increment()
       this.metrics.failed(statusOf(refusal.code))
-      this.refused.refuse(socket, refusal, this.options.clock.monotonicMs())
+      this.refused.refuse(socket, refusal)
       return
     }
     this.connections.add(new QueryConnection(socket, address, this.context))
@@ -219,6 +226,7 @@ export class QueryServer {
 
   private async closeOnce(graceMs: number): Promise<void> {
     this.cancelSweep?.()
+    this.refused.close()
     const closed = this.server.listening ? once(this.server, 'close') : Promise.resolve()
     this.server.close()
     const cancel = this.options.clock.after(graceMs, () => {

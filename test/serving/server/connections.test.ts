@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../../src/core/clock.ts'
 import { readErrorFrame } from '../../../src/wire/answer.ts'
 import { KIND } from '../../../src/wire/frame.ts'
 import { beginRequest } from '../../../src/wire/request.ts'
-import { PREAMBLE, TestedServer } from './tested-server.ts'
+import { PREAMBLE, type RawClient, TestedServer } from './tested-server.ts'
 
 let served: TestedServer
 
@@ -49,18 +49,30 @@ describe('the connections of a query server', () => {
     expect(await second.next()).toBeUndefined()
   })
 
-  it('answers a hundred refused clients a second with the reason, and closes the others at once', async () => {
-    const first = await served.start({ limits: { maxConnectionsPerAddress: 1 } })
+  it('answers a hundred refused clients a second at once, the next ones in turn, and closes the others', async () => {
+    const limits = { maxConnections: 200, maxConnectionsPerAddress: 1 }
+    const first = await served.start({ limits })
     await first.hello()
-    const refused = Array.from({ length: 100 }, () => served.open())
-    for (const one of refused) {
-      expect(readErrorFrame((await one.next())!).code).toBe('OVERLOADED')
+    const codeOf = async (client: RawClient) => readErrorFrame((await client.next())!).code
+    const atOnce = Array.from({ length: 100 }, () => served.open())
+    for (const one of atOnce) expect(await codeOf(one)).toBe('OVERLOADED')
+    const refused = (): unknown => served.metrics.snapshot()['query.numConnectionsRefused']
+    const codes: string[] = []
+    for (let i = 0; i < 150; i++) void codeOf(served.open()).then((code) => codes.push(code))
+    await expect.poll(refused).toBe(250)
+    expect(await served.open().next()).toBeUndefined()
+    expect(codes).toEqual([])
+    for (const answered of [4, 8]) {
+      served.clock.advance(20)
+      await expect.poll(() => codes).toEqual(Array(answered).fill('OVERLOADED'))
     }
-    const further = [served.open(), served.open(), served.open()]
-    for (const one of further) expect(await one.next()).toBeUndefined()
-    expect(served.metrics.snapshot()['query.numConnectionsRefused']).toBe(103)
+    const answeredNext = (): number => {
+      served.clock.advance(20)
+      return codes.length
+    }
+    await expect.poll(answeredNext, { interval: 5, timeout: 30_000 }).toBe(150)
     served.clock.advance(1_000)
-    expect(readErrorFrame((await served.open().next())!).code).toBe('OVERLOADED')
+    expect(await codeOf(served.open())).toBe('OVERLOADED')
     expect(served.server.connectionCount).toBe(1)
   })
 

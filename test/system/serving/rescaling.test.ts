@@ -67,7 +67,7 @@ class Asking {
   /** Answers by kind of request. */
   readonly answers = new Map<string, number>()
   private stopped = false
-  private readonly loops: Promise<void[]>
+  private readonly loops: Promise<unknown>
 
   constructor(client: WeirClient) {
     this.loops = Promise.all(Object.keys(REQUESTS).map((kind) => this.ask(client, kind)))
