@@ -297,6 +297,8 @@ export type {
   SourceSplit,
 } from './operators/port/source.ts'
 export type * from './operators/process/function.ts'
+export type * from './operators/process/function-life.ts'
+export type * from './operators/process/rich-function.ts'
 export type { ConfigurationMap } from './runtime/configuration/keys.ts'
 export type { JobExecution, JobFailure, StopOptions } from './runtime/job/execution.ts'
 export { LocalExecutor } from './runtime/job/local-executor.ts'

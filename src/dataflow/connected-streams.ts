@@ -1,8 +1,15 @@
 import type { Serializer } from '../core/serializer.ts'
 import type { StreamOperator } from '../operators/port/operator.ts'
+import { CoFlatMapOperator, CoMapOperator } from '../operators/process/co-map.ts'
 import { CoProcessOperator } from '../operators/process/co-process.ts'
-import type { CoProcessFunction, KeyedCoProcessFunction } from '../operators/process/function.ts'
+import type {
+  CoProcessFunction,
+  FunctionContext,
+  KeyedCoProcessFunction,
+  KeyedFunctionContext,
+} from '../operators/process/function.ts'
 import { KeyedCoProcessOperator } from '../operators/process/keyed-co-process.ts'
+import type { CoFlatMapFunction, CoMapFunction } from '../operators/process/rich-function.ts'
 import type { DataStream } from './data-stream.ts'
 import { hashed, type StreamOrigin } from './graph-draft.ts'
 import { type PlainKey, plainKeySerializer } from './key-serializer.ts'
@@ -12,16 +19,41 @@ import type { StreamFactory } from './stream-factory.ts'
 /** The two inputs of connected streams. */
 export type ConnectedInputs = readonly [readonly StreamOrigin[], readonly StreamOrigin[]]
 
-/** Two streams of different types that one function reads. */
-export class ConnectedStreams<A, B> {
-  private readonly factory: StreamFactory
-  private readonly inputs: ConnectedInputs
+/** What two streams have with keys and without; `C` is the context with which functions are opened. */
+abstract class TwoInputs<A, B, C extends FunctionContext> {
+  protected readonly factory: StreamFactory
+  protected readonly inputs: ConnectedInputs
 
   constructor(factory: StreamFactory, inputs: ConnectedInputs) {
     this.factory = factory
     this.inputs = inputs
   }
 
+  /** One result per record of either stream; `create` makes a function for every subtask. */
+  map<OUT>(create: () => CoMapFunction<A, B, OUT, C>): DataStream<OUT> {
+    return this.transform('CoMap', () => new CoMapOperator(create()), { sideOutputs: [] })
+  }
+
+  /** Any number of results per record of either stream; `create` makes a function for every subtask. */
+  flatMap<OUT>(create: () => CoFlatMapFunction<A, B, OUT, C>): DataStream<OUT> {
+    return this.transform('CoFlatMap', () => new CoFlatMapOperator(create()), { sideOutputs: [] })
+  }
+
+  /**
+   * Runs a two-input operator that the user wrote, with the key of each record selected where the streams have
+   * keys; `create` makes one for every subtask.
+   */
+  transform<OUT>(
+    name: string,
+    create: () => StreamOperator,
+    options: TransformOptions<OUT> = {},
+  ): DataStream<OUT> {
+    return this.factory.add(transformSpec({ name, inputs: 2, create, options }), this.inputs)
+  }
+}
+
+/** Two streams of different types that one function reads. */
+export class ConnectedStreams<A, B> extends TwoInputs<A, B, FunctionContext> {
   /** Keys both streams: one subtask reads the records of a key of both, with one state. */
   keyBy<K extends PlainKey>(
     selectA: (value: A) => K,
@@ -58,26 +90,14 @@ export class ConnectedStreams<A, B> {
       this.inputs,
     )
   }
-
-  /** Runs a two-input operator that the user wrote; `create` makes one for every subtask. */
-  transform<OUT>(
-    name: string,
-    create: () => StreamOperator,
-    options: TransformOptions<OUT> = {},
-  ): DataStream<OUT> {
-    return this.factory.add(transformSpec({ name, inputs: 2, create, options }), this.inputs)
-  }
 }
 
 /** Two streams with the same type of key, which one function reads with one state per key. */
-export class KeyedConnectedStreams<K, A, B> {
-  private readonly factory: StreamFactory
-  private readonly inputs: ConnectedInputs
+export class KeyedConnectedStreams<K, A, B> extends TwoInputs<A, B, KeyedFunctionContext> {
   private readonly keySerializer: Serializer<K>
 
   constructor(factory: StreamFactory, inputs: ConnectedInputs, keySerializer: Serializer<K>) {
-    this.factory = factory
-    this.inputs = inputs
+    super(factory, inputs)
     this.keySerializer = keySerializer
   }
 
@@ -97,14 +117,5 @@ export class KeyedConnectedStreams<K, A, B> {
       },
       this.inputs,
     )
-  }
-
-  /** Runs a two-input operator that the user wrote, with the key of each record selected. */
-  transform<OUT>(
-    name: string,
-    create: () => StreamOperator,
-    options: TransformOptions<OUT> = {},
-  ): DataStream<OUT> {
-    return this.factory.add(transformSpec({ name, inputs: 2, create, options }), this.inputs)
   }
 }

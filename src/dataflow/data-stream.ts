@@ -13,6 +13,11 @@ import type { OutputTag } from '../operators/port/output-tag.ts'
 import type { Sink } from '../operators/port/sink.ts'
 import type { ProcessFunction } from '../operators/process/function.ts'
 import { ProcessOperator } from '../operators/process/process.ts'
+import type {
+  RichFilterFunction,
+  RichFlatMapFunction,
+  RichMapFunction,
+} from '../operators/process/rich-function.ts'
 import { countWindows, type WindowAssigner } from '../operators/windows/assigner.ts'
 import type { MapStateDescriptor } from '../state/port/descriptors.ts'
 import {
@@ -74,6 +79,22 @@ export class DataStream<T> extends NodeSettingsBase {
   /** Any number of results per record, which the function returns or passes to the collector. */
   flatMap<OUT>(flatMap: FlatMapFunction<T, OUT>): DataStream<OUT> {
     return this.operator('FlatMap', () => new FlatMapOperator(flatMap))
+  }
+
+  /** As `map`, with a function that is opened and closed; `create` makes one for every subtask. */
+  richMap<OUT>(create: () => RichMapFunction<T, OUT>): DataStream<OUT> {
+    return this.operator('Map', () => new MapOperator(create()))
+  }
+
+  /** As `filter`, with a function that is opened and closed; `create` makes one for every subtask. */
+  richFilter(create: () => RichFilterFunction<T>): DataStream<T> {
+    const operator = (): StreamOperator => new FilterOperator(create())
+    return this.operator('Filter', operator, commonSerializer(this.origins))
+  }
+
+  /** As `flatMap`, with a function that is opened and closed; `create` makes one for every subtask. */
+  richFlatMap<OUT>(create: () => RichFlatMapFunction<T, OUT>): DataStream<OUT> {
+    return this.operator('FlatMap', () => new FlatMapOperator(create()))
   }
 
   /** Runs a function that the user wrote; `create` makes one for every subtask. */

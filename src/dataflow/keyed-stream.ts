@@ -9,8 +9,14 @@ import {
 import { ReduceOperator } from '../operators/basic/reduce.ts'
 import type { StreamOperator } from '../operators/port/operator.ts'
 import type { Sink } from '../operators/port/sink.ts'
-import type { KeyedProcessFunction } from '../operators/process/function.ts'
+import type { KeyedFunctionContext, KeyedProcessFunction } from '../operators/process/function.ts'
 import { KeyedProcessOperator } from '../operators/process/keyed-process.ts'
+import type {
+  RichFilterFunction,
+  RichFlatMapFunction,
+  RichMapFunction,
+  RichReduceFunction,
+} from '../operators/process/rich-function.ts'
 import { countWindows, type WindowAssigner } from '../operators/windows/assigner.ts'
 import { type ValueStateDescriptor, valueState } from '../state/port/descriptors.ts'
 import { type BroadcastStream, KeyedBroadcastConnectedStream } from './broadcast-stream.ts'
@@ -73,22 +79,31 @@ export class KeyedStream<K, T> extends FieldFolds<T, DataStream<T>> {
     return this.asDataStream().flatMap(flatMap)
   }
 
+  /** As `map`, with a function that is opened and closed and can have state of the key. */
+  richMap<OUT>(create: () => RichMapFunction<T, OUT, KeyedFunctionContext>): DataStream<OUT> {
+    return this.asDataStream().richMap(create)
+  }
+
+  /** As `filter`, with a function that is opened and closed and can have state of the key. */
+  richFilter(create: () => RichFilterFunction<T, KeyedFunctionContext>): DataStream<T> {
+    return this.asDataStream().richFilter(create)
+  }
+
+  /** As `flatMap`, with a function that is opened and closed and can have state of the key. */
+  richFlatMap<OUT>(
+    create: () => RichFlatMapFunction<T, OUT, KeyedFunctionContext>,
+  ): DataStream<OUT> {
+    return this.asDataStream().richFlatMap(create)
+  }
+
   /** Emits for each record the reduction of all records of its key so far. */
   reduce(reduce: (a: T, b: T) => T): DataStream<T> {
-    const serializer = commonSerializer(this.origins)
-    return this.factory.add(
-      {
-        name: 'Reduce',
-        inputs: 1,
-        needsKey: true,
-        serializer,
-        body: () => ({
-          kind: 'operator',
-          create: () => new ReduceOperator(reduce, serializer as Serializer<T>),
-        }),
-      },
-      [this.origins],
-    )
+    return this.reduced((serializer) => new ReduceOperator(reduce, serializer))
+  }
+
+  /** As `reduce`, with a function that is opened and closed; `create` makes one for every subtask. */
+  richReduce(create: () => RichReduceFunction<T, KeyedFunctionContext>): DataStream<T> {
+    return this.reduced((serializer) => new ReduceOperator(create(), serializer))
   }
 
   /**
@@ -169,6 +184,23 @@ export class KeyedStream<K, T> extends FieldFolds<T, DataStream<T>> {
   /** Writes the stream to a sink. One writer gets all records of a key, in order. */
   sinkTo(sink: Sink<T>): DataStreamSink {
     return this.asDataStream().sinkTo(sink)
+  }
+
+  private reduced(create: (serializer: Serializer<T>) => StreamOperator): DataStream<T> {
+    const serializer = commonSerializer(this.origins)
+    return this.factory.add(
+      {
+        name: 'Reduce',
+        inputs: 1,
+        needsKey: true,
+        serializer,
+        body: () => ({
+          kind: 'operator',
+          create: () => create(serializer as Serializer<T>),
+        }),
+      },
+      [this.origins],
+    )
   }
 
   private asDataStream(): DataStream<T> {

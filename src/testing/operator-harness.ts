@@ -104,7 +104,7 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
     const { restore = [], subtask = 0, parallelism = 1 } = options
     this.operatorState = new OperatorStateMemory(
       restore.length === 0
-        ? new Map()
+        ? undefined
         : shareOfOperatorState(restore, {
             subtask,
             parallelism,
@@ -227,6 +227,7 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
       output: this.output(),
       keyedState: this.keyedState,
       operatorState: {
+        isRestored: this.operatorState.isRestored,
         restored: (state: string) => this.operatorState.restored(state),
         update: (state: string, spread: Redistribution, entries: readonly Uint8Array[]) =>
           this.operatorState.update(state, spread, entries),

@@ -1,8 +1,11 @@
-import { AbstractOperator } from '../port/abstract-operator.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import { refusePromise } from '../port/refuse-promise.ts'
-import type { Collector } from '../process/function.ts'
+import { OpenContext } from '../process/context.ts'
+import type { Collector, FunctionContext } from '../process/function.ts'
+import type { RichFunction } from '../process/function-life.ts'
+import type { RichFlatMapFunction } from '../process/rich-function.ts'
 import { TimestampedCollector } from '../process/timestamped-collector.ts'
+import { UserFunctionOperator } from '../process/user-function-operator.ts'
 
 /** A function that returns results, passes them to the collector, or both. Returned results are emitted last. */
 export type FlatMapFunction<IN, OUT> = (
@@ -12,18 +15,20 @@ export type FlatMapFunction<IN, OUT> = (
 ) => Iterable<OUT> | undefined | void
 
 /** The operator of `flatMap`: any number of results per record, with its timestamp. */
-export class FlatMapOperator<IN, OUT> extends AbstractOperator {
+export class FlatMapOperator<IN, OUT> extends UserFunctionOperator<RichFunction<FunctionContext>> {
   private readonly flatMap: FlatMapFunction<IN, OUT>
   private collector!: TimestampedCollector
 
-  constructor(flatMap: FlatMapFunction<IN, OUT>) {
-    super()
-    this.flatMap = flatMap
+  constructor(flatMap: FlatMapFunction<IN, OUT> | RichFlatMapFunction<IN, OUT>) {
+    super(typeof flatMap === 'function' ? {} : flatMap)
+    this.flatMap =
+      typeof flatMap === 'function' ? flatMap : (value, out) => flatMap.flatMap(value, out)
   }
 
-  override open(context: OperatorContext): void {
+  override open(context: OperatorContext): void | Promise<void> {
     this.context = context
     this.collector = new TimestampedCollector(context.output)
+    return this.openFunction(new OpenContext(context))
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {

@@ -10,6 +10,8 @@ export type Redistribution = 'split' | 'union' | 'broadcast'
  * kilobytes, such as offsets, transactions and broadcast maps, and not for models.
  */
 export interface OperatorStateStore {
+  /** Whether the restored checkpoint has state of this operator; false on a fresh start. */
+  readonly isRestored: boolean
   /** The restored entries of this subtask with this name; empty on a fresh start. */
   restored(name: string): readonly Uint8Array[]
   /** Replaces the entries that the next snapshots store. */

@@ -1,5 +1,4 @@
 import type { MapStateDescriptor } from '../../state/port/descriptors.ts'
-import { AbstractOperator } from '../port/abstract-operator.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import { refusePromise } from '../port/refuse-promise.ts'
 import { BroadcastStates } from './broadcast-states.ts'
@@ -12,6 +11,7 @@ import type {
   ReadOnlyBroadcastState,
 } from './function.ts'
 import { TimestampedCollector } from './timestamped-collector.ts'
+import { UserFunctionOperator } from './user-function-operator.ts'
 
 /** Context of the side that reads broadcast state. */
 class BroadcastReaderContext extends PlainProcessContext implements BroadcastReadAccess {
@@ -59,8 +59,9 @@ export class BroadcastWriterContext extends PlainProcessContext implements Broad
 }
 
 /** The operator of a `BroadcastProcessFunction`. Input 1 is the broadcast stream. */
-export class BroadcastProcessOperator<IN, B, OUT> extends AbstractOperator {
-  private readonly userFunction: BroadcastProcessFunction<IN, B, OUT>
+export class BroadcastProcessOperator<IN, B, OUT> extends UserFunctionOperator<
+  BroadcastProcessFunction<IN, B, OUT>
+> {
   private readonly descriptors: readonly MapStateDescriptor<unknown, unknown>[]
   private states!: BroadcastStates
   private readerContext!: BroadcastReaderContext
@@ -71,8 +72,7 @@ export class BroadcastProcessOperator<IN, B, OUT> extends AbstractOperator {
     userFunction: BroadcastProcessFunction<IN, B, OUT>,
     descriptors: readonly MapStateDescriptor<unknown, unknown>[],
   ) {
-    super()
-    this.userFunction = userFunction
+    super(userFunction)
     this.descriptors = descriptors
   }
 
@@ -82,7 +82,7 @@ export class BroadcastProcessOperator<IN, B, OUT> extends AbstractOperator {
     this.readerContext = new BroadcastReaderContext(context, this.states)
     this.writerContext = new BroadcastWriterContext(context, this.states)
     this.collector = new TimestampedCollector(context.output)
-    return this.userFunction.open?.(this.readerContext)
+    return this.openFunction(this.readerContext)
   }
 
   processElement(input: number, value: unknown, timestamp: number): void {
@@ -100,11 +100,8 @@ export class BroadcastProcessOperator<IN, B, OUT> extends AbstractOperator {
     }
   }
 
-  override prepareSnapshot(): void {
+  override prepareSnapshot(checkpointId: number): void | Promise<void> {
     this.states.save()
-  }
-
-  override close(): void | Promise<void> {
-    return this.userFunction.close?.()
+    return super.prepareSnapshot(checkpointId)
   }
 }

@@ -1,26 +1,22 @@
-import { AbstractOperator } from '../port/abstract-operator.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import { refusePromise } from '../port/refuse-promise.ts'
 import { PlainProcessContext } from './context.ts'
 import type { CoProcessFunction } from './function.ts'
 import { TimestampedCollector } from './timestamped-collector.ts'
+import { UserFunctionOperator } from './user-function-operator.ts'
 
 /** The operator of a `CoProcessFunction` on two connected streams without keys. */
-export class CoProcessOperator<IN1, IN2, OUT> extends AbstractOperator {
-  private readonly userFunction: CoProcessFunction<IN1, IN2, OUT>
+export class CoProcessOperator<IN1, IN2, OUT> extends UserFunctionOperator<
+  CoProcessFunction<IN1, IN2, OUT>
+> {
   private functionContext!: PlainProcessContext
   private collector!: TimestampedCollector
-
-  constructor(userFunction: CoProcessFunction<IN1, IN2, OUT>) {
-    super()
-    this.userFunction = userFunction
-  }
 
   override open(context: OperatorContext): void | Promise<void> {
     this.context = context
     this.functionContext = new PlainProcessContext(context)
     this.collector = new TimestampedCollector(context.output)
-    return this.userFunction.open?.(this.functionContext)
+    return this.openFunction(this.functionContext)
   }
 
   processElement(input: number, value: unknown, timestamp: number): void {
@@ -32,9 +28,5 @@ export class CoProcessOperator<IN1, IN2, OUT> extends AbstractOperator {
         ? this.userFunction.processElement1(value as IN1, functionContext, collector)
         : this.userFunction.processElement2(value as IN2, functionContext, collector)
     if (result !== undefined) refusePromise(result, 'processElement')
-  }
-
-  override close(): void | Promise<void> {
-    return this.userFunction.close?.()
   }
 }

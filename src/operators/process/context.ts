@@ -21,7 +21,13 @@ import type {
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import type { OutputTag } from '../port/output-tag.ts'
-import type { OnTimerContext, ProcessContext, TimeDomain, TimerService } from './function.ts'
+import type {
+  KeyedFunctionContext,
+  OnTimerContext,
+  ProcessContext,
+  TimeDomain,
+  TimerService,
+} from './function.ts'
 
 /** The context object of functions without keys, reused for all calls. */
 export class PlainProcessContext implements ProcessContext {
@@ -64,8 +70,37 @@ export class PlainProcessContext implements ProcessContext {
   }
 }
 
+/** The context of `open`. On a stream without keys its handles throw INVALID_GRAPH. */
+export class OpenContext extends PlainProcessContext implements KeyedFunctionContext {
+  getState<T>(descriptor: ValueStateDescriptor<T>): ValueState<T> {
+    return requireKeyedState(this.operator).value(descriptor)
+  }
+
+  getListState<T>(descriptor: ListStateDescriptor<T>): ListState<T> {
+    return requireKeyedState(this.operator).list(descriptor)
+  }
+
+  getMapState<MK, V>(descriptor: MapStateDescriptor<MK, V>): MapState<MK, V> {
+    return requireKeyedState(this.operator).map(descriptor)
+  }
+
+  getReducingState<T>(descriptor: ReducingStateDescriptor<T>): AppendingState<T, T> {
+    return requireKeyedState(this.operator).reducing(descriptor)
+  }
+
+  getAggregatingState<IN, ACC, OUT>(
+    descriptor: AggregatingStateDescriptor<IN, ACC, OUT>,
+  ): AppendingState<IN, OUT> {
+    return requireKeyedState(this.operator).aggregating(descriptor)
+  }
+
+  getVectorState(descriptor: VectorStateDescriptor): VectorState {
+    return requireKeyedState(this.operator).vector(descriptor)
+  }
+}
+
 /** The context object of keyed functions, reused for all calls. */
-export class KeyedOperatorContext<K> extends PlainProcessContext implements OnTimerContext<K> {
+export class KeyedOperatorContext<K> extends OpenContext implements OnTimerContext<K> {
   timeDomain: TimeDomain = 'event-time'
   private readonly keyedState: KeyedState
   private readonly keySerializer: Serializer<K>
@@ -103,32 +138,6 @@ export class KeyedOperatorContext<K> extends PlainProcessContext implements OnTi
 
   get currentKeyBytes(): Uint8Array {
     return this.keyedState.currentKey()
-  }
-
-  getState<T>(descriptor: ValueStateDescriptor<T>): ValueState<T> {
-    return this.keyedState.value(descriptor)
-  }
-
-  getListState<T>(descriptor: ListStateDescriptor<T>): ListState<T> {
-    return this.keyedState.list(descriptor)
-  }
-
-  getMapState<MK, V>(descriptor: MapStateDescriptor<MK, V>): MapState<MK, V> {
-    return this.keyedState.map(descriptor)
-  }
-
-  getReducingState<T>(descriptor: ReducingStateDescriptor<T>): AppendingState<T, T> {
-    return this.keyedState.reducing(descriptor)
-  }
-
-  getAggregatingState<IN, ACC, OUT>(
-    descriptor: AggregatingStateDescriptor<IN, ACC, OUT>,
-  ): AppendingState<IN, OUT> {
-    return this.keyedState.aggregating(descriptor)
-  }
-
-  getVectorState(descriptor: VectorStateDescriptor): VectorState {
-    return this.keyedState.vector(descriptor)
   }
 }
 

@@ -16,6 +16,7 @@ import type {
   VectorState,
 } from '../../state/port/handles.ts'
 import type { OutputTag } from '../port/output-tag.ts'
+import type { RichFunction } from './function-life.ts'
 
 /*
  * The functions that users write, and their contexts. The factory that is passed to `process(...)` makes a
@@ -105,11 +106,7 @@ export interface OnTimerContext<K> extends KeyedProcessContext<K> {
 }
 
 /** Optional members of every function. */
-interface FunctionBase<OpenContext> {
-  /** Called once before the first record, after state is restored. */
-  open?(context: OpenContext): void | Promise<void>
-  /** Called once after the last call, also when the job fails. */
-  close?(): void | Promise<void>
+interface FunctionBase<OpenContext> extends RichFunction<OpenContext> {
   /** Tags to which it can emit; if present, `getSideOutput` of another tag is refused. */
   readonly sideOutputs?: readonly OutputTag<unknown>[]
 }

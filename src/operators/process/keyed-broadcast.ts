@@ -69,8 +69,9 @@ export class KeyedBroadcastProcessOperator<K, IN, B, OUT> extends TimedKeyedOper
     }
   }
 
-  override prepareSnapshot(): void {
+  override prepareSnapshot(checkpointId: number): void | Promise<void> {
     this.states.save()
+    return super.prepareSnapshot(checkpointId)
   }
 
   protected override createContext(

@@ -1,26 +1,20 @@
-import { AbstractOperator } from '../port/abstract-operator.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import { refusePromise } from '../port/refuse-promise.ts'
 import { PlainProcessContext } from './context.ts'
 import type { ProcessFunction } from './function.ts'
 import { TimestampedCollector } from './timestamped-collector.ts'
+import { UserFunctionOperator } from './user-function-operator.ts'
 
 /** The operator of a `ProcessFunction` on a stream without keys. */
-export class ProcessOperator<IN, OUT> extends AbstractOperator {
-  private readonly userFunction: ProcessFunction<IN, OUT>
+export class ProcessOperator<IN, OUT> extends UserFunctionOperator<ProcessFunction<IN, OUT>> {
   private functionContext!: PlainProcessContext
   private collector!: TimestampedCollector
-
-  constructor(userFunction: ProcessFunction<IN, OUT>) {
-    super()
-    this.userFunction = userFunction
-  }
 
   override open(context: OperatorContext): void | Promise<void> {
     this.context = context
     this.functionContext = new PlainProcessContext(context)
     this.collector = new TimestampedCollector(context.output)
-    return this.userFunction.open?.(this.functionContext)
+    return this.openFunction(this.functionContext)
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
@@ -33,9 +27,5 @@ export class ProcessOperator<IN, OUT> extends AbstractOperator {
       collector,
     )
     if (result !== undefined) refusePromise(result, 'processElement')
-  }
-
-  override close(): void | Promise<void> {
-    return this.userFunction.close?.()
   }
 }

@@ -1,18 +1,17 @@
 import type { Serializer } from '../../core/serializer.ts'
 import type { Timer } from '../../state/port/timer-queue.ts'
-import { AbstractOperator } from '../port/abstract-operator.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import { refusePromise } from '../port/refuse-promise.ts'
 import { KeyedOperatorContext } from './context.ts'
 import type { Collector, KeyedFunctionContext, OnTimerContext, TimeDomain } from './function.ts'
+import type { RichFunction } from './function-life.ts'
 import { Timers, type TimerTarget } from './timers.ts'
 import { TimestampedCollector } from './timestamped-collector.ts'
+import { UserFunctionOperator } from './user-function-operator.ts'
 
 /** The part of a keyed function that this base calls. */
-interface TimedFunction<K, OUT> {
-  open?(context: KeyedFunctionContext): void | Promise<void>
+interface TimedFunction<K, OUT> extends RichFunction<KeyedFunctionContext> {
   onTimer?(timestamp: number, context: OnTimerContext<K>, out: Collector<OUT>): void
-  close?(): void | Promise<void>
 }
 
 /** The base of operators of keyed functions: context, timers, open and close. */
@@ -22,10 +21,9 @@ export abstract class TimedKeyedOperator<
     F extends TimedFunction<K, OUT>,
     C extends KeyedOperatorContext<K> = KeyedOperatorContext<K>,
   >
-  extends AbstractOperator
+  extends UserFunctionOperator<F>
   implements TimerTarget
 {
-  protected readonly userFunction: F
   protected functionContext!: C
   protected collector!: TimestampedCollector
   private readonly keySerializer: Serializer<K>
@@ -34,8 +32,7 @@ export abstract class TimedKeyedOperator<
 
   /** `eventTime`: whether watermarks reach the operator. If not, event-time timers are refused. */
   constructor(userFunction: F, keySerializer: Serializer<K>, eventTime: boolean) {
-    super()
-    this.userFunction = userFunction
+    super(userFunction)
     this.keySerializer = keySerializer
     this.eventTime = eventTime
   }
@@ -46,7 +43,7 @@ export abstract class TimedKeyedOperator<
     this.collector = new TimestampedCollector(context.output)
     this.timers = new Timers(context, this, this.eventTime)
     this.functionContext.setTimers(this.timers)
-    return this.userFunction.open?.(this.functionContext)
+    return this.openFunction(this.functionContext)
   }
 
   override processWatermark(watermark: number): void {
@@ -55,10 +52,6 @@ export abstract class TimedKeyedOperator<
 
   override onProcessingTime(timestampMs: number): void {
     this.timers.advanceProcessingTime(timestampMs)
-  }
-
-  override close(): void | Promise<void> {
-    return this.userFunction.close?.()
   }
 
   onEventTimer(timer: Timer): void {

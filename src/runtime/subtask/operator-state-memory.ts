@@ -3,11 +3,14 @@ import type { OperatorStateStore, Redistribution } from '../../operators/port/op
 
 /** Non-keyed state of one operator subtask: restored entries, and entries for the next snapshot. */
 export class OperatorStateMemory implements OperatorStateStore {
+  readonly isRestored: boolean
   private readonly before: ReadonlyMap<string, readonly Uint8Array[]>
   private readonly current = new Map<string, OperatorStateEntries>()
 
-  constructor(restored: ReadonlyMap<string, readonly Uint8Array[]> = new Map()) {
-    this.before = restored
+  /** `restored`: entries by name from the restored checkpoint; undefined on a fresh start. */
+  constructor(restored: ReadonlyMap<string, readonly Uint8Array[]> | undefined = undefined) {
+    this.isRestored = restored !== undefined
+    this.before = restored ?? new Map()
   }
 
   restored(name: string): readonly Uint8Array[] {
