@@ -1,6 +1,8 @@
 import type { Cancel, Clock } from '../../core/clock.ts'
 import { requireArgument } from '../../core/errors.ts'
+import { expectedNextMs } from '../policy/asking.ts'
 import { decideResidency, type ResidentFacts } from '../policy/residency.ts'
+import { askingHistory } from '../queue/asking.ts'
 import { firstDeadline } from '../queue/demand.ts'
 import { ESTIMATE, HEADER, WORKER } from '../queue/layout.ts'
 import type { ModelMove, ModelWorkers } from './model-workers.ts'
@@ -76,10 +78,10 @@ export class Device implements Disposable {
   private decide(): void {
     this.cancelLook?.()
     this.cancelLook = undefined
+    const nowMs = this.clock.monotonicMs()
     const facts = [...this.tenants.values()]
       .filter(({ isBroken }) => !isBroken)
-      .map((tenant) => tenant.facts())
-    const nowMs = this.clock.monotonicMs()
+      .map((tenant) => tenant.facts(nowMs))
     const { enter, leave } = decideResidency(this.capacity, facts, nowMs)
     for (const key of leave) this.tenants.get(key)!.leave()
     for (const key of enter) this.tenants.get(key)!.enter(nowMs)
@@ -141,12 +143,12 @@ class Tenant {
     this.workers?.setAway(true)
   }
 
-  facts(): ResidentFacts {
+  facts(nowMs: number): ResidentFacts {
     const { key, bytes, workers, isWanted, enteredAt } = this
     if (workers === undefined) {
       // The first load of a model is due at once.
       const state = this.hasRoom ? 'entering' : 'out'
-      const none = { lastRunAt: 0, enteredAt: 0, requests: 0, readyMs: 0 }
+      const none = { lastRunAt: 0, nextMs: 0, enteredAt: 0, requests: 0, readyMs: 0 }
       return { key, bytes, state, isWanted, firstDeadline: this.askedAt, ...none }
     }
     const { memory } = workers
@@ -155,6 +157,7 @@ class Tenant {
       bytes,
       state: workers.residency,
       lastRunAt: Math.max(enteredAt, workers.largest(WORKER.lastStartedAt)),
+      nextMs: expectedNextMs(askingHistory(memory), nowMs, enteredAt),
       enteredAt,
       isWanted,
       requests: Atomics.load(memory.words, HEADER.waiting) + workers.busy,

@@ -7,6 +7,8 @@ export interface ResidentFacts {
   readonly state: 'in' | 'out' | 'entering' | 'leaving'
   /** Start of its latest run. */
   readonly lastRunAt: number
+  /** Time until it is asked next, expected, ms. */
+  readonly nextMs: number
   /** When it came in; 0 before the first time. */
   readonly enteredAt: number
   /** A request came since it went out. */
@@ -30,10 +32,12 @@ const MARGIN = 1
 
 /**
  * Decides which models are in the memory of a device. Wanted models come in, the one with the least slack
- * first. Room is made by least recent start of a run (Rafiqi, 3.4) among models without requests. A
+ * first. Room is made by the least loss among models without requests: the time of a load, over the time until
+ * the model is expected back and the memory that it frees (GreedyDual-Size-Frequency with expected times in place
+ * of counts). Rafiqi's least recent use (3.4) evicts the next model each time that models are asked in turn. A
  * model with requests leaves only when a wanted one would otherwise be late, and not before its first run
  * since it came in: two models that are both busy take turns instead of ending each other's loads.
- * Memory that no one wants takes back the models that ran last, before they are asked for. Pure.
+ * Memory that no one wants takes back the models with the largest loss, before they are asked for. Pure.
  */
 export function decideResidency(
   capacity: number,
@@ -94,18 +98,18 @@ class Residency {
     this.coming += bytesOf(victims)
   }
 
-  /** Models that may leave: idle ones first, each kind by least recent start of a run. */
+  /** Models that may leave: idle ones first, each kind by the least loss. */
   private candidates(isDue: boolean): ResidentFacts[] {
     const inside = this.models.filter(
       ({ state, key }) => state === 'in' && !this.leave.includes(key),
     )
-    const idle = inside.filter(({ requests }) => requests === 0).sort(byLastRun)
+    const idle = inside.filter(({ requests }) => requests === 0).sort(byLoss)
     const busy = inside.filter((one) => one.requests > 0 && one.lastRunAt > one.enteredAt)
-    return isDue ? [...idle, ...busy.sort(byLastRun)] : idle
+    return isDue ? [...idle, ...busy.sort(byLoss)] : idle
   }
 
   private prefetch(out: readonly ResidentFacts[]): void {
-    for (const model of out.toSorted(byLastRun).toReversed()) {
+    for (const model of out.toSorted(byLoss).toReversed()) {
       if (model.bytes <= this.free) this.admit(model)
     }
   }
@@ -118,4 +122,10 @@ function bytesOf(models: readonly ResidentFacts[]): number {
 const slackOf = ({ firstDeadline, readyMs }: ResidentFacts): number => firstDeadline - readyMs
 const bySlack = (a: ResidentFacts, b: ResidentFacts): number =>
   slackOf(a) === slackOf(b) ? 0 : slackOf(a) - slackOf(b)
-const byLastRun = (a: ResidentFacts, b: ResidentFacts): number => a.lastRunAt - b.lastRunAt
+
+/** Time of loads that it costs to be without the model, a ms and byte. */
+const lossOf = ({ readyMs, nextMs, bytes }: ResidentFacts): number =>
+  readyMs / (Math.max(1, nextMs) * Math.max(1, bytes))
+/** The least loss first; of equal ones the least recent run. */
+const byLoss = (a: ResidentFacts, b: ResidentFacts): number =>
+  lossOf(a) - lossOf(b) || a.lastRunAt - b.lastRunAt

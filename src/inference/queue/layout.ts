@@ -70,6 +70,11 @@ export const ESTIMATE = {
   lastRunAt: 4,
   /** Largest batch of the rule, items. */
   limit: 5,
+  /** How the model was asked for: number of gaps between batches, their mean and deviation, the latest start. */
+  gaps: 6,
+  meanGapMs: 7,
+  gapDeviationMs: 8,
+  lastAskedAt: 9,
 } as const
 
 /** Numbers of a worker's row. */

@@ -1,9 +1,11 @@
+import { askedAt } from '../policy/asking.ts'
 import type { BatchingDecision, BatchingFacts } from '../policy/batching-facts.ts'
 import { LatencyModel, meanMs } from '../policy/latency-model.ts'
 import { openRule } from '../policy/open-rule.ts'
 import type { Deployment } from '../port/deployment.ts'
 import type { DispatchReason } from '../port/engine.ts'
 import type { LoadedModel } from '../port/runner.ts'
+import { askingHistory, publishAsking } from '../queue/asking.ts'
 import { ESTIMATE, HEADER, SLOT, SLOT_TIME, WORKER } from '../queue/layout.ts'
 import type { QueueMemory } from '../queue/memory.ts'
 import { type WaitingBatch, WorkerSide } from '../queue/worker-side.ts'
@@ -192,6 +194,7 @@ class ServeLoop {
     const startedAt = nowMs()
     const { numbers } = this.memory
     this.countWaits()
+    publishAsking(this.memory, askedAt(askingHistory(this.memory), this.firstArrival()))
     numbers[this.row + WORKER.expectedMs] = meanMs(this.latency.estimate, items)
     numbers[this.row + WORKER.runStartedAt] = startedAt
     numbers[this.row + WORKER.lastStartedAt] = startedAt
@@ -212,6 +215,14 @@ class ServeLoop {
     for (const slot of this.taken)
       items += this.memory.words[this.memory.slotAt(slot) + SLOT.items]!
     return items
+  }
+
+  private firstArrival(): number {
+    const { memory } = this
+    const arrivals = this.taken.map(
+      (slot) => memory.numbers[memory.slotAt(slot) / 2 + SLOT_TIME.arrival]!,
+    )
+    return Math.min(...arrivals)
   }
 
   private countRun(run: { reason: DispatchReason; items: number; runMs: number }): void {

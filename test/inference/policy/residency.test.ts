@@ -9,6 +9,7 @@ const model = (key: string, facts: Partial<ResidentFacts> = {}): ResidentFacts =
   bytes: 10,
   state: 'in',
   lastRunAt: 100,
+  nextMs: NOW - (facts.lastRunAt ?? 100),
   enteredAt: 50,
   isWanted: false,
   requests: 0,
