@@ -12,6 +12,7 @@ import { admitProducer, forgetProducer, hasRequests } from '../queue/repair.ts'
 import { measureMemory } from '../workers/child-model.ts'
 import { checkDeployment, mostItemsOf, workerStartOf } from './deployment-plan.ts'
 import { Device, type Place } from './device.ts'
+import { GraphFolder } from './graph-folder.ts'
 import { ModelWorkers } from './model-workers.ts'
 import { statisticsOf } from './statistics.ts'
 import { ThreadProducer } from './thread-producer.ts'
@@ -27,7 +28,7 @@ const OWN_PRODUCER = 0
 export interface InferenceEngineOptions {
   /** @default systemClock */
   readonly clock?: Clock
-  /** Memory for all models, bytes: those that ran least recently are evicted. @default no limit */
+  /** Memory for all models, bytes: those that are missed least are evicted. @default no limit */
   readonly memoryBytes?: number
 }
 
@@ -51,6 +52,7 @@ const keyOf = ({ name, version }: ModelId): string => `${version}/${name}`
 class ThreadEngine implements InferenceEngine {
   private readonly clock: Clock
   private readonly device: Device | undefined
+  private readonly graphs = new GraphFolder()
   private readonly own: ThreadProducer
   private readonly loading = new Map<string, Promise<ModelSignature>>()
   private readonly loaded = new Map<string, Loaded>()
@@ -129,6 +131,7 @@ class ThreadEngine implements InferenceEngine {
     await Promise.all([...this.loaded.values()].map(({ served }) => this.unload(served.id)))
     this.cancelLook?.()
     this.device?.[Symbol.dispose]()
+    this.graphs[Symbol.dispose]()
     this.own.close()
   }
 
@@ -141,6 +144,7 @@ class ThreadEngine implements InferenceEngine {
     const place = await this.reserve(id, source, deployment)
     const workers = await ModelWorkers.start(source, deployment, {
       clock: this.clock,
+      optimised: this.device === undefined ? undefined : this.graphs.file(),
       onMove: (kind) => place?.moved(kind),
     }).catch((error) => {
       place?.free()

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { type Clock, sleep } from '../../core/clock.ts'
 import { asWeirError, WeirError } from '../../core/errors.ts'
 import { afterLoss, isUnservable, restartPauseMs, superviseWorker } from '../policy/supervision.ts'
@@ -47,6 +48,8 @@ export type ModelMove = 'wanted' | 'left' | 'entered' | 'failed'
 /** How the workers of a model start. */
 export interface ModelWorkersOptions {
   readonly clock: Clock
+  /** As `RunnerOptions.optimised`. */
+  readonly optimised?: string | undefined
   readonly onMove: (kind: ModelMove) => void
 }
 
@@ -97,7 +100,8 @@ export class ModelWorkers {
     options: ModelWorkersOptions,
   ): Promise<ModelWorkers> {
     checkDeployment(deployment)
-    const start = workerStartOf(source, deployment)
+    const { optimised } = options
+    const start = { ...workerStartOf(source, deployment), optimised }
     const count = deployment.workers ?? 1
     const loading = Array.from({ length: count }, () => WorkerThread.start(start))
     const settled = await Promise.allSettled(loading)
@@ -193,6 +197,8 @@ export class ModelWorkers {
     Atomics.store(this.memory.words, HEADER.closed, 2)
     ringAllWorkers(this.memory.words)
     await Promise.all([...this.running.values()].map((worker) => this.ended(worker)))
+    const { optimised } = this.start
+    if (optimised !== undefined) rmSync(optimised, { force: true })
   }
 
   /** Sum of a counter over all workers that there were. */

@@ -6,6 +6,8 @@ import type { Tensor } from './tensor.ts'
 export interface RunnerOptions {
   /** Threads of one run. */
   readonly threads: number
+  /** File that keeps what a load worked out, so that the next one takes less time; undefined for none. */
+  readonly optimised?: string | undefined
 }
 
 /** Kind of model: it loads models of one kind in the thread of a worker. */

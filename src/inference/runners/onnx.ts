@@ -5,6 +5,7 @@ import type { LoadedModel, RunnerOptions } from '../port/runner.ts'
 import type { ModelSignature, TensorSpec } from '../port/signature.ts'
 import type { Tensor, TensorDatatype } from '../port/tensor.ts'
 import { stringsOfBytes, stringsToBytes } from './byte-strings.ts'
+import { openOptimised } from './optimised-graph.ts'
 
 type OnnxRuntime = typeof import('onnxruntime-node')
 type OnnxSource = Extract<ModelSource, { kind: 'onnx' }>
@@ -32,18 +33,28 @@ type OnnxType = keyof typeof TYPES
 export async function loadOnnx(source: OnnxSource, options: RunnerOptions): Promise<LoadedModel> {
   const runtime = await loadOnnxRuntime()
   try {
-    const session = await runtime.InferenceSession.create(source.file, {
-      executionProviders: ['cpu'],
-      intraOpNumThreads: options.threads,
-      executionMode: 'sequential',
-      logSeverityLevel: 4,
-      // A worker that spins for the next operation takes the core of another worker.
-      extra: { session: { intra_op: { allow_spinning: '0' } } },
-    })
-    return new OnnxModel(runtime, session, source)
+    return new OnnxModel(runtime, await openSession(runtime, source.file, options), source)
   } catch (error) {
     throw asWeirError(error, 'MODEL_FAILED', source.file)
   }
+}
+
+function openSession(
+  { InferenceSession: session }: OnnxRuntime,
+  file: string,
+  { threads, optimised }: RunnerOptions,
+): Promise<InferenceSession> {
+  const settings = {
+    executionProviders: ['cpu'],
+    intraOpNumThreads: threads,
+    executionMode: 'sequential',
+    logSeverityLevel: 4,
+    // A worker that spins for the next operation takes the core of another worker.
+    extra: { session: { intra_op: { allow_spinning: '0' } } },
+  } as const
+  if (optimised === undefined) return session.create(file, settings)
+  const create = (path: string, its: InferenceSession.SessionOptions) => session.create(path, its)
+  return openOptimised(create, settings, { file, optimised })
 }
 
 /** ONNX Runtime, loaded at the first use. Throws MODEL_FAILED when it is not installed. */

@@ -19,7 +19,7 @@ const send = (head: ChildHead, tensors: readonly Tensor[] = []): void => {
 async function answer({ head, tensors }: Frame<ParentHead>): Promise<void> {
   try {
     if (head.kind === 'load') {
-      model = await openModel(head.start.source, { threads: head.start.threads })
+      model = await openModel(head.start.source, head.start)
       send({ kind: 'loaded', signature: model.signature })
     } else if (head.kind === 'measure') {
       send({ kind: 'measured', bytes: await memoryOf(head.start, head.items) })

@@ -10,7 +10,7 @@ import type { WorkerStart } from './messages.ts'
 export async function memoryOf(start: WorkerStart, items: number): Promise<number> {
   await prepareRunner(start.source)
   const before = process.memoryUsage.rss()
-  const model = await openModel(start.source, { threads: start.threads })
+  const model = await openModel(start.source, start)
   const { signature } = model
   const count = Math.min(items, signature.maxItems ?? items)
   // A model may refuse zeros, or free sizes of 1: then its weights are what is known.

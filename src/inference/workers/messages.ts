@@ -9,6 +9,8 @@ export interface WorkerStart {
   /** Threads of one run. */
   readonly threads: number
   readonly isolation: 'thread' | 'process'
+  /** As `RunnerOptions.optimised`. */
+  readonly optimised?: string | undefined
 }
 
 /** Message to a worker that has loaded its model: serve this queue. */

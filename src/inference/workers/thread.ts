@@ -17,7 +17,7 @@ const post = (message: WorkerMessage): void => parentPort?.postMessage(message)
 const load = (): Promise<LoadedModel> =>
   start.isolation === 'process'
     ? openChildModel(start, (pid) => post({ kind: 'child', pid }))
-    : openModel(start.source, { threads: start.threads })
+    : openModel(start.source, start)
 
 async function main(): Promise<void> {
   const model = await load()

@@ -9,13 +9,13 @@ const RUN_MS = 28
 const MODELS = 5
 const ROOM = 4
 
-const after = (times: readonly number[]): AskingHistory => times.reduce(askedAt, NEVER_ASKED)
+const asked = (times: readonly number[]): AskingHistory => times.reduce(askedAt, NEVER_ASKED)
 const every = (gapMs: number, count: number): number[] =>
   Array.from({ length: count }, (_, i) => 1 + i * gapMs)
 
 describe('the time until a model is asked next', () => {
   it('is what is left of a regular gap', () => {
-    const history = after(every(100, 20))
+    const history = asked(every(100, 20))
     const last = history.lastAskedAt
     expect(expectedNextMs(history, last, 0)).toBe(100)
     expect(expectedNextMs(history, last + 60, 0)).toBe(40)
@@ -23,7 +23,7 @@ describe('the time until a model is asked next', () => {
   })
 
   it('grows when a regular model is overdue: it may not come back', () => {
-    const history = after(every(100, 20))
+    const history = asked(every(100, 20))
     expect(expectedNextMs(history, history.lastAskedAt + 1000, 0)).toBe(900)
   })
 
@@ -34,7 +34,7 @@ describe('the time until a model is asked next', () => {
       now -= 100 * Math.log(1 - random.next())
       return now
     })
-    const history = after(times)
+    const history = asked(times)
     const [early, late] = [1, 80].map((ms) => expectedNextMs(history, now + ms, 0))
     // The estimate is of the latest few gaps, so it is rough.
     expect(early).toBeGreaterThan(50)
@@ -43,7 +43,7 @@ describe('the time until a model is asked next', () => {
 
   it('is the time since the request or the load where nothing else is known', () => {
     expect(expectedNextMs(NEVER_ASKED, 500, 300)).toBe(200)
-    expect(expectedNextMs(after([450]), 500, 300)).toBe(50)
+    expect(expectedNextMs(asked([450]), 500, 300)).toBe(50)
   })
 })
 
@@ -55,9 +55,9 @@ function oneCaller(choose: (request: number) => number, byUse: boolean) {
   let now = 1
   let loads = 0
   for (let i = 0; i < requests; i++) {
-    const asked = choose(i)
+    const wanted = choose(i)
     const arrival = now
-    if (!inside.has(asked)) {
+    if (!inside.has(wanted)) {
       const facts = histories.map((history, model) => ({
         key: String(model),
         bytes: 1,
@@ -65,18 +65,18 @@ function oneCaller(choose: (request: number) => number, byUse: boolean) {
         lastRunAt: history.lastAskedAt,
         nextMs: byUse ? now - history.lastAskedAt : expectedNextMs(history, now, 0),
         enteredAt: 0,
-        isWanted: model === asked,
-        requests: model === asked ? 1 : 0,
+        isWanted: model === wanted,
+        requests: model === wanted ? 1 : 0,
         firstDeadline: Number.POSITIVE_INFINITY,
         readyMs: LOAD_MS,
       }))
       const { leave } = decideResidency(ROOM, facts, now)
       for (const key of leave) inside.delete(Number(key))
-      inside.add(asked)
+      inside.add(wanted)
       now += LOAD_MS
       loads++
     }
-    histories[asked] = askedAt(histories[asked]!, arrival)
+    histories[wanted] = askedAt(histories[wanted]!, arrival)
     now += RUN_MS
   }
   return { missed: loads / requests, rate: (requests * RUN_MS) / now }
