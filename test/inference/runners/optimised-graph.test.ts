@@ -30,7 +30,7 @@ afterEach(() => {
 async function outputsOf(model: LoadedModel) {
   const pixels = Float32Array.from({ length: 2 * 3 * 48 * 192 }, (_, i) => Math.sin(i))
   const data = new Uint8Array(pixels.buffer)
-  const [{ name }] = model.signature.inputs as [{ name: string }]
+  const { name } = model.signature.inputs[0]!
   const outputs = await model.run([{ name, datatype: 'FP32', shape: SHAPE, data }], 2)
   await model.close()
   return outputs
