@@ -7,7 +7,15 @@ import { ATTACKS } from './attackers.ts'
 import { Child } from './child.ts'
 import { GoodClient, type Latencies, pause } from './good-client.ts'
 import type { ServerFigures } from './server-process.ts'
-import { KEPT_BYTES, type Measured, medianOf, mostMs, type P99, problemsOf } from './verdict.ts'
+import {
+  KEPT_BYTES,
+  lowerMedianOf,
+  type Measured,
+  medianOf,
+  mostMs,
+  type P99,
+  problemsOf,
+} from './verdict.ts'
 
 const KEYS = 5_000
 const CHECKPOINT_MS = 250
@@ -102,7 +110,8 @@ async function end({ server, good }: Omit<ServedChild, 'port'>): Promise<void> {
 
 /** One round of an attack. */
 interface Round {
-  readonly solo: Latencies
+  /** Before the attack and after it. */
+  readonly solo: readonly Latencies[]
   readonly attack: Latencies
   readonly control: Latencies
   readonly elsewhere: Latencies | undefined
@@ -216,7 +225,7 @@ class HostileCampaign implements AsyncDisposable {
   }
 
   private p99Of(rounds: readonly Round[], of: keyof Latencies): P99 {
-    const soloMs = medianOf(rounds.map(({ solo }) => solo[of]))
+    const soloMs = lowerMedianOf(rounds.flatMap(({ solo }) => solo.map((one) => one[of])))
     const controlMs = medianOf(rounds.map(({ control }) => control[of]))
     const attackMs = medianOf(rounds.map(({ attack }) => attack[of]))
     const elsewhere = rounds.flatMap((round) => round.elsewhere?.[of] ?? [])
@@ -234,7 +243,7 @@ class HostileCampaign implements AsyncDisposable {
     const { attackMs } = this.options
     const soloFrom = await this.figures()
     const soloStart = performance.now()
-    const solo = await good.measure(attackMs)
+    const before = await good.measure(attackMs)
     const soloTo = await this.figures()
     const idleCores = coresOf(soloFrom.cpuMs, soloTo.cpuMs, soloStart)
 
@@ -250,6 +259,7 @@ class HostileCampaign implements AsyncDisposable {
     await this.command({ kind: 'end' })
 
     await pause(REST_MS)
+    const solo = [before, await good.measure(attackMs)]
     await this.command({ kind: 'spin', cores: attackerCores + serverCores })
     await pause(LEAD_MS)
     const control = await good.measure(attackMs)

@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest'
-import { KEPT_BYTES, type Measured, medianOf, mostMs, type P99, problemsOf } from './verdict.ts'
+import {
+  KEPT_BYTES,
+  lowerMedianOf,
+  type Measured,
+  medianOf,
+  mostMs,
+  type P99,
+  problemsOf,
+} from './verdict.ts'
 
 const p99 = (soloMs: number, controlMs: number, attackMs: number): P99 => ({
   soloMs,
@@ -45,4 +53,10 @@ test('the figure beside an attack on another server is reported and changes no l
 test('the median of rounds leaves one outlier out', () => {
   expect(medianOf([90, 1, 2])).toBe(2)
   expect(medianOf([7])).toBe(7)
+})
+
+test('of two figures in the middle, the larger one is taken for an attack and the smaller one for its limit', () => {
+  expect(medianOf([90, 1, 2, 3])).toBe(3)
+  expect(lowerMedianOf([90, 1, 2, 3])).toBe(2)
+  expect(lowerMedianOf([3, 1, 2])).toBe(2)
 })

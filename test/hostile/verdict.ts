@@ -5,7 +5,7 @@ export const KEPT_BYTES = 96 * 1024 * 1024
 
 /** A figure of the good client: medians over the rounds of the 99th percentile, in ms. */
 export interface P99 {
-  /** While the attackers' process is idle. */
+  /** While the attackers' process is idle, before and after each attack. */
   readonly soloMs: number
   /** While threads that touch no server compute as much as the attackers and the server did. */
   readonly controlMs: number
@@ -72,4 +72,9 @@ function elsewhereOf({ elsewhereMs }: P99): string {
 /** The middle value, the upper one of two. */
 export function medianOf(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1]!
+}
+
+/** The middle value, the lower one of two: an even number of figures makes no limit looser. */
+export function lowerMedianOf(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[(values.length - 1) >> 1]!
 }
