@@ -84,8 +84,8 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
   }
 
   /**
-   * A version went live: every slot has applied its rows. Until its metadata is there, which must not
-   * fail, the version before it is learned on.
+   * A version went live: every slot has applied its rows. Until its metadata is there, the version before
+   * it is learned on. The caller handles metadata that fails: learning does not begin.
    */
   live(version: number, metadata: M | Promise<M>): void {
     this.newest = version
@@ -97,7 +97,7 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
       this.complete = complete
       this.observe({ kind: 'live', version })
     }
-    if (metadata instanceof Promise) void metadata.then(begin)
+    if (metadata instanceof Promise) void metadata.then(begin, () => undefined)
     else begin(metadata)
   }
 

@@ -1,5 +1,6 @@
 import { type Cancel, type Clock, sleep } from '../../core/clock.ts'
 import { isCandidate } from '../../models/registry/adopt.ts'
+import type { LearnedPart } from '../../models/registry/learned-part.ts'
 import { type DesiredVersion, decideLive } from '../../models/registry/live.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import { type PlacedMarker, versionReadiness } from '../../models/registry/version-readiness.ts'
@@ -84,6 +85,14 @@ export class VersionCoordinator implements OperatorCoordinator {
   markerOf(version: number): ModelVersionMarker | undefined {
     const markers = (this.markers.get(version) ?? []).map(({ marker }) => marker)
     return markers.sort((a, b) => (a.learned?.atMs ?? 0) - (b.learned?.atMs ?? 0))[0]
+  }
+
+  /** What the rows of the other versions include of what was learned. */
+  learnedBesides(version: number): readonly LearnedPart[] {
+    return [...this.markers.keys()]
+      .filter((other) => other !== version)
+      .map((other) => this.markerOf(other)?.learned)
+      .filter((learned) => learned !== undefined)
   }
 
   /** Every slot learns on the version: from here on, the job does not read what it writes back of it. */

@@ -7,7 +7,8 @@ import { ALS_LEARNED_MODEL } from '../learning/write-back/als-model.ts'
 import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
 import type { ServedJob } from '../served-job.ts'
 import { ONLINE_ALS_MODULE } from './job-modules.ts'
-import { learnedBefore, type ServeLearningOptions, serveLearning } from './learning.ts'
+import { learnedBefore } from './learned-before.ts'
+import { type ServeLearningOptions, serveLearning } from './learning.ts'
 import type { ModelJob } from './model.ts'
 
 /** Options of the job without the place of its topics. */

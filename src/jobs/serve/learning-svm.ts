@@ -5,7 +5,8 @@ import { LINEAR_LEARNED_MODEL } from '../learning/write-back/linear-model.ts'
 import { SVM_MODEL } from '../model-topic/linear-serving-function.ts'
 import type { ServedJob } from '../served-job.ts'
 import { ONLINE_SVM_MODULE } from './job-modules.ts'
-import { learnedBefore, type ServeLearningOptions, serveLearning } from './learning.ts'
+import { learnedBefore } from './learned-before.ts'
+import { type ServeLearningOptions, serveLearning } from './learning.ts'
 import type { ModelJob } from './model.ts'
 
 /** Options of the job without the place of its topics. */

@@ -1,29 +1,29 @@
 import { openTopics } from '../../connectors/topics/open.ts'
-import { sleep, systemClock } from '../../core/clock.ts'
+import { systemClock } from '../../core/clock.ts'
+import { asWeirError } from '../../core/errors.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import type { JobStatus } from '../../runtime/job/status.ts'
 import type { LearningCoordinator } from '../learning/coordinator.ts'
 import type { LearnableVersion } from '../learning/messages.ts'
-import type { ResumeOffset } from '../learning/resume-offsets.ts'
-import { resumeOffsetsOf, type VersionOffsetsOptions } from '../learning/version-offsets.ts'
-import { decodeFolded } from '../learning/write-back/folded-deltas.ts'
 import type { LearnedModel } from '../learning/write-back/learned-model.ts'
 import { dropUnfinished } from '../learning/write-back/publish.ts'
 import { WriteBack, type WrittenBack } from '../learning/write-back/write-back.ts'
 import { checkModelTopics } from '../model-topic/check-topics.ts'
 import { createKeptTopics, deltasTopic } from '../model-topic/topics.ts'
 import type { VersionCoordinator } from '../model-topic/version-coordinator.ts'
-import { ModelRegistry } from '../registry/model-registry.ts'
 import type { ServedJob } from '../served-job.ts'
+import { requireDeltasOf } from './learned-before.ts'
 import { type ModelJob, type ServeModelOptions, serveModel } from './model.ts'
-import { registryPlace } from './registry-place.ts'
 
 /** Options of a job that serves a model and learns it. */
 export interface ServeLearningOptions
   extends Omit<ServeModelOptions, 'coordinators' | 'onVersions' | 'companion'> {
   /** Every slot learns on this version; called again after every restart. */
   readonly onLearning?: (version: number) => void
-  /** Receives warnings about the settings of the model's topics. */
+  /**
+   * Receives warnings: about the settings of the model's topics, write-backs that failed, and a version that
+   * cannot be learned on. The job serves such a version, and learns on the next one.
+   */
   readonly onWarning?: (warning: string) => void
   /** Time between two write-backs of learned rows to the model topic, ms. @default none */
   readonly writeBackMs?: number | undefined
@@ -66,6 +66,20 @@ export async function serveLearning<
   })
   const writeBack = writeBackOf(job, options, (version) => versions.markerOf(version))
   let applied: Promise<void> | undefined
+  const started = Promise.withResolvers<ServedJob>()
+  const beginning = firstTime((version: number) =>
+    requireDeltasOf(version, { versions, options, job: started.promise }),
+  )
+  const metadataOf = async (version: number, marker: ModelVersionMarker): Promise<M> => {
+    try {
+      await beginning(version)
+      return await job.metadataOf(version, versions.markerOf(version) ?? marker)
+    } catch (error) {
+      const { code, message } = asWeirError(error, 'OPERATOR_FAILED')
+      options.onWarning?.(`learning does not begin on version ${version} (${code}: ${message})`)
+      throw error
+    }
+  }
   const served = await serveModel(job.model, {
     ...options,
     coordinators: coordinator.coordinators,
@@ -75,14 +89,14 @@ export async function serveLearning<
     ...(writeBack === undefined ? {} : { companion: writeBack }),
     onLive: (version, marker, rows) => {
       options.onLive(version, marker, rows)
-      const learn = (): void =>
-        coordinator.live(version, job.metadataOf(version, versions.markerOf(version) ?? marker))
+      const learn = (): void => coordinator.live(version, metadataOf(version, marker))
       if (ends === undefined) return learn()
       // Rows that were written back come after those of the training.
       applied ??= versions.whenApplied(ends)
       void applied.then(learn)
     },
   })
+  started.resolve(served)
   writeBack?.start(served.execution)
   served.execution.onStatus(({ to }) => {
     if (to === 'SUSPENDED') coordinator.close()
@@ -119,6 +133,15 @@ async function createTopics(
   for (const warning of await checkModelTopics(topics, topic)) onWarning?.(warning)
 }
 
+/** Runs work at the first call only. */
+function firstTime<A>(work: (argument: A) => Promise<void>): (argument: A) => Promise<void> {
+  let done: Promise<void> | undefined
+  return (argument) => {
+    done ??= work(argument)
+    return done
+  }
+}
+
 /** Drops what a write-back that was killed has left; returns the ends of the model topic, by partition. */
 async function writtenEnds({
   topic,
@@ -131,48 +154,4 @@ async function writtenEnds({
   return (await topics.bounds(topic)).map(({ end }) => end)
 }
 
-/** What the rows of a version include before this job learns on it. */
-export async function learnedBefore(
-  version: number,
-  { learned }: ModelVersionMarker,
-  job: { readonly observations: string; readonly options: ServeLearningOptions },
-): Promise<Pick<LearnableVersion, 'resumeOffsets' | 'folded'>> {
-  const { observations, options } = job
-  const resumeOffsets = await resumeOffsetsIn(version, { observations, learned }, options)
-  const isSameTopic = learned?.observations === observations
-  const folded = isSameTopic ? decodeFolded(learned.folded, version) : []
-  return { resumeOffsets, folded }
-}
-
 const ENDED: ReadonlySet<JobStatus> = new Set(['SUSPENDED', 'FINISHED', 'CANCELED', 'FAILED'])
-
-/** Attempts to read what the registry says of a version, and the time between two. */
-const READS = 50
-const READ_EVERY_MS = 100
-
-/**
- * Where a version resumes in the observations, by the registry. Reads again while a broker or a file is
- * being changed; empty after the last attempt.
- */
-async function resumeOffsetsIn(
-  version: number,
-  { observations, learned }: Pick<VersionOffsetsOptions, 'observations' | 'learned'>,
-  { data, topic, place = { logDirectory: data.log } }: ServeLearningOptions,
-): Promise<readonly ResumeOffset[]> {
-  const clock = systemClock
-  const registry = new ModelRegistry({ place: registryPlace(place, data.root), clock })
-  for (let attempt = 0; attempt < READS; attempt++) {
-    try {
-      return await resumeOffsetsOf(version, {
-        registry,
-        place,
-        model: topic,
-        observations,
-        learned,
-      })
-    } catch {
-      await sleep(clock, READ_EVERY_MS)
-    }
-  }
-  return []
-}

@@ -11,6 +11,11 @@ export interface LearnedPart {
   readonly next: readonly number[]
   /** The deltas that are folded into the rows (`jobs/learning/write-back/folded-deltas.ts`), base64. */
   readonly folded: string
+  /**
+   * By partition of the deltas topic, the first offset that the rows do not include; -1 where none was read.
+   * Missing in markers of earlier builds.
+   */
+  readonly deltas?: readonly number[]
 }
 
 /** Whether a value of a marker is a learned part. */
@@ -18,7 +23,8 @@ export function isLearnedPart(value: unknown): value is LearnedPart {
   if (typeof value !== 'object' || value === null) return false
   const part = value as Readonly<Record<string, unknown>>
   const areTexts = ['observations', 'folded'].every((name) => typeof part[name] === 'string')
-  return areTexts && Number.isSafeInteger(part['atMs']) && isOffsets(part['next'])
+  const areDeltas = part['deltas'] === undefined || isOffsets(part['deltas'])
+  return areTexts && areDeltas && Number.isSafeInteger(part['atMs']) && isOffsets(part['next'])
 }
 
 function isOffsets(value: unknown): boolean {

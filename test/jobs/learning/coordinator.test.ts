@@ -213,6 +213,20 @@ describe('the coordinator of learning', () => {
     expect(job.take()).toMatchObject([{ kind: 'measure', metadata: { version: 8 } }])
   })
 
+  it('stays with the version before when the metadata of the live one fails', async () => {
+    const job = new FakeJob()
+    job.start(5)
+    job.open()
+    job.learn(7)
+    job.take()
+    const failed = Promise.withResolvers<LearnableVersion>()
+    job.coordinator.live(8, failed.promise)
+    failed.reject(new Error('damaged'))
+    await failed.promise.catch(() => undefined)
+    expect(job.take()).toEqual([])
+    expect(job.learningOn).toEqual([7])
+  })
+
   it('does not learn on a version that another one has replaced meanwhile', async () => {
     const job = new FakeJob()
     job.start(5)

@@ -105,6 +105,14 @@ describe('a version', () => {
     expect(atMs()).toBe(2)
   })
 
+  it('knows what was written back of the others', () => {
+    const { coordinator } = coordinate()
+    coordinator.handleEvent(0, writtenBack(0, 20, 1))
+    coordinator.handleEvent(0, ready(2, 30))
+    expect(coordinator.learnedBesides(2).map(({ atMs }) => atMs)).toEqual([1])
+    expect(coordinator.learnedBesides(1)).toEqual([])
+  })
+
   it('tells when its topic is applied up to the offsets asked for', async () => {
     const { clock, board, coordinator } = coordinate(2)
     let isApplied = false

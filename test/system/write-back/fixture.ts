@@ -17,6 +17,8 @@ import { dataDirectory } from '../../../src/jobs/serve/data-directory.ts'
 import { learnAlsJob } from '../../../src/jobs/serve/learning-als.ts'
 import type { ServedJob } from '../../../src/jobs/served-job.ts'
 import type { Rating } from '../../../src/models/ratings/rating.ts'
+import type { LearnedPart } from '../../../src/models/registry/learned-part.ts'
+import { encodeMarker, markerKey } from '../../../src/models/registry/version-marker.ts'
 import { decodeSplit, SPLITS } from '../../../src/runtime/source/split-state.ts'
 import type { AlsModel } from '../../../src/training/als/solver/model.ts'
 import { modelDeltaOf } from '../../recovery/model-delta-of.ts'
@@ -31,6 +33,9 @@ const decoder = new TextDecoder()
 export interface Learning {
   readonly job: ServedJob
   readonly writtenBack: readonly number[]
+  readonly warnings: readonly string[]
+  /** Resolves when every slot learns. */
+  readonly learning: Promise<void>
   /** Ends a slot's thread and waits until every slot learns again. */
   kill(slot: number): Promise<void>
 }
@@ -58,8 +63,16 @@ export class WriteBackFixture implements AsyncDisposable {
     return fixture
   }
 
-  /** Starts a job that learns. `process`: jobs of one name continue from each other's checkpoints. */
+  /** As `startLearning`; waits until every slot learns. */
   async learn(process: string, writeBackMs?: number): Promise<Learning> {
+    const started = await this.startLearning(process, writeBackMs)
+    await started.learning
+    return started
+  }
+
+  /** Starts a job that learns. `process`: jobs of one name continue from each other's checkpoints. */
+  async startLearning(process: string, writeBackMs?: number): Promise<Learning> {
+    const warnings: string[] = []
     const learning = Promise.withResolvers<void>()
     let begun = 0
     const writtenBack: number[] = []
@@ -74,15 +87,14 @@ export class WriteBackFixture implements AsyncDisposable {
         learning.resolve()
       },
       onWrittenBack: ({ rows }) => writtenBack.push(rows),
-      onWarning: (warning) => console.log(warning),
+      onWarning: (warning) => warnings.push(warning),
     })
-    await learning.promise
     const kill = async (slot: number): Promise<void> => {
       const before = begun
       job.execution.killSlot(slot)
       await until('every slot learns again', async () => begun > before)
     }
-    return { job, writtenBack, kill }
+    return { job, writtenBack, warnings, learning: learning.promise, kill }
   }
 
   /** Starts a job that serves the topic and does not learn; waits until a version is live. */
@@ -103,6 +115,19 @@ export class WriteBackFixture implements AsyncDisposable {
   async publish(model: AlsModel, version: number): Promise<void> {
     const log = this.topics
     await publishAls(model, { log, topic: TOPIC, version, clock: systemClock, partitions: 3 })
+  }
+
+  /** Writes the marker of a version again, with another text of what its rows include. */
+  async writeLearned(version: number, learned: LearnedPart): Promise<void> {
+    const markers = await readyVersions(this.topics, TOPIC)
+    const marker = markers.find((each) => each.version === version)!
+    const producer = await this.topics.producer(TOPIC)
+    for (let partition = 0; partition < 3; partition++) {
+      const value = encodeMarker({ ...marker, partitions: 3, learned })
+      producer.sendRecord(encoder.encode(markerKey(version)), value, learned.atMs, partition, [])
+    }
+    await producer.sync()
+    await producer.close()
   }
 
   /**

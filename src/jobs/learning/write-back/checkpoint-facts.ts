@@ -11,12 +11,17 @@ import type { LearnedModel } from './learned-model.ts'
 /** Uid of the source of observations in the jobs that learn. */
 const OBSERVATIONS_SOURCE = 'observations'
 
+/** Uid of the source of deltas in the jobs that learn. */
+const DELTAS_SOURCE = 'deltas-topic'
+
 /** What a checkpoint says of the versions that were learned on. */
 export interface LearnedFacts {
   /** Versions that observations were learned on, ascending. */
   readonly versions: readonly number[]
   /** By partition of the observations, the first offset that a version has not learned; -1 for none. */
   next(version: number): readonly number[]
+  /** By partition of the deltas topic, the first offset that is not folded; -1 for none. */
+  readonly deltas: readonly number[]
   /** The highest offsets of a version's deltas that are folded. */
   folded(version: number): readonly SeenOffset[]
 }
@@ -41,6 +46,7 @@ export function learnedFacts(manifest: CheckpointManifest, model: LearnedModel):
   ])
   return {
     versions: learnedVersions(places),
+    deltas: byPartition(positions(DELTAS_SOURCE)),
     next: (version) => byPartition(nextOf(version)),
     folded: (version) => seen.filter((each) => each.version === version),
   }

@@ -26,16 +26,26 @@ export function encodeFolded(seen: Iterable<SeenOffset>): string {
   return Buffer.concat([Uint8Array.of(FORMAT), packed]).toString('base64')
 }
 
-/** Reads `encodeFolded`, for a version. Throws UNSUPPORTED_VERSION, MALFORMED_DATA. */
+/**
+ * Reads `encodeFolded`, for a version. Throws UNSUPPORTED_VERSION, MALFORMED_DATA with the version and what to do.
+ */
 export function decodeFolded(text: string, version: number): readonly SeenOffset[] {
   const bytes = Buffer.from(text, 'base64')
+  if (bytes.length === 0) throw damaged(version)
   if (bytes[0] !== FORMAT) {
     throw new WeirError(
       'UNSUPPORTED_VERSION',
       `folded deltas of format ${bytes[0]} are not known; this build reads ${FORMAT}, use the build that wrote them`,
     )
   }
-  const reader = new ByteReader(unpacked(bytes.subarray(1)))
+  try {
+    return readSeen(new ByteReader(unpacked(bytes.subarray(1))), version)
+  } catch (cause) {
+    throw damaged(version, cause)
+  }
+}
+
+function readSeen(reader: ByteReader, version: number): readonly SeenOffset[] {
   const seen: SeenOffset[] = []
   while (reader.remaining > 0) {
     const deltaPartition = reader.varuint()
@@ -47,10 +57,11 @@ export function decodeFolded(text: string, version: number): readonly SeenOffset
 }
 
 function unpacked(bytes: Uint8Array): Uint8Array {
-  try {
-    return inflateRawSync(bytes, { maxOutputLength: MOST_BYTES })
-  } catch (cause) {
-    const message = 'the folded deltas of a version marker are damaged; write its rows back again'
-    throw new WeirError('MALFORMED_DATA', message, { cause })
-  }
+  return inflateRawSync(bytes, { maxOutputLength: MOST_BYTES })
+}
+
+/** Learning must not begin: deltas that the rows include would be folded twice. */
+function damaged(version: number, cause?: unknown): WeirError {
+  const message = `the marker of version ${version} is damaged: its field "learned.folded" does not say which deltas the rows include; publish a new version, or roll back to another one with "weir model rollback"`
+  return new WeirError('MALFORMED_DATA', message, { cause, details: { version } })
 }

@@ -126,6 +126,7 @@ export class WriteBack implements AsyncDisposable {
       observations,
       next: facts.next(version),
       folded: encodeFolded(facts.folded(version)),
+      deltas: facts.deltas,
     }
   }
 }

@@ -63,6 +63,15 @@ describe('what a checkpoint says of the versions that were learned on', () => {
     expect(facts.next(3)).toEqual([])
   })
 
+  it('has the next offset of each partition of the deltas', () => {
+    const splits = [
+      [encodeSplit({ partition: 2, nextOffset: 8 })],
+      [encodeSplit({ partition: 0, nextOffset: 5 })],
+    ]
+    const facts = learnedFacts(manifest([['deltas-topic', 'splits', splits]]), ALS_LEARNED_MODEL)
+    expect(facts.deltas).toEqual([5, -1, 8])
+  })
+
   it('has the folded deltas of each version', () => {
     const [first, other, second] = [seen(1, 0, 4), seen(2, 0, 6), seen(1, 1, 5)]
     const facts = learnedFacts(

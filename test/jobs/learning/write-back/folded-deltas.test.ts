@@ -1,3 +1,4 @@
+import { deflateRawSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import {
   decodeFolded,
@@ -26,6 +27,11 @@ describe('folded deltas in a marker', () => {
   it('are refused when they are damaged or of another format', () => {
     const failure = (code: string) => expect.objectContaining({ code })
     expect(() => decodeFolded('AgMA', 1)).toThrow(failure('UNSUPPORTED_VERSION'))
-    expect(() => decodeFolded('AXh4eHh4', 1)).toThrow(failure('MALFORMED_DATA'))
+    const whole = encodeFolded(seen)
+    const cutInside = Buffer.concat([Uint8Array.of(1), deflateRawSync(Uint8Array.of(5, 0))])
+    for (const text of ['', 'AXh4eHh4', whole.slice(0, 8), cutInside.toString('base64')]) {
+      expect(() => decodeFolded(text, 7)).toThrow(failure('MALFORMED_DATA'))
+      expect(() => decodeFolded(text, 7)).toThrow(/version 7 is damaged.*weir model rollback/)
+    }
   })
 })
