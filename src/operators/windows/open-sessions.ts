@@ -98,6 +98,11 @@ export class OpenSessions {
     this.save(this.load().filter((session) => session.start !== start))
   }
 
+  /** Selects the namespace of a session's contents. */
+  selectContents({ storedStart, storedEnd }: Session): void {
+    this.keyedState.setCurrentNamespace(this.namespaces.shortLived(storedStart, storedEnd))
+  }
+
   /** The namespace of a session's contents. */
   storedAt(session: Session): Uint8Array {
     return this.namespaces.of(session.storedStart, session.storedEnd)

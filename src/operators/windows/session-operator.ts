@@ -23,7 +23,7 @@ export class SessionWindowOperator<K, IN> extends WindowOperator<K, IN> {
       return
     }
     const session = this.join(window)
-    this.keyedState.setCurrentNamespace(this.sessions.storedAt(session))
+    this.sessions.selectContents(session)
     this.contents.add(value as IN)
     if (this.isPast(session.end)) this.fire({ start: session.start, end: session.end })
   }
@@ -38,11 +38,8 @@ export class SessionWindowOperator<K, IN> extends WindowOperator<K, IN> {
 
   protected override selectContents(window: TimeWindow): void {
     const session = this.sessions.find(window.start)
-    this.keyedState.setCurrentNamespace(
-      session === undefined
-        ? this.namespaces.of(window.start, window.end)
-        : this.sessions.storedAt(session),
-    )
+    if (session !== undefined) this.sessions.selectContents(session)
+    else this.keyedState.setCurrentNamespace(this.namespaces.of(window.start, window.end))
   }
 
   protected override forget(window: TimeWindow): void {
@@ -87,7 +84,7 @@ export class SessionWindowOperator<K, IN> extends WindowOperator<K, IN> {
 
   /** Sets a timer in the namespace of the session's contents, which stays the same when the session grows. */
   private registerAt(session: Session, timestamp: number): void {
-    this.keyedState.setCurrentNamespace(this.sessions.storedAt(session))
+    this.sessions.selectContents(session)
     if (this.options.timeDomain === 'processing-time') {
       this.timers.registerProcessingTimeTimer(timestamp)
     } else this.timers.registerEventTimeTimer(timestamp)

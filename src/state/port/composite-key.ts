@@ -68,6 +68,18 @@ export function decodeComposite(composite: Uint8Array): CompositeKey {
   }
 }
 
+/**
+ * As `decodeComposite`, of a composite key that is text of one character a byte and starts at `start`, without its
+ * map key. Throws MALFORMED_DATA when a terminator is missing.
+ */
+export function decodeLatin1Prefix(text: string, start: number): Omit<CompositeKey, 'mapKey'> {
+  const keyEnd = endOfEscapedText(text, start)
+  return {
+    key: unescapeText(text, start, keyEnd),
+    namespace: unescapeText(text, keyEnd, endOfEscapedText(text, keyEnd)),
+  }
+}
+
 /** End of the prefix (key and namespace) of a composite key. Throws MALFORMED_DATA. */
 export function prefixLength(composite: Uint8Array): number {
   return endOfEscaped(composite, endOfEscaped(composite, 0))
@@ -79,7 +91,37 @@ function endOfEscaped(bytes: Uint8Array, start: number): number {
     if (bytes[i + 1] === TERMINATOR) return i + 2
     i += 1
   }
-  throw new WeirError('MALFORMED_DATA', 'a stored key has no end of its key or namespace')
+  throw noEnd()
+}
+
+function noEnd(): WeirError {
+  return new WeirError('MALFORMED_DATA', 'a stored key has no end of its key or namespace')
+}
+
+function endOfEscapedText(text: string, start: number): number {
+  for (let i = start; i + 1 < text.length; i++) {
+    if (text.charCodeAt(i) !== 0) continue
+    if (text.charCodeAt(i + 1) === TERMINATOR) return i + 2
+    i += 1
+  }
+  throw noEnd()
+}
+
+function unescapeText(text: string, start: number, end: number): Uint8Array {
+  let length = end - 2 - start
+  for (let i = start; i < end - 2; i++) {
+    if (text.charCodeAt(i) !== 0) continue
+    length -= 1
+    i += 1
+  }
+  const part = new Uint8Array(length)
+  let at = start
+  for (let i = 0; i < length; i++) {
+    const byte = text.charCodeAt(at)
+    part[i] = byte
+    at += byte === 0 ? 2 : 1
+  }
+  return part
 }
 
 function unescapePart(bytes: Uint8Array, start: number, end: number): Uint8Array {

@@ -1,6 +1,5 @@
 import { murmur3 } from '../../core/hash/murmur3.ts'
-import { bytesOfLatin1 } from '../../core/text/latin1.ts'
-import { decodeComposite } from '../port/composite-key.ts'
+import { decodeLatin1Prefix } from '../port/composite-key.ts'
 import type { KeySelection } from '../port/key-selection.ts'
 import type { Timer, TimerQueue } from '../port/timer-queue.ts'
 import { IN_HEAP, type KeyedEntry, LIVE } from './keyed-entry.ts'
@@ -56,7 +55,7 @@ export class KeyedTimerQueue implements TimerQueue {
     const first = this.heap[0]
     if (first === undefined || first.time > upTo) return undefined
     this.pop()
-    const { key, namespace } = decodeComposite(bytesOfLatin1(first.key).subarray(TIMESTAMP_BYTES))
+    const { key, namespace } = decodeLatin1Prefix(first.key, TIMESTAMP_BYTES)
     const timer = { timestamp: first.time, key, keyGroup: first.keyGroup, namespace }
     this.table.remove(first)
     return timer

@@ -11,6 +11,7 @@ describe('namespaces of windows', () => {
       [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
     ] as const) {
       expect(windowOfNamespace(namespaces.of(start, end))).toEqual({ start, end })
+      expect(namespaces.shortLived(start, end)).toEqual(namespaces.of(start, end))
     }
     expect(() => windowOfNamespace(new Uint8Array(3))).toThrow(/has 16 bytes, not 3/)
   })
