@@ -54,6 +54,14 @@ export class ClockCache<Value> {
     return entry.value
   }
 
+  /** Values of the entries that were read since the hand was there, then of the others; at most `count`. */
+  hottest(count: number): Value[] {
+    const entries = this.ring.filter((entry) => entry !== undefined)
+    const read = entries.filter(({ isReferenced }) => isReferenced)
+    const others = entries.filter(({ isReferenced }) => !isReferenced)
+    return [...read, ...others].slice(0, count).map(({ value }) => value)
+  }
+
   /** Stores a value of `bytes` bytes; one that is larger than the cache is dropped. */
   put(key: string, epoch: number, value: Value, bytes: number): void {
     const cost = bytes + key.length + ENTRY_BYTES

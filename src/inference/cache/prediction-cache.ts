@@ -91,6 +91,22 @@ export class PredictionCache<Value> {
     }
   }
 
+  /** Stored values, those that were asked for again lately first; at most `count`. */
+  hottest(count: number): Value[] {
+    return this.answers.hottest(count)
+  }
+
+  /** Number of the weights; an answer that is computed apart belongs to the one before its run. */
+  get epoch(): number {
+    return this.options.epoch()
+  }
+
+  /** Stores an answer that no request waited for, as one that was asked for lately. */
+  fill(key: string, epoch: number, value: Value): void {
+    this.store(key, epoch, value)
+    this.answers.get(key, epoch)
+  }
+
   private start({ key, compute }: CachedRequest<Value>, epoch: number): Flight<Value> {
     const controller = new AbortController()
     const answer = compute(controller.signal)

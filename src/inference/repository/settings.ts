@@ -12,6 +12,8 @@ export interface ModelSettings {
   readonly version: 'latest' | number | { readonly alias: string }
   /** Bytes of the prediction cache; 0 for none. */
   readonly cacheBytes: number
+  /** Most cached requests that a new version answers before it goes live; 0 for none. */
+  readonly cacheWarmUp: number
   readonly checks: CheckSettings
 }
 
@@ -33,6 +35,7 @@ export const DEFAULT_SETTINGS: ModelSettings = {
   deployment: { sloMs: DEFAULT_SLO_MS },
   version: 'latest',
   cacheBytes: 0,
+  cacheWarmUp: 0,
   checks: { signature: 'same', maxP99Ms: undefined, maxMemoryBytes: undefined },
 }
 
@@ -56,6 +59,8 @@ const SETTING_KEYS: Readonly<Record<string, string>> = {
     'Outputs that answer a request that cannot be in time: a map of datatype, shape and data',
   version: 'Version that is live: latest, a number, or an alias such as @stable',
   cache: 'Bytes of the prediction cache, such as 64 MiB; off for none',
+  'cache-warm-up':
+    'Most cached requests that a new version answers before it goes live (default: none)',
   checks:
     'A map with signature (same or any), max-p99-ms and max-memory: what a version must keep to before it goes live',
 }
@@ -93,6 +98,7 @@ class SettingsReader {
       deployment: this.deployment(fields),
       version: this.version(fields['version']),
       cacheBytes: this.bytes(fields, 'cache') ?? 0,
+      cacheWarmUp: this.whole(fields, 'cache-warm-up') ?? 0,
       checks:
         fields['checks'] === undefined ? DEFAULT_SETTINGS.checks : this.checks(fields['checks']),
     }

@@ -3,18 +3,32 @@ import { WeirError } from '../../core/errors.ts'
 import { PredictionCache } from '../../inference/cache/prediction-cache.ts'
 import { requestKey } from '../../inference/cache/request-key.ts'
 import type { InferenceProducer } from '../../inference/port/engine.ts'
+import type { ModelId } from '../../inference/port/model.ts'
 import type { InferAnswer, InferRequest } from '../../inference/port/request.ts'
+import type { Tensor } from '../../inference/port/tensor.ts'
+import type { ModelSettings } from '../../inference/repository/settings.ts'
 import type { LoadedVersion, ServedModel } from './served-model.ts'
+
+/** A stored answer; with its inputs where a new version is to answer them, too. */
+interface Stored {
+  readonly answer: InferAnswer
+  readonly inputs: readonly Tensor[]
+}
 
 interface ModelCache {
   readonly capacity: number
   /** Revision of the settings. */
   readonly revision: number
-  readonly cache: PredictionCache<InferAnswer>
+  readonly cache: PredictionCache<Stored>
 }
 
 /** Bytes of an answer beside its tensors. */
 const ANSWER_BYTES = 200
+
+/** Requests of a warm-up that are under way at once: those of the live version go on beside them. */
+const WARM_AT_ONCE = 4
+/** Deadline of one request of a warm-up, and time after which no other one begins, ms. */
+const WARM_MS = 10_000
 
 /** Times of an answer that needed no run. */
 const WITHOUT_RUN = { queueMs: 0, runMs: 0, batchItems: 0 } as const
@@ -36,7 +50,7 @@ export class ModelCaches {
     { settings, revision }: LoadedVersion,
     request: InferRequest,
   ): Promise<InferAnswer> {
-    const { cacheBytes, deployment } = settings
+    const { cacheBytes, cacheWarmUp, deployment } = settings
     if (cacheBytes === 0) return await this.engine.infer(request)
     const { cache } = this.cacheOf(model, cacheBytes, revision)
     using limit = new DeadlineSignal(
@@ -48,15 +62,54 @@ export class ModelCaches {
       const { value, way } = await cache.answer({
         key: requestKey(request.model.version, request.inputs),
         signal: limit.signal,
-        compute: (signal) => this.engine.infer({ ...request, signal }),
+        compute: async (signal) => ({
+          inputs: cacheWarmUp > 0 ? copyOf(request.inputs) : [],
+          answer: await this.engine.infer({ ...request, signal }),
+        }),
       })
-      return way === 'run' ? value : { ...value, ...WITHOUT_RUN, flags: { isCached: true } }
+      const { answer } = value
+      return way === 'run' ? answer : { ...answer, ...WITHOUT_RUN, flags: { isCached: true } }
     } catch (error) {
       const { default: outputs } = deployment
       if (!limit.isOver || outputs === undefined) throw error
       const { version } = request.model
       return { outputs, version, ...WITHOUT_RUN, flags: { isDefault: 'expired' } }
     }
+  }
+
+  /**
+   * Lets a version that is loaded and not live yet answer what is asked most (Velox, 2.6), so that the switch meets
+   * a warm cache. Resolves when it has answered, or after ten seconds; a request that fails is left out. The
+   * answers of the live version stay until all are there.
+   */
+  async warm(
+    model: ServedModel,
+    { id, settings, revision }: { id: ModelId; settings: ModelSettings; revision: number },
+  ): Promise<void> {
+    const known = this.caches.get(model)
+    if (settings.cacheWarmUp === 0 || known?.revision !== revision) return
+    const { cache } = known
+    const { epoch } = cache
+    const hottest = cache.hottest(settings.cacheWarmUp).filter(({ inputs }) => inputs.length > 0)
+    for (const stored of await this.answersOf(id, hottest)) {
+      cache.fill(requestKey(id.version, stored.inputs), epoch, stored)
+    }
+  }
+
+  /** What a version answers to the inputs of stored answers, a few at once. */
+  private async answersOf(model: ModelId, stored: readonly Stored[]): Promise<Stored[]> {
+    const answers: Stored[] = []
+    const endsAt = this.clock.monotonicMs() + WARM_MS
+    const left = stored[Symbol.iterator]()
+    const answerNext = async (): Promise<void> => {
+      for (const { inputs } of left) {
+        if (this.clock.monotonicMs() > endsAt) return
+        const asked = this.engine.infer({ model, inputs, deadlineMs: WARM_MS })
+        await asked.then((answer) => answers.push({ inputs, answer })).catch(() => {})
+      }
+    }
+    await Promise.all(Array.from({ length: WARM_AT_ONCE }, answerNext))
+    return answers
   }
 
   /** Counters of a model's cache; none without a cache. */
@@ -67,19 +120,26 @@ export class ModelCaches {
   private cacheOf(model: ServedModel, capacity: number, revision: number): ModelCache {
     const known = this.caches.get(model)
     if (known?.capacity === capacity && known.revision === revision) return known
-    const cache = new PredictionCache<InferAnswer>({
+    const cache = new PredictionCache<Stored>({
       capacity,
       // Versions never change, and the key has the version. New settings begin a new cache.
       epoch: () => 0,
-      bytesOf: ({ outputs }) =>
-        outputs.reduce((sum, { name, data }) => sum + name.length + data.length, ANSWER_BYTES),
-      isCacheable: ({ flags }) => flags.isDefault === undefined,
+      bytesOf: ({ answer, inputs }) =>
+        [...answer.outputs, ...inputs].reduce(
+          (sum, { name, data }) => sum + name.length + data.length,
+          ANSWER_BYTES,
+        ),
+      isCacheable: ({ answer }) => answer.flags.isDefault === undefined,
     })
     const made = { capacity, revision, cache }
     this.caches.set(model, made)
     return made
   }
 }
+
+/** Tensors of their own: those of a request are views of what came over the network. */
+const copyOf = (tensors: readonly Tensor[]): Tensor[] =>
+  tensors.map((tensor) => ({ ...tensor, data: tensor.data.slice() }))
 
 /** Signal of a request that may wait for the run of another one: it also ends at the request's own deadline. */
 class DeadlineSignal implements Disposable {

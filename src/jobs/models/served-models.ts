@@ -182,6 +182,7 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
         await engine.unload(id)
         throw error
       })
+      await this.caches.warm(model, { id, settings, revision })
       model.loaded.set(version, { signature, revision, settings, id, pinned })
       this.changed()
       if (before !== undefined) this.run(engine.unload(before.id))

@@ -24,12 +24,14 @@ hedge: { quantile: 0.95 }
 default: { y: { datatype: FP32, shape: [1, 1], data: [0.5] } }
 version: "@stable"
 cache: 64 MiB
+cache-warm-up: 1000
 memory: 200 MiB
 checks: { signature: any, max-p99-ms: 40, max-memory: 1 GiB }
 `)
     expect(settings).toMatchObject({
       version: { alias: 'stable' },
       cacheBytes: 64 * 1024 * 1024,
+      cacheWarmUp: 1000,
       checks: { signature: 'any', maxP99Ms: 40, maxMemoryBytes: 1024 ** 3 },
       deployment: {
         sloMs: 20,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { seededRandom } from '../../../src/core/random.ts'
 import type { InferAnswer, InferRequest } from '../../../src/inference/port/request.ts'
 import { DEFAULT_SETTINGS } from '../../../src/inference/repository/settings.ts'
 import { ModelCaches } from '../../../src/jobs/models/model-caches.ts'
@@ -59,5 +60,84 @@ describe('a model with a cache', () => {
     const refused = expect(late).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' })
     without.clock.advance(11)
     await refused
+  })
+})
+
+/** A cache of 300 entries before an engine that answers each value with the version; keys come under Zipf's law. */
+function served(cacheWarmUp: number) {
+  const runs: InferRequest[] = []
+  const infer = async (request: InferRequest): Promise<InferAnswer> => {
+    runs.push(request)
+    const { version } = request.model
+    return {
+      outputs: [tensor('y', version)],
+      version,
+      queueMs: 1,
+      runMs: 1,
+      batchItems: 1,
+      flags: {},
+    }
+  }
+  const caches = new ModelCaches(
+    { infer, models: () => [], model: () => undefined },
+    new ManualClock(),
+  )
+  const settings = { ...DEFAULT_SETTINGS, cacheBytes: 300 * 400, cacheWarmUp }
+  const model = new ServedModel('m')
+  const random = seededRandom(11)
+  const versionOf = (version: number) => ({
+    signature,
+    revision: 1,
+    settings,
+    id: { name: 'm', version },
+    pinned: [],
+  })
+  const ask = async (version: number) => {
+    const key = Math.floor(1000 ** random.next())
+    const loaded = versionOf(version)
+    const inputs = [tensor('x', key)]
+    const answer = await caches.infer(model, loaded, { model: loaded.id, inputs })
+    expect(answer.version).toBe(version)
+    return answer.flags.isCached === true
+  }
+  /** Share of so many requests that a cached answer has. */
+  const hitRate = async (version: number, requests: number): Promise<number> => {
+    let hits = 0
+    for (let i = 0; i < requests; i++) hits += (await ask(version)) ? 1 : 0
+    return hits / requests
+  }
+  return { runs, hitRate, warm: (version: number) => caches.warm(model, versionOf(version)) }
+}
+
+describe('a new version of a model with a cache', () => {
+  it('hits at least nine of ten times as often as the one before in its first requests', async () => {
+    const { hitRate, warm, runs } = served(1000)
+    await hitRate(1, 3000)
+    const before = await hitRate(1, 400)
+    await warm(2)
+    expect(runs.at(-1)).toMatchObject({ model: { version: 2 } })
+    expect(await hitRate(2, 400)).toBeGreaterThan(0.9 * before)
+  })
+
+  it('begins without answers when no warm-up is set', async () => {
+    const { hitRate, warm } = served(0)
+    await hitRate(1, 3000)
+    const before = await hitRate(1, 400)
+    await warm(2)
+    expect(await hitRate(2, 400)).toBeLessThan(0.8 * before)
+  })
+
+  it('answers no more requests than the settings say', async () => {
+    const { hitRate, warm, runs } = served(5)
+    await hitRate(1, 3000)
+    const asked = runs.length
+    await warm(2)
+    expect(runs.length - asked).toBe(5)
+  })
+
+  it('begins empty with new settings', async () => {
+    const { runs, warm } = served(5)
+    await warm(2)
+    expect(runs).toEqual([])
   })
 })

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -102,6 +102,31 @@ describe('a process that serves the models of a folder', () => {
     // The same bytes are answered from the cache.
     expect(await client.infer('angle', [input])).toMatchObject({ isCached: true, outputs })
     expect((await client.signature('angle')).statistics).toMatchObject({ cacheHits: 1 })
+  })
+
+  it('has answers of a new version in the cache before it goes live, with cache-warm-up', async () => {
+    const file = join(root, '..', 'add.mjs')
+    const push = async (amount: number) => {
+      await writeFile(file, addModule(amount))
+      return (await pushModel(nodeFileSystem, { root, name: 'warm', file })).version
+    }
+    const ask = () =>
+      client.infer('warm', [{ name: 'x', shape: [1, 2], data: Float32Array.of(7, 8) }])
+    const live = async () =>
+      (await client.models()).find(({ name }) => name === 'warm')?.liveVersion ?? 0
+    await mkdir(join(root, 'warm'))
+    const settings = 'slo-ms: 30000\ncache: 1 MiB\ncache-warm-up: 10\n'
+    await writeFile(join(root, 'warm', 'deployment.yaml'), settings)
+    const first = await push(1)
+    await until(async () => (await live()) === first)
+    expect((await ask()).isCached).toBeFalsy()
+    const second = await push(2)
+    await until(async () => (await live()) === second)
+    const answer = await ask()
+    expect(answer).toMatchObject({ isCached: true, modelVersion: second })
+    expect(answer.outputs[0]!.data).toEqual(Float32Array.of(9, 10))
+    await rm(join(root, 'warm'), { recursive: true })
+    await until(async () => (await live()) === 0)
   })
 
   it('swaps versions under load without a failed request', async () => {
