@@ -229,7 +229,7 @@ describe('a process that serves the models of a folder', () => {
     await until(() => events.some((one) => one.event === 'failed' && one.model === 'damaged'))
     const pixels = { name: 'x', shape: [1], data: Float32Array.of(1) }
     await expect(impatient.infer('damaged', [pixels])).rejects.toMatchObject({
-      message: expect.stringContaining('it changed after it was pushed'),
+      message: expect.stringContaining('the version is not the one that was pushed'),
     })
     await rm(join(root, 'damaged'), { recursive: true })
     await until(async () => (await client.models()).every(({ name }) => name !== 'damaged'))
