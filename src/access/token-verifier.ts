@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto'
 import type { Role } from './role.ts'
 import { digestOf, type TokenRecord, tokenIdOf } from './token.ts'
 
@@ -46,6 +45,7 @@ export class TokenVerifier {
   verify(text: string, nowMs: number): Principal | undefined {
     const digest = digestOf(text)
     const entry = this.entries.get(tokenIdOf(text) ?? '') ?? this.shared
+    const { timingSafeEqual } = process.getBuiltinModule('node:crypto')
     const isEqual = timingSafeEqual(digest, entry?.digest ?? NO_DIGEST)
     return entry !== undefined && isEqual && nowMs < entry.expiresMs ? entry : undefined
   }

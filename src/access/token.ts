@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { requireArgument } from '../core/errors.ts'
 import type { RateLimit } from './rate-bucket.ts'
 import type { Role } from './role.ts'
@@ -58,5 +57,6 @@ export function tokenIdOf(text: string): string | undefined {
 
 /** SHA-256 of a token's text, 32 bytes. */
 export function digestOf(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
+  // Loaded at the first use: it takes a thread milliseconds at its start, and most never need it.
+  return process.getBuiltinModule('node:crypto').createHash('sha256').update(text).digest()
 }

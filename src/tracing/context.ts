@@ -1,5 +1,3 @@
-import { randomFillSync } from 'node:crypto'
-
 /**
  * The place of a span in a trace, as the W3C's Trace Context (level 2) describes it. Only sampled spans
  * have one in Weir: what is not sampled makes no span.
@@ -52,6 +50,8 @@ export function decodeContext(bytes: Uint8Array, at: number): TraceContext | und
 
 /** A random id of so many bytes, as hex digits; never all 0. */
 export function newId(bytes: 8 | 16): string {
+  // Loaded at the first use: it takes a thread milliseconds at its start, and most never need it.
+  const { randomFillSync } = process.getBuiltinModule('node:crypto')
   const id = randomFillSync(Buffer.allocUnsafe(bytes))
   if (id.every((byte) => byte === 0)) id[0] = 1
   return id.toString('hex')

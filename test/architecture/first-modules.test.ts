@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { expect, it } from 'vitest'
-import { loadedWith } from './source-tree.ts'
+import { loadedWith, textOf } from './source-tree.ts'
 
 /** Rooms with little code, which `weir run` needs to read its flags and to start threads. */
 const START_ROOMS: ReadonlySet<string> = new Set([
@@ -36,3 +36,12 @@ it('`weir run` starts its threads before it loads the code of jobs and servers',
 it('`weir run` loads at most 50 modules before it starts its threads', () => {
   expect(first.length).toBeLessThanOrEqual(50)
 })
+
+it.each(['src/runtime/slot/thread.ts', 'src/serving/threads/worker.ts'])(
+  '%s starts without the code of cryptography',
+  (thread) => {
+    const files = loadedWith(thread)
+    const users = files.filter((file) => textOf(file).includes("from 'node:crypto'"))
+    expect(users).toEqual([])
+  },
+)

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { Partitioning, StreamGraph } from '../stream-graph.ts'
 
 /**
@@ -28,6 +27,8 @@ export function graphFingerprint(graph: StreamGraph): string {
       edge.serializer.id,
     ]),
   }
+  // Without an import of it, which also loads what a thread never uses, such as Web Crypto.
+  const { createHash } = process.getBuiltinModule('node:crypto')
   return createHash('sha256').update(JSON.stringify(description)).digest('hex').slice(0, 32)
 }
 
