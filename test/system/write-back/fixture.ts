@@ -43,7 +43,7 @@ export interface Learning {
 /** A model topic with version 1 and its observations, and processes that learn and serve it. */
 export class WriteBackFixture implements AsyncDisposable {
   readonly topics: TopicStore
-  private readonly root: string
+  readonly root: string
   private readonly place: TopicsPlace
 
   private constructor(root: string, place: TopicsPlace, topics: TopicStore) {
