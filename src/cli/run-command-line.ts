@@ -42,6 +42,10 @@ async function dispatch(argv: readonly string[], io: CommandIo): Promise<number>
     io.out(await helpFor(argv.slice(1)))
     return 0
   }
+  if (requestsHelp(argv) && isGroup(namesIn(argv))) {
+    io.out(await helpFor(argv))
+    return 0
+  }
   const { command, rest } = await select(argv)
   if (requestsHelp(rest)) {
     io.out(helpOf(command))
@@ -64,12 +68,19 @@ function requestsHelp(words: readonly string[]): boolean {
 }
 
 async function helpFor(words: readonly string[]): Promise<string> {
-  const names = words.filter((word) => !word.startsWith('-'))
+  const names = namesIn(words)
   if (names.length === 0) return await overview()
-  const prefix = `${names.join(' ')} `
-  const isCommand = Object.hasOwn(COMMAND_LOADERS, names.join(' '))
-  const isGroup = !isCommand && COMMAND_NAMES.some((name) => name.startsWith(prefix))
-  return isGroup ? await overview(prefix) : helpOf((await select(names)).command)
+  return isGroup(names) ? await overview(`${names.join(' ')} `) : helpOf((await select(names)).command)
+}
+
+const namesIn = (words: readonly string[]): string[] =>
+  words.filter((word) => !word.startsWith('-'))
+
+/** Whether commands begin with these words, and none is them. */
+function isGroup(names: readonly string[]): boolean {
+  const group = names.join(' ')
+  if (Object.hasOwn(COMMAND_LOADERS, group)) return false
+  return COMMAND_NAMES.some((name) => name.startsWith(`${group} `))
 }
 
 /** The command that the first words select, and the words that remain. */

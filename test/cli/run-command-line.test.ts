@@ -42,6 +42,9 @@ describe('weir', () => {
     const { out } = await run('help', 'topic')
     expect(out).toContain('topic consume')
     expect(out).not.toContain('quickstart')
+    for (const flag of ['--help', '-h']) {
+      expect(await run('topic', flag)).toMatchObject({ code: 0, out, err: '' })
+    }
   })
 
   it('lists the subcommands of a group when one is missing or unknown', async () => {

@@ -9,7 +9,7 @@ import { type JobManagerAddress, runningJobManager } from '../../jobmanager/lock
 import { JobLogs } from '../../jobmanager/logs.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { RestClient } from '../cluster/rest-client.ts'
-import { type Command, type CommandIo, Flags } from '../command/command.ts'
+import { type Command, type CommandIo, Flags, UsageError } from '../command/command.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { TOKEN_OPTIONS, tokenOf } from '../flags/token.ts'
 import { JOB_MANAGER_SERVER_OPTIONS } from './jobmanager.ts'
@@ -19,6 +19,8 @@ const START_MS = 60_000
 /** Time for a JobManager to end its jobs with a last checkpoint. */
 const STOP_MS = 90_000
 const POLL_MS = 50
+/** Exit status of a command whose words or configuration are wrong. */
+const USAGE = 'status 2'
 
 /** `weir cluster start`: starts a JobManager in the background. */
 export const clusterStartCommand: Command = {
@@ -145,17 +147,22 @@ async function startInBackground(
     const address = runningJobManager(nodeFileSystem, folder)
     if (address?.url !== undefined && address.pid === child.pid) return address
     if (exit !== undefined || systemClock.monotonicMs() > lastMs) {
-      throw new WeirError('CONNECTOR_FAILED', await whyNotStarted(logs, exit))
+      throw notStarted(await lastLine(logs), exit)
     }
     await sleep(systemClock, POLL_MS)
   }
 }
 
-async function whyNotStarted(logs: JobLogs, exit: string | undefined): Promise<string> {
-  const text = await logs.of(OWN_LOG).read(`${OWN_LOG}.log`)
-  const last = text.trimEnd().split('\n').at(-1) ?? ''
+/** The error of a JobManager that wrote this line last. Its own usage error is one of this command, too. */
+function notStarted(last: string, exit: string | undefined): Error {
+  if (exit === USAGE) return new UsageError(last.replace(/^weir: /, ''))
   const how = exit === undefined ? 'opens no port' : `ended (${exit})`
-  return `the JobManager ${how}: ${last}`
+  return new WeirError('CONNECTOR_FAILED', `the JobManager ${how}: ${last}`)
+}
+
+async function lastLine(logs: JobLogs): Promise<string> {
+  const text = await logs.of(OWN_LOG).read(`${OWN_LOG}.log`)
+  return text.trimEnd().split('\n').at(-1) ?? ''
 }
 
 /** The flags of this command as words of the command line of `weir jobmanager`. */
