@@ -70,7 +70,9 @@ function requestsHelp(words: readonly string[]): boolean {
 async function helpFor(words: readonly string[]): Promise<string> {
   const names = namesIn(words)
   if (names.length === 0) return await overview()
-  return isGroup(names) ? await overview(`${names.join(' ')} `) : helpOf((await select(names)).command)
+  return isGroup(names)
+    ? await overview(`${names.join(' ')} `)
+    : helpOf((await select(names)).command)
 }
 
 const namesIn = (words: readonly string[]): string[] =>
