@@ -2,9 +2,11 @@ import { resolve } from 'node:path'
 import type { JobSubmission } from '../../rest/port/cluster.ts'
 import type { Command, CommandInput, OptionSpec } from '../command/command.ts'
 
-/** Flags whose values are paths of the submitter's machine; the JobManager has another working directory. */
+/** Flags whose values are paths of the submitter's machine. */
 const PATHS: readonly string[] = [
   'data-dir',
+  'repository',
+  'titles',
   'token-file',
   'tokens',
   'server-tls-cert',
@@ -15,10 +17,15 @@ const PATHS: readonly string[] = [
   'tls-cert',
   'tls-key',
 ]
+/** Paths whose default is a folder of the submitter, too. */
+const DEFAULT_PATHS: readonly string[] = ['repository']
 /** Flags that say where to submit. */
 const CLIENT_FLAGS: readonly string[] = ['detached', 'jobmanager']
 
-/** The submission of a command line: the flags that differ from their defaults, secrets left out. */
+/**
+ * The submission of a command line: the flags that differ from their defaults, secrets left out. Paths become
+ * absolute, since the JobManager has another working directory.
+ */
 export function submissionOf(
   job: string,
   options: Command['options'],
@@ -27,13 +34,18 @@ export function submissionOf(
   const given: [string, string | boolean | readonly string[]][] = []
   for (const [name, spec] of Object.entries(options)) {
     const value = flags[name]
-    if (value === undefined || CLIENT_FLAGS.includes(name) || isDefault(spec, value)) continue
+    if (value === undefined || CLIENT_FLAGS.includes(name) || isLeftOut(name, spec, value)) continue
     given.push([name, PATHS.includes(name) && typeof value === 'string' ? resolve(value) : value])
   }
   return { job, options: Object.fromEntries(given) }
 }
 
-function isDefault(spec: OptionSpec, value: string | boolean | readonly string[]): boolean {
+function isLeftOut(
+  name: string,
+  spec: OptionSpec,
+  value: string | boolean | readonly string[],
+): boolean {
+  if (DEFAULT_PATHS.includes(name)) return false
   if (spec.isSecret === true || value === false || value === spec.default) return true
   return Array.isArray(value) && value.length === 0
 }

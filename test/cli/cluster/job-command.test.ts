@@ -100,4 +100,15 @@ describe('a submission', () => {
       options: { tls: true, 'token-file': join(process.cwd(), 'token.txt') },
     })
   })
+
+  it('names the folder of models where it was submitted, also the one of the default', () => {
+    const text: OptionSpec = { type: 'string', help: '' }
+    const options = { repository: { ...text, default: 'models' }, titles: text }
+    const submitted = (repository: string) =>
+      submissionOf('./scores.ts', options, { repository, titles: 'titles.csv' }).options
+    const titles = join(process.cwd(), 'titles.csv')
+    expect(submitted('models')).toEqual({ repository: join(process.cwd(), 'models'), titles })
+    expect(submitted('../shared')).toMatchObject({ repository: join(process.cwd(), '../shared') })
+    expect(submitted('/srv/models')).toMatchObject({ repository: '/srv/models' })
+  })
 })
