@@ -4,6 +4,8 @@ import { ATTACKS } from '../test/hostile/attackers.ts'
 import { type AttackFigures, runHostileCampaign } from '../test/hostile/campaign.ts'
 import type { P99 } from '../test/hostile/verdict.ts'
 import { runFuzz } from './fuzz/campaign.ts'
+import { runKills } from './models/kills.ts'
+import { runLoads } from './models/loads.ts'
 import { runMutants } from './mutant-campaign.ts'
 import { pythonWithSchemathesis, runOpenApi } from './openapi/campaign.ts'
 import { runSoak } from './soak/campaign.ts'
@@ -20,7 +22,7 @@ export interface CampaignOptions {
   readonly attacks: readonly string[] | undefined
   /** Duration of a campaign that has one; undefined for its default. */
   readonly minutes: number | undefined
-  /** Number of switches; undefined for the default. */
+  /** Number of switches, or of loads; undefined for the default. */
   readonly count: number | undefined
   readonly say: (line: string) => void
 }
@@ -77,6 +79,10 @@ export const CAMPAIGNS: Readonly<
       summary: `${gateway.summary}\n${jobManager.summary}`,
     }
   },
+  /** Kills of the workers of models. */
+  models: ({ seed, minutes = 15, say }) => runKills({ seed, minutes, kills: 10, say }),
+  /** Models that are loaded and unloaded: nothing may grow. */
+  loads: ({ seed, count = 500, say }) => runLoads({ seed, count, say }),
   /** Small versions that go live under predictions. */
   switches: ({ seed, count = 10_000, say }) => runSwitches({ seed, count, say }),
   /** A learning job for a long time: nothing that it holds may grow. */

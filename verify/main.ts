@@ -19,7 +19,7 @@ Runs three real Kafka brokers, a real HDFS and real jobs, and injects faults in 
 or counted twice, and that no query returned a value that its level forbids. Progress goes to standard error;
 the last line of standard output is the verdict as JSON. The exit code is 1 when the verdict is "failed".
 
-  --minutes N   Minimum duration of the faults (default 1), or of the campaign soak (default 120)
+  --minutes N   Minimum duration of the faults (default 1), or of a campaign that has one (soak: 120, models: 15)
   --seed S      Seed of the order and place of faults, of keys and values (default: from the clock)
   --rounds N    Minimum number of times that each fault comes (default 1)
   --faults A,B  Only these faults: ${FAULTS.map(({ name }) => name).join(', ')}
@@ -30,7 +30,7 @@ the last line of standard output is the verdict as JSON. The exit code is 1 when
   --campaign C  Run only this campaign (mutants: the verifier on Weirs with an error; the others need
                 no Kafka and no HDFS): ${Object.keys(CAMPAIGNS).join(', ')}
   --schedules N Number of schedules or cases of the campaign (default: all)
-  --count N     Number of switches of the campaign switches (default 10000)
+  --count N     Number of switches of the campaign switches (default 10000), or of loads of loads (500)
   --mutants A,B Only these mutants of the campaign: ${MUTANTS.map(({ name }) => name).join(', ')}
   --attack A    Only this attack of the campaign hostile; may be given again: ${Object.keys(ATTACKS).join('; ')}
 `

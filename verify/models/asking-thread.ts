@@ -1,14 +1,15 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { seededRandom } from '../../../src/core/random.ts'
-import { ThreadProducer } from '../../../src/inference/engine/thread-producer.ts'
-import type { SharedModel } from '../../../src/inference/port/producer-message.ts'
-import { floats, floatsOf } from './models.ts'
+import { seededRandom } from '../../src/core/random.ts'
+import { ThreadProducer } from '../../src/inference/engine/thread-producer.ts'
+import type { SharedModel } from '../../src/inference/port/producer-message.ts'
+import { floats, floatsOf } from '../../test/system/inference/models.ts'
 
 /** Data of a thread that asks a model many times. */
 export interface AskingStart {
   readonly producer: number
   readonly model: SharedModel
-  readonly requests: number
+  /** One word; the thread ends when it is 1. */
+  readonly isOver: Int32Array
   readonly seed: number
 }
 
@@ -19,7 +20,7 @@ export interface AskingEnd {
   readonly errors: Readonly<Record<string, number>>
 }
 
-const { producer: number, model, requests, seed } = workerData as AskingStart
+const { producer: number, model, isOver, seed } = workerData as AskingStart
 const producer = new ThreadProducer(number)
 producer.add(model)
 const random = seededRandom(seed)
@@ -27,9 +28,9 @@ let right = 0
 let wrong = 0
 const errors: Record<string, number> = {}
 
-/** Asks one request after the other; some are given up at once. */
+/** Asks one request after the other until the end; some are given up at once. */
 async function ask(): Promise<void> {
-  for (let i = 0; i < requests; i++) {
+  while (Atomics.load(isOver, 0) === 0) {
     const value = random.below(1000)
     const isGivenUp = random.next() < 0.05
     const signal = isGivenUp ? AbortSignal.timeout(random.below(3)) : undefined
