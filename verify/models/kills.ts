@@ -8,6 +8,7 @@ import { hasRequests } from '../../src/inference/queue/repair.ts'
 import type { AskingEnd, AskingStart } from './asking-thread.ts'
 
 const PRODUCERS = 3
+const WORKERS = 3
 const SUPERVISE_MS = 50
 /** Longest time between two kills of one model, ms. */
 const KILL_MS = 30
@@ -61,7 +62,13 @@ async function killWorkersOf(
   isolation: NonNullable<Deployment['isolation']>,
   { seed, minutes, kills: least, say }: KillOptions,
 ): Promise<ModelFigures> {
-  const deployment = { sloMs: 100_000, workers: 3, maxAttempts: 1000, maxBatchItems: 16, isolation }
+  const deployment = {
+    sloMs: 100_000,
+    workers: WORKERS,
+    maxAttempts: 1000,
+    maxBatchItems: 16,
+    isolation,
+  }
   const workers = await ModelWorkers.start(doubling(), deployment, {
     clock: systemClock,
     onMove() {},
@@ -89,14 +96,15 @@ const doubling = () =>
     export: 'doubling',
   }) as const
 
-/** Whether a worker was there to be killed. */
+/** Kills a worker if all of them run: else the kills would outpace the starts. Returns whether it did. */
 async function killOne(workers: ModelWorkers, random: Random): Promise<boolean> {
   await sleep(systemClock, random.below(KILL_MS))
   const { threads } = workers
-  const killed = threads[random.below(threads.length || 1)]
-  killed?.abandon()
-  await killed?.exited
-  return killed !== undefined
+  if (threads.length < WORKERS) return false
+  const killed = threads[random.below(threads.length)]!
+  killed.abandon()
+  await killed.exited
+  return true
 }
 
 /** Starts threads that ask until `end` is called, which resolves with what became of their requests. */
@@ -126,12 +134,15 @@ function figuresOf(
 ): ModelFigures {
   const sum = (of: (end: AskingEnd) => number) =>
     run.ends.reduce((total, one) => total + of(one), 0)
-  const errors = new Set(run.ends.flatMap((end) => Object.keys(end.errors)))
+  const codes = new Set(run.ends.flatMap((end) => Object.keys(end.errors)))
   const wrong = sum((end) => end.wrong)
   const answered = sum((end) => end.right)
   const givenUp = sum((end) => end.errors['given up'] ?? 0)
-  errors.delete('given up')
-  const violations = [...errors].map((code) => `${isolation}: requests ended with ${code}`)
+  codes.delete('given up')
+  const violations = [...codes].map((code) => {
+    const count = sum((end) => end.errors[code] ?? 0)
+    return `${isolation}: ${count} requests ended with ${code}`
+  })
   if (wrong > 0) violations.push(`${isolation}: ${wrong} answers are wrong`)
   if (answered === 0) violations.push(`${isolation}: no request was answered`)
   if (run.isLeft) violations.push(`${isolation}: requests are left in the queue`)

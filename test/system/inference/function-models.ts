@@ -13,6 +13,8 @@ const signature: ModelSignature = {
 export const ENDS_WORKER = -1
 /** A run with this value never returns. */
 export const HANGS = -2
+/** A run with this value takes memory until its heap is full. */
+export const FILLS_HEAP = -4
 /** A run with this value throws. */
 export const THROWS = -3
 
@@ -34,6 +36,8 @@ export const doubling: FunctionModel = {
     const values = valuesOf(inputs[0]!)
     if (values.includes(ENDS_WORKER)) process.exit(7)
     while (values.includes(HANGS)) Math.random()
+    for (const heap: number[][] = []; values.includes(FILLS_HEAP); )
+      heap.push(new Array(1e6).fill(1))
     if (values.includes(THROWS)) throw new Error('the value -3 is not allowed')
     return doubled(inputs)
   },
