@@ -216,7 +216,7 @@ const EXPECTED: Readonly<Record<string, () => string[]>> = {
   },
 }
 
-async function rowsOf(query: string, parallelism: number): Promise<string[]> {
+async function rowsOf(query: string, parallelism: number): Promise<readonly string[]> {
   const env = new StreamExecutionEnvironment({ parallelism, executor: new LocalExecutor() })
   const source = new GeneratorSource<NexmarkEvent>({
     partitions: parallelism,
