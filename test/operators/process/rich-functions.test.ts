@@ -63,7 +63,7 @@ describe('rich functions', () => {
     let rate = 0
     const operator = new MapOperator<number, number>({
       open: async () => {
-        await Promise.resolve()
+        await new Promise((resolve) => setImmediate(resolve))
         rate = 3
       },
       map: (n) => n * rate,
