@@ -1,4 +1,5 @@
 import { refusePromise } from '../port/refuse-promise.ts'
+import { refuseResult } from '../port/refuse-result.ts'
 import type { Collector } from '../process/function.ts'
 import type { ProcessWindowFunction, WindowContext } from '../windows/function.ts'
 
@@ -37,7 +38,7 @@ export class CoGroupWindowFunction<K, A, B, OUT>
       else right.push(element.value)
     }
     const result: unknown = this.coGroup(left, right, out)
-    if (result !== undefined) refusePromise(result, 'the function of a co-group')
+    if (result !== undefined) refuseResult(result, 'the function of a co-group')
   }
 }
 

@@ -1,9 +1,10 @@
 import { WeirError } from '../../core/errors.ts'
 import type { Counter } from '../../core/metrics.ts'
 import { int53Serializer } from '../../core/serializer.ts'
+import { NO_TIMESTAMP } from '../../core/time.ts'
 import { mapState } from '../../state/port/descriptors.ts'
 import type { MapState } from '../../state/port/handles.ts'
-import { refusePromise } from '../port/refuse-promise.ts'
+import { refuseResult } from '../port/refuse-result.ts'
 import type {
   Collector,
   FunctionContext,
@@ -98,7 +99,7 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
   /** The event time of a record; undefined for a late one. Throws INVALID_ARGUMENT when it has none. */
   private timeOf(context: KeyedProcessContext<K>): number | undefined {
     const { timestamp } = context
-    if (timestamp < 0) {
+    if (timestamp === NO_TIMESTAMP) {
       const message = `a record without timestamp reached the interval join "${context.operatorName}": give the watermark strategy a timestampOf`
       throw new WeirError('INVALID_ARGUMENT', message, {
         details: { operator: context.operatorUid },
@@ -122,7 +123,7 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
     this.collector.out = out
     this.collector.timestamp = pair.timestamp
     const result: unknown = this.join.processElement(left, right, pair, this.collector)
-    if (result !== undefined) refusePromise(result, 'processElement of an interval join')
+    if (result !== undefined) refuseResult(result, 'processElement of an interval join')
   }
 }
 
@@ -130,7 +131,7 @@ type PairContext = { -readonly [Name in keyof JoinContext]: JoinContext[Name] }
 
 /** The context of the operator, which is one object for all calls, with the times of a pair. */
 function pairContext(context: ProcessContext): PairContext {
-  const time = { value: -1, writable: true }
+  const time = { value: NO_TIMESTAMP, writable: true }
   return Object.create(context, {
     leftTimestamp: time,
     rightTimestamp: time,
@@ -141,7 +142,7 @@ function pairContext(context: ProcessContext): PairContext {
 /** Gives the results of a pair the later one of its timestamps. */
 class PairCollector<OUT> implements Collector<OUT> {
   out!: Collector<OUT>
-  timestamp = -1
+  timestamp = NO_TIMESTAMP
 
   collect(value: OUT, timestamp = this.timestamp): void {
     this.out.collect(value, timestamp)

@@ -1,6 +1,6 @@
 import type { MapStateDescriptor } from '../../state/port/descriptors.ts'
 import type { OperatorContext } from '../port/operator.ts'
-import { refusePromise } from '../port/refuse-promise.ts'
+import { refuseResult } from '../port/refuse-result.ts'
 import { BroadcastStates } from './broadcast-states.ts'
 import { PlainProcessContext } from './context.ts'
 import type {
@@ -54,7 +54,7 @@ export class BroadcastWriterContext extends PlainProcessContext implements Broad
   ): void {
     this.timestamp = collector.timestamp
     const result: unknown = userFunction.processBroadcastElement(value, this, collector)
-    if (result !== undefined) refusePromise(result, 'processBroadcastElement')
+    if (result !== undefined) refuseResult(result, 'processBroadcastElement')
   }
 }
 
@@ -94,7 +94,7 @@ export class BroadcastProcessOperator<IN, B, OUT> extends UserFunctionOperator<
         this.readerContext,
         this.collector,
       )
-      if (result !== undefined) refusePromise(result, 'processElement')
+      if (result !== undefined) refuseResult(result, 'processElement')
     } else {
       this.writerContext.process(this.userFunction, value as B, this.collector)
     }

@@ -1,5 +1,6 @@
 import type { OperatorContext, Output } from '../port/operator.ts'
 import { refusePromise } from '../port/refuse-promise.ts'
+import { refuseResult } from '../port/refuse-result.ts'
 import { OpenContext } from './context.ts'
 import type { CoFlatMapFunction, CoMapFunction } from './rich-function.ts'
 import { TimestampedCollector } from './timestamped-collector.ts'
@@ -44,6 +45,6 @@ export class CoFlatMapOperator<IN1, IN2, OUT> extends UserFunctionOperator<
       input === 0
         ? userFunction.flatMap1(value as IN1, collector)
         : userFunction.flatMap2(value as IN2, collector)
-    if (result !== undefined) refusePromise(result, input === 0 ? 'flatMap1' : 'flatMap2')
+    if (result !== undefined) refuseResult(result, input === 0 ? 'flatMap1' : 'flatMap2')
   }
 }

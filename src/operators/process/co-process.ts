@@ -1,5 +1,5 @@
 import type { OperatorContext } from '../port/operator.ts'
-import { refusePromise } from '../port/refuse-promise.ts'
+import { refuseResult } from '../port/refuse-result.ts'
 import { PlainProcessContext } from './context.ts'
 import type { CoProcessFunction } from './function.ts'
 import { TimestampedCollector } from './timestamped-collector.ts'
@@ -27,6 +27,6 @@ export class CoProcessOperator<IN1, IN2, OUT> extends UserFunctionOperator<
       input === 0
         ? this.userFunction.processElement1(value as IN1, functionContext, collector)
         : this.userFunction.processElement2(value as IN2, functionContext, collector)
-    if (result !== undefined) refusePromise(result, 'processElement')
+    if (result !== undefined) refuseResult(result, 'processElement')
   }
 }

@@ -1,7 +1,7 @@
 import type { Serializer } from '../../core/serializer.ts'
 import type { MapStateDescriptor } from '../../state/port/descriptors.ts'
 import type { OperatorContext } from '../port/operator.ts'
-import { refusePromise } from '../port/refuse-promise.ts'
+import { refuseResult } from '../port/refuse-result.ts'
 import { BroadcastWriterContext } from './broadcast.ts'
 import { BroadcastStates } from './broadcast-states.ts'
 import { KeyedOperatorContext } from './context.ts'
@@ -63,7 +63,7 @@ export class KeyedBroadcastProcessOperator<K, IN, B, OUT> extends TimedKeyedOper
         this.functionContext,
         this.collector,
       )
-      if (result !== undefined) refusePromise(result, 'processElement')
+      if (result !== undefined) refuseResult(result, 'processElement')
     } else {
       this.writerContext.process(this.userFunction, value as B, this.collector)
     }

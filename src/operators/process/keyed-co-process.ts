@@ -1,4 +1,4 @@
-import { refusePromise } from '../port/refuse-promise.ts'
+import { refuseResult } from '../port/refuse-result.ts'
 import type { KeyedCoProcessFunction } from './function.ts'
 import { TimedKeyedOperator } from './timed-keyed.ts'
 
@@ -16,6 +16,6 @@ export class KeyedCoProcessOperator<K, IN1, IN2, OUT> extends TimedKeyedOperator
       input === 0
         ? this.userFunction.processElement1(value as IN1, functionContext, collector)
         : this.userFunction.processElement2(value as IN2, functionContext, collector)
-    if (result !== undefined) refusePromise(result, 'processElement')
+    if (result !== undefined) refuseResult(result, 'processElement')
   }
 }

@@ -1,4 +1,4 @@
-import { refusePromise } from '../port/refuse-promise.ts'
+import { refuseResult } from '../port/refuse-result.ts'
 import type { KeyedProcessFunction } from './function.ts'
 import { TimedKeyedOperator } from './timed-keyed.ts'
 
@@ -17,6 +17,6 @@ export class KeyedProcessOperator<K, IN, OUT> extends TimedKeyedOperator<
       functionContext,
       collector,
     )
-    if (result !== undefined) refusePromise(result, 'processElement')
+    if (result !== undefined) refuseResult(result, 'processElement')
   }
 }

@@ -1,5 +1,5 @@
 import type { OperatorContext } from '../port/operator.ts'
-import { refusePromise } from '../port/refuse-promise.ts'
+import { refuseResult } from '../port/refuse-result.ts'
 import { PlainProcessContext } from './context.ts'
 import type { ProcessFunction } from './function.ts'
 import { TimestampedCollector } from './timestamped-collector.ts'
@@ -26,6 +26,6 @@ export class ProcessOperator<IN, OUT> extends UserFunctionOperator<ProcessFuncti
       functionContext,
       collector,
     )
-    if (result !== undefined) refusePromise(result, 'processElement')
+    if (result !== undefined) refuseResult(result, 'processElement')
   }
 }

@@ -1,7 +1,7 @@
 import type { Serializer } from '../../core/serializer.ts'
 import type { Timer } from '../../state/port/timer-queue.ts'
 import type { OperatorContext } from '../port/operator.ts'
-import { refusePromise } from '../port/refuse-promise.ts'
+import { refuseResult } from '../port/refuse-result.ts'
 import { KeyedOperatorContext } from './context.ts'
 import type { Collector, KeyedFunctionContext, OnTimerContext, TimeDomain } from './function.ts'
 import type { RichFunction } from './function-life.ts'
@@ -73,6 +73,6 @@ export abstract class TimedKeyedOperator<
     context.timeDomain = domain
     this.collector.timestamp = domain === 'event-time' ? timer.timestamp : -1
     const result: unknown = this.userFunction.onTimer?.(timer.timestamp, context, this.collector)
-    if (result !== undefined) refusePromise(result, 'onTimer')
+    if (result !== undefined) refuseResult(result, 'onTimer')
   }
 }

@@ -7,7 +7,7 @@ import type { Timer } from '../../state/port/timer-queue.ts'
 import { AbstractOperator } from '../port/abstract-operator.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import type { OutputTag } from '../port/output-tag.ts'
-import { refusePromise } from '../port/refuse-promise.ts'
+import { refuseResult } from '../port/refuse-result.ts'
 import type { TimeDomain } from '../process/function.ts'
 import { Timers, type TimerTarget } from '../process/timers.ts'
 import { TimestampedCollector } from '../process/timestamped-collector.ts'
@@ -168,7 +168,7 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
       elements,
       collector,
     )
-    if (result !== undefined) refusePromise(result, 'process of the window function')
+    if (result !== undefined) refuseResult(result, 'process of the window function')
     if (functionContext.usesState) this.selectContents(window)
   }
 
@@ -178,7 +178,7 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
     if (windowFunction?.clear === undefined) return
     this.beginCall(window, timestamp)
     const result: unknown = windowFunction.clear(this.functionContext)
-    if (result !== undefined) refusePromise(result, 'clear of the window function')
+    if (result !== undefined) refuseResult(result, 'clear of the window function')
   }
 
   private beginCall(window: TimeWindow, timestamp: number): void {

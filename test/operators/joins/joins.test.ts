@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { MemorySink } from '../../../src/connectors/memory/sink.ts'
 import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
 import { boundedOutOfOrderness } from '../../../src/dataflow/watermark-strategy.ts'
+import type { CoGroupFunction } from '../../../src/operators/joins/co-group.ts'
 import type { JoinContext } from '../../../src/operators/joins/interval-join.ts'
 import { tumblingEventTimeWindows } from '../../../src/operators/windows/assigner.ts'
 import { LocalExecutor } from '../../../src/runtime/job/local-executor.ts'
@@ -83,6 +84,33 @@ describe('a join in windows', () => {
       details: { code: 'UNSUPPORTED' },
     })
   })
+
+  const counted = (apply: CoGroupFunction<Event, Event, string>) => {
+    const env = environment()
+    const grouped = eventsOf(env, LEFT)
+      .coGroup(eventsOf(env, RIGHT))
+      .where(({ key }) => key)
+      .equalTo(({ key }) => key)
+      .window(tumblingEventTimeWindows(10))
+      .apply<string>(apply)
+    return run(env, grouped)
+  }
+
+  it('refuses a list of results that nothing would emit', async () => {
+    await expect(counted((left) => left.map(({ key }) => key))).rejects.toMatchObject({
+      details: { code: 'UNSUPPORTED' },
+      message: expect.stringContaining('out.collect'),
+    })
+  })
+
+  it('takes a function that collects while it maps', async () => {
+    expect(await counted((left, _, out) => left.map(({ key }) => out.collect(key)))).toEqual([
+      'a',
+      'a',
+      'b',
+      'c',
+    ])
+  })
 })
 
 describe('an interval join', () => {
@@ -119,6 +147,16 @@ describe('an interval join', () => {
       { pair: 'a 1 4', timestamp: 4 },
       { pair: 'a 12 4', timestamp: 12 },
     ])
+  })
+
+  it('joins records from before 1970', async () => {
+    const env = environment()
+    const stream = eventsOf(env, [event('a', -20), event('a', -2)])
+      .keyBy(({ key }) => key)
+      .intervalJoin(eventsOf(env, [event('a', -18)]).keyBy(({ key }) => key))
+      .between(0, 5)
+      .process(() => pairs)
+    expect(await run(env, stream)).toEqual([{ pair: 'a -20 -18', timestamp: -18 }])
   })
 
   it('leaves out pairs at a bound that is exclusive', async () => {
