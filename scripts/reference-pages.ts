@@ -7,6 +7,7 @@ import { errorReference } from './error-reference.ts'
 export const REFERENCE_PAGES: Readonly<Record<string, () => string>> = {
   'api/weir.md': () => apiReference('@weirjs/weir', 'index.ts'),
   'api/client.md': () => apiReference('@weirjs/weir/client', 'client/index.ts'),
+  'api/inference.md': () => apiReference('@weirjs/weir/inference', 'inference.ts'),
   'api/kafka.md': () => apiReference('@weirjs/weir/kafka', 'connectors/kafka/index.ts'),
   'api/learning.md': () => apiReference('@weirjs/weir/learning', 'learning.ts'),
   'api/testing.md': () => apiReference('@weirjs/weir/testing', 'testing/index.ts'),

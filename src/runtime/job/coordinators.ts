@@ -63,7 +63,7 @@ export class JobCoordinators {
 function withoutModels({ name, model, uid }: StreamNode): never {
   throw new WeirError(
     'INVALID_GRAPH',
-    `operator "${name}" asks the model ${model}, but the job has no models: start it with "weir run JOB --repository DIR"`,
+    `operator "${name}" asks the model ${model}, but the job has no models: start it with "weir run JOB --repository DIR", or in a program with the coordinator of JobModels`,
     { details: { operator: uid } },
   )
 }

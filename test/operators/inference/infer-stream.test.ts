@@ -35,7 +35,7 @@ describe('DataStream.infer', () => {
     await expect(env.execute()).rejects.toMatchObject({
       code: 'INVALID_GRAPH',
       message:
-        'operator "Infer ranker" asks the model ranker, but the job has no models: start it with "weir run JOB --repository DIR"',
+        'operator "Infer ranker" asks the model ranker, but the job has no models: start it with "weir run JOB --repository DIR", or in a program with the coordinator of JobModels',
     })
   })
 })

@@ -140,6 +140,7 @@ describe('the package', () => {
       'testing/index',
       'tracing/index',
       'connectors/kafka/index',
+      'inference',
       'learning',
       'cli/main',
     ]
@@ -182,6 +183,7 @@ describe('the package', () => {
     expect(JSON.parse(lines.at(-1)!)).toEqual({
       words: { a: 3, b: 2 },
       sums: [3, 11],
+      doubled: [2, 4, 6],
       served: { visited: true, connections: 1 },
       guarantee: 'at-least-once',
       clock: 5,
