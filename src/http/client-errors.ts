@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { STATUS_CODES } from './builtin.ts'
 
 /** The body of an answer to bytes that are no request. */
 export interface RefusalBody {

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { expect, it } from 'vitest'
-import { loadedWith, textOf } from './source-tree.ts'
+import { filesOf, loadedWith, textOf } from './source-tree.ts'
 
 /** Rooms with little code, which `weir run` needs to read its flags and to start threads. */
 const START_ROOMS: ReadonlySet<string> = new Set([
@@ -45,3 +45,8 @@ it.each(['src/runtime/slot/thread.ts', 'src/serving/threads/worker.ts'])(
     expect(users).toEqual([])
   },
 )
+
+it('no module imports `node:http`, whose exports load a WebSocket client: `http/builtin.ts` has it', () => {
+  const imports = /^import (?!type ).*from 'node:http'/m
+  expect(filesOf('src').filter((file) => imports.test(textOf(file)))).toEqual([])
+})

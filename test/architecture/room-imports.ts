@@ -340,6 +340,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'gateway/metrics',
     'gateway/port',
     'gateway/routes',
+    'http',
     'models/als',
     'wire',
   ],
@@ -423,7 +424,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'inference/port': ['files'],
   'inference/queue': ['core', 'inference/port'],
   'inference/repository': ['core', 'core/text', 'files', 'inference/port', 'wire/inference'],
-  'inference/runners': ['core', 'files', 'inference/port'],
+  'inference/runners': ['core', 'files', 'http', 'inference/port'],
   'inference/workers': [
     'core',
     'inference/policy',

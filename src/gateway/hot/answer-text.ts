@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http'
 import type { Clock } from '../../core/clock.ts'
+import { STATUS_CODES } from '../../http/builtin.ts'
 import type { Refusal } from '../http/authorization.ts'
 import { PROBLEM_TYPE } from '../http/problem.ts'
 

@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http'
 import type {
   FastifyBaseLogger,
   FastifyError,
@@ -7,6 +6,7 @@ import type {
   FastifyServerOptions,
 } from 'fastify'
 import { asWeirError, isWeirError } from '../../core/errors.ts'
+import { STATUS_CODES } from '../../http/builtin.ts'
 import { refuseClient } from '../../http/client-errors.ts'
 import { httpProblem, PROBLEM_TYPE, type Problem, problemFieldsOf, problemOf } from './problem.ts'
 

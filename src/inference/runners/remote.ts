@@ -1,5 +1,6 @@
-import { Agent, type IncomingMessage, request } from 'node:http'
+import type { Agent as HttpAgent, IncomingMessage } from 'node:http'
 import { asWeirError, messageOf, WeirError } from '../../core/errors.ts'
+import { Agent, request } from '../../http/builtin.ts'
 import type { ModelSource } from '../port/model.ts'
 import type { LoadedModel } from '../port/runner.ts'
 import type { ModelSignature, TensorSpec } from '../port/signature.ts'
@@ -31,7 +32,7 @@ export async function loadRemote(source: RemoteSource): Promise<LoadedModel> {
 
 interface Target {
   readonly base: string
-  readonly agent: Agent
+  readonly agent: HttpAgent
 }
 
 function remoteModel(target: Target, path: string, signature: ModelSignature): LoadedModel {
