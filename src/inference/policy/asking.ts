@@ -35,7 +35,7 @@ export function askedAt(history: AskingHistory, atMs: number): AskingHistory {
 /**
  * Time until the model is asked next, expected, ms. Gaps at random have no memory: the mean is left at any time,
  * and more when the present gap is already longer. Regular gaps end at the mean, and past it the
- * model is the less likely the longer it is over. What lies between is weighted by the deviation. Without gaps the
+ * model is the less likely the longer it is over. The deviation weights the two. Without gaps the
  * time since the last request or the load (`enteredAt`) counts, as for least recent use. Pure.
  */
 export function expectedNextMs(history: AskingHistory, nowMs: number, enteredAt: number): number {

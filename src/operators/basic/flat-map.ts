@@ -14,7 +14,7 @@ export type FlatMapFunction<IN, OUT> = (
   // biome-ignore lint/suspicious/noConfusingVoidType: a function that only calls the collector has no result
 ) => Iterable<OUT> | undefined | void
 
-/** The operator of `flatMap`: any number of results per record, with its timestamp. */
+/** The operator of `flatMap`: zero or more results for each record, with its timestamp. */
 export class FlatMapOperator<IN, OUT> extends UserFunctionOperator<RichFunction<FunctionContext>> {
   private readonly flatMap: FlatMapFunction<IN, OUT>
   private collector!: TimestampedCollector

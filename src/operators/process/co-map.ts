@@ -26,7 +26,7 @@ export class CoMapOperator<IN1, IN2, OUT> extends UserFunctionOperator<
   }
 }
 
-/** The operator of a `CoFlatMapFunction`: any number of results per record of either input. */
+/** The operator of a `CoFlatMapFunction`: zero or more results for each record of either input. */
 export class CoFlatMapOperator<IN1, IN2, OUT> extends UserFunctionOperator<
   CoFlatMapFunction<IN1, IN2, OUT>
 > {

@@ -2,15 +2,12 @@ import { describe, expect, it } from 'vitest'
 import {
   type Auction,
   type Bid,
-  type NexmarkEvent,
   nexmarkEvent,
   type Person,
 } from '../../../benchmarks/streams/nexmark-events.ts'
-import { GeneratorSource } from '../../../src/connectors/memory/generator-source.ts'
 import { MemorySink } from '../../../src/connectors/memory/sink.ts'
 import type { DataStream } from '../../../src/dataflow/data-stream.ts'
 import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
-import { boundedOutOfOrderness } from '../../../src/dataflow/watermark-strategy.ts'
 import type {
   Collector,
   KeyedCoProcessFunction,
@@ -23,6 +20,7 @@ import { tumblingEventTimeWindows } from '../../../src/operators/windows/assigne
 import { LocalExecutor } from '../../../src/runtime/job/local-executor.ts'
 import { listState, valueState } from '../../../src/state/port/descriptors.ts'
 import type { ListState, ValueState } from '../../../src/state/port/handles.ts'
+import { nexmarkStream } from './nexmark-stream.ts'
 
 /** 6 s of event time. */
 const EVENTS = 60_000
@@ -218,14 +216,7 @@ const EXPECTED: Readonly<Record<string, () => string[]>> = {
 
 async function rowsOf(query: string, parallelism: number): Promise<readonly string[]> {
   const env = new StreamExecutionEnvironment({ parallelism, executor: new LocalExecutor() })
-  const source = new GeneratorSource<NexmarkEvent>({
-    partitions: parallelism,
-    countPerPartition: EVENTS / parallelism,
-    generate: (index, partition) => nexmarkEvent(index * parallelism + partition),
-  })
-  const timestampOf = ({ person, auction, bid }: NexmarkEvent): number =>
-    (bid ?? auction ?? person!).dateTime
-  const events = env.fromSource(source, boundedOutOfOrderness(4000, { timestampOf }))
+  const events = nexmarkStream(env, EVENTS, parallelism)
   const sink = new MemorySink<string>()
   const streams: Streams = {
     persons: events.flatMap(({ person }) => (person === undefined ? [] : [person])),

@@ -3,14 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FlinkRival } from '../../../benchmarks/streams/flink.ts'
-import { type NexmarkEvent, nexmarkEvent } from '../../../benchmarks/streams/nexmark-events.ts'
 import { NEXMARK_QUERIES, type NexmarkQuery } from '../../../benchmarks/streams/nexmark-queries.ts'
-import { GeneratorSource } from '../../../src/connectors/memory/generator-source.ts'
 import { MemorySink } from '../../../src/connectors/memory/sink.ts'
 import type { DataStream } from '../../../src/dataflow/data-stream.ts'
 import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
-import { boundedOutOfOrderness } from '../../../src/dataflow/watermark-strategy.ts'
 import { LocalExecutor } from '../../../src/runtime/job/local-executor.ts'
+import { nexmarkStream } from './nexmark-stream.ts'
 
 /** 30 s of event time. */
 const EVENTS = 300_000
@@ -33,14 +31,7 @@ afterAll(() => {
 /** The rows of a query, as `FlinkRival.rows` gives them. */
 async function weirRows(query: NexmarkQuery, parallelism: number): Promise<string[]> {
   const env = new StreamExecutionEnvironment({ parallelism, executor: new LocalExecutor() })
-  const source = new GeneratorSource<NexmarkEvent>({
-    partitions: parallelism,
-    countPerPartition: EVENTS / parallelism,
-    generate: (index, partition) => nexmarkEvent(index * parallelism + partition),
-  })
-  const timestampOf = ({ person, auction, bid }: NexmarkEvent): number =>
-    (bid ?? auction ?? person!).dateTime
-  const events = env.fromSource(source, boundedOutOfOrderness(4000, { timestampOf }))
+  const events = nexmarkStream(env, EVENTS, parallelism)
   const sink = new MemorySink<object>()
   const results = NEXMARK_QUERIES[query](events) as unknown as DataStream<object>
   results.sinkTo(sink)
