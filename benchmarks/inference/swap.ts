@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import { seededRandom } from '../../src/core/random.ts'
 import { openInferenceEngine } from '../../src/inference/engine/engine.ts'
 import type { InferenceEngine } from '../../src/inference/port/engine.ts'
 import type { ModelId } from '../../src/inference/port/model.ts'
 import type { Benchmark, Figure } from '../harness/benchmark.ts'
+import { zipfChoice } from '../load/zipf-choice.ts'
 import { floats, percentile } from './serving.ts'
 
 const SECONDS = 10
@@ -23,21 +23,6 @@ const IDS: readonly ModelId[] = Array.from({ length: MODELS }, (_, i) => ({
 type Choice = (request: number) => number
 
 const sequential: Choice = (request) => request % MODELS
-
-/** Zipf with exponent 1.1, the same order in every run. */
-function zipf(): Choice {
-  const random = seededRandom(7)
-  const weights = IDS.map((_, i) => (i + 1) ** -1.1)
-  const sum = weights.reduce((total, weight) => total + weight, 0)
-  return () => {
-    let left = random.next() * sum
-    const found = weights.findIndex((weight) => {
-      left -= weight
-      return left < 0
-    })
-    return Math.max(0, found)
-  }
-}
 
 /** An engine with the five models, and memory for so many of them. */
 async function engineFor(room: number): Promise<InferenceEngine> {
@@ -100,7 +85,7 @@ export const swapBenchmark: Benchmark = {
     await using few = await engineFor(ROOM)
     const figures: Figure[] = []
     for (const [name, choose, targetRatio] of [
-      ['zipf', zipf, 0.5],
+      ['zipf', () => zipfChoice(IDS.length), 0.5],
       ['sequential', () => sequential, 0.2],
     ] as const) {
       for (const callers of [1, 32]) {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { zipfChoice } from '../../../benchmarks/load/zipf-choice.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { askedAt, expectedNextMs, NEVER_ASKED } from '../../../src/inference/policy/asking.ts'
 import { decideResidency } from '../../../src/inference/policy/residency.ts'
@@ -82,21 +83,6 @@ function oneCaller(choose: (request: number) => number, byUse: boolean) {
   return { missed: loads / requests, rate: (requests * RUN_MS) / now }
 }
 
-/** A choice with Zipf's law, exponent 1.1. */
-function zipf(): () => number {
-  const random = seededRandom(7)
-  const weights = Array.from({ length: MODELS }, (_, i) => (i + 1) ** -1.1)
-  const sum = weights.reduce((total, weight) => total + weight, 0)
-  return () => {
-    let left = random.next() * sum
-    const found = weights.findIndex((weight) => {
-      left -= weight
-      return left < 0
-    })
-    return Math.max(0, found)
-  }
-}
-
 describe('one caller of five models with room for four', () => {
   it('misses one of four requests in turn, which no order of evictions betters; the least recent use misses all', () => {
     const inTurn = (request: number): number => request % MODELS
@@ -107,8 +93,8 @@ describe('one caller of five models with room for four', () => {
   })
 
   it('misses fewer requests under Zipf than with the least recent use', () => {
-    const byUse = oneCaller(zipf(), true)
-    const expected = oneCaller(zipf(), false)
+    const byUse = oneCaller(zipfChoice(MODELS), true)
+    const expected = oneCaller(zipfChoice(MODELS), false)
     expect(expected.missed).toBeLessThan(0.85 * byUse.missed)
     expect(expected.rate).toBeGreaterThan(1.08 * byUse.rate)
   })
