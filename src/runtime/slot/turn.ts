@@ -7,17 +7,17 @@ import type { SubtaskScheduler } from './scheduler.ts'
 
 /** Length of a slice, after which the event loop turns. */
 const SLICE_MS = 1
-/** Time spent per slice on queries: a quarter of that on records. */
-const QUERY_MS = SLICE_MS / 4
+/** Time spent per slice on queries: a quarter of that on records, and a whole slice while no record waits. */
+const QUERY_MS = { besideRecords: SLICE_MS / 4, alone: SLICE_MS } as const
 /** Time spent per slice on copying state out. */
 const SNAPSHOT_MS = 1
 
 /** What a slot works on in its turns. */
 export interface SlotWork {
   readonly clock: Clock
-  readonly queries: SlotQueries
-  readonly scheduler: SubtaskScheduler
-  readonly exchange: SlotExchange
+  readonly queries: Pick<SlotQueries, 'answer' | 'isWaiting'>
+  readonly scheduler: Pick<SubtaskScheduler, 'process' | 'tick' | 'flush' | 'nextTickMs'>
+  readonly exchange: Pick<SlotExchange, 'flush'>
   /** Copies state for checkpoints for at most this many ms; returns whether there was any to copy. */
   readonly copy: (budgetMs: number) => boolean
   /** Time from a request to wake the slot to its turn. */
@@ -28,6 +28,8 @@ export interface SlotWork {
 export class SlotTurn {
   private readonly work: SlotWork
   private wakeAskedMs: number | undefined
+  /** Whether the turn before had records or state to copy. */
+  private wasBusy = true
 
   constructor(work: SlotWork) {
     this.work = work
@@ -43,9 +45,10 @@ export class SlotTurn {
     const startMs = clock.monotonicMs()
     if (this.wakeAskedMs !== undefined) latency.observe(startMs - this.wakeAskedMs)
     this.wakeAskedMs = undefined
-    queries.answer(QUERY_MS)
+    queries.answer(this.wasBusy ? QUERY_MS.besideRecords : QUERY_MS.alone)
     const worked = scheduler.process(startMs + SLICE_MS)
     const copied = copy(SNAPSHOT_MS)
+    this.wasBusy = worked || copied
     const nowMs = clock.nowMs()
     scheduler.tick(nowMs, !worked)
     scheduler.flush(worked)
