@@ -12,6 +12,7 @@ import type { SlotThreads } from '../runtime/slot/threads.ts'
 import { QueryThreads } from '../serving/threads/query-threads.ts'
 import type { QueryWorkers } from '../serving/threads/workers.ts'
 import type { ModelReader } from '../wire/model-reader.ts'
+import type { AskedModels } from './asked-models.ts'
 import { type QueryAccessOptions, queryAccessOf, watchQueryAccess } from './query-access.ts'
 
 /** The model of the registry that a job serves. */
@@ -24,11 +25,6 @@ export interface ServedModel {
   readonly place: TopicsPlace
   /** Place of the registry. */
   readonly registry: TopicsPlace
-}
-
-/** The models that a job asks. */
-export interface AskedModels extends AsyncDisposable {
-  readonly coordinator: NonNullable<JobExecutionOptions['models']>
 }
 
 /** Options of a served job. */
@@ -72,8 +68,9 @@ export class ServedJob implements AsyncDisposable {
   readonly configuration: ConfigurationMap
   /** The model of the registry that it serves; undefined if it serves none. */
   readonly model: ServedModel | undefined
+  /** The models that the job may ask; undefined where it was started without a repository. */
+  readonly askedModels: AskedModels | undefined
   private readonly companion: AsyncDisposable | undefined
-  private readonly askedModels: AskedModels | undefined
   /** The tokens of the query port, for other ports of the same process. */
   readonly access: AccessControl
   private readonly cancelWatch: Cancel

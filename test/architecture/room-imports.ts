@@ -461,6 +461,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'runtime/slot',
     'serving/threads',
     'wire',
+    'wire/inference',
   ],
   'jobs/evaluate': [
     'connectors/topics',
@@ -709,11 +710,19 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'runtime/subtask',
     'state/catalog',
     'wire',
+    'wire/inference',
   ],
   'rest/json': ['checkpoint/coordinator', 'core', 'rest/port', 'runtime/job'],
   'rest/live': ['core', 'rest/json', 'rest/port', 'runtime/job'],
   'rest/openapi': ['core', 'http', 'rest/json'],
-  'rest/port': ['checkpoint/coordinator', 'core', 'models/registry', 'runtime/job', 'wire'],
+  'rest/port': [
+    'checkpoint/coordinator',
+    'core',
+    'models/registry',
+    'runtime/job',
+    'wire',
+    'wire/inference',
+  ],
   'rest/prometheus': ['prometheus', 'rest/port', 'runtime/job'],
   'rest/routes': [
     'access',

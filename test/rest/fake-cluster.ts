@@ -104,6 +104,25 @@ function fakeData(calls: string[]): JobData {
       items: [{ item: '7', score: 4.5, title: 'A film' }],
       envelope: ENVELOPE,
     }),
+    servedModels: record('servedModels', {
+      models: [
+        {
+          name: 'digits',
+          kind: 'onnx',
+          state: 'READY',
+          reason: '',
+          liveVersion: 2,
+          versions: [
+            { version: 1, state: 'UNAVAILABLE', reason: 'neither live nor the target of an alias' },
+            { version: 2, state: 'READY', reason: '' },
+          ],
+          aliases: { stable: 2 },
+          revision: 3,
+          settings: { rule: 'slack', sloMs: 50, maxBatchItems: 64, workers: 1, cacheBytes: 0 },
+          statistics: { answered: 10, waiting: 1, p99Ms: 4.5 },
+        },
+      ],
+    }),
     topics: record('topics', { sources: [] }),
   }
 }

@@ -108,6 +108,36 @@ export interface VersionNote {
   readonly text?: string
 }
 
+/** `/weir/jobs/:id/served-models` */
+export interface ServedModels {
+  readonly models: readonly ServedModel[]
+}
+
+/** A model of any kind that a job asks. */
+export interface ServedModel {
+  readonly name: string
+  readonly kind: string
+  readonly state: string
+  readonly reason: string
+  /** 0 while no version is live. */
+  readonly liveVersion: number
+  readonly versions: readonly {
+    readonly version: number
+    readonly state: string
+    readonly reason: string
+  }[]
+  /** Null while no version is live. */
+  readonly settings: {
+    readonly rule: string
+    readonly sloMs: number
+    readonly maxBatchItems: number
+    readonly workers: number
+    readonly cacheBytes: number
+  } | null
+  /** Counters and times by name, since the live version was loaded. */
+  readonly statistics: Readonly<Record<string, number>>
+}
+
 /** `/weir/jobs/:id/models/diff` */
 export interface ModelDifference {
   readonly differences: readonly {

@@ -7,6 +7,7 @@ export const TABS = [
   'exceptions',
   'learning',
   'models',
+  'served-models',
   'recommendations',
   'state',
   'topics',

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { JobDetail, JobLive } from '../data/answers.ts'
-import type { StateInfo, States } from '../data/job-data.ts'
+import type { ServedModels, StateInfo, States } from '../data/job-data.ts'
 import { useRequested } from '../data/requested.ts'
 import { jobHref, type Route, TABS, type Tab } from '../data/route.ts'
 import { useWatched } from '../data/watched.ts'
@@ -16,13 +16,14 @@ import { LearningPage } from './learning.tsx'
 import { LogPage } from './log.tsx'
 import { ModelsPage } from './models.tsx'
 import { RecommendationsPage } from './recommendations.tsx'
+import { ServedModelsPage } from './served-models.tsx'
 import { StatePage } from './state.tsx'
 import { TopicsPage } from './topics.tsx'
 
 /** State of the rows of an ALS model. */
 const ALS_MODEL = 'ALS_MODEL'
-/** Time between two requests for the states of a job, ms. */
-const STATES_MS = 5000
+/** Time between two requests for what a job serves, ms. */
+const SERVED_MS = 5000
 
 /** A job: its state, and one of its tabs. */
 export interface JobPageProps {
@@ -35,6 +36,7 @@ const TITLES: Readonly<Record<Tab, string>> = {
   exceptions: 'Exceptions',
   learning: 'Learning',
   models: 'Models',
+  'served-models': 'Served models',
   recommendations: 'Recommendations',
   state: 'State',
   topics: 'Topics',
@@ -48,8 +50,12 @@ export function JobPage({ route }: JobPageProps) {
   const detail = useWatched<JobDetail>(`/jobs/${id}`)
   const live = useWatched<JobLive>(`/weir/jobs/${id}/live`)
   const isRunning = detail.data?.state === 'RUNNING'
-  const states = useRequested<States>(isRunning ? `/weir/jobs/${id}/states` : undefined, STATES_MS)
+  const states = useRequested<States>(isRunning ? `/weir/jobs/${id}/states` : undefined, SERVED_MS)
     .data?.states
+  const asked = useRequested<ServedModels>(
+    isRunning ? `/weir/jobs/${id}/served-models` : undefined,
+    SERVED_MS,
+  ).data?.models
   const job = detail.data
   if (job === undefined || live.data === undefined) {
     return <Notice error={detail.error ?? live.error} />
@@ -67,7 +73,7 @@ export function JobPage({ route }: JobPageProps) {
         </p>
         <JobActions id={id} state={job.state} takesCheckpoints={data.takesCheckpoints} />
       </div>
-      <Tabs id={id} tab={tab} live={data} states={states} />
+      <Tabs id={id} tab={tab} live={data} states={states} asksModels={(asked?.length ?? 0) > 0} />
       <TabPage route={route} job={job} live={data} />
     </>
   )
@@ -79,11 +85,13 @@ interface TabsProps {
   readonly live: JobLive
   /** Undefined until they are known. */
   readonly states: readonly StateInfo[] | undefined
+  readonly asksModels: boolean
 }
 
-function Tabs({ id, tab, live, states }: TabsProps) {
+function Tabs({ id, tab, ...job }: TabsProps) {
+  const { live } = job
   const bar = useRef<HTMLElement>(null)
-  const shown = TABS.filter((name) => name === tab || hasTab(name, live, states))
+  const shown = TABS.filter((name) => name === tab || hasTab(name, job))
   // On a narrow screen the bar scrolls sideways.
   useLayoutEffect(() => {
     const shown = bar.current?.querySelector('[aria-current]')
@@ -102,7 +110,10 @@ function Tabs({ id, tab, live, states }: TabsProps) {
 }
 
 /** Whether a job has what a tab shows. */
-function hasTab(tab: Tab, live: JobLive, states: readonly StateInfo[] = []): boolean {
+function hasTab(
+  tab: Tab,
+  { live, states = [], asksModels }: Omit<TabsProps, 'id' | 'tab'>,
+): boolean {
   switch (tab) {
     case 'checkpoints':
       return live.takesCheckpoints
@@ -110,6 +121,8 @@ function hasTab(tab: Tab, live: JobLive, states: readonly StateInfo[] = []): boo
       return live.learns
     case 'models':
       return states.some(({ kind }) => kind === 'vector')
+    case 'served-models':
+      return asksModels
     case 'recommendations':
       return states.some(({ name }) => name === ALS_MODEL)
     case 'state':
@@ -137,6 +150,8 @@ function TabPage({ route: { job: id, tab, chosen }, job, live }: TabPageProps) {
       return <LearningPage id={id} />
     case 'models':
       return <ModelsPage id={id} chosen={chosen} />
+    case 'served-models':
+      return <ServedModelsPage id={id} />
     case 'recommendations':
       return <RecommendationsPage id={id} user={chosen} />
     case 'state':

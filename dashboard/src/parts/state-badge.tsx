@@ -2,6 +2,8 @@ const KINDS: Readonly<Record<string, string>> = {
   RUNNING: 'good',
   COMPLETED: 'good',
   PASSED: 'good',
+  READY: 'good',
+  UNAVAILABLE: 'bad',
   live: 'good',
   serving: 'good',
   replaced: 'plain',

@@ -63,6 +63,13 @@ const FAMILIES: readonly ModelFamily[] = [
     scale: 0.001,
   },
   {
+    name: 'weir_model_response_p99_seconds',
+    type: 'gauge',
+    help: 'Time from a request of a served model to its answer that 99 of 100 answers stay below.',
+    of: { '': 'p99Ms' },
+    scale: 0.001,
+  },
+  {
     name: 'weir_model_requests_waiting',
     type: 'gauge',
     help: 'Requests that wait in the queue of a served model.',

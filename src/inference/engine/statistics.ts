@@ -2,6 +2,7 @@ import type { ModelStatistics } from '../port/engine.ts'
 import type { ModelId } from '../port/model.ts'
 import { HEADER, PRODUCER_COUNT, PRODUCER_ROWS, WORKER } from '../queue/layout.ts'
 import type { QueueMemory } from '../queue/memory.ts'
+import { RESPONSE_BUCKETS, responseQuantile } from '../queue/response-times.ts'
 import { DISPATCH_REASONS } from '../workers/serve.ts'
 import type { Place } from './device.ts'
 import type { ModelWorkers } from './model-workers.ts'
@@ -28,6 +29,7 @@ export function statisticsOf(
     items: workers.sum(WORKER.items),
     runMs: workers.sum(WORKER.runMs),
     queueMs: workers.sum(WORKER.queueMs),
+    p99Ms: responseQuantile(responsesOf(workers), 0.99),
     dispatched,
     waiting: memory.words[HEADER.waiting]!,
     workers: memory.words[HEADER.workers]!,
@@ -41,6 +43,11 @@ export function statisticsOf(
     evictions: place?.evictions ?? 0,
     ...(problem === undefined ? {} : { problem: problem.message }),
   }
+}
+
+/** Answers by their response time. */
+function responsesOf(workers: ModelWorkers): number[] {
+  return Array.from({ length: RESPONSE_BUCKETS }, (_, i) => workers.sum(WORKER.responses + i))
 }
 
 function producerSum(memory: QueueMemory, counter: number): number {

@@ -40,6 +40,10 @@ export interface ModelStatistics {
   readonly runMs: number
   /** Sum of the waits of all requests that were run, ms. */
   readonly queueMs: number
+  /**
+   * Time from a request to its answer that 99 of 100 stay below, ms, from a histogram; 0 before the first answer.
+   */
+  readonly p99Ms: number
   /** Batches by the reason of their dispatch. */
   readonly dispatched: Readonly<Record<DispatchReason, number>>
   /** Requests that wait now. */

@@ -4,8 +4,8 @@
  *
  *     0        header       64 words (int32), see below
  *     256      estimates    16 numbers (float64): the latency model as the workers publish it
- *     384      workers      64 rows of 32 numbers (float64), each written by one worker
- *     +16384   producers    32 rows of 16 words: bell, armed, dead; then counters in float64
+ *     384      workers      64 rows of 64 numbers (float64), each written by one worker
+ *     +32768   producers    32 rows of 16 words: bell, armed, dead; then counters in float64
  *     +2048    ready bits   a bit a slot: submitted, but not in the order yet
  *              done bits    a bit a slot for each producer: ended, but not collected yet
  *              order        4 x capacity entries of (slot, state, key): earliest key first
@@ -27,7 +27,7 @@
  */
 
 /** Format of the memory. */
-export const LAYOUT_VERSION = 1
+export const LAYOUT_VERSION = 2
 
 /** Words of the header. */
 export const HEADER = {
@@ -103,6 +103,8 @@ export const WORKER = {
   /** Loads after the first one, and their time in ms. */
   loads: 18,
   loadMs: 19,
+  /** Answers by their response time, one counter a bucket (`response-times.ts`). */
+  responses: 20,
 } as const
 
 /** Words of a producer's row. */
@@ -131,7 +133,7 @@ export const SLOT_TIME = { deadline: 8, key: 9, arrival: 10, takenAt: 11, runMs:
 
 export const WORKER_ROWS = 64
 export const PRODUCER_ROWS = 32
-export const WORKER_NUMBERS = 32
+export const WORKER_NUMBERS = 64
 export const PRODUCER_WORDS = 16
 export const SLOT_WORDS = 32
 /** Words of an entry of the order; its key is the float64 at word 2. */

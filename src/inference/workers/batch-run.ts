@@ -9,6 +9,7 @@ import type { LoadedModel } from '../port/runner.ts'
 import type { Tensor } from '../port/tensor.ts'
 import { SLOT, SLOT_TIME, STATE, WORKER } from '../queue/layout.ts'
 import type { QueueMemory } from '../queue/memory.ts'
+import { responseBucketOf } from '../queue/response-times.ts'
 import { readTensors, writeTensors } from '../queue/tensor-bytes.ts'
 import { type WorkerSide, writeFailure } from '../queue/worker-side.ts'
 import { BatchBuffer, itemsOf } from './batch-buffer.ts'
@@ -145,6 +146,8 @@ export class BatchRun {
     memory.words[at + SLOT.outputLength] = written
     // Counted before the producer can see the answer.
     this.side.count(WORKER.answered, 1)
+    const responseMs = this.nowMs() - memory.numbers[at / 2 + SLOT_TIME.arrival]!
+    this.side.count(WORKER.responses + responseBucketOf(responseMs), 1)
     this.side.endWrite(slot, STATE.done)
     return true
   }

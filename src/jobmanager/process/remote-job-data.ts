@@ -18,6 +18,7 @@ export function remoteJobData(ask: Ask): JobData {
     promote: method('promote'),
     rollBack: method('rollBack'),
     recommendations: method('recommendations'),
+    servedModels: method('servedModels'),
     topics: method('topics'),
   }
 }

@@ -8,7 +8,7 @@ import type {
   OperatorCoordinator,
   OperatorCoordinatorContext,
 } from '../../runtime/protocol/operator-coordinator.ts'
-import type { AskedModels } from '../served-job.ts'
+import type { AskedModel, AskedModels } from '../asked-models.ts'
 import type { ModelEvent } from './events.ts'
 import { ServedModels } from './served-models.ts'
 
@@ -40,6 +40,7 @@ export class JobModels implements AskedModels {
   private readonly resources = new ResourceStack()
   private readonly links = new Set<ModelLinks>()
   private opening: Promise<Opened> | undefined
+  private served: ServedModels | undefined
 
   constructor(options: JobModelsOptions) {
     this.options = options
@@ -53,6 +54,10 @@ export class JobModels implements AskedModels {
     const links = new ModelLinks(this.opening)
     this.links.add(links)
     return links
+  }
+
+  list(): readonly AskedModel[] {
+    return this.served?.asked() ?? []
   }
 
   /** Ends the links, then the workers. */
@@ -79,6 +84,7 @@ export class JobModels implements AskedModels {
         ...(scanMs === undefined ? {} : { scanMs }),
       }),
     )
+    this.served = served
     await served.start()
     return { engine, served }
   }

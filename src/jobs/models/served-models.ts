@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import type { Cancel, Clock } from '../../core/clock.ts'
 import { asWeirError, WeirError } from '../../core/errors.ts'
-import { nearestWord } from '../../core/text/nearest-word.ts'
 import type { FileSystem } from '../../files/file-system.ts'
 import { wireAnswer } from '../../inference/engine/wire-answer.ts'
 import type { InferenceEngine } from '../../inference/port/engine.ts'
@@ -18,11 +17,14 @@ import type {
 } from '../../serving/port/models-backend.ts'
 import type { InferRequest } from '../../wire/inference/infer.ts'
 import type { ModelInfo } from '../../wire/inference/models.ts'
+import type { AskedModel } from '../asked-models.ts'
+import { askedSettings } from './asked-settings.ts'
 import type { ModelEvent } from './events.ts'
 import { ModelCaches } from './model-caches.ts'
 import { numbersOf } from './numbers.ts'
 import { checkCandidate, checkMemory } from './promotion-checks.ts'
 import { type LoadedVersion, ServedModel } from './served-model.ts'
+import { unknownModel } from './unknown-model.ts'
 
 /** Options of the served models. */
 export interface ServedModelsOptions {
@@ -258,6 +260,19 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
 
   list(name: string): readonly ModelInfo[] {
     const models = name === '' ? [...this.models.values()] : [this.find(parseReference(name).name)]
+    return this.infosOf(models)
+  }
+
+  /** All models with the settings of their live version, by name. */
+  asked(): readonly AskedModel[] {
+    const models = [...this.models.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+    return this.infosOf(models).map((info, i) => {
+      const live = models[i]!.loaded.get(info.liveVersion)
+      return { info, settings: live === undefined ? null : askedSettings(live.settings) }
+    })
+  }
+
+  private infosOf(models: readonly ServedModel[]): ModelInfo[] {
     const statistics = new Map(
       this.options.engine.statistics().map((one) => [`${one.id.name}/${one.id.version}`, one]),
     )
@@ -288,13 +303,4 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
     this.cancelScan?.()
     while (this.work.size > 0) await Promise.all(this.work)
   }
-}
-
-function unknownModel(name: string, known: readonly string[]): WeirError {
-  const nearest = nearestWord(name, known)
-  const hint =
-    nearest === undefined
-      ? `the models are ${known.join(', ') || 'none'}`
-      : `did you mean "${nearest}"?`
-  return new WeirError('UNKNOWN_MODEL', `no model is named "${name}"; ${hint}`)
 }

@@ -22,6 +22,7 @@ import type {
   RollbackRequest,
   RowsRequest,
   RowsView,
+  ServedModelsView,
   StatesView,
   SwitchView,
   TopicsView,
@@ -29,6 +30,7 @@ import type {
 import type { ItemTitles } from './item-titles.ts'
 import { differenceView, modelsView } from './model-reads.ts'
 import { recommend } from './recommendations.ts'
+import { servedModelView } from './served-models.ts'
 import { sourceTopics } from './source-topics.ts'
 import { readEntry, readRows } from './state-reads.ts'
 
@@ -86,6 +88,10 @@ export class ServedJobData implements JobData {
       return title === undefined ? one : { ...one, title }
     })
     return { ...found, items }
+  }
+
+  async servedModels(): Promise<ServedModelsView> {
+    return { models: this.job.askedModels?.list().map(servedModelView) ?? [] }
   }
 
   async topics(): Promise<TopicsView> {

@@ -200,6 +200,30 @@ export const MODELS = objectOf({
   versions: listOf(VERSION),
 })
 
+const VERSION_STATE: Schema = { enum: ['READY', 'LOADING', 'UNAVAILABLE'] }
+
+/** `/weir/jobs/:jobid/served-models`. */
+export const SERVED_MODELS = objectOf({
+  models: listOf(
+    objectOf({
+      ...recordFields(['name', 'kind', 'reason'], TEXT),
+      state: VERSION_STATE,
+      liveVersion: WHOLE,
+      versions: listOf(objectOf({ version: WHOLE, state: VERSION_STATE, reason: TEXT })),
+      aliases: mapOf(WHOLE),
+      revision: WHOLE,
+      settings: orNull(
+        objectOf({
+          rule: TEXT,
+          sloMs: NUMBER,
+          ...recordFields(['maxBatchItems', 'workers', 'cacheBytes'], WHOLE),
+        }),
+      ),
+      statistics: mapOf(NUMBER),
+    }),
+  ),
+})
+
 /** `/weir/jobs/:jobid/models/diff`. */
 export const DIFFERENCE = objectOf({
   a: WHOLE,

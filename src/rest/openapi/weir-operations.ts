@@ -10,6 +10,7 @@ import {
   MODELS,
   RECOMMENDATIONS,
   ROWS,
+  SERVED_MODELS,
   STATES,
   SWITCH,
   TOPICS,
@@ -42,6 +43,10 @@ export const WEIR_OPERATIONS: Operations = {
   [`GET ${JOB}/states/:name/rows`]: read('Rows or values by page', ROWS),
   [`GET ${JOB}/recommendations`]: read('Items for a user', RECOMMENDATIONS),
   [`GET ${JOB}/topics`]: read('Topics of the sources, and their lag', TOPICS),
+  [`GET ${JOB}/served-models`]: {
+    summary: 'Models of any kind that the job asks',
+    answer: SERVED_MODELS,
+  },
   [`GET ${JOB}/models`]: read('Versions of the model', MODELS),
   [`GET ${JOB}/models/:version`]: read('A version', VERSION),
   [`GET ${JOB}/models/diff`]: read('Differences of two versions', DIFFERENCE),

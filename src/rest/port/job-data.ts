@@ -1,6 +1,7 @@
 import type { VersionDifference } from '../../models/registry/diff.ts'
 import type { ListFacts } from '../../models/registry/quality-check.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
+import type { ModelInfo, VersionState } from '../../wire/inference/models.ts'
 import type { AnswerEnvelope, Consistency } from '../../wire/model-reader.ts'
 import type { QueryableStateInfo } from '../../wire/routing-table.ts'
 
@@ -27,6 +28,8 @@ export interface JobData {
   rollBack(request: RollbackRequest): Promise<SwitchView>
   /** The items with the highest predictions for a user. Throws UNSUPPORTED without an ALS model. */
   recommendations(request: RecommendationsRequest): Promise<RecommendationsView>
+  /** The models of any kind that the job asks, from the repository that it was started with. */
+  servedModels(request: Record<never, never>): Promise<ServedModelsView>
   /** The topics of the job's sources, and how far the job has applied them. */
   topics(request: Record<never, never>): Promise<TopicsView>
 }
@@ -162,6 +165,35 @@ export interface RecommendationsView {
     readonly title?: string
   }[]
   readonly envelope: AnswerEnvelope
+}
+
+/** The models of any kind that a job asks. */
+export interface ServedModelsView {
+  /** By name; none for a job that asks no model. */
+  readonly models: readonly ServedModelView[]
+}
+
+/** A model of any kind: its versions, how it is served, and its counters since the live version was loaded. */
+export interface ServedModelView
+  extends Pick<
+    ModelInfo,
+    'name' | 'kind' | 'liveVersion' | 'versions' | 'aliases' | 'revision' | 'statistics'
+  > {
+  /** State of the live version; without one, of the version that is on its way. */
+  readonly state: VersionState
+  /** Why it does not answer; empty while it does. */
+  readonly reason: string
+  /** Settings of the live version; null while none is live. */
+  readonly settings: {
+    /** Name of the batching rule. */
+    readonly rule: string
+    /** Latency goal, ms. */
+    readonly sloMs: number
+    readonly maxBatchItems: number
+    readonly workers: number
+    /** Bytes of the prediction cache; 0 for none. */
+    readonly cacheBytes: number
+  } | null
 }
 
 /** The sources of a job that read topics. */

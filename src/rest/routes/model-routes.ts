@@ -36,10 +36,13 @@ const ROLLBACK = {
   },
 }
 
-/** Routes of Weir about the versions of a job's model. */
+/** Routes of Weir about the versions of a job's model, and about the models that it asks. */
 export function modelRoutes(app: FastifyInstance, context: RouteContext): void {
   app.get('/weir/jobs/:jobid/models', JOB, async (request) =>
     controlOf(context, request).data.models({}),
+  )
+  app.get('/weir/jobs/:jobid/served-models', JOB, async (request) =>
+    controlOf(context, request).data.servedModels({}),
   )
   app.get('/weir/jobs/:jobid/models/diff', DIFFERENCE, async (request) =>
     controlOf(context, request).data.difference({

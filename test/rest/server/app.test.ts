@@ -33,9 +33,15 @@ const PAGES = [
   JOB,
   `/weir${JOB}/live`,
   `/weir${JOB}/learning`,
-  ...['states', 'topics', 'models', 'models/2', 'models/latest', 'models/diff?a=1&b=2'].map(
-    (page) => `/weir${JOB}/${page}`,
-  ),
+  ...[
+    'states',
+    'topics',
+    'served-models',
+    'models',
+    'models/2',
+    'models/latest',
+    'models/diff?a=1&b=2',
+  ].map((page) => `/weir${JOB}/${page}`),
   `/weir${JOB}/states/ALS_MODEL/entry?key=1-U&version=2&consistency=at-least:1:0:5`,
   `/weir${JOB}/states/ALS_MODEL/rows?after=1-U&limit=1000`,
   `/weir${JOB}/recommendations?user=1&k=3`,

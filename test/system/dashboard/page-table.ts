@@ -12,7 +12,7 @@ const vertexOf = async (url: string, job: string, uid: string): Promise<string> 
 }
 
 /** Jobs that are shown: their ids. */
-export type ShownJobs = Readonly<Record<'heldUp' | 'failing' | 'learning', string>>
+export type ShownJobs = Readonly<Record<'heldUp' | 'failing' | 'learning' | 'asking', string>>
 
 /** A page of the dashboard. */
 export interface ShownPage {
@@ -28,7 +28,7 @@ export const PAGES: Readonly<Record<string, ShownPage>> = {
   overview: {
     at: async () => '#/',
     shows: async (page) => {
-      for (const name of ['held-up', 'failing', 'online-als']) {
+      for (const name of ['held-up', 'failing', 'online-als', 'asking']) {
         await page.getByRole('link', { name }).waitFor()
       }
     },
@@ -92,6 +92,19 @@ export const PAGES: Readonly<Record<string, ShownPage>> = {
     shows: async (page) => {
       await page.getByRole('heading', { name: 'Version 1' }).waitFor()
       await page.getByRole('link', { name: 'version 2' }).waitFor()
+    },
+  },
+  'served models': {
+    at: async ({ jobs }) => `#/jobs/${jobs.asking}/served-models`,
+    shows: async (page) => {
+      await page.getByRole('link', { name: 'Served models' }).waitFor()
+      const row = page.getByRole('region', { name: 'Served models' }).getByRole('row')
+      // Name, state, version, kind, rule, goal, p99, and requests of which some are answered.
+      const figures =
+        /^double ?ready ?1 ?function ?slack, ≤ 8 items ?100 ms ?[0-9.]+ ms ?\d+ ?[1-9]/
+      await row.filter({ hasText: figures }).first().waitFor()
+      const place = page.getByRole('region', { name: 'Versions, memory and cache' })
+      await place.getByRole('cell', { name: '1 ready, 2 unavailable' }).first().waitFor()
     },
   },
   recommendations: {

@@ -40,6 +40,23 @@ async function submit(...words: string[]): Promise<string> {
   return /JobID ([0-9a-f]{32})/.exec(submitted.stdout)![1]!
 }
 
+/** A model that doubles, and a second version that cannot be loaded. */
+function writeModels(repository: string): void {
+  const model = `
+const spec = (name) => ({ name, datatype: 'FP32', shape: [-1] })
+export default {
+  signature: { inputs: [spec('x')], outputs: [spec('y')] },
+  run: ([x]) => [{ ...x, name: 'y' }],
+}
+`
+  for (const [version, text] of [model, 'no module'].entries()) {
+    const at = join(repository, 'double', String(version + 1))
+    mkdirSync(at, { recursive: true })
+    writeFileSync(join(at, 'model.mjs'), text)
+  }
+  writeFileSync(join(repository, 'double', 'deployment.yaml'), 'slo-ms: 100\nmax-batch: 8\n')
+}
+
 async function done(process: CommandProcess): Promise<void> {
   const { code, stderr } = await process.ended
   expect(code, stderr).toBe(0)
@@ -58,12 +75,15 @@ beforeAll(async () => {
   await done(weir(['model', 'promote', '1', '--force', 'the first one', ...data]))
   url = (await manager.printed(/REST interface on (http:\S+);/))[1]!
   writeFileSync(join(folder, 'titles.csv'), '1,The first film\n2,"Film, the second"\n')
-  const [heldUp, failing, learning] = await Promise.all([
+  const models = join(folder, 'models')
+  writeModels(models)
+  const [heldUp, failing, asking, learning] = await Promise.all([
     submit('run', join(fixtures, 'held-up-job.ts'), ...often),
     submit('run', join(fixtures, 'failing-job.ts'), ...often),
+    submit('run', join(fixtures, 'asking-job.ts'), '--repository', models, ...often),
     submit('learn', 'als', '--titles', join(folder, 'titles.csv'), ...often),
   ])
-  jobs = { heldUp, failing, learning }
+  jobs = { heldUp, failing, learning, asking }
   browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] })
   const isReady = async (): Promise<boolean> =>
     (await read<{ kind?: string }>(`/weir/jobs/${learning}/learning`)).kind === 'ratings'
