@@ -4,6 +4,7 @@
  * that trace `@weirjs/weir/tracing` besides. Above 300 lines because it is a list.
  */
 
+export * from './accumulators.ts'
 // Connectors.
 export type { Codec } from './batch/compression.ts'
 export type { RecordHeader } from './batch/record-batch-format.ts'

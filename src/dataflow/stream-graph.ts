@@ -96,6 +96,13 @@ export interface JobResult {
   readonly jobName: string
   /** Wall-clock time from deployment to the end, in ms. */
   readonly runtimeMs: number
+  /**
+   * The result of an accumulator; undefined when no function added it. Throws STATE_CONFLICT when subtasks gave it
+   * different types, OPERATOR_FAILED when code of the user could not merge it.
+   */
+  getAccumulatorResult<R>(name: string): R | undefined
+  /** The results of all accumulators by name. Throws as `getAccumulatorResult`. */
+  getAllAccumulatorResults(): Record<string, unknown>
 }
 
 /** A job that an executor has started. */

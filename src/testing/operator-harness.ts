@@ -15,6 +15,7 @@ import {
 import type { Redistribution } from '../operators/port/operator-state.ts'
 import type { OutputTag } from '../operators/port/output-tag.ts'
 import { OperatorStateMemory } from '../runtime/subtask/operator-state-memory.ts'
+import { TaskAccumulators } from '../runtime/subtask/task-accumulators.ts'
 import { StateCatalog } from '../state/catalog/state-catalog.ts'
 import { openKeyedState } from '../state/open-keyed-state.ts'
 import type { KeyedStateBackend } from '../state/port/keyed-state-backend.ts'
@@ -68,6 +69,8 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
   readonly watermarks: number[] = []
   /** Events to the operator's coordinator, oldest first. */
   readonly events: unknown[] = []
+  /** The accumulators that the operator's function added. */
+  readonly accumulators = new TaskAccumulators()
   readonly keyedState: KeyedStateBackend | undefined
   private readonly operator: StreamOperator
   private readonly deferring: DeferringOperator | undefined
@@ -234,6 +237,8 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
       },
       clock: this.clock,
       metrics: this.metrics,
+      addAccumulator: (name, accumulator) => this.accumulators.addAccumulator(name, accumulator),
+      getAccumulator: (name) => this.accumulators.getAccumulator(name),
       position: () => this.current,
       rowTables: new StateCatalog(),
       currentWatermark: () => this.watermarkIn,

@@ -4,6 +4,7 @@ import type { MetricGroup } from '../../core/metrics.ts'
 import type { SourcePosition } from '../../core/position.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
+import type { AccumulatorAccess } from './accumulator.ts'
 import type { OperatorStateStore } from './operator-state.ts'
 import type { SourceSplit } from './source.ts'
 
@@ -36,7 +37,7 @@ export interface ChainSource {
 }
 
 /** Context of an operator, valid from `open` until `close`. */
-export interface OperatorContext {
+export interface OperatorContext extends AccumulatorAccess {
   readonly uid: string
   readonly name: string
   /** 0 <= subtask < parallelism. */

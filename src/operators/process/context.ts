@@ -19,6 +19,7 @@ import type {
   VectorState,
 } from '../../state/port/handles.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
+import type { Accumulator } from '../port/accumulator.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import type { OutputTag } from '../port/output-tag.ts'
 import type {
@@ -63,6 +64,14 @@ export class PlainProcessContext implements ProcessContext {
 
   get currentProcessingTime(): number {
     return this.operator.clock.nowMs()
+  }
+
+  addAccumulator<A extends Accumulator>(name: string, accumulator: A): A {
+    return this.operator.addAccumulator(name, accumulator)
+  }
+
+  getAccumulator<A extends Accumulator>(name: string): A | undefined {
+    return this.operator.getAccumulator(name)
   }
 
   output<T>(tag: OutputTag<T>, value: T): void {

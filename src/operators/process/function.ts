@@ -15,6 +15,7 @@ import type {
   ValueState,
   VectorState,
 } from '../../state/port/handles.ts'
+import type { AccumulatorAccess } from '../port/accumulator.ts'
 import type { OutputTag } from '../port/output-tag.ts'
 import type { RichFunction } from './function-life.ts'
 
@@ -30,8 +31,8 @@ export interface Collector<T> {
   collect(value: T, timestamp?: number): void
 }
 
-/** Operator, subtask and metrics of a function. */
-export interface FunctionContext {
+/** Operator, subtask, metrics and accumulators of a function. */
+export interface FunctionContext extends AccumulatorAccess {
   readonly operatorUid: string
   readonly operatorName: string
   /** 0 <= subtask < parallelism. */

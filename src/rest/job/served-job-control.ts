@@ -7,6 +7,7 @@ import { isTerminal } from '../../runtime/job/status.ts'
 import type { CpuProfile, JobControl, StopRequest } from '../port/job-control.ts'
 import type { JobData } from '../port/job-data.ts'
 import type { JobSnapshot, SlotSnapshot, VertexSnapshot } from '../port/job-snapshot.ts'
+import { accumulatorsSnapshot } from './accumulators-snapshot.ts'
 import { checkpointsSnapshot } from './checkpoints-snapshot.ts'
 import { failureSnapshot } from './failure-snapshot.ts'
 import type { ItemTitles } from './item-titles.ts'
@@ -124,6 +125,7 @@ export class ServedJobControl implements JobControl {
       vertices: this.vertices,
       slots: this.slots(),
       metrics,
+      accumulators: accumulatorsSnapshot(execution.accumulatorParts),
       failures: execution.failures.map(failureSnapshot),
       checkpoints: checkpointsSnapshot(execution),
       configuration,

@@ -64,11 +64,11 @@ export function jobConfigJson(job: JobSnapshot): object {
   }
 }
 
-/** `/jobs/:jobid/accumulators`: Weir has no accumulators; its counters are metrics. */
-export function accumulatorsJson(): object {
+/** `/jobs/:jobid/accumulators`. Flink's serialized values are Java objects: there are none. */
+export function accumulatorsJson({ accumulators }: JobSnapshot): object {
   return {
     'job-accumulators': [],
-    'user-task-accumulators': [],
+    'user-task-accumulators': accumulators?.job ?? [],
     'serialized-user-task-accumulators': {},
   }
 }

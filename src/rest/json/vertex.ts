@@ -83,12 +83,14 @@ function watermarkText(watermark: number): string {
 }
 
 /** `/jobs/:jobid/vertices/:vertexid/accumulators`. */
-export function vertexAccumulatorsJson({ id }: VertexSnapshot): object {
-  return { id, 'user-accumulators': [] }
+export function vertexAccumulatorsJson(job: JobSnapshot, vertex: VertexSnapshot): object {
+  return { id: vertex.id, 'user-accumulators': accumulatorsOf(job, vertex)?.accumulators ?? [] }
 }
 
 /** `/jobs/:jobid/vertices/:vertexid/subtasks/accumulators`. */
 export function subtaskAccumulatorsJson(job: JobSnapshot, vertex: VertexSnapshot): object {
+  const found = accumulatorsOf(job, vertex)?.subtasks ?? []
+  const ofSubtask = new Map(found.map((each) => [each.subtask, each.accumulators]))
   return {
     id: vertex.id,
     parallelism: vertex.parallelism,
@@ -96,9 +98,13 @@ export function subtaskAccumulatorsJson(job: JobSnapshot, vertex: VertexSnapshot
       subtask,
       attempt: Math.max(0, job.attempt - 1),
       endpoint: endpointOf(job),
-      'user-accumulators': [],
+      'user-accumulators': ofSubtask.get(subtask) ?? [],
     })),
   }
+}
+
+function accumulatorsOf({ accumulators }: JobSnapshot, { uid }: VertexSnapshot) {
+  return accumulators?.vertices.find((vertex) => vertex.uid === uid)
 }
 
 function endpointOf({ process: { host, pid } }: JobSnapshot): string {

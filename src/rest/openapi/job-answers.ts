@@ -146,10 +146,13 @@ export const JOB_CONFIG = objectOf({
 /** `/jobs/:jobid/status`. */
 export const JOB_STATUS = objectOf({ status: JOB_STATE })
 
+/** Accumulators of a job, of a vertex or of a subtask. */
+export const USER_ACCUMULATORS = listOf(objectOf({ name: TEXT, type: TEXT, value: TEXT }))
+
 /** `/jobs/:jobid/accumulators`. */
 export const ACCUMULATORS = objectOf({
   'job-accumulators': EMPTY_LIST,
-  'user-task-accumulators': EMPTY_LIST,
+  'user-task-accumulators': USER_ACCUMULATORS,
   'serialized-user-task-accumulators': objectOf({}),
 })
 

@@ -46,7 +46,10 @@ export const JOB_OPERATIONS: Operations = {
   'GET /jobs/:jobid/config': { summary: 'The configuration', answer: JOB_CONFIG },
   'GET /jobs/:jobid/status': { summary: 'The state', answer: JOB_STATUS },
   'GET /jobs/:jobid/execution-result': { summary: 'How it ended', answer: EXECUTION_RESULT },
-  'GET /jobs/:jobid/accumulators': { summary: 'Always empty', answer: ACCUMULATORS },
+  'GET /jobs/:jobid/accumulators': {
+    summary: 'Accumulators, merged over all tasks',
+    answer: ACCUMULATORS,
+  },
   'GET /jobs/:jobid/metrics': {
     summary: 'Metrics of the job itself',
     answer: METRICS,

@@ -1,7 +1,6 @@
 import { EXECUTION_STATES } from '../json/execution-state.ts'
-import { LIFETIME, STATE_COUNTS, TASK_IO } from './job-answers.ts'
+import { LIFETIME, STATE_COUNTS, TASK_IO, USER_ACCUMULATORS } from './job-answers.ts'
 import {
-  EMPTY_LIST,
   ID,
   listOf,
   NUMBER,
@@ -109,7 +108,7 @@ export const BACK_PRESSURE = objectOf({
 })
 
 /** `.../accumulators`. */
-export const VERTEX_ACCUMULATORS = objectOf({ id: ID, 'user-accumulators': EMPTY_LIST })
+export const VERTEX_ACCUMULATORS = objectOf({ id: ID, 'user-accumulators': USER_ACCUMULATORS })
 
 /** `.../subtasks/accumulators`. */
 export const SUBTASK_ACCUMULATORS = objectOf({
@@ -120,7 +119,7 @@ export const SUBTASK_ACCUMULATORS = objectOf({
       subtask: WHOLE,
       attempt: WHOLE,
       endpoint: TEXT,
-      'user-accumulators': EMPTY_LIST,
+      'user-accumulators': USER_ACCUMULATORS,
     }),
   ),
 })

@@ -22,8 +22,14 @@ export const VERTEX_OPERATIONS: Operations = {
   [`${VERTEX}/taskmanagers`]: { summary: 'The slots of a vertex', answer: VERTEX_TASK_MANAGERS },
   [`${VERTEX}/watermarks`]: { summary: 'Watermarks of the subtasks', answer: WATERMARKS },
   [`${VERTEX}/backpressure`]: { summary: 'Back-pressure', answer: BACK_PRESSURE },
-  [`${VERTEX}/accumulators`]: { summary: 'Always empty', answer: VERTEX_ACCUMULATORS },
-  [`${VERTEX}/subtasks/accumulators`]: { summary: 'Always empty', answer: SUBTASK_ACCUMULATORS },
+  [`${VERTEX}/accumulators`]: {
+    summary: 'Accumulators, merged over the subtasks',
+    answer: VERTEX_ACCUMULATORS,
+  },
+  [`${VERTEX}/subtasks/accumulators`]: {
+    summary: 'Accumulators of each subtask',
+    answer: SUBTASK_ACCUMULATORS,
+  },
   [`${VERTEX}/flamegraph`]: {
     summary: 'What the threads run in 300 ms, from the profiler of V8',
     answer: FLAME_GRAPH,

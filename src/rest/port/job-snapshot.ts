@@ -29,6 +29,8 @@ export interface JobSnapshot {
   readonly slots: readonly SlotSnapshot[]
   /** Metrics under Weir's full names: `<uid>.<subtask>.numRecordsIn`, `slot.<n>.<name>`, `numRestarts`. */
   readonly metrics: MetricSnapshot
+  /** Undefined for a job that an older version stored. */
+  readonly accumulators?: AccumulatorsSnapshot | undefined
   readonly failures: readonly FailureSnapshot[]
   /** Undefined for a job that takes no checkpoints. */
   readonly checkpoints: CheckpointsSnapshot | undefined
@@ -81,6 +83,27 @@ export interface EdgeSnapshot {
 export interface SlotSnapshot {
   readonly number: number
   readonly status: 'running' | 'starting' | 'restoring' | 'down'
+}
+
+/** The accumulators of a job, merged at each level. */
+export interface AccumulatorsSnapshot {
+  readonly job: readonly AccumulatorSnapshot[]
+  /** Vertices that have some. */
+  readonly vertices: readonly {
+    readonly uid: string
+    readonly accumulators: readonly AccumulatorSnapshot[]
+    readonly subtasks: readonly {
+      readonly subtask: number
+      readonly accumulators: readonly AccumulatorSnapshot[]
+    }[]
+  }[]
+}
+
+/** One accumulator; its value is text for people, as in Flink. */
+export interface AccumulatorSnapshot {
+  readonly name: string
+  readonly type: string
+  readonly value: string
 }
 
 /** One failure of a job. */

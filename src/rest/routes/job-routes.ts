@@ -35,10 +35,9 @@ export function jobRoutes(app: FastifyInstance, context: RouteContext): void {
   app.get('/jobs/:jobid/execution-result', JOB, async (request) =>
     executionResultJson(await jobOf(context, request)),
   )
-  app.get('/jobs/:jobid/accumulators', JOB, async (request) => {
-    await jobOf(context, request)
-    return accumulatorsJson()
-  })
+  app.get('/jobs/:jobid/accumulators', JOB, async (request) =>
+    accumulatorsJson(await jobOf(context, request)),
+  )
   app.get('/jobs/:jobid/metrics', JOB, async (request) =>
     metricsJson(jobMetrics(await jobOf(context, request)), listOf(request, 'get')),
   )

@@ -38,7 +38,7 @@ const PAGES: Readonly<Record<string, (job: JobSnapshot, vertex: VertexSnapshot) 
   '/taskmanagers': vertexTaskManagersJson,
   '/watermarks': watermarksJson,
   '/backpressure': backPressureJson,
-  '/accumulators': (_, vertex) => vertexAccumulatorsJson(vertex),
+  '/accumulators': vertexAccumulatorsJson,
   '/subtasks/accumulators': subtaskAccumulatorsJson,
 }
 

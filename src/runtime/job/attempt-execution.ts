@@ -6,6 +6,7 @@ import type {
 import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { MetricSnapshot } from '../../core/metrics.ts'
+import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
 import { failureOf, type SlotHost } from '../protocol/slot-host.ts'
 import type { SlotCommand, SlotReport } from '../protocol/slot-messages.ts'
 import { type AttemptDeployment, deploySlots } from './deployment.ts'
@@ -99,6 +100,8 @@ export class AttemptExecution {
   private closeWaiter: (() => void) | undefined
   private metricRequests = 0
   private readonly metricWaiters = new Map<number, (slot: number, m: MetricSnapshot) => void>()
+  /** By slot, what its accumulators held at its last report. */
+  readonly accumulators = new Map<number, readonly AccumulatorPart[]>()
   /** Slots read each other's row tables in place. */
   readonly peerTables: PeerTables
   private over = false
@@ -140,6 +143,7 @@ export class AttemptExecution {
         this.settleCommits()
         return
       case 'closed':
+        this.accumulators.set(slot, report.accumulators)
         this.closedSlots.add(slot)
         this.settleClose()
         return
@@ -156,6 +160,7 @@ export class AttemptExecution {
         checkpoints?.onDecline(report.decline)
         return
       case 'metrics':
+        if (report.accumulators !== undefined) this.accumulators.set(slot, report.accumulators)
         this.metricWaiters.get(report.request)?.(slot, report.metrics)
         return
       case 'operator-event':

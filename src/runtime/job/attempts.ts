@@ -5,6 +5,7 @@ import type { Barrier } from '../../checkpoint/protocol/checkpoint-types.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { MetricSnapshot } from '../../core/metrics.ts'
 import { graphFingerprint } from '../../dataflow/plan/graph-fingerprint.ts'
+import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
 import { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import { readersAreUpToDate } from '../../state/catalog/readers-are-up-to-date.ts'
 import { type JobConfiguration, stateDirectoryOf } from '../configuration/configuration.ts'
@@ -34,6 +35,8 @@ export class JobAttempts {
   private readonly coordinators: JobCoordinators
   private attempt: AttemptExecution | undefined
   private attempts = 0
+  /** Those of the attempt that runs or ran last, by slot. */
+  private accumulatorsOfSlots: ReadonlyMap<number, readonly AccumulatorPart[]> = new Map()
 
   /** Throws INVALID_ARGUMENT when the configuration has fewer slots than the job needs. */
   constructor(options: JobExecutionOptions, listener: AttemptListener) {
@@ -115,6 +118,7 @@ export class JobAttempts {
       receivers: { job, checkpoints, serving, coordinators },
     })
     this.attempt = attempt
+    this.accumulatorsOfSlots = attempt.accumulators
     coordinators.start({
       attempt: this.attempts,
       toSlots: (make) => this.toSlots(make),
@@ -144,6 +148,12 @@ export class JobAttempts {
   /** Metrics of every subtask of the present attempt that answers. */
   async metrics(): Promise<MetricSnapshot> {
     return (await this.attempt?.metrics()) ?? {}
+  }
+
+  /** See `JobExecution.accumulatorParts`. */
+  get accumulatorParts(): readonly AccumulatorPart[] {
+    const slots = [...this.accumulatorsOfSlots].sort(([a], [b]) => a - b)
+    return slots.flatMap(([, parts]) => parts)
   }
 
   /** See `JobExecution.keyGroupRecords`. */

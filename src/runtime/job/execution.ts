@@ -5,6 +5,8 @@ import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-stor
 import { asWeirError, WeirError } from '../../core/errors.ts'
 import { MetricGroup, type MetricSnapshot } from '../../core/metrics.ts'
 import type { JobResult } from '../../dataflow/stream-graph.ts'
+import { mergeAccumulators } from '../../operators/accumulators/merge.ts'
+import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
 import type { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import { type JobConfiguration, restartStrategyOf } from '../configuration/configuration.ts'
 import { codeOfFailure } from '../protocol/slot-host.ts'
@@ -15,6 +17,7 @@ import { fallBackFrom, openJobCheckpoints } from './checkpoints.ts'
 import { JobEnd, type StopOptions } from './end.ts'
 import type { JobExecutionOptions } from './execution-options.ts'
 import { type FailurePhase, type JobFailure, JobRestarts } from './restarts.ts'
+import { accumulatorResults, FinishedJob } from './result.ts'
 import { type JobStatus, type JobStatusListener, JobStatusMachine } from './status.ts'
 import { type JobWarning, JobWarnings } from './warnings.ts'
 
@@ -202,6 +205,20 @@ export class JobExecution implements AttemptListener {
     return { ...slots, ...this.jobMetrics.snapshot() }
   }
 
+  /** The accumulators of every subtask of the attempt that runs or ran last, as the slots last reported them. */
+  get accumulatorParts(): readonly AccumulatorPart[] {
+    return this.attempts.accumulatorParts
+  }
+
+  /**
+   * Results of the job's accumulators by name, as they are now or were at the end of the last attempt. Throws
+   * STATE_CONFLICT, OPERATOR_FAILED for an accumulator that cannot be merged.
+   */
+  async accumulators(): Promise<Readonly<Record<string, unknown>>> {
+    if (this.status === 'RUNNING') await this.attempts.metrics()
+    return accumulatorResults(mergeAccumulators(this.accumulatorParts))
+  }
+
   /** Ends a slot abruptly: for tests of recovery. */
   killSlot(slot: number): void {
     this.attempts.killSlot(slot)
@@ -325,7 +342,7 @@ export class JobExecution implements AttemptListener {
     if (ending === 'finished') {
       this.moveTo('FINISHED')
       const runtimeMs = this.options.clock.monotonicMs() - this.startedMs
-      this.settleResult.resolve({ jobName, runtimeMs })
+      this.settleResult.resolve(new FinishedJob(jobName, runtimeMs, this.accumulatorParts))
       return
     }
     this.moveTo(ending === 'canceled' ? 'CANCELED' : 'SUSPENDED')

@@ -7,6 +7,7 @@ import type {
 import type { SubtaskRestore } from '../../checkpoint/protocol/restore-plan.ts'
 import type { ErrorCode } from '../../core/errors.ts'
 import type { MetricSnapshot } from '../../core/metrics.ts'
+import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
 import type { SourceSplit } from '../../operators/port/source.ts'
 import type { ProgressBoardShare } from '../../state/catalog/progress-board.ts'
 import type { TypedStateShare } from '../../state/catalog/typed-state-share.ts'
@@ -119,7 +120,12 @@ export type SlotReport =
   | { readonly kind: 'ended'; readonly attempt: number }
   /** The slot has committed its part of the checkpoint. */
   | { readonly kind: 'committed'; readonly attempt: number; readonly checkpointId: number }
-  | { readonly kind: 'closed'; readonly attempt: number }
+  /** The slot has ended its part of the attempt; what its accumulators hold after that. */
+  | {
+      readonly kind: 'closed'
+      readonly attempt: number
+      readonly accumulators: readonly AccumulatorPart[]
+    }
   /** The slot's part of the attempt failed. */
   | {
       readonly kind: 'failed'
@@ -166,5 +172,7 @@ export type SlotReport =
       readonly attempt: number
       readonly request: number
       readonly metrics: MetricSnapshot
+      /** Undefined when the request is for the records of an operator by key group. */
+      readonly accumulators: readonly AccumulatorPart[] | undefined
     }
   | { readonly kind: 'pong'; readonly attempt: number }

@@ -64,7 +64,7 @@ export class SlotAgent {
     const { runtime, deploying } = this
     if (runtime?.attempt === command.attempt) runtime.handle(command)
     else if (command.kind === 'close') {
-      this.options.report({ kind: 'closed', attempt: command.attempt })
+      this.options.report({ kind: 'closed', attempt: command.attempt, accumulators: [] })
     } else if (deploying?.attempt === command.attempt) deploying.commands.push(command)
   }
 

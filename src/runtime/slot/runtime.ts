@@ -5,6 +5,7 @@ import type { WeirError } from '../../core/errors.ts'
 import { MetricGroup } from '../../core/metrics.ts'
 import { graphFingerprint } from '../../dataflow/plan/graph-fingerprint.ts'
 import type { StreamGraph } from '../../dataflow/stream-graph.ts'
+import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
 import { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { ProgressReport } from '../channel/progress-combiner.ts'
@@ -49,6 +50,7 @@ export class SlotRuntime implements SubtaskHost {
   readonly attempt: number
   readonly clock: Clock
   readonly rowTables: StateCatalog
+  readonly accumulatorTypes = new Map<string, string>()
   private readonly options: SlotRuntimeOptions
   private readonly deployment: SlotDeployment
   private readonly plan: JobPlan
@@ -171,7 +173,8 @@ export class SlotRuntime implements SubtaskHost {
         const { request, keyGroupsOf: uid } = command
         const { subtasks } = this
         const metrics = uid === undefined ? this.metrics.snapshot() : keyGroupRecords(subtasks, uid)
-        this.report({ kind: 'metrics', attempt: this.attempt, request, metrics })
+        const accumulators = uid === undefined ? this.accumulators() : undefined
+        this.report({ kind: 'metrics', attempt: this.attempt, request, metrics, accumulators })
         return
       }
       case 'peer-table-opened':
@@ -252,7 +255,15 @@ export class SlotRuntime implements SubtaskHost {
     }
     await this.states.close()
     this.exchange.close()
-    this.options.report({ kind: 'closed', attempt: this.attempt })
+    const accumulators = this.accumulators()
+    this.options.report({ kind: 'closed', attempt: this.attempt, accumulators })
+  }
+
+  /** What the accumulators of the slot's subtasks hold. */
+  private accumulators(): readonly AccumulatorPart[] {
+    return this.subtasks.flatMap(({ accumulators, operators, index: subtask }) =>
+      accumulators.parts({ uid: operators[0]!.node.uid, subtask }),
+    )
   }
 
   private report(report: SlotReport): void {

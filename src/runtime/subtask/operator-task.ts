@@ -4,6 +4,7 @@ import type { MetricGroup } from '../../core/metrics.ts'
 import type { SourcePosition } from '../../core/position.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../core/time.ts'
 import type { StreamNode } from '../../dataflow/stream-graph.ts'
+import type { Accumulator, AccumulatorAccess } from '../../operators/port/accumulator.ts'
 import { type DeferringOperator, isDeferring } from '../../operators/port/deferring.ts'
 import {
   type ChainSource,
@@ -26,6 +27,7 @@ export interface OperatorHost {
   readonly attempt: number
   readonly clock: Clock
   readonly rowTables: StateCatalog
+  readonly accumulators: AccumulatorAccess
   /** The source of the chain, if it begins with one. */
   readonly source: ChainSource | undefined
   position(): SourcePosition
@@ -207,6 +209,14 @@ class TaskContext implements OperatorContext {
 
   get source(): ChainSource | undefined {
     return this.host.source
+  }
+
+  addAccumulator<A extends Accumulator>(name: string, accumulator: A): A {
+    return this.host.accumulators.addAccumulator(name, accumulator)
+  }
+
+  getAccumulator<A extends Accumulator>(name: string): A | undefined {
+    return this.host.accumulators.getAccumulator(name)
   }
 
   position(): SourcePosition {

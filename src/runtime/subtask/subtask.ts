@@ -18,6 +18,7 @@ import { Gates } from './gates.ts'
 import type { SubtaskInput } from './input.ts'
 import type { OperatorHost, OperatorTask } from './operator-task.ts'
 import type { RebalanceOutput } from './record-output.ts'
+import { TaskAccumulators } from './task-accumulators.ts'
 
 /** The slot that runs a subtask, as the subtask sees it. */
 export interface SubtaskHost {
@@ -25,6 +26,8 @@ export interface SubtaskHost {
   readonly clock: Clock
   /** Row tables of all slots. */
   readonly rowTables: StateCatalog
+  /** Types of the accumulators of all subtasks by name. */
+  readonly accumulatorTypes: Map<string, string>
   /** Wakes the slot's loop, because there is work to do. */
   wake(): void
   sendEvent(uid: string, subtask: number, event: unknown): void
@@ -72,6 +75,7 @@ export class Subtask implements OperatorHost {
   readonly index: number
   readonly metrics: MetricGroup
   readonly host: SubtaskHost
+  readonly accumulators: TaskAccumulators
   /** In topological order; a source is the first of them, as an operator without input. */
   readonly operators: OperatorTask[] = []
   readonly gates: Gates
@@ -100,6 +104,7 @@ export class Subtask implements OperatorHost {
     this.index = index
     this.metrics = metrics
     this.host = host
+    this.accumulators = new TaskAccumulators(host.accumulatorTypes)
     const nowMs = (): number => host.clock.monotonicMs()
     this.gates = new Gates({ wake: () => host.wake(), fail: (error) => this.fail(error) })
     this.meter = new WorkMeter(metrics, nowMs)

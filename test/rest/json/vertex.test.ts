@@ -1,8 +1,15 @@
 import { describe, expect, it } from 'vitest'
+import { accumulatorsSnapshot } from '../../../src/rest/job/accumulators-snapshot.ts'
 import { backPressureJson } from '../../../src/rest/json/back-pressure.ts'
 import { exceptionsJson } from '../../../src/rest/json/exceptions.ts'
 import { flameGraphOf } from '../../../src/rest/json/flame-graph.ts'
-import { subtaskTimesJson, watermarksJson } from '../../../src/rest/json/vertex.ts'
+import { accumulatorsJson } from '../../../src/rest/json/job.ts'
+import {
+  subtaskAccumulatorsJson,
+  subtaskTimesJson,
+  vertexAccumulatorsJson,
+  watermarksJson,
+} from '../../../src/rest/json/vertex.ts'
 import { COUNT, SOURCE, snapshot } from '../snapshot.ts'
 
 describe('the JSON of a vertex', () => {
@@ -11,6 +18,38 @@ describe('the JSON of a vertex', () => {
       { id: '0.currentInputWatermark', value: '-9223372036854775808' },
       { id: '1.currentInputWatermark', value: '1234' },
     ])
+  })
+
+  it('has the accumulators of the vertex and of each subtask, which the job has merged', () => {
+    const part = { uid: 'count', name: 'lines', type: 'IntCounter' }
+    const accumulators = accumulatorsSnapshot([
+      { ...part, subtask: 0, state: 2 },
+      { ...part, subtask: 1, state: 3 },
+      { ...part, uid: 'words', subtask: 0, state: 10 },
+    ])
+    const job = snapshot({ accumulators })
+    const lines = (value: string) => [{ name: 'lines', type: 'IntCounter', value }]
+    expect(accumulatorsJson(job)).toEqual({
+      'job-accumulators': [],
+      'user-task-accumulators': lines('15'),
+      'serialized-user-task-accumulators': {},
+    })
+    expect(vertexAccumulatorsJson(job, COUNT)).toEqual({
+      id: COUNT.id,
+      'user-accumulators': lines('5'),
+    })
+    expect(subtaskAccumulatorsJson(job, SOURCE)).toMatchObject({
+      parallelism: 2,
+      subtasks: [
+        { subtask: 0, attempt: 0, 'user-accumulators': lines('10') },
+        { subtask: 1, 'user-accumulators': [] },
+      ],
+    })
+  })
+
+  it('has no accumulators of a job that an older version stored', () => {
+    expect(accumulatorsJson(snapshot())).toMatchObject({ 'user-task-accumulators': [] })
+    expect(vertexAccumulatorsJson(snapshot(), COUNT)).toMatchObject({ 'user-accumulators': [] })
   })
 
   it('takes the level of back-pressure from the worst subtask', () => {

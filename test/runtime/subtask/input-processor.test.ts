@@ -27,6 +27,7 @@ function setUp() {
     attempt: 1,
     clock,
     rowTables: new StateCatalog(),
+    accumulatorTypes: new Map(),
     wake() {},
     sendEvent() {},
     acceptsLostTransactions: false,
