@@ -96,6 +96,11 @@ export class SlotQueries {
     return this.reads.isWaiting || this.scans.isWaiting
   }
 
+  /** Whether a scan waits. */
+  get hasScans(): boolean {
+    return this.scans.isWaiting
+  }
+
   /** Begins to answer requests on a port. */
   attach(port: MessagePortLike): void {
     this.ports.push(port)

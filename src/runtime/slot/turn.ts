@@ -7,15 +7,18 @@ import type { SubtaskScheduler } from './scheduler.ts'
 
 /** Length of a slice, after which the event loop turns. */
 const SLICE_MS = 1
-/** Time spent per slice on queries: a quarter of that on records, and a whole slice while no record waits. */
-const QUERY_MS = { besideRecords: SLICE_MS / 4, alone: SLICE_MS } as const
+/**
+ * Time spent per slice on queries: a quarter of that on records. While neither a record nor a scan waits it is a
+ * whole slice, because reads that arrive during a scan must not wait for so long.
+ */
+const QUERY_MS = { shared: SLICE_MS / 4, alone: SLICE_MS } as const
 /** Time spent per slice on copying state out. */
 const SNAPSHOT_MS = 1
 
 /** What a slot works on in its turns. */
 export interface SlotWork {
   readonly clock: Clock
-  readonly queries: Pick<SlotQueries, 'answer' | 'isWaiting'>
+  readonly queries: Pick<SlotQueries, 'answer' | 'isWaiting' | 'hasScans'>
   readonly scheduler: Pick<SubtaskScheduler, 'process' | 'tick' | 'flush' | 'nextTickMs'>
   readonly exchange: Pick<SlotExchange, 'flush'>
   /** Copies state for checkpoints for at most this many ms; returns whether there was any to copy. */
@@ -45,7 +48,7 @@ export class SlotTurn {
     const startMs = clock.monotonicMs()
     if (this.wakeAskedMs !== undefined) latency.observe(startMs - this.wakeAskedMs)
     this.wakeAskedMs = undefined
-    queries.answer(this.wasBusy ? QUERY_MS.besideRecords : QUERY_MS.alone)
+    queries.answer(this.wasBusy || queries.hasScans ? QUERY_MS.shared : QUERY_MS.alone)
     const worked = scheduler.process(startMs + SLICE_MS)
     const copied = copy(SNAPSHOT_MS)
     this.wasBusy = worked || copied

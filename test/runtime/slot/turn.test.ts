@@ -5,16 +5,24 @@ import { ManualClock } from '../../../src/testing/manual-clock.ts'
 
 let worked: boolean
 let copied: boolean
+let hasScans: boolean
 let budgets: number[]
 let turn: SlotTurn
 
 beforeEach(() => {
   worked = false
   copied = false
+  hasScans = false
   budgets = []
   turn = new SlotTurn({
     clock: new ManualClock(0),
-    queries: { answer: (budgetMs) => budgets.push(budgetMs), isWaiting: false },
+    queries: {
+      answer: (budgetMs) => budgets.push(budgetMs),
+      isWaiting: false,
+      get hasScans() {
+        return hasScans
+      },
+    },
     scheduler: { process: () => worked, tick() {}, flush() {}, nextTickMs: () => undefined },
     exchange: { flush() {} },
     copy: () => copied,
@@ -45,5 +53,12 @@ describe('SlotTurn', () => {
     turn.run()
     turn.run()
     expect(budgets).toEqual([0.25, 1, 0.25])
+  })
+
+  it('gives queries a quarter while a scan waits', () => {
+    turn.run()
+    hasScans = true
+    turn.run()
+    expect(budgets).toEqual([0.25, 0.25])
   })
 })
