@@ -45,6 +45,7 @@ import { trainAlsBenchmark } from './training/als.ts'
 import { trainAlsGpuBenchmark } from './training/als-gpu.ts'
 import { trainBmfBenchmark } from './training/bmf.ts'
 import { qualityA9aBenchmark } from './training/quality-a9a.ts'
+import { qualityFloodBenchmark } from './training/quality-flood.ts'
 import { qualityMl100kBenchmark } from './training/quality-ml100k.ts'
 import { qualityOnlineBenchmark } from './training/quality-online.ts'
 
@@ -77,6 +78,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   qualityMl100kBenchmark,
   qualityA9aBenchmark,
   qualityOnlineBenchmark,
+  qualityFloodBenchmark,
   httpObserveBenchmark,
   learnBenchmark,
   learnLatencyBenchmark,

@@ -30,6 +30,11 @@ const RULE_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: 'X',
     help: "gram: weight of an item's past after each rating (default 1)",
   },
+  newcomers: {
+    type: 'string',
+    value: 'N',
+    help: 'gram: ratings that all users with few ratings together count for in an item (default 100)',
+  },
   evidence: {
     type: 'string',
     value: 'N',

@@ -24,9 +24,17 @@ export interface GramOptions extends StepGuards {
   readonly userForgetting?: number
   /** The same for an item. @default 1 */
   readonly itemForgetting?: number
+  /**
+   * Ratings that all newcomers together count for in an item's row: of users with few ratings, of whom no one
+   * knows whether they rate honestly. Infinity: as many as they give. Needs biases. @default 100
+   */
+  readonly newcomers?: number
   /** @default 'simultaneous' */
   readonly order?: UpdateOrder
 }
+
+/** Ratings after which a user is a newcomer by half. */
+const NEWCOMER_RATINGS = 10
 
 type GramSettings = Required<Omit<GramOptions, keyof StepGuards>> & StepGuardSettings
 
@@ -36,10 +44,12 @@ export function gramSettings(options: GramOptions = {}): GramSettings {
     noise: options.noise ?? 0.5,
     userForgetting: options.userForgetting ?? 0.99,
     itemForgetting: options.itemForgetting ?? 1,
+    newcomers: options.newcomers ?? 100,
     order: options.order ?? 'simultaneous',
     ...stepGuards(options),
   }
   requireArgument(settings.noise > 0, `noise is greater than 0, not ${settings.noise}`)
+  requireArgument(settings.newcomers > 0, `newcomers is above 0, not ${settings.newcomers}`)
   for (const name of ['userForgetting', 'itemForgetting'] as const) {
     const value = settings[name]
     requireArgument(value > 0 && value <= 1, `${name} is above 0 and at most 1, not ${value}`)
@@ -56,6 +66,11 @@ export function gramSettings(options: GramOptions = {}): GramSettings {
  *
  * A row of the batch model begins with the sums of `evidence` average ratings whose solution it is. The
  * delta is the user's row and the rating, from which the item's owner computes z and y.
+ *
+ * Ratings of newcomers share an error (random effects; a flood of accounts is the extreme case), so a sum of n
+ * of them weighs at most as `newcomers` others: the next one weighs 1 / (1 + n / newcomers)^2, the increase of
+ * n / (1 + n / newcomers). A user with c ratings is a newcomer by the part 1 / (1 + c / 10). With biases the
+ * delta has 1 minus this part in the column that is 1 in every user's row.
  */
 export class GramRule implements OnlineRule {
   readonly kind = 'gram'
@@ -67,14 +82,17 @@ export class GramRule implements OnlineRule {
   private readonly users: GramSide
   private readonly items: GramSide
   private readonly before: Float32Array
+  /** Column of a delta that says how little of a newcomer its user is; -1 without biases. */
+  private readonly known: number
 
   constructor(shape: RowShape, moments: ModelMoments, options: GramOptions = {}) {
     this.shape = shape
     this.settings = gramSettings(options)
-    const { noise, userForgetting, itemForgetting, normCap } = this.settings
+    const { noise, userForgetting, itemForgetting, normCap, newcomers } = this.settings
     const rowsOf = (side: OnlineSide, forgetting: number): GramSide => {
       const prior = rowPrior({ side, shape, moments, noise })
-      return new GramSide({ constant: constantColumn(side, shape), prior, forgetting, normCap })
+      const constant = constantColumn(side, shape)
+      return new GramSide({ constant, prior, forgetting, normCap, newcomers })
     }
     this.users = rowsOf('user', userForgetting)
     this.items = rowsOf('item', itemForgetting)
@@ -82,21 +100,30 @@ export class GramRule implements OnlineRule {
     this.itemMemory = this.items.memory
     this.deltaLength = shape.dimension + 1
     this.before = new Float32Array(shape.dimension)
+    this.known = constantColumn('user', shape)
   }
 
   learn(user: LearnedRow, item: LearnedRow, rating: number, delta: Float32Array): StepOutcome {
     const n = this.shape.dimension
+    const newness = 1 / (1 + (user.updates + user.evidence) / NEWCOMER_RATINGS)
     this.before.set(user.row)
     const outcome = this.users.observe(user, item.row, rating)
     if (outcome === 'refused') return outcome
     delta.set(this.settings.order === 'user-first' ? user.row : this.before)
     delta[n] = rating
+    if (this.known >= 0) delta[this.known] = 1 - newness
     return 'learned'
   }
 
   fold(item: LearnedRow, delta: Float32Array): StepOutcome {
     if (!allFinite(delta)) return 'refused'
-    return this.items.observe(item, delta, delta[this.shape.dimension]!)
+    const { before, known } = this
+    for (let i = 0; i < before.length; i++) before[i] = delta[i]!
+    const rating = delta[this.shape.dimension]!
+    if (known < 0) return this.items.observe(item, before, rating)
+    before[known] = 1
+    // Deltas of earlier versions have a 1 here: no newcomer.
+    return this.items.observe(item, before, rating, Math.min(1, Math.max(0, 1 - delta[known]!)))
   }
 }
 
@@ -107,21 +134,28 @@ interface GramSideOptions {
   readonly normCap: number
   /** Column that never changes; -1 if none. */
   readonly constant: number
+  /** Ratings that those of newcomers count for at most. */
+  readonly newcomers: number
 }
 
-/** The rows of one side. A row's memory, float32: `| 1 after the first rating | A packed | b |`. */
+/**
+ * The rows of one side. A row's memory, float32: `| m | A packed | b |`, where m is 0 before the first rating,
+ * then 1 + the sum of how much of a newcomer each rating's user was.
+ */
 class GramSide {
   readonly memory: number
   private readonly prior: RowPrior
   private readonly forgetting: number
   private readonly normCap: number
   private readonly constant: number
+  private readonly newcomers: number
   private readonly n: number
   private readonly z: Float64Array
   private readonly matrix: Float64Array
   private readonly solution: Float64Array
 
-  constructor({ prior, forgetting, normCap, constant }: GramSideOptions) {
+  constructor({ prior, forgetting, normCap, constant, newcomers }: GramSideOptions) {
+    this.newcomers = newcomers
     this.prior = prior
     this.forgetting = forgetting
     this.normCap = normCap
@@ -133,8 +167,8 @@ class GramSide {
     this.solution = new Float64Array(this.n)
   }
 
-  /** Adds a rating to the row's sums and solves the row. */
-  observe(target: LearnedRow, other: Float32Array, rating: number): StepOutcome {
+  /** Adds a rating to the row's sums and solves the row. `newness`: part to which its user is a newcomer. */
+  observe(target: LearnedRow, other: Float32Array, rating: number, newness = 0): StepOutcome {
     const { row, memory } = target
     const { columns } = this.prior
     const { n, z, constant } = this
@@ -142,12 +176,19 @@ class GramSide {
     for (let i = 0; i < n; i++) z[i] = other[columns[i]!]!
     const y = constant < 0 ? rating : rating - row[constant]! * other[constant]!
     if (!Number.isFinite(y)) return 'refused'
-    if (!this.solve(memory, y)) return 'refused'
-    this.take(memory, y)
+    const weight = this.weightOf(memory, newness)
+    if (!this.solve(memory, y, weight)) return 'refused'
+    this.take(memory, y, weight)
+    memory[0] = 1 + this.forgetting * (memory[0]! - 1) + newness
     for (let i = 0; i < n; i++) row[columns[i]!] = this.solution[i]!
     capNorm(row, this.normCap, constant)
     target.updates++
     return 'learned'
+  }
+
+  /** Weight of a rating of a user who is a newcomer by the part `newness`. */
+  private weightOf(memory: Float32Array, newness: number): number {
+    return 1 / (1 + (newness * (memory[0]! - 1)) / this.newcomers) ** 2
   }
 
   /** The sums of a row that was trained on `evidence` average ratings: its solution is the row. */
@@ -167,16 +208,18 @@ class GramSide {
   }
 
   /** Solves with the rating added, without changing the memory. */
-  private solve(memory: Float32Array, y: number): boolean {
+  private solve(memory: Float32Array, y: number, weight: number): boolean {
     const { n, z, matrix, solution, forgetting } = this
     const { precision, shift } = this.prior
     for (let i = 0, at = 0; i < n; i++) {
       for (let j = 0; j <= i; j++, at++) {
-        matrix[at] = precision[at]! + forgetting * memory[1 + at]! + z[i]! * z[j]!
+        matrix[at] = precision[at]! + forgetting * memory[1 + at]! + weight * z[i]! * z[j]!
       }
     }
     const b = 1 + matrix.length
-    for (let i = 0; i < n; i++) solution[i] = shift[i]! + forgetting * memory[b + i]! + y * z[i]!
+    for (let i = 0; i < n; i++) {
+      solution[i] = shift[i]! + forgetting * memory[b + i]! + weight * y * z[i]!
+    }
     if (!factorPacked(matrix, n)) return false
     solvePacked(matrix, n, solution)
     let sum = 0
@@ -184,12 +227,14 @@ class GramSide {
     return sum === 0
   }
 
-  private take(memory: Float32Array, y: number): void {
+  private take(memory: Float32Array, y: number, weight: number): void {
     const { n, z, forgetting } = this
     let at = 1
     for (let i = 0; i < n; i++) {
-      for (let j = 0; j <= i; j++, at++) memory[at] = forgetting * memory[at]! + z[i]! * z[j]!
+      for (let j = 0; j <= i; j++, at++) {
+        memory[at] = forgetting * memory[at]! + weight * z[i]! * z[j]!
+      }
     }
-    for (let i = 0; i < n; i++, at++) memory[at] = forgetting * memory[at]! + y * z[i]!
+    for (let i = 0; i < n; i++, at++) memory[at] = forgetting * memory[at]! + weight * y * z[i]!
   }
 }

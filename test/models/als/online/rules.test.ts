@@ -233,7 +233,43 @@ describe('the Gram rule', () => {
     expectClose(item.row, q)
   })
 
+  /** Score of an item for an average user after `count` ratings of 1, each by a user with `earlier` ones. */
+  function flooded(options: { newcomers?: number }, count: number, earlier: number): number {
+    const made = rule({ rule: 'gram', ...options })
+    const item = newRow(Float32Array.of(0.3, 0.6, -0.1, 1, 0.2), made.itemMemory, 400)
+    const average = Float32Array.of(0, 0, 0, 4, 1)
+    const delta = new Float32Array(made.deltaLength)
+    for (let n = 0; n < count; n++) {
+      made.learn(newRow(average, made.userMemory, earlier), item, 1, delta)
+      made.fold(item, delta)
+    }
+    return scoreOf(average, item.row)
+  }
+
+  it('limits what a flood of new users does to an item, and not what known users do', () => {
+    const before = flooded({}, 0, 0)
+    // At most 100 of 500 ratings say 1: a fifth of the way.
+    expect(before - flooded({}, 10_000, 0)).toBeLessThan((before - 1) / 4)
+    expect(before - flooded({ newcomers: 1e9 }, 10_000, 0)).toBeGreaterThan((before - 1) * 0.9)
+    expect(before - flooded({}, 2000, 1e6)).toBeGreaterThan((before - 1) * 0.75)
+    const one = before - flooded({}, 1, 0)
+    expect(one).toBeCloseTo(before - flooded({}, 1, 1e6), 4)
+  })
+
+  it('folds a delta of an earlier version, whose constant is 1, as one of a known user', () => {
+    const made = rule({ rule: 'gram' })
+    const rows = [0.9999999, 1].map((constant) => {
+      const item = newRow(Float32Array.of(0.3, 0.6, -0.1, 1, 0.2), made.itemMemory, 20)
+      const delta = Float32Array.of(0.5, -0.2, 0.1, 3.4, constant, 2)
+      for (let n = 0; n < 50; n++) made.fold(item, delta)
+      return item.row
+    })
+    expectNear(rows[1]!, [...rows[0]!])
+    expect(rows[1]![3]).toBe(1)
+  })
+
   it('refuses options out of range', () => {
+    expect(() => gramSettings({ newcomers: 0 })).toThrow('newcomers')
     expect(() => gramSettings({ noise: 0 })).toThrow('noise')
     expect(() => gramSettings({ userForgetting: 1.1 })).toThrow('userForgetting')
   })

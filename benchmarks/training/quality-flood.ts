@@ -1,0 +1,102 @@
+import { type GramOptions, GramRule } from '../../src/models/als/online/gram.ts'
+import { SequentialLearner } from '../../src/models/als/online/sequential-learner.ts'
+import type { Rating } from '../../src/models/ratings/rating.ts'
+import { learnableModel, momentsOf } from '../../src/training/als/learnable-model.ts'
+import type { AlsModel } from '../../src/training/als/solver/model.ts'
+import { trainAls } from '../../src/training/als/train.ts'
+import { ratingsOf } from '../../src/training/data/ratings-table.ts'
+import type { Benchmark } from '../harness/benchmark.ts'
+import { type MovieLensByTime, movieLensByTime } from '../learning/movielens-by-time.ts'
+import { rounded } from '../load/statistics.ts'
+
+/** Ratings of 1 on one item. */
+interface Flood {
+  readonly ones: number
+  /** Ordinary ratings that each user of the flood gives before. */
+  readonly before: number
+}
+
+const FLOODS: readonly Flood[] = [
+  { ones: 100, before: 0 },
+  { ones: 1000, before: 0 },
+  { ones: 10_000, before: 0 },
+  { ones: 10_000, before: 1 },
+  { ones: 10_000, before: 9 },
+]
+const TARGET = 0.03
+/** As good as no limit. */
+const NO_LIMIT: GramOptions = { newcomers: 1e9 }
+
+/** `quality-flood`: what ratings of 1 by new users on the most popular item cost the rule `gram`. */
+export const qualityFloodBenchmark: Benchmark = {
+  name: 'quality-flood',
+  summary: 'MovieLens 100K by time: test MSE that ones of new users on the most popular item cost',
+  async run({ say }) {
+    const parts = await movieLensByTime(say)
+    if (parts === undefined) return []
+    const model = await trainAls(parts.train, { factors: 10, threads: 2 })
+    return FLOODS.map((flood) => {
+      const { ones, before } = flood
+      const value = costOf(model, parts, { flood, options: {} })
+      const rival = costOf(model, parts, { flood, options: NO_LIMIT })
+      say(
+        `${ones} ones, ${before} ratings before: ${value.toFixed(4)}, ${rival.toFixed(4)} no limit`,
+      )
+      return {
+        name: `quality-flood-${ones}-after-${before}`,
+        value,
+        unit: 'MSE',
+        target: TARGET,
+        higher: false,
+        rival,
+        rivalName: 'no limit of newcomers',
+        details: { cost: rounded(value) },
+      }
+    })
+  },
+}
+
+function costOf(
+  model: AlsModel,
+  { train, stream, held }: MovieLensByTime,
+  { flood, options }: { readonly flood: Flood; readonly options: GramOptions },
+): number {
+  const shape = { dimension: model.dimension, biased: model.biased }
+  const rule = new GramRule(shape, momentsOf(model), options)
+  const learner = new SequentialLearner(learnableModel(model, train), rule)
+  const ordinary = [...ratingsOf(stream)].sort((a, b) => a.timestamp - b.timestamp)
+  for (const rating of ordinary) learner.learn(rating)
+  const mse = (): number => {
+    let squares = 0
+    for (const { user, item, rating } of ratingsOf(held)) {
+      squares += (rating - learner.predict(user, item)) ** 2
+    }
+    return squares / held.size
+  }
+  const start = mse()
+  for (const rating of floodOf(flood, ordinary, mostPopular(train.item, train.items))) {
+    learner.learn(rating)
+  }
+  return mse() - start
+}
+
+function* floodOf(
+  { ones, before }: Flood,
+  ordinary: readonly Rating[],
+  item: string,
+): Generator<Rating> {
+  for (let n = 0; n < ones; n++) {
+    const user = `flood-${n}`
+    for (let k = 0; k < before; k++) {
+      // Two primes spread the choice over the stream.
+      yield { ...ordinary[(n * 7919 + k * 104_729) % ordinary.length]!, user }
+    }
+    yield { user, item, rating: 1, timestamp: 0 }
+  }
+}
+
+function mostPopular(numbers: Uint32Array, items: readonly string[]): string {
+  const counts = new Uint32Array(items.length)
+  for (const number of numbers) counts[number]!++
+  return items[counts.indexOf(Math.max(...counts))]!
+}
