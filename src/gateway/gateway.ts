@@ -16,6 +16,7 @@ import { RequestMetrics } from './metrics/request-metrics.ts'
 import { addMetricsRoutes } from './metrics/routes.ts'
 import type { SiblingGroup } from './metrics/sibling-threads.ts'
 import { addModelRoutes } from './models/routes.ts'
+import { WITHOUT_REGISTRY } from './models/without-registry.ts'
 import { addDocumentRoute, addOpenApi } from './openapi/document.ts'
 import type { GatewayServices } from './port/services.ts'
 import { addRecommenderRoutes } from './recommender/routes.ts'
@@ -97,7 +98,7 @@ export async function createGateway(
     })
     addRecommenderRoutes(routes, services)
     if (services.observations !== undefined) addObserveRoute(routes, services.observations)
-    if (services.models !== undefined) addModelRoutes(routes, services.models)
+    addModelRoutes(routes, services.models ?? WITHOUT_REGISTRY)
     addMetricsRoutes(routes, {
       requests,
       inference,

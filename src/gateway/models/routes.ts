@@ -62,13 +62,16 @@ function bodyOf(properties: object): object {
   return { type: ['object', 'null'], additionalProperties: false, properties }
 }
 
-const CHANGE = { role: 'admin', document: { problems: [409], hasOptionalBody: true } } as const
+const CHANGE = { role: 'admin', document: { problems: [409, 501], hasOptionalBody: true } } as const
 
 /** Adds the routes that list the versions of a model, promote one and roll back. */
 export function addModelRoutes(app: FastifyInstance, control: ModelControl): void {
   app.get(
     '/v1/models/versions',
-    { schema: { tags: ['models'], summary: 'List the versions of the model', response: VERSIONS } },
+    {
+      config: { document: { problems: [501] } },
+      schema: { tags: ['models'], summary: 'List the versions of the model', response: VERSIONS },
+    },
     async () => await control.versions(),
   )
   app.post<{ Params: { readonly version: string }; Body: PromoteOptions | undefined }>(

@@ -107,7 +107,7 @@ describe('the versions of a model over HTTP', () => {
     if (code !== undefined) expect(answer.body).toMatchObject({ code, status })
   })
 
-  it('are in the OpenAPI document, and missing without a model', async () => {
+  it('are in the OpenAPI document', async () => {
     const { app } = await open()
     const pathsOf = async (one: typeof app) =>
       Object.keys(
@@ -121,7 +121,21 @@ describe('the versions of a model over HTTP', () => {
     expect(await pathsOf(app)).toEqual(
       expect.arrayContaining(['/v1/models/versions', '/v1/models/versions/{version}/promote']),
     )
-    const other = await new GatewayWorld().open()
-    expect((await pathsOf(other)).filter((path) => path.startsWith('/v1/models'))).toEqual([])
+  })
+
+  it.each([
+    ['GET', 'versions'],
+    ['POST', 'versions/2/promote'],
+    ['POST', 'rollback'],
+  ] as const)('say what to do where the gateway has no model: %s %s', async (method, path) => {
+    const app = await new GatewayWorld().open()
+    const answer = await app.inject({ method, url: `/v1/models/${path}` })
+    expect(answer.headers['content-type']).toContain('application/problem+json')
+    expect(answer.json()).toMatchObject({
+      type: 'urn:weir:error:UNSUPPORTED',
+      status: 501,
+      detail: expect.stringContaining('weir gateway --model NAME'),
+    })
+    expect(answer.statusCode).toBe(501)
   })
 })
