@@ -4,7 +4,7 @@ import type { ModelInfo } from '../wire/inference/models.ts'
 /** The models that a job asks. */
 export interface AskedModels extends AsyncDisposable {
   readonly coordinator: NonNullable<JobExecutionOptions['models']>
-  /** The models of the repository, by name; none for a job that asks no model. */
+  /** The models of the repository; none for a job that asks no model. */
   list(): readonly AskedModel[]
 }
 

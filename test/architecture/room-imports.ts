@@ -413,6 +413,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'inference/engine': [
     'core',
     'core/hash',
+    'files',
     'inference/policy',
     'inference/port',
     'inference/queue',

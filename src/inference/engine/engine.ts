@@ -12,7 +12,7 @@ import { admitProducer, forgetProducer, hasRequests } from '../queue/repair.ts'
 import { measureMemory } from '../workers/child-model.ts'
 import { checkDeployment, mostItemsOf, workerStartOf } from './deployment-plan.ts'
 import { Device, type Place } from './device.ts'
-import { GraphFolder } from './graph-folder.ts'
+import { GraphFolder, removeLostGraphs } from './graph-folder.ts'
 import { ModelWorkers } from './model-workers.ts'
 import { statisticsOf } from './statistics.ts'
 import { ThreadProducer } from './thread-producer.ts'
@@ -32,8 +32,9 @@ export interface InferenceEngineOptions {
   readonly memoryBytes?: number
 }
 
-/** Opens an engine without models. */
+/** Opens an engine without models, and deletes what engines of killed processes have left. */
 export function openInferenceEngine(options: InferenceEngineOptions = {}): InferenceEngine {
+  removeLostGraphs()
   return new ThreadEngine(options.clock ?? systemClock, options.memoryBytes)
 }
 

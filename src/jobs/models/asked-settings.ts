@@ -1,9 +1,11 @@
 import { mostItemsOf } from '../../inference/engine/deployment-plan.ts'
-import type { ModelSettings } from '../../inference/repository/settings.ts'
 import type { AskedModelSettings } from '../asked-models.ts'
+import type { LoadedVersion } from './served-model.ts'
 
-/** The settings of a model that pages show, with the defaults of those that are not given. */
-export function askedSettings({ deployment, cacheBytes }: ModelSettings): AskedModelSettings {
+/** Settings of a live version that pages show, with the defaults of those that are not given; null without one. */
+export function askedSettings(live: LoadedVersion | undefined): AskedModelSettings | null {
+  if (live === undefined) return null
+  const { deployment, cacheBytes } = live.settings
   const { batching, sloMs, workers = 1 } = deployment
   return {
     rule: batching?.rule ?? 'slack',

@@ -236,12 +236,11 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
   async infer(
     reference: string,
     request: InferRequest,
-    terms: InferTerms,
+    { version: wanted, signal, deadlineMs }: InferTerms,
   ): Promise<VersionedInferAnswer> {
     const { name, alias } = parseReference(reference)
     const model = this.find(name)
-    const version = model.versionFor(terms.version, alias)
-    const { signal, deadlineMs } = terms
+    const version = model.versionFor(wanted, alias)
     const loaded = model.loaded.get(version)!
     const answer = await this.caches.infer(model, loaded, {
       model: loaded.id,
@@ -260,19 +259,6 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
 
   list(name: string): readonly ModelInfo[] {
     const models = name === '' ? [...this.models.values()] : [this.find(parseReference(name).name)]
-    return this.infosOf(models)
-  }
-
-  /** All models with the settings of their live version, by name. */
-  asked(): readonly AskedModel[] {
-    const models = [...this.models.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
-    return this.infosOf(models).map((info, i) => {
-      const live = models[i]!.loaded.get(info.liveVersion)
-      return { info, settings: live === undefined ? null : askedSettings(live.settings) }
-    })
-  }
-
-  private infosOf(models: readonly ServedModel[]): ModelInfo[] {
     const statistics = new Map(
       this.options.engine.statistics().map((one) => [`${one.id.name}/${one.id.version}`, one]),
     )
@@ -283,6 +269,14 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
         statistics.get(`${id.name}/${id.version}`)?.problem
       return model.info({ ...numbersOf(live), ...this.caches.statisticsOf(model) }, problemOf)
     })
+  }
+
+  /** All models with the settings of their live version. */
+  asked(): readonly AskedModel[] {
+    return this.list('').map((info) => ({
+      info,
+      settings: askedSettings(this.models.get(info.name)!.loaded.get(info.liveVersion)),
+    }))
   }
 
   async change(action: 'load' | 'unload', name: string): Promise<void> {

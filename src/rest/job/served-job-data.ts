@@ -91,7 +91,8 @@ export class ServedJobData implements JobData {
   }
 
   async servedModels(): Promise<ServedModelsView> {
-    return { models: this.job.askedModels?.list().map(servedModelView) ?? [] }
+    const models = this.job.askedModels?.list().map(servedModelView) ?? []
+    return { models: models.sort((a, b) => (a.name < b.name ? -1 : 1)) }
   }
 
   async topics(): Promise<TopicsView> {

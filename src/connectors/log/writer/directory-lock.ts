@@ -1,7 +1,8 @@
 import * as fs from 'node:fs'
-import { hostname, uptime } from 'node:os'
+import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { asWeirError, WeirError } from '../../../core/errors.ts'
+import { isRunning, PROCESS_PLACE, processIdentity } from '../../../files/running-process.ts'
 
 /**
  * Content of `.lock`, JSON: the thread and process that write the directory. A process is identified
@@ -54,32 +55,20 @@ export function takeLock(directory: string, threadId: number, isRefused = false)
 }
 
 function lockOf(threadId: number): LockOwner {
-  const { pid } = process
-  return { pid, processStart: startOf(pid), threadId, ...HERE }
+  const { pid, processStart } = processIdentity(process.pid)
+  return { pid, processStart, threadId, ...HERE }
 }
 
-const HERE = {
-  host: hostname(),
-  boot: textOf(() => fs.readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()),
-  pidNamespace: textOf(() => fs.readlinkSync('/proc/self/ns/pid')),
-}
+const HERE = PROCESS_PLACE
 /** Linux's first namespace of process ids: that of the machine, not of a container. */
 const MACHINE_NAMESPACE = 'pid:[4026531836]'
-
-function textOf(read: () => string): string {
-  try {
-    return read()
-  } catch {
-    return ''
-  }
-}
 
 /** Throws LOG_LOCKED unless the owner of a lock has ended. */
 function requireEnded(directory: string, owner: LockOwner, isRefused: boolean): void {
   const { host = HERE.host, boot = HERE.boot, pidNamespace = HERE.pidNamespace } = owner
   const isKernel = boot === HERE.boot && (boot !== '' || host === HERE.host)
   if (isKernel && pidNamespace === HERE.pidNamespace) {
-    if (isAlive(owner)) throw locked(directory, owner)
+    if (isRunning(owner)) throw locked(directory, owner)
     return
   }
   if (isKernel && isRefused) return
@@ -184,26 +173,6 @@ function isSame(a: LockOwner, b: LockOwner): boolean {
     (a.host ?? b.host) === b.host &&
     (a.pidNamespace ?? b.pidNamespace) === b.pidNamespace
   )
-}
-
-function isAlive(owner: LockOwner): boolean {
-  try {
-    process.kill(owner.pid, 0)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
-  }
-  return owner.processStart === '' || startOf(owner.pid) === owner.processStart
-}
-
-/** Start time of a process in clock ticks since boot (Linux), else empty. */
-function startOf(pid: number): string {
-  try {
-    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // The second field is the command in parentheses and may contain blanks.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
-  } catch {
-    return ''
-  }
 }
 
 function locked(directory: string, owner: LockOwner): WeirError {
