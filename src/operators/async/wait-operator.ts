@@ -1,11 +1,11 @@
 import type { Cancel } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { Serializer } from '../../core/serializer.ts'
-import { AbstractOperator } from '../port/abstract-operator.ts'
 import { type DeferringOperator, IN_FLIGHT_RECORDS } from '../port/deferring.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import { refusePromise } from '../port/refuse-promise.ts'
 import { PlainProcessContext } from '../process/context.ts'
+import { UserFunctionOperator } from '../process/user-function-operator.ts'
 import { Fifo } from './fifo.ts'
 import type { AsyncFunction } from './function.ts'
 import {
@@ -40,7 +40,10 @@ interface AsyncRecord extends StoredRecord, PendingRecord {
  * The operator of an `AsyncFunction`. Records in flight are part of a checkpoint, and a restored job calls the
  * function for them again.
  */
-export class AsyncWaitOperator<IN, OUT> extends AbstractOperator implements DeferringOperator {
+export class AsyncWaitOperator<IN, OUT>
+  extends UserFunctionOperator<AsyncFunction<IN, OUT>>
+  implements DeferringOperator
+{
   private readonly options: AsyncWaitOptions<IN, OUT>
   private readonly inFlight: InFlight<AsyncRecord>
   /** Records that came when it was full, such as several of one call of the operator before. */
@@ -53,15 +56,15 @@ export class AsyncWaitOperator<IN, OUT> extends AbstractOperator implements Defe
   private closed = false
 
   constructor(options: AsyncWaitOptions<IN, OUT>) {
-    super()
+    super(options.userFunction)
     this.options = options
     this.inFlight = options.mode === 'ordered' ? new OrderedInFlight() : new UnorderedInFlight()
   }
 
   override async open(context: OperatorContext): Promise<void> {
     this.context = context
-    const { userFunction, serializer } = this.options
-    await userFunction.open?.(new PlainProcessContext(context))
+    const { serializer } = this.options
+    await this.openFunction(new PlainProcessContext(context))
     for (const entry of context.operatorState.restored(IN_FLIGHT_RECORDS)) {
       this.accept(decodeInFlight(entry, serializer))
     }
@@ -92,18 +95,19 @@ export class AsyncWaitOperator<IN, OUT> extends AbstractOperator implements Defe
     this.inFlight.after(action, isBorder)
   }
 
-  override prepareSnapshot(): void {
+  override prepareSnapshot(checkpointId: number): void | Promise<void> {
     const { serializer } = this.options
     const entries = Array.from(this.inFlight.records(), (record) =>
       encodeInFlight(record, serializer),
     )
     this.context.operatorState.update(IN_FLIGHT_RECORDS, 'split', entries)
+    return super.prepareSnapshot(checkpointId)
   }
 
   override close(): void | Promise<void> {
     this.closed = true
     this.cancelTimeout?.()
-    return this.options.userFunction.close?.()
+    return super.close()
   }
 
   /** Emits one result of a record. */

@@ -13,6 +13,11 @@ import type {
   KeyedProcessContext,
   ProcessContext,
 } from '../process/function.ts'
+import type {
+  FunctionInitializationContext,
+  FunctionSnapshotContext,
+  RichFunction,
+} from '../process/function-life.ts'
 
 /** Times of a right record that joins a left one: `left + lowerMs` to `left + upperMs`, both included. */
 export interface JoinInterval {
@@ -27,10 +32,8 @@ export interface JoinContext extends ProcessContext {
 }
 
 /** A function that makes results from each pair of records of an interval join. */
-export interface ProcessJoinFunction<A, B, OUT> {
-  open?(context: FunctionContext): void | Promise<void>
+export interface ProcessJoinFunction<A, B, OUT> extends RichFunction<FunctionContext> {
   processElement(left: A, right: B, context: JoinContext, out: Collector<OUT>): void
-  close?(): void | Promise<void>
 }
 
 /** The records of one side, by their event time. */
@@ -52,6 +55,10 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
   constructor(interval: JoinInterval, join: ProcessJoinFunction<A, B, OUT>) {
     this.interval = interval
     this.join = join
+  }
+
+  initializeState(context: FunctionInitializationContext): void | Promise<void> {
+    return this.join.initializeState?.(context)
   }
 
   open(context: KeyedFunctionContext): void | Promise<void> {
@@ -90,6 +97,10 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
   onTimer(timestamp: number): void {
     this.left.remove(timestamp - Math.max(0, this.interval.upperMs))
     this.right.remove(timestamp - Math.max(0, -this.interval.lowerMs))
+  }
+
+  snapshotState(context: FunctionSnapshotContext): void | Promise<void> {
+    return this.join.snapshotState?.(context)
   }
 
   close(): void | Promise<void> {

@@ -1,4 +1,5 @@
 import type { Collector, FunctionContext, ProcessContext } from '../process/function.ts'
+import type { RichFunction } from '../process/function-life.ts'
 import type { TimeWindow } from './assigner.ts'
 import type { NamespacedStateAccess } from './namespaced-state.ts'
 
@@ -22,10 +23,8 @@ export interface WindowContext extends ProcessContext, WindowStateAccess {
 }
 
 /** A function that makes results from a window's records, or from their one folded result. */
-export interface ProcessWindowFunction<K, IN, OUT> {
-  open?(context: WindowFunctionContext): void | Promise<void>
+export interface ProcessWindowFunction<K, IN, OUT> extends RichFunction<WindowFunctionContext> {
   process(key: K, context: WindowContext, elements: readonly IN[], out: Collector<OUT>): void
   /** Drops the window's state, which `windowState()` gave. Called when the window is cleared. */
   clear?(context: WindowContext): void
-  close?(): void | Promise<void>
 }

@@ -4,16 +4,17 @@ import type { Serializer } from '../../core/serializer.ts'
 import { MAX_TIMESTAMP, NO_TIMESTAMP } from '../../core/time.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import type { Timer } from '../../state/port/timer-queue.ts'
-import { AbstractOperator } from '../port/abstract-operator.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import type { OutputTag } from '../port/output-tag.ts'
 import { refuseResult } from '../port/refuse-result.ts'
 import type { TimeDomain } from '../process/function.ts'
+import type { RichFunction } from '../process/function-life.ts'
 import { Timers, type TimerTarget } from '../process/timers.ts'
 import { TimestampedCollector } from '../process/timestamped-collector.ts'
+import { UserFunctionOperator } from '../process/user-function-operator.ts'
 import type { TimeWindow } from './assigner.ts'
 import type { FiringContents, WindowContents } from './contents.ts'
-import type { ProcessWindowFunction } from './function.ts'
+import type { ProcessWindowFunction, WindowFunctionContext } from './function.ts'
 import { WindowNamespaces, windowOfNamespace } from './namespace.ts'
 import { ReusedWindowContext } from './window-context.ts'
 
@@ -37,7 +38,7 @@ export interface WindowOptions<K, IN, C extends FiringContents = WindowContents<
  * allowed lateness, and is then cleared (Flink's default triggers).
  */
 export abstract class WindowOperator<K, IN, C extends FiringContents = WindowContents<IN>>
-  extends AbstractOperator
+  extends UserFunctionOperator<RichFunction<WindowFunctionContext>>
   implements TimerTarget
 {
   protected readonly options: WindowOptions<K, IN, C>
@@ -50,7 +51,7 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
   private dropped!: Counter
 
   constructor(options: WindowOptions<K, IN, C>) {
-    super()
+    super(options.windowFunction ?? {})
     this.options = options
     this.contents = options.contents
   }
@@ -68,7 +69,7 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
     this.dropped = context.metrics.counter('numLateRecordsDropped')
     this.openState()
     this.timers = new Timers(context, this, this.options.eventTime ?? true)
-    return this.options.windowFunction?.open?.(this.functionContext)
+    return this.openFunction(this.functionContext)
   }
 
   override processWatermark(watermark: number): void {
@@ -77,10 +78,6 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
 
   override onProcessingTime(timestampMs: number): void {
     this.timers.advanceProcessingTime(timestampMs)
-  }
-
-  override close(): void | Promise<void> {
-    return this.options.windowFunction?.close?.()
   }
 
   onEventTimer(timer: Timer): void {
