@@ -29,6 +29,11 @@ export const trainBmfCommand: Command = {
     ...FACTORS_OPTIONS,
     curve: { type: 'string', value: 'FILE', help: 'Write the learning curve as SVG' },
     ...BMF_OPTIONS,
+    variance: {
+      type: 'string',
+      value: 'FILE',
+      help: 'Write the posterior variance of every float of the rows, in the format of --text-rows',
+    },
     validation: { type: 'string', value: 'SHARE', help: 'Share of the ratings to validate on' },
     ...FACTORS_PLACE_OPTIONS,
   },
@@ -42,14 +47,20 @@ Example:
     const options = bmfOptionsOf(flags)
     const curve = outputFileOf(flags, 'curve')
     const textRows = outputPlaceOf(flags, 'text-rows')
+    const variance = outputPlaceOf(flags, 'variance')
     const folds = flags.optionalInteger('folds', 2)
     const { factors, sweeps, burnIn, seed } = options
     const { table, target } = await trainingInput(flags, topics, { ...options, biases: true })
     const { train, ...validation } = validationSplit(table, flags)
-    const trained = await trainBmfWithProgress(train, { ...options, ...validation }, io)
-    const { model, history } = trained
+    const trained = await trainBmfWithProgress(
+      train,
+      { ...options, ...validation, variance: variance !== undefined },
+      io,
+    )
+    const { model, history, variances } = trained
     if (curve !== undefined) await writeFile(curve, bmfLearningCurve(history))
     if (textRows !== undefined) await writeTextRows(textRows, model)
+    if (variance !== undefined && variances !== undefined) await writeTextRows(variance, variances)
     const hyperparameters = { trainer: 'bmf', factors, sweeps, burnIn, seed, biases: true }
     const published = {
       model,

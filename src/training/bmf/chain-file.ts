@@ -7,11 +7,15 @@ import type { ChainState, ChainStore } from './chain-state.ts'
 
 const FORMAT = 1
 const ARRAYS = ['userRows', 'itemRows', 'userMeans', 'itemMeans'] as const
+/** Further arrays of a chain with variances. */
+const MOMENTS = ['userMoments', 'itemMoments'] as const
+
+const NONE = new Float32Array(0)
 
 /** Facts of a state, which the file has as JSON. */
 interface ChainHeader extends Pick<ChainState, 'fingerprint' | 'sweep' | 'precision'> {
   readonly format: number
-  /** Floats of each array, in the order of `ARRAYS`. */
+  /** Floats of each array, in the order of `ARRAYS`, then of `MOMENTS` if there are any. */
   readonly lengths: readonly number[]
   /** CRC-32C of the arrays, in the same order. */
   readonly checksums: readonly number[]
@@ -32,13 +36,14 @@ export function chainFile(path: string, files: FileSystem = nodeFileSystem): Cha
 }
 
 async function save(files: FileSystem, path: string, state: ChainState): Promise<void> {
-  const arrays = ARRAYS.map((name) => bytesOf(state[name]))
+  const names = state.userMoments.length === 0 ? ARRAYS : [...ARRAYS, ...MOMENTS]
+  const arrays = names.map((name) => bytesOf(state[name]))
   const header: ChainHeader = {
     format: FORMAT,
     fingerprint: state.fingerprint,
     sweep: state.sweep,
     precision: state.precision,
-    lengths: ARRAYS.map((name) => state[name].length),
+    lengths: names.map((name) => state[name].length),
     checksums: arrays.map((bytes) => crc32c(bytes)),
   }
   const text = new TextEncoder().encode(JSON.stringify(header))
@@ -83,7 +88,8 @@ async function load(
       Float32Array,
       Float32Array,
     ]
-    return { ...header, userRows, itemRows, userMeans, itemMeans }
+    const [userMoments = NONE, itemMoments = NONE] = arrays.slice(ARRAYS.length)
+    return { ...header, userRows, itemRows, userMeans, itemMeans, userMoments, itemMoments }
   } finally {
     await file.close()
   }
@@ -96,7 +102,9 @@ function headerOf(path: string, text: Uint8Array): ChainHeader {
   } catch {
     throw damaged(path, 'its header is no JSON')
   }
-  if (header?.format !== FORMAT || header.lengths?.length !== ARRAYS.length) {
+  const arrays = header?.lengths?.length ?? 0
+  const isWhole = arrays === ARRAYS.length || arrays === ARRAYS.length + MOMENTS.length
+  if (header?.format !== FORMAT || !isWhole) {
     throw damaged(path, `its header is not of format ${FORMAT}`)
   }
   return header as ChainHeader

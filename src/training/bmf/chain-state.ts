@@ -14,6 +14,9 @@ export interface ChainState {
   readonly itemRows: Float32Array
   readonly userMeans: Float32Array
   readonly itemMeans: Float32Array
+  /** Moments of the draws (`BmfSide.moments`); empty without `variance`. */
+  readonly userMoments: Float32Array
+  readonly itemMoments: Float32Array
 }
 
 /** Keeps the newest state of a chain. */
@@ -24,14 +27,20 @@ export interface ChainStore {
   save(state: ChainState): Promise<void>
 }
 
+/** Settings that a chain depends on. */
+export interface ChainSettings {
+  readonly factors: number
+  readonly burnIn: number
+  readonly seed: number
+  readonly variance: boolean
+}
+
 /** Digest of what a chain depends on, without the number of sweeps: a chain may become longer. */
-export function chainFingerprint(
-  table: RatingsTable,
-  settings: { readonly factors: number; readonly burnIn: number; readonly seed: number },
-): string {
-  const { factors, burnIn, seed } = settings
+export function chainFingerprint(table: RatingsTable, settings: ChainSettings): string {
+  const { factors, burnIn, seed, variance } = settings
   const hash = createHash('sha256')
   hash.update(JSON.stringify([factors, burnIn, seed, table.users, table.items]))
+  if (variance) hash.update('variance')
   for (const column of [table.user, table.item, table.rating]) hash.update(column)
   return hash.digest('hex')
 }

@@ -12,6 +12,7 @@ import type { TrainingThreads } from '../threads/training-threads.ts'
 import type { ChainState } from './chain-state.ts'
 import { type BmfTask, streamsOf } from './drawer.ts'
 import { drawGamma, drawRowDistribution, type SideSums } from './hyperprior.ts'
+import { RowVariances } from './row-variances.ts'
 import type { BmfShare } from './share.ts'
 
 /**
@@ -73,6 +74,8 @@ export class Chain {
       itemRows: matrixOf(share, share.items),
       userMeans: share.users.means,
       itemMeans: share.items.means,
+      userMoments: share.users.moments,
+      itemMoments: share.items.moments,
     }
   }
 
@@ -84,6 +87,8 @@ export class Chain {
     matrixOf(share, share.items).set(state.itemRows)
     share.users.means.set(state.userMeans)
     share.items.means.set(state.itemMeans)
+    share.users.moments.set(state.userMoments)
+    share.items.moments.set(state.itemMoments)
   }
 
   /** Draws the distribution of a side's rows, then the rows. */
@@ -169,6 +174,16 @@ export class Chain {
       globalMean: share.mean,
       range: this.range,
       history: [],
+    })
+  }
+
+  /** Variances of the served rows over the kept sweeps; undefined without the option. */
+  variances(sweeps: number): RowVariances | undefined {
+    const { table, share } = this
+    if (share.users.moments.length === 0) return undefined
+    return new RowVariances({
+      ...{ users: table.users, items: table.items, unknowns: share.unknowns, sweeps },
+      moments: { U: share.users.moments, I: share.items.moments },
     })
   }
 

@@ -124,7 +124,23 @@ export class BmfDrawer implements TrainingParticipant<BmfTask> {
     random.seek(streamsOf(task.sweep, task.side), row)
     for (let i = 0; i < noise.length; i++) noise[i] = task.noise * random.normal()
     side.objective[row] = this.kernels.drawRow(draw)
-    if (task.kept > 0) this.addToMeans(side.means, row, task.kept)
+    if (task.kept === 0) return
+    this.addToMeans(side.means, row, task.kept)
+    if (side.moments.length > 0) this.addToMoments(side, row, task.kept)
+  }
+
+  /** Adds the draw of a row to the moments of its draws. */
+  private addToMoments({ address, moments }: BmfSide, row: number, kept: number): void {
+    const { memory, strideBytes, unknowns } = this.share
+    const draw = new Float32Array(memory.buffer, address + row * strideBytes, unknowns + 1)
+    const start = 2 * row * unknowns
+    for (let i = 0; i < unknowns; i++) {
+      // The bias is behind the constant 1.
+      const value = draw[i === unknowns - 1 ? unknowns : i]!
+      const before = value - moments[start + i]!
+      moments[start + i]! += before / kept
+      moments[start + unknowns + i]! += before * (value - moments[start + i]!)
+    }
   }
 
   /** Adds the mean of the row's distribution in this sweep to its mean over the kept sweeps. */

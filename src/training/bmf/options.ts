@@ -29,6 +29,8 @@ export interface BmfOptions {
   readonly burnIn?: number
   /** Worker threads; 0 draws in the calling thread. The result does not depend on it. @default 1 */
   readonly threads?: number
+  /** Also measures the variance of every float of the rows over the kept sweeps. @default false */
+  readonly variance?: boolean
   /** Seed of every random number of the chain. @default 1 */
   readonly seed?: number
   /** Validation ratings, whose error is reported after every sweep. */
@@ -50,6 +52,7 @@ export interface BmfSettings {
   readonly sweeps: number
   readonly burnIn: number
   readonly threads: number
+  readonly variance: boolean
   readonly seed: number
   readonly storeEvery: number
   readonly clock: Clock
@@ -63,6 +66,7 @@ export function bmfSettings(options: BmfOptions): BmfSettings {
     sweeps,
     burnIn: options.burnIn ?? Math.min(6, Math.floor(sweeps / 2)),
     threads: options.threads ?? 1,
+    variance: options.variance ?? false,
     seed: options.seed ?? 1,
     storeEvery: options.storeEvery ?? 10,
     clock: options.clock ?? systemClock,
@@ -72,6 +76,10 @@ export function bmfSettings(options: BmfOptions): BmfSettings {
   requireWholeNumber('burnIn', settings.burnIn, { min: 0, max: 100_000 })
   requireWholeNumber('threads', settings.threads, { min: 0, max: 256 })
   requireWholeNumber('storeEvery', settings.storeEvery, { min: 1, max: 100_000 })
+  requireArgument(
+    !settings.variance || settings.burnIn + 1 < settings.sweeps,
+    `a variance needs two sweeps after burn-in; give more than ${settings.sweeps} sweeps`,
+  )
   requireArgument(
     settings.burnIn < settings.sweeps,
     `burnIn (${settings.burnIn}) must be below the number of sweeps (${settings.sweeps}), or no sweep is left for the means`,

@@ -8,6 +8,11 @@ import type { BmfSettings } from './options.ts'
 export interface BmfSide extends AlsSide {
   /** Means of the rows over the kept sweeps, `[rows x unknowns]`, the bias last. */
   readonly means: Float32Array
+  /**
+   * Of the draws over the kept sweeps, `[rows x 2 x unknowns]`: the means of a row, then the sums of squares
+   * around them (Welford). Empty without `variance`.
+   */
+  readonly moments: Float32Array
 }
 
 /**
@@ -52,13 +57,14 @@ export function bmfShare(table: RatingsTable, settings: BmfSettings, mean: numbe
   const priorAddress = partsAddress + alignUp((GRAM_PARTS * strideBytes ** 2) / 4)
   const shiftAddress = priorAddress + alignUp(4 * width * width)
   const workersAddress = shiftAddress + alignUp(4 * width)
+  const perRow = settings.variance ? 2 * unknowns : 0
   const { users, items, chunkRatings } = ratingSides(table, FIRST_ADDRESS, itemsAddress)
   const scratchBytes = alignUp(alsScratchBytes(unknowns))
   const workerBytes = scratchBytes + 2 * alignUp(4 * width) + alignUp(chunkRatings * 8)
   return {
     memory: allocate(workersAddress + Math.max(1, settings.threads) * workerBytes),
-    users: { ...users, means: sharedFloats(users.rows * unknowns) },
-    items: { ...items, means: sharedFloats(items.rows * unknowns) },
+    users: sideOf(users, unknowns, perRow),
+    items: sideOf(items, unknowns, perRow),
     strideBytes,
     unknowns,
     mean,
@@ -72,6 +78,11 @@ export function bmfShare(table: RatingsTable, settings: BmfSettings, mean: numbe
     chunkRatings,
     nextChunk: new Int32Array(new SharedArrayBuffer(4)),
   }
+}
+
+function sideOf(side: AlsSide, unknowns: number, perRow: number): BmfSide {
+  const { rows } = side
+  return { ...side, means: sharedFloats(rows * unknowns), moments: sharedFloats(rows * perRow) }
 }
 
 function sharedFloats(length: number): Float32Array {

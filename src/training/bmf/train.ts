@@ -8,6 +8,7 @@ import { Chain } from './chain.ts'
 import { chainFingerprint } from './chain-state.ts'
 import { BmfDrawer, type BmfTask } from './drawer.ts'
 import { type BmfOptions, type BmfProgress, bmfSettings } from './options.ts'
+import type { RowVariances } from './row-variances.ts'
 import { type BmfShare, bmfShare } from './share.ts'
 import type { BmfWorkerData } from './worker.ts'
 
@@ -15,14 +16,12 @@ import type { BmfWorkerData } from './worker.ts'
 export interface BmfResult {
   /** Rows of posterior means; ids without a row are scored with the mean rows. */
   readonly model: AlsModel
+  /** Variances of its floats, with the option `variance`. */
+  readonly variances?: RowVariances
   /** One entry per sweep of this run. */
   readonly history: readonly BmfProgress[]
 }
 
-/**
- * Share of the variance of the ratings that the random products of the start have. The chain converges
- * from 0.1 in a few sweeps; from small factors it needs dozens (measured on MovieLens 100K).
- */
 /**
  * Factors ratings by Bayesian matrix factorisation (Salakhutdinov and Mnih, "Bayesian probabilistic matrix
  * factorization using Markov chain Monte Carlo", ICML 2008), with biases inside the rows:
@@ -73,7 +72,8 @@ export async function trainBmf(
     }
     options.onProgress?.(progress)
   }
-  return { model: chain.model(true), history }
+  const variances = chain.variances(settings.sweeps - settings.burnIn)
+  return { model: chain.model(true), history, ...(variances === undefined ? {} : { variances }) }
 }
 
 function validationError(

@@ -18,6 +18,8 @@ const state: ChainState = {
   itemRows: Float32Array.of(5, 6),
   userMeans: Float32Array.of(0.5),
   itemMeans: Float32Array.of(-0.5, 1e-20),
+  userMoments: new Float32Array(0),
+  itemMoments: new Float32Array(0),
 }
 
 beforeEach(() => chainFile(path).save(state))
@@ -25,6 +27,12 @@ beforeEach(() => chainFile(path).save(state))
 describe('the file of a chain', () => {
   it('gives back what was saved', async () => {
     expect(await chainFile(path).load('abc')).toMatchObject(state)
+  })
+
+  it('gives back the moments of draws, if there are any', async () => {
+    const whole = { ...state, userMoments: Float32Array.of(7, 8), itemMoments: Float32Array.of(9) }
+    await chainFile(path).save(whole)
+    expect(await chainFile(path).load('abc')).toMatchObject(whole)
   })
 
   it('replaces the state before', async () => {
@@ -62,7 +70,7 @@ describe('the file of a chain', () => {
 
 describe('chainFingerprint', () => {
   const rating = { user: 'a', item: 'b', rating: 3, timestamp: -1 }
-  const settings = { factors: 4, burnIn: 2, seed: 1 }
+  const settings = { factors: 4, burnIn: 2, seed: 1, variance: false }
   const of = (ratings = [rating], changed = {}): string =>
     chainFingerprint(ratingsTable(ratings), { ...settings, ...changed })
 
@@ -74,8 +82,9 @@ describe('chainFingerprint', () => {
       of(undefined, { factors: 5 }),
       of(undefined, { burnIn: 3 }),
       of(undefined, { seed: 2 }),
+      of(undefined, { variance: true }),
     ]
-    expect(new Set(prints).size).toBe(6)
+    expect(new Set(prints).size).toBe(7)
     expect(of()).toBe(prints[0])
   })
 })
