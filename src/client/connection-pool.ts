@@ -32,6 +32,8 @@ export class ConnectionPool {
   private turn = 0
   private isClosed = false
   private lastError: WeirError | undefined
+  /** The connection that fetched the last table from the bootstrap port; closed after it. */
+  private bootstrap: ClientConnection | undefined
 
   constructor(options: ResolvedClientOptions, shared: Pick<ClientContext, 'wheel' | 'writers'>) {
     this.options = options
@@ -44,12 +46,31 @@ export class ConnectionPool {
   }
 
   /**
-   * Fetches the routing table and opens a connection to every endpoint; one must succeed. There may be none for
-   * a while, because the job starts or replaces its query threads: only the deadline limits the tries.
+   * Fetches the routing table and opens a connection to every endpoint; one must succeed before the deadline.
+   * Where the bootstrap port refuses the connection this fails at once.
    */
   async open(): Promise<void> {
-    const { clock, deadlineMs, random, retry } = this.options
-    const deadlineAt = clock.monotonicMs() + deadlineMs
+    const { clock, deadlineMs } = this.options
+    const deadline = Promise.withResolvers<void>()
+    const opening = this.tryToOpen(clock.monotonicMs() + deadlineMs)
+    const cancel = clock.after(deadlineMs, () => {
+      // The endpoints that do not answer are tried further beside the one that is open.
+      if (this.pick() === undefined) deadline.reject(this.reason)
+      else deadline.resolve()
+    })
+    try {
+      await Promise.race([opening, deadline.promise])
+    } finally {
+      cancel()
+    }
+  }
+
+  /**
+   * There may be no endpoint for a while, because the job starts or replaces its query threads: only the
+   * deadline limits the tries.
+   */
+  private async tryToOpen(deadlineAt: number): Promise<void> {
+    const { clock, random, retry } = this.options
     for (let failures = 0; !(await this.opensOne()); failures++) {
       const error =
         this.lastError ?? new WeirError('UNAVAILABLE', 'the job has no query server yet')
@@ -73,9 +94,14 @@ export class ConnectionPool {
 
   /** The error of a call while no connection is open. */
   get reason(): WeirError {
-    return new WeirError('UNAVAILABLE', 'no query server is connected; the client keeps trying', {
-      cause: this.lastError,
-    })
+    const { lastError } = this
+    const { host, port } = this.options
+    const why = lastError?.message ?? `no query server of ${host}:${port} is connected`
+    return new WeirError(
+      'UNAVAILABLE',
+      `${why}; check that the job runs and that host and port are right; the client keeps trying`,
+      { cause: lastError, details: { host, port, ...lastError?.details } },
+    )
   }
 
   /** The open connection with the fewest calls in flight; `hint` (host:port) wins if it is open. */
@@ -112,6 +138,7 @@ export class ConnectionPool {
       }
     }
     const bootstrap = new ClientConnection(this.options.host, this.options.port, this.context)
+    this.bootstrap = bootstrap
     try {
       await bootstrap.opened()
       return await bootstrap.routing()
@@ -194,6 +221,7 @@ export class ConnectionPool {
   /** Closes every connection; what is in flight fails with UNAVAILABLE. */
   close(): void {
     this.isClosed = true
+    this.bootstrap?.close()
     for (const member of this.members) this.drop(member)
     this.members = []
   }

@@ -78,6 +78,6 @@ function tooLate(error: WeirError): WeirError {
   return new WeirError(
     'DEADLINE_EXCEEDED',
     `no answer before the deadline; the last try failed: ${error.message}`,
-    { cause: error, details: { lastError: error.code } },
+    { cause: error, details: { ...error.details, lastError: error.code } },
   )
 }

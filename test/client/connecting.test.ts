@@ -5,6 +5,7 @@ import { shareAccess } from '../../src/access/control.ts'
 import { WeirClient } from '../../src/client/index.ts'
 import { WeirError } from '../../src/core/errors.ts'
 import { QueryServer } from '../../src/serving/server/query-server.ts'
+import { ManualClock } from '../../src/testing/manual-clock.ts'
 import { TestedClient } from './tested-client.ts'
 
 let tested: TestedClient
@@ -62,7 +63,63 @@ describe('the connections of a client', () => {
     const server = new QueryServer(tested.backend)
     const port = await server.listen()
     await server.close()
-    await expect(WeirClient.connect({ port })).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    await expect(WeirClient.connect({ port })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      details: { host: '127.0.0.1', port },
+    })
+  })
+
+  it('fails at its deadline, with the address, where a query thread takes no frames', async () => {
+    const silent = createServer((socket) => void socket.on('error', () => {}))
+    silent.listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    tested.cleanups.push(async () => void silent.close())
+    const { port } = silent.address() as AddressInfo
+    const server = new QueryServer(tested.backend)
+    const bootstrapPort = await server.listen()
+    tested.cleanups.push(() => server.close())
+    tested.backend.endpoints = [{ server: 'query-0', host: '', port }]
+    // The time stops before the routing table arrives: each step alone would have the whole deadline.
+    const clock = new ManualClock()
+    const connecting = WeirClient.connect({ port: bootstrapPort, deadlineMs: 100, clock })
+    connecting.catch(() => {})
+    clock.advance(50)
+    await once(silent, 'connection')
+    clock.advance(50)
+    await expect(connecting).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringMatching(`127.0.0.1:${bootstrapPort}.*check that the job runs`),
+    })
+  })
+
+  it('are enough at the deadline when one of two query threads takes no frames', async () => {
+    const silent = createServer((socket) => void socket.on('error', () => {}))
+    silent.listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    tested.cleanups.push(async () => void silent.close())
+    const { port } = silent.address() as AddressInfo
+    const server = new QueryServer(tested.backend)
+    const bootstrapPort = await server.listen()
+    tested.cleanups.push(() => server.close())
+    tested.backend.endpoints = [
+      { server: 'query-0', host: '', port },
+      { server: 'query-1', host: '', port: bootstrapPort },
+    ]
+    const client = await WeirClient.connect({ port: bootstrapPort, deadlineMs: 100 })
+    tested.cleanups.unshift(() => client.close())
+    expect((await client.predict('ALS_MODEL', '1-U', '7-I')).score).toBe(11)
+  })
+
+  it('name the port and what to check in a call after the server is gone', async () => {
+    const client = await tested.start()
+    const { port } = tested.backend.endpoints[0]!
+    await tested.cleanups.pop()!()
+    const call = client.predict('ALS_MODEL', '1-U', '7-I', { deadlineMs: 60 })
+    await expect(call).rejects.toMatchObject({
+      code: 'DEADLINE_EXCEEDED',
+      message: expect.stringMatching(`127.0.0.1:${port}.*check that the job runs`),
+      details: { host: '127.0.0.1', port, lastError: 'UNAVAILABLE' },
+    })
   })
 
   it('survives a restart of its server', async () => {

@@ -3,7 +3,7 @@ import { completeModelTopics, type Retention } from '../../jobs/model-topic/topi
 import { type Command, Flags, missingArguments, UsageError } from '../command/command.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsOf } from '../flags/kafka.ts'
-import { counted } from '../text/counted.ts'
+import { createdTopic } from '../text/created-topic.ts'
 
 /** `weir topic create`: creates a topic or the topics of a model. */
 export const topicCreateCommand: Command = {
@@ -63,11 +63,7 @@ export const topicCreateCommand: Command = {
     } else await topics.create(topic, { ...shape, ...retentionOf(flags) })
     for (const name of created.toSorted()) {
       const description = await topics.describe(name)
-      io.out(
-        flags.boolean('json')
-          ? JSON.stringify(description)
-          : `created ${name} with ${counted(description.partitions, 'partition')}${description.cleanupPolicy === undefined ? '' : `, ${description.cleanupPolicy}`}`,
-      )
+      io.out(flags.boolean('json') ? JSON.stringify(description) : createdTopic(name, description))
     }
     return 0
   },
