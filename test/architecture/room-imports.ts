@@ -168,7 +168,13 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'runtime/protocol',
     'runtime/slot',
   ],
-  'cli/text': ['jobs/registry', 'models/quality', 'models/registry'],
+  'cli/text': [
+    'connectors/records',
+    'connectors/topics',
+    'jobs/registry',
+    'models/quality',
+    'models/registry',
+  ],
   'cli/training': [
     'cli/command',
     'cli/files',
