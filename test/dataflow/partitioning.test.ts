@@ -6,6 +6,8 @@ import { DiscardingSink } from '../../src/operators/basic/discarding-sink.ts'
 import { LocalExecutor } from '../../src/runtime/job/local-executor.ts'
 
 const RECORDS = 3000
+/** Several buffers of 32 KiB for each receiver: a sender takes the next receiver when a buffer is full. */
+const MANY_RECORDS = 60_000
 
 /** The numbers that each of three subtasks got behind a partitioning, in the order of the subtasks. */
 async function received(
@@ -44,7 +46,7 @@ describe('a partitioning', () => {
     const sink = new MemorySink<readonly [sender: number, receiver: number]>()
     const env = new StreamExecutionEnvironment({ executor: new LocalExecutor(), parallelism: 4 })
     env
-      .fromSequence(0, RECORDS - 1)
+      .fromSequence(0, MANY_RECORDS - 1)
       .rebalance()
       .process<number>(() => ({
         processElement: (_value, context, out) => out.collect(context.subtask),
@@ -56,7 +58,7 @@ describe('a partitioning', () => {
       }))
       .sinkTo(sink)
     await env.execute('rescale')
-    expect(sink.values).toHaveLength(RECORDS)
+    expect(sink.values).toHaveLength(MANY_RECORDS)
     const pairs = new Set(sink.values.map((pair) => pair.join(' to ')))
     expect([...pairs].sort()).toEqual(['0 to 0', '0 to 1', '1 to 2', '1 to 3'])
   })

@@ -281,10 +281,19 @@ export class PartitionWriter {
     this.publish()
   }
 
-  /** Waits for queued appends, syncs and closes the files. */
+  /** Waits for queued appends, syncs and closes the files. Throws CONNECTOR_FAILED when the disk fails. */
   async close(): Promise<void> {
     await this.flushing
     await this.transactions.settled()
+    try {
+      await this.forceAndClose()
+    } catch (error) {
+      const doing = `${this.path}: the last records could not be forced to the disk`
+      throw asWeirError(error, 'CONNECTOR_FAILED', doing)
+    }
+  }
+
+  private async forceAndClose(): Promise<void> {
     try {
       if (this.failure === undefined) {
         await this.segments.forceAll()

@@ -60,6 +60,18 @@ describe('a session of the log', () => {
     await writer.close()
   })
 
+  it('says which partition could not be forced when it closes', async () => {
+    const { disk, writer } = await openWriter()
+    const session = await LogSession.open(writer)
+    await session.createTopic('t', {})
+    await session.append('t', 0, batch('a'))
+    disk.failNextSync()
+    await expect(writer.close()).rejects.toMatchObject({
+      code: 'CONNECTOR_FAILED',
+      message: expect.stringMatching(/\/log\/.*could not be forced to the disk.*EIO/),
+    })
+  })
+
   it('keeps the transactions when their states could not be written for a time', async () => {
     const { disk, writer } = await openWriter()
     const first = await LogSession.open(writer)
