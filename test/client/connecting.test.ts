@@ -16,6 +16,19 @@ beforeEach(() => {
 
 afterEach(() => tested.close())
 
+/** A bootstrap port, and the port of a query thread that takes connections but no frames. */
+async function besideSilentThread() {
+  const silent = createServer((socket) => void socket.on('error', () => {}))
+  silent.listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  tested.cleanups.push(async () => void silent.close())
+  const { port } = silent.address() as AddressInfo
+  const server = new QueryServer(tested.backend)
+  const bootstrapPort = await server.listen()
+  tested.cleanups.push(() => server.close())
+  return { silent, port, bootstrapPort }
+}
+
 describe('the connections of a client', () => {
   it.each([
     ['HTTP', 'HTTP/1.1 400 Bad Request\r\n\r\n', 'it answered in HTTP'],
@@ -70,14 +83,7 @@ describe('the connections of a client', () => {
   })
 
   it('fails at its deadline, with the address, where a query thread takes no frames', async () => {
-    const silent = createServer((socket) => void socket.on('error', () => {}))
-    silent.listen(0, '127.0.0.1')
-    await once(silent, 'listening')
-    tested.cleanups.push(async () => void silent.close())
-    const { port } = silent.address() as AddressInfo
-    const server = new QueryServer(tested.backend)
-    const bootstrapPort = await server.listen()
-    tested.cleanups.push(() => server.close())
+    const { silent, port, bootstrapPort } = await besideSilentThread()
     tested.backend.endpoints = [{ server: 'query-0', host: '', port }]
     // The time stops before the routing table arrives: each step alone would have the whole deadline.
     const clock = new ManualClock()
@@ -93,14 +99,7 @@ describe('the connections of a client', () => {
   })
 
   it('are enough at the deadline when one of two query threads takes no frames', async () => {
-    const silent = createServer((socket) => void socket.on('error', () => {}))
-    silent.listen(0, '127.0.0.1')
-    await once(silent, 'listening')
-    tested.cleanups.push(async () => void silent.close())
-    const { port } = silent.address() as AddressInfo
-    const server = new QueryServer(tested.backend)
-    const bootstrapPort = await server.listen()
-    tested.cleanups.push(() => server.close())
+    const { port, bootstrapPort } = await besideSilentThread()
     tested.backend.endpoints = [
       { server: 'query-0', host: '', port },
       { server: 'query-1', host: '', port: bootstrapPort },

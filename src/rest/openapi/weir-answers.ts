@@ -96,7 +96,7 @@ export const STATES = objectOf({
   ),
 })
 
-/** Floats of a row, or the value of typed state: any JSON. */
+/** Floats of a row, or the value of typed state as JSON. */
 const VALUE: Schema = { description: 'floats of a row, or the value as JSON' }
 
 /** `/weir/jobs/:jobid/states/:name/entry`. */

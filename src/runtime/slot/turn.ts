@@ -21,7 +21,7 @@ export interface SlotWork {
   readonly queries: Pick<SlotQueries, 'answer' | 'isWaiting' | 'hasScans'>
   readonly scheduler: Pick<SubtaskScheduler, 'process' | 'tick' | 'flush' | 'nextTickMs'>
   readonly exchange: Pick<SlotExchange, 'flush'>
-  /** Copies state for checkpoints for at most this many ms; returns whether there was any to copy. */
+  /** Copies state for checkpoints for at most this many ms; returns whether it copied some. */
   readonly copy: (budgetMs: number) => boolean
   /** Time from a request to wake the slot to its turn. */
   readonly latency: Histogram
