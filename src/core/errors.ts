@@ -133,6 +133,10 @@ export const ERROR_CODES = {
     false,
     'The request ended every worker that ran it, also when it ran alone.',
   ),
+  MODEL_MEMORY_EXCEEDED: entry(
+    false,
+    'The request took the process of its model above the memory limit, also when it ran alone.',
+  ),
   // Learning
   EMPTY_DATASET: entry(false, 'There is nothing to train on or to evaluate.'),
   GPU_UNAVAILABLE: entry(

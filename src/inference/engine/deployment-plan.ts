@@ -23,6 +23,10 @@ export function checkDeployment(deployment: Deployment): void {
   requireWhole('maxBatchItems', maxBatchItems, 65536)
   requireWhole('queueCapacity', queueCapacity, 65536)
   requireArgument(!(memoryBytes < 0), `memoryBytes is 0 or more, not ${memoryBytes}`)
+  requireArgument(
+    deployment.memoryLimitBytes === undefined || deployment.isolation === 'process',
+    'memoryLimitBytes needs isolation: process, because the threads of a process share its memory',
+  )
 }
 
 function requireWhole(name: string, value: number, most: number): void {
@@ -41,10 +45,11 @@ export function maxItemsOf(signature: ModelSignature, deployment: Deployment): n
 
 /** What a worker starts with. One run may use the cores, shared among the workers. */
 export function workerStartOf(source: ModelSource, deployment: Deployment): WorkerStart {
-  const { workers = 1, isolation = 'thread' } = deployment
+  const { workers = 1, isolation = 'thread', memoryLimitBytes } = deployment
   return {
     source,
     isolation,
+    memoryLimitBytes,
     threads: Math.max(1, Math.floor(availableParallelism() / workers)),
   }
 }

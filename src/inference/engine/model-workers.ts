@@ -61,7 +61,7 @@ export class ModelWorkers {
   readonly memory: QueueMemory
   readonly signature: ModelSignature
   readonly maxItems: number
-  /** Workers that ended by themselves or were written off. */
+  /** Workers that ended by themselves, were written off, or took more memory than they may. */
   lost = 0
   private readonly start: WorkerStart
   private readonly deployment: Deployment
@@ -240,7 +240,10 @@ export class ModelWorkers {
     void thread.exited.then(() => this.onExit(worker))
     const { buffer } = this.memory
     const { deployment, maxItems } = this
-    thread.serve({ buffer, worker: number, deployment, maxItems }, this.onMove)
+    thread.serve(
+      { buffer, worker: number, deployment, maxItems },
+      { onMove: this.onMove, onExceeded: () => this.lost++ },
+    )
   }
 
   private freeNumber(): number {

@@ -4,6 +4,14 @@ import { siblingModule, THREAD_LIMITS } from '../../core/sibling-module.ts'
 import type { ModelSignature } from '../port/signature.ts'
 import type { ServeMessage, WorkerMessage, WorkerStart } from '../workers/messages.ts'
 
+/** What is heard of a worker that serves a queue. */
+export interface WorkerListener {
+  /** The model is away and wanted, has left, or is back. */
+  readonly onMove: (kind: 'wanted' | 'left' | 'entered') => void
+  /** The process of the model was replaced because of its memory. */
+  readonly onExceeded: () => void
+}
+
 /** Thread of a worker that has loaded its model. */
 export class WorkerThread {
   readonly signature: ModelSignature
@@ -46,10 +54,11 @@ export class WorkerThread {
     })
   }
 
-  /** Lets the worker serve a queue. `onMove`: the model is away and wanted, has left, or is back. */
-  serve(message: ServeMessage, onMove: (kind: 'wanted' | 'left' | 'entered') => void): void {
+  /** Lets the worker serve a queue. */
+  serve(message: ServeMessage, { onMove, onExceeded }: WorkerListener): void {
     this.thread.on('message', ({ kind }: WorkerMessage) => {
       if (kind === 'wanted' || kind === 'left' || kind === 'entered') onMove(kind)
+      else if (kind === 'exceeded') onExceeded()
     })
     this.thread.postMessage(message)
   }

@@ -84,6 +84,11 @@ export interface Deployment {
    * @default measured in a child process before the first load
    */
   readonly memoryBytes?: number
+  /**
+   * Most memory of the process of one worker, bytes, with its runtime: a run that takes more is ended and its request
+   * fails with MODEL_MEMORY_EXCEEDED. Needs `isolation: 'process'`. @default no limit
+   */
+  readonly memoryLimitBytes?: number
   /** Outputs of a request that cannot be answered in time; without them it fails with a typed error. */
   readonly default?: readonly Tensor[]
   /** No hedging when not given. */

@@ -11,7 +11,7 @@ export interface InferenceProducer {
    * Answers a request. Each request ends exactly once, at the latest 1 ms after its deadline: with an
    * answer, with the deployment's default (`flags.isDefault`), or with a typed error. Rejects with
    * UNKNOWN_MODEL, SIGNATURE_MISMATCH, OVERLOADED (details `retryAfterMs`), DEADLINE_EXCEEDED, MODEL_FAILED,
-   * POISONED_REQUEST, WORKER_LOST, MODEL_NOT_LOADED, FRAME_TOO_LARGE (inputs or outputs above the
+   * POISONED_REQUEST, MODEL_MEMORY_EXCEEDED, WORKER_LOST, MODEL_NOT_LOADED, FRAME_TOO_LARGE (inputs or outputs above the
    * deployment's bytes), or with the reason of the signal.
    */
   infer(request: InferRequest): Promise<InferAnswer>

@@ -27,6 +27,11 @@ export interface LoadedModel {
    * the promise settles. `items` is the size of the item axis. Throws MODEL_FAILED.
    */
   run(inputs: readonly Tensor[], items: number): Promise<readonly Tensor[]>
+  /**
+   * Called between two runs: takes back what the last run left behind, so that the next one is not held up. The worker
+   * ends when it rejects.
+   */
+  refresh?(): Promise<void>
   /** Frees the model. */
   close(): Promise<void>
 }

@@ -54,6 +54,8 @@ const SETTING_KEYS: Readonly<Record<string, string>> = {
   'output-bytes': 'Most bytes of the outputs of one request',
   memory:
     'Memory of the model in one worker, such as 200 MiB (default: measured); it counts with --memory',
+  'memory-limit':
+    'Most memory of the process of one worker (isolation: process), such as 1 GiB: a run that takes more is ended',
   hedge: 'A map with after-ms or quantile: when a second worker gets a request',
   default:
     'Outputs that answer a request that cannot be in time: a map of datatype, shape and data',
@@ -119,9 +121,19 @@ class SettingsReader {
       inputBytes: this.whole(fields, 'input-bytes'),
       outputBytes: this.whole(fields, 'output-bytes'),
       memoryBytes: this.bytes(fields, 'memory'),
+      memoryLimitBytes: this.limit(fields, isolation),
       hedge: this.hedge(fields['hedge']),
       default: fields['default'] === undefined ? undefined : this.defaults(fields['default']),
     })
+  }
+
+  private limit(fields: Fields, isolation: string | undefined): number | undefined {
+    const bytes = this.bytes(fields, 'memory-limit')
+    if (bytes === undefined || isolation === 'process') return bytes
+    throw new WeirError(
+      'INVALID_ARGUMENT',
+      `${this.place}: memory-limit needs isolation: process; threads share the memory of their process`,
+    )
   }
 
   private batching(value: unknown): BatchingSettings {

@@ -10,7 +10,9 @@ import type { LoadedModel } from '../port/runner.ts'
 import type { ModelSignature } from '../port/signature.ts'
 import type { Tensor } from '../port/tensor.ts'
 import { encodeFrame, type Frame, FrameReader } from './frame.ts'
+import { type EndableModel, LimitedModel } from './limited-model.ts'
 import type { WorkerStart } from './messages.ts'
+import { residentBytesOf } from './process-memory.ts'
 
 /** Head of a frame from the child. */
 export type ChildHead =
@@ -26,17 +28,32 @@ export type ParentHead =
   | { readonly kind: 'measure'; readonly start: WorkerStart; readonly items: number }
   | { readonly kind: 'run'; readonly items: number }
 
+/** What a worker hears of the child process of its model. */
+export interface ChildListener {
+  /** A process was started. */
+  readonly onStarted: (pid: number) => void
+  /** It was ended because of its memory, and another one takes its place. */
+  readonly onExceeded: () => void
+}
+
 /**
  * Loads a model in a child process of this worker. When the child ends, `run` rejects with WORKER_LOST; the
- * worker then ends, too, and is replaced as a whole. Throws as the runner.
+ * worker then ends, too, and is replaced as a whole. A child above the limit of `start` is replaced alone. Throws
+ * as the runner.
  */
 export async function openChildModel(
   start: WorkerStart,
-  onStarted: (pid: number) => void,
+  { onStarted, onExceeded }: ChildListener,
 ): Promise<LoadedModel> {
-  const model = await startChild(onStarted)
+  const { memoryLimitBytes: limitBytes } = start
+  const startOne = (): Promise<ChildModel> => startChild(start, onStarted)
+  if (limitBytes !== undefined) {
+    const bytesOf = residentBytesOf
+    return await LimitedModel.open({ limitBytes, start: startOne, bytesOf, onExceeded })
+  }
+  const model = await startOne()
   try {
-    model.signature = await model.load(start)
+    await model.open()
     return model
   } catch (error) {
     // The open child would keep the thread of this worker alive.
@@ -47,15 +64,18 @@ export async function openChildModel(
 
 /** Memory that a model takes in a process of its own with one run of `items` zeros, bytes. Throws as the runner. */
 export async function measureMemory(start: WorkerStart, items: number): Promise<number> {
-  const model = await startChild(() => {})
+  const model = await startChild(start, () => {})
   try {
-    return await model.measure(start, items)
+    return await model.measure(items)
   } finally {
     await model.close()
   }
 }
 
-async function startChild(onStarted: (pid: number) => void): Promise<ChildModel> {
+async function startChild(
+  start: WorkerStart,
+  onStarted: (pid: number) => void,
+): Promise<ChildModel> {
   const folder = mkdtempSync(join(tmpdir(), 'weir-worker-'))
   const path = join(folder, 'batches')
   const server = createServer()
@@ -69,7 +89,7 @@ async function startChild(onStarted: (pid: number) => void): Promise<ChildModel>
     })
     if (child.pid !== undefined) onStarted(child.pid)
     const socket = await connection(server, child)
-    return new ChildModel(child, socket)
+    return new ChildModel(start, child, socket)
   } finally {
     server.close()
     rmSync(folder, { recursive: true, force: true })
@@ -84,41 +104,53 @@ function connection(server: Server, child: ChildProcess): Promise<Socket> {
   })
 }
 
-class ChildModel implements LoadedModel {
+class ChildModel implements EndableModel {
   signature: ModelSignature = { inputs: [], outputs: [] }
+  private readonly start: WorkerStart
   private readonly child: ChildProcess
   private readonly socket: Socket
   private waiting:
     | { resolve: (frame: Frame<ChildHead>) => void; reject: (error: unknown) => void }
     | undefined
-  private end: WeirError | undefined
+  private ended: WeirError | undefined
 
-  constructor(child: ChildProcess, socket: Socket) {
+  constructor(start: WorkerStart, child: ChildProcess, socket: Socket) {
+    this.start = start
     this.child = child
     this.socket = socket
     const reader = new FrameReader<ChildHead>((frame) => this.settle(frame))
     socket.on('data', (chunk) => reader.push(chunk))
     socket.on('error', () => {})
     child.once('exit', (code, signal) => {
-      this.end = lost(signal ?? code)
-      this.waiting?.reject(this.end)
+      this.settleWith(lost(signal ?? code))
     })
   }
 
-  async load(start: WorkerStart): Promise<ModelSignature> {
-    const { head } = await this.exchange({ kind: 'load', start }, [])
-    if (head.kind === 'loaded') return head.signature
-    throw new WeirError('PROTOCOL_ERROR', `the child answered a load with "${head.kind}"`)
+  get pid(): number {
+    return this.child.pid!
   }
 
-  async measure(start: WorkerStart, items: number): Promise<number> {
-    const { head } = await this.exchange({ kind: 'measure', start, items }, [])
+  async open(): Promise<void> {
+    const { head } = await this.exchange({ kind: 'load', start: this.start }, [])
+    if (head.kind !== 'loaded') {
+      throw new WeirError('PROTOCOL_ERROR', `the child answered a load with "${head.kind}"`)
+    }
+    this.signature = head.signature
+  }
+
+  async measure(items: number): Promise<number> {
+    const { head } = await this.exchange({ kind: 'measure', start: this.start, items }, [])
     if (head.kind === 'measured') return head.bytes
     throw new WeirError('PROTOCOL_ERROR', `the child answered a measurement with "${head.kind}"`)
   }
 
   async run(inputs: readonly Tensor[], items: number): Promise<readonly Tensor[]> {
     return (await this.exchange({ kind: 'run', items }, inputs)).tensors
+  }
+
+  end(error: WeirError): void {
+    this.settleWith(error)
+    void this.close()
   }
 
   async close(): Promise<void> {
@@ -128,10 +160,16 @@ class ChildModel implements LoadedModel {
 
   private exchange(head: ParentHead, tensors: readonly Tensor[]): Promise<Frame<ChildHead>> {
     return new Promise((resolve, reject) => {
-      if (this.end !== undefined) return reject(this.end)
+      if (this.ended !== undefined) return reject(this.ended)
       this.waiting = { resolve, reject }
       this.socket.write(encodeFrame(head, tensors))
     })
+  }
+
+  /** From now on each exchange rejects with the first error. */
+  private settleWith(error: WeirError): void {
+    this.ended ??= error
+    this.waiting?.reject(this.ended)
   }
 
   private settle(frame: Frame<ChildHead>): void {

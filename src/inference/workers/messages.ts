@@ -9,6 +9,8 @@ export interface WorkerStart {
   /** Threads of one run. */
   readonly threads: number
   readonly isolation: 'thread' | 'process'
+  /** As `Deployment.memoryLimitBytes`. */
+  readonly memoryLimitBytes?: number | undefined
   /** As `RunnerOptions.optimised`. */
   readonly optimised?: string | undefined
 }
@@ -27,5 +29,7 @@ export type WorkerMessage =
   | { readonly kind: 'child'; readonly pid: number }
   | { readonly kind: 'loaded'; readonly signature: ModelSignature }
   | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string }
+  /** The child process took more memory than it may, and is replaced. */
+  | { readonly kind: 'exceeded' }
   /** A request waits and the model is away; it has left, or is back. */
   | { readonly kind: 'wanted' | 'left' | 'entered' }

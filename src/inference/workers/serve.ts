@@ -101,6 +101,7 @@ class ServeLoop {
     const { decision } = this
     if (decision.kind === 'run' && this.taken.length > 0) {
       await this.runTaken(this.run, decision.reason)
+      await this.model.refresh?.()
     } else if (decision.kind === 'wait') this.sleep(seen, decision)
   }
 

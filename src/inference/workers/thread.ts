@@ -16,7 +16,10 @@ const post = (message: WorkerMessage): void => parentPort?.postMessage(message)
 
 const load = (): Promise<LoadedModel> =>
   start.isolation === 'process'
-    ? openChildModel(start, (pid) => post({ kind: 'child', pid }))
+    ? openChildModel(start, {
+        onStarted: (pid) => post({ kind: 'child', pid }),
+        onExceeded: () => post({ kind: 'exceeded' }),
+      })
     : openModel(start.source, start)
 
 async function main(): Promise<void> {

@@ -26,6 +26,7 @@ version: "@stable"
 cache: 64 MiB
 cache-warm-up: 1000
 memory: 200 MiB
+memory-limit: 1 GiB
 checks: { signature: any, max-p99-ms: 40, max-memory: 1 GiB }
 `)
     expect(settings).toMatchObject({
@@ -43,6 +44,7 @@ checks: { signature: any, max-p99-ms: 40, max-memory: 1 GiB }
         inputBytes: 4096,
         outputBytes: 1024,
         memoryBytes: 200 * 1024 * 1024,
+        memoryLimitBytes: 1024 ** 3,
         hedge: { quantile: 0.95 },
         default: [{ name: 'y', datatype: 'FP32', shape: [1, 1] }],
       },
@@ -57,6 +59,7 @@ checks: { signature: any, max-p99-ms: 40, max-memory: 1 GiB }
   it.each([
     ['slo_ms: 50', 'd.yaml: slo_ms is unknown; did you mean slo-ms?'],
     ['batching: { rule: window, delayms: 2 }', 'did you mean batching.delay-ms?'],
+    ['memory-limit: 1 GiB', 'd.yaml: memory-limit needs isolation: process'],
     ['batching: best', 'batching takes one of slack, aimd'],
     ['slo-ms: soon', 'slo-ms takes a number from 1, not "soon"'],
     ['workers: 1.5', 'workers takes a whole number from 1, not 1.5'],

@@ -15,6 +15,8 @@ export const ENDS_WORKER = -1
 export const HANGS = -2
 /** A run with this value takes memory until its heap is full. */
 export const FILLS_HEAP = -4
+/** A run with this value takes memory beside its heap, and keeps it. */
+export const TAKES_MEMORY = -5
 /** A run with this value throws. */
 export const THROWS = -3
 
@@ -29,6 +31,8 @@ const doubled = (inputs: readonly Tensor[]): Tensor[] => {
   return [{ name: 'y', datatype: 'FP32', shape: [values.length], data }]
 }
 
+const kept: Buffer[] = []
+
 /** Doubles its input, and does what the values above say. */
 export const doubling: FunctionModel = {
   signature,
@@ -38,6 +42,7 @@ export const doubling: FunctionModel = {
     while (values.includes(HANGS)) Math.random()
     for (const heap: number[][] = []; values.includes(FILLS_HEAP); )
       heap.push(new Array(1e6).fill(1))
+    while (values.includes(TAKES_MEMORY)) kept.push(Buffer.alloc(2 ** 20, 1))
     if (values.includes(THROWS)) throw new Error('the value -3 is not allowed')
     return doubled(inputs)
   },

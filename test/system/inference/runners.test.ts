@@ -65,13 +65,15 @@ const functionSource = (): ModelSource => ({
   export: 'doubling',
 })
 
-const childOf = (source: ModelSource): Promise<LoadedModel> =>
-  openChildModel({ source, threads: 1, isolation: 'process' }, () => {})
+const ignored = { onStarted: () => {}, onExceeded: () => {} }
+const childOf = (source: ModelSource, memoryLimitBytes?: number): Promise<LoadedModel> =>
+  openChildModel({ source, threads: 1, isolation: 'process', memoryLimitBytes }, ignored)
 
 const KINDS: Readonly<Record<string, () => Promise<LoadedModel>>> = {
   onnx: () => openModel(linearModel(folder, { inputs: 1, outputs: 1, factor: 2 }), { threads: 1 }),
   function: () => openModel(functionSource(), { threads: 1 }),
   remote: () => openModel({ kind: 'remote', url, model: 'double' }, { threads: 1 }),
+  'child process with a limit of memory': () => childOf(functionSource(), 2 ** 30),
   'child process with onnx': () =>
     childOf(linearModel(folder, { inputs: 1, outputs: 1, factor: 2 })),
   'child process with a function': () => childOf(functionSource()),
