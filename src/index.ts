@@ -157,12 +157,6 @@ export type {
   StreamNode,
 } from './dataflow/stream-graph.ts'
 export type { GraphIssue } from './dataflow/validate-graph.ts'
-export {
-  boundedOutOfOrderness,
-  monotonousTimestamps,
-  noWatermarks,
-  type WatermarkStrategy,
-} from './dataflow/watermark-strategy.ts'
 export { WindowedStream } from './dataflow/windowed-stream.ts'
 export {
   type PredictExamplesOptions,
@@ -385,6 +379,7 @@ export { trainLinear } from './training/linear/train.ts'
 export type { ClassificationSummary } from './training/metrics/classification.ts'
 export type { CoverageCounts, ErrorSummary, PairCoverage } from './training/metrics/errors.ts'
 export type { MeanEstimate, RankingSummary } from './training/metrics/ranking.ts'
+export * from './watermarks.ts'
 export * from './windows.ts'
 // Tensors of the models that a stream asks.
 export type { InferAnswer } from './wire/inference/infer.ts'

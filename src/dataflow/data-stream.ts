@@ -1,3 +1,4 @@
+import { requireArgument } from '../core/errors.ts'
 import type { Serializer } from '../core/serializer.ts'
 import { CollectSink } from '../operators/basic/collect-sink.ts'
 import { CollectedResults } from '../operators/basic/collected-results.ts'
@@ -39,7 +40,7 @@ import {
 } from './node-spec.ts'
 import type { StreamFactory } from './stream-factory.ts'
 import type { Partitioning } from './stream-graph.ts'
-import type { WatermarkStrategy } from './watermark-strategy.ts'
+import { makesWatermarks, type WatermarkStrategy } from './watermark-strategy.ts'
 import { WindowedStream } from './windowed-stream.ts'
 
 /**
@@ -135,13 +136,17 @@ export class DataStream<T> extends NodeSettingsBase {
     return this.add(transformSpec({ name, inputs: 1, create, options }))
   }
 
-  /** Gives records new timestamps, and makes watermarks from them. */
+  /** Gives records new timestamps, and makes watermarks from them. Throws INVALID_ARGUMENT for an alignment. */
   assignTimestampsAndWatermarks(strategy: WatermarkStrategy<T>): DataStream<T> {
+    requireArgument(
+      strategy.alignment === undefined,
+      'watermark alignment holds sources back: give its strategy to fromSource',
+    )
     return this.add({
       name: 'TimestampsAndWatermarks',
       inputs: 1,
       serializer: commonSerializer(this.origins),
-      makesWatermarks: strategy.outOfOrdernessMs !== undefined,
+      makesWatermarks: makesWatermarks(strategy),
       body: () => ({
         kind: 'operator',
         create: () => new TimestampsAndWatermarksOperator(strategy),

@@ -17,7 +17,7 @@ import type {
   StreamGraph,
 } from './stream-graph.ts'
 import { type GraphIssue, refuseErrors, validateDraft } from './validate-graph.ts'
-import { noWatermarks, type WatermarkStrategy } from './watermark-strategy.ts'
+import { makesWatermarks, noWatermarks, type WatermarkStrategy } from './watermark-strategy.ts'
 
 /** Options of an environment. */
 export interface EnvironmentOptions {
@@ -160,7 +160,7 @@ function sourceSpec<T>(
       watermarks: watermarks as WatermarkStrategy<unknown>,
       returnsThrough,
     }),
-    makesWatermarks: watermarks.outOfOrdernessMs !== undefined,
+    makesWatermarks: makesWatermarks(watermarks),
     ...(serializer === undefined ? {} : { serializer: serializer as Serializer<unknown> }),
     ...(parallelism === undefined ? {} : { parallelism }),
   }

@@ -807,7 +807,14 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'state/port',
     'tracing',
   ],
-  'runtime/source': ['core', 'dataflow', 'operators/port', 'runtime/channel', 'state/catalog'],
+  'runtime/source': [
+    'core',
+    'dataflow',
+    'operators/basic',
+    'operators/port',
+    'runtime/channel',
+    'state/catalog',
+  ],
   'runtime/subtask': [
     'batch',
     'checkpoint/protocol',

@@ -42,9 +42,13 @@ async function reportedByJob(folder: string): Promise<string[]> {
   await using log = await EmbeddedLog.open(directory)
   await log.createTopic('model')
   const env = new StreamExecutionEnvironment()
+  const alignedTimes = monotonousTimestamps<number>({
+    timestampOf: (n) => n,
+    alignment: { group: 'numbers', maxDriftMs: 1 },
+  })
   await alsServing.build(env, { logDirectory: directory, topic: 'model', dimension: 2 })
   env
-    .fromElements([1, 2, 3], monotonousTimestamps({ timestampOf: (n) => n }))
+    .fromElements([1, 2, 3], alignedTimes)
     .keyBy((n) => n)
     .window(tumblingEventTimeWindows(2))
     .reduce((a, b) => a + b)

@@ -73,6 +73,8 @@ export interface OperatorContext extends AccumulatorAccess {
    * @default false
    */
   readonly acceptsLostTransactions?: boolean
+  /** For a `WatermarkingOperator`: forwards its watermark now, before the next record. */
+  pollWatermark?(): void
   /** Reports a problem after which the job continues. */
   warn?(warning: WeirError): void
 }

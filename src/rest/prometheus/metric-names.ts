@@ -131,6 +131,11 @@ export const OPERATOR_METRICS: ScopeMetrics = {
   ),
   currentInputWatermark: watermark('weir_operator_input_watermark_timestamp_seconds', 'received'),
   currentOutputWatermark: watermark('weir_operator_output_watermark_timestamp_seconds', 'emitted'),
+  watermarkAlignmentDrift: gauge(
+    'weir_operator_watermark_alignment_drift_seconds',
+    'Of a source with an alignment: its watermark less the allowed one.',
+    { factor: MS },
+  ),
   rowTableBytes: gauge('weir_operator_row_table_bytes', 'Shared memory of row tables.'),
   typedStateBytes: gauge('weir_operator_typed_state_bytes', 'Memory of all other state.'),
   typedStateEvictions: counter(

@@ -3,6 +3,7 @@ import type { StreamGraph, StreamNode } from '../../dataflow/stream-graph.ts'
 import type { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import type { OperatorCoordinators } from '../protocol/operator-coordinator.ts'
 import type { SlotCommand, SlotReport } from '../protocol/slot-messages.ts'
+import { AlignmentGroups } from '../source/alignment-groups.ts'
 import type { JobExecutionOptions } from './execution-options.ts'
 
 /** What the coordinators of one attempt may do. */
@@ -21,6 +22,7 @@ export class JobCoordinators {
   private readonly graph: StreamGraph
   private readonly board: ProgressBoard
   private readonly coordinators: OperatorCoordinators
+  private readonly alignment: AlignmentGroups
 
   /** Throws INVALID_GRAPH when an operator asks a model and the job has none. */
   constructor(board: ProgressBoard, { graph, coordinators, models }: JobExecutionOptions) {
@@ -28,11 +30,21 @@ export class JobCoordinators {
     this.board = board
     const asking = graph.nodes.filter((node) => node.model !== undefined)
     const ofModels = asking.map((node) => [node.uid, (models ?? withoutModels(node))()] as const)
+    this.alignment = new AlignmentGroups(graph.nodes)
     this.coordinators = { ...coordinators, ...Object.fromEntries(ofModels) }
   }
 
   /** Starts the coordinators of an attempt. */
   start({ attempt, toSlots, readersAreUpToDate }: CoordinatedAttempt): void {
+    const sendTo = (uid: string, subtask: number | undefined, event: unknown): void =>
+      toSlots((current) => ({
+        kind: 'operator-event',
+        attempt: current,
+        uid,
+        subtask,
+        event,
+      }))
+    this.alignment.start((uid, allowed) => sendTo(uid, undefined, allowed))
     for (const [uid, coordinator] of Object.entries(this.coordinators)) {
       const node = this.graph.nodes.find((candidate) => candidate.uid === uid)
       if (node === undefined) continue
@@ -42,20 +54,14 @@ export class JobCoordinators {
         attempt,
         board: this.board,
         readersAreUpToDate,
-        sendEvent: (subtask, event) =>
-          toSlots((current) => ({
-            kind: 'operator-event',
-            attempt: current,
-            uid,
-            subtask,
-            event,
-          })),
+        sendEvent: (subtask, event) => sendTo(uid, subtask, event),
       })
     }
   }
 
   /** A subtask sent an event; without a coordinator of that operator it is dropped. */
   onEvent({ uid, subtask, event }: Extract<SlotReport, { kind: 'operator-event' }>): void {
+    if (this.alignment.onEvent(uid, subtask, event)) return
     this.coordinators[uid]?.handleEvent(subtask, event)
   }
 }

@@ -1,9 +1,12 @@
 import { MIN_TIMESTAMP } from '../../core/time.ts'
-import type { WatermarkStrategy } from '../../dataflow/watermark-strategy.ts'
+import { makesWatermarks, type WatermarkStrategy } from '../../dataflow/watermark-strategy.ts'
+import { GeneratedWatermark } from '../../operators/basic/generated-watermark.ts'
 
 /** Event time of one source partition. */
 interface PartitionClock {
   largest: number
+  /** Undefined when the watermark follows the largest timestamp. */
+  readonly generated: GeneratedWatermark<unknown> | undefined
   /** Wall-clock time of its last record, or of its discovery. */
   activeAtMs: number
   /** Whether records came since `activeAtMs` was set. */
@@ -27,13 +30,18 @@ export class SourceWatermarks {
 
   /** Whether the strategy makes watermarks at all. */
   get enabled(): boolean {
-    return this.strategy.outOfOrdernessMs !== undefined
+    return makesWatermarks(this.strategy)
+  }
+
+  /** Whether a generator sees every record: see `afterRecord`. */
+  get isGenerated(): boolean {
+    return this.strategy.createGenerator !== undefined
   }
 
   /** Adds a partition, for which the watermark then waits. */
   addPartition(partition: number, nowMs: number): void {
     if (this.partitions.has(partition)) return
-    this.partitions.set(partition, { largest: MIN_TIMESTAMP, activeAtMs: nowMs, active: false })
+    this.partitions.set(partition, this.newClock(nowMs, false))
   }
 
   /** Event time of a record, which counts for its partition's watermark. */
@@ -46,17 +54,26 @@ export class SourceWatermarks {
     return timestamp
   }
 
+  /** The record of the last `timestampOf` was emitted; whether its partition's watermark rose at once. */
+  afterRecord(value: unknown, timestamp: number): boolean {
+    return this.last?.generated?.onEvent(value, timestamp) === true
+  }
+
+  /** Lets the generators of all partitions look at their watermark. */
+  periodic(): void {
+    for (const { generated } of this.partitions.values()) generated?.onPeriodicEmit()
+  }
+
   /** The watermark over all partitions that are not idle; it never falls. */
   watermark(nowMs: number): number {
-    const tolerance = this.strategy.outOfOrdernessMs
-    if (tolerance === undefined) return this.current
     let least = Number.POSITIVE_INFINITY
     for (const clock of this.partitions.values()) {
       if (this.isIdle(clock, nowMs)) continue
-      if (clock.largest < least) least = clock.largest
+      const own = this.watermarkOf(clock)
+      if (own < least) least = own
     }
     if (least === Number.POSITIVE_INFINITY || least === MIN_TIMESTAMP) return this.current
-    this.current = Math.max(this.current, least - tolerance - 1)
+    this.current = Math.max(this.current, least)
     return this.current
   }
 
@@ -64,6 +81,11 @@ export class SourceWatermarks {
   idle(nowMs: number): boolean {
     for (const clock of this.partitions.values()) if (!this.isIdle(clock, nowMs)) return false
     return true
+  }
+
+  /** The source did not read for some time, by no fault of its partitions: it does not count as silence. */
+  excuse(durationMs: number): void {
+    for (const clock of this.partitions.values()) clock.activeAtMs += durationMs
   }
 
   /** When the next partition may become idle, or undefined. */
@@ -78,11 +100,19 @@ export class SourceWatermarks {
     return next
   }
 
+  private watermarkOf({ generated, largest }: PartitionClock): number {
+    if (generated !== undefined) return generated.watermark
+    const tolerance = this.strategy.outOfOrdernessMs
+    if (tolerance === undefined || largest === MIN_TIMESTAMP) return MIN_TIMESTAMP
+    return largest - tolerance - 1
+  }
+
   private isIdle(clock: PartitionClock, nowMs: number): boolean {
     if (clock.active) {
       clock.active = false
       clock.activeAtMs = nowMs
     }
+    if (clock.generated?.idle === true) return true
     const after = this.strategy.idleAfterMs
     return after !== undefined && nowMs - clock.activeAtMs >= after
   }
@@ -91,7 +121,13 @@ export class SourceWatermarks {
     this.lastPartition = partition
     this.last = this.partitions.get(partition)
     if (this.last !== undefined) return
-    this.last = { largest: MIN_TIMESTAMP, activeAtMs: 0, active: true }
+    this.last = this.newClock(0, true)
     this.partitions.set(partition, this.last)
+  }
+
+  private newClock(activeAtMs: number, active: boolean): PartitionClock {
+    const { createGenerator } = this.strategy
+    const generated = createGenerator && new GeneratedWatermark(createGenerator())
+    return { largest: MIN_TIMESTAMP, generated, activeAtMs, active }
   }
 }

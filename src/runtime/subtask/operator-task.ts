@@ -243,6 +243,15 @@ class TaskContext implements OperatorContext {
     this.host.sendEvent(this.task.node.uid, event)
   }
 
+  /** Timers that fire come from no record; what follows comes from the present one again. */
+  pollWatermark(): void {
+    const { host } = this
+    const { partition, offset, source = 0 } = host.position()
+    host.resumeAt({ partition: -1, offset: 0, source })
+    this.task.pollWatermark()
+    host.resumeAt({ partition, offset, source })
+  }
+
   get acceptsLostTransactions(): boolean {
     return this.host.acceptsLostTransactions
   }

@@ -13,6 +13,7 @@ import type {
 } from '../../operators/port/source.ts'
 import { NO_VERSION } from '../../state/catalog/progress-board.ts'
 import { StepSize } from '../pacing/step-size.ts'
+import { type AllowedWatermark, SourceAlignment } from '../source/alignment.ts'
 import { SourceProgress } from '../source/progress.ts'
 import { SplitAssignment } from '../source/split-assignment.ts'
 import { decodeSplit, encodeSplit, SPLITS } from '../source/split-state.ts'
@@ -46,6 +47,8 @@ export class SourceInput
   private readonly subtask: Subtask
   private readonly options: SourceInputOptions
   private readonly watermarks: SourceWatermarks
+  /** Undefined when the source waits for no other one. */
+  private readonly alignment: SourceAlignment | undefined
   private readonly readProgress: SourceProgress
   private splits!: SplitAssignment
   /** Positions to which `seek` moves the reader, until it is there. */
@@ -60,6 +63,7 @@ export class SourceInput
   private draining = false
   private lastTimestamp = -1
   private lastWatermarkMs = 0
+  private lastTickMs = 0
   private cancelDiscovery: Cancel | undefined
 
   constructor(subtask: Subtask, options: SourceInputOptions) {
@@ -68,6 +72,9 @@ export class SourceInput
     this.options = options
     this.reader = options.source.createReader()
     this.watermarks = new SourceWatermarks(options.watermarks)
+    const { alignment } = options.watermarks
+    this.alignment =
+      alignment && new SourceAlignment(alignment, (report) => this.context.sendEvent(report))
     const source = options.number
     // All records of the subtask come from this source; the input of another chain sets it by run.
     subtask.currentPosition.source = source
@@ -79,6 +86,9 @@ export class SourceInput
   override async open(context: OperatorContext): Promise<void> {
     await super.open(context)
     this.recordsIn = context.metrics.counter('numRecordsIn')
+    if (this.alignment !== undefined) {
+      context.metrics.gauge('watermarkAlignmentDrift', () => this.excess(context.clock.nowMs()))
+    }
     await this.openReader()
     const { source } = this.options
     const partitions = await source.discover()
@@ -158,7 +168,7 @@ export class SourceInput
     const { subtask } = this
     let worked = false
     do {
-      if (!this.pollOnce()) return worked
+      if (this.isAhead(subtask.clock.nowMs()) || !this.pollOnce()) return worked
       worked = true
     } while (!subtask.ended && subtask.canProcess() && subtask.clock.monotonicMs() < untilMs)
     return worked
@@ -168,8 +178,33 @@ export class SourceInput
     if (!this.started || this.subtask.ended) return
     const idle = outOfInput && this.waiting
     const watermarkAtMs = this.lastWatermarkMs + this.options.autoWatermarkIntervalMs
-    if (idle || nowMs >= watermarkAtMs) this.emitWatermark(nowMs)
+    if (idle || nowMs >= watermarkAtMs) {
+      this.watermarks.periodic()
+      this.emitWatermark(nowMs)
+    }
+    if (this.alignment !== undefined) this.align(this.alignment, nowMs)
     this.reportProgress(idle)
+  }
+
+  override handleEvent(event: unknown): void {
+    this.alignment?.allow(event as AllowedWatermark)
+  }
+
+  /** Takes part in watermark alignment. That it waits for other sources makes no partition idle. */
+  private align(alignment: SourceAlignment, nowMs: number): void {
+    if (this.isAhead(nowMs)) this.watermarks.excuse(Math.max(0, nowMs - this.lastTickMs))
+    this.lastTickMs = nowMs
+    const watermark = this.watermarks.watermark(nowMs)
+    alignment.report(nowMs, watermark, this.watermarks.idle(nowMs))
+  }
+
+  /** Whether the source waits for others of its group. */
+  private isAhead(nowMs: number): boolean {
+    return this.alignment !== undefined && this.excess(nowMs) > 0
+  }
+
+  private excess(nowMs: number): number {
+    return this.alignment?.excessOf(this.watermarks.watermark(nowMs)) ?? 0
   }
 
   private reportProgress(idle: boolean): void {
@@ -184,11 +219,13 @@ export class SourceInput
 
   nextTickMs(nowMs: number): number | undefined {
     if (!this.started || this.subtask.ended) return undefined
-    const idleAt = this.watermarks.nextIdleCheckMs(nowMs)
     const reportIn = this.readProgress.nextReportInMs(this.subtask.clock.monotonicMs())
-    const reportAt = reportIn === undefined ? undefined : nowMs + reportIn
-    if (idleAt === undefined || reportAt === undefined) return idleAt ?? reportAt
-    return Math.min(idleAt, reportAt)
+    const earliest = Math.min(
+      this.watermarks.nextIdleCheckMs(nowMs) ?? Number.POSITIVE_INFINITY,
+      this.alignment?.nextReportMs(nowMs) ?? Number.POSITIVE_INFINITY,
+      reportIn === undefined ? Number.POSITIVE_INFINITY : nowMs + reportIn,
+    )
+    return earliest === Number.POSITIVE_INFINITY ? undefined : earliest
   }
 
   override processElement(): void {
@@ -218,6 +255,9 @@ export class SourceInput
     this.lastTimestamp = eventTime
     this.polled += 1
     this.context.output.collect(value, eventTime)
+    if (this.watermarks.isGenerated && this.watermarks.afterRecord(value, eventTime)) {
+      this.emitWatermark(this.subtask.clock.nowMs())
+    }
   }
 
   progress(partition: number, nextOffset: number, asOfMs?: number): void {
@@ -259,6 +299,7 @@ export class SourceInput
 
   private endSource(): void {
     const { clock } = this.subtask
+    this.alignment?.ended()
     this.readProgress.ended(this.draining ? clock.monotonicMs() : Number.POSITIVE_INFINITY)
     this.subtask.clearPosition()
     this.task.setIdle(false)

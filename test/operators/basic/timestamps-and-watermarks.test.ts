@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../../src/core/time.ts'
-import { boundedOutOfOrderness, noWatermarks } from '../../../src/dataflow/watermark-strategy.ts'
+import {
+  boundedOutOfOrderness,
+  generatedWatermarks,
+  noWatermarks,
+} from '../../../src/dataflow/watermark-strategy.ts'
 import { TimestampsAndWatermarksOperator } from '../../../src/operators/basic/timestamps-and-watermarks.ts'
 import { OperatorHarness } from '../../../src/testing/operator-harness.ts'
 
@@ -31,6 +35,28 @@ describe('TimestampsAndWatermarksOperator', () => {
     const harness = await OperatorHarness.open<number, number>({ operator })
     harness.process(10, 10)
     expect(operator.outputWatermark()).toBe(MIN_TIMESTAMP)
+  })
+
+  it('makes the watermarks of its generator, by record and from time to time', async () => {
+    let ticks = 0
+    const rule = generatedWatermarks<number>(
+      () => ({
+        onEvent: (value, timestamp, output) => {
+          if (value % 2 === 1) output.emitWatermark(timestamp)
+        },
+        onPeriodicEmit: (output) => {
+          ticks += 1
+          if (ticks === 4) output.emitWatermark(100)
+        },
+      }),
+      { timestampOf: (value) => value * 10 },
+    )
+    const operator = new TimestampsAndWatermarksOperator(rule)
+    const harness = await OperatorHarness.open<number, number>({ operator })
+    for (const value of [1, 2, 3]) harness.process(value)
+    expect(harness.watermarks).toEqual([10, 30])
+    harness.process(4)
+    expect(harness.watermarks).toEqual([10, 30, 100])
   })
 
   it('is idle after the configured time without records, until the next record', async () => {
