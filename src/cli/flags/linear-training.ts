@@ -1,10 +1,15 @@
 import { seededRandom } from '../../core/random.ts'
 import type { RetrainLinearOptions } from '../../jobs/retrain/messages.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
+import type { FeatureScaling } from '../../training/data/feature-scales.ts'
 import type { SparseTable } from '../../training/data/sparse-table.ts'
 import type { LinearLossName } from '../../training/linear/loss.ts'
-import type { LinearOptions } from '../../training/linear/options.ts'
+import type { LinearOptions, LinearSolverKind } from '../../training/linear/options.ts'
 import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+
+const LOSSES: readonly LinearLossName[] = ['hinge', 'squared-hinge', 'logistic']
+const SOLVERS: readonly LinearSolverKind[] = ['auto', 'dual', 'newton']
+const SCALINGS: readonly FeatureScaling[] = ['none', 'max', 'deviation']
 
 /** Flags of `train svm` and `train logistic`. */
 export const LINEAR_OPTIONS: Readonly<Record<string, OptionSpec>> = {
@@ -25,6 +30,18 @@ export const LINEAR_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: 'X',
     default: '1',
     help: 'Value of the constant feature; 0 for none',
+  },
+  solver: {
+    type: 'string',
+    value: 'KIND',
+    default: 'auto',
+    help: "dual (coordinate ascent), newton (not for hinge), or auto: Newton's method goes on where the dual is slow",
+  },
+  scale: {
+    type: 'string',
+    value: 'KIND',
+    default: 'none',
+    help: 'Train on features divided by their largest absolute value (max) or standard deviation (deviation); the weights are those of the features as they are',
   },
   tolerance: {
     type: 'string',
@@ -105,6 +122,11 @@ export const INHERITED_LINEAR_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: 'X',
     help: 'Linear: relative duality gap to reach (default: of the live version, else 0.001)',
   },
+  scale: {
+    type: 'string',
+    value: 'KIND',
+    help: 'Linear: scale the features: none, max or deviation (default: of the live version, else none)',
+  },
   rounds: { type: 'string', value: 'N', help: 'Linear: maximum number of rounds (default: 1000)' },
 }
 
@@ -121,7 +143,10 @@ export function inheritedLinearOptions(
     if (flags.optional(flag) !== undefined) return flags.number(flag)
     return typeof known[name] === 'number' ? known[name] : undefined
   }
-  const loss = flags.optional('loss') === undefined ? known['loss'] : lossOf(flags)
+  const choiceOf = <T extends string>(name: string, choices: readonly T[]): T | undefined =>
+    flags.optional(name) === undefined
+      ? choices.find((choice) => choice === known[name])
+      : flags.choice(name, choices)
   const numbers = {
     cost: numberOf('cost', 'cost'),
     bias: numberOf('bias', 'bias'),
@@ -129,15 +154,18 @@ export function inheritedLinearOptions(
     maxRounds: flags.optionalInteger('rounds', 1, 1_000_000),
     seed: numberOf('seed', 'seed'),
   }
+  const choices = {
+    loss: choiceOf('loss', LOSSES),
+    solver: choiceOf('solver', SOLVERS),
+    scale: choiceOf('scale', SCALINGS),
+  }
+  const given = Object.entries({ ...numbers, ...choices }).filter(
+    ([, value]) => value !== undefined,
+  )
   return {
-    ...Object.fromEntries(Object.entries(numbers).filter(([, value]) => value !== undefined)),
-    ...(loss === undefined ? {} : { loss: loss as LinearLossName }),
+    ...Object.fromEntries(given),
     threads: flags.integer('threads', 0, 256),
   }
-}
-
-function lossOf(flags: Flags): LinearLossName {
-  return flags.choice('loss', ['hinge', 'squared-hinge', 'logistic'])
 }
 
 /** The training options of the flags. Throws UsageError. */
@@ -156,6 +184,8 @@ export function linearOptionsOf(flags: Flags, table: SparseTable): LinearOptions
   return {
     cost: costOf(flags, validation?.rows.length ?? table.rows),
     bias: flags.number('bias'),
+    solver: flags.choice('solver', SOLVERS),
+    scale: flags.choice('scale', SCALINGS),
     tolerance: flags.number('tolerance'),
     maxRounds: flags.integer('rounds', 1, 1_000_000),
     threads: flags.integer('threads', 0, 256),

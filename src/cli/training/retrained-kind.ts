@@ -7,10 +7,10 @@ export type RetrainedKind = 'als' | 'linear'
 
 const KINDS: readonly RetrainedKind[] = ['als', 'linear']
 
-/** Flags that one kind of model does not have. */
+/** Flags that one kind of model does not have. Both have `--solver`. */
 const FLAGS_OF: Readonly<Record<RetrainedKind, readonly string[]>> = {
   als: [
-    ...['trainer', 'sweeps', 'factors', 'iterations', 'lambda', 'penalty', 'no-biases', 'solver'],
+    ...['trainer', 'sweeps', 'factors', 'iterations', 'lambda', 'penalty', 'no-biases'],
     'no-warm-start',
   ],
   linear: Object.keys(INHERITED_LINEAR_OPTIONS),

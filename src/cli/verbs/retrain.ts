@@ -90,6 +90,15 @@ const RETRAIN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   ...RETAIN_OPTION,
 }
 
+/** A flag of both kinds of models, with other values. */
+const SOLVER_OPTION: Readonly<Record<string, OptionSpec>> = {
+  solver: {
+    type: 'string',
+    value: 'KIND',
+    help: 'ALS: cholesky (exact) or cg; linear: auto, dual or newton (default: of the live version)',
+  },
+}
+
 /** `weir retrain`: retrains a model when a trigger fires, or once. */
 export const retrainCommand: Command = {
   name: 'retrain',
@@ -101,6 +110,7 @@ export const retrainCommand: Command = {
     ...TRIGGER_OPTIONS,
     ...INHERITED_ALS_OPTIONS,
     ...INHERITED_LINEAR_OPTIONS,
+    ...SOLVER_OPTION,
     ...KEY_LENGTH_OPTION,
     ...CHECK_OPTIONS,
   },

@@ -69,10 +69,12 @@ export const trainLogisticCommand: Command = {
   usage: '--examples FILE',
   options: { ...LINEAR_OPTIONS, ...PUBLISH_OPTION, ...PUBLISH_LINEAR_OPTIONS },
   details: `Training stops when the duality gap proves that the objective is within --tolerance of the optimum. If
-it ends after --rounds without that, the exit status is 1 and nothing is published.
+it ends after --rounds without that, the exit status is 1 and nothing is published. --solver newton is as
+fast whatever the scales of the features; with --scale the penalty is of the weights of scaled features.
 
-Example:
-  weir train logistic --examples a9a --cost 1 --folds 5`,
+Examples:
+  weir train logistic --examples a9a --cost 1 --folds 5
+  weir train logistic --examples amounts.svm --cost 10 --scale max --publish`,
   run: ({ flags: values, io }) => train(new Flags(values), 'logistic', io),
 }
 
@@ -133,6 +135,7 @@ function summaryOf({ table, options, model }: Trained): Record<string, unknown> 
     nonZeros: table.indexes.length,
     objective: Math.min(...model.history.map(({ primal }) => primal)),
     relativeGap: end?.relativeGap,
+    ...(end?.relativeGradient === undefined ? {} : { relativeGradient: end.relativeGradient }),
     converged: model.converged,
     rounds: end?.round,
     passes: end?.passes,
@@ -180,10 +183,11 @@ async function report(result: Record<string, unknown>, flags: Flags, io: Command
 /** What to do about weights that may be far from the best. */
 function unconvergedText(model: LinearModel, flags: Flags, options: LinearOptions): string {
   const end = model.history.at(-1)
+  const scaling = options.scale === 'none' ? 'give --scale max, or ' : ''
   const remedy =
     options.loss === 'hinge'
-      ? 'scale the features to about 1, lower --cost, or give more --rounds'
-      : 'give more --rounds, or scale the features to about 1'
+      ? `${scaling}lower --cost, or give more --rounds`
+      : `${scaling}give more --rounds${options.solver === 'dual' ? ' or --solver newton' : ''}`
   const publishing =
     flags.boolean('publish') && !flags.boolean('allow-unconverged')
       ? ' Nothing was published; --allow-unconverged publishes such weights.'
@@ -197,8 +201,10 @@ function hyperparametersOf(
   options: LinearOptions,
 ): Record<string, number | string> {
   const { positive, negative } = model.labels
-  const { loss, cost = 1 } = options
-  return { loss: loss ?? 'hinge', cost, positiveLabel: positive, negativeLabel: negative }
+  const { loss = 'hinge', cost = 1, bias = 1, tolerance = 1e-3 } = options
+  const { solver = 'auto', scale = 'none' } = options
+  const trained = { loss, cost, bias, tolerance, solver, scale }
+  return { ...trained, positiveLabel: positive, negativeLabel: negative }
 }
 
 function bestValidation(model: LinearModel): Record<string, number> {

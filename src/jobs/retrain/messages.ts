@@ -38,7 +38,7 @@ type AlsTrainingOptions = Pick<
 export interface RetrainLinearOptions
   extends Pick<
     LinearOptions,
-    'loss' | 'cost' | 'bias' | 'tolerance' | 'maxRounds' | 'threads' | 'seed'
+    'loss' | 'cost' | 'bias' | 'solver' | 'scale' | 'tolerance' | 'maxRounds' | 'threads' | 'seed'
   > {
   /** Features of one block of weights. @default that of the live version, else 1024 */
   readonly range?: number

@@ -1,8 +1,16 @@
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { requireArgument } from '../../core/errors.ts'
 import { requireWholeNumber } from '../../core/whole-number.ts'
+import type { FeatureScaling } from '../data/feature-scales.ts'
 import type { SparseTable } from '../data/sparse-table.ts'
 import type { LinearLossName } from './loss.ts'
+
+/**
+ * Method of `trainLinear`: `dual` is coordinate ascent, for every loss; `newton` is Newton's method, which no
+ * scale of the features slows down, for the losses with a derivative; `auto` begins with coordinate ascent and
+ * goes on with Newton's method where the former is slow.
+ */
+export type LinearSolverKind = 'auto' | 'dual' | 'newton'
 
 /** Progress of `trainLinear` after a round. */
 export interface LinearProgress {
@@ -14,6 +22,8 @@ export interface LinearProgress {
   readonly dual: number
   /** (lowest primal so far - dual) / lowest primal: the certificate. */
   readonly relativeGap: number
+  /** Length of the gradient relative to that at weights 0, after a step of Newton's method. */
+  readonly relativeGradient?: number
   /** Coordinate steps so far, in passes over the rows; a Newton step counts as one pass. */
   readonly passes: number
   /** Share of the validation rows whose label was predicted. */
@@ -29,6 +39,14 @@ export interface LinearOptions {
   readonly cost?: number
   /** Value of the constant feature whose weight is the bias (penalised too); 0: none. @default 1 */
   readonly bias?: number
+  /** @default 'auto' */
+  readonly solver?: LinearSolverKind
+  /**
+   * Features are trained divided by their largest absolute value (`max`) or their standard deviation
+   * (`deviation`). The weights are those of the features as they are: only the penalty is of scaled weights.
+   * @default 'none'
+   */
+  readonly scale?: FeatureScaling
   /** Training stops at this relative duality gap. @default 0.001 */
   readonly tolerance?: number
   /** Training stops after this number of rounds. @default 1000 */
@@ -73,6 +91,8 @@ export interface LinearSettings {
   readonly loss: LinearLossName
   readonly cost: number
   readonly bias: number
+  readonly solver: LinearSolverKind
+  readonly scale: FeatureScaling
   readonly tolerance: number
   readonly maxRounds: number
   readonly threads: number
@@ -91,6 +111,8 @@ export function linearSettings(options: LinearOptions): LinearSettings {
     loss: options.loss ?? 'hinge',
     cost: options.cost ?? 1,
     bias: options.bias ?? 1,
+    solver: options.solver ?? 'auto',
+    scale: options.scale ?? 'none',
     tolerance: options.tolerance ?? 1e-3,
     maxRounds: options.maxRounds ?? 1000,
     threads: options.threads ?? 1,
@@ -105,6 +127,10 @@ export function linearSettings(options: LinearOptions): LinearSettings {
   const { cost, bias, tolerance, localPasses, localSteps, stepSize, patience } = settings
   requireArgument(cost > 0 && Number.isFinite(cost), `cost must be greater than 0, not ${cost}`)
   requireArgument(Number.isFinite(bias), `bias must be a finite number, not ${bias}`)
+  requireArgument(
+    settings.solver !== 'newton' || settings.loss !== 'hinge',
+    "Newton's method needs a loss with a derivative, which hinge has not at its kink; use squared-hinge or logistic, or the solver dual",
+  )
   requireArgument(tolerance >= 0, `tolerance must be at least 0, not ${tolerance}`)
   requireArgument(
     localPasses > 0 && Number.isFinite(localPasses),

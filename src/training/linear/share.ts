@@ -36,6 +36,8 @@ export interface LinearShare {
   readonly steps: Float64Array
   readonly losses: Float64Array
   readonly duals: Float64Array
+  /** Lengths of the gradient of the primal objective: after the last step of Newton's method, and at weights 0. */
+  readonly gradients: Float64Array
   /** Number of the next block to take, and of the round. */
   readonly next: Int32Array
 }
@@ -114,6 +116,7 @@ export function linearShare(
     steps: sharedFloat64(blocks),
     losses: sharedFloat64(blocks),
     duals: sharedFloat64(blocks),
+    gradients: sharedFloat64(2),
     next: new Int32Array(new SharedArrayBuffer(8)),
   }
 }

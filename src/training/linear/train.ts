@@ -1,5 +1,6 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
 import { siblingModule } from '../../core/sibling-module.ts'
+import { featureScales, scaledTable } from '../data/feature-scales.ts'
 import type { SparseTable } from '../data/sparse-table.ts'
 import { callingThread, type TrainingThreads, workerThreads } from '../threads/training-threads.ts'
 import { LinearModel } from './model.ts'
@@ -21,7 +22,7 @@ import { usefulThreads } from './useful-threads.ts'
  *
  * by dual coordinate ascent over blocks of rows (see `LinearSolver`). Where this is slow, which it is for
  * features of very different or large scales, Newton's method goes on from its weights (`PrimalNewton`;
- * not for the hinge loss, which has no derivative). The duality gap limits the distance of the objective
+ * not for the hinge loss, which has no derivative), unless `solver` says otherwise. The duality gap limits the distance of the objective
  * from the optimum; training stops at a small gap. Returns the weights of the lowest primal objective, or
  * with `patience` those of the highest validation accuracy; `converged` says whether the tolerance was
  * reached. The same table, options and number of blocks give the same bits with any number of threads.
@@ -38,9 +39,11 @@ export async function trainLinear(
     `the examples have a feature with the id ${table.features - 1}, but at most ${MOST_FEATURES} features can be trained; number the features without large gaps`,
   )
   const labels = labelPair(table, rows)
-  const share = linearShare(table, { rows, labels, settings })
+  const scales = featureScales(table, rows, settings.scale)
+  const trained = scales === undefined ? table : scaledTable(table, scales)
+  const share = linearShare(trained, { rows, labels, settings })
   await using threads = linearThreads(share, settings.threads)
-  const run = new LinearRun({ share, labels, rows: rows.length, settings, options })
+  const run = new LinearRun({ share, labels, scales, rows: rows.length, settings, options })
   while (!run.ended) {
     options.signal?.throwIfAborted()
     Atomics.store(share.next, 1, run.round)
@@ -86,6 +89,8 @@ const MAX_FURTHER_ROUNDS = 40
 interface LinearRunParts {
   readonly share: LinearShare
   readonly labels: LabelPair
+  /** Factor of the values of each feature; undefined: none. */
+  readonly scales: Float64Array | undefined
   /** Number of rows to train on. */
   readonly rows: number
   readonly settings: LinearSettings
@@ -96,6 +101,7 @@ interface LinearRunParts {
 class LinearRun {
   private readonly share: LinearShare
   private readonly labels: LabelPair
+  private readonly scales: Float64Array | undefined
   private readonly rows: number
   private readonly settings: LinearSettings
   private readonly options: LinearOptions
@@ -108,12 +114,14 @@ class LinearRun {
   private sinceBest = 0
   private converged = false
   ended = false
-  method: 'coordinate' | 'newton' = 'coordinate'
+  method: 'coordinate' | 'newton'
 
   constructor(parts: LinearRunParts) {
     this.share = parts.share
     this.labels = parts.labels
+    this.scales = parts.scales
     this.rows = parts.rows
+    this.method = parts.settings.solver === 'newton' ? 'newton' : 'coordinate'
     this.settings = parts.settings
     this.options = parts.options
     this.startMs = parts.settings.clock.monotonicMs()
@@ -152,6 +160,7 @@ class LinearRun {
       primal,
       dual: this.highestDual,
       relativeGap,
+      ...this.gradient(),
       passes: sum(share.steps) / this.rows,
       ...(accuracy === undefined ? {} : { validationAccuracy: accuracy }),
       seconds: (settings.clock.monotonicMs() - this.startMs) / 1000,
@@ -182,9 +191,17 @@ class LinearRun {
     return primal - square / 2
   }
 
+  /** Length of the gradient, where the round was a step of Newton's method. */
+  private gradient(): Pick<LinearProgress, 'relativeGradient'> {
+    if (this.method !== 'newton') return {}
+    const [length = 0, atZero = 0] = this.share.gradients
+    return { relativeGradient: length / (atZero || 1) }
+  }
+
   /** Whether coordinate ascent, at the speed of its last rounds, is far from the tolerance. */
   private isSlow(): boolean {
-    if (this.settings.loss === 'hinge' || this.round <= TRIAL_ROUNDS) return false
+    if (this.settings.solver !== 'auto' || this.settings.loss === 'hinge') return false
+    if (this.method === 'newton' || this.round <= TRIAL_ROUNDS) return false
     const now = this.history.at(-1)?.relativeGap ?? 0
     const before = this.history.at(-TRIAL_ROUNDS)?.relativeGap ?? 0
     const perRound = Math.log(before / now) / (TRIAL_ROUNDS - 1)
@@ -213,10 +230,12 @@ class LinearRun {
 
   private modelOf(weights: Float64Array): LinearModel {
     const last = weights.length - 1
+    const { scales } = this
+    const features = weights.subarray(0, last)
     return new LinearModel({
       loss: this.settings.loss,
       labels: this.labels,
-      weights: weights.subarray(0, last),
+      weights: scales === undefined ? features : features.map((w, j) => w * (scales[j] as number)),
       intercept: (weights[last] as number) * this.settings.bias,
       history: this.history,
       converged: this.converged,

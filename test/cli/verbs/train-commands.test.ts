@@ -233,6 +233,28 @@ describe('weir train logistic', () => {
   })
 })
 
+describe('--solver and --scale', () => {
+  it("train with Newton's method, which reports the gradient that certifies the weights", async () => {
+    const { code, out } = await run(
+      ...['train', 'logistic', '--examples', examples, '--threads', '0', '--json'],
+      ...['--solver', 'newton', '--scale', 'deviation', '--tolerance', '1e-8'],
+    )
+    expect(code).toBe(0)
+    const result = JSON.parse(out) as Record<string, number>
+    expect(result['relativeGap']).toBeLessThanOrEqual(1e-8)
+    expect(result['relativeGradient']).toBeLessThan(1e-3)
+  })
+
+  it.each([
+    [['--scale', 'size'], '--scale must be one of none, max, deviation'],
+    [['--solver', 'newton'], "Newton's method needs a loss with a derivative"],
+  ])('refuse %o for the hinge loss', async (flags, message) => {
+    const { code, err } = await run('train', 'svm', '--examples', examples, ...flags)
+    expect(code).toBe(2)
+    expect(err).toContain(message)
+  })
+})
+
 describe('weir train svm that ends without its tolerance', () => {
   const unconverged = (...argv: string[]): ReturnType<typeof run> =>
     run(
@@ -247,7 +269,7 @@ describe('weir train svm that ends without its tolerance', () => {
     expect(result['converged']).toBe(false)
     expect(result['version']).toBeUndefined()
     expect(err).toMatch(
-      /ended after 1 rounds without its tolerance.*scale the features.*Nothing was published/,
+      /ended after 1 rounds without its tolerance.*give --scale max.*Nothing was published/,
     )
   })
 

@@ -164,6 +164,79 @@ describe('squared hinge loss on features that are not scaled', () => {
   })
 })
 
+describe("Newton's method alone", () => {
+  const newton = { solver: 'newton', tolerance: 1e-8 } as const
+
+  it.each([0.1, 10, 1000])('ends below the dual at C = %d', async (cost) => {
+    const table = tableOf(gaussian(300))
+    const model = await trainLinear(table, { loss: 'logistic', threads: 0, cost, ...newton })
+    const dual = await trainLinear(table, { loss: 'logistic', threads: 0, cost, tolerance: 1e-4 })
+    const [lowest, other] = [model, dual].map(({ history }) =>
+      Math.min(...history.map(({ primal }) => primal)),
+    )
+    expect(model.converged).toBe(true)
+    expect(lowest! / other! - 1).toBeLessThanOrEqual(1e-8)
+    expect(lowest! / other! - 1).toBeGreaterThan(-1e-4)
+  })
+
+  it('certifies with the gradient: half of its square is the gap, and it is relative to that at 0', async () => {
+    const problem = gaussian(30)
+    const { model, value, gradient } = await trainedObjective(problem, newton)
+    const length = (of: readonly number[]): number => Math.hypot(...of)
+    const atZero = objectiveAt(
+      problem,
+      Array.from({ length: 11 }, () => 0),
+    ).gradient
+    const last = model.history.at(-1)
+    expect(last?.relativeGap).toBeCloseTo(length(gradient) ** 2 / 2 / value, 10)
+    expect(last?.relativeGradient).toBeCloseTo(length(gradient) / length(atZero), 10)
+    expect(model.history[0]?.relativeGradient).toBeGreaterThan(last?.relativeGradient ?? 1)
+  })
+
+  it('is refused for the hinge loss', async () => {
+    const training = trainLinear(tableOf(gaussian(1)), { threads: 0, solver: 'newton' })
+    await expect(training).rejects.toThrow(/needs a loss with a derivative/)
+  })
+
+  it('is not used where the dual is asked for, however slow that is', async () => {
+    const options = { loss: 'logistic', threads: 0, maxRounds: 30 } as const
+    const table = tableOf(gaussian(3000))
+    const dual = await trainLinear(table, { ...options, solver: 'dual' })
+    expect(dual.converged).toBe(false)
+    expect(dual.history.some(({ relativeGradient }) => relativeGradient !== undefined)).toBe(false)
+    expect((await trainLinear(table, options)).converged).toBe(true)
+  })
+})
+
+describe('scaled features', () => {
+  it.each(['max', 'deviation'] as const)(
+    'by %s: hinge loss converges, and the weights are those of the features as they are',
+    async (scale) => {
+      const [large, small] = [gaussian(3000), gaussian(3)].map(tableOf) as [
+        SparseTable,
+        SparseTable,
+      ]
+      const options = { threads: 0, maxRounds: 200 } as const
+      expect((await trainLinear(large, options)).converged).toBe(false)
+      const model = await trainLinear(large, { ...options, scale })
+      expect(model.converged).toBe(true)
+      // Scaled, both tables are one.
+      const other = await trainLinear(small, { ...options, scale })
+      for (const row of [0, 1, 2]) {
+        expect(model.decisionOfRow(large, row)).toBeCloseTo(other.decisionOfRow(small, row), 3)
+      }
+      expect(model.weights[0]! / other.weights[0]!).toBeCloseTo(1e-3, 6)
+    },
+  )
+
+  it('measure the validation rows with the weights of the features as they are', async () => {
+    const table = tableOf(gaussian(3000))
+    const validation = { table }
+    const model = await trainLinear(table, { threads: 0, scale: 'max', validation })
+    expect(model.history.at(-1)?.validationAccuracy).toBeGreaterThan(0.75)
+  })
+})
+
 describe('training that ends without its tolerance', () => {
   it('has not converged', async () => {
     const model = await trainLinear(tableOf(gaussian(300)), { threads: 0, maxRounds: 2 })
