@@ -9,6 +9,7 @@ import type { SlotQueryAnswer, SlotQueryRequest } from '../../state/port/slot-qu
 import { currentTraceParent } from '../../tracing/tracer.ts'
 import type { RequestOwner } from '../port/request-owner.ts'
 import { FairQueue } from './fair-queue.ts'
+import type { SharedThread } from './shared-thread.ts'
 
 /**
  * Sends requests of one reading thread to the slots, for state that cannot be read in place. Request ids
@@ -35,20 +36,32 @@ export interface AskTerms {
 const IN_FLIGHT = 16
 /** The same for scans: the answer of one is thousands of entries. */
 const SCANS_IN_FLIGHT = 1
+/**
+ * While the reading thread also serves short requests, a slot gets no scan for this many times as long as it took for the
+ * last one, so that scans take a quarter of its time at most: on a machine whose processors are all taken, each further
+ * thread that computes holds up the short requests (docs/decisions/0015-fairness-among-clients.md).
+ */
+const REST_AFTER_SCAN = 3
+/** Longest such rest: a slot that was stopped for seconds owes none for them. */
+const MOST_REST_MS = 20
 
 /** A request on its way to a slot. */
 interface Asked {
   readonly request: SlotQueryRequest
   state: 'queued' | 'sent' | 'ended'
+  /** Monotonic time when it was sent. */
+  sentMs: number
   resolve(reply: SlotQueryReplyMessage): void
   reject(error: unknown): void
 }
 
 /** Requests to one slot, scans or others. */
 interface SlotLane {
-  readonly most: number
+  readonly isScan: boolean
   readonly queue: FairQueue<Asked>
   inFlight: number
+  /** Whether it waits after a scan. */
+  rests: boolean
 }
 
 /** Slot, state and version of rows that are asked for. */
@@ -81,13 +94,15 @@ interface RowBatch extends AskedRows {
 export class LocalSlotAsker {
   private readonly slots: SlotQueryClient
   private readonly clock: Clock
+  private readonly thread: SharedThread
   private readonly lanes = new Map<string, SlotLane>()
   private batches: RowBatch[] = []
   private nextId = 1
 
-  constructor(slots: SlotQueryClient, clock: Clock) {
+  constructor(slots: SlotQueryClient, clock: Clock, thread: SharedThread) {
     this.slots = slots
     this.clock = clock
+    this.thread = thread
   }
 
   /** The slot's answers in the order of the keys. The caller keeps the deadline. */
@@ -135,6 +150,7 @@ export class LocalSlotAsker {
         finish()
         if (!wasSent) return
         lane.inFlight -= 1
+        this.restAfter(slot, lane, asked)
         this.sendNext(slot, lane)
       }
       const takeBack = (error: WeirError): void => {
@@ -144,6 +160,7 @@ export class LocalSlotAsker {
       const asked: Asked = {
         request: message,
         state: 'queued',
+        sentMs: 0,
         resolve: (reply) => end(() => resolve(reply)),
         reject: (error) => end(() => reject(error)),
       }
@@ -164,19 +181,31 @@ export class LocalSlotAsker {
     const name = `${slot}/${isScan}`
     let lane = this.lanes.get(name)
     if (lane === undefined) {
-      const most = isScan ? SCANS_IN_FLIGHT : IN_FLIGHT
-      lane = { most, queue: new FairQueue(), inFlight: 0 }
+      lane = { isScan, queue: new FairQueue(), inFlight: 0, rests: false }
       this.lanes.set(name, lane)
     }
     return lane
   }
 
+  /** Lets a slot rest after a scan while the thread serves short requests, too. */
+  private restAfter(slot: number, lane: SlotLane, { request, sentMs }: Asked): void {
+    if (request.kind !== 'scan' || request.stored !== undefined || !this.thread.isShared()) return
+    const took = this.clock.monotonicMs() - sentMs
+    lane.rests = true
+    this.clock.after(Math.min(REST_AFTER_SCAN * took, MOST_REST_MS), () => {
+      lane.rests = false
+      this.sendNext(slot, lane)
+    })
+  }
+
   private sendNext(slot: number, lane: SlotLane): void {
-    while (lane.inFlight < lane.most) {
+    const most = lane.isScan ? SCANS_IN_FLIGHT : IN_FLIGHT
+    while (lane.inFlight < most && !lane.rests) {
       const asked = lane.queue.shift()
       if (asked === undefined) return
       if (asked.state === 'ended') continue
       asked.state = 'sent'
+      asked.sentMs = this.clock.monotonicMs()
       lane.inFlight += 1
       this.slots.ask(slot, asked.request).then(asked.resolve, asked.reject)
     }

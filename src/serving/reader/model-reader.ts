@@ -13,6 +13,7 @@ import type {
   SparseVector,
   TopKOptions,
 } from '../../wire/model-reader.ts'
+import { SharedThread } from '../catalog/shared-thread.ts'
 import { LocalSlotAsker, type SlotQueryClient } from '../catalog/slot-asker.ts'
 import type { DeferredPredictions, ReadGroup, ScanRange } from '../port/query-backend.ts'
 import type { RankedKeys } from '../port/ranked-keys.ts'
@@ -45,6 +46,7 @@ export interface LocalModelReaderOptions extends LocalContext {
 export class LocalModelReader implements ModelReader {
   private readonly options: LocalModelReaderOptions
   private readonly requests: LocalRequests
+  private readonly thread: SharedThread
   private readonly asker: LocalSlotAsker
   private readonly loader: LocalRowLoader
   private readonly deferred: LocalDeferredPredictions
@@ -57,13 +59,14 @@ export class LocalModelReader implements ModelReader {
   constructor(options: LocalModelReaderOptions) {
     this.options = options
     this.requests = new LocalRequests(options)
-    this.asker = new LocalSlotAsker(options.slots, options.clock)
+    this.thread = new SharedThread(options.clock)
+    this.asker = new LocalSlotAsker(options.slots, options.clock, this.thread)
     this.loader = new LocalRowLoader(this.requests, this.asker)
     this.deferred = new LocalDeferredPredictions(this.requests, this.asker)
     this.tops = new LocalTopKReads(
       this.requests,
       this.loader,
-      new LocalTopK(this.asker, options.clock),
+      new LocalTopK(this.asker, options.clock, this.thread),
     )
     this.typed = new LocalTypedReads(options.catalog, this.requests, this.asker)
     this.scans = new LocalScans(options.catalog, this.requests, this.asker)
@@ -76,7 +79,7 @@ export class LocalModelReader implements ModelReader {
    */
   open(name: string, version: number, consistency: Consistency): ReadGroup | undefined {
     const { catalog } = this.options
-    this.tops.shareThread()
+    this.thread.served()
     if (catalog.state(name) === undefined && catalog.typedState(name).length > 0) return undefined
     const request = this.requests.vector(name, {
       consistency,
@@ -109,7 +112,7 @@ export class LocalModelReader implements ModelReader {
     keys: readonly string[],
     options?: ValuesOptions,
   ): Promise<Answer<Uint8Array>[]> {
-    this.tops.shareThread()
+    this.thread.served()
     return this.typed.values(name, keys, options)
   }
 

@@ -23,11 +23,6 @@ export class LocalTopKReads {
     this.tops = tops
   }
 
-  /** See `LocalTopK.shareThread`. */
-  shareThread(): void {
-    this.tops.shareThread()
-  }
-
   /**
    * The best keys for a row or a vector. Rejects with INVALID_ARGUMENT, UNKNOWN_STATE, UNKNOWN_KEY, RESTORING,
    * NOT_UP_TO_BOUND, DEADLINE_EXCEEDED.

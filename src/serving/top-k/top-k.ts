@@ -7,6 +7,7 @@ import { successorOf } from '../../state/port/scan-part.ts'
 import { decodeVectorFloats } from '../../state/rows/codec.ts'
 import type { RowTableReader } from '../../state/rows/reader.ts'
 import { FairQueue } from '../catalog/fair-queue.ts'
+import type { SharedThread } from '../catalog/shared-thread.ts'
 import type { AskTerms, LocalSlotAsker } from '../catalog/slot-asker.ts'
 import type { RankedKeys } from '../port/ranked-keys.ts'
 import { TopKHeap, type TopKQuery } from './heap.ts'
@@ -17,8 +18,6 @@ import { TopKShadows } from './shadows.ts'
 const TURN_MS = 1
 /** The same while the thread serves other requests, too. */
 const SHARED_TURN_MS = 0.25
-/** The turns of a pass stay short for this long after another request. */
-const SHARED_MS = 20
 /** Keys of answers that are written in one turn. */
 const TURN_KEYS = 500
 /** Stored rows that a slot is asked for at a time: about a millisecond of its work. */
@@ -47,29 +46,21 @@ export class LocalTopK {
   private readonly asker: LocalSlotAsker
   private readonly clock: Clock
   private readonly shadows: TopKShadows
-  private hasServedOthers = false
-  private sharedUntilMs = 0
+  private readonly thread: SharedThread
   private readonly queues = new Map<StateVersion, FairQueue<Waiting>>()
   /** Heaps that are used again: one of a thousand rows has a hundred kilobytes. */
   private heaps: TopKHeap[] = []
 
-  constructor(asker: LocalSlotAsker, clock: Clock) {
+  constructor(asker: LocalSlotAsker, clock: Clock, thread: SharedThread) {
     this.asker = asker
     this.clock = clock
+    this.thread = thread
     this.shadows = new TopKShadows(clock, SHADOW_BYTES)
-  }
-
-  /** The thread serves another request: the turns of passes are short for some time. */
-  shareThread(): void {
-    this.hasServedOthers = true
   }
 
   /** Monotonic time when a turn that begins now must end. */
   private endOfTurn(): number {
-    const now = this.clock.monotonicMs()
-    if (this.hasServedOthers) this.sharedUntilMs = now + SHARED_MS
-    this.hasServedOthers = false
-    return now + (now < this.sharedUntilMs ? SHARED_TURN_MS : TURN_MS)
+    return this.clock.monotonicMs() + (this.thread.isShared() ? SHARED_TURN_MS : TURN_MS)
   }
 
   /**
