@@ -45,11 +45,13 @@ export function maxItemsOf(signature: ModelSignature, deployment: Deployment): n
 
 /** What a worker starts with. One run may use the cores, shared among the workers. */
 export function workerStartOf(source: ModelSource, deployment: Deployment): WorkerStart {
-  const { workers = 1, isolation = 'thread', memoryLimitBytes } = deployment
+  const { workers = 1, isolation = 'thread', memoryLimitBytes, warmUp } = deployment
   return {
     source,
     isolation,
     memoryLimitBytes,
+    warmUp,
+    mostItems: mostItemsOf(deployment),
     threads: Math.max(1, Math.floor(availableParallelism() / workers)),
   }
 }

@@ -55,6 +55,13 @@ export type HedgeSettings =
   /** Quantile of the run times of the batch's size. */
   | { readonly quantile: number }
 
+/** Runs of a worker that has loaded its model, before it gets requests. */
+export interface WarmUp {
+  readonly runs: number
+  /** Inputs of the runs, in turn. @default zeros: one item and the largest batch in turn */
+  readonly samples?: readonly (readonly Tensor[])[]
+}
+
 /** Settings of a served model, apart from its weights. */
 export interface Deployment {
   /** Latency goal, ms: the deadline of requests that name none. The only required setting. */
@@ -93,6 +100,11 @@ export interface Deployment {
   readonly default?: readonly Tensor[]
   /** No hedging when not given. */
   readonly hedge?: HedgeSettings
+  /**
+   * Each worker runs the model so often before it serves, and a model is ready when all its workers have. A model that
+   * comes back after an eviction is not warmed: its request waits. @default no warm-up
+   */
+  readonly warmUp?: WarmUp
   /** Attempts of a request whose worker was lost. @default 3 */
   readonly maxAttempts?: number
   /** A run is overtime after this many times its expected time, at least `overtimeMs`. @default 10 */

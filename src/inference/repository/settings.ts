@@ -54,6 +54,8 @@ const SETTING_KEYS: Readonly<Record<string, string>> = {
   'output-bytes': 'Most bytes of the outputs of one request',
   memory:
     'Memory of the model in one worker, such as 200 MiB (default: measured); it counts with --memory',
+  'warm-up':
+    'Runs of each worker before it serves, on the inputs of golden.json or on zeros (default: none)',
   'memory-limit':
     'Most memory of the process of one worker (isolation: process), such as 1 GiB: a run that takes more is ended',
   hedge: 'A map with after-ms or quantile: when a second worker gets a request',
@@ -122,9 +124,15 @@ class SettingsReader {
       outputBytes: this.whole(fields, 'output-bytes'),
       memoryBytes: this.bytes(fields, 'memory'),
       memoryLimitBytes: this.limit(fields, isolation),
+      warmUp: this.warmUp(fields),
       hedge: this.hedge(fields['hedge']),
       default: fields['default'] === undefined ? undefined : this.defaults(fields['default']),
     })
+  }
+
+  private warmUp(fields: Fields): Deployment['warmUp'] {
+    const runs = this.whole(fields, 'warm-up')
+    return runs === undefined ? undefined : { runs }
   }
 
   private limit(fields: Fields, isolation: string | undefined): number | undefined {

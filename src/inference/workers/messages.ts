@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../core/errors.ts'
-import type { Deployment } from '../port/deployment.ts'
+import type { Deployment, WarmUp } from '../port/deployment.ts'
 import type { ModelSource } from '../port/model.ts'
 import type { ModelSignature } from '../port/signature.ts'
 
@@ -9,6 +9,10 @@ export interface WorkerStart {
   /** Threads of one run. */
   readonly threads: number
   readonly isolation: 'thread' | 'process'
+  /** As `Deployment.warmUp`. */
+  readonly warmUp?: WarmUp | undefined
+  /** Most items of a batch that the deployment allows. */
+  readonly mostItems: number
   /** As `Deployment.memoryLimitBytes`. */
   readonly memoryLimitBytes?: number | undefined
   /** As `RunnerOptions.optimised`. */

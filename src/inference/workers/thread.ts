@@ -7,6 +7,7 @@ import { openModel } from '../runners/open.ts'
 import { openChildModel } from './child-model.ts'
 import type { ServeMessage, WorkerMessage, WorkerStart } from './messages.ts'
 import { serveQueue } from './serve.ts'
+import { warmUp } from './warm-up.ts'
 
 /* The thread of a worker: it loads the model, waits for its queue and serves it until the queue is closed. */
 
@@ -24,6 +25,7 @@ const load = (): Promise<LoadedModel> =>
 
 async function main(): Promise<void> {
   const model = await load()
+  if (start.warmUp !== undefined) await warmUp(model, start.warmUp, start.mostItems)
   // Without a queue the worker is not needed.
   const started = new Promise<ServeMessage | undefined>((resolve) => {
     parentPort?.once('message', resolve)

@@ -5,7 +5,7 @@ import type { FileSystem } from '../../files/file-system.ts'
 import { wireAnswer } from '../../inference/engine/wire-answer.ts'
 import type { InferenceEngine } from '../../inference/port/engine.ts'
 import type { ModelId } from '../../inference/port/model.ts'
-import { readGolden } from '../../inference/repository/golden.ts'
+import { type GoldenCase, readGolden } from '../../inference/repository/golden.ts'
 import { parseReference } from '../../inference/repository/name.ts'
 import { presentRevision } from '../../inference/repository/revisions.ts'
 import { pinnedSource, scanRepository, sourceOf } from '../../inference/repository/scan.ts'
@@ -25,6 +25,7 @@ import { numbersOf } from './numbers.ts'
 import { checkCandidate, checkMemory } from './promotion-checks.ts'
 import { type LoadedVersion, ServedModel } from './served-model.ts'
 import { unknownModel } from './unknown-model.ts'
+import { withSamples } from './warm-samples.ts'
 
 /** Options of the served models. */
 export interface ServedModelsOptions {
@@ -43,9 +44,14 @@ export interface ServedModelsOptions {
 
 const SCAN_MS = 500
 
+type CheckedVersion = Pick<LoadedVersion, 'id' | 'signature' | 'settings'> & {
+  readonly golden: readonly GoldenCase[]
+}
+
 /**
  * Models of a repository, loaded into an engine: looks at the folder again and again, loads what is new, and
- * makes a new version live when it is loaded. Other models answer meanwhile.
+ * makes a new version live when it is loaded. Other models answer meanwhile. Above 300 lines because every step of a
+ * version's life changes the same table of models.
  */
 export class ServedModels implements ModelsBackend, AsyncDisposable {
   private readonly options: ServedModelsOptions
@@ -178,9 +184,10 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
       // A version that is loaded keeps its content; only its settings have changed.
       const pinned = before?.pinned ?? (await verifyVersion(files, found.folder))
       const source = pinnedSource(sourceOf(found), pinned)
-      const deployment = await checkMemory(engine, source, settings)
+      const golden = readGolden(files, join(this.options.repository, name))
+      const deployment = await checkMemory(engine, source, withSamples(settings, golden))
       const signature = await engine.load(id, source, deployment)
-      await this.check(model, { id, signature, settings }).catch(async (error) => {
+      await this.check(model, { id, signature, settings, golden }).catch(async (error) => {
         await engine.unload(id)
         throw error
       })
@@ -205,9 +212,9 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
   /** Checks a version that is loaded and not live. Rejects with PROMOTION_REFUSED. */
   private async check(
     model: ServedModel,
-    { id, signature, settings }: Omit<LoadedVersion, 'revision' | 'pinned'>,
+    { id, signature, settings, golden }: CheckedVersion,
   ): Promise<void> {
-    const { engine, files, repository } = this.options
+    const { engine } = this.options
     const { checks } = settings
     // An alias names its version on purpose, and other requests never get it.
     const isAliased = Object.values(model.found?.aliases ?? {}).includes(id.version)
@@ -216,7 +223,7 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
       id,
       signature,
       liveSignature: mayDiffer ? undefined : model.loaded.get(model.live)?.signature,
-      golden: readGolden(files, join(repository, model.name)),
+      golden,
       maxP99Ms: checks.maxP99Ms,
     })
   }

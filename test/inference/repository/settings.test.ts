@@ -27,6 +27,7 @@ cache: 64 MiB
 cache-warm-up: 1000
 memory: 200 MiB
 memory-limit: 1 GiB
+warm-up: 3
 checks: { signature: any, max-p99-ms: 40, max-memory: 1 GiB }
 `)
     expect(settings).toMatchObject({
@@ -45,6 +46,7 @@ checks: { signature: any, max-p99-ms: 40, max-memory: 1 GiB }
         outputBytes: 1024,
         memoryBytes: 200 * 1024 * 1024,
         memoryLimitBytes: 1024 ** 3,
+        warmUp: { runs: 3 },
         hedge: { quantile: 0.95 },
         default: [{ name: 'y', datatype: 'FP32', shape: [1, 1] }],
       },

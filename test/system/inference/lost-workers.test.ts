@@ -76,6 +76,14 @@ describe('recycling', () => {
   })
 })
 
+describe('a warm-up', () => {
+  it('runs the model in each worker before the first request', async () => {
+    await load({ warmUp: { runs: 3 } }, 'counting')
+    expect(await infer(0)).toBe(4)
+    expect(engine.statistics()[0]).toMatchObject({ answered: 1, batches: 1 })
+  })
+})
+
 describe('hedging', () => {
   it('gives a request whose worker stalls to a second one, and runs the rest once', async () => {
     engine = openInferenceEngine()

@@ -67,7 +67,10 @@ const functionSource = (): ModelSource => ({
 
 const ignored = { onStarted: () => {}, onExceeded: () => {} }
 const childOf = (source: ModelSource, memoryLimitBytes?: number): Promise<LoadedModel> =>
-  openChildModel({ source, threads: 1, isolation: 'process', memoryLimitBytes }, ignored)
+  openChildModel(
+    { source, threads: 1, isolation: 'process', mostItems: 8, memoryLimitBytes },
+    ignored,
+  )
 
 const KINDS: Readonly<Record<string, () => Promise<LoadedModel>>> = {
   onnx: () => openModel(linearModel(folder, { inputs: 1, outputs: 1, factor: 2 }), { threads: 1 }),
