@@ -886,7 +886,16 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'state/rows': ['core', 'core/text', 'kernels', 'state/port'],
   'state/snapshot': ['core', 'core/text', 'state/port'],
   'state/store': ['core', 'core/text'],
-  'state/typed': ['core', 'core/hash', 'core/text', 'state/port', 'state/snapshot', 'state/store'],
+  'state/typed': [
+    'core',
+    'core/hash',
+    'core/text',
+    'state/port',
+    'state/snapshot',
+    'state/store',
+    'state/values',
+  ],
+  'state/values': ['core'],
   'state/vector': [
     'core',
     'core/hash',

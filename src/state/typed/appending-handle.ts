@@ -7,8 +7,8 @@ import type {
 } from '../port/descriptors.ts'
 import type { AppendingState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
-import { fromEntryValue, toEntryValue } from './entry-value.ts'
-import { type KeyedEntry, LiveObject } from './keyed-entry.ts'
+import { fromEntryValue, LiveObject, toEntryValue } from '../values/entry.ts'
+import type { KeyedEntry } from './keyed-entry.ts'
 import type { StateTable } from './table.ts'
 
 /** Bytes of an accumulator where no budget counts them. */

@@ -1,50 +1,4 @@
-/**
- * The value of an entry. Primitives that the serializer keeps exactly stay decoded. Everything else is
- * encoded bytes, a list that grows, or an object that only its handle touches.
- */
-export type EntryValue =
-  | undefined
-  | number
-  | string
-  | boolean
-  | Uint8Array
-  | GrowingBytes
-  | LiveObject
-
-/** Encoded bytes that are only ever appended to, so that older lengths stay valid. */
-export class GrowingBytes {
-  bytes: Uint8Array
-  length: number
-
-  constructor(bytes: Uint8Array) {
-    this.bytes = bytes
-    this.length = bytes.length
-  }
-
-  /** Appends the first `count` of `source`. */
-  append(source: Uint8Array, count: number): void {
-    const needed = this.length + count
-    if (needed > this.bytes.length) {
-      const grown = new Uint8Array(Math.max(needed, this.bytes.length * 2, 32))
-      grown.set(this.bytes.subarray(0, this.length))
-      this.bytes = grown
-    }
-    this.bytes.set(count === source.length ? source : source.subarray(0, count), this.length)
-    this.length = needed
-  }
-}
-
-/** A decoded object that never leaves its handle: callers get and give copies. */
-export class LiveObject {
-  object: unknown
-  /** About how many bytes of heap the object takes. */
-  readonly bytes: number
-
-  constructor(object: unknown, bytes: number) {
-    this.object = object
-    this.bytes = bytes
-  }
-}
+import type { EntryValue } from '../values/entry.ts'
 
 /** In the field of an entry's value while the value is a number. */
 const IN_NUMBER = Symbol('in the number')
@@ -125,19 +79,3 @@ export function removeFromDirty(dirty: KeyedEntry[], { dirtyIndex }: KeyedEntry)
 
 /** Bytes of heap that an entry takes besides key and value, measured on Node 24. */
 export const ENTRY_OVERHEAD = 176
-
-/** About how many bytes of heap a value takes. */
-export function sizeOfValue(value: EntryValue): number {
-  switch (typeof value) {
-    case 'undefined':
-    case 'boolean':
-    case 'number':
-      return 0
-    case 'string':
-      return 24 + value.length
-    default:
-      if (value instanceof Uint8Array) return 120 + value.length
-      if (value instanceof GrowingBytes) return 160 + value.bytes.length
-      return 40 + value.bytes
-  }
-}

@@ -1,22 +1,20 @@
-import { ByteReader } from '../../core/byte-reader.ts'
-import { ByteWriter } from '../../core/byte-writer.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import type { ListState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
-import { type EntryValue, GrowingBytes, type KeyedEntry } from './keyed-entry.ts'
+import { ListValue } from '../values/list.ts'
+import type { KeyedEntry } from './keyed-entry.ts'
 import type { StateTable } from './table.ts'
 
+const NO_ELEMENTS = new Uint8Array(0)
+
 /**
- * ListState over a table: one entry per key and namespace that holds the elements one after the
- * other, each preceded by its length. Appending copies nothing; a time to live counts for the list
- * as a whole.
+ * ListState over a table: one entry per key and namespace that holds the elements. Appending touches the new
+ * elements alone; a time to live counts for the list as a whole.
  */
 export class ListStateHandle<T> implements ListState<T> {
   private readonly table: StateTable
   private readonly selection: KeySelection
   private readonly serializer: Serializer<T>
-  private readonly element = new ByteWriter(256)
-  private readonly encoded = new ByteWriter(256)
 
   constructor(table: StateTable, selection: KeySelection, serializer: Serializer<T>) {
     this.table = table
@@ -27,24 +25,27 @@ export class ListStateHandle<T> implements ListState<T> {
   get(): T[] {
     const entry = this.table.current(this.selection)
     if (entry === undefined) return []
-    const values: T[] = []
-    const reader = readerOf(entry.value)
-    while (reader.remaining > 0) values.push(this.serializer.read(new ByteReader(reader.sized())))
+    const list = listOf(entry)
+    const values = list.values(this.serializer)
+    this.count(entry, list)
+    this.table.hold(entry, list)
     this.table.context.settle()
     return values
   }
 
   add(value: T): void {
-    this.addAll([value])
+    const entry = this.table.current(this.selection)
+    const list = this.toAppend(entry)
+    list.add(this.serializer, value)
+    this.store(entry ?? this.table.currentToWrite(this.selection), list)
   }
 
   addAll(values: readonly T[]): void {
     if (values.length === 0) return
-    this.encode(values)
-    const existing = this.table.current(this.selection)
-    if (existing === undefined) this.replace()
-    else this.append(existing)
-    this.table.context.settle()
+    const entry = this.table.current(this.selection)
+    const list = this.toAppend(entry)
+    for (const value of values) list.add(this.serializer, value)
+    this.store(entry ?? this.table.currentToWrite(this.selection), list)
   }
 
   update(values: readonly T[]): void {
@@ -52,46 +53,37 @@ export class ListStateHandle<T> implements ListState<T> {
       this.clear()
       return
     }
-    this.encode(values)
-    this.replace()
-    this.table.context.settle()
+    const list = new ListValue()
+    for (const value of values) list.add(this.serializer, value)
+    this.store(this.table.currentToWrite(this.selection), list)
   }
 
   clear(): void {
     this.table.removeCurrent(this.selection)
   }
 
-  private encode(values: readonly T[]): void {
-    this.encoded.reset()
-    for (const value of values) {
-      this.element.reset()
-      this.serializer.write(value, this.element)
-      this.encoded.varuint(this.element.length)
-      this.encoded.raw(this.element.bytes.subarray(0, this.element.length))
-    }
-  }
-
-  private replace(): void {
-    const list = new GrowingBytes(this.encoded.toBytes())
-    this.table.set(this.table.currentToWrite(this.selection), list)
-  }
-
-  private append(entry: KeyedEntry): void {
-    // The old value is saved before the shared buffer grows.
+  private toAppend(entry: KeyedEntry | undefined): ListValue {
+    if (entry === undefined) return new ListValue()
+    // The old elements are saved before the list grows.
     this.table.change(entry)
-    const list = entry.value instanceof GrowingBytes ? entry.value : growingOf(entry.value)
-    const before = list.bytes.length
-    list.append(this.encoded.bytes, this.encoded.length)
-    if (entry.value === list) this.table.context.bytes += list.bytes.length - before
+    return listOf(entry)
+  }
+
+  private store(entry: KeyedEntry, list: ListValue): void {
+    this.count(entry, list)
     this.table.set(entry, list)
+    this.table.context.settle()
+  }
+
+  /** Counts the bytes of a list that has changed its size, so that they can be taken away again. */
+  private count(entry: KeyedEntry, list: ListValue): void {
+    const { bytes } = list
+    if (entry.value === list) this.table.context.bytes += bytes - list.counted
+    list.counted = bytes
   }
 }
 
-function growingOf(value: EntryValue): GrowingBytes {
-  return new GrowingBytes(value instanceof Uint8Array ? value : new Uint8Array(0))
-}
-
-function readerOf(value: EntryValue): ByteReader {
-  if (value instanceof GrowingBytes) return new ByteReader(value.bytes, 0, value.length)
-  return new ByteReader(value instanceof Uint8Array ? value : new Uint8Array(0))
+function listOf({ value }: KeyedEntry): ListValue {
+  if (value instanceof ListValue) return value
+  return ListValue.of(value instanceof Uint8Array ? value : NO_ELEMENTS)
 }

@@ -6,7 +6,7 @@ import { bytesOfLatin1, latin1Of } from '../../core/text/latin1.ts'
 import type { MapStateDescriptor } from '../port/descriptors.ts'
 import type { MapState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
-import { fromEntryValue, toEntryValue } from './entry-value.ts'
+import { fromEntryValue, toEntryValue } from '../values/entry.ts'
 import { type PrefixEntry, scanPrefix } from './prefix-scan.ts'
 import type { StateTable } from './table.ts'
 

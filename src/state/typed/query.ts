@@ -19,8 +19,8 @@ import {
   successorOf,
 } from '../port/scan-part.ts'
 import type { SlotQueryAnswer } from '../port/slot-query.ts'
+import type { EntryValue } from '../values/entry.ts'
 import { isDefault, type KeyWindow, type PrefixRange } from './key-windows.ts'
-import type { EntryValue } from './keyed-entry.ts'
 import { isVisible, type PrefixEntry, scanPrefix, storedRange } from './prefix-scan.ts'
 import { storeKeyOf, valueOfStored } from './store-keys.ts'
 import type { StateTable } from './table.ts'

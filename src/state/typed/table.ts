@@ -6,22 +6,27 @@ import { equalsLatin1, latin1Of } from '../../core/text/latin1.ts'
 import type { StateDeclaration } from '../port/change.ts'
 import type { KeySelection } from '../port/key-selection.ts'
 import type { StateStore } from '../store/state-store.ts'
+import {
+  type EntryValue,
+  EXPIRY_BYTES,
+  fromEntryValue,
+  LiveObject,
+  readExpiry,
+  sizeOfValue,
+  writeEntryValue,
+} from '../values/entry.ts'
 import { Buckets } from './buckets.ts'
-import { EXPIRY_BYTES, fromEntryValue, readExpiry, writeEntryValue } from './entry-value.ts'
 import { KeyWindows } from './key-windows.ts'
 import {
   ENTRY_OVERHEAD,
-  type EntryValue,
   KeyedEntry,
   LIVE,
-  LiveObject,
   MAYBE_STORED,
   PERSISTED,
   REFERENCED,
   removeFromDirty,
   removeFromEntries,
   STORED,
-  sizeOfValue,
 } from './keyed-entry.ts'
 import { PrefixGroups } from './prefix-groups.ts'
 import { storeKeyOf, storeKeyOfEntry, valueOfStored } from './store-keys.ts'

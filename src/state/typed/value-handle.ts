@@ -3,8 +3,8 @@ import { ByteWriter } from '../../core/byte-writer.ts'
 import { copierOf, type Serializer } from '../../core/serializer.ts'
 import type { LiveValueState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
-import { toEntryValue } from './entry-value.ts'
-import { type EntryValue, type KeyedEntry, LiveObject } from './keyed-entry.ts'
+import { type EntryValue, LiveObject, toEntryValue } from '../values/entry.ts'
+import type { KeyedEntry } from './keyed-entry.ts'
 import type { StateTable } from './table.ts'
 
 /** ValueState over a table: one entry per key and namespace. */

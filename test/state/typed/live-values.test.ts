@@ -2,8 +2,13 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { ByteReader } from '../../../src/core/byte-reader.ts'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
 import { stringSerializer } from '../../../src/core/serializer.ts'
-import { mapState, reducingState, valueState } from '../../../src/state/port/descriptors.ts'
-import { Backends, finish, Segment, select } from '../keyed-state-fixture.ts'
+import {
+  listState,
+  mapState,
+  reducingState,
+  valueState,
+} from '../../../src/state/port/descriptors.ts'
+import { Backends, finish, restoreFrom, Segment, select } from '../keyed-state-fixture.ts'
 
 const backends = new Backends()
 afterEach(() => backends.release())
@@ -80,5 +85,36 @@ describe('objects in typed state', () => {
     expect(state.value()).toEqual({ factors: new Float32Array([1]) })
     state.update(read)
     expect(state.value()).toEqual({ factors: new Float32Array([2]) })
+  })
+
+  it('of a list are in a snapshot as they were at the barrier, also when the list grows', async () => {
+    const backend = await backends.create({})
+    const list = backend.list(listState<Sum>('list'))
+    select(backend, 'k')
+    list.add({ total: 1, parts: [1] })
+    const segment = new Segment()
+    const snapshot = backend.snapshot(1, segment, false)
+    list.add({ total: 2, parts: [] })
+    finish(snapshot)
+    const restored = await backends.create({})
+    restoreFrom(restored, backend, [segment])
+    select(restored, 'k')
+    expect(restored.list(listState<Sum>('list')).get()).toEqual([{ total: 1, parts: [1] }])
+    expect(list.get()).toHaveLength(2)
+  })
+
+  it('of lists no longer count as memory when the lists are cleared', async () => {
+    const backend = await backends.create({})
+    const bytes = (): unknown => backends.metrics.snapshot()['typedStateBytes']
+    const list = backend.list(listState<Sum>('list'))
+    select(backend, 'k')
+    expect(bytes()).toBe(0)
+    for (let i = 0; i < 2000; i++) list.add({ total: i, parts: [i] })
+    expect(bytes()).toBeGreaterThan(50_000)
+    expect(list.get()).toHaveLength(2000)
+    list.update([{ total: 1, parts: [] }])
+    expect(list.get()).toHaveLength(1)
+    list.clear()
+    expect(bytes()).toBe(0)
   })
 })

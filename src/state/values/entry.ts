@@ -2,7 +2,41 @@ import { ByteReader } from '../../core/byte-reader.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { WeirError } from '../../core/errors.ts'
 import { copierOf, isKeptDecoded, type Serializer } from '../../core/serializer.ts'
-import { type EntryValue, GrowingBytes, LiveObject } from './keyed-entry.ts'
+import { ListValue } from './list.ts'
+
+/**
+ * The value of an entry. Primitives that the serializer keeps exactly stay decoded. Everything else is
+ * encoded bytes, a list, or an object that only its handle touches.
+ */
+export type EntryValue = undefined | number | string | boolean | Uint8Array | ListValue | LiveObject
+
+/** A decoded object that never leaves its handle: callers get and give copies. */
+export class LiveObject {
+  object: unknown
+  /** About how many bytes of heap the object takes. */
+  readonly bytes: number
+
+  constructor(object: unknown, bytes: number) {
+    this.object = object
+    this.bytes = bytes
+  }
+}
+
+/** About how many bytes of heap a value takes; of a list, those that were counted last. */
+export function sizeOfValue(value: EntryValue): number {
+  switch (typeof value) {
+    case 'undefined':
+    case 'boolean':
+    case 'number':
+      return 0
+    case 'string':
+      return 24 + value.length
+    default:
+      if (value instanceof Uint8Array) return 120 + value.length
+      if (value instanceof ListValue) return value.counted
+      return 40 + value.bytes
+  }
+}
 
 /**
  * The form of `value` in memory: the primitive itself where the serializer gives back exactly the same
@@ -26,7 +60,7 @@ export function toEntryValue<T>(
 export function fromEntryValue<T>(serializer: Serializer<T>, value: EntryValue): T {
   if (value instanceof LiveObject) return ownCopy(serializer, value.object as T)
   if (value instanceof Uint8Array) return serializer.read(new ByteReader(value))
-  if (value instanceof GrowingBytes) {
+  if (value instanceof ListValue) {
     throw new WeirError('ILLEGAL_STATE', 'a list was read as a plain value')
   }
   return value as T
@@ -48,7 +82,7 @@ export function writeEntryValue(
   writer: ByteWriter,
 ): void {
   if (value instanceof Uint8Array) writer.raw(value)
-  else if (value instanceof GrowingBytes) writer.raw(value.bytes.subarray(0, value.length))
+  else if (value instanceof ListValue) value.write(serializer, writer)
   else if (value instanceof LiveObject) serializer!.write(value.object, writer)
   else if (value !== undefined) serializer!.write(value, writer)
 }

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import { ByteWriter } from '../../../src/core/byte-writer.ts'
+import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
+import { int53Serializer, stringSerializer } from '../../../src/core/serializer.ts'
+import { ListValue, MOST_LIVE } from '../../../src/state/values/list.ts'
+
+const serializer = msgpackSerializer<unknown>()
+const MANY = 3 * MOST_LIVE + 7
+
+function listOf(values: readonly unknown[]): ListValue {
+  const list = new ListValue()
+  for (const value of values) list.add(serializer, value)
+  return list
+}
+
+function bytesOf(list: ListValue): Uint8Array {
+  const writer = new ByteWriter()
+  list.write(serializer, writer)
+  return writer.toBytes()
+}
+
+/** What a checkpoint holds of the elements: each with its length before it. */
+function packed(values: readonly unknown[]): Uint8Array {
+  const writer = new ByteWriter()
+  const element = new ByteWriter()
+  for (const value of values) {
+    element.reset()
+    serializer.write(value, element)
+    writer.sized(element.toBytes())
+  }
+  return writer.toBytes()
+}
+
+const kinds = [1, 'a', true, null, { a: 1 }, new Uint8Array([3]), [1, { b: 2 }], 4n, { c: 3 }]
+
+describe('a list in memory', () => {
+  it.each([
+    ['of each kind of values', kinds],
+    ['of more values than stay decoded', Array.from({ length: MANY }, (_, i) => ({ i }))],
+    ['of many values of which no copy is made', Array.from({ length: MANY }, (_, i) => [i, 1n])],
+    ['of nothing', []],
+  ])('%s is written as its packed elements, and gives them back', (_, values) => {
+    const list = listOf(values)
+    expect(list.values(serializer)).toEqual(values)
+    expect(bytesOf(list)).toEqual(packed(values))
+    expect(bytesOf(list)).toEqual(packed(values))
+    expect(list.values(serializer)).toEqual(values)
+    const read = ListValue.of(packed(values))
+    expect(read.values(serializer)).toEqual(values)
+    read.add(serializer, { last: 1 })
+    expect(read.values(serializer)).toEqual([...values, { last: 1 }])
+    expect(bytesOf(read)).toEqual(packed([...values, { last: 1 }]))
+  })
+
+  it('shares no object with those who add and read, whether decoded or packed', () => {
+    const added = { a: [1] }
+    const list = listOf([added])
+    added.a.push(2)
+    const [read] = list.values(serializer) as [typeof added]
+    read.a.push(3)
+    expect(list.values(serializer)).toEqual([{ a: [1] }])
+    const restored = ListValue.of(packed([{ a: [1] }]))
+    const [first] = restored.values(serializer) as [typeof added]
+    first.a.push(4)
+    expect(restored.values(serializer)).toEqual([{ a: [1] }])
+  })
+
+  it('of a serializer without copies holds what the serializer gives back', () => {
+    const texts = new ListValue()
+    for (const text of ['', 'ä', 'text']) texts.add(stringSerializer, text)
+    expect(texts.values(stringSerializer)).toEqual(['', 'ä', 'text'])
+    const numbers = new ListValue()
+    numbers.add(int53Serializer, 2 ** 40)
+    expect(() => numbers.add(int53Serializer, 0.5)).toThrow('not a whole number')
+    expect(numbers.values(int53Serializer)).toEqual([2 ** 40])
+  })
+
+  it('takes more memory with each element, and less when it is packed than its limit of decoded ones', () => {
+    const list = listOf([])
+    const sizes = Array.from({ length: MOST_LIVE }, (_, i) => {
+      list.add(serializer, { i })
+      return list.bytes
+    })
+    expect(sizes).toEqual(sizes.toSorted((a, b) => a - b))
+    expect(sizes.at(-1)).toBeGreaterThan(MOST_LIVE * 60)
+    list.add(serializer, { i: 1 })
+    expect(list.bytes).toBeLessThan(sizes.at(-1)! / 2)
+  })
+})
