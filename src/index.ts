@@ -303,6 +303,7 @@ export type {
   OperatorCoordinatorContext,
   OperatorCoordinators,
 } from './runtime/protocol/operator-coordinator.ts'
+export * from './savepoints.ts'
 // State.
 export {
   type AggregateFunction,

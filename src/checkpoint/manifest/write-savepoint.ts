@@ -26,8 +26,20 @@ export async function writeSavepoint(
     return { ...segment, path: besideManifest(name) }
   })
   for (const segment of originals) {
-    await copySegment(storage, segment, `${folder}/${names.get(segment.path)!}`)
+    await copySegment(storage, segment, {
+      storage,
+      path: `${folder}/${names.get(segment.path)!}`,
+    })
   }
+  await writeManifest(storage, manifest, folder)
+}
+
+/** Writes the manifest of a savepoint, behind its segments: with it the savepoint is there. */
+export async function writeManifest(
+  storage: CheckpointStorage,
+  manifest: CheckpointManifest,
+  folder: string,
+): Promise<void> {
   const writer = await storage.createWriter(manifestPath(folder))
   await writer.write(encodeManifest(manifest))
   await writer.commit()

@@ -7,16 +7,22 @@ const PIECE_BYTES = 4 * 1024 * 1024
 /** The checksum at the end of a segment covers everything before it. */
 const CHECKSUM_BYTES = 4
 
+/** Where a copy goes. */
+export interface CopyTarget {
+  readonly storage: CheckpointStorage
+  readonly path: string
+}
+
 /**
- * Copies a segment within storage, piece by piece, and verifies its checksum. Throws MALFORMED_DATA,
- * CHECKSUM_MISMATCH, STORAGE_FAILED.
+ * Copies a segment piece by piece, and verifies its checksum. Throws MALFORMED_DATA, CHECKSUM_MISMATCH,
+ * STORAGE_FAILED.
  */
 export async function copySegment(
   storage: CheckpointStorage,
   segment: SegmentReference,
-  target: string,
+  target: CopyTarget,
 ): Promise<void> {
-  const writer = await storage.createWriter(target)
+  const writer = await target.storage.createWriter(target.path)
   try {
     const covered = segment.bytes - CHECKSUM_BYTES
     let checksum = 0

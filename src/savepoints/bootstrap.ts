@@ -1,0 +1,177 @@
+import type { OperatorStateEntries } from '../checkpoint/protocol/checkpoint-types.ts'
+import { ByteWriter } from '../core/byte-writer.ts'
+import { keyGroupOf } from '../core/key-group.ts'
+import type { Serializer } from '../core/serializer.ts'
+import { NO_TIMESTAMP } from '../core/time.ts'
+import type { BroadcastDescriptors } from '../dataflow/broadcast-stream.ts'
+import { type PlainKey, plainKeySerializer } from '../dataflow/key-serializer.ts'
+import type { StreamOperator } from '../operators/port/operator.ts'
+import { BroadcastProcessOperator } from '../operators/process/broadcast.ts'
+import type {
+  BroadcastProcessFunction,
+  KeyedProcessFunction,
+  ProcessFunction,
+} from '../operators/process/function.ts'
+import { KeyedProcessOperator } from '../operators/process/keyed-process.ts'
+import { ProcessOperator } from '../operators/process/process.ts'
+import type { KeyedStateBackend } from '../state/port/keyed-state-backend.ts'
+import { openInMemory } from './keyed-state.ts'
+import { StandaloneContext } from './standalone-context.ts'
+
+/** Records from which state is made; they may come from a reader of a savepoint, a file or a database. */
+export type BootstrapData<T> = Iterable<T> | AsyncIterable<T>
+
+/** The new state of an operator, in memory. */
+export interface BootstrappedState {
+  /** Undefined without keys; the receiver closes it. */
+  readonly keyed: KeyedStateBackend | undefined
+  readonly operatorState: readonly OperatorStateEntries[]
+}
+
+/** What makes the state of one operator: see `bootstrapWith`. */
+export interface StateBootstrapTransformation {
+  /** For `SavepointWriter`: runs the function over all records. */
+  run(uid: string, maxParallelism: number): Promise<BootstrappedState>
+}
+
+/** How the records of a transformation go through an operator. */
+interface Bootstrap<T> {
+  readonly data: BootstrapData<T>
+  readonly input: number
+  readonly createOperator: () => StreamOperator
+  readonly key:
+    | { selector(value: T): unknown; readonly serializer: Serializer<unknown> }
+    | undefined
+}
+
+/** Records that become the state of an operator: of a key, of no key, or broadcast. */
+export class OneInputStateTransformation<T> {
+  private readonly data: BootstrapData<T>
+
+  constructor(data: BootstrapData<T>) {
+    this.data = data
+  }
+
+  /** Groups the records by key, as `keyBy` of the job does. */
+  keyBy<K extends PlainKey>(
+    selector: (value: T) => K,
+    serializer?: Serializer<K>,
+  ): KeyedStateTransformation<K, T>
+  keyBy<K>(selector: (value: T) => K, serializer: Serializer<K>): KeyedStateTransformation<K, T>
+  keyBy<K>(selector: (value: T) => K, serializer?: Serializer<K>): KeyedStateTransformation<K, T> {
+    const keys = serializer ?? (plainKeySerializer() as Serializer<unknown> as Serializer<K>)
+    return new KeyedStateTransformation(this.data, selector, keys)
+  }
+
+  /** Makes the lists of `initializeState`; `snapshotState` is called after the last record. */
+  transform(create: () => ProcessFunction<T, unknown>): StateBootstrapTransformation {
+    return transformation({
+      data: this.data,
+      input: 0,
+      createOperator: () => new ProcessOperator(create()),
+      key: undefined,
+    })
+  }
+
+  /** Makes broadcast state; give the descriptors of the job's `broadcast(...)`. */
+  broadcast(...states: BroadcastDescriptors): BroadcastStateTransformation<T> {
+    return new BroadcastStateTransformation(this.data, states)
+  }
+}
+
+/** Records by key that become keyed state. */
+export class KeyedStateTransformation<K, T> {
+  private readonly data: BootstrapData<T>
+  private readonly selector: (value: T) => K
+  private readonly serializer: Serializer<K>
+
+  constructor(data: BootstrapData<T>, selector: (value: T) => K, serializer: Serializer<K>) {
+    this.data = data
+    this.selector = selector
+    this.serializer = serializer
+  }
+
+  /**
+   * Makes keyed state and timers. The function is one as `process` of a keyed stream takes, also the job's own:
+   * what it emits is dropped, and no timer fires.
+   */
+  transform(create: () => KeyedProcessFunction<K, T, unknown>): StateBootstrapTransformation {
+    const { serializer } = this
+    return transformation<T>({
+      data: this.data,
+      input: 0,
+      createOperator: () => new KeyedProcessOperator(create(), serializer, true),
+      key: { selector: this.selector, serializer: serializer as Serializer<unknown> },
+    })
+  }
+}
+
+/** Records that become broadcast state. */
+export class BroadcastStateTransformation<T> {
+  private readonly data: BootstrapData<T>
+  private readonly states: BroadcastDescriptors
+
+  constructor(data: BootstrapData<T>, states: BroadcastDescriptors) {
+    this.data = data
+    this.states = states
+  }
+
+  /** Calls `processBroadcastElement` for each record. */
+  transform(
+    create: () => Pick<BroadcastProcessFunction<never, T, unknown>, 'processBroadcastElement'>,
+  ): StateBootstrapTransformation {
+    const createOperator = (): StreamOperator => {
+      const created = create()
+      return new BroadcastProcessOperator<never, T, unknown>(
+        {
+          processElement() {},
+          processBroadcastElement: (value, context, out) =>
+            created.processBroadcastElement(value, context, out),
+        },
+        this.states,
+      )
+    }
+    return transformation({ data: this.data, input: 1, createOperator, key: undefined })
+  }
+}
+
+/** Begins to make the state of an operator: `bootstrapWith(rows).keyBy(selector).transform(() => function)`. */
+export function bootstrapWith<T>(data: BootstrapData<T>): OneInputStateTransformation<T> {
+  return new OneInputStateTransformation(data)
+}
+
+function transformation<T>(bootstrap: Bootstrap<T>): StateBootstrapTransformation {
+  return { run: (uid, maxParallelism) => run(bootstrap, uid, maxParallelism) }
+}
+
+async function run<T>(
+  { data, input, createOperator, key }: Bootstrap<T>,
+  uid: string,
+  maxParallelism: number,
+): Promise<BootstrappedState> {
+  const keyed =
+    key && (await openInMemory(uid, { first: 0, last: maxParallelism - 1 }, maxParallelism))
+  const context = new StandaloneContext({ uid, maxParallelism, keyedState: keyed })
+  const operator = createOperator()
+  try {
+    await operator.open(context)
+    const bytes = new ByteWriter(64)
+    for await (const value of data) {
+      if (key !== undefined) {
+        bytes.reset()
+        key.serializer.write(key.selector(value), bytes)
+        const encoded = bytes.toBytes()
+        keyed!.setCurrentKey(encoded, keyGroupOf(encoded, maxParallelism))
+        keyed!.setCurrentNamespace(new Uint8Array(0))
+      }
+      operator.processElement(input, value, NO_TIMESTAMP)
+    }
+    await operator.prepareSnapshot(1)
+    return { keyed, operatorState: context.operatorState.entries() }
+  } catch (error) {
+    keyed?.close()
+    throw error
+  } finally {
+    await operator.close()
+  }
+}

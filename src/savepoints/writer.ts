@@ -1,0 +1,237 @@
+import { randomBytes } from 'node:crypto'
+import { besideManifest } from '../checkpoint/manifest/read.ts'
+import { writeManifest } from '../checkpoint/manifest/write-savepoint.ts'
+import type {
+  CheckpointManifest,
+  OperatorManifest,
+  SegmentReference,
+} from '../checkpoint/protocol/checkpoint-types.ts'
+import { copySegment } from '../checkpoint/segment/copy.ts'
+import { SegmentWriter } from '../checkpoint/segment/writer.ts'
+import type { CheckpointStorage } from '../checkpoint/storage/checkpoint-storage.ts'
+import { manifestPath } from '../checkpoint/storage/paths.ts'
+import { isWeirError, WeirError } from '../core/errors.ts'
+import { checkParallelism } from '../core/key-group.ts'
+import type { KeyedStateBackend } from '../state/port/keyed-state-backend.ts'
+import type { StateBootstrapTransformation } from './bootstrap.ts'
+import { openPlace, type SavepointPlace, type SavepointPlaceOptions } from './place.ts'
+import { SavepointReader } from './reader.ts'
+
+/** A savepoint that the new one continues. */
+interface OldSavepoint {
+  readonly path: string
+  readonly options: SavepointPlaceOptions
+}
+
+/** A change of the operators. */
+type Change =
+  | { readonly kind: 'remove'; readonly uid: string }
+  | { readonly kind: 'rename'; readonly uid: string; readonly to: string }
+  | {
+      readonly kind: 'add'
+      readonly uid: string
+      readonly transformation: StateBootstrapTransformation
+    }
+
+/**
+ * Writes a savepoint that a program makes: from nothing, or from another savepoint with some operators changed.
+ * Flink's `SavepointWriter`. The changes are made in their order, at `write`.
+ */
+export class SavepointWriter {
+  private readonly old: OldSavepoint | undefined
+  private readonly maxParallelism: number | undefined
+  private readonly changes: Change[] = []
+
+  /** A savepoint without operators, for a job of this max parallelism. Throws INVALID_ARGUMENT. */
+  static newSavepoint(maxParallelism: number): SavepointWriter {
+    checkParallelism(1, maxParallelism)
+    return new SavepointWriter(undefined, maxParallelism)
+  }
+
+  /**
+   * A savepoint with the operators of another one, or of a retained checkpoint. Their state is copied as it is;
+   * the old savepoint does not change.
+   */
+  static fromExistingSavepoint(path: string, options: SavepointPlaceOptions = {}): SavepointWriter {
+    return new SavepointWriter({ path, options }, undefined)
+  }
+
+  private constructor(old: OldSavepoint | undefined, maxParallelism: number | undefined) {
+    this.old = old
+    this.maxParallelism = maxParallelism
+  }
+
+  /** Leaves an operator out. */
+  removeOperator(uid: string): this {
+    this.changes.push({ kind: 'remove', uid })
+    return this
+  }
+
+  /** Adds an operator with new state: `bootstrapWith(...)`. An operator of that uid must be removed before. */
+  withOperator(uid: string, transformation: StateBootstrapTransformation): this {
+    this.changes.push({ kind: 'add', uid, transformation })
+    return this
+  }
+
+  /** Gives the state of an operator to another uid, for a job whose operator has got a new one. */
+  changeOperatorIdentifier(uid: string, to: string): this {
+    this.changes.push({ kind: 'rename', uid, to })
+    return this
+  }
+
+  /**
+   * Writes the savepoint to a folder that holds none, and returns its path. Throws INVALID_ARGUMENT for a change of
+   * an operator that is not there, or that is there already, and where the folder holds a savepoint;
+   * CHECKPOINT_NOT_FOUND and CHECKSUM_MISMATCH for the old one, STORAGE_FAILED.
+   */
+  async write(path: string, options: SavepointPlaceOptions = {}): Promise<string> {
+    const { old } = this
+    await using place = await openPlace(path, options)
+    await refuseExisting(place, path)
+    await using reader = old && (await SavepointReader.read(old.path, old.options))
+    const from = reader?.manifest
+    const copies = new SavepointCopy(place, reader?.storage)
+    const operators = new Map(from?.operators.map((operator) => [operator.uid, operator]))
+    const fallback = this.maxParallelism ?? from?.operators[0]?.maxParallelism ?? 128
+    for (const change of this.changes) await copies.apply(change, operators, fallback)
+    const kept: OperatorManifest[] = []
+    for (const operator of operators.values()) kept.push(await copies.keep(operator))
+    kept.sort((a, b) => (a.uid < b.uid ? -1 : 1))
+    await writeManifest(place.storage, { ...headerOf(from), operators: kept }, place.folder)
+    return path
+  }
+}
+
+/** Puts operators into the folder of a new savepoint. */
+class SavepointCopy {
+  private readonly place: SavepointPlace
+  private readonly source: CheckpointStorage | undefined
+  private readonly removed = new Map<string, OperatorManifest>()
+  private readonly added = new Set<OperatorManifest>()
+  /** Names of copied segments by their path in the source. */
+  private readonly names = new Map<string, string>()
+  private segments = 0
+
+  constructor(place: SavepointPlace, source: CheckpointStorage | undefined) {
+    this.place = place
+    this.source = source
+  }
+
+  async apply(
+    change: Change,
+    operators: Map<string, OperatorManifest>,
+    maxParallelism: number,
+  ): Promise<void> {
+    const { uid } = change
+    const target = change.kind === 'rename' ? change.to : uid
+    const present = operators.get(uid)
+    if (change.kind !== 'add' && present === undefined) throw missing(uid, operators)
+    if (change.kind !== 'remove' && operators.has(target)) throw alreadyThere(target)
+    if (present !== undefined) {
+      operators.delete(uid)
+      this.removed.set(uid, present)
+    }
+    if (change.kind === 'rename') operators.set(target, { ...present!, uid: target })
+    if (change.kind === 'add') {
+      // A job that restores the operator has the max parallelism that it had.
+      const most = this.removed.get(uid)?.maxParallelism ?? maxParallelism
+      const operator = await this.bootstrap(uid, most, change.transformation)
+      this.added.add(operator)
+      operators.set(uid, operator)
+    }
+  }
+
+  /** The operator as the new manifest names it; copies its segments, unless they were written here. */
+  async keep(operator: OperatorManifest): Promise<OperatorManifest> {
+    if (this.added.has(operator)) return operator
+    const segments: SegmentReference[] = []
+    for (const segment of operator.segments) segments.push(await this.copy(segment))
+    return { ...operator, segments }
+  }
+
+  private async copy(segment: SegmentReference): Promise<SegmentReference> {
+    let name = this.names.get(segment.path)
+    if (name === undefined) {
+      name = this.nextName()
+      this.names.set(segment.path, name)
+      const { storage, folder } = this.place
+      await copySegment(this.source!, segment, { storage, path: `${folder}/${name}` })
+    }
+    return { ...segment, path: besideManifest(name) }
+  }
+
+  private async bootstrap(
+    uid: string,
+    maxParallelism: number,
+    transformation: StateBootstrapTransformation,
+  ): Promise<OperatorManifest> {
+    const { keyed, operatorState } = await transformation.run(uid, maxParallelism)
+    const declarations = keyed?.declarations() ?? []
+    const base = { uid, parallelism: 1, maxParallelism, declarations }
+    try {
+      const segments = keyed === undefined ? [] : [await this.writeSegment(keyed)]
+      return { ...base, segments, operatorState: [operatorState] }
+    } finally {
+      keyed?.close()
+    }
+  }
+
+  private async writeSegment(keyed: KeyedStateBackend): Promise<SegmentReference> {
+    const name = this.nextName()
+    const { storage, folder } = this.place
+    const path = `${folder}/${name}`
+    const writer = new SegmentWriter({ storage, path, keyGroups: keyed.keyGroups })
+    try {
+      const snapshot = keyed.snapshot(1, writer, true)
+      while (!snapshot.step(1)) await writer.whenReady()
+      const written = await writer.finish({ checkpointId: 1, full: true })
+      return { ...written, path: besideManifest(name) }
+    } catch (error) {
+      await writer.abort()
+      throw error
+    }
+  }
+
+  private nextName(): string {
+    return `segment-${this.segments++}`
+  }
+}
+
+function headerOf(from: CheckpointManifest | undefined): Omit<CheckpointManifest, 'operators'> {
+  const nowMs = Date.now()
+  return {
+    jobId: from?.jobId ?? randomBytes(16).toString('hex'),
+    jobName: from?.jobName ?? 'savepoint',
+    attempt: 1,
+    generation: 1,
+    checkpointId: from?.checkpointId ?? 1,
+    kind: 'savepoint',
+    triggeredAtMs: nowMs,
+    completedAtMs: nowMs,
+  }
+}
+
+async function refuseExisting({ storage, folder }: SavepointPlace, path: string): Promise<void> {
+  try {
+    await storage.read(manifestPath(folder), 0, 1)
+  } catch (error) {
+    if (isWeirError(error, 'CHECKPOINT_NOT_FOUND')) return
+    throw error
+  }
+  throw new WeirError('INVALID_ARGUMENT', `${path} holds a savepoint already; give a new folder`)
+}
+
+function missing(uid: string, operators: ReadonlyMap<string, unknown>): WeirError {
+  const known = [...operators.keys()].join(', ') || 'none'
+  return new WeirError(
+    'INVALID_ARGUMENT',
+    `the savepoint has no operator "${uid}"; it has ${known}`,
+  )
+}
+
+function alreadyThere(uid: string): WeirError {
+  return new WeirError(
+    'INVALID_ARGUMENT',
+    `the savepoint has an operator "${uid}" already; call removeOperator("${uid}") before`,
+  )
+}
