@@ -1,5 +1,5 @@
 import { WeirError } from '../core/errors.ts'
-import { LargeBuffers } from './large-buffers.ts'
+import { largeBuffers } from './large-buffers.ts'
 import { readUint16, readUint32 } from './little-endian.ts'
 
 /**
@@ -230,8 +230,6 @@ export class FrameReader {
 }
 
 const EMPTY = new Uint8Array(0)
-/** Accumulation buffers of this thread's connections. */
-const largeBuffers = new LargeBuffers()
 /** A range that is longer is copied as a view. */
 const VIEWED_BYTES = 256
 /** `shrink` releases an accumulation buffer that is larger than this. */

@@ -31,3 +31,6 @@ export class LargeBuffers {
     this.freeBytes += length
   }
 }
+
+/** The large buffers of this thread's connections. */
+export const largeBuffers = new LargeBuffers()

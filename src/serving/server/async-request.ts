@@ -32,4 +32,6 @@ export interface AsyncRequest {
   readonly mostAtOnce?: number
   /** Answers the requests from number `from` on, at most `most` of them. */
   run(terms: AsyncTerms, from: number, most: number): Promise<AnswerPart>
+  /** Gives its buffers back: no part of it runs, and none will. */
+  release?(): void
 }

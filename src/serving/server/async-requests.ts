@@ -1,5 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
 import { KIND, REQUEST_FLAG } from '../../wire/frame.ts'
+import { largeBuffers } from '../../wire/large-buffers.ts'
 import type { PredictOptions, QueryOptions, TopKOptions } from '../../wire/model-reader.ts'
 import { MAX_FEATURES, type RequestCursor, requireK } from '../../wire/request.ts'
 import type { DeferredPredictions } from '../port/query-backend.ts'
@@ -18,6 +19,7 @@ import { decodePacked, isPacked } from './sparse-requests.ts'
 const MAX_SCAN = 10_000
 /** Predictions of a frame that are read one by one at a time. */
 const PAIRS_AT_ONCE = 128
+const NO_BYTES = new Uint8Array(0)
 
 /**
  * Decodes the cursor's frame, after its preamble, into a request that does not use the frame's bytes.
@@ -113,6 +115,7 @@ function decodePredictions(cursor: RequestCursor): AsyncRequest {
         write: (target) => writePredictions(target, answers, withEnvelopes),
       }
     },
+    release: () => keys.release(),
   }
 }
 
@@ -122,11 +125,21 @@ function decodePredictions(cursor: RequestCursor): AsyncRequest {
  */
 class FrameKeys {
   readonly bytes: Uint8Array
+  private buffer: Uint8Array<ArrayBuffer>
   private at = 0
 
   constructor(cursor: RequestCursor) {
-    this.bytes = cursor.bytes.slice(cursor.at, cursor.end)
+    const length = cursor.end - cursor.at
+    this.buffer = largeBuffers.take(length)
+    this.buffer.set(cursor.bytes.subarray(cursor.at, cursor.end))
+    this.bytes = this.buffer.subarray(0, length)
     cursor.at = cursor.end
+  }
+
+  /** Gives the bytes back; no one may read them any more. Idempotent. */
+  release(): void {
+    largeBuffers.give(this.buffer)
+    this.buffer = NO_BYTES
   }
 
   /** Start and length of each of the next keys. Throws PROTOCOL_ERROR when the frame has fewer. */

@@ -210,7 +210,10 @@ export class PendingRequests {
       error = answerErrorOf(thrown)
     }
     this.reserved -= bytes
-    if (this.owner.gone !== undefined) return
+    if (this.owner.gone !== undefined) {
+      request.release?.()
+      return
+    }
     if (write === undefined) {
       entry.span?.fail(error!.code)
       this.output.refuse(requestId, error!)
@@ -244,12 +247,14 @@ export class PendingRequests {
   private finish(entry: Entry): void {
     this.release(entry.request.count, entry.frameBytes)
     entry.span?.end()
+    entry.request.release?.()
     const { options, metrics } = this.context
     metrics.latencyMs.observe(options.clock.monotonicMs() - entry.startedAt)
   }
 
   /** The connection is gone: what runs for it ends, what waits is dropped. */
   leave(): void {
+    for (const { request } of this.queue) request.release?.()
     this.queue = []
     this.undecoded?.release()
     this.undecoded = undefined

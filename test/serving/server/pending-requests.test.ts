@@ -138,4 +138,43 @@ describe('PendingRequests', () => {
     expect(output.answered).toEqual([])
     expect(pending.outstanding).toBe(0)
   })
+
+  describe('gives the buffers of a request back', () => {
+    let released: number
+
+    beforeEach(() => {
+      released = 0
+      sizes = new Array(100).fill(10)
+    })
+
+    const held = (count: number): AsyncRequest => ({ ...values(count), release: () => released++ })
+
+    it('once, after its last answer', async () => {
+      add(held(20))
+      expect(released).toBe(0)
+      for (let i = 0; i < 10; i++) await settle()
+      expect(pending.outstanding).toBe(0)
+      expect(released).toBe(1)
+    })
+
+    it('when its deadline has passed', async () => {
+      output.unread = 1024 * KIB
+      add(held(1))
+      clock.advance(1001)
+      output.read()
+      await settle()
+      expect(released).toBe(1)
+    })
+
+    it('when the connection is gone, as soon as no part of it runs', async () => {
+      output.unread = 1024 * KIB - 1
+      add(held(1000))
+      add(held(1))
+      expect(runs).toHaveLength(1)
+      pending.leave()
+      expect(released).toBe(1)
+      await settle()
+      expect(released).toBe(2)
+    })
+  })
 })
