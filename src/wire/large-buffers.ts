@@ -1,4 +1,4 @@
-/** Smaller buffers are not kept. */
+/** Smaller buffers are not kept, unless a pool says otherwise. */
 const LEAST_BYTES = 64 * 1024
 /** Most bytes of buffers that are kept. */
 const MOST_BYTES = 8 * 1024 * 1024
@@ -10,10 +10,16 @@ const MOST_BYTES = 8 * 1024 * 1024
 export class LargeBuffers {
   private readonly free: Uint8Array<ArrayBuffer>[] = []
   private freeBytes = 0
+  private readonly leastBytes: number
+
+  /** `leastBytes`: smaller buffers are not kept. */
+  constructor(leastBytes: number = LEAST_BYTES) {
+    this.leastBytes = leastBytes
+  }
 
   /** A buffer of at least `bytes`; what it holds is undefined. */
   take(bytes: number): Uint8Array<ArrayBuffer> {
-    if (bytes < LEAST_BYTES) return new Uint8Array(bytes)
+    if (bytes < this.leastBytes) return new Uint8Array(bytes)
     const size = 2 ** Math.ceil(Math.log2(bytes))
     const at = this.free.findIndex((one) => one.length === size)
     if (at < 0) return new Uint8Array(size)
@@ -25,7 +31,7 @@ export class LargeBuffers {
   /** Takes a buffer back, which no one may use any more. */
   give(buffer: Uint8Array<ArrayBuffer>): void {
     const { length } = buffer
-    const isKept = length >= LEAST_BYTES && (length & (length - 1)) === 0
+    const isKept = length >= this.leastBytes && (length & (length - 1)) === 0
     if (!isKept || this.freeBytes + length > MOST_BYTES) return
     this.free.push(buffer)
     this.freeBytes += length

@@ -3,6 +3,10 @@ import { STATUS_CODES } from '../../http/builtin.ts'
 import type { Refusal } from '../http/authorization.ts'
 import { PROBLEM_TYPE } from '../http/problem.ts'
 
+/** Most digits of a length. */
+const LENGTH_DIGITS = 10
+const HEAD_END = '\r\n\r\n'
+
 /** Whole HTTP answers with a body of JSON. A character of the text is a byte. */
 export class AnswerText {
   private readonly clock: Clock
@@ -11,6 +15,7 @@ export class AnswerText {
   /** Fields that are the same for all answers of one second. */
   private fields = ''
   private okHead = ''
+  private okHeadBytes: Uint8Array = new Uint8Array(0)
 
   /** `keepAliveMs`: the time for which a connection may be idle. */
   constructor(clock: Clock, keepAliveMs: number) {
@@ -22,17 +27,26 @@ export class AnswerText {
   ok(body: string): string {
     this.update()
     const length = Buffer.byteLength(body)
-    return `${this.okHead}${length}\r\n\r\n${length === body.length ? body : bytesOf(body)}`
+    return `${this.okHead}${length}${HEAD_END}${length === body.length ? body : bytesOf(body)}`
   }
 
-  /** The bytes of an answer with status 200. */
-  okBytes(body: Uint8Array): Uint8Array {
+  /** Bytes that `okAround` needs before the body. */
+  get headRoom(): number {
     this.update()
-    const head = `${this.okHead}${body.length}\r\n\r\n`
-    const answer = Buffer.allocUnsafeSlow(head.length + body.length)
-    answer.write(head, 'latin1')
-    answer.set(body, head.length)
-    return answer
+    return this.okHeadBytes.length + LENGTH_DIGITS + HEAD_END.length
+  }
+
+  /**
+   * The bytes of an answer with status 200 whose body is in `bytes[headRoom .. end)`: the head is written
+   * before the body.
+   */
+  okAround(bytes: Uint8Array, headRoom: number, end: number): Uint8Array {
+    const rest = `${end - headRoom}${HEAD_END}`
+    const restAt = headRoom - rest.length
+    for (let i = 0; i < rest.length; i++) bytes[restAt + i] = rest.charCodeAt(i)
+    const from = restAt - this.okHeadBytes.length
+    bytes.set(this.okHeadBytes, from)
+    return bytes.subarray(from, end)
   }
 
   /** An answer that is a problem. */
@@ -54,6 +68,7 @@ export class AnswerText {
     const date = new Date(second * 1000).toUTCString()
     this.fields = `Date: ${date}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${this.keepAliveSeconds}\r\n`
     this.okHead = `HTTP/1.1 200 OK\r\ncontent-type: application/json; charset=utf-8\r\n${this.fields}content-length: `
+    this.okHeadBytes = Buffer.from(this.okHead, 'latin1')
   }
 }
 

@@ -18,13 +18,23 @@ export interface ConnectionOwner {
   closed(connection: HotConnection): void
 }
 
+/** An answer in a buffer that is used again. */
+export interface AnswerBytes {
+  readonly bytes: Uint8Array
+  /** Called when the bytes are sent, or the connection is gone; not if it goes before they could be sent. */
+  readonly sent: () => void
+}
+
+/** A whole answer; a text has a character a byte. */
+export type HotAnswer = string | AnswerBytes
+
 /** A hot request and its answer. */
 export class HotExchange {
   readonly request: HotRequest
   /** Monotonic ms of the thread. */
   readonly startedMs: number
   /** The whole answer; undefined while it is awaited. */
-  answer: string | Uint8Array | undefined
+  answer: HotAnswer | undefined
   private readonly connection: HotConnection
 
   constructor(connection: HotConnection, request: HotRequest) {
@@ -33,11 +43,8 @@ export class HotExchange {
     this.startedMs = performance.now()
   }
 
-  /**
-   * Sends the answer (a text has a character a byte), as soon as those of all requests before this one are
-   * sent.
-   */
-  finish(answer: string | Uint8Array): void {
+  /** Sends the answer, as soon as those of all requests before this one are sent. */
+  finish(answer: HotAnswer): void {
     this.answer = answer
     this.connection.flush()
   }
@@ -99,7 +106,7 @@ export class HotConnection {
       if (typeof answer === 'string') text += answer
       else {
         this.write(text)
-        this.write(answer)
+        this.block(this.socket.write(answer.bytes, answer.sent))
         text = ''
       }
     }
@@ -108,8 +115,12 @@ export class HotConnection {
     if (this.isEnding || this.isBlocked || this.unread !== '') this.goOn()
   }
 
-  private write(answer: string | Uint8Array): void {
-    if (answer.length > 0 && !this.socket.write(answer, 'latin1')) this.isBlocked = true
+  private write(text: string): void {
+    if (text !== '') this.block(this.socket.write(text, 'latin1'))
+  }
+
+  private block(canTakeMore: boolean): void {
+    if (!canTakeMore) this.isBlocked = true
   }
 
   private readonly onData = (chunk: Buffer): void => {

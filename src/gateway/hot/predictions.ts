@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { AccessControl } from '../../access/control.ts'
 import { asWeirError } from '../../core/errors.ts'
 import { MEAN_IF_UNKNOWN } from '../../models/als/row-key.ts'
-import type { EncodedPairs } from '../../wire/encoded-pairs.ts'
+import type { EncodedPairs, PairPredictions } from '../../wire/encoded-pairs.ts'
 import type { PredictOptions } from '../../wire/model-reader.ts'
 import { type Refusal, refusalOf } from '../http/authorization.ts'
 import { logProblem } from '../http/errors.ts'
@@ -12,9 +12,10 @@ import { DEFAULT_STATE } from '../http/schemas.ts'
 import type { RouteMetrics } from '../metrics/request-metrics.ts'
 import type { ServedState } from '../port/services.ts'
 import { type PredictedPair, predictionBody } from '../routes/prediction-body.ts'
-import { predictionsBody } from '../routes/predictions-body.ts'
+import { mostBytesOf, predictionsBody, writeScores } from '../routes/predictions-body.ts'
 import type { AnswerText } from './answer-text.ts'
-import type { HotExchange } from './connection.ts'
+import { giveBuffer, takeBuffer } from './batch-buffers.ts'
+import type { AnswerBytes, HotAnswer, HotExchange } from './connection.ts'
 import type { HotRequest } from './request-reader.ts'
 
 /** What hot predictions work with. */
@@ -67,7 +68,7 @@ export class HotPredictions {
     }
   }
 
-  private answerOf(request: HotRequest): Promise<string | Uint8Array> {
+  private answerOf(request: HotRequest): Promise<HotAnswer> {
     return request.kind === 'pair' ? this.predict(request) : this.predictPairs(request.pairs)
   }
 
@@ -79,9 +80,20 @@ export class HotPredictions {
     return text.ok(predictionBody(pair, answer))
   }
 
-  private async predictPairs(pairs: EncodedPairs): Promise<Uint8Array> {
+  private async predictPairs(pairs: EncodedPairs): Promise<HotAnswer> {
     const { state, text } = this.context
-    return text.okBytes(predictionsBody(await state.predictPairs(DEFAULT_STATE, pairs, OPTIONS)))
+    const predictions = await state.predictPairs(DEFAULT_STATE, pairs, OPTIONS)
+    giveBuffer(pairs.bytes)
+    if (predictions.errors.size === 0) return this.answerOfScores(predictions)
+    return text.ok(String(predictionsBody(predictions)))
+  }
+
+  private answerOfScores(predictions: PairPredictions): AnswerBytes {
+    const { text } = this.context
+    const { headRoom } = text
+    const buffer = takeBuffer(headRoom + mostBytesOf(predictions))
+    const end = writeScores(buffer, headRoom, predictions)
+    return { bytes: text.okAround(buffer, headRoom, end), sent: () => giveBuffer(buffer) }
   }
 
   private fail(exchange: HotExchange, thrown: unknown): void {
@@ -95,7 +107,7 @@ export class HotPredictions {
     this.send(exchange, refusal.problem.status, this.context.text.problem(refusal))
   }
 
-  private send(exchange: HotExchange, status: number, answer: string | Uint8Array): void {
+  private send(exchange: HotExchange, status: number, answer: HotAnswer): void {
     exchange.finish(answer)
     const { metrics } = this.context
     metrics[exchange.request.kind].observe(status, performance.now() - exchange.startedMs)

@@ -3,6 +3,7 @@ import type { EncodedPairs } from '../../wire/encoded-pairs.ts'
 import { MAX_ID_LENGTH } from '../http/schemas.ts'
 import { scanPairs } from '../routes/pairs-scanner.ts'
 import type { PredictedPair } from '../routes/prediction-body.ts'
+import { giveBuffer, takeBuffer } from './batch-buffers.ts'
 
 /*
  * The requests that a connection answers without node:http, with header fields of a short list:
@@ -64,6 +65,9 @@ const LENGTH = /^[1-9][0-9]{0,8}$/
 /** A head up to the digits of its length. */
 const LENGTH_FIELD = /^(?:.*\r\n)*?content-length:[ \t]*/i
 
+/** The bytes of the body that is read. */
+let body: Buffer = Buffer.alloc(0)
+
 /** Header fields of a request that are not ignored. */
 interface Head {
   /** Value of `Authorization`. */
@@ -86,6 +90,7 @@ interface BatchHead {
 /** What a hot request asks for: the prediction of a pair, or those of some pairs. */
 export type HotRequest =
   | ({ readonly kind: 'pair' } & PredictedPair)
+  /** The bytes of the pairs are of `takeBuffer`. */
   | { readonly kind: 'pairs'; readonly pairs: EncodedPairs }
 
 /**
@@ -160,7 +165,7 @@ export class RequestReader {
     const bodyAt = headEnd + HEAD_END.length
     this.end = bodyAt + length
     if (this.end > text.length) return 'part'
-    const pairs = scanPairs(Buffer.from(text.slice(bodyAt, this.end), 'latin1'))
+    const pairs = scanText(text.slice(bodyAt, this.end))
     if (pairs === undefined) return 'other'
     this.request = { kind: 'pairs', pairs }
     this.token = this.batchHead?.token
@@ -183,6 +188,17 @@ export class RequestReader {
     }
     return Number(head.length)
   }
+}
+
+/** The pairs of a body (a character a byte), in a buffer of `takeBuffer`; undefined as of `scanPairs`. */
+function scanText(text: string): EncodedPairs | undefined {
+  const { length } = text
+  if (body.length < length) body = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(length)))
+  body.write(text, 'latin1')
+  const keys = takeBuffer(length)
+  const pairs = scanPairs(body.subarray(0, length), keys)
+  if (pairs === undefined) giveBuffer(keys)
+  return pairs
 }
 
 /** The length in a head at `at` that differs from a known one in the digits alone; -1 if it is another. */

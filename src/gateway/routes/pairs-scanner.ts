@@ -25,11 +25,13 @@ const PLAIN = Uint8Array.from({ length: 256 }, (_, code) =>
 /**
  * The pairs of a body `{"pairs":[["user","item"],...]}` as keys of their rows, without a string or an
  * object on the way. Undefined for everything else that may be JSON: other fields, escapes, ids that are
- * not ASCII, and what the schema refuses.
+ * not ASCII, and what the schema refuses. The keys are written to `bytes`, which is as long as the body: a
+ * pair takes no more bytes as keys than as JSON.
  */
-export function scanPairs(body: Uint8Array): EncodedPairs | undefined {
-  // A pair takes no more bytes as keys than as JSON.
-  const bytes = Buffer.allocUnsafe(body.length)
+export function scanPairs(
+  body: Uint8Array,
+  bytes: Uint8Array = Buffer.allocUnsafe(body.length),
+): EncodedPairs | undefined {
   let from = afterHead(body)
   if (from < 0) return undefined
   let to = 0

@@ -23,13 +23,29 @@ export function predictionsBody(predictions: PairPredictions): Uint8Array {
     : Buffer.from(JSON.stringify({ predictions: entriesOf(predictions) }))
 }
 
-/** The bytes are written without a string or an object for a pair. */
-function bodyOfScores({ scores, flags, versions }: PairPredictions): Uint8Array {
+function bodyOfScores(predictions: PairPredictions): Uint8Array {
+  const body = scratchOf(mostBytesOf(predictions))
+  return body.subarray(0, writeScores(body, 0, predictions))
+}
+
+/** Most bytes that `writeScores` writes. */
+export function mostBytesOf({ scores }: PairPredictions): number {
+  return HEAD.length + scores.length * (SCORE_TEXT_BYTES + TAIL_BYTES)
+}
+
+/**
+ * Writes the JSON of predictions without errors at `from`; returns where it ends. It makes no string and no
+ * object for a pair.
+ */
+export function writeScores(
+  body: Uint8Array,
+  from: number,
+  { scores, flags, versions }: PairPredictions,
+): number {
   let version = versions[0]!
   let tails = tailsOf(version)
-  const body = scratchOf(HEAD.length + scores.length * (SCORE_TEXT_BYTES + TAIL_BYTES))
-  body.set(HEAD)
-  let at = HEAD.length
+  body.set(HEAD, from)
+  let at = from + HEAD.length
   for (let i = 0; i < scores.length; i++) {
     if (versions[i] !== version) {
       version = versions[i]!
@@ -42,7 +58,7 @@ function bodyOfScores({ scores, flags, versions }: PairPredictions): Uint8Array 
   }
   at -= FOLLOWING.length
   body.set(END, at)
-  return body.subarray(0, at + END.length)
+  return at + END.length
 }
 
 /** Memory for a body before its length is known. */

@@ -129,6 +129,34 @@ describe('a hot connection with a batch', () => {
     expect(socket.writableEnded).toBe(true)
   })
 
+  it('says that the bytes of an answer are sent when the socket has sent them', async () => {
+    const writes: { readonly text: string; readonly done: () => void }[] = []
+    const socket = new Duplex({
+      read() {},
+      write: (chunk, _encoding, done) => void writes.push({ text: String(chunk), done }),
+    })
+    const exchanges: HotExchange[] = []
+    new HotConnection(socket as Socket, {
+      maxBodyBytes: 1000,
+      answer: (exchange) => exchanges.push(exchange),
+      handOver: () => {},
+      closed: () => {},
+    })
+    socket.push(REQUEST + BATCH)
+    await turn()
+    const sent = vi.fn()
+    exchanges[1]!.finish({ bytes: Buffer.from('scores'), sent })
+    exchanges[0]!.finish('score')
+    await turn()
+    expect(sent).not.toHaveBeenCalled()
+    for (let i = 0; i < 2; i++) {
+      writes[i]!.done()
+      await turn()
+    }
+    expect(writes.map(({ text }) => text)).toEqual(['score', 'scores'])
+    expect(sent).toHaveBeenCalledTimes(1)
+  })
+
   it('reads a request after a batch when the batch is answered', async () => {
     const { socket, exchanges, kinds } = opened()
     socket.push(REQUEST + BATCH + REQUEST)
