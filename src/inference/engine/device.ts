@@ -1,7 +1,7 @@
 import type { Cancel, Clock } from '../../core/clock.ts'
 import { requireArgument } from '../../core/errors.ts'
-import { expectedNextMs } from '../policy/asking.ts'
-import { decideResidency, type ResidentFacts } from '../policy/residency.ts'
+import { dueInMs, expectedNextMs } from '../policy/asking.ts'
+import { decideResidency, fetchInMs, type ResidentFacts } from '../policy/residency.ts'
 import { askingHistory } from '../queue/asking.ts'
 import { firstDeadline } from '../queue/demand.ts'
 import { ESTIMATE, HEADER, WORKER } from '../queue/layout.ts'
@@ -9,6 +9,8 @@ import type { ModelMove, ModelWorkers } from './model-workers.ts'
 
 /** Time between two looks while a model waits for room, ms. */
 const LOOK_MS = 20
+/** Time of a look that is left to the next move of a model, ms. */
+const LONGEST_LOOK_MS = 2 ** 31 - 1
 const MIB = 2 ** 20
 
 /** A model's place in the memory of a device. */
@@ -40,12 +42,13 @@ export class Device implements Disposable {
   }
 
   /** Reserves memory; resolves when there is room. Rejects with INVALID_ARGUMENT when it can never be. */
-  async reserve(key: string, bytes: number): Promise<Place> {
+  async reserve(key: string, bytes: number, isKept: boolean): Promise<Place> {
     requireArgument(
       bytes <= this.capacity,
       `the model needs ${(bytes / MIB).toFixed(1)} MiB of memory, and all models may have ${(this.capacity / MIB).toFixed(1)} MiB: raise the limit`,
     )
-    const tenant = new Tenant(key, bytes, this.clock.monotonicMs())
+    const tenant = new Tenant({ key, bytes, isKept }, this.clock.monotonicMs())
+    this.requireRoomBesideKept([...this.tenants.values(), tenant])
     this.tenants.set(key, tenant)
     await new Promise<void>((resolve) => {
       tenant.onEnter = resolve
@@ -88,7 +91,19 @@ export class Device implements Disposable {
     const isWaiting = facts.some(
       ({ key, state, isWanted }) => state === 'out' && isWanted && !enter.includes(key),
     )
-    if (isWaiting) this.cancelLook = this.clock.after(LOOK_MS, () => this.decide())
+    const fetchMs = Math.min(...facts.map(fetchInMs), LONGEST_LOOK_MS)
+    const lookMs = isWaiting ? LOOK_MS : Math.max(LOOK_MS, fetchMs)
+    if (lookMs < LONGEST_LOOK_MS) this.cancelLook = this.clock.after(lookMs, () => this.decide())
+  }
+
+  /** Throws INVALID_ARGUMENT when the models that never leave take the room of another one. */
+  private requireRoomBesideKept(tenants: readonly Tenant[]): void {
+    const kept = tenants.filter(({ isKept }) => isKept).reduce((sum, { bytes }) => sum + bytes, 0)
+    const largest = Math.max(0, ...tenants.map(({ isKept, bytes }) => (isKept ? 0 : bytes)))
+    requireArgument(
+      kept + largest <= this.capacity,
+      `models with keep-loaded take ${(kept / MIB).toFixed(1)} MiB, and the largest other one needs ${(largest / MIB).toFixed(1)} of ${(this.capacity / MIB).toFixed(1)} MiB: raise the limit, or keep fewer models loaded`,
+    )
   }
 }
 
@@ -98,8 +113,9 @@ class Tenant {
   /** Its last load failed: it has no place in memory until it asks for the next try. */
   isBroken = false
   onEnter: (() => void) | undefined
+  readonly bytes: number
+  readonly isKept: boolean
   private readonly key: string
-  private readonly bytes: number
   private readonly askedAt: number
   private workers: ModelWorkers | undefined
   private hasRoom = false
@@ -108,9 +124,17 @@ class Tenant {
   private roomAt = 0
   private firstLoadMs = 0
 
-  constructor(key: string, bytes: number, askedAt: number) {
+  constructor(
+    {
+      key,
+      bytes,
+      isKept,
+    }: { readonly key: string; readonly bytes: number; readonly isKept: boolean },
+    askedAt: number,
+  ) {
     this.key = key
     this.bytes = bytes
+    this.isKept = isKept
     this.askedAt = askedAt
   }
 
@@ -144,20 +168,24 @@ class Tenant {
   }
 
   facts(nowMs: number): ResidentFacts {
-    const { key, bytes, workers, isWanted, enteredAt } = this
+    const { key, bytes, isKept, workers, isWanted, enteredAt } = this
     if (workers === undefined) {
       // The first load of a model is due at once.
       const state = this.hasRoom ? 'entering' : 'out'
-      const none = { lastRunAt: 0, nextMs: 0, enteredAt: 0, requests: 0, readyMs: 0 }
-      return { key, bytes, state, isWanted, firstDeadline: this.askedAt, ...none }
+      const dueMs = Number.POSITIVE_INFINITY
+      const none = { lastRunAt: 0, nextMs: 0, dueMs, enteredAt: 0, requests: 0, readyMs: 0 }
+      return { key, bytes, isKept, state, isWanted, firstDeadline: this.askedAt, ...none }
     }
     const { memory } = workers
+    const history = askingHistory(memory)
     return {
       key,
       bytes,
+      isKept,
       state: workers.residency,
       lastRunAt: Math.max(enteredAt, workers.largest(WORKER.lastStartedAt)),
-      nextMs: expectedNextMs(askingHistory(memory), nowMs, enteredAt),
+      nextMs: expectedNextMs(history, nowMs, enteredAt),
+      dueMs: dueInMs(history, nowMs),
       enteredAt,
       isWanted,
       requests: Atomics.load(memory.words, HEADER.waiting) + workers.busy,

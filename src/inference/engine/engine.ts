@@ -170,7 +170,8 @@ class ThreadEngine implements InferenceEngine {
   ): Promise<Place | undefined> {
     if (this.device === undefined || source.kind === 'remote') return undefined
     const bytes = deployment.memoryBytes ?? (await this.measure(source, deployment))
-    return await this.device.reserve(keyOf(id), bytes * (deployment.workers ?? 1))
+    const { workers = 1, isKeptLoaded = false } = deployment
+    return await this.device.reserve(keyOf(id), bytes * workers, isKeptLoaded)
   }
 
   private readonly look = (): void => {

@@ -9,6 +9,10 @@ export interface ResidentFacts {
   readonly lastRunAt: number
   /** Time until it is asked next, expected, ms. */
   readonly nextMs: number
+  /** Time until it is due, ms, where it is asked in regular gaps; Infinity where it is not. */
+  readonly dueMs: number
+  /** It never leaves. */
+  readonly isKept: boolean
   /** When it came in; 0 before the first time. */
   readonly enteredAt: number
   /** A request came since it went out. */
@@ -27,6 +31,16 @@ export interface ResidencyDecision {
   readonly leave: readonly string[]
 }
 
+/** Time before a model is due at which it is fetched, in loads: a load may take longer than usual. */
+const LEAD = 2
+
+/** Time until the model is to be fetched without a request, ms; Infinity for none. Pure. */
+export function fetchInMs({ state, isWanted, dueMs, readyMs }: ResidentFacts): number {
+  return state === 'out' && !isWanted
+    ? Math.max(0, dueMs - LEAD * readyMs)
+    : Number.POSITIVE_INFINITY
+}
+
 /** Time before the last moment of a load at which a model with requests may be evicted for it, in loads. */
 const MARGIN = 1
 
@@ -37,7 +51,8 @@ const MARGIN = 1
  * of counts). Rafiqi's least recent use (3.4) evicts the next model each time that models are asked in turn. A
  * model with requests leaves only when a wanted one would otherwise be late, and not before its first run
  * since it came in: two models that are both busy take turns instead of ending each other's loads.
- * Memory that no one wants takes back the models with the largest loss, before they are asked for. Pure.
+ * Memory that no one wants takes back the models with the largest loss, before they are asked for. A model that is asked
+ * in regular gaps comes back before it is due, in the place of idle ones that can be back before they are. Pure.
  */
 export function decideResidency(
   capacity: number,
@@ -67,12 +82,13 @@ class Residency {
   decide(): ResidencyDecision {
     const out = this.models.filter(({ state }) => state === 'out')
     const wanted = out.filter(({ isWanted }) => isWanted).sort(bySlack)
-    for (const model of wanted) this.admit(model)
-    if (wanted.length === 0) this.prefetch(out)
+    for (const model of wanted) this.admit(model, this.candidates(model))
+    if (wanted.length === 0) this.fetch(out)
     return { enter: this.enter, leave: this.leave }
   }
 
-  private admit(model: ResidentFacts): void {
+  /** Lets the model in, or makes room for it by the first of the candidates. */
+  private admit(model: ResidentFacts, candidates: readonly ResidentFacts[]): void {
     if (model.bytes <= this.free) {
       this.free -= model.bytes
       this.enter.push(model.key)
@@ -81,15 +97,14 @@ class Residency {
     // What is free already is kept for this model: it is the next one.
     const missing = model.bytes - this.free
     this.free = 0
-    if (missing > this.coming) this.makeRoom(model, missing - this.coming)
+    if (missing > this.coming) this.evict(candidates, missing - this.coming)
     this.coming = Math.max(0, this.coming - missing)
   }
 
-  /** Evicts as many models as needed, or none when that would not be enough. */
-  private makeRoom(model: ResidentFacts, bytes: number): void {
-    const isDue = this.nowMs >= model.firstDeadline - model.readyMs * (1 + MARGIN)
+  /** Evicts the first of the candidates that free so many bytes; none when all of them are not enough. */
+  private evict(candidates: readonly ResidentFacts[], bytes: number): void {
     const victims: ResidentFacts[] = []
-    for (const candidate of this.candidates(isDue)) {
+    for (const candidate of candidates) {
       if (bytesOf(victims) >= bytes) break
       victims.push(candidate)
     }
@@ -98,19 +113,37 @@ class Residency {
     this.coming += bytesOf(victims)
   }
 
-  /** Models that may leave: idle ones first, each kind by the least loss. */
-  private candidates(isDue: boolean): ResidentFacts[] {
-    const inside = this.models.filter(
-      ({ state, key }) => state === 'in' && !this.leave.includes(key),
-    )
-    const idle = inside.filter(({ requests }) => requests === 0).sort(byLoss)
-    const busy = inside.filter((one) => one.requests > 0 && one.lastRunAt > one.enteredAt)
-    return isDue ? [...idle, ...busy.sort(byLoss)] : idle
+  /** Models that may leave for one that is wanted: idle ones first, each kind by the least loss. */
+  private candidates({ firstDeadline, readyMs }: ResidentFacts): ResidentFacts[] {
+    const idle = this.idle()
+    if (this.nowMs < firstDeadline - readyMs * (1 + MARGIN)) return idle
+    const busy = this.inside().filter((one) => one.requests > 0 && one.lastRunAt > one.enteredAt)
+    return [...idle, ...busy.sort(byLoss)]
   }
 
-  private prefetch(out: readonly ResidentFacts[]): void {
-    for (const model of out.toSorted(byLoss).toReversed()) {
-      if (model.bytes <= this.free) this.admit(model)
+  private inside(): ResidentFacts[] {
+    return this.models.filter(
+      ({ state, key, isKept }) => state === 'in' && !isKept && !this.leave.includes(key),
+    )
+  }
+
+  private idle(): ResidentFacts[] {
+    return this.inside()
+      .filter(({ requests }) => requests === 0)
+      .sort(byLoss)
+  }
+
+  /** Lets models in that no one wants yet: those that are due, then the ones with the largest loss. */
+  private fetch(out: readonly ResidentFacts[]): void {
+    const due = out.filter((model) => fetchInMs(model) === 0).sort((a, b) => a.dueMs - b.dueMs)
+    for (const model of due) {
+      const isBackInTime = (one: ResidentFacts): boolean =>
+        one.nextMs > model.dueMs + model.readyMs + one.readyMs
+      this.admit(model, this.idle().filter(isBackInTime))
+    }
+    const others = out.filter((model) => !due.includes(model))
+    for (const model of others.sort(byLoss).reverse()) {
+      if (model.bytes <= this.free) this.admit(model, [])
     }
   }
 }

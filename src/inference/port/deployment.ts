@@ -96,6 +96,8 @@ export interface Deployment {
    * fails with MODEL_MEMORY_EXCEEDED. Needs `isolation: 'process'`. @default no limit
    */
   readonly memoryLimitBytes?: number
+  /** Where the engine has a limit of memory, the model never leaves it. @default false */
+  readonly isKeptLoaded?: boolean
   /** Outputs of a request that cannot be answered in time; without them it fails with a typed error. */
   readonly default?: readonly Tensor[]
   /** No hedging when not given. */

@@ -56,6 +56,7 @@ const SETTING_KEYS: Readonly<Record<string, string>> = {
     'Memory of the model in one worker, such as 200 MiB (default: measured); it counts with --memory',
   'warm-up':
     'Runs of each worker before it serves, on the inputs of golden.json or on zeros (default: none)',
+  'keep-loaded': 'true: with --memory the model never leaves it (default: false)',
   'memory-limit':
     'Most memory of the process of one worker (isolation: process), such as 1 GiB: a run that takes more is ended',
   hedge: 'A map with after-ms or quantile: when a second worker gets a request',
@@ -124,6 +125,7 @@ class SettingsReader {
       outputBytes: this.whole(fields, 'output-bytes'),
       memoryBytes: this.bytes(fields, 'memory'),
       memoryLimitBytes: this.limit(fields, isolation),
+      isKeptLoaded: this.boolean(fields, 'keep-loaded'),
       warmUp: this.warmUp(fields),
       hedge: this.hedge(fields['hedge']),
       default: fields['default'] === undefined ? undefined : this.defaults(fields['default']),
@@ -234,6 +236,12 @@ class SettingsReader {
     if (value === undefined) return undefined
     if (typeof value === 'number' && Number.isFinite(value) && value >= least) return value
     throw this.wrong(key, `a number from ${least}`, value)
+  }
+
+  private boolean(fields: Fields, key: string): boolean | undefined {
+    const value = fields[key]
+    if (value === undefined || typeof value === 'boolean') return value
+    throw this.wrong(key, 'true or false', value)
   }
 
   private text(fields: Fields, key: string): string | undefined {

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { zipfChoice } from '../../../benchmarks/load/zipf-choice.ts'
 import { seededRandom } from '../../../src/core/random.ts'
-import { askedAt, expectedNextMs, NEVER_ASKED } from '../../../src/inference/policy/asking.ts'
+import {
+  askedAt,
+  dueInMs,
+  expectedNextMs,
+  NEVER_ASKED,
+} from '../../../src/inference/policy/asking.ts'
 import { decideResidency } from '../../../src/inference/policy/residency.ts'
 import type { AskingHistory } from '../../../src/inference/port/asking-history.ts'
 
@@ -48,6 +53,31 @@ describe('the time until a model is asked next', () => {
   })
 })
 
+describe('the time when a model is due', () => {
+  const regular = asked(every(100, 20))
+  const last = regular.lastAskedAt
+
+  it('is the end of a regular gap', () => {
+    expect(dueInMs(regular, last + 60)).toBe(40)
+    expect(dueInMs(regular, last + 105)).toBe(0)
+  })
+
+  it('is not known when the request did not come', () => {
+    expect(dueInMs(regular, last + 120)).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  it('is not known after few gaps, or for gaps at random', () => {
+    expect(dueInMs(asked(every(100, 3)), 300)).toBe(Number.POSITIVE_INFINITY)
+    const random = seededRandom(5)
+    let now = 1
+    const times = Array.from({ length: 500 }, () => {
+      now -= 100 * Math.log(1 - random.next())
+      return now
+    })
+    expect(dueInMs(asked(times), now)).toBe(Number.POSITIVE_INFINITY)
+  })
+})
+
 /** Misses and rate of one caller, in virtual time; `byUse` evicts the least recently used model. */
 function oneCaller(choose: (request: number) => number, byUse: boolean) {
   const histories = Array.from({ length: MODELS }, () => NEVER_ASKED)
@@ -65,6 +95,8 @@ function oneCaller(choose: (request: number) => number, byUse: boolean) {
         state: inside.has(model) ? ('in' as const) : ('out' as const),
         lastRunAt: history.lastAskedAt,
         nextMs: byUse ? now - history.lastAskedAt : expectedNextMs(history, now, 0),
+        dueMs: Number.POSITIVE_INFINITY,
+        isKept: false,
         enteredAt: 0,
         isWanted: model === wanted,
         requests: model === wanted ? 1 : 0,

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { decideResidency, type ResidentFacts } from '../../../src/inference/policy/residency.ts'
+import {
+  decideResidency,
+  fetchInMs,
+  type ResidentFacts,
+} from '../../../src/inference/policy/residency.ts'
 
 const NOW = 1000
 
@@ -10,6 +14,8 @@ const model = (key: string, facts: Partial<ResidentFacts> = {}): ResidentFacts =
   state: 'in',
   lastRunAt: 100,
   nextMs: NOW - (facts.lastRunAt ?? 100),
+  dueMs: Number.POSITIVE_INFINITY,
+  isKept: false,
   enteredAt: 50,
   isWanted: false,
   requests: 0,
@@ -126,6 +132,59 @@ describe('the memory of a device', () => {
       { enter: ['c', 'd'] },
     ],
     [
+      'evicts an idle model for one that is due soon',
+      20,
+      [
+        model('a', { nextMs: 500 }),
+        model('b', { nextMs: 900 }),
+        model('c', { state: 'out', dueMs: 30 }),
+      ],
+      { leave: ['b'] },
+    ],
+    [
+      'evicts nothing for a model that is due later',
+      10,
+      [model('a', { nextMs: 900 }), model('b', { state: 'out', dueMs: 41 })],
+      {},
+    ],
+    [
+      'evicts for a model that is due only what can be back in time',
+      10,
+      [model('a', { nextMs: 70 }), model('b', { state: 'out', dueMs: 30 })],
+      {},
+    ],
+    [
+      'evicts no model with requests for one that is due',
+      10,
+      [model('a', { nextMs: 900, requests: 1 }), model('b', { state: 'out', dueMs: 30 })],
+      {},
+    ],
+    [
+      'gives free memory to the model that is due first',
+      10,
+      [
+        model('a', { state: 'out', nextMs: 1, readyMs: 90 }),
+        model('b', { state: 'out', nextMs: 30, dueMs: 30 }),
+      ],
+      { enter: ['b'] },
+    ],
+    [
+      'waits for a model that leaves for one that is due',
+      10,
+      [model('a', { state: 'leaving' }), model('b', { state: 'out', dueMs: 30 })],
+      {},
+    ],
+    [
+      'never evicts a model that is kept',
+      20,
+      [
+        model('a', { isKept: true, lastRunAt: 1 }),
+        model('b', { requests: 1, isKept: true }),
+        due('c'),
+      ],
+      {},
+    ],
+    [
       'evicts nothing for a model that nobody asks for',
       10,
       [model('a'), model('b', { state: 'out' })],
@@ -133,6 +192,12 @@ describe('the memory of a device', () => {
     ],
   ])('%s', (_, capacity, models, { enter = [], leave = [] }) => {
     expect(decideResidency(capacity, models, NOW)).toEqual({ enter, leave })
+  })
+
+  it('looks at a model again when it is to be fetched', () => {
+    expect(fetchInMs(model('a', { state: 'out', dueMs: 100 }))).toBe(60)
+    expect(fetchInMs(model('a', { state: 'in', dueMs: 100 }))).toBe(Number.POSITIVE_INFINITY)
+    expect(fetchInMs(wanted('a', { dueMs: 100 }))).toBe(Number.POSITIVE_INFINITY)
   })
 
   it('never holds more than its bytes, and answers every model, whatever is asked for', () => {

@@ -6,6 +6,7 @@ import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
 import { floats, floatsOf, linearModel } from './models.ts'
 
 const MIB = 2 ** 20
+const TURN_MS = 500
 const FACTORS = [2, 3, 5] as const
 
 let folder: string
@@ -55,6 +56,51 @@ describe('an engine with a limit of memory', () => {
     },
     120_000,
   )
+
+  it('brings a model back before it is due, where it is asked in regular gaps', async () => {
+    await using engine = openInferenceEngine({ memoryBytes: 10 * MIB })
+    const deployment = { sloMs: 60_000, memoryBytes: 10 * MIB }
+    for (const factor of [2, 3]) {
+      const source = linearModel(folder, { inputs: 1, outputs: 1, factor })
+      await engine.load(idOf(factor), source, deployment)
+    }
+    const ask = (factor: number) =>
+      engine.infer({ model: idOf(factor), inputs: [floats('x', [1, 1], [1])] })
+    const startedAt = performance.now()
+    let found = 0
+    for (let turn = 1; turn <= 14; turn++) {
+      // A sleep to a time on the clock: each model is asked in gaps of two turns.
+      await new Promise((resolve) =>
+        setTimeout(resolve, startedAt + turn * TURN_MS - performance.now()),
+      )
+      const model = turn % 2
+      if (turn > 8 && engine.statistics()[model]!.resident === 1) found++
+      await ask([2, 3][model]!)
+    }
+    // Without a fetch each request would find the other model in the only place.
+    expect(found).toBeGreaterThanOrEqual(2)
+  }, 120_000)
+
+  it('keeps a model that never leaves, and leaves room for the others', async () => {
+    await using engine = openInferenceEngine({ memoryBytes: 25 * MIB })
+    const deployment = { sloMs: 60_000, memoryBytes: 10 * MIB }
+    const load = (factor: number, isKeptLoaded: boolean) =>
+      engine.load(idOf(factor), linearModel(folder, { inputs: 1, outputs: 1, factor }), {
+        ...deployment,
+        isKeptLoaded,
+      })
+    await load(2, true)
+    await load(3, false)
+    await load(5, false)
+    for (const factor of [3, 5, 3, 5]) {
+      await engine.infer({ model: idOf(factor), inputs: [floats('x', [1, 1], [1])] })
+    }
+    const [kept, ...others] = engine.statistics()
+    expect(kept).toMatchObject({ evictions: 0, resident: 1 })
+    expect(others.every(({ evictions }) => evictions > 0)).toBe(true)
+    await expect(load(7, true)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+    expect(engine.models()).toHaveLength(3)
+  }, 120_000)
 
   it('measures what a model takes, and refuses one that can never fit', async () => {
     await using engine = openInferenceEngine({ memoryBytes: 2 * MIB })
