@@ -266,7 +266,13 @@ export type { FoldingDescriptor } from './operators/basic/queryable-state.ts'
 export type { FailedInference } from './operators/inference/function.ts'
 export type { InferStreamOptions } from './operators/inference/infer-stream.ts'
 // Functions and operators of one's own.
-export type { CoGroupFunction } from './operators/joins/co-group.ts'
+export type {
+  CoGroupFunction,
+  FlatJoinFunction,
+  RichCoGroupFunction,
+  RichFlatJoinFunction,
+  RichJoinFunction,
+} from './operators/joins/co-group.ts'
 export type { JoinContext, ProcessJoinFunction } from './operators/joins/interval-join.ts'
 export { AbstractOperator } from './operators/port/abstract-operator.ts'
 export type {

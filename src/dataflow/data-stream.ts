@@ -239,12 +239,15 @@ export class DataStream<T> extends NodeSettingsBase {
    * Runs the job, and gives its results of this stream to the caller, who reads them with `for await`. The job waits
    * while the caller has 1,000 of them to read. To leave the loop cancels the job; a failure of the job is thrown to
    * the reader. After a restart, results may come twice. Throws ILLEGAL_STATE where the environment's executor does
-   * not run the job in the calling thread.
+   * not run the job in the calling thread. With a limit, resolves with that many results, or all if there are fewer.
    */
-  executeAndCollect(jobName?: string): CollectedResults<T> {
+  executeAndCollect(jobName?: string): CollectedResults<T>
+  executeAndCollect(jobName: string, limit: number): Promise<T[]>
+  executeAndCollect(jobName?: string, limit?: number): CollectedResults<T> | Promise<T[]> {
     const sink = new CollectSink<T>()
     this.sinkTo(sink).name('Collect')
-    return new CollectedResults(sink, this.factory.start(jobName))
+    const results = new CollectedResults(sink, this.factory.start(jobName))
+    return limit === undefined ? results : results.takeFirst(limit)
   }
 
   /**
@@ -253,6 +256,11 @@ export class DataStream<T> extends NodeSettingsBase {
    */
   print(prefix?: string): DataStreamSink {
     return this.sinkTo(new PrintSink(prefix))
+  }
+
+  /** As `print`, to standard error. */
+  printToErr(prefix?: string): DataStreamSink {
+    return this.sinkTo(new PrintSink(prefix, (line) => void process.stderr.write(line)))
   }
 
   /** Declares that no operator reads this stream, because its operator only writes state. */

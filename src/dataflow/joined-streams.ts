@@ -3,7 +3,12 @@ import type { Serializer } from '../core/serializer.ts'
 import {
   type CoGroupFunction,
   CoGroupWindowFunction,
+  type FlatJoinFunction,
+  flatJoinPairs,
   joinPairs,
+  type RichCoGroupFunction,
+  type RichFlatJoinFunction,
+  type RichJoinFunction,
   type SidedRecord,
 } from '../operators/joins/co-group.ts'
 import {
@@ -11,6 +16,8 @@ import {
   type JoinInterval,
   type ProcessJoinFunction,
 } from '../operators/joins/interval-join.ts'
+import type { FunctionContext } from '../operators/process/function.ts'
+import type { RichFunction } from '../operators/process/function-life.ts'
 import { KeyedCoProcessOperator } from '../operators/process/keyed-co-process.ts'
 import type { WindowAssigner } from '../operators/windows/assigner.ts'
 import type { Evictor } from '../operators/windows/evictor.ts'
@@ -91,8 +98,11 @@ class PairInWindows<A, B> {
     return this
   }
 
-  protected coGroup<OUT>(coGroup: CoGroupFunction<A, B, OUT>): DataStream<OUT> {
-    return this.windows.process(() => new CoGroupWindowFunction<unknown, A, B, OUT>(coGroup))
+  /** Calls what `create` makes for every subtask. */
+  protected coGroup<OUT>(
+    create: () => readonly [CoGroupFunction<A, B, OUT>, RichFunction<FunctionContext>?],
+  ): DataStream<OUT> {
+    return this.windows.process(() => new CoGroupWindowFunction<unknown, A, B, OUT>(...create()))
   }
 }
 
@@ -100,7 +110,15 @@ class PairInWindows<A, B> {
 export class CoGroupedWindows<A, B> extends PairInWindows<A, B> {
   /** Makes results from all records of both streams of a key and window. */
   apply<OUT>(coGroup: CoGroupFunction<A, B, OUT>): DataStream<OUT> {
-    return this.coGroup(coGroup)
+    return this.coGroup(() => [coGroup])
+  }
+
+  /** As `apply`, with a function that is opened and closed; `create` makes one for every subtask. */
+  richApply<OUT>(create: () => RichCoGroupFunction<A, B, OUT>): DataStream<OUT> {
+    return this.coGroup(() => {
+      const rich = create()
+      return [(left, right, out) => rich.coGroup(left, right, out), rich]
+    })
   }
 }
 
@@ -108,7 +126,28 @@ export class CoGroupedWindows<A, B> extends PairInWindows<A, B> {
 export class JoinedWindows<A, B> extends PairInWindows<A, B> {
   /** Makes one result for each pair of records of both streams of a key and window (inner join). */
   apply<OUT>(join: (left: A, right: B) => OUT): DataStream<OUT> {
-    return this.coGroup(joinPairs(join))
+    return this.coGroup(() => [joinPairs(join)])
+  }
+
+  /** As `apply`, with any number of results for each pair, which the function passes to the collector. */
+  flatApply<OUT>(join: FlatJoinFunction<A, B, OUT>): DataStream<OUT> {
+    return this.coGroup(() => [flatJoinPairs(join)])
+  }
+
+  /** As `apply`, with a function that is opened and closed; `create` makes one for every subtask. */
+  richApply<OUT>(create: () => RichJoinFunction<A, B, OUT>): DataStream<OUT> {
+    return this.coGroup(() => {
+      const rich = create()
+      return [joinPairs((left, right) => rich.join(left, right)), rich]
+    })
+  }
+
+  /** As `flatApply`, with a function that is opened and closed; `create` makes one for every subtask. */
+  richFlatApply<OUT>(create: () => RichFlatJoinFunction<A, B, OUT>): DataStream<OUT> {
+    return this.coGroup(() => {
+      const rich = create()
+      return [flatJoinPairs((left, right, out) => rich.join(left, right, out)), rich]
+    })
   }
 }
 

@@ -37,6 +37,21 @@ export class CollectedResults<T> implements AsyncIterableIterator<T, undefined>,
     return { done: true, value: undefined }
   }
 
+  /** The next results, at most `limit`, after which the job is canceled. Throws as `next`. */
+  async takeFirst(limit: number): Promise<T[]> {
+    const taken: T[] = []
+    try {
+      while (taken.length < limit) {
+        const { done, value } = await this.next()
+        if (done === true) break
+        taken.push(value)
+      }
+    } finally {
+      await this.close()
+    }
+    return taken
+  }
+
   /** Cancels the job, if it still runs. */
   async return(): Promise<IteratorReturnResult<undefined>> {
     await this.close()

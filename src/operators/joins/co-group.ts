@@ -1,7 +1,16 @@
 import { refusePromise } from '../port/refuse-promise.ts'
 import { refuseResult } from '../port/refuse-result.ts'
-import type { Collector } from '../process/function.ts'
-import type { ProcessWindowFunction, WindowContext } from '../windows/function.ts'
+import type { Collector, FunctionContext } from '../process/function.ts'
+import type {
+  FunctionInitializationContext,
+  FunctionSnapshotContext,
+  RichFunction,
+} from '../process/function-life.ts'
+import type {
+  ProcessWindowFunction,
+  WindowContext,
+  WindowFunctionContext,
+} from '../windows/function.ts'
 
 /** A record of one of two streams that share a window. */
 export type SidedRecord<A, B> =
@@ -15,14 +24,51 @@ export type CoGroupFunction<A, B, OUT> = (
   out: Collector<OUT>,
 ) => void
 
+/** Makes the results of a pair of records of a key and window, any number of them. */
+export type FlatJoinFunction<A, B, OUT> = (left: A, right: B, out: Collector<OUT>) => void
+
+/** A `CoGroupFunction` with a life: opened before the first window, closed after the last. */
+export interface RichCoGroupFunction<A, B, OUT> extends RichFunction<FunctionContext> {
+  coGroup(left: readonly A[], right: readonly B[], out: Collector<OUT>): void
+}
+
+/** A function with a life that makes one result of each pair of records of a key and window. */
+export interface RichJoinFunction<A, B, OUT> extends RichFunction<FunctionContext> {
+  join(left: A, right: B): OUT
+}
+
+/** A function with a life that makes any number of results of each pair of records of a key and window. */
+export interface RichFlatJoinFunction<A, B, OUT> extends RichFunction<FunctionContext> {
+  join(left: A, right: B, out: Collector<OUT>): void
+}
+
 /** The window function of a co-group: it parts the records of a window by their stream. */
 export class CoGroupWindowFunction<K, A, B, OUT>
   implements ProcessWindowFunction<K, SidedRecord<A, B>, OUT>
 {
   private readonly coGroup: CoGroupFunction<A, B, OUT>
+  private readonly life: RichFunction<FunctionContext>
 
-  constructor(coGroup: CoGroupFunction<A, B, OUT>) {
+  /** `life`: what is opened, stored and closed with the function. */
+  constructor(coGroup: CoGroupFunction<A, B, OUT>, life: RichFunction<FunctionContext> = {}) {
     this.coGroup = coGroup
+    this.life = life
+  }
+
+  initializeState(context: FunctionInitializationContext): void | Promise<void> {
+    return this.life.initializeState?.(context)
+  }
+
+  open(context: WindowFunctionContext): void | Promise<void> {
+    return this.life.open?.(context)
+  }
+
+  snapshotState(context: FunctionSnapshotContext): void | Promise<void> {
+    return this.life.snapshotState?.(context)
+  }
+
+  close(): void | Promise<void> {
+    return this.life.close?.()
   }
 
   process(
@@ -50,6 +96,20 @@ export function joinPairs<A, B, OUT>(join: (left: A, right: B) => OUT): CoGroupF
         const result = join(a, b)
         if (result instanceof Promise) refusePromise(result, 'the function of a join')
         out.collect(result)
+      }
+    }
+  }
+}
+
+/** As `joinPairs`, for a function that emits any number of results. */
+export function flatJoinPairs<A, B, OUT>(
+  join: FlatJoinFunction<A, B, OUT>,
+): CoGroupFunction<A, B, OUT> {
+  return (left, right, out) => {
+    for (const a of left) {
+      for (const b of right) {
+        const result: unknown = join(a, b, out)
+        if (result !== undefined) refuseResult(result, 'the function of a join')
       }
     }
   }

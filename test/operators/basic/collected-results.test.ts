@@ -39,6 +39,28 @@ describe('executeAndCollect', () => {
     expect(generated).toBe(atEnd)
   })
 
+  it('gives as many results as asked for, or all, and then ends the job', async () => {
+    let generated = 0
+    const generate = (index: number): number => {
+      generated += 1
+      return index
+    }
+    const endless = environment().fromSource(new GeneratorSource({ generate }), noWatermarks())
+    expect(await endless.executeAndCollect('first', 3)).toEqual([0, 1, 2])
+    const atEnd = generated
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(generated).toBe(atEnd)
+    const two = environment().fromElements(['a', 'b'])
+    expect(await two.executeAndCollect('two', 5)).toEqual(['a', 'b'])
+  })
+
+  it('drops what was not read when the reader closes it, and ends the job', async () => {
+    const results = environment().fromSequence(1, 5000).executeAndCollect()
+    expect((await results.next()).done).toBe(false)
+    await results.close()
+    expect(await results.next()).toEqual({ done: true, value: undefined })
+  })
+
   it('throws the failure of the job to the reader, after the results before it', async () => {
     const results = environment()
       .fromElements([1, 2, 3])

@@ -1,7 +1,9 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { systemClock } from '../../../src/core/clock.ts'
 import { MetricGroup } from '../../../src/core/metrics.ts'
+import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
 import { PrintSink } from '../../../src/operators/basic/print-sink.ts'
+import { LocalExecutor } from '../../../src/runtime/job/local-executor.ts'
 
 async function linesOf(prefix: string, parallelism: number, value: unknown): Promise<string> {
   let lines = ''
@@ -34,3 +36,15 @@ it.each([
     expect(await linesOf(prefix, parallelism, value)).toBe(line)
   },
 )
+
+it('prints to the standard error where it is asked to', async () => {
+  const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  try {
+    const env = new StreamExecutionEnvironment({ executor: new LocalExecutor() })
+    env.fromElements(['hot']).printToErr('alarm')
+    await env.execute()
+    expect(written.mock.calls.map(([line]) => line)).toEqual(['alarm> hot\n'])
+  } finally {
+    written.mockRestore()
+  }
+})

@@ -4,6 +4,7 @@ import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-executi
 import { boundedOutOfOrderness } from '../../../src/dataflow/watermark-strategy.ts'
 import type { CoGroupFunction } from '../../../src/operators/joins/co-group.ts'
 import type { JoinContext } from '../../../src/operators/joins/interval-join.ts'
+import type { Collector } from '../../../src/operators/process/function.ts'
 import { tumblingEventTimeWindows } from '../../../src/operators/windows/assigner.ts'
 import { LocalExecutor } from '../../../src/runtime/job/local-executor.ts'
 
@@ -262,5 +263,72 @@ describe('folds of a field', () => {
       ['a', 1],
       ['a', 3],
     ])
+  })
+})
+
+describe('a join with a life', () => {
+  const life = (calls: string[]) => ({
+    open: ({ operatorName }: { readonly operatorName: string }) =>
+      void calls.push(`open ${operatorName}`),
+    close: () => void calls.push('close'),
+  })
+  const paired = (env: StreamExecutionEnvironment) =>
+    eventsOf(env, LEFT)
+      .join(eventsOf(env, RIGHT))
+      .where(({ key }) => key)
+      .equalTo(({ key }) => key)
+      .window(tumblingEventTimeWindows(10))
+
+  it('opens its function before the first pair and closes it after the last', async () => {
+    const env = environment()
+    const calls: string[] = []
+    const joined = paired(env).richApply(() => ({
+      ...life(calls),
+      join: (left, right) => {
+        calls.push('join')
+        return [left.time, right.time]
+      },
+    }))
+    expect(await run(env, joined)).toEqual([
+      [1, 2],
+      [1, 4],
+      [5, 9],
+    ])
+    expect(calls).toEqual(['open Window', 'join', 'join', 'join', 'close'])
+  })
+
+  it('makes any number of results of a pair', async () => {
+    const times = (left: Event, right: Event, out: Collector<number>): void => {
+      for (let time = left.time; time < right.time; time += 2) out.collect(time)
+    }
+    const plain = environment()
+    const rich = environment()
+    const calls: string[] = []
+    expect(await run(plain, paired(plain).flatApply(times))).toEqual([1, 1, 3, 5, 7])
+    const joined = paired(rich).richFlatApply(() => ({ ...life(calls), join: times }))
+    expect(await run(rich, joined)).toEqual([1, 1, 3, 5, 7])
+    expect(calls).toEqual(['open Window', 'close'])
+  })
+
+  it('opens and closes the function of a co-group', async () => {
+    const env = environment()
+    const calls: string[] = []
+    const grouped = eventsOf(env, LEFT)
+      .coGroup(eventsOf(env, RIGHT))
+      .where(({ key }) => key)
+      .equalTo(({ key }) => key)
+      .window(tumblingEventTimeWindows(10))
+      .richApply<string>(() => ({
+        ...life(calls),
+        coGroup: (left, right, out) => out.collect(`${left.length} ${right.length}`),
+      }))
+    expect(await run(env, grouped)).toEqual(['0 1', '1 0', '1 0', '1 1', '1 2'])
+    expect(calls).toEqual(['open Window', 'close'])
+  })
+
+  it('refuses results that a flat join returns instead of collecting', async () => {
+    const env = environment()
+    const joined = paired(env).flatApply<number>(((left: Event) => [left.time]) as never)
+    await expect(run(env, joined)).rejects.toThrow('pass each result to out.collect')
   })
 })
