@@ -1,8 +1,8 @@
 import { DeltaWindow } from '../../src/jobs/learning/als/delta-window.ts'
-import { newRow, scoreOf } from '../../src/models/als/online/rule.ts'
+import { type LearnedRow, newRow, scoreOf } from '../../src/models/als/online/rule.ts'
 import { onlineRule } from '../../src/models/als/online/rules.ts'
 import { clipRating, type Rating } from '../../src/models/ratings/rating.ts'
-import { momentsOf } from '../../src/training/als/learnable-model.ts'
+import { learnableModel, momentsOf } from '../../src/training/als/learnable-model.ts'
 import type { AlsModel } from '../../src/training/als/solver/model.ts'
 import { trainAls } from '../../src/training/als/train.ts'
 import { type RatingsTable, ratingsOf } from '../../src/training/data/ratings-table.ts'
@@ -32,7 +32,9 @@ export const learnWindowsBenchmark: Benchmark = {
     const { train, stream, held } = parts
     const model = await trainAls(train, { factors: FACTORS, threads: 2 })
     const inTime = [...ratingsOf(stream)].sort((a, b) => a.timestamp - b.timestamp)
-    const outcomes = COUNTS.map((count) => learnInWindows(model, { stream: inTime, held }, count))
+    const outcomes = COUNTS.map((count) =>
+      learnInWindows(model, { train, stream: inTime, held }, count),
+    )
     return COUNTS.map((count, i) => {
       const { sent, prequential, final } = outcomes[i]!
       return {
@@ -51,24 +53,33 @@ export const learnWindowsBenchmark: Benchmark = {
 /** Learns as a slot does that applies deltas of items at the end of each window. */
 function learnInWindows(
   model: AlsModel,
-  { stream, held }: { readonly stream: readonly Rating[]; readonly held: RatingsTable },
+  {
+    train,
+    stream,
+    held,
+  }: {
+    readonly train: RatingsTable
+    readonly stream: readonly Rating[]
+    readonly held: RatingsTable
+  },
   count: number,
 ): WindowOutcome {
   const { dimension, biased, globalMean, range } = model
   const options = { rule: 'sgd', deltas: 'step', globalMean } as const
   const rule = onlineRule({ dimension, biased }, options, () => momentsOf(model))
-  const rows = { U: new Map<string, Float32Array>(), I: new Map<string, Float32Array>() }
-  const rowOf = (kind: 'U' | 'I', id: string): Float32Array => {
-    let row = rows[kind].get(id)
+  const start = learnableModel(model, train)
+  const rows = { user: new Map<string, LearnedRow>(), item: new Map<string, LearnedRow>() }
+  const rowOf = (side: 'user' | 'item', id: string): LearnedRow => {
+    let row = rows[side].get(id)
     if (row === undefined) {
-      row = (model.rowOf(kind, id) ?? (kind === 'U' ? model.meanUser : model.meanItem)).slice()
-      rows[kind].set(id, row)
+      const cold = side === 'user' ? start.coldUser : start.coldItem
+      row = newRow(start.row(side, id) ?? cold, 0, start.evidence(side, id))
+      rows[side].set(id, row)
     }
     return row
   }
-  const learned = (row: Float32Array) => ({ ...newRow(row, 0), row })
   const errorOf = ({ user, item, rating }: Rating): number =>
-    (rating - clipRating(scoreOf(rowOf('U', user), rowOf('I', item)), range)) ** 2
+    (rating - clipRating(scoreOf(rowOf('user', user).row, rowOf('item', item).row), range)) ** 2
   const window = new DeltaWindow({ count, intervalMs: 0 })
   const delta = new Float32Array(rule.deltaLength)
   let sent = 0
@@ -76,13 +87,12 @@ function learnInWindows(
     window.drain(({ key: { bytes, start, length }, values }) => {
       sent++
       const item = decoder.decode(bytes.subarray(start, start + length))
-      rule.fold(learned(rowOf('I', item)), values)
+      rule.fold(rowOf('item', item), values)
     })
   let squares = 0
   for (const rating of stream) {
     squares += errorOf(rating)
-    const user = learned(rowOf('U', rating.user))
-    rule.learn(user, learned(rowOf('I', rating.item)), rating.rating, delta)
+    rule.learn(rowOf('user', rating.user), rowOf('item', rating.item), rating.rating, delta)
     const bytes = encoder.encode(rating.item)
     if (window.add({ bytes, start: 0, length: bytes.length }, delta)) drain()
   }

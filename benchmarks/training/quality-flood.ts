@@ -1,11 +1,15 @@
-import { type GramOptions, GramRule } from '../../src/models/als/online/gram.ts'
+import {
+  type OnlineRuleOptions,
+  onlineRule,
+  withGlobalMean,
+} from '../../src/models/als/online/rules.ts'
 import { SequentialLearner } from '../../src/models/als/online/sequential-learner.ts'
 import type { Rating } from '../../src/models/ratings/rating.ts'
 import { learnableModel, momentsOf } from '../../src/training/als/learnable-model.ts'
 import type { AlsModel } from '../../src/training/als/solver/model.ts'
 import { trainAls } from '../../src/training/als/train.ts'
 import { ratingsOf } from '../../src/training/data/ratings-table.ts'
-import type { Benchmark } from '../harness/benchmark.ts'
+import type { Benchmark, Figure } from '../harness/benchmark.ts'
 import { type MovieLensByTime, movieLensByTime } from '../learning/movielens-by-time.ts'
 import { rounded } from '../load/statistics.ts'
 
@@ -25,44 +29,85 @@ const FLOODS: readonly Flood[] = [
 ]
 const TARGET = 0.03
 /** As good as no limit. */
-const NO_LIMIT: GramOptions = { newcomers: 1e9 }
+const NO_LIMIT = { newcomers: 1e9 }
 
-/** `quality-flood`: what ratings of 1 by new users on the most popular item cost the rule `gram`. */
+/** A rule under a flood. */
+interface FloodedRule {
+  readonly name: string
+  readonly options: OnlineRuleOptions
+  /** Without the limit of newcomers. */
+  readonly rival: OnlineRuleOptions
+  /** Whether the model has biases. */
+  readonly biases: boolean
+}
+
+const RULES: readonly FloodedRule[] = [
+  ...(['gram', 'sgd', 'fold-in'] as const).flatMap((rule) =>
+    [true, false].map((biases) => ({
+      name: biases ? rule : `${rule}-without-biases`,
+      options: { rule },
+      rival: { rule, ...NO_LIMIT },
+      biases,
+    })),
+  ),
+]
+
+/** `quality-flood`: what ratings of 1 by new users on the most popular item cost each rule. */
 export const qualityFloodBenchmark: Benchmark = {
   name: 'quality-flood',
   summary: 'MovieLens 100K by time: test MSE that ones of new users on the most popular item cost',
   async run({ say }) {
     const parts = await movieLensByTime(say)
     if (parts === undefined) return []
-    const model = await trainAls(parts.train, { factors: 10, threads: 2 })
-    return FLOODS.map((flood) => {
-      const { ones, before } = flood
-      const value = costOf(model, parts, { flood, options: {} })
-      const rival = costOf(model, parts, { flood, options: NO_LIMIT })
-      say(
-        `${ones} ones, ${before} ratings before: ${value.toFixed(4)}, ${rival.toFixed(4)} no limit`,
-      )
-      return {
-        name: `quality-flood-${ones}-after-${before}`,
-        value,
-        unit: 'MSE',
-        target: TARGET,
-        higher: false,
-        rival,
-        rivalName: 'no limit of newcomers',
-        details: { cost: rounded(value) },
+    const figures: Figure[] = []
+    for (const rule of RULES) {
+      const model = await trainAls(parts.train, { factors: 10, threads: 2, biases: rule.biases })
+      for (const flood of FLOODS) {
+        const figure = flooded(rule, { model, parts, flood })
+        const { details } = figure
+        say(`${figure.name}: ${details?.['cost']}, no limit ${details?.['costWithoutLimit']}`)
+        figures.push(figure)
       }
-    })
+    }
+    return figures
   },
 }
 
+interface FloodedModel {
+  readonly model: AlsModel
+  readonly parts: MovieLensByTime
+  readonly flood: Flood
+}
+
+function flooded({ name, options, rival }: FloodedRule, on: FloodedModel): Figure {
+  const { ones, before } = on.flood
+  const { cost: value, start } = costOf(options, on)
+  const { cost: unlimited, start: startUnlimited } = costOf(rival, on)
+  const figure = name === 'gram' ? '' : `-${name}`
+  return {
+    name: `quality-flood${figure}-${ones}-after-${before}`,
+    value,
+    unit: 'MSE',
+    target: TARGET,
+    higher: false,
+    rival: unlimited,
+    rivalName: 'no limit of newcomers',
+    details: {
+      cost: rounded(value),
+      costWithoutLimit: rounded(unlimited),
+      before: rounded(start),
+      beforeWithoutLimit: rounded(startUnlimited),
+    },
+  }
+}
+
+/** Test MSE before the flood, and what the flood adds. */
 function costOf(
-  model: AlsModel,
-  { train, stream, held }: MovieLensByTime,
-  { flood, options }: { readonly flood: Flood; readonly options: GramOptions },
-): number {
+  options: OnlineRuleOptions,
+  { model, parts: { train, stream, held }, flood }: FloodedModel,
+): { readonly start: number; readonly cost: number } {
   const shape = { dimension: model.dimension, biased: model.biased }
-  const rule = new GramRule(shape, momentsOf(model), options)
+  const rule = onlineRule(shape, withGlobalMean(options, model.globalMean), () => momentsOf(model))
   const learner = new SequentialLearner(learnableModel(model, train), rule)
   const ordinary = [...ratingsOf(stream)].sort((a, b) => a.timestamp - b.timestamp)
   for (const rating of ordinary) learner.learn(rating)
@@ -77,7 +122,7 @@ function costOf(
   for (const rating of floodOf(flood, ordinary, mostPopular(train.item, train.items))) {
     learner.learn(rating)
   }
-  return mse() - start
+  return { start, cost: mse() - start }
 }
 
 function* floodOf(

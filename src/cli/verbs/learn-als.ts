@@ -33,7 +33,7 @@ const RULE_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   newcomers: {
     type: 'string',
     value: 'N',
-    help: 'gram: ratings that all users with few ratings together count for in an item (default 100)',
+    help: 'gram, sgd, fold-in: ratings that all users with few ratings together count for in an item (default 100; sgd 20)',
   },
   evidence: {
     type: 'string',

@@ -1,6 +1,7 @@
 import { allFinite } from '../../../core/all-finite.ts'
 import { solvePacked } from '../small-symmetric.ts'
 import { capNorm, type StepGuardSettings, type StepGuards, stepGuards } from './guards.ts'
+import { newcomerWeight, newnessIn, newnessOf, requireNewcomers } from './newcomers.ts'
 import { type ModelMoments, type RowPrior, regressorsFactor, rowPrior } from './prior.ts'
 import {
   constantColumn,
@@ -18,6 +19,8 @@ export type FoldInFeedback = 'explicit' | 'implicit'
 export interface FoldInOptions extends StepGuards {
   /** @default 'explicit' */
   readonly feedback?: FoldInFeedback
+  /** Full ratings that those of all newcomers together count for in an item's row. @default 100 */
+  readonly newcomers?: number
 }
 
 /**
@@ -40,7 +43,7 @@ export function foldInTarget(
 /**
  * Oryx's rule: to move a score by dQ, each row moves by (S^-1) z dQ, where z is the other row and S the Gram
  * matrix of all rows of the other side. It needs neither history nor rate. The Gram matrices are those of
- * the batch model.
+ * the batch model. The item's step of a newcomer's rating is shorter (`newcomers.ts`); n is all ratings of the item.
  */
 export class FoldInRule implements OnlineRule {
   readonly kind = 'step'
@@ -49,6 +52,7 @@ export class FoldInRule implements OnlineRule {
   readonly itemMemory = 0
   readonly deltaLength: number
   private readonly feedback: FoldInFeedback
+  private readonly newcomers: number
   private readonly guards: StepGuardSettings
   private readonly user: RowPrior
   private readonly item: RowPrior
@@ -59,8 +63,10 @@ export class FoldInRule implements OnlineRule {
 
   constructor(shape: RowShape, moments: ModelMoments, options: FoldInOptions = {}) {
     this.shape = shape
-    this.deltaLength = shape.dimension
+    this.deltaLength = shape.dimension + 1
     this.feedback = options.feedback ?? 'explicit'
+    this.newcomers = options.newcomers ?? 100
+    requireNewcomers(this.newcomers)
     this.guards = stepGuards(options)
     this.user = rowPrior({ side: 'user', shape, moments, noise: 1 })
     this.item = rowPrior({ side: 'item', shape, moments, noise: 1 })
@@ -84,6 +90,7 @@ export class FoldInRule implements OnlineRule {
     this.shortenSteps(user.row, item.row, move, delta)
     for (let i = 0; i < this.next.length; i++) this.next[i]! += user.row[i]!
     capNorm(this.next, this.guards.normCap, constantColumn('user', this.shape))
+    delta[this.next.length] = newnessOf(user)
     if (!allFinite(delta) || !allFinite(this.next)) return 'refused'
     user.row.set(this.next)
     user.updates++
@@ -91,8 +98,10 @@ export class FoldInRule implements OnlineRule {
   }
 
   fold(item: LearnedRow, delta: Float32Array): StepOutcome {
-    const { next } = this
-    for (let i = 0; i < next.length; i++) next[i] = item.row[i]! + delta[i]!
+    const { next, newcomers } = this
+    const newness = newnessIn(delta, this.deltaLength)
+    const weight = newcomerWeight(newness, item.updates + item.evidence, newcomers)
+    for (let i = 0; i < next.length; i++) next[i] = item.row[i]! + weight * delta[i]!
     capNorm(next, this.guards.normCap, constantColumn('item', this.shape))
     if (!allFinite(next)) return 'refused'
     item.row.set(next)

@@ -2,6 +2,7 @@ import { allFinite } from '../../../core/all-finite.ts'
 import { requireArgument } from '../../../core/errors.ts'
 import { factorPacked, multiplyPacked, packedLength, solvePacked } from '../small-symmetric.ts'
 import { capNorm, type StepGuardSettings, type StepGuards, stepGuards } from './guards.ts'
+import { newcomerWeight, newnessIn, newnessOf, requireNewcomers } from './newcomers.ts'
 import { type ModelMoments, type RowPrior, rowPrior } from './prior.ts'
 import {
   constantColumn,
@@ -26,15 +27,12 @@ export interface GramOptions extends StepGuards {
   readonly itemForgetting?: number
   /**
    * Ratings that all newcomers together count for in an item's row: of users with few ratings, of whom no one
-   * knows whether they rate honestly. Infinity: as many as they give. Needs biases. @default 100
+   * knows whether they rate honestly. Infinity: as many as they give. @default 100
    */
   readonly newcomers?: number
   /** @default 'simultaneous' */
   readonly order?: UpdateOrder
 }
-
-/** Ratings after which a user is a newcomer by half. */
-const NEWCOMER_RATINGS = 10
 
 type GramSettings = Required<Omit<GramOptions, keyof StepGuards>> & StepGuardSettings
 
@@ -49,7 +47,7 @@ export function gramSettings(options: GramOptions = {}): GramSettings {
     ...stepGuards(options),
   }
   requireArgument(settings.noise > 0, `noise is greater than 0, not ${settings.noise}`)
-  requireArgument(settings.newcomers > 0, `newcomers is above 0, not ${settings.newcomers}`)
+  requireNewcomers(settings.newcomers)
   for (const name of ['userForgetting', 'itemForgetting'] as const) {
     const value = settings[name]
     requireArgument(value > 0 && value <= 1, `${name} is above 0 and at most 1, not ${value}`)
@@ -67,10 +65,8 @@ export function gramSettings(options: GramOptions = {}): GramSettings {
  * A row of the batch model begins with the sums of `evidence` average ratings whose solution it is. The
  * delta is the user's row and the rating, from which the item's owner computes z and y.
  *
- * Ratings of newcomers share an error (random effects; a flood of accounts is the extreme case), so a sum of n
- * of them weighs at most as `newcomers` others: the next one weighs 1 / (1 + n / newcomers)^2, the increase of
- * n / (1 + n / newcomers). A user with c ratings is a newcomer by the part 1 / (1 + c / 10). With biases the
- * delta has 1 minus this part in the column that is 1 in every user's row.
+ * Ratings of newcomers weigh at most as `newcomers` others together (`newcomers.ts`); n is the sum of how much of a
+ * newcomer each rating's user was.
  */
 export class GramRule implements OnlineRule {
   readonly kind = 'gram'
@@ -82,8 +78,8 @@ export class GramRule implements OnlineRule {
   private readonly users: GramSide
   private readonly items: GramSide
   private readonly before: Float32Array
-  /** Column of a delta that says how little of a newcomer its user is; -1 without biases. */
-  private readonly known: number
+  /** Column that is 1 in every user's row; -1 without biases. */
+  private readonly userConstant: number
 
   constructor(shape: RowShape, moments: ModelMoments, options: GramOptions = {}) {
     this.shape = shape
@@ -98,32 +94,31 @@ export class GramRule implements OnlineRule {
     this.items = rowsOf('item', itemForgetting)
     this.userMemory = this.users.memory
     this.itemMemory = this.items.memory
-    this.deltaLength = shape.dimension + 1
+    this.deltaLength = shape.dimension + 2
     this.before = new Float32Array(shape.dimension)
-    this.known = constantColumn('user', shape)
+    this.userConstant = constantColumn('user', shape)
   }
 
   learn(user: LearnedRow, item: LearnedRow, rating: number, delta: Float32Array): StepOutcome {
     const n = this.shape.dimension
-    const newness = 1 / (1 + (user.updates + user.evidence) / NEWCOMER_RATINGS)
+    const newness = newnessOf(user)
     this.before.set(user.row)
     const outcome = this.users.observe(user, item.row, rating)
     if (outcome === 'refused') return outcome
     delta.set(this.settings.order === 'user-first' ? user.row : this.before)
     delta[n] = rating
-    if (this.known >= 0) delta[this.known] = 1 - newness
+    delta[n + 1] = newness
     return 'learned'
   }
 
   fold(item: LearnedRow, delta: Float32Array): StepOutcome {
     if (!allFinite(delta)) return 'refused'
-    const { before, known } = this
+    const { before, userConstant } = this
     for (let i = 0; i < before.length; i++) before[i] = delta[i]!
     const rating = delta[this.shape.dimension]!
-    if (known < 0) return this.items.observe(item, before, rating)
-    before[known] = 1
-    // Deltas of earlier versions have a 1 here: no newcomer.
-    return this.items.observe(item, before, rating, Math.min(1, Math.max(0, 1 - delta[known]!)))
+    // Deltas of an earlier build have something else in this column.
+    if (userConstant >= 0) before[userConstant] = 1
+    return this.items.observe(item, before, rating, newnessIn(delta, this.deltaLength))
   }
 }
 
@@ -188,7 +183,7 @@ class GramSide {
 
   /** Weight of a rating of a user who is a newcomer by the part `newness`. */
   private weightOf(memory: Float32Array, newness: number): number {
-    return 1 / (1 + (newness * (memory[0]! - 1)) / this.newcomers) ** 2
+    return newcomerWeight(newness, memory[0]! - 1, this.newcomers)
   }
 
   /** The sums of a row that was trained on `evidence` average ratings: its solution is the row. */

@@ -9,7 +9,9 @@ export type ModelDeltaKind = 'step' | 'gram'
 /** Source key group of sums of deltas: transactions keep duplicates out of them. */
 export const NO_SOURCE_KEY_GROUP = 0xffff
 
-const FORMAT = 1
+const FORMAT = 2
+/** The format of builds before the last float, which is 0 then. */
+const FORMAT_WITHOUT_NEWNESS = 1
 const KIND_BYTES: Readonly<Record<ModelDeltaKind, number>> = { step: 0, gram: 1 }
 /** Bytes before the floats; a multiple of four. */
 const HEADER = 16
@@ -25,12 +27,15 @@ const HIGH_WORDS = 2 ** 21
  * (`row-key.ts`), its timestamp the event time of the rating. The value, little-endian:
  *
  *   at  size
- *    0   1   format, 1
+ *    0   1   format, 2
  *    1   1   kind: 0 a gradient step, 1 a pair of row and rating
  *    2   2   source key group, u16: that of the user; 65535 for sums
  *    4   4   partition of the rating in the observations topic, u32
  *    8   8   offset of the rating, i53
- *   16   4n  n float32: for kind 0 as many as the row has, for kind 1 one more
+ *   16   4n  n float32: for kind 0 as many as the row has, for kind 1 one more, and last how much of a
+ *            newcomer the user is, 0 to 1; of sums, the sum (`newcomers.ts`)
+ *
+ * Format 1 has no such last float; it is read as 0.
  *
  * Within a partition of the deltas topic, deltas of one source key group and rating partition keep the
  * order of their ratings. So a delta at or below the highest offset seen is a duplicate.
@@ -87,8 +92,10 @@ export class ModelDeltaBuffer {
    * format, kind or length, or holds a float that is not finite: that would make the row NaN forever.
    */
   load(bytes: Uint8Array, start: number, length: number): void {
-    const isOfRule = bytes[start] === FORMAT && bytes[start + 1] === this.kindByte
-    if (length !== this.bytes.length || !isOfRule) {
+    const floats = this.values.length - (bytes[start] === FORMAT_WITHOUT_NEWNESS ? 1 : 0)
+    const isFormat = bytes[start] === FORMAT || bytes[start] === FORMAT_WITHOUT_NEWNESS
+    const isOfRule = isFormat && bytes[start + 1] === this.kindByte
+    if (length !== HEADER + 4 * floats || !isOfRule) {
       throw new WeirError(
         'UNPARSABLE_RECORD',
         `a delta of ${length} bytes is not of the rule in use; see docs/reference/model-topic.md`,
@@ -98,7 +105,8 @@ export class ModelDeltaBuffer {
     if (this.view.getUint32(12, true) >= HIGH_WORDS) {
       throw new WeirError('UNPARSABLE_RECORD', 'a model delta has an offset above 2^53')
     }
-    if (this.loadFloats(this.viewOf(bytes), start + HEADER)) return
+    this.values[this.values.length - 1] = 0
+    if (this.loadFloats(this.viewOf(bytes), start + HEADER, floats)) return
     throw new WeirError('UNPARSABLE_RECORD', 'a model delta holds a value that is not finite')
   }
 
@@ -111,10 +119,10 @@ export class ModelDeltaBuffer {
     return this.sourceView
   }
 
-  /** Copies the floats at `start`, of any alignment, in one pass; false unless all are finite. */
-  private loadFloats(view: DataView, start: number): boolean {
+  /** Copies `count` floats at `start`, of any alignment, in one pass; false unless all are finite. */
+  private loadFloats(view: DataView, start: number, count: number): boolean {
     const { values } = this
-    const even = values.length & ~1
+    const even = count & ~1
     // Two sums, so that one addition need not wait for the one before; NaN where a float is not finite.
     let a = 0
     let b = 0
@@ -126,7 +134,7 @@ export class ModelDeltaBuffer {
       a += first * 0
       b += second * 0
     }
-    if (even < values.length) {
+    if (even < count) {
       values[even] = view.getFloat32(start + 4 * even, true)
       a += values[even]! * 0
     }

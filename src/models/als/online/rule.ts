@@ -61,7 +61,7 @@ export interface OnlineRule {
   /** Floats kept beside a user's row and beside an item's; 0 if none. */
   readonly userMemory: number
   readonly itemMemory: number
-  /** Floats of a delta. */
+  /** Floats of a delta; the last one says how much of a newcomer its user is (`newcomers.ts`). */
   readonly deltaLength: number
   /**
    * Sums that the rule learned over all rows of the slot, changed in place: checkpoints contain them, and

@@ -1,5 +1,6 @@
 import { requireArgument } from '../../../core/errors.ts'
 import { type StepGuardSettings, type StepGuards, stepGuards } from './guards.ts'
+import { requireNewcomers } from './newcomers.ts'
 import type { UpdateOrder } from './rule.ts'
 
 /**
@@ -20,6 +21,8 @@ export interface SgdOptions extends StepGuards {
   readonly userRegularization?: number
   /** Pulls the item's factors to 0. @default 0.02 */
   readonly itemRegularization?: number
+  /** Full steps that those of all newcomers together count for in an item's row. @default 20 */
+  readonly newcomers?: number
   /** @default 'simultaneous' */
   readonly order?: UpdateOrder
   /**
@@ -44,6 +47,7 @@ export function sgdSettings(options: SgdOptions = {}): SgdSettings {
     decay: options.decay ?? (schedule === 'adagrad' ? 1 : 0.01),
     userRegularization: options.userRegularization ?? 0.02,
     itemRegularization: options.itemRegularization ?? 0.02,
+    newcomers: options.newcomers ?? 20,
     order: options.order ?? 'simultaneous',
     deltas: options.deltas ?? 'pair',
     globalMean: options.globalMean ?? 0,
@@ -57,5 +61,6 @@ export function sgdSettings(options: SgdOptions = {}): SgdSettings {
     const value = settings[name]
     requireArgument(Number.isFinite(value) && value >= 0, `${name} is 0 or more, not ${value}`)
   }
+  requireNewcomers(settings.newcomers)
   return settings
 }

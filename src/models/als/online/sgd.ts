@@ -1,4 +1,5 @@
 import { capNorm, clipFactor } from './guards.ts'
+import { newcomerWeight, newnessIn, newnessOf } from './newcomers.ts'
 import { addScaled, multiply, OTHER, PRODUCT, ROW, replaced } from './row-arithmetic.ts'
 import {
   constantColumn,
@@ -18,6 +19,8 @@ interface SideOfStep {
   /** Column that is pulled to `centre` and not to 0; -1 if none. */
   readonly centred: number
   readonly centre: number
+  /** Factor on the step of the current rating. */
+  weight: number
 }
 
 /**
@@ -26,7 +29,8 @@ interface SideOfStep {
  *   e = r - p.q,   p += eta_u (e q - l_u p),   dq = eta_i (e p - l_i q)
  *
  * A delta of kind `step` is dq, with 'adagrad' followed by the item's mean squared gradient; a pair is
- * p and the rating.
+ * p and the rating. The last float says how much of a newcomer the user is: the item's step of a newcomer's
+ * rating is shorter (`newcomers.ts`); n is all ratings of the item.
  */
 export class SgdRule implements OnlineRule {
   readonly kind: 'step' | 'gram'
@@ -50,7 +54,7 @@ export class SgdRule implements OnlineRule {
     this.itemMemory = memory
     const isPair = this.settings.deltas === 'pair'
     this.kind = isPair ? 'gram' : 'step'
-    this.deltaLength = shape.dimension + (isPair ? 1 : memory)
+    this.deltaLength = shape.dimension + (isPair ? 1 : memory) + 1
     const { userRegularization, itemRegularization, globalMean } = this.settings
     this.itemConstant = constantColumn('item', shape)
     this.user = {
@@ -59,12 +63,14 @@ export class SgdRule implements OnlineRule {
       // The user's bias column is bias + mean: only the bias is pulled to 0.
       centred: this.itemConstant,
       centre: globalMean,
+      weight: 1,
     }
     this.item = {
       regularization: itemRegularization,
       constant: this.itemConstant,
       centred: -1,
       centre: 0,
+      weight: 1,
     }
     this.next = new Float32Array(shape.dimension)
   }
@@ -84,6 +90,7 @@ export class SgdRule implements OnlineRule {
       // The rating that gives this error at the item's current row, with the user row that is sent.
       delta[p.length] = order === 'user-first' ? error + scoreOf(seen, q) : rating
     } else if (!this.itemStep(item, seen, error, delta)) return 'refused'
+    delta[this.deltaLength - 1] = newnessOf(user)
     p.set(next)
     if (this.userMemory > 0) user.memory[0]! += this.meanSquare(squares)
     user.updates++
@@ -91,6 +98,9 @@ export class SgdRule implements OnlineRule {
   }
 
   fold(item: LearnedRow, delta: Float32Array): StepOutcome {
+    const newness = newnessIn(delta, this.deltaLength)
+    const { newcomers } = this.settings
+    this.item.weight = newcomerWeight(newness, item.updates + item.evidence, newcomers)
     return this.settings.deltas === 'pair' ? this.foldPair(item, delta) : this.foldStep(item, delta)
   }
 
@@ -133,7 +143,7 @@ export class SgdRule implements OnlineRule {
     if (constant >= 0) squares -= gradient(constant) ** 2
     if (centred >= 0) squares += (gradient(centred) + l * centre) ** 2 - gradient(centred) ** 2
     squares = Math.max(0, squares)
-    const step = this.step(moving, squares)
+    const step = side.weight * this.step(moving, squares)
     let length = addScaled(1 - step * l, x, step * error, y, next)
     if (constant >= 0) length += replaced(next, constant, x[constant]!)
     if (centred >= 0) length += replaced(next, centred, next[centred]! + step * l * centre)
@@ -141,8 +151,8 @@ export class SgdRule implements OnlineRule {
   }
 
   private foldedStep(row: Float32Array, delta: Float32Array): boolean {
-    const { next, itemConstant } = this
-    let length = addScaled(1, row, 1, delta, next)
+    const { next, itemConstant, item } = this
+    let length = addScaled(1, row, item.weight, delta, next)
     if (itemConstant >= 0) length += replaced(next, itemConstant, row[itemConstant]!)
     return this.withinCap(length, itemConstant)
   }

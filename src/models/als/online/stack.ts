@@ -72,7 +72,7 @@ export class StackRule implements OnlineRule {
     const memories = this.rules.reduce((sum, { userMemory }) => sum + userMemory, 0)
     this.userMemory = 1 + this.rules.length * dimension + memories
     this.itemMemory = this.first.itemMemory
-    this.deltaLength = dimension + 1
+    this.deltaLength = this.first.deltaLength
     const start = new Float64Array(this.rules.length + (biased ? 1 : 0))
     start.fill(1 / this.rules.length, 0, this.rules.length)
     this.weights = new StackWeights(start, { forgetting: stackForgetting, prior: stackPrior })

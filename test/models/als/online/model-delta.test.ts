@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ModelDeltaBuffer } from '../../../../src/models/als/online/model-delta.ts'
 
-const BYTES = '01000500' + '03000000' + '0700000001000000' + '0000803f' + '000000bf'
+const BYTES = '02000500' + '03000000' + '0700000001000000' + '0000803f' + '000000bf'
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 const ofHex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'hex'))
@@ -17,7 +17,7 @@ function written(kind: 'step' | 'gram' = 'step', offset = 2 ** 32 + 7): Uint8Arr
 describe('a model delta', () => {
   it('has the bytes that docs/reference/model-topic.md shows', () => {
     expect(hex(written())).toBe(BYTES)
-    expect(hex(written('gram')).slice(0, 8)).toBe('01010500')
+    expect(hex(written('gram')).slice(0, 8)).toBe('02010500')
   })
 
   it('is read as it was written, from bytes at any place', () => {
@@ -52,6 +52,18 @@ describe('a model delta', () => {
     expect(to.bytes).toEqual(from.bytes)
   })
 
+  it('of format 1 is read with no newcomer as the last float', () => {
+    const buffer = new ModelDeltaBuffer('step', 3)
+    buffer.values.fill(9)
+    const earlier = written()
+    earlier[0] = 1
+    buffer.load(earlier, 0, earlier.length)
+    expect(buffer.values).toEqual(Float32Array.of(1, -0.5, 0))
+    expect(() => new ModelDeltaBuffer('step', 2).load(earlier, 0, earlier.length)).toThrow(
+      '24 bytes',
+    )
+  })
+
   it('takes the place of the one before it in the buffer', () => {
     const buffer = new ModelDeltaBuffer('step', 2)
     buffer.load(written('step', 9), 0, 24)
@@ -63,7 +75,7 @@ describe('a model delta', () => {
     ['too short', (bytes: Uint8Array) => bytes.subarray(0, 16)],
     ['of a broken length', (bytes: Uint8Array) => bytes.subarray(0, 23)],
     ['of another number of floats', (bytes: Uint8Array) => bytes.subarray(0, 20)],
-    ['of another format', (bytes: Uint8Array) => bytes.fill(2, 0, 1)],
+    ['of another format', (bytes: Uint8Array) => bytes.fill(3, 0, 1)],
     ['of another kind', (bytes: Uint8Array) => bytes.fill(1, 1, 2)],
     ['of an unknown kind', (bytes: Uint8Array) => bytes.fill(9, 1, 2)],
     ['with an offset above 2^53', (bytes: Uint8Array) => bytes.fill(255, 8, 16)],

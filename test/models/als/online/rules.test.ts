@@ -15,6 +15,8 @@ import { PrequentialError } from '../../../../src/models/quality/prequential-err
 
 const BIASED = { dimension: 5, biased: true }
 const PLAIN = { dimension: 4, biased: false }
+/** Without the limit of newcomers. */
+const UNLIMITED = Number.POSITIVE_INFINITY
 
 function moments(dimension: number, biased: boolean): ModelMoments {
   const random = seededRandom(1)
@@ -89,8 +91,8 @@ describe('the SGD rule', () => {
   it.each(['pair', 'step'] as const)(
     "does the ancestor's simultaneous step, deltas %s",
     (deltas) => {
-      const options = { rule: 'sgd', learningRate: 0.1, userRegularization: 0.01, deltas } as const
-      const { user, item } = learned(rule({ ...options, itemRegularization: 0.02 }, PLAIN), P, Q)
+      const options = { rule: 'sgd', learningRate: 0.1, deltas, newcomers: UNLIMITED } as const
+      const { user, item } = learned(rule({ ...options, userRegularization: 0.01 }, PLAIN), P, Q)
       const e = 4 - scoreOf(Float32Array.from(P), Float32Array.from(Q))
       P.forEach((p, i) => {
         expect(user.row[i]).toBeCloseTo(p + 0.1 * (e * Q[i]! - 0.01 * p), 5)
@@ -103,7 +105,7 @@ describe('the SGD rule', () => {
     'sees the new user row with user-first, deltas %s',
     (deltas) => {
       const options = { rule: 'sgd', learningRate: 0.1, order: 'user-first', deltas } as const
-      const none = { userRegularization: 0, itemRegularization: 0 }
+      const none = { newcomers: UNLIMITED, userRegularization: 0, itemRegularization: 0 }
       const { user, item } = learned(rule({ ...options, ...none }, PLAIN), P, Q)
       const e = 4 - scoreOf(Float32Array.from(P), Float32Array.from(Q))
       Q.forEach((q, i) => {
@@ -118,7 +120,7 @@ describe('the SGD rule', () => {
       for (const guards of [{}, { gradientClip: 0.5 }, { normCap: 1.2 }]) {
         for (const schedule of ['constant', 'adagrad'] as const) {
           const options = { rule: 'sgd', learningRate: 0.1, globalMean: 3, ...guards } as const
-          const made = rule({ ...options, schedule }, shape)
+          const made = rule({ ...options, schedule, newcomers: UNLIMITED }, shape)
           const normal = (): number[] =>
             Array.from({ length: shape.dimension }, () => random.normal() * 0.4)
           const [p, q] = [normal(), normal()]
@@ -233,34 +235,11 @@ describe('the Gram rule', () => {
     expectClose(item.row, q)
   })
 
-  /** Score of an item for an average user after `count` ratings of 1, each by a user with `earlier` ones. */
-  function flooded(options: { newcomers?: number }, count: number, earlier: number): number {
-    const made = rule({ rule: 'gram', ...options })
-    const item = newRow(Float32Array.of(0.3, 0.6, -0.1, 1, 0.2), made.itemMemory, 400)
-    const average = Float32Array.of(0, 0, 0, 4, 1)
-    const delta = new Float32Array(made.deltaLength)
-    for (let n = 0; n < count; n++) {
-      made.learn(newRow(average, made.userMemory, earlier), item, 1, delta)
-      made.fold(item, delta)
-    }
-    return scoreOf(average, item.row)
-  }
-
-  it('limits what a flood of new users does to an item, and not what known users do', () => {
-    const before = flooded({}, 0, 0)
-    // At most 100 of 500 ratings say 1: a fifth of the way.
-    expect(before - flooded({}, 10_000, 0)).toBeLessThan((before - 1) / 4)
-    expect(before - flooded({ newcomers: 1e9 }, 10_000, 0)).toBeGreaterThan((before - 1) * 0.9)
-    expect(before - flooded({}, 2000, 1e6)).toBeGreaterThan((before - 1) * 0.75)
-    const one = before - flooded({}, 1, 0)
-    expect(one).toBeCloseTo(before - flooded({}, 1, 1e6), 4)
-  })
-
-  it('folds a delta of an earlier version, whose constant is 1, as one of a known user', () => {
+  it('folds a delta of an earlier build, whose constant is not 1, as one of a known user', () => {
     const made = rule({ rule: 'gram' })
-    const rows = [0.9999999, 1].map((constant) => {
+    const rows = [0.5, 1].map((constant) => {
       const item = newRow(Float32Array.of(0.3, 0.6, -0.1, 1, 0.2), made.itemMemory, 20)
-      const delta = Float32Array.of(0.5, -0.2, 0.1, 3.4, constant, 2)
+      const delta = Float32Array.of(0.5, -0.2, 0.1, 3.4, constant, 2, 0)
       for (let n = 0; n < 50; n++) made.fold(item, delta)
       return item.row
     })
@@ -272,6 +251,64 @@ describe('the Gram rule', () => {
     expect(() => gramSettings({ newcomers: 0 })).toThrow('newcomers')
     expect(() => gramSettings({ noise: 0 })).toThrow('noise')
     expect(() => gramSettings({ userForgetting: 1.1 })).toThrow('userForgetting')
+  })
+})
+
+describe('newcomers', () => {
+  /** Score of an item for an average user after `count` ratings of 1, each by a user with `earlier` ones. */
+  function flooded(options: OnlineRuleOptions, count: number, earlier: number, shape = BIASED) {
+    const made = rule(options, shape)
+    const row = new Float32Array(shape.dimension).fill(1)
+    const average = row.slice()
+    if (shape.biased) average[3] = 4
+    const item = newRow(row, made.itemMemory, 4000)
+    const delta = new Float32Array(made.deltaLength)
+    for (let n = 0; n < count; n++) {
+      made.learn(newRow(average, made.userMemory, earlier), item, 1, delta)
+      made.fold(item, delta)
+    }
+    return scoreOf(average, item.row)
+  }
+
+  const floods = (
+    [
+      { rule: 'gram' },
+      { rule: 'sgd' },
+      { rule: 'sgd', deltas: 'step' },
+      { rule: 'fold-in' },
+    ] as const
+  ).flatMap((options) => [BIASED, PLAIN].map((shape) => ({ options, shape })))
+
+  it.each(floods)('weigh little however many they are: %o', ({ options, shape }) => {
+    const before = flooded(options, 0, 0, shape)
+    expect(before - flooded(options, 10_000, 0, shape)).toBeLessThan((before - 1) / 4)
+    const unlimited = { ...options, newcomers: UNLIMITED }
+    expect(before - flooded(unlimited, 10_000, 0, shape)).toBeGreaterThan((before - 1) * 0.8)
+    expect(before - flooded(options, 40_000, 1e6, shape)).toBeGreaterThan((before - 1) * 0.75)
+  })
+
+  it('count fully where an item has no other rating', () => {
+    for (const { options, shape } of floods) {
+      const scores = [0, 1e6].map((earlier) => {
+        const made = rule(options, shape)
+        const item = newRow(
+          Float32Array.from({ length: shape.dimension }, () => 0.5),
+          made.itemMemory,
+        )
+        const user = newRow(item.row, made.userMemory, earlier)
+        const delta = new Float32Array(made.deltaLength)
+        made.learn(user, item, 1, delta)
+        made.fold(item, delta)
+        return [...item.row]
+      })
+      expect(scores[0]).toEqual(scores[1])
+    }
+  })
+
+  it('are limited by a number above 0', () => {
+    for (const { options } of floods) {
+      expect(() => rule({ ...options, newcomers: 0 })).toThrow('newcomers')
+    }
   })
 })
 
