@@ -5,6 +5,7 @@ import type { ByteWriter } from '../byte-writer.ts'
 import { messageOf, WeirError } from '../errors.ts'
 import { type Serializer, type ValueCopier, withCopier } from '../serializer.ts'
 import { PlainCopier } from './plain-copier.ts'
+import { PlainPacker } from './plain-packer.ts'
 
 /** Type of the extension for a Map, `M`: an array of keys and values in turn. */
 const MAP_EXTENSION = 0x4d
@@ -95,6 +96,7 @@ function unpack<T>(reader: ByteReader): T {
 }
 
 const copier = new PlainCopier()
+const plainPacker = new PlainPacker()
 
 /**
  * MessagePack: the default for plain data, Map, Set, Date, bigint and typed arrays. Instances of classes
@@ -103,7 +105,9 @@ const copier = new PlainCopier()
 export function msgpackSerializer<T>(): Serializer<T> {
   const serializer: Serializer<T> = {
     id: 'msgpack/1',
-    write: (value, writer: ByteWriter) => writer.raw(pack(value)),
+    write(value, writer: ByteWriter) {
+      if (!plainPacker.write(value, writer)) writer.raw(pack(value))
+    },
     read: (reader) => unpack<T>(reader),
   }
   return withCopier(serializer, copier as ValueCopier<unknown> as ValueCopier<T>)
