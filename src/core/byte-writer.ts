@@ -76,12 +76,6 @@ export class ByteWriter {
     this.length += 8
   }
 
-  float64BigEndian(value: number): void {
-    this.reserve(8)
-    this.view.setFloat64(this.length, value, false)
-    this.length += 8
-  }
-
   /** Bytes as they are, without a length. */
   raw(bytes: Uint8Array): void {
     this.reserve(bytes.length)

@@ -11,6 +11,9 @@ const MOST_SKIPPED = 1024
 /** Names that change how an object is packed, or how it is read. */
 const RESERVED = ['constructor', 'hasOwnProperty', 'toJSON', '__proto__']
 
+const doubleBytes = new Uint8Array(8)
+const double = new DataView(doubleBytes.buffer)
+
 /** The packed name of a field, and what came behind it and inside of it lately. */
 class PackedName {
   readonly name: string
@@ -157,7 +160,8 @@ function writeNumber(value: number, writer: ByteWriter): void {
   if (value >>> 0 === value) writeUint32(value, writer)
   else if (value >> 0 !== value) {
     writer.uint8(0xcb)
-    writer.float64BigEndian(value)
+    double.setFloat64(0, value)
+    writer.copy(doubleBytes, 0, 8)
   } else if (value >= -0x20) writer.uint8(value)
   else if (value >= -0x80) {
     writer.uint8(0xd0)
