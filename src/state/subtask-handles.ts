@@ -11,6 +11,7 @@ import type { AppendingState, ListState, LiveValueState, MapState } from './port
 import type { KeySelection } from './port/key-selection.ts'
 import type { TimerQueue } from './port/timer-queue.ts'
 import { AggregatingStateHandle, ReducingStateHandle } from './typed/appending-handle.ts'
+import { keysOf } from './typed/keys.ts'
 import { ListStateHandle } from './typed/list-handle.ts'
 import { MapStateHandle } from './typed/map-handle.ts'
 import type { TypedStates } from './typed/states.ts'
@@ -76,6 +77,11 @@ export class SubtaskHandles {
       descriptor as AggregatingStateDescriptor<unknown, unknown, unknown>,
       (table) => new AggregatingStateHandle(table, this.selection, descriptor),
     )
+  }
+
+  keysOf(descriptor: TypedStateDescriptor): readonly Uint8Array[] {
+    this.options.requireFree(descriptor.name)
+    return keysOf(this.options.typed.declare(descriptor))
   }
 
   timers(name: string): TimerQueue {

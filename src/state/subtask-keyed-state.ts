@@ -17,6 +17,7 @@ import type {
   MapStateDescriptor,
   ReducingStateDescriptor,
   StateDescriptor,
+  TypedStateDescriptor,
   ValueStateDescriptor,
   VectorStateDescriptor,
 } from './port/descriptors.ts'
@@ -65,7 +66,10 @@ export interface SubtaskKeyedStateOptions {
 /** Share of the budget that typed state may take where row tables need memory too. */
 const TYPED_SHARE = 4
 
-/** The keyed state of one operator subtask: typed and vector state under one memory budget, over one store. */
+/**
+ * The keyed state of one operator subtask: typed and vector state under one memory budget, over one store. Above 300
+ * lines because it answers each call of the ports; the work is done by its parts.
+ */
 export class SubtaskKeyedState implements KeyedStateBackend {
   readonly keyGroups: KeyGroupRange
   readonly maxParallelism: number
@@ -179,6 +183,10 @@ export class SubtaskKeyedState implements KeyedStateBackend {
     const state = this.vectors.declare(descriptor)
     this.typed.setBudget(this.budgetBytes / TYPED_SHARE)
     return state
+  }
+
+  keysOf(descriptor: TypedStateDescriptor): readonly Uint8Array[] {
+    return this.handles.keysOf(descriptor)
   }
 
   timers(name: string): TimerQueue {

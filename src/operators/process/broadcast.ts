@@ -8,6 +8,7 @@ import type {
   BroadcastProcessFunction,
   BroadcastReadAccess,
   BroadcastState,
+  Collector,
   ReadOnlyBroadcastState,
 } from './function.ts'
 import { TimestampedCollector } from './timestamped-collector.ts'
@@ -27,11 +28,10 @@ class BroadcastReaderContext extends PlainProcessContext implements BroadcastRea
   }
 }
 
-/** The part of a function that takes the broadcast stream. */
-type BroadcastElementFunction<B, OUT> = Pick<
-  BroadcastProcessFunction<never, B, OUT>,
-  'processBroadcastElement'
->
+/** The part of a function that takes the broadcast stream; `C` is the context that it is given. */
+interface BroadcastElementFunction<B, OUT, C> {
+  processBroadcastElement(value: B, context: C, out: Collector<OUT>): void
+}
 
 /** Context of the side that writes broadcast state. */
 export class BroadcastWriterContext extends PlainProcessContext implements BroadcastContext {
@@ -48,7 +48,7 @@ export class BroadcastWriterContext extends PlainProcessContext implements Broad
 
   /** Passes an element of the broadcast stream to the function, with the collector's timestamp. */
   process<B, OUT>(
-    userFunction: BroadcastElementFunction<B, OUT>,
+    userFunction: BroadcastElementFunction<B, OUT, this>,
     value: B,
     collector: TimestampedCollector,
   ): void {

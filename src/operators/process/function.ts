@@ -167,6 +167,35 @@ export interface BroadcastContext extends ProcessContext {
   getBroadcastState<K, V>(descriptor: MapStateDescriptor<K, V>): BroadcastState<K, V>
 }
 
+/** Context of a broadcast record beside a keyed stream. */
+export interface KeyedBroadcastContext<K> extends BroadcastContext {
+  /**
+   * Calls a function for each key of this subtask that has an entry of the state, with the state of that key, which
+   * it may change. The keys come in no order. It reads all keys, so it is for rare broadcast records. Throws
+   * STATE_CONFLICT.
+   */
+  applyToKeyedState<T>(
+    descriptor: ValueStateDescriptor<T>,
+    apply: (key: K, state: ValueState<T>) => void,
+  ): void
+  applyToKeyedState<T>(
+    descriptor: ListStateDescriptor<T>,
+    apply: (key: K, state: ListState<T>) => void,
+  ): void
+  applyToKeyedState<MK, V>(
+    descriptor: MapStateDescriptor<MK, V>,
+    apply: (key: K, state: MapState<MK, V>) => void,
+  ): void
+  applyToKeyedState<T>(
+    descriptor: ReducingStateDescriptor<T>,
+    apply: (key: K, state: AppendingState<T, T>) => void,
+  ): void
+  applyToKeyedState<IN, ACC, OUT>(
+    descriptor: AggregatingStateDescriptor<IN, ACC, OUT>,
+    apply: (key: K, state: AppendingState<IN, OUT>) => void,
+  ): void
+}
+
 /** A function on a stream that is connected to a broadcast stream. */
 export interface BroadcastProcessFunction<IN, B, OUT> extends FunctionBase<FunctionContext> {
   processElement(
@@ -186,8 +215,11 @@ export interface KeyedBroadcastProcessFunction<K, IN, B, OUT>
     context: KeyedProcessContext<K> & BroadcastReadAccess,
     out: Collector<OUT>,
   ): void
-  /** Must do the same in every subtask, because a checkpoint stores the state of only one. No key is selected. */
-  processBroadcastElement(value: B, context: BroadcastContext, out: Collector<OUT>): void
+  /**
+   * Must write the same broadcast state in every subtask, because a checkpoint stores that of only one. No key is
+   * selected.
+   */
+  processBroadcastElement(value: B, context: KeyedBroadcastContext<K>, out: Collector<OUT>): void
   onTimer?(
     timestamp: number,
     context: OnTimerContext<K> & BroadcastReadAccess,

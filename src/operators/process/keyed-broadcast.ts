@@ -1,19 +1,25 @@
+import { ByteReader } from '../../core/byte-reader.ts'
+import { keyGroupOf } from '../../core/key-group.ts'
 import type { Serializer } from '../../core/serializer.ts'
-import type { MapStateDescriptor } from '../../state/port/descriptors.ts'
+import type { MapStateDescriptor, TypedStateDescriptor } from '../../state/port/descriptors.ts'
+import type { KeyedState } from '../../state/port/keyed-state.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import { refuseResult } from '../port/refuse-result.ts'
 import { BroadcastWriterContext } from './broadcast.ts'
 import { BroadcastStates } from './broadcast-states.ts'
-import { KeyedOperatorContext } from './context.ts'
+import { KeyedOperatorContext, requireKeyedState } from './context.ts'
 import type {
   BroadcastReadAccess,
+  KeyedBroadcastContext,
   KeyedBroadcastProcessFunction,
   ReadOnlyBroadcastState,
 } from './function.ts'
 import { TimedKeyedOperator } from './timed-keyed.ts'
 
+const NO_NAMESPACE = new Uint8Array(0)
+
 /** Context of the keyed side: state and timers of the key, and read-only broadcast state. */
-class KeyedBroadcastContext<K> extends KeyedOperatorContext<K> implements BroadcastReadAccess {
+class KeyedReaderContext<K> extends KeyedOperatorContext<K> implements BroadcastReadAccess {
   private readonly states: BroadcastStates
 
   constructor(operator: OperatorContext, keySerializer: Serializer<K>, states: BroadcastStates) {
@@ -23,6 +29,44 @@ class KeyedBroadcastContext<K> extends KeyedOperatorContext<K> implements Broadc
 
   getBroadcastState<MK, V>(descriptor: MapStateDescriptor<MK, V>): ReadOnlyBroadcastState<MK, V> {
     return this.states.reader(descriptor)
+  }
+}
+
+/** Context of the broadcast side: it writes broadcast state, and reaches the keyed state of every key. */
+class KeyedWriterContext<K> extends BroadcastWriterContext implements KeyedBroadcastContext<K> {
+  private readonly keyedState: KeyedState
+  private readonly keySerializer: Serializer<K>
+
+  constructor(operator: OperatorContext, states: BroadcastStates, keySerializer: Serializer<K>) {
+    super(operator, states)
+    this.keyedState = requireKeyedState(operator)
+    this.keySerializer = keySerializer
+  }
+
+  applyToKeyedState(descriptor: TypedStateDescriptor, apply: (key: K, state: never) => void): void {
+    const { keyedState, keySerializer, maxParallelism } = this
+    const state = handleOf(keyedState, descriptor)
+    for (const key of keyedState.keysOf(descriptor)) {
+      keyedState.setCurrentKey(key, keyGroupOf(key, maxParallelism))
+      keyedState.setCurrentNamespace(NO_NAMESPACE)
+      const result: unknown = apply(keySerializer.read(new ByteReader(key)), state as never)
+      if (result instanceof Promise) refuseResult(result, 'the function of applyToKeyedState')
+    }
+  }
+}
+
+function handleOf(state: KeyedState, descriptor: TypedStateDescriptor): unknown {
+  switch (descriptor.kind) {
+    case 'value':
+      return state.value(descriptor)
+    case 'list':
+      return state.list(descriptor)
+    case 'map':
+      return state.map(descriptor)
+    case 'reducing':
+      return state.reducing(descriptor)
+    case 'aggregating':
+      return state.aggregating(descriptor)
   }
 }
 
@@ -39,11 +83,11 @@ export class KeyedBroadcastProcessOperator<K, IN, B, OUT> extends TimedKeyedOper
   K,
   OUT,
   KeyedBroadcastProcessFunction<K, IN, B, OUT>,
-  KeyedBroadcastContext<K>
+  KeyedReaderContext<K>
 > {
   private readonly descriptors: readonly MapStateDescriptor<unknown, unknown>[]
   private states!: BroadcastStates
-  private writerContext!: BroadcastWriterContext
+  private writerContext!: KeyedWriterContext<K>
 
   constructor(
     userFunction: KeyedBroadcastProcessFunction<K, IN, B, OUT>,
@@ -77,9 +121,9 @@ export class KeyedBroadcastProcessOperator<K, IN, B, OUT> extends TimedKeyedOper
   protected override createContext(
     context: OperatorContext,
     keySerializer: Serializer<K>,
-  ): KeyedBroadcastContext<K> {
+  ): KeyedReaderContext<K> {
     this.states = new BroadcastStates(context.name, this.descriptors, context.operatorState)
-    this.writerContext = new BroadcastWriterContext(context, this.states)
-    return new KeyedBroadcastContext(context, keySerializer, this.states)
+    this.writerContext = new KeyedWriterContext(context, this.states, keySerializer)
+    return new KeyedReaderContext(context, keySerializer, this.states)
   }
 }

@@ -3,6 +3,7 @@ import type {
   ListStateDescriptor,
   MapStateDescriptor,
   ReducingStateDescriptor,
+  TypedStateDescriptor,
   ValueStateDescriptor,
   VectorStateDescriptor,
 } from './descriptors.ts'
@@ -39,6 +40,8 @@ export interface KeyedState {
     descriptor: AggregatingStateDescriptor<IN, ACC, OUT>,
   ): AppendingState<IN, OUT>
   vector(descriptor: VectorStateDescriptor): VectorState
+  /** The keys that have an entry of the state in the default namespace now, in no order. */
+  keysOf(descriptor: TypedStateDescriptor): readonly Uint8Array[]
 
   /**
    * A named queue of timers by (timestamp, key, namespace), kept as state. Registering a timer twice

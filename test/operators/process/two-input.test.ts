@@ -202,4 +202,59 @@ describe('KeyedBroadcastProcessOperator', () => {
     after.watermark(10)
     expect(after.values).toEqual(['b 2'])
   })
+
+  it('reaches the state of every key from the broadcast side', async () => {
+    const count = valueState<number>('count')
+    const names = listState<string>('names')
+    let counts: ValueState<number>
+    const operator = new KeyedBroadcastProcessOperator<string, [string], [string, number], string>(
+      {
+        open(context) {
+          counts = context.getState(count)
+          context.getListState(names)
+        },
+        processElement([user], context, out) {
+          counts.update((counts.value() ?? 0) + 1)
+          if (user !== 'b') context.getListState(names).add(user)
+          out.collect(`${user} ${counts.value()}`)
+        },
+        processBroadcastElement([, factor], context, out) {
+          context.applyToKeyedState(count, (key, state) => {
+            state.update(state.value()! * factor)
+            out.collect(`${key} times ${factor}`)
+          })
+          context.applyToKeyedState(names, (key, state) => out.collect(`${key}: ${state.get()}`))
+        },
+      },
+      plainKeySerializer<string>(),
+      { eventTime: true, states: [limits] as never },
+    )
+    const keys = { selectors: [firstOf, undefined], serializer }
+    const harness = await open<string>(operator, { keys })
+    for (const user of ['a', 'b', 'b']) harness.process([user])
+    harness.take()
+    harness.process(['times', 10], -1, { input: 1 })
+    expect(harness.take().sort()).toEqual(['a times 10', 'a: a', 'b times 10'])
+    for (const user of ['a', 'b']) harness.process([user])
+    expect(harness.take()).toEqual(['a 11', 'b 21'])
+  })
+
+  it('refuses an asynchronous function for the state of a key', async () => {
+    const count = valueState<number>('count')
+    const operator = new KeyedBroadcastProcessOperator<string, [string], [string, number], string>(
+      {
+        processElement: (_, context) => context.getState(count).update(1),
+        processBroadcastElement: (_, context) =>
+          context.applyToKeyedState(count, (async () => {}) as never),
+      },
+      plainKeySerializer<string>(),
+      { eventTime: true, states: [limits] as never },
+    )
+    const keys = { selectors: [firstOf, undefined], serializer }
+    const harness = await open<string>(operator, { keys })
+    harness.process(['a'])
+    expect(() => harness.process(['all', 1], -1, { input: 1 })).toThrow(
+      'the function of applyToKeyedState returned a promise',
+    )
+  })
 })
