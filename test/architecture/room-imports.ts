@@ -86,6 +86,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'cli/inference': [
     'cli/command',
     'cli/flags',
+    'cli/serve',
     'cli/text',
     'client',
     'core',
@@ -93,6 +94,8 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'inference/engine',
     'inference/repository',
     'jobs/models',
+    'jobs/serve',
+    'rest/job',
     'runtime/configuration',
     'wire',
     'wire/inference',
@@ -165,6 +168,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'rest/job',
     'rest/port',
     'rest/server',
+    'runtime/configuration',
     'runtime/protocol',
     'runtime/slot',
   ],
@@ -568,6 +572,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'state/port',
   ],
   'jobs/models': [
+    'access',
     'core',
     'core/lifetime',
     'core/text',

@@ -61,6 +61,8 @@ export function JobPage({ route }: JobPageProps) {
     return <Notice error={detail.error ?? live.error} />
   }
   const { data } = live
+  // A process that serves models has no operators.
+  const shown = tab === 'graph' && data.vertices.length === 0 ? 'served-models' : tab
   return (
     <>
       <div class="heading">
@@ -73,8 +75,8 @@ export function JobPage({ route }: JobPageProps) {
         </p>
         <JobActions id={id} state={job.state} takesCheckpoints={data.takesCheckpoints} />
       </div>
-      <Tabs id={id} tab={tab} live={data} states={states} asksModels={(asked?.length ?? 0) > 0} />
-      <TabPage route={route} job={job} live={data} />
+      <Tabs id={id} tab={shown} live={data} states={states} asksModels={(asked?.length ?? 0) > 0} />
+      <TabPage route={{ ...route, tab: shown }} job={job} live={data} />
     </>
   )
 }
@@ -115,6 +117,8 @@ function hasTab(
   { live, states = [], asksModels }: Omit<TabsProps, 'id' | 'tab'>,
 ): boolean {
   switch (tab) {
+    case 'graph':
+      return live.vertices.length > 0
     case 'checkpoints':
       return live.takesCheckpoints
     case 'learning':

@@ -1,31 +1,76 @@
 import { resolve } from 'node:path'
+import { systemClock } from '../../core/clock.ts'
+import type { ModelsProcess } from '../../jobs/models/process.ts'
+import { parseConfiguration } from '../../runtime/configuration/keys.ts'
 import { parseSize } from '../../runtime/configuration/values.ts'
 import { type CommandIo, type Flags, unlessInterrupted } from '../command/command.ts'
 import { listenerOf } from '../flags/listener.ts'
+import { keyValuesOf } from '../flags/serving.ts'
 import { eventJson, eventText } from './model-event.ts'
 
-/** Serves the models of `--repository` until Ctrl-C. */
+/** Name of the process in messages, and of the job that it is for the REST interface. */
+const NAME = 'models'
+
+/** Serves the models of `--repository` until Ctrl-C, or until someone cancels it over REST. */
 export async function runModels(flags: Flags, io: CommandIo): Promise<number> {
   const json = flags.boolean('json')
+  const report = (event: Record<string, unknown>, sentence: string): void =>
+    json ? io.out(JSON.stringify(event)) : io.err(sentence)
+  // A wrong key is reported before anything is loaded.
+  const configuration = keyValuesOf(flags, 'set')
+  parseConfiguration(configuration)
+  await using models = await unlessInterrupted(startModels(flags, io, report), io)
+  const place = `${flags.string('host')}:${models.port}`
+  report(
+    { event: 'started', port: models.port },
+    `${NAME}: serving queries on ${place}; press Ctrl-C to stop`,
+  )
+  const { control, rest } = await openRest(models, configuration, io)
+  await using _rest = rest
+  if (rest !== undefined) report({ event: 'rest', url: rest.url }, `REST interface on ${rest.url}`)
+  await Promise.race([io.interrupted, control.canceled])
+  control.end()
+  return 0
+}
+
+type Report = (event: Record<string, unknown>, sentence: string) => void
+
+async function startModels(flags: Flags, io: CommandIo, report: Report): Promise<ModelsProcess> {
   const memory = flags.optional('memory')
   const [{ ModelsProcess }, { openInferenceEngine }] = await Promise.all([
     import('../../jobs/models/process.ts'),
     import('../../inference/engine/engine.ts'),
   ])
-  const starting = ModelsProcess.start({
+  return await ModelsProcess.start({
     ...listenerOf(flags, io),
     repository: resolve(flags.string('repository')),
     port: flags.integer('port', 0, 65_535),
     engine: openInferenceEngine(memory === undefined ? {} : { memoryBytes: parseSize(memory) }),
-    onEvent: (event) =>
-      json ? io.out(JSON.stringify(eventJson(event))) : io.err(eventText(event)),
+    onEvent: (event) => report({ ...eventJson(event) }, eventText(event)),
   })
-  await using models = await unlessInterrupted(starting, io)
-  if (json) io.out(JSON.stringify({ event: 'started', port: models.port }))
-  else {
-    const place = `${flags.string('host')}:${models.port}`
-    io.err(`models: serving queries on ${place}; press Ctrl-C to stop`)
-  }
-  await io.interrupted
-  return 0
+}
+
+/** Opens the REST interface of the process, which shows it as a job. */
+async function openRest(
+  models: ModelsProcess,
+  configuration: Readonly<Record<string, string>>,
+  io: CommandIo,
+) {
+  const [{ serveRestOf }, { ModelsControl }, { jobIdOf }] = await Promise.all([
+    import('../serve/rest.ts'),
+    import('../../rest/job/models-control.ts'),
+    import('../../jobs/serve/job-id.ts'),
+  ])
+  const { port, access } = models
+  const control = new ModelsControl({
+    id: jobIdOf(NAME),
+    name: NAME,
+    list: () => models.list(),
+    configuration,
+    queryPort: port,
+    clock: systemClock,
+  })
+  const settings = parseConfiguration(configuration)
+  const source = { control, access, port, configuration, settings }
+  return { control, rest: await serveRestOf(source, { name: NAME, io }) }
 }

@@ -1,3 +1,4 @@
+import type { AccessControl } from '../../access/control.ts'
 import { decideListener } from '../../access/listener.ts'
 import { systemClock } from '../../core/clock.ts'
 import { isWeirError } from '../../core/errors.ts'
@@ -6,7 +7,9 @@ import type { ServedJob } from '../../jobs/served-job.ts'
 import { type ItemTitles, parseItemTitles } from '../../rest/job/item-titles.ts'
 import { ServedJobControl } from '../../rest/job/served-job-control.ts'
 import { singleJobCluster } from '../../rest/job/single-job-cluster.ts'
+import type { JobControl } from '../../rest/port/job-control.ts'
 import { RestServer } from '../../rest/server/server.ts'
+import type { JobConfiguration } from '../../runtime/configuration/configuration.ts'
 import type { CommandIo, Flags } from '../command/command.ts'
 import { textOfFile } from '../flags/text-file.ts'
 import { packageVersion } from '../text/package-version.ts'
@@ -42,14 +45,36 @@ export async function serveRest(
   job: ServedJob,
   { name, io, titles }: ServeRestOptions,
 ): Promise<RestServer | undefined> {
-  const { rest, restTls } = job.execution.configuration
+  const { access, configuration, port } = job
+  const control = new ServedJobControl(job, systemClock, titles)
+  const settings = job.execution.configuration
+  return await serveRestOf({ control, access, configuration, port, settings }, { name, io })
+}
+
+/** A job as its REST interface needs it. */
+export interface RestSource {
+  readonly control: JobControl
+  /** Who may use it: the same as the query port. */
+  readonly access: AccessControl
+  /** Query port. */
+  readonly port: number
+  readonly configuration: Readonly<Record<string, string>>
+  readonly settings: Pick<JobConfiguration, 'rest' | 'restTls'>
+}
+
+/** Opens the REST interface of a source, as `serveRest`. */
+export async function serveRestOf(
+  { control, access, configuration, port, settings }: RestSource,
+  { name, io }: Pick<ServeRestOptions, 'name' | 'io'>,
+): Promise<RestServer | undefined> {
+  const { rest, restTls } = settings
   if (!rest.isEnabled) return undefined
   const tls = await tlsFilesOf(restTls, 'rest.tls')
   const { warning } = decideListener({
     what: 'the REST interface',
     host: rest.address,
     hasTls: tls !== undefined,
-    hasTokens: job.access.needsToken,
+    hasTokens: access.needsToken,
     isInsecureAllowed: rest.isInsecureAllowed,
     settings: SETTINGS,
   })
@@ -58,11 +83,11 @@ export async function serveRest(
     return await RestServer.start({
       cluster: singleJobCluster({
         version: packageVersion(),
-        job: new ServedJobControl(job, systemClock, titles),
-        configuration: job.configuration,
-        queryPort: job.port,
+        job: control,
+        configuration,
+        queryPort: port,
       }),
-      access: job.access,
+      access,
       clock: systemClock,
       host: rest.address,
       ports: rest.ports,

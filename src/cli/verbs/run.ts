@@ -15,6 +15,7 @@ import {
   type CommandIo,
   Flags,
   missingArguments,
+  UsageError,
   unlessInterrupted,
 } from '../command/command.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
@@ -104,6 +105,7 @@ Examples:
     const [name] = args
     if (name === undefined) throw missingArguments(runCommand)
     if (flags.boolean('detached')) {
+      if (name === MODELS) throw new UsageError(MODELS_DETACHED)
       const { submitDetached } = await import('../cluster/submit.ts')
       const job = existsSync(name) ? resolve(name) : name
       return await submitDetached(job, runCommand.options, { flags: values, io })
@@ -171,6 +173,8 @@ const HISTORIES = 'histories'
 
 /** The process that serves models of any kind. */
 const MODELS = 'models'
+/** Its folder may have modules, and a JobManager runs only those of --modules. */
+const MODELS_DETACHED = '"models" runs in this process: leave out --detached'
 
 type ModelJobName = keyof typeof MODEL_JOBS
 

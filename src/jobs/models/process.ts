@@ -1,3 +1,4 @@
+import { AccessControl } from '../../access/control.ts'
 import { systemClock } from '../../core/clock.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
 import { MetricGroup } from '../../core/metrics.ts'
@@ -5,6 +6,7 @@ import { nodeFileSystem } from '../../files/node-file-system.ts'
 import type { InferenceEngine } from '../../inference/port/engine.ts'
 import { QueryServer } from '../../serving/server/query-server.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
+import type { AskedModel } from '../asked-models.ts'
 import { type QueryAccessOptions, queryAccessOf, watchQueryAccess } from '../query-access.ts'
 import { MODELS_JOB, ModelsQueryBackend } from './backend.ts'
 import type { ModelEvent } from './events.ts'
@@ -32,10 +34,18 @@ const WAITING_BYTES = 4 * MAX_FRAME_BYTES
 export class ModelsProcess implements AsyncDisposable {
   /** Port for queries. */
   readonly port: number
+  /** Who may use the process. */
+  readonly access: AccessControl
+  private readonly models: ServedModels
   private readonly resources: ResourceStack
 
-  private constructor(port: number, resources: ResourceStack) {
+  private constructor(
+    { port, access, models }: Pick<ModelsProcess, 'port' | 'access'> & { models: ServedModels },
+    resources: ResourceStack,
+  ) {
     this.port = port
+    this.access = access
+    this.models = models
     this.resources = resources
   }
 
@@ -81,9 +91,18 @@ export class ModelsProcess implements AsyncDisposable {
     })
     started.use(server)
     const port = await server.listen()
-    const stopWatching = watchQueryAccess(options, (tokens) => server.replaceAccess(tokens))
+    const control = new AccessControl(access, systemClock)
+    const stopWatching = watchQueryAccess(options, (tokens) => {
+      server.replaceAccess(tokens)
+      control.replace(tokens)
+    })
     started.defer(stopWatching)
-    return new ModelsProcess(port, started.move())
+    return new ModelsProcess({ port, access: control, models }, started.move())
+  }
+
+  /** The models of the repository, with the settings of their live versions. */
+  list(): readonly AskedModel[] {
+    return this.models.asked()
   }
 
   /** Answers what is under way, then ends the workers. */

@@ -4,7 +4,7 @@ import type { ServedJob } from '../served-job.ts'
 import { ALS_SERVING_MODULE } from './job-modules.ts'
 import { type ModelJob, type ServeModelOptions, serveModel } from './model.ts'
 
-export { jobIdOf } from './model.ts'
+export { jobIdOf } from './job-id.ts'
 
 /** Options of `serveAlsJob`. */
 export type ServeAlsOptions = ServeModelOptions

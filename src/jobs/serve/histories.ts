@@ -1,8 +1,8 @@
 import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
 import { createKeptTopics } from '../model-topic/topics.ts'
 import { ServedJob, type ServedJobOptions } from '../served-job.ts'
+import { jobIdOf } from './job-id.ts'
 import { HISTORIES_MODULE } from './job-modules.ts'
-import { jobIdOf } from './model.ts'
 
 /** Options of `serveHistories`. */
 export interface ServeHistoriesOptions

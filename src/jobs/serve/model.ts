@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
@@ -19,6 +18,7 @@ import type { QueryAccessOptions } from '../query-access.ts'
 import { ServedJob } from '../served-job.ts'
 import type { DataDirectory } from './data-directory.ts'
 import { followRegistry } from './follow-registry.ts'
+import { jobIdOf } from './job-id.ts'
 import { registryPlace } from './registry-place.ts'
 
 /** Receiver of the switch to a version. */
@@ -156,9 +156,4 @@ async function requireModelTopic(topics: TopicStore, topic: string): Promise<voi
     'UNKNOWN_TOPIC',
     `there is no model topic "${topic}" in ${topics.place}; publish one with "weir train" or "weir model load"`,
   )
-}
-
-/** The job id of a name, the same at every start, so that the job finds its checkpoints. */
-export function jobIdOf(name: string): string {
-  return createHash('md5').update(name).digest('hex')
 }

@@ -30,7 +30,7 @@ import type {
 import type { ItemTitles } from './item-titles.ts'
 import { differenceView, modelsView } from './model-reads.ts'
 import { recommend } from './recommendations.ts'
-import { servedModelView } from './served-models.ts'
+import { servedModelsView } from './served-models.ts'
 import { sourceTopics } from './source-topics.ts'
 import { readEntry, readRows } from './state-reads.ts'
 
@@ -91,8 +91,7 @@ export class ServedJobData implements JobData {
   }
 
   async servedModels(): Promise<ServedModelsView> {
-    const models = this.job.askedModels?.list().map(servedModelView) ?? []
-    return { models: models.sort((a, b) => (a.name < b.name ? -1 : 1)) }
+    return servedModelsView(this.job.askedModels?.list() ?? [])
   }
 
   async topics(): Promise<TopicsView> {

@@ -1,6 +1,11 @@
 import type { AskedModel } from '../../jobs/asked-models.ts'
 import type { ModelInfo, VersionState } from '../../wire/inference/models.ts'
-import type { ServedModelView } from '../port/job-data.ts'
+import type { ServedModelsView, ServedModelView } from '../port/job-data.ts'
+
+/** Models as the REST interface shows them, by name. */
+export function servedModelsView(models: readonly AskedModel[]): ServedModelsView {
+  return { models: models.map(servedModelView).sort((a, b) => (a.name < b.name ? -1 : 1)) }
+}
 
 /** A model that a job asks, as the REST interface shows it. */
 export function servedModelView({ info, settings }: AskedModel): ServedModelView {

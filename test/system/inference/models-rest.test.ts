@@ -1,0 +1,70 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { weir } from '../cli/command-process.ts'
+
+const MODEL = `
+const spec = (name) => ({ name, datatype: 'FP32', shape: [-1] })
+export default {
+  signature: { inputs: [spec('x')], outputs: [spec('y')] },
+  run: ([x]) => [{ ...x, name: 'y' }],
+}
+`
+const REST = /REST interface on (http:\/\/[^\s;]+)/
+
+let folder: string
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-models-rest-'))
+  const version = join(folder, 'models', 'echo', '1')
+  mkdirSync(version, { recursive: true })
+  writeFileSync(join(version, 'model.mjs'), MODEL)
+  writeFileSync(join(folder, 'models', 'echo', 'deployment.yaml'), 'slo-ms: 60000\n')
+  writeFileSync(join(folder, 'x.json'), JSON.stringify({ x: [1, 2] }))
+})
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function read<T>(url: string): Promise<T> {
+  const answer = await fetch(url)
+  expect(answer.status, url).toBe(200)
+  return (await answer.json()) as T
+}
+
+const modelsOf = async (url: string, job: string): Promise<readonly object[]> =>
+  (await read<{ models: object[] }>(`${url}/weir/jobs/${job}/served-models`)).models
+
+const stateOf = async (url: string, job: string): Promise<string> =>
+  (await read<{ state: string }>(`${url}/jobs/${job}`)).state
+
+async function cancel(url: string, job: string): Promise<void> {
+  const answer = await fetch(`${url}/jobs/${job}`, { method: 'PATCH' })
+  expect(answer.status).toBe(202)
+}
+
+it('a process that serves models has a REST interface: its models, and its end', async () => {
+  await using server = weir(['run', 'models', '--port', '0', '-D', 'rest.port=0'], { cwd: folder })
+  const [, port] = await server.printed(/serving queries on 127\.0\.0\.1:(\d+)/)
+  const [, url] = await server.printed(REST)
+  const asked = weir(['infer', 'echo', '--input', 'x.json', '--port', port!], { cwd: folder })
+  expect((await asked.ended).code).toBe(0)
+  const { jobs } = await read<{ jobs: { jid: string; name: string }[] }>(`${url}/jobs/overview`)
+  expect(jobs.map(({ name }) => name)).toEqual(['models'])
+  const job = jobs[0]!.jid
+  expect(await stateOf(url!, job)).toBe('RUNNING')
+  expect(await modelsOf(url!, job)).toMatchObject([
+    { name: 'echo', state: 'READY', settings: { sloMs: 60_000 }, statistics: { answered: 1 } },
+  ])
+  expect(await read(`${url}/weir/jobs/${job}/live`)).toMatchObject({ vertices: [] })
+  await cancel(url!, job)
+  expect((await server.ended).code).toBe(0)
+}, 120_000)
+
+it('runs in the foreground only: a JobManager would run the modules of any folder', async () => {
+  const { code, stderr } = await weir(['run', 'models', '-d'], { cwd: folder }).ended
+  expect(code).toBe(2)
+  expect(stderr).toContain('leave out --detached')
+}, 60_000)
