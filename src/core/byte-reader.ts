@@ -7,13 +7,20 @@ export class ByteReader {
   readonly bytes: Uint8Array
   position: number
   end: number
-  private readonly view: DataView
+  /** Made with the first number that needs it: most readers live for one short value. */
+  private dataView: DataView | undefined
 
   constructor(bytes: Uint8Array, start = 0, end: number = bytes.length) {
     this.bytes = bytes
     this.position = start
     this.end = end
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    this.dataView = undefined
+  }
+
+  private get view(): DataView {
+    const { buffer, byteOffset, byteLength } = this.bytes
+    this.dataView ??= new DataView(buffer, byteOffset, byteLength)
+    return this.dataView
   }
 
   /** Points the reader at another span of the same bytes. */
