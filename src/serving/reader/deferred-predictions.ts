@@ -116,10 +116,33 @@ export class LocalDeferredPredictions {
     deferred: DeferredPredictions,
     single: (pair: number) => Promise<Answer<Prediction>>,
   ): Promise<Answer<Prediction>[]> {
-    const { bytes, spans } = deferred
-    if (!this.requests.hasReachedAll(request)) {
-      return Promise.all(Array.from({ length: spans.length / 4 }, (_, pair) => single(pair)))
+    if (this.requests.hasReachedAll(request) || (await this.waited(request, deferred))) {
+      return this.predictTogether(request, deferred, single)
     }
+    return Promise.all(Array.from({ length: deferred.spans.length / 4 }, (_, i) => single(i)))
+  }
+
+  /**
+   * Waits until the slots of all the pairs have reached the bound; false when one does not reach it. A wait for
+   * each pair would be a dozen objects for each, of frames that may wait in vain. Throws the owner's error when the
+   * connection is gone.
+   */
+  private async waited(request: VectorRequest, deferred: DeferredPredictions): Promise<boolean> {
+    try {
+      const check = await this.requests.reachAll(ownersOf(request, deferred), request)
+      check()
+      return true
+    } catch (error) {
+      if (request.owner?.gone !== undefined) throw error
+      return false
+    }
+  }
+
+  private async predictTogether(
+    request: VectorRequest,
+    { bytes, spans }: DeferredPredictions,
+    single: (pair: number) => Promise<Answer<Prediction>>,
+  ): Promise<Answer<Prediction>[]> {
     const incarnations = this.requests.incarnations()
     const envelopes = this.requests.envelopes(request)
     const rows = new DeferredRows(spans.length / 2, request.state.keyClasses[0]!.dimension)
@@ -188,6 +211,20 @@ export class LocalDeferredPredictions {
     }
     return singles ? Promise.all(answers) : (answers as Answer<Prediction>[])
   }
+}
+
+/** Slots that own the keys; all slots of the mean row. */
+function ownersOf({ state }: VectorRequest, { bytes, spans }: DeferredPredictions): Set<number> {
+  const slots = new Set<number>()
+  for (let at = 0; at < spans.length; at += 2) {
+    const [from, length] = [spans[at]!, spans[at + 1]!]
+    const keyClass = state.keyClassOf(bytes, from, length)
+    if (keyClass === undefined) continue
+    if (keyClass.isMeanKey(bytes, from, length)) for (const slot of keyClass.slots) slots.add(slot)
+    else slots.add(keyClass.slotOf(murmur3(bytes, from, length) | 0))
+  }
+  slots.delete(-1)
+  return slots
 }
 
 function take(

@@ -94,16 +94,27 @@ describe('a bound that no slot has reached', () => {
   const keys = Array.from({ length: 100 }, (_, i) => `${i}-U`)
   const pairs = keys.map((key) => [key, key.replace('U', 'I')] as const)
 
-  it('takes one wait for each slot, not one for each key, and ends with the connection', async () => {
+  it('takes one wait for a frame of predictions, and for each slot of rows, and ends with the connection', async () => {
     const owner = new CountedOwner()
     const options = { consistency, deadlineMs: 60_000, owner }
     const predictions = reader.predictDeferred('ALS_MODEL', deferred(pairs), options)
+    expect(owner.waits).toBe(1)
     const rows = reader.rows('ALS_MODEL', keys, options)
-    expect(owner.waits).toBe(4)
+    expect(owner.waits).toBe(3)
     owner.leave()
-    const answers = [...(await predictions), ...(await rows)]
-    const codes = new Set(answers.map((answer) => !answer.ok && answer.error.code))
-    expect([answers.length, ...codes]).toEqual([200, 'UNAVAILABLE'])
+    await expect(predictions).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    const codes = new Set((await rows).map((answer) => !answer.ok && answer.error.code))
+    expect([...codes]).toEqual(['UNAVAILABLE'])
+  })
+
+  it('answers predictions together as soon as all their slots have reached it', async () => {
+    const bounded = { level: 'at-least', partition: 0, offset: 5 } as const
+    const options = { consistency: bounded, deadlineMs: 60_000 }
+    const predictions = reader.predictDeferred('ALS_MODEL', deferred(pairs), options)
+    world.progress(1_000, Date.now())
+    const answers = await predictions
+    expect(answers.every((answer) => answer.ok)).toBe(true)
+    expect(answers).toHaveLength(100)
   })
 
   it('fails each prediction and each row at the deadline', async () => {
