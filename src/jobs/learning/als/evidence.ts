@@ -5,9 +5,9 @@ import type { VectorState, WriteOrigin } from '../../../state/port/handles.ts'
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
 
 /** Ratings that a row counts as where its publisher did not count those that it was trained on. */
-export const UNCOUNTED_EVIDENCE = 20
+const UNCOUNTED_EVIDENCE = 20
 
-/** A published row and the ratings that it was trained on. */
+/** A row and the ratings that it was trained on: 0 for one that is new. */
 export interface RowRatings {
   readonly side: OnlineSide
   readonly version: ModelVersion
@@ -24,9 +24,10 @@ export class RowEvidence {
   private readonly count = new Float32Array(1)
   private readonly target = { vector: this.count, updateCount: 0 }
 
-  constructor(state: KeyedState) {
-    this.users = state.vector(vectorState('user-evidence', { dimension: 1 }))
-    this.items = state.vector(vectorState('item-evidence', { dimension: 1 }))
+  constructor(state: KeyedState, maxKeyBytes: number) {
+    const lengths = { dimension: 1, maxKeyBytes }
+    this.users = state.vector(vectorState('user-evidence', lengths))
+    this.items = state.vector(vectorState('item-evidence', lengths))
   }
 
   /** Stores the ratings of a row of this slot. */

@@ -21,6 +21,7 @@ export interface LearnedRowsOptions {
   readonly uid: string
   /** Average ratings that a row of the batch model counts as: the same for all, or one number a row. */
   readonly evidence: number | RowEvidence
+  readonly maxKeyBytes: number
 }
 
 /** Reads and writes the rows that a rule works on, in buffers that every rating fills again. */
@@ -35,10 +36,11 @@ export class LearnedRows {
   private readonly memoryReader: SlotRowReader
   private deltaBuffer = new Float32Array(0)
 
-  constructor({ users, items, catalog, uid, evidence }: LearnedRowsOptions) {
+  constructor(options: LearnedRowsOptions) {
+    const { users, items, catalog, uid, evidence, maxKeyBytes } = options
     this.evidence = evidence
-    this.users = new OwnRows('user', users, evidence)
-    this.items = new OwnRows('item', items, evidence)
+    this.users = new OwnRows({ side: 'user', rows: users, evidence, maxKeyBytes })
+    this.items = new OwnRows({ side: 'item', rows: items, evidence, maxKeyBytes })
     this.userReader = new SlotRowReader(catalog, uid, 'user-rows')
     this.itemReader = new SlotRowReader(catalog, uid, 'item-rows')
     this.memoryReader = new SlotRowReader(catalog, uid, memoryState('item'))

@@ -3,11 +3,12 @@ import type { Counter } from '../../../core/metrics.ts'
 import type { PublishedRow, RemovedRow } from '../../../models/als/row-update.ts'
 import { AbstractOperator } from '../../../operators/port/abstract-operator.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
+import { DEFAULT_MAX_KEY_BYTES } from '../../../state/port/key-length.ts'
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
 import { itemRows, userRows } from '../../model-topic/als-serving-function.ts'
 import { InFlightLimit } from '../in-flight-limit.ts'
 import type { LearnerOrder, LearnerReport } from '../messages.ts'
-import { RowEvidence, UNCOUNTED_EVIDENCE } from './evidence.ts'
+import { RowEvidence } from './evidence.ts'
 import { LearnedRows } from './learned-rows.ts'
 import { LearningSteps, type LearningStepsOptions } from './learning-steps.ts'
 import { LiveError } from './live-error.ts'
@@ -17,7 +18,7 @@ import { LearnedVersions } from './versions.ts'
 
 /** Options of the learner. */
 export interface LearnerOptions extends LearnedVersionOptions, LearningStepsOptions {
-  /** Average ratings that a row of the batch model counts as, for rules with Gram matrices. @default as many as it was trained on, 20 where that was not published */
+  /** Average ratings that a row of the batch model counts as. @default as many as it was trained on, 20 where that was not published */
   readonly evidence?: number
   /** Longest row key in bytes. @default 64 */
   readonly maxKeyBytes?: number
@@ -107,17 +108,14 @@ export class OnlineLearner extends AbstractOperator {
   }
 
   private openRows({ rowTables, uid }: OperatorContext): LearnedRows {
-    const { dimension, maxKeyBytes, rule, evidence } = this.options
+    const { dimension, maxKeyBytes = DEFAULT_MAX_KEY_BYTES, evidence } = this.options
     return new LearnedRows({
       users: this.state.vector(userRows(dimension, maxKeyBytes)),
       items: this.state.vector(itemRows(dimension, maxKeyBytes)),
       catalog: rowTables,
       uid,
-      evidence:
-        evidence ??
-        (rule.rule === 'gram' || rule.rule === 'stack'
-          ? new RowEvidence(this.state)
-          : UNCOUNTED_EVIDENCE),
+      evidence: evidence ?? new RowEvidence(this.state, maxKeyBytes),
+      maxKeyBytes,
     })
   }
 

@@ -11,15 +11,26 @@ export function memoryState(side: OnlineSide): string {
   return `${side}-memory`
 }
 
+/** Options of the rows of one side. */
+export interface OwnRowsOptions {
+  readonly side: OnlineSide
+  readonly rows: VectorState
+  /** Average ratings that a row of the batch model counts as: the same for all, or one number a row. */
+  readonly evidence: number | RowEvidence
+  readonly maxKeyBytes: number
+}
+
 /** The rows of one side that this slot owns, read into one buffer. */
 export class OwnRows {
   private readonly side: OnlineSide
   private readonly rows: VectorState
   private readonly evidence: number | RowEvidence
+  private readonly maxKeyBytes: number
   private memories: VectorState | undefined
   private buffer = new RowBuffer(0, 0)
 
-  constructor(side: OnlineSide, rows: VectorState, evidence: number | RowEvidence) {
+  constructor({ side, rows, evidence, maxKeyBytes }: OwnRowsOptions) {
+    this.maxKeyBytes = maxKeyBytes
     this.side = side
     this.rows = rows
     this.evidence = evidence
@@ -33,7 +44,8 @@ export class OwnRows {
   /** `memory`: floats that the rule keeps beside a row. */
   prepareFor(dimension: number, memory: number, state: KeyedState): void {
     this.buffer = new RowBuffer(dimension, memory)
-    const descriptor = vectorState(memoryState(this.side), { dimension: memory })
+    const { maxKeyBytes } = this
+    const descriptor = vectorState(memoryState(this.side), { dimension: memory, maxKeyBytes })
     this.memories = memory === 0 ? undefined : state.vector(descriptor)
   }
 
@@ -44,11 +56,8 @@ export class OwnRows {
     const id = modelVersion(version)
     if (!this.rows.readInto(id, key, target)) return this.cold(cold)
     row.updates = target.updateCount
-    const hasMemory = memories?.readInto(id, key, memory) === true
-    if (!hasMemory) row.memory.fill(0)
-    // The evidence of a row with memory is in its memory.
-    if (typeof evidence === 'number') row.evidence = evidence
-    else row.evidence = hasMemory ? 1 : evidence.of(this.side, version, key)
+    if (memories?.readInto(id, key, memory) !== true) row.memory.fill(0)
+    row.evidence = typeof evidence === 'number' ? evidence : evidence.of(this.side, version, key)
     return row
   }
 
@@ -65,6 +74,11 @@ export class OwnRows {
   /** Writes the row of the buffer. */
   store(version: ModelVersion, key: Uint8Array, origin: WriteOrigin): void {
     const { row } = this.buffer
+    const { evidence, side } = this
+    if (row.updates === 1 && row.evidence === 0 && typeof evidence !== 'number') {
+      // The first rating of a new row: without a count it would be one of a publisher that does not count.
+      evidence.place({ side, version, key, ratings: 0, origin })
+    }
     this.rows.put(version, key, row.row, origin)
     this.memories?.put(version, key, row.memory, origin)
   }

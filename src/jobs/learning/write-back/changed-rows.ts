@@ -103,9 +103,9 @@ class RowsPart {
       const { key, floats, updates, evidenceState } = row
       const counted = evidenceState !== undefined
       const trained = counted ? this.evidence.get(nameOf(evidenceState, key)) : undefined
-      // Of its writes one is its publication; a row without a count is new.
+      // Of its writes one is its publication; a row without a count, or with 0, is new.
       const ratings = counted
-        ? trained === undefined
+        ? trained === undefined || trained === 0
           ? updates
           : trained + updates - 1
         : undefined
