@@ -43,6 +43,7 @@ import { shuffleBenchmark } from './state/shuffle.ts'
 import { nexmarkBenchmark } from './streams/nexmark.ts'
 import { trainAlsBenchmark } from './training/als.ts'
 import { trainAlsGpuBenchmark } from './training/als-gpu.ts'
+import { trainAlsSpilledBenchmark } from './training/als-spilled.ts'
 import { trainBmfBenchmark } from './training/bmf.ts'
 import { qualityA9aBenchmark } from './training/quality-a9a.ts'
 import { qualityFloodBenchmark } from './training/quality-flood.ts'
@@ -85,6 +86,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   learnKafkaBenchmark,
   learnWindowsBenchmark,
   trainAlsBenchmark,
+  trainAlsSpilledBenchmark,
   trainBmfBenchmark,
   trainAlsGpuBenchmark,
   svmUrlBenchmark,

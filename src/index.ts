@@ -361,11 +361,13 @@ export type {
   PenaltyScaling,
   StartingRows,
 } from './training/als/solver/options.ts'
+export type { RatingsSource } from './training/als/solver/sides.ts'
 export { trainAls } from './training/als/train.ts'
 export { chainFile } from './training/bmf/chain-file.ts'
 export type { ChainState, ChainStore } from './training/bmf/chain-state.ts'
 export type { BmfOptions, BmfProgress } from './training/bmf/options.ts'
 export { type BmfResult, trainBmf } from './training/bmf/train.ts'
+export type { FeatureScaling } from './training/data/feature-scales.ts'
 export { type RatingsTable, ratingsTable } from './training/data/ratings-table.ts'
 export { type ReadExamples, readLibsvm } from './training/data/read-libsvm.ts'
 export { type ReadRatings, readRatings } from './training/data/read-ratings.ts'
@@ -381,11 +383,17 @@ export { crossValidateLinear, evaluateLinear } from './training/linear/evaluate.
 export { linearLearningCurve } from './training/linear/learning-curve.ts'
 export type { LinearLossName } from './training/linear/loss.ts'
 export type { LinearModel } from './training/linear/model.ts'
-export type { LinearOptions, LinearProgress } from './training/linear/options.ts'
+export type { LinearOptions, LinearProgress, LinearSolverKind } from './training/linear/options.ts'
 export { trainLinear } from './training/linear/train.ts'
 export type { ClassificationSummary } from './training/metrics/classification.ts'
 export type { CoverageCounts, ErrorSummary, PairCoverage } from './training/metrics/errors.ts'
 export type { MeanEstimate, RankingSummary } from './training/metrics/ranking.ts'
+export { RatingsSpill, type RatingsSpillOptions } from './training/spill/ratings-spill.ts'
+export type {
+  SpilledFiles,
+  SpilledRatings,
+  SpilledSide,
+} from './training/spill/spilled-ratings.ts'
 export * from './watermarks.ts'
 export * from './windows.ts'
 // Tensors of the models that a stream asks.

@@ -1,4 +1,4 @@
-import { filesAt } from '../../connectors/file/list.ts'
+import { type FileToRead, filesAt } from '../../connectors/file/list.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -21,8 +21,16 @@ export interface DataFileKind {
  * the folder. Throws INVALID_ARGUMENT if there is none.
  */
 export async function dataFilesAt(place: string, kind: DataFileKind): Promise<readonly string[]> {
+  return (await sizedDataFilesAt(place, kind)).map((file) => file.place)
+}
+
+/** The same files with their sizes. Throws INVALID_ARGUMENT if there is none. */
+export async function sizedDataFilesAt(
+  place: string,
+  kind: DataFileKind,
+): Promise<readonly FileToRead[]> {
   try {
-    return (await filesAt(place)).map((file) => file.place)
+    return await filesAt(place)
   } catch (error) {
     throw unreadable(place, kind, error)
   }

@@ -3,8 +3,9 @@ import { WeirError } from '../../core/errors.ts'
 import { RatingsParser } from '../../models/ratings/parser.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import { type RatingsTable, RatingsTableBuilder } from '../../training/data/ratings-table.ts'
-import { addRatings } from '../../training/data/read-ratings.ts'
-import { type DataFileKind, dataFilesAt, readDataFile } from './data-file.ts'
+import { addRatings, type RatingsTarget } from '../../training/data/read-ratings.ts'
+import { type DataFileKind, dataFilesAt, readDataFile, sizedDataFilesAt } from './data-file.ts'
+import type { ReadingProgress } from './reading-bar.ts'
 
 /** A file of ratings. */
 const RATINGS_FILE: DataFileKind = {
@@ -17,13 +18,30 @@ const RATINGS_FILE: DataFileKind = {
  * INVALID_ARGUMENT if a file cannot be read, UNPARSABLE_RECORD, and EMPTY_DATASET if there are no ratings.
  * Errors name the file.
  */
-export async function ratingsOfFile(place: string): Promise<RatingsTable> {
+export async function ratingsOfFile(
+  place: string,
+  progress?: ReadingProgress,
+): Promise<RatingsTable> {
   const builder = new RatingsTableBuilder()
-  for (const file of await dataFilesAt(place, RATINGS_FILE)) {
-    await readDataFile(file, RATINGS_FILE, () => addRatings(builder, readPieces(file)))
+  await addRatingsOfFile(place, builder, progress)
+  return builder.build()
+}
+
+/** Adds the same ratings to a table or to files. Throws as `ratingsOfFile`. */
+export async function addRatingsOfFile(
+  place: string,
+  target: RatingsTarget & { readonly size: number },
+  progress?: ReadingProgress,
+): Promise<void> {
+  const files = await sizedDataFilesAt(place, RATINGS_FILE)
+  const total = files.reduce((sum, { bytes }) => sum + bytes, 0)
+  let before = 0
+  for (const { place: file, bytes } of files) {
+    const pieces = readPieces(file, (done) => progress?.onRead(before + done, total))
+    await readDataFile(file, RATINGS_FILE, () => addRatings(target, pieces))
+    before += bytes
   }
-  const table = builder.build()
-  if (table.size > 0) return table
+  if (target.size > 0) return
   throw new WeirError(
     'EMPTY_DATASET',
     `${place} has no ratings; write one "user item rating" a line`,

@@ -3,6 +3,7 @@ import { BIAS_COLUMNS } from '../../models/als/row.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
 import type { AlsOptions } from '../../training/als/solver/options.ts'
+import type { RatingsSource } from '../../training/als/solver/sides.ts'
 import { trainAls } from '../../training/als/train.ts'
 import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import { splitAtRandom } from '../../training/data/split-ratings.ts'
@@ -161,7 +162,7 @@ export function validationSplit(
 
 /** Trains and shows the objective after every half iteration; Ctrl-C stops it there. */
 export async function trainWithProgress(
-  table: RatingsTable,
+  table: RatingsSource,
   options: AlsOptions,
   io: CommandIo,
 ): Promise<AlsModel> {

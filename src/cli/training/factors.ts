@@ -4,12 +4,11 @@ import { publishAls } from '../../jobs/publish/als.ts'
 import { checkKeyLength } from '../../jobs/publish/key-length.ts'
 import { refuseOtherDimension } from '../../jobs/publish/topic-dimension.ts'
 import type { VersionChoice } from '../../jobs/publish/version-to-publish.ts'
-import { dataMetrics } from '../../jobs/registry/data-metrics.ts'
+import { dataMetrics, type MeasuredRatings } from '../../jobs/registry/data-metrics.ts'
 import type { Hyperparameters } from '../../models/registry/version.ts'
 import type { CrossValidation } from '../../training/als/cross-validate.ts'
 import { evaluateAls } from '../../training/als/evaluate.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
-import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import type { RankingSummary } from '../../training/metrics/ranking.ts'
 import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
@@ -56,25 +55,34 @@ export interface PublishTarget {
   readonly choice: VersionChoice & { readonly maxKeyBytes: number }
 }
 
+/** What `trainingInput` reads, and what the rows will be. */
+export interface InputToRead<T> {
+  readonly factors?: number
+  readonly biases?: boolean
+  read(): Promise<T>
+}
+
 /**
  * The training ratings, and where to publish (undefined with `--no-publish`). What would refuse the
  * version at the end is checked first: version, keys, dimension.
  */
-export async function trainingInput(
+export async function trainingInput<
+  T extends { readonly users: readonly string[]; readonly items: readonly string[] },
+>(
   flags: Flags,
   topics: TopicStore,
-  shape: { readonly factors?: number; readonly biases?: boolean },
-): Promise<{ readonly table: RatingsTable; readonly target: PublishTarget | undefined }> {
+  input: InputToRead<T>,
+): Promise<{ readonly table: T; readonly target: PublishTarget | undefined }> {
   const maxKeyBytes = maxKeyBytesOf(flags)
   const topic = flags.string('topic')
   const choice = flags.boolean('no-publish')
     ? undefined
     : await publishedVersionOf(flags, topics, topic)
-  const table = await ratingsOfFile(flags.string('ratings'))
+  const table = await input.read()
   if (choice === undefined) return { table, target: undefined }
   for (const id of table.users) checkKeyLength(id, 'U', maxKeyBytes)
   for (const id of table.items) checkKeyLength(id, 'I', maxKeyBytes)
-  await refuseOtherDimension(topics, topic, shape)
+  await refuseOtherDimension(topics, topic, input)
   return { table, target: { topics, topic, choice: { ...choice, maxKeyBytes } } }
 }
 
@@ -86,7 +94,7 @@ export async function publishTrained(
     hyperparameters,
   }: {
     readonly model: AlsModel
-    readonly train: RatingsTable
+    readonly train: MeasuredRatings
     readonly hyperparameters?: Hyperparameters
   },
   target: PublishTarget | undefined,

@@ -4,7 +4,7 @@ import { evaluateRanking } from '../../training/als/evaluate-ranking.ts'
 import { alsLearningCurve } from '../../training/als/learning-curve.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
 import type { AlsDeviceName, AlsOptions, AlsProgress } from '../../training/als/solver/options.ts'
-import type { RatingsTable } from '../../training/data/ratings-table.ts'
+import type { RatingsSource } from '../../training/als/solver/sides.ts'
 import { type Command, Flags, UsageError } from '../command/command.ts'
 import { outputFileOf, outputPlaceOf } from '../files/output-file.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
@@ -26,6 +26,7 @@ import {
   trainedText,
   trainingInput,
 } from '../training/factors.ts'
+import { MEMORY_OPTION, trainingRatings } from '../training/ratings-input.ts'
 
 /** `weir train als`: trains an ALS model on a ratings file and publishes it. */
 export const trainAlsCommand: Command = {
@@ -37,6 +38,7 @@ export const trainAlsCommand: Command = {
     curve: { type: 'string', value: 'FILE', help: 'Write the learning curve as SVG' },
     ...ALS_OPTIONS,
     ...ALS_TRAINING_OPTIONS,
+    ...MEMORY_OPTION,
     ...FACTORS_PLACE_OPTIONS,
   },
   details: `Example:
@@ -46,8 +48,13 @@ export const trainAlsCommand: Command = {
     await using topics = await topicsOf(flags)
     const options = alsOptionsOf(flags)
     const outputs = outputsOf(flags)
-    const { table, target } = await trainingInput(flags, topics, options)
-    const { train, ...validation } = validationSplit(table, flags)
+    const { table, target } = await trainingInput(flags, topics, {
+      ...options,
+      read: () => trainingRatings(flags, io),
+    })
+    using _files = 'sides' in table ? table : undefined
+    const { train, ...validation } =
+      'sides' in table ? { train: table } : validationSplit(table, flags)
     let device: AlsDeviceName = 'cpu'
     const onDevice = (name: AlsDeviceName): void => {
       device = name
@@ -68,7 +75,7 @@ export const trainAlsCommand: Command = {
   },
 }
 
-function summaryOf(model: AlsModel, train: RatingsTable): Record<string, unknown> {
+function summaryOf(model: AlsModel, train: RatingsSource): Record<string, unknown> {
   return {
     users: model.users.length,
     items: model.items.length,
@@ -97,11 +104,11 @@ function outputsOf(flags: Flags): TrainingOutputs {
 /** Errors of `--folds`. */
 async function foldErrors(
   flags: Flags,
-  table: RatingsTable,
+  table: RatingsSource,
   options: AlsOptions,
 ): Promise<Record<string, unknown>> {
   const count = flags.optionalInteger('folds', 2)
-  if (count === undefined) return {}
+  if (count === undefined || 'sides' in table) return {}
   return foldResult(await crossValidateAls(table, count, options))
 }
 
@@ -128,9 +135,10 @@ function errorsOf(history: readonly AlsProgress[]): Record<string, number> {
 async function testErrors(
   flags: Flags,
   model: AlsModel,
-  train: RatingsTable,
+  train: RatingsSource,
 ): Promise<Record<string, unknown>> {
   const test = flags.optional('test')
-  if (test === undefined || !flags.boolean('implicit')) return await testResult(flags, model)
+  const isRanking = flags.boolean('implicit') && !('sides' in train)
+  if (test === undefined || !isRanking) return await testResult(flags, model)
   return { ranking: evaluateRanking(model, train, await ratingsOfFile(test)) }
 }

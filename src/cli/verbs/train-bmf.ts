@@ -19,6 +19,7 @@ import {
   trainedText,
   trainingInput,
 } from '../training/factors.ts'
+import { readTrainingRatings } from '../training/ratings-input.ts'
 
 /** `weir train bmf`: trains a model by Bayesian matrix factorisation and publishes it. */
 export const trainBmfCommand: Command = {
@@ -50,7 +51,11 @@ Example:
     const variance = outputPlaceOf(flags, 'variance')
     const folds = flags.optionalInteger('folds', 2)
     const { factors, sweeps, burnIn, seed } = options
-    const { table, target } = await trainingInput(flags, topics, { ...options, biases: true })
+    const { table, target } = await trainingInput(flags, topics, {
+      ...(factors === undefined ? {} : { factors }),
+      biases: true,
+      read: () => readTrainingRatings(flags, io),
+    })
     const { train, ...validation } = validationSplit(table, flags)
     const trained = await trainBmfWithProgress(
       train,

@@ -20,13 +20,20 @@ export async function openLineInput(place: string): Promise<LineFileInput> {
 
 /**
  * The bytes of a file at a path or URL; those of a gzip file unpacked. A piece is valid until the next one is
- * read. Throws MALFORMED_DATA for a gzip file that is damaged or cut off.
+ * read. `onRead` gets the bytes of the file that are read so far. Throws MALFORMED_DATA for a gzip file that is
+ * damaged or cut off.
  */
-export function readPieces(place: string): AsyncGenerator<Uint8Array> {
-  return unzipped(readStored(place), place)
+export function readPieces(
+  place: string,
+  onRead?: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  return unzipped(readStored(place, onRead), place)
 }
 
-async function* readStored(place: string): AsyncGenerator<Uint8Array> {
+async function* readStored(
+  place: string,
+  onRead?: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
   const input = await openLineInput(place)
   try {
     const piece = new Uint8Array(PIECE_BYTES)
@@ -34,6 +41,7 @@ async function* readStored(place: string): AsyncGenerator<Uint8Array> {
       const bytes = await input.read(piece, position)
       if (bytes === 0) return
       position += bytes
+      onRead?.(position)
       yield piece.subarray(0, bytes)
     }
   } finally {

@@ -1,12 +1,7 @@
-import { WeirError } from '../../core/errors.ts'
+import { requireArgument, WeirError } from '../../core/errors.ts'
 import { BIAS_COLUMNS } from '../../models/als/row.ts'
 import type { Rating, RatingRange } from '../../models/ratings/rating.ts'
-import {
-  countsOf,
-  type RatingsTable,
-  ratingStatistics,
-  ratingsTable,
-} from '../data/ratings-table.ts'
+import { ratingStatistics, ratingsTable } from '../data/ratings-table.ts'
 import { gpuOf } from './device-choice.ts'
 import { type AlsDevice, cpuDevice } from './solver/device.ts'
 import { AlsModel } from './solver/model.ts'
@@ -17,7 +12,7 @@ import {
   alsSettings,
 } from './solver/options.ts'
 import { type AlsShare, alsShare } from './solver/share.ts'
-import { matrixOf } from './solver/sides.ts'
+import { type AlsSide, matrixOf, type RatingsSource } from './solver/sides.ts'
 import type { AlsSideName } from './solver/solver.ts'
 import { initialiseFactors } from './solver/start.ts'
 import { alsValidator } from './validation.ts'
@@ -33,18 +28,23 @@ import { alsValidator } from './validation.ts'
  *
  *   sum c (preference - p.q)^2      (Hu, Koren, Volinsky 2008; see `AlsFeedback`)
  *
- * which costs no more than the rated pairs, thanks to the Gram matrix of the other side. The same
+ * which costs no more than the rated pairs, thanks to the Gram matrix of the other side. Ratings in files
+ * (`RatingsSpill`) give the rows of the same ratings in memory; they train on the CPU only. The same
  * ratings, options and processor give the same bits with any number of threads; a GPU gives the same
  * values up to rounding. Throws EMPTY_DATASET, INVALID_ARGUMENT, TRAINING_DIVERGED, GPU_UNAVAILABLE, GPU_FAILED.
  */
 export async function trainAls(
-  ratings: RatingsTable | Iterable<Rating>,
+  ratings: RatingsSource | Iterable<Rating>,
   options: AlsOptions = {},
 ): Promise<AlsModel> {
   const chosen = alsSettings(options)
   const table = Symbol.iterator in ratings ? ratingsTable(ratings) : ratings
-  const statistics = ratingStatistics(table)
-  await using gpu = await gpuOf(options, { table, settings: chosen, mean: statistics.mean })
+  const statistics = 'sides' in table ? table.statistics : ratingStatistics(table)
+  const isSpilled = 'sides' in table
+  if (isSpilled) refuseSpilled(options)
+  await using gpu = isSpilled
+    ? undefined
+    : await gpuOf(options, { table, settings: chosen, mean: statistics.mean })
   const settings: AlsSettings = gpu === undefined ? chosen : { ...chosen, solver: 'cg' }
   const share = alsShare(table, settings, statistics.mean)
   const { mean } = statistics
@@ -55,8 +55,8 @@ export async function trainAls(
       items: table.items,
       userRows: servedRows(share, 'users', mean),
       itemRows: servedRows(share, 'items', 0),
-      userRatings: countsOf(table.user, table.users.length),
-      itemRatings: countsOf(table.item, table.items.length),
+      userRatings: countsOf(share.users),
+      itemRatings: countsOf(share.items),
       factors: settings.factors,
       biased: settings.biases,
       globalMean: statistics.mean,
@@ -67,13 +67,27 @@ export async function trainAls(
   return await iterate({ share, table, settings, options, device, modelOf })
 }
 
+/** Throws INVALID_ARGUMENT for what needs the ratings in memory. */
+function refuseSpilled({ device = 'cpu', feedback, validation }: AlsOptions): void {
+  requireArgument(device === 'cpu', 'ratings in files train on the CPU only')
+  requireArgument(
+    feedback !== 'implicit' || validation === undefined,
+    'validation of implicit feedback needs the ratings in memory',
+  )
+}
+
+/** Number of ratings of each row. */
+function countsOf({ offsets }: AlsSide): Uint32Array {
+  return offsets.subarray(1).map((end, row) => end - (offsets[row] as number))
+}
+
 /** Scores of implicit feedback are preferences, not ratings, so they are not clipped. */
 const ANY_SCORE: RatingRange = { min: Number.NEGATIVE_INFINITY, max: Number.POSITIVE_INFINITY }
 
 /** A run that is laid out and initialised. */
 interface AlsRun {
   readonly share: AlsShare
-  readonly table: RatingsTable
+  readonly table: RatingsSource
   readonly settings: AlsSettings
   readonly options: AlsOptions
   readonly device: AlsDevice
@@ -85,7 +99,8 @@ async function iterate(run: AlsRun): Promise<AlsModel> {
   const { settings, options } = run
   const history: AlsProgress[] = []
   const validation = alsValidator(options.validation, {
-    training: run.table,
+    // Ratings in files have no validation that reads them.
+    ...('sides' in run.table ? {} : { training: run.table }),
     settings,
     modelOf: run.modelOf,
   })

@@ -28,7 +28,8 @@ const RANKED_USERS = 1000
 
 /** Options of `alsValidator`. */
 export interface AlsValidatorOptions {
-  readonly training: RatingsTable
+  /** The training ratings; needed for implicit feedback. */
+  readonly training?: RatingsTable
   readonly settings: AlsSettings
   /** The model with the current rows. */
   readonly modelOf: (history: readonly AlsProgress[]) => AlsModel
@@ -49,6 +50,7 @@ export function alsValidator(
   let sinceBest = 0
   const errorOf = (model: AlsModel): ValidationError => {
     if (feedback === 'explicit') return { validationRmse: evaluateAls(model, ratings).rmse }
+    if (training === undefined) return {}
     const { ndcg } = evaluateRanking(model, training, ratings, { maxUsers: RANKED_USERS })
     return { validationNdcg: ndcg.mean }
   }

@@ -1,5 +1,6 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
 import type { Rating, RatingRange } from '../../models/ratings/rating.ts'
+import { IdNumbers } from './id-numbers.ts'
 
 /** Ratings in columns; ids are numbered in order of first appearance. */
 export interface RatingsTable {
@@ -20,35 +21,38 @@ const MAX_RATINGS = 2 ** 32 - 1
 
 /** Collects ratings into columns, 20 bytes each, that double as they fill. */
 export class RatingsTableBuilder {
-  private readonly userNumbers = new Map<string, number>()
-  private readonly itemNumbers = new Map<string, number>()
-  private readonly users: string[] = []
-  private readonly items: string[] = []
+  private readonly users = new IdNumbers()
+  private readonly items = new IdNumbers()
   private user = new Uint32Array(1024)
   private item = new Uint32Array(1024)
   private rating = new Float32Array(1024)
   private timestamp = new Float64Array(1024)
-  private size = 0
+  private count = 0
+
+  /** Number of ratings so far. */
+  get size(): number {
+    return this.count
+  }
 
   /** Appends a rating. Throws NOT_FINITE if it is not a number. */
   add(user: string, item: string, rating: number, timestamp: number): void {
     if (!Number.isFinite(rating)) {
       throw new WeirError('NOT_FINITE', `user ${user} rated item ${item} with ${rating}`)
     }
-    if (this.size === this.user.length) this.grow()
-    this.user[this.size] = numberOf(user, this.userNumbers, this.users)
-    this.item[this.size] = numberOf(item, this.itemNumbers, this.items)
-    this.rating[this.size] = rating
-    this.timestamp[this.size] = timestamp
-    this.size++
+    if (this.count === this.user.length) this.grow()
+    this.user[this.count] = this.users.of(user)
+    this.item[this.count] = this.items.of(item)
+    this.rating[this.count] = rating
+    this.timestamp[this.count] = timestamp
+    this.count++
   }
 
   /** The table. It shares the columns of the builder, so nothing may be added afterwards. */
   build(): RatingsTable {
-    const { users, items, size } = this
+    const { users, items, count: size } = this
     return {
-      users,
-      items,
+      users: users.ids,
+      items: items.ids,
       user: this.user.subarray(0, size),
       item: this.item.subarray(0, size),
       rating: this.rating.subarray(0, size),
@@ -73,15 +77,6 @@ export class RatingsTableBuilder {
 function grown<T extends Uint32Array | Float32Array | Float64Array>(from: T, to: T): T {
   to.set(from)
   return to
-}
-
-function numberOf(id: string, numbers: Map<string, number>, ids: string[]): number {
-  const known = numbers.get(id)
-  if (known !== undefined) return known
-  const next = ids.length
-  numbers.set(id, next)
-  ids.push(id)
-  return next
 }
 
 /** A table of `ratings`. */

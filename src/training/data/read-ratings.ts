@@ -23,14 +23,19 @@ export async function readRatings(
   return { table: builder.build(), ...read }
 }
 
-/** Adds the ratings of one of several files to a table. Throws as `readRatings`. */
+/** Takes ratings one by one: a table that is built, or a spill. */
+export interface RatingsTarget {
+  add(user: string, item: string, rating: number, timestamp: number): void
+}
+
+/** Adds the ratings of one of several files to a target. Throws as `readRatings`. */
 export async function addRatings(
-  builder: RatingsTableBuilder,
+  target: RatingsTarget,
   file: FileBytes,
   options: RatingsParserOptions = {},
 ): Promise<Omit<ReadRatings, 'table'>> {
   const parser = new RatingsParser(
-    (user, item, rating, timestamp) => builder.add(user, item, rating, timestamp),
+    (user, item, rating, timestamp) => target.add(user, item, rating, timestamp),
     options,
   )
   return await parseFile(parser, file)

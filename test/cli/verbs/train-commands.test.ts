@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -83,6 +83,20 @@ describe('weir train als', () => {
     }
   })
 
+  it('with --memory trains and publishes the same rows from files, and leaves none', async () => {
+    const [one, two, data] = ['one.txt', 'two.txt', 'data'].map((name) => join(folder, name))
+    const publishing = ['--ratings', ratings, '--data-dir', data!, '--threads', '0', '--json']
+    const settings = [...publishing, '--factors', '4', '--iterations', '3', '--test', ratings]
+    const plain = await run('train', 'als', ...settings, '--text-rows', one!)
+    const files = await run('train', 'als', ...settings, '--text-rows', two!, '--memory', '1mb')
+    expect(files.err).toBe(plain.err)
+    const { seconds: _, version, ...result } = JSON.parse(files.out) as Record<string, unknown>
+    expect(version).toBe(2)
+    expect(JSON.parse(plain.out)).toMatchObject(result)
+    expect(readFileSync(two!, 'utf8')).toBe(readFileSync(one!, 'utf8'))
+    expect(readdirSync(join(data!, 'training'))).toEqual([])
+  })
+
   it('names the part file that it cannot read', async () => {
     const parts = join(folder, 'bad')
     mkdirSync(parts)
@@ -98,6 +112,11 @@ describe('weir train als', () => {
     [['--patience', '2'], '--patience needs --validation'],
     [['--validation', '1'], '--validation must be a share'],
     [['--implicit', '--folds', '2'], '--folds needs explicit ratings'],
+    [['--memory', '1mb', '--folds', '2'], '--folds needs the ratings in memory'],
+    [['--memory', '1mb', '--validation', '0.1'], '--validation needs the ratings in memory'],
+    [['--memory', '1mb', '--implicit', '--test', 'x'], '--test with --implicit needs'],
+    [['--memory', '1mb', '--device', 'gpu'], 'ratings in files train on the CPU only'],
+    [['--memory', 'much'], '"much" is not a size'],
   ])('refuses %o', async (flags, message) => {
     const { code, err } = await als(...flags)
     expect(code).toBe(2)

@@ -1,10 +1,16 @@
 import { alsScratchBytes, alsWidth } from '../../../kernels/kernels.ts'
-import type { RatingsTable } from '../../data/ratings-table.ts'
 import type { AlsSettings, PenaltyScaling } from './options.ts'
-import { type AlsSide, alignUp, allocate, FIRST_ADDRESS, ratingSides } from './sides.ts'
+import {
+  type AlsSide,
+  alignUp,
+  allocate,
+  FIRST_ADDRESS,
+  type RatingsSource,
+  sidesOf,
+} from './sides.ts'
 
 /**
- * Shared data of the threads of one training run. The ratings of each side are in SharedArrayBuffers.
+ * Shared data of the threads of one training run. The ratings of each side are in SharedArrayBuffers or in files.
  * Both factor matrices and the scratch of every worker are in one WebAssembly memory for the kernels:
  *
  *   +------+-------------+-------------+--------+---------------------------------------------+
@@ -60,8 +66,8 @@ function gramBytes(unknowns: number): number {
   return 4 * alsWidth(unknowns) ** 2
 }
 
-/** Sorts the table by both sides and lays out the memory. Throws INVALID_ARGUMENT above 4 GiB. */
-export function alsShare(table: RatingsTable, settings: AlsSettings, mean: number): AlsShare {
+/** Sorts ratings in memory by both sides and lays out the memory. Throws INVALID_ARGUMENT above 4 GiB. */
+export function alsShare(table: RatingsSource, settings: AlsSettings, mean: number): AlsShare {
   const unknowns = settings.factors + (settings.biases ? 1 : 0)
   const strideBytes = Math.ceil((settings.factors + (settings.biases ? 2 : 0)) / 4) * 16
   const itemsAddress = FIRST_ADDRESS + alignUp(table.users.length * strideBytes)
@@ -70,7 +76,7 @@ export function alsShare(table: RatingsTable, settings: AlsSettings, mean: numbe
   const isImplicit = settings.feedback === 'implicit'
   const workersAddress =
     gramAddress + (isImplicit ? gramSize + alignUp(GRAM_PARTS * gramBytes(unknowns)) : 0)
-  const { users, items, chunkRatings } = ratingSides(table, FIRST_ADDRESS, itemsAddress)
+  const { users, items, chunkRatings } = sidesOf(table, FIRST_ADDRESS, itemsAddress)
   const scratchBytes = alignUp(alsScratchBytes(unknowns))
   const workerBytes = scratchBytes + alignUp(chunkRatings * 8)
   return {

@@ -1,6 +1,8 @@
 import { WeirError } from '../../../core/errors.ts'
 import { ALS_PANEL_ROWS } from '../../../kernels/kernels.ts'
 import type { RatingsTable } from '../../data/ratings-table.ts'
+import { readFully } from '../../spill/nameless-file.ts'
+import type { SpilledFiles, SpilledRatings, SpilledSide } from '../../spill/spilled-ratings.ts'
 
 /** Rows of one side: their ratings, and the address of their factors. */
 export interface AlsSide {
@@ -9,9 +11,11 @@ export interface AlsSide {
   readonly address: number
   /** Ratings of row r are those from offsets[r] to offsets[r + 1]. */
   readonly offsets: Uint32Array
-  /** Rows of the other side, and the ratings. */
+  /** Rows of the other side, and the ratings; both empty if they are in files. */
   readonly indexes: Uint32Array
   readonly ratings: Float32Array
+  /** Present when the ratings are in files. */
+  readonly spilled?: { readonly files: SpilledFiles; readonly means: Float64Array }
   /** First row of each chunk, then the number of rows. */
   readonly chunks: Uint32Array
   /** Each row's part of the objective (errors and penalty) and of the penalty. */
@@ -42,6 +46,47 @@ export function allocate(bytes: number): WebAssembly.Memory {
   return new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true })
 }
 
+/** Ratings to train on: in memory, or in files. */
+export type RatingsSource = RatingsTable | SpilledRatings
+
+/** Both sides of ratings, and the largest number of ratings of a chunk. */
+export interface RatingSides {
+  readonly users: AlsSide
+  readonly items: AlsSide
+  readonly chunkRatings: number
+}
+
+/** Both sides of ratings in memory or in files, with their matrices at these addresses. */
+export function sidesOf(
+  source: RatingsSource,
+  usersAddress: number,
+  itemsAddress: number,
+): RatingSides {
+  if (!('sides' in source)) return ratingSides(source, usersAddress, itemsAddress)
+  const { users, items } = source.sides
+  return withChunks(spilledSide(users, usersAddress), spilledSide(items, itemsAddress))
+}
+
+/** Copies the ratings `first` to `end` of a side; from files it reads them, which blocks the thread. */
+export function copyRatings(
+  side: AlsSide,
+  { first, end }: { readonly first: number; readonly end: number },
+  to: { readonly indexes: Uint32Array; readonly ratings: Float32Array },
+): void {
+  if (side.spilled === undefined) {
+    to.indexes.set(side.indexes.subarray(first, end))
+    to.ratings.set(side.ratings.subarray(first, end))
+    return
+  }
+  const { files } = side.spilled
+  readFully(files.indexes, bytesOf(to.indexes, end - first), first * 4)
+  readFully(files.ratings, bytesOf(to.ratings, end - first), first * 4)
+}
+
+function bytesOf({ buffer, byteOffset }: Uint32Array | Float32Array, count: number): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, count * 4)
+}
+
 /** Ratings in columns: a row of the one side, a row of the other, the rating. */
 interface RatingColumns {
   readonly row: Uint32Array
@@ -58,17 +103,21 @@ export function ratingSides(
   { user, item, rating, users, items }: RatingsTable,
   usersAddress: number,
   itemsAddress: number,
-): { users: AlsSide; items: AlsSide; chunkRatings: number } {
+): RatingSides {
   const unordered = sorted({ row: user, other: item, rating }, users.length)
   const byItem = sorted(transposed(unordered), items.length)
   const byUser = sorted(transposed(byItem), users.length)
-  const sides = { users: side(byUser, usersAddress), items: side(byItem, itemsAddress) }
-  const chunkRatings = Math.max(
-    largestChunk(sides.users),
-    largestChunk(sides.items),
-    ALS_PANEL_ROWS,
-  )
-  return { ...sides, chunkRatings }
+  return withChunks(side(byUser, usersAddress), side(byItem, itemsAddress))
+}
+
+function withChunks(users: AlsSide, items: AlsSide): RatingSides {
+  const chunkRatings = Math.max(largestChunk(users), largestChunk(items), ALS_PANEL_ROWS)
+  return { users, items, chunkRatings }
+}
+
+function spilledSide({ offsets, files, means }: SpilledSide, address: number): AlsSide {
+  const [indexes, ratings] = [new Uint32Array(0), new Float32Array(0)]
+  return { ...side({ offsets, indexes, ratings }, address), spilled: { files, means } }
 }
 
 /** Ratings sorted by their row: those of row r are from offsets[r] to offsets[r + 1]. */

@@ -4,7 +4,7 @@ import type { TrainingParticipant } from '../../threads/training-threads.ts'
 import { sumGramPart } from './gram.ts'
 import { penaltyFactor } from './options.ts'
 import { type AlsShare, GRAM_PARTS } from './share.ts'
-import type { AlsSide } from './sides.ts'
+import { type AlsSide, copyRatings } from './sides.ts'
 
 /** The side whose rows a half iteration solves. */
 export type AlsSideName = 'users' | 'items'
@@ -86,8 +86,8 @@ export class AlsSolver implements TrainingParticipant<AlsTask> {
   private solveChunk(side: AlsSide, firstRow: number, endRow: number): void {
     const first = side.offsets[firstRow] as number
     const end = side.offsets[endRow] as number
-    this.indexes.set(side.indexes.subarray(first, end))
-    this.ratings.set(side.ratings.subarray(first, end))
+    const { indexes, ratings } = this
+    copyRatings(side, { first, end }, { indexes, ratings })
     for (let row = firstRow; row < endRow; row++) this.solveRow(side, row, first)
   }
 

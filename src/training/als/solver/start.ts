@@ -2,16 +2,15 @@ import { requireArgument } from '../../../core/errors.ts'
 import { type Random, seededRandom } from '../../../core/random.ts'
 import { BIAS_COLUMNS, biasOfRow } from '../../../models/als/row.ts'
 import type { AlsRowKind } from '../../../models/als/row-key.ts'
-import type { RatingsTable } from '../../data/ratings-table.ts'
 import { type AlsSettings, penaltyFactor, type StartingRows } from './options.ts'
 import type { AlsShare } from './share.ts'
-import { type AlsSide, matrixOf } from './sides.ts'
+import { type AlsSide, matrixOf, type RatingsSource } from './sides.ts'
 
 const SCALE = 0.1
 
 /** Options of `initialiseFactors`. */
 export interface InitialFactors {
-  readonly table: RatingsTable
+  readonly table: Pick<RatingsSource, 'users' | 'items'>
   readonly settings: AlsSettings
   /** Mean rating. */
   readonly mean: number
@@ -49,6 +48,7 @@ function randomRow(row: Float32Array, factors: number, random: Random): void {
 }
 
 function rowMean(side: AlsSide, row: number): number {
+  if (side.spilled !== undefined) return side.spilled.means[row] as number
   const from = side.offsets[row] as number
   const to = side.offsets[row + 1] as number
   let sum = 0

@@ -1,0 +1,68 @@
+import { join } from 'node:path'
+import { parseSize } from '../../runtime/configuration/values.ts'
+import type { RatingsSource } from '../../training/als/solver/sides.ts'
+import type { RatingsTable } from '../../training/data/ratings-table.ts'
+import { RatingsSpill } from '../../training/spill/ratings-spill.ts'
+import type { SpilledRatings } from '../../training/spill/spilled-ratings.ts'
+import { type CommandIo, type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import { addRatingsOfFile, ratingsOfFile } from '../files/ratings-file.ts'
+import { ReadingBar } from '../files/reading-bar.ts'
+
+/** The flag of training sets that are larger than memory. */
+export const MEMORY_OPTION: Readonly<Record<string, OptionSpec>> = {
+  memory: {
+    type: 'string',
+    value: 'SIZE',
+    help: 'Keep the ratings in files of the data folder (40 bytes each on disk) and sort them in this much memory, for example 512mb',
+  },
+}
+
+/** Flags that need the ratings in memory. */
+const IN_MEMORY_ONLY = ['validation', 'folds'] as const
+
+/** The ratings of `--ratings` in memory. Shows how much is read. */
+export async function readTrainingRatings(flags: Flags, io: CommandIo): Promise<RatingsTable> {
+  const bar = new ReadingBar(io)
+  const table = await ratingsOfFile(flags.string('ratings'), bar)
+  bar.finish()
+  return table
+}
+
+/** The ratings of `--ratings`: in memory, or with `--memory` in files. Throws UsageError. */
+export async function trainingRatings(flags: Flags, io: CommandIo): Promise<RatingsSource> {
+  const memory = flags.optional('memory')
+  if (memory === undefined) return await readTrainingRatings(flags, io)
+  checkSpilled(flags)
+  return await spilledRatings(flags, parseSize(memory), io)
+}
+
+/** Throws UsageError for flags that need the ratings in memory. */
+function checkSpilled(flags: Flags): void {
+  for (const name of IN_MEMORY_ONLY) {
+    if (flags.optional(name) !== undefined) {
+      throw new UsageError(`--${name} needs the ratings in memory; leave out --memory`)
+    }
+  }
+  if (flags.boolean('implicit') && flags.optional('test') !== undefined) {
+    throw new UsageError('--test with --implicit needs the ratings in memory; leave out --memory')
+  }
+}
+
+async function spilledRatings(
+  flags: Flags,
+  memoryBytes: number,
+  io: CommandIo,
+): Promise<SpilledRatings> {
+  const reading = new ReadingBar(io)
+  const sorting = new ReadingBar(io, 'sorting')
+  using spill = new RatingsSpill({
+    folder: join(flags.string('data-dir'), 'training'),
+    memoryBytes,
+    onSorted: (share) => sorting.onRead(share, 1),
+  })
+  await addRatingsOfFile(flags.string('ratings'), spill, reading)
+  reading.finish()
+  const ratings = await spill.build()
+  sorting.finish()
+  return ratings
+}

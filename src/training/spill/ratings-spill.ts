@@ -1,0 +1,151 @@
+import { setImmediate } from 'node:timers/promises'
+import { requireArgument, WeirError } from '../../core/errors.ts'
+import { IdNumbers } from '../data/id-numbers.ts'
+import { NamelessFile } from './nameless-file.ts'
+import { RatingRecords } from './records.ts'
+import { sortSide } from './sorted-side.ts'
+import type { SpilledRatings } from './spilled-ratings.ts'
+
+/** Options of `RatingsSpill`. */
+export interface RatingsSpillOptions {
+  /** Folder of the files, on a disk with room for 40 bytes a rating. */
+  readonly folder: string
+  /** Memory for sorting, in bytes; ids, counts and factors need more. @default 256 MiB */
+  readonly memoryBytes?: number
+  /** Gets the share of the sorting that is done, 0 to 1. */
+  readonly onSorted?: (share: number) => void
+  /** Stops the sorting with the reason of the signal. */
+  readonly signal?: AbortSignal
+}
+
+/** Ratings that are collected before they are written. */
+const BUFFER_RATINGS = 1 << 16
+/** Bytes for each rating of a part while it is sorted: the record, its place, the sorted columns. */
+const SORT_BYTES = 24
+/** Largest number of ratings, whose offsets have 32 bits. */
+const MAX_RATINGS = 2 ** 32 - 1
+const MIB = 2 ** 20
+
+/**
+ * Collects ratings in files, for training sets that are larger than memory. Ids are numbered as in
+ * `RatingsTableBuilder`, so that training gives the same rows. What stays in memory does not grow with the
+ * ratings, but with users and items. Calls block the thread while they write.
+ */
+export class RatingsSpill implements Disposable {
+  private readonly options: RatingsSpillOptions
+  private readonly records: NamelessFile
+  private readonly buffer = new RatingRecords(BUFFER_RATINGS)
+  private readonly users = new IdNumbers()
+  private readonly items = new IdNumbers()
+  private userCounts = new Uint32Array(1024)
+  private itemCounts = new Uint32Array(1024)
+  private used = 0
+  private written = 0
+  private sum = 0
+  private min = Number.POSITIVE_INFINITY
+  private max = Number.NEGATIVE_INFINITY
+
+  /** Throws INVALID_ARGUMENT, and errors of the file system. */
+  constructor(options: RatingsSpillOptions) {
+    const { memoryBytes = 256 * MIB } = options
+    requireArgument(
+      memoryBytes >= MIB,
+      `the memory for sorting must be at least 1 MiB, not ${memoryBytes} bytes`,
+    )
+    this.options = options
+    this.records = new NamelessFile(options.folder)
+  }
+
+  /** Number of ratings. */
+  get size(): number {
+    return this.written + this.used
+  }
+
+  /** Appends a rating. Throws NOT_FINITE if it is not a number, and errors of the file system. */
+  add(user: string, item: string, rating: number): void {
+    if (!Number.isFinite(rating)) {
+      throw new WeirError('NOT_FINITE', `user ${user} rated item ${item} with ${rating}`)
+    }
+    const [userNumber, itemNumber] = [this.users.of(user), this.items.of(item)]
+    this.userCounts = counted(this.userCounts, userNumber)
+    this.itemCounts = counted(this.itemCounts, itemNumber)
+    this.buffer.set(this.used++, userNumber, itemNumber, rating)
+    // As it is stored: 32 bits.
+    this.addToStatistics(this.buffer.rating(this.used - 1))
+    if (this.used === BUFFER_RATINGS) this.flush()
+  }
+
+  /** Sorts the ratings by both sides; nothing may be added afterwards. Throws EMPTY_DATASET. */
+  async build(): Promise<SpilledRatings> {
+    this.flush()
+    const { written: size, sum, min, max } = this
+    if (size === 0) {
+      throw new WeirError('EMPTY_DATASET', 'there are no ratings; check the file and its format')
+    }
+    const users = await this.sorted('users')
+    const items = await this.sorted('items').catch((error: unknown) => {
+      users[Symbol.dispose]()
+      throw error
+    })
+    this.records.clear()
+    return {
+      users: this.users.ids,
+      items: this.items.ids,
+      size,
+      statistics: { mean: sum / size, min, max },
+      sides: { users, items },
+      [Symbol.dispose]() {
+        users[Symbol.dispose]()
+        items[Symbol.dispose]()
+      },
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.records[Symbol.dispose]()
+  }
+
+  private sorted(side: 'users' | 'items'): ReturnType<typeof sortSide> {
+    const { records, options } = this
+    const { folder, memoryBytes = 256 * MIB, onSorted, signal } = options
+    const isUsers = side === 'users'
+    const [rows, others] = isUsers ? [this.users, this.items] : [this.items, this.users]
+    return sortSide({
+      records,
+      column: isUsers ? 0 : 1,
+      counts: (isUsers ? this.userCounts : this.itemCounts).subarray(0, rows.ids.length),
+      others: others.ids.length,
+      partRatings: Math.floor(memoryBytes / SORT_BYTES),
+      folder,
+      async breathe(done) {
+        onSorted?.((isUsers ? 0 : 0.5) + done / 2)
+        await setImmediate()
+        signal?.throwIfAborted()
+      },
+    })
+  }
+
+  private addToStatistics(rating: number): void {
+    this.sum += rating
+    if (rating < this.min) this.min = rating
+    if (rating > this.max) this.max = rating
+  }
+
+  private flush(): void {
+    requireArgument(this.size <= MAX_RATINGS, 'at most 2^32 ratings train; train on a sample')
+    this.records.append(this.buffer.bytes(0, this.used))
+    this.written += this.used
+    this.used = 0
+  }
+}
+
+/** The counts with one more of a number, in a longer array where it is needed. */
+function counted(counts: Uint32Array<ArrayBuffer>, number: number): Uint32Array<ArrayBuffer> {
+  let longer = counts
+  if (number >= counts.length) {
+    longer = new Uint32Array(counts.length * 2)
+    longer.set(counts)
+  }
+  longer[number] = (longer[number] as number) + 1
+  return longer
+}

@@ -1,0 +1,135 @@
+import { NamelessFile, readFully } from './nameless-file.ts'
+import { divide, partRows } from './parts.ts'
+import { RatingRecords, RECORD_BYTES, type RecordColumn } from './records.ts'
+import type { SpilledSide } from './spilled-ratings.ts'
+
+/** Options of `sortSide`. */
+export interface SideToSort {
+  /** The ratings as they came. */
+  readonly records: NamelessFile
+  readonly column: RecordColumn
+  /** Number of ratings of each row, and of rows of the other side. */
+  readonly counts: Uint32Array
+  readonly others: number
+  /** Most ratings that are sorted in memory at a time, unless one row has more. */
+  readonly partRatings: number
+  /** Folder of the files. */
+  readonly folder: string
+  /** Waits a moment, so that the thread can do other things; gets the share that is done. */
+  readonly breathe: (done: number) => Promise<void>
+}
+
+/** A sorted side with the files that it owns. */
+export interface SortedSide extends SpilledSide, Disposable {}
+
+/** Share of the work that dividing takes; the rest is sorting. */
+const DIVIDING = 0.3
+
+/**
+ * Sorts ratings by row, then by row of the other side; those of one pair keep their order. First they are
+ * divided into parts of consecutive rows, each of which fits in memory; then each part is sorted and
+ * appended to the files of the side. Every file is read and written from its beginning to its end.
+ */
+export async function sortSide(side: SideToSort): Promise<SortedSide> {
+  const { counts, partRatings, column, records, folder, breathe } = side
+  const offsets = offsetsOf(counts)
+  const rows = partRows(offsets, partRatings)
+  const means = new Float64Array(counts.length)
+  const [indexes, ratings] = [new NamelessFile(folder), new NamelessFile(folder)]
+  const sorted: SortedSide = {
+    offsets,
+    means,
+    files: { indexes: indexes.descriptor, ratings: ratings.descriptor },
+    [Symbol.dispose]() {
+      indexes[Symbol.dispose]()
+      ratings[Symbol.dispose]()
+    },
+  }
+  try {
+    using parts = new NamelessFile(folder)
+    for (const done of divide({ from: records, to: parts, column, offsets, rows })) {
+      await breathe(done * DIVIDING)
+    }
+    for (let part = 0; part + 1 < rows.length; part++) {
+      const [first, end] = [rows[part] as number, rows[part + 1] as number]
+      sortPart(parts, side, { first, end, offsets, means, indexes, ratings })
+      await breathe(DIVIDING + ((1 - DIVIDING) * (part + 1)) / (rows.length - 1))
+    }
+    return sorted
+  } catch (error) {
+    sorted[Symbol.dispose]()
+    throw error
+  }
+}
+
+/** Number of ratings before each row, then their number; in shared memory. */
+function offsetsOf(counts: Uint32Array): Uint32Array {
+  const offsets = new Uint32Array(new SharedArrayBuffer((counts.length + 1) * 4))
+  for (let r = 0; r < counts.length; r++) {
+    offsets[r + 1] = (offsets[r] as number) + (counts[r] as number)
+  }
+  return offsets
+}
+
+interface PartTarget {
+  /** First row of the part, and the first of the next. */
+  readonly first: number
+  readonly end: number
+  readonly offsets: Uint32Array
+  readonly means: Float64Array
+  readonly indexes: NamelessFile
+  readonly ratings: NamelessFile
+}
+
+/** Sorts one part by two stable counting sorts, first by the other side's rows. */
+function sortPart(parts: NamelessFile, side: SideToSort, target: PartTarget): void {
+  const { first, end, offsets } = target
+  const start = offsets[first] as number
+  const count = (offsets[end] as number) - start
+  const records = new RatingRecords(count)
+  readFully(parts.descriptor, records.bytes(0, count), start * RECORD_BYTES)
+  const otherColumn = side.column === 0 ? 1 : 0
+  const byOther = orderBy(records, otherColumn, side.others)
+  const indexes = new Uint32Array(count)
+  const ratings = new Float32Array(count)
+  const next = offsets.slice(first, end)
+  for (const at of byOther) {
+    const row = records.number(at, side.column) - first
+    const to = (next[row] as number) - start
+    next[row] = (next[row] as number) + 1
+    indexes[to] = records.number(at, otherColumn)
+    ratings[to] = records.rating(at)
+  }
+  writeMeans(ratings, target)
+  target.indexes.append(new Uint8Array(indexes.buffer))
+  target.ratings.append(new Uint8Array(ratings.buffer))
+}
+
+/** Positions of the records in the order of a column, equal ones in their order. */
+function orderBy(records: RatingRecords, column: RecordColumn, numbers: number): Uint32Array {
+  const count = records.words.length / 3
+  const next = new Uint32Array(numbers + 1)
+  for (let at = 0; at < count; at++) {
+    const slot = records.number(at, column) + 1
+    next[slot] = (next[slot] as number) + 1
+  }
+  for (let n = 0; n < numbers; n++) next[n + 1] = (next[n + 1] as number) + (next[n] as number)
+  const order = new Uint32Array(count)
+  for (let at = 0; at < count; at++) {
+    const number = records.number(at, column)
+    const to = next[number] as number
+    next[number] = to + 1
+    order[to] = at
+  }
+  return order
+}
+
+function writeMeans(ratings: Float32Array, { first, end, offsets, means }: PartTarget): void {
+  const start = offsets[first] as number
+  for (let row = first; row < end; row++) {
+    const [from, to] = [offsets[row] as number, offsets[row + 1] as number]
+    let sum = 0
+    for (let k = from; k < to; k++) sum += ratings[k - start] as number
+    means[row] = sum / (to - from)
+  }
+}

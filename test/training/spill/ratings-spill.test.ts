@@ -1,0 +1,107 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { generateRatings } from '../../../src/models/ratings/generator.ts'
+import type { AlsModel } from '../../../src/training/als/solver/model.ts'
+import type { AlsOptions } from '../../../src/training/als/solver/options.ts'
+import { copyRatings, sidesOf } from '../../../src/training/als/solver/sides.ts'
+import { trainAls } from '../../../src/training/als/train.ts'
+import {
+  type RatingsTable,
+  ratingStatistics,
+  ratingsOf,
+  ratingsTable,
+} from '../../../src/training/data/ratings-table.ts'
+import { RatingsSpill } from '../../../src/training/spill/ratings-spill.ts'
+import type { SpilledRatings } from '../../../src/training/spill/spilled-ratings.ts'
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-spill-'))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** 150,000 ratings: more than two parts of 1 MiB, with pairs that were rated twice. */
+const table = ratingsTable(
+  generateRatings({ users: 3000, items: 400, ratings: 150_000, step: 0.5, seed: 2 }),
+)
+
+async function spilled(ratings: RatingsTable): Promise<SpilledRatings> {
+  using spill = new RatingsSpill({ folder, memoryBytes: 2 ** 20 })
+  for (const { user, item, rating } of ratingsOf(ratings)) spill.add(user, item, rating)
+  return await spill.build()
+}
+
+function rowsOf(model: AlsModel): readonly number[] {
+  return [
+    ...model.users.flatMap((_, index) => [...model.row('U', index)]),
+    ...model.items.flatMap((_, index) => [...model.row('I', index)]),
+  ]
+}
+
+describe('ratings in files', () => {
+  it('have the ids, the statistics and the sorted sides of the same ratings in memory', async () => {
+    using files = await spilled(table)
+    expect(files.users).toEqual(table.users)
+    expect(files.items).toEqual(table.items)
+    expect(files.statistics).toEqual(ratingStatistics(table))
+    const [expected, actual] = [sidesOf(table, 0, 0), sidesOf(files, 0, 0)]
+    for (const name of ['users', 'items'] as const) {
+      expect(actual[name].offsets).toEqual(expected[name].offsets)
+      expect(actual[name].chunks).toEqual(expected[name].chunks)
+      const to = { indexes: new Uint32Array(table.size), ratings: new Float32Array(table.size) }
+      copyRatings(actual[name], { first: 0, end: table.size }, to)
+      expect(to.indexes).toEqual(new Uint32Array(expected[name].indexes))
+      expect(to.ratings).toEqual(new Float32Array(expected[name].ratings))
+    }
+  })
+
+  it.each<AlsOptions>([
+    { threads: 0 },
+    { threads: 0, biases: false },
+    { threads: 0, feedback: 'implicit' },
+    { threads: 2 },
+  ])('train the same rows as in memory with %o', async (options) => {
+    using files = await spilled(table)
+    const settings = { ...options, factors: 6, iterations: 2 }
+    const [inMemory, inFiles] = [await trainAls(table, settings), await trainAls(files, settings)]
+    expect(rowsOf(inFiles)).toEqual(rowsOf(inMemory))
+    expect(inFiles.history.at(-1)?.objective).toBe(inMemory.history.at(-1)?.objective)
+    expect(inFiles.ratingsOf('I', 3)).toBe(inMemory.ratingsOf('I', 3))
+  })
+
+  it('leave no name in the folder, so that a killed process leaves nothing', async () => {
+    using spill = new RatingsSpill({ folder })
+    spill.add('u', 'i', 1)
+    using _files = await spill.build()
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  it('report the sorting, and stop there at a signal', async () => {
+    const shares: number[] = []
+    const abort = new AbortController()
+    using spill = new RatingsSpill({
+      folder,
+      memoryBytes: 2 ** 20,
+      signal: abort.signal,
+      onSorted(share) {
+        shares.push(share)
+        if (share > 0.5) abort.abort(new Error('enough'))
+      },
+    })
+    for (const { user, item, rating } of ratingsOf(table)) spill.add(user, item, rating)
+    await expect(spill.build()).rejects.toThrow('enough')
+    expect(shares).toEqual(shares.toSorted((a, b) => a - b))
+    expect(shares.length).toBeGreaterThan(4)
+  })
+
+  it('refuse too little memory, no ratings, one that is no number, and a GPU', async () => {
+    expect(() => new RatingsSpill({ folder, memoryBytes: 1000 })).toThrow(/at least 1 MiB/)
+    using spill = new RatingsSpill({ folder })
+    await expect(spill.build()).rejects.toMatchObject({ code: 'EMPTY_DATASET' })
+    expect(() => spill.add('u', 'i', Number.NaN)).toThrow(/user u rated item i with NaN/)
+    using files = await spilled(table)
+    await expect(trainAls(files, { device: 'gpu' })).rejects.toThrow(/on the CPU only/)
+  })
+})
