@@ -41,6 +41,15 @@ export function copyKeyedState(
   return { declarations: keyedState.declarations(), entries: [...byKey.values()] }
 }
 
+/** Number of live entries of the states that are wanted. */
+export function countEntries(
+  keyedState: CheckpointableState | undefined,
+  isWanted: (state: string) => boolean,
+): number {
+  if (keyedState === undefined) return 0
+  return copyKeyedState(keyedState, 1).entries.filter(({ state }) => isWanted(state)).length
+}
+
 /** Restores keyed state from the snapshots of all former subtasks; it keeps its own key groups. */
 export function restoreKeyedState(
   keyedState: RestorableState,

@@ -19,3 +19,10 @@ export {
   type HarnessRecord,
   OperatorHarness,
 } from './operator-harness.ts'
+export { ProcessFunctionTestHarnesses } from './process-function-test-harnesses.ts'
+export {
+  type HarnessInputs,
+  StreamHarness,
+  type StreamHarnessOptions,
+  type StreamHarnessSnapshot,
+} from './stream-harness.ts'

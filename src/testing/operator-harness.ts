@@ -21,6 +21,7 @@ import { openKeyedState } from '../state/open-keyed-state.ts'
 import type { KeyedStateBackend } from '../state/port/keyed-state-backend.ts'
 import {
   copyKeyedState,
+  countEntries,
   type HarnessSnapshot,
   restoreKeyedState,
   shareOfOperatorState,
@@ -58,7 +59,7 @@ export interface HarnessRecord<T> {
 /**
  * A harness that runs one operator synchronously, as one subtask does. A test gives it records and watermarks,
  * advances its clock, reads results, side outputs and watermarks, and copies and restores state at any
- * parallelism.
+ * parallelism. Above 300 lines, because the context that it gives the operator is here, too.
  */
 export class OperatorHarness<IN = unknown, OUT = unknown> {
   readonly clock: ManualClock
@@ -172,6 +173,21 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
   endInput(inputs = 1): void {
     this.watermark(MAX_TIMESTAMP)
     for (let input = 0; input < inputs; input++) this.operator.endInput(input)
+  }
+
+  /** Entries of keyed state of all keys and windows, without timers. */
+  numKeyedStateEntries(): number {
+    return countEntries(this.keyedState, (state) => !state.startsWith('timers:'))
+  }
+
+  /** Event-time timers of all keys. */
+  numEventTimeTimers(): number {
+    return countEntries(this.keyedState, (state) => state === 'timers:event-timers')
+  }
+
+  /** Processing-time timers of all keys. */
+  numProcessingTimeTimers(): number {
+    return countEntries(this.keyedState, (state) => state === 'timers:processing-timers')
   }
 
   /** Takes a snapshot of all state. */

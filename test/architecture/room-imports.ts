@@ -935,6 +935,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'connectors/memory',
     'core',
     'dataflow',
+    'operators/basic',
     'operators/port',
     'operators/process',
     'runtime/configuration',

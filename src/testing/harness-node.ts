@@ -1,0 +1,147 @@
+import { MIN_TIMESTAMP } from '../core/time.ts'
+import type { StreamEdge, StreamGraph, StreamNode } from '../dataflow/stream-graph.ts'
+import type { OutputTag } from '../operators/port/output-tag.ts'
+import type { HarnessSnapshot } from './harness-snapshot.ts'
+import type { ManualClock } from './manual-clock.ts'
+import { type HarnessKeys, type HarnessRecord, OperatorHarness } from './operator-harness.ts'
+
+/** An edge to the next operator. */
+interface Link {
+  readonly to: HarnessNode
+  readonly edge: StreamEdge
+  /** Records of the side output that were passed on. */
+  passed: number
+}
+
+/** One operator of a stream in a test: its harness, and the operators to which its results go. */
+export class HarnessNode {
+  readonly id: number
+  readonly uid: string
+  readonly name: string
+  /** Undefined for an input of the stream. */
+  readonly harness: OperatorHarness | undefined
+  /** What came out, for the reader of the last operator. */
+  readonly results: HarnessRecord<unknown>[] = []
+  readonly emittedWatermarks: number[] = []
+  private readonly inputs: number
+  private readonly links: Link[] = []
+  /** By the id of the edge's sender and its input, the watermark. */
+  private readonly watermarks = new Map<StreamEdge, number>()
+
+  /** Opens the operator. */
+  static async open(
+    node: StreamNode,
+    graph: StreamGraph,
+    options: { readonly clock: ManualClock; readonly restore: HarnessSnapshot | undefined },
+  ): Promise<HarnessNode> {
+    if (node.body.kind === 'source') return new HarnessNode(node, undefined)
+    const keys = keysOf(graph.edges.filter(({ to }) => to === node.id))
+    const harness = await OperatorHarness.open({
+      operator: node.body.create(),
+      name: node.uid,
+      clock: options.clock,
+      ...(keys === undefined ? {} : { keys }),
+      ...(options.restore === undefined ? {} : { restore: [options.restore] }),
+    })
+    return new HarnessNode(node, harness)
+  }
+
+  private constructor({ id, uid, name, inputs }: StreamNode, harness: OperatorHarness | undefined) {
+    this.id = id
+    this.uid = uid
+    this.name = name
+    this.inputs = inputs
+    this.harness = harness
+  }
+
+  get isInput(): boolean {
+    return this.harness === undefined
+  }
+
+  /** Finds the operators that get the results of this one. */
+  connect(nodes: readonly HarnessNode[], graph: StreamGraph): void {
+    for (const edge of graph.edges) {
+      if (edge.from !== this.id) continue
+      const to = nodes.find(({ id }) => id === edge.to)
+      if (to === undefined) continue
+      this.links.push({ to, edge, passed: 0 })
+      to.watermarks.set(edge, MIN_TIMESTAMP)
+    }
+  }
+
+  sideOutput<T>(tag: OutputTag<T>): HarnessRecord<T>[] {
+    return this.harness?.sideOutput(tag) ?? []
+  }
+
+  /** Sends a record to the next operators. */
+  emit(value: unknown, timestamp: number): void {
+    this.results.push({ value, timestamp })
+    for (const { to, edge } of this.links) {
+      if (edge.sideOutputTag === undefined) to.process(edge, value, timestamp)
+    }
+  }
+
+  /** Sends a watermark to the next operators. */
+  emitWatermark(timestamp: number): void {
+    this.emittedWatermarks.push(timestamp)
+    for (const { to, edge } of this.links) to.advance(edge, timestamp)
+  }
+
+  /** Passes on what the operator has emitted since the last call: records first, as they come before watermarks. */
+  forward(): void {
+    const { harness } = this
+    if (harness === undefined) return
+    for (const link of this.links) this.passSide(link, harness)
+    for (const { value, timestamp } of harness.outputs.splice(0)) this.emit(value, timestamp)
+    for (const timestamp of harness.watermarks.splice(0)) {
+      if (timestamp > (this.emittedWatermarks.at(-1) ?? MIN_TIMESTAMP))
+        this.emitWatermark(timestamp)
+    }
+  }
+
+  async settle(): Promise<void> {
+    await this.harness?.settle()
+    this.forward()
+  }
+
+  /** Ends the inputs of the operator, whose watermark is at its end. */
+  end(): void {
+    this.harness?.endInput(this.inputs)
+    this.forward()
+  }
+
+  private process({ input }: StreamEdge, value: unknown, timestamp: number): void {
+    this.harness!.process(value, timestamp, { input })
+    this.forward()
+  }
+
+  /** The watermark of the operator is the smallest one of its edges. */
+  private advance(edge: StreamEdge, timestamp: number): void {
+    if (timestamp <= this.watermarks.get(edge)!) return
+    this.watermarks.set(edge, timestamp)
+    this.harness!.watermark(Math.min(...this.watermarks.values()))
+    this.forward()
+  }
+
+  private passSide(link: Link, harness: OperatorHarness): void {
+    const { edge, to } = link
+    if (edge.sideOutputTag === undefined) return
+    const records = harness.sideOutput({ id: edge.sideOutputTag } as OutputTag<unknown>)
+    for (const { value, timestamp } of records.slice(link.passed)) {
+      link.passed += 1
+      to.process(edge, value, timestamp)
+    }
+  }
+}
+
+/** The keys of an operator's inputs; undefined when none is keyed. */
+function keysOf(edges: readonly StreamEdge[]): HarnessKeys | undefined {
+  const selectors: ((value: never) => unknown)[] = []
+  let serializer: HarnessKeys['serializer'] | undefined
+  for (const { input, partitioning } of edges) {
+    if (partitioning.kind !== 'hash') continue
+    selectors[input] = partitioning.keySelector as (value: never) => unknown
+    serializer = partitioning.keySerializer
+  }
+  return serializer === undefined ? undefined : { selectors, serializer }
+}

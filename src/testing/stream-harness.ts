@@ -1,0 +1,188 @@
+import { MemorySource } from '../connectors/memory/source.ts'
+import { WeirError } from '../core/errors.ts'
+import { MAX_TIMESTAMP } from '../core/time.ts'
+import type { DataStream } from '../dataflow/data-stream.ts'
+import { StreamExecutionEnvironment } from '../dataflow/stream-execution-environment.ts'
+import type { StreamGraph } from '../dataflow/stream-graph.ts'
+import { monotonousTimestamps } from '../dataflow/watermark-strategy.ts'
+import { DiscardingSink } from '../operators/basic/discarding-sink.ts'
+import type { OutputTag } from '../operators/port/output-tag.ts'
+import { HarnessNode } from './harness-node.ts'
+import type { HarnessSnapshot } from './harness-snapshot.ts'
+import { ManualClock } from './manual-clock.ts'
+import type { HarnessRecord } from './operator-harness.ts'
+
+/** The streams that a test feeds, by their types. */
+export type HarnessInputs<IN extends readonly unknown[]> = {
+  readonly [I in keyof IN]: DataStream<IN[I]>
+}
+
+/** Options of a stream harness. */
+export interface StreamHarnessOptions {
+  /** @default one that starts at 0 */
+  readonly clock?: ManualClock
+  /** A snapshot of a harness of the same stream. */
+  readonly restore?: StreamHarnessSnapshot
+}
+
+/** Start of the names of the sources. */
+const INPUT = 'Input '
+
+/** All state of a stream, by the uids of its operators. */
+export type StreamHarnessSnapshot = Readonly<Record<string, HarnessSnapshot>>
+
+/**
+ * Runs a stream in a test, as a job of one subtask does, but step by step: the test feeds its inputs with records
+ * and watermarks, advances the clock, and reads what comes out. For windows, joins, asynchronous and broadcast
+ * functions, and all that is made of several operators.
+ */
+export class StreamHarness<IN extends readonly unknown[], OUT> {
+  readonly clock: ManualClock
+  private readonly inputs: readonly HarnessNode[]
+  /** In topological order, the inputs included. */
+  private readonly nodes: readonly HarnessNode[]
+  private readonly last: HarnessNode
+
+  /**
+   * Builds a stream from its inputs, and opens its operators:
+   * `StreamHarness.open<[Ride, Fare], string>((rides, fares) => rides.join(fares)...)`. Throws INVALID_GRAPH as a job.
+   */
+  static async open<IN extends readonly unknown[], OUT>(
+    build: (...inputs: HarnessInputs<IN>) => DataStream<OUT>,
+    options: StreamHarnessOptions = {},
+  ): Promise<StreamHarness<IN, OUT>> {
+    const clock = options.clock ?? new ManualClock()
+    const graph = graphOf(build)
+    const nodes: HarnessNode[] = []
+    for (const node of graph.nodes) {
+      if (node.isSink) continue
+      const restore = options.restore?.[node.uid]
+      nodes.push(await HarnessNode.open(node, graph, { clock, restore }))
+    }
+    for (const node of nodes) node.connect(nodes, graph)
+    const sink = graph.nodes.find((node) => node.isSink)!
+    const from = graph.edges.find(({ to }) => to === sink.id)!.from
+    return new StreamHarness(clock, nodes, nodes.find(({ id }) => id === from)!)
+  }
+
+  private constructor(clock: ManualClock, nodes: readonly HarnessNode[], last: HarnessNode) {
+    this.clock = clock
+    this.nodes = nodes
+    // In the order of the function's parameters.
+    this.inputs = nodes
+      .filter((node) => node.isInput)
+      .sort((a, b) => inputNumber(a) - inputNumber(b))
+    this.last = last
+  }
+
+  /** Results, oldest first. */
+  get outputs(): readonly HarnessRecord<OUT>[] {
+    return this.last.results as HarnessRecord<OUT>[]
+  }
+
+  /** Values of the results, oldest first. */
+  get values(): OUT[] {
+    return this.outputs.map(({ value }) => value)
+  }
+
+  /** Removes and returns the values of the results so far. */
+  take(): OUT[] {
+    return this.last.results.splice(0).map(({ value }) => value as OUT)
+  }
+
+  /** Watermarks that came out, oldest first. */
+  get watermarks(): readonly number[] {
+    return this.last.emittedWatermarks
+  }
+
+  /** Records that an operator emitted to a side output, oldest first. */
+  sideOutput<T>(tag: OutputTag<T>): HarnessRecord<T>[] {
+    return this.nodes.flatMap((node) => node.sideOutput(tag))
+  }
+
+  /** Feeds one record to an input. */
+  process<I extends number = 0>(value: IN[I], timestamp = -1, input: I = 0 as I): void {
+    this.inputOf(input).emit(value, timestamp)
+  }
+
+  /** Advances the watermark of one input, or of all. */
+  watermark(timestamp: number, input?: number): void {
+    const inputs = input === undefined ? this.inputs : [this.inputOf(input)]
+    for (const node of inputs) node.emitWatermark(timestamp)
+  }
+
+  /** Advances the wall clock; due processing-time timers fire. */
+  advanceTime(ms: number): void {
+    this.clock.advance(ms)
+    for (const node of this.nodes) node.forward()
+  }
+
+  /** Lets promises settle, and emits the results of asynchronous functions that are there. */
+  async settle(): Promise<void> {
+    for (const node of this.nodes) await node.settle()
+  }
+
+  /** Ends all inputs: the last watermark, then the end. */
+  endInput(): void {
+    this.watermark(MAX_TIMESTAMP)
+    for (const node of this.nodes) node.end()
+  }
+
+  /** Entries of keyed state of all keys and windows, without timers. */
+  numKeyedStateEntries(): number {
+    return this.sum((node) => node.harness?.numKeyedStateEntries())
+  }
+
+  /** Event-time timers of all keys; a window has one. */
+  numEventTimeTimers(): number {
+    return this.sum((node) => node.harness?.numEventTimeTimers())
+  }
+
+  /** Processing-time timers of all keys. */
+  numProcessingTimeTimers(): number {
+    return this.sum((node) => node.harness?.numProcessingTimeTimers())
+  }
+
+  /** Takes a snapshot of all state. */
+  async snapshot(checkpointId = 1): Promise<StreamHarnessSnapshot> {
+    const snapshots: Record<string, HarnessSnapshot> = {}
+    for (const { harness, uid } of this.nodes) {
+      if (harness !== undefined) snapshots[uid] = await harness.snapshot(checkpointId)
+    }
+    return snapshots
+  }
+
+  /** Closes the operators and their state. */
+  async close(): Promise<void> {
+    for (const { harness } of this.nodes) await harness?.close()
+  }
+
+  private sum(count: (node: HarnessNode) => number | undefined): number {
+    return this.nodes.reduce((total, node) => total + (count(node) ?? 0), 0)
+  }
+
+  private inputOf(input: number): HarnessNode {
+    const node = this.inputs[input]
+    if (node !== undefined) return node
+    throw new WeirError(
+      'INVALID_ARGUMENT',
+      `the stream has ${this.inputs.length} inputs, counted from 0; there is no input ${input}`,
+    )
+  }
+}
+
+function inputNumber({ name }: HarnessNode): number {
+  return Number(name.slice(INPUT.length))
+}
+
+/** The graph of the stream, with a source for each parameter of the function. */
+function graphOf<IN extends readonly unknown[], OUT>(
+  build: (...inputs: HarnessInputs<IN>) => DataStream<OUT>,
+): StreamGraph {
+  const env = new StreamExecutionEnvironment()
+  const inputs = Array.from({ length: Math.max(1, build.length) }, (_, i) =>
+    env.fromSource(new MemorySource([[]]), monotonousTimestamps(), `${INPUT}${i}`),
+  )
+  build(...(inputs as unknown as HarnessInputs<IN>)).sinkTo(new DiscardingSink())
+  return env.graph('harness')
+}
