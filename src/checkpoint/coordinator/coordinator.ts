@@ -95,6 +95,11 @@ export class CheckpointCoordinator {
     return this.durable.completed
   }
 
+  /** Whether an earlier coordinator of the job has restored a savepoint or completed a checkpoint. */
+  get hasHistory(): boolean {
+    return this.durable.hasHistory
+  }
+
   /**
    * The checkpoint that the attempt must restore: the savepoint or checkpoint `from` if given,
    * otherwise the last completed checkpoint, or undefined to start from nothing. The choice is durable

@@ -82,6 +82,11 @@ export class DurableCheckpoints {
     return this.lineage.needsFull
   }
 
+  /** See `CheckpointLineage`. */
+  get hasHistory(): boolean {
+    return this.lineage.hasHistory
+  }
+
   /** The last attempt that has chosen what to restore. */
   get restoredAttempt(): number {
     return this.lineage.restoredAttempt

@@ -46,6 +46,12 @@ export class CheckpointLineage {
     return this.foreignFolder !== ''
   }
 
+  /** Whether the job's folder had a checkpoint, damaged or not, or named a savepoint that the job restored. */
+  get hasHistory(): boolean {
+    const { completed, damaged, origin } = this.options.content
+    return completed.length > 0 || damaged.length > 0 || origin !== undefined
+  }
+
   /** The attempt that may be started: the last one that has chosen what to restore. */
   get restoredAttempt(): number {
     return this.lastAttempt

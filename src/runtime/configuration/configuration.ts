@@ -25,6 +25,8 @@ export interface CheckpointConfiguration {
    * checkpoint of the job; undefined for its last one.
    */
   readonly restoreFrom: string | number | undefined
+  /** Whether `restoreFrom` counts only for a job that has no checkpoint of its own yet. */
+  readonly restoreOnlyFirst: boolean
   /** Whether state that no operator of the job takes is dropped. */
   readonly allowNonRestoredState: boolean
 }
@@ -115,6 +117,7 @@ export const DEFAULT_JOB_CONFIGURATION: JobConfiguration = Object.freeze({
     directory: undefined,
     savepointDirectory: undefined,
     restoreFrom: undefined,
+    restoreOnlyFirst: false,
     allowNonRestoredState: false,
   }),
   acceptLostTransactions: false,

@@ -154,6 +154,11 @@ const OPTIONS: Readonly<Record<string, Option>> = {
     parseRestoreFrom,
     'What the job restores when it starts: the folder of a checkpoint or savepoint, or N for its N-th newest checkpoint (1 is the newest).',
   ),
+  'execution.state-recovery.only-first-start': ofCheckpoints(
+    'restoreOnlyFirst',
+    parseBoolean,
+    "Whether execution.state-recovery.path counts only until the job has restored it: true or false. With true a process that continues the job goes on from the job's own newest checkpoint. The JobManager sets it; set it where another program starts the job again with the same flags.",
+  ),
   'execution.state-recovery.ignore-unclaimed-state': ofCheckpoints(
     'allowNonRestoredState',
     parseBoolean,

@@ -127,8 +127,8 @@ export interface RestoreChoice {
 }
 
 /**
- * Chooses what an attempt restores: the first attempt `restoreFrom` of the configuration, if given,
- * every other attempt the last completed checkpoint. Throws CHECKPOINT_NOT_FOUND, INVALID_ARGUMENT and
+ * Chooses what an attempt restores: the first attempt `restoreFrom` of the configuration, if given (with
+ * `restoreOnlyFirst`, the first attempt of the first process), every other attempt the last completed checkpoint. Throws CHECKPOINT_NOT_FOUND, INVALID_ARGUMENT and
  * as `planRestore`.
  */
 export async function chooseRestore(
@@ -136,7 +136,8 @@ export async function chooseRestore(
   { checkpoints, board, attempt }: RestoreChoice,
 ): Promise<AttemptRestore> {
   const { checkpoints: configured } = options.configuration
-  const named = attempt === 1 ? configured.restoreFrom : undefined
+  const isContinued = configured.restoreOnlyFirst && checkpoints?.hasHistory === true
+  const named = attempt === 1 && !isContinued ? configured.restoreFrom : undefined
   const from = named === undefined ? undefined : restoreFromOf(named, options.storageUrl ?? '')
   if (from !== undefined && checkpoints === undefined) throw noStorage()
   const manifest = await checkpoints?.restorePoint(attempt, from)

@@ -70,7 +70,9 @@ async function maxParallelismOf(
 ): Promise<number | undefined> {
   if (storage === undefined || storageUrl === undefined) return undefined
   const { parallelism, checkpoints } = configuration
-  const { restoreFrom } = checkpoints
+  const { restoreFrom, restoreOnlyFirst } = checkpoints
   const from = restoreFrom === undefined ? undefined : restoreFromOf(restoreFrom, storageUrl)
-  return await storedMaxParallelism({ storage, jobId, from, parallelism })
+  const job = { storage, jobId, parallelism }
+  const own = restoreOnlyFirst ? await storedMaxParallelism({ ...job, from: undefined }) : undefined
+  return own ?? (await storedMaxParallelism({ ...job, from }))
 }

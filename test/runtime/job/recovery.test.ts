@@ -119,6 +119,33 @@ describe('recovery', () => {
     expect(repetitions(sink)).toEqual(new Set([1]))
   })
 
+  it.each([
+    [false, 'goes back to it'],
+    [true, 'goes on from its own checkpoint with only-first-start'],
+  ])('a job that was started from a savepoint, and again (%s), %s', async (onlyFirst) => {
+    using folder = checkpointFolder()
+    await using cluster = clusterAt(folder.path)
+    const { graph } = countGraph({ countPerPartition: 1_000_000, ratePerSecond: 6000 })
+    const first = cluster.startLocal(graph)
+    await first.waitFor('RUNNING')
+    const savepoint = await first.stopWithSavepoint()
+    const options = {
+      jobId: 'cd'.repeat(16),
+      restoreFrom: savepoint,
+      configuration: { 'execution.state-recovery.only-first-start': String(onlyFirst) },
+    }
+    const restoredBy = async (job: JobExecution): Promise<string> => {
+      await job.waitFor('RUNNING')
+      return job.checkpointStatistics!.latestRestored!.external_path
+    }
+    const second = cluster.startLocal(graph, options)
+    expect(await restoredBy(second)).toBe(savepoint)
+    await second.triggerCheckpoint()
+    await second.cancel()
+    const third = await restoredBy(cluster.startLocal(graph, options))
+    expect(third).toMatch(onlyFirst ? /^(cd){16}\/chk-\d+$/ : /^savepoints\//)
+  })
+
   it('drains: every input ends before the savepoint', async () => {
     using folder = checkpointFolder()
     await using cluster = clusterAt(folder.path)

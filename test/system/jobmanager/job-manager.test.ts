@@ -66,6 +66,12 @@ describe('a JobManager', () => {
     expect((await cluster.local('cluster', 'stop')).code).toBe(0)
     await cluster.startJobManager()
     await cluster.reaches(resumed, 'RUNNING')
+    // Not from the savepoint that it was submitted with: what it did since would be lost.
+    expect(await cluster.read<object>(`/jobs/${resumed}/checkpoints`)).toMatchObject({
+      latest: {
+        restored: { is_savepoint: false, external_path: expect.stringContaining(resumed) },
+      },
+    })
     const states = (await cluster.ask('list', '--all', '--json')).stdout.trim().split('\n')
     expect(states.map((line) => (JSON.parse(line) as { state: string }).state).sort()).toEqual([
       'CANCELED',
