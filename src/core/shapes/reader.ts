@@ -1,7 +1,8 @@
 import type { ByteReader } from '../byte-reader.ts'
 import { WeirError } from '../errors.ts'
 import type { Serializer } from '../serializer.ts'
-import { RecentTexts } from './recent-texts.ts'
+import { latin1Of } from '../text/latin1.ts'
+import { MOST_TEXTS } from './frequent-texts.ts'
 import { KINDS } from './shape.ts'
 
 /** Reads the values of the fields of one shape, and makes the object. */
@@ -17,7 +18,7 @@ export class ShapeReader {
   readonly id: string
   private readonly serializer: Serializer<unknown>
   private readonly shapes: ReadFields[] = []
-  private readonly texts = new RecentTexts()
+  private readonly texts: string[] = new Array<string>(MOST_TEXTS).fill('')
   private reader!: ByteReader
 
   constructor(serializer: Serializer<unknown>) {
@@ -42,6 +43,8 @@ export class ShapeReader {
     switch (kind) {
       case KINDS.int32:
         return reader.int32()
+      case KINDS.knownLatin:
+        return this.texts[reader.uint8() | (reader.uint8() << 8)]
       case KINDS.latin:
         return this.latin(reader.uint8())
       case KINDS.float64:
@@ -64,6 +67,8 @@ export class ShapeReader {
         return this.array(reader.varuint())
       case KINDS.newObject:
         return this.newShape(reader.uint8())(this)
+      case KINDS.keptLatin:
+        return this.keptLatin(reader.uint8() | (reader.uint8() << 8))
       default:
         throw new WeirError('MALFORMED_DATA', `a value of kind ${kind} between two slots`)
     }
@@ -74,7 +79,13 @@ export class ShapeReader {
     if (length > reader.remaining) throw new WeirError('MALFORMED_DATA', 'a text is cut off')
     const start = reader.position
     reader.position += length
-    return this.texts.of(reader.bytes, start, length)
+    return latin1Of(reader.bytes, length, start)
+  }
+
+  private keptLatin(place: number): string {
+    const text = this.latin(this.reader.uint8())
+    this.texts[place % MOST_TEXTS] = text
+    return text
   }
 
   private array(length: number): unknown[] {

@@ -12,6 +12,8 @@ export const DEEPEST = 32
  *     undefined, null, false, true      -
  *     int32, float64, date              4 or 8 bytes, little-endian
  *     latin                             u8 length, one byte a character, all below 128
+ *     keptLatin                         u16 place, then as latin; the reader keeps the text at its place
+ *     knownLatin                        u16 place of a text that is kept
  *     text                              varuint length, UTF-8
  *     array                             varuint length, values
  *     object                            u8 number of its shape, values of the fields
@@ -34,4 +36,6 @@ export const KINDS = {
   array: 10,
   object: 11,
   newObject: 12,
+  keptLatin: 13,
+  knownLatin: 14,
 } as const

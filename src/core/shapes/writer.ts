@@ -1,5 +1,6 @@
 import type { ByteWriter } from '../byte-writer.ts'
 import type { Serializer } from '../serializer.ts'
+import { FrequentTexts, hashOfText, LONGEST_KEPT } from './frequent-texts.ts'
 import { DEEPEST, KINDS } from './shape.ts'
 import { ShapeTree } from './tree.ts'
 
@@ -14,6 +15,7 @@ const LONGEST_LATIN = 255
 export class ShapeWriter {
   private readonly serializer: Serializer<unknown>
   private readonly shapes = new ShapeTree()
+  private readonly texts = new FrequentTexts()
 
   constructor(serializer: Serializer<unknown>) {
     this.serializer = serializer
@@ -23,8 +25,10 @@ export class ShapeWriter {
   write(value: unknown, writer: ByteWriter): void {
     const start = writer.length
     const { size } = this.shapes
+    this.texts.begin()
     if (value !== undefined && this.writeValue(value, writer, 0)) return
     this.shapes.cutTo(size)
+    this.texts.undo()
     writer.length = start
     writer.uint8(KINDS.encoded)
     this.serializer.write(value, writer)
@@ -37,7 +41,7 @@ export class ShapeWriter {
         writeNumber(value, writer)
         return true
       case 'string':
-        writeText(value, writer)
+        this.writeText(value, writer)
         return true
       case 'boolean':
         writer.uint8(value ? KINDS.true : KINDS.false)
@@ -95,37 +99,81 @@ export class ShapeWriter {
     }
     return true
   }
+
+  private writeText(text: string, writer: ByteWriter): void {
+    const { length } = text
+    if (length === 0 || length > LONGEST_KEPT) {
+      writeText(text, writer)
+      return
+    }
+    const { texts } = this
+    const hash = hashOfText(text)
+    const place = texts.placeOf(hash)
+    if (texts.has(place, text)) writePlace(KINDS.knownLatin, place, writer)
+    else if (texts.comesAgain(place, hash)) this.keepText(text, place, writer)
+    else writeText(text, writer)
+  }
+
+  private keepText(text: string, place: number, writer: ByteWriter): void {
+    const { length } = text
+    const start = writer.length
+    writePlace(KINDS.keptLatin, place, writer)
+    writer.uint8(length)
+    if (writeLatin(text, writer)) this.texts.keep(place, writer.bytes, start + 4, length)
+    else {
+      writer.length = start
+      writeText(text, writer)
+    }
+  }
+}
+
+function writePlace(kind: number, place: number, writer: ByteWriter): void {
+  writer.reserve(3)
+  const { bytes, length } = writer
+  bytes[length] = kind
+  bytes[length + 1] = place
+  bytes[length + 2] = place >> 8
+  writer.length = length + 3
 }
 
 function writeNumber(value: number, writer: ByteWriter): void {
-  if ((value | 0) === value) {
-    writer.uint8(KINDS.int32)
-    writer.int32(value)
-  } else {
+  if ((value | 0) !== value) {
     writer.uint8(KINDS.float64)
     writer.float64(value)
+    return
   }
+  writer.reserve(5)
+  const { bytes, length } = writer
+  bytes[length] = KINDS.int32
+  bytes[length + 1] = value
+  bytes[length + 2] = value >> 8
+  bytes[length + 3] = value >> 16
+  bytes[length + 4] = value >> 24
+  writer.length = length + 5
 }
 
 function writeText(text: string, writer: ByteWriter): void {
-  const { length } = text
-  if (length <= LONGEST_LATIN) {
-    writer.reserve(length + 2)
-    const { bytes } = writer
-    const start = writer.length + 2
-    let i = 0
-    for (; i < length; i++) {
-      const code = text.charCodeAt(i)
-      if (code > 127) break
-      bytes[start + i] = code
-    }
-    if (i === length) {
-      bytes[start - 2] = KINDS.latin
-      bytes[start - 1] = length
-      writer.length = start + length
-      return
-    }
+  const start = writer.length
+  if (text.length <= LONGEST_LATIN) {
+    writer.uint8(KINDS.latin)
+    writer.uint8(text.length)
+    if (writeLatin(text, writer)) return
+    writer.length = start
   }
   writer.uint8(KINDS.text)
   writer.text(text)
+}
+
+/** Appends one byte a letter; false, with nothing appended, where a letter needs more. */
+function writeLatin(text: string, writer: ByteWriter): boolean {
+  const { length } = text
+  writer.reserve(length)
+  const { bytes, length: start } = writer
+  for (let i = 0; i < length; i++) {
+    const code = text.charCodeAt(i)
+    if (code > 127) return false
+    bytes[start + i] = code
+  }
+  writer.length = start + length
+  return true
 }
