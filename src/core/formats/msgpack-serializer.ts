@@ -6,6 +6,7 @@ import { messageOf, WeirError } from '../errors.ts'
 import { type Serializer, type ValueCopier, withCopier } from '../serializer.ts'
 import { PlainCopier } from './plain-copier.ts'
 import { PlainPacker } from './plain-packer.ts'
+import { refuseChanging } from './refuse-changing.ts'
 
 /** Type of the extension for a Map, `M`: an array of keys and values in turn. */
 const MAP_EXTENSION = 0x4d
@@ -99,14 +100,16 @@ const copier = new PlainCopier()
 const plainPacker = new PlainPacker()
 
 /**
- * MessagePack: the default for plain data, Map, Set, Date, bigint and typed arrays. Instances of classes
- * come back as plain objects, without methods.
+ * MessagePack: the default for plain data, Map, Set, Date, bigint and typed arrays. An instance of a class that has
+ * only fields comes back as a plain object; one with methods is refused (UNSUPPORTED), as are promises and functions.
  */
 export function msgpackSerializer<T>(): Serializer<T> {
   const serializer: Serializer<T> = {
     id: 'msgpack/1',
     write(value, writer: ByteWriter) {
-      if (!plainPacker.write(value, writer)) writer.raw(pack(value))
+      if (plainPacker.write(value, writer)) return
+      refuseChanging(value)
+      writer.raw(pack(value))
     },
     read: (reader) => unpack<T>(reader),
   }

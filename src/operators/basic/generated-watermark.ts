@@ -1,4 +1,5 @@
 import { MIN_TIMESTAMP } from '../../core/time.ts'
+import { refusePromise } from '../port/refuse-promise.ts'
 import type { WatermarkGenerator, WatermarkOutput } from '../port/watermark-generator.ts'
 
 /** What a watermark generator has decided so far. */
@@ -16,13 +17,15 @@ export class GeneratedWatermark<T> implements WatermarkOutput {
   onEvent(value: T, timestamp: number): boolean {
     const before = this.watermark
     this.idle = false
-    this.generator.onEvent(value, timestamp, this)
+    const result: unknown = this.generator.onEvent(value, timestamp, this)
+    if (result !== undefined) refusePromise(result, 'onEvent of the watermark generator')
     return this.watermark > before
   }
 
   /** It is time to look at the watermark. */
   onPeriodicEmit(): void {
-    this.generator.onPeriodicEmit(this)
+    const result: unknown = this.generator.onPeriodicEmit(this)
+    if (result !== undefined) refusePromise(result, 'onPeriodicEmit of the watermark generator')
   }
 
   emitWatermark(timestamp: number): void {

@@ -47,7 +47,11 @@ export function aggregateFold<IN, ACC, OUT>(
     merges: canMerge(aggregate),
     add: (value, sum) => aggregate.add(value, sum ?? aggregate.createAccumulator()),
     merge: (a, b) => aggregate.merge(a, b),
-    result: (sum) => aggregate.getResult(sum),
+    result: (sum) => {
+      const result = aggregate.getResult(sum)
+      if (result instanceof Promise) refusePromise(result, 'getResult of an aggregate')
+      return result
+    },
   }
 }
 
@@ -68,6 +72,7 @@ function canMerge<ACC>(aggregate: AggregateFunction<never, ACC, unknown>): boole
 export function foldAll<IN, ACC>(fold: Fold<IN, ACC>, values: readonly IN[]): readonly unknown[] {
   let accumulator: ACC | undefined
   for (const value of values) accumulator = fold.add(value, accumulator)
+  if (accumulator instanceof Promise) refusePromise(accumulator, 'the fold of a window')
   return accumulator === undefined ? [] : [fold.result(accumulator)]
 }
 

@@ -1,5 +1,6 @@
 import type { Timer } from '../../state/port/timer-queue.ts'
 import type { OperatorContext } from '../port/operator.ts'
+import { refusePromise } from '../port/refuse-promise.ts'
 import type { TimeDomain } from '../process/function.ts'
 import {
   ALL_TIME,
@@ -163,6 +164,7 @@ export class TriggeredWindowOperator<K, IN> extends WindowOperator<K, IN> {
 
   private act(result: TriggerResult, window: TimeWindow, timestamp: number): void {
     if (result === 'CONTINUE') return
+    refusePromise(result, 'the trigger')
     this.selectContents(window)
     if (result !== 'PURGE') {
       const isGlobal = this.triggered.windows.kind === 'global'
@@ -184,9 +186,11 @@ export class TriggeredWindowOperator<K, IN> extends WindowOperator<K, IN> {
     if (all === undefined) return
     const { evictor, fold } = eviction
     const kept = evictor.evictBefore?.(all, window, this.triggerContext) ?? all
+    refusePromise(kept, 'evictBefore')
     const values = kept.map(({ value }) => value)
     this.emit(window, timestamp, fold === undefined ? values : foldAll(fold, values))
     const left = evictor.evictAfter?.(kept, window, this.triggerContext) ?? kept
+    refusePromise(left, 'evictAfter')
     if (left.length === all.length) return
     this.selectContents(window)
     this.contents.clear()

@@ -37,6 +37,50 @@ describe('msgpackSerializer', () => {
     expect(copyOf<unknown>(value)).toEqual(value)
   })
 
+  class Money {
+    readonly cents: number
+    constructor(cents: number) {
+      this.cents = cents
+    }
+    euros(): number {
+      return this.cents / 100
+    }
+  }
+  class Cash extends Money {}
+  class Page {
+    readonly name = 'home'
+  }
+  const circle: unknown[] = []
+  circle.push(circle)
+
+  it.each<[string, unknown, string]>([
+    ['an instance of a class with methods', new Money(1), 'an instance of Money'],
+    ['one of a class that inherits them', { total: [new Cash(1)] }, 'an instance of Cash'],
+    ['one within a Map', new Map([['a', new Money(1)]]), 'an instance of Money'],
+    ['one within a Set', new Set([new Money(1)]), 'an instance of Money'],
+    ['a class of the platform', { url: new URL('http://localhost') }, 'an instance of URL'],
+    ['a subclass of Map', new (class Names extends Map {})(), 'an instance of Names'],
+    ['a promise', { later: Promise.resolve(1) }, 'AsyncDataStream.orderedWait'],
+    ['a function', { call: () => 1 }, 'a function'],
+    ['a symbol', [Symbol('a')], 'a symbol'],
+    ['a value that contains itself', circle, 'contains itself'],
+  ])('refuses %s, which it would change', (_, value, sentence) => {
+    // Plain packing is not tried for some values after one that it cannot pack.
+    for (let i = 0; i < 3; i++) {
+      expect(() => copyOf<unknown>(value)).toThrow(
+        expect.objectContaining({
+          code: 'UNSUPPORTED',
+          message: expect.stringContaining(sentence),
+        }),
+      )
+    }
+  })
+
+  it('packs an instance of a class that has only fields as its fields', () => {
+    expect(copyOf<unknown>([new Page()])).toEqual([{ name: 'home' }])
+    expect(copyOf<unknown>(Object.assign(Object.create(null), { a: 1 }))).toEqual({ a: 1 })
+  })
+
   it('packs a value without a Map after one with a Map', () => {
     copyOf(new Map([[1, 2]]))
     expect(copyOf({ a: 1 })).toEqual({ a: 1 })

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest'
+import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
+import { generatedWatermarks, monotonousTimestamps } from '../../src/dataflow/watermark-strategy.ts'
+import { DiscardingSink } from '../../src/operators/basic/discarding-sink.ts'
+import { tumblingEventTimeWindows } from '../../src/operators/windows/assigner.ts'
+import { LocalExecutor } from '../../src/runtime/job/local-executor.ts'
+import {
+  type AggregateFunction,
+  reducingState,
+  valueState,
+} from '../../src/state/port/descriptors.ts'
+
+type Env = StreamExecutionEnvironment
+
+const times = monotonousTimestamps<number>({ timestampOf: (n) => n })
+const windowed = (env: Env) =>
+  env
+    .fromElements([1, 2, 3], times)
+    .keyBy((n) => n % 2)
+    .window(tumblingEventTimeWindows(10))
+
+const adding: AggregateFunction<number, number, number> = {
+  createAccumulator: () => 0,
+  add: (n, sum) => n + sum,
+  getResult: (sum) => sum,
+  merge: (a, b) => a + b,
+}
+
+const trigger = {
+  open() {},
+  onElement: () => 'CONTINUE',
+  onEventTime: () => 'FIRE',
+  onProcessingTime: () => 'CONTINUE',
+  clear() {},
+} as const
+
+const nothing = () => ({ process() {} })
+
+/** Streams with one asynchronous function each, where a synchronous one belongs. */
+const STREAMS: Readonly<Record<string, (env: Env) => { sinkTo(sink: never): unknown }>> = {
+  'an aggregate of windows': (env) =>
+    windowed(env).aggregate({ ...adding, getResult: async (sum: number) => sum } as never),
+  'an aggregate of windows with an evictor': (env) =>
+    windowed(env)
+      .evictor({ evictBefore: (all) => all })
+      .aggregate({ ...adding, add: async () => 1 } as never),
+  'a trigger': (env) =>
+    windowed(env)
+      .trigger({ ...trigger, onElement: async () => 'CONTINUE' } as never)
+      .process(nothing),
+  'a timer of a trigger': (env) =>
+    windowed(env)
+      .trigger({ ...trigger, onEventTime: async () => 'FIRE' } as never)
+      .process(nothing),
+  'an evictor': (env) =>
+    windowed(env)
+      .evictor({ evictBefore: async () => [] } as never)
+      .process(nothing),
+  'an evictor behind the function': (env) =>
+    windowed(env)
+      .evictor({ evictAfter: async () => [] } as never)
+      .process(nothing),
+  'a watermark generator': (env) =>
+    env.fromElements(
+      [1],
+      generatedWatermarks<number>(
+        () => ({ onEvent: async () => {}, onPeriodicEmit() {} }) as never,
+      ),
+    ),
+  'a value of state': (env) =>
+    env
+      .fromElements([1])
+      .keyBy((n) => n)
+      .process<number>(() => ({
+        processElement: (_, context) =>
+          context.getState(valueState<unknown>('later')).update(Promise.resolve(1)),
+      })),
+}
+
+const STATE = reducingState<unknown>('sum', async () => 1)
+
+describe('an asynchronous function where a synchronous one belongs', () => {
+  const run = async (build: (env: Env) => { sinkTo(sink: never): unknown }): Promise<unknown> => {
+    const executor = new LocalExecutor({
+      'state.backend.type': 'heap',
+      'restart-strategy.type': 'none',
+    })
+    const env = new StreamExecutionEnvironment({ executor })
+    build(env).sinkTo(new DiscardingSink() as never)
+    return await env.execute('promises')
+  }
+
+  it.each(Object.keys(STREAMS))('fails the job and names AsyncDataStream: %s', async (name) => {
+    const sentence = /promise.*AsyncDataStream/
+    await expect(run(STREAMS[name]!)).rejects.toThrow(sentence)
+  })
+
+  it('fails the job in reducing state, too', async () => {
+    const job = run((env) =>
+      env
+        .fromElements([1, 1])
+        .keyBy((n) => n)
+        .process<number>(() => ({
+          processElement: (n, context) => context.getReducingState(STATE).add(n),
+        })),
+    )
+    await expect(job).rejects.toThrow(/promise.*AsyncDataStream/)
+  })
+})
