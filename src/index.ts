@@ -214,6 +214,7 @@ export type { AlsLearningJobOptions } from './jobs/serve/learning-als.ts'
 export type { SvmLearningJobOptions } from './jobs/serve/learning-svm.ts'
 // Running a job: in the calling thread, or served by worker and query threads.
 export { ServedJob, type ServedJobOptions } from './jobs/served-job.ts'
+export { type StartJobOptions, startJob } from './jobs/start-job.ts'
 export {
   type AlsRow,
   biasedRow,

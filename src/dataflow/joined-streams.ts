@@ -14,8 +14,10 @@ import {
 import {
   IntervalJoinFunction,
   type JoinInterval,
+  type LateJoinTags,
   type ProcessJoinFunction,
 } from '../operators/joins/interval-join.ts'
+import type { OutputTag } from '../operators/port/output-tag.ts'
 import type { FunctionContext } from '../operators/process/function.ts'
 import type { RichFunction } from '../operators/process/function-life.ts'
 import { KeyedCoProcessOperator } from '../operators/process/keyed-co-process.ts'
@@ -190,6 +192,7 @@ interface IntervalJoinInput<K> {
 class BoundedIntervalJoin<K, A, B> {
   private readonly input: IntervalJoinInput<K>
   private interval: JoinInterval
+  private late: LateJoinTags<A, B> = {}
 
   constructor(input: IntervalJoinInput<K>, interval: JoinInterval) {
     this.input = input
@@ -208,10 +211,22 @@ class BoundedIntervalJoin<K, A, B> {
     return this
   }
 
+  /** Sends left records behind the watermark to a side output; without this they are dropped. */
+  sideOutputLeftLateData(tag: OutputTag<A>): this {
+    this.late = { ...this.late, left: tag }
+    return this
+  }
+
+  /** As `sideOutputLeftLateData`, for right records. */
+  sideOutputRightLateData(tag: OutputTag<B>): this {
+    this.late = { ...this.late, right: tag }
+    return this
+  }
+
   /** Makes results from each pair; `create` makes a function for every subtask. */
   process<OUT>(create: () => ProcessJoinFunction<A, B, OUT>): DataStream<OUT> {
     const { factory, inputs, keySerializer } = this.input
-    const { interval } = this
+    const { interval, late } = this
     return factory.add(
       {
         name: 'IntervalJoin',
@@ -223,7 +238,7 @@ class BoundedIntervalJoin<K, A, B> {
           kind: 'operator',
           create: () =>
             new KeyedCoProcessOperator<K, A, B, OUT>(
-              new IntervalJoinFunction(interval, create()),
+              new IntervalJoinFunction(interval, create(), late),
               keySerializer,
               eventTime,
             ),

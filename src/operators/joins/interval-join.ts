@@ -4,6 +4,7 @@ import { int53Serializer } from '../../core/serializer.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import { mapState } from '../../state/port/descriptors.ts'
 import type { MapState } from '../../state/port/handles.ts'
+import type { OutputTag } from '../port/output-tag.ts'
 import { refuseResult } from '../port/refuse-result.ts'
 import type {
   Collector,
@@ -25,6 +26,12 @@ export interface JoinInterval {
   readonly upperMs: number
 }
 
+/** Where late records of an interval join go. */
+export interface LateJoinTags<A, B> {
+  readonly left?: OutputTag<A>
+  readonly right?: OutputTag<B>
+}
+
 /** Context of a joined pair. `timestamp` is the later one of both records. */
 export interface JoinContext extends ProcessContext {
   readonly leftTimestamp: number
@@ -41,20 +48,27 @@ type Buffer<T> = MapState<number, T[]>
 
 /**
  * Joins two keyed streams by time. Both sides are kept until the watermark says that no partner can come;
- * a record behind the watermark joins nothing and is counted as dropped (Flink's `IntervalJoinOperator`).
+ * a record behind the watermark joins nothing: it goes to the side output of its stream, or is counted as dropped
+ * (Flink's `IntervalJoinOperator`).
  */
 export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunction<K, A, B, OUT> {
   private readonly interval: JoinInterval
   private readonly join: ProcessJoinFunction<A, B, OUT>
+  private readonly late: LateJoinTags<A, B>
   private left!: Buffer<A>
   private right!: Buffer<B>
   private dropped!: Counter
   private pair: PairContext | undefined
   private readonly collector = new PairCollector<OUT>()
 
-  constructor(interval: JoinInterval, join: ProcessJoinFunction<A, B, OUT>) {
+  constructor(
+    interval: JoinInterval,
+    join: ProcessJoinFunction<A, B, OUT>,
+    late: LateJoinTags<A, B> = {},
+  ) {
     this.interval = interval
     this.join = join
+    this.late = late
   }
 
   initializeState(context: FunctionInitializationContext): void | Promise<void> {
@@ -72,7 +86,10 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
   processElement1(value: A, context: KeyedProcessContext<K>, out: Collector<OUT>): void {
     const { lowerMs, upperMs } = this.interval
     const time = this.timeOf(context)
-    if (time === undefined) return
+    if (time === undefined) {
+      this.drop(value, this.late.left, context)
+      return
+    }
     for (const [rightTime, rights] of this.right.entries()) {
       if (rightTime < time + lowerMs || rightTime > time + upperMs) continue
       for (const right of rights) this.emit([value, time], [right, rightTime], { context, out })
@@ -84,7 +101,10 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
   processElement2(value: B, context: KeyedProcessContext<K>, out: Collector<OUT>): void {
     const { lowerMs, upperMs } = this.interval
     const time = this.timeOf(context)
-    if (time === undefined) return
+    if (time === undefined) {
+      this.drop(value, this.late.right, context)
+      return
+    }
     for (const [leftTime, lefts] of this.left.entries()) {
       if (time < leftTime + lowerMs || time > leftTime + upperMs) continue
       for (const left of lefts) this.emit([left, leftTime], [value, time], { context, out })
@@ -111,14 +131,17 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
   private timeOf(context: KeyedProcessContext<K>): number | undefined {
     const { timestamp } = context
     if (timestamp === NO_TIMESTAMP) {
-      const message = `a record without timestamp reached the interval join "${context.operatorName}": give the watermark strategy a timestampOf`
+      const message = `a record without timestamp, or with -1, which stands for none, reached the interval join "${context.operatorName}": give the watermark strategy a timestampOf`
       throw new WeirError('INVALID_ARGUMENT', message, {
         details: { operator: context.operatorUid },
       })
     }
-    if (timestamp >= context.timerService.currentWatermark) return timestamp
-    this.dropped.increment()
-    return undefined
+    return timestamp >= context.timerService.currentWatermark ? timestamp : undefined
+  }
+
+  private drop<T>(value: T, tag: OutputTag<T> | undefined, context: ProcessContext): void {
+    if (tag === undefined) this.dropped.increment()
+    else context.output(tag, value)
   }
 
   private emit(

@@ -108,7 +108,7 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
     if (timestamp !== NO_TIMESTAMP) return timestamp
     throw new WeirError(
       'INVALID_ARGUMENT',
-      `a record without timestamp reached the event-time window "${this.context.name}": give the watermark strategy a timestampOf`,
+      `a record without timestamp, or with -1, which stands for none, reached the event-time window "${this.context.name}": give the watermark strategy a timestampOf`,
       { details: { operator: this.context.uid } },
     )
   }

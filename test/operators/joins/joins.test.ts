@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { MemorySink } from '../../../src/connectors/memory/sink.ts'
+import type { DataStream } from '../../../src/dataflow/data-stream.ts'
 import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
 import { boundedOutOfOrderness } from '../../../src/dataflow/watermark-strategy.ts'
 import type { CoGroupFunction } from '../../../src/operators/joins/co-group.ts'
 import type { JoinContext } from '../../../src/operators/joins/interval-join.ts'
+import { OutputTag } from '../../../src/operators/port/output-tag.ts'
 import type { Collector } from '../../../src/operators/process/function.ts'
 import { tumblingEventTimeWindows } from '../../../src/operators/windows/assigner.ts'
 import { LocalExecutor } from '../../../src/runtime/job/local-executor.ts'
+import { StreamHarness } from '../../../src/testing/stream-harness.ts'
 
 interface Event {
   readonly key: string
@@ -148,6 +151,34 @@ describe('an interval join', () => {
       { pair: 'a 1 4', timestamp: 4 },
       { pair: 'a 12 4', timestamp: 12 },
     ])
+  })
+
+  it('sends late records of each stream to its side output, which the join leaves out', async () => {
+    const lateLeft = new OutputTag<number>('late-left')
+    const lateRight = new OutputTag<number>('late-right')
+    const joined = (left: DataStream<number>, right: DataStream<number>) =>
+      left
+        .keyBy(() => 0)
+        .intervalJoin(right.keyBy(() => 0))
+        .between(0, 10)
+    const pairs = () => ({
+      processElement: (a: number, b: number, _: unknown, out: Collector<string>) =>
+        out.collect(`${a}-${b}`),
+    })
+    const both = await StreamHarness.open<[number, number], string>((left, right) =>
+      joined(left, right)
+        .sideOutputLeftLateData(lateLeft)
+        .sideOutputRightLateData(lateRight)
+        .process(pairs),
+    )
+    both.watermark(100)
+    both.process(1, 99)
+    both.process(2, 98, 1)
+    both.process(3, 100)
+    both.process(4, 105, 1)
+    expect(both.sideOutput(lateLeft)).toEqual([{ value: 1, timestamp: 99 }])
+    expect(both.sideOutput(lateRight)).toEqual([{ value: 2, timestamp: 98 }])
+    expect(both.values).toEqual(['3-4'])
   })
 
   it('joins records from before 1970', async () => {
