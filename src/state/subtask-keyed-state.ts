@@ -135,9 +135,15 @@ export class SubtaskKeyedState implements KeyedStateBackend {
     this.selection.select(key, keyGroup)
   }
 
+  setKeyAhead(key: Uint8Array, keyGroup: number, ahead: number): void {
+    this.selection.select(key, keyGroup)
+    if (this.ahead.hasHashes) this.selection.knowHash(this.ahead.hashes[ahead]!)
+  }
+
   readAhead(keys: KeysAhead): void {
     this.vectors.readAhead(keys.hashes, keys.count)
-    if (this.selection.namespace.length === 0) this.ahead.read(this.typed.tablesById, keys)
+    if (this.selection.namespace.length > 0) this.ahead.hasHashes = false
+    else this.ahead.read(this.typed.tablesById, keys)
   }
 
   currentKey(): Uint8Array {

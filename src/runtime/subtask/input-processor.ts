@@ -152,7 +152,7 @@ export class InputProcessor implements SubtaskInput {
     if (group.fill(this.reader, role.keyed) === 0) return false
     if (role.keyed) {
       this.countKeyGroup()
-      if (group.count > 1) this.task.keyedState!.backend.readAhead(group)
+      this.task.keyedState!.backend.readAhead(group)
     }
     return true
   }
@@ -191,7 +191,7 @@ export class InputProcessor implements SubtaskInput {
     const keyLength = this.group.keyLengths[at]!
     const group = (this.group.hashes[at]! >>> 0) % state.maxParallelism
     if (keyLength > LONGEST_SCRATCH) {
-      state.setCurrentKey(bytes.subarray(keyStart, keyStart + keyLength), group)
+      state.setKeyAhead(bytes.subarray(keyStart, keyStart + keyLength), group, at)
       return
     }
     let key = this.scratch[keyLength]
@@ -200,7 +200,7 @@ export class InputProcessor implements SubtaskInput {
       this.scratch[keyLength] = key
     }
     for (let i = 0; i < keyLength; i++) key[i] = bytes[keyStart + i]!
-    state.setCurrentKey(key, group)
+    state.setKeyAhead(key, group, at)
   }
 
   private nextRun(): void {

@@ -19,11 +19,24 @@ export class KeySelection {
   /** murmur3 of the prefix, as int32. */
   hash = 0
   private encodedVersion = -1
+  /** End of the key within `bytes`; 0 until it is encoded. */
+  private keyEnd = 0
+  /** Hash of the prefix without a namespace, where `hashIsKnown`. */
+  private knownHash = 0
+  private hashIsKnown = false
 
   select(key: Uint8Array, keyGroup: number): void {
     this.key = key
     this.keyGroup = keyGroup
+    this.keyEnd = 0
+    this.hashIsKnown = false
     this.version += 1
+  }
+
+  /** Takes the hash of the selected key's prefix without a namespace, which is then not computed. */
+  knowHash(hash: number): void {
+    this.knownHash = hash
+    this.hashIsKnown = true
   }
 
   selectNamespace(namespace: Uint8Array): void {
@@ -35,9 +48,12 @@ export class KeySelection {
   encode(): void {
     if (this.encodedVersion === this.version) return
     this.ensure(escapedCapacity(this.key) + escapedCapacity(this.namespace))
-    const keyEnd = writeEscaped(this.key, this.bytes, 0)
-    this.prefixEnd = writeEscaped(this.namespace, this.bytes, keyEnd)
-    this.hash = murmur3(this.bytes, 0, this.prefixEnd) | 0
+    if (this.keyEnd === 0) this.keyEnd = writeEscaped(this.key, this.bytes, 0)
+    this.prefixEnd = writeEscaped(this.namespace, this.bytes, this.keyEnd)
+    this.hash =
+      this.hashIsKnown && this.namespace.length === 0
+        ? this.knownHash
+        : murmur3(this.bytes, 0, this.prefixEnd) | 0
     this.encodedVersion = this.version
   }
 

@@ -12,6 +12,8 @@ export interface KeyedInput {
   readonly maxParallelism: number
   /** Selects the key of the next record. The bytes are not copied before use. */
   setCurrentKey(key: Uint8Array, keyGroup: number): void
+  /** As `setCurrentKey`, of the key with this number among those of the last `readAhead`. */
+  setKeyAhead(key: Uint8Array, keyGroup: number, ahead: number): void
   /** A hint that records with these keys come next: the state may load them into the processor's cache. */
   readAhead(keys: KeysAhead): void
 }

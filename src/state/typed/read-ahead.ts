@@ -4,7 +4,7 @@ import type { KeysAhead } from '../port/keyed-input.ts'
 import type { KeyedEntry } from './keyed-entry.ts'
 import type { StateTable } from './table.ts'
 
-/** Most keys read together. */
+/** Most keys read together; there are no hashes of further ones. */
 const MOST = 16
 /** Smaller tables are in the processor's cache anyway. */
 const FEWEST = 16_384
@@ -17,7 +17,10 @@ const FEWEST = 16_384
 export class TypedReadAhead {
   private readonly maxParallelism: number
   private readonly found: (KeyedEntry | null)[] = new Array<KeyedEntry | null>(MOST).fill(null)
-  private readonly hashes = new Int32Array(MOST)
+  /** Hashes of the last keys' prefixes in the default namespace, where `hasHashes`. */
+  readonly hashes = new Int32Array(MOST)
+  /** Whether the last read needed hashes. */
+  hasHashes = false
   private scratch = new Uint8Array(256)
   /** Depends on what was read, so that the compiler does not remove the reads. */
   seen = 0
@@ -28,11 +31,11 @@ export class TypedReadAhead {
 
   /** Loads what the table holds of the keys in the default namespace. */
   read(tables: readonly StateTable[], keys: KeysAhead): void {
-    let hashed = false
+    this.hasHashes = false
     for (const table of tables) {
       if (table.entries.length < FEWEST || table.kind === 'map' || table.kind === 'timers') continue
-      if (!hashed) this.hash(keys)
-      hashed = true
+      if (!this.hasHashes) this.hash(keys)
+      this.hasHashes = true
       this.touch(table, keys)
     }
   }
