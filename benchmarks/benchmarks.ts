@@ -17,6 +17,7 @@ import {
   inferLinearBenchmark,
   inferNoopBenchmark,
 } from './inference/engine.ts'
+import { floodBenchmark } from './inference/flood.ts'
 import { hedgeBenchmark } from './inference/hedge.ts'
 import { inferServedBenchmark } from './inference/over-network.ts'
 import { swapBenchmark } from './inference/swap.ts'
@@ -96,6 +97,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   inferHeavyBenchmark,
   inferServedBenchmark,
   hedgeBenchmark,
+  floodBenchmark,
   swapBenchmark,
   batchingGainBenchmark,
   delayGainBenchmark,

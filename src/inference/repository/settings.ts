@@ -56,6 +56,11 @@ const SETTING_KEYS: Readonly<Record<string, string>> = {
     'Memory of the model in one worker, such as 200 MiB (default: measured); it counts with --memory',
   'warm-up':
     'Runs of each worker before it serves, on the inputs of golden.json or on zeros (default: none)',
+  'max-attempts': 'Attempts of a request whose worker was lost (default: 3)',
+  'overtime-ms':
+    'Shortest time after which a run counts as hung and its worker is replaced, in ms (default: 2000)',
+  'overtime-factor': 'The same in expected times of the run (default: 10); the longer one counts',
+  'recycle-after': 'Runs after which a worker is replaced, for models that leak (default: never)',
   'keep-loaded': 'true: with --memory the model never leaves it (default: false)',
   'memory-limit':
     'Most memory of the process of one worker (isolation: process), such as 1 GiB: a run that takes more is ended',
@@ -127,6 +132,10 @@ class SettingsReader {
       memoryLimitBytes: this.limit(fields, isolation),
       isKeptLoaded: this.boolean(fields, 'keep-loaded'),
       warmUp: this.warmUp(fields),
+      maxAttempts: this.whole(fields, 'max-attempts'),
+      overtimeMs: this.number(fields, 'overtime-ms', { least: 1 }),
+      overtimeFactor: this.number(fields, 'overtime-factor', { least: 1 }),
+      recycleAfterRuns: this.whole(fields, 'recycle-after'),
       hedge: this.hedge(fields['hedge']),
       default: fields['default'] === undefined ? undefined : this.defaults(fields['default']),
     })

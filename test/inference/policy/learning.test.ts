@@ -93,6 +93,33 @@ describe('the limit of AIMD', () => {
   })
 })
 
+describe('the limit of AIMD over runs', () => {
+  /** The limit after so many full batches. */
+  const settled = (cost: (items: number) => number, runs = 3000) => {
+    const aimd = new AimdLimit({ maxItems: 4096, increase: 2, decrease: 0.9 })
+    const run = (): void => aimd.observe({ items: aimd.items, runMs: cost(aimd.items), sloMs: 20 })
+    for (let i = 0; i < runs; i++) run()
+    return { aimd, run }
+  }
+
+  it('is back within a tenth after a pause of two seconds, in less than five seconds of runs', () => {
+    const cost = (items: number): number => 2 + 0.5 * items
+    const { aimd, run } = settled(cost)
+    const before = aimd.items
+    aimd.observe({ items: before, runMs: 2000, sloMs: 20 })
+    let ms = 0
+    for (; aimd.items < 0.9 * before; run()) ms += cost(aimd.items)
+    expect(ms).toBeLessThan(5000)
+    expect(before).toBeGreaterThan(30)
+  })
+
+  it('is more than 50 times as large for a linear model as for a kernel machine (Clipper, figure 3)', () => {
+    const linear = settled((items) => 0.2 + 0.02 * items).aimd.items
+    const kernel = settled((items) => 1 + 4 * items).aimd.items
+    expect(linear / kernel).toBeGreaterThan(50)
+  })
+})
+
 describe('the limit of the quantile regression', () => {
   it('is the size whose slow runs just reach the goal', () => {
     const random = seededRandom(4)

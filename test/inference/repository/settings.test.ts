@@ -28,6 +28,10 @@ cache-warm-up: 1000
 memory: 200 MiB
 memory-limit: 1 GiB
 warm-up: 3
+max-attempts: 2
+overtime-ms: 500
+overtime-factor: 4.5
+recycle-after: 10000
 keep-loaded: true
 checks: { signature: any, max-p99-ms: 40, max-memory: 1 GiB }
 `)
@@ -48,6 +52,10 @@ checks: { signature: any, max-p99-ms: 40, max-memory: 1 GiB }
         memoryBytes: 200 * 1024 * 1024,
         memoryLimitBytes: 1024 ** 3,
         warmUp: { runs: 3 },
+        maxAttempts: 2,
+        overtimeMs: 500,
+        overtimeFactor: 4.5,
+        recycleAfterRuns: 10_000,
         isKeptLoaded: true,
         hedge: { quantile: 0.95 },
         default: [{ name: 'y', datatype: 'FP32', shape: [1, 1] }],
@@ -65,6 +73,7 @@ checks: { signature: any, max-p99-ms: 40, max-memory: 1 GiB }
     ['batching: { rule: window, delayms: 2 }', 'did you mean batching.delay-ms?'],
     ['memory-limit: 1 GiB', 'd.yaml: memory-limit needs isolation: process'],
     ['keep-loaded: 1', 'd.yaml: keep-loaded takes true or false, not 1'],
+    ['recycle-after: 0', 'recycle-after takes a number from 1'],
     ['batching: best', 'batching takes one of slack, aimd'],
     ['slo-ms: soon', 'slo-ms takes a number from 1, not "soon"'],
     ['workers: 1.5', 'workers takes a whole number from 1, not 1.5'],
