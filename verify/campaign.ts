@@ -12,8 +12,8 @@ import { runSoak } from './soak/campaign.ts'
 import { runSwitches } from './switches.ts'
 
 /**
- * Rounds of each attack. A p99 of 1.5 s is the seventh largest of some 700 times: with three rounds one limit in a run of
- * eighteen failed or passed by chance.
+ * Rounds of each attack. A p99 of 1.5 s is the seventh largest of some 700 times: with three rounds other limits
+ * failed in each run.
  */
 const ROUNDS = 7
 

@@ -2,7 +2,7 @@ import { ByteReader } from '../core/byte-reader.ts'
 import { WeirError } from '../core/errors.ts'
 import type { Serializer } from '../core/serializer.ts'
 import { bytesOfLatin1, latin1Of } from '../core/text/latin1.ts'
-import type { Collector } from '../operators/process/function.ts'
+import type { Collector, KeyedStateAccess } from '../operators/process/function.ts'
 import { decodeComposite } from '../state/port/composite-key.ts'
 import type {
   AggregatingStateDescriptor,
@@ -15,15 +15,7 @@ import type { AppendingState, ListState, MapState, ValueState } from '../state/p
 import type { KeyedStateBackend } from '../state/port/keyed-state-backend.ts'
 
 /** The context of `open` of a reader: it declares the states that are read, as the job's function declares them. */
-export interface KeyedStateReaderOpenContext {
-  getState<T>(descriptor: ValueStateDescriptor<T>): ValueState<T>
-  getListState<T>(descriptor: ListStateDescriptor<T>): ListState<T>
-  getMapState<K, V>(descriptor: MapStateDescriptor<K, V>): MapState<K, V>
-  getReducingState<T>(descriptor: ReducingStateDescriptor<T>): AppendingState<T, T>
-  getAggregatingState<IN, ACC, OUT>(
-    descriptor: AggregatingStateDescriptor<IN, ACC, OUT>,
-  ): AppendingState<IN, OUT>
-}
+export type KeyedStateReaderOpenContext = Omit<KeyedStateAccess, 'getVectorState'>
 
 /** The context of a key that is read. */
 export interface KeyedStateReaderContext {
