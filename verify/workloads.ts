@@ -22,6 +22,8 @@ const RATING_PARTITIONS = 2
 /** One in this many batches of deltas is repeated, as after the restart of a sender. */
 const REPEAT_ONE_IN = 10
 const REPEATED = 30
+/** Newness of the user of each delta; a fold that added it to a row would be found. */
+const NEWNESS = 0.5
 
 const partitionOf = (number: number): number => number % PARTITIONS
 const itemKey = (item: number): string => `${item}-I`
@@ -103,10 +105,15 @@ export function deltaMessages(random: Random): DeltaMessages {
   return { next, forget }
 }
 
-/** Encodes a delta as in docs/reference/model-topic.md, without Weir's code. */
+/**
+ * Encodes a delta as in docs/reference/model-topic.md, without Weir's code: in turn in format 1 and in
+ * format 2, which has the newness of the user after the values.
+ */
 function encodeDelta(partition: number, offset: number, values: readonly number[]): Buffer {
-  const bytes = Buffer.alloc(16 + 4 * values.length)
-  bytes.writeUInt8(1, 0)
+  const format = 1 + (offset % 2)
+  const bytes = Buffer.alloc(16 + 4 * (values.length + format - 1))
+  bytes.writeUInt8(format, 0)
+  if (format === 2) bytes.writeFloatLE(NEWNESS, 16 + 4 * values.length)
   bytes.writeUInt32LE(partition, 4)
   bytes.writeBigInt64LE(BigInt(offset), 8)
   for (const [i, value] of values.entries()) bytes.writeFloatLE(value, 16 + 4 * i)

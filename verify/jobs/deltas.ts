@@ -122,10 +122,11 @@ const deltasJob: JobDefinition<DeltasJobOptions> = defineJob<DeltasJobOptions>({
 })
 
 function deltaOf(bytes: Uint8Array, dimension: number): ModelDelta {
-  const buffer = new ModelDeltaBuffer('step', dimension)
+  // The last float is the newness of the user, which a sum does not use.
+  const buffer = new ModelDeltaBuffer('step', dimension + 1)
   buffer.load(bytes, 0, bytes.length)
   const { partition, offset, values } = buffer
-  return { partition, offset, values: values.slice() }
+  return { partition, offset, values: values.slice(0, dimension) }
 }
 
 /** A copy of the record's key without `@<version>`: the row's key. */

@@ -7,6 +7,7 @@ import { floats, floatsOf, linearModel } from './models.ts'
 
 const MIB = 2 ** 20
 const TURN_MS = 500
+const MOST_TURNS = 60
 const FACTORS = [2, 3, 5] as const
 
 let folder: string
@@ -68,17 +69,18 @@ describe('an engine with a limit of memory', () => {
       engine.infer({ model: idOf(factor), inputs: [floats('x', [1, 1], [1])] })
     const startedAt = performance.now()
     let found = 0
-    for (let turn = 1; turn <= 14; turn++) {
+    // A busy machine disturbs the gaps, after which a fetch waits for four regular ones.
+    for (let turn = 1; turn <= MOST_TURNS && found < 2; turn++) {
       // A sleep to a time on the clock: each model is asked in gaps of two turns.
       await new Promise((resolve) =>
         setTimeout(resolve, startedAt + turn * TURN_MS - performance.now()),
       )
       const model = turn % 2
-      if (turn > 8 && engine.statistics()[model]!.resident === 1) found++
+      if (turn > 2 && engine.statistics()[model]!.resident === 1) found++
       await ask([2, 3][model]!)
     }
     // Without a fetch each request would find the other model in the only place.
-    expect(found).toBeGreaterThanOrEqual(2)
+    expect(found).toBe(2)
   }, 120_000)
 
   it('keeps a model that never leaves, and leaves room for the others', async () => {
