@@ -42,6 +42,7 @@ import { modelLoadBenchmark } from './state/model-load.ts'
 import { recoveryBenchmark } from './state/recovery.ts'
 import { shuffleBenchmark } from './state/shuffle.ts'
 import { nexmarkBenchmark } from './streams/nexmark.ts'
+import { trainA9aBenchmark } from './training/a9a.ts'
 import { trainAlsBenchmark } from './training/als.ts'
 import { trainAlsGpuBenchmark } from './training/als-gpu.ts'
 import { trainAlsSpilledBenchmark } from './training/als-spilled.ts'
@@ -86,6 +87,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   learnLatencyBenchmark,
   learnKafkaBenchmark,
   learnWindowsBenchmark,
+  trainA9aBenchmark,
   trainAlsBenchmark,
   trainAlsSpilledBenchmark,
   trainBmfBenchmark,

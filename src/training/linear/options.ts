@@ -59,7 +59,10 @@ export interface LinearOptions {
    * many more that one block is faster. @default 1
    */
   readonly blocks?: number
-  /** Coordinate steps of a block in a round, as a multiple of its rows (CoCoA's H). @default 2 */
+  /**
+   * Coordinate steps of a block in a round, as a multiple of its rows (CoCoA's H). @default 2; up to 10 in the later
+   * rounds of the hinge loss in one block
+   */
   readonly localPasses?: number
   /** The same as a number of steps; instead of `localPasses`. */
   readonly localSteps?: number
@@ -97,7 +100,7 @@ export interface LinearSettings {
   readonly maxRounds: number
   readonly threads: number
   readonly blocks: number
-  readonly localPasses: number
+  readonly localPasses: number | undefined
   readonly localSteps: number | undefined
   readonly stepSize: number
   readonly seed: number
@@ -117,7 +120,7 @@ export function linearSettings(options: LinearOptions): LinearSettings {
     maxRounds: options.maxRounds ?? 1000,
     threads: options.threads ?? 1,
     blocks: options.blocks ?? 1,
-    localPasses: options.localPasses ?? 2,
+    localPasses: options.localPasses,
     localSteps: options.localSteps,
     stepSize: options.stepSize ?? 1,
     seed: options.seed ?? 1,
@@ -133,7 +136,7 @@ export function linearSettings(options: LinearOptions): LinearSettings {
   )
   requireArgument(tolerance >= 0, `tolerance must be at least 0, not ${tolerance}`)
   requireArgument(
-    localPasses > 0 && Number.isFinite(localPasses),
+    localPasses === undefined || (localPasses > 0 && Number.isFinite(localPasses)),
     `localPasses must be greater than 0, not ${localPasses}`,
   )
   requireArgument(stepSize > 0 && stepSize <= 1, `stepSize must be above 0, to 1, not ${stepSize}`)

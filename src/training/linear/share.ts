@@ -12,6 +12,8 @@ export interface LinearShare {
   readonly bias: number
   readonly localPasses: number
   readonly localSteps: number | undefined
+  /** Whether later rounds are longer. */
+  readonly grows: boolean
   readonly stepSize: number
   readonly seed: number
   readonly blocks: number
@@ -32,6 +34,12 @@ export interface LinearShare {
   readonly active: Uint32Array
   readonly upperBounds: Float64Array
   readonly lowerBounds: Float64Array
+  /**
+   * For each block: the violation of the active rows at which the shrunk ones become active again, and the
+   * steps since all were.
+   */
+  readonly calm: Float64Array
+  readonly sinceFull: Float64Array
   /** For each block: coordinate steps so far, sum of losses, and sum of dual parts. */
   readonly steps: Float64Array
   readonly losses: Float64Array
@@ -96,8 +104,10 @@ export function linearShare(
     loss: settings.loss,
     cost: settings.cost,
     bias: settings.bias,
-    localPasses: settings.localPasses,
+    localPasses: settings.localPasses ?? 2,
     localSteps: settings.localSteps,
+    // The other losses go on with Newton's method after a few rounds.
+    grows: settings.localPasses === undefined && blocks === 1 && settings.loss === 'hinge',
     stepSize: settings.stepSize,
     seed: settings.seed,
     blocks,
@@ -113,6 +123,8 @@ export function linearShare(
     active,
     upperBounds: sharedFloat64(blocks).fill(Number.POSITIVE_INFINITY),
     lowerBounds: sharedFloat64(blocks).fill(Number.NEGATIVE_INFINITY),
+    calm: sharedFloat64(blocks).fill(0.1),
+    sinceFull: sharedFloat64(blocks),
     steps: sharedFloat64(blocks),
     losses: sharedFloat64(blocks),
     duals: sharedFloat64(blocks),

@@ -12,9 +12,9 @@ import { addSparse, sparseDot } from './sparse.ts'
  */
 export type LinearPhase = 'local' | 'combine' | 'certify' | 'newton'
 
-/** When the violation of the active rows is at most this, the shrunk rows become active again. */
-const CALM = 0.05
-/** Number of epochs after which the shrunk rows become active again in any case. */
+/** Part of its calm violation that a block goes on to when all its rows are calm. */
+const CALMER = 0.1
+/** After this number of steps for each row of a block, the shrunk rows become active again in any case. */
 const FULL_EPOCH_EVERY = 20
 
 /**
@@ -59,17 +59,22 @@ export class LinearSolver implements TrainingParticipant<LinearPhase> {
     if (weights !== share.weights) weights.set(share.weights)
     const first = share.starts[block] as number
     const end = share.starts[block + 1] as number
-    const budget = share.localSteps ?? Math.max(1, Math.round(share.localPasses * (end - first)))
     const round = Atomics.load(share.next, 1)
+    const passes = share.localPasses * (share.grows ? roundGrowth(round) : 1)
+    const budget = share.localSteps ?? Math.max(1, Math.round(passes * (end - first)))
     const random = seededRandom(share.seed + 1 + round * share.blocks + block)
     let taken = 0
-    for (let epoch = 1; taken < budget; epoch++) {
-      if (epoch % FULL_EPOCH_EVERY === 0) this.unshrink(block)
+    while (taken < budget) {
+      if ((share.sinceFull[block] as number) > FULL_EPOCH_EVERY * (end - first)) {
+        this.unshrink(block)
+      }
       const active = share.active[block] as number
       shuffle(share.order, first, active, random)
       const before = taken
       taken += this.epoch(block, weights, first, Math.min(active, first + budget - taken))
       if (before === taken) break
+      const isFull = active === end
+      share.sinceFull[block] = isFull ? 0 : (share.sinceFull[block] as number) + taken - before
     }
     share.steps[block] = (share.steps[block] as number) + taken
   }
@@ -128,7 +133,11 @@ export class LinearSolver implements TrainingParticipant<LinearPhase> {
 
   private shrink(block: number, active: number, lowest: number, highest: number): void {
     const { share } = this
-    if (!(highest - lowest > CALM)) {
+    const calm = share.calm[block] as number
+    if (!(highest - lowest > calm)) {
+      // The last rows that were shrunk may not be calm any more: only an epoch of all rows says so.
+      const isFull = active === share.starts[block + 1]
+      if (isFull) share.calm[block] = calm * CALMER
       this.unshrink(block)
       return
     }
@@ -184,9 +193,25 @@ export class LinearSolver implements TrainingParticipant<LinearPhase> {
   }
 }
 
+/**
+ * How much longer a round is than the first: a problem that needs many rounds is slow, and a certificate after
+ * every other pass would be a third of its work.
+ */
+function roundGrowth(round: number): number {
+  return Math.min(5, Math.max(1, Math.floor(round / 10)))
+}
+
+/**
+ * Puts the rows from `first` to `end` in random order, by xorshift32 (Marsaglia 2003): the generator is a sixth
+ * of the time of a step otherwise.
+ */
 function shuffle(order: Uint32Array, first: number, end: number, random: Random): void {
+  let state = random.below(2 ** 32 - 1) + 1
   for (let i = end - 1; i > first; i--) {
-    const j = first + random.below(i + 1 - first)
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    const j = first + Math.floor(((state >>> 0) / 2 ** 32) * (i + 1 - first))
     const row = order[i] as number
     order[i] = order[j] as number
     order[j] = row

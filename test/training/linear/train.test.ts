@@ -246,6 +246,13 @@ describe.skipIf(missing)('a9a, hinge loss, C = 1', () => {
     expect(evaluateLinear(model, table).accuracy.mean).toBeGreaterThan(0.847)
   })
 
+  it('needs fewer than 700 passes for a gap of 1e-5 at C = 10', async () => {
+    const { table } = await readLibsvm(a9a)
+    const { history } = await trainLinear(table, { threads: 0, cost: 10, tolerance: 1e-5 })
+    expect(history.at(-1)?.relativeGap).toBeLessThanOrEqual(1e-5)
+    expect(history.at(-1)?.passes).toBeLessThan(700)
+  })
+
   it('labels 84 % of a held-out fifth correctly; the benchmark quality-a9a has all five', async () => {
     const { table } = await readLibsvm(a9a)
     const [fold] = foldRows(table.rows, 5)
