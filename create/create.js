@@ -53,9 +53,22 @@ const file = join(folder, 'package.json')
 const settings = JSON.parse(readFileSync(file, 'utf8'))
 writeFileSync(file, `${JSON.stringify({ ...settings, name: packageName(folder) }, null, 2)}\n`)
 
+/** How to install Weir: from the file of the checkout that this program is in, if it is in one. */
+function installLines() {
+  const checkout = dirname(dirname(fileURLToPath(import.meta.url)))
+  const file = join(checkout, 'package.json')
+  if (!existsSync(file)) return '  npm install'
+  const { name, version } = JSON.parse(readFileSync(file, 'utf8'))
+  if (name !== '@weirjs/weir') return '  npm install'
+  return `  npm install ${join(checkout, `weirjs-weir-${version}.tgz`)}   # "npm pack" in ${checkout} makes it`
+}
+
 console.log(`A job is in ${folder}. Next:
 
   cd ${words[0]}
-  npm install
-  npm test                 # the job's function, under a manual clock
-  npm start                # the job; in another terminal: npx weir query VISITS home --values`)
+${installLines()}
+  npm test                                        # the job's function, under a manual clock
+  npx weir topic create visits --partitions 2
+  npm start                                       # the job; then, in another terminal:
+  echo home | npx weir topic produce visits
+  npx weir query VISITS home`)

@@ -14,6 +14,7 @@ import { parseCommandLine } from './command/parse.ts'
 import { readSettings } from './command/settings.ts'
 import { COMMAND_LOADERS } from './command-loaders.ts'
 import { packageVersion } from './text/package-version.ts'
+import { wrappedLines } from './text/wrapped-lines.ts'
 
 const COMMAND_NAMES = Object.keys(COMMAND_LOADERS)
 
@@ -39,18 +40,18 @@ async function dispatch(argv: readonly string[], io: CommandIo): Promise<number>
     return 0
   }
   if (first === '--help' || first === '-h' || first === 'help') {
-    io.out(await helpFor(argv.slice(1)))
+    showHelp(await helpFor(argv.slice(1)), io)
     return 0
   }
   if (requestsHelp(argv) && isGroup(namesIn(argv))) {
-    io.out(await helpFor(argv))
+    showHelp(await helpFor(argv), io)
     return 0
   }
   const { command, rest } = await select(argv)
   if (requestsHelp(rest)) {
-    io.out(helpOf(command))
+    showHelp(helpOf(command), io)
     const more = await command.helpFor?.(rest.filter((word) => !word.startsWith('-')))
-    if (more !== undefined) io.out(`\n${more}`)
+    if (more !== undefined) showHelp(`\n${more}`, io)
     return 0
   }
   const read = (configFlag: string | undefined) => readSettings(io.env, configFlag)
@@ -58,6 +59,11 @@ async function dispatch(argv: readonly string[], io: CommandIo): Promise<number>
   refuseExtraArguments(command, parsed.args)
   const running = command.run({ ...parsed, io, commands: allCommands })
   return (await (command.stopsItself === true ? running : unlessInterrupted(running, io))) ?? 0
+}
+
+/** Prints a help text as wide as the terminal. */
+function showHelp(text: string, { out, columns }: CommandIo): void {
+  out(columns === undefined ? text : wrappedLines(text, columns))
 }
 
 /** Whether the words contain `--help` or `-h`; words after `--` are not flags. */

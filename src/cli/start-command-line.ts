@@ -26,6 +26,7 @@ function processIo(): CommandIo {
     rewriteLine: process.stderr.isTTY
       ? (line) => process.stderr.write(`${CLEAR_LINE}${line}`)
       : undefined,
+    columns: process.stdout.isTTY ? process.stdout.columns : undefined,
     style: (style, text) => styleText(style, text, { stream: process.stdout }),
     interrupted,
     env: process.env,

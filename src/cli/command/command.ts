@@ -38,6 +38,8 @@ export interface CommandIo {
   readonly err: (line: string) => void
   /** Replaces the last line of progress; undefined if stderr is not a terminal. */
   readonly rewriteLine: ((line: string) => void) | undefined
+  /** Width of the terminal that `out` writes to; undefined if it is none. */
+  readonly columns?: number | undefined
   /** Styles text for `out`; returns it unchanged if `out` is not a terminal with colours. */
   readonly style: (style: TextStyle, text: string) => string
   /** Resolves at the first Ctrl-C or SIGTERM. */

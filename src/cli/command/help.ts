@@ -11,7 +11,9 @@ export function helpOf(command: Command): string {
   const width = Math.max(...left.map((text) => text.length)) + 2
   const lines = specs.map(([, spec], i) => {
     const fallback =
-      spec.default === undefined || spec.default === false ? '' : ` (default ${spec.default})`
+      spec.default === undefined || spec.default === false || spec.default === ''
+        ? ''
+        : ` (default ${spec.default})`
     return `${left[i]!.padEnd(width)}${spec.help}${fallback}`
   })
   const details = command.details === undefined ? '' : `\n\n${command.details}`

@@ -1,5 +1,6 @@
 import type { ClientOptions } from '../../client/options.ts'
 import { WeirClient } from '../../client/weir-client.ts'
+import { isWeirError, WeirError } from '../../core/errors.ts'
 import { CONSISTENCY_GRAMMAR, parseConsistency } from '../../wire/consistency-text.ts'
 import type { Consistency, QueryOptions } from '../../wire/model-reader.ts'
 import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
@@ -43,10 +44,19 @@ export const QUERY_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   timeout: { type: 'string', value: 'MS', default: '5000', help: 'Deadline of a call' },
 }
 
-/** Connects to the job of `--host` and `--port`. */
-export function connectWith(flags: Flags): Promise<WeirClient> {
-  return WeirClient.connect(connectionOf(flags))
+/** Connects to the job of `--host` and `--port`. Rejects as `WeirClient.connect`; a port without a job has a hint. */
+export async function connectWith(flags: Flags): Promise<WeirClient> {
+  const connection = connectionOf(flags)
+  try {
+    return await WeirClient.connect(connection)
+  } catch (error) {
+    if (!isWeirError(error) || !error.message.includes('ECONNREFUSED')) throw error
+    throw new WeirError(error.code, `${error.message}; ${NO_JOB}`, { cause: error })
+  }
 }
+
+const NO_JOB =
+  'start a job ("weir run"), or give --host and --port of one ("weir list" shows the jobs of a JobManager)'
 
 /** The connection to the job of the flags. Throws UsageError. */
 export function connectionOf(flags: Flags): Pick<ClientOptions, 'host' | 'port' | 'token' | 'tls'> {

@@ -49,7 +49,10 @@ export function jobOptionsHelp({ name, options }: JobDefinition): string | undef
   const width = Math.max(0, ...rows.map(([option]) => option.length)) + 2
   const lines = rows.map(([option, spec]) => {
     const values = spec.choices === undefined ? spec.type : spec.choices.join(' | ')
-    const need = spec.default === undefined ? 'required' : `default ${spec.default}`
+    const need =
+      spec.default === undefined
+        ? 'required'
+        : `default ${spec.default === '' ? 'empty' : spec.default}`
     return `  ${option.padEnd(width)}${spec.help} (${values}, ${need})`
   })
   return `Options of the job ${name} (--option NAME=VALUE):\n${lines.join('\n')}`

@@ -22,7 +22,9 @@ export const modelListCommand: Command = {
     for (const version of versions) {
       io.out(flags.boolean('json') ? JSON.stringify(version) : versionLine(version))
     }
-    if (versions.length === 0) io.err(`${name} has no versions`)
+    if (versions.length === 0) {
+      io.err(`${name} has no versions; "weir train" or "weir model load" publishes one`)
+    }
     return 0
   },
 }

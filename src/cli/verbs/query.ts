@@ -3,6 +3,9 @@ import { readableValue } from '../../core/formats/readable-value.ts'
 import { type Command, Flags, missingArguments } from '../command/command.ts'
 import { connectWith, QUERY_OPTIONS, queryOptionsOf } from '../flags/query.ts'
 
+/** Kind of a state of vectors (`QueryableStateInfo`). */
+const VECTOR_KIND = 'vector'
+
 /** `weir query`: reads rows or values with the metadata of their answers. */
 export const queryCommand: Command = {
   name: 'query',
@@ -11,7 +14,7 @@ export const queryCommand: Command = {
   options: {
     values: {
       type: 'boolean',
-      help: 'Read values instead of vectors; prints MessagePack and UTF-8 text as JSON',
+      help: 'Read values instead of vectors (default: what the state has); prints MessagePack and UTF-8 text as JSON',
     },
     hex: { type: 'boolean', help: 'With --values: print the bytes as hexadecimal digits' },
     ...queryOptionsWithoutState(),
@@ -25,10 +28,11 @@ export const queryCommand: Command = {
     if (state === undefined || keys.length === 0) throw missingArguments(queryCommand)
     await using client = await connectWith(flags)
     const options = queryOptionsOf(flags)
-    const answers = flags.boolean('values')
+    const kind = client.routing.states.find(({ name }) => name === state)?.kind
+    const hasValues = flags.boolean('values') || (kind ?? VECTOR_KIND) !== VECTOR_KIND
+    const answers = hasValues
       ? await client.values(state, keys, options)
       : await client.rows(state, keys, options)
-    const kind = client.routing.states.find(({ name }) => name === state)?.kind
     let missing = 0
     for (const [i, answer] of answers.entries()) {
       const key = keys[i]!
