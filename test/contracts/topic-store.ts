@@ -80,6 +80,25 @@ export function topicStoreContract(name: string, open: () => Promise<TopicStore>
       expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(4)
     })
 
+    it('deletes no record at or above an offset, and never lowers the start', async () => {
+      await using store = await open()
+      const topic = freshName()
+      await store.create(topic, { partitions: 2, segmentBytes: 1024 })
+      const value = 'x'.repeat(700)
+      for (let n = 0; n < 6; n++) await send(store, topic, [`a=${value}${n}`])
+      const { partition, end } = (await store.bounds(topic)).find((each) => each.end > 0)!
+      const before = [0, 1].map((each) => (each === partition ? 4 : 0))
+      for (const offsets of [before, [], [0, 0], [1, 1].slice(0, partition + 1)]) {
+        await store.deleteRecords(topic, offsets)
+      }
+      const bounds = (await store.bounds(topic)).find((each) => each.partition === partition)!
+      expect(bounds.start).toBeGreaterThan(0)
+      expect(bounds.start).toBeLessThanOrEqual(4)
+      expect(bounds.end).toBe(end)
+      expect((await recordsOf(store, topic)).at(-1)).toContain(`${value}5`)
+      await expect(store.deleteRecords('nothing', [1])).rejects.toThrow(failure('UNKNOWN_TOPIC'))
+    })
+
     it('stops a scan when the visitor says so', async () => {
       await using store = await open()
       const topic = freshName()

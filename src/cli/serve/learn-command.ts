@@ -78,6 +78,7 @@ async function startLearning(
         liveText(version, marker, { rows, size: sizeOf(marker) }),
       ),
     writeBackMs: writeBackMsOf(flags),
+    deleteDeltas: flags.boolean('delete-deltas'),
     onWrittenBack: ({ version, rows }) =>
       report(
         { event: 'written-back', version, rows },

@@ -8,6 +8,10 @@ export const WRITE_BACK_OPTION: Readonly<Record<string, OptionSpec>> = {
     default: 'never',
     help: 'Write learned rows back to the model topic after every SECONDS and at the end; never does not',
   },
+  'delete-deltas': {
+    type: 'boolean',
+    help: 'With --write-back: delete the deltas that are written back and that no retained checkpoint needs; savepoints from before cannot be restored',
+  },
 }
 
 /** Time between two write-backs in ms; undefined for `never`. Throws UsageError. */

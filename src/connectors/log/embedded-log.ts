@@ -74,6 +74,11 @@ export class EmbeddedLog {
     return this.writer.deleteTopic(topic)
   }
 
+  /** Removes the segments of a partition whose records are all below an offset. Throws UNKNOWN_TOPIC. */
+  deleteRecords(topic: string, partition: number, before: number): Promise<void> {
+    return this.writer.deleteRecords(topic, partition, before)
+  }
+
   /** Commits or aborts a prepared transaction, also of a process that has ended. */
   endTransaction(producer: ProducerIdentity, commit: boolean): Promise<void> {
     return this.writer.endTransaction(producer, commit)

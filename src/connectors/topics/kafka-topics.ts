@@ -1,6 +1,7 @@
 import { isWeirError, WeirError } from '../../core/errors.ts'
 import type { Source } from '../../operators/port/source.ts'
 import { KafkaCluster } from '../kafka/client/cluster.ts'
+import { deleteKafkaRecords } from '../kafka/client/delete-records.ts'
 import type { KafkaClientOptions } from '../kafka/client/options.ts'
 import { topicBounds } from '../kafka/client/topic-bounds.ts'
 import { createKafkaTopic, describeKafkaTopic, listKafkaTopics } from '../kafka/client/topics.ts'
@@ -142,6 +143,15 @@ export class KafkaTopics implements TopicStore {
     if (advice === undefined || !isWeirError(cause)) return cause
     const message = `cannot create topic "${topic}" in ${this.place}: ${cause.message}; ${advice}`
     return new WeirError(cause.code, message, { cause, details: cause.details })
+  }
+
+  async deleteRecords(topic: string, before: readonly number[]): Promise<void> {
+    // A broker refuses offsets below its start: they are deleted already.
+    for (const { partition, start, end } of await this.bounds(topic)) {
+      const offset = Math.min(before[partition] ?? 0, end)
+      if (offset <= start) continue
+      await deleteKafkaRecords(this.requests, { topic, partition, before: offset })
+    }
   }
 
   async producer(topic: string, transactionalId?: string): Promise<TopicProducer> {

@@ -70,6 +70,14 @@ export class LogTopics implements TopicStore {
     await (await this.log()).createTopic(topic, kept)
   }
 
+  async deleteRecords(topic: string, before: readonly number[]): Promise<void> {
+    const { partitions } = await this.describe(topic)
+    const log = await this.log()
+    for (const [partition, offset] of before.slice(0, partitions).entries()) {
+      if (offset > 0) await log.deleteRecords(topic, partition, offset)
+    }
+  }
+
   async producer(topic: string, transactionalId?: string): Promise<TopicProducer> {
     const producer = (await this.log()).producer(topic)
     let isOpen = transactionalId !== undefined

@@ -76,6 +76,11 @@ export interface TopicStore extends AsyncDisposable {
   /** Throws TOPIC_EXISTS when a topic of this name exists. */
   create(topic: string, config: NewTopic): Promise<void>
   /**
+   * Deletes records below an offset, by partition of the topic; 0 deletes none. An embedded log removes whole segments
+   * only, so some may stay. Throws UNKNOWN_TOPIC.
+   */
+  deleteRecords(topic: string, before: readonly number[]): Promise<void>
+  /**
    * Opens a producer. With a transactional id, its records are one transaction: `sync` commits it,
    * `close` without `sync` drops it. After a crash the next producer with this id drops it; an embedded log drops
    * it when its process has ended, a Kafka after the transaction's timeout. Throws UNKNOWN_TOPIC.

@@ -1,6 +1,6 @@
 import { openTopics } from '../../connectors/topics/open.ts'
 import { systemClock } from '../../core/clock.ts'
-import { asWeirError } from '../../core/errors.ts'
+import { asWeirError, requireArgument } from '../../core/errors.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import type { JobStatus } from '../../runtime/job/status.ts'
 import type { LearningCoordinator } from '../learning/coordinator.ts'
@@ -27,6 +27,11 @@ export interface ServeLearningOptions
   readonly onWarning?: (warning: string) => void
   /** Time between two write-backs of learned rows to the model topic, ms. @default none */
   readonly writeBackMs?: number | undefined
+  /**
+   * Deletes the deltas that a write-back includes and no retained checkpoint needs: savepoints from before cannot be
+   * restored. Needs `writeBackMs`. @default false
+   */
+  readonly deleteDeltas?: boolean
   /** Rows were written back. */
   readonly onWrittenBack?: (written: WrittenBack) => void
 }
@@ -112,10 +117,18 @@ function writeBackOf(
   markerOf: (version: number) => ModelVersionMarker | undefined,
 ): WriteBack | undefined {
   const { topic, data, place = { logDirectory: data.log }, writeBackMs, onWarning } = options
+  const { deleteDeltas = false } = options
+  requireArgument(
+    !deleteDeltas || writeBackMs !== undefined,
+    'deltas are deleted when they are written back; add --write-back SECONDS',
+  )
   if (writeBackMs === undefined) return undefined
   return new WriteBack({
     ...{ model: learned, place, topic, observations, everyMs: writeBackMs, markerOf },
     clock: systemClock,
+    deleteFrom: deleteDeltas ? deltasTopic(topic) : undefined,
+    onNotDeleted: ({ code, message }) =>
+      onWarning?.(`deltas were not deleted (${code}: ${message}); the next write-back tries again`),
     onWritten: options.onWrittenBack,
     onFailed: ({ code, message }) =>
       onWarning?.(

@@ -173,6 +173,11 @@ export class JobExecution implements AttemptListener {
     return { manifest, storage: this.options.storage! }
   }
 
+  /** Checkpoints that a restart may restore, oldest first. Throws ILLEGAL_STATE. */
+  get retainedCheckpoints(): readonly CheckpointManifest[] {
+    return this.requireCheckpoints().retained
+  }
+
   /** Takes a savepoint and returns its folder. Throws as `triggerCheckpoint`. */
   triggerSavepoint(folder?: string): Promise<string> {
     return this.requireCheckpoints().triggerSavepoint(folder)

@@ -52,26 +52,37 @@ export class WriteBackFixture implements AsyncDisposable {
     this.topics = topics
   }
 
-  /** Topics in a log of a new folder, or in a Kafka. */
-  static async start(model: AlsModel, kafka?: { brokers: string }): Promise<WriteBackFixture> {
+  /** Topics in a log of a new folder, or in a Kafka. `segmentBytes`: of the deltas. */
+  static async start(
+    model: AlsModel,
+    kafka?: { brokers: string },
+    segmentBytes?: number,
+  ): Promise<WriteBackFixture> {
     const root = mkdtempSync(join(tmpdir(), 'weir-write-back-'))
     const place = kafka === undefined ? { logDirectory: dataDirectory(root).log } : { kafka }
     const topics = await openTopics(place)
     await topics.create(OBSERVATIONS, { partitions: 3 })
+    if (segmentBytes !== undefined) {
+      await topics.create(deltasTopic(TOPIC), { partitions: 3, segmentBytes })
+    }
     const fixture = new WriteBackFixture(root, place, topics)
     await fixture.publish(model, 1)
     return fixture
   }
 
   /** As `startLearning`; waits until every slot learns. */
-  async learn(process: string, writeBackMs?: number): Promise<Learning> {
-    const started = await this.startLearning(process, writeBackMs)
+  async learn(process: string, writeBackMs?: number, deleteDeltas = false): Promise<Learning> {
+    const started = await this.startLearning(process, writeBackMs, deleteDeltas)
     await started.learning
     return started
   }
 
   /** Starts a job that learns. `process`: jobs of one name continue from each other's checkpoints. */
-  async startLearning(process: string, writeBackMs?: number): Promise<Learning> {
+  async startLearning(
+    process: string,
+    writeBackMs?: number,
+    deleteDeltas = false,
+  ): Promise<Learning> {
     const warnings: string[] = []
     const learning = Promise.withResolvers<void>()
     let begun = 0
@@ -81,6 +92,7 @@ export class WriteBackFixture implements AsyncDisposable {
       slots: 2,
       job: { observations: OBSERVATIONS, rule: { rule: 'gram' } },
       writeBackMs,
+      deleteDeltas,
       onLive: () => {},
       onLearning: () => {
         begun++

@@ -23,6 +23,7 @@ export const {
   apiVersionsV0,
   createAPI,
   createTopicsV7,
+  deleteRecordsV2,
   deleteTopicsV6,
   describeConfigsV4,
   describeTransactionsV0,

@@ -29,6 +29,15 @@ export async function cleanPartition(partition: PartitionWriter, nowMs: number):
   if (cleanupPolicy !== 'delete') await compact(partition, nowMs)
 }
 
+/** Removes the oldest closed segments whose records are all below an offset; no undecided transaction is in them. */
+export function dropBefore(partition: PartitionWriter, before: number): void {
+  const end = Math.min(before, partition.status.lastStable)
+  const closed = partition.closedSegments()
+  const kept = closed.findIndex((segment) => partition.endOfSegment(segment) > end)
+  const count = kept < 0 ? closed.length : kept
+  if (count > 0) partition.dropOldest(count)
+}
+
 async function applyRetention(partition: PartitionWriter, nowMs: number): Promise<void> {
   const { retentionBytes, retentionMs } = partition.config
   if (retentionBytes < 0 && retentionMs < 0) return

@@ -45,6 +45,10 @@ export class FollowingLogWriter implements LogWriter {
     return this.call((writer) => writer.deleteTopic(topic))
   }
 
+  deleteRecords(topic: string, partition: number, before: number): Promise<void> {
+    return this.call((writer) => writer.deleteRecords(topic, partition, before))
+  }
+
   append(
     topic: string,
     partition: number,

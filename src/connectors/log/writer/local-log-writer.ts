@@ -3,7 +3,7 @@ import { asWeirError, isWeirError, requireArgument, WeirError } from '../../../c
 import { DurableFolders } from '../../../files/durable-folders.ts'
 import type { FileSystem } from '../../../files/file-system.ts'
 import type { ProducerIdentity } from '../../transactions/producer-identity.ts'
-import { cleanPartition } from '../storage/cleaner.ts'
+import { cleanPartition, dropBefore } from '../storage/cleaner.ts'
 import { PartitionWriter } from '../storage/partition-writer.ts'
 import {
   checkTopicName,
@@ -203,6 +203,14 @@ export class LocalLogWriter implements LogWriter {
       await this.partitions.close(`${topic}/${partition}`)
     }
     await deleteTopicFolder(this.files, this.directory, topic)
+  }
+
+  deleteRecords(topic: string, partition: number, before: number): Promise<void> {
+    const deleting = this.cleaning.then(() =>
+      this.withTypedErrors(async () => dropBefore(await this.partition(topic, partition), before)),
+    )
+    this.cleaning = deleting.catch(() => undefined)
+    return deleting
   }
 
   /** The writer of a partition, which is opened (and recovered) on first use. Throws UNKNOWN_TOPIC. */

@@ -52,6 +52,10 @@ export class LogSession implements LogWriter {
     return this.writer.deleteTopic(topic)
   }
 
+  deleteRecords(topic: string, partition: number, before: number): Promise<void> {
+    return this.writer.deleteRecords(topic, partition, before)
+  }
+
   async append(
     topic: string,
     partition: number,

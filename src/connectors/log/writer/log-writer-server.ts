@@ -183,6 +183,9 @@ function callMethod(writer: LogWriter, request: RemoteRequest): Promise<unknown>
       return writer.setPartitions(...request.args)
     case 'deleteTopic':
       return writer.deleteTopic(...request.args)
+    case 'deleteRecords':
+      requireArgument(Number.isSafeInteger(request.args[2]), 'an offset is a whole number')
+      return writer.deleteRecords(...request.args)
     case 'append':
       requireBatch(request.args)
       return writer.append(...request.args)

@@ -24,6 +24,8 @@ export interface LogWriter {
   /** Raises the number of partitions. Throws UNKNOWN_TOPIC, INVALID_ARGUMENT for a lower one. */
   setPartitions(topic: string, partitions: number): Promise<void>
   deleteTopic(topic: string): Promise<void>
+  /** Removes the segments of a partition whose records are all below an offset. Throws UNKNOWN_TOPIC. */
+  deleteRecords(topic: string, partition: number, before: number): Promise<void>
   /**
    * Appends one record batch and resolves with its base offset. A transactional batch must come from
    * the current epoch of its `transactionalId`: else TRANSACTION_FENCED.

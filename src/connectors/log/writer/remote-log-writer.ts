@@ -101,6 +101,10 @@ export class RemoteLogWriter implements LogWriter {
     return this.call({ method: 'deleteTopic', args: [topic] })
   }
 
+  deleteRecords(topic: string, partition: number, before: number): Promise<void> {
+    return this.call({ method: 'deleteRecords', args: [topic, partition, before] })
+  }
+
   append(
     topic: string,
     partition: number,

@@ -6,6 +6,7 @@ import type { ModelVersionMarker } from '../../../models/registry/version-marker
 import type { JobExecution, StoredCheckpoint } from '../../../runtime/job/execution.ts'
 import { changedRows } from './changed-rows.ts'
 import { type LearnedFacts, learnedFacts } from './checkpoint-facts.ts'
+import { deletableDeltas } from './deletable-deltas.ts'
 import { decideWriteBack } from './due.ts'
 import { encodeFolded } from './folded-deltas.ts'
 import type { LearnedModel } from './learned-model.ts'
@@ -31,6 +32,10 @@ export interface WriteBackOptions {
   /** The newest `ready` marker of a version; undefined for one that was retired. */
   readonly markerOf: (version: number) => ModelVersionMarker | undefined
   readonly onWritten?: ((written: WrittenBack) => void) | undefined
+  /** Topic of the deltas that are deleted when they are written back; undefined to keep them. */
+  readonly deleteFrom?: string | undefined
+  /** Deltas were not deleted; the next write-back deletes them. */
+  readonly onNotDeleted?: ((error: WeirError) => void) | undefined
   /** A write-back failed; the next one writes the same rows. */
   readonly onFailed?: ((error: WeirError) => void) | undefined
 }
@@ -49,6 +54,8 @@ export class WriteBack implements AsyncDisposable {
   private isClosed = false
   /** By version, the last checkpoint that was written back. */
   private readonly writtenUpTo = new Map<number, number>()
+  /** Versions that the last write-back found no marker of: retired, or not yet read after a restart. */
+  private missing: ReadonlySet<number> = new Set()
 
   constructor(options: WriteBackOptions) {
     this.options = options
@@ -79,14 +86,40 @@ export class WriteBack implements AsyncDisposable {
   private async run(): Promise<void> {
     if (this.job?.status !== 'RUNNING') return
     try {
-      await this.writeCheckpoint(await this.job.takeCheckpoint())
+      const checkpoint = await this.job.takeCheckpoint()
+      const facts = learnedFacts(checkpoint.manifest, this.options.model)
+      await this.writeCheckpoint(facts, checkpoint)
+      await this.deleteDeltas(facts, this.job)
     } catch (error) {
       this.options.onFailed?.(asWeirError(error, 'CONNECTOR_FAILED'))
     }
   }
 
-  private async writeCheckpoint(checkpoint: StoredCheckpoint): Promise<void> {
-    const facts = learnedFacts(checkpoint.manifest, this.options.model)
+  /**
+   * Deletes the deltas that the rows now in the topic include and no retained checkpoint reads again. Not while a version may
+   * not be written: one without a marker counts as retired when it had none the time before, too.
+   */
+  private async deleteDeltas(facts: LearnedFacts, job: JobExecution): Promise<void> {
+    const { deleteFrom, model, place, markerOf, onNotDeleted } = this.options
+    if (deleteFrom === undefined) return
+    const missing = facts.versions.filter((version) => markerOf(version) === undefined)
+    const isSafe = missing.every((version) => this.missing.has(version))
+    this.missing = new Set(missing)
+    if (!isSafe) return
+    // A learner without checkpoints compares the newest marker with the start of the topic.
+    const markers = facts.versions.flatMap((version) => markerOf(version)?.learned ?? [])
+    const [newest] = markers.sort((a, b) => b.atMs - a.atMs)
+    const kept = job.retainedCheckpoints.map((manifest) => learnedFacts(manifest, model).deltas)
+    try {
+      await using topics = await openTopics(place)
+      const readers = [facts.deltas, newest?.deltas ?? [], ...kept]
+      await topics.deleteRecords(deleteFrom, deletableDeltas(readers))
+    } catch (error) {
+      onNotDeleted?.(asWeirError(error, 'CONNECTOR_FAILED'))
+    }
+  }
+
+  private async writeCheckpoint(facts: LearnedFacts, checkpoint: StoredCheckpoint): Promise<void> {
     for (const version of facts.versions) {
       const rows = await this.writeVersion(version, facts, checkpoint)
       if (rows !== undefined) this.options.onWritten?.({ version, rows })
