@@ -34,10 +34,12 @@ it('frees the memory of all retired versions, including rows that were only lear
     if (version > 2) await fixture.retire([version - 2])
     const kept = version === 1 ? [1] : [version - 1, version]
     await expect.poll(() => fixture.openVersions(), WAIT).toEqual(kept)
-    bytes.push(await fixture.metric('rowTableBytes'))
+    const rowTableBytes = () => fixture.metric('rowTableBytes')
+    // A table can be larger for a moment: it is full of the retired version until it is copied.
+    if (version > 2) await expect.poll(rowTableBytes, WAIT).toBeLessThan(1.2 * bytes[1]!)
+    bytes.push(await rowTableBytes())
   }
   console.info(`bytes of row tables after each version: ${bytes.join(', ')}`)
-  expect(Math.max(...bytes.slice(2))).toBeLessThan(1.2 * bytes[1]!)
   await fixture.job.triggerCheckpoint()
   const failures = fixture.job.failures.length
   fixture.job.killSlot(0)
