@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import type { Cancel, Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { KeyClass } from '../../state/catalog/key-class.ts'
@@ -25,6 +26,15 @@ export interface SlotQueryClient {
   cancel(slot: number, id: number): void
 }
 
+/** What a slot asker works with. */
+export interface SlotAskerOptions {
+  readonly slots: SlotQueryClient
+  readonly clock: Clock
+  readonly thread: SharedThread
+  /** Slots that scan at once while the thread serves short requests. @default half of the processors */
+  readonly mostScanning?: number
+}
+
 /** Terms of a request to a slot. */
 export interface AskTerms {
   /** Monotonic time when it fails; infinite when the caller ends it. */
@@ -32,10 +42,14 @@ export interface AskTerms {
   readonly owner: RequestOwner | undefined
 }
 
-/** Requests that are sent to one slot and not answered yet; further ones wait here, in fair order. */
-const IN_FLIGHT = 16
-/** The same for scans: the answer of one is thousands of entries. */
-const SCANS_IN_FLIGHT = 1
+/** Sorts of requests to a slot. The stored rows of a top-k come in pages, as those of a scan do. */
+type LaneKind = 'short' | 'scan' | 'stored'
+
+/**
+ * Requests of a sort that are sent to one slot and not answered yet; further ones wait here, in fair order.
+ * The answer of a scan is thousands of entries.
+ */
+const MOST_IN_FLIGHT: Readonly<Record<LaneKind, number>> = { short: 16, scan: 1, stored: 1 }
 /**
  * While the reading thread also serves short requests, a slot gets no scan for this many times as long as it took for the
  * last one, so that scans take a quarter of its time at most: on a machine whose processors are all taken, each further
@@ -55,9 +69,10 @@ interface Asked {
   reject(error: unknown): void
 }
 
-/** Requests to one slot, scans or others. */
+/** Requests of a sort to one slot. */
 interface SlotLane {
-  readonly isScan: boolean
+  readonly slot: number
+  readonly kind: LaneKind
   readonly queue: FairQueue<Asked>
   inFlight: number
   /** Whether it waits after a scan. */
@@ -96,13 +111,19 @@ export class LocalSlotAsker {
   private readonly clock: Clock
   private readonly thread: SharedThread
   private readonly lanes = new Map<string, SlotLane>()
+  /** The lanes of scans; the one that has scanned last comes last. */
+  private readonly scanLanes: SlotLane[] = []
+  /** Slots that scan or rest from a scan. */
+  private scanning = 0
+  private readonly mostScanning: number
   private batches: RowBatch[] = []
   private nextId = 1
 
-  constructor(slots: SlotQueryClient, clock: Clock, thread: SharedThread) {
-    this.slots = slots
-    this.clock = clock
-    this.thread = thread
+  constructor(options: SlotAskerOptions) {
+    this.slots = options.slots
+    this.clock = options.clock
+    this.thread = options.thread
+    this.mostScanning = options.mostScanning ?? Math.max(1, availableParallelism() >> 1)
   }
 
   /** The slot's answers in the order of the keys. The caller keeps the deadline. */
@@ -139,7 +160,7 @@ export class LocalSlotAsker {
     const asking = request(this.nextId++)
     const trace = currentTraceParent()
     const message = trace === undefined ? asking : { ...asking, trace }
-    const lane = this.laneOf(slot, message.kind)
+    const lane = this.laneOf(slot, laneKindOf(message))
     return new Promise((resolve, reject) => {
       const end = (finish: () => void): void => {
         if (asked.state === 'ended') return
@@ -150,8 +171,8 @@ export class LocalSlotAsker {
         finish()
         if (!wasSent) return
         lane.inFlight -= 1
-        this.restAfter(slot, lane, asked)
-        this.sendNext(slot, lane)
+        if (lane.kind === 'scan') this.restAfter(lane, asked)
+        else this.sendNext(lane)
       }
       const takeBack = (error: WeirError): void => {
         if (asked.state === 'sent') this.slots.cancel(slot, asked.request.id)
@@ -167,7 +188,7 @@ export class LocalSlotAsker {
       const cancelTimer = this.at(deadline, () => takeBack(tooLate()))
       const stay = owner?.onGone(() => takeBack(owner.gone!))
       lane.queue.push(owner, asked)
-      this.sendNext(slot, lane)
+      this.sendNext(lane)
     })
   }
 
@@ -176,39 +197,50 @@ export class LocalSlotAsker {
     return this.clock.after(Math.max(0, deadline - this.clock.monotonicMs()), callback)
   }
 
-  private laneOf(slot: number, kind: SlotQueryRequest['kind']): SlotLane {
-    const isScan = kind === 'scan'
-    const name = `${slot}/${isScan}`
+  private laneOf(slot: number, kind: LaneKind): SlotLane {
+    const name = `${slot}/${kind}`
     let lane = this.lanes.get(name)
     if (lane === undefined) {
-      lane = { isScan, queue: new FairQueue(), inFlight: 0, rests: false }
+      lane = { slot, kind, queue: new FairQueue(), inFlight: 0, rests: false }
       this.lanes.set(name, lane)
+      if (kind === 'scan') this.scanLanes.push(lane)
     }
     return lane
   }
 
   /** Lets a slot rest after a scan while the thread serves short requests, too. */
-  private restAfter(slot: number, lane: SlotLane, { request, sentMs }: Asked): void {
-    if (request.kind !== 'scan' || request.stored !== undefined || !this.thread.isShared()) return
-    const took = this.clock.monotonicMs() - sentMs
-    lane.rests = true
-    this.clock.after(Math.min(REST_AFTER_SCAN * took, MOST_REST_MS), () => {
+  private restAfter(lane: SlotLane, { sentMs }: Asked): void {
+    const end = (): void => {
       lane.rests = false
-      this.sendNext(slot, lane)
-    })
+      this.scanning -= 1
+      this.scanLanes.push(...this.scanLanes.splice(this.scanLanes.indexOf(lane), 1))
+      for (const each of [...this.scanLanes]) this.sendNext(each)
+    }
+    if (!this.thread.isShared()) {
+      end()
+      return
+    }
+    lane.rests = true
+    const took = this.clock.monotonicMs() - sentMs
+    this.clock.after(Math.min(REST_AFTER_SCAN * took, MOST_REST_MS), end)
   }
 
-  private sendNext(slot: number, lane: SlotLane): void {
-    const most = lane.isScan ? SCANS_IN_FLIGHT : IN_FLIGHT
-    while (lane.inFlight < most && !lane.rests) {
+  private sendNext(lane: SlotLane): void {
+    while (lane.inFlight < MOST_IN_FLIGHT[lane.kind] && !lane.rests) {
+      if (lane.kind === 'scan' && !this.mayScan()) return
       const asked = lane.queue.shift()
       if (asked === undefined) return
       if (asked.state === 'ended') continue
       asked.state = 'sent'
       asked.sentMs = this.clock.monotonicMs()
       lane.inFlight += 1
-      this.slots.ask(slot, asked.request).then(asked.resolve, asked.reject)
+      if (lane.kind === 'scan') this.scanning += 1
+      this.slots.ask(lane.slot, asked.request).then(asked.resolve, asked.reject)
     }
+  }
+
+  private mayScan(): boolean {
+    return this.scanning < this.mostScanning || !this.thread.isShared()
   }
 
   private flush(): void {
@@ -236,6 +268,11 @@ export class LocalSlotAsker {
     if (waiting.length === 1) waiting[0]!.resolve(answers)
     else for (const { from, count, resolve } of waiting) resolve(answers.slice(from, from + count))
   }
+}
+
+function laneKindOf(request: SlotQueryRequest): LaneKind {
+  if (request.kind !== 'scan') return 'short'
+  return request.stored === undefined ? 'scan' : 'stored'
 }
 
 function tooLate(): WeirError {

@@ -60,7 +60,11 @@ export class LocalModelReader implements ModelReader {
     this.options = options
     this.requests = new LocalRequests(options)
     this.thread = new SharedThread(options.clock)
-    this.asker = new LocalSlotAsker(options.slots, options.clock, this.thread)
+    this.asker = new LocalSlotAsker({
+      slots: options.slots,
+      clock: options.clock,
+      thread: this.thread,
+    })
     this.loader = new LocalRowLoader(this.requests, this.asker)
     this.deferred = new LocalDeferredPredictions(this.requests, this.asker)
     this.tops = new LocalTopKReads(

@@ -26,6 +26,11 @@ import { storeKeyOf, valueOfStored } from './store-keys.ts'
 import type { StateTable } from './table.ts'
 
 const EMPTY = new Uint8Array(0)
+const SCRATCH_BYTES = 1024
+/** A larger value does not keep its memory. */
+const MOST_SCRATCH_BYTES = 1 << 20
+/** Values are encoded here: a buffer that grows to the size of each one made three times the garbage of the answers. */
+let scratch = new ByteWriter(SCRATCH_BYTES)
 /** Fewest and most keys that one pass over the entries finds. */
 const LEAST_KEYS = 1024
 const MOST_KEYS = 4096
@@ -113,9 +118,11 @@ function encodeEntry(
 }
 
 function encodeValue(table: StateTable, value: EntryValue): Uint8Array {
-  const writer = new ByteWriter(64)
-  table.encodeValue(value, writer)
-  return writer.toBytes()
+  scratch.reset()
+  table.encodeValue(value, scratch)
+  const bytes = scratch.toBytes()
+  if (scratch.bytes.length > MOST_SCRATCH_BYTES) scratch = new ByteWriter(SCRATCH_BYTES)
+  return bytes
 }
 
 function encodeMap(table: StateTable, entries: Iterable<PrefixEntry>): Uint8Array | undefined {

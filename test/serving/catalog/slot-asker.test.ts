@@ -9,11 +9,14 @@ import { ManualClock } from '../../../src/testing/manual-clock.ts'
 /** A slot that answers when a test says so. */
 class HeldSlot {
   readonly asked: SlotQueryRequest[] = []
+  /** The slots of `asked`. */
+  readonly askedSlots: number[] = []
   readonly canceled: number[] = []
   private readonly answers: (() => void)[] = []
 
-  ask(_: number, request: SlotQueryRequest): Promise<SlotQueryReplyMessage> {
+  ask(slot: number, request: SlotQueryRequest): Promise<SlotQueryReplyMessage> {
     this.asked.push(request)
+    this.askedSlots.push(slot)
     return new Promise((resolve) => {
       this.answers.push(() => resolve({ id: request.id, packed: new Uint8Array(0) }))
     })
@@ -42,11 +45,14 @@ describe('LocalSlotAsker', () => {
     clock = new ManualClock()
     slot = new HeldSlot()
     thread = new SharedThread(clock)
-    asker = new LocalSlotAsker(slot, clock, thread)
+    asker = new LocalSlotAsker({ slots: slot, clock, thread, mostScanning: 1 })
   })
 
-  const scan = (terms: Parameters<LocalSlotAsker['ask']>[1] = TERMS, stored = false) =>
-    asker.ask(0, terms, (id) => ({
+  const scan = (
+    terms: Parameters<LocalSlotAsker['ask']>[1] = TERMS,
+    { stored = false, of = 0 } = {},
+  ) =>
+    asker.ask(of, terms, (id) => ({
       kind: 'scan',
       id,
       queryableName: 'rows',
@@ -77,6 +83,31 @@ describe('LocalSlotAsker', () => {
     expect(slot.asked.length).toBe(1)
     clock.advance(0.2)
     expect(slot.asked.length).toBe(2)
+  })
+
+  it('sends the scan of another slot only after the rest, while the thread serves short requests', async () => {
+    thread.served()
+    void scan(TERMS, { of: 0 })
+    void scan(TERMS, { of: 0 })
+    void scan(TERMS, { of: 1 })
+    void scan(TERMS, { of: 2 })
+    expect(slot.askedSlots).toEqual([0])
+    for (const slots of [
+      [0, 1],
+      [0, 1, 2],
+      [0, 1, 2, 0],
+    ]) {
+      thread.served()
+      clock.advance(2)
+      await slot.answerNext()
+      clock.advance(6)
+      expect(slot.askedSlots).toEqual(slots)
+    }
+  })
+
+  it('sends scans to every slot at once while the thread serves nothing else', () => {
+    for (const of of [0, 1, 2]) void scan(TERMS, { of })
+    expect(slot.askedSlots).toEqual([0, 1, 2])
   })
 
   it('sends other requests while a slot rests from scans', async () => {
@@ -113,8 +144,8 @@ describe('LocalSlotAsker', () => {
   })
 
   it('asks for the stored rows of a top-k without a rest', async () => {
-    void scan(TERMS, true)
-    void scan(TERMS, true)
+    void scan(TERMS, { stored: true })
+    void scan(TERMS, { stored: true })
     thread.served()
     clock.advance(2)
     await slot.answerNext()
