@@ -227,11 +227,13 @@ export class CheckpointCoordinator {
   }
 
   private trigger(request: CheckpointRequest | undefined): void {
-    const { clock, mode, timeoutMs, job } = this.options
+    const { clock, mode, timeoutMs, job, alignedTimeoutMs } = this.options
     const checkpointId = this.nextId++
     const isSavepoint = request?.folder !== undefined
     const full = isSavepoint || this.durable.needsFull
-    const barrier: Barrier = { checkpointId, timestampMs: clock.nowMs(), full, mode }
+    const aligned: Barrier = { checkpointId, timestampMs: clock.nowMs(), full, mode }
+    const barrier =
+      isSavepoint || alignedTimeoutMs === undefined ? aligned : { ...aligned, alignedTimeoutMs }
     const cancelTimeout = clock.after(timeoutMs, () => this.onTimeout(checkpointId))
     this.runs.set(checkpointId, { barrier, attempt: this.attempt!, request, cancelTimeout })
     this.collecting.set(checkpointId, { checkpointId, tasks: this.tasks, acks: new Map() })

@@ -46,6 +46,11 @@ export interface CheckpointCoordinatorOptions {
   readonly intervalMs?: number
   /** @default 'exactly-once' */
   readonly mode?: CheckpointMode
+  /**
+   * Time from the trigger after which barriers overtake records (unaligned checkpoints; not savepoints).
+   * @default never
+   */
+  readonly alignedTimeoutMs?: number
   /** Time after which a checkpoint without all acknowledgements is aborted. @default 600000 */
   readonly timeoutMs?: number
   /** Least time between the end of a checkpoint and the next periodic one. @default 0 */
@@ -66,9 +71,11 @@ export interface CheckpointCoordinatorOptions {
 
 /** Options with every default in place. */
 export type ResolvedCoordinatorOptions = Required<
-  Omit<CheckpointCoordinatorOptions, 'intervalMs' | 'metrics'>
+  Omit<CheckpointCoordinatorOptions, 'intervalMs' | 'metrics' | 'alignedTimeoutMs'>
 > &
-  Pick<CheckpointCoordinatorOptions, 'metrics'> & { readonly intervalMs: number | undefined }
+  Pick<CheckpointCoordinatorOptions, 'metrics' | 'alignedTimeoutMs'> & {
+    readonly intervalMs: number | undefined
+  }
 
 /** Checks the options once and fills in defaults. Throws INVALID_ARGUMENT. */
 export function resolveCoordinatorOptions(
@@ -90,6 +97,10 @@ export function resolveCoordinatorOptions(
   requireArgument(
     resolved.intervalMs === undefined || resolved.intervalMs > 0,
     'intervalMs must be above 0; leave it out for no periodic checkpoints',
+  )
+  requireArgument(
+    resolved.alignedTimeoutMs === undefined || resolved.mode === 'exactly-once',
+    'unaligned checkpoints need execution.checkpointing.mode EXACTLY_ONCE',
   )
   requireArgument(resolved.timeoutMs > 0, 'timeoutMs must be above 0')
   requireArgument(resolved.minPauseMs >= 0, 'minPauseMs must be at least 0')

@@ -22,17 +22,20 @@ import type {
  *   declaration  name text | kind text | format text
  *   segment    path text | bytes i53 | checksum u32 | entries i53 | first group u16 |
  *              last group u16 | checkpoint id i53 | sequence u32 | full u8
- *   subtask    n * state: name text | redistribution u8 (0 split, 1 union, 2 broadcast) | n * bytes
+ *   subtask    n * state: name text | redistribution u8 (0 split, 1 union, 2 broadcast, 3 channels) | n * bytes
+ *
+ * Version 2 is version 1 with records in channels (redistribution 3), which an older build would lose; a manifest
+ * without them is written as version 1.
  */
 
-/** Version of the format that is written. */
-const MANIFEST_VERSION = 1
+/** Version of a manifest without records in channels, and of one with them. */
+const MANIFEST_VERSIONS = { plain: 1, channels: 2 } as const
 /** Bytes before the body. */
 const MANIFEST_HEADER_BYTES = 16
 /** "WMAN" as a little-endian number. */
 const MAGIC = 0x4e414d57
 const KINDS = ['checkpoint', 'savepoint'] as const
-const REDISTRIBUTIONS = ['split', 'union', 'broadcast'] as const
+const REDISTRIBUTIONS = ['split', 'union', 'broadcast', 'channels'] as const
 
 /** Encodes a manifest as the bytes of `_metadata`; the same manifest gives the same bytes. */
 export function encodeManifest(manifest: CheckpointManifest): Uint8Array {
@@ -49,12 +52,17 @@ export function encodeManifest(manifest: CheckpointManifest): Uint8Array {
   const bytes = body.toBytes()
   const framed = new ByteWriter(MANIFEST_HEADER_BYTES + bytes.length)
   framed.uint32(MAGIC)
-  framed.uint16(MANIFEST_VERSION)
+  framed.uint16(holdsChannels(manifest) ? MANIFEST_VERSIONS.channels : MANIFEST_VERSIONS.plain)
   framed.uint16(0)
   framed.uint32(bytes.length)
   framed.uint32(crc32(bytes))
   framed.raw(bytes)
   return framed.toBytes()
+}
+
+function holdsChannels({ operators }: CheckpointManifest): boolean {
+  const states = operators.flatMap(({ operatorState }) => operatorState.flat())
+  return states.some(({ redistribution }) => redistribution === 'channels')
 }
 
 /** Decodes the bytes of `_metadata`. Throws MALFORMED_DATA, CHECKSUM_MISMATCH or UNSUPPORTED_VERSION. */
@@ -80,10 +88,10 @@ function checkFrame(bytes: Uint8Array): Uint8Array {
   const header = new ByteReader(bytes)
   if (header.uint32() !== MAGIC) throw malformed('the file is no checkpoint manifest')
   const version = header.uint16()
-  if (version !== MANIFEST_VERSION) {
+  if (version !== MANIFEST_VERSIONS.plain && version !== MANIFEST_VERSIONS.channels) {
     throw new WeirError(
       'UNSUPPORTED_VERSION',
-      `manifest version ${version} is not known; this build reads ${MANIFEST_VERSION}, use the build that wrote it`,
+      `manifest version ${version} is not known; this build reads ${MANIFEST_VERSIONS.plain} and ${MANIFEST_VERSIONS.channels}, use the build that wrote it`,
     )
   }
   header.uint16()

@@ -93,6 +93,34 @@ export function onBarrier(state: AlignmentState, arrival: BarrierArrival): Align
   return { state: step.state, actions: [...overtaken.actions, ...step.actions] }
 }
 
+/** A barrier that overtakes what waits in front of it. */
+export interface OvertakingBarrier {
+  readonly barrier: Barrier
+  /** Time since the first barrier of the checkpoint came, in ms. */
+  readonly alignmentMs: number
+}
+
+/**
+ * A barrier overtakes: the snapshot is taken without the barriers that have not arrived, and the alignment ends.
+ * A checkpoint that is settled, or older than the alignment in progress, changes nothing.
+ */
+export function onOvertaking(
+  state: AlignmentState,
+  { barrier, alignmentMs }: OvertakingBarrier,
+): AlignmentStep {
+  if (isOutdated(state, barrier.checkpointId)) return { state, actions: [] }
+  const { pending } = state
+  const older =
+    pending !== undefined && pending.barrier.checkpointId < barrier.checkpointId
+      ? settle(state, pending.barrier.checkpointId, 'newer-barrier').actions
+      : []
+  const unblocked = pending !== undefined && older.length === 0 ? unblock(pending) : []
+  return {
+    state: { ...state, pending: undefined, lastSettled: barrier.checkpointId },
+    actions: [...older, { kind: 'snapshot', barrier, alignmentMs }, ...unblocked],
+  }
+}
+
 /** Upstream aborted a checkpoint. The marker is forwarded downstream once. */
 export function onCancelMarker(state: AlignmentState, checkpointId: number): AlignmentStep {
   if (isOutdated(state, checkpointId)) return { state, actions: [] }

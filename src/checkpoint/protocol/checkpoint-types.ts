@@ -13,6 +13,11 @@ export interface Barrier {
    */
   readonly full: boolean
   readonly mode: CheckpointMode
+  /**
+   * Time after the trigger from which it overtakes the records in front of it, in ms; undefined for a
+   * barrier that never does.
+   */
+  readonly alignedTimeoutMs?: number
 }
 
 /** One immutable file of changed keyed state, written by one subtask. */
@@ -33,10 +38,14 @@ export interface SegmentReference {
   readonly full: boolean
 }
 
+/** Name of the operator state that holds the records that a barrier has overtaken, see `in-flight-format.ts`. */
+export const OVERTAKEN_RECORDS = 'overtaken-records'
+
 /** Entries of one non-keyed state of one subtask. */
 export interface OperatorStateEntries {
   readonly name: string
-  readonly redistribution: 'split' | 'union' | 'broadcast'
+  /** `channels`: records that a barrier has overtaken; every subtask gets all and takes its own. */
+  readonly redistribution: 'split' | 'union' | 'broadcast' | 'channels'
   readonly entries: readonly Uint8Array[]
 }
 

@@ -108,7 +108,7 @@ function shareOf(
   lists: readonly (readonly Uint8Array[])[],
   { kind, subtask, parallelism }: Share,
 ): readonly Uint8Array[] {
-  if (kind === 'union') return lists.flat()
+  if (kind === 'union' || kind === 'channels') return lists.flat()
   if (kind === 'broadcast') return lists[subtask % lists.length]!
   if (lists.length === parallelism) return lists[subtask]!
   return lists.flat().filter((_, i) => i % parallelism === subtask)

@@ -1,6 +1,9 @@
 import { MIN_TIMESTAMP } from '../../core/time.ts'
-import type { ForwardMessage } from './message.ts'
+import { type BatchMessage, type ForwardMessage, RESTORED } from './message.ts'
 import type { ProgressReport } from './progress-combiner.ts'
+
+/** Sees a message before the queue gets it; returns what the queue gets. */
+export type SeeMessage = (message: ForwardMessage) => ForwardMessage
 
 /**
  * The receiving end of a channel: messages that have arrived and were not taken yet. Credit bounds the
@@ -18,6 +21,8 @@ export class InputChannel {
   idle = false
   ended = false
   watermark = MIN_TIMESTAMP
+  /** Undefined where no barrier overtakes. */
+  see: SeeMessage | undefined
   private readonly queue: ForwardMessage[] = []
 
   constructor(id: number, index: number, input: number) {
@@ -36,8 +41,15 @@ export class InputChannel {
     return this.queue.length
   }
 
+  /** Whether the next message is a restored batch, which comes before any input. */
+  get holdsRestored(): boolean {
+    const [next] = this.queue
+    return next?.kind === 'batch' && next.channel === RESTORED
+  }
+
   /** Adds a message that arrived. */
-  push(message: ForwardMessage): void {
+  push(arrived: ForwardMessage): void {
+    const message = this.see === undefined ? arrived : this.see(arrived)
     if (message.kind === 'watermark' || message.kind === 'progress') {
       const at = this.replaceable(message)
       if (at >= 0) {
@@ -51,6 +63,18 @@ export class InputChannel {
   /** Takes the oldest message; call only while `readable`. */
   take(): ForwardMessage {
     return this.queue.shift()!
+  }
+
+  /**
+   * Replaces the batches that wait in front of the barrier of a checkpoint, or all if it has not come; returns
+   * whether it has.
+   */
+  replaceBatches(checkpointId: number, replace: (batch: BatchMessage) => BatchMessage): boolean {
+    for (const [at, message] of this.queue.entries()) {
+      if (message.kind === 'barrier' && message.barrier.checkpointId === checkpointId) return true
+      if (message.kind === 'batch') this.queue[at] = replace(message)
+    }
+    return false
   }
 
   /** Index of a control message at the queue's end that `message` replaces, or -1. */

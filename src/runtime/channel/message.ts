@@ -9,6 +9,9 @@ import type { ProgressReport } from './progress-combiner.ts'
  */
 export type PositionRuns = readonly number[]
 
+/** Channel of a batch that was restored from a checkpoint, which no sender waits for. */
+export const RESTORED = -1
+
 /** Encoded records: a record batch (magic 2) at the start of its own buffer. */
 export interface BatchMessage {
   readonly kind: 'batch'

@@ -35,6 +35,8 @@ export interface OutputChannelOptions {
   readonly credits: number
   /** Whether the receiver runs in the same thread, so that values need no encoding. @default false */
   readonly isLocal?: boolean
+  /** Whether barriers of unaligned checkpoints overtake records at the receiver. @default false */
+  readonly overtakes?: boolean
 }
 
 /**
@@ -46,6 +48,8 @@ export class OutputChannel {
   readonly id: number
   /** Whether the receiver runs in the same thread, so that it takes objects. */
   readonly isLocal: boolean
+  /** Whether barriers of unaligned checkpoints overtake records at the receiver. */
+  readonly overtakes: boolean
   /** The writer of values for another thread; made with the first of them. */
   shapes: ShapeWriter | undefined
   private readonly owner: ChannelOwner
@@ -57,6 +61,8 @@ export class OutputChannel {
   private readonly mostSpare: number
   private credits: number
   private waitingBatches = 0
+  /** Whether it blocks the subtask: batches wait, or were sent beyond the credit. */
+  private blocks = false
   private positions: number[] = []
   private partition = -2
   private source: number | undefined = 0
@@ -66,8 +72,10 @@ export class OutputChannel {
   /** About how many bytes of heap the collected objects take. */
   private objectBytes = 0
 
-  constructor({ id, owner, send, batchBytes, credits, isLocal = false }: OutputChannelOptions) {
+  constructor(options: OutputChannelOptions) {
+    const { id, owner, send, batchBytes, credits, isLocal = false, overtakes = false } = options
     this.id = id
+    this.overtakes = overtakes
     this.isLocal = isLocal
     this.owner = owner
     this.send = send
@@ -142,6 +150,25 @@ export class OutputChannel {
     this.credits += 1
     if (this.spare.length < this.mostSpare) this.spare.push(buffer)
     if (this.waitingBatches > 0) this.drain()
+    else if (this.blocks) this.updateBlocks()
+  }
+
+  /**
+   * Sends what waits in front of the barrier of a checkpoint, and the barrier, without credit: then the receiver
+   * can save what the barrier overtakes. The subtask stays blocked until the credits are back.
+   */
+  sendUpTo(checkpointId: number): void {
+    const last = this.backlog.findIndex(
+      (message) => message.kind === 'barrier' && message.barrier.checkpointId === checkpointId,
+    )
+    for (const message of this.backlog.splice(0, last + 1)) {
+      if (message.kind === 'batch') {
+        this.credits -= 1
+        this.waitingBatches -= 1
+      }
+      this.send(message)
+    }
+    this.drain()
   }
 
   private startRun(position: SourcePosition): number {
@@ -179,14 +206,14 @@ export class OutputChannel {
     }
     this.backlog.push(message)
     this.waitingBatches += 1
-    if (this.waitingBatches === 1) this.owner.blockedChannels += 1
+    this.updateBlocks()
   }
 
   private drain(): void {
     let sent = 0
     for (const message of this.backlog) {
       if (message.kind === 'batch') {
-        if (this.credits === 0) break
+        if (this.credits <= 0) break
         this.credits -= 1
         this.waitingBatches -= 1
       }
@@ -194,6 +221,13 @@ export class OutputChannel {
       sent += 1
     }
     this.backlog.splice(0, sent)
-    if (this.waitingBatches === 0) this.owner.blockedChannels -= 1
+    this.updateBlocks()
+  }
+
+  private updateBlocks(): void {
+    const blocks = this.waitingBatches > 0 || this.credits < 0
+    if (blocks === this.blocks) return
+    this.blocks = blocks
+    this.owner.blockedChannels += blocks ? 1 : -1
   }
 }

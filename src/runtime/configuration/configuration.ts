@@ -10,6 +10,10 @@ export interface CheckpointConfiguration {
   /** Time between periodic checkpoints; undefined for none. */
   readonly intervalMs: number | undefined
   readonly mode: CheckpointMode
+  /** Whether barriers may overtake records, so that a checkpoint does not wait for back-pressured operators. */
+  readonly unaligned: boolean
+  /** Time that an unaligned checkpoint tries to be aligned. */
+  readonly alignedTimeoutMs: number
   readonly timeoutMs: number
   readonly minPauseMs: number
   readonly tolerableFailures: number
@@ -110,6 +114,8 @@ export const DEFAULT_JOB_CONFIGURATION: JobConfiguration = Object.freeze({
   checkpoints: Object.freeze({
     intervalMs: undefined,
     mode: 'exactly-once',
+    unaligned: false,
+    alignedTimeoutMs: 0,
     timeoutMs: 600_000,
     minPauseMs: 0,
     tolerableFailures: 0,

@@ -123,6 +123,16 @@ const OPTIONS: Readonly<Record<string, Option>> = {
     parseMode,
     'EXACTLY_ONCE or AT_LEAST_ONCE.',
   ),
+  'execution.checkpointing.unaligned.enabled': ofCheckpoints(
+    'unaligned',
+    parseBoolean,
+    'Whether barriers overtake the records that wait in front of them, so that checkpoints do not wait for slow operators: true or false. The records become part of the checkpoint. Only with EXACTLY_ONCE; savepoints stay aligned.',
+  ),
+  'execution.checkpointing.aligned-checkpoint-timeout': ofCheckpoints(
+    'alignedTimeoutMs',
+    parseDuration,
+    'Time from its start after which an unaligned checkpoint stops waiting for its alignment and overtakes; 0 overtakes at once. It counts only with execution.checkpointing.unaligned.enabled.',
+  ),
   'execution.checkpointing.timeout': ofCheckpoints(
     'timeoutMs',
     parseDuration,

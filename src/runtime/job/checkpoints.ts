@@ -1,6 +1,6 @@
 import { CheckpointCoordinator } from '../../checkpoint/coordinator/coordinator.ts'
 import { isDamageCode } from '../../checkpoint/coordinator/damage.ts'
-import type { Barrier } from '../../checkpoint/protocol/checkpoint-types.ts'
+import { type Barrier, OVERTAKEN_RECORDS } from '../../checkpoint/protocol/checkpoint-types.ts'
 import { planRestore, type RestorePlan } from '../../checkpoint/protocol/restore-plan.ts'
 import type { Clock } from '../../core/clock.ts'
 import { asWeirError, WeirError } from '../../core/errors.ts'
@@ -72,6 +72,7 @@ export async function openJobCheckpoints(
     minPauseMs,
     tolerableFailures,
     retained,
+    ...(checkpoints.unaligned ? { alignedTimeoutMs: checkpoints.alignedTimeoutMs } : {}),
     metrics: host.metrics,
     listener: {
       checkpointFailed: (_id, reason, error) => {
@@ -158,7 +159,11 @@ export async function chooseRestore(
 function holdsRecords(plan: RestorePlan): boolean {
   return [...plan.values()]
     .flat()
-    .some(({ operatorState }) => (operatorState.get(IN_FLIGHT_RECORDS)?.length ?? 0) > 0)
+    .some(({ operatorState }) =>
+      [IN_FLIGHT_RECORDS, OVERTAKEN_RECORDS].some(
+        (name) => (operatorState.get(name)?.length ?? 0) > 0,
+      ),
+    )
 }
 
 function noStorage(): WeirError {

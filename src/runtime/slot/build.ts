@@ -1,3 +1,4 @@
+import { OVERTAKEN_RECORDS } from '../../checkpoint/protocol/checkpoint-types.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
 import type { SlotDeployment } from '../protocol/slot-messages.ts'
 import { type BuiltSubtask, buildSubtask, type SubtaskSite } from '../subtask/builder.ts'
@@ -49,6 +50,9 @@ function siteOf({ deployment, metrics, host, states, exchange }: SlotParts): Sub
     metrics,
     host,
     openKeyedState: (node, subtask, group) => states.open(node, subtask, group),
+    unaligned: configuration.checkpoints.unaligned,
+    allowNonRestoredState: configuration.checkpoints.allowNonRestoredState,
+    recordsInFlight: ({ uid }) => restore.get(uid)?.operatorState.get(OVERTAKEN_RECORDS) ?? [],
     operatorState: (node) => new OperatorStateMemory(restore.get(node.uid)?.operatorState),
     sender: (toSubtask) => (message) => exchange.send(toSubtask, message),
     creditReturn: (fromSubtask) => (channel, buffer) =>

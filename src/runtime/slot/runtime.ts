@@ -239,7 +239,7 @@ export class SlotRuntime implements SubtaskHost {
     if (this.closed) return
     this.closed = true
     this.loop.close()
-    for (const subtask of this.subtasks) subtask.running = false
+    for (const subtask of this.subtasks) subtask.stop()
     this.states.abandon()
     this.exchange.close()
   }
@@ -249,7 +249,7 @@ export class SlotRuntime implements SubtaskHost {
     if (this.closed) return
     this.closed = true
     this.loop.close()
-    for (const subtask of this.subtasks) subtask.running = false
+    for (const subtask of this.subtasks) subtask.stop()
     for (const subtask of this.subtasks) {
       for (const task of subtask.operators) await task.closeQuietly()
     }
@@ -310,7 +310,7 @@ export class SlotRuntime implements SubtaskHost {
   private reportFailure(task: string, error: unknown, firstOperator?: string): void {
     if (this.failedAlready || this.closed) return
     this.failedAlready = true
-    for (const subtask of this.subtasks) subtask.running = false
+    for (const subtask of this.subtasks) subtask.stop()
     const operator = culpritOf(error) ?? firstOperator
     this.options.report(failureReport(error, { attempt: this.attempt, task, operator }))
   }

@@ -8,6 +8,7 @@ import type { Output } from '../../operators/port/operator.ts'
 import { InputChannel } from '../channel/input.ts'
 import { OutputChannel, type SendMessage } from '../channel/output.ts'
 import { ProgressCombiner, type ProgressEdge } from '../channel/progress-combiner.ts'
+import { lostEdge, restoreInFlight } from '../channel/restore-in-flight.ts'
 import type { NetworkConfiguration } from '../configuration/configuration.ts'
 import { rateGauge } from '../pacing/work-meter.ts'
 import type { ChannelRole } from './channel-control.ts'
@@ -48,6 +49,12 @@ export interface SubtaskSite {
     metrics: MetricGroup,
   ): Promise<CheckpointedState>
   operatorState(node: StreamNode, subtask: number): OperatorStateMemory
+  /** Whether checkpoints may be unaligned. */
+  readonly unaligned: boolean
+  /** Whether state that no operator takes is dropped. */
+  readonly allowNonRestoredState: boolean
+  /** Records on their way to an operator in the restored checkpoint, see `in-flight-format.ts`. */
+  recordsInFlight(node: StreamNode): readonly Uint8Array[]
   /** Sends to the subtask of this number, in any slot. */
   sender(toSubtask: number): SendMessage
   /** Returns a credit to the subtask of this number, in any slot. */
@@ -102,6 +109,7 @@ class SubtaskBuilder {
     for (const edge of planned.outputs) this.buildChannels(edge)
     const outputs = subtask.operators.map((task) => this.outputOf(task))
     subtask.input = this.buildInput(first!)
+    this.refuseLostRecords()
     return { subtask, outputs }
   }
 
@@ -150,6 +158,7 @@ class SubtaskBuilder {
         owner: subtask,
         send: site.sender(target),
         isLocal: target === site.slot,
+        overtakes: out.overtakes,
         ...site.network,
       })
       site.addOutput(channel)
@@ -238,9 +247,10 @@ class SubtaskBuilder {
         // A broadcast value is encoded once for all receivers.
         const isPlain = from === site.slot || partitioning.kind === 'broadcast'
         const values = valueReaderOf(serializer, isPlain)
-        roles.push({ channel, values, keyed, progressEdge, sender })
+        roles.push({ channel, values, serializer, edge: input.name, keyed, progressEdge, sender })
       }
     }
+    this.restoreInFlight(roles)
     if (roles.length === 0) {
       throw new WeirError('INVALID_GRAPH', `${planned.chain.head.name} has no input`)
     }
@@ -249,8 +259,40 @@ class SubtaskBuilder {
       task,
       roles,
       progress: new ProgressCombiner(progressEdges),
+      overtaking: site.unaligned && planned.inputs.every(({ overtakes }) => overtakes),
       returnCredit: (channel, buffer) => returns.get(channel)!(channel, buffer),
     })
+  }
+
+  /** Puts records in flight that were restored in front of the input. */
+  private restoreInFlight(roles: readonly ChannelRole[]): void {
+    const { planned, subtask, site } = this
+    const { head } = planned.chain
+    const entries = site.recordsInFlight(head)
+    if (entries.length === 0) return
+    const edges = planned.inputs.flatMap(({ name, edge }) => {
+      const role = roles.find((candidate) => candidate.edge === name)
+      return role === undefined ? [] : [{ name, edge, channel: role.channel }]
+    })
+    const { parallelism, maxParallelism } = head
+    const { batchBytes } = site.network
+    restoreInFlight(entries, edges, {
+      index: subtask.index,
+      parallelism,
+      maxParallelism,
+      batchBytes,
+      allowLost: site.allowNonRestoredState,
+    })
+  }
+
+  /** Refuses records in flight to operators that get their records by direct calls now. */
+  private refuseLostRecords(): void {
+    const { planned, site } = this
+    if (site.allowNonRestoredState) return
+    for (const node of planned.chain.members) {
+      const takes = node === planned.chain.head && node.body.kind !== 'source'
+      if (!takes && site.recordsInFlight(node).length > 0) throw lostEdge(`an input of ${node.uid}`)
+    }
   }
 }
 

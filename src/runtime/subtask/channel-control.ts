@@ -3,20 +3,19 @@ import {
   onAborted,
   onBarrier,
   onCancelMarker,
+  onOvertaking,
 } from '../../checkpoint/protocol/barrier-alignment.ts'
-import type { Serializer } from '../../core/serializer.ts'
 import type { InputChannel } from '../channel/input.ts'
 import type { ControlMessage } from '../channel/message.ts'
+import type { OvertakenChannel, OvertakenRecords } from '../channel/overtaken-records.ts'
 import type { ProgressCombiner } from '../channel/progress-combiner.ts'
 import { WatermarkCombiner } from '../channel/watermark-combiner.ts'
 import type { OperatorTask } from './operator-task.ts'
+import { Overtaking } from './overtaking.ts'
 import type { Subtask } from './subtask.ts'
 
 /** Role of an input channel in its subtask. */
-export interface ChannelRole {
-  readonly channel: InputChannel
-  /** Reads the values of the channel's records, each once and in order. */
-  readonly values: Pick<Serializer<unknown>, 'read'>
+export interface ChannelRole extends OvertakenChannel {
   /** Records carry a key that selects keyed state. */
   readonly keyed: boolean
   /** Number of the edge for progress. */
@@ -31,6 +30,8 @@ export interface ChannelControlOptions {
   readonly task: OperatorTask
   readonly roles: readonly ChannelRole[]
   readonly progress: ProgressCombiner
+  /** Whether barriers of unaligned checkpoints overtake the records of the channels. */
+  readonly overtaking: boolean
 }
 
 /**
@@ -43,13 +44,21 @@ export class ChannelControl {
   private readonly roles: readonly ChannelRole[]
   private readonly progress: ProgressCombiner
   private readonly watermarks: WatermarkCombiner
+  private readonly overtaking: Overtaking | undefined
 
-  constructor(subtask: Subtask, { task, roles, progress }: ChannelControlOptions) {
+  constructor(subtask: Subtask, { task, roles, progress, overtaking }: ChannelControlOptions) {
     this.subtask = subtask
     this.task = task
     this.roles = roles
     this.progress = progress
     this.watermarks = new WatermarkCombiner(roles.length)
+    if (!overtaking) return
+    this.overtaking = new Overtaking({
+      subtask,
+      channels: roles,
+      overtake: (barrier, alignmentMs) =>
+        this.apply(onOvertaking(subtask.alignment, { barrier, alignmentMs })),
+    })
   }
 
   /** Processes a message that came on a channel. */
@@ -85,7 +94,13 @@ export class ChannelControl {
 
   /** The coordinator aborted a checkpoint. */
   aborted(checkpointId: number): void {
+    this.overtaking?.ended(checkpointId, 'it was aborted')
     this.apply(onAborted(this.subtask.alignment, checkpointId))
+  }
+
+  /** The records overtaken by the barrier of a checkpoint; undefined when the subtask was aligned. */
+  overtaken(checkpointId: number): OvertakenRecords | undefined {
+    return this.overtaking?.capture(checkpointId)
   }
 
   private forwardWatermark(): void {

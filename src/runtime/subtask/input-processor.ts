@@ -2,8 +2,9 @@ import { RecordBatchReader } from '../../batch/record-batch-reader.ts'
 import { ByteReader } from '../../core/byte-reader.ts'
 import type { Counter } from '../../core/metrics.ts'
 import { partitionOfPlace, sourceOfPlace } from '../../core/position.ts'
+import type { Serializer } from '../../core/serializer.ts'
 import type { KeyedInput } from '../../state/port/keyed-input.ts'
-import type { BatchMessage } from '../channel/message.ts'
+import { type BatchMessage, RESTORED } from '../channel/message.ts'
 import { RecordGroup } from '../channel/record-group.ts'
 import { StepSize } from '../pacing/step-size.ts'
 import { ChannelControl, type ChannelControlOptions, type ChannelRole } from './channel-control.ts'
@@ -44,6 +45,10 @@ export class InputProcessor implements SubtaskInput {
   private objects: readonly unknown[] | undefined
   /** Role of the channel from which the batch came. */
   private role: ChannelRole
+  /** Reads the values of the batch. */
+  private batchValues: Pick<Serializer<unknown>, 'read'>
+  /** Batches restored from a checkpoint that were not taken yet; nothing else is taken before. */
+  private restoredBatches = 0
   /** Decoded records of the batch; `groupAt` is the next one to process. */
   private readonly group = new RecordGroup()
   private groupAt = 0
@@ -61,6 +66,8 @@ export class InputProcessor implements SubtaskInput {
     this.task = task
     this.roles = roles
     this.role = roles[0]!
+    this.batchValues = this.role.values
+    for (const { channel } of roles) this.restoredBatches += channel.length
     this.returnCredit = returnCredit
     this.control = new ChannelControl(subtask, options)
     this.recordsIn = task.metrics.counter('numRecordsIn')
@@ -88,6 +95,17 @@ export class InputProcessor implements SubtaskInput {
 
   async close(): Promise<void> {}
 
+  overtaken(checkpointId: number): Promise<readonly Uint8Array[]> | undefined {
+    const records = this.control.overtaken(checkpointId)
+    if (records === undefined) return undefined
+    if (this.batch !== undefined) {
+      this.batch = records.copy(this.role, this.batch, this.recordIndex)
+      this.objects = this.batch.objects
+    }
+    records.capture(this.roles)
+    return records.entries
+  }
+
   /** The coordinator aborted a checkpoint. */
   aborted(checkpointId: number): void {
     this.control.aborted(checkpointId)
@@ -99,6 +117,7 @@ export class InputProcessor implements SubtaskInput {
     for (let i = 0; i < count; i++) {
       const role = this.roles[(this.turn + i) % count]!
       if (!role.channel.readable) continue
+      if (this.restoredBatches > 0 && !role.channel.holdsRestored) continue
       this.turn = (this.turn + i + 1) % count
       const message = role.channel.take()
       if (message.kind === 'batch') this.openBatch(role, message)
@@ -115,6 +134,9 @@ export class InputProcessor implements SubtaskInput {
     this.batch = message
     this.objects = message.objects
     this.role = role
+    const isRestored = message.channel === RESTORED
+    if (isRestored) this.restoredBatches -= 1
+    this.batchValues = isRestored ? role.serializer : role.values
     this.recordIndex = 0
     this.group.count = 0
     this.groupAt = 0
@@ -178,7 +200,7 @@ export class InputProcessor implements SubtaskInput {
     if (value === undefined) {
       const start = group.valueStarts[at]!
       values.span(start, start + group.valueLengths[at]!)
-      value = role.values.read(values)
+      value = this.batchValues.read(values)
     }
     this.task.operator.processElement(role.channel.input, value, group.timestamps[at]!)
   }
@@ -218,6 +240,6 @@ export class InputProcessor implements SubtaskInput {
     this.batch = undefined
     this.objects = undefined
     this.subtask.clearPosition()
-    this.returnCredit(batch.channel, batch.buffer)
+    if (batch.channel !== RESTORED) this.returnCredit(batch.channel, batch.buffer)
   }
 }

@@ -16,6 +16,11 @@ export interface SubtaskInput {
   tick(nowMs: number, outOfInput: boolean): void
   /** When `tick` must be called at the latest, ms of the wall clock; undefined if only on input. */
   nextTickMs(nowMs: number): number | undefined
+  /**
+   * Copies the records that the barrier of a checkpoint has overtaken, when the state is fixed; undefined when
+   * there are none by design. Resolves when the last of them has come.
+   */
+  overtaken?(checkpointId: number): Promise<readonly Uint8Array[]> | undefined
   /** Begins to read. */
   start(): Promise<void>
   close(): Promise<void>

@@ -4,11 +4,15 @@ import type { TrackedSource } from '../../state/catalog/progress-board.ts'
 
 /** An edge between two chains and the numbers of its channels. */
 export interface PlannedEdge {
+  /** A name that stays the same while the job's operators keep their uids. */
+  readonly name: string
   readonly edge: StreamEdge
   readonly from: Chain
   readonly to: Chain
   /** Every sender has one channel, to the subtask with its own number. */
   readonly pointwise: boolean
+  /** Whether barriers of unaligned checkpoints overtake its records. */
+  readonly overtakes: boolean
   /** Channel from subtask i to subtask j is `firstChannel + i * to.parallelism + j`. */
   readonly firstChannel: number
   /** Channels of an earlier edge into the same chain, so that `channelIndex` is dense there. */
@@ -86,6 +90,9 @@ export function planJob(graph: StreamGraph): JobPlan {
         to: chain,
         earlier: edges,
         sources: sourcesOf(chainOf.get(edge.from)!),
+        overtakes: chain.inEdges.every((input) =>
+          mayBeOvertaken(input, chainOf.get(input.from)!, chain),
+        ),
         firstChannel: channels,
         firstIndex: index,
       })
@@ -131,9 +138,26 @@ function staysInSubtask({ partitioning }: StreamEdge): boolean {
   return partitioning.kind === 'forward' || (partitioning.kind === 'hash' && partitioning.inPlace)
 }
 
+/**
+ * Whether the records of an edge can be given to other subtasks when the parallelism changes: those of a broadcast
+ * and those that stay in a subtask without a key cannot, so the chain behind them aligns its barriers, as in Flink.
+ */
+function mayBeOvertaken(edge: StreamEdge, from: Chain, to: Chain): boolean {
+  switch (edge.partitioning.kind) {
+    case 'broadcast':
+    case 'rescale':
+      return false
+    case 'forward':
+      return from.parallelism !== to.parallelism
+    default:
+      return true
+  }
+}
+
 interface EdgeContext {
   readonly from: Chain
   readonly to: Chain
+  readonly overtakes: boolean
   readonly earlier: readonly PlannedEdge[]
   readonly sources: readonly number[]
   readonly firstChannel: number
@@ -143,11 +167,14 @@ interface EdgeContext {
 function planEdge(edge: StreamEdge, context: EdgeContext): PlannedEdge {
   const { from, to } = context
   const into = context.earlier.filter((planned) => planned.to === from)
+  const sender = from.members.find(({ id }) => id === edge.from)!
   return {
+    name: JSON.stringify([sender.uid, edge.input, edge.sideOutputTag ?? null]),
     edge,
     from,
     to,
     pointwise: staysInSubtask(edge) && from.parallelism === to.parallelism,
+    overtakes: context.overtakes,
     firstChannel: context.firstChannel,
     firstIndex: context.firstIndex,
     singleCarrier:

@@ -1,12 +1,14 @@
-import type {
-  Barrier,
-  CheckpointTimings,
-  OperatorSnapshot,
-  OperatorStateEntries,
+import {
+  type Barrier,
+  type CheckpointTimings,
+  type OperatorSnapshot,
+  type OperatorStateEntries,
+  OVERTAKEN_RECORDS,
 } from '../../checkpoint/protocol/checkpoint-types.ts'
 import type { CheckpointedStateSnapshot } from './checkpointed-state.ts'
 import { blame } from './operator-failure.ts'
 import type { OperatorTask } from './operator-task.ts'
+import { overtakeOutputs } from './overtaking.ts'
 import type { Subtask } from './subtask.ts'
 
 /** One operator's part, fixed at the barrier. */
@@ -39,6 +41,8 @@ export class SubtaskSnapshot {
   private readonly parts: Part[] = []
   private readonly resolve: (outcome: SnapshotOutcome) => void
   private prepared: Promise<void> = Promise.resolve()
+  /** The records that the barrier has overtaken; undefined when it was aligned. */
+  private overtaken: Promise<readonly Uint8Array[]> | undefined
   private beganMs = 0
   private syncMs = 0
   private current = 0
@@ -64,6 +68,7 @@ export class SubtaskSnapshot {
   begin(): void {
     const { subtask, barrier } = this
     this.beganMs = subtask.clock.monotonicMs()
+    this.overtaken = subtask.input.overtaken?.(barrier.checkpointId)
     const preparations: Promise<void>[] = []
     for (const task of subtask.operators) {
       const prepared = task.call((operator) => operator.prepareSnapshot(barrier.checkpointId))
@@ -75,6 +80,7 @@ export class SubtaskSnapshot {
       )
     }
     subtask.control((channel) => ({ kind: 'barrier', channel, barrier }))
+    overtakeOutputs(subtask, barrier)
     for (const task of subtask.operators) {
       const keyed = task.keyedState?.snapshot(barrier.checkpointId, barrier.full)
       this.parts.push({ task, keyed, operatorState: [] })
@@ -136,6 +142,7 @@ export class SubtaskSnapshot {
     try {
       await this.prepared
       const segments = await Promise.all(finishes)
+      const overtaken = overtakenState((await this.overtaken) ?? [])
       const operators = this.parts.map((part, i): OperatorSnapshot => {
         const { node, keyedState } = part.task
         return {
@@ -145,7 +152,8 @@ export class SubtaskSnapshot {
           maxParallelism: node.maxParallelism,
           declarations: keyedState?.backend.declarations() ?? [],
           segments: segments[i]!,
-          operatorState: part.operatorState,
+          // What was on its way to the subtask belongs to its first operator.
+          operatorState: i === 0 ? [...part.operatorState, ...overtaken] : part.operatorState,
         }
       })
       this.resolve({ kind: 'complete', operators, timings: this.timings() })
@@ -160,4 +168,9 @@ export class SubtaskSnapshot {
     const asyncMs = this.subtask.clock.monotonicMs() - this.beganMs - syncMs
     return { startDelayMs, alignmentMs, syncMs, asyncMs }
   }
+}
+
+function overtakenState(entries: readonly Uint8Array[]): OperatorStateEntries[] {
+  if (entries.length === 0) return []
+  return [{ name: OVERTAKEN_RECORDS, redistribution: 'channels', entries }]
 }

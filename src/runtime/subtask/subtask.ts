@@ -1,6 +1,6 @@
 import { type AlignmentState, newAlignment } from '../../checkpoint/protocol/barrier-alignment.ts'
 import type { Barrier } from '../../checkpoint/protocol/checkpoint-types.ts'
-import type { Clock } from '../../core/clock.ts'
+import type { Cancel, Clock } from '../../core/clock.ts'
 import type { WeirError } from '../../core/errors.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
 import { NO_POSITION, type SourcePosition } from '../../core/position.ts'
@@ -96,6 +96,7 @@ export class Subtask implements OperatorHost {
   /** Asynchronous calls that run and that input waits for. */
   private suspending = 0
   private readonly calls = new CallSequence()
+  private readonly laterCalls = new Set<Cancel>()
   private readonly timers = new ProcessingTimers<OperatorTask>()
   private readonly meter: WorkMeter
 
@@ -341,10 +342,30 @@ export class Subtask implements OperatorHost {
     return this.calls.run(call)
   }
 
+  /** Calls once after a time, unless the subtask stops before or the call is canceled. */
+  later(delayMs: number, call: () => void): Cancel {
+    const cancelTimer = this.clock.after(delayMs, () => {
+      this.laterCalls.delete(cancel)
+      if (this.running) call()
+    })
+    const cancel = (): void => {
+      this.laterCalls.delete(cancel)
+      cancelTimer()
+    }
+    this.laterCalls.add(cancel)
+    return cancel
+  }
+
+  /** Takes no more input. */
+  stop(): void {
+    this.running = false
+    for (const cancel of [...this.laterCalls]) cancel()
+  }
+
   /** Reports the error and takes no more input. */
   fail(error: unknown): void {
     if (!this.running) return
-    this.running = false
+    this.stop()
     this.host.failed(this, error)
   }
 
