@@ -767,6 +767,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core',
     'core/hash',
     'core/shapes',
+    'dataflow',
     'state/catalog',
     'state/port',
   ],

@@ -48,6 +48,18 @@ describe('manifest format', () => {
     )
   })
 
+  it('is version 2 with records in channels, which an older build would lose', () => {
+    const entries = [new Uint8Array([7, 8])]
+    const overtaken = { name: 'overtaken-records', redistribution: 'channels', entries } as const
+    const operator = { ...MANIFEST.operators[0]!, segments: [], operatorState: [[overtaken]] }
+    const manifest = { ...MANIFEST, operators: [operator] }
+    const bytes = encodeManifest(manifest)
+    expect(decodeManifest(bytes)).toEqual(manifest)
+    expect(Buffer.from(bytes).toString('hex')).toMatchInlineSnapshot(
+      `"574d414e020000009900000050937c0b012061626162616261626162616261626162616261626162616261626162616261620b616c732d73657276696e670200000000000000030000000000000029000000000000000068e5cf8b010000fa68e5cf8b01000001056d6f64656c020000800109666163746f7273403106766563746f720b666c6f617433325b31305d000101116f76657274616b656e2d7265636f7264730301020708"`,
+    )
+  })
+
   it('detects every damaged byte', () => {
     const good = encodeManifest(MANIFEST)
     for (let i = 0; i < good.length; i++) {
@@ -68,7 +80,7 @@ describe('manifest format', () => {
 
   it('refuses an unknown version', () => {
     const bytes = encodeManifest(MANIFEST)
-    bytes[4] = 2
-    expect(() => decodeManifest(bytes)).toThrow('manifest version 2 is not known')
+    bytes[4] = 3
+    expect(() => decodeManifest(bytes)).toThrow('manifest version 3 is not known')
   })
 })

@@ -76,11 +76,19 @@ function setUp() {
   subtask.addOperator(task)
   const channels = [new InputChannel(0, 0, 0), new InputChannel(1, 1, 0)]
   const credits: number[] = []
-  const role = { values: serializer, keyed: false, progressEdge: -1, sender: 0 }
+  const role = {
+    values: serializer,
+    serializer,
+    edge: 'in',
+    keyed: false,
+    progressEdge: -1,
+    sender: 0,
+  }
   const input = new InputProcessor(subtask, {
     task,
     roles: channels.map((channel) => ({ channel, ...role })),
     progress: new ProgressCombiner([]),
+    overtaking: true,
     returnCredit: (channel) => credits.push(channel),
   })
   subtask.input = input

@@ -1,0 +1,194 @@
+import { describe, expect, it } from 'vitest'
+import { readManifest } from '../../../src/checkpoint/manifest/read.ts'
+import { FileCheckpointStorage } from '../../../src/checkpoint/storage/file.ts'
+import { GeneratorSource } from '../../../src/connectors/memory/generator-source.ts'
+import type { DataStream } from '../../../src/dataflow/data-stream.ts'
+import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
+import type { StreamGraph } from '../../../src/dataflow/stream-graph.ts'
+import type { Sink } from '../../../src/operators/port/sink.ts'
+import { decodeInFlight } from '../../../src/runtime/channel/in-flight-format.ts'
+import { valueState } from '../../../src/state/port/descriptors.ts'
+import type { ValueState } from '../../../src/state/port/handles.ts'
+import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
+import { checkpointFolder } from '../job-fixture.ts'
+
+const PARTITIONS = 2
+const PER_PARTITION = 3000
+const KEYS = 14
+const JOB_ID = 'c'.repeat(32)
+
+interface Line {
+  readonly key: string
+  readonly n: number
+}
+
+/** All lines of a key are in one partition, so that their order is fixed. */
+function lineAt(index: number, partition: number): Line {
+  return { key: `p${partition}k${(index * 7919) % (KEYS / PARTITIONS)}`, n: index }
+}
+
+/** Number of lines and a hash of their order, by key. */
+type Folds = Map<string, { readonly count: number; readonly hash: number }>
+
+function expectedFolds(): Folds {
+  const folds: Folds = new Map()
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    for (let index = 0; index < PER_PARTITION; index++) {
+      const { key, n } = lineAt(index, partition)
+      const { count, hash } = folds.get(key) ?? { count: 0, hash: 7 }
+      folds.set(key, { count: count + 1, hash: (hash * 31 + n) % 2 ** 31 })
+    }
+  }
+  return folds
+}
+
+/** A sink that keeps the last fold of each key, and is full after some records while its gate is closed. */
+class GatedSink implements Sink<readonly [string, number, number]> {
+  readonly guarantee = 'none'
+  readonly folds: Folds = new Map()
+  private left: number
+  private readonly opened = Promise.withResolvers<void>()
+
+  constructor(left: number) {
+    this.left = left
+  }
+
+  open(): void {
+    this.left = Number.POSITIVE_INFINITY
+    this.opened.resolve()
+  }
+
+  createWriter() {
+    return {
+      open: async () => {},
+      write: ([key, count, hash]: readonly [string, number, number]) => {
+        this.left -= 1
+        this.folds.set(key, { count, hash })
+      },
+      ready: () => this.left > 0,
+      whenReady: () => this.opened.promise,
+      prepareCommit: async () => [],
+      commit: async () => {},
+      close: async () => {},
+    }
+  }
+}
+
+/** How the lines get to the operator that folds them. */
+type Way = 'keyed' | 'through a rebalance'
+
+function graphOf(parallelism: number, sink: GatedSink, way: Way = 'keyed'): StreamGraph {
+  const env = new StreamExecutionEnvironment({ parallelism, maxParallelism: 32 })
+  const lines: DataStream<Line> = env
+    .fromSource(
+      new GeneratorSource<Line>({
+        generate: lineAt,
+        partitions: PARTITIONS,
+        countPerPartition: PER_PARTITION,
+      }),
+    )
+    .uid('lines')
+  const spread: DataStream<Line> =
+    way === 'keyed'
+      ? lines
+      : lines
+          .rebalance()
+          .map((line) => ({ ...line }))
+          .uid('copies')
+  spread
+    .keyBy(({ key }) => key)
+    .process<readonly [string, number, number]>(() => {
+      let fold: ValueState<{ readonly count: number; readonly hash: number }>
+      return {
+        open(context) {
+          fold = context.getState(valueState('fold'))
+        },
+        processElement({ n }, context, out) {
+          const { count, hash } = fold.value() ?? { count: 0, hash: 7 }
+          // A rebalance changes the order of lines.
+          const next = way === 'keyed' ? (hash * 31 + n) % 2 ** 31 : hash + n
+          fold.update({ count: count + 1, hash: next })
+          out.collect([context.currentKey, count + 1, next])
+        },
+      }
+    })
+    .uid('folds')
+    .sinkTo(sink)
+    .uid('results')
+  return env.graph('folds')
+}
+
+const turns = async (n: number): Promise<void> => {
+  for (let i = 0; i < n; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+function configurationOf(path: string) {
+  return {
+    'execution.checkpointing.dir': path,
+    'execution.checkpointing.unaligned.enabled': 'true',
+    'taskmanager.memory.segment-size': '1 kb',
+    'taskmanager.network.memory.buffers-per-channel': '2',
+  }
+}
+
+/** Records in flight in a checkpoint, by operator. */
+async function inFlight(path: string, folder: string): Promise<Record<string, number>> {
+  const { operators } = await readManifest(new FileCheckpointStorage(path), folder)
+  const counts: Record<string, number> = {}
+  for (const { uid, operatorState } of operators) {
+    for (const { redistribution, entries } of operatorState.flat()) {
+      if (redistribution !== 'channels') continue
+      for (const entry of entries) {
+        counts[uid] = (counts[uid] ?? 0) + decodeInFlight(entry).records.length
+      }
+    }
+  }
+  return counts
+}
+
+/** Runs a job at parallelism 2 until it stands still behind a full sink, and takes a checkpoint there. */
+async function checkpointBehindFullSink(cluster: MiniCluster, way: Way = 'keyed') {
+  const sink = new GatedSink(25)
+  const job = cluster.startLocal(graphOf(2, sink, way), { jobId: JOB_ID })
+  await job.waitFor('RUNNING')
+  await turns(300)
+  const checkpointId = await job.triggerCheckpoint()
+  await turns(20)
+  const { folds } = sink
+  await job.suspend()
+  return { folds, folder: `${JOB_ID}/chk-${checkpointId}` }
+}
+
+describe('an unaligned checkpoint', () => {
+  it.each([2, 1, 3])(
+    'completes behind a sink that stays full, and its records are processed in order after a restore at parallelism %i',
+    async (parallelism) => {
+      using root = checkpointFolder()
+      await using cluster = new MiniCluster({ configuration: configurationOf(root.path) })
+      const { folds, folder } = await checkpointBehindFullSink(cluster)
+      expect([...folds.values()].reduce((sum, { count }) => sum + count, 0)).toBeLessThan(100)
+      expect((await inFlight(root.path, folder))['folds']).toBeGreaterThan(30)
+      const sink = new GatedSink(Number.POSITIVE_INFINITY)
+      await cluster.run(graphOf(parallelism, sink), { restoreFrom: folder })
+      expect(sink.folds).toEqual(expectedFolds())
+    },
+  )
+
+  it.each([2, 1, 3])(
+    'holds the records of two exchanges in a row, also when restored at parallelism %i',
+    async (parallelism) => {
+      using root = checkpointFolder()
+      await using cluster = new MiniCluster({ configuration: configurationOf(root.path) })
+      const way = 'through a rebalance'
+      const { folder } = await checkpointBehindFullSink(cluster, way)
+      const counts = await inFlight(root.path, folder)
+      expect(counts['folds']).toBeGreaterThan(0)
+      expect(counts['copies']).toBeGreaterThan(0)
+      const sink = new GatedSink(Number.POSITIVE_INFINITY)
+      await cluster.run(graphOf(parallelism, sink, way), { restoreFrom: folder })
+      const counted = [...sink.folds].map(([key, { count }]) => [key, count])
+      const expected = [...expectedFolds()].map(([key, { count }]) => [key, count])
+      expect(counted.sort()).toEqual(expected.sort())
+    },
+  )
+})
