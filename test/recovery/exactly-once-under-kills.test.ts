@@ -1,4 +1,3 @@
-import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +6,7 @@ import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
 import { sleep, systemClock } from '../../src/core/clock.ts'
 import { seededRandom } from '../../src/core/random.ts'
 import { commitSeed } from '../services/commit-seed.ts'
+import { FoldChild } from './fold-child.ts'
 import { type Folded, fold } from './fold-job.ts'
 import { readResults } from './fold-results.ts'
 
@@ -14,58 +14,7 @@ const KILLS = 10
 /** Parallelism of each process in turn, so that restores increase and decrease it. */
 const PARALLELISMS = [1, 3, 2]
 const KEYS = 3000
-const JOB_ID = '0123456789abcdef0123456789abcdef'
 const encoder = new TextEncoder()
-
-class FoldProcess {
-  private readonly child: ChildProcess
-  private readonly running: Promise<void>
-  readonly exited: Promise<number | null>
-
-  constructor(root: string, backend: string, parallelism: number, bounded: boolean) {
-    const settings = {
-      job: { input: join(root, 'in'), output: join(root, 'out'), bounded },
-      jobId: JOB_ID,
-      configuration: {
-        'state.backend.type': backend,
-        'state.backend.memory.budget': '96 kb',
-        'parallelism.default': String(parallelism),
-        'pipeline.max-parallelism': '64',
-        'execution.checkpointing.interval': '60 ms',
-        'execution.checkpointing.dir': join(root, 'checkpoints'),
-        'state.backend.directory': join(root, 'state'),
-        'restart-strategy.type': 'fixed-delay',
-        'restart-strategy.fixed-delay.attempts': '100',
-        'restart-strategy.fixed-delay.delay': '10 ms',
-      },
-    }
-    this.child = fork(new URL('./fold-process.ts', import.meta.url), [JSON.stringify(settings)], {
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    })
-    this.running = new Promise((resolve) => {
-      this.child.on('message', (status) => {
-        if (status === 'RUNNING') resolve()
-      })
-    })
-    this.exited = new Promise((resolve) => this.child.on('exit', (code) => resolve(code)))
-  }
-
-  async untilRunning(): Promise<void> {
-    await Promise.race([
-      this.running,
-      this.exited.then((code) => Promise.reject(new Error(`the job process ended with ${code}`))),
-    ])
-  }
-
-  killSlot(slot: number): void {
-    this.child.send({ killSlot: slot })
-  }
-
-  async kill(): Promise<void> {
-    this.child.kill('SIGKILL')
-    await this.exited
-  }
-}
 
 describe.each(['heap', 'rocksdb', 'leveldb'])('a job on %s', (backend) => {
   it('loses and repeats no record when threads and processes are killed', async () => {
@@ -75,7 +24,7 @@ describe.each(['heap', 'rocksdb', 'leveldb'])('a job on %s', (backend) => {
     const root = mkdtempSync(join(tmpdir(), 'weir-kills-'))
     const expected = new Map<string, Folded>()
     const input = await EmbeddedLog.open(join(root, 'in'))
-    let process_: FoldProcess | undefined
+    let process_: FoldChild | undefined
     try {
       await input.createTopic('ops', { partitions: 3 })
       const producer = input.producer('ops')
@@ -96,7 +45,7 @@ describe.each(['heap', 'rocksdb', 'leveldb'])('a job on %s', (backend) => {
       const producing = produce()
       for (let kill = 0; kill < KILLS; kill++) {
         const parallelism = PARALLELISMS[(kill >> 1) % PARALLELISMS.length]!
-        process_ ??= new FoldProcess(root, backend, parallelism, false)
+        process_ ??= new FoldChild(root, { backend, parallelism, bounded: false })
         await process_.untilRunning()
         await sleep(systemClock, 50 + random.below(400))
         if (kill % 2 === 0) process_.killSlot(random.below(parallelism))
@@ -107,7 +56,7 @@ describe.each(['heap', 'rocksdb', 'leveldb'])('a job on %s', (backend) => {
       }
       // On a busy machine no checkpoint may have fitted between two kills: the last process lives until
       // one has committed results, so that the final run has something to repeat or to lose.
-      process_ ??= new FoldProcess(root, backend, 2, false)
+      process_ ??= new FoldChild(root, { backend, parallelism: 2, bounded: false })
       await expect
         .poll(async () => (await readResults(join(root, 'out'))).length, { timeout: 90_000 })
         .toBeGreaterThan(0)
@@ -115,7 +64,7 @@ describe.each(['heap', 'rocksdb', 'leveldb'])('a job on %s', (backend) => {
       load = false
       await producing
       await producer.sync()
-      process_ = new FoldProcess(root, backend, 2, true)
+      process_ = new FoldChild(root, { backend, parallelism: 2, bounded: true })
       expect(await process_.exited).toBe(0)
 
       const results = await readResults(join(root, 'out'))

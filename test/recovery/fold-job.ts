@@ -17,6 +17,8 @@ export interface FoldJobOptions extends Readonly<Record<string, unknown>> {
   readonly output: string
   /** Whether it ends at the offsets that exist at the start. */
   readonly bounded: boolean
+  /** Time that the fold takes for a record. @default none */
+  readonly slowMs?: number
 }
 
 /** One record of topic `ops`: key and amount. */
@@ -45,6 +47,12 @@ export function fold(previous: Folded | undefined, { key, amount }: Operation): 
 
 class FoldFunction implements KeyedProcessFunction<string, Operation, Folded> {
   private state!: ValueState<Folded>
+  private readonly slowMs: number
+  private readonly never = new Int32Array(new SharedArrayBuffer(4))
+
+  constructor(slowMs: number) {
+    this.slowMs = slowMs
+  }
 
   open(context: KeyedFunctionContext): void {
     this.state = context.getState(valueState<Folded>('fold'))
@@ -55,6 +63,7 @@ class FoldFunction implements KeyedProcessFunction<string, Operation, Folded> {
     _context: KeyedProcessContext<string>,
     out: Collector<Folded>,
   ): void {
+    if (this.slowMs > 0) Atomics.wait(this.never, 0, 0, this.slowMs)
     const next = fold(this.state.value(), operation)
     this.state.update(next)
     out.collect(next)
@@ -86,7 +95,7 @@ const foldJob: JobDefinition<FoldJobOptions> = defineJob<FoldJobOptions>({
       .fromSource(source, noWatermarks<Operation>(), 'ops')
       .uid('ops')
       .keyBy((operation) => operation.key)
-      .process(() => new FoldFunction())
+      .process(() => new FoldFunction(options.slowMs ?? 0))
       .uid('fold')
       .sinkTo(sink)
       .uid('results')

@@ -1,0 +1,30 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { readManifest } from '../../src/checkpoint/manifest/read.ts'
+import { FileCheckpointStorage } from '../../src/checkpoint/storage/file.ts'
+import { decodeInFlight } from '../../src/runtime/channel/in-flight-format.ts'
+
+/** Records in flight in the newest complete checkpoint of a job; undefined without one. */
+export async function newestInFlight(root: string, jobId: string): Promise<number | undefined> {
+  const storage = new FileCheckpointStorage(root)
+  const ids = readdirSync(join(root, jobId))
+    .flatMap((name) => (name.startsWith('chk-') ? [Number(name.slice(4))] : []))
+    .sort((a, b) => b - a)
+  for (const id of ids) {
+    try {
+      return await recordsIn(storage, `${jobId}/chk-${id}`)
+    } catch {
+      // It was not complete when its process was killed.
+    }
+  }
+  return undefined
+}
+
+async function recordsIn(storage: FileCheckpointStorage, folder: string): Promise<number> {
+  const { operators } = await readManifest(storage, folder)
+  const states = operators.flatMap(({ operatorState }) => operatorState.flat())
+  return states
+    .filter(({ redistribution }) => redistribution === 'channels')
+    .flatMap(({ entries }) => entries)
+    .reduce((sum, entry) => sum + decodeInFlight(entry).records.length, 0)
+}

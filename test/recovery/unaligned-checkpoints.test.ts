@@ -1,0 +1,158 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
+import { sleep, systemClock } from '../../src/core/clock.ts'
+import { seededRandom } from '../../src/core/random.ts'
+import { MiniCluster } from '../../src/testing/mini-cluster.ts'
+import { commitSeed } from '../services/commit-seed.ts'
+import { FOLD_JOB_ID, FoldChild } from './fold-child.ts'
+import { type Folded, fold } from './fold-job.ts'
+import { readResults } from './fold-results.ts'
+import { newestInFlight } from './in-flight.ts'
+
+const KEYS = 500
+/** Parallelism of each process in turn, so that restores increase and decrease it. */
+const PARALLELISMS = [2, 3, 1, 2, 2, 3]
+const encoder = new TextEncoder()
+
+const unaligned = (timeout: string) => ({
+  'execution.checkpointing.unaligned.enabled': 'true',
+  'execution.checkpointing.aligned-checkpoint-timeout': timeout,
+  'execution.checkpointing.tolerable-failed-checkpoints': '1000',
+})
+
+/** Fills topic `ops` and returns the folds that must come out of it. */
+async function fill(root: string, records: number, seed: number): Promise<Map<string, Folded>> {
+  const random = seededRandom(seed)
+  const expected = new Map<string, Folded>()
+  const input = await EmbeddedLog.open(join(root, 'in'))
+  await input.createTopic('ops', { partitions: 3 })
+  const producer = input.producer('ops')
+  for (let i = 0; i < records; i++) {
+    const operation = { key: `k${random.below(KEYS)}`, amount: random.below(1000) }
+    expected.set(operation.key, fold(expected.get(operation.key), operation))
+    producer.send(encoder.encode(operation.key), encoder.encode(`${operation.amount}`), 0)
+    if (i % 1000 === 0) await producer.flush()
+  }
+  await producer.sync()
+  await input.close()
+  return expected
+}
+
+/** Every fold of every key came out exactly once, and the last of each is right. */
+async function expectExact(root: string, expected: Map<string, Folded>): Promise<void> {
+  const results = await readResults(join(root, 'out'))
+  const seen = new Set(results.map(({ key, count }) => `${key} ${count}`))
+  const records = [...expected.values()].reduce((sum, { count }) => sum + count, 0)
+  expect({ results: results.length, distinct: seen.size }).toEqual({
+    results: records,
+    distinct: records,
+  })
+  const last = new Map<string, Folded>()
+  for (const result of results) {
+    if (result.count >= (last.get(result.key)?.count ?? 0)) last.set(result.key, result)
+  }
+  expect(last).toEqual(expected)
+}
+
+/** Time of one checkpoint of a job whose fold takes long for each record, and the checkpoint's folder. */
+async function checkpointOfSlowJob(
+  root: string,
+  checkpointing: Readonly<Record<string, string>>,
+): Promise<{ readonly ms: number; readonly inFlight: number | undefined }> {
+  const output = await EmbeddedLog.open(join(root, 'out'))
+  await output.createTopic('results', { partitions: 2 })
+  const job = { input: join(root, 'in'), output: join(root, 'out'), bounded: false, slowMs: 1 }
+  const cluster = new MiniCluster()
+  try {
+    const execution = await cluster.startWorkers(new URL('./fold-job.ts', import.meta.url), job, {
+      jobId: FOLD_JOB_ID,
+      configuration: {
+        'parallelism.default': '2',
+        'pipeline.max-parallelism': '64',
+        'execution.checkpointing.dir': join(root, 'checkpoints'),
+        ...checkpointing,
+      },
+    })
+    await execution.waitFor('RUNNING')
+    await sleep(systemClock, 1500)
+    const startMs = performance.now()
+    await execution.triggerCheckpoint()
+    const ms = performance.now() - startMs
+    await execution.suspend()
+    return { ms, inFlight: await newestInFlight(join(root, 'checkpoints'), FOLD_JOB_ID) }
+  } finally {
+    await cluster.close()
+    await output.close()
+  }
+}
+
+describe('a job whose slow operator holds back its input', () => {
+  it.each([2, 3])(
+    'takes an unaligned checkpoint with records in flight, and goes on from it at parallelism %i',
+    async (parallelism) => {
+      const root = mkdtempSync(join(tmpdir(), 'weir-unaligned-'))
+      const alignedRoot = mkdtempSync(join(tmpdir(), 'weir-aligned-'))
+      let child: FoldChild | undefined
+      try {
+        const expected = await fill(root, 40_000, commitSeed())
+        await fill(alignedRoot, 40_000, commitSeed())
+        const aligned = await checkpointOfSlowJob(alignedRoot, {})
+        const overtaking = await checkpointOfSlowJob(root, unaligned('0 ms'))
+        console.log(
+          `a checkpoint behind a slow operator: aligned ${aligned.ms.toFixed(0)} ms, unaligned ${overtaking.ms.toFixed(0)} ms with ${overtaking.inFlight} records in flight`,
+        )
+        expect(aligned.inFlight).toBe(0)
+        expect(overtaking.inFlight).toBeGreaterThan(0)
+        child = new FoldChild(root, { backend: 'heap', parallelism, bounded: true })
+        expect(await child.exited).toBe(0)
+        await expectExact(root, expected)
+      } finally {
+        await child?.kill()
+        rmSync(root, { recursive: true, force: true })
+        rmSync(alignedRoot, { recursive: true, force: true })
+      }
+    },
+  )
+
+  it.each(['0 ms', '40 ms'])(
+    'loses and repeats no record when threads and processes are killed, with an aligned timeout of %s',
+    async (timeout) => {
+      const seed = commitSeed()
+      console.log(`WEIR_SEED=${seed}`)
+      const random = seededRandom(seed)
+      const root = mkdtempSync(join(tmpdir(), 'weir-unaligned-kills-'))
+      const configuration = unaligned(timeout)
+      let child: FoldChild | undefined
+      let inFlight = 0
+      try {
+        const expected = await fill(root, 60_000, seed)
+        for (const parallelism of PARALLELISMS) {
+          child = new FoldChild(root, {
+            backend: 'heap',
+            parallelism,
+            bounded: false,
+            slowMs: 0.2,
+            configuration,
+          })
+          await child.untilRunning()
+          await sleep(systemClock, 400 + random.below(400))
+          child.killSlot(random.below(parallelism))
+          await sleep(systemClock, 600 + random.below(600))
+          await child.kill()
+          inFlight += (await newestInFlight(join(root, 'checkpoints'), FOLD_JOB_ID)) ?? 0
+        }
+        console.log(`records in flight in the newest checkpoints at the kills: ${inFlight}`)
+        expect(inFlight).toBeGreaterThan(0)
+        child = new FoldChild(root, { backend: 'heap', parallelism: 2, bounded: true })
+        expect(await child.exited).toBe(0)
+        await expectExact(root, expected)
+      } finally {
+        await child?.kill()
+        rmSync(root, { recursive: true, force: true })
+      }
+    },
+  )
+})
