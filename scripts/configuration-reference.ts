@@ -56,6 +56,14 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
   'execution.checkpointing.interval': { kind: 'duration', fallback: 'none: only on request' },
   'execution.checkpointing.mode': { kind: 'word', fallback: checkpoints.mode },
+  'execution.checkpointing.unaligned.enabled': {
+    kind: 'word',
+    fallback: String(checkpoints.unaligned),
+  },
+  'execution.checkpointing.aligned-checkpoint-timeout': {
+    kind: 'duration',
+    fallback: '0 ms',
+  },
   'execution.checkpointing.timeout': {
     kind: 'duration',
     fallback: duration(checkpoints.timeoutMs),

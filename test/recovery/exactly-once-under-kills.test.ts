@@ -6,9 +6,9 @@ import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
 import { sleep, systemClock } from '../../src/core/clock.ts'
 import { seededRandom } from '../../src/core/random.ts'
 import { commitSeed } from '../services/commit-seed.ts'
-import { FoldChild } from './fold-child.ts'
-import { type Folded, fold } from './fold-job.ts'
-import { readResults } from './fold-results.ts'
+import { FoldChild } from './fold/child.ts'
+import { type Folded, fold } from './fold/job.ts'
+import { readResults } from './fold/results.ts'
 
 const KILLS = 10
 /** Parallelism of each process in turn, so that restores increase and decrease it. */

@@ -7,10 +7,10 @@ import { sleep, systemClock } from '../../src/core/clock.ts'
 import { seededRandom } from '../../src/core/random.ts'
 import { MiniCluster } from '../../src/testing/mini-cluster.ts'
 import { commitSeed } from '../services/commit-seed.ts'
-import { FOLD_JOB_ID, FoldChild } from './fold-child.ts'
-import { type Folded, fold } from './fold-job.ts'
-import { readResults } from './fold-results.ts'
-import { newestInFlight } from './in-flight.ts'
+import { FOLD_JOB_ID, FoldChild } from './fold/child.ts'
+import { newestInFlight } from './fold/in-flight.ts'
+import { type Folded, fold } from './fold/job.ts'
+import { readResults } from './fold/results.ts'
 
 const KEYS = 500
 /** Parallelism of each process in turn, so that restores increase and decrease it. */
@@ -67,7 +67,7 @@ async function checkpointOfSlowJob(
   const job = { input: join(root, 'in'), output: join(root, 'out'), bounded: false, slowMs: 1 }
   const cluster = new MiniCluster()
   try {
-    const execution = await cluster.startWorkers(new URL('./fold-job.ts', import.meta.url), job, {
+    const execution = await cluster.startWorkers(new URL('./fold/job.ts', import.meta.url), job, {
       jobId: FOLD_JOB_ID,
       configuration: {
         'parallelism.default': '2',

@@ -71,7 +71,7 @@ export const CHECKPOINT: CheckpointStatistics = {
     end_to_end_duration: 20 + 10 * subtask,
     checkpointed_size: 100 + 100 * subtask,
     checkpoint: { sync: 1 + subtask, async: 5 },
-    alignment: { duration: 2 },
+    alignment: { duration: 2, persisted: 0 },
     start_delay: 3,
   })),
 }
@@ -116,6 +116,8 @@ export function snapshot(changes: Partial<JobSnapshot> = {}): JobSnapshot {
         intervalMs: 10_000,
         timeoutMs: 600_000,
         minPauseMs: 0,
+        unaligned: false,
+        alignedTimeoutMs: 0,
         tolerableFailures: 0,
         retained: 3,
         directory: '/data',

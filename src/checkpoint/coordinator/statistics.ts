@@ -16,7 +16,8 @@ export interface TaskCheckpointStatistics {
   /** Bytes that this checkpoint added. */
   readonly checkpointed_size: number
   readonly checkpoint: { readonly sync: number; readonly async: number }
-  readonly alignment: { readonly duration: number }
+  /** `persisted`: bytes of the records that barriers have overtaken. */
+  readonly alignment: { readonly duration: number; readonly persisted: number }
   readonly start_delay: number
 }
 
@@ -157,7 +158,7 @@ export class CheckpointStatisticsTracker {
       end_to_end_duration: checkpoint.end_to_end_duration,
       checkpointed_size: size,
       checkpoint: { sync: ack.timings.syncMs, async: ack.timings.asyncMs },
-      alignment: { duration: ack.timings.alignmentMs },
+      alignment: { duration: ack.timings.alignmentMs, persisted: overtakenBytes(ack) },
       start_delay: ack.timings.startDelayMs,
     })
   }
@@ -193,6 +194,15 @@ function addedBytes(ack: CheckpointAck): number {
   let bytes = 0
   for (const operator of ack.operators) {
     for (const segment of operator.segments) bytes += segment.bytes
+  }
+  return bytes
+}
+
+function overtakenBytes({ operators }: CheckpointAck): number {
+  let bytes = 0
+  for (const { redistribution, entries } of operators.flatMap((of) => of.operatorState)) {
+    if (redistribution !== 'channels') continue
+    for (const entry of entries) bytes += entry.length
   }
   return bytes
 }

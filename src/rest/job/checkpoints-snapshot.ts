@@ -40,6 +40,8 @@ function settingsOf(
   return {
     mode: checkpoints.mode,
     intervalMs: checkpoints.intervalMs,
+    unaligned: checkpoints.unaligned,
+    alignedTimeoutMs: checkpoints.alignedTimeoutMs,
     timeoutMs: checkpoints.timeoutMs,
     minPauseMs: checkpoints.minPauseMs,
     tolerableFailures: checkpoints.tolerableFailures,

@@ -24,7 +24,9 @@ export function checkpointsJson(checkpoints: CheckpointsSnapshot): object {
       checkpointed_size: summaryOf(done.map(({ checkpointed_size }) => checkpointed_size)),
       state_size: summaryOf(done.map(({ state_size }) => state_size)),
       end_to_end_duration: summaryOf(done.map(({ end_to_end_duration }) => end_to_end_duration)),
-      ...NO_BUFFERS_SUMMARY,
+      alignment_buffered: summaryOf([]),
+      processed_data: summaryOf([]),
+      persisted_data: summaryOf(done.map(persistedBytes)),
     },
     latest: {
       completed: latest(({ status, is_savepoint }) => status === 'COMPLETED' && !is_savepoint),
@@ -58,9 +60,9 @@ export function checkpointConfigJson(settings: CheckpointSettings): object {
     checkpoint_storage: settings.directory.startsWith('hdfs:')
       ? 'HdfsCheckpointStorage'
       : 'FileSystemCheckpointStorage',
-    unaligned_checkpoints: false,
+    unaligned_checkpoints: settings.unaligned,
     tolerable_failed_checkpoints: settings.tolerableFailures,
-    aligned_checkpoint_timeout: 0,
+    aligned_checkpoint_timeout: settings.alignedTimeoutMs,
     checkpoints_after_tasks_finish: true,
     state_changelog_enabled: false,
     changelog_periodic_materialization_interval: 0,
@@ -95,7 +97,7 @@ export function checkpointVertexJson(
       alignment: {
         buffered: summaryOf([]),
         processed: summaryOf([]),
-        persisted: summaryOf([]),
+        persisted: of((ack) => ack.alignment.persisted),
         duration: of((ack) => ack.alignment.duration),
       },
       start_delay: of((ack) => ack.start_delay),
@@ -106,12 +108,17 @@ export function checkpointVertexJson(
   }
 }
 
-/** In-flight records are never stored with a checkpoint: all checkpoints are aligned. */
-const NO_BUFFERS = { alignment_buffered: 0, processed_data: 0, persisted_data: 0 }
-const NO_BUFFERS_SUMMARY = {
-  alignment_buffered: summaryOf([]),
-  processed_data: summaryOf([]),
-  persisted_data: summaryOf([]),
+/** Buffers of some tasks: the records that barriers have overtaken. None waits in a buffer of its own, as in Flink. */
+function buffersOf(tasks: TaskCheckpointStatistics[]): object {
+  return {
+    alignment_buffered: 0,
+    processed_data: 0,
+    persisted_data: persistedBytes({ tasks }),
+  }
+}
+
+function persistedBytes({ tasks }: Pick<CheckpointStatistics, 'tasks'>): number {
+  return tasks.reduce((sum, { alignment }) => sum + alignment.persisted, 0)
 }
 
 function checkpointJson(checkpoint: CheckpointStatistics, tasks: object): object {
@@ -127,7 +134,7 @@ function checkpointJson(checkpoint: CheckpointStatistics, tasks: object): object
     checkpointed_size: checkpoint.checkpointed_size,
     state_size: Math.max(checkpoint.state_size, checkpoint.checkpointed_size),
     end_to_end_duration,
-    ...NO_BUFFERS,
+    ...buffersOf(checkpoint.tasks),
     num_subtasks: checkpoint.num_subtasks,
     num_acknowledged_subtasks: checkpoint.num_acknowledged_subtasks,
     checkpoint_type: checkpoint.checkpoint_type,
@@ -156,7 +163,7 @@ function vertexSummary(checkpoint: CheckpointStatistics, vertex: VertexSnapshot)
     checkpointed_size: bytes,
     state_size: bytes,
     end_to_end_duration: Math.max(0, ...acks.map((ack) => ack.end_to_end_duration)),
-    ...NO_BUFFERS,
+    ...buffersOf(acks),
     num_subtasks: vertex.parallelism,
     num_acknowledged_subtasks: acks.length,
   }
@@ -177,9 +184,9 @@ function subtaskJson(
     checkpointed_size: ack.checkpointed_size,
     state_size: ack.checkpointed_size,
     checkpoint: { sync: ack.checkpoint.sync, async: ack.checkpoint.async },
-    alignment: { buffered: 0, processed: 0, persisted: 0, duration: ack.alignment.duration },
+    alignment: { buffered: 0, processed: 0, ...ack.alignment },
     start_delay: ack.start_delay,
-    unaligned_checkpoint: false,
+    unaligned_checkpoint: ack.alignment.persisted > 0,
     aborted: false,
   }
 }

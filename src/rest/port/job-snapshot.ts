@@ -141,6 +141,8 @@ export interface RestoredSnapshot {
 export interface CheckpointSettings {
   readonly mode: 'exactly-once' | 'at-least-once'
   readonly intervalMs: number | undefined
+  readonly unaligned: boolean
+  readonly alignedTimeoutMs: number
   readonly timeoutMs: number
   readonly minPauseMs: number
   readonly tolerableFailures: number

@@ -7,11 +7,11 @@ import { sleep, systemClock } from '../../../src/core/clock.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import type { JobExecution } from '../../../src/runtime/job/execution.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
-import { type Folded, fold } from '../../recovery/fold-job.ts'
-import { readResults } from '../../recovery/fold-results.ts'
+import { type Folded, fold } from '../../recovery/fold/job.ts'
+import { readResults } from '../../recovery/fold/results.ts'
 
 const KEYS = 2000
-const JOB = new URL('../../recovery/fold-job.ts', import.meta.url)
+const JOB = new URL('../../recovery/fold/job.ts', import.meta.url)
 const encoder = new TextEncoder()
 
 /**

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 import { sleep, systemClock } from '../../../src/core/clock.ts'
 import { seededRandom } from '../../../src/core/random.ts'
-import { type Folded, fold } from '../../recovery/fold-job.ts'
+import { type Folded, fold } from '../../recovery/fold/job.ts'
 import type { KafkaFoldOptions } from './fold-job.ts'
 import { type IndependentProducer, independentProducer } from './kafkajs-fixture.ts'
 

@@ -8,7 +8,7 @@ import { defineJob, type JobDefinition } from '../../../src/dataflow/job-definit
 import { noWatermarks } from '../../../src/dataflow/watermark-strategy.ts'
 import { valueState } from '../../../src/state/port/descriptors.ts'
 import type { ValueState } from '../../../src/state/port/handles.ts'
-import { type Folded, fold, type Operation } from '../../recovery/fold-job.ts'
+import { type Folded, fold, type Operation } from '../../recovery/fold/job.ts'
 
 /** Topics of the job. */
 export interface KafkaFoldOptions extends Readonly<Record<string, unknown>> {

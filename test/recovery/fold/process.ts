@@ -1,6 +1,6 @@
-import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
-import { MiniCluster } from '../../src/testing/mini-cluster.ts'
-import type { FoldJobOptions } from './fold-job.ts'
+import { EmbeddedLog } from '../../../src/connectors/log/embedded-log.ts'
+import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
+import type { FoldJobOptions } from './job.ts'
 
 /*
  * A process that runs the fold job on worker threads, and that the test kills. IPC messages: `{ killSlot: n }`
@@ -16,7 +16,7 @@ const log = await EmbeddedLog.open(settings.job.output)
 await log.createTopic('results', { partitions: 2 })
 
 const cluster = new MiniCluster()
-const job = await cluster.startWorkers(new URL('./fold-job.ts', import.meta.url), settings.job, {
+const job = await cluster.startWorkers(new URL('./job.ts', import.meta.url), settings.job, {
   jobId: settings.jobId,
   configuration: settings.configuration,
 })

@@ -1,7 +1,7 @@
-import { LogSource } from '../../src/connectors/log/source.ts'
-import { systemClock } from '../../src/core/clock.ts'
-import { MetricGroup } from '../../src/core/metrics.ts'
-import type { Folded } from './fold-job.ts'
+import { LogSource } from '../../../src/connectors/log/source.ts'
+import { systemClock } from '../../../src/core/clock.ts'
+import { MetricGroup } from '../../../src/core/metrics.ts'
+import type { Folded } from './job.ts'
 
 const decoder = new TextDecoder()
 

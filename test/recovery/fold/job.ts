@@ -1,15 +1,15 @@
-import { LogSink } from '../../src/connectors/log/sink.ts'
-import { LogSource } from '../../src/connectors/log/source.ts'
-import { defineJob, type JobDefinition } from '../../src/dataflow/job-definition.ts'
-import { noWatermarks } from '../../src/dataflow/watermark-strategy.ts'
+import { LogSink } from '../../../src/connectors/log/sink.ts'
+import { LogSource } from '../../../src/connectors/log/source.ts'
+import { defineJob, type JobDefinition } from '../../../src/dataflow/job-definition.ts'
+import { noWatermarks } from '../../../src/dataflow/watermark-strategy.ts'
 import type {
   Collector,
   KeyedFunctionContext,
   KeyedProcessContext,
   KeyedProcessFunction,
-} from '../../src/operators/process/function.ts'
-import { valueState } from '../../src/state/port/descriptors.ts'
-import type { ValueState } from '../../src/state/port/handles.ts'
+} from '../../../src/operators/process/function.ts'
+import { valueState } from '../../../src/state/port/descriptors.ts'
+import type { ValueState } from '../../../src/state/port/handles.ts'
 
 /** Options of the job. */
 export interface FoldJobOptions extends Readonly<Record<string, unknown>> {

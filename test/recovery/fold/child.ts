@@ -40,7 +40,7 @@ export class FoldChild {
         ...configuration,
       },
     }
-    this.child = fork(new URL('./fold-process.ts', import.meta.url), [JSON.stringify(settings)], {
+    this.child = fork(new URL('./process.ts', import.meta.url), [JSON.stringify(settings)], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     this.running = new Promise((resolve) => {
