@@ -45,6 +45,9 @@ export async function openJobCheckpoints(
   const { storage, storageUrl, jobId, graph, clock, random, configuration } = options
   if (storage === undefined || storageUrl === undefined) return undefined
   const { checkpoints } = configuration
+  if (checkpoints.unaligned && Object.keys(options.coordinators ?? {}).length > 0) {
+    throw noOvertaking()
+  }
   const { intervalMs, mode, timeoutMs, minPauseMs, tolerableFailures, retained } = checkpoints
   const savepointFolder = checkpoints.savepointDirectory
   const asOf = new CheckpointTimes(host.board, clock)
@@ -164,6 +167,14 @@ function holdsRecords(plan: RestorePlan): boolean {
         (name) => (operatorState.get(name)?.length ?? 0) > 0,
       ),
     )
+}
+
+/** Coordinators of versions and of learning take a checkpoint's source positions as what the state has applied. */
+function noOvertaking(): WeirError {
+  return new WeirError(
+    'INVALID_ARGUMENT',
+    'a job that serves or learns a model, or has coordinators of its own, keeps its checkpoints aligned; remove execution.checkpointing.unaligned.enabled',
+  )
 }
 
 function noStorage(): WeirError {

@@ -174,6 +174,17 @@ describe('an unaligned checkpoint', () => {
     },
   )
 
+  it.each([
+    [{ coordinators: { folds: { start() {}, handleEvent() {} } } }, {}],
+    [{}, { 'execution.checkpointing.mode': 'AT_LEAST_ONCE' }],
+  ])('is refused where state must be aligned, or never is', async (options, checkpointing) => {
+    using root = checkpointFolder()
+    const configuration = { ...configurationOf(root.path), ...checkpointing }
+    await using cluster = new MiniCluster({ configuration })
+    const job = cluster.startLocal(graphOf(2, new GatedSink(1)), options)
+    await expect(job.result).rejects.toMatchObject({ details: { code: 'INVALID_ARGUMENT' } })
+  })
+
   it.each([2, 1, 3])(
     'holds the records of two exchanges in a row, also when restored at parallelism %i',
     async (parallelism) => {
