@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
+import { MemorySink } from '../../src/connectors/memory/sink.ts'
 import { sleep, systemClock } from '../../src/core/clock.ts'
 import { seededRandom } from '../../src/core/random.ts'
 import { MiniCluster } from '../../src/testing/mini-cluster.ts'
@@ -11,7 +12,11 @@ import { FOLD_JOB_ID, FoldChild } from './fold/child.ts'
 import { newestInFlight } from './fold/in-flight.ts'
 import { type Folded, fold } from './fold/job.ts'
 import { readResults } from './fold/results.ts'
+import { ledgerGraph } from './ledger-job.ts'
 
+const golden = readFileSync(new URL('./golden/ledger.txt', import.meta.url), 'utf8')
+  .trimEnd()
+  .split('\n')
 const KEYS = 500
 /** Parallelism of each process in turn, so that restores increase and decrease it. */
 const PARALLELISMS = [2, 3, 1, 2, 2, 3]
@@ -151,6 +156,52 @@ describe('a job whose slow operator holds back its input', () => {
         await expectExact(root, expected)
       } finally {
         await child?.kill()
+        rmSync(root, { recursive: true, force: true })
+      }
+    },
+  )
+})
+
+describe('a job with timers, windows and sessions', () => {
+  it.each([60, 200, 350, 500].flatMap((at) => [1, 2, 3].map((parallelism) => [at, parallelism])))(
+    'gives the golden output from an unaligned checkpoint at entry %i, restored at parallelism %i',
+    async (at, parallelism) => {
+      const root = mkdtempSync(join(tmpdir(), 'weir-unaligned-ledger-'))
+      const checkpoints = join(root, 'checkpoints')
+      await using cluster = new MiniCluster({
+        configuration: {
+          ...unaligned('0 ms'),
+          'execution.checkpointing.dir': checkpoints,
+          'taskmanager.memory.segment-size': '1 kb',
+          'taskmanager.network.memory.buffers-per-channel': '2',
+        },
+      })
+      try {
+        const first = new MemorySink<string>('exactly-once')
+        const reached = Promise.withResolvers<void>()
+        let entries = 0
+        const onEntry = (): void => {
+          entries += 1
+          if (entries === at) reached.resolve()
+          // The operator is slow: while the checkpoint is taken, the channels are full.
+          for (const until = performance.now() + 0.3; performance.now() < until; );
+        }
+        const jobId = 'd'.repeat(32)
+        const job = cluster.startLocal(ledgerGraph({ parallelism: 2, sink: first, onEntry }), {
+          jobId,
+        })
+        await reached.promise
+        const checkpointId = await job.triggerCheckpoint()
+        while (first.preparedCount > 0) await new Promise((resolve) => setImmediate(resolve))
+        const committed = [...first.values]
+        await job.suspend()
+        expect(await newestInFlight(checkpoints, jobId)).toBeGreaterThan(0)
+        const sink = new MemorySink<string>('exactly-once')
+        await cluster.run(ledgerGraph({ parallelism, sink }), {
+          restoreFrom: `${jobId}/chk-${checkpointId}`,
+        })
+        expect([...committed, ...sink.values].sort()).toEqual(golden)
+      } finally {
         rmSync(root, { recursive: true, force: true })
       }
     },

@@ -85,6 +85,36 @@ describe('OutputChannel', () => {
     expect(owner.blockedChannels).toBe(0)
   })
 
+  it('sends a barrier that overtakes and what is in front of it without credit, which then must come back', () => {
+    const { channel, owner, sent, emit } = setUp(1)
+    const barrier = { checkpointId: 5, timestampMs: 0, full: false, mode: 'exactly-once' } as const
+    for (let i = 0; i < 9; i++) emit(0, i)
+    channel.control({ kind: 'barrier', channel: 3, barrier })
+    channel.control({ kind: 'watermark', channel: 3, timestamp: 5 })
+    channel.sendUpTo(4)
+    expect(sent).toHaveLength(1)
+    channel.sendUpTo(5)
+    expect(sent.map((message) => message.kind)).toEqual([
+      'batch',
+      'batch',
+      'batch',
+      'barrier',
+      'watermark',
+    ])
+    channel.control({ kind: 'end', channel: 3 })
+    expect(sent.at(-1)?.kind).toBe('end')
+    const blocked = [owner.blockedChannels]
+    for (let i = 0; i < 3; i++) {
+      channel.credit(new ArrayBuffer(64))
+      blocked.push(owner.blockedChannels)
+    }
+    expect(blocked).toEqual([1, 1, 0, 0])
+    for (let i = 9; i < 13; i++) emit(0, i)
+    expect(sent.at(-1)?.kind).toBe('batch')
+    for (let i = 13; i < 17; i++) emit(0, i)
+    expect(owner.blockedChannels).toBe(1)
+  })
+
   it('sends records before the control message that follows them', () => {
     const { channel, sent, emit } = setUp(2)
     emit(0, 1)
