@@ -75,7 +75,21 @@ class GatedSink implements Sink<readonly [string, number, number]> {
 }
 
 /** How the lines get to the operator that folds them. */
-type Way = 'keyed' | 'through a rebalance'
+type Way = 'keyed' | 'through a rebalance' | 'through a forward edge' | 'by a broadcast'
+
+function spreadBy(way: Way, lines: DataStream<Line>): DataStream<Line> {
+  const copy = (line: Line): Line => ({ ...line })
+  switch (way) {
+    case 'keyed':
+      return lines
+    case 'through a rebalance':
+      return lines.rebalance().map(copy).uid('copies')
+    case 'through a forward edge':
+      return lines.map(copy).uid('copies')
+    case 'by a broadcast':
+      return lines.broadcast().map(copy).uid('copies')
+  }
+}
 
 function graphOf(parallelism: number, sink: GatedSink, way: Way = 'keyed'): StreamGraph {
   const env = new StreamExecutionEnvironment({ parallelism, maxParallelism: 32 })
@@ -88,14 +102,7 @@ function graphOf(parallelism: number, sink: GatedSink, way: Way = 'keyed'): Stre
       }),
     )
     .uid('lines')
-  const spread: DataStream<Line> =
-    way === 'keyed'
-      ? lines
-      : lines
-          .rebalance()
-          .map((line) => ({ ...line }))
-          .uid('copies')
-  spread
+  spreadBy(way, lines)
     .keyBy(({ key }) => key)
     .process<readonly [string, number, number]>(() => {
       let fold: ValueState<{ readonly count: number; readonly hash: number }>
@@ -173,6 +180,59 @@ describe('an unaligned checkpoint', () => {
       expect(sink.folds).toEqual(expectedFolds())
     },
   )
+
+  it('refuses to restore records to an operator that no channel leads to any more', async () => {
+    using root = checkpointFolder()
+    const configuration = configurationOf(root.path)
+    await using cluster = new MiniCluster({ configuration })
+    const { folder } = await checkpointBehindFullSink(cluster, 'through a rebalance')
+    const sink = new GatedSink(Number.POSITIVE_INFINITY)
+    const chained = graphOf(2, sink, 'through a forward edge')
+    const refused = cluster.startLocal(chained, { restoreFrom: folder })
+    await expect(refused.result).rejects.toMatchObject({
+      details: { code: 'STATE_LEFT_OVER' },
+      message: expect.stringContaining('records in flight'),
+    })
+  })
+
+  it('stays aligned behind a broadcast, and waits for the sink', async () => {
+    using root = checkpointFolder()
+    await using cluster = new MiniCluster({ configuration: configurationOf(root.path) })
+    const sink = new GatedSink(25)
+    const job = cluster.startLocal(graphOf(2, sink, 'by a broadcast'), { jobId: JOB_ID })
+    await job.waitFor('RUNNING')
+    await turns(300)
+    let isComplete = false
+    const checkpoint = job.triggerCheckpoint().finally(() => {
+      isComplete = true
+    })
+    await turns(100)
+    expect(isComplete).toBe(false)
+    sink.open()
+    const checkpointId = await checkpoint
+    expect((await inFlight(root.path, `${JOB_ID}/chk-${checkpointId}`))['copies']).toBeUndefined()
+    await job.result
+  })
+
+  it('tries to be aligned until the timeout', async () => {
+    using root = checkpointFolder()
+    const configuration = {
+      ...configurationOf(root.path),
+      'execution.checkpointing.aligned-checkpoint-timeout': '50 ms',
+    }
+    await using cluster = new MiniCluster({ configuration })
+    const sink = new GatedSink(25)
+    const job = cluster.startLocal(graphOf(2, sink), { jobId: JOB_ID })
+    await job.waitFor('RUNNING')
+    await turns(300)
+    const startMs = performance.now()
+    const checkpointId = await job.triggerCheckpoint()
+    expect(performance.now() - startMs).toBeGreaterThan(45)
+    expect((await inFlight(root.path, `${JOB_ID}/chk-${checkpointId}`))['folds']).toBeGreaterThan(0)
+    sink.open()
+    await job.result
+    expect(sink.folds).toEqual(expectedFolds())
+  })
 
   it.each([
     [{ coordinators: { folds: { start() {}, handleEvent() {} } } }, {}],
