@@ -5,8 +5,13 @@ import { MetricGroup } from '../../../src/core/metrics.ts'
 import { int53Serializer, type Serializer } from '../../../src/core/serializer.ts'
 import type { StreamNode } from '../../../src/dataflow/stream-graph.ts'
 import { AbstractOperator } from '../../../src/operators/port/abstract-operator.ts'
+import { decodeInFlight } from '../../../src/runtime/channel/in-flight-format.ts'
 import { InputChannel } from '../../../src/runtime/channel/input.ts'
-import type { BatchMessage, ForwardMessage } from '../../../src/runtime/channel/message.ts'
+import {
+  type BatchMessage,
+  type ForwardMessage,
+  RESTORED,
+} from '../../../src/runtime/channel/message.ts'
 import { OutputChannel } from '../../../src/runtime/channel/output.ts'
 import { ProgressCombiner } from '../../../src/runtime/channel/progress-combiner.ts'
 import { InputProcessor } from '../../../src/runtime/subtask/input-processor.ts'
@@ -19,8 +24,11 @@ import { ManualClock } from '../../../src/testing/manual-clock.ts'
 
 const serializer = int53Serializer as Serializer<unknown>
 
-/** A subtask with two input channels whose events are recorded in order. */
-function setUp() {
+/**
+ * A subtask with two input channels whose events are recorded in order; `restored` is at first in front of the
+ * second one.
+ */
+function setUp(restored: readonly ForwardMessage[] = []) {
   const clock = new ManualClock()
   const events: string[] = []
   const host: SubtaskHost = {
@@ -76,6 +84,8 @@ function setUp() {
   subtask.addOperator(task)
   const channels = [new InputChannel(0, 0, 0), new InputChannel(1, 1, 0)]
   const credits: number[] = []
+  for (const message of restored)
+    channels[1]!.push({ ...(message as BatchMessage), channel: RESTORED })
   const role = {
     values: serializer,
     serializer,
@@ -171,6 +181,73 @@ describe('InputProcessor', () => {
     push({ kind: 'barrier', channel: 1, barrier: barrier(1, 'at-least-once') })
     work()
     expect(events).toEqual(['50@0:5', 'snapshot 1 0'])
+  })
+
+  it('processes restored records before any input, and returns no credit for them', () => {
+    const { push, work, events, credits } = setUp([batch(1, [7, 3, 100]), batch(1, [8, 3, 101])])
+    push(batch(0, [50, 0, 5]))
+    push({ kind: 'watermark', channel: 0, timestamp: 9 })
+    push({ kind: 'watermark', channel: 1, timestamp: 9 })
+    work()
+    expect(events).toEqual(['7@3:100', '8@3:101', '50@0:5', 'watermark 9'])
+    expect(credits).toEqual([0])
+  })
+
+  it('takes the snapshot of an unaligned checkpoint when its first barrier comes, and saves what it overtakes', async () => {
+    const { push, work, events, input } = setUp()
+    const overtaking = { ...barrier(1), alignedTimeoutMs: 0 }
+    push(batch(0, [50, 0, 5]))
+    push({ kind: 'barrier', channel: 0, barrier: overtaking })
+    push(batch(0, [51, 0, 6]))
+    push(batch(1, [60, 1, 7]))
+    await Promise.resolve()
+    expect(events).toEqual(['snapshot 1 0'])
+    const entries = input.overtaken(1)!
+    push(batch(1, [61, 1, 8]))
+    work()
+    push({ kind: 'barrier', channel: 1, barrier: overtaking })
+    push(batch(1, [62, 1, 9]))
+    work()
+    const offsets = (await entries).map((entry) =>
+      decodeInFlight(entry).records.map(({ position }) => position.offset),
+    )
+    expect(offsets).toEqual([[5], [7, 8]])
+    expect(events.slice(1).sort()).toEqual(['50@0:5', '51@0:6', '60@1:7', '61@1:8', '62@1:9'])
+  })
+
+  it('aligns an unaligned checkpoint until its timeout, counted from its start', () => {
+    const { push, work, events, input, clock } = setUp()
+    const overtaking = { ...barrier(1), timestampMs: clock.nowMs(), alignedTimeoutMs: 50 }
+    clock.advance(10)
+    push({ kind: 'barrier', channel: 0, barrier: overtaking })
+    push(batch(0, [50, 0, 5]))
+    work()
+    clock.advance(39)
+    expect(events).toEqual([])
+    clock.advance(1)
+    expect(events).toEqual(['snapshot 1 40'])
+    expect(input.overtaken(1)).toBeDefined()
+    work()
+    expect(events).toEqual(['snapshot 1 40', '50@0:5'])
+  })
+
+  it('is aligned when all barriers come before the timeout', () => {
+    const { push, work, events, input, clock } = setUp()
+    const overtaking = { ...barrier(1), timestampMs: clock.nowMs(), alignedTimeoutMs: 50 }
+    for (const channel of [0, 1]) push({ kind: 'barrier', channel, barrier: overtaking })
+    work()
+    clock.advance(60)
+    expect(events).toEqual(['snapshot 1 0'])
+    expect(input.overtaken(1)).toBeUndefined()
+  })
+
+  it('declines what it has saved when the checkpoint is aborted', async () => {
+    const { push, input } = setUp()
+    push({ kind: 'barrier', channel: 0, barrier: { ...barrier(1), alignedTimeoutMs: 0 } })
+    await Promise.resolve()
+    const entries = input.overtaken(1)
+    input.aborted(1)
+    await expect(entries).rejects.toMatchObject({ code: 'CHECKPOINT_DECLINED' })
   })
 
   it('continues reading when the coordinator aborts the checkpoint, and ignores its late barrier', () => {
