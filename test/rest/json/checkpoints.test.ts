@@ -48,6 +48,29 @@ describe('the JSON of checkpoints', () => {
     })
   })
 
+  it('shows the bytes of the records that barriers have overtaken', () => {
+    const tasks = CHECKPOINT.tasks.map((ack, i) => ({
+      ...ack,
+      alignment: { duration: 2, persisted: 500 * i },
+    }))
+    const unaligned = { ...CHECKPOINT, tasks }
+    expect(checkpointDetailJson(snapshot(), unaligned)).toMatchObject({
+      persisted_data: 500,
+      tasks: { [COUNT_ID]: { persisted_data: 500 }, [SOURCE_ID]: { persisted_data: 0 } },
+    })
+    expect(checkpointVertexJson(unaligned, COUNT)).toMatchObject({
+      summary: { alignment: { persisted: { max: 500 } } },
+      subtasks: [
+        { unaligned_checkpoint: false },
+        { unaligned_checkpoint: true, alignment: { persisted: 500 } },
+      ],
+    })
+    const { settings } = snapshot().checkpoints!
+    expect(
+      checkpointConfigJson({ ...settings, unaligned: true, alignedTimeoutMs: 300 }),
+    ).toMatchObject({ unaligned_checkpoints: true, aligned_checkpoint_timeout: 300 })
+  })
+
   it('gives Flink’s number for a job without periodic checkpoints', () => {
     const { settings } = snapshot().checkpoints!
     expect(checkpointConfigJson({ ...settings, intervalMs: undefined })).toMatchObject({

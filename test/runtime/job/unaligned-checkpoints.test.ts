@@ -229,6 +229,9 @@ describe('an unaligned checkpoint', () => {
     const checkpointId = await job.triggerCheckpoint()
     expect(performance.now() - startMs).toBeGreaterThan(45)
     expect((await inFlight(root.path, `${JOB_ID}/chk-${checkpointId}`))['folds']).toBeGreaterThan(0)
+    const [statistics] = job.checkpointStatistics!.recent()
+    const folds = statistics!.tasks.filter(({ task }) => task.startsWith('folds'))
+    expect(folds.reduce((sum, { alignment }) => sum + alignment.persisted, 0)).toBeGreaterThan(0)
     sink.open()
     await job.result
     expect(sink.folds).toEqual(expectedFolds())
