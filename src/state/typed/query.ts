@@ -29,7 +29,7 @@ const EMPTY = new Uint8Array(0)
 const SCRATCH_BYTES = 1024
 /** A larger value does not keep its memory. */
 const MOST_SCRATCH_BYTES = 1 << 20
-/** Values are encoded here: a buffer that grows to the size of each one made three times the garbage of the answers. */
+/** Values are encoded here: a buffer that grew to the size of each was three times the garbage of its answer. */
 let scratch = new ByteWriter(SCRATCH_BYTES)
 /** Fewest and most keys that one pass over the entries finds. */
 const LEAST_KEYS = 1024

@@ -1,30 +1,27 @@
-import { LogSource } from '../../../src/connectors/log/source.ts'
-import { systemClock } from '../../../src/core/clock.ts'
-import { MetricGroup } from '../../../src/core/metrics.ts'
+import { expect } from 'vitest'
+import { readCommitted } from '../../fixtures/committed-records.ts'
 import type { Folded } from './job.ts'
 
-const decoder = new TextDecoder()
+/** Every committed fold, which the job has written to a log directory. */
+export function readResults(directory: string): Promise<Folded[]> {
+  return readCommitted(directory, 'results')
+}
 
-/** Every committed record of topic `results`, which the fold job has written to a log directory. */
-export async function readResults(directory: string): Promise<Folded[]> {
-  const source = LogSource.raw({ directory, topic: 'results', bounded: true })
-  const reader = source.createReader()
-  const metrics = new MetricGroup()
-  await reader.open({ subtask: 0, parallelism: 1, clock: systemClock, metrics })
-  const partitions = await source.discover()
-  await reader.addSplits(partitions.map((partition) => ({ partition, nextOffset: -1 })))
-  const results: Folded[] = []
-  for (;;) {
-    const found = reader.poll(
-      {
-        collect: ({ value }) => results.push(JSON.parse(decoder.decode(value!)) as Folded),
-        progress: () => {},
-      },
-      1000,
-    )
-    if (found === 'ended') break
-    if (found === 'idle') await reader.available()
+/** Checks that every fold of every key came out exactly once, and that the last of each key is right. */
+export async function expectExact(
+  directory: string,
+  expected: ReadonlyMap<string, Folded>,
+): Promise<void> {
+  const results = await readResults(directory)
+  const seen = new Set(results.map(({ key, count }) => `${key} ${count}`))
+  const records = [...expected.values()].reduce((sum, { count }) => sum + count, 0)
+  expect({ results: results.length, distinct: seen.size }).toEqual({
+    results: records,
+    distinct: records,
+  })
+  const last = new Map<string, Folded>()
+  for (const result of results) {
+    if (result.count >= (last.get(result.key)?.count ?? 0)) last.set(result.key, result)
   }
-  await reader.close()
-  return results
+  expect(last).toEqual(expected)
 }

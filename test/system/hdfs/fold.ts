@@ -8,7 +8,7 @@ import { seededRandom } from '../../../src/core/random.ts'
 import type { JobExecution } from '../../../src/runtime/job/execution.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
 import { type Folded, fold } from '../../recovery/fold/job.ts'
-import { readResults } from '../../recovery/fold/results.ts'
+import { expectExact } from '../../recovery/fold/results.ts'
 
 const KEYS = 2000
 const JOB = new URL('../../recovery/fold/job.ts', import.meta.url)
@@ -28,7 +28,6 @@ export class HdfsFold implements AsyncDisposable {
   private output!: EmbeddedLog
   private producing = Promise.resolve()
   private load = true
-  private sent = 0
   /** The running job. */
   job!: JobExecution
 
@@ -90,17 +89,7 @@ export class HdfsFold implements AsyncDisposable {
     const last = await this.startJob(true)
     await last.result
     expect(last.checkpointStatistics?.counts().restored).toBeGreaterThan(0)
-    const results = await readResults(join(this.folder, 'out'))
-    const seen = new Set(results.map(({ key, count }) => `${key} ${count}`))
-    expect({ results: results.length, distinct: seen.size }).toEqual({
-      results: this.sent,
-      distinct: this.sent,
-    })
-    const latest = new Map<string, Folded>()
-    for (const result of results) {
-      if (result.count >= (latest.get(result.key)?.count ?? 0)) latest.set(result.key, result)
-    }
-    expect(latest).toEqual(this.expected)
+    await expectExact(join(this.folder, 'out'), this.expected)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -126,7 +115,6 @@ export class HdfsFold implements AsyncDisposable {
         const operation = { key: `k${random.below(KEYS)}`, amount: random.below(1000) }
         this.expected.set(operation.key, fold(this.expected.get(operation.key), operation))
         producer.send(encoder.encode(operation.key), encoder.encode(`${operation.amount}`), 0)
-        this.sent++
       }
       await producer.flush()
       await sleep(systemClock, 20)

@@ -3,20 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { EmbeddedLog } from '../../../src/connectors/log/embedded-log.ts'
-import { LogSource } from '../../../src/connectors/log/source.ts'
-import { systemClock } from '../../../src/core/clock.ts'
-import { MetricGroup } from '../../../src/core/metrics.ts'
 import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
 import type { InferenceEngine } from '../../../src/inference/port/engine.ts'
 import { JobModels } from '../../../src/jobs/models/job-models.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
+import { readCommitted } from '../../fixtures/committed-records.ts'
 import type { InferJobOptions, InferredValue } from './infer-job.ts'
 
 const BATCH = 400
 const SLOTS = 2
 const KILLS = 4
 const encoder = new TextEncoder()
-const decoder = new TextDecoder()
 
 /** A model that multiplies by a number; a run while the file `end` is there ends the worker, once. */
 const moduleOf = (factor: number): string => `
@@ -42,28 +39,9 @@ function push(repository: string, version: number, factor: number): void {
   writeFileSync(join(folder, 'model.mjs'), moduleOf(factor))
 }
 
-/** Reads every committed record of topic `answers`. */
-async function readAnswers(directory: string): Promise<InferredValue[]> {
-  const source = LogSource.raw({ directory, topic: 'answers', bounded: true })
-  const reader = source.createReader()
-  const metrics = new MetricGroup()
-  await reader.open({ subtask: 0, parallelism: 1, clock: systemClock, metrics })
-  const partitions = await source.discover()
-  await reader.addSplits(partitions.map((partition) => ({ partition, nextOffset: -1 })))
-  const answers: InferredValue[] = []
-  for (;;) {
-    const found = reader.poll(
-      {
-        collect: ({ value }) => answers.push(JSON.parse(decoder.decode(value!)) as InferredValue),
-        progress: () => {},
-      },
-      1000,
-    )
-    if (found === 'ended') break
-    if (found === 'idle') await reader.available()
-  }
-  await reader.close()
-  return answers
+/** Every committed answer. */
+function readAnswers(directory: string): Promise<InferredValue[]> {
+  return readCommitted(directory, 'answers')
 }
 
 it('a job that asks a model loses and repeats no record when workers and slots are killed and versions change', async () => {
