@@ -20,13 +20,14 @@ export {
   type Serializer,
   stringSerializer,
 } from '../core/serializer.ts'
+export type { InferRequest, RawInferResult } from '../wire/inference/infer.ts'
 export type {
   ModelInfo,
   ModelVersionInfo,
   TensorSignature,
   VersionState,
 } from '../wire/inference/models.ts'
-export type { Datatype } from '../wire/inference/tensor.ts'
+export type { Datatype, RawTensor } from '../wire/inference/tensor.ts'
 export type {
   InferOptions,
   InferResult,

@@ -3,8 +3,8 @@ import { type AnswerCursor, errorOfStatus } from '../wire/answer.ts'
 import { ANSWER_FLAG, DEFERRED, KIND, REQUEST_FLAG } from '../wire/frame.ts'
 import type { FrameWriter } from '../wire/frame-writer.ts'
 import {
-  type InferAnswer,
   type InferRequest,
+  type RawInferResult,
   readInferAnswer,
   writeInferRequest,
 } from '../wire/inference/infer.ts'
@@ -189,13 +189,8 @@ function readScored(cursor: AnswerCursor): ScoredKey[] {
   return results
 }
 
-/** Outputs of a model of any kind, with the version that answered. */
-export interface Inference extends InferAnswer {
-  readonly modelVersion: number
-}
-
 /** A run of a model. */
-export function inferBody(request: InferRequest): RequestBody<Inference> {
+export function inferBody(request: InferRequest): RequestBody<RawInferResult> {
   return {
     kind: KIND.infer,
     flags: 0,

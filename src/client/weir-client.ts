@@ -2,6 +2,7 @@ import { requireArgument, WeirError } from '../core/errors.ts'
 import { DeadlineWheel } from '../wire/deadline-wheel.ts'
 import type { EncodedPairs, PairPredictions } from '../wire/encoded-pairs.ts'
 import { KIND, MAX_COUNT } from '../wire/frame.ts'
+import type { InferRequest, RawInferResult } from '../wire/inference/infer.ts'
 import type { ModelInfo, ModelsRequest } from '../wire/inference/models.ts'
 import {
   type InferOptions,
@@ -290,14 +291,23 @@ export class WeirClient implements ModelReader {
     options: InferOptions = NO_OPTIONS,
   ): Promise<InferResult> {
     const request = { inputs: inputs.map(rawTensorOf), outputs: options.outputs ?? [] }
-    const answer = await this.requests.ask({
+    const answer = await this.inferRaw(model, request, options)
+    return { ...answer, outputs: answer.outputs.map(outputTensorOf) }
+  }
+
+  /** As `infer`, on tensors whose elements are bytes in the order of the Open Inference Protocol. */
+  inferRaw(
+    model: string,
+    request: InferRequest,
+    options: QueryOptions = NO_OPTIONS,
+  ): Promise<RawInferResult> {
+    return this.requests.ask({
       state: model,
       options,
       deadlineAt: this.requests.deadlineOf(options),
       isServersDeadline: options.deadlineMs === undefined,
       body: () => inferBody(request),
     })
-    return { ...answer, outputs: answer.outputs.map(outputTensorOf) }
   }
 
   /** Models of any kind that the job serves. Rejects with UNSUPPORTED where it serves rows only. */

@@ -10,6 +10,8 @@ import { addBodyParsers } from './http/bodies.ts'
 import { addErrorHandlers, EARLY_ERRORS } from './http/errors.ts'
 import { addTracing } from './http/tracing.ts'
 import { addUnknownPathHandler } from './http/unknown-paths.ts'
+import { InferenceAnswers } from './inference/answers.ts'
+import { ModelRepository } from './inference/repository.ts'
 import { addInferenceRoutes } from './inference/routes.ts'
 import { InferenceStatistics } from './inference/statistics.ts'
 import { RequestMetrics } from './metrics/request-metrics.ts'
@@ -80,6 +82,8 @@ export async function createGateway(
   const requests = new RequestMetrics()
   requests.addTo(app)
   const inference = new InferenceStatistics()
+  const repository = new ModelRepository(services.state)
+  const answers = new InferenceAnswers({ repository, statistics: inference, clock: options.clock })
   if (options.access !== undefined) addAuthorization(app, options.access)
   addErrorHandlers(app)
   addUnknownPathHandler(app)
@@ -91,7 +95,8 @@ export async function createGateway(
     addStateRoutes(routes, services.state)
     addInferenceRoutes(routes, {
       state: services.state,
-      clock: options.clock,
+      repository,
+      answers,
       statistics: inference,
       version: options.version,
       registry: services.registry,
@@ -108,7 +113,8 @@ export async function createGateway(
     })
     addDocumentRoute(routes)
   })
-  if (mayBeHot(app, options)) addHotRoutes(app, { state: services.state, requests, ...options })
+  if (mayBeHot(app, options))
+    addHotRoutes(app, { state: services.state, answers, requests, ...options })
   return app
 }
 

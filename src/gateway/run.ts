@@ -1,11 +1,8 @@
-import type { AddressInfo, ListenOptions } from 'node:net'
-import type { FastifyInstance, FastifyListenOptions } from 'fastify'
 import { AccessControl, type AccessShare } from '../access/control.ts'
 import type { ClientOptions } from '../client/options.ts'
 import { WeirClient } from '../client/weir-client.ts'
 import { openTopics, type TopicsPlace } from '../connectors/topics/open.ts'
 import { systemClock } from '../core/clock.ts'
-import { asWeirError } from '../core/errors.ts'
 import { ResourceStack } from '../core/lifetime/resource-stack.ts'
 import { nodeFileSystem } from '../files/node-file-system.ts'
 import { FolderRegistry } from '../inference/repository/register.ts'
@@ -15,6 +12,7 @@ import { MAX_FRAME_BYTES } from '../wire/frame.ts'
 
 import { createGateway, type GatewayOptions } from './gateway.ts'
 import { type LogLevel, loggerOf } from './http/logging.ts'
+import { listenOn } from './listen.ts'
 import type { SiblingGroup } from './metrics/sibling-threads.ts'
 import { type ModelPlace, RegistryModelControl } from './models/control.ts'
 import { TopicAppender } from './observations/topic-appender.ts'
@@ -103,7 +101,7 @@ export class RunningGateway implements AsyncDisposable {
       },
     )
     started.defer(() => app.close())
-    const port = await listen(app, settings)
+    const port = await listenOn(app, settings)
     return new RunningGateway(port, access, started.move())
   }
 
@@ -137,16 +135,4 @@ async function appenderOf(
   )
   await appender.open()
   return appender
-}
-
-async function listen(app: FastifyInstance, settings: GatewaySettings): Promise<number> {
-  const { host, port, sharesPort } = settings
-  try {
-    // Fastify passes every option on to the server; its types do not know `reusePort` yet.
-    const options: FastifyListenOptions & ListenOptions = { host, port, reusePort: sharesPort }
-    await app.listen(options)
-  } catch (error) {
-    throw asWeirError(error, 'CONNECTOR_FAILED', `the gateway cannot listen on ${host}:${port}`)
-  }
-  return (app.server.address() as AddressInfo).port
 }

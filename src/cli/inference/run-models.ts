@@ -3,9 +3,11 @@ import { systemClock } from '../../core/clock.ts'
 import type { ModelsProcess } from '../../jobs/models/process.ts'
 import { parseConfiguration } from '../../runtime/configuration/keys.ts'
 import { parseSize } from '../../runtime/configuration/values.ts'
+import { addressOf } from '../command/address.ts'
 import { type CommandIo, type Flags, unlessInterrupted } from '../command/command.ts'
 import { listenerOf } from '../flags/listener.ts'
 import { keyValuesOf } from '../flags/serving.ts'
+import { packageVersion } from '../text/package-version.ts'
 import { eventJson, eventText } from './model-event.ts'
 
 /** Name of the process in messages, and of the job that it is for the REST interface. */
@@ -25,6 +27,7 @@ export async function runModels(flags: Flags, io: CommandIo): Promise<number> {
     { event: 'started', port: models.port },
     `${NAME}: serving queries on ${place}; press Ctrl-C to stop`,
   )
+  await using _gateway = await openGateway(models, flags, { io, report })
   const { control, rest } = await openRest(models, configuration, io)
   await using _rest = rest
   if (rest !== undefined) report({ event: 'rest', url: rest.url }, `REST interface on ${rest.url}`)
@@ -48,6 +51,41 @@ async function startModels(flags: Flags, io: CommandIo, report: Report): Promise
     engine: openInferenceEngine(memory === undefined ? {} : { memoryBytes: parseSize(memory) }),
     onEvent: (event) => report({ ...eventJson(event) }, eventText(event)),
   })
+}
+
+/** Opens the HTTP port of `--http`, if there is one. */
+async function openGateway(
+  models: ModelsProcess,
+  flags: Flags,
+  { io, report }: { readonly io: CommandIo; readonly report: Report },
+): Promise<AsyncDisposable | undefined> {
+  const address = flags.optional('http')
+  if (address === undefined) return undefined
+  const { host, port } = addressOf(address, '--http')
+  const [{ LocalGateway }, { queryAccessOf }] = await Promise.all([
+    import('../../gateway/local.ts'),
+    import('../../jobs/query-access.ts'),
+  ])
+  const { tls } = await queryAccessOf(
+    { ...listenerOf(flags, io), what: 'the HTTP port', host },
+    undefined,
+  )
+  const gateway = await LocalGateway.start({
+    state: models.state,
+    host,
+    port,
+    repository: resolve(flags.string('repository')),
+    access: models.access,
+    version: packageVersion(),
+    ...(tls === undefined ? {} : { tls }),
+  })
+  const scheme = tls === undefined ? 'http' : 'https'
+  const url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${gateway.port}`
+  report(
+    { event: 'http', port: gateway.port, url },
+    `${NAME}: Open Inference Protocol on ${url}/v2; try it at ${url}/docs`,
+  )
+  return gateway
 }
 
 /** Opens the REST interface of the process, which shows it as a job. */

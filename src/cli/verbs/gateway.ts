@@ -3,7 +3,8 @@ import type { GatewaySettings } from '../../gateway/run.ts'
 import { queryAccessOf, watchQueryAccess } from '../../jobs/query-access.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { registryPlace } from '../../jobs/serve/registry-place.ts'
-import { type Command, Flags, UsageError, unlessInterrupted } from '../command/command.ts'
+import { addressOf } from '../command/address.ts'
+import { type Command, Flags, unlessInterrupted } from '../command/command.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsPlaceOf } from '../flags/kafka.ts'
 import { LISTENER_OPTIONS, listenerOf } from '../flags/listener.ts'
@@ -131,13 +132,4 @@ function modelPlaceOf(flags: Flags, model: string): NonNullable<GatewaySettings[
   const topics = topicsPlaceOf(flags)
   const { root } = dataDirectory(flags.string('data-dir'))
   return { model, topics, registry: registryPlace(topics, root) }
-}
-
-/** The host and port of `HOST:PORT`; a host of IPv6 may be in brackets. Throws UsageError. */
-function addressOf(text: string, flag: string): { readonly host: string; readonly port: number } {
-  const at = text.lastIndexOf(':')
-  const host = text.slice(0, at).replace(/^\[(.*)\]$/, '$1')
-  const port = Number(text.slice(at + 1))
-  if (at > 0 && /^[0-9]+$/.test(text.slice(at + 1)) && port <= 65_535) return { host, port }
-  throw new UsageError(`${flag} takes HOST:PORT, not "${text}"`)
 }

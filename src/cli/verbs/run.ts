@@ -70,6 +70,11 @@ export const runCommand: Command = {
       value: 'SIZE',
       help: 'Memory for all models of the folder, such as 2GiB: idle ones are evicted (default: no limit)',
     },
+    http: {
+      type: 'string',
+      value: 'HOST:PORT',
+      help: 'Serve "models" over HTTP, too: the Open Inference Protocol without a "weir gateway"',
+    },
     ...KEY_LENGTH_OPTION,
     ...SERVING_OPTIONS,
     ...DETACH_OPTIONS,
@@ -89,7 +94,7 @@ Examples:
   weir run -d als-serving
   weir run svm-serving --topic svm-model
   weir run histories --topic observations --port 9070
-  weir run models --repository models
+  weir run models --repository models --http 127.0.0.1:8080
   weir run als-serving -D execution.checkpointing.interval=1s -D state.backend.type=leveldb
   weir run ./counts.ts --option input=/tmp/in
   weir run als-serving --restore-from 2
@@ -113,6 +118,9 @@ Examples:
     if (name === MODELS) {
       const { runModels } = await import('../inference/run-models.ts')
       return await runModels(flags, io)
+    }
+    if (flags.optional('http') !== undefined) {
+      throw new UsageError(`--http is for "models"; put "weir gateway" in front of "${name}"`)
     }
     const started = Object.hasOwn(MODEL_JOBS, name)
       ? runModelJob(name as keyof typeof MODEL_JOBS, flags, io)

@@ -2,6 +2,7 @@ import type { Clock } from '../../core/clock.ts'
 import { STATUS_CODES } from '../../http/builtin.ts'
 import type { Refusal } from '../http/authorization.ts'
 import { PROBLEM_TYPE } from '../http/problem.ts'
+import { JSON_LENGTH_HEADER } from '../inference/message.ts'
 
 /** Most digits of a length. */
 const LENGTH_DIGITS = 10
@@ -28,6 +29,18 @@ export class AnswerText {
     this.update()
     const length = Buffer.byteLength(body)
     return `${this.okHead}${length}${HEAD_END}${length === body.length ? body : bytesOf(body)}`
+  }
+
+  /** An answer with status 200 of JSON and then tensors, as the Open Inference Protocol has it. */
+  tensors(json: string, tensors: readonly Uint8Array[]): string {
+    this.update()
+    const text = latin1Of(json)
+    let rest = ''
+    for (const { buffer, byteOffset, byteLength } of tensors) {
+      rest += Buffer.from(buffer, byteOffset, byteLength).toString('latin1')
+    }
+    const length = text.length + rest.length
+    return `HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\n${JSON_LENGTH_HEADER}: ${text.length}\r\n${this.fields}content-length: ${length}${HEAD_END}${text}${rest}`
   }
 
   /** Bytes that `okAround` needs before the body. */
@@ -70,6 +83,11 @@ export class AnswerText {
     this.okHead = `HTTP/1.1 200 OK\r\ncontent-type: application/json; charset=utf-8\r\n${this.fields}content-length: `
     this.okHeadBytes = Buffer.from(this.okHead, 'latin1')
   }
+}
+
+/** The same, for a text that mostly is of ASCII. */
+function latin1Of(text: string): string {
+  return Buffer.byteLength(text) === text.length ? text : bytesOf(text)
 }
 
 /** The bytes of a text in UTF-8, a character a byte. */

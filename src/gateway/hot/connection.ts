@@ -68,8 +68,8 @@ export class HotConnection {
   private wholeAt = 0
   /** Runs while the rest of a body is awaited. */
   private bodyTimer: NodeJS.Timeout | undefined
-  /** The newest request is a batch: it is answered before the next one is read. */
-  private isBatch = false
+  /** The newest request has a body: it is answered before the next one is read. */
+  private hasBody = false
   /** Requests are read from `unread` now. */
   private isTaking = false
   /** Node:http takes over when all answers are sent. */
@@ -111,7 +111,7 @@ export class HotConnection {
       }
     }
     this.write(text)
-    if (exchanges.length === 0) this.isBatch = false
+    if (exchanges.length === 0) this.hasBody = false
     if (this.isEnding || this.isBlocked || this.unread !== '') this.goOn()
   }
 
@@ -134,13 +134,13 @@ export class HotConnection {
     let at = 0
     let reading: Reading = 'whole'
     this.isTaking = true
-    while (at < unread.length && exchanges.length < MAX_WAITING && !this.isBatch) {
+    while (at < unread.length && exchanges.length < MAX_WAITING && !this.hasBody) {
       reading = reader.read(unread, at)
       if (reading !== 'whole') break
       at = reader.end
       const exchange = new HotExchange(this, reader.request)
       exchanges.push(exchange)
-      this.isBatch = exchange.request.kind === 'pairs'
+      this.hasBody = exchange.request.kind !== 'pair'
       this.owner.answer(exchange, reader.token)
     }
     this.isTaking = false

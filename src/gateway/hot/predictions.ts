@@ -23,11 +23,14 @@ export interface HotPredictionsContext {
   readonly state: ServedState
   readonly text: AnswerText
   /** Metrics of the routes that answer other forms of the same requests. */
-  readonly metrics: Readonly<Record<HotRequest['kind'], RouteMetrics>>
+  readonly metrics: Readonly<Record<PredictionRequest['kind'], RouteMetrics>>
   readonly log: Pick<FastifyBaseLogger, 'error' | 'info'>
   /** @default every request may run */
   readonly access: AccessControl | undefined
 }
+
+/** A request for predictions. */
+type PredictionRequest = Exclude<HotRequest, { readonly kind: 'infer' }>
 
 const OPTIONS: PredictOptions = {
   consistency: { level: 'live' },
@@ -41,34 +44,34 @@ const OPTIONS: PredictOptions = {
  */
 export class HotPredictions {
   private readonly context: HotPredictionsContext
-  private asked: HotExchange[] = []
+  private asked: [HotExchange, PredictionRequest][] = []
 
   constructor(context: HotPredictionsContext) {
     this.context = context
   }
 
   /** Answers a request with a bearer token. */
-  readonly answer = (exchange: HotExchange, token: string | undefined): void => {
+  answer(exchange: HotExchange, request: PredictionRequest, token: string | undefined): void {
     const decision = this.context.access?.authorize(token, 'read')
     if (decision !== undefined && decision.kind !== 'allowed') {
-      this.refuse(exchange, refusalOf(decision))
+      this.refuse(exchange, request, refusalOf(decision))
       return
     }
-    if (this.asked.push(exchange) === 1) setImmediate(this.ask)
+    if (this.asked.push([exchange, request]) === 1) setImmediate(this.ask)
   }
 
   private readonly ask = (): void => {
     const { asked } = this
     this.asked = []
-    for (const exchange of asked) {
-      this.answerOf(exchange.request).then(
-        (answer) => this.send(exchange, 200, answer),
-        (error: unknown) => this.fail(exchange, error),
+    for (const [exchange, request] of asked) {
+      this.answerOf(request).then(
+        (answer) => this.send(exchange, request, 200, answer),
+        (error: unknown) => this.fail(exchange, request, error),
       )
     }
   }
 
-  private answerOf(request: HotRequest): Promise<HotAnswer> {
+  private answerOf(request: PredictionRequest): Promise<HotAnswer> {
     return request.kind === 'pair' ? this.predict(request) : this.predictPairs(request.pairs)
   }
 
@@ -96,20 +99,24 @@ export class HotPredictions {
     return { bytes: text.okAround(buffer, headRoom, end), sent: () => giveBuffer(buffer) }
   }
 
-  private fail(exchange: HotExchange, thrown: unknown): void {
+  private fail(exchange: HotExchange, request: PredictionRequest, thrown: unknown): void {
     const error = asWeirError(thrown, 'ILLEGAL_STATE')
     const problem = problemOf(error)
     logProblem(this.context.log, error, problem)
-    this.refuse(exchange, { problem, fields: problemFieldsOf(problem) })
+    this.refuse(exchange, request, { problem, fields: problemFieldsOf(problem) })
   }
 
-  private refuse(exchange: HotExchange, refusal: Refusal): void {
-    this.send(exchange, refusal.problem.status, this.context.text.problem(refusal))
+  private refuse(exchange: HotExchange, request: PredictionRequest, refusal: Refusal): void {
+    this.send(exchange, request, refusal.problem.status, this.context.text.problem(refusal))
   }
 
-  private send(exchange: HotExchange, status: number, answer: HotAnswer): void {
+  private send(
+    exchange: HotExchange,
+    { kind }: PredictionRequest,
+    status: number,
+    answer: HotAnswer,
+  ): void {
     exchange.finish(answer)
-    const { metrics } = this.context
-    metrics[exchange.request.kind].observe(status, performance.now() - exchange.startedMs)
+    this.context.metrics[kind].observe(status, performance.now() - exchange.startedMs)
   }
 }

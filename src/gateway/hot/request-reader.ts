@@ -1,6 +1,8 @@
 import { bearerTokenOf } from '../../access/bearer.ts'
 import type { EncodedPairs } from '../../wire/encoded-pairs.ts'
 import { MAX_ID_LENGTH } from '../http/schemas.ts'
+import type { InferenceCall } from '../inference/answers.ts'
+import { JSON_LENGTH_HEADER } from '../inference/message.ts'
 import { scanPairs } from '../routes/pairs-scanner.ts'
 import type { PredictedPair } from '../routes/prediction-body.ts'
 import { giveBuffer, takeBuffer } from './batch-buffers.ts'
@@ -9,16 +11,21 @@ import { giveBuffer, takeBuffer } from './batch-buffers.ts'
  * The requests that a connection answers without node:http, with header fields of a short list:
  *
  * - `GET /v1/predict/<user>/<item> HTTP/1.1` with ids of unreserved characters (RFC 3986);
- * - `POST /v1/predict HTTP/1.1` with a body of JSON that `scanPairs` reads.
+ * - `POST /v1/predict HTTP/1.1` with a body of JSON that `scanPairs` reads;
+ * - `POST /v2/models/<model>/infer HTTP/1.1`, or `.../<model>/versions/<version>/infer`, with any body: its route looks
+ *   neither at the media type nor at fields that are not below.
  *
  * A request that differs in one byte from these forms is left to node:http. The list has no field that
  * changes what the connection speaks (`Upgrade`). Of the fields that change where a message ends it has
- * `Content-Length`, once, in digits, and only for the second form. So both parsers agree about the end of
+ * `Content-Length`, once, in digits, and not for the first form. So both parsers agree about the end of
  * each request.
  */
 
 const PAIR_PATH = 'GET /v1/predict/'
+const MODELS_PATH = 'POST /v2/models/'
+const VERSIONS_PATH = 'versions/'
 const VERSION = ' HTTP/1.1\r\n'
+const INFER_END = `infer${VERSION}`
 const PAIRS_LINE = `POST /v1/predict${VERSION}`
 const HEAD_END = '\r\n\r\n'
 /** Longer heads are left to node:http, which refuses those above its own limit. */
@@ -76,6 +83,8 @@ interface Head {
   readonly type: string | undefined
   /** Value of `Content-Length`. */
   readonly length: string | undefined
+  /** Value of `Inference-Header-Content-Length`. */
+  readonly jsonLength: string | undefined
 }
 
 /** A head of a batch, of which only the digits of the length change from one request to the next. */
@@ -87,9 +96,19 @@ interface BatchHead {
   readonly token: string | undefined
 }
 
-/** What a hot request asks for: the prediction of a pair, or those of some pairs. */
+/** A request line and a head of an inference, as a connection sends them again and again. */
+interface InferHead {
+  readonly text: string
+  readonly call: Omit<InferenceCall, 'body'>
+  readonly token: string | undefined
+  readonly length: number
+}
+
+/** What a hot request asks for: the prediction of a pair, those of some pairs, or the run of a model. */
 export type HotRequest =
   | ({ readonly kind: 'pair' } & PredictedPair)
+  /** The body is of `takeBuffer`. */
+  | ({ readonly kind: 'infer' } & InferenceCall)
   /** The bytes of the pairs are of `takeBuffer`. */
   | { readonly kind: 'pairs'; readonly pairs: EncodedPairs }
 
@@ -115,6 +134,7 @@ export class RequestReader {
   private knownHead = ''
   private knownToken: string | undefined
   private batchHead: BatchHead | undefined
+  private inferHead: InferHead | undefined
 
   /** `maxBodyBytes`: longer bodies are left to node:http. */
   constructor(maxBodyBytes: number) {
@@ -125,7 +145,37 @@ export class RequestReader {
   read(text: string, at: number): Reading {
     if (text.startsWith(PAIR_PATH, at)) return this.readPair(text, at) ? 'whole' : 'other'
     if (text.startsWith(PAIRS_LINE, at)) return this.readPairs(text, at + PAIRS_LINE.length)
+    if (text.startsWith(MODELS_PATH, at)) return this.readInfer(text, at)
     return 'other'
+  }
+
+  private readInfer(text: string, at: number): Reading {
+    const head = this.readInferHead(text, at)
+    if (head === undefined || head.length > this.maxBodyBytes) return 'other'
+    const bodyAt = at + head.text.length
+    this.end = bodyAt + head.length
+    if (this.end > text.length) return 'part'
+    this.request = { kind: 'infer', ...head.call, body: bytesOf(text.slice(bodyAt, this.end)) }
+    this.token = head.token
+    return 'whole'
+  }
+
+  private readInferHead(text: string, at: number): InferHead | undefined {
+    const { inferHead } = this
+    if (inferHead !== undefined && text.startsWith(inferHead.text, at)) return inferHead
+    const path = readInferPath(text, at + MODELS_PATH.length)
+    if (path === undefined) return undefined
+    const headEnd = endOfHead(text, path.end)
+    if (headEnd < 0) return undefined
+    const head = parseHead(text.slice(path.end, headEnd))
+    if (head?.length === undefined || !LENGTH.test(head.length)) return undefined
+    this.inferHead = {
+      text: copyOf(text.slice(at, headEnd + HEAD_END.length)),
+      call: { model: path.model, version: path.version, jsonLength: head.jsonLength },
+      token: bearerTokenOf(head.authorization),
+      length: Number(head.length),
+    }
+    return this.inferHead
   }
 
   private readPair(text: string, at: number): boolean {
@@ -190,6 +240,34 @@ export class RequestReader {
   }
 }
 
+/** The model and version of a path whose model begins at `at`, and where the fields begin; undefined for another path. */
+function readInferPath(
+  text: string,
+  at: number,
+): { readonly model: string; readonly version: string | undefined; end: number } | undefined {
+  const modelEnd = endOfId(text, at, SLASH)
+  if (modelEnd < 0) return undefined
+  let next = modelEnd + 1
+  let version: string | undefined
+  if (text.startsWith(VERSIONS_PATH, next)) {
+    const versionAt = next + VERSIONS_PATH.length
+    const versionEnd = endOfId(text, versionAt, SLASH)
+    if (versionEnd < 0) return undefined
+    version = copyOf(text.slice(versionAt, versionEnd))
+    next = versionEnd + 1
+  }
+  if (!text.startsWith(INFER_END, next)) return undefined
+  return { model: copyOf(text.slice(at, modelEnd)), version, end: next + INFER_END.length }
+}
+
+/** The bytes of a text (a character a byte) in a buffer of `takeBuffer`. */
+function bytesOf(text: string): Buffer {
+  const { length } = text
+  const bytes = Buffer.from(takeBuffer(length).buffer, 0, length)
+  bytes.write(text, 'latin1')
+  return bytes
+}
+
 /** The pairs of a body (a character a byte), in a buffer of `takeBuffer`; undefined as of `scanPairs`. */
 function scanText(text: string): EncodedPairs | undefined {
   const { length } = text
@@ -232,6 +310,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'connection',
   'content-type',
   'content-length',
+  JSON_LENGTH_HEADER,
 ])
 
 /** The fields between the request line and the empty line; undefined if one is not on the list. */
@@ -251,6 +330,7 @@ function parseHead(text: string): Head | undefined {
     authorization: fields.get('authorization'),
     type: fields.get('content-type'),
     length: fields.get('content-length'),
+    jsonLength: fields.get(JSON_LENGTH_HEADER),
   }
 }
 

@@ -1,11 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import type { AccessControl } from '../../access/control.ts'
 import type { Clock } from '../../core/clock.ts'
+import type { InferenceAnswers } from '../inference/answers.ts'
+import { INFER_ROUTES } from '../inference/routes.ts'
 import type { RequestMetrics } from '../metrics/request-metrics.ts'
 import type { ServedState } from '../port/services.ts'
 import { PAIRS_ROUTE, PREDICT_ROUTE } from '../routes/predict.ts'
 import { AnswerText } from './answer-text.ts'
-import { HotListener } from './listener.ts'
+import { HotInferences } from './inferences.ts'
+import { type AnswerHot, HotListener } from './listener.ts'
 import { HotPredictions } from './predictions.ts'
 
 /** Longest body of a hot request: that of a batch of the most pairs with ids of usual length. */
@@ -14,6 +17,7 @@ const MAX_BODY_BYTES = 128 * 1024
 /** What the hot routes share with the others. */
 export interface HotRoutesContext {
   readonly state: ServedState
+  readonly answers: InferenceAnswers
   readonly clock: Clock
   readonly requests: RequestMetrics
   readonly access?: AccessControl
@@ -24,18 +28,33 @@ export interface HotRoutesContext {
  * form of the same requests has the same answers from its Fastify route.
  */
 export function addHotRoutes(app: FastifyInstance, context: HotRoutesContext): void {
-  const predictions = new HotPredictions({
-    state: context.state,
+  const { requests } = context
+  const shared = {
     text: new AnswerText(context.clock, app.server.keepAliveTimeout),
-    metrics: {
-      pair: context.requests.of('GET', PREDICT_ROUTE),
-      pairs: context.requests.of('POST', PAIRS_ROUTE),
-    },
     log: app.log,
     access: context.access,
+  }
+  const predictions = new HotPredictions({
+    ...shared,
+    state: context.state,
+    metrics: {
+      pair: requests.of('GET', PREDICT_ROUTE),
+      pairs: requests.of('POST', PAIRS_ROUTE),
+    },
+  })
+  const [live, version] = INFER_ROUTES.map((route) => requests.of('POST', route))
+  const inferences = new HotInferences({
+    ...shared,
+    answers: context.answers,
+    metrics: { live: live!, version: version! },
   })
   const { bodyLimit = MAX_BODY_BYTES } = app.initialConfig
   const maxBodyBytes = Math.min(bodyLimit, MAX_BODY_BYTES)
-  const listener = new HotListener(app.server, predictions.answer, maxBodyBytes)
+  const answer: AnswerHot = (exchange, token) => {
+    const { request } = exchange
+    if (request.kind === 'infer') inferences.answer(exchange, request, token)
+    else predictions.answer(exchange, request, token)
+  }
+  const listener = new HotListener(app.server, answer, maxBodyBytes)
   app.addHook('preClose', async () => listener[Symbol.dispose]())
 }

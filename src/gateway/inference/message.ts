@@ -2,11 +2,11 @@ import { requireArgument, WeirError } from '../../core/errors.ts'
 import { classified } from './classification.ts'
 import {
   bytesOfData,
-  dataOfBytes,
   dataOfJson,
   jsonOfData,
   type Tensor,
   type TensorMetadata,
+  tensorOfBytes,
 } from './tensor.ts'
 
 /*
@@ -36,23 +36,58 @@ export interface InferenceRequest {
   readonly timeoutMs: number | undefined
 }
 
-/** An inference answer on the wire. */
+/** An inference answer on the wire: JSON, and the tensors that follow it as bytes. */
 export interface EncodedAnswer {
-  readonly body: Buffer
-  /** Length of the JSON in front of binary tensors; undefined when all is JSON. */
-  readonly jsonLength: number | undefined
+  readonly json: string
+  readonly tensors: readonly Uint8Array[]
 }
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Reads a request for a model with these inputs. Throws INVALID_ARGUMENT. */
-export function readRequest(
-  body: Buffer,
-  jsonLength: string | undefined,
-  inputs: readonly TensorMetadata[],
-): InferenceRequest {
-  const length = jsonLength === undefined ? body.length : lengthOf(jsonLength, body.length)
-  const json = objectOf(body.subarray(0, length))
+/** An input as its JSON has it: a tensor, or the number of its bytes behind the JSON. */
+type PlannedInput = Tensor | (TensorMetadata & { readonly binarySize: number })
+
+/** What the JSON of a request says. */
+interface RequestPlan extends Omit<InferenceRequest, 'inputs'> {
+  readonly inputs: readonly PlannedInput[]
+}
+
+/** Longer JSON is read each time. */
+const MAX_KNOWN_BYTES = 4096
+const NO_BYTES = Buffer.alloc(0)
+
+/**
+ * Reads the requests for one model. Clients that send tensors as bytes send the same JSON in front of them again and
+ * again, so the last one is kept with its meaning.
+ */
+export class ModelRequests {
+  private readonly inputs: readonly TensorMetadata[]
+  private knownJson = NO_BYTES
+  private known: RequestPlan | undefined
+
+  constructor(inputs: readonly TensorMetadata[]) {
+    this.inputs = inputs
+  }
+
+  /** A request, whose tensors refer to the bytes of the body. Throws INVALID_ARGUMENT. */
+  read(body: Buffer, jsonLength: string | undefined): InferenceRequest {
+    const length = jsonLength === undefined ? body.length : lengthOf(jsonLength, body.length)
+    const plan = this.planOf(body.subarray(0, length))
+    return { ...plan, inputs: tensorsOf(plan.inputs, body.subarray(length)) }
+  }
+
+  private planOf(json: Buffer): RequestPlan {
+    if (this.known !== undefined && this.knownJson.equals(json)) return this.known
+    const plan = planOf(objectOf(json), this.inputs)
+    if (json.length <= MAX_KNOWN_BYTES && plan.inputs.every((input) => 'binarySize' in input)) {
+      this.knownJson = Buffer.from(json)
+      this.known = plan
+    }
+    return plan
+  }
+}
+
+function planOf(json: Json, inputs: readonly TensorMetadata[]): RequestPlan {
   const parameters = parametersOf(json)
   const outputs = listOf(json['outputs'] ?? [], 'outputs')
   const binaryOutputs = new Map(
@@ -64,7 +99,7 @@ export function readRequest(
   const isBinaryByDefault = parameters['binary_data_output'] === true
   return {
     id: idOf(json),
-    inputs: tensorsOf(listOf(json['inputs'], 'inputs'), inputs, body.subarray(length)),
+    inputs: plannedInputs(listOf(json['inputs'], 'inputs'), inputs),
     outputs: [...binaryOutputs.keys()],
     classesOf: (output) => classes.get(output) ?? 0,
     isBinary: (output) => {
@@ -80,41 +115,55 @@ function idOf({ id }: Json): string | undefined {
   return id
 }
 
-function tensorsOf(
+function plannedInputs(
   given: readonly Json[],
   wanted: readonly TensorMetadata[],
-  binary: Buffer,
-): readonly Tensor[] {
-  let at = 0
-  const tensors = given.map((json) => {
-    const name = textOf(json, 'name')
-    const metadata = wanted.find((input) => input.name === name)
-    const known = wanted.map((input) => `"${input.name}"`).join(', ')
-    requireArgument(metadata !== undefined, `no input is named "${name}"; the inputs are ${known}`)
-    const tensor = tensorOf(json, metadata)
-    const size = parametersOf(json)['binary_data_size']
-    if (size === undefined) {
-      const { data } = json
-      requireArgument(Array.isArray(data), `input "${name}" has neither data nor binary_data_size`)
-      return { ...tensor, data: dataOfJson(tensor, data) }
-    }
-    const end = at + Number(size)
-    requireArgument(
-      Number.isSafeInteger(size) && (size as number) >= 0 && end <= binary.length,
-      `input "${name}": ${String(size)} bytes of binary data, but the body has ${binary.length - at} more`,
-    )
-    const bytes = binary.subarray(at, end)
-    at = end
-    return { ...tensor, data: dataOfBytes(tensor, bytes) }
-  })
-  requireArgument(at === binary.length, `${binary.length - at} bytes of the body are of no input`)
+): readonly PlannedInput[] {
+  const inputs = given.map((json) => plannedInput(json, wanted))
   for (const { name, isOptional } of wanted) {
-    const count = tensors.filter((tensor) => tensor.name === name).length
+    const count = inputs.filter((input) => input.name === name).length
     requireArgument(
       count === 1 || (count === 0 && isOptional === true),
       `the request has input "${name}" ${count} times; give it once`,
     )
   }
+  return inputs
+}
+
+function plannedInput(json: Json, wanted: readonly TensorMetadata[]): PlannedInput {
+  const name = textOf(json, 'name')
+  const metadata = wanted.find((input) => input.name === name)
+  const known = wanted.map((input) => `"${input.name}"`).join(', ')
+  requireArgument(metadata !== undefined, `no input is named "${name}"; the inputs are ${known}`)
+  const tensor = tensorOf(json, metadata)
+  const size = parametersOf(json)['binary_data_size']
+  if (size === undefined) {
+    const { data } = json
+    requireArgument(Array.isArray(data), `input "${name}" has neither data nor binary_data_size`)
+    return { ...tensor, data: dataOfJson(tensor, data) }
+  }
+  requireArgument(
+    Number.isSafeInteger(size) && (size as number) >= 0,
+    `input "${name}": binary_data_size is a number of bytes, not ${String(size).slice(0, 20)}`,
+  )
+  return { ...tensor, binarySize: size as number }
+}
+
+function tensorsOf(inputs: readonly PlannedInput[], binary: Buffer): readonly Tensor[] {
+  let at = 0
+  const tensors = inputs.map((input) => {
+    if (!('binarySize' in input)) return input
+    const { name, binarySize } = input
+    const end = at + binarySize
+    requireArgument(
+      end <= binary.length,
+      `input "${name}": ${binarySize} bytes of binary data, but the body has ${binary.length - at} more`,
+    )
+    const bytes = binary.subarray(at, end)
+    at = end
+    return tensorOfBytes(input, bytes)
+  })
+  requireArgument(at === binary.length, `${binary.length - at} bytes of the body are of no input`)
   return tensors
 }
 
@@ -148,10 +197,7 @@ export function writeAnswer(
       : { name, datatype, shape, data: jsonOfData(tensor) }
   })
   const id = request.id === undefined ? {} : { id: request.id }
-  const json = Buffer.from(JSON.stringify({ ...head, ...id, outputs }))
-  return binary.length === 0
-    ? { body: json, jsonLength: undefined }
-    : { body: Buffer.concat([json, ...binary]), jsonLength: json.length }
+  return { json: JSON.stringify({ ...head, ...id, outputs }), tensors: binary }
 }
 
 function wantedOutputs(tensors: readonly Tensor[], names: readonly string[]): readonly Tensor[] {

@@ -1,6 +1,6 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
 import type { ModelInfo, ModelVersionInfo } from '../../wire/inference/models.ts'
-import { MODEL_KIND, type QueryableStateInfo } from '../../wire/routing-table.ts'
+import { MODEL_KIND, type QueryableStateInfo, type RoutingTable } from '../../wire/routing-table.ts'
 import type { ServedState, ServedTensorModels } from '../port/services.ts'
 import { AlsModel } from './als-model.ts'
 import { LinearModel } from './linear-model.ts'
@@ -23,6 +23,10 @@ export class ModelRepository {
   /** Signatures of models of other kinds; they hold for one epoch of the routing table. */
   private signatures = new Map<string, Promise<ModelInfo>>()
   private epoch = -1
+  /** Models that were found in a routing table; they hold as long as it is the newest one. */
+  private entries = new Map<string, ServedModelEntry>()
+  private table: RoutingTable | undefined
+  private readonly tensorModel = new WeakMap<ModelInfo, TensorModel>()
 
   constructor(state: ServedState) {
     this.state = state
@@ -32,27 +36,39 @@ export class ModelRepository {
   /** All models, by name, as the job has them now. Rejects when it does not answer. */
   async all(): Promise<readonly ServedModelEntry[]> {
     await this.state.refreshRouting()
-    return await Promise.all(this.known().map((info) => this.entryOf(info)))
+    return await Promise.all(this.listed().map((info) => this.entryOf(info)))
   }
 
-  private known(): readonly QueryableStateInfo[] {
+  private listed(): readonly QueryableStateInfo[] {
     return this.state.routing.states.filter(
       ({ name, kind }) => kind === MODEL_KIND || Object.hasOwn(this.kinds, name),
     )
   }
 
+  /** As `find`, for a model that was found before; undefined if the job has changed since. */
+  known(name: string, version: string | undefined): ServedModelEntry | undefined {
+    const { routing } = this.state
+    if (routing !== this.table) {
+      this.table = routing
+      this.entries = new Map()
+    }
+    const entry = this.entries.get(name)
+    const isLoaded = version === undefined || entry?.info.versions.includes(Number(version))
+    return isLoaded === true ? entry : undefined
+  }
+
   /** A model and, if the path names one, its version. Throws UNKNOWN_STATE, UNKNOWN_VERSION. */
   async find(name: string, version: string | undefined): Promise<ServedModelEntry> {
     const named = (info: QueryableStateInfo): boolean => info.name === name
-    let found = this.known().find(named)
+    let found = this.listed().find(named)
     if (found === undefined || found.liveVersion === 0) {
       // A gateway without other requests does not notice a model that is new, or that goes live.
       await this.state.refreshRouting()
-      found = this.known().find(named)
+      found = this.listed().find(named)
     }
     if (found === undefined) {
       const known =
-        this.known()
+        this.listed()
           .map((info) => info.name)
           .join(', ') || 'none'
       throw new WeirError('UNKNOWN_STATE', `no model is named "${name}"; the models are ${known}`)
@@ -64,14 +80,16 @@ export class ModelRepository {
         `model "${name}" has no version ${version}; loaded are ${known}`,
       )
     }
-    return await this.entryOf(found)
+    const { routing } = this.state
+    const entry = await this.entryOf(found)
+    if (routing === this.table && entry.model.inputs.length > 0) this.entries.set(name, entry)
+    return entry
   }
 
   private async entryOf(info: QueryableStateInfo): Promise<ServedModelEntry> {
     if (info.kind === MODEL_KIND) {
       const signature = await this.signatureOf(info.name)
-      const model = new TensorModel(this.tensorModels(), signature)
-      return { info, model, versions: signature.versions }
+      return { info, model: this.modelOf(signature), versions: signature.versions }
     }
     const versions = info.versions.map((version) => ({
       version,
@@ -79,6 +97,15 @@ export class ModelRepository {
       reason: version === info.liveVersion ? 'live' : '',
     }))
     return { info, model: this.kinds[info.name]!, versions }
+  }
+
+  /** One object for each signature: what is remembered about a model hangs on it. */
+  private modelOf(signature: ModelInfo): TensorModel {
+    const known = this.tensorModel.get(signature)
+    if (known !== undefined) return known
+    const model = new TensorModel(this.tensorModels(), signature)
+    this.tensorModel.set(signature, model)
+    return model
   }
 
   /** Loads or unloads a model of any kind. Throws UNSUPPORTED for a model of rows. */
@@ -119,7 +146,7 @@ export class ModelRepository {
 }
 
 function isTensorModels(state: ServedState): state is ServedState & ServedTensorModels {
-  return state.infer !== undefined && state.signature !== undefined
+  return state.inferRaw !== undefined && state.signature !== undefined
 }
 
 /** The number of a version in a path. Throws INVALID_ARGUMENT. */

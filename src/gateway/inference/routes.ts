@@ -1,15 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Clock } from '../../core/clock.ts'
-import { asWeirError, requireArgument, WeirError } from '../../core/errors.ts'
+import { requireArgument, WeirError } from '../../core/errors.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import { addErrorHandlers } from '../http/errors.ts'
 import type { ModelRegistryPort, ServedState } from '../port/services.ts'
 import { requireLiveModel } from '../routes/live-model.ts'
+import type { InferenceAnswers } from './answers.ts'
 import { addClassifyRoutes } from './classify-routes.ts'
 import { configOf, indexOf, metadataOf } from './descriptions.ts'
 import { documented } from './documented.ts'
-import { JSON_LENGTH_HEADER, objectOf, readRequest, writeAnswer } from './message.ts'
-import { ModelRepository, type ServedModelEntry, versionNumber } from './repository.ts'
+import { JSON_LENGTH_HEADER, objectOf } from './message.ts'
+import type { ModelRepository, ServedModelEntry } from './repository.ts'
 import {
   CHANGED,
   CONFIG_ANSWER,
@@ -29,7 +29,8 @@ import type { InferenceStatistics } from './statistics.ts'
 /** Options of the routes. */
 export interface InferenceOptions {
   readonly state: ServedState
-  readonly clock: Clock
+  readonly repository: ModelRepository
+  readonly answers: InferenceAnswers
   readonly statistics: InferenceStatistics
   /** Where pushed models go; undefined when the gateway takes none. */
   readonly registry?: ModelRegistryPort | undefined
@@ -45,6 +46,9 @@ interface ModelPath {
 const NO_BODY = Buffer.alloc(0)
 
 const MODEL_PATHS = ['/v2/models/:model', '/v2/models/:model/versions/:version'] as const
+
+/** Routes that run a model: its live version, and the one in the path. */
+export const INFER_ROUTES = MODEL_PATHS.map((path) => `${path}/infer`)
 
 /** Extensions of the protocol that the server has. */
 const EXTENSIONS = [
@@ -67,9 +71,8 @@ export function addInferenceRoutes(app: FastifyInstance, options: InferenceOptio
     routes.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
       done(null, body),
     )
-    const repository = new ModelRepository(options.state)
-    new InferenceRoutes(options, repository).add(routes)
-    addClassifyRoutes(routes, repository, options.registry)
+    new InferenceRoutes(options).add(routes)
+    addClassifyRoutes(routes, options.repository, options.registry)
   })
 }
 
@@ -85,10 +88,10 @@ class InferenceRoutes {
   private readonly repository: ModelRepository
   private readonly statistics: InferenceStatistics
 
-  constructor(options: InferenceOptions, repository: ModelRepository) {
+  constructor(options: InferenceOptions) {
     this.options = options
     this.statistics = options.statistics
-    this.repository = repository
+    this.repository = options.repository
   }
 
   add(app: FastifyInstance): void {
@@ -198,35 +201,19 @@ class InferenceRoutes {
     { params, body, headers }: FastifyRequest<ModelPath & { Body: Buffer | undefined }>,
     reply: FastifyReply,
   ): Promise<Buffer> {
-    const { clock } = this.options
-    const startedMs = clock.monotonicMs()
-    const ns = (): number => Math.round((clock.monotonicMs() - startedMs) * 1e6)
-    const { info, model } = await this.repository.find(params.model, params.version)
-    try {
-      const length = headers[JSON_LENGTH_HEADER]
-      const request = readRequest(body ?? NO_BODY, length?.toString(), model.inputs)
-      const { outputs, modelVersion, items, served } = await model.infer(
-        info.name,
-        request.inputs,
-        {
-          ...(params.version === undefined ? {} : { version: versionNumber(params.version) }),
-          ...(request.timeoutMs === undefined ? {} : { deadlineMs: request.timeoutMs }),
-        },
-      )
-      const version = String(modelVersion)
-      const answer = writeAnswer(
-        { model_name: info.name, model_version: version },
-        outputs,
-        request,
-      )
-      this.statistics.succeeded(info.name, version, { items, ns: ns(), ...served }, clock.nowMs())
-      if (answer.jsonLength === undefined) reply.type('application/json')
-      else reply.type('application/octet-stream').header(JSON_LENGTH_HEADER, answer.jsonLength)
-      return answer.body
-    } catch (error) {
-      this.statistics.failed(info.name, params.version ?? String(info.liveVersion), ns())
-      throw asWeirError(error, 'ILLEGAL_STATE')
+    const { json, tensors } = await this.options.answers.answer({
+      model: params.model,
+      version: params.version,
+      body: body ?? NO_BODY,
+      jsonLength: headers[JSON_LENGTH_HEADER]?.toString(),
+    })
+    const text = Buffer.from(json)
+    if (tensors.length === 0) {
+      reply.type('application/json; charset=utf-8')
+      return text
     }
+    reply.type('application/octet-stream').header(JSON_LENGTH_HEADER, text.length)
+    return Buffer.concat([text, ...tensors])
   }
 
   private statsOf({ info }: ServedModelEntry, version: string | undefined) {

@@ -2,7 +2,7 @@ import type { ModelInfo, TensorSignature } from '../../wire/inference/models.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
 import type { ServedTensorModels } from '../port/services.ts'
 import type { InferenceModel, InferenceResult } from './model.ts'
-import type { Tensor, TensorMetadata } from './tensor.ts'
+import { BytesTensor, rawTensorOf, type Tensor, type TensorMetadata } from './tensor.ts'
 
 /** A model of any kind: its tensors go to the process that runs it as they are. */
 export class TensorModel implements InferenceModel {
@@ -23,9 +23,10 @@ export class TensorModel implements InferenceModel {
     inputs: readonly Tensor[],
     options: QueryOptions,
   ): Promise<InferenceResult> {
-    const given = inputs.map((tensor) => ({ ...tensor, data: arrayOf(tensor) }))
-    const answer = await this.models.infer(name, given, options)
-    const { outputs, modelVersion, isCached, queueMicros, runMicros } = answer
+    const request = { inputs: inputs.map(rawTensorOf), outputs: [] }
+    const answer = await this.models.inferRaw(name, request, options)
+    const { modelVersion, isCached, queueMicros, runMicros } = answer
+    const outputs = answer.outputs.map((output) => new BytesTensor(output))
     const served = { isCached, queueNs: queueMicros * 1000, computeNs: runMicros * 1000 }
     return { modelVersion, items: inputs[0]?.shape[0] ?? 1, outputs, served }
   }
@@ -33,9 +34,4 @@ export class TensorModel implements InferenceModel {
 
 function metadataOf({ name, datatype, shape }: TensorSignature): TensorMetadata {
   return { name, datatype, shape }
-}
-
-/** The gateway reads numbers into typed arrays, and only texts and booleans into lists. */
-function arrayOf({ data }: Tensor) {
-  return data as Exclude<Tensor['data'], readonly number[]>
 }

@@ -1,5 +1,10 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
-import { type Datatype, isDatatype } from '../../wire/inference/tensor.ts'
+import {
+  type Datatype,
+  isDatatype,
+  type RawTensor,
+  requireElements,
+} from '../../wire/inference/tensor.ts'
 
 export { type Datatype, isDatatype }
 
@@ -12,6 +17,28 @@ export interface Tensor {
   readonly datatype: Datatype
   readonly shape: readonly number[]
   readonly data: TensorData
+}
+
+/** A tensor that arrived as bytes: its elements are read when someone asks for them. */
+export class BytesTensor implements Tensor {
+  readonly name: string
+  readonly datatype: Datatype
+  readonly shape: readonly number[]
+  readonly bytes: Uint8Array
+  private elements: TensorData | undefined
+
+  constructor({ name, datatype, shape, data }: RawTensor) {
+    this.name = name
+    this.datatype = datatype
+    this.shape = shape
+    this.bytes = data
+  }
+
+  get data(): TensorData {
+    const { name, datatype, shape, bytes } = this
+    this.elements ??= CODECS[datatype].fromBytes(bufferOf(bytes), elementsOf(shape, name), name)
+    return this.elements
+  }
 }
 
 /** Name, datatype and shape of a tensor of a model; -1 is a dimension of any size. */
@@ -85,7 +112,15 @@ function whole({ Class, bytes, least, most }: NumberClass): DatatypeCodec {
 function float(Class: typeof Float32Array | typeof Float64Array): DatatypeCodec {
   const { BYTES_PER_ELEMENT: bytes } = Class
   return {
-    fromJson: (values, name) => Class.from(numbersOf(values, name)),
+    fromJson: (values, name) => {
+      const array = new Class(values.length)
+      for (let i = 0; i < values.length; i++) {
+        const value = values[i]
+        if (typeof value !== 'number') throw wrongElement(name, 'a number', value)
+        array[i] = value
+      }
+      return array
+    },
     fromBytes: (given, count, name) => new Class(aligned(exactly(given, count * bytes, name))),
     toBytes: (data) => bytesOf(data as NumberArray),
   }
@@ -162,7 +197,7 @@ export function elementsOf(shape: readonly unknown[], name: string): number {
 /** The elements of JSON, flat or nested. Throws INVALID_ARGUMENT. */
 export function dataOfJson(tensor: TensorMetadata, values: readonly unknown[]): TensorData {
   const { name, datatype, shape } = tensor
-  const flat = (values as readonly unknown[]).flat(Number.POSITIVE_INFINITY)
+  const flat = values.some(Array.isArray) ? values.flat(Number.POSITIVE_INFINITY) : values
   const count = elementsOf(shape, name)
   requireArgument(
     flat.length === count,
@@ -171,14 +206,24 @@ export function dataOfJson(tensor: TensorMetadata, values: readonly unknown[]): 
   return CODECS[datatype].fromJson(flat, name)
 }
 
-/** The elements of raw bytes. Throws INVALID_ARGUMENT when there are too few or too many. */
-export function dataOfBytes({ name, datatype, shape }: TensorMetadata, bytes: Buffer): TensorData {
-  return CODECS[datatype].fromBytes(bytes, elementsOf(shape, name), name)
+/** The tensor of raw bytes, which it refers to. Throws INVALID_ARGUMENT when there are too few or too many. */
+export function tensorOfBytes(metadata: TensorMetadata, data: Uint8Array): BytesTensor {
+  const { name, datatype, shape } = metadata
+  elementsOf(shape, name)
+  const raw = { name, datatype, shape, data }
+  requireElements(raw)
+  return new BytesTensor(raw)
 }
 
 /** The raw bytes of a tensor's elements. */
-export function bytesOfData({ datatype, data }: Tensor): Buffer {
-  return CODECS[datatype].toBytes(data)
+export function bytesOfData(tensor: Tensor): Uint8Array {
+  return tensor instanceof BytesTensor ? tensor.bytes : CODECS[tensor.datatype].toBytes(tensor.data)
+}
+
+/** The tensor with its elements as bytes. */
+export function rawTensorOf(tensor: Tensor): RawTensor {
+  const { name, datatype, shape } = tensor
+  return { name, datatype, shape, data: bytesOfData(tensor) }
 }
 
 /** The elements as JSON has them. */
@@ -207,19 +252,16 @@ function stringsOf(bytes: Buffer, count: number, name: string): readonly string[
   return texts
 }
 
-function numbersOf(values: readonly unknown[], name: string): number[] {
-  return values.map((value) => {
-    if (typeof value === 'number') return value
-    throw wrongElement(name, 'a number', value)
-  })
-}
-
 function exactly(bytes: Buffer, length: number, name: string): Buffer {
   requireArgument(
     bytes.length === length,
     `tensor "${name}": the shape needs ${length} bytes of data, not ${bytes.length}`,
   )
   return bytes
+}
+
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
 }
 
 /** The bytes at the start of a buffer of their own: typed arrays need an aligned start. */

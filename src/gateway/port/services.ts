@@ -1,8 +1,8 @@
 import type { PushedVersion } from '../../inference/repository/push.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import type { EncodedPairs, PairPredictions } from '../../wire/encoded-pairs.ts'
+import type { InferRequest, RawInferResult } from '../../wire/inference/infer.ts'
 import type { ModelInfo } from '../../wire/inference/models.ts'
-import type { InferOptions, InferResult, InputTensor } from '../../wire/inference/typed-tensor.ts'
 import type { LinearPrediction, LinearPredictOptions } from '../../wire/linear-prediction.ts'
 import type {
   ModelReader,
@@ -15,8 +15,8 @@ import type { ModelControl } from './model-control.ts'
 
 /** Models of any kind that a process serves. */
 export interface ServedTensorModels {
-  /** Runs a model on named tensors. Rejects with the answer's error. */
-  infer(model: string, inputs: readonly InputTensor[], options?: InferOptions): Promise<InferResult>
+  /** Runs a model on tensors whose elements are bytes. Rejects with the answer's error. */
+  inferRaw(model: string, request: InferRequest, options?: QueryOptions): Promise<RawInferResult>
   /** All models, with their statistics. */
   models(options?: QueryOptions): Promise<readonly ModelInfo[]>
   /** Inputs, outputs and versions of a model. Rejects with UNKNOWN_MODEL. */

@@ -33,6 +33,8 @@ export class ModelProducer {
   private readonly pending = new Map<number, PendingRequest>()
   private readonly maxItems: number
   private isClosed = false
+  /** The workers are woken at the end of this turn. */
+  private isRinging = false
 
   constructor(
     served: ServedModel,
@@ -107,14 +109,27 @@ export class ModelProducer {
     this.pending.set(slot, pending)
     this.context.wheel.add(pending)
     this.listen(pending, request.signal)
-    this.side.submit(slot, {
+    this.side.put(slot, {
       items: shaped.items,
       bucket: shaped.bucket,
       deadlineMs: arrivalMs + goalMs,
       keyMs: arrivalMs + goalMs - (request.priority ?? 0),
       arrivalMs,
     })
+    this.ringSoon()
     this.hedgeLater(pending, arrivalMs)
+  }
+
+  /** Requests of one turn of the event loop ring once: a worker that is woken by the first runs them together. */
+  private ringSoon(): void {
+    if (this.isRinging) return
+    this.isRinging = true
+    queueMicrotask(this.ring)
+  }
+
+  private readonly ring = (): void => {
+    this.isRinging = false
+    this.side.ring()
   }
 
   private refused(items: number, slackMs: number, nowMs: number): number | undefined {

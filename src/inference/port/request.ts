@@ -11,7 +11,7 @@ export interface InferRequest {
   /** Boost in ms: the queue treats the request as if its deadline were so much earlier. @default 0 */
   readonly priority?: number
   /** Gives up the request: its place in the queue is free at once, and `infer` rejects with the reason. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Facts about an answer that a client shows or counts. */

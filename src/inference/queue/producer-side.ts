@@ -54,8 +54,20 @@ export class ProducerSide {
     return -1
   }
 
-  /** Puts a request, whose inputs are written, up for the workers. */
+  /** Puts a request, whose inputs are written, up for the workers, and wakes one that sleeps. */
   submit(slot: number, facts: SlotFacts): void {
+    this.put(slot, facts)
+    this.ring()
+  }
+
+  /** Wakes one worker that sleeps. */
+  ring(): void {
+    Atomics.add(this.words, HEADER.bell, 1)
+    if (Atomics.load(this.words, HEADER.sleeping) > 0) wake(this.words, 1)
+  }
+
+  /** As `submit`, for several requests in a row: the caller rings after the last one. */
+  put(slot: number, facts: SlotFacts): void {
     const { words, memory } = this
     const at = memory.slotAt(slot)
     words[at + SLOT.producer] = this.producer
@@ -71,7 +83,6 @@ export class ProducerSide {
     Atomics.add(words, HEADER.arrivedItems, facts.items)
     Atomics.store(words, at, withState(words[at]!, STATE.ready, this.producer))
     Atomics.or(words, memory.readyAt + (slot >>> 5), 1 << (slot & 31))
-    ringWorkers(words)
   }
 
   /** Gives a waiting request up and frees its slot. False when a worker has it already. */
@@ -163,16 +174,19 @@ export class ProducerSide {
   }
 }
 
-/** Wakes one worker that sleeps. */
-function ringWorkers(words: Int32Array): void {
-  Atomics.add(words, HEADER.bell, 1)
-  if (Atomics.load(words, HEADER.sleeping) > 0) Atomics.notify(words, HEADER.bell, 1)
-}
-
 /** Wakes all workers that sleep. */
 export function ringAllWorkers(words: Int32Array): void {
   Atomics.add(words, HEADER.bell, 1)
-  Atomics.notify(words, HEADER.bell)
+  wake(words, Number.POSITIVE_INFINITY)
+}
+
+/**
+ * Wakes workers, and counts them as awake at once: one that is woken takes a while to run, and each ring until then would
+ * be another call of the system.
+ */
+function wake(words: Int32Array, most: number): void {
+  const woken = Atomics.notify(words, HEADER.bell, most)
+  if (woken > 0) Atomics.sub(words, HEADER.sleeping, woken)
 }
 
 /** Number of the worker that holds the slot, or -1. */

@@ -103,8 +103,9 @@ export class WorkerSide {
   /** Blocks until the bell rings, or for `forMs`. Returns at once when it has rung since `seen`. */
   sleep(seen: number, forMs: number): void {
     Atomics.add(this.words, HEADER.sleeping, 1)
-    Atomics.wait(this.words, HEADER.bell, seen, forMs)
-    Atomics.sub(this.words, HEADER.sleeping, 1)
+    const ended = Atomics.wait(this.words, HEADER.bell, seen, forMs)
+    // Who wakes a worker has counted it as awake.
+    if (ended !== 'ok') Atomics.sub(this.words, HEADER.sleeping, 1)
   }
 
   /** Adds to a counter of this worker's row. */

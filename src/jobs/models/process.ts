@@ -10,6 +10,7 @@ import type { AskedModel } from '../asked-models.ts'
 import { type QueryAccessOptions, queryAccessOf, watchQueryAccess } from '../query-access.ts'
 import { MODELS_JOB, ModelsQueryBackend } from './backend.ts'
 import type { ModelEvent } from './events.ts'
+import { LocalModelsState } from './local-state.ts'
 import { ServedModels } from './served-models.ts'
 
 /** Options of a process that serves the models of a repository. */
@@ -36,15 +37,25 @@ export class ModelsProcess implements AsyncDisposable {
   readonly port: number
   /** Who may use the process. */
   readonly access: AccessControl
+  /** The models as a gateway on this thread reads them. */
+  readonly state: LocalModelsState
   private readonly models: ServedModels
   private readonly resources: ResourceStack
 
   private constructor(
-    { port, access, models }: Pick<ModelsProcess, 'port' | 'access'> & { models: ServedModels },
+    {
+      port,
+      access,
+      state,
+      models,
+    }: Pick<ModelsProcess, 'port' | 'access' | 'state'> & {
+      readonly models: ServedModels
+    },
     resources: ResourceStack,
   ) {
     this.port = port
     this.access = access
+    this.state = state
     this.models = models
     this.resources = resources
   }
@@ -97,7 +108,8 @@ export class ModelsProcess implements AsyncDisposable {
       control.replace(tokens)
     })
     started.defer(stopWatching)
-    return new ModelsProcess({ port, access: control, models }, started.move())
+    const state = new LocalModelsState(backend)
+    return new ModelsProcess({ port, access: control, state, models }, started.move())
   }
 
   /** The models of the repository, with the settings of their live versions. */

@@ -7,8 +7,8 @@ export interface InferTerms {
   readonly version: number
   /** Time until the answer in ms; undefined for the latency goal of the model. */
   readonly deadlineMs: number | undefined
-  /** Gives up the request: the client is gone. */
-  readonly signal: AbortSignal
+  /** Gives up the request: the client is gone. @default the request goes on */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Answer of a model, with the version that gave it. */

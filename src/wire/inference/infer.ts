@@ -37,6 +37,11 @@ export interface InferAnswer {
   readonly batchItems: number
 }
 
+/** An answer with the version that gave it. */
+export interface RawInferResult extends InferAnswer {
+  readonly modelVersion: number
+}
+
 /** Appends the body of an INFER request. Throws INVALID_ARGUMENT, KEY_TOO_LONG. */
 export function writeInferRequest(writer: FrameWriter, request: InferRequest): void {
   writer.uint16(request.outputs.length)

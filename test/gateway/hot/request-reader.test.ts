@@ -195,3 +195,80 @@ describe('the reader of hot batches', () => {
     expect(knowing.read(text, 0), 'after a head that it knows').toBe('other')
   })
 })
+
+describe('the reader of hot inferences', () => {
+  const JSON_FIELD = 'Inference-Header-Content-Length: 2\r\n'
+  const post = (path: string, body: string, fields = JSON_FIELD): string =>
+    `POST /v2/models/${path} HTTP/1.1\r\n${HEAD}${fields}Content-Length: ${body.length}\r\n\r\n${body}`
+  const WHOLE = post('ocr/infer', '{}\xff\x00')
+  const readingOf = (text: string) => new RequestReader(MAX_BODY_BYTES).read(text, 0)
+
+  it('reads model, version, the length of the JSON, the bytes of the body, token and end', () => {
+    const fields = `${JSON_FIELD}Authorization: Bearer abc\r\nContent-Type: text/plain\r\n`
+    const text = post('ocr-1.x/versions/12/infer', '{}\xff\x00', fields)
+    const reader = read(`${text}POST `)
+    expect(reader).toMatchObject({ token: 'abc', end: text.length })
+    expect(reader?.request).toEqual({
+      kind: 'infer',
+      model: 'ocr-1.x',
+      version: '12',
+      jsonLength: '2',
+      body: Buffer.from([0x7b, 0x7d, 0xff, 0]),
+    })
+  })
+
+  it('reads the next request of a connection by its own head', () => {
+    const reader = new RequestReader(MAX_BODY_BYTES)
+    const token = `${JSON_FIELD}Authorization: Bearer abc\r\n`
+    const texts = [
+      post('ocr/infer', '{}', token),
+      post('ocr/infer', '{}', token),
+      post('ocr/infer', '[1, 2]', ''),
+      post('other/infer', '{}', token),
+    ]
+    const seen = texts.map((text) => {
+      expect(reader.read(text, 0)).toBe('whole')
+      expect(reader.end).toBe(text.length)
+      const { request } = reader
+      if (request.kind !== 'infer') throw new Error('no inference')
+      return [request.model, request.jsonLength, String(request.body), reader.token]
+    })
+    expect(seen).toEqual([
+      ['ocr', '2', '{}', 'abc'],
+      ['ocr', '2', '{}', 'abc'],
+      ['ocr', undefined, '[1, 2]', undefined],
+      ['other', '2', '{}', 'abc'],
+    ])
+  })
+
+  it('waits for a body whose head has arrived, and leaves a part of a head to node:http', () => {
+    for (let length = 0; length < WHOLE.length; length++) {
+      const isHead = length >= WHOLE.length - 4
+      expect(readingOf(WHOLE.slice(0, length)), String(length)).toBe(isHead ? 'part' : 'other')
+    }
+  })
+
+  it.each([
+    ['no model', post('/infer', '{}')],
+    ['an escaped model', post('%31/infer', '{}')],
+    ['an alias', post('ocr@stable/infer', '{}')],
+    ['no version', post('ocr/versions//infer', '{}')],
+    ['another action', post('ocr/load', '{}')],
+    ['options in the path', post('ocr/infer?x=1', '{}')],
+    ['a longer path', post('ocr/infer/more', '{}')],
+    ['two lengths of the JSON', post('ocr/infer', '{}', JSON_FIELD.repeat(2))],
+    ['two lengths', post('ocr/infer', '{}', 'Content-Length: 3\r\n')],
+    ['a content coding', post('ocr/infer', '{}', 'Content-Encoding: gzip\r\n')],
+    ['chunks', post('ocr/infer', '{}', 'Transfer-Encoding: chunked\r\n')],
+    ['a wish to continue', post('ocr/infer', '{}', 'Expect: 100-continue\r\n')],
+    ['a length with a zero first', WHOLE.replace(/\nContent-Length: /, '\nContent-Length: 0')],
+    ['a body that is too long', post('ocr/infer', 'x'.repeat(MAX_BODY_BYTES + 1))],
+    ['an empty body', post('ocr/infer', '')],
+    ['another version of HTTP', WHOLE.replace('HTTP/1.1', 'HTTP/1.0')],
+  ])('leaves a request with %s to node:http', (_, text) => {
+    expect(readingOf(text)).toBe('other')
+    const knowing = new RequestReader(MAX_BODY_BYTES)
+    expect(knowing.read(WHOLE, 0)).toBe('whole')
+    expect(knowing.read(text, 0), 'after a head that it knows').toBe('other')
+  })
+})

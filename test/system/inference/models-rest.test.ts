@@ -63,6 +63,33 @@ it('a process that serves models has a REST interface: its models, and its end',
   expect((await server.ended).code).toBe(0)
 }, 120_000)
 
+it('speaks the Open Inference Protocol itself with --http, and checks the same tokens', async () => {
+  writeFileSync(join(folder, 'token'), 'abc')
+  const words = ['run', 'models', '--port', '0', '--http', '127.0.0.1:0', '--token-file', 'token']
+  await using server = weir(words, { cwd: folder })
+  const [, url] = await server.printed(/Open Inference Protocol on (http:[^\s;]+)\/v2/)
+  const post = (path: string, headers: Record<string, string>, body: string) =>
+    fetch(`${url}/v2/models/echo${path}`, { method: 'POST', headers, body })
+  const inputs = [{ name: 'x', datatype: 'FP32', shape: [2], data: [1, 2] }]
+  const bearer = { authorization: 'Bearer abc' }
+  const answer = await post('/infer', bearer, JSON.stringify({ inputs }))
+  expect(await answer.json()).toEqual({
+    model_name: 'echo',
+    model_version: '1',
+    outputs: [{ name: 'y', datatype: 'FP32', shape: [2], data: [1, 2] }],
+  })
+  expect((await post('/infer', {}, JSON.stringify({ inputs }))).status).toBe(401)
+  const wrong = JSON.stringify({ inputs: [{ ...inputs[0], shape: [1, 2] }] })
+  expect((await post('/infer', bearer, wrong)).status).toBe(400)
+}, 120_000)
+
+it('refuses --http for a job', async () => {
+  const words = ['run', 'als-serving', '--http', '127.0.0.1:0']
+  const { code, stderr } = await weir(words, { cwd: folder }).ended
+  expect(code).toBe(2)
+  expect(stderr).toContain('weir gateway')
+}, 60_000)
+
 it('runs in the foreground only: a JobManager would run the modules of any folder', async () => {
   const { code, stderr } = await weir(['run', 'models', '-d'], { cwd: folder }).ended
   expect(code).toBe(2)

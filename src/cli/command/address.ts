@@ -1,0 +1,13 @@
+import { UsageError } from './command.ts'
+
+/** The host and port of `HOST:PORT`; a host of IPv6 may be in brackets. Throws UsageError. */
+export function addressOf(
+  text: string,
+  flag: string,
+): { readonly host: string; readonly port: number } {
+  const at = text.lastIndexOf(':')
+  const host = text.slice(0, at).replace(/^\[(.*)\]$/, '$1')
+  const port = Number(text.slice(at + 1))
+  if (at > 0 && /^[0-9]+$/.test(text.slice(at + 1)) && port <= 65_535) return { host, port }
+  throw new UsageError(`${flag} takes HOST:PORT, not "${text}"`)
+}

@@ -1,0 +1,70 @@
+import type { Clock } from '../../core/clock.ts'
+import { asWeirError } from '../../core/errors.ts'
+import { type EncodedAnswer, ModelRequests, writeAnswer } from './message.ts'
+import type { InferenceModel } from './model.ts'
+import { type ModelRepository, versionNumber } from './repository.ts'
+import type { InferenceStatistics } from './statistics.ts'
+
+/** An inference request as HTTP carries it. */
+export interface InferenceCall {
+  readonly model: string
+  /** The version in the path. */
+  readonly version: string | undefined
+  readonly body: Buffer
+  /** Value of the header field that says how long the JSON in front of binary tensors is. */
+  readonly jsonLength: string | undefined
+}
+
+/** What the answers are made from. */
+export interface InferenceAnswersContext {
+  readonly repository: ModelRepository
+  readonly statistics: InferenceStatistics
+  readonly clock: Clock
+}
+
+/** Answers inference requests and counts them, whoever reads them from their connection. */
+export class InferenceAnswers {
+  private readonly context: InferenceAnswersContext
+  private readonly requests = new WeakMap<InferenceModel, ModelRequests>()
+
+  constructor(context: InferenceAnswersContext) {
+    this.context = context
+  }
+
+  /** The answer to a request; nobody reads the body of the call after it. Rejects with what failed. */
+  async answer({ model: name, version, body, jsonLength }: InferenceCall): Promise<EncodedAnswer> {
+    const { repository, statistics, clock } = this.context
+    const startedMs = clock.monotonicMs()
+    const ns = (): number => Math.round((clock.monotonicMs() - startedMs) * 1e6)
+    const entry = repository.known(name, version) ?? (await repository.find(name, version))
+    const { info, model } = entry
+    try {
+      const request = this.requestsOf(model).read(body, jsonLength)
+      const { timeoutMs } = request
+      const { outputs, modelVersion, items, served } = await model.infer(
+        info.name,
+        request.inputs,
+        {
+          ...(version === undefined ? {} : { version: versionNumber(version) }),
+          ...(timeoutMs === undefined ? {} : { deadlineMs: timeoutMs }),
+        },
+      )
+      const answered = String(modelVersion)
+      const head = { model_name: info.name, model_version: answered }
+      const answer = writeAnswer(head, outputs, request)
+      statistics.succeeded(info.name, answered, { items, ns: ns(), ...served }, clock.nowMs())
+      return answer
+    } catch (error) {
+      statistics.failed(info.name, version ?? String(info.liveVersion), ns())
+      throw asWeirError(error, 'ILLEGAL_STATE')
+    }
+  }
+
+  private requestsOf(model: InferenceModel): ModelRequests {
+    const known = this.requests.get(model)
+    if (known !== undefined) return known
+    const made = new ModelRequests(model.inputs)
+    this.requests.set(model, made)
+    return made
+  }
+}

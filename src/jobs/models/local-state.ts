@@ -1,0 +1,90 @@
+import { WeirError } from '../../core/errors.ts'
+import type { ModelsBackend } from '../../serving/port/models-backend.ts'
+import type { QueryBackend } from '../../serving/port/query-backend.ts'
+import type { InferRequest, RawInferResult } from '../../wire/inference/infer.ts'
+import type { ModelInfo } from '../../wire/inference/models.ts'
+import type { ModelReader, QueryOptions } from '../../wire/model-reader.ts'
+import type { RoutingTable } from '../../wire/routing-table.ts'
+
+/** A query backend that has models of any kind. */
+type ModelsBackendOf = Pick<QueryBackend, 'reader' | 'routingEpoch' | 'routing'> & {
+  readonly models: ModelsBackend
+}
+
+/** The models of this process as a gateway reads them, without a connection. */
+export class LocalModelsState implements ModelReader {
+  readonly rows: ModelReader['rows']
+  readonly values: ModelReader['values']
+  readonly scan: ModelReader['scan']
+  readonly predict: ModelReader['predict']
+  readonly predictWithEnvelope: ModelReader['predictWithEnvelope']
+  readonly sparseDot: ModelReader['sparseDot']
+  readonly topK: ModelReader['topK']
+  private readonly backend: ModelsBackendOf
+  private table: RoutingTable
+
+  constructor(backend: ModelsBackendOf) {
+    const { reader } = backend
+    this.backend = backend
+    this.table = backend.routing()
+    this.rows = reader.rows
+    this.values = reader.values
+    this.scan = reader.scan
+    this.predict = reader.predict
+    this.predictWithEnvelope = reader.predictWithEnvelope
+    this.sparseDot = reader.sparseDot
+    this.topK = reader.topK
+  }
+
+  /** The models of now; the same object until one changes. */
+  get routing(): RoutingTable {
+    if (this.table.epoch !== this.backend.routingEpoch()) this.table = this.backend.routing()
+    return this.table
+  }
+
+  /** As `routing`. */
+  async refreshRouting(): Promise<RoutingTable> {
+    return this.routing
+  }
+
+  /** Rejects with UNKNOWN_STATE: there are no rows. */
+  async predictPairs(): Promise<never> {
+    throw noRows()
+  }
+
+  /** Rejects with UNKNOWN_STATE: there are no rows. */
+  async predictLinear(): Promise<never> {
+    throw noRows()
+  }
+
+  /** Runs a model; rejects as `ModelsBackend.infer`. */
+  async inferRaw(
+    model: string,
+    request: InferRequest,
+    { version = 0, deadlineMs }: QueryOptions = {},
+  ): Promise<RawInferResult> {
+    const terms = { version, deadlineMs }
+    const answered = await this.backend.models.infer(model, request, terms)
+    return { modelVersion: answered.version, ...answered.answer }
+  }
+
+  /** All models, with their statistics. */
+  async models(): Promise<readonly ModelInfo[]> {
+    return this.backend.models.list('')
+  }
+
+  /** Inputs, outputs and versions of a model. Rejects with UNKNOWN_MODEL. */
+  async signature(model: string): Promise<ModelInfo> {
+    return this.backend.models.list(model)[0]!
+  }
+
+  /** Loads or unloads a model; resolves when it is done. */
+  async changeModel(action: 'load' | 'unload', model: string): Promise<ModelInfo> {
+    await this.backend.models.change(action, model)
+    return await this.signature(model)
+  }
+}
+
+function noRows(): WeirError {
+  return new WeirError('UNKNOWN_STATE', 'this process serves models of any kind and no rows')
+}
