@@ -1,5 +1,5 @@
 import { murmur3 } from '../core/hash/murmur3.ts'
-import type { EdgeDraft, GraphDraft, NodeDraft } from './graph-draft.ts'
+import { type EdgeDraft, type GraphDraft, type NodeDraft, serializerOf } from './graph-draft.ts'
 import type { StreamEdge, StreamGraph, StreamNode } from './stream-graph.ts'
 
 const encoder = new TextEncoder()
@@ -35,13 +35,15 @@ function buildNode(
 }
 
 function buildEdge(draft: GraphDraft, edge: EdgeDraft): StreamEdge {
+  const partitioning = draft.partitioningOf(edge)
+  const fold = partitioning.kind === 'hash' ? partitioning.fold : undefined
   return {
     from: edge.node.id,
     to: edge.to.id,
     input: edge.input,
     sideOutputTag: edge.tag?.id,
-    partitioning: draft.partitioningOf(edge),
-    serializer: edge.tag?.serializer ?? edge.node.serializer,
+    partitioning,
+    serializer: fold?.serializer ?? serializerOf(edge),
   }
 }
 

@@ -113,9 +113,14 @@ export class GraphDraft {
   }
 }
 
+/** The serializer of an output's records. */
+export function serializerOf({ node, tag }: StreamOrigin): Serializer<unknown> {
+  return tag?.serializer ?? node.serializer
+}
+
 /** The serializer of a stream's records when all origins have the same one, else MessagePack. */
 export function commonSerializer(origins: readonly StreamOrigin[]): Serializer<unknown> {
-  const serializers = origins.map(({ node, tag }) => tag?.serializer ?? node.serializer)
+  const serializers = origins.map(serializerOf)
   const first = serializers[0] as Serializer<unknown> | undefined
   return first !== undefined && serializers.every((each) => each === first)
     ? first

@@ -1,7 +1,16 @@
 import type { Serializer } from '../core/serializer.ts'
+import type { EdgeFold } from '../operators/port/edge-fold.ts'
 import type { StreamOperator } from '../operators/port/operator.ts'
 import type { Source } from '../operators/port/source.ts'
 import type { WatermarkStrategy } from './watermark-strategy.ts'
+
+/** How senders fold the records of an edge before they send them. */
+export interface SenderFold {
+  /** Serializer of the edge, which carries records and parts. */
+  readonly serializer: Serializer<unknown>
+  /** Makes the fold of one sending subtask. */
+  readonly create: () => EdgeFold
+}
 
 /** The rule by which records of an edge go to a subtask. */
 export type Partitioning =
@@ -14,6 +23,7 @@ export type Partitioning =
       readonly keySerializer: Serializer<unknown>
       /** Every record is already in the subtask that owns its key; another one fails the job. */
       readonly inPlace: boolean
+      readonly fold?: SenderFold
     }
   /** Round robin by batch. */
   | { readonly kind: 'rebalance' }

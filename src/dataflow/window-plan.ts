@@ -1,8 +1,15 @@
-import type { Serializer } from '../core/serializer.ts'
+import { copierOf, type Serializer } from '../core/serializer.ts'
+import { LocalFold } from '../operators/folding/local-fold.ts'
+import { foldedPartSerializer } from '../operators/port/folded-part.ts'
 import type { StreamOperator } from '../operators/port/operator.ts'
 import type { OutputTag } from '../operators/port/output-tag.ts'
 import { AlignedWindowOperator } from '../operators/windows/aligned-operator.ts'
-import { canSlice, type WindowAssigner } from '../operators/windows/assigner.ts'
+import {
+  type AlignedWindows,
+  canSlice,
+  type WindowAssigner,
+} from '../operators/windows/assigner.ts'
+
 import {
   type Fold,
   FoldedContents,
@@ -23,6 +30,7 @@ import {
   type Trigger,
 } from '../operators/windows/trigger.ts'
 import { TriggeredWindowOperator } from '../operators/windows/triggered-operator.ts'
+import type { SenderFold } from './stream-graph.ts'
 
 /** A fold and the format of its accumulator in state. */
 export interface StoredFold<T> {
@@ -99,4 +107,37 @@ function contentsOf<K, T>({ evictor, fold, serializer }: WindowPlan<K, T>): Wind
   return fold === undefined
     ? new ListedContents(serializer)
     : new FoldedContents(fold.fold, fold.serializer)
+}
+
+/**
+ * The fold that senders of a plan's records may apply without a change of any result: of windows of fixed size with the
+ * default trigger, no allowed lateness and a fold that merges.
+ */
+export function senderFold<K, T>(plan: WindowPlan<K, T>): SenderFold | undefined {
+  const { assigner, fold, serializer, keySerializer } = plan
+  if (fold === undefined || !fold.fold.merges || !hasOneSlice(assigner)) return undefined
+  // A late record fires its window again, one by one; a side output gets late records, not parts of them.
+  if (plan.allowedLatenessMs > 0 || plan.lateDataTag !== undefined) return undefined
+  if (plan.trigger !== undefined || plan.evictor !== undefined) return undefined
+  if (copierOf(serializer) === undefined || copierOf(fold.serializer) === undefined) {
+    return undefined
+  }
+  const records = serializer as Serializer<unknown>
+  const options = {
+    windows: assigner,
+    fold: fold.fold,
+    keySerializer: keySerializer as Serializer<unknown>,
+    records: serializer,
+    sums: fold.serializer,
+  }
+  return {
+    serializer: foldedPartSerializer(records, fold.serializer),
+    create: () => new LocalFold<T, unknown>(options),
+  }
+}
+
+/** Whether a record belongs to one slice of its windows. */
+function hasOneSlice(assigner: WindowAssigner): assigner is AlignedWindows {
+  if (assigner.kind !== 'aligned') return false
+  return assigner.slideMs === assigner.sizeMs || canSlice(assigner)
 }

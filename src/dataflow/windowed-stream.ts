@@ -10,9 +10,14 @@ import type { ProcessWindowFunction } from '../operators/windows/function.ts'
 import type { Trigger } from '../operators/windows/trigger.ts'
 import type { AggregateFunction } from '../state/port/descriptors.ts'
 import type { DataStream } from './data-stream.ts'
-import type { StreamOrigin } from './graph-draft.ts'
+import { type StreamOrigin, serializerOf } from './graph-draft.ts'
 import type { StreamFactory } from './stream-factory.ts'
-import { createWindowOperator, type StoredFold, type WindowPlan } from './window-plan.ts'
+import {
+  createWindowOperator,
+  type StoredFold,
+  senderFold,
+  type WindowPlan,
+} from './window-plan.ts'
 
 /** The keyed stream of which windows are made. */
 export interface WindowedInput<K> {
@@ -159,7 +164,7 @@ export class WindowedStream<K, T> extends FieldFolds<T, DataStream<T>> {
         }),
         ...(serializer === undefined ? {} : { serializer }),
       },
-      [origins],
+      [foldedAtSenders(origins, plan)],
     )
   }
 
@@ -189,4 +194,28 @@ function requireTime({ kind }: WindowAssigner, what: 'trigger' | 'evictor'): voi
     'INVALID_GRAPH',
     `a count window has no ${what}(...): use globalWindows() with a trigger such as countTrigger(n)`,
   )
+}
+
+/**
+ * The outputs that windows read, folded by their senders where that changes no result.
+ */
+function foldedAtSenders<K, T>(
+  origins: readonly StreamOrigin[],
+  plan: WindowPlan<K, T>,
+): readonly StreamOrigin[] {
+  const fold = senderFold(plan)
+  if (fold === undefined || !origins.every((origin) => canFold(origin, plan.serializer))) {
+    return origins
+  }
+  return origins.map((origin) => ({
+    ...origin,
+    partitioning: { ...(origin.partitioning as HashPartitioning), fold },
+  }))
+}
+
+type HashPartitioning = Extract<StreamOrigin['partitioning'], { readonly kind: 'hash' }>
+
+function canFold(origin: StreamOrigin, records: Serializer<unknown>): boolean {
+  const { partitioning } = origin
+  return partitioning?.kind === 'hash' && !partitioning.inPlace && serializerOf(origin) === records
 }

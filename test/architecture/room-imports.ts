@@ -316,6 +316,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core/text',
     'operators/async',
     'operators/basic',
+    'operators/folding',
     'operators/inference',
     'operators/joins',
     'operators/port',
@@ -691,6 +692,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'operators/accumulators': ['core', 'operators/port'],
   'operators/async': ['core', 'operators/port', 'operators/process'],
   'operators/basic': ['core', 'operators/port', 'operators/process', 'state/port'],
+  'operators/folding': ['core', 'core/text', 'operators/port', 'operators/windows'],
   'operators/inference': [
     'core',
     'inference/engine',

@@ -11,6 +11,7 @@ export class AlignedWindowOperator<K, IN> extends WindowOperator<K, IN> {
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
+    this.countPart(value)
     const { sizeMs, slideMs } = this.windows
     const time = this.timeOf(timestamp)
     let taken = false

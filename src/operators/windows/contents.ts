@@ -2,6 +2,7 @@ import type { Serializer } from '../../core/serializer.ts'
 import { type AggregateFunction, listState, valueState } from '../../state/port/descriptors.ts'
 import type { ListState, LiveValueState, ValueState } from '../../state/port/handles.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
+import { FoldedPart } from '../port/folded-part.ts'
 import { refusePromise } from '../port/refuse-promise.ts'
 
 /** The contents of a selected window of the current key, as far as every window operator needs them. */
@@ -14,8 +15,8 @@ export interface FiringContents {
 
 /** The contents of a window, under the current key and namespace of keyed state. */
 export interface WindowContents<IN> extends FiringContents {
-  /** Adds a record. Returns true when the window was empty before. */
-  add(value: IN): boolean
+  /** Adds a record, or a part of records. Returns true when the window was empty before. */
+  add(value: IN | FoldedPart): boolean
   /** Moves the contents of the namespaces `from` to those of `into`, which may have contents already. */
   merge(into: Uint8Array, from: readonly Uint8Array[]): void
 }
@@ -68,6 +69,21 @@ function canMerge<ACC>(aggregate: AggregateFunction<never, ACC, unknown>): boole
   }
 }
 
+/** The accumulator with a record, or with a part of records that its sender has folded. */
+export function addTo<IN, ACC>(
+  fold: Fold<IN, ACC>,
+  value: IN | FoldedPart,
+  before: ACC | undefined,
+): ACC {
+  if (!(value instanceof FoldedPart)) {
+    const after = fold.add(value, before)
+    if (after instanceof Promise) refusePromise(after, 'the fold of a window')
+    return after
+  }
+  const sum = value.sum as ACC
+  return before === undefined ? sum : fold.merge(before, sum)
+}
+
 /** The result of a fold over these records; none where there are no records. */
 export function foldAll<IN, ACC>(fold: Fold<IN, ACC>, values: readonly IN[]): readonly unknown[] {
   let accumulator: ACC | undefined
@@ -95,11 +111,9 @@ export class FoldedContents<IN, ACC> implements WindowContents<IN> {
     )
   }
 
-  add(value: IN): boolean {
+  add(value: IN | FoldedPart): boolean {
     const before = this.state.valueToChange()
-    const after = this.fold.add(value, before)
-    if (after instanceof Promise) refusePromise(after, 'the fold of a window')
-    this.state.update(after)
+    this.state.update(addTo(this.fold, value, before))
     return before === undefined
   }
 

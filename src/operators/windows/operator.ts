@@ -4,6 +4,7 @@ import type { Serializer } from '../../core/serializer.ts'
 import { MAX_TIMESTAMP, NO_TIMESTAMP } from '../../core/time.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import type { Timer } from '../../state/port/timer-queue.ts'
+import { FoldedPart, recordsOf } from '../port/folded-part.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import type { OutputTag } from '../port/output-tag.ts'
 import { refuseResult } from '../port/refuse-result.ts'
@@ -49,6 +50,7 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
   protected functionContext!: ReusedWindowContext<K>
   protected collector!: TimestampedCollector
   private dropped!: Counter
+  private recordsIn!: Counter
 
   constructor(options: WindowOptions<K, IN, C>) {
     super(options.windowFunction ?? {})
@@ -67,6 +69,7 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
     this.contents.open(this.keyedState)
     this.collector = new TimestampedCollector(context.output)
     this.dropped = context.metrics.counter('numLateRecordsDropped')
+    this.recordsIn = context.metrics.counter('numRecordsIn')
     this.openState()
     this.timers = new Timers(context, this, this.options.eventTime ?? true)
     return this.openFunction(this.functionContext)
@@ -121,10 +124,15 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
     )
   }
 
+  /** Counts the records of a part, of which the runtime counts one. */
+  protected countPart(value: unknown): void {
+    if (value instanceof FoldedPart) this.recordsIn.increment(value.records - 1)
+  }
+
   /** Emits a record to the late output, or counts it as dropped. */
   protected drop(value: IN, timestamp: number): void {
     const { lateDataTag } = this.options
-    if (lateDataTag === undefined) this.dropped.increment()
+    if (lateDataTag === undefined) this.dropped.increment(recordsOf(value))
     else this.context.output.collectSide(lateDataTag.id, value, timestamp)
   }
 

@@ -4,9 +4,9 @@ import type { Serializer } from '../../core/serializer.ts'
 import { valueState } from '../../state/port/descriptors.ts'
 import type { LiveValueState } from '../../state/port/handles.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
-import { refusePromise } from '../port/refuse-promise.ts'
+import type { FoldedPart } from '../port/folded-part.ts'
 import type { TimeWindow } from './assigner.ts'
-import type { FiringContents, Fold } from './contents.ts'
+import { addTo, type FiringContents, type Fold } from './contents.ts'
 import { NO_NAMESPACE } from './namespace.ts'
 import { copyOfSum, positionOf, type Slices, slicesSerializer } from './slices.ts'
 
@@ -58,14 +58,13 @@ export class SlicedContents<IN, ACC> implements FiringContents {
     this.loaded = undefined
   }
 
-  /** Folds a record into the slice that starts there. */
-  add(start: number, value: IN): Slicing {
+  /** Folds a record, or a part of records, into the slice that starts there. */
+  add(start: number, value: IN | FoldedPart): Slicing {
     const slices = this.load() ?? []
     const at = positionOf(slices, start)
     const known = slices[at] === start
     const before = known ? (slices[at + 1] as ACC) : undefined
-    const after = this.fold.add(value, before)
-    if (after instanceof Promise) refusePromise(after, 'the fold of a window')
+    const after = addTo(this.fold, value, before)
     if (known && after === before) this.slices.update(slices)
     else this.put(slices, at, start, known, after)
     if (known) return 'known-slice'

@@ -21,6 +21,7 @@ export class SlicedWindowOperator<K, IN> extends WindowOperator<K, IN, Contents<
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
+    this.countPart(value)
     const start = lastWindowStart(this.windows, this.timeOf(timestamp))
     if (this.isLate(start + this.windows.sizeMs)) {
       this.drop(value as IN, timestamp)

@@ -52,6 +52,8 @@ export class OutputChannel {
   readonly overtakes: boolean
   /** The writer of values for another thread; made with the first of them. */
   shapes: ShapeWriter | undefined
+  /** Appends what an output holds back; called before a control message and a flush. */
+  beforeSending: (() => void) | undefined
   private readonly owner: ChannelOwner
   private readonly send: SendMessage
   private readonly batchBytes: number
@@ -135,6 +137,7 @@ export class OutputChannel {
 
   /** Sends a control message after all records so far. */
   control(message: ControlMessage): void {
+    this.beforeSending?.()
     if (this.writer.count > 0) this.finishBatch()
     if (this.waitingBatches === 0) this.send(message)
     else this.backlog.push(message)
@@ -142,6 +145,7 @@ export class OutputChannel {
 
   /** Sends the collected records if there is credit for them. */
   flush(): void {
+    this.beforeSending?.()
     if (this.writer.count > 0 && this.credits > 0 && this.waitingBatches === 0) this.finishBatch()
   }
 

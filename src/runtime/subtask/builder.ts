@@ -13,6 +13,7 @@ import type { NetworkConfiguration } from '../configuration/configuration.ts'
 import { rateGauge } from '../pacing/work-meter.ts'
 import type { ChannelRole } from './channel-control.ts'
 import type { CheckpointedState } from './checkpointed-state.ts'
+import { FoldingOutput } from './folding-output.ts'
 import type { SubtaskInput } from './input.ts'
 import { InputProcessor, type ReturnCredit } from './input-processor.ts'
 import { channelId, isKeyed, type PlannedChain, type PlannedEdge, taskName } from './job-plan.ts'
@@ -175,7 +176,8 @@ class SubtaskBuilder {
     if (partitioning.kind === 'hash') {
       const { maxParallelism, parallelism } = out.to.head
       if (!partitioning.inPlace) {
-        return new HashOutput({ partitioning, serializer, maxParallelism, channels })
+        const output = new HashOutput({ partitioning, serializer, maxParallelism, channels })
+        return this.folding(out, output, channels)
       }
       const range = keyGroupRangeOf(subtask.index, parallelism, maxParallelism)
       const channel = channels[0]!
@@ -202,6 +204,21 @@ class SubtaskBuilder {
     const output = new RebalanceOutput({ serializer, channels: receivers, first, turnBytes })
     subtask.rebalances.push(output)
     return output
+  }
+
+  /** The output with a fold in front of it, where the edge has one. */
+  private folding(
+    { edge, to }: PlannedEdge,
+    output: HashOutput,
+    channels: readonly OutputChannel[],
+  ): RecordOutput {
+    const { partitioning } = edge
+    if (partitioning.kind !== 'hash' || partitioning.fold === undefined) return output
+    const fold = partitioning.fold.create()
+    const { keySelector } = partitioning
+    const folding = new FoldingOutput({ keySelector, fold, output, receiver: to.head })
+    for (const channel of channels) channel.beforeSending = () => folding.flush()
+    return folding
   }
 
   /** The output of an operator: direct calls first, then channels; side outputs by their tag. */

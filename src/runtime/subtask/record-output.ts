@@ -74,9 +74,14 @@ export class HashOutput implements RecordOutput {
   }
 
   collect(value: unknown, timestamp: number): void {
+    this.send(this.keySelector(value), value, timestamp)
+  }
+
+  /** Sends a value to the owner of a key. */
+  send(selected: unknown, value: unknown, timestamp: number): void {
     const key = this.key
     key.length = 0
-    this.keySerializer.write(this.keySelector(value), key)
+    this.keySerializer.write(selected, key)
     const group = murmur3(key.bytes, 0, key.length) % this.maxParallelism
     this.values.append(this.channels[group]!, key.bytes, key.length, value, timestamp)
   }

@@ -1,0 +1,15 @@
+/** Sends a part in place of the records that it stands for. */
+export type SendPart = (key: unknown, part: unknown, timestamp: number) => void
+
+/**
+ * The fold that a sender applies to the records of a keyed edge, so that fewer cross it: the receiver folds the parts
+ * on. An instance belongs to one sending subtask.
+ */
+export interface EdgeFold {
+  /** Parts that wait. */
+  readonly size: number
+  /** Takes a record; false for one that must be sent as it is, after the parts that wait. */
+  add(key: unknown, value: unknown, timestamp: number): boolean
+  /** Gives the parts that wait to `send`, in the order of their first records, and forgets them. */
+  drain(send: SendPart): void
+}
