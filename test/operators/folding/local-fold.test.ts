@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest'
+import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
+import { NO_TIMESTAMP } from '../../../src/core/time.ts'
+import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
+import { LocalFold } from '../../../src/operators/folding/local-fold.ts'
+import type { FoldedPart } from '../../../src/operators/port/folded-part.ts'
+import {
+  type AlignedWindows,
+  slidingEventTimeWindows,
+  tumblingEventTimeWindows,
+  tumblingProcessingTimeWindows,
+} from '../../../src/operators/windows/assigner.ts'
+import { reduceFold } from '../../../src/operators/windows/contents.ts'
+
+/** Records with which a fold is tried before it folds. */
+const TRIED = 24
+
+interface Row {
+  n: number
+}
+
+/** A fold that has passed its trials. */
+function foldOf(
+  windows: AlignedWindows,
+  reduce: (a: Row, b: Row) => Row = (a, b) => ({ n: a.n + b.n }),
+): LocalFold<Row, Row> {
+  const fold = new LocalFold<Row, Row>({
+    windows,
+    fold: reduceFold(reduce),
+    keySerializer: plainKeySerializer(),
+    records: msgpackSerializer<Row>(),
+    sums: msgpackSerializer<Row>(),
+  })
+  for (let i = 0; i < TRIED; i++) expect(fold.add('trial', { n: 1 }, i)).toBe(false)
+  return fold
+}
+
+type Sent = [key: unknown, n: number, records: number, timestamp: number]
+
+function drained(fold: LocalFold<Row, Row>): Sent[] {
+  const sent: Sent[] = []
+  fold.drain((key, part, timestamp) => {
+    const { sum, records } = part as FoldedPart<Row>
+    sent.push([key, sum.n, records, timestamp])
+  })
+  return sent
+}
+
+describe('a fold at the sender', () => {
+  it('makes one part of the records of a key and a slice', () => {
+    const fold = foldOf(slidingEventTimeWindows(40, 10))
+    for (const time of [3, 12, 5, 14, 9]) expect(fold.add('a', { n: time }, time)).toBe(true)
+    expect(fold.add('b', { n: 1 }, 4)).toBe(true)
+    expect(fold.size).toBe(3)
+    expect(drained(fold)).toEqual([
+      ['a', 17, 3, 0],
+      ['a', 26, 2, 10],
+      ['b', 1, 1, 0],
+    ])
+    expect(fold.size).toBe(0)
+    expect(drained(fold)).toEqual([])
+  })
+
+  it('keeps keys apart whose bytes differ', () => {
+    const fold = foldOf(tumblingEventTimeWindows(10))
+    for (const key of [0, -0, '0', 1, [1, 2], [1, 2], '', true]) fold.add(key, { n: 1 }, 0)
+    expect(drained(fold).map(([key, n]) => [key, n])).toEqual([
+      [0, 1],
+      [-0, 1],
+      ['0', 1],
+      [1, 1],
+      [[1, 2], 2],
+      ['', 1],
+      [true, 1],
+    ])
+  })
+
+  it('has one slice in processing time', () => {
+    const fold = foldOf(tumblingProcessingTimeWindows(10))
+    for (const time of [3, 25, NO_TIMESTAMP]) fold.add('a', { n: 1 }, time)
+    expect(drained(fold)).toEqual([['a', 3, 3, 0]])
+  })
+
+  it('folds event times before 1970, whose slice may begin at the time that stands for none', () => {
+    const fold = foldOf(tumblingEventTimeWindows(10, 9))
+    fold.add('a', { n: 1 }, 5)
+    fold.add('a', { n: 1 }, -7)
+    expect(drained(fold)).toEqual([
+      ['a', 1, 1, 0],
+      ['a', 1, 1, -11],
+    ])
+  })
+
+  it('leaves a record without a time to the window, which refuses it', () => {
+    const fold = foldOf(tumblingEventTimeWindows(10))
+    expect(fold.add('a', { n: 1 }, NO_TIMESTAMP)).toBe(false)
+  })
+
+  it('never folds where parts give another result', () => {
+    const fold = foldOf(tumblingEventTimeWindows(10), (a) => ({ n: a.n + 1 }))
+    let taken = 0
+    for (let i = 0; i < 300_000; i++) if (fold.add('a', { n: 1 }, 1)) taken += 1
+    expect(taken).toBe(0)
+  })
+
+  it('rests while each record has a key of its own, and tries again', () => {
+    const fold = foldOf(tumblingEventTimeWindows(10))
+    const fed = (from: number, count: number, keys: number): number => {
+      let taken = 0
+      for (let i = from; i < from + count; i++) {
+        if (fold.add(i % keys, { n: 1 }, 1)) taken += 1
+        if (i % 1000 === 999) fold.drain(() => undefined)
+      }
+      return taken
+    }
+    expect(fed(0, 10_000, 1e9)).toBeLessThan(10_000)
+    expect(fed(10_000, 100_000, 10)).toBe(0)
+    expect(fed(110_000, 100_000, 10)).toBeGreaterThan(50_000)
+  })
+
+  it('shares no object with the records', () => {
+    const fold = foldOf(tumblingEventTimeWindows(10), (a, b) => (b.n > a.n ? b : a))
+    const reused: Row = { n: 5 }
+    fold.add('a', reused, 1)
+    reused.n = 3
+    fold.add('a', reused, 1)
+    reused.n = 100
+    expect(drained(fold)).toEqual([['a', 5, 2, 0]])
+  })
+
+  it('is full at some thousand parts', () => {
+    const fold = foldOf(tumblingEventTimeWindows(10))
+    let taken = 0
+    while (fold.add(taken, { n: 1 }, 1)) taken += 1
+    expect(taken).toBe(4096)
+  })
+})
