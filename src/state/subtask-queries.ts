@@ -1,3 +1,4 @@
+import { ByteWriter } from '../core/byte-writer.ts'
 import { bytesOfAnswer, type ScanPart } from './port/scan-part.ts'
 import type { SlotQueryAnswer, SlotQueryRequest } from './port/slot-query.ts'
 import { answerKey, answerScan } from './typed/query.ts'
@@ -55,26 +56,27 @@ export class SubtaskQueries {
   }
 
   private *scan(request: SlotQueryRequest & { kind: 'scan' }): Generator<void, ScanPart> {
-    const { queryableName, version, from, limit, stored } = request
+    const { queryableName, version, from, limit, stored, arena = new ByteWriter() } = request
     if (stored !== undefined) {
       if (stored.operatorUid !== this.operatorUid) return whole(unknownState([from]))
       return whole(this.vectors.storedPage(stored.state, version, from, limit))
     }
     const table = this.typed.get(queryableName)
-    if (table !== undefined) return yield* answerScan(table, request, this.maxParallelism)
-    const part = yield* this.vectors.scan(queryableName, version, request)
+    if (table !== undefined) return yield* answerScan(table, request, this.maxParallelism, arena)
+    const part = yield* this.vectors.scan(queryableName, version, request, arena)
     return part ?? whole(unknownState([from]))
   }
 
   private *values(request: SlotQueryRequest & { kind: 'values' }): Generator<void, ScanPart> {
     const { queryableName, keys, maxBytes = Number.POSITIVE_INFINITY } = request
+    const { arena = new ByteWriter() } = request
     const table = this.typed.get(queryableName)
     if (table === undefined) return whole(unknownState(keys))
     const answers: SlotQueryAnswer[] = []
     let bytes = 0
     for (const key of keys) {
       if (bytes >= maxBytes) break
-      const answer = answerKey(table, key, this.maxParallelism)
+      const answer = answerKey(table, key, this.maxParallelism, arena)
       answers.push(answer)
       bytes += bytesOfAnswer(answer)
       yield

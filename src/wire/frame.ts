@@ -1,5 +1,5 @@
 import { WeirError } from '../core/errors.ts'
-import { largeBuffers } from './large-buffers.ts'
+import { largeBuffers } from '../core/lifetime/large-buffers.ts'
 import { readUint16, readUint32 } from './little-endian.ts'
 
 /**

@@ -351,6 +351,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'gateway/hot': [
     'access',
     'core',
+    'core/lifetime',
     'gateway/http',
     'gateway/inference',
     'gateway/metrics',
@@ -808,6 +809,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'checkpoint/segment',
     'checkpoint/storage',
     'core',
+    'core/lifetime',
     'dataflow',
     'dataflow/plan',
     'operators/port',
@@ -878,7 +880,15 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'state/rows',
     'wire',
   ],
-  'serving/server': ['access', 'core', 'serving/port', 'tracing', 'wire', 'wire/inference'],
+  'serving/server': [
+    'access',
+    'core',
+    'core/lifetime',
+    'serving/port',
+    'tracing',
+    'wire',
+    'wire/inference',
+  ],
   'serving/threads': [
     'access',
     'core',
@@ -993,6 +1003,6 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'training/spill': ['core', 'models/ratings', 'training/data'],
   'training/threads': ['core'],
   webhdfs: ['core'],
-  wire: ['core', 'core/formats'],
+  wire: ['core', 'core/formats', 'core/lifetime'],
   'wire/inference': ['core', 'wire'],
 }

@@ -210,6 +210,8 @@ export class ModelWorld implements SlotQueryClient {
     return packSlotQueryReply({ id: request.id, answers: this.answers(slot, request) })
   }
 
+  giveBack(): void {}
+
   cancel(): void {}
 
   private answers(slot: number, request: SlotQueryRequest): SlotQueryAnswer[] {

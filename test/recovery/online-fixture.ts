@@ -212,6 +212,7 @@ export class LearningFixture implements AsyncDisposable {
       slots: {
         ask: () => Promise.reject(new Error('every row is in memory')),
         cancel: () => {},
+        giveBack: () => {},
       },
       clock: systemClock,
       modelOf: () => 0,

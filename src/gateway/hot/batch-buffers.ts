@@ -1,4 +1,4 @@
-import { LargeBuffers } from '../../wire/large-buffers.ts'
+import { LargeBuffers } from '../../core/lifetime/large-buffers.ts'
 
 /** Smaller buffers cost less than keeping them. */
 const LEAST_BYTES = 2048

@@ -1,5 +1,7 @@
+import { ByteWriter } from '../../core/byte-writer.ts'
 import type { Clock } from '../../core/clock.ts'
 import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
+import { LargeBuffers } from '../../core/lifetime/large-buffers.ts'
 import {
   failedSlotQuery,
   packSlotQueryReply,
@@ -39,10 +41,23 @@ interface Begun extends Waiting {
   readonly span: Span | undefined
 }
 
+/** Room for encoded values at first. */
+const ARENA_BYTES = 4096
+/** A larger answer does not keep its memory. */
+const MOST_ARENA_BYTES = 1 << 20
+
 /** Requests of one sort in the order of their arrival; one is begun at a time. */
 class QueryLane {
   waiting: Waiting[] = []
   begun: Begun | undefined
+  private arena = new ByteWriter(ARENA_BYTES)
+
+  /** Memory for the values of the request that begins. */
+  emptyArena(): ByteWriter {
+    if (this.arena.bytes.length > MOST_ARENA_BYTES) this.arena = new ByteWriter(ARENA_BYTES)
+    this.arena.reset()
+    return this.arena
+  }
 
   get isWaiting(): boolean {
     return this.begun !== undefined || this.waiting.length > 0
@@ -78,6 +93,8 @@ export class SlotQueries {
   private readonly ports: MessagePortLike[] = []
   private readonly reads = new QueryLane()
   private readonly scans = new QueryLane()
+  /** Buffers of replies, which come back with later requests. */
+  private readonly buffers = new LargeBuffers()
   private turn = 0
 
   /** `backends` returns undefined while no attempt runs; the answer is then RESTORING. */
@@ -107,6 +124,7 @@ export class SlotQueries {
     port.on('message', (message: SlotQueryRequestMessage | SlotQueryCancelMessage) => {
       if (message.kind === 'cancel') this.drop((one) => isOf(one, port, message.ids))
       else {
+        for (const buffer of message.spent ?? []) this.buffers.give(buffer)
         const lane = message.kind === 'scan' ? this.scans : this.reads
         lane.waiting.push({ port, message })
         this.wake()
@@ -159,7 +177,7 @@ export class SlotQueries {
     else {
       const next = lane.waiting.shift()
       if (next === undefined) return false
-      lane.begun = this.begin(next)
+      lane.begun = this.begin(next, lane)
     }
     return true
   }
@@ -170,7 +188,9 @@ export class SlotQueries {
       if (step.done !== true) return
       lane.begun = undefined
       begun.span?.end()
-      this.reply(begun, packSlotQueryReply(step.value))
+      // The rows of a reply to `rows` are kept by who asked: such a buffer would not come back.
+      const buffers = begun.message.kind === 'rows' ? undefined : this.buffers
+      this.reply(begun, packSlotQueryReply(step.value, buffers))
     } catch (error) {
       lane.begun = undefined
       const failure = storeFailure(error)
@@ -180,11 +200,11 @@ export class SlotQueries {
     }
   }
 
-  private begin(next: Waiting): Begun | undefined {
+  private begin(next: Waiting, lane: QueryLane): Begun | undefined {
     const request = unpackSlotQueryRequest(next.message)
     const backends = this.backends()
     if (backends !== undefined) {
-      const steps = answerOf(request, backends)
+      const steps = answerOf({ ...request, arena: lane.emptyArena() }, backends)
       return { ...next, backends, steps, span: spanOf(next.message) }
     }
     this.reply(next, packSlotQueryReply(allRestoring(request)))

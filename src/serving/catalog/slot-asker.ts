@@ -24,6 +24,8 @@ export interface SlotQueryClient {
   ask(slot: number, request: SlotQueryRequest): Promise<SlotQueryReplyMessage>
   /** The reply is not needed any more: its promise stays pending. */
   cancel(slot: number, id: number): void
+  /** Takes back the buffer of a reply of the slot, which no one reads any more. */
+  giveBack(slot: number, packed: Uint8Array<ArrayBuffer>): void
 }
 
 /** What a slot asker works with. */
@@ -190,6 +192,11 @@ export class LocalSlotAsker {
       lane.queue.push(owner, asked)
       this.sendNext(lane)
     })
+  }
+
+  /** Takes back the buffer of a reply of `ask`, which no one reads any more: the slot uses it again. */
+  giveBack(slot: number, packed: Uint8Array<ArrayBuffer>): void {
+    this.slots.giveBack(slot, packed)
   }
 
   private at(deadline: number, callback: () => void): Cancel {

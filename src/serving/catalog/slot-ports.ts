@@ -17,7 +17,12 @@ interface Waiting {
 interface SlotLink {
   readonly port: MessagePort
   readonly waiting: Map<number, Waiting>
+  /** Buffers of its replies, which go back with its next request. */
+  spent: Uint8Array<ArrayBuffer>[]
 }
+
+/** Buffers that wait for a request: more than a few do not come back before they are needed. */
+const MOST_SPENT = 8
 
 /** Requests of a query thread to the slots, over one message port per slot. */
 export class SlotPorts implements SlotQueryClient {
@@ -34,7 +39,7 @@ export class SlotPorts implements SlotQueryClient {
   attach(slot: number, port: MessagePort): void {
     this.detach(slot)
     const waiting = new Map<number, Waiting>()
-    this.links.set(slot, { port, waiting })
+    this.links.set(slot, { port, waiting, spent: [] })
     port.on('message', (message: SlotQueryReplyMessage) => {
       const waiter = waiting.get(message.id)
       if (waiter === undefined) return
@@ -62,8 +67,24 @@ export class SlotPorts implements SlotQueryClient {
     if (link === undefined) return Promise.reject(lost(slot))
     return new Promise((resolve, reject) => {
       link.waiting.set(request.id, { resolve, reject })
-      link.port.postMessage(packSlotQueryRequest(request))
+      const message = packSlotQueryRequest(request)
+      const { spent } = link
+      if (spent.length === 0) {
+        link.port.postMessage(message)
+        return
+      }
+      link.spent = []
+      link.port.postMessage(
+        { ...message, spent },
+        spent.map(({ buffer }) => buffer),
+      )
     })
+  }
+
+  giveBack(slot: number, packed: Uint8Array<ArrayBuffer>): void {
+    const link = this.links.get(slot)
+    if (link === undefined || link.spent.length >= MOST_SPENT || packed.length === 0) return
+    link.spent.push(new Uint8Array(packed.buffer))
   }
 
   cancel(slot: number, id: number): void {

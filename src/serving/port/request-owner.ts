@@ -1,6 +1,7 @@
 import type { Cancel } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
+import type { ReplyLease } from './reply-lease.ts'
 
 /**
  * The connection that requests belong to. When it is gone, every wait of its requests ends: no thread
@@ -29,4 +30,6 @@ export class RequestOwner {
 /** Options of a request that a connection has sent. */
 export interface OwnedQueryOptions extends QueryOptions {
   readonly owner?: RequestOwner
+  /** Who asks gives the buffers of the answers back. @default they are left to the collector */
+  readonly lease?: ReplyLease
 }

@@ -8,12 +8,20 @@ import {
 } from '../../state/rows/codec.ts'
 import type { LocalSlotAsker } from '../catalog/slot-asker.ts'
 import type { ScanRange } from '../port/query-backend.ts'
+import type { ReplyLease } from '../port/reply-lease.ts'
 import type { OwnedQueryOptions } from '../port/request-owner.ts'
 import type { EntryPlace, ScanPage } from '../port/scan-page.ts'
 import type { LocalRequest, LocalRequests, VectorRequest } from './request.ts'
 import { type AddEntry, mergeScanParts, ScanPart } from './scan-merge.ts'
 
 const encoder = new TextEncoder()
+
+/** How a range is scanned. */
+interface ScanTerms {
+  readonly request: LocalRequest
+  readonly slots: Iterable<number>
+  readonly lease: ReplyLease | undefined
+}
 
 /** Scans a range of keys: every slot of the state is asked, and the answers are merged. */
 export class LocalScans {
@@ -32,11 +40,12 @@ export class LocalScans {
    * time. Throws UNKNOWN_STATE, UNSUPPORTED, NOT_UP_TO_BOUND.
    */
   async page(name: string, range: ScanRange, options: OwnedQueryOptions = {}): Promise<ScanPage> {
+    const { lease } = options
     if (this.catalog.state(name) !== undefined) {
       const request = this.requests.vector(name, options)
       requireNotCheckpoint(request, 'a scan')
       const slots = slotsOf(request.state.keyClasses)
-      return this.scanSlots(name, range, { request, slots }, (page, entry) => {
+      return this.scanSlots(name, range, { request, slots, lease }, (page, entry) => {
         addFloats(request, page, entry)
       })
     }
@@ -45,13 +54,13 @@ export class LocalScans {
     if (slots.length === 0) {
       throw this.requests.unknownState('state', name)
     }
-    return this.scanSlots(name, range, { request, slots }, (page, entry) => page.add(entry))
+    return this.scanSlots(name, range, { request, slots, lease }, (page, entry) => page.add(entry))
   }
 
   private async scanSlots(
     name: string,
     range: ScanRange,
-    { request, slots }: { readonly request: LocalRequest; readonly slots: Iterable<number> },
+    { request, slots, lease }: ScanTerms,
     add: AddEntry,
   ): Promise<ScanPage> {
     const from = encoder.encode(range.from)
@@ -64,6 +73,7 @@ export class LocalScans {
         const reply = await this.asker.ask(slot, request, (id) => {
           return { kind: 'scan', id, queryableName: name, version, from, to, limit }
         })
+        lease?.hold(() => this.asker.giveBack(slot, reply.packed))
         if (request.consistency.level !== 'live') {
           this.requests.requireIncarnation(slot, incarnation)
         }

@@ -6,6 +6,7 @@ import type { TypedStateShare } from '../../state/catalog/typed-state-share.ts'
 import type { SlotQueryAnswer } from '../../state/port/slot-query.ts'
 import type { Answer } from '../../wire/model-reader.ts'
 import type { LocalSlotAsker } from '../catalog/slot-asker.ts'
+import type { ReplyLease } from '../port/reply-lease.ts'
 import type { OwnedQueryOptions } from '../port/request-owner.ts'
 import { failureOf } from './failures.ts'
 import type { LocalRequest, LocalRequests } from './request.ts'
@@ -29,6 +30,7 @@ interface WantedValues {
   readonly name: string
   readonly keys: readonly Uint8Array[]
   readonly maxBytes: number | undefined
+  readonly lease: ReplyLease | undefined
 }
 
 /** Reads typed state by asking the slots that own the keys. */
@@ -61,7 +63,7 @@ export class LocalTypedReads {
       throw this.requests.unknownState('typed state', name)
     }
     const request = this.requests.typed(options)
-    const { maxBytes } = options
+    const { maxBytes, lease } = options
     const answers: Answer<Uint8Array>[] = []
     const bySlot = new Map<number, number[]>()
     const encoded = keys.map((key) => encoder.encode(key))
@@ -73,7 +75,7 @@ export class LocalTypedReads {
     })
     const asked = [...bySlot].map(async ([slot, places]) => {
       const own = places.map((i) => encoded[i]!)
-      const replies = await this.valuesOf(slot, { name, keys: own, maxBytes }, request)
+      const replies = await this.valuesOf(slot, { name, keys: own, maxBytes, lease }, request)
       replies.forEach((reply, n) => {
         answers[places[n]!] = reply
       })
@@ -86,7 +88,7 @@ export class LocalTypedReads {
 
   private async valuesOf(
     slot: number,
-    { name, keys, maxBytes }: WantedValues,
+    { name, keys, maxBytes, lease }: WantedValues,
     request: LocalRequest,
   ): Promise<Answer<Uint8Array>[]> {
     try {
@@ -95,6 +97,7 @@ export class LocalTypedReads {
       const reply = await this.asker.ask(slot, request, (id) => {
         return { kind: 'values', id, queryableName: name, keys, maxBytes }
       })
+      lease?.hold(() => this.asker.giveBack(slot, reply.packed))
       this.requests.requireIncarnation(slot, incarnation)
       const { answers } = unpackSlotQueryReply(reply)
       return answers.map((answer) => this.answerOf(slot, request, asOfMs, answer))

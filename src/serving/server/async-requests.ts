@@ -1,9 +1,10 @@
 import { WeirError } from '../../core/errors.ts'
+import { largeBuffers } from '../../core/lifetime/large-buffers.ts'
 import { KIND, REQUEST_FLAG } from '../../wire/frame.ts'
-import { largeBuffers } from '../../wire/large-buffers.ts'
 import type { PredictOptions, QueryOptions, TopKOptions } from '../../wire/model-reader.ts'
 import { MAX_FEATURES, type RequestCursor, requireK } from '../../wire/request.ts'
 import type { DeferredPredictions } from '../port/query-backend.ts'
+import { ReplyLease } from '../port/reply-lease.ts'
 import type { OwnedQueryOptions } from '../port/request-owner.ts'
 import {
   writePredictions,
@@ -12,7 +13,7 @@ import {
   writeTopK,
   writeValues,
 } from './answers.ts'
-import type { AsyncRequest, AsyncTerms } from './async-request.ts'
+import type { AnswerWriter, AsyncRequest, AsyncTerms } from './async-request.ts'
 import { decodePacked, isPacked } from './sparse-requests.ts'
 
 /** Most entries of one scan frame; its answer names the key to go on from. */
@@ -178,12 +179,17 @@ export function keysRequest(
     async run(terms, from, most) {
       const { reader } = terms.backend
       const part = keys.slice(from, from + most)
-      const own = { ...within(options, terms), maxBytes: terms.maxBytes }
+      const lease = new ReplyLease()
+      const own = { ...within(options, terms), maxBytes: terms.maxBytes, lease }
       const answers =
         kind === KIND.rows
           ? await reader.rows(state, part, own)
           : await reader.values(state, part, own)
-      return { count: answers.length, write: (target) => writeValues(target, answers) }
+      const write: AnswerWriter = (target) => {
+        writeValues(target, answers)
+        lease.release()
+      }
+      return { count: answers.length, write }
     },
   }
 }
@@ -208,9 +214,14 @@ function decodeScan(cursor: RequestCursor): AsyncRequest {
     count: 1,
     async run(terms) {
       const range = { from, to, limit: capped }
-      const page = await terms.backend.scanPage(state, range, within(options, terms))
+      const lease = new ReplyLease()
+      const page = await terms.backend.scanPage(state, range, { ...within(options, terms), lease })
       if (page.count === capped && capped === limit) page.resume = undefined
-      return { count: 1, write: (target) => writeScan(target, page) }
+      const write: AnswerWriter = (target) => {
+        writeScan(target, page)
+        lease.release()
+      }
+      return { count: 1, write }
     },
   }
 }

@@ -65,6 +65,13 @@ export interface AnswerOutput {
   refuse(requestId: number, error: WeirError): void
 }
 
+/**
+ * Most requests of one connection that are begun at a time, of kinds that the other connections' requests of their kind share
+ * a pass or a slot with: as many as one pass takes, or a page ahead. More of them would only wait as objects, which each
+ * collection copies.
+ */
+const MOST_BEGUN: Readonly<Record<number, number>> = { [KIND.topK]: 16, [KIND.scan]: 2 }
+
 /** A decoded frame, or the rest of one. */
 interface Entry extends PendingFrame {
   /** Requests answered so far. */
@@ -76,6 +83,24 @@ interface Entry extends PendingFrame {
   readonly span: Span | undefined
 }
 
+/** Frames of one connection in the order in which they begin. */
+class PendingLane {
+  queue: Entry[] = []
+  /** Frames behind those of the queue. */
+  undecoded: WaitingFrames | undefined
+
+  get hasUndecoded(): boolean {
+    return this.undecoded !== undefined && this.undecoded.size > 0
+  }
+
+  drop(): void {
+    for (const { request } of this.queue) request.release?.()
+    this.queue = []
+    this.undecoded?.release()
+    this.undecoded = undefined
+  }
+}
+
 /**
  * Requests of one connection that memory cannot answer at once. A part of one runs only while the
  * connection's output has room for its answer, so that a client that does not read causes no work and
@@ -85,9 +110,11 @@ export class PendingRequests {
   private readonly context: PendingContext
   private readonly output: AnswerOutput
   private readonly owner = new RequestOwner()
-  private queue: Entry[] = []
-  /** Frames behind those of the queue. */
-  private undecoded: WaitingFrames | undefined
+  private readonly short = new PendingLane()
+  /** Frames of the kinds of `MOST_BEGUN`: they do not hold up the others. */
+  private readonly long = new PendingLane()
+  /** Requests of those kinds that are begun. */
+  private readonly begun: Record<number, number> = {}
   private waiting = 0
   private waitingBytes = 0
   private reserved = 0
@@ -108,7 +135,13 @@ export class PendingRequests {
     this.admit(frame.request.count, frame.frameBytes)
     const startedAt = this.context.options.clock.monotonicMs()
     const deadline = this.deadlineOf(frame.deadlineMs, startedAt)
-    this.queue.push({ ...frame, done: 0, startedAt, deadline, span: tracer?.current })
+    this.laneOf(frame.kind).queue.push({
+      ...frame,
+      done: 0,
+      startedAt,
+      deadline,
+      span: tracer?.current,
+    })
     this.pump()
   }
 
@@ -118,18 +151,19 @@ export class PendingRequests {
    */
   addFrame(cursor: RequestCursor, frameBytes: number): void {
     const { kind, requestId, deadlineMs, count } = cursor
-    if (this.queue.length < DECODED && !this.hasUndecoded) {
+    const lane = this.laneOf(kind)
+    if (lane.queue.length < DECODED && !lane.hasUndecoded) {
       this.add({ kind, requestId, request: decodeAsync(cursor), deadlineMs, frameBytes })
       return
     }
     this.admit(count, frameBytes)
     const startedAt = this.context.options.clock.monotonicMs()
-    this.undecoded ??= new WaitingFrames()
-    this.undecoded.push(cursor, frameBytes, startedAt, this.deadlineOf(deadlineMs, startedAt))
+    lane.undecoded ??= new WaitingFrames()
+    lane.undecoded.push(cursor, frameBytes, startedAt, this.deadlineOf(deadlineMs, startedAt))
   }
 
-  private get hasUndecoded(): boolean {
-    return this.undecoded !== undefined && this.undecoded.size > 0
+  private laneOf(kind: number): PendingLane {
+    return MOST_BEGUN[kind] === undefined ? this.short : this.long
   }
 
   private deadlineOf(deadlineMs: number, startedAt: number): number {
@@ -162,28 +196,39 @@ export class PendingRequests {
 
   /** Runs what the output has room for. Called when the client has read something, too. */
   pump(): void {
+    this.pumpLane(this.short)
+    this.pumpLane(this.long)
+  }
+
+  private pumpLane(lane: PendingLane): void {
     while (this.owner.gone === undefined) {
-      while (this.queue.length < DECODED && this.hasUndecoded) this.decodeNext()
-      if (this.queue.length === 0) return
-      const entry = this.queue[0]!
+      while (lane.queue.length < DECODED && lane.hasUndecoded) this.decodeNext(lane)
+      const entry = lane.queue[0]
+      if (entry === undefined || this.isBusy(entry)) return
       const most = this.mostOf(entry)
       const bytes = Math.max(1, most) * this.sizes[entry.kind]!
       const room = this.output.room - this.reserved
       if (room < bytes && (this.reserved > 0 || room <= 0)) return
-      this.queue.shift()
-      void this.run(entry, most, bytes)
+      lane.queue.shift()
+      void this.run(lane, entry, { most, bytes })
     }
   }
 
-  private decodeNext(): void {
-    const frames = this.undecoded!
+  /** Whether as many requests of its kind are begun as may be. */
+  private isBusy({ kind }: Entry): boolean {
+    const most = MOST_BEGUN[kind]
+    return most !== undefined && (this.begun[kind] ?? 0) >= most
+  }
+
+  private decodeNext({ undecoded, queue }: PendingLane): void {
+    const frames = undecoded!
     const frameBytes = frames.shift()
     const { cursor, startedAt, deadline } = frames
     const { kind, requestId, deadlineMs, count } = cursor
     try {
       const request = decodeAsync(cursor)
       const frame = { kind, requestId, request, deadlineMs, frameBytes }
-      this.queue.push({ ...frame, done: 0, startedAt, deadline, span: undefined })
+      queue.push({ ...frame, done: 0, startedAt, deadline, span: undefined })
     } catch (error) {
       this.release(count, frameBytes)
       this.output.refuse(requestId, answerErrorOf(error))
@@ -196,9 +241,14 @@ export class PendingRequests {
     return Math.min(request.count - done, request.mostAtOnce ?? PART_REQUESTS, fitting)
   }
 
-  private async run(entry: Entry, most: number, bytes: number): Promise<void> {
+  private async run(
+    lane: PendingLane,
+    entry: Entry,
+    { most, bytes }: { readonly most: number; readonly bytes: number },
+  ): Promise<void> {
     const { kind, requestId, request } = entry
     this.reserved += bytes
+    this.begun[kind] = (this.begun[kind] ?? 0) + 1
     let done = request.count
     let write: AnswerWriter | undefined
     let error: WeirError | undefined
@@ -210,6 +260,7 @@ export class PendingRequests {
       error = answerErrorOf(thrown)
     }
     this.reserved -= bytes
+    this.begun[kind]! -= 1
     if (this.owner.gone !== undefined) {
       request.release?.()
       return
@@ -219,7 +270,7 @@ export class PendingRequests {
       this.output.refuse(requestId, error!)
     } else this.learn(kind, done - entry.done, this.output.answer(kind, requestId, write))
     entry.done = done
-    if (done < request.count) this.queue.push(entry)
+    if (done < request.count) lane.queue.push(entry)
     else this.finish(entry)
     this.pump()
   }
@@ -254,17 +305,16 @@ export class PendingRequests {
 
   /** The connection is gone: what runs for it ends, what waits is dropped. */
   leave(): void {
-    for (const { request } of this.queue) request.release?.()
-    this.queue = []
-    this.undecoded?.release()
-    this.undecoded = undefined
+    this.short.drop()
+    this.long.drop()
     this.waiting = 0
     this.owner.leave()
   }
 
   /** Releases memory that was not needed since the last call. */
   shrink(): void {
-    this.undecoded?.shrink()
+    this.short.undecoded?.shrink()
+    this.long.undecoded?.shrink()
   }
 }
 

@@ -22,7 +22,18 @@ type KeysRequest = Exclude<SlotQueryRequest, { kind: 'scan' }>
 type Packed<R> = R extends KeysRequest ? Omit<R, 'keys'> & { readonly packedKeys: Uint8Array } : R
 
 /** A SlotQueryRequest on its way. */
-export type SlotQueryRequestMessage = Packed<SlotQueryRequest>
+export type SlotQueryRequestMessage = Packed<SlotQueryRequest> & {
+  /** Buffers of replies that are read; they are transferred back. */
+  readonly spent?: readonly Uint8Array<ArrayBuffer>[]
+}
+
+/** Where buffers of replies come from. */
+export interface ReplyBuffers {
+  /** A buffer of at least `bytes`; what it holds is undefined. */
+  take(bytes: number): Uint8Array<ArrayBuffer>
+}
+
+const NEW_BUFFERS: ReplyBuffers = { take: (bytes) => new Uint8Array(bytes) }
 
 /** A SlotQueryReply on its way; `packed` is transferred. */
 export interface SlotQueryReplyMessage {
@@ -49,7 +60,7 @@ export function packSlotQueryRequest(request: SlotQueryRequest): SlotQueryReques
 /** The request that `packSlotQueryRequest` packed; keys are views. */
 export function unpackSlotQueryRequest(message: SlotQueryRequestMessage): SlotQueryRequest {
   if (message.kind === 'scan') return message
-  const { packedKeys, ...rest } = message
+  const { packedKeys, spent: _, ...rest } = message
   return { ...rest, keys: unpackKeys(packedKeys) } as SlotQueryRequest
 }
 
@@ -76,11 +87,14 @@ function unpackKeys(packed: Uint8Array): Uint8Array[] {
   return keys
 }
 
-/** The reply as a message in a separate buffer. */
-export function packSlotQueryReply({ id, answers, resume }: SlotQueryReply): SlotQueryReplyMessage {
+/** The reply as a message in a buffer of its own, which may be longer. */
+export function packSlotQueryReply(
+  { id, answers, resume }: SlotQueryReply,
+  buffers: ReplyBuffers = NEW_BUFFERS,
+): SlotQueryReplyMessage {
   let size = 0
   for (const answer of answers) size += ANSWER_HEADER + answer.key.length + valueBytes(answer)
-  const packed = new Uint8Array(size)
+  const packed = buffers.take(size).subarray(0, size)
   let at = 0
   for (const answer of answers) {
     const { key, kind } = answer

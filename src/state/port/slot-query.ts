@@ -1,3 +1,5 @@
+import type { ByteWriter } from '../../core/byte-writer.ts'
+
 /**
  * A batch of requests from a query thread to the slot that owns the keys. Only state that cannot be
  * read in place is asked for this way: typed state, and rows that were spilled.
@@ -5,6 +7,11 @@
 export type SlotQueryRequest = {
   /** `traceparent` of the request, when it is traced. */
   readonly trace?: string | undefined
+  /**
+   * Values are encoded behind what it holds, and answers are views of it: memory for each value would be garbage outside
+   * of the heap. Never sent to another thread. @default memory for each
+   */
+  readonly arena?: ByteWriter | undefined
 } /**
  * Encoded values of a typed queryable state. The reply may end after `maxBytes`, and has at least one
  * answer.

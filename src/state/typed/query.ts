@@ -26,11 +26,6 @@ import { storeKeyOf, valueOfStored } from './store-keys.ts'
 import type { StateTable } from './table.ts'
 
 const EMPTY = new Uint8Array(0)
-const SCRATCH_BYTES = 1024
-/** A larger value does not keep its memory. */
-const MOST_SCRATCH_BYTES = 1 << 20
-/** Values are encoded here: a buffer that grew to the size of each was three times the garbage of its answer. */
-let scratch = new ByteWriter(SCRATCH_BYTES)
 /** Fewest and most keys that one pass over the entries finds. */
 const LEAST_KEYS = 1024
 const MOST_KEYS = 4096
@@ -40,19 +35,20 @@ const STEP_ENTRIES = 256
 /**
  * The encoded value of one key in the default namespace: the serializer's bytes of a value; for a
  * list its elements, for a map its keys and values in turn, each preceded by its length as varuint;
- * for aggregating state the accumulator.
+ * for aggregating state the accumulator. It is a view of `arena`.
  */
 export function answerKey(
   table: StateTable,
   key: Uint8Array,
   maxParallelism: number,
+  arena: ByteWriter,
 ): SlotQueryAnswer {
   const keyGroup = keyGroupOf(key, maxParallelism)
   const composite = encodePrefix(key, EMPTY)
   const value =
     table.kind === 'map'
-      ? encodeMap(table, scanPrefix(table, keyGroup, latin1Of(composite)))
-      : encodeEntry(table, keyGroup, composite)
+      ? encodeMap(table, scanPrefix(table, keyGroup, latin1Of(composite)), arena)
+      : encodeEntry(table, keyGroup, composite, arena)
   table.context.settle()
   if (value !== undefined) return { kind: 'found', key, value }
   return { kind: table.context.restoring ? 'restoring' : 'missing', key }
@@ -60,12 +56,13 @@ export function answerKey(
 
 /**
  * Entries with `from <= key < to` in the default namespace, in key order, at most `limit`, and no more
- * than SCAN_PART_BYTES. Yields between steps of some microseconds.
+ * than SCAN_PART_BYTES. Values are views of `arena`. Yields between steps of some microseconds.
  */
 export function* answerScan(
   table: StateTable,
   { from, to, limit }: KeyRange,
   maxParallelism: number,
+  arena: ByteWriter,
 ): Generator<void, ScanPart> {
   const range = { from: latin1Of(escaped(from)), to: latin1Of(escaped(to)) }
   const window = yield* windowOf(table, range, limit)
@@ -77,7 +74,7 @@ export function* answerScan(
     const composite = prefixes[at]!
     const { key } = decodeComposite(bytesOfLatin1(composite))
     if (answers.length >= limit || bytes >= SCAN_PART_BYTES) return { answers, resume: key }
-    const value = readInPlace(table, keyGroupOf(key, maxParallelism), composite)
+    const value = readInPlace(table, keyGroupOf(key, maxParallelism), composite, arena)
     last = key
     yield
     if (value === undefined) continue
@@ -93,50 +90,54 @@ function readInPlace(
   table: StateTable,
   keyGroup: number,
   composite: string,
+  arena: ByteWriter,
 ): Uint8Array | undefined {
-  if (table.kind === 'map') return encodeMap(table, scanPrefix(table, keyGroup, composite))
+  if (table.kind === 'map') return encodeMap(table, scanPrefix(table, keyGroup, composite), arena)
   const bytes = bytesOfLatin1(composite)
   const now = table.context.clock.nowMs()
   const entry = table.findInMemory(keyGroup, bytes, bytes.length, murmur3(bytes) | 0)
   if (entry !== undefined) {
-    return isVisible(table, entry, now) ? encodeValue(table, entry.value) : undefined
+    return isVisible(table, entry, now) ? encodeValue(table, entry.value, arena) : undefined
   }
   if (!table.hasSpilled(keyGroup)) return undefined
   const stored = table.context.store!.get(storeKeyOf(table.id, keyGroup, bytes))
   const value = stored === undefined ? undefined : valueOfStored(stored)
   const unexpired = value === undefined ? undefined : table.valueIfUnexpired(value, now)
-  return unexpired === undefined ? undefined : encodeValue(table, unexpired)
+  return unexpired === undefined ? undefined : encodeValue(table, unexpired, arena)
 }
 
 function encodeEntry(
   table: StateTable,
   keyGroup: number,
   composite: Uint8Array,
+  arena: ByteWriter,
 ): Uint8Array | undefined {
   const entry = table.find(keyGroup, composite, composite.length, murmur3(composite) | 0)
-  return entry === undefined ? undefined : encodeValue(table, entry.value)
+  return entry === undefined ? undefined : encodeValue(table, entry.value, arena)
 }
 
-function encodeValue(table: StateTable, value: EntryValue): Uint8Array {
-  scratch.reset()
-  table.encodeValue(value, scratch)
-  const bytes = scratch.toBytes()
-  if (scratch.bytes.length > MOST_SCRATCH_BYTES) scratch = new ByteWriter(SCRATCH_BYTES)
-  return bytes
+function encodeValue(table: StateTable, value: EntryValue, arena: ByteWriter): Uint8Array {
+  const from = arena.length
+  table.encodeValue(value, arena)
+  return arena.bytes.subarray(from, arena.length)
 }
 
-function encodeMap(table: StateTable, entries: Iterable<PrefixEntry>): Uint8Array | undefined {
-  const writer = new ByteWriter(256)
+function encodeMap(
+  table: StateTable,
+  entries: Iterable<PrefixEntry>,
+  arena: ByteWriter,
+): Uint8Array | undefined {
+  const from = arena.length
   const value = new ByteWriter(64)
   let isEmpty = true
   for (const entry of entries) {
     isEmpty = false
-    writer.sized(decodeComposite(bytesOfLatin1(entry.key)).mapKey)
+    arena.sized(decodeComposite(bytesOfLatin1(entry.key)).mapKey)
     value.reset()
     table.encodeValue(entry.value, value)
-    writer.sized(value.bytes.subarray(0, value.length))
+    arena.sized(value.bytes.subarray(0, value.length))
   }
-  return isEmpty ? undefined : writer.toBytes()
+  return isEmpty ? undefined : arena.bytes.subarray(from, arena.length)
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { ByteWriter } from '../../core/byte-writer.ts'
 import type { Clock } from '../../core/clock.ts'
 import { murmur3 } from '../../core/hash/murmur3.ts'
 import { firstAtLeast } from '../../core/text/first-at-least.ts'
@@ -58,12 +59,13 @@ function answerOfStored(key: Uint8Array, value: Uint8Array, size: number): SlotQ
 
 /**
  * Rows with `from <= key < to` in key order, spilled ones included, at most `limit`, and no more than
- * SCAN_PART_BYTES. Yields after each few microseconds of work.
+ * SCAN_PART_BYTES. Values of rows in memory are views of `arena`. Yields after each few microseconds of work.
  */
 export function* answerScan(
   version: VersionRows,
   { from, to, limit }: KeyRange,
   clock: Clock,
+  arena: ByteWriter,
 ): Generator<void, ScanPart> {
   const { memory, spill } = version
   const { rows } = memory
@@ -85,10 +87,8 @@ export function* answerScan(
       }
       const batch = keys.slice(at, at + Math.min(SCAN_BATCH, limit - answers.length))
       at += batch.length
-      for (const answer of answerKeys(
-        version,
-        batch.filter((key) => key < upper),
-      )) {
+      const wanted = batch.filter((key) => key < upper)
+      for (const answer of answerKeys(version, wanted, arena)) {
         if (answer.kind !== 'found') continue
         answers.push(answer)
         bytes += bytesOfAnswer(answer)
@@ -102,7 +102,11 @@ export function* answerScan(
 }
 
 /** Answers for keys wherever their rows are, without effect on what stays in memory. */
-function answerKeys({ memory, spill }: VersionRows, texts: readonly string[]): SlotQueryAnswer[] {
+function answerKeys(
+  { memory, spill }: VersionRows,
+  texts: readonly string[],
+  arena: ByteWriter,
+): SlotQueryAnswer[] {
   const keys = texts.map(bytesOfLatin1)
   const hashes = Int32Array.from(keys, (key) => murmur3(key) | 0)
   const stored = spill?.fetchMissing(keys, hashes)
@@ -112,7 +116,9 @@ function answerKeys({ memory, spill }: VersionRows, texts: readonly string[]): S
     if (value !== undefined) return answerOfStored(key, value, size)
     const row = memory.rows.find(key, hashes[i]!)
     if (row < 0 || (memory.rows.stateOf(row) & STATE_LIVE) === 0) return { kind: 'missing', key }
-    return { kind: 'found', key, value: memory.scratch.encode(row).slice() }
+    const from = arena.length
+    arena.raw(memory.scratch.encode(row))
+    return { kind: 'found', key, value: arena.bytes.subarray(from, arena.length) }
   })
 }
 

@@ -1,3 +1,4 @@
+import type { ByteWriter } from '../../core/byte-writer.ts'
 import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { KeyGroupRange } from '../../core/key-group.ts'
@@ -111,10 +112,12 @@ export class VectorStates {
     queryableName: string,
     version: number,
     range: KeyRange,
+    arena: ByteWriter,
   ): Generator<void, ScanPart | undefined> {
     const parts: ScanPart[] = []
     for (const { descriptor, tables } of [...this.states.values()]) {
-      if (descriptor.queryableName === queryableName) parts.push(yield* tables.scan(version, range))
+      if (descriptor.queryableName !== queryableName) continue
+      parts.push(yield* tables.scan(version, range, arena))
     }
     return parts.length === 0 ? undefined : mergeScanParts(parts, range.limit)
   }

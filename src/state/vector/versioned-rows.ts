@@ -1,4 +1,5 @@
 import type { ByteSpan } from '../../core/byte-span.ts'
+import { ByteWriter } from '../../core/byte-writer.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { murmur3 } from '../../core/hash/murmur3.ts'
 import type { ModelVersion } from '../../core/model-version.ts'
@@ -150,11 +151,11 @@ export class VersionedRows implements VectorState {
     return keys.map((key) => ({ kind, key }))
   }
 
-  /** Rows with `from <= key < to` in key order, spilled ones included, at most `limit`, encoded. */
-  *scan(version: number, range: KeyRange): Generator<void, ScanPart> {
+  /** Rows with `from <= key < to` in key order, spilled ones included, at most `limit`, encoded in `arena`. */
+  *scan(version: number, range: KeyRange, arena = new ByteWriter()): Generator<void, ScanPart> {
     const rows = this.opened.of(version)
     if (rows === undefined) return { answers: [], resume: undefined }
-    return yield* answerScan(rows, range, this.clock)
+    return yield* answerScan(rows, range, this.clock, arena)
   }
 
   /**

@@ -22,6 +22,8 @@ class HeldSlot {
     })
   }
 
+  giveBack(): void {}
+
   cancel(_: number, id: number): void {
     this.canceled.push(id)
   }

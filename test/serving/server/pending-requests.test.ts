@@ -139,6 +139,56 @@ describe('PendingRequests', () => {
     expect(pending.outstanding).toBe(0)
   })
 
+  describe('of queries that share passes and slots', () => {
+    let answers: (() => void)[]
+
+    const held = (): AsyncRequest => ({
+      count: 1,
+      run: () =>
+        new Promise((resolve) => {
+          answers.push(() => resolve({ count: 1, write: () => {} }))
+        }),
+    })
+
+    beforeEach(() => {
+      answers = []
+      sizes = new Array(100).fill(10)
+    })
+
+    const ask = (kind: number, count: number): void => {
+      for (let requestId = 1; requestId <= count; requestId++) {
+        pending.add({ kind, requestId, request: held(), deadlineMs: 1000, frameBytes: 10 })
+      }
+    }
+
+    it.each([
+      [KIND.topK, 16],
+      [KIND.scan, 2],
+    ])('begins only a few of kind %i at a time, and all of them in the end', async (kind, most) => {
+      ask(kind, 40)
+      for (let answered = 0; answered < 40; answered++) {
+        expect(answers.length).toBe(Math.min(40, answered + most))
+        answers[answered]!()
+        await settle()
+      }
+      expect(output.answered).toEqual(Array.from({ length: 40 }, (_, i) => i + 1))
+      expect(pending.outstanding).toBe(0)
+    })
+
+    it('answers a value before top-k queries that came first', async () => {
+      ask(KIND.topK, 40)
+      pending.add({
+        kind: KIND.values,
+        requestId: 99,
+        request: values(1),
+        deadlineMs: 1000,
+        frameBytes: 10,
+      })
+      await settle()
+      expect(output.answered).toEqual([99])
+    })
+  })
+
   describe('gives the buffers of a request back', () => {
     let released: number
 

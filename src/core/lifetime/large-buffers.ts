@@ -1,14 +1,16 @@
 /** Smaller buffers are not kept, unless a pool says otherwise. */
-const LEAST_BYTES = 64 * 1024
+const LEAST_BYTES = 4096
 /** Most bytes of buffers that are kept. */
 const MOST_BYTES = 8 * 1024 * 1024
 
 /**
- * Large buffers that are used again. Clients that send a large frame and leave would otherwise make megabytes
- * of garbage each, and the collector stops the thread for milliseconds after every few dozen of them.
+ * Buffers that are used again. What lies outside of the heap counts in V8 as growth of the old generation until it is
+ * collected: clients that send thousands of frames and leave would otherwise make the collector look through the whole
+ * heap every few hundred milliseconds (docs/decisions/0015-fairness-among-clients.md).
  */
 export class LargeBuffers {
-  private readonly free: Uint8Array<ArrayBuffer>[] = []
+  /** Free buffers by the logarithm of their size. */
+  private readonly free: Uint8Array<ArrayBuffer>[][] = []
   private freeBytes = 0
   private readonly leastBytes: number
 
@@ -21,11 +23,10 @@ export class LargeBuffers {
   take(bytes: number): Uint8Array<ArrayBuffer> {
     if (bytes < this.leastBytes) return new Uint8Array(bytes)
     const size = 2 ** Math.ceil(Math.log2(bytes))
-    const at = this.free.findIndex((one) => one.length === size)
-    if (at < 0) return new Uint8Array(size)
-    const [buffer] = this.free.splice(at, 1)
+    const buffer = this.free[Math.log2(size)]?.pop()
+    if (buffer === undefined) return new Uint8Array(size)
     this.freeBytes -= size
-    return buffer!
+    return buffer
   }
 
   /** Takes a buffer back, which no one may use any more. */
@@ -33,10 +34,13 @@ export class LargeBuffers {
     const { length } = buffer
     const isKept = length >= this.leastBytes && (length & (length - 1)) === 0
     if (!isKept || this.freeBytes + length > MOST_BYTES) return
-    this.free.push(buffer)
+    const size = Math.log2(length)
+    const free = this.free[size]
+    if (free === undefined) this.free[size] = [buffer]
+    else free.push(buffer)
     this.freeBytes += length
   }
 }
 
-/** The large buffers of this thread's connections. */
+/** The buffers that this thread's connections use again. */
 export const largeBuffers = new LargeBuffers()
