@@ -1,6 +1,9 @@
+import { largeBuffers } from '../../core/lifetime/large-buffers.ts'
 import type { ScoredKey } from '../../wire/model-reader.ts'
 
 const decoder = new TextDecoder()
+const SCORE_BYTES = Float64Array.BYTES_PER_ELEMENT
+const END_BYTES = Int32Array.BYTES_PER_ELEMENT
 
 /**
  * Keys and their scores, best first, in three arrays. A result of a thousand keys as objects and text would
@@ -12,12 +15,35 @@ export class RankedKeys {
   /** [count], the end of each key in `keys`; a key begins where the one before ends. */
   readonly ends: Int32Array
   readonly keys: Uint8Array
+  /** Memory of the arrays, of those that the thread uses again. */
+  private buffer: Uint8Array<ArrayBuffer> | undefined
 
   /** `keys` may be longer than its last end. */
   constructor(scores: Float64Array, ends: Int32Array, keys: Uint8Array) {
     this.scores = scores
     this.ends = ends
     this.keys = keys
+  }
+
+  /** With room for this number of keys, of `keyBytes` in all; what it holds is undefined. */
+  static reserve(count: number, keyBytes: number): RankedKeys {
+    const endsAt = count * SCORE_BYTES
+    const keysAt = endsAt + count * END_BYTES
+    const bytes = largeBuffers.take(keysAt + keyBytes)
+    const { buffer } = bytes
+    const ranked = new RankedKeys(
+      new Float64Array(buffer, 0, count),
+      new Int32Array(buffer, endsAt, count),
+      new Uint8Array(buffer, keysAt, keyBytes),
+    )
+    ranked.buffer = bytes
+    return ranked
+  }
+
+  /** Gives the memory of `reserve` back: no one may read the keys any more. Idempotent. */
+  release(): void {
+    if (this.buffer !== undefined) largeBuffers.give(this.buffer)
+    this.buffer = undefined
   }
 
   get count(): number {
@@ -48,14 +74,16 @@ export class RankedKeys {
     )
   }
 
-  /** The best `k` of several lists; of rows with equal scores those of the first list come first. */
+  /** The best `k` of several lists, which are used up; of rows with equal scores those of the first list come first. */
   static best(lists: readonly RankedKeys[], k: number): RankedKeys {
     if (lists.length === 1 && lists[0]!.count <= k) return lists[0]!
     const most = lists.reduce((sum, { count }) => sum + count, 0)
     const count = Math.min(k, most)
-    const scores = new Float64Array(count)
-    const ends = new Int32Array(count)
-    const keys = new Uint8Array(lists.reduce((sum, list) => sum + list.keys.length, 0))
+    const ranked = RankedKeys.reserve(
+      count,
+      lists.reduce((sum, list) => sum + list.keys.length, 0),
+    )
+    const { scores, ends, keys } = ranked
     const next = new Int32Array(lists.length)
     let end = 0
     for (let i = 0; i < count; i++) {
@@ -74,6 +102,7 @@ export class RankedKeys {
       }
       ends[i] = end
     }
-    return new RankedKeys(scores, ends, keys)
+    for (const list of lists) list.release()
+    return ranked
   }
 }

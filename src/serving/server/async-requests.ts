@@ -276,7 +276,11 @@ function decodeTopK(cursor: RequestCursor): AsyncRequest {
     count: 1,
     async run(terms) {
       const answer = await terms.backend.topKRanked(state, query, within(options, terms))
-      return { count: 1, write: (target) => writeTopK(target, answer) }
+      const write: AnswerWriter = (target) => {
+        writeTopK(target, answer)
+        if (answer.ok) answer.value.release()
+      }
+      return { count: 1, write }
     },
   }
 }

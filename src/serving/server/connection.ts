@@ -326,6 +326,8 @@ export class QueryConnection implements ConnectionOutput {
     this.phase = 'closed'
     this.requests.leave()
     this.frames.release()
+    if (this.unsent !== undefined) this.context.writers.release(this.unsent)
+    this.unsent = undefined
     this.context.metrics.closedConnections.increment()
     this.context.closed(this)
   }

@@ -184,15 +184,16 @@ export class TopKHeap {
     }
     let bytes = 0
     for (let i = 0; i < size; i++) bytes += this.lengths[places[i]!]!
-    const keys = new Uint8Array(bytes)
-    const ends = new Int32Array(size)
+    const ranked = RankedKeys.reserve(size, bytes)
+    const { keys, ends } = ranked
     for (let i = 0, at = 0; i < size; i++) {
       const place = places[i]!
       const from = place * this.maxKeyBytes
       for (let n = 0; n < this.lengths[place]!; n++) keys[at++] = this.keys[from + n]!
       ends[i] = at
     }
-    return new RankedKeys(scores.slice(0, size), ends, keys)
+    for (let i = 0; i < size; i++) ranked.scores[i] = scores[i]!
+    return ranked
   }
 
   /** Moves the row at `index` down until no child is worse. */

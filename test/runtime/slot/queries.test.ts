@@ -4,6 +4,7 @@ import { SlotQueries } from '../../../src/runtime/slot/queries.ts'
 import {
   packSlotQueryRequest,
   type SlotQueryReplyMessage,
+  unpackSlotQueryReply,
 } from '../../../src/state/catalog/slot-query-message.ts'
 import { finished } from '../../../src/state/port/scan-part.ts'
 import type {
@@ -114,6 +115,43 @@ describe('SlotQueries', () => {
     expect(replies[0]!.error!.message).toContain('the disk is gone')
     expect(replies[1]).toMatchObject({ id: 2 })
     expect(replies[1]!.error).toBeUndefined()
+  })
+
+  it('write replies into the buffers that come back, and values into one arena', async () => {
+    const value = new Uint8Array(9000).fill(7)
+    const arenas = new Set<unknown>()
+    attempt = {
+      answer: (request) => finished(attempt!.answerInSteps(request)),
+      *answerInSteps({ id, arena }: SlotQueryRequest): Generator<void, SlotQueryReply> {
+        expect(arena!.length).toBe(0)
+        arenas.add(arena!.bytes.buffer)
+        arena!.raw(value)
+        yield
+        return { id, answers: [{ kind: 'found', key, value: arena!.bytes.subarray(0, 9000) }] }
+      },
+    }
+    const request = { kind: 'values', id: 1, queryableName: 'counts', keys: [key] } as const
+    for (let i = 0; i < 4; i++) {
+      const last = replies.at(-1)
+      const spent = last === undefined ? [] : [new Uint8Array(last.packed.buffer)]
+      const message = { ...packSlotQueryRequest(request), spent }
+      port1.postMessage(
+        message,
+        spent.map(({ buffer }) => buffer),
+      )
+      await settle()
+      queries.answer(1000)
+      await settle()
+      const { packed } = replies.at(-1)!
+      const { answers } = unpackSlotQueryReply(replies.at(-1)!)
+      expect(answers).toEqual([{ kind: 'found', key, value }])
+      // A buffer that is used again still has the last mark behind its reply.
+      const end = new Uint8Array(packed.buffer)
+      expect(end.at(-1)).toBe(i)
+      end[end.length - 1] = i + 1
+    }
+    // The one that it had at first, and the one that it has grown to.
+    expect(arenas.size).toBe(2)
   })
 
   it('drop canceled requests, the one that is being answered too', async () => {

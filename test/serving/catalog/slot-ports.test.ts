@@ -1,7 +1,10 @@
 import { MessageChannel } from 'node:worker_threads'
 import { describe, expect, it } from 'vitest'
 import { SlotPorts } from '../../../src/serving/catalog/slot-ports.ts'
-import { packSlotQueryReply } from '../../../src/state/catalog/slot-query-message.ts'
+import {
+  packSlotQueryReply,
+  type SlotQueryRequestMessage,
+} from '../../../src/state/catalog/slot-query-message.ts'
 import type { SlotQueryRequest } from '../../../src/state/port/slot-query.ts'
 
 const request = (id: number): SlotQueryRequest => ({
@@ -46,5 +49,23 @@ describe('SlotPorts', () => {
     const waiting = ports.ask(0, request(1))
     port2.close()
     await expect(waiting).rejects.toMatchObject({ code: 'SLOT_LOST' })
+  })
+
+  it('sends buffers of replies back with the next request, a few of them', async () => {
+    const ports = new SlotPorts()
+    const { port1, port2 } = new MessageChannel()
+    const spent: number[][] = []
+    port2.on('message', ({ id, spent: given = [] }: SlotQueryRequestMessage) => {
+      spent.push(given.map(({ length }) => length))
+      const reply = packSlotQueryReply({ id, answers: [] }, { take: () => new Uint8Array(8192) })
+      port2.postMessage(reply, [reply.packed.buffer])
+    })
+    ports.attach(0, port1)
+    ports.giveBack(1, new Uint8Array(10))
+    for (let i = 0; i < 20; i++) ports.giveBack(0, new Uint8Array(8192).subarray(0, 10))
+    await ports.ask(0, request(1))
+    await ports.ask(0, request(2))
+    expect(spent).toEqual([new Array(8).fill(8192), []])
+    ports.close()
   })
 })

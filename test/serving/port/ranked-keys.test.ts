@@ -23,3 +23,12 @@ test('the best of several lists are those with the highest scores', () => {
   expect(RankedKeys.best([others], 2).toList()).toEqual(others.toList().slice(0, 2))
   expect(RankedKeys.best([], 3).count).toBe(0)
 })
+
+test('the memory of keys that are written is used for the next ones, once', () => {
+  const first = RankedKeys.reserve(1000, 9000)
+  const { buffer } = first.keys
+  first.release()
+  first.release()
+  expect(RankedKeys.reserve(1000, 9000).keys.buffer).toBe(buffer)
+  expect(RankedKeys.reserve(1000, 9000).keys.buffer).not.toBe(buffer)
+})
