@@ -49,14 +49,17 @@ export class Workspace implements AsyncDisposable {
     return withOwnState(await this.model(shape), this.folder('serving'))
   }
 
-  /** A server with the whole live model in memory. It runs until a model of another shape is served. */
-  async serve(shape: ModelShape): Promise<ServedModel> {
-    const key = JSON.stringify(shape)
+  /**
+   * A server with the whole live model in memory. It runs until a model of another shape, or one with another
+   * number of query threads, is served.
+   */
+  async serve(shape: ModelShape, queryThreads = 1): Promise<ServedModel> {
+    const key = JSON.stringify([shape, queryThreads])
     if (this.served?.key === key) return this.served.model
     await this.stopServing()
     const published = await this.fresh(shape)
     this.say(`loading ${rowsOf(shape)} rows into Weir`)
-    const model = await ServedModel.start(published, IN_MEMORY)
+    const model = await ServedModel.start(published, { ...IN_MEMORY, queryThreads })
     this.served = { key, model }
     await model.liveAtMs
     return model

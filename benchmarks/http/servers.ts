@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { BenchmarkOptions } from '../harness/benchmark.ts'
 import type { KeySchedule } from '../load/key-schedule.ts'
-import { type ModelShape, servedShape } from '../load/model-shape.ts'
+import { servedShape } from '../load/model-shape.ts'
 import { ChildServer } from '../served/child-server.ts'
 import type { ServedModel } from '../served/model.ts'
 
@@ -26,10 +26,11 @@ export interface HttpServers extends AsyncDisposable {
 /** Starts the gateway of a served model, Fastify over Redis with the same rows, and an empty Fastify. */
 export async function startServers(
   { scale, workspace }: BenchmarkOptions,
-  shape: ModelShape = servedShape(scale),
+  queryThreads = 1,
 ): Promise<HttpServers> {
+  const shape = servedShape(scale)
   const resources = new AsyncDisposableStack()
-  const served = await workspace.serve(shape)
+  const served = await workspace.serve(shape, queryThreads)
   const gateway = resources.use(await startGateway(await served.port, []))
   const redis = await served.whilePaused(() => workspace.redisWith(shape))
   const redisPort = redis?.client.options.port
