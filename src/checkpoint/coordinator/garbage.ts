@@ -97,12 +97,15 @@ export class CheckpointGarbage {
     return left
   }
 
-  /** Deletes the segments that attempts before `attempt` left and no checkpoint refers to. */
+  /**
+   * Deletes the segments that attempts before `attempt` left and no checkpoint refers to. While a marked
+   * manifest may exist the next collection does it: whoever looks at that checkpoint finds it whole.
+   */
   async sweep(completed: readonly CheckpointManifest[], attempt: number): Promise<void> {
     try {
       const files = await this.repository.segmentsBefore(attempt)
       this.track(files.map((file) => file.path))
-      await this.deleteUnreferenced(completed)
+      if (this.marked.size === 0) await this.deleteUnreferenced(completed)
     } catch (error) {
       this.report('sweep orphaned segments', error)
     }

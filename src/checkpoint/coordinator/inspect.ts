@@ -1,9 +1,10 @@
 import { isWeirError, WeirError } from '../../core/errors.ts'
 import type { CheckpointManifest } from '../protocol/checkpoint-types.ts'
+import { isValidManifest } from '../protocol/valid-checkpoints.ts'
 import type { CheckpointStorage, StoredFile } from '../storage/checkpoint-storage.ts'
 import { checkpointFolder, MANIFEST_NAME, manifestPath } from '../storage/paths.ts'
 import { damageIfCut, damageOf, readOrDamage, segmentsOf } from './damage.ts'
-import { jobFilesOf, lostCheckpoints } from './job-folder.ts'
+import { type JobFiles, jobFilesOf, lostCheckpoints } from './job-folder.ts'
 
 /** Damage of one file. */
 export interface FileDamage {
@@ -23,6 +24,12 @@ export interface InspectedCheckpoint {
   readonly files: number
   /** Bytes of its files. */
   readonly bytes: number
+  /**
+   * The job has restored another checkpoint or a savepoint since. No restart takes it, its files may be gone, and
+   * the next checkpoint of the job deletes it.
+   */
+  readonly isSuperseded: boolean
+  /** Empty if it is superseded. */
   readonly damaged: readonly FileDamage[]
 }
 
@@ -58,6 +65,8 @@ class Inspector {
   private readonly sizes: ReadonlyMap<string, number>
   private readonly depth: InspectionDepth
   private readonly known = new Map<string, WeirError | undefined>()
+  /** Files of the jobs of which a checkpoint was inspected. */
+  private readonly jobs = new Map<string, Promise<JobFiles>>()
 
   constructor(storage: CheckpointStorage, files: readonly StoredFile[], depth: InspectionDepth) {
     this.storage = storage
@@ -78,14 +87,30 @@ class Inspector {
       const damaged = [{ path, error: read }]
       const bytes = manifestBytes ?? 0
       const jobId = checkpoint?.jobId
-      return { folder, kind, jobId, manifest: undefined, files: 1, bytes, damaged }
+      const isSuperseded = false
+      return { folder, kind, jobId, manifest: undefined, files: 1, bytes, isSuperseded, damaged }
     }
     const segments = segmentsOf(read)
-    const damaged = await this.damagedSegments(read)
+    const isSuperseded = checkpoint !== undefined && (await this.isSuperseded(read))
+    const damaged = isSuperseded ? [] : await this.damagedSegments(read)
     if (damaged.length > 0 && (await this.readManifest(folder)) === undefined) return undefined
     const bytes = segments.reduce((sum, segment) => sum + segment.bytes, manifestBytes ?? 0)
     const { jobId } = read
-    return { folder, kind, jobId, manifest: read, files: segments.length + 1, bytes, damaged }
+    const files = segments.length + 1
+    return { folder, kind, jobId, manifest: read, files, bytes, isSuperseded, damaged }
+  }
+
+  private async isSuperseded(manifest: CheckpointManifest): Promise<boolean> {
+    const { jobId } = manifest
+    const known = this.jobs.get(jobId) ?? this.filesOfJob(jobId)
+    this.jobs.set(jobId, known)
+    const { records, claims } = await known
+    return !isValidManifest(manifest, records, claims.length === 0 ? 0 : Math.min(...claims))
+  }
+
+  /** The listing that the inspection began with may be of one checkpoint only. */
+  private async filesOfJob(jobId: string): Promise<JobFiles> {
+    return jobFilesOf(jobId, await this.storage.list(jobId))
   }
 
   /** Checkpoints in or below `folder` whose manifest was lost, by their folder. */
@@ -128,6 +153,7 @@ class Inspector {
           manifest: undefined,
           files: 0,
           bytes: 0,
+          isSuperseded: false,
           damaged,
         }
       },

@@ -100,7 +100,16 @@ function jsonOf({ manifest, damaged, ...checkpoint }: InspectedCheckpoint): obje
   }
 }
 
-function linesOf({ folder, manifest, files, bytes, damaged }: InspectedCheckpoint): string[] {
+const SUPERSEDED =
+  'the job continued from another checkpoint or savepoint; its next checkpoint deletes this one'
+
+function verdictOf({ isSuperseded, damaged }: InspectedCheckpoint): string {
+  if (isSuperseded) return 'superseded'
+  return damaged.length === 0 ? 'whole' : 'DAMAGED'
+}
+
+function linesOf(checkpoint: InspectedCheckpoint): string[] {
+  const { folder, manifest, files, bytes, damaged } = checkpoint
   const job =
     manifest === undefined
       ? ''
@@ -108,7 +117,8 @@ function linesOf({ folder, manifest, files, bytes, damaged }: InspectedCheckpoin
   const size = `${files} ${files === 1 ? 'file' : 'files'}, ${bytesText(bytes)}`
   return [
     folder,
-    `  ${damaged.length === 0 ? 'whole' : 'DAMAGED'}: ${size}${job}`,
+    `  ${verdictOf(checkpoint)}: ${size}${job}`,
+    ...(checkpoint.isSuperseded ? [`  ${SUPERSEDED}`] : []),
     ...damaged.map(({ path, error }) => {
       const offset = error.details['offset']
       const at = offset === undefined ? '' : ` at byte ${offset}`

@@ -8,7 +8,8 @@ export const checkpointListCommand: Command = {
   usage: '[PATH]',
   options: CHECKPOINT_STORAGE_OPTIONS,
   details: `Reads manifests and the lengths of segments; "weir checkpoint verify" reads every byte. PATH is a folder of
-checkpoint storage, for example the id of a job. Exit status 1: something is damaged.`,
+checkpoint storage, for example the id of a job. "superseded" is no damage: the job continued from another
+checkpoint or savepoint. Exit status 1: something is damaged.`,
   async run({ flags, args, io }) {
     return await printInspection({ flags: new Flags(flags), io, path: args[0], depth: 'lengths' })
   },

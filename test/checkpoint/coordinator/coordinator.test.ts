@@ -1,6 +1,18 @@
 import { describe, expect, it } from 'vitest'
+import {
+  type InspectedCheckpoint,
+  inspectCheckpoints,
+} from '../../../src/checkpoint/coordinator/inspect.ts'
 import { readManifest } from '../../../src/checkpoint/manifest/read.ts'
+import type { MemoryCheckpointStorage } from '../../../src/testing/memory-checkpoint-storage.ts'
 import { Bench, JOB, settled, TASKS } from './bench.ts'
+
+/** Every checkpoint and savepoint in storage, newest first. */
+async function inspected(storage: MemoryCheckpointStorage): Promise<InspectedCheckpoint[]> {
+  const found: InspectedCheckpoint[] = []
+  for await (const one of inspectCheckpoints(storage, '', 'all-bytes')) found.push(one)
+  return found
+}
 
 describe('CheckpointCoordinator', () => {
   it('triggers by the clock and completes when every task has acknowledged', async () => {
@@ -244,6 +256,28 @@ describe('CheckpointCoordinator', () => {
     const manifest = await bench.coordinator.restorePoint(2, `${JOB}/chk-1`)
     expect(manifest?.checkpointId).toBe(1)
     expect(bench.storage.files.has(manifest!.operators[0]!.segments[0]!.path)).toBe(true)
+  })
+
+  it('keeps the segments of checkpoints that a savepoint replaced until their manifests are deleted', async () => {
+    const bench = await (await new Bench().open()).start()
+    void bench.coordinator.triggerCheckpoint()
+    await bench.ackAll(1, [await bench.segment(1, true)])
+    const saved = bench.coordinator.triggerSavepoint()
+    await bench.ackAll(2, [await bench.segment(2, true)])
+    const folder = await saved
+    await bench.coordinator.stop()
+    const next = await (await new Bench(bench.storage).open()).start(1, folder)
+    const [replaced] = await inspected(bench.storage)
+    expect(replaced).toMatchObject({ folder: `${JOB}/chk-2`, isSuperseded: true, damaged: [] })
+    for (const { path } of replaced!.manifest!.operators[0]!.segments) {
+      expect(bench.storage.files.has(path)).toBe(true)
+    }
+    void next.coordinator.triggerCheckpoint()
+    await next.ackAll(3, [await next.segment(3, true)])
+    const [newest, ...older] = await inspected(bench.storage)
+    expect(newest).toMatchObject({ folder: `${JOB}/chk-3`, isSuperseded: false, damaged: [] })
+    expect(older.every(({ kind }) => kind === 'savepoint')).toBe(true)
+    expect(next.files('/shared/').length).toBe(1)
   })
 
   it('explains a folder without a checkpoint', async () => {

@@ -103,6 +103,19 @@ describe('weir checkpoint list and verify', () => {
     expect((await run('checkpoint', 'verify')).exitCode).toBe(0)
   })
 
+  it('does not call a checkpoint damaged that a savepoint has replaced', async () => {
+    // What a start from the savepoint writes, and the sweep of an older build.
+    writeFileSync(join(job, 'epoch-2'), '')
+    writeFileSync(join(job, 'epoch-2-1-restored-0'), 'savepoints/savepoint-1')
+    rmSync(join(job, 'shared'), { recursive: true })
+    for (const words of [['list'], ['verify'], ['verify', `${JOB_ID}/chk-2`]]) {
+      const { exitCode, out } = await run('checkpoint', ...words)
+      expect(out).toMatch(new RegExp(`${JOB_ID}/chk-2\n {2}superseded: .*\n {2}the job continued`))
+      expect(out).not.toContain('DAMAGED')
+      expect(exitCode).toBe(0)
+    }
+  })
+
   it('looks at one checkpoint, and refuses a place without one', async () => {
     const { out } = await run('checkpoint', 'verify', `${JOB_ID}/chk-1`)
     expect(out).not.toContain('chk-2')
