@@ -10,6 +10,17 @@ beforeAll(async () => {
 
 afterAll(async () => await cluster?.[Symbol.asyncDispose]())
 
+/** The port where a job answers queries, as `weir info` says it in words and in JSON. */
+async function queryPortOf(jobId: string): Promise<number> {
+  const [text, json] = await Promise.all([
+    cluster.ask('info', jobId),
+    cluster.ask('info', jobId, '--json'),
+  ])
+  const port = Number(/^ {2}queries on port (\d+)$/m.exec(text.stdout)?.[1])
+  expect(JSON.parse(json.stdout)).toMatchObject({ jid: jobId, 'query-port': port })
+  return port
+}
+
 describe('a JobManager', () => {
   it('runs jobs side by side, starts lost ones again, and continues them after its own crash', async () => {
     const first = await cluster.submit(
@@ -20,6 +31,9 @@ describe('a JobManager', () => {
     )
     const second = await cluster.submit('run', 'als-serving', '--slots', '1')
     await Promise.all([cluster.reaches(first, 'RUNNING'), cluster.reaches(second, 'RUNNING')])
+
+    const ports = await Promise.all([first, second].map(queryPortOf))
+    expect(new Set(ports).size).toBe(2)
 
     const checkpoint = await cluster.ask('checkpoint', first)
     expect(checkpoint.stdout).toMatch(/^Checkpoint \d+ for job [0-9a-f]{32} completed\.$/m)
@@ -46,6 +60,7 @@ describe('a JobManager', () => {
     const cancelled = await cluster.ask('cancel', second)
     expect(cancelled.stdout).toContain(`Cancelled job ${second}.`)
     await cluster.reaches(second, 'CANCELED')
+    expect((await cluster.ask('info', second)).stdout).not.toContain('queries on port')
     const listed = await cluster.ask('list')
     expect(listed.stdout).toContain(`${first} : als-serving (RUNNING)`)
     expect(listed.stdout).not.toContain(second)
