@@ -139,7 +139,7 @@ export class KeyedPartReader<K, OUT> implements KeyedStateReaderOpenContext {
   }
 }
 
-/** Eight bytes, big-endian, the high half biased by 2^21: see `state/typed/timer-queue.ts`. */
+/** Eight bytes, big-endian, the high half biased by 2^21: see `state/timers/queue.ts`. */
 function timestampOf(composite: Uint8Array): number {
   const view = new DataView(composite.buffer, composite.byteOffset)
   return (view.getUint32(0) - 2 ** 21) * 2 ** 32 + view.getUint32(4)

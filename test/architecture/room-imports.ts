@@ -917,6 +917,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'state/rows',
     'state/snapshot',
     'state/store',
+    'state/timers',
     'state/typed',
     'state/vector',
   ],
@@ -925,6 +926,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'state/rows': ['core', 'core/text', 'kernels', 'state/port'],
   'state/snapshot': ['core', 'core/text', 'state/port'],
   'state/store': ['core', 'core/text'],
+  'state/timers': ['core/hash', 'state/port', 'state/typed'],
   'state/typed': [
     'core',
     'core/hash',

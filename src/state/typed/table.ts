@@ -189,6 +189,8 @@ export class StateTable {
   /** The live entry of the selected key and namespace. */
   current(selection: KeySelection): KeyedEntry | undefined {
     if (this.cursorVersion === selection.version && this.ttl === undefined) return this.cursor
+    // Without an entry in memory and in the store the key need not be encoded.
+    if (this.entries.length === 0 && this.context.store === undefined) return undefined
     selection.encode()
     this.cursor = this.find(
       selection.keyGroup,

@@ -2,8 +2,9 @@ import { murmur3 } from '../../core/hash/murmur3.ts'
 import { decodeLatin1Prefix } from '../port/composite-key.ts'
 import type { KeySelection } from '../port/key-selection.ts'
 import type { Timer, TimerQueue } from '../port/timer-queue.ts'
-import { IN_HEAP, type KeyedEntry, LIVE } from './keyed-entry.ts'
-import type { StateTable } from './table.ts'
+import { IN_HEAP, type KeyedEntry, LIVE } from '../typed/keyed-entry.ts'
+import type { StateTable } from '../typed/table.ts'
+import { TimerHeap } from './heap.ts'
 
 /** Bytes of the timestamp in front of a timer's composite key. */
 const TIMESTAMP_BYTES = 8
@@ -12,13 +13,13 @@ const HIGH_BIAS = 2 ** 21
 const NOTHING = new Uint8Array(0)
 
 /**
- * Timers as entries of a table, keyed by (timestamp, key, namespace), and a binary heap over them in
- * the same order. Deleted timers stay in the heap until they reach its top.
+ * Timers as entries of a table, keyed by (timestamp, key, namespace), and a heap over them. Deleted timers stay in
+ * the heap until they reach its top.
  */
 export class KeyedTimerQueue implements TimerQueue {
   private readonly table: StateTable
   private readonly selection: KeySelection
-  private heap: KeyedEntry[] = []
+  private heap = new TimerHeap()
   private scratch = new Uint8Array(256)
 
   constructor(table: StateTable, selection: KeySelection) {
@@ -35,7 +36,7 @@ export class KeyedTimerQueue implements TimerQueue {
     if ((entry.flags & LIVE) !== 0) return
     entry.time = timestamp
     this.table.set(entry, NOTHING)
-    if ((entry.flags & IN_HEAP) === 0) this.push(entry)
+    if ((entry.flags & IN_HEAP) === 0) this.add(entry)
     this.table.context.settle()
   }
 
@@ -47,14 +48,14 @@ export class KeyedTimerQueue implements TimerQueue {
 
   peek(): number | undefined {
     this.dropDeleted()
-    return this.heap[0]?.time
+    return this.heap.first?.time
   }
 
   poll(upTo: number): Timer | undefined {
     this.dropDeleted()
-    const first = this.heap[0]
+    const { first } = this.heap
     if (first === undefined || first.time > upTo) return undefined
-    this.pop()
+    this.take(first)
     const { key, namespace } = decodeLatin1Prefix(first.key, TIMESTAMP_BYTES)
     const timer = { timestamp: first.time, key, keyGroup: first.keyGroup, namespace }
     this.table.remove(first)
@@ -63,11 +64,11 @@ export class KeyedTimerQueue implements TimerQueue {
 
   /** Builds the heap from the table, after a restore. */
   rebuild(): void {
-    this.heap = []
+    this.heap = new TimerHeap()
     for (const entry of this.table.entries) {
       if ((entry.flags & LIVE) === 0) continue
       entry.time = readTimestamp(entry.key)
-      this.push(entry)
+      this.add(entry)
     }
   }
 
@@ -83,42 +84,23 @@ export class KeyedTimerQueue implements TimerQueue {
   }
 
   private dropDeleted(): void {
-    while (this.heap.length > 0 && (this.heap[0]!.flags & LIVE) === 0) this.pop()
+    let first = this.heap.first
+    while (first !== undefined && (first.flags & LIVE) === 0) {
+      this.take(first)
+      first = this.heap.first
+    }
   }
 
-  private push(entry: KeyedEntry): void {
+  private add(entry: KeyedEntry): void {
     entry.flags |= IN_HEAP
-    let at = this.heap.length
     this.heap.push(entry)
-    while (at > 0) {
-      const parent = (at - 1) >> 1
-      if (!precedes(entry, this.heap[parent]!)) break
-      this.heap[at] = this.heap[parent]!
-      at = parent
-    }
-    this.heap[at] = entry
   }
 
-  private pop(): void {
-    this.heap[0]!.flags &= ~IN_HEAP
-    const last = this.heap.pop()!
-    const size = this.heap.length
-    if (size === 0) return
-    let at = 0
-    for (;;) {
-      let child = 2 * at + 1
-      if (child >= size) break
-      if (child + 1 < size && precedes(this.heap[child + 1]!, this.heap[child]!)) child += 1
-      if (!precedes(this.heap[child]!, last)) break
-      this.heap[at] = this.heap[child]!
-      at = child
-    }
-    this.heap[at] = last
+  /** Removes the first entry of the heap. */
+  private take(first: KeyedEntry): void {
+    first.flags &= ~IN_HEAP
+    this.heap.pop()
   }
-}
-
-function precedes(a: KeyedEntry, b: KeyedEntry): boolean {
-  return a.time < b.time || (a.time === b.time && a.key < b.key)
 }
 
 /** Eight bytes, big-endian: the high half biased, then the low half. */

@@ -1,0 +1,91 @@
+import type { KeyedEntry } from '../typed/keyed-entry.ts'
+
+/** Timers for which there is room at first. */
+const FIRST_ROOM = 64
+
+/**
+ * A binary heap of timers, the earliest first. Timers of the same moment are ordered by the hashes of their keys, so
+ * that their order depends on nothing but their keys: all windows that end together have timers of one moment, and
+ * comparing their keys would cost more than all else. Times and hashes are in arrays of their own, because a look at
+ * each timer would wait for memory.
+ */
+export class TimerHeap {
+  private timers: KeyedEntry[] = []
+  private times = new Float64Array(FIRST_ROOM)
+  private hashes = new Int32Array(FIRST_ROOM)
+
+  /** The first timer. */
+  get first(): KeyedEntry | undefined {
+    return this.timers[0]
+  }
+
+  push(timer: KeyedEntry): void {
+    const { timers } = this
+    let at = timers.length
+    timers.push(timer)
+    if (at === this.times.length) this.grow()
+    const { times } = this
+    const { time, hash } = timer
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      if (times[parent]! < time || (times[parent] === time && !this.isBefore(timer, parent))) break
+      this.move(parent, at)
+      at = parent
+    }
+    this.put(at, timer, time, hash)
+  }
+
+  /** Removes the first timer; there must be one. */
+  pop(): void {
+    const { timers } = this
+    const size = timers.length - 1
+    const last = timers.pop()!
+    if (size === 0) return
+    const time = this.times[size]!
+    const hash = this.hashes[size]!
+    let at = 0
+    for (;;) {
+      let child = 2 * at + 1
+      if (child >= size) break
+      if (child + 1 < size && this.precedes(child + 1, child)) child += 1
+      const childTime = this.times[child]!
+      if (childTime > time || (childTime === time && this.isBefore(last, child))) break
+      this.move(child, at)
+      at = child
+    }
+    this.put(at, last, time, hash)
+  }
+
+  private put(at: number, timer: KeyedEntry, time: number, hash: number): void {
+    this.timers[at] = timer
+    this.times[at] = time
+    this.hashes[at] = hash
+  }
+
+  private move(from: number, to: number): void {
+    this.timers[to] = this.timers[from]!
+    this.times[to] = this.times[from]!
+    this.hashes[to] = this.hashes[from]!
+  }
+
+  private precedes(a: number, b: number): boolean {
+    const { times } = this
+    if (times[a] !== times[b]) return times[a]! < times[b]!
+    return this.isBefore(this.timers[a]!, b)
+  }
+
+  /** Whether a timer is before the one at a position, which has the same time. */
+  private isBefore(timer: KeyedEntry, at: number): boolean {
+    const hash = this.hashes[at]!
+    return timer.hash < hash || (timer.hash === hash && timer.key < this.timers[at]!.key)
+  }
+
+  private grow(): void {
+    const times = new Float64Array(this.times.length * 2)
+    times.set(this.times)
+    this.times = times
+    const hashes = new Int32Array(times.length)
+    hashes.set(this.hashes)
+    this.hashes = hashes
+  }
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest'
+import { seededRandom } from '../../../src/core/random.ts'
+import { TimerHeap } from '../../../src/state/timers/heap.ts'
+import { KeyedEntry } from '../../../src/state/typed/keyed-entry.ts'
+
+function timer(time: number, hash: number, key: string): KeyedEntry {
+  const entry = new KeyedEntry(hash, key, 0)
+  entry.time = time
+  return entry
+}
+
+const order = (a: KeyedEntry, b: KeyedEntry): number =>
+  a.time - b.time || a.hash - b.hash || (a.key < b.key ? -1 : 1)
+
+function drain(heap: TimerHeap): KeyedEntry[] {
+  const drained: KeyedEntry[] = []
+  for (let first = heap.first; first !== undefined; first = heap.first) {
+    drained.push(first)
+    heap.pop()
+  }
+  return drained
+}
+
+describe('a heap of timers', () => {
+  it.each([1, 2, 3])('gives them by time, hash and key (seed %i)', (seed) => {
+    const random = seededRandom(seed)
+    const heap = new TimerHeap()
+    const timers = Array.from({ length: 1000 }, (_, i) =>
+      timer(random.below(20) - 10, random.below(5) - 2, `key-${i}`),
+    )
+    for (const each of timers) heap.push(each)
+    expect(drain(heap)).toEqual(timers.toSorted(order))
+  })
+
+  it.each([4, 5])('gives the first one while others come (seed %i)', (seed) => {
+    const random = seededRandom(seed)
+    const heap = new TimerHeap()
+    let expected: KeyedEntry[] = []
+    for (let i = 0; i < 3000; i++) {
+      if (expected.length > 0 && random.below(5) < 2) {
+        expect(heap.first).toBe(expected[0])
+        heap.pop()
+        expected = expected.slice(1)
+      } else {
+        const added = timer(random.below(2 ** 45), random.below(3), `key-${i}`)
+        heap.push(added)
+        expected = [...expected, added].sort(order)
+      }
+    }
+    expect(drain(heap)).toEqual(expected)
+  })
+
+  it('is empty at first', () => {
+    expect(new TimerHeap().first).toBeUndefined()
+  })
+})
