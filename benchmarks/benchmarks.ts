@@ -20,6 +20,7 @@ import {
 import { floodBenchmark } from './inference/flood.ts'
 import { hedgeBenchmark } from './inference/hedge.ts'
 import { inferServedBenchmark } from './inference/over-network.ts'
+import { inferRivalsBenchmark } from './inference/rivals.ts'
 import { swapBenchmark } from './inference/swap.ts'
 import { kafkaExactlyOnceBenchmark } from './kafka/exactly-once.ts'
 import { kafkaModelLoadBenchmark } from './kafka/model-load.ts'
@@ -98,6 +99,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   inferLinearBenchmark,
   inferHeavyBenchmark,
   inferServedBenchmark,
+  inferRivalsBenchmark,
   hedgeBenchmark,
   floodBenchmark,
   swapBenchmark,

@@ -5,8 +5,14 @@ import { promisify } from 'node:util'
 /** Environment variable with the Python interpreter that has the rivals' packages. @default `python3` */
 const PYTHON_VARIABLE = 'WEIR_BENCH_PYTHON'
 
-/** The interpreter of the rivals. */
-export const pythonProgram = (): string => process.env[PYTHON_VARIABLE] ?? 'python3'
+/**
+ * The interpreter of the rivals. Packages that do not go together have one each: `WEIR_BENCH_PYTHON_TRITON` is that of
+ * the rival `triton`.
+ */
+export function pythonProgram(rival?: string): string {
+  const own = rival === undefined ? undefined : `${PYTHON_VARIABLE}_${rival.toUpperCase()}`
+  return process.env[own ?? PYTHON_VARIABLE] ?? process.env[PYTHON_VARIABLE] ?? 'python3'
+}
 
 /** A Python library that is measured beside Weir. */
 export interface PythonRival {
