@@ -34,6 +34,8 @@ export class TopKHeap {
   private readonly chains: Int32Array
   /** The next place of the chain plus one, 0 at its end. */
   private readonly following: Int32Array
+  /** Numbers of the rows, the best one first, when the heap is used up. */
+  private readonly order: Int32Array
 
   constructor(query: TopKQuery, maxKeyBytes: number) {
     this.query = query
@@ -45,6 +47,7 @@ export class TopKHeap {
     this.lengths = new Int32Array(capacity)
     this.hashes = new Int32Array(capacity)
     this.following = new Int32Array(capacity)
+    this.order = new Int32Array(capacity)
     this.chains = new Int32Array(2 * capacity)
     this.reset(query)
   }
@@ -79,7 +82,8 @@ export class TopKHeap {
    * score: a row that moves during the pass is read twice.
    */
   offer(score: number, bytes: Uint8Array, at: number, length: number): void {
-    if (score <= this.threshold) return
+    // Not a number is no score: it would have no place among the others.
+    if (!(score > this.threshold)) return
     const hash = hashOf(bytes, at, length)
     const known = this.indexOf(bytes, at, length, hash)
     if (known >= 0) {
@@ -176,44 +180,44 @@ export class TopKHeap {
 
   /** The rows, scores descending, equal ones by the bytes of their keys. The heap is used up. */
   takeRanked(): RankedKeys {
-    const { size, scores, places } = this
-    for (let i = (size >> 1) - 1; i >= 0; i--) this.sink(i, size)
-    for (let end = size - 1; end > 0; end--) {
-      this.swap(0, end)
-      this.sink(0, end)
-    }
+    const { size, scores, places, order } = this
     let bytes = 0
     for (let i = 0; i < size; i++) bytes += this.lengths[places[i]!]!
     const ranked = RankedKeys.reserve(size, bytes)
+    this.rank(ranked.scores)
     const { keys, ends } = ranked
     for (let i = 0, at = 0; i < size; i++) {
-      const place = places[i]!
+      const place = places[order[i]!]!
       const from = place * this.maxKeyBytes
       for (let n = 0; n < this.lengths[place]!; n++) keys[at++] = this.keys[from + n]!
       ends[i] = at
+      ranked.scores[i] = scores[order[i]!]!
     }
-    for (let i = 0; i < size; i++) ranked.scores[i] = scores[i]!
     return ranked
   }
 
-  /** Moves the row at `index` down until no child is worse. */
-  private sink(index: number, size: number): void {
-    let i = index
-    for (;;) {
-      let child = 2 * i + 1
-      if (child >= size) return
-      if (child + 1 < size && this.isWorse(child + 1, child)) child++
-      if (!this.isWorse(child, i)) return
-      this.swap(i, child)
-      i = child
+  /**
+   * Sets `order`. The scores are sorted as plain numbers in `sorted`, which needs no call for a comparison, and each row looks for
+   * its place: a heap sort of a thousand rows was longer than a turn.
+   */
+  private rank(sorted: Float64Array): void {
+    const { size, scores, order } = this
+    sorted.set(scores.subarray(0, size))
+    sorted.sort()
+    // The chains are not needed any more: rows with the score of each first place so far.
+    const taken = this.following.fill(0, 0, size)
+    for (let i = 0; i < size; i++) {
+      const first = size - countNotAbove(sorted, scores[i]!)
+      order[first + taken[first]!] = i
+      taken[first]! += 1
+    }
+    for (let first = 0; first < size; first += taken[first]!) {
+      if (taken[first]! > 1) order.subarray(first, first + taken[first]!).sort(this.byKey)
     }
   }
 
-  private isWorse(a: number, b: number): boolean {
-    const difference = this.scores[a]! - this.scores[b]!
-    if (difference !== 0) return difference < 0
-    return this.compareKeys(this.places[a]!, this.places[b]!) > 0
-  }
+  private readonly byKey = (a: number, b: number): number =>
+    this.compareKeys(this.places[a]!, this.places[b]!)
 
   private compareKeys(a: number, b: number): number {
     const { keys, lengths, maxKeyBytes } = this
@@ -226,16 +230,18 @@ export class TopKHeap {
     }
     return lengths[a]! - lengths[b]!
   }
+}
 
-  private swap(a: number, b: number): void {
-    const { scores, places } = this
-    const score = scores[a]!
-    const place = places[a]!
-    scores[a] = scores[b]!
-    places[a] = places[b]!
-    scores[b] = score
-    places[b] = place
+/** How many of the ascending numbers are not above `value`. */
+function countNotAbove(sorted: Float64Array, value: number): number {
+  let from = 0
+  let to = sorted.length
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if (sorted[middle]! <= value) from = middle + 1
+    else to = middle
   }
+  return from
 }
 
 function hashOf(bytes: Uint8Array, at: number, length: number): number {
