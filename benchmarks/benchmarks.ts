@@ -42,7 +42,12 @@ import { memoryBenchmark } from './state/memory.ts'
 import { modelLoadBenchmark } from './state/model-load.ts'
 import { recoveryBenchmark } from './state/recovery.ts'
 import { shuffleBenchmark } from './state/shuffle.ts'
-import { nexmarkBenchmark } from './streams/nexmark.ts'
+import { asyncIoBenchmark } from './streams/async-io.ts'
+import {
+  nexmarkBenchmark,
+  nexmarkRocksdbBenchmark,
+  nexmarkSpilledBenchmark,
+} from './streams/nexmark.ts'
 import { trainA9aBenchmark } from './training/a9a.ts'
 import { trainAlsBenchmark } from './training/als.ts'
 import { trainAlsGpuBenchmark } from './training/als-gpu.ts'
@@ -61,6 +66,9 @@ export const BENCHMARKS: readonly Benchmark[] = [
   machineSpeedBenchmark,
   shuffleBenchmark,
   nexmarkBenchmark,
+  nexmarkRocksdbBenchmark,
+  nexmarkSpilledBenchmark,
+  asyncIoBenchmark,
   modelLoadBenchmark,
   kafkaRatingsBenchmark,
   kafkaModelLoadBenchmark,

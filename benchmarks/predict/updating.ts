@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Benchmark } from '../harness/benchmark.ts'
 import type { Throughput } from '../load/generator.ts'
 import { servedShape } from '../load/model-shape.ts'
-import { median, rounded } from '../load/statistics.ts'
+import { median } from '../load/statistics.ts'
 import { percentilesOf, stretch, warmUp } from '../load/stretch.ts'
 import { RowUpdater } from '../served/row-updater.ts'
 
@@ -14,7 +14,8 @@ const SETTLE_MS = 500
 /** `predict-updating`: predictions with Zipf keys while rows are updated through the log. */
 export const predictUpdatingBenchmark: Benchmark = {
   name: 'predict-updating',
-  summary: 'as predict-hot, while 50,000 rows/s are updated; at least 80 % of predict-hot',
+  summary:
+    'as predict-hot, while 50,000 rows/s are updated; at least 85 % of the rate without updates',
   async run({ scale, say, workspace }) {
     const shape = servedShape(scale)
     const served = await workspace.serve(shape)
@@ -45,8 +46,7 @@ export const predictUpdatingBenchmark: Benchmark = {
         name: 'predict-updating',
         value: median(updating.map(({ perSecond }) => perSecond)),
         unit: 'predictions/s',
-        targetRatio: 0.8,
-        target: rounded(0.8 * alone),
+        targetRatio: 0.85,
         rival: alone,
         rivalName: 'without updates',
         details: {

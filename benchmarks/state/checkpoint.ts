@@ -122,7 +122,7 @@ function figuresOf(rounds: readonly CheckpointRound[], dirty: number, full: Chec
       name: 'checkpoint-query-longest',
       value: of(({ during }) => during.longestQueryMs),
       unit: 'ms',
-      target: rounded(Math.max(2 * longestBefore, longestBefore + 1)),
+      targetRatio: 1.3,
       higher: false,
       rival: longestBefore,
       rivalName: 'without a checkpoint',

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { WeirClient } from '../../src/client/weir-client.ts'
@@ -8,6 +7,7 @@ import type { Benchmark } from '../harness/benchmark.ts'
 import { measureThroughput } from '../load/generator.ts'
 import { KeySchedule } from '../load/key-schedule.ts'
 import { bytesOf, scaled } from '../load/model-shape.ts'
+import { residentBytes } from '../load/resident-bytes.ts'
 import { publishModelFor } from '../served/published-model.ts'
 import { WeirRun, weirCommand } from '../served/weir-run.ts'
 
@@ -15,12 +15,6 @@ const BUDGET_BYTES = 512 * 2 ** 20
 const OUTSTANDING = 256
 const QUERY_SECONDS = 10
 const SAMPLE_MS = 100
-
-/** Resident bytes of a process, shared memory included. */
-function residentBytes(pid: number, what: 'VmRSS' | 'VmHWM'): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Number(new RegExp(`${what}:\\s+(\\d+) kB`).exec(status)?.[1] ?? Number.NaN) * 1024
-}
 
 /** The largest resident memory while `work` runs, in bytes. */
 async function largestWhile(pid: number, work: () => Promise<unknown>): Promise<number> {

@@ -1,27 +1,32 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { flinkClassPath } from '../../test/services/flink/command-line.ts'
-import { runTool } from '../../test/services/maven-classpath.ts'
+import { FLINK_POM } from '../../test/services/flink/command-line.ts'
+import { mavenClassPath, runTool } from '../../test/services/maven-classpath.ts'
 import type { NexmarkQuery } from './nexmark-queries.ts'
+import type { NexmarkRate, NexmarkRun } from './nexmark-run.ts'
 
 /** The Debian packages of the Java compiler and the Java runtime. */
 const JDK = 'openjdk-17-jdk-headless'
+/** Flink with its RocksDB backend. */
+export const FLINK_ROCKSDB_POM = join(import.meta.dirname, 'flink/pom.xml')
 
-/** What one side measured. */
-export interface NexmarkRate {
-  readonly eventsPerSecond: number
-  /** Of the whole process, with compilation and garbage collection. */
-  readonly cpuSecondsPerMillion: number
+function configurationOf({ budget }: NexmarkRun, folder: string): Record<string, string> {
+  const checkpoints = { 'execution.checkpointing.dir': pathToFileURL(folder).href }
+  if (budget === undefined) return { ...checkpoints, 'state.backend.type': 'hashmap' }
+  return {
+    ...checkpoints,
+    'state.backend.type': 'rocksdb',
+    'execution.checkpointing.incremental': 'true',
+    'state.backend.rocksdb.localdir': join(folder, 'rocksdb'),
+    'taskmanager.memory.managed.size': budget,
+  }
 }
 
-/** How long a query runs, in seconds. */
-export interface NexmarkTimes {
-  readonly warmUp: number
-  readonly measured: number
-}
-
-/** Flink 1.20 from Maven: heap state, object reuse, in one JVM. */
+/**
+ * Flink 1.20 from Maven: object reuse, in one JVM. Queries have their state on the heap, or in RocksDB with incremental
+ * checkpoints.
+ */
 export class FlinkRival {
   private readonly classPath: string
 
@@ -30,18 +35,22 @@ export class FlinkRival {
   }
 
   /** Compiles the queries into a folder. Throws where Java, its compiler or Maven is missing. */
-  static async compile(folder: string): Promise<FlinkRival> {
-    const jars = await flinkClassPath()
+  static async compile(folder: string, pom = FLINK_POM): Promise<FlinkRival> {
+    const jars = await mavenClassPath(pom)
     const program = join(import.meta.dirname, 'flink/Nexmark.java')
     mkdirSync(folder, { recursive: true })
     await runTool('javac', JDK, ['-nowarn', '-cp', jars, '-d', folder, program])
     return new FlinkRival(`${folder}:${jars}`)
   }
 
-  /** Runs one query; `folder` gets its checkpoints. */
-  async run(query: NexmarkQuery, times: NexmarkTimes, folder: string): Promise<NexmarkRate> {
-    const { warmUp, measured } = times
-    const output = await this.java([query, warmUp, measured, pathToFileURL(folder).href])
+  /** Runs one query; `folder` gets its checkpoints and its files of RocksDB. */
+  async run(run: NexmarkRun, folder: string): Promise<NexmarkRate> {
+    const { query, warmUpSeconds, warmUpEvents, measuredSeconds, spread } = run
+    const configuration = Object.entries(configurationOf(run, folder))
+    const output = await this.java([
+      ...[query, warmUpSeconds, warmUpEvents, measuredSeconds, spread],
+      ...configuration.map(([key, value]) => `${key}=${value}`),
+    ])
     return JSON.parse(output) as NexmarkRate
   }
 

@@ -47,6 +47,8 @@ const EVENTS_PER_MS = 10
 /** Auctions and persons that are still active: uniform choices are among the last ones of these. */
 const ACTIVE_AUCTIONS = 100
 const ACTIVE_PERSONS = 1000
+/** The longest time of an auction, ms. */
+const LONGEST_AUCTION_MS = 2000
 /** A hot id changes every so many ids. */
 const HOT_EVERY = 100
 const CHANNELS = ['apple', 'google', 'facebook', 'baidu'] as const
@@ -78,18 +80,20 @@ function timeOf(n: number): number {
 /**
  * Event `n` of an endless auction site: persons, auctions and bids as 1 to 3 to 46; half of the bids are for
  * a hot auction, three of four bidders and sellers are hot ones. The program for Flink makes the same events.
+ * With a `spread` above 1 so many times as many auctions and persons are active, and auctions last so many times as long:
+ * more state is in use.
  */
-export function nexmarkEvent(n: number): NexmarkEvent {
+export function nexmarkEvent(n: number, spread = 1): NexmarkEvent {
   const round = Math.floor(n / ROUND)
   const turn = n % ROUND
   const dateTime = timeOf(n)
   if (turn === 0)
     return { person: personOf(n, round, dateTime), auction: undefined, bid: undefined }
   if (turn <= AUCTIONS) {
-    const auction = auctionOf(n, round * AUCTIONS + turn - 1, dateTime)
+    const auction = auctionOf(n, round * AUCTIONS + turn - 1, dateTime, spread)
     return { person: undefined, auction, bid: undefined }
   }
-  return { person: undefined, auction: undefined, bid: bidOf(n, round, dateTime) }
+  return { person: undefined, auction: undefined, bid: bidOf(n, round, dateTime, spread) }
 }
 
 function personOf(n: number, id: number, dateTime: number): Person {
@@ -104,7 +108,7 @@ function personOf(n: number, id: number, dateTime: number): Person {
   }
 }
 
-function auctionOf(n: number, id: number, dateTime: number): Auction {
+function auctionOf(n: number, id: number, dateTime: number, spread: number): Auction {
   const round = Math.floor(id / AUCTIONS)
   const initialBid = 1 + pick(n, 1, 1000)
   return {
@@ -114,18 +118,18 @@ function auctionOf(n: number, id: number, dateTime: number): Auction {
     initialBid,
     reserve: initialBid + pick(n, 2, 1000),
     dateTime,
-    expires: dateTime + 1 + pick(n, 3, 2000),
-    seller: pick(n, 4, 4) > 0 ? hot(round) : recent(round, pick(n, 5, ACTIVE_PERSONS)),
+    expires: dateTime + 1 + pick(n, 3, LONGEST_AUCTION_MS * spread),
+    seller: pick(n, 4, 4) > 0 ? hot(round) : recent(round, pick(n, 5, ACTIVE_PERSONS * spread)),
     category: 10 + pick(n, 6, 5),
   }
 }
 
-function bidOf(n: number, round: number, dateTime: number): Bid {
+function bidOf(n: number, round: number, dateTime: number, spread: number): Bid {
   const newest = round * AUCTIONS + AUCTIONS - 1
   const channel = CHANNELS[pick(n, 5, CHANNELS.length)]!
   return {
-    auction: pick(n, 1, 2) > 0 ? hot(newest) : recent(newest, pick(n, 2, ACTIVE_AUCTIONS)),
-    bidder: pick(n, 3, 4) > 0 ? hot(round) : recent(round, pick(n, 4, ACTIVE_PERSONS)),
+    auction: pick(n, 1, 2) > 0 ? hot(newest) : recent(newest, pick(n, 2, ACTIVE_AUCTIONS * spread)),
+    bidder: pick(n, 3, 4) > 0 ? hot(round) : recent(round, pick(n, 4, ACTIVE_PERSONS * spread)),
     price: 100 + pick(n, 6, 10_000_000),
     channel,
     url: `https://example.org/${channel}/item.htm`,

@@ -4,7 +4,7 @@ import { systemClock } from '../../src/core/clock.ts'
 import { defineJob } from '../../src/dataflow/job-definition.ts'
 import { boundedOutOfOrderness } from '../../src/dataflow/watermark-strategy.ts'
 import { type NexmarkEvent, nexmarkEvent } from './nexmark-events.ts'
-import { NEXMARK_QUERIES, type NexmarkQuery } from './nexmark-queries.ts'
+import { type NexmarkQuery, nexmarkRows } from './nexmark-queries.ts'
 
 /** Events of a partition between two samples. */
 const SAMPLE_EVERY = 4096
@@ -13,6 +13,8 @@ const SAMPLE_EVERY = 4096
 export interface NexmarkJobOptions extends Readonly<Record<string, unknown>> {
   readonly query: NexmarkQuery
   readonly partitions: number
+  /** See `nexmarkEvent`. */
+  readonly spread: number
   /** File to which the source writes samples, one JSON object a line. */
   readonly samples: string
 }
@@ -30,7 +32,7 @@ export interface NexmarkSample {
 /** A query of Nexmark, on events from a generator without end, into nothing. */
 export default defineJob<NexmarkJobOptions>({
   name: 'nexmark',
-  build(env, { query, partitions, samples }) {
+  build(env, { query, partitions, spread, samples }) {
     const sample = (partition: number, events: number): void => {
       const { user, system } = process.cpuUsage()
       const line: NexmarkSample = {
@@ -45,12 +47,12 @@ export default defineJob<NexmarkJobOptions>({
       partitions,
       generate: (index, partition) => {
         if (index % SAMPLE_EVERY === 0) sample(partition, index)
-        return nexmarkEvent(index * partitions + partition)
+        return nexmarkEvent(index * partitions + partition, spread)
       },
     })
     const timestampOf = ({ person, auction, bid }: NexmarkEvent): number =>
       (bid ?? auction ?? person!).dateTime
     const events = env.fromSource(source, boundedOutOfOrderness(4000, { timestampOf }), 'events')
-    NEXMARK_QUERIES[query](events).discard()
+    nexmarkRows(query, events).discard()
   },
 })

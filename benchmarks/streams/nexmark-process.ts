@@ -1,31 +1,83 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sleep, systemClock } from '../../src/core/clock.ts'
+import type { JobExecution } from '../../src/runtime/job/execution.ts'
 import { MiniCluster } from '../../src/testing/mini-cluster.ts'
+import { residentBytes } from '../load/resident-bytes.ts'
 import type { NexmarkJobOptions, NexmarkSample } from './nexmark-job.ts'
-import type { NexmarkQuery } from './nexmark-queries.ts'
+import type { NexmarkRate, NexmarkRun } from './nexmark-run.ts'
 
 /*
- * Runs one query in a process of its own, so that its processor time is that of the query:
- * `node nexmark-process.ts QUERY WARM_UP_SECONDS SECONDS FOLDER`. Prints events/s and CPU seconds per
- * million events of the time after the warm-up.
+ * Runs one query in a process of its own, so that processor time and memory are those of the query:
+ * `node nexmark-process.ts RUN FOLDER`, RUN a `NexmarkRun` as JSON. Prints a `NexmarkRate` as JSON.
  */
-const [, , query, warmUp, seconds, folder] = process.argv as [
-  string,
-  string,
-  NexmarkQuery,
-  string,
-  string,
-  string,
-]
+const run = JSON.parse(process.argv[2]!) as NexmarkRun
+const folder = process.argv[3]!
 const PARALLELISM = 2
+const PARTITIONS = Array.from({ length: PARALLELISM }, (_, partition) => partition)
+const POLL_MS = 100
+const samplesFile = join(folder, 'samples')
+
+function samplesSince(fromMs: number): NexmarkSample[] {
+  return readFileSync(samplesFile, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as NexmarkSample)
+    .filter(({ timeMs }) => timeMs >= fromMs)
+}
+
+/** Events that all partitions had read by their last samples. */
+function eventsRead(): number {
+  const byPartition = new Map(samplesSince(0).map(({ partition, events }) => [partition, events]))
+  return [...byPartition.values()].reduce((a, b) => a + b)
+}
+
+function samplesOf(samples: readonly NexmarkSample[], partition: number): NexmarkSample[] {
+  return samples.filter((sample) => sample.partition === partition)
+}
+
+/** Samples of the measured time; of a slow query it lasts until each partition has two. */
+async function measuredSamples(): Promise<NexmarkSample[]> {
+  const fromMs = systemClock.monotonicMs()
+  await sleep(systemClock, run.measuredSeconds * 1000)
+  for (;;) {
+    const samples = samplesSince(fromMs)
+    const enough = PARTITIONS.every((partition) => samplesOf(samples, partition).length > 1)
+    if (enough) return samples
+    await sleep(systemClock, POLL_MS)
+  }
+}
+
+function rateOf(samples: readonly NexmarkSample[]) {
+  const eventsPerSecond = PARTITIONS.map((partition) => {
+    const own = samplesOf(samples, partition)
+    const [first, last] = [own[0]!, own.at(-1)!]
+    return ((last.events - first.events) / (last.timeMs - first.timeMs)) * 1000
+  }).reduce((a, b) => a + b)
+  const [first, last] = [samples[0]!, samples.at(-1)!]
+  const cores = ((last.cpuSeconds - first.cpuSeconds) / (last.timeMs - first.timeMs)) * 1000
+  return { eventsPerSecond, cpuSecondsPerMillion: (cores / eventsPerSecond) * 1e6 }
+}
+
+async function stateBytes(job: JobExecution): Promise<number> {
+  await job.triggerSavepoint('savepoint')
+  const newest = job.checkpointStatistics!.recent().find(({ is_savepoint }) => is_savepoint)
+  return newest!.state_size
+}
+
+const state: Readonly<Record<string, string>> =
+  run.budget === undefined
+    ? { 'state.backend.type': 'heap' }
+    : { 'state.backend.type': 'rocksdb', 'state.backend.memory.budget': run.budget }
 const options: NexmarkJobOptions = {
-  query,
+  query: run.query,
   partitions: PARALLELISM,
-  samples: join(folder, 'samples'),
+  spread: run.spread,
+  samples: samplesFile,
 }
 await using cluster = new MiniCluster({
   configuration: {
+    ...state,
     'parallelism.default': String(PARALLELISM),
     'execution.checkpointing.interval': '1 s',
     'execution.checkpointing.dir': join(folder, 'checkpoints'),
@@ -33,23 +85,15 @@ await using cluster = new MiniCluster({
 })
 const job = await cluster.startWorkers(new URL('./nexmark-job.ts', import.meta.url), options)
 await job.waitFor('RUNNING')
-await sleep(systemClock, Number(warmUp) * 1000)
-const fromMs = systemClock.monotonicMs()
-await sleep(systemClock, Number(seconds) * 1000)
-const samples = readFileSync(options.samples, 'utf8')
-  .trimEnd()
-  .split('\n')
-  .map((line) => JSON.parse(line) as NexmarkSample)
-  .filter(({ timeMs }) => timeMs >= fromMs)
-if (job.status !== 'RUNNING') throw new Error(`the job is ${job.status}`)
-
-const eventsPerSecond = Array.from({ length: PARALLELISM }, (_, partition) => {
-  const own = samples.filter((sample) => sample.partition === partition)
-  const [first, last] = [own[0]!, own.at(-1)!]
-  return ((last.events - first.events) / (last.timeMs - first.timeMs)) * 1000
-}).reduce((a, b) => a + b)
-const [first, last] = [samples[0]!, samples.at(-1)!]
-const cores = ((last.cpuSeconds - first.cpuSeconds) / (last.timeMs - first.timeMs)) * 1000
-console.log(
-  JSON.stringify({ eventsPerSecond, cpuSecondsPerMillion: (cores / eventsPerSecond) * 1e6 }),
-)
+await sleep(systemClock, run.warmUpSeconds * 1000)
+while (eventsRead() < run.warmUpEvents) await sleep(systemClock, POLL_MS)
+const rate = rateOf(await measuredSamples())
+const resident = residentBytes(process.pid, 'VmHWM')
+const bytes = run.budget === undefined ? undefined : await stateBytes(job)
+if (job.status !== 'RUNNING' || job.attempt > 1) throw new Error(`the job is ${job.status}`)
+const result: NexmarkRate = {
+  ...rate,
+  residentBytes: resident,
+  ...(bytes === undefined ? {} : { stateBytes: bytes }),
+}
+console.log(JSON.stringify(result))

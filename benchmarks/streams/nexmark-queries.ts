@@ -1,10 +1,5 @@
 import type { DataStream } from '../../src/dataflow/data-stream.ts'
-import type {
-  Collector,
-  KeyedFunctionContext,
-  KeyedProcessContext,
-  KeyedProcessFunction,
-} from '../../src/operators/process/function.ts'
+import type { Collector } from '../../src/operators/process/function.ts'
 import {
   eventTimeSessionWindows,
   slidingEventTimeWindows,
@@ -12,17 +7,47 @@ import {
   tumblingProcessingTimeWindows,
 } from '../../src/operators/windows/assigner.ts'
 import type { WindowContext } from '../../src/operators/windows/function.ts'
-import { type AggregateFunction, valueState } from '../../src/state/port/descriptors.ts'
-import type { ValueState } from '../../src/state/port/handles.ts'
-import type { Bid, NexmarkEvent } from './nexmark-events.ts'
+import type { AggregateFunction } from '../../src/state/port/descriptors.ts'
+import type { Auction, Bid, NexmarkEvent, Person } from './nexmark-events.ts'
+import {
+  type BidOfAuction,
+  bidsWithAuction,
+  type Sale,
+  salesOf,
+  type Winner,
+  winners,
+} from './nexmark-joins.ts'
+import {
+  type AuctionDay,
+  AuctionStatistics,
+  BestBids,
+  DAY_MS,
+  LastBid,
+  type RankedBid,
+} from './nexmark-keyed.ts'
 
 const SECOND = 1000
-const DAY_MS = 86_400_000
+const STATES_OF_Q3: readonly string[] = ['or', 'id', 'ca']
+const CATEGORY = 10
 
 /** Records of a key in a window. */
 interface Count {
   readonly key: number
   readonly count: number
+  readonly start: number
+}
+
+/** The average winning price of a category. */
+interface Average {
+  readonly category: number
+  readonly count: number
+  readonly average: number
+}
+
+/** Someone who opened an auction in the window in which she came. */
+interface NewSeller {
+  readonly id: number
+  readonly name: string
   readonly start: number
 }
 
@@ -44,83 +69,37 @@ const countOfWindow = () => ({
   },
 })
 
-/** Bids of an auction on a day. */
-interface AuctionDay {
-  bids: number
-  low: number
-  middle: number
-  high: number
-  least: number
-  most: number
-  sum: number
+function personsOf(events: DataStream<NexmarkEvent>): DataStream<Person> {
+  return events.filter(({ person }) => person !== undefined).map(({ person }) => person!)
 }
 
-class AuctionStatistics
-  implements KeyedProcessFunction<readonly [number, number], Bid, AuctionDay>
-{
-  private state!: ValueState<AuctionDay>
-
-  open(context: KeyedFunctionContext): void {
-    this.state = context.getState(valueState<AuctionDay>('statistics'))
-  }
-
-  processElement(
-    { price }: Bid,
-    _context: KeyedProcessContext<readonly [number, number]>,
-    out: Collector<AuctionDay>,
-  ): void {
-    const before = this.state.value() ?? NO_BIDS
-    const after = {
-      bids: before.bids + 1,
-      low: before.low + (price < 10_000 ? 1 : 0),
-      middle: before.middle + (price >= 10_000 && price < 1_000_000 ? 1 : 0),
-      high: before.high + (price >= 1_000_000 ? 1 : 0),
-      least: Math.min(before.least, price),
-      most: Math.max(before.most, price),
-      sum: before.sum + price,
-    }
-    this.state.update(after)
-    out.collect(after)
-  }
-}
-
-const NO_BIDS: AuctionDay = {
-  bids: 0,
-  low: 0,
-  middle: 0,
-  high: 0,
-  least: Number.MAX_SAFE_INTEGER,
-  most: 0,
-  sum: 0,
-}
-
-class LastBid implements KeyedProcessFunction<readonly [number, number], Bid, Bid> {
-  private last!: ValueState<Bid>
-
-  open(context: KeyedFunctionContext): void {
-    this.last = context.getState(valueState<Bid>('last'))
-  }
-
-  processElement(
-    bid: Bid,
-    _context: KeyedProcessContext<readonly [number, number]>,
-    out: Collector<Bid>,
-  ): void {
-    const last = this.last.value()
-    if (last !== undefined && last.dateTime > bid.dateTime) return
-    this.last.update(bid)
-    out.collect(bid)
-  }
+function auctionsOf(events: DataStream<NexmarkEvent>): DataStream<Auction> {
+  return events.filter(({ auction }) => auction !== undefined).map(({ auction }) => auction!)
 }
 
 function bidsOf(events: DataStream<NexmarkEvent>): DataStream<Bid> {
   return events.filter(({ bid }) => bid !== undefined).map(({ bid }) => bid!)
 }
 
-type Results = DataStream<Count> | DataStream<AuctionDay> | DataStream<Bid>
+type Row = Count | Average | NewSeller | AuctionDay | Bid | BidOfAuction | RankedBid | Sale | Winner
+/** A stream of one of these types: `DataStream<A | B>` is another type than `DataStream<A>`. */
+type RowsOf<R> = R extends Row ? DataStream<R> : never
 
-/** Queries of Nexmark on a stream of events, by their names there. */
+/** Queries of Nexmark, by their names there, as one writes them in the DataStream API. */
 export const NEXMARK_QUERIES = {
+  /** Who sells in three states. */
+  q3: (events) =>
+    salesOf(
+      personsOf(events).filter(({ state }) => STATES_OF_Q3.includes(state)),
+      auctionsOf(events).filter(({ category }) => category === CATEGORY),
+    ),
+  /** The average winning price of a category, after every auction. */
+  q4: (events) =>
+    winners(auctionsOf(events), bidsOf(events))
+      .map(({ category, price }) => ({ category, count: 1, sum: price }))
+      .keyBy(({ category }) => category)
+      .reduce((a, b) => ({ category: a.category, count: a.count + b.count, sum: a.sum + b.sum }))
+      .map(({ category, count, sum }) => ({ category, count, average: sum / count })),
   /** Which auctions had the most bids of the last 10 s, every 2 s. */
   q5: (events) =>
     bidsOf(events)
@@ -134,6 +113,21 @@ export const NEXMARK_QUERIES = {
     bidsOf(events)
       .windowAll(tumblingEventTimeWindows(10 * SECOND))
       .maxBy('price'),
+  /** Persons who open an auction in the 10 s in which they come. */
+  q8: (events) =>
+    personsOf(events)
+      .coGroup(auctionsOf(events))
+      .where(({ id }) => id)
+      .equalTo(({ seller }) => seller)
+      .window(tumblingEventTimeWindows(10 * SECOND))
+      .apply<NewSeller>((persons, auctions, out) => {
+        if (auctions.length === 0) return
+        for (const { id, name, dateTime } of persons) {
+          out.collect({ id, name, start: dateTime - (dateTime % (10 * SECOND)) })
+        }
+      }),
+  /** The winning bid of each auction. */
+  q9: (events) => winners(auctionsOf(events), bidsOf(events)),
   /** Bids of a user in each of her sessions. */
   q11: (events) =>
     bidsOf(events)
@@ -156,7 +150,26 @@ export const NEXMARK_QUERIES = {
     bidsOf(events)
       .keyBy(({ bidder, auction }) => [bidder, auction] as const)
       .process(() => new LastBid()),
-} as const satisfies Record<string, (events: DataStream<NexmarkEvent>) => Results>
+  /** The ten best bids of each auction: those whose rank changes, after every bid. */
+  q19: (events) =>
+    bidsOf(events)
+      .keyBy(({ auction }) => auction)
+      .process(() => new BestBids()),
+  /** Bids for auctions of a category, with the auction. */
+  q20: (events) =>
+    bidsWithAuction(
+      auctionsOf(events).filter(({ category }) => category === CATEGORY),
+      bidsOf(events),
+    ),
+} as const satisfies Record<string, (events: DataStream<NexmarkEvent>) => RowsOf<Row>>
 
 /** Name of a query. */
 export type NexmarkQuery = keyof typeof NEXMARK_QUERIES
+
+/** The rows of a query. */
+export function nexmarkRows(
+  query: NexmarkQuery,
+  events: DataStream<NexmarkEvent>,
+): DataStream<object> {
+  return NEXMARK_QUERIES[query](events) as unknown as DataStream<object>
+}

@@ -1,85 +1,194 @@
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { runTool } from '../../test/services/maven-classpath.ts'
-import type { Benchmark, Figure } from '../harness/benchmark.ts'
-import { median } from '../load/statistics.ts'
-import { FlinkRival, type NexmarkRate, type NexmarkTimes } from './flink.ts'
+import type { Benchmark, BenchmarkOptions, Figure } from '../harness/benchmark.ts'
+import { median, rounded } from '../load/statistics.ts'
+import { FLINK_ROCKSDB_POM, FlinkRival } from './flink.ts'
 import { NEXMARK_QUERIES, type NexmarkQuery } from './nexmark-queries.ts'
+import type { NexmarkRate, NexmarkRun } from './nexmark-run.ts'
 
-const TIMES: NexmarkTimes = { warmUp: 6, measured: 8 }
 const PROCESS = join(import.meta.dirname, 'nexmark-process.ts')
-const QUERIES = Object.keys(NEXMARK_QUERIES) as NexmarkQuery[]
+const MB = 2 ** 20
+const ALL = Object.keys(NEXMARK_QUERIES) as NexmarkQuery[]
+/** Queries whose state grows with the time that auctions last, or without end. */
+const WITH_MUCH_STATE = ['q4', 'q9', 'q18', 'q20'] as const satisfies readonly NexmarkQuery[]
 
-async function weirRate(
-  query: NexmarkQuery,
-  { warmUp, measured }: NexmarkTimes,
-  folder: string,
-): Promise<NexmarkRate> {
-  const args = [PROCESS, query, String(warmUp), String(measured), folder]
-  return JSON.parse(await runTool(process.execPath, 'nodejs', args)) as NexmarkRate
+/** A comparison of both sides, query by query. */
+interface Comparison {
+  readonly name: string
+  readonly summary: string
+  readonly rivalName: string
+  readonly queries: readonly NexmarkQuery[]
+  /** The wanted events/s over Flink's, of each query. */
+  readonly targetRatio: number
+  /** The run of a query at a scale. */
+  readonly run: (query: NexmarkQuery, scale: number) => NexmarkRun
+  /** Figures over all queries. */
+  readonly summaryOf: (pairs: readonly Pair[]) => readonly Figure[]
+}
+
+/** Both sides of a query. */
+interface Pair {
+  readonly weir: NexmarkRate
+  readonly flink: NexmarkRate
+}
+
+/** Weir over Flink, of each query. */
+function ratiosOf(pairs: readonly Pair[], what: (rate: NexmarkRate) => number): number[] {
+  return pairs.map(({ weir, flink }) => what(weir) / what(flink))
+}
+
+const eventsPerSecond = (rate: NexmarkRate): number => rate.eventsPerSecond
+const cpu = (rate: NexmarkRate): number => rate.cpuSecondsPerMillion
+const memory = (rate: NexmarkRate): number => rate.residentBytes / MB
+
+async function weirRate(run: NexmarkRun, folder: string): Promise<NexmarkRate> {
+  const output = await runTool(process.execPath, 'nodejs', [PROCESS, JSON.stringify(run), folder])
+  return JSON.parse(output) as NexmarkRate
+}
+
+function stateDetails({ budget }: NexmarkRun, { stateBytes }: NexmarkRate): Partial<Figure> {
+  if (budget === undefined || stateBytes === undefined) return {}
+  return { details: { budget, stateMb: rounded(stateBytes / MB) } }
 }
 
 function figuresOf(
-  query: NexmarkQuery,
+  { name, rivalName, targetRatio }: Comparison,
+  run: NexmarkRun,
   weir: NexmarkRate,
   flink: NexmarkRate | undefined,
 ): Figure[] {
-  const rival = (value: number | undefined): Partial<Figure> =>
-    value === undefined ? {} : { rival: value, rivalName: 'Flink 1.20, heap' }
+  const figure = (suffix: string, unit: string, what: (rate: NexmarkRate) => number) => ({
+    name: `${name}-${run.query}${suffix}`,
+    value: what(weir),
+    unit,
+    ...(flink === undefined ? {} : { rival: what(flink), rivalName }),
+  })
   return [
     {
-      name: `nexmark-${query}`,
-      value: weir.eventsPerSecond,
-      unit: 'events/s',
-      targetRatio: 0.6,
-      ...rival(flink?.eventsPerSecond),
+      ...figure('', 'events/s', eventsPerSecond),
+      targetRatio,
+      ...stateDetails(run, weir),
     },
-    {
-      name: `nexmark-${query}-cpu`,
-      value: weir.cpuSecondsPerMillion,
-      unit: 's per million events',
-      higher: false,
-      ...rival(flink?.cpuSecondsPerMillion),
-    },
+    { ...figure('-cpu', 's per million events', cpu), higher: false },
+    { ...figure('-memory', 'MiB', memory), higher: false },
   ]
 }
 
-/** Weir over Flink, the median of the queries. */
-function mediansOf(figures: readonly Figure[]): Figure[] {
-  const ratios = (isCpu: boolean): number[] =>
-    figures.flatMap(({ name, value, rival }) =>
-      rival === undefined || name.endsWith('-cpu') !== isCpu ? [] : [value / rival],
+async function compileFlink({ scratch, say }: BenchmarkOptions): Promise<FlinkRival | undefined> {
+  try {
+    return await FlinkRival.compile(join(scratch, 'classes'), FLINK_ROCKSDB_POM)
+  } catch (error) {
+    say(`without Flink: ${(error as Error).message}`)
+    return undefined
+  }
+}
+
+/** Runs both sides of each query in turn. */
+async function compare(comparison: Comparison, options: BenchmarkOptions): Promise<Figure[]> {
+  const { scale, say, scratch } = options
+  const flink = await compileFlink(options)
+  const figures: Figure[] = []
+  const pairs: Pair[] = []
+  for (const query of comparison.queries) {
+    const run = comparison.run(query, scale)
+    const folder = (side: string): string => mkdtempSync(join(scratch, `${query}-${side}-`))
+    const weir = await weirRate(run, folder('weir'))
+    const rival = await flink?.run(run, folder('flink'))
+    say(
+      `${query}: ${Math.round(weir.eventsPerSecond)} events/s, Flink ${Math.round(rival?.eventsPerSecond ?? 0)}`,
     )
-  const rates = ratios(false)
-  if (rates.length === 0) return []
-  const unit = 'times Flink, heap'
-  return [
-    { name: 'nexmark-median', value: median(rates), unit, target: 1 },
-    { name: 'nexmark-worst', value: Math.min(...rates), unit, target: 0.6 },
-    { name: 'nexmark-median-cpu', value: median(ratios(true)), unit, target: 1, higher: false },
-  ]
+    figures.push(...figuresOf(comparison, run, weir, rival))
+    if (rival !== undefined) pairs.push({ weir, flink: rival })
+  }
+  // One query has neither a median nor a worst one.
+  return pairs.length < 2 ? figures : [...figures, ...comparison.summaryOf(pairs)]
 }
 
-/** `nexmark`: queries of Nexmark on 2 slots with a checkpoint each second, Flink beside them in turn. */
-export const nexmarkBenchmark: Benchmark = {
+/** The benchmark of a comparison; each query is a part of it. */
+function benchmarkOf(comparison: Comparison): Benchmark {
+  const { name, summary, queries } = comparison
+  return {
+    name,
+    summary,
+    run: (options) => compare(comparison, options),
+    parts: queries.map((query) => ({
+      name: `${name}-${query}`,
+      summary: `${query} of ${name}`,
+      run: (options) => compare({ ...comparison, queries: [query] }, options),
+    })),
+  }
+}
+
+const timed = (query: NexmarkQuery, scale: number, budget?: string): NexmarkRun => ({
+  query,
+  warmUpSeconds: 6 * scale,
+  warmUpEvents: 0,
+  measuredSeconds: 8 * scale,
+  spread: 1,
+  budget,
+})
+
+const worstOf = (name: string, pairs: readonly Pair[], unit: string, target: number): Figure => ({
+  name: `${name}-worst`,
+  value: Math.min(...ratiosOf(pairs, eventsPerSecond)),
+  unit,
+  target,
+})
+
+/** `nexmark`: queries on 2 slots with a checkpoint each second, Flink's heap backend beside them in turn. */
+export const nexmarkBenchmark: Benchmark = benchmarkOf({
   name: 'nexmark',
   summary: 'queries of Nexmark on 2 slots, a checkpoint each second; beside Flink 1.20, heap',
-  async run({ scale, say, scratch }) {
-    const times = { warmUp: TIMES.warmUp * scale, measured: TIMES.measured * scale }
-    const flink = await FlinkRival.compile(join(scratch, 'classes')).catch((error: Error) => {
-      say(`without Flink: ${error.message}`)
-      return undefined
-    })
-    const figures: Figure[] = []
-    for (const query of QUERIES) {
-      const folder = (side: string): string => mkdtempSync(join(scratch, `${query}-${side}-`))
-      const weir = await weirRate(query, times, folder('weir'))
-      const rival = await flink?.run(query, times, folder('flink'))
-      say(
-        `${query}: ${Math.round(weir.eventsPerSecond)} events/s, Flink ${Math.round(rival?.eventsPerSecond ?? 0)}`,
-      )
-      figures.push(...figuresOf(query, weir, rival))
-    }
-    return [...figures, ...mediansOf(figures)]
+  rivalName: 'Flink 1.20, heap',
+  queries: ALL,
+  targetRatio: 0.6,
+  run: timed,
+  summaryOf(pairs) {
+    const unit = 'times Flink, heap'
+    const rates = median(ratiosOf(pairs, eventsPerSecond))
+    const cpus = median(ratiosOf(pairs, cpu))
+    const most = Math.max(...ratiosOf(pairs, memory))
+    return [
+      { name: 'nexmark-median', value: rates, unit, target: 1 },
+      worstOf('nexmark', pairs, unit, 0.6),
+      { name: 'nexmark-median-cpu', value: cpus, unit, target: 1, higher: false },
+      { name: 'nexmark-worst-memory', value: most, unit, target: 0.6, higher: false },
+    ]
   },
-}
+})
+
+/** `nexmark-rocksdb`: the same with state in RocksDB and 512 MB of memory for it, on both sides. */
+export const nexmarkRocksdbBenchmark: Benchmark = benchmarkOf({
+  name: 'nexmark-rocksdb',
+  summary: 'as nexmark, with RocksDB and 512 MB for state; beside Flink 1.20, RocksDB incremental',
+  rivalName: 'Flink 1.20, RocksDB',
+  queries: ALL,
+  targetRatio: 1.2,
+  run: (query, scale) => timed(query, scale, '512mb'),
+  summaryOf: (pairs) => [worstOf('nexmark-rocksdb', pairs, 'times Flink, RocksDB', 1.2)],
+})
+
+/** Events and budget of `nexmark-spilled` at scale 1: the state is then ten times the budget. */
+const SPILLED_EVENTS = 4_000_000
+const SPILLED_BUDGET_MB = 32
+/** Auctions last up to 400 s at scale 1, and a hundredth of them at a hundredth of it. */
+const SPILLED_SPREAD = 200
+
+/** `nexmark-spilled`: queries whose state is ten times the memory that both sides have for it. */
+export const nexmarkSpilledBenchmark: Benchmark = benchmarkOf({
+  name: 'nexmark-spilled',
+  summary: 'queries of Nexmark with state of ten times the memory; beside Flink 1.20, RocksDB',
+  rivalName: 'Flink 1.20, RocksDB',
+  queries: WITH_MUCH_STATE,
+  targetRatio: 1,
+  run: (query, scale) => ({
+    query,
+    warmUpSeconds: 0,
+    warmUpEvents: Math.round(SPILLED_EVENTS * scale),
+    measuredSeconds: 20 * scale,
+    spread: Math.max(1, Math.round(SPILLED_SPREAD * scale)),
+    budget: `${Math.round(SPILLED_BUDGET_MB * scale * 1024)}kb`,
+  }),
+  summaryOf: (pairs) => [worstOf('nexmark-spilled', pairs, 'times Flink, RocksDB', 1)],
+})

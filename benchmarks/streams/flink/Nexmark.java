@@ -1,11 +1,17 @@
 import com.sun.management.OperatingSystemMXBean;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLongArray;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.functions.AggregateFunction;
+import org.apache.flink.api.common.functions.CoGroupFunction;
 import org.apache.flink.api.common.state.ListState;
 import org.apache.flink.api.common.state.ListStateDescriptor;
 import org.apache.flink.api.common.state.ValueState;
@@ -20,6 +26,9 @@ import org.apache.flink.streaming.api.checkpoint.CheckpointedFunction;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.functions.KeyedProcessFunction;
+import org.apache.flink.streaming.api.functions.co.KeyedCoProcessFunction;
+import org.apache.flink.streaming.api.functions.co.RichCoFlatMapFunction;
+import org.apache.flink.streaming.api.functions.sink.SinkFunction;
 import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
 import org.apache.flink.streaming.api.functions.source.RichParallelSourceFunction;
 import org.apache.flink.streaming.api.functions.windowing.ProcessWindowFunction;
@@ -28,19 +37,19 @@ import org.apache.flink.streaming.api.windowing.assigners.SlidingEventTimeWindow
 import org.apache.flink.streaming.api.windowing.assigners.TumblingEventTimeWindows;
 import org.apache.flink.streaming.api.windowing.assigners.TumblingProcessingTimeWindows;
 import org.apache.flink.streaming.api.windowing.windows.TimeWindow;
-import org.apache.flink.util.CloseableIterator;
 import org.apache.flink.util.Collector;
 
 /**
- * The queries of nexmark-queries.ts on the events of nexmark-events.ts, for Flink's heap backend with object reuse.
- * Prints events/s and CPU seconds per million events of the time after the warm-up:
- * {@code Nexmark QUERY WARM_UP_SECONDS SECONDS CHECKPOINT_URL}.
+ * The queries of nexmark-queries.ts on the events of nexmark-events.ts, for Flink with object reuse. Prints events/s,
+ * CPU seconds per million events of the time after the warm-up, and the most memory that was resident:
+ * {@code Nexmark QUERY WARM_UP_SECONDS WARM_UP_EVENTS SECONDS SPREAD KEY=VALUE...}, with keys of Flink's configuration.
  *
  * <p>{@code Nexmark rows EVENTS FILE QUERY...} writes the rows of queries on the first events instead, one a line:
  * the query's name, then the fields of the row.
  */
 public final class Nexmark {
   private static final int PARALLELISM = 2;
+  private static final long DAY_MS = 86_400_000;
   /** Events of each source so far. */
   private static final AtomicLongArray READ = new AtomicLongArray(PARALLELISM);
 
@@ -102,6 +111,8 @@ public final class Nexmark {
   }
 
   public static final class AuctionDay {
+    public long auction;
+    public long day;
     public long bids;
     public long low;
     public long middle;
@@ -112,13 +123,110 @@ public final class Nexmark {
 
     @Override
     public String toString() {
-      return bids + "," + low + "," + middle + "," + high + "," + least + "," + most + "," + sum;
+      return auction + "," + day + "," + bids + "," + low + "," + middle + "," + high + "," + least + "," + most + ","
+          + sum;
+    }
+  }
+
+  /** An auction of a seller. */
+  public static final class Sale {
+    public String name;
+    public String city;
+    public String state;
+    public long auction;
+
+    @Override
+    public String toString() {
+      return name + "," + city + "," + state + "," + auction;
+    }
+  }
+
+  /** Someone who opened an auction in the window in which she came. */
+  public static final class NewSeller {
+    public long id;
+    public String name;
+    public long start;
+
+    @Override
+    public String toString() {
+      return id + "," + name + "," + start;
+    }
+  }
+
+  /** The winning bid of an auction. */
+  public static final class Winner {
+    public long auction;
+    public String itemName;
+    public long category;
+    public long seller;
+    public long bidder;
+    public long price;
+    public long dateTime;
+
+    @Override
+    public String toString() {
+      return auction + "," + itemName + "," + category + "," + seller + "," + bidder + "," + price + "," + dateTime;
+    }
+  }
+
+  /** Winning prices of a category. */
+  public static final class Prices {
+    public long category;
+    public long count;
+    public long sum;
+  }
+
+  /** The average winning price of a category. */
+  public static final class Average {
+    public long category;
+    public long count;
+    public double average;
+
+    @Override
+    public String toString() {
+      boolean isWhole = average == Math.rint(average);
+      return category + "," + count + "," + (isWhole ? Long.toString((long) average) : Double.toString(average));
+    }
+  }
+
+  /** A bid with its place among the bids of its auction, 1 for the highest. */
+  public static final class RankedBid {
+    public long auction;
+    public long rank;
+    public long bidder;
+    public long price;
+    public long dateTime;
+
+    @Override
+    public String toString() {
+      return auction + "," + rank + "," + bidder + "," + price + "," + dateTime;
+    }
+  }
+
+  /** A bid with what it is for. */
+  public static final class BidOfAuction {
+    public long auction;
+    public long bidder;
+    public long price;
+    public String channel;
+    public String url;
+    public long dateTime;
+    public String itemName;
+    public String description;
+    public long seller;
+    public long category;
+
+    @Override
+    public String toString() {
+      return auction + "," + bidder + "," + price + "," + channel + "," + url + "," + dateTime + "," + itemName + ","
+          + description + "," + seller + "," + category;
     }
   }
 
   private static final String[] CHANNELS = {"apple", "google", "facebook", "baidu"};
   private static final String[] CITIES = {"phoenix", "portland", "boise", "seattle", "kent", "bend"};
   private static final String[] STATES = {"az", "or", "id", "wa", "ca", "wy"};
+  private static final List<String> STATES_OF_Q3 = List.of("or", "id", "ca");
 
   private static long pick(long n, int question, long bound) {
     int hash = ((int) n * 0x9e3779b1) ^ ((question + 1) * 0x85ebca6b);
@@ -135,15 +243,15 @@ public final class Nexmark {
     return Math.max(0, newest - offset);
   }
 
-  private static Event event(long n) {
+  private static Event event(long n, long spread) {
     long round = n / 50;
     long turn = n % 50;
     long time = n / 10;
     if (pick(n, 9, 16) == 0) time = Math.max(0, time - pick(n, 10, 100));
     Event event = new Event();
     if (turn == 0) event.person = person(n, round, time);
-    else if (turn <= 3) event.auction = auction(n, round * 3 + turn - 1, time);
-    else event.bid = bid(n, round, time);
+    else if (turn <= 3) event.auction = auction(n, round * 3 + turn - 1, time, spread);
+    else event.bid = bid(n, round, time, spread);
     return event;
   }
 
@@ -159,7 +267,7 @@ public final class Nexmark {
     return person;
   }
 
-  private static Auction auction(long n, long id, long time) {
+  private static Auction auction(long n, long id, long time, long spread) {
     long round = id / 3;
     Auction auction = new Auction();
     auction.id = id;
@@ -168,17 +276,17 @@ public final class Nexmark {
     auction.initialBid = 1 + pick(n, 1, 1000);
     auction.reserve = auction.initialBid + pick(n, 2, 1000);
     auction.dateTime = time;
-    auction.expires = time + 1 + pick(n, 3, 2000);
-    auction.seller = pick(n, 4, 4) > 0 ? hot(round) : recent(round, pick(n, 5, 1000));
+    auction.expires = time + 1 + pick(n, 3, 2000 * spread);
+    auction.seller = pick(n, 4, 4) > 0 ? hot(round) : recent(round, pick(n, 5, 1000 * spread));
     auction.category = 10 + pick(n, 6, 5);
     return auction;
   }
 
-  private static Bid bid(long n, long round, long time) {
+  private static Bid bid(long n, long round, long time, long spread) {
     long newest = round * 3 + 2;
     Bid bid = new Bid();
-    bid.auction = pick(n, 1, 2) > 0 ? hot(newest) : recent(newest, pick(n, 2, 100));
-    bid.bidder = pick(n, 3, 4) > 0 ? hot(round) : recent(round, pick(n, 4, 1000));
+    bid.auction = pick(n, 1, 2) > 0 ? hot(newest) : recent(newest, pick(n, 2, 100 * spread));
+    bid.bidder = pick(n, 3, 4) > 0 ? hot(round) : recent(round, pick(n, 4, 1000 * spread));
     bid.price = 100 + pick(n, 6, 10_000_000);
     bid.channel = CHANNELS[(int) pick(n, 5, CHANNELS.length)];
     bid.url = "https://example.org/" + bid.channel + "/item.htm";
@@ -191,12 +299,14 @@ public final class Nexmark {
       implements CheckpointedFunction {
     /** Events of all subtasks. */
     private final long events;
+    private final long spread;
     private volatile boolean running = true;
     private long next;
     private transient ListState<Long> state;
 
-    Events(long events) {
+    Events(long events, long spread) {
       this.events = events;
+      this.spread = spread;
     }
 
     @Override
@@ -205,7 +315,7 @@ public final class Nexmark {
       int parallelism = getRuntimeContext().getTaskInfo().getNumberOfParallelSubtasks();
       while (running && next * parallelism + subtask < events) {
         synchronized (context.getCheckpointLock()) {
-          context.collect(event(next * parallelism + subtask));
+          context.collect(event(next * parallelism + subtask, spread));
           next += 1;
         }
         if ((next & 1023) == 0) READ.set(subtask, next);
@@ -277,6 +387,8 @@ public final class Nexmark {
       AuctionDay before = state.value();
       if (before == null) before = new AuctionDay();
       AuctionDay after = new AuctionDay();
+      after.auction = bid.auction;
+      after.day = bid.dateTime / DAY_MS;
       after.bids = before.bids + 1;
       after.low = before.low + (bid.price < 10_000 ? 1 : 0);
       after.middle = before.middle + (bid.price >= 10_000 && bid.price < 1_000_000 ? 1 : 0);
@@ -306,33 +418,284 @@ public final class Nexmark {
     }
   }
 
-  private static DataStream<?> query(String name, DataStream<Bid> bids) {
+  /** Keeps the bids of a key in the order of their ranks; emits those whose rank a bid changes. */
+  public static final class BestBids extends KeyedProcessFunction<Long, Bid, RankedBid> {
+    private static final int BEST = 10;
+    private transient ListState<Bid> best;
+
+    @Override
+    public void open(Configuration ignored) {
+      best = getRuntimeContext().getListState(new ListStateDescriptor<>("best", Bid.class));
+    }
+
+    @Override
+    public void processElement(Bid bid, Context context, Collector<RankedBid> out) throws Exception {
+      List<Bid> ranked = new ArrayList<>(BEST + 1);
+      for (Bid other : best.get()) ranked.add(other);
+      int place = 0;
+      while (place < ranked.size() && !isBetter(bid, ranked.get(place))) place += 1;
+      if (place == BEST) return;
+      ranked.add(place, bid);
+      if (ranked.size() > BEST) ranked.remove(BEST);
+      best.update(ranked);
+      for (int i = place; i < ranked.size(); i++) out.collect(row(i + 1, ranked.get(i)));
+    }
+
+    private static RankedBid row(long rank, Bid bid) {
+      RankedBid row = new RankedBid();
+      row.auction = bid.auction;
+      row.rank = rank;
+      row.bidder = bid.bidder;
+      row.price = bid.price;
+      row.dateTime = bid.dateTime;
+      return row;
+    }
+  }
+
+  /** Of two bids the higher one is better, and of equal ones the earlier one. */
+  private static boolean isBetter(Bid a, Bid b) {
+    return a.price > b.price || (a.price == b.price && a.dateTime < b.dateTime);
+  }
+
+  /** Joins one record of the first stream with all of the second of its key, whichever comes first. */
+  public abstract static class OneToMany<A, B, R> extends RichCoFlatMapFunction<A, B, R> {
+    private final Class<A> first;
+    private final Class<B> second;
+    private transient ValueState<A> one;
+    private transient ListState<B> waiting;
+
+    OneToMany(Class<A> first, Class<B> second) {
+      this.first = first;
+      this.second = second;
+    }
+
+    abstract R row(A one, B other);
+
+    @Override
+    public void open(Configuration ignored) {
+      one = getRuntimeContext().getState(new ValueStateDescriptor<>("one", first));
+      waiting = getRuntimeContext().getListState(new ListStateDescriptor<>("waiting", second));
+    }
+
+    @Override
+    public void flatMap1(A record, Collector<R> out) throws Exception {
+      one.update(record);
+      for (B other : waiting.get()) out.collect(row(record, other));
+      waiting.clear();
+    }
+
+    @Override
+    public void flatMap2(B other, Collector<R> out) throws Exception {
+      A known = one.value();
+      if (known == null) waiting.add(other);
+      else out.collect(row(known, other));
+    }
+  }
+
+  public static final class SaleOfPerson extends OneToMany<Person, Auction, Sale> {
+    SaleOfPerson() {
+      super(Person.class, Auction.class);
+    }
+
+    @Override
+    Sale row(Person person, Auction auction) {
+      Sale sale = new Sale();
+      sale.name = person.name;
+      sale.city = person.city;
+      sale.state = person.state;
+      sale.auction = auction.id;
+      return sale;
+    }
+  }
+
+  public static final class BidWithAuction extends OneToMany<Auction, Bid, BidOfAuction> {
+    BidWithAuction() {
+      super(Auction.class, Bid.class);
+    }
+
+    @Override
+    BidOfAuction row(Auction auction, Bid bid) {
+      BidOfAuction row = new BidOfAuction();
+      row.auction = bid.auction;
+      row.bidder = bid.bidder;
+      row.price = bid.price;
+      row.channel = bid.channel;
+      row.url = bid.url;
+      row.dateTime = bid.dateTime;
+      row.itemName = auction.itemName;
+      row.description = auction.description;
+      row.seller = auction.seller;
+      row.category = auction.category;
+      return row;
+    }
+  }
+
+  /** The best bid of an auction within its time, when it expires. */
+  public static final class WinningBid extends KeyedCoProcessFunction<Long, Auction, Bid, Winner> {
+    private transient ValueState<Auction> auction;
+    private transient ListState<Bid> bids;
+
+    @Override
+    public void open(Configuration ignored) {
+      auction = getRuntimeContext().getState(new ValueStateDescriptor<>("auction", Auction.class));
+      bids = getRuntimeContext().getListState(new ListStateDescriptor<>("bids", Bid.class));
+    }
+
+    @Override
+    public void processElement1(Auction opened, Context context, Collector<Winner> out) throws Exception {
+      auction.update(opened);
+      context.timerService().registerEventTimeTimer(opened.expires);
+    }
+
+    @Override
+    public void processElement2(Bid bid, Context context, Collector<Winner> out) throws Exception {
+      bids.add(bid);
+    }
+
+    @Override
+    public void onTimer(long time, OnTimerContext context, Collector<Winner> out) throws Exception {
+      Auction over = auction.value();
+      Bid best = null;
+      for (Bid bid : bids.get()) {
+        boolean isInTime = bid.dateTime >= over.dateTime && bid.dateTime <= over.expires;
+        if (isInTime && (best == null || isBetter(bid, best))) best = bid;
+      }
+      if (best != null) out.collect(winner(over, best));
+      auction.clear();
+      bids.clear();
+    }
+
+    private static Winner winner(Auction auction, Bid bid) {
+      Winner winner = new Winner();
+      winner.auction = auction.id;
+      winner.itemName = auction.itemName;
+      winner.category = auction.category;
+      winner.seller = auction.seller;
+      winner.bidder = bid.bidder;
+      winner.price = bid.price;
+      winner.dateTime = bid.dateTime;
+      return winner;
+    }
+  }
+
+  public static final class NewSellers implements CoGroupFunction<Person, Auction, NewSeller> {
+    @Override
+    public void coGroup(Iterable<Person> persons, Iterable<Auction> auctions, Collector<NewSeller> out) {
+      if (!auctions.iterator().hasNext()) return;
+      for (Person person : persons) {
+        NewSeller seller = new NewSeller();
+        seller.id = person.id;
+        seller.name = person.name;
+        seller.start = person.dateTime - person.dateTime % 10_000;
+        out.collect(seller);
+      }
+    }
+  }
+
+  private static DataStream<Bid> bidsOf(DataStream<Event> events) {
+    return events.filter(event -> event.bid != null).map(event -> event.bid).returns(Bid.class);
+  }
+
+  private static DataStream<Auction> auctionsOf(DataStream<Event> events) {
+    return events.filter(event -> event.auction != null).map(event -> event.auction).returns(Auction.class);
+  }
+
+  private static DataStream<Person> personsOf(DataStream<Event> events) {
+    return events.filter(event -> event.person != null).map(event -> event.person).returns(Person.class);
+  }
+
+  private static DataStream<Winner> winners(DataStream<Event> events) {
+    return auctionsOf(events)
+        .connect(bidsOf(events))
+        .keyBy(auction -> auction.id, bid -> bid.auction)
+        .process(new WinningBid());
+  }
+
+  private static DataStream<Average> averages(DataStream<Event> events) {
+    return winners(events)
+        .map(winner -> prices(winner.category, 1, winner.price))
+        .returns(Prices.class)
+        .keyBy(prices -> prices.category)
+        .reduce((a, b) -> prices(a.category, a.count + b.count, a.sum + b.sum))
+        .map(Nexmark::average)
+        .returns(Average.class);
+  }
+
+  private static Prices prices(long category, long count, long sum) {
+    Prices prices = new Prices();
+    prices.category = category;
+    prices.count = count;
+    prices.sum = sum;
+    return prices;
+  }
+
+  private static Average average(Prices prices) {
+    Average average = new Average();
+    average.category = prices.category;
+    average.count = prices.count;
+    average.average = (double) prices.sum / prices.count;
+    return average;
+  }
+
+  private static DataStream<?> query(String name, DataStream<Event> events) {
     TypeInformation<Tuple2<Long, Long>> pair = Types.TUPLE(Types.LONG, Types.LONG);
     Duration ten = Duration.ofSeconds(10);
     Duration two = Duration.ofSeconds(2);
     switch (name) {
+      case "q3":
+        return personsOf(events)
+            .filter(person -> STATES_OF_Q3.contains(person.state))
+            .connect(auctionsOf(events).filter(auction -> auction.category == 10))
+            .keyBy(person -> person.id, auction -> auction.seller)
+            .flatMap(new SaleOfPerson());
+      case "q4":
+        return averages(events);
       case "q5":
-        return bids.keyBy(bid -> bid.auction)
+        return bidsOf(events)
+            .keyBy(bid -> bid.auction)
             .window(SlidingEventTimeWindows.of(ten, two))
             .aggregate(new Counting<Bid>(), new CountOfWindow())
             .windowAll(TumblingEventTimeWindows.of(two))
             .reduce((a, b) -> b.count > a.count ? b : a);
       case "q7":
-        return bids.windowAll(TumblingEventTimeWindows.of(ten))
+        return bidsOf(events)
+            .windowAll(TumblingEventTimeWindows.of(ten))
             .reduce((a, b) -> b.price > a.price ? b : a);
+      case "q8":
+        return personsOf(events)
+            .coGroup(auctionsOf(events))
+            .where(person -> person.id)
+            .equalTo(auction -> auction.seller)
+            .window(TumblingEventTimeWindows.of(ten))
+            .apply(new NewSellers());
+      case "q9":
+        return winners(events);
       case "q11":
-        return bids.keyBy(bid -> bid.bidder)
+        return bidsOf(events)
+            .keyBy(bid -> bid.bidder)
             .window(EventTimeSessionWindows.withGap(ten))
             .aggregate(new Counting<Bid>(), new CountOfWindow());
       case "q12":
-        return bids.keyBy(bid -> bid.bidder)
+        return bidsOf(events)
+            .keyBy(bid -> bid.bidder)
             .window(TumblingProcessingTimeWindows.of(ten))
             .aggregate(new Counting<Bid>(), new CountOfWindow());
       case "q17":
-        return bids.keyBy(bid -> Tuple2.of(bid.auction, bid.dateTime / 86_400_000), pair)
+        return bidsOf(events)
+            .keyBy(bid -> Tuple2.of(bid.auction, bid.dateTime / DAY_MS), pair)
             .process(new Statistics());
       case "q18":
-        return bids.keyBy(bid -> Tuple2.of(bid.bidder, bid.auction), pair).process(new LastBid());
+        return bidsOf(events)
+            .keyBy(bid -> Tuple2.of(bid.bidder, bid.auction), pair)
+            .process(new LastBid());
+      case "q19":
+        return bidsOf(events).keyBy(bid -> bid.auction).process(new BestBids());
+      case "q20":
+        return auctionsOf(events)
+            .filter(auction -> auction.category == 10)
+            .connect(bidsOf(events))
+            .keyBy(auction -> auction.id, bid -> bid.auction)
+            .flatMap(new BidWithAuction());
       default:
         throw new IllegalArgumentException("no query " + name);
     }
@@ -345,7 +708,6 @@ public final class Nexmark {
   }
 
   private static StreamExecutionEnvironment environment(int parallelism, Configuration configuration) {
-    configuration.setString("state.backend.type", "hashmap");
     configuration.setString("rest.bind-port", "0");
     StreamExecutionEnvironment env =
         StreamExecutionEnvironment.createLocalEnvironment(parallelism, configuration);
@@ -353,27 +715,41 @@ public final class Nexmark {
     return env;
   }
 
-  private static DataStream<Bid> bids(StreamExecutionEnvironment env, long events) {
+  private static DataStream<Event> events(StreamExecutionEnvironment env, long count, long spread) {
     WatermarkStrategy<Event> watermarks =
         WatermarkStrategy.<Event>forBoundedOutOfOrderness(Duration.ofSeconds(4))
             .withTimestampAssigner((event, timestamp) -> event.time());
-    return env.addSource(new Events(events))
-        .assignTimestampsAndWatermarks(watermarks)
-        .filter(event -> event.bid != null)
-        .map(event -> event.bid)
-        .returns(Bid.class);
+    return env.addSource(new Events(count, spread)).assignTimestampsAndWatermarks(watermarks);
   }
 
+  /** Writes each row behind the name of its query; all sinks of this process share a file. */
+  public static final class RowsOf<T> implements SinkFunction<T> {
+    private static PrintWriter file;
+    private final String query;
+
+    RowsOf(String query) {
+      this.query = query;
+    }
+
+    @Override
+    public void invoke(T row, Context context) {
+      file.println(query + "," + row);
+    }
+  }
+
+  /** One job with all queries, so that the events are made once and the program is compiled once. */
   private static void writeRows(String[] args) throws Exception {
     try (PrintWriter file = new PrintWriter(args[2], StandardCharsets.UTF_8)) {
-      for (int i = 3; i < args.length; i++) {
-        StreamExecutionEnvironment env = environment(1, new Configuration());
-        DataStream<?> results = query(args[i], bids(env, Long.parseLong(args[1])));
-        try (CloseableIterator<?> rows = results.executeAndCollect()) {
-          while (rows.hasNext()) file.println(args[i] + "," + rows.next());
-        }
-      }
+      RowsOf.file = file;
+      StreamExecutionEnvironment env = environment(1, new Configuration());
+      DataStream<Event> events = events(env, Long.parseLong(args[1]), 1);
+      for (int i = 3; i < args.length; i++) writeRows(args[i], query(args[i], events));
+      env.execute("rows");
     }
+  }
+
+  private static <T> void writeRows(String query, DataStream<T> results) {
+    results.addSink(new RowsOf<>(query));
   }
 
   public static void main(String[] args) throws Exception {
@@ -382,27 +758,40 @@ public final class Nexmark {
       System.exit(0);
     }
     Configuration configuration = new Configuration();
-    configuration.setString("execution.checkpointing.dir", args[3]);
+    for (int i = 5; i < args.length; i++) {
+      String[] entry = args[i].split("=", 2);
+      configuration.setString(entry[0], entry[1]);
+    }
     StreamExecutionEnvironment env = environment(PARALLELISM, configuration);
     env.enableCheckpointing(1000);
-    DataStream<Bid> bids = bids(env, Long.MAX_VALUE / 2);
-    discard(query(args[0], bids));
+    discard(query(args[0], events(env, Long.MAX_VALUE / 2, Long.parseLong(args[4]))));
     env.executeAsync("nexmark");
     while (read() == 0) Thread.sleep(10);
     OperatingSystemMXBean system =
         (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
     Thread.sleep((long) (Double.parseDouble(args[1]) * 1000));
+    long warmUp = Long.parseLong(args[2]);
+    while (read() < warmUp) Thread.sleep(10);
     long events = read();
     long time = System.nanoTime();
     long cpu = system.getProcessCpuTime();
-    Thread.sleep((long) (Double.parseDouble(args[2]) * 1000));
+    Thread.sleep((long) (Double.parseDouble(args[3]) * 1000));
     double millions = (read() - events) / 1e6;
     double seconds = (System.nanoTime() - time) / 1e9;
     double cpuSeconds = (system.getProcessCpuTime() - cpu) / 1e9;
     System.out.println(
         "{\"eventsPerSecond\":" + millions * 1e6 / seconds
-            + ",\"cpuSecondsPerMillion\":" + cpuSeconds / millions + "}");
+            + ",\"cpuSecondsPerMillion\":" + cpuSeconds / millions
+            + ",\"residentBytes\":" + mostResidentBytes() + "}");
     System.exit(0);
+  }
+
+  /** The most memory of this process that was resident at one time (VmHWM of Linux). */
+  private static long mostResidentBytes() throws IOException {
+    for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
+      if (line.startsWith("VmHWM:")) return 1024 * Long.parseLong(line.replaceAll("[^0-9]", ""));
+    }
+    throw new IOException("/proc/self/status has no VmHWM");
   }
 
   private static <T> void discard(DataStream<T> results) {

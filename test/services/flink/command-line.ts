@@ -5,12 +5,13 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { mavenClassPath } from '../maven-classpath.ts'
 
-const POM = join(import.meta.dirname, 'pom.xml')
+/** Flink's client, its dashboard and what a small cluster in one process needs. */
+export const FLINK_POM: string = join(import.meta.dirname, 'pom.xml')
 const run = promisify(execFile)
 
 /** The jars of Flink's client and of its dashboard; Maven downloads them at the first use. */
 export function flinkClassPath(): Promise<string> {
-  return mavenClassPath(POM)
+  return mavenClassPath(FLINK_POM)
 }
 
 /** What Flink's command-line client printed. */
