@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { deltasTopic } from '../../../src/jobs/model-topic/topics.ts'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import type { Rating } from '../../../src/models/ratings/rating.ts'
 import type { AlsModel } from '../../../src/training/als/solver/model.ts'
@@ -8,7 +7,6 @@ import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
 import { hasReadAll, metric, servedRows, TOPIC, until, WriteBackFixture } from './fixture.ts'
 
 const AT_THE_END = 3_600_000
-const DELTAS = deltasTopic(TOPIC)
 
 let model: AlsModel
 let stream: Rating[]
@@ -26,10 +24,6 @@ beforeAll(async () => {
 /** A fixture whose topic of deltas has segments of some hundred deltas. */
 const started = (): Promise<WriteBackFixture> => WriteBackFixture.start(model, undefined, 16_384)
 
-async function firstDeltas(fixture: WriteBackFixture): Promise<number> {
-  return (await fixture.topics.bounds(DELTAS)).reduce((sum, { start }) => sum + start, 0)
-}
-
 describe('deltas that are written back', () => {
   it('are deleted, and slots that are killed meanwhile lose and double nothing', async () => {
     await using fixture = await started()
@@ -40,7 +34,7 @@ describe('deltas that are written back', () => {
       const before = writtenBack.length
       await until('rows are written back', async () => writtenBack.length > before)
       await kill((sent / 250) % 2)
-      deleted = Math.max(deleted, await firstDeltas(fixture))
+      deleted = Math.max(deleted, await fixture.firstDeltas())
     }
     await until('all is read', () => hasReadAll(job, fixture.topics, TOPIC))
     await fixture.untilWritten(job)
@@ -68,6 +62,6 @@ describe('deltas that are written back', () => {
     await fixture.untilLearned(job, stream.length)
     await job.close()
     // The only write-back was at the end.
-    expect(await firstDeltas(fixture)).toBe(0)
+    expect(await fixture.firstDeltas()).toBe(0)
   })
 })

@@ -224,6 +224,12 @@ export class WriteBackFixture implements AsyncDisposable {
     return { all, distinct: distinct.size }
   }
 
+  /** Sum of the first offsets of the partitions of the deltas: those before are deleted. */
+  async firstDeltas(): Promise<number> {
+    const bounds = await this.topics.bounds(deltasTopic(TOPIC))
+    return bounds.reduce((sum, { start }) => sum + start, 0)
+  }
+
   /** The last row of each key in the topic, as hexadecimal digits. */
   async topicRows(): Promise<Map<string, string>> {
     const rows = new Map<string, string>()
