@@ -27,6 +27,7 @@ import { kafkaModelLoadBenchmark } from './kafka/model-load.ts'
 import { kafkaRatingsBenchmark } from './kafka/ratings.ts'
 import { learnLatencyBenchmark } from './learning/latency.ts'
 import { learnBenchmark, learnKafkaBenchmark } from './learning/learn.ts'
+import { qualityLiveBenchmark } from './learning/quality-live.ts'
 import { learnWindowsBenchmark } from './learning/windows.ts'
 import { machineSpeedBenchmark } from './machine/speed.ts'
 import { predictHotBenchmark } from './predict/hot.ts'
@@ -57,6 +58,7 @@ import { qualityA9aBenchmark } from './training/quality-a9a.ts'
 import { qualityFloodBenchmark } from './training/quality-flood.ts'
 import { qualityMl100kBenchmark } from './training/quality-ml100k.ts'
 import { qualityOnlineBenchmark } from './training/quality-online.ts'
+import { qualityRankingBenchmark } from './training/quality-ranking.ts'
 
 /**
  * Every benchmark, in the order in which they run. Those that need the whole model in memory follow each
@@ -88,8 +90,10 @@ export const BENCHMARKS: readonly Benchmark[] = [
   recoveryBenchmark,
   memoryBenchmark,
   qualityMl100kBenchmark,
+  qualityRankingBenchmark,
   qualityA9aBenchmark,
   qualityOnlineBenchmark,
+  qualityLiveBenchmark,
   qualityFloodBenchmark,
   httpObserveBenchmark,
   learnBenchmark,
