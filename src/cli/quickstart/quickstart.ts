@@ -3,7 +3,6 @@ import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import type { ServedJob } from '../../jobs/served-job.ts'
 import { ratingStatistics } from '../../training/data/ratings-table.ts'
 import { type Command, Flags, InterruptedError, unlessInterrupted } from '../command/command.ts'
-import { ALS_OPTIONS } from '../flags/als-training.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsOf } from '../flags/kafka.ts'
 import { listenerOf, withOwnToken } from '../flags/listener.ts'
@@ -21,6 +20,7 @@ import {
 } from './ratings.ts'
 import { serve } from './serving.ts'
 import { count, invitationText, type Report, reportOn } from './text.ts'
+import { TRAINING_OPTIONS } from './training.ts'
 import { ensureVersion, liveVersion } from './version.ts'
 
 /** `weir quickstart` (`npm start`): shows training, serving, learning and retraining in one run. */
@@ -56,7 +56,7 @@ export const quickstartCommand: Command = {
       default: '90000',
       help: 'Largest number of ratings that the loop streams',
     },
-    ...ALS_OPTIONS,
+    ...TRAINING_OPTIONS,
     ...SERVING_OPTIONS,
     ...KAFKA_OPTIONS,
     ...DATA_DIR_OPTION,

@@ -2,16 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { systemClock } from '../../core/clock.ts'
 import type { GoldenSummary } from '../../jobs/registry/measured-errors.ts'
-import type { RetrainAlsOptions } from '../../jobs/retrain/messages.ts'
 import { offsetsIn } from '../../jobs/retrain/observations.ts'
 import type { RetrainOutcome } from '../../jobs/retrain/options.ts'
 import { RetrainProcess } from '../../jobs/retrain/process.ts'
 import { retrain } from '../../jobs/retrain/retrain.ts'
-import { alsOptionsOf } from '../flags/als-training.ts'
 import { topicsPlaceOf } from '../flags/kafka.ts'
 import { LOOP_RULE } from './serving.ts'
 import { errorsOnLive, type LoopFigures, type LoopStages } from './stages.ts'
 import { count } from './text.ts'
+import { trainingOf } from './training.ts'
 
 /** Batches after the detection of the drift that the candidate is trained on. */
 const BATCHES_TO_TRAIN = 14
@@ -74,7 +73,7 @@ function train(stages: LoopStages, newest: number): Promise<RetrainOutcome> {
     registry,
     model: flags.string('topic'),
     observations: flags.string('observations'),
-    als: alsOptionsOf(flags) as RetrainAlsOptions,
+    als: trainingOf(flags),
     rule: LOOP_RULE,
     reader: client,
     golden: { ratings: stream.golden, subject: 'quickstart: ratings after the drift' },

@@ -5,12 +5,17 @@ import { publishAls } from '../../jobs/publish/als.ts'
 import { refuseOtherDimension } from '../../jobs/publish/topic-dimension.ts'
 import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
 import { readyVersions } from '../../jobs/registry/model-versions.ts'
+import type { RetrainAlsOptions } from '../../jobs/retrain/messages.ts'
 import { isCandidate } from '../../models/registry/adopt.ts'
-import { type RegistryState, versionsOf } from '../../models/registry/version.ts'
+import {
+  type Hyperparameters,
+  type RegistryState,
+  versionsOf,
+} from '../../models/registry/version.ts'
 import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import type { CommandIo, Flags } from '../command/command.ts'
-import { alsOptionsOf, trainWithProgress } from '../flags/als-training.ts'
 import { count, type Report } from './text.ts'
+import { trainingOf, trainQuickstart } from './training.ts'
 
 /** The version that was trained on the ratings, by this start or an earlier one. */
 export interface QuickstartVersion {
@@ -35,8 +40,8 @@ export async function ensureVersion(
   train: RatingsTable,
   { flags, topics, io, report }: VersionContext,
 ): Promise<QuickstartVersion> {
-  const options = alsOptionsOf(flags)
-  const fingerprint = fingerprintOf(train, options as Record<string, unknown>)
+  const options = trainingOf(flags)
+  const fingerprint = fingerprintOf(train, { ...options })
   const topic = flags.string('topic')
   const known = (await topics.has(topic)) ? await readyVersions(topics, topic) : []
   const latest = known.at(-1)
@@ -49,12 +54,12 @@ export async function ensureVersion(
   }
   await refuseOtherDimension(topics, topic, options)
   const startMs = systemClock.monotonicMs()
-  const model = await trainWithProgress(train, options, io)
+  const { model, trainer, work } = await trainQuickstart(train, options, io)
   const trainSeconds = (systemClock.monotonicMs() - startMs) / 1000
   const [users, items] = [model.users.length, model.items.length]
   report(
     'train',
-    `ALS with ${model.factors} factors for ${count(users)} users and ${count(items)} items: ${options.iterations} iterations in ${trainSeconds.toFixed(2)} s`,
+    `${trainer} with ${model.factors} factors for ${count(users)} users and ${count(items)} items: ${work} in ${trainSeconds.toFixed(2)} s`,
   )
   const version = (latest?.version ?? 0) + 1
   await publishAls(model, {
@@ -62,13 +67,18 @@ export async function ensureVersion(
     topic,
     version,
     clock: systemClock,
-    hyperparameters: { fingerprint, factors: model.factors },
+    hyperparameters: { fingerprint, ...chainOf(options), factors: model.factors },
   })
   report(
     'publish',
     `${count(users + items)} rows as version ${version} to topic ${topic} of ${placeText(flags)}`,
   )
   return { version, users, items, trained: true, trainSeconds }
+}
+
+/** What a retraining of a version of a chain inherits; nothing of ALS. */
+function chainOf({ trainer, sweeps, seed }: RetrainAlsOptions): Hyperparameters {
+  return trainer === 'bmf' ? { trainer, sweeps: sweeps ?? 30, seed: seed ?? 1 } : {}
 }
 
 /** Description of the place of the quickstart's topics. */

@@ -65,7 +65,7 @@ const RETRAIN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   trainer: {
     type: 'string',
     value: 'NAME',
-    help: 'Trainer of a factor model: als, or bmf (Bayesian factorisation; starts from random rows) (default: of the live version, else als)',
+    help: 'Trainer of a factor model: als, or bmf (Bayesian factorisation; starts from random rows) (default: of the live version, else bmf, or als with a flag that only als has)',
   },
   sweeps: {
     type: 'string',

@@ -36,8 +36,21 @@ describe('the options of a retraining of a factor model', () => {
     expect([trainer, factors]).toEqual([undefined, 16])
   })
 
+  it('are those of a chain for a first version, or of ALS with a flag that only ALS has', () => {
+    expect(optionsOf({})).toMatchObject({ trainer: 'bmf', factors: 16, sweeps: 30 })
+    expect(optionsOf({ sweeps: '5', factors: '8' })).toMatchObject({ sweeps: 5, factors: 8 })
+    for (const flags of [{ iterations: '3' }, { 'no-biases': true }, { trainer: 'als' }]) {
+      const { trainer, factors } = optionsOf(flags)
+      expect([trainer, factors]).toEqual([undefined, 50])
+    }
+  })
+
+  it('keep ALS for a live version of an unknown trainer, whose rows are the start', () => {
+    expect(optionsOf({}, live({})).trainer).toBeUndefined()
+  })
+
   it.each([
-    [{ sweeps: '5' }, '--sweeps needs --trainer bmf'],
+    [{ sweeps: '5', iterations: '3' }, '--sweeps needs --trainer bmf'],
     [{ trainer: 'bmf', lambda: '1' }, '--lambda is no option of --trainer bmf'],
     [{ trainer: 'bmf', 'no-biases': true }, '--no-biases is no option of --trainer bmf'],
   ])('refuse %o', (flags, message) => {

@@ -5,7 +5,7 @@ import { formatRating } from '../../../src/models/ratings/format.ts'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
 
 /** Little training, for the loop. */
-export const LOOP_SIZE = ['--loop', '--factors', '8', '--iterations', '3', '--threads', '0']
+export const LOOP_SIZE = ['--loop', '--factors', '8', '--sweeps', '6', '--threads', '0']
 
 const SHAPE = { users: 150, items: 60, ratings: 12_000, seed: 3 }
 

@@ -11,7 +11,7 @@ import { checkLoop, LOOP_SIZE, writeLoopRatings } from './quickstart-loop-fixtur
 const MOVIELENS = resolve(REPOSITORY, '../shared/data/ml-100k')
 
 /** Little training, for tests that look at something else. */
-const QUICK = ['--factors', '8', '--iterations', '3', '--threads', '0']
+const QUICK = ['--factors', '8', '--sweeps', '6', '--threads', '0']
 
 let folder: string
 
