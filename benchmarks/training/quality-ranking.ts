@@ -31,7 +31,9 @@ export const qualityRankingBenchmark: Benchmark = {
       const beside = await rankWithRivals(fold, scratch, say)
       own.push(value)
       if (beside !== undefined) rivals.push(beside)
-      say(`fold ${own.length}: ${[value, beside?.implicit.ndcg, beside?.ease.ndcg].map(digits).join(' ')}`)
+      say(
+        `fold ${own.length}: ${[value, beside?.implicit.ndcg, beside?.ease.ndcg].map(digits).join(' ')}`,
+      )
     }
     return figures(own, rivals)
   },
