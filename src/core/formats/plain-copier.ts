@@ -40,16 +40,23 @@ export class PlainCopier implements ValueCopier<unknown> {
   private copyFields(value: object, depth: number): object | undefined {
     // The engine clones an object of a known shape in one step.
     const copy: Record<string, unknown> = { ...value }
+    // Counted here: a field of this object would be stored for each field of that one.
+    let bytes = 0
     for (const name in copy) {
       const field = copy[name]
-      this.bytes += FIELD_BYTES
+      bytes += FIELD_BYTES
       // MessagePack reads this name back under another one.
       if (name === '__proto__') return undefined
       if (typeof field === 'number') continue
+      if (typeof field === 'string') {
+        bytes += STRING_BYTES + field.length
+        continue
+      }
       const copied = this.copyField(field, depth)
       if (copied === undefined && field !== undefined) return undefined
       if (copied !== field) copy[name] = copied
     }
+    this.bytes += bytes
     return copy
   }
 
