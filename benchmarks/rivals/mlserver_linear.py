@@ -42,7 +42,7 @@ if __name__ == "__main__":
         "max_batch_time": 0.001,
         "parameters": {"uri": os.path.abspath(sys.argv[1])},
     }
-    # A worker process of its own dies at its start on some versions of uvloop.
+    # With a worker process of its own, that process died at its start where this was tried; the cause was not found.
     settings = {**ports, "host": "127.0.0.1", "parallel_workers": 0, "debug": False}
     write(os.path.join(folder, "settings.json"), settings)
     write(os.path.join(folder, "model-settings.json"), model)
