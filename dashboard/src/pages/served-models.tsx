@@ -92,6 +92,7 @@ const SERVING: readonly Column<ServedModel>[] = [
     isNumber: true,
     cell: ({ statistics }) => numberText(servedCounts(statistics).answers),
   },
+  { name: 'Within goal', isNumber: true, cell: withinGoalText },
   count('Late', 'expired'),
   {
     name: 'Refused',
@@ -132,8 +133,14 @@ function stateOf({ state, reason }: ServedModel) {
   )
 }
 
-function workersText({ statistics: { workers = 0, workersBusy = 0 } }: ServedModel): string {
-  return `${workers}, ${workersBusy} busy`
+/** Share of the requests that were answered within the goal, not rounded up; there is none before the first request. */
+function withinGoalText({ statistics: { sloAttainment } }: ServedModel): string {
+  return sloAttainment === undefined ? '–' : `${Math.floor(sloAttainment * 1000) / 10} %`
+}
+
+function workersText({ statistics }: ServedModel): string {
+  const { workers = 0, workersWanted = workers, workersBusy = 0 } = statistics
+  return `${workers} of ${workersWanted}, ${workersBusy} busy`
 }
 
 /** The memory is known where the process has a limit of memory. */

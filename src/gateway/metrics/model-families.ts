@@ -1,4 +1,4 @@
-import type { MetricFamily } from '../../prometheus/text-format.ts'
+import type { Labels, MetricFamily } from '../../prometheus/text-format.ts'
 import type { ModelInfo } from '../../wire/inference/models.ts'
 
 /** A family of one number of a model's statistics for each value of a label. */
@@ -13,6 +13,52 @@ interface ModelFamily {
   /** Factor from the statistic to the metric. @default 1 */
   readonly scale?: number
 }
+
+/** A family of one histogram of a model's statistics, whose buckets are `OF.bucket.BOUND`. */
+interface ModelHistogram {
+  readonly name: string
+  readonly help: string
+  /** Statistic with the sum of the observations. */
+  readonly sum: string
+  /** Name of the histogram among the statistics. */
+  readonly of: string
+  /** Divides bounds and sum. @default 1 */
+  readonly divisor?: number
+}
+
+const HISTOGRAMS: readonly ModelHistogram[] = [
+  {
+    name: 'weir_model_queue_duration_seconds',
+    help: 'Time that a request of a served model waited for its run.',
+    of: 'queueMs',
+    sum: 'queueMs',
+    divisor: 1000,
+  },
+  {
+    name: 'weir_model_run_duration_seconds',
+    help: 'Time of one run of a served model, of one batch.',
+    of: 'runMs',
+    sum: 'runMs',
+    divisor: 1000,
+  },
+  {
+    name: 'weir_model_batch_items',
+    help: 'Items of one batch of a served model.',
+    of: 'batchItems',
+    sum: 'items',
+  },
+]
+
+/** Numbers of the process, which each of its models reports. */
+const PROCESS_FAMILIES: readonly ModelFamily[] = [
+  {
+    name: 'weir_model_device_bytes',
+    type: 'gauge',
+    help: 'Memory that all models hold, and its limit, where the process has one.',
+    label: 'state',
+    of: { held: 'deviceBytes', limit: 'deviceLimitBytes' },
+  },
+]
 
 const FAMILIES: readonly ModelFamily[] = [
   {
@@ -78,9 +124,9 @@ const FAMILIES: readonly ModelFamily[] = [
   {
     name: 'weir_model_workers',
     type: 'gauge',
-    help: 'Workers of a served model that have it loaded, and those of them that run now.',
+    help: 'Workers of a served model that its settings ask for, that have it loaded, and that run now.',
     label: 'state',
-    of: { loaded: 'workers', busy: 'workersBusy' },
+    of: { wanted: 'workersWanted', loaded: 'workers', busy: 'workersBusy' },
   },
   {
     name: 'weir_model_workers_lost_total',
@@ -93,6 +139,30 @@ const FAMILIES: readonly ModelFamily[] = [
     type: 'counter',
     help: 'Requests that were put up for a second worker.',
     of: { '': 'hedged' },
+  },
+  {
+    name: 'weir_model_hedge_wins_total',
+    type: 'counter',
+    help: 'Requests of a served model that the second worker answered first.',
+    of: { '': 'hedgeWins' },
+  },
+  {
+    name: 'weir_model_executions_per_request',
+    type: 'gauge',
+    help: 'Times that a request is given to a served model, mean.',
+    of: { '': 'executionsPerRequest' },
+  },
+  {
+    name: 'weir_model_requests_in_time_total',
+    type: 'counter',
+    help: 'Requests of a served model that were answered within its latency goal.',
+    of: { '': 'inTime' },
+  },
+  {
+    name: 'weir_model_slo_attainment_ratio',
+    type: 'gauge',
+    help: 'Share of the requests of a served model that were answered within its latency goal.',
+    of: { '': 'sloAttainment' },
   },
   {
     name: 'weir_model_memory_bytes',
@@ -142,22 +212,60 @@ const FAMILIES: readonly ModelFamily[] = [
 
 /** Metrics of the live versions of served models, since they were loaded. */
 export function modelFamilies(models: readonly ModelInfo[]): MetricFamily[] {
-  return FAMILIES.map(({ name, type, help, label, of, scale = 1 }) => ({
-    name,
-    type,
-    help,
-    samples: models.flatMap((model) =>
-      Object.entries(of).flatMap(([value, statistic]) => {
-        const number = model.statistics[statistic]
-        if (number === undefined) return []
-        const labels = { model: model.name, version: String(model.liveVersion) }
-        return [
-          {
-            labels: label === undefined ? labels : { ...labels, [label]: value },
-            value: number * scale,
-          },
-        ]
-      }),
+  const families: MetricFamily[] = [
+    ...FAMILIES.map((family) => familyOf(family, models, labelsOf)),
+    ...HISTOGRAMS.map((histogram) => histogramFamilyOf(histogram, models)),
+    ...PROCESS_FAMILIES.map((family) =>
+      familyOf(family, models.filter((model) => has(model, family)).slice(0, 1), () => ({})),
     ),
-  })).filter(({ samples }) => samples.length > 0)
+  ]
+  return families.filter(({ samples }) => samples.length > 0)
+}
+
+const labelsOf = ({ name, liveVersion }: ModelInfo): Labels => ({
+  model: name,
+  version: String(liveVersion),
+})
+
+const has = ({ statistics }: ModelInfo, { of }: ModelFamily): boolean =>
+  Object.values(of).some((statistic) => statistics[statistic] !== undefined)
+
+function familyOf(
+  { name, type, help, label, of, scale = 1 }: ModelFamily,
+  models: readonly ModelInfo[],
+  labelsFor: (model: ModelInfo) => Labels,
+): MetricFamily {
+  const samples = models.flatMap((model) =>
+    Object.entries(of).flatMap(([value, statistic]) => {
+      const number = model.statistics[statistic]
+      if (number === undefined) return []
+      const labels = labelsFor(model)
+      const labelled = label === undefined ? labels : { ...labels, [label]: value }
+      return [{ labels: labelled, value: number * scale }]
+    }),
+  )
+  return { name, type, help, samples }
+}
+
+function histogramFamilyOf(
+  { name, help, of, sum, divisor = 1 }: ModelHistogram,
+  models: readonly ModelInfo[],
+): MetricFamily {
+  const samples = models.flatMap((model) => {
+    const buckets = bucketsOf(model.statistics, `${of}.bucket.`)
+    if (buckets.length === 0) return []
+    const bounds = buckets.slice(0, -1).map(({ upTo }) => upTo / divisor)
+    const counts = buckets.map(({ count }) => count)
+    const histogram = { bounds, counts, sum: (model.statistics[sum] ?? 0) / divisor }
+    return [{ labels: labelsOf(model), histogram }]
+  })
+  return { name, help, type: 'histogram', samples }
+}
+
+/** Buckets by their upper bounds, ascending; the bound of the last one is Infinity. */
+function bucketsOf(statistics: ModelInfo['statistics'], prefix: string) {
+  return Object.entries(statistics)
+    .filter(([name]) => name.startsWith(prefix))
+    .map(([name, count]) => ({ upTo: Number(name.slice(prefix.length)), count }))
+    .sort((a, b) => a.upTo - b.upTo)
 }

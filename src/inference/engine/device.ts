@@ -74,6 +74,12 @@ export class Device implements Disposable {
     }
   }
 
+  /** What all models hold now, bytes: also those that enter or leave. */
+  get heldBytes(): number {
+    const held = [...this.tenants.values()].filter(({ state }) => state !== 'out')
+    return held.reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
   [Symbol.dispose](): void {
     this.cancelLook?.()
   }
@@ -167,11 +173,15 @@ class Tenant {
     this.workers?.setAway(true)
   }
 
+  get state(): ResidentFacts['state'] {
+    if (this.workers !== undefined) return this.workers.residency
+    return this.hasRoom ? 'entering' : 'out'
+  }
+
   facts(nowMs: number): ResidentFacts {
-    const { key, bytes, isKept, workers, isWanted, enteredAt } = this
+    const { key, bytes, isKept, workers, isWanted, enteredAt, state } = this
     if (workers === undefined) {
       // The first load of a model is due at once.
-      const state = this.hasRoom ? 'entering' : 'out'
       const dueMs = Number.POSITIVE_INFINITY
       const none = { lastRunAt: 0, nextMs: 0, dueMs, enteredAt: 0, requests: 0, readyMs: 0 }
       return { key, bytes, isKept, state, isWanted, firstDeadline: this.askedAt, ...none }
@@ -182,7 +192,7 @@ class Tenant {
       key,
       bytes,
       isKept,
-      state: workers.residency,
+      state,
       lastRunAt: Math.max(enteredAt, workers.largest(WORKER.lastStartedAt)),
       nextMs: expectedNextMs(history, nowMs, enteredAt),
       dueMs: dueInMs(history, nowMs),

@@ -107,9 +107,15 @@ class ThreadEngine implements InferenceEngine {
   }
 
   statistics(): readonly ModelStatistics[] {
-    return Array.from(this.loaded.values(), ({ served, workers, place }) =>
-      statisticsOf(served.id, workers, place),
-    )
+    const { device } = this
+    const held =
+      device === undefined
+        ? {}
+        : { deviceBytes: device.heldBytes, deviceLimitBytes: device.capacity }
+    return Array.from(this.loaded.values(), ({ served, workers, place }) => ({
+      ...statisticsOf(served.id, workers, place),
+      ...held,
+    }))
   }
 
   async measure(source: ModelSource, deployment: Deployment): Promise<number> {

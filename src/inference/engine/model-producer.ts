@@ -8,7 +8,7 @@ import type { AnswerFlags, InferAnswer, InferRequest } from '../port/request.ts'
 import type { ServedModel } from '../port/served-model.ts'
 import type { Tensor } from '../port/tensor.ts'
 import { type Doorbell, listenAtomically } from '../queue/doorbell.ts'
-import { ESTIMATE, HEADER, PRODUCER_COUNT, SLOT, STATE } from '../queue/layout.ts'
+import { ESTIMATE, HEADER, PRODUCER_COUNT, SLOT, SLOT_TIME, STATE } from '../queue/layout.ts'
 import type { QueueMemory } from '../queue/memory.ts'
 import { ProducerSide } from '../queue/producer-side.ts'
 import { writeTensors } from '../queue/tensor-bytes.ts'
@@ -23,7 +23,10 @@ export interface ProducerContext {
   readonly wheel: DeadlineWheel
 }
 
-/** One thread's way to one model: it puts requests into the queue and settles their promises. */
+/**
+ * One thread's way to one model: it puts requests into the queue and settles their promises. Above 300 lines because every
+ * end of a request passes here, and only one of them may count.
+ */
 export class ModelProducer {
   readonly served: ServedModel
   private readonly context: ProducerContext
@@ -96,6 +99,7 @@ export class ModelProducer {
     const slot = retryAfterMs === undefined ? this.side.claim() : -1
     if (slot < 0) {
       this.side.count(PRODUCER_COUNT.full)
+      this.side.count(PRODUCER_COUNT.ended)
       resolve(
         this.defaultFor('full', () =>
           overloaded(this.name, retryAfterMs, this.served.deployment.sloMs),
@@ -209,6 +213,7 @@ export class ModelProducer {
   private readonly expire = (pending: PendingRequest): void => {
     if (pending.isSettled) return
     this.side.count(PRODUCER_COUNT.expired)
+    this.side.count(PRODUCER_COUNT.ended)
     this.giveUp(pending)
     this.settle(
       pending,
@@ -264,12 +269,23 @@ export class ModelProducer {
   private finish(pending: PendingRequest, slot: number, state: number): void {
     this.end(pending)
     pending.isSettled = true
-    if (state === STATE.done) pending.resolve(this.answerOf(slot, pending))
-    else if (state === STATE.shed) this.settle(pending, 'shed', () => cannotBeInTime(this.name))
+    this.side.count(PRODUCER_COUNT.ended)
+    if (state === STATE.done) {
+      this.countAnswer(slot, pending)
+      pending.resolve(this.answerOf(slot, pending))
+    } else if (state === STATE.shed) this.settle(pending, 'shed', () => cannotBeInTime(this.name))
     else {
       const error = failureOf(this.memory, slot)
       this.settle(pending, 'failed', () => error)
     }
+  }
+
+  private countAnswer(slot: number, pending: PendingRequest): void {
+    const { numbers } = this.memory
+    const arrivalMs = numbers[this.memory.slotAt(slot) / 2 + SLOT_TIME.arrival]!
+    const isInTime = this.context.clock.monotonicMs() - arrivalMs <= this.served.deployment.sloMs
+    if (isInTime) this.side.count(PRODUCER_COUNT.inTime)
+    if (slot === pending.twin) this.side.count(PRODUCER_COUNT.hedgeWins)
   }
 
   private answerOf(slot: number, pending: PendingRequest): InferAnswer {

@@ -178,7 +178,7 @@ export class ModelWorkers {
     const isResident = ({ number }: RunningWorker): boolean =>
       memory.numbers[memory.workerAt(number) + WORKER.resident] === 1
     if (this.isAway) return rows.some(isResident) ? 'leaving' : 'out'
-    const isWhole = rows.length >= (this.deployment.workers ?? 1) && rows.every(isResident)
+    const isWhole = rows.length >= this.wanted && rows.every(isResident)
     return isWhole ? 'in' : 'entering'
   }
 
@@ -218,6 +218,11 @@ export class ModelWorkers {
         busy++
     }
     return busy
+  }
+
+  /** Workers that the deployment asks for. */
+  get wanted(): number {
+    return this.deployment.workers ?? 1
   }
 
   /** The threads that run now. */

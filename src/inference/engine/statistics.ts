@@ -1,5 +1,6 @@
-import type { ModelStatistics } from '../port/engine.ts'
+import type { Bucket, ModelStatistics } from '../port/engine.ts'
 import type { ModelId } from '../port/model.ts'
+import { type Buckets, boundsOf, ITEM_BUCKETS, TIME_BUCKETS } from '../queue/buckets.ts'
 import { HEADER, PRODUCER_COUNT, PRODUCER_ROWS, WORKER } from '../queue/layout.ts'
 import type { QueueMemory } from '../queue/memory.ts'
 import { RESPONSE_BUCKETS, responseQuantile } from '../queue/response-times.ts'
@@ -30,12 +31,15 @@ export function statisticsOf(
     runMs: workers.sum(WORKER.runMs),
     queueMs: workers.sum(WORKER.queueMs),
     p99Ms: responseQuantile(responsesOf(workers), 0.99),
+    ...goalsOf(workers),
     dispatched,
     waiting: memory.words[HEADER.waiting]!,
     workers: memory.words[HEADER.workers]!,
     workersBusy: workers.busy,
+    workersWanted: workers.wanted,
     workersLost: workers.lost,
     hedged: producerSum(memory, PRODUCER_COUNT.hedged),
+    hedgeWins: producerSum(memory, PRODUCER_COUNT.hedgeWins),
     memoryBytes: place?.bytes ?? 0,
     resident: workers.residency === 'out' ? 0 : 1,
     loads: workers.sum(WORKER.loads),
@@ -43,6 +47,28 @@ export function statisticsOf(
     evictions: place?.evictions ?? 0,
     ...(problem === undefined ? {} : { problem: problem.message }),
   }
+}
+
+/** How the requests fared against the goal, and the histograms behind that. */
+function goalsOf(workers: ModelWorkers) {
+  const ended = producerSum(workers.memory, PRODUCER_COUNT.ended)
+  const inTime = producerSum(workers.memory, PRODUCER_COUNT.inTime)
+  const first = workers.sum(WORKER.firstExecutions)
+  const executions = workers.sum(WORKER.executions)
+  return {
+    histograms: {
+      queueMs: histogramOf(workers, WORKER.queueTimes, TIME_BUCKETS),
+      runMs: histogramOf(workers, WORKER.runTimes, TIME_BUCKETS),
+      batchItems: histogramOf(workers, WORKER.batchSizes, ITEM_BUCKETS),
+    },
+    inTime,
+    ...(ended === 0 ? {} : { sloAttainment: inTime / ended }),
+    ...(first === 0 ? {} : { executionsPerRequest: executions / first }),
+  }
+}
+
+function histogramOf(workers: ModelWorkers, first: number, buckets: Buckets): Bucket[] {
+  return boundsOf(buckets).map((upTo, i) => ({ upTo, count: workers.sum(first + i) }))
 }
 
 /** Answers by their response time. */

@@ -44,6 +44,17 @@ export interface ModelStatistics {
    * Time from a request to its answer that 99 of 100 stay below, ms, from a histogram; 0 before the first answer.
    */
   readonly p99Ms: number
+  /** Requests by their wait, batches by the time of their run, and batches by their items. */
+  readonly histograms: Readonly<Record<'queueMs' | 'runMs' | 'batchItems', readonly Bucket[]>>
+  /** Requests that were answered within the latency goal. */
+  readonly inTime: number
+  /**
+   * Share of the requests that were answered within the latency goal, of all that ended and were not cancelled;
+   * absent before the first one.
+   */
+  readonly sloAttainment?: number
+  /** Times that a request is given to the model, mean; above 1 by hedges, lost workers and halved batches. */
+  readonly executionsPerRequest?: number
   /** Batches by the reason of their dispatch. */
   readonly dispatched: Readonly<Record<DispatchReason, number>>
   /** Requests that wait now. */
@@ -51,11 +62,18 @@ export interface ModelStatistics {
   /** Workers that are ready now. */
   readonly workers: number
   readonly workersBusy: number
+  /** Workers that the deployment asks for. */
+  readonly workersWanted: number
   readonly workersLost: number
   /** Requests put up for a second worker. */
   readonly hedged: number
+  /** Those of them that the second worker answered first. */
+  readonly hedgeWins: number
   /** Memory of the model in all its workers, bytes; 0 where no limit of memory needs it. */
   readonly memoryBytes: number
+  /** Memory that all models of the process hold now, and its limit, bytes; absent without a limit. */
+  readonly deviceBytes?: number
+  readonly deviceLimitBytes?: number
   /** 1 while the model is in memory, 0 while it was evicted. */
   readonly resident: number
   /** Loads after an eviction, their time in ms, and evictions. */
@@ -64,6 +82,13 @@ export interface ModelStatistics {
   readonly evictions: number
   /** Why no worker can load the model now; absent while one serves it. It is tried again and again. */
   readonly problem?: string
+}
+
+/** Number of observations up to a bound, and above the bound before it. */
+export interface Bucket {
+  /** Inclusive; Infinity for the last bucket. */
+  readonly upTo: number
+  readonly count: number
 }
 
 /** Why a worker released a batch. */

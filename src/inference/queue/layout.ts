@@ -4,9 +4,9 @@
  *
  *     0        header       64 words (int32), see below
  *     256      estimates    16 numbers (float64): the latency model as the workers publish it
- *     384      workers      64 rows of 64 numbers (float64), each written by one worker
- *     +32768   producers    32 rows of 16 words: bell, armed, dead; then counters in float64
- *     +2048    ready bits   a bit a slot: submitted, but not in the order yet
+ *     384      workers      64 rows of 128 numbers (float64), each written by one worker
+ *     +65536   producers    32 rows of 32 words: bell, armed, dead; then counters in float64
+ *     +4096    ready bits   a bit a slot: submitted, but not in the order yet
  *              done bits    a bit a slot for each producer: ended, but not collected yet
  *              order        4 x capacity entries of (slot, state, key): earliest key first
  *              slots        capacity x 32 words: state, sizes, times
@@ -27,7 +27,7 @@
  */
 
 /** Format of the memory. */
-export const LAYOUT_VERSION = 2
+export const LAYOUT_VERSION = 3
 
 /** Words of the header. */
 export const HEADER = {
@@ -105,12 +105,30 @@ export const WORKER = {
   loadMs: 19,
   /** Answers by their response time, one counter a bucket (`response-times.ts`). */
   responses: 20,
+  /** Requests by their wait, and batches by the time of their run (`TIME_BUCKETS`). */
+  queueTimes: 52,
+  runTimes: 73,
+  /** Batches by their items (`ITEM_BUCKETS`). */
+  batchSizes: 94,
+  /** Requests that were given to the model, each time counted; and those whose first time it was. */
+  executions: 110,
+  firstExecutions: 111,
 } as const
 
 /** Words of a producer's row. */
 export const PRODUCER = { bell: 0, armed: 1, dead: 2 } as const
 /** Counters of a producer's row, in float64 from its start. */
-export const PRODUCER_COUNT = { full: 2, expired: 3, cancelled: 4, hedged: 5 } as const
+export const PRODUCER_COUNT = {
+  full: 2,
+  expired: 3,
+  cancelled: 4,
+  hedged: 5,
+  /** Hedged requests whose second worker answered first. */
+  hedgeWins: 6,
+  /** Requests that ended and were not cancelled, and those of them that were answered within the goal. */
+  ended: 7,
+  inTime: 8,
+} as const
 
 /** Words of a slot. */
 export const SLOT = {
@@ -127,14 +145,16 @@ export const SLOT = {
   batchItems: 7,
   /** Number of the error code of a failure. */
   code: 8,
+  /** 1: it is the second try of a hedged request. */
+  isCopy: 9,
 } as const
 /** Times of a slot, in float64 from its start; ms. */
 export const SLOT_TIME = { deadline: 8, key: 9, arrival: 10, takenAt: 11, runMs: 12 } as const
 
 export const WORKER_ROWS = 64
 export const PRODUCER_ROWS = 32
-export const WORKER_NUMBERS = 64
-export const PRODUCER_WORDS = 16
+export const WORKER_NUMBERS = 128
+export const PRODUCER_WORDS = 32
 export const SLOT_WORDS = 32
 /** Words of an entry of the order; its key is the float64 at word 2. */
 export const ORDER_WORDS = 4

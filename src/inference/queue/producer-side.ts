@@ -20,6 +20,8 @@ export interface SlotFacts {
   /** Key of the order: the deadline, less the boost of a priority. */
   readonly keyMs: number
   readonly arrivalMs: number
+  /** It is the second try of a hedged request. @default false */
+  readonly isCopy?: boolean
 }
 
 /** Looks for a free slot in this many of the last freed ones before it looks at all. */
@@ -75,6 +77,7 @@ export class ProducerSide {
     words[at + SLOT.bucket] = facts.bucket
     words[at + SLOT.group] = 0
     words[at + SLOT.attempt] = 0
+    words[at + SLOT.isCopy] = facts.isCopy === true ? 1 : 0
     memory.numbers[at / 2 + SLOT_TIME.deadline] = facts.deadlineMs
     memory.numbers[at / 2 + SLOT_TIME.key] = facts.keyMs
     memory.numbers[at / 2 + SLOT_TIME.arrival] = facts.arrivalMs
@@ -120,6 +123,7 @@ export class ProducerSide {
       deadlineMs: memory.numbers[times + SLOT_TIME.deadline]!,
       keyMs: memory.numbers[times + SLOT_TIME.key]!,
       arrivalMs: memory.numbers[times + SLOT_TIME.arrival]!,
+      isCopy: true,
     })
   }
 

@@ -52,6 +52,7 @@ export class BatchRun {
       if (odd > 0) return await this.apart(slots.slice(0, odd), slots.slice(odd))
       const inputs = this.buffer.gather(this.model.signature.inputs, requests)
       const total = this.itemsOfSlots(slots)
+      this.side.count(WORKER.executions, slots.length)
       const outputs = await this.model.run(inputs, total)
       const runMs = this.nowMs() - startedAt
       return { runMs, ...this.answer(slots, outputs, { total, runMs }) }

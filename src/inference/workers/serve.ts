@@ -6,6 +6,7 @@ import type { Deployment } from '../port/deployment.ts'
 import type { DispatchReason } from '../port/engine.ts'
 import type { LoadedModel } from '../port/runner.ts'
 import { askingHistory, publishAsking } from '../queue/asking.ts'
+import { bucketOf, ITEM_BUCKETS, TIME_BUCKETS } from '../queue/buckets.ts'
 import { ESTIMATE, HEADER, SLOT, SLOT_TIME, WORKER } from '../queue/layout.ts'
 import type { QueueMemory } from '../queue/memory.ts'
 import { type WaitingBatch, WorkerSide } from '../queue/worker-side.ts'
@@ -230,18 +231,21 @@ class ServeLoop {
     this.side.count(WORKER.batches, 1)
     this.side.count(WORKER.items, run.items)
     this.side.count(WORKER.runMs, run.runMs)
+    this.side.count(WORKER.runTimes + bucketOf(run.runMs, TIME_BUCKETS), 1)
+    this.side.count(WORKER.batchSizes + bucketOf(run.items, ITEM_BUCKETS), 1)
     this.side.count(WORKER.dispatched + DISPATCH_REASONS.indexOf(run.reason), 1)
   }
 
   /** Before the run: a slot that was answered may be in use again. */
   private countWaits(): void {
     for (const slot of this.taken) {
-      const at = this.memory.slotAt(slot) / 2
-      const { numbers } = this.memory
-      this.side.count(
-        WORKER.queueMs,
-        numbers[at + SLOT_TIME.takenAt]! - numbers[at + SLOT_TIME.arrival]!,
-      )
+      const at = this.memory.slotAt(slot)
+      const { numbers, words } = this.memory
+      const waitedMs = numbers[at / 2 + SLOT_TIME.takenAt]! - numbers[at / 2 + SLOT_TIME.arrival]!
+      this.side.count(WORKER.queueMs, waitedMs)
+      this.side.count(WORKER.queueTimes + bucketOf(waitedMs, TIME_BUCKETS), 1)
+      const isFirst = words[at + SLOT.attempt] === 0 && words[at + SLOT.isCopy] === 0
+      if (isFirst) this.side.count(WORKER.firstExecutions, 1)
     }
   }
 

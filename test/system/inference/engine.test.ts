@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
 import { LinkedProducer } from '../../../src/inference/engine/linked-producer.ts'
-import type { InferenceEngine } from '../../../src/inference/port/engine.ts'
+import type { Bucket, InferenceEngine } from '../../../src/inference/port/engine.ts'
 import type { ProducerMessage } from '../../../src/inference/port/producer-message.ts'
 import { floats, floatsOf, linearModel } from './models.ts'
 
@@ -44,6 +44,23 @@ describe('an ONNX model', () => {
     const [statistics] = engine.statistics()
     expect(statistics).toMatchObject({ answered: 200, items: 300, failed: 0, waiting: 0 })
     expect(statistics!.batches).toBeLessThan(200)
+    expect(statistics).toMatchObject({ inTime: 200, sloAttainment: 1, executionsPerRequest: 1 })
+  })
+
+  it('has each wait, run and batch in a histogram', async () => {
+    // A worker counts a run after its answers.
+    await vi.waitFor(() => {
+      const { histograms, batches, items } = engine.statistics()[0]!
+      const countOf = (buckets: readonly Bucket[]): number =>
+        buckets.reduce((sum, { count }) => sum + count, 0)
+      const counts = [histograms.queueMs, histograms.runMs, histograms.batchItems].map(countOf)
+      expect(counts).toEqual([200, batches, batches])
+      const most = histograms.batchItems
+        .filter(({ count }) => count > 0)
+        .reduce((sum, { upTo, count }) => sum + upTo * count, 0)
+      // A batch has more items than half of the bound of its bucket.
+      expect([most >= items, most < 2 * items]).toEqual([true, true])
+    })
   })
 
   it('refuses inputs that do not fit its signature, and models that are not loaded', async () => {

@@ -11,6 +11,7 @@ import { RunningGateway } from '../../../src/gateway/run.ts'
 import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
 import { pushModel } from '../../../src/inference/repository/push.ts'
 import { ModelsProcess } from '../../../src/jobs/models/process.ts'
+import { checkMetrics, hasPromtool } from '../../services/promtool.ts'
 import { pythonWith } from '../../services/python-packages.ts'
 
 const run = promisify(execFile)
@@ -95,7 +96,7 @@ describe.skipIf(python === undefined)('tritonclient from PyPI, in front of an ON
 })
 
 describe('the metrics of a gateway', () => {
-  it('have the requests, batches and workers of each model', async () => {
+  it('have the requests, batches and workers of each model, and why each batch was released (BentoML#5637)', async () => {
     const pixels = Array.from({ length: 3 * 16 * 16 }, () => 0.5)
     const input = { name: 'x', datatype: 'FP32', shape: [1, 3, 16, 16], data: pixels }
     expect((await post('/v2/models/angle/infer', { inputs: [input] })).status).toBe(200)
@@ -120,6 +121,15 @@ describe('the metrics of a gateway', () => {
       numberOf(`weir_model_batches_total{model="angle",version="1",reason="${reason}"}`),
     )
     expect(reasons.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(0)
+    for (const name of ['queue_duration_seconds', 'run_duration_seconds', 'batch_items']) {
+      const count = numberOf(`weir_model_${name}_count{model="angle",version="1"}`)
+      expect(count, name).toBeGreaterThan(0)
+      const all = numberOf(`weir_model_${name}_bucket{model="angle",version="1",le="+Inf"}`)
+      expect(all, name).toBe(count)
+    }
+    expect(numberOf('weir_model_slo_attainment_ratio{model="angle",version="1"}')).toBe(1)
+    expect(numberOf('weir_model_workers{model="angle",version="1",state="wanted"}')).toBe(1)
+    if (hasPromtool) expect(await checkMetrics(text)).toBe('')
   })
 })
 

@@ -93,14 +93,20 @@ describe('hedging', () => {
     const answer = await engine.infer({ model: id, inputs: [floats('x', [1], [4])] })
     expect(floatsOf(answer.outputs[0]!)).toEqual([8])
     expect(answer.flags).toEqual({ isHedged: true })
-    expect(engine.statistics()[0]).toMatchObject({ hedged: 1, answered: 1 })
+    expect(engine.statistics()[0]).toMatchObject({
+      hedged: 1,
+      hedgeWins: 1,
+      answered: 1,
+      executionsPerRequest: 2,
+      workersWanted: 2,
+    })
     const runs = new Int32Array(counter)[0]
     expect(runs).toBe(2)
   })
 })
 
 describe('a model', () => {
-  it('whose output has the wrong number of items fails, and says so (BentoML#4856)', async () => {
+  it('whose output has the wrong number of items fails, and says so (MLServer#903: an empty answer)', async () => {
     await load({}, 'short')
     await expect(
       engine.infer({ model: id, inputs: [floats('x', [2], [1, 2])] }),

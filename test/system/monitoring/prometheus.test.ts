@@ -6,16 +6,12 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { freePorts } from '../../services/free-port.ts'
+import { checkMetrics, hasPromtool } from '../../services/promtool.ts'
 import { CommandProcess, REPOSITORY, weir } from '../cli/command-process.ts'
 
 const exec = promisify(execFile)
 const MONITORING = resolve(REPOSITORY, 'monitoring')
 const RULES = join(MONITORING, 'alerts.yml')
-
-const hasPrometheus = await exec('promtool', ['--version']).then(
-  () => true,
-  () => false,
-)
 
 interface Rule {
   readonly name: string
@@ -29,14 +25,6 @@ interface Dashboard {
     readonly title: string
     readonly targets: readonly { readonly expr: string }[]
   }[]
-}
-
-/** Text that `promtool check metrics` reads. Rejects when it finds anything. */
-async function checkMetrics(text: string): Promise<string> {
-  const checked = exec('promtool', ['check', 'metrics'])
-  checked.child.stdin!.end(text)
-  const { stdout, stderr } = await checked
-  return stdout + stderr
 }
 
 const rules = (): { readonly alert: string; readonly expr: string }[] =>
@@ -56,7 +44,7 @@ const dashboardQueries = (): { readonly title: string; readonly expr: string }[]
 /** Names of metrics in a PromQL expression. */
 const namesIn = (expr: string): string[] => expr.match(/\b(weir|process)_[a-z0-9_]+/g) ?? []
 
-describe.skipIf(!hasPrometheus)('a Prometheus that scrapes a job and its gateway', () => {
+describe.skipIf(!hasPromtool)('a Prometheus that scrapes a job and its gateway', () => {
   let folder: string
   const running: CommandProcess[] = []
   let restUrl: string
@@ -213,7 +201,7 @@ describe.skipIf(!hasPrometheus)('a Prometheus that scrapes a job and its gateway
   })
 })
 
-describe.skipIf(!hasPrometheus)('the alert rules', () => {
+describe.skipIf(!hasPromtool)('the alert rules', () => {
   it('are valid, and fire on what they are for and on nothing else', async () => {
     await exec('promtool', ['check', 'rules', RULES])
     await exec('promtool', ['test', 'rules', join(MONITORING, 'alerts.test.yml')])
