@@ -31,6 +31,12 @@ export interface KillReport {
   readonly answered: number
   /** Requests that their client gave up. */
   readonly givenUp: number
+  /** Requests that ended without an answer although no client gave them up, or have not ended at all. */
+  readonly lost: number
+  /** Answers of a request that had ended before, whoever got them. */
+  readonly answeredTwice: number
+  /** Other answers that are not those of their request. */
+  readonly wrong: number
   readonly violations: readonly string[]
 }
 
@@ -44,7 +50,7 @@ export async function runKills(options: KillOptions): Promise<KillReport> {
     killWorkersOf('thread', options),
     killWorkersOf('process', { ...options, seed: seed + 1 }),
   ])
-  const sum = (field: 'kills' | 'answered' | 'givenUp') =>
+  const sum = (field: Exclude<keyof ModelFigures, 'violations'>) =>
     models.reduce((total, model) => total + model[field], 0)
   return {
     campaign: 'models',
@@ -52,6 +58,9 @@ export async function runKills(options: KillOptions): Promise<KillReport> {
     kills: sum('kills'),
     answered: sum('answered'),
     givenUp: sum('givenUp'),
+    lost: sum('lost'),
+    answeredTwice: sum('answeredTwice'),
+    wrong: sum('wrong'),
     violations: models.flatMap(({ violations }) => violations),
   }
 }
@@ -117,7 +126,11 @@ function startAsking(workers: ModelWorkers, deployment: Deployment, seed: number
     const workerData: AskingStart = { producer: i + 1, model, isOver, seed: seed + i }
     const thread = new Worker(siblingModule('./asking-thread', import.meta.url), { workerData })
     return new Promise<AskingEnd>((resolve, reject) => {
-      thread.once('message', resolve).once('error', reject)
+      const ended = (end: AskingEnd): void => {
+        resolve(end)
+        void thread.terminate()
+      }
+      thread.once('message', ended).once('error', reject)
     })
   })
   return {
@@ -134,17 +147,33 @@ function figuresOf(
 ): ModelFigures {
   const sum = (of: (end: AskingEnd) => number) =>
     run.ends.reduce((total, one) => total + of(one), 0)
-  const codes = new Set(run.ends.flatMap((end) => Object.keys(end.errors)))
-  const wrong = sum((end) => end.wrong)
-  const answered = sum((end) => end.right)
-  const givenUp = sum((end) => end.errors['given up'] ?? 0)
-  codes.delete('given up')
-  const violations = [...codes].map((code) => {
-    const count = sum((end) => end.errors[code] ?? 0)
-    return `${isolation}: ${count} requests ended with ${code}`
-  })
-  if (wrong > 0) violations.push(`${isolation}: ${wrong} answers are wrong`)
-  if (answered === 0) violations.push(`${isolation}: no request was answered`)
-  if (run.isLeft) violations.push(`${isolation}: requests are left in the queue`)
-  return { kills: run.kills, answered, givenUp, violations }
+  const { 'given up': givenUp = 0, ...errors } = errorsOf(run.ends)
+  const open = sum((end) => end.open)
+  const figures = {
+    kills: run.kills,
+    answered: sum((end) => end.right),
+    givenUp,
+    lost: open + Object.values(errors).reduce((total, count) => total + count, 0),
+    answeredTwice: sum((end) => end.answeredTwice),
+    wrong: sum((end) => end.wrong),
+  }
+  const faults = Object.entries(errors).map(
+    ([code, count]) => `${count} requests ended with ${code}`,
+  )
+  if (open > 0) faults.push(`${open} requests have not ended`)
+  if (figures.answeredTwice > 0)
+    faults.push(`${figures.answeredTwice} requests were answered twice`)
+  if (figures.wrong > 0) faults.push(`${figures.wrong} answers are wrong`)
+  if (figures.answered === 0) faults.push('no request was answered')
+  if (run.isLeft) faults.push('requests are left in the queue')
+  return { ...figures, violations: faults.map((fault) => `${isolation}: ${fault}`) }
+}
+
+/** Errors of all threads, by their code. */
+function errorsOf(ends: readonly AskingEnd[]): Record<string, number> {
+  const total: Record<string, number> = {}
+  for (const [code, count] of ends.flatMap((end) => Object.entries(end.errors))) {
+    total[code] = (total[code] ?? 0) + count
+  }
+  return total
 }

@@ -8,7 +8,9 @@ import { openInferenceEngine } from '../../src/inference/engine/engine.ts'
 import type { InferenceEngine } from '../../src/inference/port/engine.ts'
 import type { ModelSource } from '../../src/inference/port/model.ts'
 import { floats, linearModel } from '../../test/system/inference/models.ts'
+import { type Slope, slopeOfSecondHalf } from './memory-slope.ts'
 
+const KIB = 2 ** 10
 const MIB = 2 ** 20
 /** Rows and columns of the model: its weights have 1 MiB, so that a leak of each would be seen. */
 const SIZE = 512
@@ -41,6 +43,8 @@ export interface LoadsReport {
   readonly last: Held
   /** Growth of resident memory from the middle of the first third to the middle of the last one, MiB. */
   readonly growthMib: number
+  /** Growth of resident memory by load, KiB, over the second half of the loads; undefined for very few loads. */
+  readonly kibPerLoad: Slope | undefined
   readonly violations: readonly string[]
 }
 
@@ -59,13 +63,14 @@ export async function runLoads({ seed, count, say }: LoadsOptions): Promise<Load
     for (let load = 1; load <= count; load++) {
       await loadOnce(engine, source)
       collectGarbage()
-      rss.push(held().rssMib)
+      rss.push(process.memoryUsage.rss() / KIB)
       if (load % 50 === 0) say(`${load} loads: ${JSON.stringify(held())}`)
     }
     const last = await settled(first)
-    const growthMib = growthOf(rss)
+    const growthMib = growthOf(rss.map((kib) => (kib * KIB) / MIB))
+    const kibPerLoad = slopeOfSecondHalf(rss)
     const violations = violationsOf(first, last, { growthMib, count })
-    return { campaign: 'loads', seed, loads: count, first, last, growthMib, violations }
+    return { campaign: 'loads', seed, loads: count, first, last, growthMib, kibPerLoad, violations }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -6,5 +6,6 @@ it('workers that are killed in any state lose no request and answer none twice',
   const seed = commitSeed()
   const report = await runKills({ seed, minutes: 0, kills: 10, say() {} })
   expect(report.violations).toEqual([])
+  expect(report).toMatchObject({ lost: 0, answeredTwice: 0, wrong: 0 })
   expect(report.kills).toBeGreaterThanOrEqual(20)
 }, 120_000)
