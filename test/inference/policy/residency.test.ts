@@ -30,7 +30,12 @@ const due = (key: string): ResidentFacts => wanted(key, { firstDeadline: NOW + 4
 
 describe('the memory of a device', () => {
   it.each<[string, number, ResidentFacts[], { enter?: string[]; leave?: string[] }]>([
-    ['takes a wanted model when there is room', 20, [model('a'), wanted('b')], { enter: ['b'] }],
+    [
+      'takes a wanted model when there is room, and evicts none (ray#35911: sent where it evicts one)',
+      20,
+      [model('a'), wanted('b')],
+      { enter: ['b'] },
+    ],
     [
       'evicts the idle model that ran least recently',
       30,

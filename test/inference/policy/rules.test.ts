@@ -73,7 +73,7 @@ describe.each(RULES)('every rule: %j', (settings) => {
     }
   })
 
-  it('batch size counts items, not requests (BentoML#3859)', () => {
+  it('batch size counts items, not requests (BentoML#3859, BentoML#3710)', () => {
     const requests = arrivals(5, 400, 8)
     const { batches } = simulate(openRule(settings, MAX_ITEMS), requests, options)
     for (const { requests: batch } of batches) {
@@ -92,7 +92,7 @@ describe.each(RULES)('every rule: %j', (settings) => {
     expect(batches.map((batch) => batch.requests)).toEqual([[0], [1]])
   })
 
-  it('answers a single request, and does not wait for a second one forever (MLServer#1541)', () => {
+  it('answers a single request, and does not wait for a second one forever', () => {
     const { batches } = simulate(
       openRule(settings, MAX_ITEMS),
       [{ arrivalMs: 1, deadlineMs: 61, items: 1 }],
@@ -106,7 +106,7 @@ describe.each(RULES)('every rule: %j', (settings) => {
 describe('the slack rule', () => {
   const rule = openRule({ rule: 'slack' }, 64)
 
-  it('chooses the largest batch that the oldest request has time for', () => {
+  it('chooses the largest batch that the oldest request has time for (triton#7776: no batches by a goal)', () => {
     const deadlines = [11, ...Array.from({ length: 10 }, () => 100)]
     // 1 + 1 x b is at most 11 for 10 of the 11.
     expect(rule.decide(factsOf(deadlines.slice(0, 10)))).toMatchObject({ shed: 0, count: 10 })
@@ -177,7 +177,7 @@ describe('the slack rule', () => {
 })
 
 describe('delayed batching', () => {
-  it('holds a batch from its first arrival, not from its last (triton#7512)', () => {
+  it('holds a batch from its first arrival, not from its last', () => {
     const rule = openRule({ rule: 'window', delayMs: 5 }, 8)
     const held = factsOf([100, 101], { arrivals: [0, 4], nowMs: 4 })
     expect(rule.decide(held)).toEqual({ kind: 'wait', shed: 0, untilMs: 5 })

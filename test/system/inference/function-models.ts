@@ -89,6 +89,36 @@ export const loadingLate: FunctionModel = {
   run: doubled,
 }
 
+let gate = new Int32Array(new SharedArrayBuffer(8))
+
+/**
+ * Blocks its thread in each run until the first word of the options is 1; the second word counts the items of all runs
+ * that have begun.
+ */
+export const gated: FunctionModel = {
+  signature,
+  load(options) {
+    gate = new Int32Array(options as SharedArrayBuffer)
+  },
+  run(inputs, items) {
+    Atomics.add(gate, 1, items)
+    Atomics.wait(gate, 0, 0)
+    return doubled(inputs)
+  },
+}
+
+/** Its load ends when as many loads have begun as the second word of the options says; the first one counts them. */
+export const loadingTogether: FunctionModel = {
+  signature,
+  async load(options) {
+    const words = new Int32Array(options as SharedArrayBuffer)
+    Atomics.add(words, 0, 1)
+    while (Atomics.load(words, 0) < words[1]!)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+  },
+  run: doubled,
+}
+
 let runs = 0
 
 /** Answers with the number of runs of its worker. */

@@ -46,6 +46,9 @@ describe('an engine with a limit of memory', () => {
       await Promise.all(Array.from({ length: 30 }, (_, i) => ask(FACTORS[i % 3]!, i)))
       const statistics = engine.statistics()
       expect(statistics.map(({ answered }) => answered)).toEqual([13, 13, 13])
+      expect(statistics[0]!.deviceLimitBytes).toBe(25 * MIB)
+      expect(statistics[0]!.deviceBytes).toBeLessThanOrEqual(25 * MIB)
+      expect(statistics[0]!.deviceBytes).toBeGreaterThanOrEqual(10 * MIB)
       // Three models in turn and room for two: at least every third request finds its model away.
       expect(statistics.reduce((sum, { loads }) => sum + loads, 0)).toBeGreaterThan(2)
       for (const { loads, loadMs, evictions, memoryBytes } of statistics) {
@@ -120,6 +123,24 @@ describe('an engine with a limit of memory', () => {
     })
     expect(await engine.measure(large, { sloMs: 1, maxBatchItems: 1 })).toBeGreaterThan(3 * MIB)
     expect(engine.models()).toEqual([])
+  }, 120_000)
+
+  it('loads two models at the same time (ray#65346: one lock for all loads)', async () => {
+    await using engine = openInferenceEngine({ memoryBytes: 20 * MIB })
+    const words = new Int32Array(new SharedArrayBuffer(8))
+    words[1] = 2
+    const together = {
+      kind: 'function',
+      module: join(import.meta.dirname, 'function-models.ts'),
+      export: 'loadingTogether',
+      options: words.buffer,
+    } as const
+    const deployment = { sloMs: 60_000, memoryBytes: 10 * MIB }
+    // Each load ends when the other one has begun, too.
+    await Promise.all(
+      ['a', 'b'].map((name) => engine.load({ name, version: 1 }, together, deployment)),
+    )
+    expect(engine.models()).toHaveLength(2)
   }, 120_000)
 
   it('answers one model while another one is being loaded', async () => {
