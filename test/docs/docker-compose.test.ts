@@ -1,4 +1,7 @@
 import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { Ajv, type AnySchemaObject } from 'ajv'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { Flags } from '../../src/cli/command/command.ts'
@@ -28,6 +31,14 @@ const compose = parse(readFileSync(file, 'utf8')) as {
 }
 const { services } = compose
 
+/** The JSON schema of the compose specification, as dclint ships it. */
+function composeSchema(): AnySchemaObject {
+  const dclint = dirname(createRequire(import.meta.url).resolve('dclint/package.json'))
+  const text = readFileSync(join(dclint, 'schemas', 'compose.schema.json'), 'utf8')
+  const { $schema: _draft, ...schema } = JSON.parse(text) as AnySchemaObject
+  return schema
+}
+
 /** The words after `npm start --`, as a shell splits them. */
 function quickstartWords(): string[] {
   const line = services['weir']!.command!.at(-1)!
@@ -44,6 +55,20 @@ function listenersOf(setting: string): Map<string, string> {
 }
 
 describe('docker-compose.yml', () => {
+  it('is what the compose specification describes; a misspelt key is not', () => {
+    // The schema has formats and keywords that only Docker knows.
+    const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false })
+    const validate = ajv.compile(composeSchema())
+    validate(compose)
+    expect(validate.errors).toBeNull()
+    const misspelt = structuredClone(compose) as { services: Record<string, object> }
+    misspelt.services['weir'] = { ...misspelt.services['weir'], prots: ['9069:9069'] }
+    expect(validate(misspelt)).toBe(false)
+    expect(validate.errors).toMatchObject([
+      { instancePath: '/services/weir', params: { additionalProperty: 'prots' } },
+    ])
+  })
+
   it('has the services of the set-up, each reachable under its name', () => {
     expect(Object.keys(services)).toEqual(['kafka', 'namenode', 'datanode', 'weir'])
     for (const [name, { hostname, depends_on, volumes }] of Object.entries(services)) {
