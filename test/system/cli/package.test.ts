@@ -12,20 +12,28 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { nodeOfVersion } from '../../services/node-of-version.ts'
 import { CommandProcess } from './command-process.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
 const run = promisify(execFile)
 
+/** Besides the Node that runs the tests: the oldest one and the newest one that are supported. */
+const OTHER_NODES = ['22.18.0', '26.10.0']
+
 let folder: string
 let built: string
 let consumer: string
 
-/** Runs this Node and gives what it wrote; rejects with its output when it fails. */
-async function node(args: readonly string[], cwd: string): Promise<string> {
+/** Runs a Node, this one by default, and gives what it wrote; rejects with its output when it fails. */
+async function node(
+  args: readonly string[],
+  cwd: string,
+  program = process.execPath,
+): Promise<string> {
   try {
-    return (await run(process.execPath, args, { cwd, maxBuffer: 64 * 2 ** 20 })).stdout
+    return (await run(program, args, { cwd, maxBuffer: 64 * 2 ** 20 })).stdout
   } catch (error) {
     const { stdout, stderr } = error as { stdout: string; stderr: string }
     throw new Error(`node ${args.join(' ')} failed:\n${stdout}${stderr}`, { cause: error })
@@ -224,22 +232,44 @@ describe('the package', () => {
     expect((await job.ended).code).toBe(0)
   })
 
-  it('runs the quickstart from its built command line', async () => {
-    const args = [
-      'quickstart',
-      '--once',
-      '--json',
-      '--no-loop',
-      '--data-dir',
-      join(folder, 'quickstart'),
-    ]
-    const small = ['--factors', '5', '--iterations', '2', '-D', 'state.backend.type=leveldb']
-    const out = await node([join(built, 'dist/cli/main.js'), ...args, ...small], folder)
-    const lines = out.trim().split('\n')
+  /** Runs the quickstart with little training and looks at the error of its model. */
+  async function runQuickstart(data: string, flags: string[], program?: string): Promise<void> {
+    const words = ['quickstart', '--once', '--json', '--no-loop', '--data-dir', data]
+    const small = ['--factors', '5', '--iterations', '2']
+    const args = [join(built, 'dist/cli/main.js'), ...words, ...small, ...flags]
+    const lines = (await node(args, folder, program)).trim().split('\n')
     expect(lines).toHaveLength(1)
     const summary = JSON.parse(lines[0]!) as { version: number; rmse: number }
     expect(summary.version).toBe(1)
     expect(summary.rmse).toBeGreaterThan(0.5)
     expect(summary.rmse).toBeLessThan(1.1)
+  }
+
+  it('runs the quickstart from its built command line', async () => {
+    await runQuickstart(join(folder, 'quickstart'), ['-D', 'state.backend.type=leveldb'])
   })
+
+  it.for(OTHER_NODES)(
+    'has help, a quickstart and a job that clients ask under Node %s, with RocksDB',
+    async (version, { skip }) => {
+      const program = await nodeOfVersion(version)
+      if (program === undefined) return skip(`no Node ${version}`)
+      expect(await node(['--version'], folder, program)).toBe(`v${version}\n`)
+      const weir = join(built, 'dist/cli/main.js')
+      expect(await node([weir, '--help'], folder, program)).toMatch(/^ +quickstart /m)
+      const data = join(folder, `node-${version}`)
+      const store = ['-D', 'state.backend.type=rocksdb']
+      await runQuickstart(data, store, program)
+      const words = ['run', 'als-serving', '--data-dir', data, '--port', '0', '--json', ...store]
+      await using job = new CommandProcess(program, [weir, ...words, '-D', 'rest.enabled=false'], {
+        cwd: folder,
+      })
+      const [, port] = await job.printed(/"started","port":(\d+)/)
+      await job.printed(/"event":"live"/)
+      const predict = [weir, 'predict', '1', '2', '--port', port!, '--timeout', '60000']
+      expect(await node(predict, folder, program)).toMatch(/^2 .*version 1$/m)
+      job.signal('SIGINT')
+      expect(await job.ended).toMatchObject({ code: 0 })
+    },
+  )
 })
