@@ -2,6 +2,7 @@ import type { ServerOptions } from 'node:https'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import type { AccessControl } from '../access/control.ts'
 import type { Clock } from '../core/clock.ts'
+import { requireLoopbackName, requireOwnOrigin } from '../http/own-origin.ts'
 import { VALIDATION } from '../http/validation.ts'
 import { tracer } from '../tracing/tracer.ts'
 import { addHotRoutes } from './hot/routes.ts'
@@ -35,6 +36,8 @@ export interface GatewayOptions {
   readonly bodyLimit?: number
   /** Milliseconds in which a client must send a whole request. @default 10,000 */
   readonly requestTimeoutMs?: number
+  /** Open connections; further ones are closed at once. @default 4,096 */
+  readonly maxConnections?: number
   /** Version in the OpenAPI document. */
   readonly version: string
   readonly clock: Clock
@@ -46,6 +49,8 @@ export interface GatewayOptions {
   readonly isHot?: boolean
   /** Decides which requests may run. @default all may */
   readonly access?: AccessControl
+  /** Refuses requests that name another host than this machine, as those of a page with a name that resolves to it do. @default false */
+  readonly onlyLoopbackNames?: boolean
   /** Certificate and key (PEM) of HTTPS; with `ca` clients need a certificate, too. @default plain HTTP */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string }
 }
@@ -55,6 +60,7 @@ const LEVELS_OF_REQUESTS: ReadonlySet<string> = new Set(['info', 'debug', 'trace
 
 const DEFAULT_BODY_LIMIT = 1024 * 1024
 const DEFAULT_REQUEST_TIMEOUT_MS = 10_000
+const DEFAULT_MAX_CONNECTIONS = 4096
 /** A path segment is at most an id of 1,024 characters, each of up to nine characters when escaped. */
 const MAX_PATH_SEGMENT = 9 * 1024
 
@@ -78,12 +84,14 @@ export async function createGateway(
       ? {}
       : { schemaController: { compilersFactory: options.compilers } }),
   })
+  app.server.maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS
   if (tracer !== undefined) addTracing(app, tracer)
   const requests = new RequestMetrics()
   requests.addTo(app)
   const inference = new InferenceStatistics()
   const repository = new ModelRepository(services.state)
   const answers = new InferenceAnswers({ repository, statistics: inference, clock: options.clock })
+  addOriginChecks(app, options)
   if (options.access !== undefined) addAuthorization(app, options.access)
   addErrorHandlers(app)
   addUnknownPathHandler(app)
@@ -116,6 +124,18 @@ export async function createGateway(
   if (mayBeHot(app, options))
     addHotRoutes(app, { state: services.state, answers, requests, ...options })
   return app
+}
+
+/** Refuses what a browser sends for a page of another site. */
+function addOriginChecks(
+  app: FastifyInstance,
+  { onlyLoopbackNames = false }: Pick<GatewayOptions, 'onlyLoopbackNames'>,
+): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    requireOwnOrigin(request)
+    if (onlyLoopbackNames) requireLoopbackName(request)
+    done()
+  })
 }
 
 /**

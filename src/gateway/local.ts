@@ -1,4 +1,5 @@
 import type { AccessControl } from '../access/control.ts'
+import { isLoopback } from '../access/listener.ts'
 import { systemClock } from '../core/clock.ts'
 import { nodeFileSystem } from '../files/node-file-system.ts'
 import { FolderRegistry } from '../inference/repository/register.ts'
@@ -43,6 +44,7 @@ export class LocalGateway implements AsyncDisposable {
         clock: systemClock,
         // Without tokens every request may run: none is checked, and OpenAPI names no token.
         ...(access.needsToken ? { access } : {}),
+        onlyLoopbackNames: isLoopback(settings.host) && !access.needsToken,
         ...(logger === undefined ? {} : { logger }),
         ...(tls === undefined ? {} : { tls }),
       },

@@ -1,4 +1,5 @@
 import { AccessControl, type AccessShare } from '../access/control.ts'
+import { isLoopback } from '../access/listener.ts'
 import type { ClientOptions } from '../client/options.ts'
 import { WeirClient } from '../client/weir-client.ts'
 import { openTopics, type TopicsPlace } from '../connectors/topics/open.ts'
@@ -95,6 +96,7 @@ export class RunningGateway implements AsyncDisposable {
         clock: systemClock,
         // Without tokens every request may run: none is checked, and OpenAPI names no token.
         ...(settings.access.needsToken ? { access } : {}),
+        onlyLoopbackNames: isLoopback(settings.host) && !settings.access.needsToken,
         siblings,
         ...(logger === undefined ? {} : { logger }),
         ...(settings.tls === undefined ? {} : { tls: settings.tls }),

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { type HotRequest, type Reading, RequestReader } from './request-reader.ts'
+import { type HotLimits, type HotRequest, type Reading, RequestReader } from './request-reader.ts'
 
 /** Requests of one connection that wait for answers; a client that sends more has to wait. */
 const MAX_WAITING = 64
@@ -9,7 +9,7 @@ const BODY_MS = 250
 /** What a connection needs of its listener. */
 export interface ConnectionOwner {
   /** Longest body of a hot request. */
-  readonly maxBodyBytes: number
+  readonly limits: HotLimits
   /** Answers a request: calls `exchange.finish` once, now or later. */
   answer(exchange: HotExchange, token: string | undefined): void
   /** The connection sends something else: node:http takes it over, with these bytes unread. */
@@ -82,7 +82,7 @@ export class HotConnection {
   constructor(socket: Socket, owner: ConnectionOwner) {
     this.socket = socket
     this.owner = owner
-    this.reader = new RequestReader(owner.maxBodyBytes)
+    this.reader = new RequestReader(owner.limits)
     socket.on('data', this.onData)
     socket.on('drain', this.onDrain)
     socket.on('end', this.end)

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { type ConnectionOwner, HotConnection, type HotExchange } from './connection.ts'
+import type { HotLimits } from './request-reader.ts'
 
 /** Time between two looks for idle connections. */
 const LOOK_EVERY_MS = 4_000
@@ -14,7 +15,7 @@ export type AnswerHot = (exchange: HotExchange, token: string | undefined) => vo
  */
 export class HotListener implements ConnectionOwner, Disposable {
   readonly answer: AnswerHot
-  readonly maxBodyBytes: number
+  readonly limits: HotLimits
   private readonly server: Server
   private readonly connections = new Set<HotConnection>()
   /** Listeners of node:http for a new connection. */
@@ -22,11 +23,10 @@ export class HotListener implements ConnectionOwner, Disposable {
   private readonly timer: NodeJS.Timeout
   private isClosing = false
 
-  /** `maxBodyBytes`: requests with longer bodies are left to the server. */
-  constructor(server: Server, answer: AnswerHot, maxBodyBytes: number) {
+  constructor(server: Server, answer: AnswerHot, limits: HotLimits) {
     this.server = server
     this.answer = answer
-    this.maxBodyBytes = maxBodyBytes
+    this.limits = limits
     this.others = server.listeners('connection') as ((socket: Socket) => void)[]
     server.removeAllListeners('connection')
     server.on('connection', this.accept)

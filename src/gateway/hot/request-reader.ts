@@ -1,4 +1,5 @@
 import { bearerTokenOf } from '../../access/bearer.ts'
+import { isLoopbackName } from '../../http/own-origin.ts'
 import type { EncodedPairs } from '../../wire/encoded-pairs.ts'
 import { MAX_ID_LENGTH } from '../http/schemas.ts'
 import type { InferenceCall } from '../inference/answers.ts'
@@ -42,7 +43,6 @@ const IGNORED = new Set([
   // Node's fetch sends the mode.
   'sec-fetch-dest',
   'sec-fetch-mode',
-  'sec-fetch-site',
   'user-agent',
   'via',
   'x-forwarded-for',
@@ -77,6 +77,8 @@ let body: Buffer = Buffer.alloc(0)
 
 /** Header fields of a request that are not ignored. */
 interface Head {
+  /** Value of `Host`. */
+  readonly host: string
   /** Value of `Authorization`. */
   readonly authorization: string | undefined
   /** Value of `Content-Type`. */
@@ -118,6 +120,14 @@ export type HotRequest =
  */
 export type Reading = 'whole' | 'part' | 'other'
 
+/** Which requests are hot; all others are left to node:http. */
+export interface HotLimits {
+  /** Bytes of the longest body. */
+  readonly maxBodyBytes: number
+  /** Only those whose `Host` is this machine itself. */
+  readonly onlyLoopbackNames: boolean
+}
+
 /**
  * Reads the hot requests of one connection. Clients send the same header fields with each request of a
  * connection, so the last head of each form is kept with its meaning, and a comparison replaces the
@@ -130,15 +140,14 @@ export class RequestReader {
   token: string | undefined
   /** Index after the request, also after one of which a part has arrived. */
   end = 0
-  private readonly maxBodyBytes: number
+  private readonly limits: HotLimits
   private knownHead = ''
   private knownToken: string | undefined
   private batchHead: BatchHead | undefined
   private inferHead: InferHead | undefined
 
-  /** `maxBodyBytes`: longer bodies are left to node:http. */
-  constructor(maxBodyBytes: number) {
-    this.maxBodyBytes = maxBodyBytes
+  constructor(limits: HotLimits) {
+    this.limits = limits
   }
 
   /** Reads the request at `at` of some received bytes (a character a byte) into the fields. */
@@ -151,7 +160,7 @@ export class RequestReader {
 
   private readInfer(text: string, at: number): Reading {
     const head = this.readInferHead(text, at)
-    if (head === undefined || head.length > this.maxBodyBytes) return 'other'
+    if (head === undefined || head.length > this.limits.maxBodyBytes) return 'other'
     const bodyAt = at + head.text.length
     this.end = bodyAt + head.length
     if (this.end > text.length) return 'part'
@@ -167,7 +176,7 @@ export class RequestReader {
     if (path === undefined) return undefined
     const headEnd = endOfHead(text, path.end)
     if (headEnd < 0) return undefined
-    const head = parseHead(text.slice(path.end, headEnd))
+    const head = this.parseHead(text.slice(path.end, headEnd))
     if (head?.length === undefined || !LENGTH.test(head.length)) return undefined
     this.inferHead = {
       text: copyOf(text.slice(at, headEnd + HEAD_END.length)),
@@ -199,7 +208,7 @@ export class RequestReader {
     }
     const end = endOfHead(text, at)
     if (end < 0) return false
-    const head = parseHead(text.slice(at, end))
+    const head = this.parseHead(text.slice(at, end))
     if (head === undefined || head.type !== undefined || head.length !== undefined) return false
     this.end = end + HEAD_END.length
     this.knownHead = copyOf(text.slice(at, this.end))
@@ -211,7 +220,7 @@ export class RequestReader {
     const headEnd = endOfHead(text, at)
     if (headEnd < 0) return 'other'
     const length = this.readBatchHead(text, at, headEnd)
-    if (length < 0 || length > this.maxBodyBytes) return 'other'
+    if (length < 0 || length > this.limits.maxBodyBytes) return 'other'
     const bodyAt = headEnd + HEAD_END.length
     this.end = bodyAt + length
     if (this.end > text.length) return 'part'
@@ -227,7 +236,7 @@ export class RequestReader {
     const known = this.batchHead === undefined ? -1 : lengthIn(text, at, end, this.batchHead)
     if (known >= 0) return known
     const fields = text.slice(at, end)
-    const head = parseHead(fields)
+    const head = this.parseHead(fields)
     if (head?.type === undefined || !JSON_TYPES.has(head.type)) return -1
     if (head.length === undefined || !LENGTH.test(head.length)) return -1
     const digitsAt = LENGTH_FIELD.exec(fields)![0].length
@@ -237,6 +246,12 @@ export class RequestReader {
       token: bearerTokenOf(head.authorization),
     }
     return Number(head.length)
+  }
+
+  private parseHead(text: string): Head | undefined {
+    const head = parseHead(text)
+    if (head === undefined || !this.limits.onlyLoopbackNames) return head
+    return isLoopbackName(head.host) ? head : undefined
   }
 }
 
@@ -325,8 +340,10 @@ function parseHead(text: string): Head | undefined {
     fields.set(name, field[2]!)
   }
   const connection = fields.get('connection')?.toLowerCase() ?? 'keep-alive'
-  if (!fields.has('host') || connection !== 'keep-alive') return undefined
+  const host = fields.get('host')
+  if (host === undefined || connection !== 'keep-alive') return undefined
   return {
+    host,
     authorization: fields.get('authorization'),
     type: fields.get('content-type'),
     length: fields.get('content-length'),

@@ -21,6 +21,8 @@ export interface HotRoutesContext {
   readonly clock: Clock
   readonly requests: RequestMetrics
   readonly access?: AccessControl
+  /** Leaves requests that name another host than this machine to Fastify, which refuses them. @default false */
+  readonly onlyLoopbackNames?: boolean
 }
 
 /**
@@ -55,6 +57,7 @@ export function addHotRoutes(app: FastifyInstance, context: HotRoutesContext): v
     if (request.kind === 'infer') inferences.answer(exchange, request, token)
     else predictions.answer(exchange, request, token)
   }
-  const listener = new HotListener(app.server, answer, maxBodyBytes)
+  const { onlyLoopbackNames = false } = context
+  const listener = new HotListener(app.server, answer, { maxBodyBytes, onlyLoopbackNames })
   app.addHook('preClose', async () => listener[Symbol.dispose]())
 }

@@ -4,8 +4,8 @@ import { bearerTokenOf } from '../../access/bearer.ts'
 import type { AccessControl } from '../../access/control.ts'
 import type { Role } from '../../access/role.ts'
 import type { Clock } from '../../core/clock.ts'
-import { WeirError } from '../../core/errors.ts'
 import { KnownPaths, pathOf } from '../../http/known-paths.ts'
+import { isRead, requireLoopbackName, requireOwnOrigin } from '../../http/own-origin.ts'
 import { VALIDATION } from '../../http/validation.ts'
 import type { JobHistories } from '../live/job-histories.ts'
 import { type RestAnswer, WatchedAnswers } from '../live/watched-answers.ts'
@@ -165,30 +165,4 @@ const ROUTES = [
 /** Reading needs the role `read`; everything that changes a job or the cluster needs `admin`. */
 function neededRole({ method }: FastifyRequest): Role {
   return isRead(method) ? 'read' : 'admin'
-}
-
-function isRead(method: string): boolean {
-  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
-}
-
-/** Throws ACCESS_DENIED for a change that a page of another site sends from a browser. */
-function requireOwnOrigin({ method, headers, host }: FastifyRequest): void {
-  if (isRead(method)) return
-  const { origin } = headers
-  const site = headers['sec-fetch-site']
-  const isOwn = origin === undefined || URL.parse(origin)?.host === host
-  const isSameSite = site === undefined || site === 'same-origin' || site === 'none'
-  if (isOwn && isSameSite) return
-  throw new WeirError('ACCESS_DENIED', 'a page of another site may not change anything here')
-}
-
-const LOOPBACK_NAME = /^(127\.[0-9.]+|\[::1\]|localhost)(:\d+)?$/i
-
-/**
- * Throws ACCESS_DENIED where a port of this machine is addressed by another name: the name of a hostile
- * page that resolves to 127.0.0.1 would make the page part of this site.
- */
-function requireLoopbackName({ host }: FastifyRequest): void {
-  if (LOOPBACK_NAME.test(host)) return
-  throw new WeirError('ACCESS_DENIED', 'address this port as localhost, 127.0.0.1 or [::1]')
 }

@@ -19,7 +19,7 @@ describe('a hot connection', () => {
       writableHighWaterMark: 1,
     })
     new HotConnection(socket as Socket, {
-      maxBodyBytes: 1000,
+      limits: { maxBodyBytes: 1000, onlyLoopbackNames: false },
       answer: (exchange) => {
         answered += 1
         exchange.finish('answer')
@@ -48,7 +48,7 @@ describe('a hot connection', () => {
       },
     })
     new HotConnection(socket as Socket, {
-      maxBodyBytes: 1000,
+      limits: { maxBodyBytes: 1000, onlyLoopbackNames: false },
       answer: (exchange) => {
         const number = waiting.length
         waiting.push(() => exchange.finish(`${number},`))
@@ -85,7 +85,7 @@ describe('a hot connection with a batch', () => {
     const exchanges: HotExchange[] = []
     const left: string[] = []
     const connection = new HotConnection(socket as unknown as Socket, {
-      maxBodyBytes: 1000,
+      limits: { maxBodyBytes: 1000, onlyLoopbackNames: false },
       answer: (exchange) => exchanges.push(exchange),
       handOver: (_, unread) => left.push(String(unread)),
       closed: () => {},
@@ -137,7 +137,7 @@ describe('a hot connection with a batch', () => {
     })
     const exchanges: HotExchange[] = []
     new HotConnection(socket as Socket, {
-      maxBodyBytes: 1000,
+      limits: { maxBodyBytes: 1000, onlyLoopbackNames: false },
       answer: (exchange) => exchanges.push(exchange),
       handOver: () => {},
       closed: () => {},

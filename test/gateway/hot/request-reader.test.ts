@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { RequestReader } from '../../../src/gateway/hot/request-reader.ts'
+import { type HotLimits, RequestReader } from '../../../src/gateway/hot/request-reader.ts'
 import { nextPair, pairAt } from '../../../src/wire/encoded-pairs.ts'
 
 const HEAD = 'Host: localhost\r\n'
 
 const MAX_BODY_BYTES = 1000
+const LIMITS: HotLimits = { maxBodyBytes: MAX_BODY_BYTES, onlyLoopbackNames: false }
 
 function read(text: string, at = 0): RequestReader | undefined {
-  const reader = new RequestReader(MAX_BODY_BYTES)
+  const reader = new RequestReader(LIMITS)
   return reader.read(text, at) === 'whole' ? reader : undefined
 }
 
@@ -40,7 +41,7 @@ describe('the reader of hot requests', () => {
   })
 
   it('reads a head that it knows, and forgets its token when another head follows', () => {
-    const reader = new RequestReader(MAX_BODY_BYTES)
+    const reader = new RequestReader(LIMITS)
     const first = `GET /v1/predict/1/2 HTTP/1.1\r\n${HEAD}Authorization: Bearer abc\r\n\r\n`
     const other = `GET /v1/predict/3/4 HTTP/1.1\r\n${HEAD}\r\n`
     const text = first + first + other
@@ -51,6 +52,18 @@ describe('the reader of hot requests', () => {
     }
     expect(tokens).toEqual(['abc', 'abc', undefined])
     expect(reader.request).toMatchObject({ user: '3', item: '4' })
+  })
+
+  it('leaves other names than those of this machine to node:http where it is asked to', () => {
+    const reader = new RequestReader({ ...LIMITS, onlyLoopbackNames: true })
+    const of = (host: string) => `GET /v1/predict/1/2 HTTP/1.1\r\nHost: ${host}\r\n\r\n`
+    for (const own of ['localhost', 'localhost:8080', '127.0.0.1:8080', '[::1]:8080']) {
+      expect(reader.read(of(own), 0)).toBe('whole')
+    }
+    for (const other of ['evil.example:8080', 'localhost.evil.example', '127.0.0.1.evil.example']) {
+      expect(reader.read(of(other), 0)).toBe('other')
+      expect(read(of(other))).toBeDefined()
+    }
   })
 
   it('reads ids of at most the longest length', () => {
@@ -116,7 +129,7 @@ describe('the reader of hot batches', () => {
   const post = (body: string, fields = 'Content-Type: application/json\r\n'): string =>
     `POST /v1/predict HTTP/1.1\r\n${HEAD}${fields}Content-Length: ${body.length}\r\n\r\n${body}`
   const WHOLE = post(BODY)
-  const readingOf = (text: string) => new RequestReader(MAX_BODY_BYTES).read(text, 0)
+  const readingOf = (text: string) => new RequestReader(LIMITS).read(text, 0)
 
   it('reads the keys of the pairs, the token and the end of a request', () => {
     const fields = 'Content-Type: application/json; charset=utf-8\r\nAuthorization: Bearer abc\r\n'
@@ -138,7 +151,7 @@ describe('the reader of hot batches', () => {
   })
 
   it('gives a pair after a batch the token of its own head', () => {
-    const reader = new RequestReader(MAX_BODY_BYTES)
+    const reader = new RequestReader(LIMITS)
     const pair = `GET /v1/predict/1/2 HTTP/1.1\r\n${HEAD}\r\n`
     const fields = 'Content-Type: application/json\r\nAuthorization: Bearer abc\r\n'
     const text = pair + post(BODY, fields) + pair
@@ -151,7 +164,7 @@ describe('the reader of hot batches', () => {
   })
 
   it('reads a head that it knows but for the length, and forgets its token with another head', () => {
-    const reader = new RequestReader(MAX_BODY_BYTES)
+    const reader = new RequestReader(LIMITS)
     const fields = 'Content-Type: application/json\r\nAuthorization: Bearer abc\r\n'
     const other = '{"pairs":[["1","2"]]}'
     const read: unknown[] = []
@@ -190,7 +203,7 @@ describe('the reader of hot batches', () => {
     ['another version of HTTP', WHOLE.replace('HTTP/1.1', 'HTTP/1.0')],
   ])('leaves a request with %s to node:http', (_, text) => {
     expect(readingOf(text)).toBe('other')
-    const knowing = new RequestReader(MAX_BODY_BYTES)
+    const knowing = new RequestReader(LIMITS)
     expect(knowing.read(WHOLE, 0)).toBe('whole')
     expect(knowing.read(text, 0), 'after a head that it knows').toBe('other')
   })
@@ -201,7 +214,7 @@ describe('the reader of hot inferences', () => {
   const post = (path: string, body: string, fields = JSON_FIELD): string =>
     `POST /v2/models/${path} HTTP/1.1\r\n${HEAD}${fields}Content-Length: ${body.length}\r\n\r\n${body}`
   const WHOLE = post('ocr/infer', '{}\xff\x00')
-  const readingOf = (text: string) => new RequestReader(MAX_BODY_BYTES).read(text, 0)
+  const readingOf = (text: string) => new RequestReader(LIMITS).read(text, 0)
 
   it('reads model, version, the length of the JSON, the bytes of the body, token and end', () => {
     const fields = `${JSON_FIELD}Authorization: Bearer abc\r\nContent-Type: text/plain\r\n`
@@ -218,7 +231,7 @@ describe('the reader of hot inferences', () => {
   })
 
   it('reads the next request of a connection by its own head', () => {
-    const reader = new RequestReader(MAX_BODY_BYTES)
+    const reader = new RequestReader(LIMITS)
     const token = `${JSON_FIELD}Authorization: Bearer abc\r\n`
     const texts = [
       post('ocr/infer', '{}', token),
@@ -267,7 +280,7 @@ describe('the reader of hot inferences', () => {
     ['another version of HTTP', WHOLE.replace('HTTP/1.1', 'HTTP/1.0')],
   ])('leaves a request with %s to node:http', (_, text) => {
     expect(readingOf(text)).toBe('other')
-    const knowing = new RequestReader(MAX_BODY_BYTES)
+    const knowing = new RequestReader(LIMITS)
     expect(knowing.read(WHOLE, 0)).toBe('whole')
     expect(knowing.read(text, 0), 'after a head that it knows').toBe('other')
   })
