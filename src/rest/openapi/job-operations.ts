@@ -16,10 +16,18 @@ import {
   JOBS,
   JOBS_OVERVIEW,
 } from './job-answers.ts'
-import { aggregatedQuery, METRICS_QUERY, type Operations } from './operation.ts'
+import { aggregatedQuery, METRICS_QUERY, type Operation, type Operations } from './operation.ts'
 import { ID, objectOf, type Schema, TEXT, WHOLE } from './schema.ts'
 
 const ACCEPTED = { answer: objectOf({ 'request-id': ID }), status: 202 }
+const RESCALING: Operation = {
+  summary: 'Refused: a running job keeps its slots',
+  errors: [404, 501],
+}
+const DISPOSAL: Operation = {
+  summary: 'Refused: a savepoint is a folder to delete',
+  errors: [404, 501],
+}
 
 /** The state of an operation that was triggered, and what it has made or why it failed. */
 function operationState(made: Readonly<Record<string, Schema>>): Schema {
@@ -99,4 +107,10 @@ export const CHANGE_OPERATIONS: Operations = {
     summary: 'What became of a checkpoint that was asked for',
     answer: operationState({ checkpointId: WHOLE }),
   },
+  'PATCH /jobs/:jobid/rescaling': RESCALING,
+  'GET /jobs/:jobid/rescaling/:triggerid': RESCALING,
+  'GET /jobs/:jobid/resource-requirements': RESCALING,
+  'PUT /jobs/:jobid/resource-requirements': RESCALING,
+  'POST /savepoint-disposal': DISPOSAL,
+  'GET /savepoint-disposal/:triggerid': DISPOSAL,
 }

@@ -9,7 +9,7 @@ import { serializedThrowable } from './serialized-throwable.ts'
 const JOB = { schema: { params: paramsOf(['jobid']) } }
 const TRIGGER = { schema: { params: paramsOf(['jobid', 'triggerid']) } }
 
-/** Routes that change a job: cancel, checkpoint, savepoint, stop, rescaling, submission. */
+/** Routes that change a job: cancel, checkpoint, savepoint, stop, submission, and what is refused. */
 export function operationRoutes(app: FastifyInstance, context: RouteContext): void {
   app.patch('/jobs/:jobid', JOB, async (request, reply) => {
     const mode = queryOf(request, 'mode') ?? 'cancel'
@@ -23,6 +23,7 @@ export function operationRoutes(app: FastifyInstance, context: RouteContext): vo
   savepointRoutes(app, context)
   checkpointTriggerRoutes(app, context)
   submissionRoutes(app, context)
+  refusedRoutes(app)
 }
 
 interface SavepointBody {
@@ -123,6 +124,28 @@ function submissionRoutes(app: FastifyInstance, context: RouteContext): void {
     const jobid = await context.cluster.submit({ job, options })
     return await reply.code(202).send({ jobid })
   })
+}
+
+/** Routes of Flink that Weir has another way for. */
+function refusedRoutes(app: FastifyInstance): void {
+  const rescale = (): never => {
+    throw new WeirError(
+      'UNSUPPORTED',
+      'a running job keeps its slots. Stop it with POST /jobs/:jobid/stop, and submit it again with other "slots" and the path of that savepoint as "restore-from"',
+    )
+  }
+  app.patch('/jobs/:jobid/rescaling', rescale)
+  app.get('/jobs/:jobid/rescaling/:triggerid', rescale)
+  app.get('/jobs/:jobid/resource-requirements', rescale)
+  app.put('/jobs/:jobid/resource-requirements', rescale)
+  const dispose = (): never => {
+    throw new WeirError(
+      'UNSUPPORTED',
+      'a savepoint is a folder that holds everything that it needs: delete the folder',
+    )
+  }
+  app.post('/savepoint-disposal', dispose)
+  app.get('/savepoint-disposal/:triggerid', dispose)
 }
 
 interface Acceptance {

@@ -256,6 +256,23 @@ describe('the REST interface', () => {
     expect(answer.body).toContain('POST /jobs')
   })
 
+  it.each([
+    ['PATCH', `${JOB}/rescaling?parallelism=2`, 'restore-from'],
+    ['GET', `${JOB}/rescaling/${'a'.repeat(32)}`, 'restore-from'],
+    ['PUT', `${JOB}/resource-requirements`, 'restore-from'],
+    ['POST', '/savepoint-disposal', 'delete the folder'],
+    ['GET', `/savepoint-disposal/${'a'.repeat(32)}`, 'delete the folder'],
+  ] as const)('refuses %s %s and says what to do instead', async (method, url, how) => {
+    const job = new FakeJob()
+    await using app = await fakeApp(fakeCluster([job]))
+    const answer = await app.inject({ method, url })
+    expect([answer.statusCode, answer.json()]).toEqual([
+      501,
+      { errors: [expect.stringMatching(`^UNSUPPORTED: .*${how}`)] },
+    ])
+    expect(job.calls).toEqual([])
+  })
+
   it('gives 404 for the checkpoints of a job that takes none', async () => {
     const cluster = fakeCluster([new FakeJob(snapshot({ checkpoints: undefined }))])
     await using app = await fakeApp(cluster)
