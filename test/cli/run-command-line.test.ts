@@ -30,13 +30,17 @@ describe('weir', () => {
     expect(nothing).toMatchObject({ code: 2, out: '', err: help.out })
   })
 
-  it.each(COMMANDS.map(({ name }) => name))('shows the help of %s in both ways', async (name) => {
-    const words = name.split(' ')
-    const after = await run(...words, '--help')
-    expect(after.code).toBe(0)
-    expect(after.out).toContain(`Usage: weir ${name}`)
-    expect(await run('help', ...words)).toEqual(after)
-  })
+  it.each(COMMANDS.map(({ name }) => name))(
+    'shows the help of %s in both ways, with an example',
+    async (name) => {
+      const words = name.split(' ')
+      const after = await run(...words, '--help')
+      expect(after.code).toBe(0)
+      expect(after.out).toContain(`Usage: weir ${name}`)
+      expect(after.out, 'an example').toMatch(new RegExp(`^ {2}(\\S.* )?weir ${name}\\b`, 'm'))
+      expect(await run('help', ...words)).toEqual(after)
+    },
+  )
 
   it('lists the verbs of a group with help', async () => {
     const { out } = await run('help', 'topic')

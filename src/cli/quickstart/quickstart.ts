@@ -71,12 +71,14 @@ the promotion is rolled back. --no-loop skips the loop and serves the model with
 --ratings the loop is skipped by default; use --loop to stream the newest 10 % of the file, followed by
 simulated drift.
 
+In a checkout, "npm start --" is the same as "weir quickstart".
+
 Examples:
-  npm start
-  npm start -- --ratings u.data
-  npm start -- --ratings u1.base --test u1.test --once --json
-  npm start -- --ratings u.data --loop
-  npm start -- --brokers localhost:9092`,
+  weir quickstart
+  weir quickstart --ratings u.data
+  weir quickstart --ratings u1.base --test u1.test --once --json
+  weir quickstart --ratings u.data --loop
+  weir quickstart --brokers localhost:9092`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
     const json = flags.boolean('json')

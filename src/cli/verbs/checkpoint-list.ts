@@ -9,7 +9,10 @@ export const checkpointListCommand: Command = {
   options: CHECKPOINT_STORAGE_OPTIONS,
   details: `Reads manifests and the lengths of segments; "weir checkpoint verify" reads every byte. PATH is a folder of
 checkpoint storage, for example the id of a job. "superseded" is no damage: the job continued from another
-checkpoint or savepoint. Exit status 1: something is damaged.`,
+checkpoint or savepoint. Exit status 1: something is damaged.
+
+Example:
+  weir checkpoint list .weir/checkpoints`,
   async run({ flags, args, io }) {
     return await printInspection({ flags: new Flags(flags), io, path: args[0], depth: 'lengths' })
   },

@@ -27,6 +27,8 @@ export const generateAlsModelCommand: Command = {
     ...KAFKA_OPTIONS,
     ...DATA_DIR_OPTION,
   },
+  details: `Example, with the size of a large recommender:
+  weir generate als-model --users 2000000 --items 500000`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
     const shape = {

@@ -18,7 +18,10 @@ export const kafkaTransactionsListCommand: Command = {
   },
   details: `Readers with isolation level read_committed stop at the first transaction that has not ended. A job ends its
 own transactions when it runs or is restored from its checkpoint. The brokers abort the others after a
-timeout. You can end one with "weir kafka transactions commit" or "weir kafka transactions abort".`,
+timeout. You can end one with "weir kafka transactions commit" or "weir kafka transactions abort".
+
+Example:
+  weir kafka transactions list --brokers localhost:9092 --prefix weir/`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
     const { describeKafkaTransaction, listKafkaTransactions } = await import(

@@ -25,7 +25,10 @@ export const logCheckCommand: Command = {
   name: 'log check',
   summary: 'Check every file of the embedded log and the model registry, also while a job uses it',
   options: OPTIONS,
-  details: `The exit status is 1 if a file is damaged. Nothing is changed.`,
+  details: `The exit status is 1 if a file is damaged. Nothing is changed.
+
+Example:
+  weir log check --topic ratings`,
   async run(input) {
     const flags = new Flags(input.flags)
     const { checkLog } = await import('../../connectors/log/check/log-check.ts')
@@ -57,7 +60,11 @@ export const logRepairCommand: Command = {
     yes: { type: 'boolean', help: 'Repair; default: only show what would be done and lost' },
   },
   details: `A damaged file is kept under a name that ends in .damaged. The lost offsets stay empty. Stop all processes
-that use the log first. The exit status is 1 if damage was found and is still there.`,
+that use the log first. The exit status is 1 if damage was found and is still there.
+
+Examples:
+  weir log repair
+  weir log repair --topic ratings --yes`,
   run: repair,
 }
 

@@ -34,6 +34,9 @@ export const topicConsumeCommand: Command = {
     ...KAFKA_OPTIONS,
     ...DATA_DIR_OPTION,
   },
+  details: `Examples:
+  weir topic consume observations --limit 3
+  weir topic consume observations --from latest --follow`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
     const [topic] = args

