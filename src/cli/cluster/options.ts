@@ -1,5 +1,15 @@
 import type { OptionSpec } from '../command/command.ts'
+import { clientTlsOptions } from '../flags/client-tls.ts'
 import { TOKEN_OPTIONS } from '../flags/token.ts'
+
+/** What the flags of TLS to a JobManager begin with. */
+export const JOB_MANAGER_TLS = 'jobmanager-tls'
+
+/** Flags of the TLS of a JobManager that asks for it. */
+export const JOB_MANAGER_TLS_OPTIONS: Readonly<Record<string, OptionSpec>> = clientTlsOptions(
+  JOB_MANAGER_TLS,
+  'the JobManager',
+)
 
 /** Flags of the commands that talk to a JobManager. */
 const JOB_MANAGER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
@@ -10,6 +20,7 @@ const JOB_MANAGER_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     default: '127.0.0.1:8081',
     help: 'REST address of the JobManager, or of the process of a job',
   },
+  ...JOB_MANAGER_TLS_OPTIONS,
 }
 
 /** Flags of the commands that only talk to a JobManager. */

@@ -1,7 +1,10 @@
 import { sleep, systemClock } from '../../core/clock.ts'
 import { ERROR_CODES, type ErrorCode, messageOf, WeirError } from '../../core/errors.ts'
 import { type Flags, UsageError } from '../command/command.ts'
+import { clientTlsOf } from '../flags/client-tls.ts'
 import { tokenOf } from '../flags/token.ts'
+import { JOB_MANAGER_TLS } from './options.ts'
+import { type RequestTls, type RestAnswer, sendRequest } from './send-request.ts'
 
 /** A job in `/jobs/overview`. */
 export interface JobRow {
@@ -15,33 +18,50 @@ export interface JobRow {
 
 const POLL_MS = 100
 
+/** Codes of errors that mean: no process listens there. */
+const NOBODY = ['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']
+
+/** Who asks, and how the connection is encrypted. */
+export interface RestClientOptions {
+  readonly token?: string | undefined
+  /** Used where the address begins with `https:`. */
+  readonly tls?: RequestTls | undefined
+}
+
 /** Client of the REST interface. Every call throws UNAVAILABLE, or the error of the answer. */
 export class RestClient {
   private readonly base: string
   private readonly headers: Readonly<Record<string, string>>
+  private readonly tls: RequestTls | undefined
 
-  constructor(base: string, token?: string) {
+  constructor(base: string, { token, tls }: RestClientOptions = {}) {
     this.base = base
     this.headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    this.tls = tls
   }
 
   /** The client of the JobManager that the flags name. Throws UsageError. */
   static of(flags: Flags): RestClient {
-    const text = flags.string('jobmanager')
-    const base = /^https?:\/\//.test(text) ? text.replace(/\/+$/, '') : `http://${text}`
-    if (URL.parse(base)?.port === undefined) {
-      throw new UsageError(`--jobmanager takes HOST:PORT, not "${text}"`)
-    }
-    return new RestClient(base, tokenOf(flags))
+    const tls = clientTlsOf(flags, JOB_MANAGER_TLS)
+    const base = baseOf(flags.string('jobmanager'), tls !== undefined)
+    return new RestClient(base, { token: tokenOf(flags), tls })
+  }
+
+  /**
+   * The client of a JobManager of this machine, at the address where it listens. Its certificate names the host
+   * that other machines use, so only who signed it is checked. Throws UsageError.
+   */
+  static ofThisMachine(url: string, flags: Flags): RestClient {
+    const tls = { ...clientTlsOf(flags, JOB_MANAGER_TLS), checkServerIdentity: () => undefined }
+    return new RestClient(url, { token: tokenOf(flags), tls })
   }
 
   /** Sends a request and returns the JSON of the answer. */
   async request<T>(method: string, path: string, body?: object): Promise<T> {
-    const response = await this.send(method, path, body)
-    const text = await response.text()
+    const { status, text } = await this.send(method, path, body)
     const json: unknown = parse(text)
-    if (response.ok) return json as T
-    throw errorOf(response.status, json)
+    if (status >= 200 && status < 300) return json as T
+    throw errorOf(status, json)
   }
 
   /** Every job that the JobManager knows, newest first. */
@@ -76,25 +96,45 @@ export class RestClient {
     }
   }
 
-  private async send(method: string, path: string, body?: object): Promise<Response> {
+  private async send(method: string, path: string, body?: object): Promise<RestAnswer> {
+    const { base, headers, tls } = this
     try {
-      return await fetch(`${this.base}${path}`, {
-        method,
-        headers: {
-          ...this.headers,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      })
+      return await sendRequest({ method, url: `${base}${path}`, headers, body, tls })
     } catch (cause) {
-      const reason = cause instanceof Error && cause.cause !== undefined ? cause.cause : cause
-      throw new WeirError(
-        'UNAVAILABLE',
-        `nothing answers at ${this.base} (${messageOf(reason)}); start a JobManager with "weir cluster start", or give --jobmanager HOST:PORT`,
-        { cause },
-      )
+      throw new WeirError('UNAVAILABLE', unavailable(base, cause), { cause })
     }
   }
+}
+
+/** The address with its protocol: `https:` if TLS is wanted. Throws UsageError. */
+function baseOf(text: string, isEncrypted: boolean): string {
+  const base = /^https?:\/\//.test(text)
+    ? text.replace(/\/+$/, '')
+    : `http${isEncrypted ? 's' : ''}://${text}`
+  if (URL.parse(base)?.port === undefined) {
+    throw new UsageError(`--jobmanager takes HOST:PORT, not "${text}"`)
+  }
+  if (isEncrypted && base.startsWith('http:')) {
+    throw new UsageError(
+      `--jobmanager ${text} is without TLS, but there are flags --${JOB_MANAGER_TLS}...; write https:// or leave them out`,
+    )
+  }
+  return base
+}
+
+/** What happened to a connection, and what to do next. */
+function unavailable(base: string, cause: unknown): string {
+  // Names with several addresses fail with one error for each of them.
+  const error = cause instanceof AggregateError ? cause.errors[0] : cause
+  const { code = '' } = error as NodeJS.ErrnoException
+  const reason = messageOf(error)
+  if (NOBODY.includes(code)) {
+    return `nothing answers at ${base} (${reason}); start a JobManager with "weir cluster start", or give --jobmanager HOST:PORT`
+  }
+  const hint = base.startsWith('https:')
+    ? `check --${JOB_MANAGER_TLS}-ca, which must have signed its certificate, and --${JOB_MANAGER_TLS}-cert with --${JOB_MANAGER_TLS}-key, which it may demand`
+    : `if it has TLS, give --${JOB_MANAGER_TLS}-ca FILE or --${JOB_MANAGER_TLS}`
+  return `no answer from ${base} (${reason}); ${hint}`
 }
 
 interface OperationJson<T> {

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { JobSubmission } from '../../rest/port/cluster.ts'
 import type { Command, CommandInput, OptionSpec } from '../command/command.ts'
+import { JOB_MANAGER_TLS_OPTIONS } from './options.ts'
 
 /** Flags whose values are paths of the submitter's machine. */
 const PATHS: readonly string[] = [
@@ -19,8 +20,12 @@ const PATHS: readonly string[] = [
 ]
 /** Paths whose default is a folder of the submitter, too. */
 const DEFAULT_PATHS: readonly string[] = ['repository']
-/** Flags that say where to submit. */
-const CLIENT_FLAGS: readonly string[] = ['detached', 'jobmanager']
+/** Flags that say where and how to submit. */
+const CLIENT_FLAGS: readonly string[] = [
+  'detached',
+  'jobmanager',
+  ...Object.keys(JOB_MANAGER_TLS_OPTIONS),
+]
 
 /**
  * The submission of a command line: the flags that differ from their defaults, secrets left out. Paths become

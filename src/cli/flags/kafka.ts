@@ -1,9 +1,9 @@
-import type { ConnectionOptions } from 'node:tls'
 import type { KafkaClientOptions, SaslOptions } from '../../connectors/kafka/client/options.ts'
 import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import { type ClientTls, clientTlsOf } from './client-tls.ts'
 import { textOfFile } from './text-file.ts'
 
 const MECHANISMS = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const
@@ -91,15 +91,7 @@ function passwordOf(flags: Flags): string {
   )
 }
 
-function tlsOf(flags: Flags): true | ConnectionOptions | undefined {
-  const files: Record<string, string> = {}
-  for (const name of ['ca', 'cert', 'key'] as const) {
-    const file = flags.optional(`tls-${name}`)
-    if (file !== undefined) files[name] = textOfFile(`--tls-${name}`, file)
-  }
-  if ((files['cert'] === undefined) !== (files['key'] === undefined)) {
-    throw new UsageError('--tls-cert needs --tls-key, and --tls-key needs --tls-cert')
-  }
-  if (Object.keys(files).length > 0) return files
-  return flags.boolean('tls') ? true : undefined
+function tlsOf(flags: Flags): true | ClientTls | undefined {
+  const files = clientTlsOf(flags, 'tls')
+  return files === undefined || Object.keys(files).length > 0 ? files : true
 }

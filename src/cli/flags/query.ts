@@ -4,23 +4,16 @@ import { isWeirError, WeirError } from '../../core/errors.ts'
 import { CONSISTENCY_GRAMMAR, parseConsistency } from '../../wire/consistency-text.ts'
 import type { Consistency, QueryOptions } from '../../wire/model-reader.ts'
 import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
-import { textOfFile } from './text-file.ts'
+import { clientTlsOf, clientTlsOptions } from './client-tls.ts'
 import { TOKEN_OPTIONS, tokenOf } from './token.ts'
+
+/** What the flags of TLS to a job begin with. */
+const QUERY_TLS = 'query-tls'
 
 /** Flags of the connection to a job: token and TLS. */
 export const CONNECTION_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   ...TOKEN_OPTIONS,
-  'query-tls': {
-    type: 'boolean',
-    help: 'Encrypt; trust the certificate authorities of Node',
-  },
-  'query-tls-ca': {
-    type: 'string',
-    value: 'FILE',
-    help: 'Encrypt; trust this certificate authority of the job (PEM)',
-  },
-  'query-tls-cert': { type: 'string', value: 'FILE', help: 'Client certificate for the job (PEM)' },
-  'query-tls-key': { type: 'string', value: 'FILE', help: 'Private key of that certificate (PEM)' },
+  ...clientTlsOptions(QUERY_TLS, 'the job'),
 }
 
 /** Flags of every verb that queries a running job. */
@@ -61,26 +54,13 @@ const NO_JOB =
 /** The connection to the job of the flags. Throws UsageError. */
 export function connectionOf(flags: Flags): Pick<ClientOptions, 'host' | 'port' | 'token' | 'tls'> {
   const token = tokenOf(flags)
-  const tls = queryTlsOf(flags)
+  const tls = clientTlsOf(flags, QUERY_TLS)
   return {
     host: flags.string('host'),
     port: flags.integer('port', 1, 65535),
     ...(token === undefined ? {} : { token }),
     ...(tls === undefined ? {} : { tls }),
   }
-}
-
-function queryTlsOf(flags: Flags): NonNullable<ClientOptions['tls']> | undefined {
-  const files: Record<string, string> = {}
-  for (const name of ['ca', 'cert', 'key']) {
-    const flag = `query-tls-${name}`
-    const file = flags.optional(flag)
-    if (file !== undefined) files[name] = textOfFile(`--${flag}`, file)
-  }
-  if ((files['cert'] === undefined) !== (files['key'] === undefined)) {
-    throw new UsageError('--query-tls-cert needs --query-tls-key, and the other way round')
-  }
-  return Object.keys(files).length > 0 || flags.boolean('query-tls') ? files : undefined
 }
 
 /** The query options of the flags. Throws UsageError. */

@@ -8,10 +8,11 @@ import { OWN_LOG } from '../../jobmanager/job-manager.ts'
 import { type JobManagerAddress, runningJobManager } from '../../jobmanager/lock.ts'
 import { JobLogs } from '../../jobmanager/logs.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
+import { JOB_MANAGER_TLS_OPTIONS } from '../cluster/options.ts'
 import { RestClient } from '../cluster/rest-client.ts'
 import { type Command, type CommandIo, Flags, UsageError } from '../command/command.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
-import { TOKEN_OPTIONS, tokenOf } from '../flags/token.ts'
+import { TOKEN_OPTIONS } from '../flags/token.ts'
 import { JOB_MANAGER_SERVER_OPTIONS } from './jobmanager.ts'
 
 /** Time for a JobManager to open its port. */
@@ -89,7 +90,7 @@ export const clusterStatusCommand: Command = {
   name: 'cluster status',
   summary: 'Say whether a JobManager runs and how many jobs it has',
   usage: '',
-  options: { ...TOKEN_OPTIONS, ...DATA_DIR_OPTION },
+  options: { ...TOKEN_OPTIONS, ...JOB_MANAGER_TLS_OPTIONS, ...DATA_DIR_OPTION },
   details: `The exit status is 0 if a JobManager of the data folder runs and answers, otherwise 1.
 
 Example:
@@ -99,7 +100,7 @@ Example:
     const folder = folderOf(flags)
     const running = runningJobManager(nodeFileSystem, folder)
     if (running?.url === undefined) throw notRunning(folder)
-    const client = new RestClient(running.url, tokenOf(flags))
+    const client = RestClient.ofThisMachine(running.url, flags)
     const overview = await client.request<Record<string, number>>('GET', '/overview')
     const { pid, url } = running
     if (flags.boolean('json')) io.out(JSON.stringify({ pid, url, ...overview }))

@@ -14,6 +14,8 @@ const OPTIONS: Readonly<Record<string, OptionSpec>> = {
   'token-file': { type: 'string', help: '' },
   detached: { type: 'boolean', help: '' },
   jobmanager: { type: 'string', help: '' },
+  'jobmanager-tls': { type: 'boolean', help: '' },
+  'jobmanager-tls-ca': { type: 'string', help: '' },
 }
 const COMMANDS: JobCommands = {
   'als-serving': { words: ['run', 'als-serving'], options: OPTIONS },
@@ -94,6 +96,8 @@ describe('a submission', () => {
       'token-file': 'token.txt',
       detached: true,
       jobmanager: 'x:1',
+      'jobmanager-tls': true,
+      'jobmanager-tls-ca': 'ca.crt',
     }
     expect(submissionOf('als-serving', OPTIONS, flags)).toEqual({
       job: 'als-serving',

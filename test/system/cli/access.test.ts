@@ -7,13 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hasOpenssl, writeCertificates } from '../../services/certificates.ts'
 import { type CommandProcess, type CommandResult, weir } from './command-process.ts'
-
-const openssl = (...args: string[]) => promisify(execFile)('openssl', args)
-const hasOpenssl = await openssl('version').then(
-  () => true,
-  () => false,
-)
 
 let folder: string
 let data: string
@@ -23,28 +18,6 @@ const at = (name: string): string => join(folder, name)
 
 async function run(...args: string[]): Promise<CommandResult> {
   return await weir(args).ended
-}
-
-/** A key and a certificate for 127.0.0.1 that the test's authority has signed. */
-async function certificate(name: string): Promise<void> {
-  await openssl(
-    ...[
-      'req',
-      '-newkey',
-      'ec',
-      '-pkeyopt',
-      'ec_paramgen_curve:P-256',
-      '-nodes',
-      '-subj',
-      `/CN=${name}`,
-    ],
-    ...['-keyout', at(`${name}.key`), '-out', at(`${name}.csr`)],
-  )
-  writeFileSync(at('san'), 'subjectAltName=IP:127.0.0.1,DNS:localhost')
-  await openssl(
-    ...['x509', '-req', '-in', at(`${name}.csr`), '-CA', at('ca.crt'), '-CAkey', at('ca.key')],
-    ...['-CAcreateserial', '-days', '2', '-extfile', at('san'), '-out', at(`${name}.crt`)],
-  )
 }
 
 async function token(role: string, ...flags: string[]): Promise<string> {
@@ -146,118 +119,111 @@ describe('the REST interface of a job that other machines could reach', () => {
   })
 })
 
-describe.skipIf(!hasOpenssl)('a query port with TLS, client certificates and tokens', () => {
-  let reader: string
+describe.skipIf(!(await hasOpenssl()))(
+  'a query port with TLS, client certificates and tokens',
+  () => {
+    let reader: string
 
-  beforeAll(async () => {
-    await openssl(
-      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'],
-      ...[
-        '-subj',
-        '/CN=test authority',
-        '-keyout',
-        at('ca.key'),
-        '-out',
-        at('ca.crt'),
-        '-days',
-        '2',
-      ],
-    )
-    for (const name of ['server', 'client']) await certificate(name)
-    reader = await token('read', '--name', 'reader')
-    server = start(
-      ...['--host', '0.0.0.0', '--tokens', at('tokens.json')],
-      ...['--server-tls-cert', at('server.crt'), '--server-tls-key', at('server.key')],
-      ...['--server-tls-ca', at('ca.crt'), '-D', 'rest.bind-address=0.0.0.0'],
-      ...['-D', `rest.tls.cert=${at('server.crt')}`, '-D', `rest.tls.key=${at('server.key')}`],
-      ...['-D', `rest.tls.ca=${at('ca.crt')}`],
-    )
-    port = (await server.printed(/"started","port":(\d+)/))[1]!
-    await server.printed(/"event":"live"/)
-  })
-
-  afterAll(async () => {
-    server.signal('SIGINT')
-    const { code, stderr } = await server.ended
-    expect(code).toBe(0)
-    expect(stderr).not.toContain('insecure')
-    expect(stderr).not.toContain(reader)
-  })
-
-  it('answers a client with a certificate and a token', async () => {
-    const { code, stdout } = await predict(reader, ...asClient())
-    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^2 .*version 1$/m) })
-  })
-
-  it('refuses a client without a certificate, without TLS, or that does not trust the server', async () => {
-    for (const flags of [trusting(), [], ['--query-tls']]) {
-      const { code, stderr } = await predict(reader, ...flags, '--timeout', '3000')
-      expect({ flags, code, stderr }).toMatchObject({
-        code: 1,
-        stderr: expect.stringMatching(/UNAVAILABLE|PROTOCOL/),
-      })
-    }
-  })
-
-  it('refuses a wrong token and none, and does not repeat it', async () => {
-    const forged = `${reader.slice(0, -3)}abc`
-    const { code, stderr } = await predict(forged, ...asClient())
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: expect.stringContaining('UNAUTHENTICATED'),
+    beforeAll(async () => {
+      await writeCertificates(folder)
+      reader = await token('read', '--name', 'reader')
+      server = start(
+        ...['--host', '0.0.0.0', '--tokens', at('tokens.json')],
+        ...['--server-tls-cert', at('server.crt'), '--server-tls-key', at('server.key')],
+        ...['--server-tls-ca', at('ca.crt'), '-D', 'rest.bind-address=0.0.0.0'],
+        ...['-D', `rest.tls.cert=${at('server.crt')}`, '-D', `rest.tls.key=${at('server.key')}`],
+        ...['-D', `rest.tls.ca=${at('ca.crt')}`],
+      )
+      port = (await server.printed(/"started","port":(\d+)/))[1]!
+      await server.printed(/"event":"live"/)
     })
-    expect(stderr).not.toContain(forged.slice(18))
-    const none = await run('predict', '1', '2', '--port', port, ...asClient())
-    expect(none.stderr).toContain('UNAUTHENTICATED')
-  })
 
-  it('opens the REST interface of the job with TLS to client certificates and the same tokens', async () => {
-    const [, url] = await server.printed(/"event":"rest","url":"(https:[^"]+)"/)
-    const asking = async (token?: string, method = 'GET', cert = true) => {
-      const path = method === 'GET' ? '/overview' : '/cluster'
-      const [answer] = (await once(
-        request({
-          ...{ host: '127.0.0.1', port: new URL(url!).port, path, method, agent: false },
-          ca: readFileSync(at('ca.crt')),
-          ...(cert
-            ? { cert: readFileSync(at('client.crt')), key: readFileSync(at('client.key')) }
-            : {}),
-          headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-        }).end(),
-        'response',
-      )) as [IncomingMessage]
-      answer.resume()
-      return answer.statusCode
-    }
-    expect(await asking()).toBe(401)
-    expect(await asking('guess')).toBe(401)
-    expect(await asking(reader)).toBe(200)
-    expect(await asking(reader, 'DELETE')).toBe(403)
-    await expect(asking(reader, 'GET', false)).rejects.toThrow()
-  })
+    afterAll(async () => {
+      server.signal('SIGINT')
+      const { code, stderr } = await server.ended
+      expect(code).toBe(0)
+      expect(stderr).not.toContain('insecure')
+      expect(stderr).not.toContain(reader)
+    })
 
-  it('accepts a new token and refuses a revoked one without a restart', async () => {
-    const other = await token('write')
-    await expect
-      .poll(async () => (await predict(other, ...asClient())).code, { timeout: 60_000 })
-      .toBe(0)
-    await run('token', 'revoke', other.split('_')[1]!, '--file', at('tokens.json'))
-    await expect
-      .poll(async () => (await predict(other, ...asClient())).stderr, { timeout: 60_000 })
-      .toContain('UNAUTHENTICATED')
-    expect((await predict(reader, ...asClient())).code).toBe(0)
-  })
+    it('answers a client with a certificate and a token', async () => {
+      const { code, stdout } = await predict(reader, ...asClient())
+      expect({ code, stdout }).toEqual({
+        code: 0,
+        stdout: expect.stringMatching(/^2 .*version 1$/m),
+      })
+    })
 
-  it('keeps the tokens of before when the file is broken, and says so', async () => {
-    const whole = readFileSync(at('tokens.json'))
-    writeFileSync(at('tokens.json'), 'broken')
-    await server.printed(/warning: the tokens of before stay accepted, because .*not JSON/)
-    expect((await predict(reader, ...asClient())).code).toBe(0)
-    writeFileSync(at('tokens.json'), whole)
-  })
+    it('refuses a client without a certificate, without TLS, or that does not trust the server', async () => {
+      for (const flags of [trusting(), [], ['--query-tls']]) {
+        const { code, stderr } = await predict(reader, ...flags, '--timeout', '3000')
+        expect({ flags, code, stderr }).toMatchObject({
+          code: 1,
+          stderr: expect.stringMatching(/UNAVAILABLE|PROTOCOL/),
+        })
+      }
+    })
 
-  it('shows no token in the list of processes', async () => {
-    const { stdout } = await promisify(execFile)('ps', ['-eo', 'args'])
-    expect(stdout).not.toContain(reader)
-  })
-})
+    it('refuses a wrong token and none, and does not repeat it', async () => {
+      const forged = `${reader.slice(0, -3)}abc`
+      const { code, stderr } = await predict(forged, ...asClient())
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringContaining('UNAUTHENTICATED'),
+      })
+      expect(stderr).not.toContain(forged.slice(18))
+      const none = await run('predict', '1', '2', '--port', port, ...asClient())
+      expect(none.stderr).toContain('UNAUTHENTICATED')
+    })
+
+    it('opens the REST interface of the job with TLS to client certificates and the same tokens', async () => {
+      const [, url] = await server.printed(/"event":"rest","url":"(https:[^"]+)"/)
+      const asking = async (token?: string, method = 'GET', cert = true) => {
+        const path = method === 'GET' ? '/overview' : '/cluster'
+        const [answer] = (await once(
+          request({
+            ...{ host: '127.0.0.1', port: new URL(url!).port, path, method, agent: false },
+            ca: readFileSync(at('ca.crt')),
+            ...(cert
+              ? { cert: readFileSync(at('client.crt')), key: readFileSync(at('client.key')) }
+              : {}),
+            headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+          }).end(),
+          'response',
+        )) as [IncomingMessage]
+        answer.resume()
+        return answer.statusCode
+      }
+      expect(await asking()).toBe(401)
+      expect(await asking('guess')).toBe(401)
+      expect(await asking(reader)).toBe(200)
+      expect(await asking(reader, 'DELETE')).toBe(403)
+      await expect(asking(reader, 'GET', false)).rejects.toThrow()
+    })
+
+    it('accepts a new token and refuses a revoked one without a restart', async () => {
+      const other = await token('write')
+      await expect
+        .poll(async () => (await predict(other, ...asClient())).code, { timeout: 60_000 })
+        .toBe(0)
+      await run('token', 'revoke', other.split('_')[1]!, '--file', at('tokens.json'))
+      await expect
+        .poll(async () => (await predict(other, ...asClient())).stderr, { timeout: 60_000 })
+        .toContain('UNAUTHENTICATED')
+      expect((await predict(reader, ...asClient())).code).toBe(0)
+    })
+
+    it('keeps the tokens of before when the file is broken, and says so', async () => {
+      const whole = readFileSync(at('tokens.json'))
+      writeFileSync(at('tokens.json'), 'broken')
+      await server.printed(/warning: the tokens of before stay accepted, because .*not JSON/)
+      expect((await predict(reader, ...asClient())).code).toBe(0)
+      writeFileSync(at('tokens.json'), whole)
+    })
+
+    it('shows no token in the list of processes', async () => {
+      const { stdout } = await promisify(execFile)('ps', ['-eo', 'args'])
+      expect(stdout).not.toContain(reader)
+    })
+  },
+)
