@@ -427,7 +427,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'models/ratings',
     'wire',
   ],
-  http: [],
+  http: ['core'],
   'inference/cache': ['inference/port'],
   'inference/engine': [
     'core',

@@ -1,5 +1,5 @@
 import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
-import { textOfFile } from './text-file.ts'
+import { textOfFile } from '../command/text-file.ts'
 
 /** TLS of a connection as PEM text. Without an authority it trusts those of Node. */
 export interface ClientTls {

@@ -3,8 +3,8 @@ import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import { textOfFile } from '../command/text-file.ts'
 import { type ClientTls, clientTlsOf } from './client-tls.ts'
-import { textOfFile } from './text-file.ts'
 
 const MECHANISMS = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { ClientOptions } from '../../client/options.ts'
 import type { QueryAccessOptions } from '../../jobs/query-access.ts'
 import { type CommandIo, type Flags, type OptionSpec, UsageError } from '../command/command.ts'
-import { textOfFile } from './text-file.ts'
+import { textOfFile } from '../command/text-file.ts'
 import { tokenOf } from './token.ts'
 
 /** Flags of every command that opens a port: who may connect. */

@@ -1,5 +1,5 @@
 import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
-import { textOfFile } from './text-file.ts'
+import { textOfFile } from '../command/text-file.ts'
 
 /** The flags of the token of a client. The token itself is never on the command line. */
 export const TOKEN_OPTIONS: Readonly<Record<string, OptionSpec>> = {

@@ -7,7 +7,7 @@ import {
   type SettingsChange,
 } from '../../inference/repository/revisions.ts'
 import { type Command, Flags, UsageError } from '../command/command.ts'
-import { textOfFile } from '../flags/text-file.ts'
+import { textOfFile } from '../command/text-file.ts'
 import { nameOf, REPOSITORY_OPTION, repositoryOf } from './flags.ts'
 
 /** `weir model configure`: changes the settings of a served model, apart from its weights. */

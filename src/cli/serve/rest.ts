@@ -11,7 +11,7 @@ import type { JobControl } from '../../rest/port/job-control.ts'
 import { RestServer } from '../../rest/server/server.ts'
 import type { JobConfiguration } from '../../runtime/configuration/configuration.ts'
 import type { CommandIo, Flags } from '../command/command.ts'
-import { textOfFile } from '../flags/text-file.ts'
+import { textOfFile } from '../command/text-file.ts'
 import { packageVersion } from '../text/package-version.ts'
 
 /** What the messages of a refusal name. */

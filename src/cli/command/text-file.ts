@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { messageOf } from '../../core/errors.ts'
-import { UsageError } from '../command/usage-error.ts'
+import { UsageError } from './usage-error.ts'
 
 /** Text of a file that a flag names. Throws UsageError. */
 export function textOfFile(flag: string, file: string): string {
