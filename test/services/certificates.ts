@@ -20,14 +20,20 @@ export async function hasOpenssl(): Promise<boolean> {
 
 /**
  * Writes an authority (`ca.crt`, `ca.key`) into a folder, and two certificates for 127.0.0.1 and localhost that
- * it has signed: `server.crt` and `client.crt`, with `server.key` and `client.key`.
+ * it has signed: `server.crt` and `client.crt`, with `server.key` and `client.key`. No authority has signed
+ * `foreign.crt` with `foreign.key`.
  */
 export async function writeCertificates(folder: string): Promise<void> {
   const at = (name: string): string => join(folder, name)
-  await openssl(
-    ...['req', '-x509', ...NEW_KEY, '-subj', '/CN=test authority', '-days', '2'],
-    ...['-keyout', at('ca.key'), '-out', at('ca.crt')],
-  )
+  for (const [name, owner] of [
+    ['ca', 'test authority'],
+    ['foreign', 'client'],
+  ]) {
+    await openssl(
+      ...['req', '-x509', ...NEW_KEY, '-subj', `/CN=${owner}`, '-days', '2'],
+      ...['-keyout', at(`${name}.key`), '-out', at(`${name}.crt`)],
+    )
+  }
   writeFileSync(at('san'), 'subjectAltName=IP:127.0.0.1,DNS:localhost')
   for (const name of ['server', 'client']) {
     await openssl(
