@@ -103,8 +103,18 @@ export const PAGES: Readonly<Record<string, ShownPage>> = {
       const figures =
         /^double ?ready ?1 ?function ?slack, ≤ 8 items ?100 ms ?[0-9.]+ ms ?\d+ ?[1-9]/
       await row.filter({ hasText: figures }).first().waitFor()
+      const served = page.getByRole('region', { name: 'Served models' })
+      await served.getByRole('columnheader', { name: 'Within goal' }).waitFor()
+      await served
+        .getByRole('cell', { name: /^[\d.]+ %$/ })
+        .first()
+        .waitFor()
       const place = page.getByRole('region', { name: 'Versions, memory and cache' })
       await place.getByRole('cell', { name: '1 ready, 2 unavailable' }).first().waitFor()
+      await place
+        .getByRole('cell', { name: /^1 of 1, [01] busy$/ })
+        .first()
+        .waitFor()
     },
   },
   recommendations: {
