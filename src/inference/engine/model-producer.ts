@@ -38,6 +38,8 @@ export class ModelProducer {
   private isClosed = false
   /** The workers are woken at the end of this turn. */
   private isRinging = false
+  /** When the answers that are being settled were found, monotonic ms: one look at the clock for all of them. */
+  private collectedAt = 0
 
   constructor(
     served: ServedModel,
@@ -243,6 +245,7 @@ export class ModelProducer {
   }
 
   private readonly collect = (): void => {
+    this.collectedAt = this.context.clock.monotonicMs()
     this.side.collect(this.ended)
   }
 
@@ -283,8 +286,8 @@ export class ModelProducer {
   private countAnswer(slot: number, pending: PendingRequest): void {
     const { numbers } = this.memory
     const arrivalMs = numbers[this.memory.slotAt(slot) / 2 + SLOT_TIME.arrival]!
-    const isInTime = this.context.clock.monotonicMs() - arrivalMs <= this.served.deployment.sloMs
-    if (isInTime) this.side.count(PRODUCER_COUNT.inTime)
+    if (this.collectedAt - arrivalMs <= this.served.deployment.sloMs)
+      this.side.count(PRODUCER_COUNT.inTime)
     if (slot === pending.twin) this.side.count(PRODUCER_COUNT.hedgeWins)
   }
 

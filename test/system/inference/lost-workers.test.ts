@@ -136,6 +136,13 @@ describe('a model', () => {
     await expect(hanging).rejects.toThrow('no longer needed')
   })
 
+  it('counts an answer after the goal as late, although its own deadline is later', async () => {
+    await load({ sloMs: 1 }, 'waiting')
+    const inputs = [floats('x', [1], [4])]
+    await engine.infer({ model: id, inputs, deadlineMs: 60_000 })
+    expect(engine.statistics()[0]).toMatchObject({ answered: 1, inTime: 0, sloAttainment: 0 })
+  })
+
   it('answers with its default what it cannot answer in time', async () => {
     const outputs = [floats('y', [1], [0.5])]
     await load({ sloMs: 30, overtimeMs: 60_000, default: outputs })
