@@ -129,11 +129,11 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'lose-timer',
     edits: [
       {
-        file: 'state/typed/timer-queue.ts',
+        file: 'state/timers/queue.ts',
         text: `      entry.time = readTimestamp(entry.key)
-      this.push(entry)`,
+      this.add(entry)`,
         replacement: `      entry.time = readTimestamp(entry.key)
-      if (this.heap.length < 1) this.push(entry)`,
+      if (this.heap.first === undefined) this.add(entry)`,
       },
     ],
     faults: ['process-killed'],
