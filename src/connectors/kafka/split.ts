@@ -10,7 +10,7 @@ import {
 import { RecordBatchReader } from '../../batch/record-batch-reader.ts'
 import type { PolledSplit } from '../records/split-reader.ts'
 import { AbortedTransactions } from './client/aborted-transactions.ts'
-import type { FetchedPartition } from './client/fetch-request.ts'
+import type { FetchedPartition } from './client/fetch-answer.ts'
 
 /** Options of a `KafkaSplit`. */
 export interface KafkaSplitOptions {
