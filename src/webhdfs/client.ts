@@ -6,7 +6,7 @@ import type { WebHdfsAddress } from './address.ts'
 import { refusalOf, WebHdfsAttemptError } from './failure.ts'
 import type { HttpAnswer } from './http-exchange.ts'
 import { NameNodePool } from './name-node-pool.ts'
-import { type Operation, readJson, WebHdfsTransport } from './transport.ts'
+import { notWebHdfs, type Operation, readJson, WebHdfsTransport } from './transport.ts'
 import { WebHdfsUpload } from './upload.ts'
 
 /** Options of a `WebHdfsClient`. */
@@ -19,6 +19,9 @@ export interface WebHdfsClientOptions {
   /** Source of jitter. @default one with a random seed */
   readonly random?: Random
 }
+
+/** Longest answer of a DataNode that refuses a read, in bytes. */
+const LONGEST_REFUSAL = 64 * 1024
 
 /** A file or folder. */
 export interface HdfsFileStatus {
@@ -60,7 +63,7 @@ export class WebHdfsClient {
   async status(path: string): Promise<HdfsFileStatus | undefined> {
     return await ifExists(async () => {
       const answer = await this.run('look at', { method: 'GET', op: 'GETFILESTATUS', path })
-      return toStatus(readJson(answer, 'FileStatus') as RawStatus)
+      return statusIn(answer, readJson(answer, 'FileStatus'))
     })
   }
 
@@ -68,8 +71,9 @@ export class WebHdfsClient {
   async list(path: string): Promise<readonly HdfsFileStatus[] | undefined> {
     return await ifExists(async () => {
       const answer = await this.run('list', { method: 'GET', op: 'LISTSTATUS', path })
-      const { FileStatus } = readJson(answer, 'FileStatuses') as { FileStatus: RawStatus[] }
-      return FileStatus.map(toStatus)
+      const { FileStatus } = (readJson(answer, 'FileStatuses') ?? {}) as { FileStatus?: unknown }
+      if (!Array.isArray(FileStatus)) throw notWebHdfs(answer)
+      return FileStatus.map((raw: unknown) => statusIn(answer, raw))
     })
   }
 
@@ -155,7 +159,8 @@ export class WebHdfsClient {
     return await this.pool.attempt(target, async (attempt) => {
       try {
         const url = await this.transport.locateData(attempt, operation)
-        return (await this.transport.sendData({ method: 'GET', url }, 200)).body
+        const mostBytes = Math.max(length ?? Number.POSITIVE_INFINITY, LONGEST_REFUSAL)
+        return (await this.transport.sendData({ method: 'GET', url, mostBytes }, 200)).body
       } catch (error) {
         if (start > 0 && isRefusal(error) && (await this.endsBefore(path, start))) {
           return new Uint8Array(0)
@@ -202,7 +207,19 @@ interface RawStatus {
   readonly modificationTime: number
 }
 
-function toStatus(raw: RawStatus): HdfsFileStatus {
+function isStatus(raw: unknown): raw is RawStatus {
+  const { pathSuffix, type, length, modificationTime } = (raw ?? {}) as Partial<RawStatus>
+  return (
+    typeof pathSuffix === 'string' &&
+    typeof type === 'string' &&
+    typeof length === 'number' &&
+    typeof modificationTime === 'number'
+  )
+}
+
+/** A status in an answer. Throws CONNECTOR_FAILED if it is none. */
+function statusIn(answer: HttpAnswer, raw: unknown): HdfsFileStatus {
+  if (!isStatus(raw)) throw notWebHdfs(answer)
   return {
     name: raw.pathSuffix,
     isFolder: raw.type === 'DIRECTORY',

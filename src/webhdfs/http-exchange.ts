@@ -1,5 +1,6 @@
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import { messageOf } from '../core/errors.ts'
+import { AnswerPace } from './answer-pace.ts'
 import { type FailedParty, WebHdfsAttemptError } from './failure.ts'
 
 /** Loads `node:http` at the first request to HDFS: loading it takes longer than all of this folder. */
@@ -16,6 +17,8 @@ export interface HttpRequest {
   /** Longest silence of the server, ms. */
   readonly timeoutMs: number
   readonly body?: Uint8Array
+  /** Longest body of the answer. @default 64 MiB */
+  readonly mostBytes?: number
 }
 
 /** An answer of any status. */
@@ -27,23 +30,32 @@ export interface HttpAnswer {
 
 /** Hadoop's optional protection against forged requests only checks that this header exists. */
 const HEADERS = { 'X-XSRF-HEADER': 'weir' }
+/** An answer of a NameNode lists a folder at most; one of a DataNode without a file is a message. */
+const MOST_BYTES = 64 * 1024 * 1024
 
 /**
  * Sends a request and reads the whole answer. Redirects are not followed. Rejects with
- * WebHdfsAttemptError when there is no complete answer.
+ * WebHdfsAttemptError when there is no complete answer: also when it is longer than allowed, or comes so
+ * slowly that it would hold the request for ever without a silence.
  */
 export async function exchange(options: HttpRequest): Promise<HttpAnswer> {
   const outgoing = openRequest(options, options.body?.length ?? 0)
-  const { agent, timeoutMs } = options
+  const { agent, timeoutMs, mostBytes } = options
   outgoing.setTimeout(timeoutMs, () => abortSilent(outgoing, agent, timeoutMs))
-  return await new Promise((resolve, reject) => {
-    const fail = (error: unknown): void => reject(noAnswer(options.party, outgoing, error))
-    outgoing.once('error', fail)
-    outgoing.once('response', (incoming) => {
-      readAnswer(incoming).then(resolve, fail)
+  const pace = new AnswerPace(timeoutMs, (error) => outgoing.destroy(error))
+  outgoing.once('finish', () => pace.begin())
+  try {
+    return await new Promise((resolve, reject) => {
+      const fail = (error: unknown): void => reject(noAnswer(options.party, outgoing, error))
+      outgoing.once('error', fail)
+      outgoing.once('response', (incoming) => {
+        readAnswer(incoming, mostBytes, (bytes) => pace.received(bytes)).then(resolve, fail)
+      })
+      outgoing.end(options.body)
     })
-    outgoing.end(options.body)
-  })
+  } finally {
+    pace.end()
+  }
 }
 
 /** Numeric addresses of the servers of open requests: a broken socket has lost its address. */
@@ -70,10 +82,24 @@ export function openRequest(options: HttpRequest, length: number | undefined): C
   return outgoing
 }
 
-/** Reads an answer to its end; rejects when the connection ends before. */
-export async function readAnswer(incoming: IncomingMessage): Promise<HttpAnswer> {
+/**
+ * Reads an answer to its end; rejects when the connection ends before, or the answer is longer than `mostBytes`.
+ * `onBytes` gets the length of each piece.
+ */
+export async function readAnswer(
+  incoming: IncomingMessage,
+  mostBytes = MOST_BYTES,
+  onBytes: (bytes: number) => void = () => {},
+): Promise<HttpAnswer> {
   const chunks: Uint8Array[] = []
-  for await (const chunk of incoming) chunks.push(chunk as Uint8Array)
+  let bytes = 0
+  for await (const chunk of incoming as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length
+    onBytes(chunk.length)
+    // Leaving the loop ends the connection.
+    if (bytes > mostBytes) throw new Error(`the answer is longer than ${mostBytes} bytes`)
+    chunks.push(chunk)
+  }
   const joined = Buffer.concat(chunks)
   return {
     status: incoming.statusCode ?? 0,

@@ -29,6 +29,8 @@ export interface DataRequest {
   readonly method: 'GET' | 'PUT'
   readonly url: string
   readonly body?: Uint8Array
+  /** Longest body of the answer. @default 64 MiB */
+  readonly mostBytes?: number
 }
 
 /** Connections kept to one server. */
@@ -74,11 +76,11 @@ export class WebHdfsTransport {
     const parameters: Record<string, string> = { ...operation.parameters, noredirect: 'true' }
     if (avoid !== undefined) parameters['excludedatanodes'] = avoid
     const answer = await this.send(nameNode, { ...operation, parameters })
-    const location =
-      answer.status === 200 ? (readJson(answer, 'Location') as string) : answer.location
+    const location = answer.status === 200 ? readJson(answer, 'Location') : answer.location
     if (location === undefined) {
       throw new WebHdfsAttemptError(refusalOf('name-node', answer.status, answer.body))
     }
+    if (typeof location !== 'string') throw notWebHdfs(answer)
     if (location.startsWith('http://')) return location
     throw new WeirError(
       'UNSUPPORTED',
@@ -127,9 +129,15 @@ export function readJson(answer: HttpAnswer, field: string): unknown {
   } catch {
     // Reported below, as an answer without the field is.
   }
-  throw new WeirError(
+  throw notWebHdfs(answer)
+}
+
+/** The error of an answer that is not what a NameNode sends. */
+export function notWebHdfs({ body }: HttpAnswer): WeirError {
+  const text = new TextDecoder().decode(body.subarray(0, 200))
+  return new WeirError(
     'CONNECTOR_FAILED',
-    `the server at the NameNode's address does not speak WebHDFS: ${text.slice(0, 200)}`,
+    `the server at the NameNode's address does not speak WebHDFS: ${text}`,
   )
 }
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -185,6 +186,68 @@ describe('reading', () => {
   it('does not repeat the request for a missing file', async () => {
     expect(await client.status('/none')).toBeUndefined()
     expect(hdfs.log).toEqual(['name GETFILESTATUS'])
+  })
+})
+
+describe('a server that is not as it should be', () => {
+  const nameNode = (op: string, body: string): void => {
+    hdfs.faults.push((request, _incoming, response) => {
+      if (request.step !== 'name' || request.query.get('op') !== op) return false
+      response.end(body)
+      return true
+    })
+  }
+
+  it.each([
+    ['OPEN', '{"Location": 7}', () => client.read('/a')],
+    ['GETFILESTATUS', '{"FileStatus": null}', () => client.status('/a')],
+    ['GETFILESTATUS', '{"FileStatus": {"length": "7"}}', () => client.status('/a')],
+    ['LISTSTATUS', '{"FileStatuses": null}', () => client.list('/')],
+    ['LISTSTATUS', '{"FileStatuses": {"FileStatus": {}}}', () => client.list('/')],
+  ])('and answers %s with %s is an error that says so', async (op, body, call) => {
+    nameNode(op, body)
+    await expect(call()).rejects.toMatchObject({
+      code: 'CONNECTOR_FAILED',
+      message: expect.stringContaining(`does not speak WebHDFS: ${body}`),
+    })
+  })
+
+  it('and sends more than was asked for is not read to its end', async () => {
+    const short = clientOf(`127.0.0.1:${hdfs.port}`, 'user.name=ada', 0)
+    hdfs.files.set('/a', bytes('0123456789'))
+    let sent = 0
+    hdfs.faults.push(async ({ step }, _incoming, response) => {
+      if (step !== 'data') return false
+      const closed = once(response, 'close')
+      const piece = Buffer.alloc(64 * 1024)
+      while (!response.destroyed && sent < 1 << 28) {
+        sent += piece.length
+        if (!response.write(piece)) await Promise.race([once(response, 'drain'), closed])
+      }
+      return true
+    })
+    await expect(short.read('/a', 0, 10)).rejects.toMatchObject({
+      code: 'CONNECTOR_FAILED',
+      message: expect.stringContaining('the answer is longer than 65536 bytes'),
+    })
+    short.close()
+    expect(sent).toBeLessThan(1 << 28)
+  })
+
+  it('and sends a byte now and then does not hold a request for ever', async () => {
+    const short = clientOf(`127.0.0.1:${hdfs.port}`, 'user.name=ada', 0)
+    hdfs.files.set('/a', bytes('0123456789'))
+    hdfs.faults.push((request, _incoming, response) => {
+      if (request.step !== 'data') return false
+      const drip = setInterval(() => response.write('x'), 50)
+      response.once('close', () => clearInterval(drip))
+      return true
+    })
+    await expect(short.read('/a')).rejects.toMatchObject({
+      code: 'CONNECTOR_FAILED',
+      message: expect.stringContaining('slower than 1 kB a second'),
+    })
+    short.close()
   })
 })
 
