@@ -52,7 +52,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   'state.backend.memory.budget': { kind: 'size', fallback: size(DEFAULTS.stateMemoryBytes) },
   'state.backend.directory': {
     kind: 'path',
-    fallback: "`weir-state` in the machine's folder for temporary files",
+    fallback:
+      "`weir-state-UID`, a folder of this user alone, in the machine's folder for temporary files",
   },
   'execution.checkpointing.interval': { kind: 'duration', fallback: 'none: only on request' },
   'execution.checkpointing.mode': { kind: 'word', fallback: checkpoints.mode },

@@ -1,14 +1,17 @@
 import { enableCompileCache } from 'node:module'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { makeOwnFolder, ownTemporaryFolder } from '../files/own-folder.ts'
 
 /**
- * Keeps compiled code on disk for the next start of this process and of its threads. The folder is
- * NODE_COMPILE_CACHE, or Node's default one; NODE_DISABLE_COMPILE_CACHE=1 turns the cache off. Each
+ * Keeps compiled code on disk for the next start of this process and of its threads, in the folder
+ * NODE_COMPILE_CACHE, or in one of this user among the temporary files; NODE_DISABLE_COMPILE_CACHE=1 turns the
+ * cache off. Node runs what it finds there, so that without a folder of this user alone nothing is kept. Each
  * thread writes its own part when it has started, because the process may be killed later.
  */
 export function keepCompiledCode(): void {
+  const own = ownTemporaryFolder('weir-code')
+  const folder = process.env['NODE_COMPILE_CACHE'] ?? (makeOwnFolder(own) ? own : undefined)
+  if (folder === undefined) return
   // Threads read it from their environment before they load the first module.
-  process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache')
-  enableCompileCache(process.env['NODE_COMPILE_CACHE'])
+  process.env['NODE_COMPILE_CACHE'] = folder
+  enableCompileCache(folder)
 }

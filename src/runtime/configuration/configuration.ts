@@ -1,5 +1,3 @@
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { CheckpointMode } from '../../checkpoint/protocol/checkpoint-types.ts'
 import type { PortRange } from '../../core/port-range.ts'
 import type { StateStoreType } from '../../state/store/state-store.ts'
@@ -151,9 +149,4 @@ export function restartStrategyOf(configuration: JobConfiguration): RestartStrat
   const { restart, checkpoints } = configuration
   const periodic = checkpoints.intervalMs !== undefined && checkpoints.directory !== undefined
   return restart ?? (periodic ? EXPONENTIAL_DELAY : { type: 'none' })
-}
-
-/** Folder below which each job spills state that does not fit into memory, in a folder with its id. */
-export function stateDirectoryOf({ stateDirectory }: JobConfiguration): string {
-  return stateDirectory ?? join(tmpdir(), 'weir-state')
 }

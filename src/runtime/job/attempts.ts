@@ -8,7 +8,8 @@ import { graphFingerprint } from '../../dataflow/plan/graph-fingerprint.ts'
 import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
 import { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import { readersAreUpToDate } from '../../state/catalog/readers-are-up-to-date.ts'
-import { type JobConfiguration, stateDirectoryOf } from '../configuration/configuration.ts'
+import type { JobConfiguration } from '../configuration/configuration.ts'
+import { stateDirectoryOf } from '../configuration/state-directory.ts'
 import type { SlotCommand } from '../protocol/slot-messages.ts'
 import { type JobPlan, planJob, taskNames } from '../subtask/job-plan.ts'
 import { AttemptExecution, type AttemptListener } from './attempt-execution.ts'
@@ -190,10 +191,13 @@ export class JobAttempts {
     const { configuration, jobId } = this.options
     await this.pool.close()
     this.serving.close()
-    const spilled = join(stateDirectoryOf(configuration), jobId)
     // What is left over does no harm: the next start with this job id deletes it.
-    await rm(spilled, { recursive: true, force: true }).catch(() => undefined)
+    await removeSpilled(configuration, jobId).catch(() => undefined)
   }
+}
+
+async function removeSpilled(configuration: JobConfiguration, jobId: string): Promise<void> {
+  await rm(join(stateDirectoryOf(configuration), jobId), { recursive: true, force: true })
 }
 
 /** Number of slots of a job: as configured, otherwise its largest parallelism. */

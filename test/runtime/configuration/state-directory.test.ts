@@ -1,0 +1,45 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
+import { ownTemporaryFolder } from '../../../src/files/own-folder.ts'
+import { stateDirectoryOf } from '../../../src/runtime/configuration/state-directory.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'weir-state-directory-'))
+
+afterEach(() => void vi.unstubAllEnvs())
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+/** Makes a new folder for temporary files. */
+function temporaryFiles(name: string): void {
+  mkdirSync(join(root, name))
+  vi.stubEnv('TMPDIR', join(root, name))
+}
+
+describe.skipIf(process.platform === 'win32')('the folder of spilled state', () => {
+  it('is the configured one, which nothing makes here', () => {
+    const stateDirectory = join(root, 'configured')
+    expect(stateDirectoryOf({ stateDirectory })).toBe(stateDirectory)
+    expect(existsSync(stateDirectory)).toBe(false)
+  })
+
+  it('is one of this user without a configuration', () => {
+    temporaryFiles('own')
+    const folder = stateDirectoryOf({ stateDirectory: undefined })
+    expect(folder).toBe(ownTemporaryFolder('weir-state'))
+    expect(existsSync(folder)).toBe(true)
+  })
+
+  it('is refused where another user may have put a link, below which a job would delete folders', () => {
+    temporaryFiles('planted')
+    const precious = join(root, 'precious')
+    mkdirSync(precious)
+    symlinkSync(precious, ownTemporaryFolder('weir-state'))
+    expect(() => stateDirectoryOf({ stateDirectory: undefined })).toThrow(
+      expect.objectContaining({
+        code: 'PERMISSION_DENIED',
+        message: expect.stringContaining('set state.backend.directory'),
+      }),
+    )
+  })
+})
