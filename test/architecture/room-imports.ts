@@ -256,7 +256,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'training/metrics',
   ],
   client: ['core', 'core/formats', 'tracing', 'wire', 'wire/inference'],
-  'connectors/file': ['core', 'files', 'operators/port', 'webhdfs'],
+  'connectors/file': ['core', 'core/text', 'files', 'operators/port', 'webhdfs'],
   'connectors/kafka': [
     'batch',
     'connectors/kafka/client',
@@ -688,7 +688,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'models/als': ['core', 'core/hash', 'kernels', 'models', 'models/registry'],
   'models/als/online': ['core', 'kernels', 'models/als', 'models/quality', 'models/ratings'],
   'models/files': ['core', 'core/formats', 'core/hash', 'models/als', 'models/linear'],
-  'models/linear': ['core', 'models', 'models/ratings'],
+  'models/linear': ['core', 'core/text', 'models', 'models/ratings'],
   'models/quality': ['core'],
   'models/ratings': ['core', 'core/formats', 'core/text'],
   'models/registry': ['core'],
@@ -779,7 +779,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'state/catalog',
     'state/port',
   ],
-  'runtime/configuration': ['checkpoint/protocol', 'core', 'core/text', 'state/store'],
+  'runtime/configuration': ['checkpoint/protocol', 'core', 'core/text', 'files', 'state/store'],
   'runtime/job': [
     'checkpoint/coordinator',
     'checkpoint/manifest',

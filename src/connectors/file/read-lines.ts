@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { WeirError } from '../../core/errors.ts'
+import { requireLineEnd } from '../../core/text/longest-line.ts'
 import { readPieces } from './open-folder.ts'
 
 const NEWLINE = 10
@@ -7,7 +8,7 @@ const NEWLINE = 10
 /**
  * The lines of a UTF-8 file at a path or an `hdfs://` URL, many at a time, without their line ends (LF
  * or CRLF). One piece of the file and its longest line are held in memory. Throws MALFORMED_DATA with
- * the number of a line that is not UTF-8.
+ * the number of a line that is not UTF-8, or does not end.
  */
 export async function* readLines(place: string): AsyncGenerator<readonly string[]> {
   let rest = Buffer.alloc(0)
@@ -16,10 +17,12 @@ export async function* readLines(place: string): AsyncGenerator<readonly string[
     const bytes = Buffer.concat([rest, piece])
     const end = bytes.lastIndexOf(NEWLINE) + 1
     rest = bytes.subarray(end)
-    if (end === 0) continue
-    const lines = linesOf(bytes.subarray(0, end - 1), place, before)
-    before += lines.length
-    yield lines
+    if (end > 0) {
+      const lines = linesOf(bytes.subarray(0, end - 1), place, before)
+      before += lines.length
+      yield lines
+    }
+    requireLineEnd(rest.length, `line ${before + 1} of ${place}`)
   }
   if (rest.length > 0) yield linesOf(rest, place, before)
 }

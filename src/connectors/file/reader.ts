@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { asWeirError, messageOf, WeirError } from '../../core/errors.ts'
+import { requireLineEnd } from '../../core/text/longest-line.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import type {
   PollResult,
@@ -22,7 +23,7 @@ export interface LineFileOptions<T> {
   readonly parse: (line: string) => T | undefined
   /** Event time of a value in ms; default none. */
   readonly timestampOf?: (value: T) => number
-  /** Bytes of one read; default 256 KiB. Longer lines are read as a whole nevertheless. */
+  /** Bytes of one read; default 256 KiB. Longer lines, up to 16 MiB, are read as a whole nevertheless. */
   readonly chunkBytes?: number
 }
 
@@ -158,12 +159,20 @@ export class LineFileReader<T> implements SourceReader<T> {
   private async refill(): Promise<void> {
     try {
       await Promise.all(
-        this.files.filter((file) => this.endOfLine(file) < 0 && !file.atEndOfFile).map(fill),
+        this.files
+          .filter((file) => this.endOfLine(file) < 0 && !file.atEndOfFile)
+          .map((file) => this.fill(file)),
       )
     } catch (cause) {
-      this.failure = new WeirError('CONNECTOR_FAILED', messageOf(cause), { cause })
+      this.failure = asWeirError(cause, 'CONNECTOR_FAILED')
     }
     this.reading = undefined
+  }
+
+  private async fill(file: OpenFile): Promise<void> {
+    const path = this.options.paths[file.partition] ?? ''
+    requireLineEnd(file.end - file.at, `the line at byte ${file.nextOffset} of ${path}`)
+    await fill(file)
   }
 
   snapshot(): SourceSplit[] {

@@ -13,6 +13,9 @@ export interface NpyMatrix {
 /** The header of any matrix is in so many first bytes. */
 export const NPY_HEADER_BYTES = 4096
 
+/** Most factors of a row: a header may claim any number, and a row is in memory as a whole. */
+const MOST_COLUMNS = 65_536
+
 const isLittleEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1
 
 const MAGIC = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59]
@@ -37,6 +40,9 @@ export function parseNpyHeader(bytes: Uint8Array): NpyMatrix {
   if (!/'fortran_order':\s*False/.test(header)) throw refused('it is in Fortran order')
   if (shape === null) throw refused('it does not have two dimensions')
   const [rows, columns] = [Number(shape[1]), Number(shape[2])]
+  if (columns < 1 || columns > MOST_COLUMNS) {
+    throw refused(`it has ${columns} columns, and a row has 1 to ${MOST_COLUMNS} factors`)
+  }
   return { rows, columns, width: type === '<f4' ? 4 : 8, start: from + length }
 }
 

@@ -1,4 +1,5 @@
 import { WeirError } from '../../core/errors.ts'
+import { requireLineEnd } from '../../core/text/longest-line.ts'
 import type { BadLines } from '../ratings/parser.ts'
 
 /**
@@ -42,7 +43,8 @@ const NOTHING = new Uint8Array(0)
 
 /**
  * Streaming parser: `push` chunks of bytes of any size, then `end`. It keeps only the last line of a chunk
- * where that is not whole. A bad line throws UNPARSABLE_RECORD with its number, or is counted.
+ * where that is not whole. A bad line throws UNPARSABLE_RECORD with its number, or is counted; one that does
+ * not end throws MALFORMED_DATA.
  */
 export class LibsvmParser {
   private readonly sink: LibsvmSink
@@ -78,6 +80,7 @@ export class LibsvmParser {
       const head = from === 0 ? chunk : chunk.subarray(0, from)
       const line = joined(this.rest, head)
       this.rest = from === 0 ? line : NOTHING
+      requireLineEnd(this.rest.length, `line ${this.line + 1} of the examples`)
       if (from === 0) return
       this.parseLines(line)
     }

@@ -1,5 +1,6 @@
 import { isWeirError, WeirError } from '../../core/errors.ts'
 import { splitCsvRow } from '../../core/formats/csv-row.ts'
+import { requireLineEnd } from '../../core/text/longest-line.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import { columnsOfHeader, isUsualOrder, type RatingColumns } from './columns.ts'
 import { detectRatingsFormat, type RatingsFormat, SEPARATORS } from './format.ts'
@@ -28,7 +29,7 @@ const MORE_FIELDS =
 /**
  * Streaming parser: `push` chunks of bytes of any size, then `end`. Line ends are LF or CRLF; empty
  * lines are skipped. A bad line throws UNPARSABLE_RECORD with its line number, one that is not UTF-8
- * MALFORMED_DATA, or is counted.
+ * MALFORMED_DATA, or is counted. One that does not end throws MALFORMED_DATA.
  */
 export class RatingsParser {
   private readonly sink: RatingSink
@@ -66,6 +67,7 @@ export class RatingsParser {
     if (end > 0) this.parse(joined(this.rest, chunk.subarray(0, end)))
     // The caller may write into the chunk again.
     this.rest = end > 0 ? chunk.slice(end) : joined(this.rest, chunk.slice())
+    requireLineEnd(this.rest.length, `line ${this.line + 1} of the ratings`)
   }
 
   /** Parses the last line, which may have no line end. */

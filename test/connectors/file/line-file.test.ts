@@ -81,6 +81,21 @@ describe('LineFileSource', () => {
     await reader.close()
   })
 
+  it('refuses a line that does not end, with its place', async () => {
+    const path = join(temporaryFolder(), 'endless.txt')
+    const endless = Buffer.alloc(40 * 1024 * 1024, 'x')
+    endless.write('1\n')
+    fs.writeFileSync(path, endless)
+    const reader = new LineFileSource({ paths: [path], parse: (line) => line }).createReader()
+    await reader.open(readerContext())
+    await reader.addSplits([{ partition: 0, nextOffset: -1 }])
+    await expect(drain(reader)).rejects.toMatchObject({
+      code: 'MALFORMED_DATA',
+      message: `the line at byte 2 of ${path} does not end within 16 MiB; is this a text file with one record a line?`,
+    })
+    await reader.close()
+  })
+
   it('names a missing file', async () => {
     const source = new LineFileSource({ paths: ['/nowhere/x'], parse: (line) => line })
     const adding = source.createReader().addSplits([{ partition: 0, nextOffset: -1 }])

@@ -25,4 +25,13 @@ describe('readLines', () => {
       details: { line: 200_001 },
     })
   })
+
+  it('refuses a line that does not end, before it is in memory', async () => {
+    const endless = Buffer.alloc(40 * 1024 * 1024, 'x')
+    endless.write('a\n')
+    await expect(linesOf(endless)).rejects.toMatchObject({
+      code: 'MALFORMED_DATA',
+      message: expect.stringMatching(/^line 2 of .* does not end within 16 MiB/),
+    })
+  })
 })

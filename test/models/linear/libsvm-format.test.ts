@@ -97,4 +97,14 @@ describe('bad lines', () => {
     }
     expect(labels).toEqual([7, 7])
   })
+
+  it('that do not end are refused before they are in memory', () => {
+    const parser = new LibsvmParser(() => {})
+    const piece = Buffer.alloc(1024 * 1024, '1')
+    const push = (): void => {
+      parser.push(Buffer.from('1 1:1\n'))
+      for (let i = 0; i < 40; i++) parser.push(piece)
+    }
+    expect(push).toThrow('line 2 of the examples does not end within 16 MiB')
+  })
 })

@@ -108,6 +108,16 @@ describe('bad lines', () => {
     expect(push('count').badLineCount).toBe(2)
   })
 
+  it.each(['fail', 'count'] as const)('that do not end are refused (%s)', (badLines) => {
+    const parser = new RatingsParser(() => {}, { badLines })
+    const piece = Buffer.alloc(1024 * 1024, 'x')
+    const push = (): void => {
+      parser.push(Buffer.from('1,2,3\n'))
+      for (let i = 0; i < 40; i++) parser.push(piece)
+    }
+    expect(push).toThrow('line 2 of the ratings does not end within 16 MiB')
+  })
+
   it('fail in the first line if it shows no format', () => {
     expect(() => parse('hello\n')).toThrow(/no tab, "::", comma or semicolon/)
   })
