@@ -81,7 +81,7 @@ export function invitationText(invitation: Invitation): readonly string[] {
   return [
     `npm run weir -- predict ${quoted(user)} ${list.join(' ')}${where}`,
     `npm run weir -- recommend ${quoted(user)} --k 5 --exclude ${list[0]}${where}`,
-    `npm run weir -- query ALS_MODEL ${quoted(`${user}-U`)} MEAN-I --json${where}`,
+    `npm run -s weir -- query ALS_MODEL ${quoted(`${user}-U`)} MEAN-I --json${where}`,
     `npm run weir -- evaluate --ratings ${quoted(testFile)} --clip ${range.min},${range.max}${where}`,
   ]
 }

@@ -83,6 +83,8 @@ Examples:
     }
     const every = flags.optional('every') === undefined ? undefined : flags.number('every')
     if (every !== undefined && !(every > 0)) throw new UsageError('--every must be above 0')
+    // A wrong range is reported without a server.
+    rangeFlag(flags, 'clip')
     const ratings = (): EvaluationRatings =>
       topic === undefined ? ratingPieces(file!) : piecesOfTopic(flags, topic)
     await using client = await connectWith(flags)

@@ -229,7 +229,7 @@ async function trainWithProgress(
       bar.update(
         done,
         goal,
-        `round ${round}: objective ${primal.toFixed(1)}, gap ${relativeGap.toPrecision(2)}`,
+        `round ${round}: objective ${objectiveText(primal)}, gap ${relativeGap.toPrecision(2)}`,
       )
     },
   })
@@ -237,11 +237,16 @@ async function trainWithProgress(
   return model
 }
 
+/** An objective with one decimal, or with four digits where it is small: 3.1e-4 is not 0. */
+function objectiveText(objective: number): string {
+  return objective < 10 ? objective.toPrecision(4) : objective.toFixed(1)
+}
+
 function sentence(result: Record<string, unknown>): string {
   const percent = (value: number): string => `${(100 * value).toFixed(2)} %`
   const parts = [
     `${counted(Number(result['examples']), 'example')}, ${counted(Number(result['features']), 'feature')} in ${Number(result['seconds']).toFixed(2)} s`,
-    `objective ${Number(result['objective']).toFixed(1)}, within ${percent(Math.max(0, Number(result['relativeGap'])))} of the optimum`,
+    `objective ${objectiveText(Number(result['objective']))}, within ${percent(Math.max(0, Number(result['relativeGap'])))} of the optimum`,
   ]
   if (result['validationAccuracy'] !== undefined) {
     parts.push(`validation accuracy ${percent(Number(result['validationAccuracy']))}`)

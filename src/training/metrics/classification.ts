@@ -14,9 +14,10 @@ export interface ClassificationSummary {
    */
   readonly logLoss: MeanEstimate | undefined
   /**
-   * Probability that a positive example scores above a negative one; a tie counts half. Interval by
-   * Hanley and McNeil, "The meaning and use of the area under a ROC curve" (1982). Undefined if there
-   * is only one label.
+   * Probability that a positive example scores above a negative one; a tie counts half. The interval has the areas
+   * whose standard error by Hanley and McNeil, "The meaning and use of the area under a ROC curve" (1982), admits
+   * this one (Newcombe, "Confidence intervals for an effect size measure based on the Mann-Whitney statistic", part
+   * 2, 2006, method 5). Undefined if there is only one label.
    */
   readonly auc: MeanEstimate | undefined
 }
@@ -87,8 +88,11 @@ export class ClassificationAccumulator {
     }
     const negatives = count - positives
     const area = (rankSum - (positives * (positives + 1)) / 2) / (positives * negatives)
-    const margin = QUANTILE_95 * hanleyMcNeil(area, positives, negatives)
-    return { mean: area, low: Math.max(0, area - margin), high: Math.min(1, area + margin) }
+    const isTooLow = (other: number): boolean =>
+      area - other > QUANTILE_95 * hanleyMcNeil(other, positives, negatives)
+    const isTooHigh = (other: number): boolean =>
+      other - area > QUANTILE_95 * hanleyMcNeil(other, positives, negatives)
+    return { mean: area, low: boundary(0, area, isTooLow), high: boundary(1, area, isTooHigh) }
   }
 
   private grow(): void {
@@ -99,6 +103,21 @@ export class ClassificationAccumulator {
     truths.set(this.truths)
     this.truths = truths
   }
+}
+
+/** Halvings that reach the precision of a double. */
+const HALVINGS = 60
+
+/** The end of what is outside between `from`, which may be outside, and `to`, which is not. */
+function boundary(from: number, to: number, isOutside: (value: number) => boolean): number {
+  if (!isOutside(from)) return from
+  let [outside, inside] = [from, to]
+  for (let i = 0; i < HALVINGS; i++) {
+    const middle = (outside + inside) / 2
+    if (isOutside(middle)) outside = middle
+    else inside = middle
+  }
+  return inside
 }
 
 /** Standard error of an area under the curve. */

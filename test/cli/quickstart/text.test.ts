@@ -16,7 +16,7 @@ describe('the invitation', () => {
     expect(invitationText(INVITATION)).toEqual([
       'npm run weir -- predict 7 3 1 2',
       'npm run weir -- recommend 7 --k 5 --exclude 3',
-      'npm run weir -- query ALS_MODEL 7-U MEAN-I --json',
+      'npm run -s weir -- query ALS_MODEL 7-U MEAN-I --json',
       'npm run weir -- evaluate --ratings .weir/held-out.data --clip 1,5',
     ])
   })

@@ -234,6 +234,13 @@ describe('weir train svm', () => {
     )
   })
 
+  it('prints the digits of a small objective', async () => {
+    const { out } = await run(
+      ...['train', 'svm', '--examples', examples, '--threads', '0', '--cost', '1e-5'],
+    )
+    expect(Number(/objective ([0-9.e-]+), within/.exec(out)?.[1])).toBeGreaterThan(0)
+  })
+
   it('names the file that it cannot read', async () => {
     const missing = join(folder, 'nothing.svm')
     const { code, err } = await run('train', 'svm', '--examples', missing)
@@ -271,6 +278,23 @@ describe('--solver and --scale', () => {
     const { code, err } = await run('train', 'svm', '--examples', examples, ...flags)
     expect(code).toBe(2)
     expect(err).toContain(message)
+  })
+})
+
+describe('weir train svm that diverges', () => {
+  it('exits with status 1 and its code, and publishes nothing', async () => {
+    const place = ['--data-dir', join(folder, 'diverged')]
+    const torn = join(folder, 'torn.svm')
+    writeFileSync(torn, '1 1:1\n-1 1:1\n')
+    const words = ['train', 'svm', '--examples', torn, '--threads', '0', '--publish']
+    const { code, err } = await run(...words, '--cost', '1e308', ...place)
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('TRAINING_DIVERGED') })
+    const { out } = await run('topic', 'list', '--json', ...place)
+    const topics = out.split('\n').filter((line) => line !== '')
+    const ends = topics.flatMap((line) =>
+      (JSON.parse(line) as { offsets: readonly { end: number }[] }).offsets.map(({ end }) => end),
+    )
+    expect(ends.every((end) => end === 0)).toBe(true)
   })
 })
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { seededRandom } from '../../../src/core/random.ts'
 import {
   ClassificationAccumulator,
   type ClassificationSummary,
@@ -35,6 +36,33 @@ describe('classification metrics', () => {
     const auc = summaryOf(scored).auc as NonNullable<ClassificationSummary['auc']>
     expect(auc.mean).toBeCloseTo(above / pairs, 12)
     expect(auc.high - auc.low).toBeGreaterThan(0.1)
+  })
+
+  it('have an interval of the area that is not a point where the labels are apart', () => {
+    const apart = Array.from({ length: 20 }, (_, i): [number, number] => [i < 10 ? -1 : 1, i])
+    const auc = summaryOf(apart).auc as NonNullable<ClassificationSummary['auc']>
+    expect(auc).toMatchObject({ mean: 1, high: 1 })
+    expect(auc.low).toBeGreaterThan(0.6)
+    expect(auc.low).toBeLessThan(0.95)
+    const turned = summaryOf(apart.map(([label, decision]) => [label, -decision])).auc
+    expect(turned).toMatchObject({ mean: 0, low: 0 })
+    expect(turned!.high).toBeCloseTo(1 - auc.low, 12)
+  })
+
+  it('have an interval of the area that covers the truth about 95 times in 100, also near 1', () => {
+    const random = seededRandom(4)
+    // Normal scores that are 2.8 standard deviations apart: the area is 0.97614.
+    const truth = 0.97614
+    const rounds = 400
+    let covered = 0
+    for (let round = 0; round < rounds; round++) {
+      const scored = Array.from({ length: 60 }, (_, i): [number, number] =>
+        i < 30 ? [1, random.normal() + 2.8] : [-1, random.normal()],
+      )
+      const { low, high } = summaryOf(scored).auc!
+      if (low <= truth && truth <= high) covered += 1
+    }
+    expect(covered / rounds).toBeGreaterThan(0.9)
   })
 
   it('have no area with one label only, and no log loss without log-odds', () => {
