@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -49,6 +49,20 @@ describe('FileCheckpointStorage', () => {
     await storage.createExclusive('c', new Uint8Array(3))
     await storage.createExclusive('c', new Uint8Array(3))
     expect(await readdir(join(folder, '.tmp'))).toEqual([])
+  })
+
+  it('removes temporary files of processes that ended more than a day ago, and no others', async () => {
+    const folder = await newFolder()
+    const temporary = join(folder, '.tmp')
+    await mkdir(temporary)
+    const hoursOld = { 'left-over': 25, 'still-written': 23 }
+    for (const [name, hours] of Object.entries(hoursOld)) {
+      await writeFile(join(temporary, name), 'half a segment')
+      const seconds = Date.now() / 1000 - hours * 3600
+      await utimes(join(temporary, name), seconds, seconds)
+    }
+    await new FileCheckpointStorage(folder).createExclusive('a', new Uint8Array(3))
+    await expect.poll(() => readdir(temporary)).toEqual(['still-written'])
   })
 
   it('refuses every call after close', async () => {
