@@ -3,7 +3,7 @@ const SLOW_WINDOWS = 2
 
 /**
  * Watches how fast an answer comes. A timeout of silence begins again with every byte, so that a server that
- * sends one byte now and then would hold its request for ever. An answer must have a byte for each millisecond,
+ * sends one byte now and then would hold its request forever. An answer must have a byte for each millisecond,
  * over two windows as long as that timeout.
  */
 export class AnswerPace {

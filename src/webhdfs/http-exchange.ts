@@ -36,7 +36,7 @@ const MOST_BYTES = 64 * 1024 * 1024
 /**
  * Sends a request and reads the whole answer. Redirects are not followed. Rejects with
  * WebHdfsAttemptError when there is no complete answer: also when it is longer than allowed, or comes so
- * slowly that it would hold the request for ever without a silence.
+ * slowly that it would hold the request forever without a silence.
  */
 export async function exchange(options: HttpRequest): Promise<HttpAnswer> {
   const outgoing = openRequest(options, options.body?.length ?? 0)

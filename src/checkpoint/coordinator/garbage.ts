@@ -99,7 +99,7 @@ export class CheckpointGarbage {
 
   /**
    * Deletes the segments that attempts before `attempt` left and no checkpoint refers to. While a marked
-   * manifest may exist the next collection does it: whoever looks at that checkpoint finds it whole.
+   * manifest may exist the next collection does it: a look at that checkpoint finds it whole.
    */
   async sweep(completed: readonly CheckpointManifest[], attempt: number): Promise<void> {
     try {

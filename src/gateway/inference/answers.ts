@@ -22,7 +22,7 @@ export interface InferenceAnswersContext {
   readonly clock: Clock
 }
 
-/** Answers inference requests and counts them, whoever reads them from their connection. */
+/** Answers inference requests and counts them, for both readers of connections. */
 export class InferenceAnswers {
   private readonly context: InferenceAnswersContext
   private readonly requests = new WeakMap<InferenceModel, ModelRequests>()
@@ -31,7 +31,7 @@ export class InferenceAnswers {
     this.context = context
   }
 
-  /** The answer to a request; nobody reads the body of the call after it. Rejects with what failed. */
+  /** The answer to a request; the body of the call is not read after it. Rejects with what failed. */
   async answer({ model: name, version, body, jsonLength }: InferenceCall): Promise<EncodedAnswer> {
     const { repository, statistics, clock } = this.context
     const startedMs = clock.monotonicMs()

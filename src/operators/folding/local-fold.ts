@@ -1,5 +1,5 @@
 import { ByteWriter } from '../../core/byte-writer.ts'
-import { copierOf, isKeptDecoded, type Serializer } from '../../core/serializer.ts'
+import type { Serializer } from '../../core/serializer.ts'
 import { latin1Of } from '../../core/text/latin1.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import type { EdgeFold, SendPart } from '../port/edge-fold.ts'
@@ -7,6 +7,7 @@ import { FoldedPart } from '../port/folded-part.ts'
 import { refusePromise } from '../port/refuse-promise.ts'
 import { type AlignedWindows, lastWindowStart } from '../windows/assigner.ts'
 import type { Fold } from '../windows/contents.ts'
+import { copyOfSum } from '../windows/slices.ts'
 import { type CopyValue, foldsAgree } from './agreement.ts'
 
 /** Groups of three records on which the fold is tried before it is trusted. */
@@ -142,7 +143,7 @@ export class LocalFold<IN, ACC> implements EdgeFold {
     this.trial = this.trials < TRIALS ? [] : undefined
   }
 
-  private readonly copyRecord: CopyValue = (value) => copyBy(this.options.records, value)
+  private readonly copyRecord: CopyValue = (value) => copyOfSum(this.options.records, value)
 
   private sliceOf(start: number): SliceParts<ACC> {
     let slice = this.slices.get(start)
@@ -192,13 +193,8 @@ export class LocalFold<IN, ACC> implements EdgeFold {
       return
     }
     // The fold may have returned the record, or a part of it, which belongs to the function that made it.
-    const copy = copyBy(this.options.sums, after)
+    const copy = copyOfSum(this.options.sums, after)
     part.sum = (copy ?? after) as ACC
     part.owned = copy !== undefined
   }
-}
-
-/** A copy that shares no object with the value; undefined for one that only bytes can copy. */
-function copyBy<T>(serializer: Serializer<T>, value: T): T | undefined {
-  return isKeptDecoded(serializer.id, value) ? value : copierOf(serializer)?.copy(value)
 }
