@@ -88,7 +88,7 @@ describe('watermark strategies', () => {
       .fromSource(source([0]), monotonousTimestamps({ timestampOf, alignment }), 'behind')
       .sinkTo(new DiscardingSink())
     const sink = new MemorySink<number>()
-    const waiting = monotonousTimestamps<number>({ timestampOf, idleAfterMs: 10, alignment })
+    const waiting = monotonousTimestamps<number>({ timestampOf, idleAfterMs: 500, alignment })
     env
       .fromSource(source(numbers(100_000)), waiting, 'waiting')
       .union(env.fromSource(source([1_000_000]), monotonousTimestamps({ timestampOf }), 'others'))
@@ -97,7 +97,7 @@ describe('watermark strategies', () => {
       .sinkTo(sink)
     const job = cluster.startLocal(env.graph())
     await job.waitFor('RUNNING')
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
     expect(sink.values).toEqual([])
     await job.cancel()
   })

@@ -80,7 +80,10 @@ describe('a warm-up', () => {
   it('runs the model in each worker before the first request', async () => {
     await load({ warmUp: { runs: 3 } }, 'counting')
     expect(await infer(0)).toBe(4)
-    expect(engine.statistics()[0]).toMatchObject({ answered: 1, batches: 1 })
+    // A worker counts a batch after the answers of the batch.
+    await vi.waitFor(() =>
+      expect(engine.statistics()[0]).toMatchObject({ answered: 1, batches: 1 }),
+    )
   })
 })
 
