@@ -125,8 +125,29 @@ export class HotConnection {
 
   private readonly onData = (chunk: Buffer): void => {
     this.idleLooks = 0
+    if (this.takeWhole(chunk)) return
     this.unread += chunk.toString('latin1')
     if (this.unread.length >= this.wholeAt) this.take()
+  }
+
+  /** Takes bytes that are one inference, without a text of them. */
+  private takeWhole(chunk: Buffer): boolean {
+    const isNext = this.unread === '' && !this.hasBody && this.exchanges.length < MAX_WAITING
+    if (!isNext || !this.reader.readWhole(chunk)) return false
+    this.isTaking = true
+    this.accept()
+    this.isTaking = false
+    if (this.isBlocked) this.goOn()
+    return true
+  }
+
+  /** Has the request that was read answered. */
+  private accept(): void {
+    const { request, token } = this.reader
+    const exchange = new HotExchange(this, request)
+    this.exchanges.push(exchange)
+    this.hasBody = request.kind !== 'pair'
+    this.owner.answer(exchange, token)
   }
 
   private take(): void {
@@ -138,10 +159,7 @@ export class HotConnection {
       reading = reader.read(unread, at)
       if (reading !== 'whole') break
       at = reader.end
-      const exchange = new HotExchange(this, reader.request)
-      exchanges.push(exchange)
-      this.hasBody = exchange.request.kind !== 'pair'
-      this.owner.answer(exchange, reader.token)
+      this.accept()
     }
     this.isTaking = false
     this.unread = at === unread.length ? '' : unread.slice(at)
@@ -149,6 +167,8 @@ export class HotConnection {
     this.awaitBody(reading === 'part' ? reader.end - at : 0)
     if (this.unread !== '' && reading !== 'part') this.socket.pause()
     if (this.unread !== '' || this.isBlocked) this.goOn()
+    // It was paused when the request came that has just been taken.
+    else if (this.socket.isPaused()) this.socket.resume()
   }
 
   /** Waits for the rest of a body, up to so many characters of `unread`; 0 if there is nothing to wait for. */

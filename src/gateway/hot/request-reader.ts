@@ -7,6 +7,7 @@ import { JSON_LENGTH_HEADER } from '../inference/message.ts'
 import { scanPairs } from '../routes/pairs-scanner.ts'
 import type { PredictedPair } from '../routes/prediction-body.ts'
 import { giveBuffer, takeBuffer } from './batch-buffers.ts'
+import { KnownHead } from './known-head.ts'
 
 /*
  * The requests that a connection answers without node:http, with header fields of a short list:
@@ -69,9 +70,6 @@ const JSON_TYPES: ReadonlySet<string> = new Set([
   'application/json; charset=utf-8',
 ])
 const LENGTH = /^[1-9][0-9]{0,8}$/
-/** A head up to the digits of its length. */
-const LENGTH_FIELD = /^(?:.*\r\n)*?content-length:[ \t]*/i
-
 /** The bytes of the body that is read. */
 let body: Buffer = Buffer.alloc(0)
 
@@ -89,27 +87,16 @@ interface Head {
   readonly jsonLength: string | undefined
 }
 
-/** A head of a batch, of which only the digits of the length change from one request to the next. */
-interface BatchHead {
-  /** What is before the digits. */
-  readonly before: string
-  /** What is after them. */
-  readonly after: string
-  readonly token: string | undefined
-}
-
-/** A request line and a head of an inference, as a connection sends them again and again. */
-interface InferHead {
-  readonly text: string
+/** What the head of an inference says. */
+interface InferMeaning {
   readonly call: Omit<InferenceCall, 'body'>
   readonly token: string | undefined
-  readonly length: number
 }
 
 /** What a hot request asks for: the prediction of a pair, those of some pairs, or the run of a model. */
 export type HotRequest =
   | ({ readonly kind: 'pair' } & PredictedPair)
-  /** The body is of `takeBuffer`. */
+  /** The memory of the body is nobody else's. */
   | ({ readonly kind: 'infer' } & InferenceCall)
   /** The bytes of the pairs are of `takeBuffer`. */
   | { readonly kind: 'pairs'; readonly pairs: EncodedPairs }
@@ -143,8 +130,8 @@ export class RequestReader {
   private readonly limits: HotLimits
   private knownHead = ''
   private knownToken: string | undefined
-  private batchHead: BatchHead | undefined
-  private inferHead: InferHead | undefined
+  private batchHead: KnownHead<string | undefined> | undefined
+  private inferHead: KnownHead<InferMeaning> | undefined
 
   constructor(limits: HotLimits) {
     this.limits = limits
@@ -158,33 +145,55 @@ export class RequestReader {
     return 'other'
   }
 
+  /**
+   * Reads some received bytes into the fields if they are one inference with the head of the last one. Its body stays where
+   * it is; a text of it would be two more copies.
+   */
+  readWhole(bytes: Buffer): boolean {
+    const { inferHead } = this
+    if (inferHead === undefined) return false
+    const length = inferHead.lengthAt(bytes.toString('latin1', 0, inferHead.mostLength), 0)
+    const { bodyAt, meaning } = inferHead
+    if (length < 0 || length > this.limits.maxBodyBytes || bodyAt + length !== bytes.length) {
+      return false
+    }
+    this.setInference(meaning, bytes.subarray(bodyAt))
+    return true
+  }
+
   private readInfer(text: string, at: number): Reading {
-    const head = this.readInferHead(text, at)
-    if (head === undefined || head.length > this.limits.maxBodyBytes) return 'other'
-    const bodyAt = at + head.text.length
-    this.end = bodyAt + head.length
+    const length = this.inferLength(text, at)
+    if (length < 0 || length > this.limits.maxBodyBytes) return 'other'
+    const { bodyAt, meaning } = this.inferHead!
+    this.end = bodyAt + length
     if (this.end > text.length) return 'part'
-    this.request = { kind: 'infer', ...head.call, body: bytesOf(text.slice(bodyAt, this.end)) }
-    this.token = head.token
+    this.setInference(meaning, bytesOf(text.slice(bodyAt, this.end)))
     return 'whole'
   }
 
-  private readInferHead(text: string, at: number): InferHead | undefined {
-    const { inferHead } = this
-    if (inferHead !== undefined && text.startsWith(inferHead.text, at)) return inferHead
+  private setInference({ call, token }: InferMeaning, body: Buffer): void {
+    const { model, version, jsonLength } = call
+    this.request = { kind: 'infer', model, version, jsonLength, body }
+    this.token = token
+  }
+
+  /** Length of the body behind the head of `inferHead`, which it reads if it is a new one; -1 if it is left to node:http. */
+  private inferLength(text: string, at: number): number {
+    const known = this.inferHead?.lengthAt(text, at) ?? -1
+    if (known >= 0) return known
     const path = readInferPath(text, at + MODELS_PATH.length)
-    if (path === undefined) return undefined
+    if (path === undefined) return -1
     const headEnd = endOfHead(text, path.end)
-    if (headEnd < 0) return undefined
+    if (headEnd < 0) return -1
     const head = this.parseHead(text.slice(path.end, headEnd))
-    if (head?.length === undefined || !LENGTH.test(head.length)) return undefined
-    this.inferHead = {
-      text: copyOf(text.slice(at, headEnd + HEAD_END.length)),
-      call: { model: path.model, version: path.version, jsonLength: head.jsonLength },
+    if (head?.length === undefined || !LENGTH.test(head.length)) return -1
+    const whole = copyOf(text.slice(at, headEnd + HEAD_END.length))
+    const { model, version } = path
+    this.inferHead = new KnownHead(whole, head.length, {
+      call: { model, version, jsonLength: head.jsonLength },
       token: bearerTokenOf(head.authorization),
-      length: Number(head.length),
-    }
-    return this.inferHead
+    })
+    return this.inferHead.lengthAt(text, at)
   }
 
   private readPair(text: string, at: number): boolean {
@@ -217,35 +226,30 @@ export class RequestReader {
   }
 
   private readPairs(text: string, at: number): Reading {
-    const headEnd = endOfHead(text, at)
-    if (headEnd < 0) return 'other'
-    const length = this.readBatchHead(text, at, headEnd)
+    const length = this.batchLength(text, at)
     if (length < 0 || length > this.limits.maxBodyBytes) return 'other'
-    const bodyAt = headEnd + HEAD_END.length
+    const { bodyAt, meaning } = this.batchHead!
     this.end = bodyAt + length
     if (this.end > text.length) return 'part'
     const pairs = scanText(text.slice(bodyAt, this.end))
     if (pairs === undefined) return 'other'
     this.request = { kind: 'pairs', pairs }
-    this.token = this.batchHead?.token
+    this.token = meaning
     return 'whole'
   }
 
-  /** Reads the head of a batch into `batchHead`; returns the length of the body, -1 if it is left to node:http. */
-  private readBatchHead(text: string, at: number, end: number): number {
-    const known = this.batchHead === undefined ? -1 : lengthIn(text, at, end, this.batchHead)
+  /** As `inferLength`, for the head of a batch, whose meaning is its token. */
+  private batchLength(text: string, at: number): number {
+    const known = this.batchHead?.lengthAt(text, at) ?? -1
     if (known >= 0) return known
-    const fields = text.slice(at, end)
-    const head = this.parseHead(fields)
+    const end = endOfHead(text, at)
+    if (end < 0) return -1
+    const head = this.parseHead(text.slice(at, end))
     if (head?.type === undefined || !JSON_TYPES.has(head.type)) return -1
     if (head.length === undefined || !LENGTH.test(head.length)) return -1
-    const digitsAt = LENGTH_FIELD.exec(fields)![0].length
-    this.batchHead = {
-      before: copyOf(fields.slice(0, digitsAt)),
-      after: copyOf(fields.slice(digitsAt + head.length.length)),
-      token: bearerTokenOf(head.authorization),
-    }
-    return Number(head.length)
+    const whole = copyOf(text.slice(at, end + HEAD_END.length))
+    this.batchHead = new KnownHead(whole, head.length, bearerTokenOf(head.authorization))
+    return this.batchHead.lengthAt(text, at)
   }
 
   private parseHead(text: string): Head | undefined {
@@ -292,13 +296,6 @@ function scanText(text: string): EncodedPairs | undefined {
   const pairs = scanPairs(body.subarray(0, length), keys)
   if (pairs === undefined) giveBuffer(keys)
   return pairs
-}
-
-/** The length in a head at `at` that differs from a known one in the digits alone; -1 if it is another. */
-function lengthIn(text: string, at: number, end: number, { before, after }: BatchHead): number {
-  if (!text.startsWith(before, at) || !text.startsWith(after, end - after.length)) return -1
-  const digits = text.slice(at + before.length, end - after.length)
-  return LENGTH.test(digits) ? Number(digits) : -1
 }
 
 /** Index of the empty line that ends the head whose fields begin at `at`; -1 if there is none. */

@@ -67,6 +67,72 @@ describe('a hot connection', () => {
   })
 })
 
+describe('a hot connection with inferences', () => {
+  const infer = (body: string) =>
+    `POST /v2/models/ocr/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+
+  it('answers each, in their order, however their bytes arrive', async () => {
+    const bodies: string[] = []
+    const waiting: (() => void)[] = []
+    const written: string[] = []
+    const socket = new Duplex({
+      read() {},
+      write(chunk, _encoding, done) {
+        written.push(String(chunk))
+        done()
+      },
+    })
+    new HotConnection(socket as Socket, {
+      limits: { maxBodyBytes: 1000, onlyLoopbackNames: false },
+      answer: (exchange) => {
+        const { request } = exchange
+        const body = request.kind === 'infer' ? String(request.body) : request.kind
+        bodies.push(body)
+        waiting.push(() => exchange.finish(`${body},`))
+      },
+      handOver: () => {},
+      closed: () => {},
+    })
+    const chunks = [
+      infer('first'),
+      infer('whole'),
+      infer('two chunks').slice(0, -3),
+      `nks${infer('after')}`,
+      infer('x'),
+      infer('while it waits'),
+      REQUEST,
+    ]
+    for (const chunk of chunks) {
+      socket.push(Buffer.from(chunk))
+      await turn()
+    }
+    for (let turns = 0; turns < 50; turns++) {
+      waiting.shift()?.()
+      await turn()
+    }
+    const wanted = ['first', 'whole', 'two chunks', 'after', 'x', 'while it waits', 'pair']
+    expect(bodies).toEqual(wanted)
+    expect(written.join('')).toBe(wanted.map((body) => `${body},`).join(''))
+  })
+
+  it('takes one that is answered before the next, in one turn', async () => {
+    let answered = 0
+    const socket = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() })
+    new HotConnection(socket as Socket, {
+      limits: { maxBodyBytes: 1000, onlyLoopbackNames: false },
+      answer: (exchange) => {
+        answered += 1
+        exchange.finish('answer')
+      },
+      handOver: () => {},
+      closed: () => {},
+    })
+    for (let i = 0; i < 5; i++) socket.push(Buffer.from(infer('x')))
+    await turn()
+    expect(answered).toBe(5)
+  })
+})
+
 describe('a hot connection with a batch', () => {
   const BODY = '{"pairs":[["1","50"]]}'
   const BATCH = `POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`

@@ -254,6 +254,32 @@ describe('the reader of hot inferences', () => {
     ])
   })
 
+  it('takes bytes that are one inference with the head before, of any length, and no other bytes', () => {
+    const reader = new RequestReader(LIMITS)
+    const bytesOf = (text: string) => Buffer.from(text, 'latin1')
+    expect(reader.readWhole(bytesOf(WHOLE))).toBe(false)
+    expect(reader.read(WHOLE, 0)).toBe('whole')
+    for (const body of ['{}\x80\x01', '{}', `{}${'\xfe'.repeat(900)}`]) {
+      const bytes = bytesOf(post('ocr/infer', body))
+      expect(reader.readWhole(bytes)).toBe(true)
+      const call = { kind: 'infer', model: 'ocr', version: undefined, jsonLength: '2' }
+      expect(reader.request).toEqual({ ...call, body: bytesOf(body) })
+    }
+    const wrong = [
+      WHOLE.slice(0, -1),
+      `${WHOLE}P`,
+      WHOLE + WHOLE,
+      post('ocr2/infer', '{}'),
+      post('ocr/infer', ''),
+      post('ocr/infer', 'x'.repeat(MAX_BODY_BYTES + 1)),
+      post('ocr/infer', '{}', ''),
+      WHOLE.replace('Length: 4', 'Length: 04'),
+      WHOLE.replace('Length: 4', 'Length: +4'),
+      '',
+    ]
+    for (const text of wrong) expect(reader.readWhole(bytesOf(text)), text).toBe(false)
+  })
+
   it('waits for a body whose head has arrived, and leaves a part of a head to node:http', () => {
     for (let length = 0; length < WHOLE.length; length++) {
       const isHead = length >= WHOLE.length - 4
