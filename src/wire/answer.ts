@@ -6,6 +6,7 @@ import {
   WeirError,
 } from '../core/errors.ts'
 import { partitionOfPlace, sourceOfPlace } from '../core/position.ts'
+import { shortAscii } from '../core/text/short-text.ts'
 import { type FrameReader, HEADER_BYTES } from './frame.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { decodeGeneral, encodeGeneral, type GeneralMap, textField } from './general-envelope.ts'
@@ -277,7 +278,8 @@ export class AnswerCursor implements FrameEnvelope, ItemEnvelope {
   text(): string {
     const length = this.uint16()
     const at = this.take(length)
-    return decoder.decode(this.bytes.subarray(at, at + length))
+    const { bytes } = this
+    return shortAscii(bytes, at, at + length) ?? decoder.decode(bytes.subarray(at, at + length))
   }
 
   /** Messages of failed answers by the answer's number; the frame must have the details flag. */

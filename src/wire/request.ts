@@ -1,5 +1,6 @@
 import { requireArgument, WeirError } from '../core/errors.ts'
 import { isPlace, partitionOfPlace, placeOf, sourceOfPlace } from '../core/position.ts'
+import { shortAscii } from '../core/text/short-text.ts'
 import { type FrameReader, HEADER_BYTES } from './frame.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { readFloat64, readInt32, readInt53, readUint16, readUint32 } from './little-endian.ts'
@@ -201,6 +202,8 @@ export class RequestCursor {
 
   /** Text of a range of the frame. Throws PROTOCOL_ERROR unless it is UTF-8. */
   decode(at: number, length: number): string {
+    const ascii = shortAscii(this.bytes, at, at + length)
+    if (ascii !== undefined) return ascii
     try {
       return decoder.decode(this.bytes.subarray(at, at + length))
     } catch (cause) {

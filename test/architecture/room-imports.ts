@@ -1007,6 +1007,6 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'training/spill': ['core', 'models/ratings', 'training/data'],
   'training/threads': ['core'],
   webhdfs: ['core'],
-  wire: ['core', 'core/formats', 'core/lifetime'],
+  wire: ['core', 'core/formats', 'core/lifetime', 'core/text'],
   'wire/inference': ['core', 'wire'],
 }

@@ -1,5 +1,5 @@
 import type { DispatchReason } from '../port/engine.ts'
-import type { LatencyEstimate } from './latency-model.ts'
+import type { LatencyEstimate } from '../port/latency-estimate.ts'
 
 /** What a batching rule knows when a worker is free. Times are monotonic ms. */
 export interface BatchingFacts {

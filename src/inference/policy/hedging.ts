@@ -1,5 +1,6 @@
 import type { HedgeSettings } from '../port/deployment.ts'
-import { type LatencyEstimate, meanMs } from './latency-model.ts'
+import type { LatencyEstimate } from '../port/latency-estimate.ts'
+import { meanMs } from './latency-model.ts'
 
 /** Quantile of the ratio that the latency model keeps. */
 const KNOWN_TAIL = Math.log(1 / 0.01)

@@ -7,6 +7,9 @@ export interface ModelId {
   readonly version: number
 }
 
+/** Text that no other version of any model has. */
+export const modelKey = ({ name, version }: ModelId): string => `${version}/${name}`
+
 /**
  * The files of a version as they were at its first load. A worker compares them before each load, so that a
  * version never answers with other content; files that are not given are not compared.

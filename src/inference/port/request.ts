@@ -1,6 +1,14 @@
 import type { ModelId } from './model.ts'
 import type { Tensor } from './tensor.ts'
 
+/** Who asks, for example a connection: when it is gone, its requests are given up. */
+export interface Asker {
+  /** Why it is gone, as `InferenceProducer.infer` rejects; undefined while it is there. */
+  readonly gone: unknown
+  /** Calls `listener` once when it is gone, unless the returned function was called before. */
+  onGone(listener: () => void): () => void
+}
+
 /** Request of one prediction. The caller has resolved an alias to a version. */
 export interface InferRequest {
   readonly model: ModelId
@@ -12,6 +20,8 @@ export interface InferRequest {
   readonly priority?: number
   /** Gives up the request: its place in the queue is free at once, and `infer` rejects with the reason. */
   readonly signal?: AbortSignal | undefined
+  /** As `signal`, for all requests of a connection: a signal for each costs more than the way to the queue. */
+  readonly asker?: Asker | undefined
 }
 
 /** Facts about an answer that a client shows or counts. */

@@ -14,8 +14,12 @@ export const ITEM_BUCKETS: Buckets = { first: 1, count: 16 }
 /** Number of the bucket that a value falls into. */
 export function bucketOf(value: number, { first, count }: Buckets): number {
   if (!(value > first)) return 0
-  return Math.min(count - 1, Math.ceil(Math.log2(value / first)))
+  return Math.min(count - 1, ceilLog2(value / first))
 }
+
+/** The logarithm of `value` to the base 2, rounded up, 1 <= value; at most 31. Counts run for each request. */
+export const ceilLog2 = (value: number): number =>
+  value > 2 ** 30 ? 31 : 32 - Math.clz32(Math.ceil(value) - 1)
 
 /** Upper bounds of the buckets, ascending; the last one is Infinity. */
 export function boundsOf({ first, count }: Buckets): number[] {

@@ -28,7 +28,13 @@ export class QueueMemory {
   readonly orderAt: number
   /** Index of the first number of the estimates. */
   readonly estimatesAt: number
-  private readonly offsets: ReturnType<typeof offsetsOf>
+  /** Index of the first word or number of each part, or its offset in bytes. */
+  private readonly slotsAt: number
+  private readonly inputsAt: number
+  private readonly outputsAt: number
+  private readonly workersAt: number
+  private readonly producersAt: number
+  private readonly donesAt: number
 
   /** Opens the memory of a queue. Throws UNSUPPORTED_VERSION. */
   constructor(buffer: SharedArrayBuffer) {
@@ -42,11 +48,17 @@ export class QueueMemory {
     this.capacity = this.words[HEADER.capacity]!
     this.inputBytes = this.words[HEADER.inputBytes]!
     this.outputBytes = this.words[HEADER.outputBytes]!
-    this.offsets = offsetsOf(this)
-    this.bitWords = this.offsets.bitWords
-    this.readyAt = this.offsets.ready / 4
-    this.orderAt = this.offsets.order / 4
-    this.estimatesAt = this.offsets.estimates / 8
+    const offsets = offsetsOf(this)
+    this.bitWords = offsets.bitWords
+    this.readyAt = offsets.ready / 4
+    this.orderAt = offsets.order / 4
+    this.estimatesAt = offsets.estimates / 8
+    this.slotsAt = offsets.slots / 4
+    this.inputsAt = offsets.inputs
+    this.outputsAt = offsets.outputs
+    this.workersAt = offsets.workers / 8
+    this.producersAt = offsets.producers / 4
+    this.donesAt = offsets.done / 4
   }
 
   /** Creates the memory of an empty queue. Throws INVALID_ARGUMENT when it would be too large. */
@@ -68,32 +80,32 @@ export class QueueMemory {
 
   /** Index of the first word of a slot. */
   slotAt(slot: number): number {
-    return this.offsets.slots / 4 + slot * SLOT_WORDS
+    return this.slotsAt + slot * SLOT_WORDS
   }
 
   /** Byte offset of the inputs of a slot. */
   inputAt(slot: number): number {
-    return this.offsets.inputs + slot * this.inputBytes
+    return this.inputsAt + slot * this.inputBytes
   }
 
   /** Byte offset of the outputs of a slot. */
   outputAt(slot: number): number {
-    return this.offsets.outputs + slot * this.outputBytes
+    return this.outputsAt + slot * this.outputBytes
   }
 
   /** Index of the first number of a worker's row. */
   workerAt(worker: number): number {
-    return this.offsets.workers / 8 + worker * WORKER_NUMBERS
+    return this.workersAt + worker * WORKER_NUMBERS
   }
 
   /** Index of the first word of a producer's row. */
   producerAt(producer: number): number {
-    return this.offsets.producers / 4 + producer * PRODUCER_WORDS
+    return this.producersAt + producer * PRODUCER_WORDS
   }
 
   /** Index of the first word of a producer's done bits. */
   doneAt(producer: number): number {
-    return this.offsets.done / 4 + producer * this.bitWords
+    return this.donesAt + producer * this.bitWords
   }
 }
 

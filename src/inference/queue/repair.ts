@@ -62,7 +62,7 @@ export function retrySlots(memory: QueueMemory, slots: readonly number[], isApar
   ringAllWorkers(words)
 }
 
-/** Fails a slot of a lost worker. `code` is a number of `failureCodes`. */
+/** Fails a slot of a lost worker. `code` is of `numberOfCode`. */
 export function failSlot(memory: QueueMemory, slot: number, code: number): void {
   const { words } = memory
   const at = memory.slotAt(slot)
@@ -76,7 +76,7 @@ export function failSlot(memory: QueueMemory, slot: number, code: number): void 
 }
 
 /**
- * Fails every request that waits, because no worker can take it. `code` is a number of `FAILURE_CODES`. Returns
+ * Fails every request that waits, because no worker can take it. `code` is of `numberOfCode`. Returns
  * how many there were.
  */
 export function failWaiting(

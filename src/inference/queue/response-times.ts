@@ -1,3 +1,5 @@
+import { ceilLog2 } from './buckets.ts'
+
 /** Buckets of a histogram of response times. */
 export const RESPONSE_BUCKETS = 32
 /** Upper end of the first bucket, ms. Each further one ends at the square root of two times the one before. */
@@ -6,7 +8,7 @@ const FIRST_MS = 0.25
 /** Number of the bucket of a response time in ms; the last one also takes what is above 11.6 s. */
 export function responseBucketOf(ms: number): number {
   if (!(ms > FIRST_MS)) return 0
-  return Math.min(RESPONSE_BUCKETS - 1, Math.ceil(2 * Math.log2(ms / FIRST_MS)))
+  return Math.min(RESPONSE_BUCKETS - 1, ceilLog2((ms / FIRST_MS) ** 2))
 }
 
 /**

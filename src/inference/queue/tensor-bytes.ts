@@ -39,15 +39,18 @@ export function readTensors(
   offset: number,
   specs: readonly TensorSpec[],
 ): Tensor[] {
+  const { words, bytes } = memory
+  const tensors: Tensor[] = []
   let at = offset
-  return specs.map(({ name, datatype }) => {
+  for (const { name, datatype } of specs) {
     const head = at / 4
-    const length = memory.words[head]!
-    const rank = memory.words[head + 1]!
+    const length = words[head]!
+    const rank = words[head + 1]!
     const shape: number[] = []
-    for (let i = 0; i < rank; i++) shape.push(memory.words[head + TENSOR_HEAD + i]!)
+    for (let i = 0; i < rank; i++) shape.push(words[head + TENSOR_HEAD + i]!)
     const dataAt = at + align8((TENSOR_HEAD + rank) * 4)
     at = dataAt + align8(length)
-    return { name, datatype, shape, data: memory.bytes.subarray(dataAt, dataAt + length) }
-  })
+    tensors.push({ name, datatype, shape, data: bytes.subarray(dataAt, dataAt + length) })
+  }
+  return tensors
 }

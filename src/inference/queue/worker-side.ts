@@ -27,6 +27,8 @@ export class WorkerSide {
   readonly memory: QueueMemory
   readonly worker: number
   private readonly words: Int32Array
+  /** Index of the first number of this worker's row. */
+  private readonly row: number
   private readonly order: Order
   private readonly view: WaitingBatch
 
@@ -35,6 +37,7 @@ export class WorkerSide {
     this.memory = memory
     this.worker = worker
     this.words = memory.words
+    this.row = memory.workerAt(worker)
     this.order = new Order(memory)
     this.view = {
       count: 0,
@@ -110,8 +113,9 @@ export class WorkerSide {
 
   /** Adds to a counter of this worker's row. */
   count(counter: number, value: number): void {
-    const index = this.memory.workerAt(this.worker) + counter
-    this.memory.numbers[index] = this.memory.numbers[index]! + value
+    const { numbers } = this.memory
+    const index = this.row + counter
+    numbers[index] = numbers[index]! + value
   }
 
   private leaveQueue(slot: number, state: number, owner: number): boolean {
@@ -153,7 +157,7 @@ export class WorkerSide {
   }
 }
 
-/** Writes the error of a request whose slot the caller holds. `code` is a number of `FAILURE_CODES`. */
+/** Writes the error of a request whose slot the caller holds. `code` is of `numberOfCode`. */
 export function writeFailure(
   memory: QueueMemory,
   slot: number,

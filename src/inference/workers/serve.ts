@@ -7,6 +7,7 @@ import type { DispatchReason } from '../port/engine.ts'
 import type { LoadedModel } from '../port/runner.ts'
 import { askingHistory, publishAsking } from '../queue/asking.ts'
 import { bucketOf, ITEM_BUCKETS, TIME_BUCKETS } from '../queue/buckets.ts'
+import { latencyEstimate, publishLatency } from '../queue/estimate.ts'
 import { ESTIMATE, HEADER, SLOT, SLOT_TIME, WORKER } from '../queue/layout.ts'
 import type { QueueMemory } from '../queue/memory.ts'
 import { type WaitingBatch, WorkerSide } from '../queue/worker-side.ts'
@@ -78,7 +79,7 @@ class ServeLoop {
     this.model = model
     this.run = new BatchRun(model, this.side, nowMs)
     this.rule = openRule(deployment.batching ?? { rule: 'slack' }, maxItems)
-    this.latency = new LatencyModel(this.publishedEstimate())
+    this.latency = new LatencyModel(latencyEstimate(memory))
     this.row = memory.workerAt(worker)
     memory.numbers[this.row + WORKER.serving] = 1
     memory.numbers[this.row + WORKER.resident] = 1
@@ -192,11 +193,10 @@ class ServeLoop {
 
   private async runTaken(run: BatchRun, reason: DispatchReason): Promise<void> {
     const { nowMs, deployment } = this.options
-    const items = this.itemsTaken()
     const startedAt = nowMs()
     const { numbers } = this.memory
-    this.countWaits()
-    publishAsking(this.memory, askedAt(askingHistory(this.memory), this.firstArrival()))
+    const { items, firstArrival } = this.countTaken()
+    publishAsking(this.memory, askedAt(askingHistory(this.memory), firstArrival))
     numbers[this.row + WORKER.expectedMs] = meanMs(this.latency.estimate, items)
     numbers[this.row + WORKER.runStartedAt] = startedAt
     numbers[this.row + WORKER.lastStartedAt] = startedAt
@@ -212,21 +212,6 @@ class ServeLoop {
     this.publish(endedAt)
   }
 
-  private itemsTaken(): number {
-    let items = 0
-    for (const slot of this.taken)
-      items += this.memory.words[this.memory.slotAt(slot) + SLOT.items]!
-    return items
-  }
-
-  private firstArrival(): number {
-    const { memory } = this
-    const arrivals = this.taken.map(
-      (slot) => memory.numbers[memory.slotAt(slot) / 2 + SLOT_TIME.arrival]!,
-    )
-    return Math.min(...arrivals)
-  }
-
   private countRun(run: { reason: DispatchReason; items: number; runMs: number }): void {
     this.side.count(WORKER.batches, 1)
     this.side.count(WORKER.items, run.items)
@@ -236,17 +221,26 @@ class ServeLoop {
     this.side.count(WORKER.dispatched + DISPATCH_REASONS.indexOf(run.reason), 1)
   }
 
-  /** Before the run: a slot that was answered may be in use again. */
-  private countWaits(): void {
+  /** Counts what was taken; before the run, because a slot that was answered may be in use again. */
+  private countTaken(): { readonly items: number; readonly firstArrival: number } {
+    const { numbers, words } = this.memory
+    let items = 0
+    let firstArrival = Number.POSITIVE_INFINITY
+    let queueMs = 0
+    let firstTries = 0
     for (const slot of this.taken) {
       const at = this.memory.slotAt(slot)
-      const { numbers, words } = this.memory
-      const waitedMs = numbers[at / 2 + SLOT_TIME.takenAt]! - numbers[at / 2 + SLOT_TIME.arrival]!
-      this.side.count(WORKER.queueMs, waitedMs)
+      const arrival = numbers[at / 2 + SLOT_TIME.arrival]!
+      const waitedMs = numbers[at / 2 + SLOT_TIME.takenAt]! - arrival
+      items += words[at + SLOT.items]!
+      firstArrival = Math.min(firstArrival, arrival)
+      queueMs += waitedMs
       this.side.count(WORKER.queueTimes + bucketOf(waitedMs, TIME_BUCKETS), 1)
-      const isFirst = words[at + SLOT.attempt] === 0 && words[at + SLOT.isCopy] === 0
-      if (isFirst) this.side.count(WORKER.firstExecutions, 1)
+      if (words[at + SLOT.attempt] === 0 && words[at + SLOT.isCopy] === 0) firstTries++
     }
+    this.side.count(WORKER.queueMs, queueMs)
+    this.side.count(WORKER.firstExecutions, firstTries)
+    return { items, firstArrival }
   }
 
   private sleep(seen: number, decision: BatchingDecision & { kind: 'wait' }): void {
@@ -256,23 +250,9 @@ class ServeLoop {
     if (forMs > 0) this.side.sleep(seen, forMs)
   }
 
-  private publishedEstimate() {
-    const { numbers, estimatesAt } = this.memory
-    return {
-      fixedMs: numbers[estimatesAt + ESTIMATE.fixedMs]!,
-      itemMs: numbers[estimatesAt + ESTIMATE.itemMs]!,
-      ratio: numbers[estimatesAt + ESTIMATE.ratio]!,
-      largest: numbers[estimatesAt + ESTIMATE.largest]!,
-    }
-  }
-
   private publish(nowMs: number): void {
     const { numbers, estimatesAt } = this.memory
-    const { fixedMs, itemMs, ratio, largest } = this.latency.estimate
-    numbers[estimatesAt + ESTIMATE.fixedMs] = fixedMs
-    numbers[estimatesAt + ESTIMATE.itemMs] = itemMs
-    numbers[estimatesAt + ESTIMATE.ratio] = ratio
-    numbers[estimatesAt + ESTIMATE.largest] = largest
+    publishLatency(this.memory, this.latency.estimate)
     numbers[estimatesAt + ESTIMATE.lastRunAt] = nowMs
     numbers[estimatesAt + ESTIMATE.limit] = this.rule.limit ?? this.options.maxItems
   }

@@ -4,7 +4,7 @@ import { PredictionCache } from '../../inference/cache/prediction-cache.ts'
 import { requestKey } from '../../inference/cache/request-key.ts'
 import type { InferenceProducer } from '../../inference/port/engine.ts'
 import type { ModelId } from '../../inference/port/model.ts'
-import type { InferAnswer, InferRequest } from '../../inference/port/request.ts'
+import type { Asker, InferAnswer, InferRequest } from '../../inference/port/request.ts'
 import type { Tensor } from '../../inference/port/tensor.ts'
 import type { ModelSettings } from '../../inference/repository/settings.ts'
 import type { LoadedVersion, ServedModel } from './served-model.ts'
@@ -44,27 +44,36 @@ export class ModelCaches {
     this.clock = clock
   }
 
-  /** Answers from the cache of the model, or by a run; rejects as the engine does. */
-  async infer(
+  /**
+   * Answers from the cache of the model, or by a run; rejects as the engine does. The bytes of the inputs are read before it
+   * returns.
+   */
+  infer(model: ServedModel, loaded: LoadedVersion, request: InferRequest): Promise<InferAnswer> {
+    if (loaded.settings.cacheBytes === 0) return this.engine.infer(request)
+    // A run may come later, and a warm-up much later.
+    const inputs = copyOf(request.inputs)
+    return this.cached(model, loaded, { ...request, inputs })
+  }
+
+  private async cached(
     model: ServedModel,
     { settings, revision }: LoadedVersion,
     request: InferRequest,
   ): Promise<InferAnswer> {
     const { cacheBytes, cacheWarmUp, deployment } = settings
-    if (cacheBytes === 0) return await this.engine.infer(request)
     const { cache } = this.cacheOf(model, cacheBytes, revision)
     using limit = new DeadlineSignal(
       this.clock,
       request.deadlineMs ?? deployment.sloMs,
-      request.signal,
+      request.asker,
     )
     try {
       const { value, way } = await cache.answer({
         key: requestKey(request.model.version, request.inputs),
         signal: limit.signal,
         compute: async (signal) => ({
-          inputs: cacheWarmUp > 0 ? copyOf(request.inputs) : [],
-          answer: await this.engine.infer({ ...request, signal }),
+          inputs: cacheWarmUp > 0 ? request.inputs : [],
+          answer: await this.engine.infer({ ...request, asker: undefined, signal }),
         }),
       })
       const { answer } = value
@@ -137,29 +146,29 @@ export class ModelCaches {
   }
 }
 
-/** Tensors of their own: those of a request are views of what came over the network. */
+/** Tensors of their own: those of a request are views of what came over the network, whose memory is used again. */
 const copyOf = (tensors: readonly Tensor[]): Tensor[] =>
-  tensors.map((tensor) => ({ ...tensor, data: tensor.data.slice() }))
+  // `slice` of a Buffer would be another view.
+  tensors.map((tensor) => ({ ...tensor, data: new Uint8Array(tensor.data) }))
 
-/** Signal of a request that may wait for the run of another one: it also ends at the request's own deadline. */
+/** Signal of a request that may wait for the run of another one: aborted at its own deadline, or when who asks is gone. */
 class DeadlineSignal implements Disposable {
   /** Whether the deadline has passed. */
   isOver = false
   private readonly controller = new AbortController()
   private readonly end: () => void
 
-  constructor(clock: Clock, deadlineMs: number, signal: AbortSignal | undefined) {
+  constructor(clock: Clock, deadlineMs: number, asker: Asker | undefined) {
     // The engine decides at the deadline, and this a moment later: only a request that joined needs it.
     const cancel = clock.after(deadlineMs + 1, () => {
       this.isOver = true
       const message = `no answer within ${deadlineMs} ms; retry`
       this.controller.abort(new WeirError('DEADLINE_EXCEEDED', message))
     })
-    const onAbort = (): void => this.controller.abort(signal?.reason)
-    signal?.addEventListener('abort', onAbort, { once: true })
+    const stopListening = asker?.onGone(() => this.controller.abort(asker.gone))
     this.end = () => {
       cancel()
-      signal?.removeEventListener('abort', onAbort)
+      stopListening?.()
     }
   }
 

@@ -4,7 +4,7 @@ import { asWeirError, WeirError } from '../../core/errors.ts'
 import type { FileSystem } from '../../files/file-system.ts'
 import { wireAnswer } from '../../inference/engine/wire-answer.ts'
 import type { InferenceEngine } from '../../inference/port/engine.ts'
-import type { ModelId } from '../../inference/port/model.ts'
+import { type ModelId, modelKey } from '../../inference/port/model.ts'
 import { type GoldenCase, readGolden } from '../../inference/repository/golden.ts'
 import { parseReference } from '../../inference/repository/name.ts'
 import { presentRevision } from '../../inference/repository/revisions.ts'
@@ -160,9 +160,18 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
    * UNKNOWN_VERSION, MODEL_NOT_LOADED.
    */
   resolve(reference: string): ModelId {
+    const { model, alias } = this.referred(reference)
+    return model.loaded.get(model.versionFor(0, alias))!.id
+  }
+
+  /** The model and the alias of a reference. Throws UNKNOWN_MODEL, INVALID_ARGUMENT. */
+  private referred(reference: string): { readonly model: ServedModel; readonly alias?: string } {
+    // The name of a model needs no check: nearly every request has one, and nothing else.
+    const named = this.models.get(reference)
+    if (named !== undefined) return { model: named }
     const { name, alias } = parseReference(reference)
     const model = this.find(name)
-    return model.loaded.get(model.versionFor(0, alias))!.id
+    return alias === undefined ? { model } : { model, alias }
   }
 
   private run(work: Promise<void>): void {
@@ -243,16 +252,15 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
   async infer(
     reference: string,
     request: InferRequest,
-    { version: wanted, signal, deadlineMs }: InferTerms,
+    { version: wanted, owner, deadlineMs }: InferTerms,
   ): Promise<VersionedInferAnswer> {
-    const { name, alias } = parseReference(reference)
-    const model = this.find(name)
+    const { model, alias } = this.referred(reference)
     const version = model.versionFor(wanted, alias)
     const loaded = model.loaded.get(version)!
     const answer = await this.caches.infer(model, loaded, {
       model: loaded.id,
       inputs: request.inputs,
-      signal,
+      asker: owner,
       ...(deadlineMs === undefined ? {} : { deadlineMs }),
     })
     return { version: answer.version, answer: wireAnswer(answer, request.outputs) }
@@ -267,13 +275,13 @@ export class ServedModels implements ModelsBackend, AsyncDisposable {
   list(name: string): readonly ModelInfo[] {
     const models = name === '' ? [...this.models.values()] : [this.find(parseReference(name).name)]
     const statistics = new Map(
-      this.options.engine.statistics().map((one) => [`${one.id.name}/${one.id.version}`, one]),
+      this.options.engine.statistics().map((one) => [modelKey(one.id), one]),
     )
     return models.map((model) => {
       const id = model.loaded.get(model.live)?.id
-      const live = id === undefined ? undefined : statistics.get(`${id.name}/${id.version}`)
+      const live = id === undefined ? undefined : statistics.get(modelKey(id))
       const problemOf = ({ id }: LoadedVersion): string | undefined =>
-        statistics.get(`${id.name}/${id.version}`)?.problem
+        statistics.get(modelKey(id))?.problem
       return model.info({ ...numbersOf(live), ...this.caches.statisticsOf(model) }, problemOf)
     })
   }

@@ -1,5 +1,6 @@
 import type { InferAnswer, InferRequest } from '../../wire/inference/infer.ts'
 import type { ModelInfo, ModelsRequest } from '../../wire/inference/models.ts'
+import type { RequestOwner } from './request-owner.ts'
 
 /** Terms of one INFER request. */
 export interface InferTerms {
@@ -7,8 +8,8 @@ export interface InferTerms {
   readonly version: number
   /** Time until the answer in ms; undefined for the latency goal of the model. */
   readonly deadlineMs: number | undefined
-  /** Gives up the request: the client is gone. @default the request goes on */
-  readonly signal?: AbortSignal | undefined
+  /** Gives up the request when the client is gone. @default the request goes on */
+  readonly owner?: RequestOwner
 }
 
 /** Answer of a model, with the version that gave it. */
@@ -22,7 +23,7 @@ export interface ModelsBackend {
   /**
    * Runs a model. `model` is a name, or a name and an alias, `ocr@stable`. Rejects with UNKNOWN_MODEL,
    * UNKNOWN_VERSION, SIGNATURE_MISMATCH, OVERLOADED, DEADLINE_EXCEEDED, MODEL_FAILED and other codes of the
-   * engine.
+   * engine. The bytes of the inputs are read before it returns.
    */
   infer(model: string, request: InferRequest, terms: InferTerms): Promise<VersionedInferAnswer>
   /** The model of this name, or all for an empty name. Throws UNKNOWN_MODEL. */

@@ -32,6 +32,8 @@ export interface AsyncRequest {
   readonly mostAtOnce?: number
   /** Answers the requests from number `from` on, at most `most` of them. */
   run(terms: AsyncTerms, from: number, most: number): Promise<AnswerPart>
+  /** Copies what it reads from the bytes of its frame: it does not begin while they are there. */
+  leaveFrame?(): void
   /** Gives its buffers back: no part of it runs, and none will. */
   release?(): void
 }

@@ -4,10 +4,10 @@ import { beginAnswer } from '../../wire/answer.ts'
 import { ANSWER, KIND } from '../../wire/frame.ts'
 import { readInferRequest, writeInferAnswer } from '../../wire/inference/infer.ts'
 import { decodeModelsRequest, encodeModels } from '../../wire/inference/models.ts'
+import { copyTensors } from '../../wire/inference/tensor.ts'
 import type { RequestCursor } from '../../wire/request.ts'
 import type { ModelsBackend } from '../port/models-backend.ts'
 import type { QueryBackend } from '../port/query-backend.ts'
-import type { RequestOwner } from '../port/request-owner.ts'
 import type { AnswerTarget } from './answers.ts'
 import type { AsyncRequest } from './async-request.ts'
 
@@ -21,17 +21,12 @@ export function modelsRequest(cursor: RequestCursor, role: Role): AsyncRequest {
 
 function inferRequest(cursor: RequestCursor): AsyncRequest {
   const { state: model, version, deadlineMs: wanted } = cursor
-  const request = readInferRequest(cursor)
+  let request = readInferRequest(cursor)
   cursor.finish()
   return {
     count: 1,
     async run({ backend, owner, deadlineMs }) {
-      using gone = new OwnerSignal(owner)
-      const terms = {
-        version,
-        deadlineMs: wanted === 0 ? undefined : deadlineMs,
-        signal: gone.signal,
-      }
+      const terms = { version, deadlineMs: wanted === 0 ? undefined : deadlineMs, owner }
       const answered = await modelsOf(backend).infer(model, request, terms)
       return {
         count: 1,
@@ -41,6 +36,9 @@ function inferRequest(cursor: RequestCursor): AsyncRequest {
           target.writer.end(1)
         },
       }
+    },
+    leaveFrame() {
+      request = { ...request, inputs: copyTensors(request.inputs) }
     },
   }
 }
@@ -82,22 +80,4 @@ function modelsOf({ models }: QueryBackend): ModelsBackend {
     'UNSUPPORTED',
     'this job serves rows, not models of other kinds; ask a process of "weir run models"',
   )
-}
-
-/** Signal that aborts when the connection of a request is gone. */
-class OwnerSignal implements Disposable {
-  private readonly controller = new AbortController()
-  private readonly cancel: () => void
-
-  constructor(owner: RequestOwner) {
-    this.cancel = owner.onGone(() => this.controller.abort(owner.gone))
-  }
-
-  get signal(): AbortSignal {
-    return this.controller.signal
-  }
-
-  [Symbol.dispose](): void {
-    this.cancel()
-  }
 }

@@ -135,14 +135,11 @@ export class PendingRequests {
     this.admit(frame.request.count, frame.frameBytes)
     const startedAt = this.context.options.clock.monotonicMs()
     const deadline = this.deadlineOf(frame.deadlineMs, startedAt)
-    this.laneOf(frame.kind).queue.push({
-      ...frame,
-      done: 0,
-      startedAt,
-      deadline,
-      span: tracer?.current,
-    })
+    const entry = { ...frame, done: 0, startedAt, deadline, span: tracer?.current }
+    const { queue } = this.laneOf(frame.kind)
+    queue.push(entry)
     this.pump()
+    if (queue.at(-1) === entry) entry.request.leaveFrame?.()
   }
 
   /**

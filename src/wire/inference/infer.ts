@@ -1,6 +1,7 @@
 import { WeirError } from '../../core/errors.ts'
 import type { FrameWriter } from '../frame-writer.ts'
 import {
+  copyTensors,
   MAX_TENSORS,
   type RawTensor,
   readTensors,
@@ -49,7 +50,7 @@ export function writeInferRequest(writer: FrameWriter, request: InferRequest): v
   writeTensors(writer, request.inputs)
 }
 
-/** Reads the body of an INFER request; nothing of it refers to the frame. Throws PROTOCOL_ERROR. */
+/** Reads the body of an INFER request; the elements of its inputs stay in the frame. Throws PROTOCOL_ERROR. */
 export function readInferRequest(cursor: TensorCursor): InferRequest {
   const count = cursor.uint16()
   if (count > MAX_TENSORS) {
@@ -77,7 +78,7 @@ export function writeInferAnswer(writer: FrameWriter, answer: InferAnswer): void
   writeTensors(writer, answer.outputs)
 }
 
-/** Reads the value of an INFER answer. Throws PROTOCOL_ERROR. */
+/** Reads the value of an INFER answer; nothing of it refers to the frame. Throws PROTOCOL_ERROR. */
 export function readInferAnswer(cursor: TensorCursor): InferAnswer {
   const flags = cursor.bytes[cursor.take(1)]!
   return {
@@ -88,6 +89,6 @@ export function readInferAnswer(cursor: TensorCursor): InferAnswer {
     queueMicros: cursor.uint32(),
     runMicros: cursor.uint32(),
     batchItems: cursor.uint32(),
-    outputs: readTensors(cursor),
+    outputs: copyTensors(readTensors(cursor)),
   }
 }

@@ -1,4 +1,4 @@
-import { requireArgument, WeirError } from '../../core/errors.ts'
+import { WeirError } from '../../core/errors.ts'
 import type { FrameWriter } from '../frame-writer.ts'
 
 /**
@@ -74,14 +74,18 @@ export function isDatatype(text: unknown): text is Datatype {
 export function countOf(shape: readonly number[], name: string): number {
   let count = 1
   for (const size of shape) {
-    requireArgument(
-      Number.isSafeInteger(size) && size >= 0,
-      `tensor "${name}": ${size} in the shape is no size; sizes are whole numbers from 0`,
-    )
+    if (!Number.isSafeInteger(size) || size < 0) {
+      throw invalid(name, `${size} in the shape is no size; sizes are whole numbers from 0`)
+    }
     count *= size
   }
-  requireArgument(Number.isSafeInteger(count), `tensor "${name}": the shape has too many elements`)
+  if (!Number.isSafeInteger(count)) throw invalid(name, 'the shape has too many elements')
   return count
+}
+
+/** The error of a tensor. Its text is made where it is thrown: to make one for each tensor costs more than the checks. */
+function invalid(name: string, why: string): WeirError {
+  return new WeirError('INVALID_ARGUMENT', `tensor "${name}": ${why}`)
 }
 
 /** Checks that the bytes are those of the shape. Throws INVALID_ARGUMENT. */
@@ -92,9 +96,10 @@ export function requireElements({ name, datatype, shape, data }: RawTensor): voi
     requireStrings(data, count, name)
     return
   }
-  requireArgument(
-    data.length === count * each,
-    `tensor "${name}": ${count} elements of ${datatype} take ${count * each} bytes, not ${data.length}`,
+  if (data.length === count * each) return
+  throw invalid(
+    name,
+    `${count} elements of ${datatype} take ${count * each} bytes, not ${data.length}`,
   )
 }
 
@@ -103,25 +108,23 @@ function requireStrings(data: Uint8Array, count: number, name: string): void {
   let at = 0
   let strings = 0
   for (; at + 4 <= data.length; strings++) at += 4 + view.getUint32(at, true)
-  requireArgument(
-    at === data.length && strings === count,
-    `tensor "${name}": the data is not ${count} strings, each after its length as uint32`,
-  )
+  if (at === data.length && strings === count) return
+  throw invalid(name, `the data is not ${count} strings, each after its length as uint32`)
 }
 
 /** Appends the number of tensors and the tensors. Throws INVALID_ARGUMENT. */
 export function writeTensors(writer: FrameWriter, tensors: readonly RawTensor[]): void {
-  requireArgument(
-    tensors.length <= MAX_TENSORS,
-    `${tensors.length} tensors; at most ${MAX_TENSORS} are sent together`,
-  )
+  if (tensors.length > MAX_TENSORS) {
+    const message = `${tensors.length} tensors; at most ${MAX_TENSORS} are sent together`
+    throw new WeirError('INVALID_ARGUMENT', message)
+  }
   writer.uint16(tensors.length)
   for (const tensor of tensors) {
     requireElements(tensor)
-    requireArgument(
-      tensor.shape.length <= MAX_RANK,
-      `tensor "${tensor.name}": ${tensor.shape.length} dimensions; at most ${MAX_RANK} are sent`,
-    )
+    const { name, shape } = tensor
+    if (shape.length > MAX_RANK) {
+      throw invalid(name, `${shape.length} dimensions; at most ${MAX_RANK} are sent`)
+    }
     writer.key(tensor.name)
     writer.uint8(DATATYPES[tensor.datatype].code)
     writer.uint8(tensor.shape.length)
@@ -131,13 +134,23 @@ export function writeTensors(writer: FrameWriter, tensors: readonly RawTensor[])
   }
 }
 
-/** Reads tensors and copies their elements. Throws PROTOCOL_ERROR, INVALID_ARGUMENT. */
+/** Reads tensors, whose elements stay in the frame. Throws PROTOCOL_ERROR, INVALID_ARGUMENT. */
 export function readTensors(cursor: TensorCursor): RawTensor[] {
   const count = cursor.uint16()
   if (count > MAX_TENSORS) throw broken(`${count} tensors; at most ${MAX_TENSORS} are read`)
   const tensors: RawTensor[] = []
   for (let i = 0; i < count; i++) tensors.push(readTensor(cursor))
   return tensors
+}
+
+/** The tensors with copies of their elements. */
+export function copyTensors(tensors: readonly RawTensor[]): RawTensor[] {
+  return tensors.map(({ name, datatype, shape, data }) => ({
+    name,
+    datatype,
+    shape,
+    data: data.slice(),
+  }))
 }
 
 function readTensor(cursor: TensorCursor): RawTensor {
@@ -151,7 +164,7 @@ function readTensor(cursor: TensorCursor): RawTensor {
   for (let i = 0; i < rank; i++) shape.push(cursor.uint32())
   const length = cursor.uint32()
   const at = cursor.take(length)
-  const tensor = { name, datatype, shape, data: cursor.bytes.slice(at, at + length) }
+  const tensor = { name, datatype, shape, data: cursor.bytes.subarray(at, at + length) }
   requireElements(tensor)
   return tensor
 }

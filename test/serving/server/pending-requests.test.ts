@@ -118,6 +118,21 @@ describe('PendingRequests', () => {
     expect(output.refused).toEqual(['DEADLINE_EXCEEDED'])
   })
 
+  it('copies the bytes of a request that does not begin at once, and of no other', () => {
+    const left: number[] = []
+    const leaving = (id: number): AsyncRequest => ({
+      ...values(1),
+      leaveFrame: () => left.push(id),
+    })
+    add(leaving(1), 1)
+    expect(runs.length).toBe(1)
+    output.unread = 1024 * KIB
+    add(leaving(2), 2)
+    add(leaving(3), 3)
+    expect(runs.length).toBe(1)
+    expect(left).toEqual([2, 3])
+  })
+
   it('refuses requests beyond its number and beyond its bytes', () => {
     start({ maxOutstanding: 10, maxOutstandingBytes: 10_000 })
     output.unread = 1024 * KIB

@@ -78,6 +78,15 @@ describe('INFER frames', () => {
     expect(cursor.at).toBe(cursor.end)
   })
 
+  it('of answers are read into memory of their own: a client reads the next one into the same bytes', () => {
+    const bytes = answerBytes.slice()
+    const cursor = new AnswerCursor()
+    cursor.open(frameOf(bytes))
+    const read = readInferAnswer(cursor)
+    bytes.fill(0)
+    expect(read).toEqual(answer)
+  })
+
   it.each(Object.keys(DATATYPES) as Datatype[])('carry tensors of %s', (datatype) => {
     const each = DATATYPES[datatype].bytes
     const data = each === 0 ? Uint8Array.of(2, 0, 0, 0, 104, 105) : new Uint8Array(each).fill(1)
