@@ -1,7 +1,8 @@
 import type { Clock } from '../../core/clock.ts'
 import { asWeirError } from '../../core/errors.ts'
-import { type EncodedAnswer, ModelRequests, writeAnswer } from './message.ts'
+import { ModelRequests } from './message.ts'
 import type { InferenceModel } from './model.ts'
+import { type EncodedAnswer, ModelAnswers } from './model-answers.ts'
 import { type ModelRepository, versionNumber } from './repository.ts'
 import type { InferenceStatistics } from './statistics.ts'
 
@@ -25,7 +26,7 @@ export interface InferenceAnswersContext {
 /** Answers inference requests and counts them, for both readers of connections. */
 export class InferenceAnswers {
   private readonly context: InferenceAnswersContext
-  private readonly requests = new WeakMap<InferenceModel, ModelRequests>()
+  private readonly codecs = new WeakMap<InferenceModel, ModelCodec>()
 
   constructor(context: InferenceAnswersContext) {
     this.context = context
@@ -39,7 +40,8 @@ export class InferenceAnswers {
     const entry = repository.known(name, version) ?? (await repository.find(name, version))
     const { info, model } = entry
     try {
-      const request = this.requestsOf(model).read(body, jsonLength)
+      const codec = this.codecOf(model)
+      const request = codec.requests.read(body, jsonLength)
       const { timeoutMs } = request
       const { outputs, modelVersion, items, served } = await model.infer(
         info.name,
@@ -51,7 +53,7 @@ export class InferenceAnswers {
       )
       const answered = String(modelVersion)
       const head = { model_name: info.name, model_version: answered }
-      const answer = writeAnswer(head, outputs, request)
+      const answer = codec.answers.write(head, outputs, request)
       statistics.succeeded(info.name, answered, { items, ns: ns(), ...served }, clock.nowMs())
       return answer
     } catch (error) {
@@ -60,11 +62,17 @@ export class InferenceAnswers {
     }
   }
 
-  private requestsOf(model: InferenceModel): ModelRequests {
-    const known = this.requests.get(model)
+  private codecOf(model: InferenceModel): ModelCodec {
+    const known = this.codecs.get(model)
     if (known !== undefined) return known
-    const made = new ModelRequests(model.inputs)
-    this.requests.set(model, made)
+    const made = { requests: new ModelRequests(model.inputs), answers: new ModelAnswers() }
+    this.codecs.set(model, made)
     return made
   }
+}
+
+/** What reads the requests for one model and writes its answers. */
+interface ModelCodec {
+  readonly requests: ModelRequests
+  readonly answers: ModelAnswers
 }

@@ -1,13 +1,6 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
-import { classified } from './classification.ts'
-import {
-  bytesOfData,
-  dataOfJson,
-  jsonOfData,
-  type Tensor,
-  type TensorMetadata,
-  tensorOfBytes,
-} from './tensor.ts'
+import { FloatsForm } from './floats-form.ts'
+import { dataOfJson, type Tensor, type TensorMetadata, tensorOfBytes } from './tensor.ts'
 
 /*
  * Bodies of the Open Inference Protocol. With the header `Inference-Header-Content-Length: N` a body is N
@@ -36,12 +29,6 @@ export interface InferenceRequest {
   readonly timeoutMs: number | undefined
 }
 
-/** An inference answer on the wire: JSON, and the tensors that follow it as bytes. */
-export interface EncodedAnswer {
-  readonly json: string
-  readonly tensors: readonly Uint8Array[]
-}
-
 type Json = Readonly<Record<string, unknown>>
 
 /** An input as its JSON has it: a tensor, or the number of its bytes behind the JSON. */
@@ -55,15 +42,20 @@ interface RequestPlan extends Omit<InferenceRequest, 'inputs'> {
 /** Longer JSON is read each time. */
 const MAX_KNOWN_BYTES = 4096
 const NO_BYTES = Buffer.alloc(0)
+/** The form of one in so many parsed bodies is kept: a client whose ids change makes each form useless. */
+const FORM_EVERY = 16
 
 /**
- * Reads the requests for one model. Clients that send tensors as bytes send the same JSON in front of them again and
- * again, so the last one is kept with its meaning.
+ * Reads the requests for one model. Clients send the same JSON again and again, in front of tensors of bytes or around the
+ * numbers of a tensor, so the last one is kept with its meaning.
  */
 export class ModelRequests {
   private readonly inputs: readonly TensorMetadata[]
   private knownJson = NO_BYTES
   private known: RequestPlan | undefined
+  private form: FloatsForm<InferenceRequest> | undefined
+  /** Bodies of JSON without binary tensors that were parsed. */
+  private parsed = 0
 
   constructor(inputs: readonly TensorMetadata[]) {
     this.inputs = inputs
@@ -71,9 +63,29 @@ export class ModelRequests {
 
   /** A request, whose tensors refer to the bytes of the body. Throws INVALID_ARGUMENT. */
   read(body: Buffer, jsonLength: string | undefined): InferenceRequest {
-    const length = jsonLength === undefined ? body.length : lengthOf(jsonLength, body.length)
+    if (jsonLength === undefined) return this.readJson(body)
+    const length = lengthOf(jsonLength, body.length)
     const plan = this.planOf(body.subarray(0, length))
     return { ...plan, inputs: tensorsOf(plan.inputs, body.subarray(length)) }
+  }
+
+  private readJson(json: Buffer): InferenceRequest {
+    const { form } = this
+    const floats = form?.floatsOf(json)
+    if (form !== undefined && floats !== undefined) {
+      const [input] = form.meaning.inputs
+      return { ...form.meaning, inputs: [{ ...input!, data: floats }] }
+    }
+    const plan = planOf(objectOf(json), this.inputs)
+    const inputs = tensorsOf(plan.inputs, NO_BYTES)
+    if (this.parsed++ % FORM_EVERY === 0) this.keepForm(json, { ...plan, inputs })
+    return { ...plan, inputs }
+  }
+
+  private keepForm(json: Buffer, request: InferenceRequest): void {
+    const [input] = request.inputs
+    if (request.inputs.length !== 1 || !(input!.data instanceof Float32Array)) return
+    this.form = FloatsForm.of(json, input!.data.length, request)
   }
 
   private planOf(json: Buffer): RequestPlan {
@@ -155,16 +167,18 @@ function tensorsOf(inputs: readonly PlannedInput[], binary: Buffer): readonly Te
     if (!('binarySize' in input)) return input
     const { name, binarySize } = input
     const end = at + binarySize
-    requireArgument(
-      end <= binary.length,
-      `input "${name}": ${binarySize} bytes of binary data, but the body has ${binary.length - at} more`,
-    )
+    if (end > binary.length) throw tooShort(name, binarySize, binary.length - at)
     const bytes = binary.subarray(at, end)
     at = end
     return tensorOfBytes(input, bytes)
   })
-  requireArgument(at === binary.length, `${binary.length - at} bytes of the body are of no input`)
-  return tensors
+  if (at === binary.length) return tensors
+  throw new WeirError('INVALID_ARGUMENT', `${binary.length - at} bytes of the body are of no input`)
+}
+
+function tooShort(name: string, size: number, more: number): WeirError {
+  const message = `input "${name}": ${size} bytes of binary data, but the body has ${more} more`
+  return new WeirError('INVALID_ARGUMENT', message)
 }
 
 function tensorOf(json: Json, metadata: TensorMetadata): TensorMetadata {
@@ -178,48 +192,12 @@ function tensorOf(json: Json, metadata: TensorMetadata): TensorMetadata {
   return { name, datatype, shape: shape as number[] }
 }
 
-/** The answer of a model, with the outputs that the request wants. Throws INVALID_ARGUMENT for unknown ones. */
-export function writeAnswer(
-  head: { readonly model_name: string; readonly model_version: string },
-  tensors: readonly Tensor[],
-  request: InferenceRequest,
-): EncodedAnswer {
-  const wanted = wantedOutputs(tensors, request.outputs).map((tensor) => {
-    const count = request.classesOf(tensor.name)
-    return count === 0 ? tensor : classified(tensor, count)
-  })
-  const binary = wanted.filter(({ name }) => request.isBinary(name)).map(bytesOfData)
-  let next = 0
-  const outputs = wanted.map((tensor) => {
-    const { name, datatype, shape } = tensor
-    return request.isBinary(name)
-      ? { name, datatype, shape, parameters: { binary_data_size: binary[next++]!.length } }
-      : { name, datatype, shape, data: jsonOfData(tensor) }
-  })
-  const id = request.id === undefined ? {} : { id: request.id }
-  return { json: JSON.stringify({ ...head, ...id, outputs }), tensors: binary }
-}
-
-function wantedOutputs(tensors: readonly Tensor[], names: readonly string[]): readonly Tensor[] {
-  if (names.length === 0) return tensors
-  return names.map((name) => {
-    const tensor = tensors.find((output) => output.name === name)
-    if (tensor !== undefined) return tensor
-    const known = tensors.map((output) => `"${output.name}"`).join(', ')
-    throw new WeirError(
-      'INVALID_ARGUMENT',
-      `no output is named "${name}"; the outputs are ${known}`,
-    )
-  })
-}
-
 function lengthOf(header: string, most: number): number {
   const length = Number(header)
-  requireArgument(
-    /^[0-9]+$/.test(header) && length <= most,
-    `${JSON_LENGTH_HEADER} is ${header.slice(0, 20)}; the body has ${most} bytes`,
-  )
-  return length
+  if (/^[0-9]+$/.test(header) && length <= most) return length
+  const shown = header.slice(0, 20)
+  const message = `${JSON_LENGTH_HEADER} is ${shown}; the body has ${most} bytes`
+  throw new WeirError('INVALID_ARGUMENT', message)
 }
 
 /** The object of a body of JSON. Throws INVALID_ARGUMENT. */

@@ -87,10 +87,11 @@ export class InferenceStatistics {
   }
 
   private of(model: string, version: string): Counts {
+    const known = this.counts.get(model)?.get(version)
+    if (known !== undefined) return known
+    const counts = noCounts()
     const versions = this.counts.get(model) ?? new Map<string, Counts>()
-    this.counts.set(model, versions)
-    const counts = versions.get(version) ?? noCounts()
-    versions.set(version, counts)
+    this.counts.set(model, versions.set(version, counts))
     return counts
   }
 }

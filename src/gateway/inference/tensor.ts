@@ -184,13 +184,13 @@ const MAX_ELEMENTS = 1 << 22
 export function elementsOf(shape: readonly unknown[], name: string): number {
   let count = 1
   for (const size of shape) {
-    requireArgument(
-      Number.isSafeInteger(size) && (size as number) >= 0,
-      `tensor "${name}": the shape holds ${JSON.stringify(size)}; sizes are whole numbers from 0`,
-    )
+    if (!Number.isSafeInteger(size) || (size as number) < 0) {
+      const shown = JSON.stringify(size)
+      throw invalid(name, `the shape holds ${shown}; sizes are whole numbers from 0`)
+    }
     count *= size as number
   }
-  requireArgument(count <= MAX_ELEMENTS, `tensor "${name}": more than ${MAX_ELEMENTS} elements`)
+  if (count > MAX_ELEMENTS) throw invalid(name, `more than ${MAX_ELEMENTS} elements`)
   return count
 }
 
@@ -199,11 +199,11 @@ export function dataOfJson(tensor: TensorMetadata, values: readonly unknown[]): 
   const { name, datatype, shape } = tensor
   const flat = values.some(Array.isArray) ? values.flat(Number.POSITIVE_INFINITY) : values
   const count = elementsOf(shape, name)
-  requireArgument(
-    flat.length === count,
-    `tensor "${name}": the shape [${shape.join(', ')}] has ${count} elements, the data ${flat.length}`,
+  if (flat.length === count) return CODECS[datatype].fromJson(flat, name)
+  throw invalid(
+    name,
+    `the shape [${shape.join(', ')}] has ${count} elements, the data ${flat.length}`,
   )
-  return CODECS[datatype].fromJson(flat, name)
 }
 
 /** The tensor of raw bytes, which it refers to. Throws INVALID_ARGUMENT when there are too few or too many. */
@@ -253,11 +253,8 @@ function stringsOf(bytes: Buffer, count: number, name: string): readonly string[
 }
 
 function exactly(bytes: Buffer, length: number, name: string): Buffer {
-  requireArgument(
-    bytes.length === length,
-    `tensor "${name}": the shape needs ${length} bytes of data, not ${bytes.length}`,
-  )
-  return bytes
+  if (bytes.length === length) return bytes
+  throw invalid(name, `the shape needs ${length} bytes of data, not ${bytes.length}`)
 }
 
 function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
@@ -274,6 +271,10 @@ function bytesOf(data: NumberArray): Buffer {
 }
 
 function wrongElement(name: string, wanted: string, value: unknown): WeirError {
-  const shown = JSON.stringify(value)?.slice(0, 40)
-  return new WeirError('INVALID_ARGUMENT', `tensor "${name}": ${shown} is not ${wanted}`)
+  return invalid(name, `${JSON.stringify(value)?.slice(0, 40)} is not ${wanted}`)
+}
+
+/** The error of a tensor, whose text is made where it is thrown: most tensors have none. */
+function invalid(name: string, why: string): WeirError {
+  return new WeirError('INVALID_ARGUMENT', `tensor "${name}": ${why}`)
 }
