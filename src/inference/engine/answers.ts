@@ -15,7 +15,12 @@ export function answerOf(
   const lostAttempts = memory.words[at + SLOT.attempt]!
   const outputs = readTensors(memory, memory.outputAt(slot), served.signature.outputs)
   return {
-    outputs: outputs.map((tensor) => ({ ...tensor, data: tensor.data.slice() })),
+    outputs: outputs.map(({ name, datatype, shape, data }) => ({
+      name,
+      datatype,
+      shape,
+      data: data.slice(),
+    })),
     version: served.id.version,
     queueMs:
       memory.numbers[times + SLOT_TIME.takenAt]! - memory.numbers[times + SLOT_TIME.arrival]!,

@@ -2,7 +2,7 @@ import { type Cancel, type Clock, sleep, systemClock } from '../../core/clock.ts
 import { WeirError } from '../../core/errors.ts'
 import type { Deployment } from '../port/deployment.ts'
 import type { InferenceEngine, ModelStatistics } from '../port/engine.ts'
-import type { ModelId, ModelSource } from '../port/model.ts'
+import { type ModelId, type ModelSource, modelKey } from '../port/model.ts'
 import type { ProducerMessage, SharedModel } from '../port/producer-message.ts'
 import type { InferAnswer, InferRequest } from '../port/request.ts'
 import type { ServedModel } from '../port/served-model.ts'
@@ -47,8 +47,6 @@ interface Loaded {
   isRetired: boolean
 }
 
-const keyOf = ({ name, version }: ModelId): string => `${version}/${name}`
-
 /** Engine whose workers are threads of this process. */
 class ThreadEngine implements InferenceEngine {
   private readonly clock: Clock
@@ -69,7 +67,7 @@ class ThreadEngine implements InferenceEngine {
   }
 
   load(id: ModelId, source: ModelSource, deployment: Deployment): Promise<ModelSignature> {
-    const key = keyOf(id)
+    const key = modelKey(id)
     const known = this.loading.get(key)
     if (known !== undefined) return known
     const loading = this.startLoading(id, source, deployment)
@@ -79,7 +77,7 @@ class ThreadEngine implements InferenceEngine {
   }
 
   async unload(id: ModelId): Promise<void> {
-    const key = keyOf(id)
+    const key = modelKey(id)
     if (!this.loaded.has(key)) await this.loading.get(key)?.catch(() => {})
     const loaded = this.loaded.get(key)
     if (loaded === undefined || loaded.isRetired) return
@@ -161,7 +159,7 @@ class ThreadEngine implements InferenceEngine {
     const { signature } = workers
     const served = { id, signature, deployment }
     const loaded: Loaded = { served, workers, place, isRetired: false }
-    this.loaded.set(keyOf(id), loaded)
+    this.loaded.set(modelKey(id), loaded)
     this.own.add(shareOf(loaded))
     for (const send of this.links.values()) send({ kind: 'add', model: shareOf(loaded) })
     if (this.cancelLook === undefined) this.look()
@@ -177,7 +175,7 @@ class ThreadEngine implements InferenceEngine {
     if (this.device === undefined || source.kind === 'remote') return undefined
     const bytes = deployment.memoryBytes ?? (await this.measure(source, deployment))
     const { workers = 1, isKeptLoaded = false } = deployment
-    return await this.device.reserve(keyOf(id), bytes * workers, isKeptLoaded)
+    return await this.device.reserve(modelKey(id), bytes * workers, isKeptLoaded)
   }
 
   private readonly look = (): void => {

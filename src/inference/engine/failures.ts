@@ -1,9 +1,7 @@
-import { ERROR_CODES, type ErrorCode, WeirError } from '../../core/errors.ts'
+import { type ErrorCode, WeirError } from '../../core/errors.ts'
+import { codeOfNumber } from '../queue/failure-code.ts'
 import { SLOT } from '../queue/layout.ts'
 import type { QueueMemory } from '../queue/memory.ts'
-
-/** Codes by their number in the memory of a queue. */
-const CODES = Object.keys(ERROR_CODES) as readonly ErrorCode[]
 
 const SENTENCES: Partial<Record<ErrorCode, string>> = {
   WORKER_LOST: 'the worker that ran the request ended, and there is no time for another try',
@@ -13,7 +11,7 @@ const SENTENCES: Partial<Record<ErrorCode, string>> = {
 /** The error of a failed slot. */
 export function failureOf(memory: QueueMemory, slot: number): WeirError {
   const at = memory.slotAt(slot)
-  const code = CODES[memory.words[at + SLOT.code]!] ?? 'MODEL_FAILED'
+  const code = codeOfNumber(memory.words[at + SLOT.code]!)
   const start = memory.outputAt(slot)
   const text = Buffer.from(
     memory.bytes.slice(start, start + memory.words[at + SLOT.outputLength]!),

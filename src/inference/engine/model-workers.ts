@@ -1,10 +1,12 @@
 import { rmSync } from 'node:fs'
 import { type Clock, sleep } from '../../core/clock.ts'
 import { asWeirError, WeirError } from '../../core/errors.ts'
-import { afterLoss, isUnservable, restartPauseMs, superviseWorker } from '../policy/supervision.ts'
+import { afterLoss, superviseWorker } from '../policy/supervision.ts'
 import type { Deployment } from '../port/deployment.ts'
 import type { ModelSource } from '../port/model.ts'
 import type { ModelSignature } from '../port/signature.ts'
+import { firstDeadline } from '../queue/demand.ts'
+import { numberOfCode } from '../queue/failure-code.ts'
 import { HEADER, WORKER, WORKER_ROWS } from '../queue/layout.ts'
 import { QueueMemory } from '../queue/memory.ts'
 import { ringAllWorkers } from '../queue/producer-side.ts'
@@ -17,9 +19,9 @@ import {
   retrySlots,
   slotsOf,
 } from '../queue/repair.ts'
-import { FAILURE_CODES } from '../workers/batch-run.ts'
 import type { WorkerStart } from '../workers/messages.ts'
 import { checkDeployment, maxItemsOf, queueShapeOf, workerStartOf } from './deployment-plan.ts'
+import { WorkerRestarts } from './worker-restarts.ts'
 import { WorkerThread } from './worker-thread.ts'
 
 const MAX_ATTEMPTS = 3
@@ -70,11 +72,7 @@ export class ModelWorkers {
   /** Workers that ended while the model was away; they start when it comes back. */
   private missing = 0
   private readonly running = new Map<number, RunningWorker>()
-  private lossesInRow = 0
-  /** Loads that failed since a worker served the model, and the error of the last one. */
-  private failedLoads = 0
-  private loadError: WeirError | undefined
-  private answeredAtLoss = 0
+  private readonly restarts = new WorkerRestarts()
   private isClosed = false
 
   private constructor(
@@ -136,6 +134,7 @@ export class ModelWorkers {
       if (verdict === 'overtime') this.writeOff(worker)
       else if (verdict === 'recycle') this.recycle(worker)
     }
+    this.restart()
     if (this.problem !== undefined) this.refuse(this.problem)
     else if (this.isAway && this.running.size === 0 && this.hasWaiting) this.onMove('wanted')
   }
@@ -143,11 +142,11 @@ export class ModelWorkers {
   /** Why no worker serves the model; undefined while one does, or is expected to. */
   get problem(): WeirError | undefined {
     const workers = Atomics.load(this.memory.words, HEADER.workers)
-    return isUnservable({ workers, failedLoads: this.failedLoads }) ? this.loadError : undefined
+    return this.restarts.problem(workers)
   }
 
   private refuse({ code, message }: WeirError): void {
-    const failed = failWaiting(this.memory, { code: FAILURE_CODES.indexOf(code), message })
+    const failed = failWaiting(this.memory, { code: numberOfCode(code), message })
     // No worker lives that counts in this row.
     const index = this.memory.workerAt(0) + WORKER.failed
     this.memory.numbers[index] = this.memory.numbers[index]! + failed
@@ -239,7 +238,7 @@ export class ModelWorkers {
     this.memory.numbers[row + WORKER.resident] = 1
     const batchesBefore = this.memory.numbers[row + WORKER.batches]!
     const worker: RunningWorker = { thread, number, isEnding: false, batchesBefore }
-    this.failedLoads = 0
+    this.restarts.loaded()
     this.running.set(number, worker)
     Atomics.add(this.memory.words, HEADER.workers, 1)
     void thread.exited.then(() => this.onExit(worker))
@@ -280,7 +279,7 @@ export class ModelWorkers {
     const maxAttempts = this.deployment.maxAttempts ?? MAX_ATTEMPTS
     const { groups, poisoned, lost } = afterLoss(batch, this.clock.monotonicMs(), maxAttempts)
     const fail = (indexes: readonly number[], code: 'POISONED_REQUEST' | 'WORKER_LOST'): void => {
-      for (const i of indexes) failSlot(this.memory, slots[i]!, FAILURE_CODES.indexOf(code))
+      for (const i of indexes) failSlot(this.memory, slots[i]!, numberOfCode(code))
     }
     fail(poisoned, 'POISONED_REQUEST')
     fail(lost, 'WORKER_LOST')
@@ -319,10 +318,15 @@ export class ModelWorkers {
 
   private replace(): void {
     this.lost++
-    const answered = this.sum(WORKER.answered)
-    this.lossesInRow = answered > this.answeredAtLoss ? 1 : this.lossesInRow + 1
-    this.answeredAtLoss = answered
-    this.clock.after(restartPauseMs(this.lossesInRow), () => void this.startOne())
+    this.restarts.lost(this.sum(WORKER.answered), this.clock.monotonicMs())
+    this.restart()
+  }
+
+  /** Starts the lost workers whose pause is over. */
+  private restart(): void {
+    if (this.restarts.isEmpty) return
+    const due = this.restarts.takeDue(this.clock.monotonicMs(), firstDeadline(this.memory))
+    for (let i = 0; i < due; i++) void this.startOne()
   }
 
   private async startOne(): Promise<void> {
@@ -330,11 +334,14 @@ export class ModelWorkers {
     if (this.isAway) {
       this.missing++
       // No worker is there that could ask for the next try.
-      if (this.failedLoads > 0) this.onMove('wanted')
+      if (this.restarts.isFailing) this.onMove('wanted')
       return
     }
+    const startedAt = this.clock.monotonicMs()
     try {
-      const thread = await WorkerThread.start(this.start)
+      const thread = await WorkerThread.start(this.start).finally(() => {
+        this.restarts.startMs = this.clock.monotonicMs() - startedAt
+      })
       if (this.isClosed) await thread.dismiss()
       else {
         this.serve(thread)
@@ -346,8 +353,7 @@ export class ModelWorkers {
   }
 
   private loadFailed(error: WeirError): void {
-    this.failedLoads++
-    this.loadError = error
+    this.restarts.loadFailed(error)
     if (this.problem !== undefined) this.onMove('failed')
     this.replace()
   }

@@ -1,6 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
 import { murmur3 } from '../../core/hash/murmur3.ts'
-import type { ModelSignature, TensorSpec } from '../port/signature.ts'
+import { itemAxisOf, type ModelSignature, type TensorSpec } from '../port/signature.ts'
 import { DATATYPE_BYTES, type Tensor } from '../port/tensor.ts'
 
 /** Inputs of a request in the order of the signature, with what the queue needs. */
@@ -23,7 +23,7 @@ export function shapeRequest(signature: ModelSignature, given: readonly Tensor[]
     const spec = specs[i]!
     const tensor = inputs[i]!
     requireFit(spec, tensor)
-    const axis = spec.itemAxis === undefined ? 0 : spec.itemAxis
+    const axis = itemAxisOf(spec)
     if (axis === null) {
       if (signature.maxItems !== 1) bucket = mix(bucket, murmur3(tensor.data))
     } else if (items === -1) items = tensor.shape[axis]!
@@ -53,16 +53,16 @@ function ordered(specs: readonly TensorSpec[], given: readonly Tensor[]): readon
 }
 
 function requireFit(spec: TensorSpec, { name, datatype, shape, data }: Tensor): void {
+  const axis = itemAxisOf(spec)
   let elements = 1
   let fits = datatype === spec.datatype && shape.length === spec.shape.length
   for (let d = 0; fits && d < shape.length; d++) {
     const size = shape[d]!
     elements *= size
-    const isItems = d === (spec.itemAxis === undefined ? 0 : spec.itemAxis)
     fits =
       Number.isSafeInteger(size) &&
       size >= 0 &&
-      (isItems || spec.shape[d] === -1 || spec.shape[d] === size)
+      (d === axis || spec.shape[d] === -1 || spec.shape[d] === size)
   }
   if (!fits) {
     throw new WeirError(

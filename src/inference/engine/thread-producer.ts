@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import { DeadlineWheel } from '../../wire/deadline-wheel.ts'
 import type { InferenceProducer } from '../port/engine.ts'
-import type { ModelId } from '../port/model.ts'
+import { type ModelId, modelKey } from '../port/model.ts'
 import type { SharedModel } from '../port/producer-message.ts'
 import type { InferAnswer, InferRequest } from '../port/request.ts'
 import type { ServedModel } from '../port/served-model.ts'
@@ -11,8 +11,6 @@ import { ModelProducer } from './model-producer.ts'
 
 /** Ticks of the deadlines, ms: the shortest timer of Node. */
 const TICK_MS = 1
-
-const keyOf = ({ name, version }: ModelId): string => `${version}/${name}`
 
 /** The models that one thread may ask, by the number of its row in every queue. */
 export class ThreadProducer implements InferenceProducer {
@@ -26,7 +24,7 @@ export class ThreadProducer implements InferenceProducer {
   }
 
   infer(request: InferRequest): Promise<InferAnswer> {
-    const model = this.byId.get(keyOf(request.model))
+    const model = this.byId.get(modelKey(request.model))
     return model === undefined ? Promise.reject(unknownModel(request.model)) : model.infer(request)
   }
 
@@ -35,19 +33,19 @@ export class ThreadProducer implements InferenceProducer {
   }
 
   model(id: ModelId): ServedModel | undefined {
-    return this.byId.get(keyOf(id))?.served
+    return this.byId.get(modelKey(id))?.served
   }
 
   /** Lets this thread ask a model. */
   add({ served, buffer, maxItems }: SharedModel): void {
     const options = { memory: new QueueMemory(buffer), producer: this.producer, maxItems }
-    this.byId.set(keyOf(served.id), new ModelProducer(served, options, this.context))
+    this.byId.set(modelKey(served.id), new ModelProducer(served, options, this.context))
   }
 
   /** Refuses further requests of a model; returns the producer, whose requests still end. */
   retire(id: ModelId): ModelProducer | undefined {
-    const producer = this.byId.get(keyOf(id))
-    this.byId.delete(keyOf(id))
+    const producer = this.byId.get(modelKey(id))
+    this.byId.delete(modelKey(id))
     return producer
   }
 

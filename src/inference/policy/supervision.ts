@@ -77,6 +77,11 @@ export function superviseWorker(facts: WorkerFacts): 'keep' | 'overtime' | 'recy
 
 /** Loads in a row that must fail before requests do: one failure may be chance. */
 const FAILED_LOADS = 2
+/**
+ * Loads in a row whose process must end: who kills processes (an operator, the system when memory is short) says nothing
+ * about the model, and a request that waits may still be answered.
+ */
+const LOST_LOADS = 5
 
 /** Whether requests that wait fail at once: no worker lives, and the model could not be loaded again. */
 export function isUnservable(facts: {
@@ -84,17 +89,35 @@ export function isUnservable(facts: {
   readonly workers: number
   /** Loads that failed since a worker served the model. */
   readonly failedLoads: number
+  /** Loads whose process ended since then. */
+  readonly lostLoads: number
 }): boolean {
-  return facts.workers === 0 && facts.failedLoads >= FAILED_LOADS
+  const { workers, failedLoads, lostLoads } = facts
+  return workers === 0 && (failedLoads >= FAILED_LOADS || lostLoads >= LOST_LOADS)
 }
 
 /** Longest pause before a worker that keeps ending is started again, ms. */
 const LONGEST_PAUSE_MS = 5000
 const FIRST_PAUSE_MS = 100
+/** Starts of a worker for which a request that waits has time when the pause ends. */
+const STARTS_LEFT = 2
 
-/** Pause before a worker is started again, after so many losses in a row without an answer, ms. */
-export function restartPauseMs(losses: number): number {
-  return losses <= 1
-    ? 0
-    : Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(losses - 2, 10))
+/** Facts about a lost worker that is to be started again. */
+export interface RestartFacts {
+  /** Losses in a row without an answer. */
+  readonly losses: number
+  /** Time that the last start took, ms. */
+  readonly startMs: number
+  /** Time from the loss to the first deadline of the requests that wait, ms; Infinity when none waits. */
+  readonly slackMs: number
+}
+
+/**
+ * Pause before a worker is started again, ms. It grows with the losses, but ends while a request that waits can still be
+ * answered, as long as starts take no more than half of the time.
+ */
+export function restartPauseMs({ losses, startMs, slackMs }: RestartFacts): number {
+  if (losses <= 1) return 0
+  const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(losses - 2, 10))
+  return Math.min(pauseMs, Math.max(startMs, slackMs - STARTS_LEFT * startMs))
 }

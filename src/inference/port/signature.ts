@@ -20,3 +20,7 @@ export interface ModelSignature {
   /** Most items that one run takes: 1 for a model with a fixed batch of one; undefined when free. */
   readonly maxItems?: number
 }
+
+/** Dimension that counts the items of a tensor; null when it has none. */
+export const itemAxisOf = ({ itemAxis }: Pick<TensorSpec, 'itemAxis'>): number | null =>
+  itemAxis === undefined ? 0 : itemAxis

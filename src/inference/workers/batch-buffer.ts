@@ -1,5 +1,5 @@
 import { WeirError } from '../../core/errors.ts'
-import type { TensorSpec } from '../port/signature.ts'
+import { itemAxisOf, type TensorSpec } from '../port/signature.ts'
 import type { Tensor } from '../port/tensor.ts'
 
 /** Memory in which a worker puts the inputs of a batch one after the other. It grows and is kept. */
@@ -78,7 +78,9 @@ export function itemsOf(
   const shape = tensor.shape.slice()
   shape[axis] = items
   if (outer === 1) {
-    return { ...tensor, shape, data: tensor.data.subarray(first * item, (first + items) * item) }
+    const { name, datatype } = tensor
+    const data = tensor.data.subarray(first * item, (first + items) * item)
+    return { name, datatype, shape, data }
   }
   const data = new Uint8Array(outer * items * item)
   for (let block = 0; block < outer; block++) {
@@ -87,10 +89,6 @@ export function itemsOf(
   }
   return { ...tensor, shape, data }
 }
-
-/** Item axis of a tensor; null when it has none. */
-const itemAxisOf = (spec: TensorSpec): number | null =>
-  spec.itemAxis === undefined ? 0 : spec.itemAxis
 
 /** As `itemsOf` for elements that vary in length; only the first dimension can be the item axis. */
 function stringsOfItems(

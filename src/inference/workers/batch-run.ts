@@ -1,12 +1,8 @@
-import {
-  asWeirError,
-  ERROR_CODES,
-  type ErrorCode,
-  isWeirError,
-  WeirError,
-} from '../../core/errors.ts'
+import { asWeirError, isWeirError, WeirError } from '../../core/errors.ts'
 import type { LoadedModel } from '../port/runner.ts'
+import { itemAxisOf, type TensorSpec } from '../port/signature.ts'
 import type { Tensor } from '../port/tensor.ts'
+import { numberOfCode } from '../queue/failure-code.ts'
 import { SLOT, SLOT_TIME, STATE, WORKER } from '../queue/layout.ts'
 import type { QueueMemory } from '../queue/memory.ts'
 import { responseBucketOf } from '../queue/response-times.ts'
@@ -14,15 +10,21 @@ import { readTensors, writeTensors } from '../queue/tensor-bytes.ts'
 import { type WorkerSide, writeFailure } from '../queue/worker-side.ts'
 import { BatchBuffer, itemsOf } from './batch-buffer.ts'
 
-/** Number of an error code in the memory of a queue. */
-export const FAILURE_CODES = Object.keys(ERROR_CODES) as readonly ErrorCode[]
-
 /** What became of a batch. */
 export interface BatchOutcome {
   /** Time of the run, ms. */
   readonly runMs: number
   readonly answered: number
   readonly failed: number
+}
+
+/** Run of a batch whose outputs are to be written. */
+interface EndedRun {
+  /** Items of the batch. */
+  readonly total: number
+  readonly runMs: number
+  /** Monotonic ms. */
+  readonly endedAt: number
 }
 
 /** Runs taken slots of a queue as batches and writes what came out. */
@@ -48,14 +50,16 @@ export class BatchRun {
     const startedAt = this.nowMs()
     try {
       const requests = slots.map((slot) => this.inputsOf(slot))
-      const odd = requests.findIndex((tensors) => !haveEqualShapes(tensors, requests[0]!, this))
+      const specs = this.model.signature.inputs
+      const odd = requests.findIndex((tensors) => !haveEqualShapes(specs, tensors, requests[0]!))
       if (odd > 0) return await this.apart(slots.slice(0, odd), slots.slice(odd))
-      const inputs = this.buffer.gather(this.model.signature.inputs, requests)
+      const inputs = this.buffer.gather(specs, requests)
       const total = this.itemsOfSlots(slots)
       this.side.count(WORKER.executions, slots.length)
       const outputs = await this.model.run(inputs, total)
-      const runMs = this.nowMs() - startedAt
-      return { runMs, ...this.answer(slots, outputs, { total, runMs }) }
+      const endedAt = this.nowMs()
+      const runMs = endedAt - startedAt
+      return { runMs, ...this.answer(slots, outputs, { total, runMs, endedAt }) }
     } catch (error) {
       // The process of the model ended: this worker ends, too, and its slots are put up again.
       if (isWeirError(error, 'WORKER_LOST')) throw error
@@ -66,12 +70,6 @@ export class BatchRun {
       this.fail(slots[0]!, asWeirError(error, 'MODEL_FAILED'))
       return { runMs: this.nowMs() - startedAt, answered: 0, failed: 1 }
     }
-  }
-
-  /** Whether input `i` must have equal shapes only in dimensions other than its item axis. */
-  itemAxis(i: number): number | null {
-    const { itemAxis } = this.model.signature.inputs[i]!
-    return itemAxis === undefined ? 0 : itemAxis
   }
 
   private async apart(first: readonly number[], second: readonly number[]): Promise<BatchOutcome> {
@@ -97,7 +95,7 @@ export class BatchRun {
   private answer(
     slots: readonly number[],
     outputs: readonly Tensor[],
-    { total, runMs }: { readonly total: number; readonly runMs: number },
+    run: EndedRun,
   ): { readonly answered: number; readonly failed: number } {
     const specs = this.model.signature.outputs
     if (outputs.length !== specs.length) {
@@ -106,16 +104,17 @@ export class BatchRun {
         `the model returned ${outputs.length} outputs, its signature has ${specs.length}`,
       )
     }
+    const { total } = run
     let first = 0
     const parts = slots.map((slot) => {
-      const items = this.itemsOfSlots([slot])
+      const items = this.memory.words[this.memory.slotAt(slot) + SLOT.items]!
       const part = outputs.map((output, i) => itemsOf(output, specs[i]!, { first, items, total }))
       first += items
       return part
     })
     let failed = 0
     slots.forEach((slot, r) => {
-      if (!this.write(slot, parts[r]!, { total, runMs })) failed++
+      if (!this.write(slot, parts[r]!, run)) failed++
     })
     this.side.ring(slots)
     return { answered: slots.length - failed, failed }
@@ -125,7 +124,7 @@ export class BatchRun {
   private write(
     slot: number,
     outputs: readonly Tensor[],
-    { total, runMs }: { readonly total: number; readonly runMs: number },
+    { total, runMs, endedAt }: EndedRun,
   ): boolean {
     if (!this.side.beginWrite(slot)) return false
     const { memory } = this
@@ -147,7 +146,7 @@ export class BatchRun {
     memory.words[at + SLOT.outputLength] = written
     // Counted before the producer can see the answer.
     this.side.count(WORKER.answered, 1)
-    const responseMs = this.nowMs() - memory.numbers[at / 2 + SLOT_TIME.arrival]!
+    const responseMs = endedAt - memory.numbers[at / 2 + SLOT_TIME.arrival]!
     this.side.count(WORKER.responses + responseBucketOf(responseMs), 1)
     this.side.endWrite(slot, STATE.done)
     return true
@@ -160,7 +159,7 @@ export class BatchRun {
 
   private writeFailure(slot: number, error: WeirError): void {
     const { code, message } = error
-    writeFailure(this.memory, slot, { code: FAILURE_CODES.indexOf(code), message })
+    writeFailure(this.memory, slot, { code: numberOfCode(code), message })
     this.side.count(WORKER.failed, 1)
     this.side.endWrite(slot, STATE.failed)
   }
@@ -168,18 +167,20 @@ export class BatchRun {
 
 /** The bucket of two requests is a hash, so what shares a batch is compared once more. */
 function haveEqualShapes(
+  specs: readonly TensorSpec[],
   tensors: readonly Tensor[],
   first: readonly Tensor[],
-  run: { itemAxis(i: number): number | null },
 ): boolean {
   if (tensors === first) return true
-  return tensors.every(({ shape, data }, i) => {
+  for (let i = 0; i < specs.length; i++) {
+    const { shape, data } = tensors[i]!
     const other = first[i]!
-    const axis = run.itemAxis(i)
+    const axis = itemAxisOf(specs[i]!)
     if (axis === null && Buffer.compare(data, other.data) !== 0) return false
-    return (
-      shape.length === other.shape.length &&
-      shape.every((size, d) => d === axis || size === other.shape[d])
-    )
-  })
+    if (shape.length !== other.shape.length) return false
+    for (let d = 0; d < shape.length; d++) {
+      if (d !== axis && shape[d] !== other.shape[d]) return false
+    }
+  }
+  return true
 }

@@ -1,4 +1,4 @@
-import type { ModelSignature, TensorSpec } from '../port/signature.ts'
+import { itemAxisOf, type ModelSignature, type TensorSpec } from '../port/signature.ts'
 import { DATATYPE_BYTES, type Tensor } from '../port/tensor.ts'
 
 /** Inputs of zeros for so many items; other sizes that a request chooses are 1, and texts are empty. */
@@ -33,9 +33,6 @@ export function orderedInputs(
   }
   return { inputs: ordered, items }
 }
-
-const itemAxisOf = ({ itemAxis }: TensorSpec): number | null =>
-  itemAxis === undefined ? 0 : itemAxis
 
 function sizeOf(spec: TensorSpec, size: number, dimension: number, items: number): number {
   return size === -1 ? (dimension === itemAxisOf(spec) ? items : 1) : size

@@ -106,7 +106,7 @@ describe.each(RULES)('every rule: %j', (settings) => {
 describe('the slack rule', () => {
   const rule = openRule({ rule: 'slack' }, 64)
 
-  it('chooses the largest batch that the oldest request has time for (triton#7776: no batches by a goal)', () => {
+  it('chooses the largest batch that the oldest request has time for (triton#7776, triton#7318: no batches by a goal)', () => {
     const deadlines = [11, ...Array.from({ length: 10 }, () => 100)]
     // 1 + 1 x b is at most 11 for 10 of the 11.
     expect(rule.decide(factsOf(deadlines.slice(0, 10)))).toMatchObject({ shed: 0, count: 10 })

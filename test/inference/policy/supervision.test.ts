@@ -88,15 +88,32 @@ describe('a worker', () => {
   })
 
   it('is started again at once after one loss, and later the more losses there are', () => {
-    expect([1, 2, 3, 4, 20].map(restartPauseMs)).toEqual([0, 100, 200, 400, 5000])
+    const pauseOf = (losses: number) =>
+      restartPauseMs({ losses, startMs: 50, slackMs: Number.POSITIVE_INFINITY })
+    expect([1, 2, 3, 4, 20].map(pauseOf)).toEqual([0, 100, 200, 400, 5000])
+  })
+
+  it('is started while a request that waits has time for it, but starts take at most half of the time', () => {
+    const pauseOf = (startMs: number, slackMs: number) =>
+      restartPauseMs({ losses: 20, startMs, slackMs })
+    expect(pauseOf(150, 1000)).toBe(700)
+    expect(pauseOf(150, 20_000)).toBe(5000)
+    expect(pauseOf(150, 200)).toBe(150)
+    expect(pauseOf(150, -10)).toBe(150)
+    expect(restartPauseMs({ losses: 2, startMs: 800, slackMs: 1000 })).toBe(100)
   })
 })
 
 describe('a model whose workers have ended', () => {
   it('fails its requests after the second load that fails, and only while no worker lives', () => {
-    expect(isUnservable({ workers: 0, failedLoads: 1 })).toBe(false)
-    expect(isUnservable({ workers: 0, failedLoads: 2 })).toBe(true)
-    expect(isUnservable({ workers: 1, failedLoads: 9 })).toBe(false)
+    expect(isUnservable({ workers: 0, failedLoads: 1, lostLoads: 0 })).toBe(false)
+    expect(isUnservable({ workers: 0, failedLoads: 2, lostLoads: 0 })).toBe(true)
+    expect(isUnservable({ workers: 1, failedLoads: 9, lostLoads: 9 })).toBe(false)
+  })
+
+  it('waits longer when the processes that load it are ended: that says nothing about the model', () => {
+    expect(isUnservable({ workers: 0, failedLoads: 1, lostLoads: 4 })).toBe(false)
+    expect(isUnservable({ workers: 0, failedLoads: 0, lostLoads: 5 })).toBe(true)
   })
 })
 

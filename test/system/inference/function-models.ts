@@ -1,3 +1,4 @@
+import { appendFileSync, statSync } from 'node:fs'
 import type { FunctionModel } from '../../../src/inference/port/runner.ts'
 import type { ModelSignature } from '../../../src/inference/port/signature.ts'
 import type { Tensor } from '../../../src/inference/port/tensor.ts'
@@ -45,6 +46,17 @@ export const doubling: FunctionModel = {
     while (values.includes(TAKES_MEMORY)) kept.push(Buffer.alloc(2 ** 20, 1))
     if (values.includes(THROWS)) throw new Error('the value -3 is not allowed')
     return doubled(inputs)
+  },
+}
+
+/** Doubles its input. Its process is killed in the loads 2 to 4, which are counted by the bytes of the file of the options. */
+export const killedInLoads: FunctionModel = {
+  ...doubling,
+  load(options) {
+    const file = options as string
+    appendFileSync(file, '.')
+    const loads = statSync(file).size
+    if (loads >= 2 && loads <= 4) process.kill(process.pid, 'SIGKILL')
   },
 }
 

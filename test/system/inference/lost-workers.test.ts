@@ -1,3 +1,5 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
@@ -56,6 +58,20 @@ describe.each(['thread', 'process'] as const)('a worker with isolation %s', (iso
     expect(await hanging).toBe('POISONED_REQUEST')
     expect(await infer(3)).toBe(6)
     expect(engine.statistics()[0]!.workersLost).toBeGreaterThanOrEqual(3)
+  })
+})
+
+describe('a request that waits', () => {
+  it('is answered, although the processes that load the model for it are killed', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'weir-loads-'))
+    try {
+      engine = openInferenceEngine()
+      const killed = { ...source('killedInLoads'), options: join(folder, 'loads') } as ModelSource
+      await engine.load(id, killed, { sloMs: 60_000, isolation: 'process' })
+      expect(await Promise.all([infer(ENDS_WORKER), infer(1)])).toEqual(['POISONED_REQUEST', 2])
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
   })
 })
 

@@ -240,7 +240,7 @@ export default {
 })
 
 describe('a run', () => {
-  it('leaves the event loop of the asking thread free (onnxruntime#19611)', async () => {
+  it('leaves the event loop of the asking thread free (onnxruntime#19611, onnxruntime#26968)', async () => {
     const gate = await loadGated({})
     const asked = ask([4])
     await gate.isRunning(1)
@@ -250,7 +250,7 @@ describe('a run', () => {
     expect(floatsOf((await asked).outputs[0]!)).toEqual([8])
   })
 
-  it('of ONNX Runtime takes none of the time of the asking thread (onnxruntime#19611)', async () => {
+  it('of ONNX Runtime takes none of the time of the asking thread (onnxruntime#19611, onnxruntime#26968)', async () => {
     const [rows, width] = [1024, 1024]
     const model = linearModel(folder, { inputs: width, outputs: width })
     const bytes = rows * width * 4 + 1024
