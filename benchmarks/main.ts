@@ -58,16 +58,16 @@ function line(figure: Figure): string {
 }
 
 function sentence(figure: Figure): string {
+  const { name, unit, value, target, rival, targetRatio } = figure
   const verdict = met(figure) === null ? '' : met(figure) === true ? '  met' : '  NOT MET'
-  const target =
-    figure.target === undefined
+  const bound = figure.higher === false ? 'at most' : 'at least'
+  const wanted = target === undefined ? '' : `  (target ${bound} ${target})`
+  const wantedRatio = targetRatio === undefined ? '' : `, target ${bound} ${targetRatio}`
+  const beside =
+    rival === undefined
       ? ''
-      : `  (target ${figure.higher === false ? 'at most' : 'at least'} ${figure.target})`
-  const rival =
-    figure.rival === undefined
-      ? ''
-      : `  ${figure.rivalName ?? 'rival'}: ${round(figure.rival)} (x ${round(figure.value / figure.rival)})`
-  return `${figure.name.padEnd(26)} ${String(round(figure.value)).padStart(12)} ${figure.unit}${target}${rival}${verdict}`
+      : `  ${figure.rivalName ?? 'rival'}: ${round(rival)} (x ${round(value / rival)}${wantedRatio})`
+  return `${name.padEnd(26)} ${String(round(value)).padStart(12)} ${unit}${wanted}${beside}${verdict}`
 }
 
 function round(value: number): number {
