@@ -69,6 +69,10 @@ describe('the answers of one model', () => {
       const { tensors } = answers.write(head(), [floats('y', [1, 2], ...scores)], request)
       return Buffer.from(tensors[0]!).toString('latin1', 4)
     }
-    expect([best(1, 0), best(10, 0), best(0, 1)]).toEqual(['1.000000:0', '10.000000:0', '1.000000:1'])
+    expect([best(1, 0), best(10, 0), best(0, 1)]).toEqual([
+      '1.000000:0',
+      '10.000000:0',
+      '1.000000:1',
+    ])
   })
 })
