@@ -222,7 +222,7 @@ export {
   encodeFactors,
   predictRating,
 } from './models/als/row.ts'
-export { type AlsKey, type AlsRowKind, alsKey, MEAN_ID, parseAlsKey } from './models/als/row-key.ts'
+export { type AlsKey, type AlsRowKind, alsKey, parseAlsKey } from './models/als/row-key.ts'
 export { formatTextRow, parseTextRow } from './models/als/text-row.ts'
 export { alsTextRowFormat, textWeightFormat } from './models/files/text-row-formats.ts'
 export {
@@ -232,6 +232,7 @@ export {
   GeneratedWeights,
   LinearExamples,
 } from './models/linear/model-generator.ts'
+export { MEAN_ID } from './models/mean-id.ts'
 export { Adwin, type AdwinOptions } from './models/quality/adwin.ts'
 export type { DriftDetector } from './models/quality/drift-detector.ts'
 export { PageHinkley, type PageHinkleyOptions } from './models/quality/page-hinkley.ts'

@@ -107,6 +107,26 @@ describe('a prediction over HTTP', () => {
     expect(answer.json()).toMatchObject({ code: 'INVALID_ARGUMENT', status: 400 })
   })
 
+  it('refuses the id of the mean rows, which no user and no item can have', async () => {
+    const app = await new GatewayWorld().open()
+    const pairs = [
+      ['1', '50'],
+      ['1', 'MEAN'],
+    ]
+    const answers = [
+      await app.inject('/v1/predict/MEAN/50'),
+      await app.inject({ method: 'POST', url: '/v1/predict', payload: { pairs } }),
+      await app.inject('/recommend/MEAN'),
+      await app.inject('/estimate/1/MEAN'),
+    ]
+    for (const answer of answers) {
+      expect([answer.statusCode, answer.json()]).toMatchObject([400, { code: 'INVALID_ARGUMENT' }])
+      expect(answer.json().detail).toContain('"MEAN" is the id of the mean rows')
+    }
+    // Its rows can be read under their keys.
+    expect((await app.inject('/v1/states/ALS_MODEL/MEAN-U')).statusCode).toBe(200)
+  })
+
   it('reads the version that the request names', async () => {
     const app = await new GatewayWorld().open()
     const answer = await app.inject('/v1/predict/1/50?version=9')

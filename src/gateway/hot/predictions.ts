@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { AccessControl } from '../../access/control.ts'
 import { asWeirError } from '../../core/errors.ts'
-import { MEAN_IF_UNKNOWN } from '../../models/als/row-key.ts'
+import { alsKey, MEAN_IF_UNKNOWN } from '../../models/als/row-key.ts'
 import type { EncodedPairs, PairPredictions } from '../../wire/encoded-pairs.ts'
 import type { PredictOptions } from '../../wire/model-reader.ts'
 import { type Refusal, refusalOf } from '../http/authorization.ts'
@@ -78,7 +78,12 @@ export class HotPredictions {
   private async predict(pair: PredictedPair): Promise<string> {
     const { state, text } = this.context
     const { user, item } = pair
-    const answer = await state.predictWithEnvelope(DEFAULT_STATE, `${user}-U`, `${item}-I`, OPTIONS)
+    const answer = await state.predictWithEnvelope(
+      DEFAULT_STATE,
+      alsKey(user, 'U'),
+      alsKey(item, 'I'),
+      OPTIONS,
+    )
     if (!answer.ok) throw answer.error
     return text.ok(predictionBody(pair, answer))
   }

@@ -34,11 +34,15 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
   }
 
   async append(observations: readonly Rating[]): Promise<void> {
+    // An observation that cannot be written refuses all of them, before the first is sent.
+    const lines = observations.map((observation) => this.lineOf(observation))
     const opened = this.opened()
     try {
       const producer = await opened
       if (!producer.ready()) await producer.whenReady()
-      for (const observation of observations) this.send(producer, observation)
+      for (const { bytes, timestamp } of lines) {
+        producer.sendRecord(null, bytes, timestamp, -1, NO_HEADERS)
+      }
       await this.synced(producer)
     } catch (error) {
       // Another request may have replaced the failed producer already.
@@ -56,12 +60,13 @@ export class TopicAppender implements ObservationTopic, AsyncDisposable {
     return this.producer
   }
 
-  private send(producer: TopicProducer, observation: Rating): void {
+  /** The record of an observation. Throws INVALID_ARGUMENT. */
+  private lineOf(observation: Rating): { readonly bytes: Uint8Array; readonly timestamp: number } {
     this.line.reset()
     this.format.write(observation, this.line)
     const { bytes, length } = this.line
     const timestamp = observation.timestamp < 0 ? this.nowMs() : observation.timestamp
-    producer.sendRecord(null, bytes.subarray(0, length), timestamp, -1, NO_HEADERS)
+    return { bytes: bytes.slice(0, length), timestamp }
   }
 
   /** Resolves after a sync that began after the records of the caller were sent. */

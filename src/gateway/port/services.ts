@@ -63,7 +63,10 @@ export interface ModelRegistryPort {
 
 /** Topic that takes observations. */
 export interface ObservationTopic {
-  /** Resolves when all observations are durable. Rejects when it is not known whether they are. */
+  /**
+   * Resolves when all observations are durable. Rejects with INVALID_ARGUMENT, before any is sent, if one
+   * cannot be written, and with other codes when it is not known whether they are durable.
+   */
   append(observations: readonly Rating[]): Promise<void>
 }
 

@@ -1,5 +1,6 @@
 import { isWeirError, WeirError } from '../../core/errors.ts'
 import { readableValue } from '../../core/formats/readable-value.ts'
+import { MEAN_ID } from '../../models/mean-id.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
 import type { ServedState } from '../port/services.ts'
 import type { IdCount } from './listing.ts'
@@ -27,7 +28,9 @@ export class Histories {
   ): Promise<ReadonlyMap<string, number>> {
     const [answer] = await this.state.values(KNOWN_ITEMS, [user], deadlineOf(deadlineMs))
     if (answer!.ok) {
-      return new Map(readableValue(answer!.value, 'map') as readonly [string, number][])
+      const items = readableValue(answer!.value, 'map') as readonly [string, number][]
+      // A history from before this id was refused may have it.
+      return new Map(items.filter(([item]) => item !== MEAN_ID))
     }
     if (isWeirError(answer!.error, 'UNKNOWN_KEY')) return new Map()
     throw answer!.error

@@ -1,6 +1,6 @@
 import { isWeirError } from '../../core/errors.ts'
 import { haveBiases } from '../../models/als/anonymous-row.ts'
-import { alsKey, idOfKey, KEY_SUFFIXES, MEAN_KEYS } from '../../models/als/row-key.ts'
+import { alsKey, idOfKey, isRowOf, KEY_SUFFIXES, MEAN_KEYS } from '../../models/als/row-key.ts'
 import type { QueryOptions, TopKOptions } from '../../wire/model-reader.ts'
 import type { ServedState } from '../port/services.ts'
 import type { IdValue } from './listing.ts'
@@ -70,15 +70,12 @@ export class ModelRows {
 
   /** All ids of one side, in the order of their key bytes, page by page. */
   async *allIds(kind: 'U' | 'I', options: QueryOptions): AsyncGenerator<string[]> {
-    const suffix = KEY_SUFFIXES[kind]
     let from = ''
     for (;;) {
       const range = { from, to: '\u{10ffff}', limit: SCAN_PAGE }
       const entries = await this.state.scan(this.name, range, options)
       const keys = entries.map(({ key }) => key)
-      yield keys
-        .filter((key) => key.endsWith(suffix) && key !== MEAN_KEYS[kind])
-        .map((key) => idOfKey(key))
+      yield keys.filter((key) => isRowOf(key, kind)).map((key) => idOfKey(key))
       if (entries.length < SCAN_PAGE) return
       // The smallest key after the last one.
       from = `${keys.at(-1)!}\0`

@@ -1,3 +1,4 @@
+import { isMeanKeyBytes } from '../../models/als/row-key.ts'
 import type { EncodedPairs } from '../../wire/encoded-pairs.ts'
 import { MAX_ID_LENGTH } from '../http/schemas.ts'
 
@@ -25,7 +26,7 @@ const PLAIN = Uint8Array.from({ length: 256 }, (_, code) =>
 /**
  * The pairs of a body `{"pairs":[["user","item"],...]}` as keys of their rows, without a string or an
  * object on the way. Undefined for everything else that may be JSON: other fields, escapes, ids that are
- * not ASCII, and what the schema refuses. The keys are written to `bytes`, which is as long as the body: a
+ * not ASCII, and what is refused. The keys are written to `bytes`, which is as long as the body: a
  * pair takes no more bytes as keys than as JSON.
  */
 export function scanPairs(
@@ -106,5 +107,5 @@ function copyId(
   bytes[to + 1] = keyLength >>> 8
   bytes[target] = DASH
   bytes[target + 1] = kind
-  return at - start
+  return isMeanKeyBytes(bytes, to + 2, keyLength) ? 0 : at - start
 }

@@ -1,13 +1,14 @@
 import type { ByteSpan } from '../../core/byte-span.ts'
 import { WeirError } from '../../core/errors.ts'
 import { keyOfEveryGroup } from '../../core/key-group-keys.ts'
-import { kindOfKeyBytes } from '../../models/als/row-key.ts'
+import { isMeanKeyBytes, kindOfKeyBytes } from '../../models/als/row-key.ts'
 import {
   emptyRow,
   type PublishedRow,
   type RetiredRows,
   type RowUpdate,
 } from '../../models/als/row-update.ts'
+import { MEAN_ID_IS_TAKEN } from '../../models/mean-id.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import { keyLengthWithoutVersion, versionOfKeyBytes } from '../../models/versioned-key.ts'
 import { type BadRowPolicy, ModelTopicOperator } from './operator.ts'
@@ -54,7 +55,7 @@ export class ModelRowsOperator extends ModelTopicOperator {
     key.bytes = bytes
     key.start = keyStart
     key.length = keyLengthWithoutVersion(bytes, keyStart, keyLength)
-    checkKind(key)
+    checkKey(key)
     row.version = versionOfKeyBytes(bytes, key.length, keyStart, keyLength)
     if (valueLength < 0) return { kind: 'remove', key, version: row.version }
     return this.withFloats(record)
@@ -79,9 +80,11 @@ export class ModelRowsOperator extends ModelTopicOperator {
   }
 }
 
-/** Throws UNPARSABLE_RECORD unless the key ends in `-U` or `-I`. */
-function checkKind({ bytes, start, length }: ByteSpan): void {
-  if (kindOfKeyBytes(bytes, start, length) !== undefined) return
+/** Throws UNPARSABLE_RECORD unless the key ends in `-U` or `-I` and is not that of a mean row. */
+function checkKey({ bytes, start, length }: ByteSpan): void {
+  const isMean = isMeanKeyBytes(bytes, start, length)
+  if (!isMean && kindOfKeyBytes(bytes, start, length) !== undefined) return
   const text = decoder.decode(bytes.subarray(start, start + length))
-  throw new WeirError('UNPARSABLE_RECORD', `the model key "${text}" does not end in -U or -I`)
+  const why = isMean ? `is refused: ${MEAN_ID_IS_TAKEN}` : 'does not end in -U or -I'
+  throw new WeirError('UNPARSABLE_RECORD', `the model key "${text}" ${why}`)
 }

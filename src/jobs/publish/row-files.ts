@@ -2,9 +2,10 @@ import { type FileToRead, filesAt } from '../../connectors/file/list.ts'
 import { openLineInput } from '../../connectors/file/open-folder.ts'
 import { readLines } from '../../connectors/file/read-lines.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
-import { type AlsRowKind, MEAN_ID } from '../../models/als/row-key.ts'
+import type { AlsRowKind } from '../../models/als/row-key.ts'
 import { parseTextRow } from '../../models/als/text-row.ts'
 import { NPY_HEADER_BYTES, type NpyMatrix, npyRow, parseNpyHeader } from '../../models/files/npy.ts'
+import { MEAN_ID } from '../../models/mean-id.ts'
 import type { PublishableRow } from './model.ts'
 
 /** Rows of a model in files. */

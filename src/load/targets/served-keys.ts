@@ -1,7 +1,7 @@
 import { WeirClient } from '../../client/weir-client.ts'
 import { systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
-import { idOfKey, KEY_SUFFIXES } from '../../models/als/row-key.ts'
+import { type AlsRowKind, idOfKey, isRowOf } from '../../models/als/row-key.ts'
 import { HttpConnections } from '../http/connections.ts'
 import { requestWriter } from '../http/request.ts'
 import type { KeyPair } from '../port/target.ts'
@@ -51,9 +51,9 @@ async function keysOfGateway(settings: HttpTargetSettings, state: string): Promi
 
 /** Pairs of the users and the items among the keys of an ALS model. Throws EMPTY_DATASET. */
 export function pairsOf(keys: readonly string[]): readonly KeyPair[] {
-  const ids = (suffix: string): string[] =>
-    keys.filter((key) => key.endsWith(suffix)).map((key) => idOfKey(key))
-  const [users, items] = [ids(KEY_SUFFIXES.U), ids(KEY_SUFFIXES.I)]
+  const ids = (kind: AlsRowKind): string[] =>
+    keys.filter((key) => isRowOf(key, kind)).map((key) => idOfKey(key))
+  const [users, items] = [ids('U'), ids('I')]
   if (users.length === 0 || items.length === 0) {
     throw new WeirError(
       'EMPTY_DATASET',

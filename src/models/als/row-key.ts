@@ -1,4 +1,5 @@
-import { WeirError } from '../../core/errors.ts'
+import { requireArgument, WeirError } from '../../core/errors.ts'
+import { MEAN_ID, MEAN_ID_IS_TAKEN } from '../mean-id.ts'
 import { splitVersionedKey } from '../versioned-key.ts'
 
 /*
@@ -8,9 +9,6 @@ import { splitVersionedKey } from '../versioned-key.ts'
 
 /** Whose row it is: the last letter of the key. */
 export type AlsRowKind = 'U' | 'I'
-
-/** The id under which the mean rows are served, for users and items never seen in training. */
-export const MEAN_ID = 'MEAN'
 
 /** Ends of the keys of users and of items. */
 export const KEY_SUFFIXES = { U: '-U', I: '-I' } as const satisfies Record<AlsRowKind, string>
@@ -37,8 +35,12 @@ export interface AlsKey {
   readonly version: number
 }
 
-/** `<id>-U` or `<id>-I` (or `<id>-W`), with `@<version>` if one is given. */
+/**
+ * `<id>-U` or `<id>-I` (or `<id>-W`), with `@<version>` if one is given. Throws INVALID_ARGUMENT for the
+ * id `MEAN`: its keys are those of the mean rows (`MEAN_KEYS`).
+ */
 export function alsKey(id: string, kind: AlsRowKind | 'W', version?: number): string {
+  requireArgument(id !== MEAN_ID, MEAN_ID_IS_TAKEN)
   const key = `${id}-${kind}`
   return version === undefined ? key : `${key}@${version}`
 }
@@ -67,6 +69,11 @@ export function kindOfKey(key: string): AlsRowKind {
   return key.endsWith('U') ? 'U' : 'I'
 }
 
+/** Whether a row key without version is of a user, or of an item, and not that of their mean row. */
+export function isRowOf(key: string, kind: AlsRowKind): boolean {
+  return key.endsWith(KEY_SUFFIXES[kind]) && key !== MEAN_KEYS[kind]
+}
+
 /** The id in the bytes of a row key without version. */
 export function idOfKeyBytes(key: Uint8Array): string {
   return decoder.decode(key.subarray(0, key.length - SUFFIX_LENGTH))
@@ -86,6 +93,19 @@ export function kindOfKeyBytes(
   const letter = bytes[end - 1]
   if (letter === LETTERS.U) return 'U'
   return letter === LETTERS.I ? 'I' : undefined
+}
+
+/** Whether the key `bytes[start .. start + length)` without version is that of a mean row. */
+export function isMeanKeyBytes(
+  bytes: Uint8Array,
+  start = 0,
+  length: number = bytes.length,
+): boolean {
+  if (length !== MEAN_ID.length + SUFFIX_LENGTH) return false
+  for (let i = 0; i < MEAN_ID.length; i++) {
+    if (bytes[start + i] !== MEAN_ID.charCodeAt(i)) return false
+  }
+  return bytes[start + MEAN_ID.length] === DASH
 }
 
 /** Writes `-U` or `-I` behind the id that ends at `at`; the end of the key. */

@@ -1,9 +1,10 @@
 import type { ByteReader } from '../../core/byte-reader.ts'
 import type { ByteWriter } from '../../core/byte-writer.ts'
-import { WeirError } from '../../core/errors.ts'
+import { requireArgument, WeirError } from '../../core/errors.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import { shortText, writeShortText } from '../../core/text/short-text.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
+import { MEAN_ID, MEAN_ID_IS_TAKEN } from '../mean-id.ts'
 import type { RatingsFormat } from './format.ts'
 import { LARGEST_RATING, type Rating } from './rating.ts'
 
@@ -55,6 +56,7 @@ class RatingLineFormat implements Serializer<Rating> {
   }
 
   private writeId(id: string, writer: ByteWriter): void {
+    requireArgument(id !== MEAN_ID, MEAN_ID_IS_TAKEN)
     if (!this.canStand(id)) {
       const message = `the id "${id}" cannot be written in a line of ratings`
       throw new WeirError('INVALID_ARGUMENT', message)
@@ -114,7 +116,9 @@ class RatingLineFormat implements Serializer<Rating> {
     const from = this.at
     const to = this.next()
     if (to === from || !this.hasMore) throw refused(`${what} is missing`)
-    return textIn(this.bytes, from, to, what)
+    const id = textIn(this.bytes, from, to, what)
+    if (id === MEAN_ID) throw refused(MEAN_ID_IS_TAKEN)
+    return id
   }
 
   private number(what: string): number {

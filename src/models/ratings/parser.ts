@@ -2,6 +2,7 @@ import { isWeirError, WeirError } from '../../core/errors.ts'
 import { splitCsvRow } from '../../core/formats/csv-row.ts'
 import { requireLineEnd } from '../../core/text/longest-line.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
+import { MEAN_ID } from '../mean-id.ts'
 import { columnsOfHeader, isUsualOrder, type RatingColumns } from './columns.ts'
 import { detectRatingsFormat, type RatingsFormat, SEPARATORS } from './format.ts'
 import { LARGEST_RATING } from './rating.ts'
@@ -22,6 +23,7 @@ export interface RatingsParserOptions {
 }
 
 const LINE_FEED = 10
+const OTHER_ID = `another id than "${MEAN_ID}", which is that of the mean rows`
 const USUAL_COLUMNS: RatingColumns = { user: 0, item: 1, rating: 2, time: 3 }
 const MORE_FIELDS =
   'at most four fields, or a header that names the columns of user, item, rating and time'
@@ -139,7 +141,7 @@ export class RatingsParser {
     const user = idIn(text, from, first)
     const item = idIn(text, first + width, second)
     const seconds = ratingEnd === to ? Number.NaN : numberIn(text, ratingEnd + width, to)
-    if (user === '' || item === '' || !(Math.abs(rating) <= LARGEST_RATING)) {
+    if (!isId(user) || !isId(item) || !(Math.abs(rating) <= LARGEST_RATING)) {
       this.refuse(text.slice(from, to), { user, item, rating })
     } else if (ratingEnd === to) this.sink(user, item, rating, NO_TIMESTAMP)
     else if (Number.isFinite(seconds)) this.sink(user, item, rating, seconds * 1000)
@@ -190,14 +192,14 @@ export class RatingsParser {
     const time = columns.time === undefined ? undefined : fields[columns.time]
     const timestamp = time === undefined ? NO_TIMESTAMP : ratingTime(time)
     const isUsual = this.columns === undefined
-    if (user === '' || item === '' || !(Math.abs(rating) <= LARGEST_RATING)) {
+    if (!isId(user) || !isId(item) || !(Math.abs(rating) <= LARGEST_RATING)) {
       this.refuse(line, { user, item, rating })
     } else if (isUsual && fields.length > 4) this.reject(line, MORE_FIELDS)
     else if (Number.isNaN(timestamp)) this.reject(line, 'Unix seconds or an ISO 8601 time')
     else this.sink(user, item, rating, timestamp)
   }
 
-  /** Rejects a line without a user, an item or a rating. */
+  /** Rejects a line without a user, an item or a rating that may be. */
   private refuse(
     line: string,
     {
@@ -208,6 +210,7 @@ export class RatingsParser {
   ): void {
     const isNumber = Number.isFinite(rating)
     if (user === '' || item === '') this.reject(line, 'user, item and rating')
+    else if (!isId(user) || !isId(item)) this.reject(line, OTHER_ID)
     else
       this.reject(line, isNumber ? `a rating of at most ${LARGEST_RATING}` : 'a number as rating')
   }
@@ -243,6 +246,11 @@ function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
   all.set(first)
   all.set(second, first.length)
   return all
+}
+
+/** Whether a user or an item may have this id. */
+function isId(text: string): boolean {
+  return text !== '' && text !== MEAN_ID
 }
 
 /** The text between two positions, without spaces around it. */

@@ -1,5 +1,5 @@
 import { compareLists, listLengthOf } from '../../jobs/registry/top-lists.ts'
-import { idOfKey, KEY_SUFFIXES } from '../../models/als/row-key.ts'
+import { idOfKey, isRowOf } from '../../models/als/row-key.ts'
 import { diffVersions } from '../../models/registry/diff.ts'
 import {
   isLinear,
@@ -79,7 +79,7 @@ async function listsOf(
 ): Promise<DifferenceView['lists']> {
   const range = { from: '', to: '\u{10ffff}', limit: SCANNED_KEYS }
   const entries = await reader.scan(state, range, { version: a.number })
-  const users = entries.filter(({ key }) => key.endsWith(KEY_SUFFIXES.U))
+  const users = entries.filter(({ key }) => isRowOf(key, 'U'))
   const step = Math.max(1, Math.ceil(users.length / LIST_USERS))
   const sample = users.filter((_, n) => n % step === 0).map(({ key }) => idOfKey(key))
   if (sample.length === 0) return null

@@ -87,6 +87,7 @@ describe('a hot request', () => {
     ['a user that the model does not know', get('/v1/predict/nobody/50')],
     ['fields of a proxy', get('/v1/predict/1/50', 'X-Forwarded-For: 10.0.0.1\r\nVia: 1.1 x\r\n')],
     ['several requests at once', PREDICT + get('/v1/predict/2/50') + PREDICT],
+    ['the id of the mean rows', get('/v1/predict/MEAN/50') + post('{"pairs":[["1","MEAN"]]}')],
     ['a batch', BATCH],
     ['a batch in a row of other requests', PREDICT + BATCH + BATCH + PREDICT + BATCH],
     ['a batch that is not as the scanner reads it', post('{"pairs":[["1","5\\u0030"]]}') + BATCH],

@@ -79,6 +79,29 @@ describe('observations on their way to a topic', () => {
     expect(opened).toHaveLength(2)
     expect(producers[1]!.lines).toEqual(['1,50,4'])
   })
+
+  it.each(['MEAN', 'a,b', '\ud800'])(
+    'are all refused if one has the id %j, and the producer stays',
+    async (user) => {
+      const producer = new SlowProducer()
+      let opened = 0
+      const appender = new TopicAppender(
+        storeOf(() => {
+          opened++
+          return producer
+        }),
+        'observations',
+        () => 5,
+      )
+      await expect(appender.append([RATING, { ...RATING, user }])).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+      })
+      const next = appender.append([RATING])
+      await producer.settle()
+      await next
+      expect([producer.lines, opened]).toEqual([['1,50,4'], 1])
+    },
+  )
 })
 
 /** A producer whose syncs end when the test says so. */

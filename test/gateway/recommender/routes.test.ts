@@ -121,7 +121,7 @@ describe('routes about the items of users', () => {
   })
 
   it('recommend items that a user does not know, unless known ones are to be considered', async () => {
-    const app = await ranked().open({ histories: histories({ a: 5, c: 1 }) })
+    const app = await ranked().open({ histories: histories({ a: 5, c: 1, MEAN: 3 }) })
     const ids = async (url: string) =>
       (await app.inject({ url, headers: json })).json<{ id: string }[]>().map(({ id }) => id)
     expect(await ids('/recommend/u%2C1')).toEqual(['b', '50', 'd'])

@@ -80,6 +80,12 @@ describe('the operator of model rows', () => {
 
   it.each([
     ['a key of no kind', row('7', [1, 2]), 'does not end in -U or -I'],
+    [
+      'a row under the key of the mean user',
+      row('MEAN-U@2', [1, 2]),
+      '"MEAN" is the id of the mean',
+    ],
+    ['the removal of the mean item', record('MEAN-I', null), '"MEAN" is the id of the mean'],
     ['a row of another length', row('7-U', [1]), 'has 4 bytes where 2 float32 were expected'],
     ['no key', record(null, null), 'has no key'],
     ['a version of another shape', ready(2, 9), 'has rows of 9 floats where 2 are served'],

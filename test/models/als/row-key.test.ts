@@ -3,8 +3,11 @@ import {
   alsKey,
   idOfKey,
   idOfKeyBytes,
+  isMeanKeyBytes,
+  isRowOf,
   kindOfKey,
   kindOfKeyBytes,
+  MEAN_KEYS,
   parseAlsKey,
   writeKeySuffix,
 } from '../../../src/models/als/row-key.ts'
@@ -20,6 +23,22 @@ describe('row keys', () => {
     expect(() => parseAlsKey(text)).toThrow(expect.objectContaining({ code: 'UNPARSABLE_RECORD' }))
   })
 
+  it.each(['U', 'I'] as const)('of the mean rows belong to no id (%s)', (kind) => {
+    expect(() => alsKey('MEAN', kind)).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringContaining('give this user or item another id'),
+      }),
+    )
+    const isMean = (key: string) =>
+      isMeanKeyBytes(new TextEncoder().encode(`x${key}x`), 1, key.length)
+    expect(isMean(MEAN_KEYS[kind])).toBe(true)
+    for (const other of ['MEANS', 'mean', 'MEA', 'xMEAN', 'MEAM']) {
+      expect({ other, isMean: isMean(`${other}-${kind}`) }).toEqual({ other, isMean: false })
+    }
+    expect(alsKey('mean', kind)).toBe(`mean-${kind}`)
+  })
+
   it('say as bytes and as text whose row it is, and its id', () => {
     const bytes = new TextEncoder().encode('xxa-I-Ux')
     expect(kindOfKeyBytes(bytes, 2, 5)).toBe('U')
@@ -30,6 +49,9 @@ describe('row keys', () => {
     expect(idOfKeyBytes(bytes.subarray(2, 7))).toBe('a-I')
     expect([kindOfKey('a-I-U'), idOfKey('a-I-U')]).toEqual(['U', 'a-I'])
     expect([kindOfKey('a-I'), idOfKey('a-I')]).toEqual(['I', 'a'])
+    const keys = ['a-U', 'a-I', 'MEAN-U', 'MEAN-I']
+    expect(keys.filter((key) => isRowOf(key, 'U'))).toEqual(['a-U'])
+    expect(keys.filter((key) => isRowOf(key, 'I'))).toEqual(['a-I'])
   })
 
   it('are written behind an id', () => {

@@ -52,6 +52,21 @@ describe('the rating line format', () => {
     expect(() => readText(ratingLineFormat(), line)).toThrow(message)
   })
 
+  it.each([
+    ['user', 'MEAN,7,5'],
+    ['item', '7,MEAN,5'],
+  ])('refuses a %s with the id of the mean rows, read and written', (field, line) => {
+    const format = ratingLineFormat()
+    const refusal = { message: expect.stringContaining('"MEAN" is the id of the mean rows') }
+    expect(() => readText(format, line)).toThrow(
+      expect.objectContaining({ code: 'UNPARSABLE_RECORD', ...refusal }),
+    )
+    expect(() => writtenText(format, { ...RATING, [field]: 'MEAN' })).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', ...refusal }),
+    )
+    expect(readText(format, line.toLowerCase())).toMatchObject({ rating: 5 })
+  })
+
   it('refuses to write ids that it could not read back', () => {
     for (const user of ['', 'a,b', 'a\nb', '\ud800']) {
       expect(() => writtenText(ratingLineFormat(), { ...RATING, user })).toThrow(

@@ -78,6 +78,14 @@ describe('bad lines', () => {
     expect(() => parse('a\tb\tc\n1\t2\t3\n')).toThrow(/line 1 of the ratings/)
   })
 
+  it.each(['1,2,3\nMEAN,2,3\n', '1,2,3\n1, MEAN ,3\n', 'rating,user,item\n3,"MEAN",2\n'])(
+    'are those with the id of the mean rows: %j',
+    (text) => {
+      expect(() => parse(text)).toThrow(/line 2 of .*expected another id than "MEAN"/)
+      expect(parse(text, { badLines: 'count' })).toMatchObject({ badLines: 1 })
+    },
+  )
+
   it.each([
     ['1,"2,3,4\n', 'closing quote is missing'],
     ['1,2,3,yesterday\n', 'ISO 8601'],

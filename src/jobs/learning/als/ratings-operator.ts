@@ -1,9 +1,10 @@
 import { ByteReader } from '../../../core/byte-reader.ts'
+import type { ByteSpan } from '../../../core/byte-span.ts'
 import { isWeirError } from '../../../core/errors.ts'
 import { keyOfEveryGroup } from '../../../core/key-group-keys.ts'
 import type { Counter } from '../../../core/metrics.ts'
 import { NO_TIMESTAMP } from '../../../core/time.ts'
-import { type AlsRowKind, writeKeySuffix } from '../../../models/als/row-key.ts'
+import { type AlsRowKind, isMeanKeyBytes, writeKeySuffix } from '../../../models/als/row-key.ts'
 import { ratingLineFormat } from '../../../models/ratings/line-format.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { DEFAULT_MAX_KEY_BYTES } from '../../../state/port/key-length.ts'
@@ -104,6 +105,7 @@ export class RatingsOperator extends ObservationsGate {
     const second = copyId(record.item, bytes, first + 1, end, 'I')
     if (second <= first + 1) return 'unparsable'
     if (record.key.length > maxKeyBytes || record.item.length > maxKeyBytes) return 'key-too-long'
+    if (isOfMean(record.key) || isOfMean(record.item)) return 'reserved-id'
     record.rating = this.ratingAt(bytes, valueStart, second + 1, end)
     return Number.isFinite(record.rating) ? undefined : 'unparsable'
   }
@@ -125,6 +127,10 @@ export class RatingsOperator extends ObservationsGate {
       throw error
     }
   }
+}
+
+function isOfMean({ bytes, start, length }: ByteSpan): boolean {
+  return isMeanKeyBytes(bytes, start, length)
 }
 
 /**

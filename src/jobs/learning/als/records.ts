@@ -61,6 +61,8 @@ export type RefusalReason =
   | 'unparsable'
   /** An id is longer than a row key may be. */
   | 'key-too-long'
+  /** An id is `MEAN`, that of the mean rows. */
+  | 'reserved-id'
   /** The rating is outside the range of the model. */
   | 'out-of-range'
   /** The user has more ratings in a second than the limit. */

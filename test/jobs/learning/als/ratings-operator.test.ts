@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { RatingsOperator } from '../../../../src/jobs/learning/als/ratings-operator.ts'
+import { REFUSED } from '../../../../src/jobs/learning/als/records.ts'
 import { InFlightLimit } from '../../../../src/jobs/learning/in-flight-limit.ts'
 import type { ModelTopicRecord } from '../../../../src/jobs/model-topic/record.ts'
 import { OperatorHarness } from '../../../../src/testing/operator-harness.ts'
@@ -30,4 +31,23 @@ it('ratings have the time of their text for the limit of ratings in a second', a
 
 it('ratings have the time of their records without the limit', async () => {
   expect(await timesOf(LINES)).toEqual([5000, 5000, 5000])
+})
+
+it('ratings of a user or an item with the id of the mean rows are refused, and the next ones are learned', async () => {
+  const operator = new RatingsOperator()
+  const harness = await OperatorHarness.open<ModelTopicRecord, { kind: string }>({ operator })
+  const inFlight = InFlightLimit.newBuffer()
+  operator.handleEvent({ kind: 'let-through', version: 1, resumeOffsets: [], known: [1], inFlight })
+  for (const [offset, line] of ['MEAN,i,3', 'u,MEAN,3', 'mean,i,3', 'u,MEANS,3'].entries()) {
+    harness.process(recordOf(line), 5000, { position: { partition: 0, offset } })
+  }
+  const refused = harness.sideOutput(REFUSED).map(({ value }) => {
+    const { reason, offset } = value
+    return { line: new TextDecoder().decode(value.value), reason, offset }
+  })
+  expect(refused).toEqual([
+    { line: 'MEAN,i,3', reason: 'reserved-id', offset: 0 },
+    { line: 'u,MEAN,3', reason: 'reserved-id', offset: 1 },
+  ])
+  expect(harness.values.filter(({ kind }) => kind === 'rating')).toHaveLength(2)
 })
