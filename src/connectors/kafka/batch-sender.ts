@@ -1,6 +1,12 @@
 import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
 import type { MakeSmaller } from '../records/smaller-record.ts'
 import type { TransactionWitness } from '../transactions/committable.ts'
+import {
+  coordinatorRight,
+  type KafkaRequest,
+  requestOf,
+  topicRight,
+} from './client/access-rights.ts'
 import type { KafkaCluster } from './client/cluster.ts'
 import { isTooLarge, KAFKA_ERRORS, kafkaError } from './client/errors.ts'
 import type { KafkaIdentity } from './client/identity.ts'
@@ -189,8 +195,15 @@ export class BatchSender {
       this.makeFit(batch).catch((failure: unknown) => this.fail(failure))
       return
     }
-    const doing = `write to ${this.topic}/${batch.partition}`
-    this.retryLater(batch, kafkaError(error, doing, result?.errorMessage))
+    this.retryLater(batch, kafkaError(error, this.writeOf(batch), result?.errorMessage))
+  }
+
+  private writeOf({ partition, origin }: OutgoingBatch): KafkaRequest {
+    const { topic, cluster } = this
+    const needs = [topicRight('Write', topic)]
+    const transactionalId = origin.identity?.transactionalId
+    if (transactionalId !== undefined) needs.push(coordinatorRight('transaction', transactionalId))
+    return requestOf(cluster, `write to ${topic}/${partition}`, ...needs)
   }
 
   /**
@@ -254,6 +267,7 @@ export class BatchSender {
       kind: 'transaction',
       key: transactionalId,
       doing: `partitions of "${transactionalId}"`,
+      needs: [topicRight('Write', this.topic)],
       request: (connection) =>
         connection.call(addPartitionsToTxnV3.api, [
           {

@@ -2,6 +2,7 @@ import { sleep } from '../../core/clock.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
 import type { Counter } from '../../core/metrics.ts'
 import type { Isolation } from '../records/topic-options.ts'
+import { requestOf, topicRight } from './client/access-rights.ts'
 import type { KafkaCluster } from './client/cluster.ts'
 import { KAFKA_ERRORS, kafkaError, throwKafkaError } from './client/errors.ts'
 import type { FetchAnswer, FetchedPartition } from './client/fetch-answer.ts'
@@ -187,7 +188,7 @@ export class KafkaFetcher {
       partitionMaxBytes,
       readCommitted: isolation === 'read_committed',
     })
-    throwKafkaError(answer.error, `fetch from node ${leader}`)
+    throwKafkaError(answer.error, requestOf(this.cluster, `fetch from node ${leader}`))
     const times = { sentMs, answeredMs: clock.nowMs(), maxWaitMs }
     const asOfMs = answerAsOfMs(answer, times)
     // Another broker may have taken over from one that was silent.
@@ -215,7 +216,8 @@ export class KafkaFetcher {
       split.seek(await findOffset(this.cluster, search))
       return
     }
-    const error = kafkaError(fetched.error, `fetch of ${name}`)
+    const request = requestOf(this.cluster, `fetch of ${name}`, topicRight('Read', topic))
+    const error = kafkaError(fetched.error, request)
     if (!error.retryable) throw error
     this.options.errors.increment()
     split.leader = -1

@@ -10,6 +10,7 @@ import {
 } from '../../batch/record-batch-format.ts'
 import { RecordBatchReader } from '../../batch/record-batch-reader.ts'
 import type { TransactionWitness } from '../transactions/committable.ts'
+import { requestOf, topicRight } from './client/access-rights.ts'
 import type { KafkaCluster } from './client/cluster.ts'
 import { KAFKA_ERRORS, throwKafkaError } from './client/errors.ts'
 import { fetchApi } from './client/fetch-request.ts'
@@ -43,6 +44,7 @@ export async function transactionOutcome(
 async function fetchFrom(cluster: KafkaCluster, witness: TransactionWitness, offset: number) {
   const { topic, partition } = witness
   const doing = `the end of a transaction in ${topic}/${partition}`
+  const request = requestOf(cluster, doing, topicRight('Read', topic))
   return await cluster.retry(doing, async () => {
     const { topicId } = await cluster.topic(topic)
     try {
@@ -57,10 +59,10 @@ async function fetchFrom(cluster: KafkaCluster, witness: TransactionWitness, off
         partitionMaxBytes: FETCH_BYTES,
         readCommitted: false,
       })
-      throwKafkaError(answer.error, doing)
+      throwKafkaError(answer.error, request)
       const found = answer.partitions[0]!
       if (found.error === KAFKA_ERRORS.OFFSET_OUT_OF_RANGE) return undefined
-      throwKafkaError(found.error, doing)
+      throwKafkaError(found.error, request)
       return found
     } catch (error) {
       cluster.forgetLeaders(topic)

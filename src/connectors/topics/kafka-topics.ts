@@ -135,11 +135,9 @@ export class KafkaTopics implements TopicStore {
   private creationError(topic: string, cause: unknown): unknown {
     const advice = isWeirError(cause, 'TOPIC_EXISTS')
       ? 'use it as it is ("weir topic list" shows it), or take another name'
-      : isWeirError(cause, 'ACCESS_DENIED')
-        ? 'the user needs CREATE on the topic; ask an administrator, or ask one to create it'
-        : isWeirError(cause, 'UNSUPPORTED')
-          ? 'check its name, partitions and replication factor'
-          : undefined
+      : isWeirError(cause, 'UNSUPPORTED')
+        ? 'check its name, partitions and replication factor'
+        : undefined
     if (advice === undefined || !isWeirError(cause)) return cause
     const message = `cannot create topic "${topic}" in ${this.place}: ${cause.message}; ${advice}`
     return new WeirError(cause.code, message, { cause, details: cause.details })

@@ -1,10 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { runCommandLine } from '../../../src/cli/run-command-line.ts'
+import type { KafkaClientOptions } from '../../../src/connectors/kafka/client/options.ts'
 import { deleteKafkaTopic } from '../../../src/connectors/kafka/client/topics.ts'
 import { openTopics } from '../../../src/connectors/topics/open.ts'
+import { messageOf } from '../../../src/core/errors.ts'
 import { recordedIo } from '../../cli/recorded-io.ts'
 import { topicStoreContract } from '../../contracts/topic-store.ts'
 import { makeKeyStore } from '../../services/java-key-store.ts'
@@ -14,6 +16,8 @@ import { checkLoop, LOOP_SIZE, writeLoopRatings } from '../cli/quickstart-loop-f
 import { openCluster } from './fixture.ts'
 import { leaveTransactionOpen } from './open-transaction.ts'
 
+/** Environment with the password of the user `eve`. */
+const EVE = { WEIR_SASL_PASSWORD: 'eve-secret' }
 /** Short training, for tests of other features. */
 const QUICK = ['--factors', '4', '--iterations', '2', '--threads', '0']
 
@@ -28,7 +32,7 @@ beforeAll(async () => {
   writeFileSync(authority, keyStore.certificate)
   broker = await KafkaBroker.start({
     keyStore,
-    plainUsers: { ada: 'ada-secret', eve: 'eve-secret' },
+    plainUsers: { ada: 'ada-secret', eve: 'eve-secret', bob: 'bob-secret' },
     properties: {
       'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
       'super.users': 'User:ANONYMOUS;User:ada',
@@ -142,6 +146,36 @@ describe('weir topic --brokers', () => {
   })
 })
 
+/** Connection of the user `bob`, for code. */
+function bob(): KafkaClientOptions {
+  return {
+    brokers: broker.saslBootstrap,
+    sasl: { mechanism: 'PLAIN', username: 'bob', password: 'bob-secret' },
+    tls: { ca: readFileSync(authority) },
+  }
+}
+
+/**
+ * Runs the `kafka-acls` commands that errors name, until `error` returns none; the operation and the
+ * resource of each, in order. A broker needs a moment to apply a right.
+ */
+async function granted(error: () => Promise<string>): Promise<readonly string[]> {
+  const grants: string[] = []
+  for (const deadline = Date.now() + 60_000; Date.now() < deadline; ) {
+    const text = await error()
+    if (text === '') return grants
+    const [, flags] = /ACCESS_DENIED|is not allowed/.test(text)
+      ? (/kafka-acls (--add .*)/.exec(text) ?? [])
+      : []
+    if (flags === undefined) throw new Error(text)
+    const [, grant] = /--operation (.*)/.exec(flags)!
+    if (grants.includes(grant!)) continue
+    grants.push(grant!)
+    await broker.tool('org.apache.kafka.tools.AclCommand', ['--force', ...flags.split(' ')])
+  }
+  throw new Error(`still denied after ${grants.join(', ')}`)
+}
+
 describe('security flags', () => {
   it('let a user in over TLS with a password from a file or the environment', async () => {
     const password = join(folder, 'password')
@@ -194,20 +228,41 @@ tls-ca: ${authority}
     const wrong = await run(['topic', 'list', ...as('ada')], { WEIR_SASL_PASSWORD: 'no' })
     expect(wrong).toMatchObject({ code: 1 })
     expect(wrong.err).toContain('UNAUTHENTICATED: ')
-    const env = { WEIR_SASL_PASSWORD: 'eve-secret' }
     const withoutTls = as('ada').filter((word) => word !== '--tls-ca' && word !== authority)
     const plain = await run(['topic', 'list', ...withoutTls], { WEIR_SASL_PASSWORD: 'ada-secret' })
     expect(plain).toMatchObject({ code: 1 })
     expect(plain.err).toMatch(/CONNECTOR_FAILED: .* did not answer the login: .*--tls/)
-    const nothing = await run(['topic', 'list', ...as('eve')], env)
+    const nothing = await run(['topic', 'list', ...as('eve')], EVE)
     expect(nothing).toMatchObject({ code: 0, out: '' })
     expect(nothing.err).toMatch(/no topics in Kafka at .* that this user may see.*DESCRIBE/)
-    const create = await run(['topic', 'create', 'hers', ...as('eve')], env)
-    expect(create.err).toMatch(/ACCESS_DENIED: .*"hers".* needs CREATE/)
-    await ask('topic', 'create', 'secret')
-    const read = await run(['topic', 'consume', 'secret', ...as('eve')], env)
-    expect(read).toMatchObject({ code: 1 })
-    expect(read.err).toContain('ACCESS_DENIED: ')
+    const create = await run(['topic', 'create', 'hers', ...as('eve')], EVE)
+    expect(create.err).toMatch(/ACCESS_DENIED: .*User:eve needs CREATE on topic "hers"/)
+  })
+
+  it('lead, one by one, to the rights that a user needs, with the command that grants each', async () => {
+    await ask('topic', 'create', 'secret', '--partitions', '1')
+    const env = { WEIR_SASL_PASSWORD: 'bob-secret' }
+    const read = () => run(['topic', 'consume', 'secret', ...as('bob')], env)
+    expect(await granted(async () => (await read()).err)).toEqual([
+      'Describe --topic secret',
+      'Read --topic secret',
+    ])
+    const topics = await openTopics({ kafka: { ...bob(), deliveryTimeoutMs: 5_000 } })
+    onTestFinished(() => topics[Symbol.asyncDispose]())
+    const write = async (): Promise<void> => {
+      const producer = await topics.producer('secret', 'weir/test/1')
+      try {
+        producer.sendRecord(null, Buffer.from('x'), 0, 0, [])
+        await producer.sync()
+      } finally {
+        await producer.close()
+      }
+    }
+    const grants = await granted(() => write().then(() => '', messageOf))
+    expect(grants).toEqual([
+      'Write --transactional-id weir/ --resource-pattern-type prefixed',
+      'Write --topic secret',
+    ])
   })
 })
 
@@ -219,14 +274,13 @@ describe('a user with few rights', () => {
       ...['--operation', 'Write', '--operation', 'Describe'],
       ...['--topic', 'eve-', '--resource-pattern-type', 'prefixed'],
     ])
-    const env = { WEIR_SASL_PASSWORD: 'eve-secret' }
     const rows = join(folder, 'eve.txt')
     writeFileSync(rows, '1,U,1;0\n1,I,2.5;0\n')
     const load = ['model', 'load', rows, '--topic', 'eve-model', '--json']
     await expect
-      .poll(async () => (await run([...load, ...as('eve')], env)).err, { timeout: 60_000 })
+      .poll(async () => (await run([...load, ...as('eve')], EVE)).err, { timeout: 60_000 })
       .toMatch(/^(loading .*)?$/)
-    const listed = await run(['topic', 'list', ...as('eve')], env)
+    const listed = await run(['topic', 'list', ...as('eve')], EVE)
     expect(listed).toMatchObject({ code: 0, err: '' })
     expect(listed.out).toMatch(
       /^eve-model +1 x 1 partitions, cleanup policy unknown, offsets 0\.\.[1-9]/m,

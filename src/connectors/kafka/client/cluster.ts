@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../../../core/clock.ts'
 import { isWeirError, WeirError } from '../../../core/errors.ts'
 import { type Random, seededRandom } from '../../../core/random.ts'
+import { type AccessRight, coordinatorRight, requestOf, topicRight } from './access-rights.ts'
 import { BrokerConnections, type ConnectionPurpose } from './broker-connections.ts'
 import {
   type ConnectKafka,
@@ -10,7 +11,7 @@ import {
 } from './connection.ts'
 import { KAFKA_ERRORS, throwKafkaError } from './errors.ts'
 import { findCoordinatorV4, metadataV12 } from './library.ts'
-import { DEFAULT_DELIVERY_TIMEOUT_MS, type KafkaClientOptions } from './options.ts'
+import { DEFAULT_DELIVERY_TIMEOUT_MS, type KafkaClientOptions, principalOf } from './options.ts'
 import { type RetryWorld, retrying } from './retry.ts'
 
 /** A partition's leader in the last metadata. */
@@ -41,6 +42,8 @@ export interface CoordinatorCall<Answer> {
   request(connection: KafkaConnection): Promise<Answer>
   /** The error number in an answer, 0 for none. */
   errorOf(answer: Answer): number
+  /** Rights beside that to the group or the transactional id. @default none */
+  readonly needs?: readonly AccessRight[]
   /** Default: the delivery timeout. */
   readonly timeoutMs?: number
 }
@@ -65,6 +68,8 @@ export class KafkaCluster implements RetryWorld {
   readonly clock: Clock
   readonly random: Random
   readonly deliveryTimeoutMs: number
+  /** Kafka's name of the user; undefined if a certificate has it. */
+  readonly principal: string | undefined
   closed = false
   private readonly brokers: BrokerConnections
   private readonly topics = new Map<string, KafkaTopic>()
@@ -78,6 +83,7 @@ export class KafkaCluster implements RetryWorld {
       connect: world.connect ?? kafkaConnector(options),
       random: this.random,
     })
+    this.principal = principalOf(options)
     this.deliveryTimeoutMs = options.deliveryTimeoutMs ?? DEFAULT_DELIVERY_TIMEOUT_MS
   }
 
@@ -146,7 +152,8 @@ export class KafkaCluster implements RetryWorld {
       const message = `topic "${name}" does not exist; create it with weir topic create`
       throw new WeirError('UNKNOWN_TOPIC', message, { details: { topic: name } })
     }
-    throwKafkaError(found.errorCode, `metadata of "${name}"`)
+    const request = requestOf(this, `metadata of "${name}"`, topicRight('Describe', name))
+    throwKafkaError(found.errorCode, request)
     const topic = { name, topicId: found.topicId, partitions: leadersOf(found.partitions) }
     this.topics.set(name, topic)
     return topic
@@ -204,7 +211,9 @@ export class KafkaCluster implements RetryWorld {
       const connection = await this.anyBroker()
       const answer = await connection.call(findCoordinatorV4.api, kind === 'group' ? 0 : 1, [key])
       const found = answer.coordinators[0]!
-      throwKafkaError(found.errorCode, `coordinator of ${kind} "${key}"`, found.errorMessage)
+      const doing = `coordinator of ${kind} "${key}"`
+      const request = requestOf(this, doing, coordinatorRight(kind, key))
+      throwKafkaError(found.errorCode, request, found.errorMessage)
       nodeId = found.nodeId
       this.brokers.add(nodeId, { host: found.host, port: found.port })
       this.coordinators.set(name, nodeId)
@@ -224,11 +233,12 @@ export class KafkaCluster implements RetryWorld {
 
   /** Sends a request to a coordinator, and repeats it while the coordinator moves or restarts. */
   async callCoordinator<Answer>(call: CoordinatorCall<Answer>): Promise<Answer> {
-    const { kind, key, doing, timeoutMs } = call
+    const { kind, key, doing, timeoutMs, needs = [] } = call
+    const request = requestOf(this, doing, coordinatorRight(kind, key), ...needs)
     const attempt = async (): Promise<Answer> => {
       try {
         const answer = await call.request(await this.coordinator(kind, key))
-        throwKafkaError(call.errorOf(answer), doing)
+        throwKafkaError(call.errorOf(answer), request)
         return answer
       } catch (error) {
         if (!isConcurrent(error)) this.forgetCoordinator(kind, key)

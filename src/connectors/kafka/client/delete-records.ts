@@ -1,3 +1,4 @@
+import { requestOf, topicRight } from './access-rights.ts'
 import type { KafkaCluster } from './cluster.ts'
 import { throwKafkaError } from './errors.ts'
 import { deleteRecordsV2 } from './library.ts'
@@ -10,6 +11,7 @@ export async function deleteKafkaRecords(
   { topic, partition, before }: { topic: string; partition: number; before: number },
 ): Promise<void> {
   const doing = `deletion of records of ${topic}/${partition}`
+  const request = requestOf(cluster, doing, topicRight('Delete', topic))
   await cluster.retry(doing, async () => {
     try {
       const { leader } = await cluster.leadershipOf(topic, partition)
@@ -20,7 +22,7 @@ export async function deleteKafkaRecords(
         [{ name: topic, partitions }],
         TIMEOUT_MS,
       )
-      throwKafkaError(answer.topics[0]!.partitions[0]!.errorCode, doing)
+      throwKafkaError(answer.topics[0]!.partitions[0]!.errorCode, request)
     } catch (error) {
       cluster.forgetLeaders(topic)
       throw error

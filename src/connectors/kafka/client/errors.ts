@@ -1,4 +1,10 @@
 import { type ErrorCode, isWeirError, WeirError } from '../../../core/errors.ts'
+import {
+  type AccessRight,
+  type KafkaRequest,
+  missingRight,
+  missingRightText,
+} from './access-rights.ts'
 import { protocolErrorsCodesById } from './library.ts'
 
 /** Error numbers of the protocol that the client handles. */
@@ -58,10 +64,18 @@ function kafkaErrorName(error: number): string {
 
 /**
  * The typed error of a number that a broker answered. A temporary error is CONNECTOR_FAILED, which is
- * retryable; a permanent one without its own code is UNSUPPORTED.
+ * retryable; a permanent one without its own code is UNSUPPORTED. ACCESS_DENIED names the right that
+ * the user needs.
  */
-export function kafkaError(error: number, doing: string, detail?: string | null): WeirError {
+export function kafkaError(
+  error: number,
+  request: KafkaRequest,
+  detail?: string | null,
+): WeirError {
   const name = kafkaErrorName(error)
+  const right = missingRight(error, request)
+  if (right !== undefined) return accessDenied(error, right, request)
+  const { doing } = request
   const code = RETRYABLE.has(error) ? 'CONNECTOR_FAILED' : (CODES.get(error) ?? 'UNSUPPORTED')
   const because = detail === undefined || detail === null || detail === '' ? '' : ` (${detail})`
   return new WeirError(code, `${doing}: the broker answered ${name}${because}`, {
@@ -69,9 +83,25 @@ export function kafkaError(error: number, doing: string, detail?: string | null)
   })
 }
 
+function accessDenied(
+  error: number,
+  right: AccessRight,
+  { doing, principal }: KafkaRequest,
+): WeirError {
+  const message = `${doing} is not allowed: ${missingRightText(right, principal)}`
+  const details = { kafkaError: error, kafkaErrorName: kafkaErrorName(error), ...right }
+  return new WeirError('ACCESS_DENIED', message, {
+    details: principal === undefined ? details : { ...details, principal },
+  })
+}
+
 /** Throws unless `error` is 0. */
-export function throwKafkaError(error: number, doing: string, detail?: string | null): void {
-  if (error !== KAFKA_ERRORS.NONE) throw kafkaError(error, doing, detail)
+export function throwKafkaError(
+  error: number,
+  request: KafkaRequest,
+  detail?: string | null,
+): void {
+  if (error !== KAFKA_ERRORS.NONE) throw kafkaError(error, request, detail)
 }
 
 /** Whether a broker refused a batch because of its size: above the topic's limit, or its segment size. */

@@ -1,4 +1,5 @@
 import { isWeirError, WeirError } from '../../../core/errors.ts'
+import { clusterRight, requestOf } from './access-rights.ts'
 import type { KafkaCluster } from './cluster.ts'
 import { KAFKA_ERRORS, kafkaErrorOf, throwKafkaError } from './errors.ts'
 import { endTxnV3, initProducerIdV4 } from './library.ts'
@@ -19,10 +20,11 @@ export interface TransactionIdentity extends KafkaIdentity {
 
 /** Requests a new identity without transactions. */
 export async function idempotentIdentity(cluster: KafkaCluster): Promise<KafkaIdentity> {
-  const answer = await cluster.retry('a producer id', async () => {
+  const request = requestOf(cluster, 'a producer id', clusterRight('IdempotentWrite'))
+  const answer = await cluster.retry(request.doing, async () => {
     const connection = await cluster.anyBroker()
     const found = await connection.call(initProducerIdV4.api, null, 60_000, -1n, -1)
-    throwKafkaError(found.errorCode, 'a producer id')
+    throwKafkaError(found.errorCode, request)
     return found
   })
   return {

@@ -1,4 +1,5 @@
 import type { Isolation } from '../../records/topic-options.ts'
+import { requestOf, topicRight } from './access-rights.ts'
 import type { KafkaCluster } from './cluster.ts'
 import type { KafkaConnection } from './connection.ts'
 import { KAFKA_ERRORS, throwKafkaError } from './errors.ts'
@@ -23,6 +24,7 @@ export async function findOffset(cluster: KafkaCluster, search: OffsetSearch): P
   const { topic, partition, query, isolation } = search
   const timestamp = query === 'earliest' ? -2 : query === 'latest' ? -1 : query.timestamp
   const doing = `offsets of ${topic}/${partition}`
+  const request = requestOf(cluster, doing, topicRight('Describe', topic))
   const found = await cluster.retry(doing, async () => {
     try {
       const { leader, leaderEpoch } = await cluster.leadershipOf(topic, partition)
@@ -41,7 +43,7 @@ export async function findOffset(cluster: KafkaCluster, search: OffsetSearch): P
         },
       ])
       const result = answer.topics[0]!.partitions[0]!
-      throwKafkaError(result.errorCode, doing)
+      throwKafkaError(result.errorCode, request)
       return Number(result.offset)
     } catch (error) {
       cluster.forgetLeaders(topic)
@@ -94,6 +96,7 @@ export async function committedOffset(
     kind: 'group',
     key: group,
     doing: `committed offsets of group "${group}"`,
+    needs: [topicRight('Describe', topic)],
     request: (connection) =>
       connection.call(
         offsetFetchV8.api,
@@ -135,6 +138,7 @@ export async function commitOffsets(
     kind: 'group',
     key: group,
     doing: `commit for group "${group}"`,
+    needs: [topicRight('Read', topic)],
     request: (connection) =>
       connection.call(offsetCommitV8.api, group, -1, '', null, [{ name: topic, partitions }]),
     errorOf: ({ topics }) =>

@@ -24,6 +24,16 @@ export interface KafkaClientOptions {
   readonly deliveryTimeoutMs?: number
 }
 
+/**
+ * Kafka's name of the user of connections with these options, by its default rules; undefined if the
+ * certificate of the client has it.
+ */
+export function principalOf({ sasl, tls }: KafkaClientOptions): string | undefined {
+  if (sasl !== undefined) return `User:${sasl.username}`
+  const hasCertificate = typeof tls === 'object' && tls.cert !== undefined
+  return hasCertificate ? undefined : 'User:ANONYMOUS'
+}
+
 /** Default of `clientId`. */
 export const DEFAULT_CLIENT_ID = 'weir'
 /** Default of `connectTimeoutMs`. */

@@ -1,4 +1,5 @@
 import { WeirError } from '../../../core/errors.ts'
+import { clusterRight, requestOf, topicRight } from './access-rights.ts'
 import type { KafkaCluster } from './cluster.ts'
 import { KAFKA_ERRORS, throwKafkaError } from './errors.ts'
 import { createTopicsV7, deleteTopicsV6, describeConfigsV4 } from './library.ts'
@@ -33,25 +34,28 @@ export async function createKafkaTopic(cluster: KafkaCluster, topic: NewKafkaTop
     assignments: [],
     configs: Object.entries(configs).map(([name, value]) => ({ name, value })),
   }
+  const doing = `creation of "${topic.name}"`
   let tried = false
-  await cluster.retry(`creation of "${topic.name}"`, async () => {
+  await cluster.retry(doing, async () => {
     const connection = await cluster.anyBroker()
     const answer = await connection.call(createTopicsV7.api, [request], ADMIN_TIMEOUT_MS, false)
     const { errorCode, errorMessage } = answer.topics[0]!
     // The first request may have succeeded although its answer was lost.
     if (errorCode === KAFKA_ERRORS.TOPIC_ALREADY_EXISTS && tried) return
     tried = true
-    throwKafkaError(errorCode, `creation of "${topic.name}"`, errorMessage)
+    const right = topicRight('Create', topic.name)
+    throwKafkaError(errorCode, requestOf(cluster, doing, right), errorMessage)
   })
 }
 
 /** Deletes a topic with all its records. */
 export async function deleteKafkaTopic(cluster: KafkaCluster, name: string): Promise<void> {
-  await cluster.retry(`deletion of "${name}"`, async () => {
+  const request = requestOf(cluster, `deletion of "${name}"`, topicRight('Delete', name))
+  await cluster.retry(request.doing, async () => {
     const connection = await cluster.anyBroker()
     const answer = await connection.call(deleteTopicsV6.api, [{ name }], ADMIN_TIMEOUT_MS)
     const { errorCode } = answer.responses[0]!
-    throwKafkaError(errorCode, `deletion of "${name}"`)
+    throwKafkaError(errorCode, request)
   })
   cluster.forgetLeaders(name)
 }
@@ -96,13 +100,15 @@ async function describeConfigs(
   cluster: KafkaCluster,
   { type, name, node }: ConfigResource,
 ): Promise<Record<string, string>> {
-  const doing = `settings of "${name}"`
-  return await cluster.retry(doing, async () => {
+  const right =
+    type === TOPIC_RESOURCE ? topicRight('DescribeConfigs', name) : clusterRight('DescribeConfigs')
+  const request = requestOf(cluster, `settings of "${name}"`, right)
+  return await cluster.retry(request.doing, async () => {
     const connection = node === undefined ? await cluster.anyBroker() : await cluster.node(node)
     const resource = { resourceType: type, resourceName: name, configurationKeys: null }
     const answer = await connection.call(describeConfigsV4.api, [resource], false, false)
     const { errorCode, errorMessage, configs } = answer.results[0]!
-    throwKafkaError(errorCode, doing, errorMessage)
+    throwKafkaError(errorCode, request, errorMessage)
     return Object.fromEntries(configs.map((config) => [config.name, config.value ?? '']))
   })
 }

@@ -1,3 +1,4 @@
+import { requestOf } from './access-rights.ts'
 import type { KafkaCluster } from './cluster.ts'
 import { KAFKA_ERRORS, kafkaErrorOf, throwKafkaError } from './errors.ts'
 import type { TransactionIdentity } from './identity.ts'
@@ -32,7 +33,7 @@ export async function listKafkaTransactions(
       nodes.map(async (node) => {
         const connection = await cluster.node(node)
         const answer = await connection.call(listTransactionsV0.api, [], [], -1n, null)
-        throwKafkaError(answer.errorCode, doing)
+        throwKafkaError(answer.errorCode, requestOf(cluster, doing))
         return answer.transactionStates
       }),
     )

@@ -12,6 +12,8 @@ describe('delays between attempts', () => {
       expect(delay).toBeGreaterThanOrEqual(full / 2)
       expect(delay).toBeLessThan(full)
     }
-    expect(retryDelay(random, 9, kafkaError(51, 'x'))).toBe(2)
+    expect(
+      retryDelay(random, 9, kafkaError(51, { doing: 'x', needs: [], principal: undefined })),
+    ).toBe(2)
   })
 })
