@@ -37,14 +37,18 @@ export const QUERY_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   timeout: { type: 'string', value: 'MS', default: '5000', help: 'Deadline of a call' },
 }
 
-/** Connects to the job of `--host` and `--port`. Rejects as `WeirClient.connect`; a port without a job has a hint. */
-export async function connectWith(flags: Flags): Promise<WeirClient> {
-  const connection = connectionOf(flags)
+/** Connects to the job of `--host` and `--port`. Rejects as `connectTo`. */
+export function connectWith(flags: Flags): Promise<WeirClient> {
+  return connectTo(connectionOf(flags), NO_JOB)
+}
+
+/** Connects to a job. Rejects as `WeirClient.connect`; `hint` says what to do about a port without a job. */
+export async function connectTo(connection: ClientOptions, hint: string): Promise<WeirClient> {
   try {
     return await WeirClient.connect(connection)
   } catch (error) {
     if (!isWeirError(error) || !error.message.includes('ECONNREFUSED')) throw error
-    throw new WeirError(error.code, `${error.message}; ${NO_JOB}`, { cause: error })
+    throw new WeirError(error.code, `${error.message}; ${hint}`, { cause: error })
   }
 }
 

@@ -1,6 +1,15 @@
+import type { WeirClient } from '../../client/weir-client.ts'
+import { Histories, hasHistories } from '../../gateway/recommender/histories.ts'
 import { alsKey, idOfKey, KEY_SUFFIXES, MEAN_KEYS } from '../../models/als/row-key.ts'
+import { addressOf } from '../command/address.ts'
 import { type Command, Flags, missingArguments } from '../command/command.ts'
-import { connectWith, QUERY_OPTIONS, queryOptionsOf } from '../flags/query.ts'
+import {
+  connectionOf,
+  connectTo,
+  connectWith,
+  QUERY_OPTIONS,
+  queryOptionsOf,
+} from '../flags/query.ts'
 
 /** `weir recommend`: lists the items with the highest scores, exact over all live rows. */
 export const recommendCommand: Command = {
@@ -15,23 +24,35 @@ export const recommendCommand: Command = {
       value: 'ITEM',
       help: 'Item to leave out (repeatable)',
     },
+    histories: {
+      type: 'string',
+      value: 'HOST:PORT',
+      help: 'Query port of "weir run histories": the list leaves out the items that the user rated',
+    },
+    'consider-known-items': {
+      type: 'boolean',
+      help: 'Keep items that the user rated in the list, although there are histories',
+    },
     ...QUERY_OPTIONS,
   },
   details: `For a user that the model does not know, the items of the mean user are listed, and a note says so.
+A model does not say which items a user has rated. Without histories, the list may have them.
 
-Example:
-  weir recommend 1 --k 5 --exclude 50 --exclude 181`,
+Examples:
+  weir recommend 1 --k 5 --exclude 50 --exclude 181
+  weir recommend 1 --histories 127.0.0.1:9070`,
   async run({ flags: values, args, io }) {
     const flags = new Flags(values)
     const user = args[0]
     if (user === undefined) throw missingArguments(recommendCommand)
     await using client = await connectWith(flags)
+    const without = [...flags.list('exclude'), ...(await knownItems(flags, client, user))]
     const answer = await client.topK(flags.string('state'), alsKey(user, 'U'), {
       ...queryOptionsOf(flags),
       k: flags.integer('k', 1, 1000),
       suffix: KEY_SUFFIXES.I,
       cold: MEAN_KEYS.U,
-      exclude: flags.list('exclude').map((item) => alsKey(item, 'I')),
+      exclude: without.map((item) => alsKey(item, 'I')),
     })
     if (!answer.ok) throw answer.error
     const [row] = await client.rows(flags.string('state'), [alsKey(user, 'U')], {
@@ -54,3 +75,21 @@ Example:
     return 0
   },
 }
+
+/** The items that a user rated, as far as the list leaves them out. */
+async function knownItems(
+  flags: Flags,
+  client: WeirClient,
+  user: string,
+): Promise<Iterable<string>> {
+  const place = flags.optional('histories')
+  const options = queryOptionsOf(flags)
+  const isWanted = !flags.boolean('consider-known-items')
+  if (!isWanted || (place === undefined && !hasHistories(client))) return []
+  if (place === undefined) return (await new Histories(client).knownItems(user, options)).keys()
+  const connection = { ...connectionOf(flags), ...addressOf(place, '--histories') }
+  await using histories = await connectTo(connection, NO_HISTORIES)
+  return (await new Histories(histories).knownItems(user, options)).keys()
+}
+
+const NO_HISTORIES = 'start the histories ("weir run histories"), or give the port where they are'

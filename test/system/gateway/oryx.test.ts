@@ -10,6 +10,8 @@ const run = promisify(execFile)
 
 let folder: string
 let url: string
+/** Query ports of the model and of the histories. */
+let ports: { readonly model: string; readonly histories: string }
 const processes: CommandProcess[] = []
 
 async function weirDone(...args: string[]): Promise<void> {
@@ -47,6 +49,7 @@ beforeAll(async () => {
   const histories = start('run', 'histories', '--port', '0', '-D', 'rest.enabled=false')
   const [, port] = await job.printed(PORT)
   const [, historiesPort] = await histories.printed(PORT)
+  ports = { model: port!, histories: historiesPort! }
   const gateway = start(
     ...['gateway', '--listen', '127.0.0.1:0', '--port', port!, '--observations', 'observations'],
     ...['--histories', `127.0.0.1:${historiesPort}`],
@@ -125,5 +128,38 @@ describe('the commands of the documentation of Oryx', () => {
     expect((await curl('/recommend/nobody'))[1]).toBe('404')
     expect((await curl('/recommend/u1?rescorerParams=x'))[1]).toBe('501')
     expect((await curl('/pref/u2/i7', '-X', 'DELETE'))[1]).toBe('501')
+  })
+})
+
+describe('weir recommend', () => {
+  const recommend = (user: string, ...flags: string[]) =>
+    weir(['recommend', user, '--k', '20', '--json', '--port', ports.model, ...flags]).ended
+  const itemsFor = async (user: string, ...flags: string[]): Promise<string[]> => {
+    const { stdout, stderr } = await recommend(user, ...flags)
+    const lines = stdout.split('\n').filter((line) => line !== '')
+    if (lines.length === 0) throw new Error(stderr)
+    return lines.map((line) => (JSON.parse(line) as { readonly item: string }).item).sort()
+  }
+
+  it('leaves out the items that the user rated where it knows the histories, unless they are to be considered', async () => {
+    const all = ['i1', 'i2', 'i3', 'i4', 'i5', 'i6', 'i7', 'i8']
+    const histories = ['--histories', `127.0.0.1:${ports.histories}`]
+    const unrated = all.filter((item) => !['i1', 'i2', 'i3', 'i4'].includes(item))
+    await expect.poll(() => itemsFor('u3', ...histories), { timeout: 60_000 }).toEqual(unrated)
+    expect(await itemsFor('u3', ...histories, '--exclude', 'i8')).toEqual(unrated.slice(0, -1))
+    expect(await itemsFor('u3', ...histories, '--consider-known-items')).toEqual(all)
+    expect(await itemsFor('u3')).toEqual(all)
+    // A user without ratings gets everything, from the mean user.
+    expect(await itemsFor('nobody', ...histories)).toEqual(all)
+  })
+
+  it('says where the histories come from, if none are at the port', async () => {
+    const none = await recommend('u3', '--histories', '127.0.0.1:1')
+    expect(none).toMatchObject({ code: 1 })
+    expect(none.stderr).toMatch(/127\.0\.0\.1:1.*weir run histories/)
+    const model = await recommend('u3', '--histories', `127.0.0.1:${ports.model}`)
+    expect(model).toMatchObject({ code: 1 })
+    expect(model.stderr).toContain('KNOWN_ITEMS')
+    expect(await recommend('u3', '--histories', 'here')).toMatchObject({ code: 2 })
   })
 })
