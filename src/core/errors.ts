@@ -239,6 +239,8 @@ const FULL: SystemError = {
 const SYSTEM_ERRORS: Readonly<Record<string, SystemError>> = {
   ENOENT: { code: 'FILE_NOT_FOUND', advice: 'check the path' },
   ENOTDIR: { code: 'FILE_NOT_FOUND', advice: 'a part of the path is a file; check the path' },
+  ELOOP: { code: 'FILE_NOT_FOUND', advice: 'its symbolic links form a circle; check the path' },
+  ENAMETOOLONG: { code: 'FILE_NOT_FOUND', advice: 'a name in it is too long; check the path' },
   EACCES: NO_PERMISSION,
   EPERM: NO_PERMISSION,
   EROFS: READ_ONLY,

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { FileRepair } from '../../connectors/log/check/file-repair.ts'
@@ -16,7 +16,9 @@ const OPTIONS = {
 function logFolders(flags: Flags): readonly string[] {
   const { log, registry } = dataDirectory(flags.string('data-dir'))
   const topic = flags.optional('topic') ?? ''
-  const found = [log, registry].filter((folder) => existsSync(join(folder, topic)))
+  // Unlike existsSync it throws for a folder that this user may not look into.
+  const exists = (path: string) => statSync(path, { throwIfNoEntry: false }) !== undefined
+  const found = [log, registry].filter((folder) => exists(join(folder, topic)))
   return found.length === 0 ? [log] : found
 }
 

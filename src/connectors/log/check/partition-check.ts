@@ -36,7 +36,7 @@ export function* checkPartition(
   path: string,
   isCompacted: boolean,
 ): Generator<FileCheck> {
-  const status = findStatus(files, path)
+  const status = statusIfReadable(files, path)
   const bases = listSegments(files, path)
   const wanted = status === undefined ? [] : [status.logStart, status.activeBase]
   const missing = [...new Set(wanted)].filter((base) => !bases.includes(base))
@@ -46,6 +46,15 @@ export function* checkPartition(
     yield checkSegment(files, path, { base, next: bases[i + 1], status, isCompacted })
   }
   yield checkAborted(files, path, status)
+}
+
+/** The status for the checks of other files; that it cannot be read is a check of its own. */
+function statusIfReadable(files: FileSystem, path: string): PartitionStatus | undefined {
+  try {
+    return findStatus(files, path)
+  } catch {
+    return undefined
+  }
 }
 
 function checkStatus(files: FileSystem, path: string): FileCheck {

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { ByteReader } from '../../../core/byte-reader.ts'
 import { ByteWriter } from '../../../core/byte-writer.ts'
-import { asWeirError, WeirError } from '../../../core/errors.ts'
+import { asWeirError, isWeirError, WeirError } from '../../../core/errors.ts'
 import { readFileSync } from '../../../files/durable-files.ts'
 import { type FileSystem, type OpenFile, systemCodeOf } from '../../../files/file-system.ts'
 import { nodeFileSystem } from '../../../files/node-file-system.ts'
@@ -111,11 +111,24 @@ export function readStatusFrom(file: OpenFile, scratch: Uint8Array): PartitionSt
   }
 }
 
-/** The status of a partition's folder; undefined when there is none that can be read. */
+/**
+ * The status of a partition's folder; undefined when it is missing or damaged. Throws the error of a disk
+ * that does not read it, and UNSUPPORTED_VERSION: a recovery without it would not know which bytes were
+ * forced.
+ */
 export function findStatus(files: FileSystem, partitionPath: string): PartitionStatus | undefined {
+  let bytes: Uint8Array
   try {
-    return decodeStatus(readFileSync(files, statusPath(partitionPath)))
-  } catch {
+    bytes = readFileSync(files, statusPath(partitionPath))
+  } catch (error) {
+    if (systemCodeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+  try {
+    return decodeStatus(bytes)
+  } catch (error) {
+    if (isWeirError(error, 'UNSUPPORTED_VERSION'))
+      throw unreadable(statusPath(partitionPath), error)
     return undefined
   }
 }

@@ -147,11 +147,23 @@ function readTopicFile(files: FileSystem, path: string, topic: string): Uint8Arr
   } catch (cause) {
     const code = systemCodeOf(cause)
     if (code !== 'ENOENT' && code !== 'ENOTDIR') throw asWeirError(cause, 'CONNECTOR_FAILED')
+    // A file with the name of a topic is no topic; a file in place of the log is an error.
+    if (code === 'ENOTDIR') namesIn(files, dirname(dirname(path)))
     if (partitionFolders(files, dirname(path)).length > 0) {
       throw damagedTopicFile(path, 'it is missing, and the topic has partitions', cause)
     }
     const message = `topic "${topic}" does not exist in ${dirname(dirname(path))}; create it first`
     throw new WeirError('UNKNOWN_TOPIC', message, { cause, details: { topic } })
+  }
+}
+
+/** The names in the folder of a log; none when it does not exist. Any other error is thrown: the log is not empty. */
+function namesIn(files: FileSystem, directory: string): readonly string[] {
+  try {
+    return files.listSync(directory).map(({ name }) => name)
+  } catch (error) {
+    if (systemCodeOf(error) === 'ENOENT') return []
+    throw asWeirError(error, 'CONNECTOR_FAILED')
   }
 }
 
@@ -189,17 +201,20 @@ function parseTopicFile(path: string, text: string): Partial<TopicConfig> & { ve
  * directory does not exist. A topic whose file is damaged is among them.
  */
 export function listTopics(directory: string, files: FileSystem = nodeFileSystem): string[] {
-  let names: string[]
-  try {
-    names = files.listSync(directory).map(({ name }) => name)
-  } catch (error) {
-    if (systemCodeOf(error) === 'ENOENT') return []
-    throw asWeirError(error, 'CONNECTOR_FAILED')
-  }
-  return names.filter((name) => !name.startsWith('__') && hasTopic(directory, name, files)).sort()
+  const names = namesIn(files, directory)
+  return names.filter((name) => !name.startsWith('__') && isListed(directory, name, files)).sort()
 }
 
-/** Whether the topic exists; its file may be damaged. */
+/** Whether a name is listed: a topic that cannot be read is, so that its description gives the error. */
+function isListed(directory: string, name: string, files: FileSystem): boolean {
+  try {
+    return hasTopic(directory, name, files)
+  } catch {
+    return true
+  }
+}
+
+/** Whether the topic exists; its file may be damaged. Throws errors of the file system. */
 export function hasTopic(
   directory: string,
   topic: string,
@@ -209,6 +224,9 @@ export function hasTopic(
     readTopicConfig(directory, topic, files)
     return true
   } catch (error) {
-    return !(isWeirError(error, 'UNKNOWN_TOPIC') || isWeirError(error, 'INVALID_ARGUMENT'))
+    if (isWeirError(error, 'UNKNOWN_TOPIC') || isWeirError(error, 'INVALID_ARGUMENT')) return false
+    if (isWeirError(error, 'MALFORMED_DATA') || isWeirError(error, 'UNSUPPORTED_VERSION'))
+      return true
+    throw error
   }
 }

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { RecordBatchWriter } from '../../../../src/batch/record-batch-writer.ts'
 import {
@@ -13,6 +14,7 @@ import {
   type TopicConfig,
   topicConfig,
 } from '../../../../src/connectors/log/storage/topic-config.ts'
+import { readFileSync, replaceFileSync } from '../../../../src/files/durable-files.ts'
 import { SimulatedDisk } from '../../../disk/simulated-disk.ts'
 import { SimulatedMount } from '../../../disk/simulated-mount.ts'
 
@@ -101,3 +103,49 @@ it('a disk that is full while an aborted transaction is stored is a typed error,
   await partition.addAborted(range)
   expect(readAborted(files, PATH)).toEqual([range])
 })
+
+it.each([
+  ['the disk does not read', failingStatus, { message: 'EIO: the disk does not read it' }],
+  ['a newer build wrote', newerStatus, { code: 'UNSUPPORTED_VERSION' }],
+])(
+  'a partition with a status that %s is not opened, and nothing of it is cut',
+  async (_, spoil, error) => {
+    const files = new SimulatedMount(new SimulatedDisk(1))
+    const partition = await openPartition(files)
+    await partition.append(batch())
+    await partition.close()
+    const before = readFileSync(files, SEGMENT)
+    // Without the status nothing says that these bytes were forced.
+    const file = files.openSync(SEGMENT, 'change')
+    file.writeSync([Uint8Array.of(before.at(-1)! ^ 1)], before.length - 1)
+    file.closeSync()
+    const damaged = readFileSync(files, SEGMENT)
+    await expect(openPartition(spoil(files))).rejects.toMatchObject(error)
+    expect(readFileSync(files, SEGMENT)).toEqual(damaged)
+  },
+)
+
+const SEGMENT = `${PATH}/00000000000000000000.log`
+
+/** A disk that does not read the status of the partition. */
+function failingStatus(files: SimulatedMount): SimulatedMount {
+  return new Proxy(files, {
+    get(target, name) {
+      const value = Reflect.get(target, name) as unknown
+      if (name !== 'openSync') return typeof value === 'function' ? value.bind(target) : value
+      return (path: string, ...rest: ['read']) => {
+        if (path !== statusPath(PATH)) return target.openSync(path, ...rest)
+        throw Object.assign(new Error('EIO: the disk does not read it'), { code: 'EIO' })
+      }
+    },
+  })
+}
+
+/** The same files with a status of another version, and the right checksum. */
+function newerStatus(files: SimulatedMount): SimulatedMount {
+  const bytes = Buffer.from(readFileSync(files, statusPath(PATH)))
+  bytes[4] = 99
+  bytes.writeUInt32LE(crc32(bytes.subarray(0, 60)), 60)
+  replaceFileSync(files, statusPath(PATH), bytes)
+  return files
+}
