@@ -1,5 +1,5 @@
 import type { RecordBatchReader } from '../../batch/record-batch-reader.ts'
-import { messageOf, WeirError } from '../../core/errors.ts'
+import { messageOf, requireArgument, WeirError } from '../../core/errors.ts'
 import type { Counter, MetricGroup } from '../../core/metrics.ts'
 import type { PollResult, SourceOutput } from '../../operators/port/source.ts'
 import { type DeadLetterProducer, DeadLetters, smallerDeadLetter } from './dead-letters.ts'
@@ -53,6 +53,10 @@ export class SplitReader<T, Split extends PolledSplit> {
 
   constructor(options: SplitReaderOptions<T>) {
     const { topic, deserialize, bounded = false, undecodable = 'fail' } = options
+    requireArgument(
+      typeof undecodable === 'string' || undecodable.deadLetterTopic !== topic,
+      `the dead letters of topic "${topic}" cannot go to this topic: each would be read and copied again, without end; name another deadLetterTopic`,
+    )
     this.topic = topic
     this.deserialize = deserialize
     this.bounded = bounded

@@ -1,5 +1,5 @@
 import type { NewTopic, TopicStore } from '../../connectors/topics/store.ts'
-import { isWeirError } from '../../core/errors.ts'
+import { isWeirError, requireArgument } from '../../core/errors.ts'
 
 const DEFAULT_PARTITIONS = 4
 /** Compaction removes retired versions only from segments that have ended, and publishing reads what it leaves. */
@@ -23,9 +23,18 @@ export async function createKeptTopics(
   }
 }
 
-/** The topic of a model's deltas: that of its rows, followed by `-deltas`. */
+const DELTAS = '-deltas'
+
+/**
+ * The topic of a model's deltas: that of its rows, followed by `-deltas`. Throws INVALID_ARGUMENT for a
+ * topic with this end, which would be that of the deltas of another model.
+ */
 export function deltasTopic(rowsTopic: string): string {
-  return `${rowsTopic}-deltas`
+  requireArgument(
+    !rowsTopic.endsWith(DELTAS),
+    `"${rowsTopic}" is the name of a topic of deltas; name the topic of the rows, "${rowsTopic.slice(0, -DELTAS.length)}", or give the model another name`,
+  )
+  return `${rowsTopic}${DELTAS}`
 }
 
 /** How long and how many records a topic keeps. */

@@ -55,7 +55,8 @@ export interface LearningJob<
 
 /**
  * Starts a job that serves a model and learns it; creates its topics where they are missing. Throws
- * UNKNOWN_TOPIC when no model was published, TOPIC_EXISTS when the topic of the deltas is compacted.
+ * UNKNOWN_TOPIC when no model was published, TOPIC_EXISTS when the topic of the deltas is compacted,
+ * INVALID_ARGUMENT when two of its topics are one.
  */
 export async function serveLearning<
   O extends Readonly<Record<string, unknown>>,
@@ -141,9 +142,19 @@ async function createTopics(
   names: readonly string[],
   { topic, data, place = { logDirectory: data.log }, onWarning }: ServeLearningOptions,
 ): Promise<void> {
+  requireDistinct([topic, deltasTopic(topic), ...names])
   await using topics = await openTopics(place)
   await createKeptTopics(topics, [...names, deltasTopic(topic)])
   for (const warning of await checkModelTopics(topics, topic)) onWarning?.(warning)
+}
+
+/** Throws INVALID_ARGUMENT if one topic has two purposes: a job must not read what it refuses or learns. */
+function requireDistinct(names: readonly string[]): void {
+  const twice = names.find((name, n) => names.indexOf(name) !== n)
+  requireArgument(
+    twice === undefined,
+    `topic "${twice}" is named for two purposes; rows, deltas, observations and refused observations need a topic each`,
+  )
 }
 
 /** Runs work at the first call only. */

@@ -198,5 +198,9 @@ describe('LogSource', () => {
     expect(await run('skip')).toEqual({ values: [1, 2], counted: 1 })
     expect(await run({ deadLetterTopic: 'dead' })).toEqual({ values: [1, 2], counted: 1 })
     expect(await readAll({ directory, topic: 'dead' })).toEqual(['0:0 null=x'])
+    await expect(run({ deadLetterTopic: 't' })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('would be read and copied again'),
+    })
   })
 })

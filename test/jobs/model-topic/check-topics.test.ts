@@ -35,6 +35,19 @@ describe('the topics of a model', () => {
     },
   )
 
+  it('are refused where the rows would go to the deltas of another model, before anything is created', async () => {
+    const log = await openLog()
+    await expect(createModelTopics(log, 'm-deltas')).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('name the topic of the rows, "m"'),
+    })
+    await createModelTopics(log, 'm')
+    await expect(checkModelTopics(log, 'm-deltas')).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    })
+    expect(await log.topics()).toEqual(['m', 'm-deltas'])
+  })
+
   it('give warnings when retention deletes rows or deltas', async () => {
     const week = {
       cleanupPolicy: 'delete',
