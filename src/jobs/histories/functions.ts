@@ -34,6 +34,7 @@ export class KnownItemsFunction implements KeyedProcessFunction<string, Rating, 
   open(context: KeyedFunctionContext): void {
     this.items = context.getMapState(KNOWN_ITEMS_STATE)
     this.counts = context.getVectorState(countsState(USER_COUNTS, this.maxKeyBytes))
+    this.counts.openVersion(VERSION)
     this.dropped = context.metrics.counter('numRecordsDropped')
   }
 
@@ -68,6 +69,7 @@ export class ItemCountsFunction implements KeyedProcessFunction<string, string, 
 
   open(context: KeyedFunctionContext): void {
     this.counts = context.getVectorState(countsState(ITEM_COUNTS, this.maxKeyBytes))
+    this.counts.openVersion(VERSION)
   }
 
   processElement(_item: string, context: KeyedProcessContext<string>): void {

@@ -30,7 +30,6 @@ export class LinearServingFunction
 {
   private readonly range: number
   private readonly learns: boolean
-  private readonly opened = new Set<ModelVersion>()
   private blocks!: VectorState
   private memory: VectorState | undefined
   private refused!: Counter
@@ -70,7 +69,7 @@ export class LinearServingFunction
         this.blocks.remove(version, key)
         return
       case 'open':
-        this.openVersion(version, key, origin)
+        this.blocks.openVersion(version)
         return
       case 'retire':
         this.drop(version)
@@ -127,17 +126,7 @@ export class LinearServingFunction
   }
 
   private drop(version: ModelVersion): void {
-    this.opened.delete(version)
     this.blocks.dropVersion(version)
     this.memory?.dropVersion(version)
-  }
-
-  /** A table opens with its first row. Queries then report blocks that it lacks as missing. */
-  private openVersion(version: ModelVersion, key: Uint8Array, origin: WriteOrigin): void {
-    if (this.opened.has(version)) return
-    this.opened.add(version)
-    if (this.blocks.size(version) > 0) return
-    this.blocks.put(version, key, new Float32Array(this.range), origin)
-    this.blocks.remove(version, key)
   }
 }

@@ -112,6 +112,11 @@ export interface VectorState {
   size(version: ModelVersion): number
   /** Versions with at least one row on this slot, ascending. */
   versions(): ModelVersion[]
+  /**
+   * Opens a version on this slot before it has a row here, for example in `open` of a function. Queries of
+   * keys of a slot that has not opened the version find no owner, and cannot wait for a bound.
+   */
+  openVersion(version: ModelVersion): void
   /** Forgets a version and its memory. */
   dropVersion(version: ModelVersion): void
 }
