@@ -14,7 +14,12 @@ export default defineJob({
       help: 'Topic of visits; a record is the name of a page',
     },
     brokers: { type: 'string', default: '', help: 'Kafka with the topic; empty: the embedded log' },
-    log: { type: 'string', default: '.weir/log', help: 'Folder of the embedded log' },
+    log: {
+      type: 'string',
+      isLogDirectory: true,
+      default: '.weir/log',
+      help: 'Folder of the embedded log',
+    },
   },
   async build(env, { topic, brokers, log }) {
     await using topics = await openTopics(

@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { messageOf, WeirError } from '../../core/errors.ts'
 import { nearestWord } from '../../core/text/nearest-word.ts'
 import type { JobDefinition } from '../../dataflow/job-definition.ts'
+import type { JobOptionSpec } from '../../dataflow/job-option-specs.ts'
 import { UsageError } from '../command/usage-error.ts'
 
 /** A job that the user wrote. */
@@ -49,11 +50,22 @@ export function jobOptionsHelp({ name, options }: JobDefinition): string | undef
   const width = Math.max(0, ...rows.map(([option]) => option.length)) + 2
   const lines = rows.map(([option, spec]) => {
     const values = spec.choices === undefined ? spec.type : spec.choices.join(' | ')
-    const need =
-      spec.default === undefined
-        ? 'required'
-        : `default ${spec.default === '' ? 'empty' : spec.default}`
-    return `  ${option.padEnd(width)}${spec.help} (${values}, ${need})`
+    return `  ${option.padEnd(width)}${spec.help} (${values}, ${needOf(spec)})`
   })
   return `Options of the job ${name} (--option NAME=VALUE):\n${lines.join('\n')}`
+}
+
+function needOf({ default: value, isLogDirectory }: JobOptionSpec): string {
+  if (isLogDirectory === true) return 'default: the embedded log of --data-dir'
+  if (value === undefined) return 'required'
+  return `default ${value === '' ? 'empty' : value}`
+}
+
+/** The options of a job that name the folder of the embedded log, with the value `log`. */
+export function logOptions(
+  { options = {} }: JobDefinition,
+  log: string,
+): Readonly<Record<string, string>> {
+  const names = Object.keys(options).filter((name) => options[name]?.isLogDirectory === true)
+  return Object.fromEntries(names.map((name) => [name, log]))
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { jobOptionsHelp } from '../../../src/cli/serve/job-module.ts'
-import { defineJob } from '../../../src/dataflow/job-definition.ts'
+import { jobOptionsHelp, logOptions } from '../../../src/cli/serve/job-module.ts'
+import { checkedOptions, defineJob } from '../../../src/dataflow/job-definition.ts'
 
 const build = (): void => {}
 
@@ -23,7 +23,43 @@ describe('the help of a job', () => {
     )
   })
 
+  it('names the data folder for an option that has the log of it', () => {
+    const job = defineJob({
+      name: 'visits',
+      options: { log: { type: 'string', help: 'Log', default: '.weir/log', isLogDirectory: true } },
+      build,
+    })
+    expect(jobOptionsHelp(job as never)).toContain(
+      '  log  Log (string, default: the embedded log of --data-dir)',
+    )
+  })
+
   it('says nothing about a job that declares none', () => {
     expect(jobOptionsHelp(defineJob({ name: 'visits', build }))).toBeUndefined()
+  })
+})
+
+describe('the folder of the embedded log', () => {
+  const job = defineJob({
+    name: 'visits',
+    options: {
+      log: { type: 'string', help: 'Log', isLogDirectory: true },
+      topic: { type: 'string', help: 'Topic', default: 'visits' },
+    },
+    build,
+  })
+  const given = { ...logOptions(job as never, '/data/log') }
+
+  it('is the value of an option that asks for it, unless the user gives another one', () => {
+    expect(checkedOptions(job, given)).toEqual({ log: '/data/log', topic: 'visits' })
+    expect(checkedOptions(job, { ...given, log: '/mine' })).toEqual({
+      log: '/mine',
+      topic: 'visits',
+    })
+  })
+
+  it('goes to no other option, and to no job without declared options', () => {
+    expect(given).toEqual({ log: '/data/log' })
+    expect(logOptions(defineJob({ name: 'visits', build }), '/data/log')).toEqual({})
   })
 })
