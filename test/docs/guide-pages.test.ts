@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ERROR_CODES } from '../../src/core/errors.ts'
@@ -24,12 +24,13 @@ describe('docs/guide/troubleshooting.md', () => {
 
 describe.each([
   ['promises.md', 30],
+  ['damage.md', 17],
   ['security.md', 10],
 ])('docs/guide/%s', (name, least) => {
   const promises = page(name)
     .split('\n')
-    .filter((line) => /^\| (?!failure |attacker |flag |role |-)/.test(line))
-    .filter((line) => line.includes('`test/') || name === 'promises.md')
+    .filter((line) => /^\| (?!failure |attacker |file |flag |role |-)/.test(line))
+    .filter((line) => line.includes('`test/') || name !== 'security.md')
 
   it('names for each promise the tests that hold it', () => {
     expect(promises.length).toBeGreaterThan(least)
@@ -41,5 +42,15 @@ describe.each([
         .filter((path) => !existsSync(join(ROOT, path))),
     )
     expect({ without, missing }).toEqual({ without: [], missing: [] })
+  })
+})
+
+describe('a guide with commands', () => {
+  const names = readdirSync(join(ROOT, 'docs/guide')).filter((name) => name !== 'install.md')
+
+  it('says what the command is, for a reader who begins there', () => {
+    const withCommands = names.filter((name) => /^\$ (npx )?weir /m.test(page(name)))
+    expect(withCommands.length).toBeGreaterThan(10)
+    expect(withCommands.filter((name) => !page(name).includes('](install.md'))).toEqual([])
   })
 })

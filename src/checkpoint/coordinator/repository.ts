@@ -158,7 +158,7 @@ export class CheckpointRepository {
     }
     throw new WeirError(
       'COORDINATOR_FENCED',
-      `another process took over job ${this.jobId} (generation ${newer}); stop this one`,
+      `another process took over job ${this.jobId} (generation ${newer}): it was started with the same checkpoint folder; if that was not meant, end it and start this one again, or give each a folder (--data-dir)`,
       { details: { generation: this.generation } },
     )
   }

@@ -69,7 +69,7 @@ const RULE_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   'stack-forgetting': {
     type: 'string',
     value: 'X',
-    help: 'stack: weight of past ratings after each rating, for the weights of the rules (default 0.9995)',
+    help: 'stack: weight of past ratings of a slot after each of its ratings, for the weights of the rules (default 0.9995)',
   },
   feedback: { type: 'string', value: 'NAME', help: 'fold-in: explicit or implicit feedback' },
 }
@@ -102,7 +102,7 @@ export const learnAlsCommand: Command = {
     'window-count': {
       type: 'string',
       value: 'N',
-      help: 'sgd: send the sum of the deltas of N ratings (default: every delta)',
+      help: 'sgd: send the sum of the deltas of N ratings of a slot (default: every delta)',
     },
     'window-ms': {
       type: 'string',
@@ -120,7 +120,8 @@ export const learnAlsCommand: Command = {
   },
   details: `The command serves what "weir run als-serving" serves, and every rating changes the rows of its user and
 its item. Deltas of items go through the topic <topic>-deltas. The queryable state LEARNING_ERROR has
-the error of the predictions; its key is the version.
+the error of the predictions; its key is the version. Its window (1,000 ratings) and its fading factor
+(0.999) count the ratings of each slot: with more slots they look back further.
 
 Examples:
   weir learn als

@@ -83,10 +83,11 @@ export const runCommand: Command = {
     ...DATA_DIR_OPTION,
   },
   details: `The job continues from its latest checkpoint in the data folder, which it finds by the job's name. Ctrl-C
-takes a checkpoint and stops the job. "histories" keeps the items that each user rated, for the recommender routes
-of "weir gateway". "models" serves the models of any kind in --repository, and follows the folder: a new version
-is swapped in ("weir model push"). Your own job asks the models of the same folder with "infer". An error that
-cannot pass ends it with exit status 1.
+takes a checkpoint and stops the job. A second start of a job in a data folder takes it over, and the first
+ends with COORDINATOR_FENCED: give two jobs two folders (--data-dir). "histories" keeps the items that each
+user rated, for the recommender routes of "weir gateway" and for "weir recommend". "models" serves the models
+of any kind in --repository, and follows the folder: a new version is swapped in ("weir model push"). Your own
+job asks the models of the same folder with "infer". An error that cannot pass ends it with exit status 1.
 
 Examples:
   weir run als-serving
@@ -267,14 +268,19 @@ function servedOptions(flags: Flags, io: CommandIo) {
 }
 
 async function runModule(path: string, flags: Flags, io: CommandIo): Promise<ServedJob> {
-  const [{ checkedOptions }, { loadJobModule }, { ServedJob }, { jobIdOf }, { jobModelsOf }] =
-    await Promise.all([
-      import('../../dataflow/job-definition.ts'),
-      import('../serve/job-module.ts'),
-      import('../../jobs/served-job.ts'),
-      import('../../jobs/serve/als.ts'),
-      import('../inference/job-models.ts'),
-    ])
+  const [
+    { checkedOptions },
+    { loadJobModule, logOptions },
+    { ServedJob },
+    { jobIdOf },
+    { jobModelsOf },
+  ] = await Promise.all([
+    import('../../dataflow/job-definition.ts'),
+    import('../serve/job-module.ts'),
+    import('../../jobs/served-job.ts'),
+    import('../../jobs/serve/als.ts'),
+    import('../inference/job-models.ts'),
+  ])
   const { url, definition } = await loadJobModule(path, [
     ...Object.keys(MODEL_JOBS),
     HISTORIES,
@@ -285,7 +291,10 @@ async function runModule(path: string, flags: Flags, io: CommandIo): Promise<Ser
     ...servedOptions(flags, io),
     module: url,
     // A wrong option is reported before anything starts.
-    jobOptions: checkedOptions(definition, keyValuesOf(flags, 'option')),
+    jobOptions: checkedOptions(definition, {
+      ...logOptions(definition, dataDirectory(flags.string('data-dir')).log),
+      ...keyValuesOf(flags, 'option'),
+    }),
     jobId: io.jobManager?.jobId ?? jobIdOf(name),
     askedModels: jobModelsOf(flags, reporterOf(name, flags, io)),
     seed: process.pid,

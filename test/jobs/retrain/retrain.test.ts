@@ -17,6 +17,7 @@ import { RetrainTrainer } from '../../../src/jobs/retrain/trainer.ts'
 import { isCandidate } from '../../../src/models/registry/adopt.ts'
 import { processingName } from '../../../src/models/registry/processing-name.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
+import type { ModelReader } from '../../../src/wire/model-reader.ts'
 
 const decoder = new TextDecoder()
 let folder: string
@@ -261,6 +262,50 @@ describe('a second retraining on the same observations', () => {
       parent: 'id',
     })
     expect(other).not.toBe(name)
+  })
+
+  it('checks a refused candidate again on another golden set, without another training', async () => {
+    await feed(0, 300)
+    const taste = (user: number, item: number): number => 1.5 + ((user * 3 + item) % 4)
+    const goldenOf = (ratingOf: (taste: number) => number) => {
+      const ratings = Array.from({ length: 150 }, (_, n) => {
+        const [user, item] = [n % 17, Math.floor(n / 17)]
+        return {
+          user: `u${user}`,
+          item: `i${item}`,
+          rating: ratingOf(taste(user, item)),
+          timestamp: n,
+        }
+      })
+      return { ratings: ratingsTable(ratings), subject: 'golden' }
+    }
+    let trainings = 0
+    const reader = {
+      predict: async (_: string, user: string, item: string) => {
+        const score = taste(Number.parseInt(user.slice(1), 10), Number.parseInt(item.slice(1), 10))
+        return { score, leftCold: false, rightCold: false }
+      },
+    } as Partial<ModelReader> as ModelReader
+    const retrainOn = (golden: ReturnType<typeof goldenOf>) =>
+      retrain({
+        ...optionsWith(() => {
+          trainings++
+          return here()
+        }),
+        reader,
+        golden,
+      } as RetrainOptions)
+
+    const turned = goldenOf((rating) => 6 - rating)
+    expect(await retrainOn(turned)).toMatchObject({
+      kind: 'refused',
+      reason: expect.stringContaining('RMSE against the mean rating'),
+    })
+    expect(await retrainOn(turned)).toMatchObject({ kind: 'exists', version: { number: 1 } })
+    const right = goldenOf((rating) => rating)
+    expect(await retrainOn(right)).toMatchObject({ kind: 'promoted', version: { number: 1 } })
+    expect(await retrainOn(right)).toMatchObject({ kind: 'exists', version: { state: 'live' } })
+    expect(trainings).toBe(1)
   })
 
   it('deletes the folders of trainings that were killed, and those alone', async () => {
