@@ -77,7 +77,12 @@ export {
 } from './models/als/online/rules.ts'
 export { publishedMoments } from './models/als/published-moments.ts'
 export { RowCopies } from './models/als/row-copies.ts'
-export { idOfKeyBytes, kindOfKeyBytes, writeKeySuffix } from './models/als/row-key.ts'
+export {
+  idOfKeyBytes,
+  isMeanKeyBytes,
+  kindOfKeyBytes,
+  writeKeySuffix,
+} from './models/als/row-key.ts'
 export { RowMoments } from './models/als/row-moments.ts'
 export {
   LearnableRowSerializer,
