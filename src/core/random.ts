@@ -109,6 +109,35 @@ export function seededRandom(seed: number): Random {
   return new Xoshiro128(seed)
 }
 
+/** The numbers of `seededRandom` for one seed after the other, each of which costs nothing until a number is taken. */
+export class ReseededRandom implements Random {
+  private seed = 0
+  private random: Random | undefined
+
+  /** Begins with the numbers of another seed. */
+  reseed(seed: number): void {
+    this.seed = seed
+    this.random = undefined
+  }
+
+  next(): number {
+    return this.seeded().next()
+  }
+
+  below(bound: number): number {
+    return this.seeded().below(bound)
+  }
+
+  normal(): number {
+    return this.seeded().normal()
+  }
+
+  private seeded(): Random {
+    this.random ??= seededRandom(this.seed)
+    return this.random
+  }
+}
+
 /** Streams for `seed` (any whole number; its low 32 bits count). */
 export function randomStreams(seed: number): RandomStreams {
   return new Xoshiro128(seed)

@@ -1,5 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import { randomStreams, seededRandom } from '../../src/core/random.ts'
+import { ReseededRandom, randomStreams, seededRandom } from '../../src/core/random.ts'
+
+describe('ReseededRandom', () => {
+  it('has the numbers of its last seed from their beginning', () => {
+    const random = new ReseededRandom()
+    for (const seed of [7, 8, 7]) {
+      random.reseed(seed)
+      const expected = seededRandom(seed)
+      const drawn = [random.next(), random.below(100), random.normal(), random.normal()]
+      expect(drawn).toEqual([
+        expected.next(),
+        expected.below(100),
+        expected.normal(),
+        expected.normal(),
+      ])
+    }
+  })
+})
 
 describe('seededRandom', () => {
   it('gives the same numbers for a seed, and others for another', () => {

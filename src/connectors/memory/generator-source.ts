@@ -1,5 +1,5 @@
 import { requireArgument } from '../../core/errors.ts'
-import { type Random, seededRandom } from '../../core/random.ts'
+import { type Random, ReseededRandom } from '../../core/random.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import type {
   PollResult,
@@ -15,7 +15,7 @@ import { IndexReader, type IndexSplit } from './index-reader.ts'
 export interface GeneratorOptions<T> {
   /**
    * Makes the record at an index of a partition. It may depend only on its arguments, so that a replay
-   * makes the same record. `random` is seeded by seed, partition and index.
+   * makes the same record. `random` is seeded by seed, partition and index, and valid during the call.
    */
   readonly generate: (index: number, partition: number, random: Random) => T
   readonly partitions?: number
@@ -63,6 +63,7 @@ class GeneratorReader<T> extends IndexReader<T, GeneratorSplit> {
   private readonly count: number
   /** Records per ms and partition. */
   private readonly rate: number
+  private readonly random = new ReseededRandom()
   private context: SourceReaderContext | undefined
 
   constructor(options: GeneratorOptions<T>) {
@@ -104,7 +105,8 @@ class GeneratorReader<T> extends IndexReader<T, GeneratorSplit> {
     while (split.nextOffset < end) {
       const index = split.nextOffset
       const mixed = seed ^ Math.imul(split.partition + 1, 0x9e3779b1) ^ Math.imul(index, 0x85ebca6b)
-      const value = generate(index, split.partition, seededRandom(mixed))
+      this.random.reseed(mixed)
+      const value = generate(index, split.partition, this.random)
       split.nextOffset = index + 1
       output.collect(value, timestampOf?.(value, index) ?? NO_TIMESTAMP, split.partition, index)
     }
