@@ -5,6 +5,7 @@ import {
   defaultMaxParallelism,
   intersectKeyGroups,
   keyGroupOf,
+  keyGroupOfHash,
   keyGroupRangeOf,
   subtaskOfKeyGroup,
 } from '../../src/core/key-group.ts'
@@ -17,6 +18,16 @@ describe('key groups', () => {
     expect(keyGroupOf(bytes('hello'), 128)).toBe(0x248bfa47 % 128)
     expect(keyGroupOf(bytes('hello, world'), 128)).toBe(0x149bbb7f % 128)
     expect(keyGroupOf(bytes(''), 128)).toBe(0)
+  })
+
+  it('are those of the remainder, for any number of groups and a hash as int32, too', () => {
+    const random = seededRandom(2)
+    for (let round = 0; round < 500; round++) {
+      const maxParallelism = round % 2 === 0 ? 2 ** random.below(16) : 1 + random.below(32_768)
+      const hash = random.below(2 ** 32)
+      expect(keyGroupOfHash(hash, maxParallelism)).toBe(hash % maxParallelism)
+      expect(keyGroupOfHash(hash | 0, maxParallelism)).toBe(hash % maxParallelism)
+    }
   })
 
   it('assign every group to exactly one subtask, whatever the parallelism', () => {

@@ -1,7 +1,6 @@
 import { ByteReader } from '../../core/byte-reader.ts'
 import { WeirError } from '../../core/errors.ts'
-import { murmur3 } from '../../core/hash/murmur3.ts'
-import { subtaskOfKeyGroup } from '../../core/key-group.ts'
+import { keyGroupOf, subtaskOfKeyGroup } from '../../core/key-group.ts'
 import type { StreamEdge } from '../../dataflow/stream-graph.ts'
 import { decodeInFlight, type InFlightRecord, type InFlightRecords } from './in-flight-format.ts'
 import type { InputChannel } from './input.ts'
@@ -93,7 +92,7 @@ function receiverFunction(
     case 'hash':
       return ({ key }) => {
         if (key === undefined) return undefined
-        const group = murmur3(key, 0, key.length) % maxParallelism
+        const group = keyGroupOf(key, maxParallelism)
         return subtaskOfKeyGroup(group, parallelism, maxParallelism)
       }
     case 'custom':

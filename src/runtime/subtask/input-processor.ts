@@ -1,5 +1,6 @@
 import { RecordBatchReader } from '../../batch/record-batch-reader.ts'
 import { ByteReader } from '../../core/byte-reader.ts'
+import { keyGroupOfHash } from '../../core/key-group.ts'
 import type { Counter } from '../../core/metrics.ts'
 import { partitionOfPlace, sourceOfPlace } from '../../core/position.ts'
 import type { Serializer } from '../../core/serializer.ts'
@@ -185,7 +186,8 @@ export class InputProcessor implements SubtaskInput {
     const { maxParallelism } = this.task.keyedState!.backend
     this.keyGroupRecords ??= new Float64Array(maxParallelism)
     const chosen = this.groupsRead++ % group.count
-    this.keyGroupRecords[(group.hashes[chosen]! >>> 0) % maxParallelism]! += group.count
+    const keyGroup = keyGroupOfHash(group.hashes[chosen]!, maxParallelism)
+    this.keyGroupRecords[keyGroup]! += group.count
   }
 
   private processRecord(at: number): void {
@@ -211,7 +213,7 @@ export class InputProcessor implements SubtaskInput {
     const state: KeyedInput = this.task.keyedState!.backend
     const keyStart = this.group.keyStarts[at]!
     const keyLength = this.group.keyLengths[at]!
-    const group = (this.group.hashes[at]! >>> 0) % state.maxParallelism
+    const group = keyGroupOfHash(this.group.hashes[at]!, state.maxParallelism)
     if (keyLength > LONGEST_SCRATCH) {
       state.setKeyAhead(bytes.subarray(keyStart, keyStart + keyLength), group, at)
       return

@@ -1,7 +1,12 @@
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { WeirError } from '../../core/errors.ts'
 import { murmur3 } from '../../core/hash/murmur3.ts'
-import { containsKeyGroup, type KeyGroupRange, keyGroupOf } from '../../core/key-group.ts'
+import {
+  containsKeyGroup,
+  type KeyGroupRange,
+  keyGroupOf,
+  keyGroupOfHash,
+} from '../../core/key-group.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import type { Partitioning } from '../../dataflow/stream-graph.ts'
 import type { OutputChannel } from '../channel/output.ts'
@@ -45,7 +50,7 @@ export class OwnKeysOutput implements RecordOutput {
     const { key, partitioning } = this
     key.length = 0
     partitioning.keySerializer.write(partitioning.keySelector(value), key)
-    const group = murmur3(key.bytes, 0, key.length) % this.maxParallelism
+    const group = keyGroupOfHash(murmur3(key.bytes, 0, key.length), this.maxParallelism)
     if (!containsKeyGroup(this.range, group)) throw this.misplaced(key.toBytes())
     this.values.append(this.channel, key.bytes, key.length, value, timestamp)
   }

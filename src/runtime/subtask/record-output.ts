@@ -1,7 +1,7 @@
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { WeirError } from '../../core/errors.ts'
 import { murmur3 } from '../../core/hash/murmur3.ts'
-import { subtaskOfKeyGroup } from '../../core/key-group.ts'
+import { keyGroupOfHash, subtaskOfKeyGroup } from '../../core/key-group.ts'
 import type { Counter } from '../../core/metrics.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import type { Partitioning } from '../../dataflow/stream-graph.ts'
@@ -82,7 +82,7 @@ export class HashOutput implements RecordOutput {
     const key = this.key
     key.length = 0
     this.keySerializer.write(selected, key)
-    const group = murmur3(key.bytes, 0, key.length) % this.maxParallelism
+    const group = keyGroupOfHash(murmur3(key.bytes, 0, key.length), this.maxParallelism)
     this.values.append(this.channels[group]!, key.bytes, key.length, value, timestamp)
   }
 }

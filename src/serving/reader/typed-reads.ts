@@ -1,5 +1,6 @@
 import { type ErrorCode, isWeirError, WeirError } from '../../core/errors.ts'
 import { murmur3 } from '../../core/hash/murmur3.ts'
+import { keyGroupOfHash } from '../../core/key-group.ts'
 import { unpackSlotQueryReply } from '../../state/catalog/slot-query-message.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { TypedStateShare } from '../../state/catalog/typed-state-share.ts'
@@ -125,7 +126,7 @@ export class LocalTypedReads {
 function ownerOf(parts: readonly TypedStateShare[], key: Uint8Array): number | undefined {
   const hash = murmur3(key)
   const owner = parts.find(({ maxParallelism, firstKeyGroup, lastKeyGroup }) => {
-    const group = hash % maxParallelism
+    const group = keyGroupOfHash(hash, maxParallelism)
     return group >= firstKeyGroup && group <= lastKeyGroup
   })
   return owner?.slot

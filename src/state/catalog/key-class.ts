@@ -1,3 +1,4 @@
+import { keyGroupOfHash } from '../../core/key-group.ts'
 import { RowTableReader } from '../rows/reader.ts'
 import type { RowTableShare } from '../rows/share.ts'
 import { reclaimTable } from './reclaim.ts'
@@ -11,22 +12,17 @@ export class StateVersion {
   /** Open tables; another list after every change. */
   readers: readonly RowTableReader[] = []
   private readonly byKeyGroup: (RowTableReader | undefined)[]
-  /** The bits of a hash that are its key group; -1 where the number of groups is no power of two. */
-  private readonly groupBits: number
 
   constructor(keyClass: KeyClass, version: number) {
     this.keyClass = keyClass
     this.version = version
     this.byKeyGroup = new Array<RowTableReader | undefined>(keyClass.maxParallelism).fill(undefined)
-    const last = keyClass.maxParallelism - 1
-    this.groupBits = (last & keyClass.maxParallelism) === 0 ? last : -1
   }
 
   /** The table that has the key with this murmur3 hash (as int32); undefined where none is open. */
   readerOf(hash: number): RowTableReader | undefined {
-    const { byKeyGroup, groupBits } = this
-    // A remainder takes longer than the hash itself.
-    return byKeyGroup[groupBits < 0 ? (hash >>> 0) % byKeyGroup.length : hash & groupBits]
+    const { byKeyGroup } = this
+    return byKeyGroup[keyGroupOfHash(hash, byKeyGroup.length)]
   }
 
   /** Reads the slot's rows with this reader, or not any more. */
@@ -89,7 +85,7 @@ export class KeyClass {
 
   /** The slot that owns a key with this hash (as int32), -1 if none here does. */
   slotOf(hash: number): number {
-    return this.slotOfGroup[(hash >>> 0) % this.maxParallelism]!
+    return this.slotOfGroup[keyGroupOfHash(hash, this.maxParallelism)]!
   }
 
   /** Whether `bytes[at .. at + length)` is a key of this state. */
