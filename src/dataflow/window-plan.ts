@@ -1,5 +1,6 @@
 import { copierOf, type Serializer } from '../core/serializer.ts'
 import { LocalFold } from '../operators/folding/local-fold.ts'
+import { SessionFold } from '../operators/folding/session-fold.ts'
 import { foldedPartSerializer } from '../operators/port/folded-part.ts'
 import type { StreamOperator } from '../operators/port/operator.ts'
 import type { OutputTag } from '../operators/port/output-tag.ts'
@@ -110,12 +111,13 @@ function contentsOf<K, T>({ evictor, fold, serializer }: WindowPlan<K, T>): Wind
 }
 
 /**
- * The fold that senders of a plan's records may apply without a change of any result: of windows of fixed size with the
- * default trigger, no allowed lateness and a fold that merges.
+ * The fold that senders of a plan's records may apply without a change of any result: of windows of fixed size and of
+ * sessions, with the default trigger, no allowed lateness and a fold that merges.
  */
 export function senderFold<K, T>(plan: WindowPlan<K, T>): SenderFold | undefined {
   const { assigner, fold, serializer, keySerializer } = plan
-  if (fold === undefined || !fold.fold.merges || !hasOneSlice(assigner)) return undefined
+  if (fold === undefined || !fold.fold.merges) return undefined
+  if (assigner.kind !== 'session' && !hasOneSlice(assigner)) return undefined
   // A late record fires its window again, one by one; a side output gets late records, not parts of them.
   if (plan.allowedLatenessMs > 0 || plan.lateDataTag !== undefined) return undefined
   if (plan.trigger !== undefined || plan.evictor !== undefined) return undefined
@@ -124,7 +126,6 @@ export function senderFold<K, T>(plan: WindowPlan<K, T>): SenderFold | undefined
   }
   const records = serializer as Serializer<unknown>
   const options = {
-    windows: assigner,
     fold: fold.fold,
     keySerializer: keySerializer as Serializer<unknown>,
     records: serializer,
@@ -132,7 +133,10 @@ export function senderFold<K, T>(plan: WindowPlan<K, T>): SenderFold | undefined
   }
   return {
     serializer: foldedPartSerializer(records, fold.serializer),
-    create: () => new LocalFold<T, unknown>(options),
+    create: () =>
+      assigner.kind === 'session'
+        ? new SessionFold<T, unknown>({ ...options, windows: assigner })
+        : new LocalFold<T, unknown>({ ...options, windows: assigner }),
   }
 }
 

@@ -7,6 +7,7 @@ import { OutputTag } from '../../src/operators/port/output-tag.ts'
 import {
   type AlignedWindows,
   eventTimeSessionWindows,
+  type SessionWindows,
   slidingEventTimeWindows,
   slidingProcessingTimeWindows,
   tumblingEventTimeWindows,
@@ -73,8 +74,30 @@ function expectedSums({ sizeMs, slideMs }: AlignedWindows): string[] {
   return [...found].map(([name, sum]) => `${name} ${sum}`).toSorted()
 }
 
+/** `user start sum` of each session, computed from the whole list of records. */
+function expectedSessions(gapMs: number): string[] {
+  const sessions: string[] = []
+  for (let user = 0; user < USERS; user++) {
+    const own = all.filter((event) => event.user === user).toSorted((a, b) => a.time - b.time)
+    let start = own[0]!.time
+    let last = start
+    let sum = 0
+    for (const { time, amount } of own) {
+      if (time > last + gapMs) {
+        sessions.push(`${user} ${start} ${sum}`)
+        start = time
+        sum = 0
+      }
+      last = time
+      sum += amount
+    }
+    sessions.push(`${user} ${start} ${sum}`)
+  }
+  return sessions.toSorted()
+}
+
 async function sumsOf(
-  windows: AlignedWindows,
+  windows: AlignedWindows | SessionWindows,
   merge: (a: number, b: number) => number,
 ): Promise<string[]> {
   const env = environment()
@@ -96,6 +119,12 @@ describe('windows whose records are folded by their senders', () => {
     ['sliding', slidingEventTimeWindows(100, 20)],
   ])('have the sums of %s windows', async (_, windows) => {
     expect(await sumsOf(windows, plus)).toEqual(expectedSums(windows))
+  })
+
+  it('have the sums of sessions', async () => {
+    const expected = expectedSessions(4)
+    expect(expected.length).toBeGreaterThan(100)
+    expect(await sumsOf(eventTimeSessionWindows(4), plus)).toEqual(expected)
   })
 
   it('have the right sums where merge was never written', async () => {
@@ -185,7 +214,7 @@ describe('the edge into windows', () => {
     ],
     [
       'sessions',
-      false,
+      true,
       (env) => byUser(env).window(eventTimeSessionWindows(10)).aggregate(sums(plus)).discard(),
     ],
     [

@@ -12,4 +12,8 @@ export interface EdgeFold {
   add(key: unknown, value: unknown, timestamp: number): boolean
   /** Gives the parts that wait to `send`, in the order of their first records, and forgets them. */
   drain(send: SendPart): void
+  /** The sender sends this watermark behind what was drained. */
+  afterWatermark(watermark: number): void
+  /** The sender no longer holds back the receiver's watermark. */
+  afterIdle(): void
 }

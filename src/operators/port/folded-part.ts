@@ -4,26 +4,31 @@ import { copierOf, type Serializer, type ValueCopier, withCopier } from '../../c
  * A value of an edge on which records are folded before they are sent:
  *
  *   | 0: u8 | record, up to the end                       |   a record as it is
- *   | 1: u8 | records: varuint | sum, up to the end       |   a part
+ *   | 1: u8 | records: varuint | sum, up to the end       |   a part of a slice
+ *   | 2: u8 | records: varuint | span: int53, ms | sum    |   a part of a session
  */
 const RECORD = 0
 const PART = 1
+const SESSION_PART = 2
 
 /** About how many bytes of heap a part takes. */
 const PART_BYTES = 96
 
-/** Records of one key and one slice of time, folded by their sender. */
+/** Records of one key and one slice of time or one session, folded by their sender. */
 export class FoldedPart<ACC = unknown> {
   /** Number of records in the sum. */
   records: number
   sum: ACC
   /** Whether nothing else refers to an object of the sum. */
   owned: boolean
+  /** Length of the session of the records, which begins at the part's timestamp, ms; 0 for a part of a slice. */
+  spanMs: number
 
-  constructor(sum: ACC, records: number, owned: boolean) {
+  constructor(sum: ACC, records: number, owned: boolean, spanMs = 0) {
     this.records = records
     this.sum = sum
     this.owned = owned
+    this.spanMs = spanMs
   }
 }
 
@@ -45,14 +50,17 @@ export function foldedPartSerializer(
         records.write(value, writer)
         return
       }
-      writer.uint8(PART)
+      writer.uint8(value.spanMs === 0 ? PART : SESSION_PART)
       writer.varuint(value.records)
+      if (value.spanMs > 0) writer.int53(value.spanMs)
       sums.write(value.sum, writer)
     },
     read(reader) {
-      if (reader.uint8() === RECORD) return records.read(reader)
+      const kind = reader.uint8()
+      if (kind === RECORD) return records.read(reader)
       const count = reader.varuint()
-      return new FoldedPart(sums.read(reader), count, true)
+      const spanMs = kind === SESSION_PART ? reader.int53() : 0
+      return new FoldedPart(sums.read(reader), count, true, spanMs)
     },
   }
   return withCopier(serializer, new PartCopier(copierOf(records)))
@@ -60,6 +68,7 @@ export function foldedPartSerializer(
 
 /** Copies records, and hands over parts as they are, because their sender forgets them. */
 class PartCopier implements ValueCopier<unknown> {
+  readonly shares = false
   bytes = 0
   private readonly records: ValueCopier<unknown> | undefined
 

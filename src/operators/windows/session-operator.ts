@@ -1,10 +1,12 @@
+import { FoldedPart } from '../port/folded-part.ts'
 import type { SessionWindows, TimeWindow } from './assigner.ts'
 import { OpenSessions, type Session } from './open-sessions.ts'
 import { WindowOperator, type WindowOptions } from './operator.ts'
 
 /**
- * The operator of session windows. A record opens a window of one gap, and windows that overlap or touch become
- * one. The contents stay in the namespace of the first window, so that a longer session moves no data.
+ * The operator of session windows. A record opens a window of one gap, and a part of records that their sender has
+ * folded opens one of its span. Windows that overlap or touch become one. The contents stay in the namespace of the
+ * first window, so that a longer session moves no data.
  */
 export class SessionWindowOperator<K, IN> extends WindowOperator<K, IN> {
   private readonly gapMs: SessionWindows['gapMs']
@@ -16,8 +18,10 @@ export class SessionWindowOperator<K, IN> extends WindowOperator<K, IN> {
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
+    this.countPart(value)
     const start = this.timeOf(timestamp)
-    const window = { start, end: start + this.gapMs(value) }
+    const spanMs = value instanceof FoldedPart ? value.spanMs : this.gapMs(value)
+    const window = { start, end: start + spanMs }
     if (this.isLate(window.end) && this.sessions.touching(window).length === 0) {
       this.drop(value as IN, timestamp)
       return

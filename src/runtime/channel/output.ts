@@ -52,8 +52,8 @@ export class OutputChannel {
   readonly overtakes: boolean
   /** The writer of values for another thread; made with the first of them. */
   shapes: ShapeWriter | undefined
-  /** Appends what an output holds back; called before a control message and a flush. */
-  beforeSending: (() => void) | undefined
+  /** Appends what an output holds back; called before a control message, with it, and before a flush. */
+  beforeSending: ((message?: ControlMessage) => void) | undefined
   private readonly owner: ChannelOwner
   private readonly send: SendMessage
   private readonly batchBytes: number
@@ -137,7 +137,7 @@ export class OutputChannel {
 
   /** Sends a control message after all records so far. */
   control(message: ControlMessage): void {
-    this.beforeSending?.()
+    this.beforeSending?.(message)
     if (this.writer.count > 0) this.finishBatch()
     if (this.waitingBatches === 0) this.send(message)
     else this.backlog.push(message)

@@ -217,7 +217,7 @@ class SubtaskBuilder {
     const fold = partitioning.fold.create()
     const { keySelector } = partitioning
     const folding = new FoldingOutput({ keySelector, fold, output, receiver: to.head })
-    for (const channel of channels) channel.beforeSending = () => folding.flush()
+    for (const channel of channels) channel.beforeSending = (message) => folding.flush(message)
     return folding
   }
 

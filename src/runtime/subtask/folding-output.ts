@@ -1,5 +1,6 @@
 import type { StreamNode } from '../../dataflow/stream-graph.ts'
 import type { EdgeFold } from '../../operators/port/edge-fold.ts'
+import type { ControlMessage } from '../channel/message.ts'
 import { blame } from './operator-failure.ts'
 import type { HashOutput, RecordOutput } from './record-output.ts'
 
@@ -36,9 +37,11 @@ export class FoldingOutput implements RecordOutput {
     this.output.send(key, value, timestamp)
   }
 
-  /** Sends the parts that wait. */
-  flush(): void {
+  /** Sends the parts that wait, in front of a control message or of nothing. */
+  flush(message?: ControlMessage): void {
     if (this.fold.size > 0) this.fold.drain(this.send)
+    if (message?.kind === 'watermark') this.fold.afterWatermark(message.timestamp)
+    else if (message?.kind === 'idle' && message.idle) this.fold.afterIdle()
   }
 
   private takes(key: unknown, value: unknown, timestamp: number): boolean {

@@ -21,6 +21,8 @@ describe('an edge with records and parts of them', () => {
   it('has these bytes', () => {
     expect(Buffer.from(bytesOf({ a: 1 })).toString('hex')).toBe('00de0001a16101')
     expect(Buffer.from(bytesOf(new FoldedPart(7, 300, true))).toString('hex')).toBe('01ac0207')
+    const ofSession = new FoldedPart(7, 300, true, 513)
+    expect(Buffer.from(bytesOf(ofSession)).toString('hex')).toBe('02ac02010200000000000007')
     expect(serializer.id).toBe('folded-part/1(msgpack/1,msgpack/1)')
   })
 
@@ -28,7 +30,13 @@ describe('an edge with records and parts of them', () => {
     expect(serializer.read(new ByteReader(bytesOf({ a: 1 })))).toEqual({ a: 1 })
     const part = serializer.read(new ByteReader(bytesOf(new FoldedPart({ n: 2 }, 5, false))))
     expect(part).toBeInstanceOf(FoldedPart)
-    expect(part).toMatchObject({ sum: { n: 2 }, records: 5, owned: true })
+    expect(part).toMatchObject({ sum: { n: 2 }, records: 5, owned: true, spanMs: 0 })
+    const ofSession = new FoldedPart({ n: 2 }, 5, false, 2 ** 40)
+    expect(serializer.read(new ByteReader(bytesOf(ofSession)))).toMatchObject({
+      sum: { n: 2 },
+      records: 5,
+      spanMs: 2 ** 40,
+    })
   })
 
   it('copies records, hands over parts, and leaves a part with foreign objects to the bytes', () => {

@@ -1,0 +1,102 @@
+import type { Serializer } from '../../core/serializer.ts'
+import type { EdgeFold, SendPart } from '../port/edge-fold.ts'
+import { FoldedPart } from '../port/folded-part.ts'
+import { refusePromise } from '../port/refuse-promise.ts'
+import type { Fold } from '../windows/contents.ts'
+import { copyOfSum } from '../windows/slices.ts'
+import { FoldTrust } from './fold-trust.ts'
+
+/** Parts above which the fold sends all of them. */
+const MOST_PARTS = 4096
+
+/** How records are folded and keys compared. */
+export interface PartFoldOptions<IN, ACC> {
+  readonly fold: Fold<IN, ACC>
+  readonly keySerializer: Serializer<unknown>
+  readonly records: Serializer<IN>
+  readonly sums: Serializer<ACC>
+}
+
+/** A part that waits to be sent, with its key. */
+export class WaitingPart<ACC> {
+  readonly key: unknown
+  /** Of the part, not -1, which stands for no time. */
+  timestamp: number
+  readonly part: FoldedPart<ACC>
+
+  constructor(key: unknown, timestamp: number, part: FoldedPart<ACC>) {
+    this.key = key
+    this.timestamp = timestamp
+    this.part = part
+  }
+}
+
+/**
+ * The base of folds of windows before an edge (the first phase of a two-phase aggregation): one part for each key and
+ * part of a window. The parts are sent at the next watermark, report of progress or barrier, and when the channel is
+ * flushed, so that no record waits longer than without it.
+ */
+export abstract class PartFold<IN, ACC> implements EdgeFold {
+  protected readonly trust: FoldTrust<IN, ACC>
+  private readonly options: PartFoldOptions<IN, ACC>
+  private waiting: WaitingPart<ACC>[] = []
+
+  constructor(options: PartFoldOptions<IN, ACC>) {
+    this.options = options
+    this.trust = new FoldTrust(options.fold, options.records)
+  }
+
+  get size(): number {
+    return this.waiting.length
+  }
+
+  add(key: unknown, value: unknown, timestamp: number): boolean {
+    if (!this.trust.admits(value as IN) || this.waiting.length >= MOST_PARTS) return false
+    if (!this.place(key, value as IN, timestamp)) return false
+    this.trust.count()
+    return true
+  }
+
+  drain(send: SendPart): void {
+    const parts = this.waiting
+    this.waiting = []
+    this.forget()
+    for (const { key, part, timestamp } of parts) send(key, part, timestamp)
+    this.trust.sent(parts.length)
+  }
+
+  afterWatermark(_watermark: number): void {}
+
+  afterIdle(): void {}
+
+  /** Folds a record into its part; false for one that must be sent as it is. */
+  protected abstract place(key: unknown, value: IN, timestamp: number): boolean
+
+  /** Forgets all parts. */
+  protected abstract forget(): void
+
+  /** A part of one record, which waits from now on. */
+  protected begin(key: unknown, value: IN, timestamp: number): WaitingPart<ACC> {
+    const part = new FoldedPart(undefined as ACC, 0, true)
+    this.fold(part, value)
+    const waiting = new WaitingPart(key, timestamp, part)
+    this.waiting.push(waiting)
+    return waiting
+  }
+
+  protected fold(part: FoldedPart<ACC>, value: IN): void {
+    const { fold, sums } = this.options
+    const before = part.records === 0 ? undefined : part.sum
+    const after = fold.add(value, before)
+    if (after instanceof Promise) refusePromise(after, 'the fold of a window')
+    part.records += 1
+    if (after === before || typeof after !== 'object') {
+      part.sum = after
+      return
+    }
+    // The fold may have returned the record, or a part of it, which belongs to the function that made it.
+    const copy = copyOfSum(sums, after)
+    part.sum = (copy ?? after) as ACC
+    part.owned = copy !== undefined
+  }
+}

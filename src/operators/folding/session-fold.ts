@@ -1,0 +1,69 @@
+import { MIN_TIMESTAMP, NO_TIMESTAMP } from '../../core/time.ts'
+import type { SessionWindows } from '../windows/assigner.ts'
+import { PartFold, type PartFoldOptions, type WaitingPart } from './part-fold.ts'
+import { PartsByKey } from './parts-by-key.ts'
+
+/** Options of a fold of sessions. */
+export interface SessionFoldOptions<IN, ACC> extends PartFoldOptions<IN, ACC> {
+  readonly windows: SessionWindows
+}
+
+/**
+ * Folds the records of sessions before they cross an edge: one part for the records of a key that follow each other
+ * within the gap. A part is the session of its records, so it merges with others as they would.
+ *
+ * A record that the receiver may find late is sent as it is: whether it counts depends on the sessions that it meets.
+ * The receiver's watermark is at most the last one of this sender, until the sender is idle for the first time.
+ */
+export class SessionFold<IN, ACC> extends PartFold<IN, ACC> {
+  private readonly windows: SessionWindows
+  private readonly isEventTime: boolean
+  private readonly parts: PartsByKey<WaitingPart<ACC>>
+  private watermark = MIN_TIMESTAMP
+
+  constructor(options: SessionFoldOptions<IN, ACC>) {
+    super(options)
+    this.windows = options.windows
+    this.isEventTime = options.windows.timeDomain === 'event-time'
+    this.parts = new PartsByKey(options.keySerializer)
+  }
+
+  override afterWatermark(watermark: number): void {
+    this.watermark = watermark
+  }
+
+  override afterIdle(): void {
+    if (this.isEventTime) this.trust.end()
+  }
+
+  protected place(key: unknown, value: IN, timestamp: number): boolean {
+    const start = this.isEventTime ? timestamp : 0
+    const end = start + this.windows.gapMs(value)
+    if (this.isEventTime && (start === NO_TIMESTAMP || end - 1 <= this.watermark)) return false
+    const found = this.parts.find(key)
+    if (found === undefined || !this.extend(found, start, end)) {
+      this.parts.put(this.beginSession(key, value, start, end))
+    } else this.fold(found.part, value)
+    return true
+  }
+
+  protected forget(): void {
+    this.parts.clear()
+  }
+
+  private beginSession(key: unknown, value: IN, start: number, end: number): WaitingPart<ACC> {
+    const waiting = this.begin(key, value, start)
+    waiting.part.spanMs = end - start
+    return waiting
+  }
+
+  /** Makes the session of a part longer by a window that touches it; false where it does not. */
+  private extend(waiting: WaitingPart<ACC>, start: number, end: number): boolean {
+    const { part, timestamp } = waiting
+    const partEnd = timestamp + part.spanMs
+    if (start > partEnd || end < timestamp) return false
+    waiting.timestamp = Math.min(start, timestamp)
+    part.spanMs = Math.max(end, partEnd) - waiting.timestamp
+    return true
+  }
+}
