@@ -3,11 +3,15 @@ import type { ByteWriter } from './byte-writer.ts'
 
 /** Copies values of one type without their bytes, for state that stays in the memory of its thread. */
 export interface ValueCopier<T> {
+  /** Whether `copy` gives back the value itself, because the program changes no object that state holds. */
+  readonly shares: boolean
+  /** The copier of such programs, where there is one. */
+  readonly sharer?: ValueCopier<T>
   /** About how many bytes of heap the last copy takes. */
   readonly bytes: number
   /**
-   * A copy that shares no object with `value` and equals what the serializer would read back; undefined
-   * for a value of which only the serializer knows that.
+   * A copy that shares no object with `value`, unless the copier `shares`, and equals what the serializer would
+   * read back; undefined for a value of which only the serializer knows that.
    */
   copy(value: T): T | undefined
   /** About how many bytes of heap a value takes that `copy` has returned. */
@@ -35,6 +39,12 @@ export function copierOf<T>(serializer: Serializer<T>): ValueCopier<T> | undefin
 /** Gives a serializer its copier. A serializer that is made from it by spreading does not get it. */
 export function withCopier<T>(serializer: Serializer<T>, copier: ValueCopier<T>): Serializer<T> {
   return Object.defineProperty(serializer, 'copier', { value: copier, enumerable: false })
+}
+
+/** A serializer like this one whose copier gives back values themselves; the same one where there is no such copier. */
+export function sharingSerializer<T>(serializer: Serializer<T>): Serializer<T> {
+  const sharer = copierOf(serializer)?.sharer
+  return sharer === undefined ? serializer : withCopier({ ...serializer }, sharer)
 }
 
 /** Whether the serializer of this id returns exactly this primitive. */

@@ -1,16 +1,15 @@
 import type { ValueCopier } from '../serializer.ts'
-
-/** Values nested more deeply, or in a circle, are left to the serializer. */
-const DEEPEST = 32
-const OBJECT_BYTES = 56
-const FIELD_BYTES = 8
-const STRING_BYTES = 24
+import { DEEPEST, flatShapes, plainBytes } from './plain-bytes.ts'
+import { PlainSharer } from './plain-sharer.ts'
+import { FIELD_BYTES, NOT_FLAT, OBJECT_BYTES, STRING_BYTES } from './value-bytes.ts'
 
 /**
  * Copies plain data as MessagePack would give it back, many times faster than packing and unpacking:
  * objects without a class, arrays, Map, Set, Date, text, numbers and booleans.
  */
 export class PlainCopier implements ValueCopier<unknown> {
+  readonly shares = false
+  readonly sharer = new PlainSharer()
   bytes = 0
 
   copy(value: unknown): unknown {
@@ -19,9 +18,7 @@ export class PlainCopier implements ValueCopier<unknown> {
   }
 
   measure(value: unknown): number {
-    this.bytes = 0
-    this.copyField(value, 0)
-    return this.bytes
+    return Math.max(0, plainBytes(value))
   }
 
   private copyObject(value: object, depth: number): object | undefined {
@@ -40,6 +37,11 @@ export class PlainCopier implements ValueCopier<unknown> {
   private copyFields(value: object, depth: number): object | undefined {
     // The engine clones an object of a known shape in one step.
     const copy: Record<string, unknown> = { ...value }
+    const flat = flatShapes.bytesOf(copy)
+    if (flat !== NOT_FLAT) {
+      this.bytes += flat - OBJECT_BYTES
+      return copy
+    }
     // Counted here: a field of this object would be stored for each field of that one.
     let bytes = 0
     for (const name in copy) {
