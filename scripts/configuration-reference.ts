@@ -47,6 +47,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     kind: 'duration',
     fallback: duration(DEFAULTS.autoWatermarkIntervalMs),
   },
+  'pipeline.object-reuse': { kind: 'word', fallback: String(DEFAULTS.objectReuse) },
   'taskmanager.numberOfTaskSlots': { kind: 'count', fallback: 'largest parallelism' },
   'state.backend.type': { kind: 'word', fallback: DEFAULTS.stateBackend },
   'state.backend.memory.budget': { kind: 'size', fallback: size(DEFAULTS.stateMemoryBytes) },

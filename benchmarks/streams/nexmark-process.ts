@@ -79,6 +79,7 @@ await using cluster = new MiniCluster({
   configuration: {
     ...state,
     'parallelism.default': String(PARALLELISM),
+    'pipeline.object-reuse': 'true',
     'execution.checkpointing.interval': '1 s',
     'execution.checkpointing.dir': join(folder, 'checkpoints'),
   },

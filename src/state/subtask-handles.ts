@@ -1,3 +1,4 @@
+import { type Serializer, sharingSerializer } from '../core/serializer.ts'
 import type {
   AggregatingStateDescriptor,
   ListStateDescriptor,
@@ -7,7 +8,7 @@ import type {
   ValueStateDescriptor,
 } from './port/descriptors.ts'
 import { declarationOf, timersDeclaration } from './port/format.ts'
-import type { AppendingState, ListState, LiveValueState, MapState } from './port/handles.ts'
+import type { AppendingState, LiveListState, LiveValueState, MapState } from './port/handles.ts'
 import type { KeySelection } from './port/key-selection.ts'
 import type { TimerQueue } from './port/timer-queue.ts'
 import { KeyedTimerQueue } from './timers/queue.ts'
@@ -24,6 +25,8 @@ export interface SubtaskHandlesOptions {
   readonly typed: TypedStates
   /** The key and namespace that every handle reads and writes. */
   readonly selection: KeySelection
+  /** Whether functions get the objects of values and lists themselves. */
+  readonly reusesObjects: boolean
   /** Throws when a typed state of this name cannot be declared. */
   readonly requireFree: (name: string) => void
   /** Called once for each new state. */
@@ -42,14 +45,16 @@ export class SubtaskHandles {
     this.selection = options.selection
   }
 
-  liveValue<T>(descriptor: ValueStateDescriptor<T>): LiveValueState<T> {
+  liveValue<T>(given: ValueStateDescriptor<T>): LiveValueState<T> {
+    const descriptor = this.reusing(given)
     return this.handle(
       descriptor as ValueStateDescriptor<unknown>,
       (table) => new ValueStateHandle(table, this.selection, descriptor.serializer),
     )
   }
 
-  list<T>(descriptor: ListStateDescriptor<T>): ListState<T> {
+  liveList<T>(given: ListStateDescriptor<T>): LiveListState<T> {
+    const descriptor = this.reusing(given)
     return this.handle(
       descriptor as ListStateDescriptor<unknown>,
       (table) => new ListStateHandle(table, this.selection, descriptor.serializer),
@@ -63,7 +68,8 @@ export class SubtaskHandles {
     )
   }
 
-  reducing<T>(descriptor: ReducingStateDescriptor<T>): AppendingState<T, T> {
+  reducing<T>(given: ReducingStateDescriptor<T>): AppendingState<T, T> {
+    const descriptor = this.reusing(given)
     return this.handle(
       descriptor as ReducingStateDescriptor<unknown>,
       (table) => new ReducingStateHandle(table, this.selection, descriptor),
@@ -98,6 +104,12 @@ export class SubtaskHandles {
   /** Reads the timers of every queue from its table again, after a restore. */
   rebuildTimers(): void {
     for (const queue of this.timerQueues.values()) queue.rebuild()
+  }
+
+  /** The descriptor with a serializer that shares objects, where functions get those of state. */
+  private reusing<T, D extends { readonly serializer: Serializer<T> }>(descriptor: D): D {
+    if (!this.options.reusesObjects) return descriptor
+    return { ...descriptor, serializer: sharingSerializer(descriptor.serializer) }
   }
 
   private handle<H>(descriptor: TypedStateDescriptor, make: (table: StateTable) => H): H {

@@ -24,6 +24,7 @@ import type {
 import type {
   AppendingState,
   ListState,
+  LiveListState,
   LiveValueState,
   MapState,
   ValueState,
@@ -58,6 +59,8 @@ export interface SubtaskKeyedStateOptions {
   readonly maxParallelism: number
   /** Bytes of state kept in memory, row tables and typed state together; `heap` keeps everything. */
   readonly memoryBudgetBytes: number
+  /** Whether functions get the objects of values and lists themselves, as they promise to change none. @default false */
+  readonly reusesObjects?: boolean
   readonly clock: Clock
   readonly listener: KeyedStateListener
   readonly metrics: MetricGroup
@@ -78,6 +81,8 @@ export class SubtaskKeyedState implements KeyedStateBackend {
   private readonly typed: TypedStates
   private readonly selection = new KeySelection()
   private readonly ahead: TypedReadAhead
+  /** Keys of the last `readAhead`. */
+  private keysAhead: KeysAhead | undefined
   private readonly handles: SubtaskHandles
   private readonly vectors: VectorStates
   private readonly queries: SubtaskQueries
@@ -116,6 +121,7 @@ export class SubtaskKeyedState implements KeyedStateBackend {
     this.handles = new SubtaskHandles({
       typed: this.typed,
       selection: this.selection,
+      reusesObjects: options.reusesObjects ?? false,
       requireFree: (name) => {
         this.requireOpen()
         this.requireNoVector(name)
@@ -136,14 +142,13 @@ export class SubtaskKeyedState implements KeyedStateBackend {
   }
 
   setKeyAhead(key: Uint8Array, keyGroup: number, ahead: number): void {
-    this.selection.select(key, keyGroup)
-    if (this.ahead.hasHashes) this.selection.knowHash(this.ahead.hashes[ahead]!)
+    this.selection.selectHashed(key, keyGroup, this.keysAhead!.hashes[ahead]!)
   }
 
   readAhead(keys: KeysAhead): void {
+    this.keysAhead = keys
     this.vectors.readAhead(keys.hashes, keys.count)
-    if (this.selection.namespace.length > 0) this.ahead.hasHashes = false
-    else this.ahead.read(this.typed.tablesById, keys)
+    if (this.selection.namespace.length === 0) this.ahead.read(this.typed.tablesById, keys)
   }
 
   currentKey(): Uint8Array {
@@ -163,7 +168,11 @@ export class SubtaskKeyedState implements KeyedStateBackend {
   }
 
   list<T>(descriptor: ListStateDescriptor<T>): ListState<T> {
-    return this.handles.list(descriptor)
+    return this.handles.liveList(descriptor)
+  }
+
+  liveList<T>(descriptor: ListStateDescriptor<T>): LiveListState<T> {
+    return this.handles.liveList(descriptor)
   }
 
   map<K, V>(descriptor: MapStateDescriptor<K, V>): MapState<K, V> {

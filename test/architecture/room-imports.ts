@@ -933,7 +933,6 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'state/timers': ['core/hash', 'state/port', 'state/typed'],
   'state/typed': [
     'core',
-    'core/hash',
     'core/text',
     'state/port',
     'state/snapshot',

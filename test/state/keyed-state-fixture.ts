@@ -43,6 +43,7 @@ export class Backends {
       readonly storeType?: StateStoreType
       readonly keyGroups?: KeyGroupRange
       readonly budget?: number
+      readonly reusesObjects?: boolean
       readonly clock?: Clock
     } = {},
   ): Promise<KeyedStateBackend> {
@@ -54,6 +55,7 @@ export class Backends {
       storeType: options.storeType ?? 'heap',
       storeDirectory: join(this.root, `state-${this.count++}`),
       memoryBudgetBytes: options.budget ?? 64 * 1024 * 1024,
+      reusesObjects: options.reusesObjects ?? false,
       clock: options.clock ?? new StandingClock(),
       listener: {
         tableOpened: ({ state, version }) => this.events.push(`${state}@${version} opened`),

@@ -1,6 +1,6 @@
 import type { Serializer } from '../../core/serializer.ts'
 import { type AggregateFunction, listState, valueState } from '../../state/port/descriptors.ts'
-import type { ListState, LiveValueState, ValueState } from '../../state/port/handles.ts'
+import type { LiveListState, LiveValueState, ValueState } from '../../state/port/handles.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import { FoldedPart } from '../port/folded-part.ts'
 import { refusePromise } from '../port/refuse-promise.ts'
@@ -145,7 +145,8 @@ export class FoldedContents<IN, ACC> implements WindowContents<IN> {
 export class ListedContents<IN> implements WindowContents<IN> {
   private readonly serializer: Serializer<IN>
   private keyedState!: KeyedState
-  private list!: ListState<IN>
+  private list!: LiveListState<IN>
+  /** Older savepoints have an entry here for each window with records. */
   private filled!: ValueState<number>
 
   constructor(serializer: Serializer<IN>) {
@@ -154,19 +155,19 @@ export class ListedContents<IN> implements WindowContents<IN> {
 
   open(keyedState: KeyedState): void {
     this.keyedState = keyedState
-    this.list = keyedState.list(listState<IN>('window-contents', { serializer: this.serializer }))
+    this.list = keyedState.liveList(
+      listState<IN>('window-contents', { serializer: this.serializer }),
+    )
     this.filled = keyedState.value(valueState<number>('window-filled'))
   }
 
   add(value: IN): boolean {
-    const first = this.filled.value() === undefined
-    if (first) this.filled.update(1)
-    this.list.add(value)
-    return first
+    return this.list.append(value)
   }
 
   read(): readonly unknown[] | undefined {
-    return this.filled.value() === undefined ? undefined : this.list.get()
+    const values = this.list.get()
+    return values.length === 0 ? undefined : values
   }
 
   merge(into: Uint8Array, from: readonly Uint8Array[]): void {
@@ -177,8 +178,6 @@ export class ListedContents<IN> implements WindowContents<IN> {
       this.clear()
     }
     this.keyedState.setCurrentNamespace(into)
-    if (moved.length === 0) return
-    this.filled.update(1)
     this.list.addAll(moved)
   }
 

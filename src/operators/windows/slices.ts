@@ -54,6 +54,7 @@ export function slicesSerializer(sums: Serializer<unknown>): Serializer<Slices> 
 
 /** Copies slices whose accumulators can be copied. */
 class SlicesCopier implements ValueCopier<Slices> {
+  readonly shares = false
   bytes = 0
   private readonly id: string
   private readonly sums: ValueCopier<unknown> | undefined

@@ -58,7 +58,7 @@ export function jobConfigJson(job: JobSnapshot): object {
       'execution-mode': 'PIPELINED',
       'restart-strategy': job.restartStrategy,
       'job-parallelism': job.parallelism,
-      'object-reuse-mode': true,
+      'object-reuse-mode': job.configuration['pipeline.object-reuse'] === 'true',
       'user-config': job.configuration,
     },
   }

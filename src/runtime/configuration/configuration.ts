@@ -50,6 +50,8 @@ export interface JobConfiguration {
   readonly maxParallelism: number | undefined
   readonly slots: number | undefined
   readonly autoWatermarkIntervalMs: number
+  /** Whether keyed state gives functions its own objects, without copies. */
+  readonly objectReuse: boolean
   readonly stateBackend: StateStoreType
   /** Bytes of keyed state that all slots together hold in memory. */
   readonly stateMemoryBytes: number
@@ -106,6 +108,7 @@ export const DEFAULT_JOB_CONFIGURATION: JobConfiguration = Object.freeze({
   maxParallelism: undefined,
   slots: undefined,
   autoWatermarkIntervalMs: 10,
+  objectReuse: false,
   stateBackend: 'rocksdb',
   stateMemoryBytes: 512 * 2 ** 20,
   stateDirectory: undefined,

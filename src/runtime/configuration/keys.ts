@@ -93,6 +93,11 @@ const OPTIONS: Readonly<Record<string, Option>> = {
     parseDuration,
     'Longest time between two watermarks of a busy source.',
   ),
+  'pipeline.object-reuse': ofJob(
+    'objectReuse',
+    parseBoolean,
+    "Whether functions get the objects of values, lists and reductions in keyed state themselves, not copies, as from Flink's heap backend: true or false. A function must then call update after it changes such an object, and must not change an object that it has collected.",
+  ),
   'taskmanager.numberOfTaskSlots': ofJob(
     'slots',
     positive,

@@ -61,6 +61,7 @@ export class CheckpointedStates {
       storeDirectory: join(this.folder, node.uid),
       warn: this.options.warn,
       memoryBudgetBytes: this.budgetBytes,
+      reusesObjects: deployment.configuration.objectReuse,
       clock,
       listener: {
         tableOpened: (share) => report({ kind: 'table-opened', attempt, share }),

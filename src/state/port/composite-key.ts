@@ -12,7 +12,8 @@ import { WeirError } from '../../core/errors.ts'
  * without map keys ends after the second terminator. The form is stored in segments.
  */
 
-const TERMINATOR = 0x01
+/** What follows a zero byte that ends a part. */
+export const TERMINATOR = 0x01
 const ESCAPED_ZERO = 0xff
 
 /** The parts of a composite key; every part is a copy. */
@@ -50,6 +51,24 @@ export function writeEscaped(
   return position
 }
 
+/** Whether `text`, one character a byte, is the composite key of a key and a namespace without a map key. */
+export function isCompositeOf(text: string, key: Uint8Array, namespace: Uint8Array): boolean {
+  const keyEnd = endIfEscaped(text, 0, key)
+  return keyEnd >= 0 && endIfEscaped(text, keyEnd, namespace) === text.length
+}
+
+/** The end of `part`, escaped and terminated, where it is at `start`; -1 where it is not. */
+function endIfEscaped(text: string, start: number, part: Uint8Array): number {
+  if (text.length < start + part.length + 2) return -1
+  let at = start
+  for (let i = 0; i < part.length; i++) {
+    const byte = part[i]!
+    if (text.charCodeAt(at++) !== byte) return -1
+    if (byte === 0 && text.charCodeAt(at++) !== ESCAPED_ZERO) return -1
+  }
+  return text.charCodeAt(at) === 0 && text.charCodeAt(at + 1) === TERMINATOR ? at + 2 : -1
+}
+
 /** The composite key of a key and a namespace, without a map key. */
 export function encodePrefix(key: Uint8Array, namespace: Uint8Array): Uint8Array {
   const target = new Uint8Array(escapedCapacity(key) + escapedCapacity(namespace))
@@ -68,15 +87,26 @@ export function decodeComposite(composite: Uint8Array): CompositeKey {
   }
 }
 
-/**
- * As `decodeComposite`, of a composite key that is text of one character a byte and starts at `start`, without its
- * map key. Throws MALFORMED_DATA when a terminator is missing.
- */
-export function decodeLatin1Prefix(text: string, start: number): Omit<CompositeKey, 'mapKey'> {
-  const keyEnd = endOfEscapedText(text, start)
-  return {
-    key: unescapeText(text, start, keyEnd),
-    namespace: unescapeText(text, keyEnd, endOfEscapedText(text, keyEnd)),
+/** The parts of composite keys one after the other, in memory that is used again. */
+export class PartReader {
+  /** The part, unescaped, up to `length`. */
+  bytes = new Uint8Array(256)
+  length = 0
+
+  /** Reads the part that begins at `start`, and returns its end. Throws MALFORMED_DATA when its terminator is missing. */
+  read(composite: Uint8Array, start: number): number {
+    if (composite.length > this.bytes.length) this.bytes = new Uint8Array(composite.length * 2)
+    const { bytes } = this
+    let length = 0
+    for (let i = start; i + 1 < composite.length; i++) {
+      const byte = composite[i]!
+      if (byte === 0 && composite[++i] === TERMINATOR) {
+        this.length = length
+        return i + 1
+      }
+      bytes[length++] = byte
+    }
+    throw missingEnd()
   }
 }
 
@@ -91,37 +121,12 @@ function endOfEscaped(bytes: Uint8Array, start: number): number {
     if (bytes[i + 1] === TERMINATOR) return i + 2
     i += 1
   }
-  throw noEnd()
+  throw missingEnd()
 }
 
-function noEnd(): WeirError {
+/** The error of a composite key that ends within a part. */
+export function missingEnd(): WeirError {
   return new WeirError('MALFORMED_DATA', 'a stored key has no end of its key or namespace')
-}
-
-function endOfEscapedText(text: string, start: number): number {
-  for (let i = start; i + 1 < text.length; i++) {
-    if (text.charCodeAt(i) !== 0) continue
-    if (text.charCodeAt(i + 1) === TERMINATOR) return i + 2
-    i += 1
-  }
-  throw noEnd()
-}
-
-function unescapeText(text: string, start: number, end: number): Uint8Array {
-  let length = end - 2 - start
-  for (let i = start; i < end - 2; i++) {
-    if (text.charCodeAt(i) !== 0) continue
-    length -= 1
-    i += 1
-  }
-  const part = new Uint8Array(length)
-  let at = start
-  for (let i = 0; i < length; i++) {
-    const byte = text.charCodeAt(at)
-    part[i] = byte
-    at += byte === 0 ? 2 : 1
-  }
-  return part
 }
 
 function unescapePart(bytes: Uint8Array, start: number, end: number): Uint8Array {

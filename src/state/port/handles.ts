@@ -34,6 +34,12 @@ export interface ListState<T> {
   clear(): void
 }
 
+/** A list per key that notices its first element. For operators alone. */
+export interface LiveListState<T> extends ListState<T> {
+  /** As `add`; true when the list was empty before. */
+  append(value: T): boolean
+}
+
 /** A map per key. */
 export interface MapState<K, V> {
   get(key: K): V | undefined

@@ -1,11 +1,12 @@
 import { murmur3 } from '../../core/hash/murmur3.ts'
-import { escapedCapacity, writeEscaped } from './composite-key.ts'
+import { escapedCapacity, isCompositeOf, writeEscaped } from './composite-key.ts'
+import { prefixHash } from './entry-hash.ts'
 
 const EMPTY = new Uint8Array(0)
 
 /**
- * The key and namespace that the handles of a backend refer to. The composite prefix is encoded
- * when a handle first needs it, so that records without typed state cost nothing.
+ * The key and namespace that the handles of a backend refer to. They are hashed when a handle first looks for an
+ * entry, and encoded when one is made, so that records without typed state cost nothing.
  */
 export class KeySelection {
   key: Uint8Array = EMPTY
@@ -13,30 +14,32 @@ export class KeySelection {
   namespace: Uint8Array = EMPTY
   /** Grows with every selection: results of look-ups for an older one are void. */
   version = 0
-  /** The composite prefix up to `prefixEnd`; the current handle may use the room after it. */
+  /** Hash of an entry of the key and namespace, as int32; see `locate`. */
+  hash = 0
+  /** The composite prefix up to `prefixEnd`; the current handle may use the room after it. See `encode`. */
   bytes = new Uint8Array(256)
   prefixEnd = 0
-  /** murmur3 of the prefix, as int32. */
-  hash = 0
+  private locatedVersion = -1
   private encodedVersion = -1
   /** End of the key within `bytes`; 0 until it is encoded. */
   private keyEnd = 0
-  /** Hash of the prefix without a namespace, where `hashIsKnown`. */
-  private knownHash = 0
-  private hashIsKnown = false
+  /** murmur3 of the key, as int32, where `keyHashIsKnown`. */
+  private keyHash = 0
+  private keyHashIsKnown = false
 
   select(key: Uint8Array, keyGroup: number): void {
     this.key = key
     this.keyGroup = keyGroup
     this.keyEnd = 0
-    this.hashIsKnown = false
+    this.keyHashIsKnown = false
     this.version += 1
   }
 
-  /** Takes the hash of the selected key's prefix without a namespace, which is then not computed. */
-  knowHash(hash: number): void {
-    this.knownHash = hash
-    this.hashIsKnown = true
+  /** As `select`, of a key whose murmur3 is known. */
+  selectHashed(key: Uint8Array, keyGroup: number, keyHash: number): void {
+    this.select(key, keyGroup)
+    this.keyHash = keyHash
+    this.keyHashIsKnown = true
   }
 
   selectNamespace(namespace: Uint8Array): void {
@@ -44,16 +47,29 @@ export class KeySelection {
     this.version += 1
   }
 
+  /** Brings `hash` up to date. */
+  locate(): void {
+    if (this.locatedVersion === this.version) return
+    if (!this.keyHashIsKnown) {
+      this.keyHash = murmur3(this.key) | 0
+      this.keyHashIsKnown = true
+    }
+    this.hash = prefixHash(this.keyHash, this.namespace)
+    this.locatedVersion = this.version
+  }
+
+  /** Whether a composite key, one character a byte, is that of the selected key and namespace without a map key. */
+  isKeyOf(composite: string): boolean {
+    return isCompositeOf(composite, this.key, this.namespace)
+  }
+
   /** Brings `bytes`, `prefixEnd` and `hash` up to date. */
   encode(): void {
     if (this.encodedVersion === this.version) return
+    this.locate()
     this.ensure(escapedCapacity(this.key) + escapedCapacity(this.namespace))
     if (this.keyEnd === 0) this.keyEnd = writeEscaped(this.key, this.bytes, 0)
     this.prefixEnd = writeEscaped(this.namespace, this.bytes, this.keyEnd)
-    this.hash =
-      this.hashIsKnown && this.namespace.length === 0
-        ? this.knownHash
-        : murmur3(this.bytes, 0, this.prefixEnd) | 0
     this.encodedVersion = this.version
   }
 

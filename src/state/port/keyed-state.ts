@@ -10,6 +10,7 @@ import type {
 import type {
   AppendingState,
   ListState,
+  LiveListState,
   LiveValueState,
   MapState,
   ValueState,
@@ -34,6 +35,8 @@ export interface KeyedState {
   /** As `value`, for an operator that changes the value in place. */
   liveValue<T>(descriptor: ValueStateDescriptor<T>): LiveValueState<T>
   list<T>(descriptor: ListStateDescriptor<T>): ListState<T>
+  /** As `list`, for an operator that must know the first element. */
+  liveList<T>(descriptor: ListStateDescriptor<T>): LiveListState<T>
   map<K, V>(descriptor: MapStateDescriptor<K, V>): MapState<K, V>
   reducing<T>(descriptor: ReducingStateDescriptor<T>): AppendingState<T, T>
   aggregating<IN, ACC, OUT>(

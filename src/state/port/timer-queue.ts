@@ -1,4 +1,4 @@
-/** One timer. */
+/** One timer. Its bytes are overwritten by the next `poll`. */
 export interface Timer {
   readonly timestamp: number
   readonly key: Uint8Array

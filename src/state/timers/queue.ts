@@ -1,6 +1,6 @@
 import { murmur3 } from '../../core/hash/murmur3.ts'
-import { decodeLatin1Prefix } from '../port/composite-key.ts'
 import type { KeySelection } from '../port/key-selection.ts'
+import { PrefixReader } from '../port/prefix-reader.ts'
 import type { Timer, TimerQueue } from '../port/timer-queue.ts'
 import { IN_HEAP, type KeyedEntry, LIVE } from '../typed/keyed-entry.ts'
 import type { StateTable } from '../typed/table.ts'
@@ -21,6 +21,7 @@ export class KeyedTimerQueue implements TimerQueue {
   private readonly selection: KeySelection
   private heap = new TimerHeap()
   private scratch = new Uint8Array(256)
+  private readonly prefix = new PrefixReader()
 
   constructor(table: StateTable, selection: KeySelection) {
     this.table = table
@@ -56,7 +57,8 @@ export class KeyedTimerQueue implements TimerQueue {
     const { first } = this.heap
     if (first === undefined || first.time > upTo) return undefined
     this.take(first)
-    const { key, namespace } = decodeLatin1Prefix(first.key, TIMESTAMP_BYTES)
+    this.prefix.read(first.key, TIMESTAMP_BYTES)
+    const { key, namespace } = this.prefix
     const timer = { timestamp: first.time, key, keyGroup: first.keyGroup, namespace }
     this.table.remove(first)
     return timer

@@ -1,6 +1,6 @@
-import { murmur3 } from '../../core/hash/murmur3.ts'
 import { bytesOfLatin1, latin1Of } from '../../core/text/latin1.ts'
 import { decodeComposite, prefixLength } from '../port/composite-key.ts'
+import { entryHash } from '../port/entry-hash.ts'
 import { isVisible } from './prefix-scan.ts'
 import { STORE_KEY_HEADER, storeKeyOf, valueOfStored } from './store-keys.ts'
 import type { StateTable } from './table.ts'
@@ -16,7 +16,7 @@ export function keysOf(table: StateTable): readonly Uint8Array[] {
   }
   const { first, last } = table.context.keyGroups
   for (let keyGroup = first; keyGroup <= last; keyGroup++) {
-    if (table.hasSpilled(keyGroup)) addStored(table, keyGroup, prefixes)
+    if (table.index.hasSpilled(keyGroup)) addStored(table, keyGroup, prefixes)
   }
   const keys: Uint8Array[] = []
   for (const prefix of prefixes) {
@@ -35,8 +35,8 @@ function addStored(table: StateTable, keyGroup: number, prefixes: Set<string>): 
     const value = valueOfStored(stored)
     if (value === undefined || table.valueIfUnexpired(value, nowMs) === undefined) continue
     const composite = storeKey.subarray(STORE_KEY_HEADER)
-    const hash = murmur3(composite) | 0
-    if (table.findInMemory(keyGroup, composite, composite.length, hash) !== undefined) continue
+    const hash = entryHash(table.kind, composite)
+    if (table.index.find(keyGroup, composite, composite.length, hash) !== undefined) continue
     prefixes.add(prefixOf(composite))
   }
 }

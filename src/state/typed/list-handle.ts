@@ -1,5 +1,5 @@
 import type { Serializer } from '../../core/serializer.ts'
-import type { ListState } from '../port/handles.ts'
+import type { LiveListState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
 import { ListValue } from '../values/list.ts'
 import type { KeyedEntry } from './keyed-entry.ts'
@@ -11,7 +11,7 @@ const NO_ELEMENTS = new Uint8Array(0)
  * ListState over a table: one entry per key and namespace that holds the elements. Appending touches the new
  * elements alone; a time to live counts for the list as a whole.
  */
-export class ListStateHandle<T> implements ListState<T> {
+export class ListStateHandle<T> implements LiveListState<T> {
   private readonly table: StateTable
   private readonly selection: KeySelection
   private readonly serializer: Serializer<T>
@@ -25,6 +25,7 @@ export class ListStateHandle<T> implements ListState<T> {
   get(): T[] {
     const entry = this.table.current(this.selection)
     if (entry === undefined) return []
+    this.table.beforeSharing(entry)
     const list = listOf(entry)
     const values = list.values(this.serializer)
     this.count(entry, list)
@@ -34,10 +35,15 @@ export class ListStateHandle<T> implements ListState<T> {
   }
 
   add(value: T): void {
+    this.append(value)
+  }
+
+  append(value: T): boolean {
     const entry = this.table.current(this.selection)
     const list = this.toAppend(entry)
     list.add(this.serializer, value)
     this.store(entry ?? this.table.currentToWrite(this.selection), list)
+    return entry === undefined
   }
 
   addAll(values: readonly T[]): void {

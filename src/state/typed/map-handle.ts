@@ -1,9 +1,9 @@
 import { ByteReader } from '../../core/byte-reader.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
-import { murmur3 } from '../../core/hash/murmur3.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import { bytesOfLatin1, latin1Of } from '../../core/text/latin1.ts'
 import type { MapStateDescriptor } from '../port/descriptors.ts'
+import { entryHash, mapEntryHash } from '../port/entry-hash.ts'
 import type { MapState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
 import { fromEntryValue, toEntryValue } from '../values/entry.ts'
@@ -82,7 +82,7 @@ export class MapStateHandle<K, V> implements MapState<K, V> {
   clear(): void {
     for (const { key } of [...this.scan()]) {
       const bytes = bytesOfLatin1(key)
-      this.table.removeAt(this.selection.keyGroup, bytes, bytes.length, murmur3(bytes) | 0)
+      this.table.removeAt(this.selection.keyGroup, bytes, bytes.length, entryHash('map', bytes))
       this.table.context.settle()
     }
   }
@@ -101,6 +101,6 @@ export class MapStateHandle<K, V> implements MapState<K, V> {
     this.mapKey.reset()
     this.keySerializer.write(key, this.mapKey)
     this.length = this.selection.append(this.mapKey.bytes, this.mapKey.length)
-    this.hash = murmur3(this.selection.bytes, 0, this.length) | 0
+    this.hash = mapEntryHash(this.selection.hash, this.mapKey.bytes, this.mapKey.length)
   }
 }

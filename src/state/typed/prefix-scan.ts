@@ -23,7 +23,7 @@ export function* scanPrefix(
   const group = table.groups?.of(prefix)
   const inMemory = group === undefined ? [] : [...group].sort(byKey)
   const now = table.ttl === undefined ? 0 : table.context.clock.nowMs()
-  if (!table.hasSpilled(keyGroup)) {
+  if (!table.index.hasSpilled(keyGroup)) {
     for (const entry of inMemory) {
       if (isVisible(table, entry, now)) yield { key: entry.key, value: entry.value }
     }

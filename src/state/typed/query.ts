@@ -1,5 +1,4 @@
 import { ByteWriter } from '../../core/byte-writer.ts'
-import { murmur3 } from '../../core/hash/murmur3.ts'
 import { keyGroupOf } from '../../core/key-group.ts'
 import { firstAtLeast } from '../../core/text/first-at-least.ts'
 import { bytesOfLatin1, latin1Of } from '../../core/text/latin1.ts'
@@ -11,6 +10,7 @@ import {
   prefixLength,
   writeEscaped,
 } from '../port/composite-key.ts'
+import { entryHash } from '../port/entry-hash.ts'
 import {
   bytesOfAnswer,
   type KeyRange,
@@ -95,11 +95,11 @@ function readInPlace(
   if (table.kind === 'map') return encodeMap(table, scanPrefix(table, keyGroup, composite), arena)
   const bytes = bytesOfLatin1(composite)
   const now = table.context.clock.nowMs()
-  const entry = table.findInMemory(keyGroup, bytes, bytes.length, murmur3(bytes) | 0)
+  const entry = table.index.find(keyGroup, bytes, bytes.length, entryHash(table.kind, bytes))
   if (entry !== undefined) {
     return isVisible(table, entry, now) ? encodeValue(table, entry.value, arena) : undefined
   }
-  if (!table.hasSpilled(keyGroup)) return undefined
+  if (!table.index.hasSpilled(keyGroup)) return undefined
   const stored = table.context.store!.get(storeKeyOf(table.id, keyGroup, bytes))
   const value = stored === undefined ? undefined : valueOfStored(stored)
   const unexpired = value === undefined ? undefined : table.valueIfUnexpired(value, now)
@@ -112,7 +112,7 @@ function encodeEntry(
   composite: Uint8Array,
   arena: ByteWriter,
 ): Uint8Array | undefined {
-  const entry = table.find(keyGroup, composite, composite.length, murmur3(composite) | 0)
+  const entry = table.find(keyGroup, composite, composite.length, entryHash(table.kind, composite))
   return entry === undefined ? undefined : encodeValue(table, entry.value, arena)
 }
 
@@ -177,7 +177,7 @@ function* offerAll(
   yield* offerMemory(table, range, smallest)
   const { first, last } = table.context.keyGroups
   for (let keyGroup = first; keyGroup <= last; keyGroup++) {
-    if (table.hasSpilled(keyGroup)) yield* offerStore(table, keyGroup, range, smallest)
+    if (table.index.hasSpilled(keyGroup)) yield* offerStore(table, keyGroup, range, smallest)
   }
 }
 

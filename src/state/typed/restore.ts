@@ -1,4 +1,4 @@
-import { murmur3 } from '../../core/hash/murmur3.ts'
+import { entryHash } from '../port/entry-hash.ts'
 import { type KeyedEntry, LIVE, PERSISTED } from './keyed-entry.ts'
 import { storeKeyOf } from './store-keys.ts'
 import type { StateTable, TableContext } from './table.ts'
@@ -15,9 +15,9 @@ export class TypedRestore {
 
   /** Takes one entry, its value undefined if it is a deletion. */
   take(table: StateTable, keyGroup: number, key: Uint8Array, value: Uint8Array | undefined): void {
-    const hash = murmur3(key) | 0
-    if (table.findInMemory(keyGroup, key, key.length, hash) !== undefined) return
-    if (table.hasSpilled(keyGroup)) {
+    const hash = entryHash(table.kind, key)
+    if (table.index.find(keyGroup, key, key.length, hash) !== undefined) return
+    if (table.index.hasSpilled(keyGroup)) {
       if (this.context.store!.get(storeKeyOf(table.id, keyGroup, key)) !== undefined) return
     }
     const entry = table.create(keyGroup, key, key.length, hash)

@@ -1,5 +1,5 @@
-import { murmur3 } from '../../core/hash/murmur3.ts'
 import type { ChangeSink, StateSnapshot } from '../port/change.ts'
+import { entryHash } from '../port/entry-hash.ts'
 import { type SnapshotPart, SnapshotRun } from '../snapshot/run.ts'
 import { StoredScan } from '../snapshot/stored-scan.ts'
 import type { EntryEncoder } from './entry-encoder.ts'
@@ -141,8 +141,8 @@ export class TypedStateSnapshot implements StateSnapshot, TableSnapshot {
     if (value === undefined) return
     const { tableId, keyGroup, composite } = readStoreKey(storeKey)
     const table = this.tables[tableId]!
-    const hash = murmur3(composite) | 0
-    const inMemory = table.findInMemory(keyGroup, composite, composite.length, hash)
+    const hash = entryHash(table.kind, composite)
+    const inMemory = table.index.find(keyGroup, composite, composite.length, hash)
     if (inMemory !== undefined && inMemory.mark !== this.foreign) return
     this.sink.append(keyGroup, table.name, composite, value)
     this.entries += 1

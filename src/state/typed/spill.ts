@@ -94,7 +94,7 @@ export class TypedSpill {
     if (!isKept && (entry.flags & MAYBE_STORED) === 0) return
     const value = isKept ? this.encoder.storedValue(table, entry) : undefined
     changes.push({ key: storeKeyOfEntry(table.id, entry), value })
-    table.markSpilled(entry.keyGroup)
+    table.index.markSpilled(entry.keyGroup)
     entry.flags |= MAYBE_STORED
   }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import type { KeyGroupRange } from '../../core/key-group.ts'
-import type { Serializer } from '../../core/serializer.ts'
+import { copierOf, type Serializer } from '../../core/serializer.ts'
 import type { ChangeSink, StateDeclaration, StateName } from '../port/change.ts'
 import type { TypedStateDescriptor } from '../port/descriptors.ts'
 import { declarationOf, hasExpiry, requireSameDeclaration } from '../port/format.ts'
@@ -93,6 +93,7 @@ export class TypedStates implements TableContext {
   declare(descriptor: TypedStateDescriptor): StateTable {
     const table = this.table(declarationOf(descriptor))
     table.serializer = descriptor.serializer as Serializer<unknown>
+    table.shares = copierOf(table.serializer)?.shares === true
     const { ttl } = descriptor
     if (ttl !== undefined) {
       table.ttl = { ttlMs: ttl.ttlMs, renewOnRead: ttl.renewOn === 'read-and-write' }

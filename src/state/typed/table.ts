@@ -2,7 +2,7 @@ import type { ByteWriter } from '../../core/byte-writer.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { KeyGroupRange } from '../../core/key-group.ts'
 import { copierOf, type Serializer } from '../../core/serializer.ts'
-import { equalsLatin1, latin1Of } from '../../core/text/latin1.ts'
+import { latin1Of } from '../../core/text/latin1.ts'
 import type { StateDeclaration } from '../port/change.ts'
 import type { KeySelection } from '../port/key-selection.ts'
 import type { StateStore } from '../store/state-store.ts'
@@ -15,7 +15,7 @@ import {
   sizeOfValue,
   writeEntryValue,
 } from '../values/entry.ts'
-import { Buckets } from './buckets.ts'
+import { EntryIndex } from './entry-index.ts'
 import { KeyWindows } from './key-windows.ts'
 import {
   ENTRY_OVERHEAD,
@@ -84,7 +84,11 @@ export class StateTable {
   holdsRestored = false
   /** Timers stay in memory, where their queue orders them. */
   evictable = true
+  /** Whether callers get the objects of entries themselves. */
+  shares = false
   readonly entries: KeyedEntry[] = []
+  /** The entries by their keys. */
+  readonly index: EntryIndex
   dirty: KeyedEntry[] = []
   /** Position of the eviction clock. */
   hand = 0
@@ -95,8 +99,6 @@ export class StateTable {
   /** The entry found for the selection of this version; void when the versions differ. */
   cursor: KeyedEntry | undefined
   cursorVersion = -1
-  private readonly buckets: (Buckets | undefined)[]
-  private readonly firstKeyGroup: number
   private sweep = 0
 
   constructor(context: TableContext, id: number, declaration: StateDeclaration) {
@@ -105,43 +107,22 @@ export class StateTable {
     this.name = declaration.name
     this.kind = declaration.kind
     this.format = declaration.format
-    this.firstKeyGroup = context.keyGroups.first
-    const width = Math.max(0, context.keyGroups.last - context.keyGroups.first + 1)
-    this.buckets = new Array<Buckets | undefined>(width).fill(undefined)
+    this.index = new EntryIndex(context.keyGroups)
     this.groups = declaration.kind === 'map' ? new PrefixGroups() : undefined
-  }
-
-  /** The entry in memory, live or not. */
-  findInMemory(
-    keyGroup: number,
-    key: Uint8Array,
-    length: number,
-    hash: number,
-  ): KeyedEntry | undefined {
-    const buckets = this.buckets[keyGroup - this.firstKeyGroup]
-    if (buckets === undefined) return undefined
-    let entry = buckets.heads[hash & (buckets.heads.length - 1)]!
-    while (entry !== null) {
-      if (entry.hash === hash && equalsLatin1(entry.key, key, length)) return entry
-      entry = entry.next!
-    }
-    return undefined
-  }
-
-  /** The first entry of the hash's bucket. */
-  headOf(keyGroup: number, hash: number): KeyedEntry | null {
-    const heads = this.buckets[keyGroup - this.firstKeyGroup]?.heads
-    return heads === undefined ? null : heads[hash & (heads.length - 1)]!
   }
 
   /** The live, unexpired entry, brought in from the store if necessary. */
   find(keyGroup: number, key: Uint8Array, length: number, hash: number): KeyedEntry | undefined {
-    let entry = this.findInMemory(keyGroup, key, length, hash)
-    if (entry === undefined) {
-      if (!this.hasSpilled(keyGroup)) return undefined
-      entry = this.load(keyGroup, key, length, hash)
-      if (entry === undefined) return undefined
-    }
+    const entry = this.index.find(keyGroup, key, length, hash)
+    if (entry !== undefined) return this.ifLive(entry)
+    const loaded = this.index.hasSpilled(keyGroup)
+      ? this.load(keyGroup, key, length, hash)
+      : undefined
+    return loaded === undefined ? undefined : this.ifLive(loaded)
+  }
+
+  /** An entry that is used now; undefined for a tombstone and for one that has expired. */
+  private ifLive(entry: KeyedEntry): KeyedEntry | undefined {
     entry.flags |= REFERENCED
     if ((entry.flags & LIVE) === 0) return undefined
     if (this.ttl !== undefined && !this.keepAlive(entry, this.ttl)) return undefined
@@ -150,10 +131,18 @@ export class StateTable {
 
   /** The entry to write, created when memory has none; the store is not asked. */
   findOrCreate(keyGroup: number, key: Uint8Array, length: number, hash: number): KeyedEntry {
-    const entry = this.findInMemory(keyGroup, key, length, hash)
-    if (entry !== undefined) return entry
+    const entry = this.index.find(keyGroup, key, length, hash)
+    return entry ?? this.createToWrite(keyGroup, key, length, hash)
+  }
+
+  private createToWrite(
+    keyGroup: number,
+    key: Uint8Array,
+    length: number,
+    hash: number,
+  ): KeyedEntry {
     const created = this.create(keyGroup, key, length, hash)
-    if (this.hasSpilled(keyGroup)) created.flags |= MAYBE_STORED | PERSISTED
+    if (this.index.hasSpilled(keyGroup)) created.flags |= MAYBE_STORED | PERSISTED
     return created
   }
 
@@ -176,7 +165,7 @@ export class StateTable {
   /** Links a new entry that is neither live nor dirty. */
   create(keyGroup: number, key: Uint8Array, length: number, hash: number): KeyedEntry {
     const entry = new KeyedEntry(hash, latin1Of(key, length), keyGroup)
-    this.bucketsOf(keyGroup).insert(entry)
+    this.index.insert(entry)
     entry.index = this.entries.length
     this.entries.push(entry)
     this.context.bytes += ENTRY_OVERHEAD + entry.key.length
@@ -189,40 +178,55 @@ export class StateTable {
   /** The live entry of the selected key and namespace. */
   current(selection: KeySelection): KeyedEntry | undefined {
     if (this.cursorVersion === selection.version && this.ttl === undefined) return this.cursor
-    // Without an entry in memory and in the store the key need not be encoded.
+    // Without an entry in memory and in the store the key need not be hashed.
     if (this.entries.length === 0 && this.context.store === undefined) return undefined
-    selection.encode()
-    this.cursor = this.find(
-      selection.keyGroup,
-      selection.bytes,
-      selection.prefixEnd,
-      selection.hash,
-    )
+    selection.locate()
+    const entry = this.index.findSelected(selection)
+    this.cursor = entry === undefined ? this.loadSelected(selection) : this.ifLive(entry)
     this.cursorVersion = selection.version
     return this.cursor
+  }
+
+  /** The entry of the selected key and namespace, which is not in memory, from the store. */
+  private loadSelected(selection: KeySelection): KeyedEntry | undefined {
+    if (!this.index.hasSpilled(selection.keyGroup)) return undefined
+    selection.encode()
+    const { keyGroup, bytes, prefixEnd, hash } = selection
+    const loaded = this.load(keyGroup, bytes, prefixEnd, hash)
+    return loaded === undefined ? undefined : this.ifLive(loaded)
   }
 
   /** The entry of the selected key and namespace, to be written at once. */
   currentToWrite(selection: KeySelection): KeyedEntry {
     if (this.cursorVersion === selection.version && this.cursor !== undefined) return this.cursor
-    selection.encode()
-    const { keyGroup, bytes, prefixEnd, hash } = selection
-    this.cursor = this.findOrCreate(keyGroup, bytes, prefixEnd, hash)
+    selection.locate()
+    this.cursor = this.index.findSelected(selection) ?? this.createSelected(selection)
     this.cursorVersion = selection.version
     return this.cursor
   }
 
+  private createSelected(selection: KeySelection): KeyedEntry {
+    selection.encode()
+    const { keyGroup, bytes, prefixEnd, hash } = selection
+    return this.createToWrite(keyGroup, bytes, prefixEnd, hash)
+  }
+
   /** Deletes the entry of the selected key and namespace without reading it. */
   removeCurrent(selection: KeySelection): void {
-    selection.encode()
-    this.removeAt(selection.keyGroup, selection.bytes, selection.prefixEnd, selection.hash)
+    if (this.entries.length === 0 && this.context.store === undefined) return
+    selection.locate()
+    let entry = this.index.findSelected(selection)
+    if (entry === undefined && this.index.hasSpilled(selection.keyGroup)) {
+      entry = this.createSelected(selection)
+    }
+    if (entry !== undefined) this.remove(entry)
   }
 
   /** Deletes an entry by key without reading it. */
   removeAt(keyGroup: number, key: Uint8Array, length: number, hash: number): void {
-    const entry = this.hasSpilled(keyGroup)
+    const entry = this.index.hasSpilled(keyGroup)
       ? this.findOrCreate(keyGroup, key, length, hash)
-      : this.findInMemory(keyGroup, key, length, hash)
+      : this.index.find(keyGroup, key, length, hash)
     if (entry !== undefined) this.remove(entry)
   }
 
@@ -238,10 +242,11 @@ export class StateTable {
   }
 
   /**
-   * The value of an entry; the caller owns it. Bytes that came from a checkpoint or the store become an
+   * The value of an entry; the caller owns it unless the table shares objects. Bytes that came from a checkpoint or the store become an
    * object with the first read, so that the next one need not decode.
    */
   read<T>(entry: KeyedEntry, serializer: Serializer<T>): T {
+    this.beforeSharing(entry)
     const { value } = entry
     const decoded = fromEntryValue(serializer, value)
     if (!(value instanceof Uint8Array)) return decoded
@@ -251,9 +256,16 @@ export class StateTable {
     return decoded
   }
 
+  /** Saves a value whose object a caller gets, which may change it before it calls `update`. */
+  beforeSharing(entry: KeyedEntry): void {
+    if (this.shares) this.context.snapshot?.beforeChange(this, entry)
+  }
+
   /** Replaces the form of an entry's value in memory; the value stays the same. */
   hold(entry: KeyedEntry, value: EntryValue): void {
-    this.context.bytes += sizeOfValue(value) - sizeOfValue(entry.value)
+    const before = entry.value
+    if (before === value) return
+    this.context.bytes += sizeOfValue(value) - sizeOfValue(before)
     entry.value = value
   }
 
@@ -295,7 +307,7 @@ export class StateTable {
   /** Removes an entry from memory; its value, if still needed, was written elsewhere before. */
   unlink(entry: KeyedEntry): void {
     this.context.snapshot?.beforeLeaving(this, entry)
-    this.buckets[entry.keyGroup - this.firstKeyGroup]!.remove(entry)
+    this.index.remove(entry)
     removeFromEntries(this.entries, entry)
     if (entry.epoch === this.context.epoch) {
       removeFromDirty(this.dirty, entry)
@@ -305,16 +317,6 @@ export class StateTable {
     this.context.bytes -= ENTRY_OVERHEAD + entry.key.length + sizeOfValue(entry.value)
     this.groups?.remove(entry)
     this.cursorVersion = -1
-  }
-
-  /** Whether entries of a key group may be in the store. */
-  hasSpilled(keyGroup: number): boolean {
-    return this.buckets[keyGroup - this.firstKeyGroup]?.spilled === true
-  }
-
-  /** Records that an entry of the key group went to the store. */
-  markSpilled(keyGroup: number): void {
-    this.bucketsOf(keyGroup).spilled = true
   }
 
   /** Appends the value's bytes, without an expiry time. */
@@ -369,15 +371,5 @@ export class StateTable {
       }
       this.sweep += 1
     }
-  }
-
-  private bucketsOf(keyGroup: number): Buckets {
-    const at = keyGroup - this.firstKeyGroup
-    let buckets = this.buckets[at]
-    if (buckets === undefined) {
-      buckets = new Buckets()
-      this.buckets[at] = buckets
-    }
-    return buckets
   }
 }

@@ -56,7 +56,7 @@ export function toEntryValue<T>(
   return writer.toBytes()
 }
 
-/** The value of an entry, decoded; the caller owns it. */
+/** The value of an entry, decoded; the caller owns it, unless the serializer's copier shares objects. */
 export function fromEntryValue<T>(serializer: Serializer<T>, value: EntryValue): T {
   if (value instanceof LiveObject) return ownCopy(serializer, value.object as T)
   if (value instanceof Uint8Array) return serializer.read(new ByteReader(value))
@@ -66,9 +66,11 @@ export function fromEntryValue<T>(serializer: Serializer<T>, value: EntryValue):
   return value as T
 }
 
-/** A copy of an object that an entry holds; the caller owns it. */
+/** A copy of an object that an entry holds, or the object itself where objects are shared. */
 function ownCopy<T>(serializer: Serializer<T>, value: T): T {
-  const copy = copierOf(serializer)?.copy(value)
+  const copier = copierOf(serializer)
+  if (copier?.shares === true) return value
+  const copy = copier?.copy(value)
   if (copy !== undefined) return copy
   const writer = new ByteWriter(256)
   serializer.write(value, writer)

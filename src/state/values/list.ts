@@ -1,6 +1,11 @@
 import { ByteReader } from '../../core/byte-reader.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
-import { copierOf, isKeptDecoded, type Serializer } from '../../core/serializer.ts'
+import {
+  copierOf,
+  isKeptDecoded,
+  type Serializer,
+  type ValueCopier,
+} from '../../core/serializer.ts'
 
 /** Elements that stay decoded; more are packed together, which takes about a millisecond. */
 export const MOST_LIVE = 1024
@@ -14,7 +19,7 @@ const element = new ByteWriter(256)
 
 /**
  * The elements of a list in memory: the first ones packed, each preceded by its length, the later ones as
- * copies that only the list touches. Elements of which no copy can be made are packed at once.
+ * copies that only the list touches, or as the elements themselves where the serializer's copier shares them. Elements of which no copy can be made are packed at once.
  */
 export class ListValue {
   /** Heap bytes for which the table has counted the list. */
@@ -43,14 +48,13 @@ export class ListValue {
     } else if (this.live.length > MOST_LIVE) this.pack(serializer)
   }
 
-  /** Copies of all elements; the caller owns them. */
+  /** An array of copies of all elements, or of the elements themselves where the serializer's copier shares them. */
   values<T>(serializer: Serializer<T>): T[] {
     const copier = copierOf(serializer)
     const before = this.packed === undefined ? [] : this.unpack(serializer)
     const live = this.live as T[]
-    const copies = live.map((value) =>
-      typeof value === 'object' && value !== null ? copier!.copy(value)! : value,
-    )
+    const copies =
+      copier?.shares === true ? live.slice() : live.map((value) => copyOf(value, copier))
     return before.length === 0 ? copies : before.concat(copies)
   }
 
@@ -107,6 +111,10 @@ export class ListValue {
     this.packed ??= new ByteWriter(capacity)
     return this.packed
   }
+}
+
+function copyOf<T>(value: T, copier: ValueCopier<T> | undefined): T {
+  return typeof value === 'object' && value !== null ? copier!.copy(value)! : value
 }
 
 function writeElement(serializer: Serializer<unknown>, value: unknown, writer: ByteWriter): void {

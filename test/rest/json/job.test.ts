@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { executionResultJson, jobDetailJson, jobOverviewJson } from '../../../src/rest/json/job.ts'
+import {
+  executionResultJson,
+  jobConfigJson,
+  jobDetailJson,
+  jobOverviewJson,
+} from '../../../src/rest/json/job.ts'
 import { JOB_ID, SOURCE_ID, snapshot } from '../snapshot.ts'
 
 describe('the JSON of a job', () => {
@@ -26,6 +31,15 @@ describe('the JSON of a job', () => {
         initializing: 0,
       },
     })
+  })
+
+  it('says whether the state of the job reuses objects', () => {
+    const reuse = (configuration: Record<string, string>): unknown =>
+      (jobConfigJson(snapshot({ configuration })) as Record<string, Record<string, unknown>>)[
+        'execution-config'
+      ]!['object-reuse-mode']
+    expect(reuse({ 'pipeline.object-reuse': 'true' })).toBe(true)
+    expect(reuse({})).toBe(false)
   })
 
   it('has an end once the job has ended', () => {

@@ -25,6 +25,7 @@ describe('parseConfiguration', () => {
     const parsed = parseConfiguration({
       'parallelism.default': '3',
       'pipeline.max-parallelism': '256',
+      'pipeline.object-reuse': 'true',
       'state.backend.type': 'hashmap',
       'state.backend.memory.budget': '64 mb',
       'execution.checkpointing.interval': '10 s',
@@ -38,6 +39,7 @@ describe('parseConfiguration', () => {
     expect(parsed).toMatchObject({
       parallelism: 3,
       maxParallelism: 256,
+      objectReuse: true,
       stateBackend: 'heap',
       stateMemoryBytes: 64 * 1024 * 1024,
       slots: 5,

@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { isWeirError } from '../../../src/core/errors.ts'
 import { seededRandom } from '../../../src/core/random.ts'
-import { latin1Of } from '../../../src/core/text/latin1.ts'
 import {
   decodeComposite,
-  decodeLatin1Prefix,
   encodePrefix,
   prefixLength,
 } from '../../../src/state/port/composite-key.ts'
@@ -24,18 +22,6 @@ describe('a composite key', () => {
       [0, 1, 9],
     ])
     expect(prefixLength(prefix)).toBe(prefix.length)
-  })
-
-  it('gives back key and namespace from text, after what stands before it', () => {
-    const random = seededRandom(5)
-    const part = (): Uint8Array =>
-      Uint8Array.from({ length: random.below(6) }, () => [0, 1, 7, 0xff][random.below(4)]!)
-    for (let n = 0; n < 500; n++) {
-      const parts = { key: part(), namespace: part() }
-      const text = latin1Of(encodePrefix(parts.key, parts.namespace))
-      expect(decodeLatin1Prefix(`\0\x01${text}`, 2)).toEqual(parts)
-    }
-    expect(() => decodeLatin1Prefix('\x01\x02\0\x01\x03', 0)).toThrow(/no end/)
   })
 
   it('orders as key and namespace order', () => {

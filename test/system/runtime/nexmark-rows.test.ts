@@ -70,6 +70,7 @@ async function rowsThroughKills(parallelism: number): Promise<Rows> {
   const job = await cluster.startWorkers(module, options, {
     configuration: {
       'parallelism.default': String(parallelism),
+      'pipeline.object-reuse': String(parallelism === 2),
       'execution.checkpointing.interval': '200 ms',
       'execution.checkpointing.dir': join(folder, `checkpoints-${parallelism}`),
       'restart-strategy.type': 'fixed-delay',

@@ -1,0 +1,71 @@
+import type { KeyGroupRange } from '../../core/key-group.ts'
+import { equalsLatin1 } from '../../core/text/latin1.ts'
+import type { KeySelection } from '../port/key-selection.ts'
+import { Buckets } from './buckets.ts'
+import type { KeyedEntry } from './keyed-entry.ts'
+
+/** The entries of a table in memory by key group and hash, live or not, and which key groups have been spilled. */
+export class EntryIndex {
+  private readonly buckets: (Buckets | undefined)[]
+  private readonly firstKeyGroup: number
+
+  constructor({ first, last }: KeyGroupRange) {
+    this.firstKeyGroup = first
+    this.buckets = new Array<Buckets | undefined>(Math.max(0, last - first + 1)).fill(undefined)
+  }
+
+  /** The entry with a composite key. */
+  find(keyGroup: number, key: Uint8Array, length: number, hash: number): KeyedEntry | undefined {
+    let entry = this.headOf(keyGroup, hash)
+    while (entry !== null) {
+      if (entry.hash === hash && equalsLatin1(entry.key, key, length)) return entry
+      entry = entry.next
+    }
+    return undefined
+  }
+
+  /** As `find`, of the selected key and namespace, which must be located. */
+  findSelected(selection: KeySelection): KeyedEntry | undefined {
+    const { hash } = selection
+    let entry = this.headOf(selection.keyGroup, hash)
+    while (entry !== null) {
+      if (entry.hash === hash && selection.isKeyOf(entry.key)) return entry
+      entry = entry.next
+    }
+    return undefined
+  }
+
+  /** The first entry of the hash's bucket. */
+  headOf(keyGroup: number, hash: number): KeyedEntry | null {
+    const heads = this.buckets[keyGroup - this.firstKeyGroup]?.heads
+    return heads === undefined ? null : heads[hash & (heads.length - 1)]!
+  }
+
+  insert(entry: KeyedEntry): void {
+    this.bucketsOf(entry.keyGroup).insert(entry)
+  }
+
+  remove(entry: KeyedEntry): void {
+    this.buckets[entry.keyGroup - this.firstKeyGroup]!.remove(entry)
+  }
+
+  /** Whether entries of a key group may be in the store. */
+  hasSpilled(keyGroup: number): boolean {
+    return this.buckets[keyGroup - this.firstKeyGroup]?.spilled === true
+  }
+
+  /** Records that an entry of the key group went to the store. */
+  markSpilled(keyGroup: number): void {
+    this.bucketsOf(keyGroup).spilled = true
+  }
+
+  private bucketsOf(keyGroup: number): Buckets {
+    const at = keyGroup - this.firstKeyGroup
+    let buckets = this.buckets[at]
+    if (buckets === undefined) {
+      buckets = new Buckets()
+      this.buckets[at] = buckets
+    }
+    return buckets
+  }
+}
