@@ -22,6 +22,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> =
   info: async () => (await import('./jobmanager/info.ts')).infoCommand,
   cancel: async () => (await import('./jobmanager/cancel.ts')).cancelCommand,
   stop: async () => (await import('./jobmanager/stop.ts')).stopCommand,
+  rescale: async () => (await import('./jobmanager/rescale.ts')).rescaleCommand,
   savepoint: async () => (await import('./jobmanager/savepoint.ts')).savepointCommand,
   checkpoint: async () => (await import('./jobmanager/checkpoint.ts')).checkpointCommand,
   predict: async () => (await import('./verbs/predict.ts')).predictCommand,

@@ -25,6 +25,7 @@ function buildNode(
     uidGenerated: node.uid === undefined,
     name: node.name,
     parallelism: draft.parallelismOf(node),
+    hasOwnParallelism: node.parallelism !== undefined,
     maxParallelism: draft.maxParallelismOf(node),
     body: node.spec.body({ jobName, eventTime: draft.hasEventTime(node) }),
     inputs: node.spec.inputs,

@@ -66,6 +66,8 @@ export interface StreamNode {
   readonly uidGenerated: boolean
   readonly name: string
   readonly parallelism: number
+  /** Whether the parallelism is the operator's own: it does not follow that of the job. */
+  readonly hasOwnParallelism: boolean
   readonly maxParallelism: number
   readonly body: NodeBody
   /** Number of inputs: 0, 1 or 2. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../core/clock.ts'
+import { WeirError } from '../core/errors.ts'
 import type { Random } from '../core/random.ts'
 import type { Cluster, JobSubmission, Logs } from '../rest/port/cluster.ts'
 import type { JobControl } from '../rest/port/job-control.ts'
@@ -77,6 +78,12 @@ export class JobManager implements Cluster {
     const submitted = this.submissions.then(() => this.submitNow(submission))
     this.submissions = submitted.catch(() => {})
     return submitted
+  }
+
+  async rescale(jobId: string, parallelism: number): Promise<void> {
+    const job = this.managed.get(jobId)
+    if (job === undefined) throw new WeirError('NOT_FOUND', `no job has the id ${jobId}`)
+    await job.rescale(parallelism)
   }
 
   async shutDown(): Promise<void> {

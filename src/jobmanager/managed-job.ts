@@ -2,6 +2,7 @@ import type { Cancel, Clock } from '../core/clock.ts'
 import { type ErrorCode, isWeirError, messageOf, WeirError } from '../core/errors.ts'
 import type { MetricSnapshot } from '../core/metrics.ts'
 import type { Random } from '../core/random.ts'
+import type { JobSubmission } from '../rest/port/cluster.ts'
 import type { CpuProfile, JobControl, StopRequest } from '../rest/port/job-control.ts'
 import type { JobData } from '../rest/port/job-data.ts'
 import type { JobSnapshot, ProcessSnapshot } from '../rest/port/job-snapshot.ts'
@@ -12,8 +13,9 @@ import { JobProcess, type JobProgram, type ProcessEnd } from './process/job-proc
 import { awaitLeftOver } from './process/left-over.ts'
 import type { JobRecord } from './store/job-record.ts'
 import type { JobStore } from './store/job-store.ts'
-import { decideAfterExit, exitText } from './supervision/exit-decision.ts'
+import { decideAfterExit, type ExitDecision, exitText } from './supervision/exit-decision.ts'
 import { jobSnapshotOf, recordAfterLoss } from './supervision/job-snapshot.ts'
+import { requireRescalable, withParallelism } from './supervision/rescaling.ts'
 
 /** Parts of the JobManager that its jobs use. */
 export interface JobEnvironment {
@@ -48,6 +50,11 @@ export class ManagedJob implements JobControl {
   private withoutProcess: JobStatus | undefined
   private sinceMs: number
   private cancelRestart: Cancel = () => {}
+  private isRescaling = false
+  /** Submission to go back to when the job does not start with another parallelism. */
+  private fallback: JobSubmission | undefined
+  /** Whether the JobManager ends, so that no other process is started. */
+  private isSuspended = false
 
   constructor(record: JobRecord, environment: JobEnvironment) {
     this.record = record
@@ -135,6 +142,36 @@ export class ManagedJob implements JobControl {
     return savepoint
   }
 
+  /**
+   * Ends the process after a checkpoint, and starts one with another parallelism, which continues there. The record
+   * has the new parallelism before the process ends: a crash in between loses nothing. Throws as `Cluster.rescale`.
+   */
+  async rescale(parallelism: number): Promise<void> {
+    const process = this.running()
+    if (this.isRescaling) {
+      throw new WeirError('ILLEGAL_STATE', `job ${this.id} is being rescaled; try again later`)
+    }
+    this.isRescaling = true
+    try {
+      // A job that was just submitted has no operators yet.
+      await process.runs
+      const before = await this.snapshot()
+      requireRescalable(before, parallelism)
+      if (before.parallelism === parallelism) return
+      // The job goes on if it cannot take a checkpoint.
+      await process.checkpoint()
+      if (this.process !== process) throw processLost(this.id)
+      const { submission } = this.record
+      this.save({ submission: withParallelism(submission, parallelism) })
+      await this.endGently(process)
+      this.fallback = submission
+      await this.startAgain()
+    } finally {
+      this.isRescaling = false
+      this.fallback = undefined
+    }
+  }
+
   get data(): JobData {
     return this.running().data
   }
@@ -149,13 +186,32 @@ export class ManagedJob implements JobControl {
 
   /** Ends the process with a last checkpoint; the next JobManager continues the job. */
   async suspend(): Promise<void> {
+    this.isSuspended = true
     this.cancelRestart()
-    const { process } = this
-    if (process === undefined) return
+    if (this.process !== undefined) await this.endGently(this.process)
+  }
+
+  private async endGently(process: JobProcess): Promise<void> {
     process.end()
     const cancelKill = this.environment.clock.after(END_TIMEOUT_MS, () => process.end('kill'))
     await process.ended
     cancelKill()
+  }
+
+  /** Starts a process and waits until its job runs. Throws why it does not. */
+  private async startAgain(): Promise<void> {
+    if (this.hasEnded) throw new WeirError('ILLEGAL_STATE', `job ${this.id} has ended meanwhile`)
+    if (this.isSuspended) return
+    this.cancelRestart()
+    if (this.process === undefined) this.restart()
+    const process = this.running()
+    try {
+      await process.runs
+    } catch (error) {
+      // What follows the end of the process is decided first.
+      await process.ended
+      throw error
+    }
   }
 
   /** Waits for the end of a process whose job has ended: until then it has its ports. */
@@ -219,12 +275,21 @@ export class ManagedJob implements JobControl {
         random,
       },
     )
+    if (this.fallback !== undefined && isFailedStart(decision, sent, startError)) {
+      this.lose(sent, end, startError)
+      this.enter('RESTARTING')
+      this.save({ submission: this.fallback })
+      this.fallback = undefined
+      this.say(end, 'it goes on with the parallelism that it had')
+      this.restart()
+      return
+    }
     switch (decision.kind) {
       case 'ended':
         this.save({ hasEnded: true, pid: undefined, snapshot: sent })
         return
       case 'suspended':
-        this.enter('SUSPENDED')
+        this.enter(this.isRescaling ? 'RESTARTING' : 'SUSPENDED')
         this.save({ pid: undefined })
         return
       case 'restart':
@@ -292,4 +357,19 @@ export class ManagedJob implements JobControl {
     const status = this.withoutProcess ?? this.record.snapshot?.status ?? 'CREATED'
     throw new WeirError('ILLEGAL_STATE', `job ${this.id} is ${status}, not RUNNING`)
   }
+}
+
+function processLost(id: string): WeirError {
+  return new WeirError('UNAVAILABLE', `the process of job ${id} was lost meanwhile; try again`)
+}
+
+/** Whether a job has failed because it cannot start. */
+function isFailedStart(
+  { kind }: ExitDecision,
+  sent: JobSnapshot | undefined,
+  startError: ErrorCode | undefined,
+): boolean {
+  return kind === 'ended'
+    ? sent?.status === 'FAILED'
+    : kind === 'failed' && startError !== undefined
 }

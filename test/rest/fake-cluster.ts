@@ -143,6 +143,10 @@ export function fakeCluster(
       submitted.push(submission)
       return 'd'.repeat(32)
     },
+    rescale: async (id, parallelism) => {
+      if (parallelism > 128) throw new WeirError('INVALID_ARGUMENT', 'above the max parallelism')
+      jobs.find((job) => job.id === id)!.calls.push(`rescale ${parallelism}`)
+    },
     shutDown: async () => {},
     logs: undefined,
     logsOf: () => undefined,

@@ -16,6 +16,13 @@ export interface JobRow {
   readonly duration: number
 }
 
+/** A request that starts an operation. */
+export interface Trigger {
+  readonly method: 'POST' | 'PATCH'
+  readonly path: string
+  readonly body?: object
+}
+
 const POLL_MS = 100
 
 /** Codes of errors that mean: no process listens there. */
@@ -86,9 +93,9 @@ export class RestClient {
     )
   }
 
-  /** Starts an operation and waits for its result. */
-  async operation<T>(path: string, pollPath: string, body: object): Promise<T> {
-    const { 'request-id': id } = await this.request<{ 'request-id': string }>('POST', path, body)
+  /** Starts an operation and waits for its result, which `pollPath` has. */
+  async operation<T>({ method, path, body }: Trigger, pollPath: string): Promise<T> {
+    const { 'request-id': id } = await this.request<{ 'request-id': string }>(method, path, body)
     for (;;) {
       const state = await this.request<OperationJson<T>>('GET', `${pollPath}/${id}`)
       if (state.status.id === 'COMPLETED') return resultOf(state)

@@ -65,7 +65,7 @@ export const RESTORE_OPTIONS: Readonly<Record<string, OptionSpec>> = {
 }
 
 /** Most slots of one process: beyond it threads cost more than they give. */
-const MAX_SLOTS = 512
+export const MAX_SLOTS = 512
 
 /** The value of `--slots`. Throws UsageError. */
 export function slotsOf(flags: Flags): number {

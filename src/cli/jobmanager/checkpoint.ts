@@ -16,10 +16,10 @@ Example:
     const { client, jobId, say, report } = await namedJob(checkpointCommand, input)
     say(`Triggering checkpoint for job ${jobId}.`)
     say('Waiting for response...')
+    const path = `/jobs/${jobId}/checkpoints`
     const { checkpointId } = await client.operation<{ readonly checkpointId: number }>(
-      `/jobs/${jobId}/checkpoints`,
-      `/jobs/${jobId}/checkpoints`,
-      {},
+      { method: 'POST', path, body: {} },
+      path,
     )
     say(`Checkpoint ${checkpointId} for job ${jobId} completed.`)
     report({ event: 'checkpoint', jobId, checkpointId })

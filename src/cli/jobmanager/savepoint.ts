@@ -18,10 +18,11 @@ Examples:
     const { client, jobId, say, report } = await namedJob(savepointCommand, input)
     say(`Triggering savepoint for job ${jobId}.`)
     say('Waiting for response...')
+    const path = `/jobs/${jobId}/savepoints`
+    const body = { 'target-directory': input.args[1] ?? null, 'cancel-job': false }
     const { location } = await client.operation<{ readonly location: string }>(
-      `/jobs/${jobId}/savepoints`,
-      `/jobs/${jobId}/savepoints`,
-      { 'target-directory': input.args[1] ?? null, 'cancel-job': false },
+      { method: 'POST', path, body },
+      path,
     )
     say(`Savepoint completed. Path: ${location}`)
     say('You can resume your program from this savepoint with the run command.')

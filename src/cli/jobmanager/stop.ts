@@ -33,9 +33,15 @@ Examples:
     say(`Triggering stop-with-savepoint for job ${jobId}.`)
     say('Waiting for response...')
     const { location } = await client.operation<{ readonly location: string }>(
-      `/jobs/${jobId}/stop`,
+      {
+        method: 'POST',
+        path: `/jobs/${jobId}/stop`,
+        body: {
+          targetDirectory: flags.optional('savepointPath') ?? null,
+          drain: flags.boolean('drain'),
+        },
+      },
       `/jobs/${jobId}/savepoints`,
-      { targetDirectory: flags.optional('savepointPath') ?? null, drain: flags.boolean('drain') },
     )
     say(`Savepoint completed. Path: ${location}`)
     report({ event: 'stopped', jobId, location })

@@ -4,6 +4,7 @@ import type { MetricSnapshot } from '../../core/metrics.ts'
 import type { CpuProfile, JobControl, StopRequest } from '../../rest/port/job-control.ts'
 import type { JobData } from '../../rest/port/job-data.ts'
 import type { JobSnapshot } from '../../rest/port/job-snapshot.ts'
+import { isTerminal } from '../../runtime/job/status.ts'
 import { errorOf } from './error-message.ts'
 import { JOB_ID_VARIABLE } from './job-identity.ts'
 import type { JobCall, JobCommand, JobReport } from './messages.ts'
@@ -44,6 +45,7 @@ export class JobProcess implements JobControl {
   isEndRequested = false
   private readonly child: ChildProcess
   private readonly startedJob = Promise.withResolvers<JobSnapshot>()
+  private readonly runningJob = Promise.withResolvers<void>()
   private readonly waiting = new Map<number, PromiseWithResolvers<unknown>>()
   private requests = 0
   /** A snapshot that is on its way: one page of a dashboard asks for it several times at once. */
@@ -52,6 +54,7 @@ export class JobProcess implements JobControl {
   constructor({ jobId, program, args, log }: JobProcessOptions) {
     this.id = jobId
     this.startedJob.promise.catch(() => {})
+    this.runningJob.promise.catch(() => {})
     this.child = fork(program.script, [...args], {
       execArgv: [...program.nodeFlags],
       env: { ...program.env, [JOB_ID_VARIABLE]: jobId },
@@ -74,6 +77,11 @@ export class JobProcess implements JobControl {
   /** Resolves when the job is started. Throws what kept it from it. */
   get started(): Promise<JobSnapshot> {
     return this.startedJob.promise
+  }
+
+  /** Resolves when the job runs for the first time. Throws what kept it from it. */
+  get runs(): Promise<void> {
+    return this.runningJob.promise
   }
 
   snapshot(): Promise<JobSnapshot> {
@@ -139,9 +147,11 @@ export class JobProcess implements JobControl {
       case 'changed':
         this.lastSnapshot = report.snapshot
         this.startedJob.resolve(report.snapshot)
+        this.settleRunning(report.snapshot)
         return
       case 'not-started':
         this.startedJob.reject(errorOf(report.error))
+        this.runningJob.reject(errorOf(report.error))
         return
       case 'reply':
         this.settle(report.request)?.resolve(report.value)
@@ -149,6 +159,13 @@ export class JobProcess implements JobControl {
       case 'failure':
         this.settle(report.request)?.reject(errorOf(report.error))
     }
+  }
+
+  private settleRunning({ id, status, failures }: JobSnapshot): void {
+    if (status === 'RUNNING' || status === 'FINISHED') this.runningJob.resolve()
+    if (!isTerminal(status)) return
+    const why = failures.at(-1)?.message ?? 'it says no reason'
+    this.runningJob.reject(new WeirError('ILLEGAL_STATE', `job ${id} is ${status}: ${why}`))
   }
 
   private settle(request: number): PromiseWithResolvers<unknown> | undefined {
@@ -160,6 +177,7 @@ export class JobProcess implements JobControl {
   private onEnd(resolve: (end: ProcessEnd) => void, end: ProcessEnd): void {
     const gone = this.goneError()
     this.startedJob.reject(gone)
+    this.runningJob.reject(gone)
     for (const request of [...this.waiting.keys()]) this.settle(request)?.reject(gone)
     resolve(end)
   }

@@ -26,6 +26,7 @@ export function singleJobCluster(options: SingleJobClusterOptions): Cluster {
     jobs: async () => [await job.snapshot()],
     job: (id) => (id === job.id ? job : undefined),
     submit: () => refuse('submit jobs'),
+    rescale: () => refuse('rescale jobs'),
     shutDown: () => refuse('shut a cluster down'),
     logs: undefined,
     logsOf: () => undefined,

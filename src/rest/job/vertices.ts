@@ -20,6 +20,7 @@ function vertexOf({ chain, inputs }: PlannedChain): VertexSnapshot {
     uid: head.uid,
     name: members.map(titleOf).join(' -> '),
     parallelism: chain.parallelism,
+    hasOwnParallelism: members.every((node) => node.hasOwnParallelism),
     maxParallelism: head.maxParallelism,
     isSource: head.body.kind === 'source',
     operators: members.map(

@@ -17,13 +17,9 @@ import {
   JOBS_OVERVIEW,
 } from './job-answers.ts'
 import { aggregatedQuery, METRICS_QUERY, type Operation, type Operations } from './operation.ts'
-import { ID, objectOf, type Schema, TEXT, WHOLE } from './schema.ts'
+import { ID, mapOf, objectOf, type Schema, TEXT, WHOLE } from './schema.ts'
 
 const ACCEPTED = { answer: objectOf({ 'request-id': ID }), status: 202 }
-const RESCALING: Operation = {
-  summary: 'Refused: a running job keeps its slots',
-  errors: [404, 501],
-}
 const DISPOSAL: Operation = {
   summary: 'Refused: a savepoint is a folder to delete',
   errors: [404, 501],
@@ -107,10 +103,23 @@ export const CHANGE_OPERATIONS: Operations = {
     summary: 'What became of a checkpoint that was asked for',
     answer: operationState({ checkpointId: WHOLE }),
   },
-  'PATCH /jobs/:jobid/rescaling': RESCALING,
-  'GET /jobs/:jobid/rescaling/:triggerid': RESCALING,
-  'GET /jobs/:jobid/resource-requirements': RESCALING,
-  'PUT /jobs/:jobid/resource-requirements': RESCALING,
+  'PATCH /jobs/:jobid/rescaling': {
+    summary: 'Let a job go on from a checkpoint with another parallelism',
+    answer: objectOf({ 'request-id': ID }),
+  },
+  'GET /jobs/:jobid/rescaling/:triggerid': {
+    summary: 'What became of a rescaling',
+    answer: operationState({}),
+  },
+  'GET /jobs/:jobid/resource-requirements': {
+    summary: 'Parallelism of each vertex',
+    answer: mapOf(objectOf({ parallelism: objectOf({ lowerBound: WHOLE, upperBound: WHOLE }) })),
+  },
+  'PUT /jobs/:jobid/resource-requirements': {
+    summary: 'Let a job go on from a checkpoint with the upper bounds as its parallelism',
+    answer: objectOf({}),
+    errors: [501],
+  },
   'POST /savepoint-disposal': DISPOSAL,
   'GET /savepoint-disposal/:triggerid': DISPOSAL,
 }

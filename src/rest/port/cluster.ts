@@ -38,6 +38,12 @@ export interface Cluster {
   job(id: string): JobControl | undefined
   /** Starts a job and returns its id. Throws UNSUPPORTED outside a JobManager, INVALID_ARGUMENT. */
   submit(submission: JobSubmission): Promise<string>
+  /**
+   * Lets a running job go on from a checkpoint with another parallelism; resolves when it has started again.
+   * Throws UNSUPPORTED outside a JobManager, NOT_FOUND, INVALID_ARGUMENT, ILLEGAL_STATE, and what keeps the job
+   * from starting with that parallelism; it then goes on with the one that it had.
+   */
+  rescale(jobId: string, parallelism: number): Promise<void>
   /** Ends every job with a checkpoint, then this process. Throws UNSUPPORTED outside a JobManager. */
   shutDown(): Promise<void>
   /** Logs of this process; undefined where they go to the terminal. */

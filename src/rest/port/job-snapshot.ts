@@ -50,6 +50,8 @@ export interface VertexSnapshot {
   /** Names of the operators, joined by arrows. */
   readonly name: string
   readonly parallelism: number
+  /** Whether its code fixes the parallelism. Undefined for a job that an older version stored. */
+  readonly hasOwnParallelism?: boolean | undefined
   readonly maxParallelism: number
   readonly isSource: boolean
   readonly operators: readonly OperatorSnapshot[]

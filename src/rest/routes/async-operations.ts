@@ -21,7 +21,7 @@ interface Operation {
 
 /** Which operation of which job; a trigger id belongs to one such pair. */
 export interface OperationKey {
-  readonly kind: 'savepoint' | 'stop' | 'checkpoint'
+  readonly kind: 'savepoint' | 'stop' | 'checkpoint' | 'rescaling'
   readonly jobId: string
   readonly triggerId: string
 }

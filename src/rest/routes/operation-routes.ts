@@ -1,15 +1,14 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { WeirError } from '../../core/errors.ts'
 import type { JobSubmission } from '../port/cluster.ts'
-import type { JobControl } from '../port/job-control.ts'
-import type { OperationKey, OperationState } from './async-operations.ts'
-import { controlOf, HEX_ID, param, paramsOf, queryOf, type RouteContext } from './context.ts'
-import { serializedThrowable } from './serialized-throwable.ts'
+import { controlOf, HEX_ID, paramsOf, queryOf, type RouteContext } from './context.ts'
+import { rescalingRoutes } from './rescaling-routes.ts'
+import { accept, keyOf, stateJson } from './triggers.ts'
 
 const JOB = { schema: { params: paramsOf(['jobid']) } }
 const TRIGGER = { schema: { params: paramsOf(['jobid', 'triggerid']) } }
 
-/** Routes that change a job: cancel, checkpoint, savepoint, stop, submission, and what is refused. */
+/** Routes that change a job: cancel, checkpoint, savepoint, stop, rescaling, submission, and what is refused. */
 export function operationRoutes(app: FastifyInstance, context: RouteContext): void {
   app.patch('/jobs/:jobid', JOB, async (request, reply) => {
     const mode = queryOf(request, 'mode') ?? 'cancel'
@@ -22,6 +21,7 @@ export function operationRoutes(app: FastifyInstance, context: RouteContext): vo
   })
   savepointRoutes(app, context)
   checkpointTriggerRoutes(app, context)
+  rescalingRoutes(app, context)
   submissionRoutes(app, context)
   refusedRoutes(app)
 }
@@ -128,16 +128,6 @@ function submissionRoutes(app: FastifyInstance, context: RouteContext): void {
 
 /** Routes of Flink that Weir has another way for. */
 function refusedRoutes(app: FastifyInstance): void {
-  const rescale = (): never => {
-    throw new WeirError(
-      'UNSUPPORTED',
-      'a running job keeps its slots. Stop it with POST /jobs/:jobid/stop, and submit it again with other "slots" and the path of that savepoint as "restore-from"',
-    )
-  }
-  app.patch('/jobs/:jobid/rescaling', rescale)
-  app.get('/jobs/:jobid/rescaling/:triggerid', rescale)
-  app.get('/jobs/:jobid/resource-requirements', rescale)
-  app.put('/jobs/:jobid/resource-requirements', rescale)
   const dispose = (): never => {
     throw new WeirError(
       'UNSUPPORTED',
@@ -146,42 +136,4 @@ function refusedRoutes(app: FastifyInstance): void {
   }
   app.post('/savepoint-disposal', dispose)
   app.get('/savepoint-disposal/:triggerid', dispose)
-}
-
-interface Acceptance {
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
-  readonly kind: OperationKey['kind']
-}
-
-/** Starts an operation on the job and answers with its trigger id. Throws NOT_FOUND. */
-async function accept(
-  context: RouteContext,
-  { request, reply, kind }: Acceptance,
-  run: (job: JobControl) => Promise<object>,
-): Promise<FastifyReply> {
-  const job = controlOf(context, request)
-  const given = (request.body as { readonly triggerId?: string | null } | null)?.triggerId
-  const triggerId = (given ?? context.newTriggerId()).toLowerCase()
-  context.operations.start({ kind, jobId: job.id, triggerId }, () => run(job))
-  return await reply.code(202).send({ 'request-id': triggerId })
-}
-
-function keyOf(request: FastifyRequest, kind: OperationKey['kind']): OperationKey {
-  const jobId = param(request, 'jobid').toLowerCase()
-  return { kind, jobId, triggerId: param(request, 'triggerid').toLowerCase() }
-}
-
-function stateJson(state: OperationState): object {
-  switch (state.kind) {
-    case 'in-progress':
-      return { status: { id: 'IN_PROGRESS' }, operation: null }
-    case 'completed':
-      return { status: { id: 'COMPLETED' }, operation: state.value }
-    case 'failed':
-      return {
-        status: { id: 'COMPLETED' },
-        operation: { 'failure-cause': serializedThrowable(state.error) },
-      }
-  }
 }

@@ -4,7 +4,7 @@ import { WeirError } from '../../../src/core/errors.ts'
 import { tokenOf } from '../../access/tokens.ts'
 import { DocumentedAnswers } from '../documented-answers.ts'
 import { FakeJob, fakeApp, fakeCluster } from '../fake-cluster.ts'
-import { COUNT_ID, JOB_ID, snapshot } from '../snapshot.ts'
+import { COUNT, COUNT_ID, JOB_ID, SOURCE, SOURCE_ID, snapshot } from '../snapshot.ts'
 
 const JOB = `/jobs/${JOB_ID}`
 const VERTEX = `${JOB}/vertices/${COUNT_ID}`
@@ -256,10 +256,80 @@ describe('the REST interface', () => {
     expect(answer.body).toContain('POST /jobs')
   })
 
+  it('rescales a job, and says what became of it', async () => {
+    const job = new FakeJob()
+    await using app = await fakeApp(fakeCluster([job]))
+    const path = `${JOB}/rescaling`
+    const rescaled = async (parallelism: number): Promise<unknown> => {
+      const answer = await app.inject({
+        method: 'PATCH',
+        url: `${path}?parallelism=${parallelism}`,
+      })
+      expect(answer.statusCode).toBe(200)
+      const { 'request-id': id } = answer.json<{ readonly 'request-id': string }>()
+      return (await app.inject({ url: `${path}/${id}` })).json()
+    }
+    expect(await rescaled(4)).toEqual({ status: { id: 'COMPLETED' }, operation: {} })
+    expect(await rescaled(200)).toMatchObject({
+      status: { id: 'COMPLETED' },
+      operation: { 'failure-cause': { class: 'INVALID_ARGUMENT' } },
+    })
+    expect(job.calls).toEqual(['rescale 4'])
+    for (const query of ['', '?parallelism=0', '?parallelism=two']) {
+      expect((await app.inject({ method: 'PATCH', url: `${path}${query}` })).statusCode).toBe(400)
+    }
+  })
+
+  describe('resource requirements', () => {
+    const fixedSource = snapshot({ vertices: [{ ...SOURCE, hasOwnParallelism: true }, COUNT] })
+    const bounds = (lowerBound: number, upperBound: number) => ({
+      parallelism: { lowerBound, upperBound },
+    })
+
+    it('are those of each vertex: what its code fixes cannot be lowered', async () => {
+      await using app = await fakeApp(fakeCluster([new FakeJob(fixedSource)]))
+      expect((await app.inject({ url: `${JOB}/resource-requirements` })).json()).toEqual({
+        [SOURCE_ID]: bounds(2, 2),
+        [COUNT_ID]: bounds(1, 2),
+      })
+    })
+
+    it.each([
+      [{ [SOURCE_ID]: bounds(1, 4), [COUNT_ID]: bounds(1, 4) }, ['rescale 4'], undefined],
+      [{ [SOURCE_ID.toUpperCase()]: bounds(2, 2), [COUNT_ID]: bounds(3, 3) }, ['rescale 3'], ''],
+      [{ [SOURCE_ID]: bounds(3, 3), [COUNT_ID]: bounds(1, 3) }, [], 'fixes the parallelism'],
+      [{ [SOURCE_ID]: bounds(1, 2) }, [], 'are missing'],
+      [{ [SOURCE_ID]: bounds(1, 2), [COUNT_ID]: bounds(3, 2) }, [], 'lower bound 3 is above'],
+      [
+        { [SOURCE_ID]: bounds(2, 2), [COUNT_ID]: bounds(2, 2), [JOB_ID]: bounds(2, 2) },
+        [],
+        'no vertex',
+      ],
+    ] as const)('%j: %j', async (payload, calls, refusal) => {
+      const job = new FakeJob(fixedSource)
+      await using app = await fakeApp(fakeCluster([job]))
+      const url = `${JOB}/resource-requirements`
+      const answer = await app.inject({ method: 'PUT', url, payload })
+      expect(answer.statusCode).toBe(calls.length > 0 ? 200 : 400)
+      if (calls.length === 0) expect(answer.body).toContain(refusal)
+      expect(job.calls).toEqual(calls)
+    })
+
+    it('are refused where operators that follow the job would have several', async () => {
+      const job = new FakeJob()
+      await using app = await fakeApp(fakeCluster([job]))
+      const payload = { [SOURCE_ID]: bounds(1, 2), [COUNT_ID]: bounds(1, 3) }
+      const answer = await app.inject({
+        method: 'PUT',
+        url: `${JOB}/resource-requirements`,
+        payload,
+      })
+      expect([answer.statusCode, answer.body]).toEqual([400, expect.stringContaining('are 2, 3')])
+      expect(job.calls).toEqual([])
+    })
+  })
+
   it.each([
-    ['PATCH', `${JOB}/rescaling?parallelism=2`, 'restore-from'],
-    ['GET', `${JOB}/rescaling/${'a'.repeat(32)}`, 'restore-from'],
-    ['PUT', `${JOB}/resource-requirements`, 'restore-from'],
     ['POST', '/savepoint-disposal', 'delete the folder'],
     ['GET', `/savepoint-disposal/${'a'.repeat(32)}`, 'delete the folder'],
   ] as const)('refuses %s %s and says what to do instead', async (method, url, how) => {

@@ -68,6 +68,7 @@ function setUp(restored: readonly ForwardMessage[] = []) {
     uidGenerated: false,
     name: 'task',
     parallelism: 1,
+    hasOwnParallelism: false,
     maxParallelism: 128,
     body: { kind: 'operator', create: () => new Recording() },
     inputs: 1,

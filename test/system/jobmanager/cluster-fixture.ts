@@ -18,10 +18,18 @@ export class TestCluster implements AsyncDisposable {
     this.url = `http://127.0.0.1:${port}`
   }
 
-  static async start(...flags: readonly string[]): Promise<TestCluster> {
+  static start(...flags: readonly string[]): Promise<TestCluster> {
+    return TestCluster.withModel(['--users', '100', '--items', '50'], flags)
+  }
+
+  /** The same with a model of another shape. */
+  static async withModel(
+    shape: readonly string[],
+    flags: readonly string[] = [],
+  ): Promise<TestCluster> {
     const folder = mkdtempSync(join(tmpdir(), 'weir-jobmanager-'))
     const cluster = new TestCluster(folder, (await freePorts(1))[0]!)
-    const model = await cluster.local('generate', 'als-model', '--users', '100', '--items', '50')
+    const model = await cluster.local('generate', 'als-model', ...shape)
     expect(model.code, model.stderr).toBe(0)
     await cluster.startJobManager(...flags)
     return cluster
