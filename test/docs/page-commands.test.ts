@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { missingLines } from '../system/docs/output-shape.ts'
-import { commandsOf } from '../system/docs/page-commands.ts'
+import { commandsOf, reasonsOf } from '../system/docs/page-commands.ts'
 
 const block = (...lines: readonly string[]): string => ['```', ...lines, '```', ''].join('\n')
 
@@ -13,6 +13,15 @@ describe('the commands of a guide page', () => {
       { command: 'weir info x', isScript: false, shown: [] },
       { command: 'weir cluster start\nweir list', isScript: true, shown: [] },
     ])
+  })
+
+  it('are also those of blocks in a list, and not those of blocks that say why not', () => {
+    const indented = ['   ```sh', '   weir list', '     --all', '   ```', ''].join('\n')
+    const skipped = `   <!-- not run: a reason -->\n${indented}`
+    expect(commandsOf(`1. text\n\n${indented}\n2. text\n\n${skipped}`)).toEqual([
+      { command: 'weir list\n  --all', isScript: true, shown: [] },
+    ])
+    expect(reasonsOf(skipped)).toEqual(['a reason'])
   })
 
   it('leave out lines that vary, and have the code of a failure', () => {

@@ -38,6 +38,13 @@ const BEFORE: Readonly<Record<string, string>> = {
     weir topic create t
     echo record | weir topic produce t`,
   'load.md': '',
+  'install.md': '',
+  'jobs.md': '',
+  'security.md': '',
+  'upgrade.md': `
+    weir generate als-model --users 200 --items 100 --factors 16
+    weir cluster start
+    weir learn als -d -D execution.checkpointing.interval=2s`,
   'versions.md': `
     weir generate ratings --users 60 --items 40 --ratings 2400 --output all.data
     head -2000 all.data > most.data
@@ -75,7 +82,7 @@ it.each(Object.keys(BEFORE))(
     const commands = commandsOf(guidePage(name))
     expect(commands).not.toEqual([])
     const session = join(folder, name)
-    if (name === 'checkpoints.md') makeVisitsProject(session)
+    if (['checkpoints.md', 'jobs.md'].includes(name)) makeVisitsProject(session)
     await runPage(commands, { folder: session, before: BEFORE[name] as string })
   },
 )

@@ -12,7 +12,7 @@ import { REPOSITORY } from '../cli/command-process.ts'
  * A command under which the page shows `weir: CODE: ...` or `... (CODE)` must fail with that code.
  */
 
-const BLOCK = /(?:<!-- (not run|varies): (.*?) -->\n\s*)?^```([a-z]*)\n([\s\S]*?)^```$/gm
+const BLOCK = /(?:<!-- (not run|varies): (.*?) -->\n\s*)?^( *)```([a-z]*)\n([\s\S]*?)^\3```$/gm
 const STEP = /^\$ ((?:.*\\\n)*.*)\n([\s\S]*?)(?=^\$ |(?![\s\S]))/gm
 /** What a page shows of a command that fails: a code, or why a candidate stays one. */
 const FAILURE = /^weir: ([A-Z_]+): |\(([A-Z]+_[A-Z_]+)\)$|(was not promoted)/m
@@ -30,6 +30,11 @@ export interface PageCommand {
   readonly shown: readonly string[]
 }
 
+/** Why blocks of a page are not run. */
+export function reasonsOf(page: string): readonly string[] {
+  return [...page.matchAll(BLOCK)].flatMap(([, mark, text]) => (mark === 'not run' ? [text!] : []))
+}
+
 /** The source of a page of the guide. */
 export function guidePage(name: string): string {
   return readFileSync(join(REPOSITORY, 'docs/guide', name), 'utf8')
@@ -37,14 +42,15 @@ export function guidePage(name: string): string {
 
 /** The commands of a page. Throws for a block of commands that is neither a session nor a script. */
 export function commandsOf(page: string): readonly PageCommand[] {
-  return [...page.matchAll(BLOCK)].flatMap(([, mark, text, language, body]) => {
+  return [...page.matchAll(BLOCK)].flatMap(([, mark, text, indent, language, indented]) => {
+    const body = indented!.replaceAll(new RegExp(`^${indent}`, 'gm'), '')
     if (mark === 'not run') {
-      console.log(`not run: ${text}: ${body!.trimEnd()}`)
+      console.log(`not run: ${text}: ${body.trimEnd()}`)
       return []
     }
-    if (/^\$ /m.test(body!)) return stepsOf(body!, mark === 'varies' ? text : undefined)
-    if (language === 'sh') return [{ command: body!.trimEnd(), isScript: true, shown: [] }]
-    if (language === '' && PROGRAM.test(body!)) throw new Error(`not a session: ${body}`)
+    if (/^\$ /m.test(body)) return stepsOf(body, mark === 'varies' ? text : undefined)
+    if (language === 'sh') return [{ command: body.trimEnd(), isScript: true, shown: [] }]
+    if (language === '' && PROGRAM.test(body)) throw new Error(`not a session: ${body}`)
     return []
   })
 }

