@@ -24,6 +24,15 @@ const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
   phone: { viewport: { width: 390, height: 844 }, colorScheme: 'light' },
 }
 
+/** Tabs that every job has, here with checkpoints. */
+const TABS = ['Graph', 'Checkpoints', 'Exceptions', 'Topics', 'Configuration', 'Log']
+/** Tabs of a job that learns, of one that is back-pressured, and of one that fails and restarts. */
+const TABS_OF = {
+  learning: [...TABS, 'Learning', 'Models', 'Recommendations', 'State'],
+  heldUp: TABS,
+  failing: TABS,
+} satisfies Partial<Record<keyof ShownJobs, readonly string[]>>
+
 let folder: string
 let manager: CommandProcess
 let url: string
@@ -176,6 +185,34 @@ describe.skipIf(!existsSync(CHROMIUM))(`the dashboard (skipped without ${CHROMIU
         ),
       )
       await Promise.all(looks)
+    },
+  )
+
+  it.each(Object.entries(TABS_OF))(
+    'shows every tab of the job "%s", without errors, and accessible',
+    async (name, least) => {
+      const hash = `#/jobs/${jobs[name as keyof ShownJobs]}/exceptions`
+      const check = async (page: Page): Promise<void> => {
+        const tabs = page.getByRole('navigation', { name: 'Tabs of the job' })
+        const titles = async (): Promise<string[]> =>
+          (await tabs.getByRole('link').allInnerTexts()).map((text) => text.replace(/ \(.*/, ''))
+        await expect.poll(titles, { timeout: PATIENT }).toEqual(expect.arrayContaining([...least]))
+        for (const title of await titles()) {
+          const tab = tabs.getByRole('link', { name: new RegExp(`^${title}`) })
+          await tab.click()
+          await tabs.locator('[aria-current=page]', { hasText: title }).waitFor()
+          await page.getByText('Loading …').first().waitFor({ state: 'detached' })
+          expect(await page.getByRole('alert').allInnerTexts(), title).toEqual([])
+          expect(await seriousViolations(page), title).toEqual([])
+        }
+      }
+      // A job that restarts again and again is asked for its states in between, too.
+      await open(
+        hash,
+        LOOKS['light']!,
+        check,
+        name === 'failing' ? /status of (409|503)/ : undefined,
+      )
     },
   )
 
