@@ -22,6 +22,7 @@ import { addModelRoutes } from './models/routes.ts'
 import { WITHOUT_REGISTRY } from './models/without-registry.ts'
 import { addDocumentRoute, addOpenApi } from './openapi/document.ts'
 import type { GatewayServices } from './port/services.ts'
+import { recommenderOf } from './recommender/recommender.ts'
 import { addRecommenderRoutes } from './recommender/routes.ts'
 import { addHealthRoutes } from './routes/health.ts'
 import { addObserveRoute } from './routes/observe.ts'
@@ -91,6 +92,7 @@ export async function createGateway(
   const inference = new InferenceStatistics()
   const repository = new ModelRepository(services.state)
   const answers = new InferenceAnswers({ repository, statistics: inference, clock: options.clock })
+  const recommender = recommenderOf(services)
   addOriginChecks(app, options)
   if (options.access !== undefined) addAuthorization(app, options.access)
   addErrorHandlers(app)
@@ -109,7 +111,7 @@ export async function createGateway(
       version: options.version,
       registry: services.registry,
     })
-    addRecommenderRoutes(routes, services)
+    addRecommenderRoutes(routes, services, recommender)
     if (services.observations !== undefined) addObserveRoute(routes, services.observations)
     addModelRoutes(routes, services.models ?? WITHOUT_REGISTRY)
     addMetricsRoutes(routes, {
@@ -122,7 +124,7 @@ export async function createGateway(
     addDocumentRoute(routes)
   })
   if (mayBeHot(app, options))
-    addHotRoutes(app, { state: services.state, answers, requests, ...options })
+    addHotRoutes(app, { state: services.state, answers, recommender, requests, ...options })
   return app
 }
 

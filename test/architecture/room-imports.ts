@@ -359,6 +359,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'gateway/inference',
     'gateway/metrics',
     'gateway/port',
+    'gateway/recommender',
     'gateway/routes',
     'http',
     'models/als',
@@ -907,7 +908,6 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'serving/top-k': [
     'core',
-    'core/text',
     'kernels',
     'serving/catalog',
     'serving/port',

@@ -3,6 +3,7 @@ import { STATUS_CODES } from '../../http/builtin.ts'
 import type { Refusal } from '../http/authorization.ts'
 import { PROBLEM_TYPE } from '../http/problem.ts'
 import { JSON_LENGTH_HEADER } from '../inference/message.ts'
+import { contentTypeOf, type ListType } from '../recommender/listing.ts'
 
 /** Most digits of a length. */
 const LENGTH_DIGITS = 10
@@ -29,6 +30,13 @@ export class AnswerText {
     this.update()
     const length = Buffer.byteLength(body)
     return `${this.okHead}${length}${HEAD_END}${length === body.length ? body : bytesOf(body)}`
+  }
+
+  /** An answer with status 200 that is a list of a type. */
+  list(type: ListType, body: string): string {
+    this.update()
+    const bytes = latin1Of(body)
+    return `HTTP/1.1 200 OK\r\nvary: accept\r\ncontent-type: ${contentTypeOf(type)}\r\n${this.fields}content-length: ${bytes.length}${HEAD_END}${bytes}`
   }
 
   /** An answer with status 200 of JSON and then tensors, as the Open Inference Protocol has it. */

@@ -6,6 +6,9 @@ const MAX_WAITING = 64
 /** A body whose rest has not come after this time is left to node:http, whose timeouts then count. */
 const BODY_MS = 250
 
+/** Kinds of requests without a body. */
+const BODILESS: ReadonlySet<HotRequest['kind']> = new Set(['pair', 'recommend'])
+
 /** What a connection needs of its listener. */
 export interface ConnectionOwner {
   /** Longest body of a hot request. */
@@ -146,7 +149,7 @@ export class HotConnection {
     const { request, token } = this.reader
     const exchange = new HotExchange(this, request)
     this.exchanges.push(exchange)
-    this.hasBody = request.kind !== 'pair'
+    this.hasBody = !BODILESS.has(request.kind)
     this.owner.answer(exchange, token)
   }
 

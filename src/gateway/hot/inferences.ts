@@ -1,9 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { AccessControl } from '../../access/control.ts'
-import { asWeirError } from '../../core/errors.ts'
 import { type Refusal, refusalOf } from '../http/authorization.ts'
-import { logProblem } from '../http/errors.ts'
-import { problemFieldsOf, problemOf } from '../http/problem.ts'
+import { loggedProblem } from '../http/errors.ts'
+import { problemFieldsOf } from '../http/problem.ts'
 import type { InferenceAnswers, InferenceCall } from '../inference/answers.ts'
 import type { RouteMetrics } from '../metrics/request-metrics.ts'
 import type { AnswerText } from './answer-text.ts'
@@ -64,12 +63,9 @@ export class HotInferences {
 
   /** Clients of the protocol read the member `error`. */
   private fail(exchange: HotExchange, call: InferenceCall, thrown: unknown): void {
-    const error = asWeirError(thrown, 'ILLEGAL_STATE')
-    const problem = problemOf(error)
-    logProblem(this.context.log, error, problem)
-    const fields = problemFieldsOf(problem)
+    const problem = loggedProblem(this.context.log, thrown)
     const extended = { ...problem, error: problem.detail }
-    this.refuse(exchange, call, { problem: extended, fields })
+    this.refuse(exchange, call, { problem: extended, fields: problemFieldsOf(problem) })
   }
 
   private refuse(exchange: HotExchange, call: InferenceCall, refusal: Refusal): void {

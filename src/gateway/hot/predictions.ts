@@ -1,12 +1,11 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { AccessControl } from '../../access/control.ts'
-import { asWeirError } from '../../core/errors.ts'
 import { alsKey, MEAN_IF_UNKNOWN } from '../../models/als/row-key.ts'
 import type { EncodedPairs, PairPredictions } from '../../wire/encoded-pairs.ts'
 import type { PredictOptions } from '../../wire/model-reader.ts'
 import { type Refusal, refusalOf } from '../http/authorization.ts'
-import { logProblem } from '../http/errors.ts'
-import { problemFieldsOf, problemOf } from '../http/problem.ts'
+import { loggedProblem } from '../http/errors.ts'
+import { problemFieldsOf } from '../http/problem.ts'
 import { DEFAULT_DEADLINE_MS } from '../http/query-options.ts'
 import { DEFAULT_STATE } from '../http/schemas.ts'
 import type { RouteMetrics } from '../metrics/request-metrics.ts'
@@ -30,7 +29,7 @@ export interface HotPredictionsContext {
 }
 
 /** A request for predictions. */
-type PredictionRequest = Exclude<HotRequest, { readonly kind: 'infer' }>
+type PredictionRequest = Exclude<HotRequest, { readonly kind: 'infer' | 'recommend' }>
 
 const OPTIONS: PredictOptions = {
   consistency: { level: 'live' },
@@ -105,9 +104,7 @@ export class HotPredictions {
   }
 
   private fail(exchange: HotExchange, request: PredictionRequest, thrown: unknown): void {
-    const error = asWeirError(thrown, 'ILLEGAL_STATE')
-    const problem = problemOf(error)
-    logProblem(this.context.log, error, problem)
+    const problem = loggedProblem(this.context.log, thrown)
     this.refuse(exchange, request, { problem, fields: problemFieldsOf(problem) })
   }
 

@@ -3,27 +3,32 @@ import { isLoopbackName } from '../../http/own-origin.ts'
 import type { EncodedPairs } from '../../wire/encoded-pairs.ts'
 import { MAX_ID_LENGTH } from '../http/schemas.ts'
 import type { InferenceCall } from '../inference/answers.ts'
-import { JSON_LENGTH_HEADER } from '../inference/message.ts'
+import { DEFAULT_HOW_MANY } from '../recommender/list-route.ts'
+import { type ListType, listTypeOf } from '../recommender/listing.ts'
 import { scanPairs } from '../routes/pairs-scanner.ts'
 import type { PredictedPair } from '../routes/prediction-body.ts'
 import { giveBuffer, takeBuffer } from './batch-buffers.ts'
+import { type Head, parseHead } from './head.ts'
 import { KnownHead } from './known-head.ts'
 
 /*
  * The requests that a connection answers without node:http, with header fields of a short list:
  *
  * - `GET /v1/predict/<user>/<item> HTTP/1.1` with ids of unreserved characters (RFC 3986);
+ * - `GET /recommend/<user> HTTP/1.1`, or `.../<user>?howMany=<digits>`, of a client that takes a list as it is sent;
  * - `POST /v1/predict HTTP/1.1` with a body of JSON that `scanPairs` reads;
  * - `POST /v2/models/<model>/infer HTTP/1.1`, or `.../<model>/versions/<version>/infer`, with any body: its route looks
  *   neither at the media type nor at fields that are not below.
  *
  * A request that differs in one byte from these forms is left to node:http. The list has no field that
  * changes what the connection speaks (`Upgrade`). Of the fields that change where a message ends it has
- * `Content-Length`, once, in digits, and not for the first form. So both parsers agree about the end of
+ * `Content-Length`, once, in digits, and not for the first two forms. So both parsers agree about the end of
  * each request.
  */
 
 const PAIR_PATH = 'GET /v1/predict/'
+const RECOMMEND_PATH = 'GET /recommend/'
+const HOW_MANY = 'howMany='
 const MODELS_PATH = 'POST /v2/models/'
 const VERSIONS_PATH = 'versions/'
 const VERSION = ' HTTP/1.1\r\n'
@@ -33,30 +38,9 @@ const HEAD_END = '\r\n\r\n'
 /** Longer heads are left to node:http, which refuses those above its own limit. */
 const MAX_HEAD_LENGTH = 8192
 
-/** Fields that do not change the answer. */
-const IGNORED = new Set([
-  'accept',
-  'accept-encoding',
-  'accept-language',
-  'cache-control',
-  'forwarded',
-  'pragma',
-  // Node's fetch sends the mode.
-  'sec-fetch-dest',
-  'sec-fetch-mode',
-  'user-agent',
-  'via',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-port',
-  'x-forwarded-proto',
-  'x-real-ip',
-  'x-request-id',
-])
-
-const FIELD = /^([A-Za-z0-9-]+):[ \t]*([\t\x20-\x7e]*)$/
 const SLASH = 0x2f
 const SPACE = 0x20
+const QUESTION = 0x3f
 
 /** Whether a character code is unreserved: a letter, a digit, `-`, `.`, `_` or `~`. */
 const UNRESERVED = new Uint8Array(256)
@@ -70,22 +54,10 @@ const JSON_TYPES: ReadonlySet<string> = new Set([
   'application/json; charset=utf-8',
 ])
 const LENGTH = /^[1-9][0-9]{0,8}$/
+const COUNT = /^[1-9][0-9]{0,2}$/
+
 /** The bytes of the body that is read. */
 let body: Buffer = Buffer.alloc(0)
-
-/** Header fields of a request that are not ignored. */
-interface Head {
-  /** Value of `Host`. */
-  readonly host: string
-  /** Value of `Authorization`. */
-  readonly authorization: string | undefined
-  /** Value of `Content-Type`. */
-  readonly type: string | undefined
-  /** Value of `Content-Length`. */
-  readonly length: string | undefined
-  /** Value of `Inference-Header-Content-Length`. */
-  readonly jsonLength: string | undefined
-}
 
 /** What the head of an inference says. */
 interface InferMeaning {
@@ -93,9 +65,18 @@ interface InferMeaning {
   readonly token: string | undefined
 }
 
-/** What a hot request asks for: the prediction of a pair, those of some pairs, or the run of a model. */
+/** A request for the best items of a user. */
+export interface RecommendRequest {
+  readonly kind: 'recommend'
+  readonly user: string
+  readonly howMany: number
+  readonly type: ListType
+}
+
+/** What a hot request asks for: the prediction of a pair, those of some pairs, a list, or the run of a model. */
 export type HotRequest =
   | ({ readonly kind: 'pair' } & PredictedPair)
+  | RecommendRequest
   /** The memory of the body is nobody else's. */
   | ({ readonly kind: 'infer' } & InferenceCall)
   /** The bytes of the pairs are of `takeBuffer`. */
@@ -130,6 +111,7 @@ export class RequestReader {
   private readonly limits: HotLimits
   private knownHead = ''
   private knownToken: string | undefined
+  private knownType: ListType | undefined
   private batchHead: KnownHead<string | undefined> | undefined
   private inferHead: KnownHead<InferMeaning> | undefined
 
@@ -140,6 +122,7 @@ export class RequestReader {
   /** Reads the request at `at` of some received bytes (a character a byte) into the fields. */
   read(text: string, at: number): Reading {
     if (text.startsWith(PAIR_PATH, at)) return this.readPair(text, at) ? 'whole' : 'other'
+    if (text.startsWith(RECOMMEND_PATH, at)) return this.readRecommend(text, at) ? 'whole' : 'other'
     if (text.startsWith(PAIRS_LINE, at)) return this.readPairs(text, at + PAIRS_LINE.length)
     if (text.startsWith(MODELS_PATH, at)) return this.readInfer(text, at)
     return 'other'
@@ -202,14 +185,29 @@ export class RequestReader {
     if (itemAt === 0) return false
     const pathEnd = endOfId(text, itemAt, SPACE)
     if (pathEnd < 0 || !text.startsWith(VERSION, pathEnd)) return false
-    if (!this.readPairHead(text, pathEnd + VERSION.length)) return false
+    if (!this.readBodilessHead(text, pathEnd + VERSION.length)) return false
     const user = text.slice(userAt, itemAt - 1)
     this.request = { kind: 'pair', user, item: text.slice(itemAt, pathEnd) }
     this.token = this.knownToken
     return true
   }
 
-  private readPairHead(text: string, at: number): boolean {
+  private readRecommend(text: string, at: number): boolean {
+    const userAt = at + RECOMMEND_PATH.length
+    const spaceAt = text.indexOf(' ', userAt)
+    const queryAt = endOfId(text, userAt, QUESTION)
+    const userEnd = queryAt < 0 ? endOfId(text, userAt, SPACE) : queryAt
+    const howMany = queryAt < 0 ? DEFAULT_HOW_MANY : howManyOf(text.slice(queryAt + 1, spaceAt))
+    if (userEnd < 0 || howMany === 0 || !text.startsWith(VERSION, spaceAt)) return false
+    if (!this.readBodilessHead(text, spaceAt + VERSION.length)) return false
+    if (this.knownType === undefined) return false
+    const user = text.slice(userAt, userEnd)
+    this.request = { kind: 'recommend', user, howMany, type: this.knownType }
+    this.token = this.knownToken
+    return true
+  }
+
+  private readBodilessHead(text: string, at: number): boolean {
     const { knownHead } = this
     if (knownHead !== '' && text.startsWith(knownHead, at)) {
       this.end = at + knownHead.length
@@ -222,6 +220,7 @@ export class RequestReader {
     this.end = end + HEAD_END.length
     this.knownHead = copyOf(text.slice(at, this.end))
     this.knownToken = bearerTokenOf(head.authorization)
+    this.knownType = listTypeOf(head.accept)
     return true
   }
 
@@ -257,6 +256,13 @@ export class RequestReader {
     if (head === undefined || !this.limits.onlyLoopbackNames) return head
     return isLoopbackName(head.host) ? head : undefined
   }
+}
+
+/** The number of a query `howMany=N`; 0 for another query, and for numbers that the schema may refuse. */
+function howManyOf(query: string): number {
+  if (!query.startsWith(HOW_MANY)) return 0
+  const digits = query.slice(HOW_MANY.length)
+  return COUNT.test(digits) ? Number(digits) : 0
 }
 
 /** The model and version of a path whose model begins at `at`, and where the fields begin; undefined for another path. */
@@ -313,39 +319,6 @@ function endOfId(text: string, at: number, terminator: number): number {
     return code === terminator && i > at ? i : -1
   }
   return -1
-}
-
-/** Fields with a meaning, which a head has at most once. */
-const KNOWN: ReadonlySet<string> = new Set([
-  'host',
-  'authorization',
-  'connection',
-  'content-type',
-  'content-length',
-  JSON_LENGTH_HEADER,
-])
-
-/** The fields between the request line and the empty line; undefined if one is not on the list. */
-function parseHead(text: string): Head | undefined {
-  const fields = new Map<string, string>()
-  for (const line of text.split('\r\n')) {
-    const field = FIELD.exec(line)
-    if (field === null) return undefined
-    const name = field[1]!.toLowerCase()
-    if (IGNORED.has(name)) continue
-    if (!KNOWN.has(name) || fields.has(name)) return undefined
-    fields.set(name, field[2]!)
-  }
-  const connection = fields.get('connection')?.toLowerCase() ?? 'keep-alive'
-  const host = fields.get('host')
-  if (host === undefined || connection !== 'keep-alive') return undefined
-  return {
-    host,
-    authorization: fields.get('authorization'),
-    type: fields.get('content-type'),
-    length: fields.get('content-length'),
-    jsonLength: fields.get(JSON_LENGTH_HEADER),
-  }
 }
 
 /** A copy, because a slice would keep all bytes that arrived with it. */

@@ -5,11 +5,14 @@ import type { InferenceAnswers } from '../inference/answers.ts'
 import { INFER_ROUTES } from '../inference/routes.ts'
 import type { RequestMetrics } from '../metrics/request-metrics.ts'
 import type { ServedState } from '../port/services.ts'
+import type { Recommender } from '../recommender/recommender.ts'
+import { RECOMMEND_ROUTE } from '../recommender/routes.ts'
 import { PAIRS_ROUTE, PREDICT_ROUTE } from '../routes/predict.ts'
 import { AnswerText } from './answer-text.ts'
 import { HotInferences } from './inferences.ts'
 import { type AnswerHot, HotListener } from './listener.ts'
 import { HotPredictions } from './predictions.ts'
+import { HotRecommendations } from './recommendations.ts'
 
 /** Longest body of a hot request: that of a batch of the most pairs with ids of usual length. */
 const MAX_BODY_BYTES = 128 * 1024
@@ -18,6 +21,7 @@ const MAX_BODY_BYTES = 128 * 1024
 export interface HotRoutesContext {
   readonly state: ServedState
   readonly answers: InferenceAnswers
+  readonly recommender: Recommender
   readonly clock: Clock
   readonly requests: RequestMetrics
   readonly access?: AccessControl
@@ -50,11 +54,17 @@ export function addHotRoutes(app: FastifyInstance, context: HotRoutesContext): v
     answers: context.answers,
     metrics: { live: live!, version: version! },
   })
+  const recommendations = new HotRecommendations({
+    ...shared,
+    recommender: context.recommender,
+    metrics: requests.of('GET', RECOMMEND_ROUTE),
+  })
   const { bodyLimit = MAX_BODY_BYTES } = app.initialConfig
   const maxBodyBytes = Math.min(bodyLimit, MAX_BODY_BYTES)
   const answer: AnswerHot = (exchange, token) => {
     const { request } = exchange
     if (request.kind === 'infer') inferences.answer(exchange, request, token)
+    else if (request.kind === 'recommend') recommendations.answer(exchange, request, token)
     else predictions.answer(exchange, request, token)
   }
   const { onlyLoopbackNames = false } = context

@@ -26,7 +26,7 @@ export function addErrorHandlers(
 }
 
 /** Logs an error that is a failure of the gateway or of the job. */
-export function logProblem(
+function logProblem(
   log: Pick<FastifyBaseLogger, 'error' | 'info'>,
   error: Error,
   { status, detail }: Problem,
@@ -34,6 +34,17 @@ export function logProblem(
   if (status === 500) log.error({ err: error }, detail)
   // A job that is gone or overloaded would write a line for each request; metrics count them.
   else if (status > 500) log.info({ err: error }, detail)
+}
+
+/** The problem of what a request without a Fastify route has thrown; it is logged as those of routes are. */
+export function loggedProblem(
+  log: Pick<FastifyBaseLogger, 'error' | 'info'>,
+  thrown: unknown,
+): Problem {
+  const error = asWeirError(thrown, 'ILLEGAL_STATE')
+  const problem = problemOf(error)
+  logProblem(log, error, problem)
+  return problem
 }
 
 /** Problems of requests that reach no route: those that HTTP itself refuses, and paths that cannot be read. */

@@ -13,8 +13,11 @@ import type { RecommendationPage } from './recommender.ts'
 /** Most results of one list, those skipped included: later ones cannot be asked for. */
 const MAX_RESULTS = 1000
 
+/** Results of a list whose request does not say how many. */
+export const DEFAULT_HOW_MANY = 10
+
 const PAGE_SCHEMA = {
-  howMany: { type: 'integer', minimum: 1, maximum: MAX_RESULTS, default: 10 },
+  howMany: { type: 'integer', minimum: 1, maximum: MAX_RESULTS, default: DEFAULT_HOW_MANY },
   offset: { type: 'integer', minimum: 0, maximum: MAX_RESULTS - 1, default: 0 },
   rescorerParams: {
     type: 'string',

@@ -21,6 +21,24 @@ export type ListEntry = IdValue | IdCount | number | string
 /** Media types of a list, the one first that a client without a preference gets. */
 const TYPES = ['text/csv', 'application/json', 'text/plain'] as const
 
+/** Media type of a list. */
+export type ListType = (typeof TYPES)[number]
+
+/** The type of a list that a client prefers; undefined if it takes none. `accept` is its header field. */
+export function listTypeOf(accept: string | undefined): ListType | undefined {
+  return preferredType(accept, TYPES)
+}
+
+/** The field `Content-Type` of a list. */
+export function contentTypeOf(type: ListType): string {
+  return `${type}; charset=utf-8`
+}
+
+/** A list as text of a type. */
+export function listText(type: ListType, list: readonly ListEntry[]): string {
+  return type === 'application/json' ? JSON.stringify(list) : list.map(csvLine).join('')
+}
+
 /**
  * Sends a list as CSV, or as JSON to a client that prefers it, as Oryx does. Answers 406 to a client that
  * takes neither.
@@ -30,14 +48,13 @@ export function sendList(
   reply: FastifyReply,
   list: readonly ListEntry[],
 ): FastifyReply {
-  const type = preferredType(request.headers.accept, TYPES)
+  const type = listTypeOf(request.headers.accept)
   reply.header('vary', 'accept')
   if (type === undefined) {
     const detail = `a list is sent as ${TYPES.join(', ')}; Accept allows none of them`
     return sendProblem(reply, httpProblem(406, 'NOT_ACCEPTABLE', detail))
   }
-  if (type === 'application/json') return reply.type(type).send(JSON.stringify(list))
-  return reply.type(`${type}; charset=utf-8`).send(list.map(csvLine).join(''))
+  return reply.type(contentTypeOf(type)).send(listText(type, list))
 }
 
 function csvLine(entry: ListEntry): string {

@@ -4,15 +4,31 @@ import { anonymousRow } from '../../models/als/anonymous-row.ts'
 import { BIAS_COLUMNS } from '../../models/als/row.ts'
 import { alsKey, idOfKey, MEAN_KEYS } from '../../models/als/row-key.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
-import { type Histories, noHistories } from './histories.ts'
+import type { GatewayServices } from '../port/services.ts'
+import { Histories, hasHistories, noHistories } from './histories.ts'
 import type { IdCount, IdValue } from './listing.ts'
-import type { ModelRows, Page } from './model-rows.ts'
+import { ModelRows, type Page } from './model-rows.ts'
 import type { ItemStrength } from './path.ts'
 
 /** A page of recommendations. */
 export interface RecommendationPage extends Page {
   /** Whether items that the user rated may be in the list. @default false where there are histories */
   readonly considerKnownItems?: boolean
+}
+
+/** Name of the state that is read. */
+const ALS_MODEL = 'ALS_MODEL'
+
+/** The recommender of a gateway. Histories are those of the job of the model, if it has them. */
+export function recommenderOf({
+  state,
+  histories,
+}: Pick<GatewayServices, 'state' | 'histories'>): Recommender {
+  const others = histories === undefined ? undefined : new Histories(histories)
+  const own = new Histories(state)
+  return new Recommender(new ModelRows(state, ALS_MODEL), () =>
+    hasHistories(state) ? own : others,
+  )
 }
 
 /** Recommendations of an ALS model, computed from its rows as the job serves them. */
@@ -204,6 +220,11 @@ export class Recommender {
       }),
     )
     return best.flatMap(([item]) => (item === undefined ? [] : [item.id]))
+  }
+
+  /** All ids of one side, page by page. */
+  allIds(kind: 'U' | 'I', options: QueryOptions): AsyncGenerator<string[]> {
+    return this.rows.allIds(kind, options)
   }
 
   private requireHistories(): Histories {

@@ -3,7 +3,6 @@ import { QUERY_OPTION_SCHEMAS, queryOptionsOf } from '../http/query-options.ts'
 import { ID_SCHEMA } from '../http/schemas.ts'
 import type { GatewayServices, ServedState } from '../port/services.ts'
 import { requireLiveModel } from '../routes/live-model.ts'
-import { Histories, hasHistories } from './histories.ts'
 import {
   addListRoute,
   COUNTED,
@@ -16,13 +15,12 @@ import {
   SCORED,
 } from './list-route.ts'
 import { sendList } from './listing.ts'
-import { ModelRows } from './model-rows.ts'
 import { ITEM_STRENGTH_SCHEMA, itemStrengths } from './path.ts'
-import { Recommender } from './recommender.ts'
+import type { Recommender } from './recommender.ts'
 import { addWriteRoutes } from './write-routes.ts'
 
-/** Name of the state that the routes read. */
-const ALS_MODEL = 'ALS_MODEL'
+/** Path of the route of the best items of a user. */
+export const RECOMMEND_ROUTE = '/recommend/*'
 
 const USER: PathIds = { user: ID_SCHEMA }
 const ITEM: PathIds = { item: ID_SCHEMA }
@@ -35,9 +33,10 @@ const TO: PathIds = { to: ID_SCHEMA }
  */
 export function addRecommenderRoutes(
   app: FastifyInstance,
-  { state, histories, observations }: GatewayServices,
+  { state, observations }: GatewayServices,
+  recommender: Recommender,
 ): void {
-  new RecommenderRoutes(app, state, histories).add()
+  new RecommenderRoutes(app, state, recommender).add()
   if (observations !== undefined) addWriteRoutes(app, observations)
 }
 
@@ -184,16 +183,12 @@ function historyRoutes(recommender: Recommender): ListRoutes {
 class RecommenderRoutes {
   private readonly app: FastifyInstance
   private readonly state: ServedState
-  private readonly rows: ModelRows
   private readonly recommender: Recommender
 
-  constructor(app: FastifyInstance, state: ServedState, histories: ServedState | undefined) {
+  constructor(app: FastifyInstance, state: ServedState, recommender: Recommender) {
     this.app = app
     this.state = state
-    const others = histories === undefined ? undefined : new Histories(histories)
-    const own = new Histories(state)
-    this.rows = new ModelRows(state, ALS_MODEL)
-    this.recommender = new Recommender(this.rows, () => (hasHistories(state) ? own : others))
+    this.recommender = recommender
   }
 
   add(): void {
@@ -251,7 +246,7 @@ class RecommenderRoutes {
   ): Promise<FastifyReply> {
     const ids: string[] = []
     const options = queryOptionsOf(request.headers, request.query.version)
-    for await (const page of this.rows.allIds(kind, options)) ids.push(...page)
+    for await (const page of this.recommender.allIds(kind, options)) ids.push(...page)
     return sendList(request, reply, ids)
   }
 }

@@ -1,9 +1,9 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
-import { latin1Of } from '../../core/text/latin1.ts'
 import type { KeyClass } from '../../state/catalog/key-class.ts'
 import type { Answer, TopKOptions } from '../../wire/model-reader.ts'
 import { requireK } from '../../wire/request.ts'
 import { RankedKeys } from '../port/ranked-keys.ts'
+import { ExcludedKeys } from '../top-k/excluded-keys.ts'
 import type { LocalTopK } from '../top-k/top-k.ts'
 import type { LocalRequests, VectorRequest } from './request.ts'
 import { type LoadedRow, type LocalRowLoader, requireSameLength } from './row-loader.ts'
@@ -69,7 +69,7 @@ export class LocalTopKReads {
       vector: row.vector,
       k,
       suffix: ending,
-      exclude: new Set(exclude.map((key) => latin1Of(Buffer.from(key)))),
+      exclude: new ExcludedKeys(exclude),
       ...(normColumns === undefined ? {} : { normColumns }),
     }
     const versions = keyClasses.flatMap((keyClass) => keyClass.versions.get(request.version) ?? [])

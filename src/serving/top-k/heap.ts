@@ -1,5 +1,5 @@
-import { latin1Of } from '../../core/text/latin1.ts'
 import { RankedKeys } from '../port/ranked-keys.ts'
+import { type ExcludedKeys, hashOfKey } from './excluded-keys.ts'
 
 /** A top-k query. */
 export interface TopKQuery {
@@ -7,8 +7,8 @@ export interface TopKQuery {
   readonly vector: Float32Array
   readonly k: number
   readonly suffix: Uint8Array
-  /** Keys never returned, as latin1 text. */
-  readonly exclude: ReadonlySet<string>
+  /** Keys never returned. */
+  readonly exclude: ExcludedKeys
   /** Scores are divided by the norm of the first so many floats of the row. @default they are not */
   readonly normColumns?: number
 }
@@ -73,8 +73,7 @@ export class TopKHeap {
     const from = at + length - suffix.length
     if (from < at) return false
     for (let i = 0; i < suffix.length; i++) if (bytes[from + i] !== suffix[i]) return false
-    if (exclude.size === 0) return true
-    return !exclude.has(latin1Of(bytes, length, at))
+    return !exclude.has(bytes, at, length)
   }
 
   /**
@@ -84,7 +83,7 @@ export class TopKHeap {
   offer(score: number, bytes: Uint8Array, at: number, length: number): void {
     // Not a number is no score: it would have no place among the others.
     if (!(score > this.threshold)) return
-    const hash = hashOf(bytes, at, length)
+    const hash = hashOfKey(bytes, at, length)
     const known = this.indexOf(bytes, at, length, hash)
     if (known >= 0) {
       if (this.scores[known] !== score) this.rescore(known, score)
@@ -242,10 +241,4 @@ function countNotAbove(sorted: Float64Array, value: number): number {
     else to = middle
   }
   return from
-}
-
-function hashOf(bytes: Uint8Array, at: number, length: number): number {
-  let hash = 0
-  for (let i = at; i < at + length; i++) hash = (Math.imul(hash, 31) + bytes[i]!) | 0
-  return hash
 }

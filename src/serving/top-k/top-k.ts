@@ -10,6 +10,7 @@ import { FairQueue } from '../catalog/fair-queue.ts'
 import type { SharedThread } from '../catalog/shared-thread.ts'
 import type { AskTerms, LocalSlotAsker } from '../catalog/slot-asker.ts'
 import type { RankedKeys } from '../port/ranked-keys.ts'
+import { Gathering } from './gathering.ts'
 import { TopKHeap, type TopKQuery } from './heap.ts'
 import { dividedByNorm, TopKScan } from './scan.ts'
 import { TopKShadows } from './shadows.ts'
@@ -48,6 +49,9 @@ export class LocalTopK {
   private readonly shadows: TopKShadows
   private readonly thread: SharedThread
   private readonly queues = new Map<StateVersion, FairQueue<Waiting>>()
+  private readonly gatherings = new WeakMap<StateVersion, Gathering>()
+  /** Called after each query that joins a queue. */
+  private readonly joins = new Map<FairQueue<Waiting>, () => void>()
   /** Heaps that are used again: one of a thousand rows has a hundred kilobytes. */
   private heaps: TopKHeap[] = []
 
@@ -73,6 +77,7 @@ export class LocalTopK {
       const queue = this.queues.get(version)
       if (queue !== undefined) {
         queue.push(terms.owner, waiting)
+        this.joins.get(queue)?.()
         return
       }
       const first = new FairQueue<Waiting>()
@@ -83,13 +88,18 @@ export class LocalTopK {
   }
 
   private async serve(version: StateVersion, queue: FairQueue<Waiting>): Promise<void> {
+    const gathering = this.gatheringOf(version)
     while (queue.size > 0) {
       await nextTurn()
+      await this.gather(queue, gathering)
       const batch = this.nextBatch(queue)
       if (batch.length === 0) continue
       try {
         const heaps = this.heapsFor(version, batch)
+        const startedMs = this.clock.monotonicMs()
         await this.pass(version, batch, heaps)
+        const endedMs = this.clock.monotonicMs()
+        gathering.ended({ queries: batch.length, waiting: queue.size, startedMs, endedMs })
         await this.answer(batch, heaps)
         this.heaps = [...heaps, ...this.heaps].slice(0, MAX_TOP_K_QUERIES)
       } catch (error) {
@@ -97,6 +107,31 @@ export class LocalTopK {
       }
     }
     this.queues.delete(version)
+  }
+
+  private gatheringOf(version: StateVersion): Gathering {
+    const known = this.gatherings.get(version)
+    if (known !== undefined) return known
+    const gathering = new Gathering()
+    this.gatherings.set(version, gathering)
+    return gathering
+  }
+
+  /** Waits for queries that are on their way. */
+  private async gather(queue: FairQueue<Waiting>, gathering: Gathering): Promise<void> {
+    const now = this.clock.monotonicMs()
+    const { queries, ms } = gathering.next(queue.size, MAX_TOP_K_QUERIES, now)
+    if (ms === 0) return
+    const came = await new Promise<boolean>((resolve) => {
+      const cancel = this.clock.after(ms, () => resolve(false))
+      this.joins.set(queue, () => {
+        if (queue.size < queries) return
+        cancel()
+        resolve(true)
+      })
+    })
+    this.joins.delete(queue)
+    gathering.waited(came)
   }
 
   /** Answers some queries in each turn: texts of thousands of keys take milliseconds. */

@@ -311,3 +311,63 @@ describe('the reader of hot inferences', () => {
     expect(knowing.read(text, 0), 'after a head that it knows').toBe('other')
   })
 })
+
+describe('a request for recommendations', () => {
+  const of = (path: string, fields = ''): string =>
+    `GET /recommend/${path} HTTP/1.1\r\n${HEAD}${fields}\r\n`
+
+  it.each([
+    ['1', '', { user: '1', howMany: 10, type: 'text/csv' }],
+    ['a-b.c?howMany=3', '', { user: 'a-b.c', howMany: 3, type: 'text/csv' }],
+    ['1', 'Accept: application/json\r\n', { howMany: 10, type: 'application/json' }],
+    ['1', 'Accept: */*\r\n', { type: 'text/csv' }],
+    ['1?howMany=999', 'Accept: text/plain\r\n', { howMany: 999, type: 'text/plain' }],
+  ] as const)('is read: %s %j', (path, fields, request) => {
+    const text = of(path, fields)
+    expect(read(`${text}GET `)).toMatchObject({ request, end: text.length })
+  })
+
+  it.each([
+    ['', ''],
+    ['?howMany=3', ''],
+    ['1/2', ''],
+    ['1?', ''],
+    ['1?howMany=', ''],
+    ['1?howMany=0', ''],
+    ['1?howMany=03', ''],
+    ['1?howMany=+3', ''],
+    ['1?howMany=1001', ''],
+    ['1?howMany=3&offset=1', ''],
+    ['1?howMany=3&howMany=4', ''],
+    ['1?offset=1', ''],
+    ['1?howmany=3', ''],
+    ['%31', ''],
+    ['1', 'Accept: image/png\r\n'],
+    ['1', 'Accept: text/csv\r\nAccept: text/plain\r\n'],
+    ['1', 'Weir-Consistency: checkpoint\r\n'],
+    ['1', 'Content-Length: 0\r\n'],
+  ])('is left to node:http: "%s" with %j', (path, fields) => {
+    expect(read(of(path, fields))).toBeUndefined()
+  })
+
+  it('has the type of its own head, not of the one before', () => {
+    const reader = new RequestReader(LIMITS)
+    const types = ['Accept: application/json\r\n', '', 'Accept: application/json\r\n'].map(
+      (fields) => {
+        reader.read(of('1', fields), 0)
+        return reader.request.kind === 'recommend' ? reader.request.type : undefined
+      },
+    )
+    expect(types).toEqual(['application/json', 'text/csv', 'application/json'])
+    const refused = `GET /v1/predict/1/2 HTTP/1.1\r\n${HEAD}Accept: image/png\r\n\r\n`
+    expect(reader.read(refused, 0)).toBe('whole')
+    expect(reader.read(of('1', 'Accept: image/png\r\n'), 0)).toBe('other')
+  })
+
+  it('is not read before its end has arrived', () => {
+    const whole = of('1?howMany=3')
+    for (let length = 0; length < whole.length; length++) {
+      expect(read(whole.slice(0, length))).toBeUndefined()
+    }
+  })
+})

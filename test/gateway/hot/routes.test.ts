@@ -38,6 +38,7 @@ const get = (path: string, fields = ''): string =>
 const PREDICT = get('/v1/predict/1/50')
 const post = (body: string, fields = ''): string =>
   `POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${fields}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+const RECOMMEND = get('/recommend/1?howMany=2')
 const BATCH = post('{"pairs":[["1","50"],["nobody","50"],["1","nothing"]]}')
 const pairInputs = (data: string) =>
   `"inputs":[{"name":"user","datatype":"BYTES","shape":[1],${data}},{"name":"item","datatype":"BYTES","shape":[1],"data":["50"]}]`
@@ -92,6 +93,13 @@ describe('a hot request', () => {
     ['a batch in a row of other requests', PREDICT + BATCH + BATCH + PREDICT + BATCH],
     ['a batch that is not as the scanner reads it', post('{"pairs":[["1","5\\u0030"]]}') + BATCH],
     ['a batch that the schema refuses', post('{"pairs":[["1"]]}') + PREDICT],
+    ['a list', RECOMMEND],
+    ['a list as JSON', get('/recommend/1', 'Accept: application/json\r\n')],
+    ['a list as text', get('/recommend/1', 'Accept: text/plain\r\n')],
+    ['a list of a type that lists do not have', get('/recommend/1', 'Accept: image/png\r\n')],
+    ['a list of a user that the model does not know', RECOMMEND + get('/recommend/nobody')],
+    ['a list of the mean user', get('/recommend/MEAN')],
+    ['lists between other requests', PREDICT + RECOMMEND + BATCH + RECOMMEND + PREDICT],
     ['a run of a model', INFER],
     ['runs between other requests', PREDICT + INFER + INFER_BINARY + INFER_BINARY + BATCH + INFER],
     [
@@ -133,13 +141,17 @@ describe('a hot request', () => {
     const batches = [reader.text, slow.text].map((token) =>
       post('{"pairs":[["1","50"]]}', bearer(token)),
     )
+    const lists = [reader.text, slow.text].map((token) => get('/recommend/1', bearer(token)))
     const runs = [reader.text, slow.text].map((token) => infer('{}', bearer(token)))
-    const text = PREDICT + requests.join('') + batches.join('') + runs.join('') + BATCH + LAST
+    const text =
+      PREDICT + requests.join('') + batches.join('') + lists.join('') + runs.join('') + BATCH + LAST
     const answer = await answerOf(hot, text)
     expect([...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual([
       '401',
       '401',
       '200',
+      '200',
+      '429',
       '200',
       '429',
       '200',
@@ -153,10 +165,10 @@ describe('a hot request', () => {
     const counts = [hot, plain].map(async (app) => {
       const headers = { authorization: `Bearer ${reader.text}` }
       const { body } = await app.inject({ url: '/metrics', headers })
-      return body.split('\n').filter((line) => /_count.*(predict|infer)/.test(line))
+      return body.split('\n').filter((line) => /_count.*(predict|recommend|infer)/.test(line))
     })
     const [ofHot, ofPlain] = await Promise.all(counts)
-    expect(ofHot).toHaveLength(8)
+    expect(ofHot).toHaveLength(10)
     expect(ofHot).toEqual(ofPlain)
   })
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../src/core/random.ts'
+import { ExcludedKeys } from '../../../src/serving/top-k/excluded-keys.ts'
 import { TopKHeap } from '../../../src/serving/top-k/heap.ts'
 
 const K = 300
@@ -7,7 +8,7 @@ const bytes = (key: string): Uint8Array => new TextEncoder().encode(key)
 
 const heapOf = (k: number): TopKHeap =>
   new TopKHeap(
-    { vector: new Float32Array(1), k, suffix: new Uint8Array(0), exclude: new Set() },
+    { vector: new Float32Array(1), k, suffix: new Uint8Array(0), exclude: new ExcludedKeys([]) },
     16,
   )
 

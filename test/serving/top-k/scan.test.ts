@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { seededRandom } from '../../../src/core/random.ts'
+import { ExcludedKeys } from '../../../src/serving/top-k/excluded-keys.ts'
 import { TopKHeap } from '../../../src/serving/top-k/heap.ts'
 import { TopKScan } from '../../../src/serving/top-k/scan.ts'
 import { bytesOf, hashOf, VectorFixture } from '../../state/vector/model.ts'
 
-const NO_KEYS = new Set<string>()
+const NO_KEYS = new ExcludedKeys([])
 
 const queryOf = (vector: Float32Array, k: number) => ({
   vector,

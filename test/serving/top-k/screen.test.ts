@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { type Random, seededRandom } from '../../../src/core/random.ts'
+import { ExcludedKeys } from '../../../src/serving/top-k/excluded-keys.ts'
 import { TopKHeap } from '../../../src/serving/top-k/heap.ts'
 import { TopKScan } from '../../../src/serving/top-k/scan.ts'
 import { floatAtMost } from '../../../src/serving/top-k/shadow.ts'
@@ -19,7 +20,7 @@ interface Wanted {
 }
 
 const heapOf = ({ vector, k, suffix = '', exclude = [] }: Wanted): TopKHeap =>
-  new TopKHeap({ vector, k, suffix: bytesOf(suffix), exclude: new Set(exclude) }, 64)
+  new TopKHeap({ vector, k, suffix: bytesOf(suffix), exclude: new ExcludedKeys(exclude) }, 64)
 
 /** A table of four floats a row, 64 rows a segment, with codes. */
 class World {
