@@ -33,6 +33,7 @@ import { machineSpeedBenchmark } from './machine/speed.ts'
 import { predictHotBenchmark } from './predict/hot.ts'
 import { predictSequentialBenchmark } from './predict/sequential.ts'
 import { predictSpilledBenchmark } from './predict/spilled.ts'
+import { svmFrequencyBenchmark } from './predict/svm-frequency.ts'
 import { svmThesisBenchmark } from './predict/svm-thesis.ts'
 import { svmUrlBenchmark } from './predict/svm-url.ts'
 import { topKBenchmark } from './predict/top-k.ts'
@@ -107,6 +108,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   trainAlsGpuBenchmark,
   svmUrlBenchmark,
   svmThesisBenchmark,
+  svmFrequencyBenchmark,
   inferNoopBenchmark,
   inferLinearBenchmark,
   inferHeavyBenchmark,

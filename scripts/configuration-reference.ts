@@ -104,6 +104,12 @@ const ROWS: Readonly<Record<string, Row>> = {
   'rest.tls.cert': { kind: 'path', fallback: 'none' },
   'rest.tls.key': { kind: 'path', fallback: 'none' },
   'rest.tls.ca': { kind: 'path', fallback: 'none' },
+  'queryable-state.hot-weights': {
+    kind: 'count',
+    fallback: '65536',
+    meaning:
+      'Weights of a version of a linear model that each query thread copies where blocks are spilled: those that requests need most; 0 for none ([linear models](../guide/svm.md#frequent-features)).',
+  },
   'queryable-state.server.ports': { kind: 'ports', fallback: "the system's choice" },
   'queryable-state.server.tls.cert': { kind: 'path', fallback: 'none' },
   'queryable-state.server.tls.key': { kind: 'path', fallback: 'none' },

@@ -21,6 +21,7 @@ const job = await serveSvmJob({
     'heartbeat.timeout': '1 h',
     'state.backend.memory.budget': '2 gb',
     'execution.checkpointing.interval': '1 h',
+    ...plan.configuration,
   },
   onLive: () => send({ kind: 'live', port: job.port }),
 })

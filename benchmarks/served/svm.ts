@@ -11,6 +11,8 @@ import { GeneratedWeights } from '../../src/models/linear/model-generator.ts'
 export interface ServedSvmPlan {
   readonly root: string
   readonly topic: string
+  /** Settings beside those of every benchmark. */
+  readonly configuration: Readonly<Record<string, string>>
 }
 
 /** An event of the serving process. */
@@ -35,9 +37,13 @@ export class ServedSvm implements AsyncDisposable {
   }
 
   /** Publishes the model below `root` and serves it. Resolves when it is live. */
-  static async start(root: string, features: number): Promise<ServedSvm> {
+  static async start(
+    root: string,
+    features: number,
+    configuration: Readonly<Record<string, string>> = {},
+  ): Promise<ServedSvm> {
     await publish(root, features)
-    const plan: ServedSvmPlan = { root, topic: TOPIC }
+    const plan: ServedSvmPlan = { root, topic: TOPIC, configuration }
     const module = new URL('./svm-process.ts', import.meta.url)
     const child = fork(module, [JSON.stringify(plan)], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

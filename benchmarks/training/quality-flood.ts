@@ -8,7 +8,8 @@ import type { Rating } from '../../src/models/ratings/rating.ts'
 import { learnableModel, momentsOf } from '../../src/training/als/learnable-model.ts'
 import type { AlsModel } from '../../src/training/als/solver/model.ts'
 import { trainAls } from '../../src/training/als/train.ts'
-import { ratingsOf } from '../../src/training/data/ratings-table.ts'
+import { trainBmf } from '../../src/training/bmf/train.ts'
+import { type RatingsTable, ratingsOf } from '../../src/training/data/ratings-table.ts'
 import type { Benchmark, Figure } from '../harness/benchmark.ts'
 import { type MovieLensByTime, movieLensByTime } from '../learning/movielens-by-time.ts'
 import { rounded } from '../load/statistics.ts'
@@ -37,9 +38,17 @@ interface FloodedRule {
   readonly options: OnlineRuleOptions
   /** Without the limit of newcomers. */
   readonly rival: OnlineRuleOptions
-  /** Whether the model has biases. */
-  readonly biases: boolean
+  /** Trains the rows that it starts from. */
+  readonly train: (ratings: RatingsTable) => Promise<AlsModel>
 }
+
+const FACTORS = 10
+const alternating =
+  (biases: boolean) =>
+  (ratings: RatingsTable): Promise<AlsModel> =>
+    trainAls(ratings, { factors: FACTORS, threads: 2, biases })
+const bayesian = async (ratings: RatingsTable): Promise<AlsModel> =>
+  (await trainBmf(ratings, { factors: FACTORS, threads: 2 })).model
 
 const RULES: readonly FloodedRule[] = [
   ...(['gram', 'sgd', 'fold-in'] as const).flatMap((rule) =>
@@ -47,8 +56,26 @@ const RULES: readonly FloodedRule[] = [
       name: biases ? rule : `${rule}-without-biases`,
       options: { rule },
       rival: { rule, ...NO_LIMIT },
-      biases,
+      train: alternating(biases),
     })),
+  ),
+  {
+    name: 'gram-on-bmf',
+    options: { rule: 'gram' },
+    rival: { rule: 'gram', ...NO_LIMIT },
+    train: bayesian,
+  },
+  // Its rules have their own limits, which no option lifts: the rival is `gram` without a limit.
+  ...[
+    { name: 'stack', train: alternating(true) },
+    { name: 'stack-on-bmf', train: bayesian },
+  ].map(
+    ({ name, train }): FloodedRule => ({
+      name,
+      options: { rule: 'stack' },
+      rival: { rule: 'gram', ...NO_LIMIT },
+      train,
+    }),
   ),
 ]
 
@@ -61,7 +88,7 @@ export const qualityFloodBenchmark: Benchmark = {
     if (parts === undefined) return []
     const figures: Figure[] = []
     for (const rule of RULES) {
-      const model = await trainAls(parts.train, { factors: 10, threads: 2, biases: rule.biases })
+      const model = await rule.train(parts.train)
       for (const flood of FLOODS) {
         const figure = flooded(rule, { model, parts, flood })
         const { details } = figure
@@ -91,7 +118,7 @@ function flooded({ name, options, rival }: FloodedRule, on: FloodedModel): Figur
     target: TARGET,
     higher: false,
     rival: unlimited,
-    rivalName: 'no limit of newcomers',
+    rivalName: options.rule === rival.rule ? 'no limit of newcomers' : 'gram without the limit',
     details: {
       cost: rounded(value),
       costWithoutLimit: rounded(unlimited),

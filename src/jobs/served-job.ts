@@ -110,6 +110,7 @@ export class ServedJob implements AsyncDisposable {
       threads: options.queryThreads ?? 1,
       threadPorts: configuration.queryPorts,
       limits: configuration.queryLimits,
+      hotWeights: configuration.hotWeights,
       ...access,
       workers: options.queryWorkers,
       ...(options.host === undefined ? {} : { host: options.host }),

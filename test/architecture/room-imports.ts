@@ -549,7 +549,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'jobs/model-topic',
     'models/linear',
     'operators/port',
-    'serving/reader',
+    'serving/sparse',
   ],
   'jobs/learning/write-back': [
     'checkpoint/protocol',
@@ -879,6 +879,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'kernels',
     'serving/catalog',
     'serving/port',
+    'serving/sparse',
     'serving/top-k',
     'state/catalog',
     'state/port',
@@ -893,6 +894,15 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'tracing',
     'wire',
     'wire/inference',
+  ],
+  'serving/sparse': [
+    'core',
+    'core/hash',
+    'kernels',
+    'serving/port',
+    'state/catalog',
+    'state/rows',
+    'wire',
   ],
   'serving/threads': [
     'access',

@@ -8,7 +8,7 @@ import { crossValidateLinear, evaluateLinear } from '../../training/linear/evalu
 import { linearLearningCurve } from '../../training/linear/learning-curve.ts'
 import type { LinearLossName } from '../../training/linear/loss.ts'
 import type { LinearModel } from '../../training/linear/model.ts'
-import type { LinearOptions } from '../../training/linear/options.ts'
+import { defaultTolerance, type LinearOptions } from '../../training/linear/options.ts'
 import { trainLinear } from '../../training/linear/train.ts'
 import {
   type Command,
@@ -164,7 +164,7 @@ async function publishTrained(
   return await publishLinearModel(publishableWeights(model.weights, model.intercept), flags, {
     hyperparameters: hyperparametersOf(model, options),
     metrics: exampleMetrics(table, model, {
-      tolerance: options.tolerance ?? 1e-3,
+      tolerance: options.tolerance ?? defaultTolerance(),
       rows: options.rows?.length ?? table.rows,
     }),
     onWarning: (warning) => io.err(`warning: ${warning}`),
@@ -201,7 +201,7 @@ function hyperparametersOf(
   options: LinearOptions,
 ): Record<string, number | string> {
   const { positive, negative } = model.labels
-  const { loss = 'hinge', cost = 1, bias = 1, tolerance = 1e-3 } = options
+  const { loss = 'hinge', cost = 1, bias = 1, tolerance = defaultTolerance() } = options
   const { solver = 'auto', scale = 'none' } = options
   const trained = { loss, cost, bias, tolerance, solver, scale }
   return { ...trained, positiveLabel: positive, negativeLabel: negative }
@@ -219,7 +219,7 @@ async function trainWithProgress(
   io: CommandIo,
 ): Promise<LinearModel> {
   const bar = new ProgressBar(io, 'training', () => systemClock.monotonicMs())
-  const goal = -Math.log10(options.tolerance ?? 1e-3)
+  const goal = -Math.log10(options.tolerance ?? defaultTolerance())
   const model = await trainLinear(table, {
     ...options,
     signal: interruptionSignal(io),

@@ -4,6 +4,7 @@ import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
 import type { DataRange } from '../../models/registry/version.ts'
 import { type SparseTable, SparseTableBuilder } from '../../training/data/sparse-table.ts'
 import type { LinearModel } from '../../training/linear/model.ts'
+import { defaultTolerance } from '../../training/linear/options.ts'
 import { trainLinear } from '../../training/linear/train.ts'
 import { writeModelFile } from '../publish/file-io.ts'
 import { publishableWeights, weightBlockRows } from '../publish/linear.ts'
@@ -33,7 +34,7 @@ export class LinearTrainer implements ModelTrainer {
 
   /** Throws the errors of `trainLinear`. */
   async train(request: TrainRequest): Promise<TrainedModelMetadata> {
-    const { range = DEFAULT_RANGE, tolerance = 1e-3, ...options } = request.linear
+    const { range = DEFAULT_RANGE, tolerance = defaultTolerance(), ...options } = request.linear
     const { table, unparsable, newestEventMs } = await observed(request)
     const startMs = performance.now()
     const total = Math.ceil(-Math.log10(tolerance) * PROGRESS_OF_DIGIT)

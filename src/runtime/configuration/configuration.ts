@@ -71,6 +71,8 @@ export interface JobConfiguration {
   readonly queryTls: ServerTlsConfiguration | undefined
   /** Limits of query servers; what is missing has the server's default. */
   readonly queryLimits: QueryLimitsConfiguration
+  /** Copies of weights of each version of a linear model in each query thread; undefined: its default. */
+  readonly hotWeights: number | undefined
   readonly rest: RestConfiguration
   /** Files of the certificate of the REST interface; undefined without TLS. */
   readonly restTls: ServerTlsConfiguration | undefined
@@ -135,6 +137,7 @@ export const DEFAULT_JOB_CONFIGURATION: JobConfiguration = Object.freeze({
   queryPorts: undefined,
   queryTls: undefined,
   queryLimits: Object.freeze({}),
+  hotWeights: undefined,
   rest: Object.freeze({
     isEnabled: true,
     address: '127.0.0.1',

@@ -242,6 +242,11 @@ const OPTIONS: Readonly<Record<string, Option>> = {
     parsePortRange,
     'Ports of the query threads, for example 9070-9079; the operating system chooses them when missing. Clients learn the ports from the bootstrap port.',
   ),
+  'queryable-state.hot-weights': ofJob(
+    'hotWeights',
+    (text) => parseCount(text, 0),
+    'Weights of a version of a linear model that each query thread copies where blocks are spilled: those that requests need most; 0 for none (default 65536).',
+  ),
   'queryable-state.server.tls.cert': ofQueryTls(
     'cert',
     asIs,

@@ -78,12 +78,22 @@ export class SparseOutcome {
 
   /** Records which row was read; the row number counts only where positions are wanted. */
   record(reader: RowPositions, row: number): void {
-    this.slot = reader.share.slot
-    if (!this.withPosition) return
-    const offset = reader.offsetOf(row)
-    if (this.partition >= 0 && offset < this.offset) return
-    this.partition = reader.partitionOf(row)
+    if (this.withPosition) {
+      this.recordAt(reader.share.slot, reader.partitionOf(row), reader.offsetOf(row))
+    } else this.slot = reader.share.slot
+  }
+
+  /** Records the slot and the position of a weight that was read. */
+  recordAt(slot: number, partition: number, offset: number): void {
+    this.slot = slot
+    if (!this.withPosition || (this.partition >= 0 && offset < this.offset)) return
+    this.partition = partition
     this.offset = offset
+  }
+
+  /** Where the latest write was read. */
+  get position(): { readonly slot: number; readonly partition: number; readonly offset: number } {
+    return { slot: this.slot, partition: this.partition, offset: this.offset }
   }
 }
 

@@ -19,14 +19,15 @@ import type { DeferredPredictions, ReadGroup, ScanRange } from '../port/query-ba
 import type { RankedKeys } from '../port/ranked-keys.ts'
 import type { OwnedQueryOptions } from '../port/request-owner.ts'
 import type { ScanPage } from '../port/scan-page.ts'
+import { HotWeightsOfVersions } from '../sparse/hot-weights-of-versions.ts'
 import { LocalTopK } from '../top-k/top-k.ts'
-import { blockProducts, blocksOf } from './block-products.ts'
 import { deferredKey, LocalDeferredPredictions } from './deferred-predictions.ts'
 import { answered } from './failures.ts'
 import { LocalReadGroup } from './read-group.ts'
 import { type LocalContext, LocalRequests, type VectorRequest } from './request.ts'
 import { LocalRowLoader, requireSameLength } from './row-loader.ts'
 import { LocalScans } from './scans.ts'
+import { LocalSparseReads } from './sparse-reads.ts'
 import { LocalTopKReads } from './top-k-reads.ts'
 import { LocalTypedReads, type ValuesOptions } from './typed-reads.ts'
 
@@ -36,6 +37,8 @@ const encoder = new TextEncoder()
 export interface LocalModelReaderOptions extends LocalContext {
   /** The way to the slots. */
   readonly slots: SlotQueryClient
+  /** Weights of a version of a linear model that are copied where its blocks are spilled; 0 for none. @default 65536 */
+  readonly hotWeights?: number | undefined
 }
 
 /**
@@ -53,7 +56,8 @@ export class LocalModelReader implements ModelReader {
   private readonly tops: LocalTopKReads
   private readonly typed: LocalTypedReads
   private readonly scans: LocalScans
-  private readonly group = new LocalReadGroup()
+  private readonly sparse: LocalSparseReads
+  private readonly group: LocalReadGroup
   private readonly ages: number[] = []
 
   constructor(options: LocalModelReaderOptions) {
@@ -74,6 +78,9 @@ export class LocalModelReader implements ModelReader {
     )
     this.typed = new LocalTypedReads(options.catalog, this.requests, this.asker)
     this.scans = new LocalScans(options.catalog, this.requests, this.asker)
+    const hotWeights = new HotWeightsOfVersions(options.hotWeights)
+    this.sparse = new LocalSparseReads(this.requests, this.loader, hotWeights)
+    this.group = new LocalReadGroup(hotWeights)
   }
 
   /**
@@ -183,17 +190,7 @@ export class LocalModelReader implements ModelReader {
   ): Promise<Answer<SparseProduct>> {
     return answered(async () => {
       requireFinite(features.values, 'a value of the sparse vector')
-      const request = this.requests.vector(name, options)
-      const { dimension } = request.state.keyClasses[0]!
-      const none = this.loader.noRow(request)
-      const blocks = blocksOf(features.ids, dimension)
-      const rows = await Promise.all(
-        blocks.map(({ key }) => this.loader.loadIfKnown(request, encoder.encode(key))),
-      )
-      const value = blockProducts(features, blocks, (n) => rows[n]?.vector)
-      const newest = rows.reduce((a, b) => (b !== undefined && b.offset >= a!.offset ? b : a), none)
-      const envelope = this.requests.envelope(request, newest!)
-      return { ok: true, value, envelope }
+      return this.sparse.read(name, features, options)
     })
   }
 

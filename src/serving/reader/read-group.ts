@@ -16,8 +16,9 @@ import {
   type SparseFeatures,
   type SparseOutcome,
 } from '../port/query-backend.ts'
+import { LocalSparseDot } from '../sparse/dot.ts'
+import type { HotWeightsOfVersions } from '../sparse/hot-weights-of-versions.ts'
 import { type ReadTerms, RowBuffer, RowReads } from './row-reads.ts'
-import { LocalSparseDot } from './sparse-dot.ts'
 
 const RESTORING_STATUS = statusOf('RESTORING')
 const DIMENSION_MISMATCH = statusOf('DIMENSION_MISMATCH')
@@ -45,7 +46,12 @@ export class LocalReadGroup implements ReadGroup {
   private firstAhead = 0
   private rowBytes = new Uint8Array(0)
   private rowOf: Float32Array | undefined
-  private readonly sparse = new LocalSparseDot()
+  private readonly sparse: LocalSparseDot
+
+  /** `hotWeights`: copies of the weights of linear models. */
+  constructor(hotWeights?: HotWeightsOfVersions) {
+    this.sparse = new LocalSparseDot(hotWeights)
+  }
 
   /** Sets what is read; see `RowReads.prepare`. */
   prepare(terms: ReadTerms, ages: readonly number[], restoring: boolean): void {

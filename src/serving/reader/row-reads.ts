@@ -11,8 +11,8 @@ import {
 import { DEFERRED } from '../../wire/frame.ts'
 import { OK, statusOf } from '../../wire/status.ts'
 import type { KeySpan, ReadStatus } from '../port/query-backend.ts'
+import type { SparseTerms } from '../sparse/dot.ts'
 import type { VectorRequest } from './request.ts'
-import type { SparseTerms } from './sparse-dot.ts'
 
 const UNKNOWN_KEY = statusOf('UNKNOWN_KEY')
 const NOT_OWNER = statusOf('NOT_OWNER')

@@ -32,6 +32,7 @@ export interface QueryThreadSetup {
   readonly access: AccessShare
   readonly tls: TlsFiles | undefined
   readonly limits: Partial<QueryLimits>
+  readonly hotWeights: number | undefined
   readonly board: ProgressBoardShare
   /** Queryable names of vector state; a name's index is its model number on the board. */
   readonly models: readonly string[]

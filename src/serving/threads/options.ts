@@ -24,6 +24,8 @@ export interface QueryThreadsOptions {
   readonly access?: AccessShare
   readonly tls?: TlsFiles
   readonly limits?: Partial<QueryLimits>
+  /** As in `LocalModelReaderOptions`. */
+  readonly hotWeights?: number | undefined
   /** Queryable names of vector state; a name's index is its model number on the board. */
   readonly models?: readonly string[]
   readonly metrics?: MetricGroup

@@ -98,6 +98,7 @@ export class QueryThread {
       modelOf: (name) => this.models.get(name),
       server: setup.server,
       slots: this.slots,
+      hotWeights: setup.hotWeights,
     })
     this.started.resolve(reader)
     if (setup.ports.length === 0) {

@@ -196,6 +196,7 @@ export class QueryThreads {
         access: this.access,
         tls: this.options.tls,
         limits: this.options.limits ?? {},
+        hotWeights: this.options.hotWeights,
         board: job.board.share,
         models: this.options.models ?? [],
       },

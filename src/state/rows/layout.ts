@@ -14,6 +14,7 @@ import { topKScratchBytes } from '../../kernels/top-k-scratch.ts'
  *   | 21 rows may be evicted (0, 1) | 22, 23, 24 checkpoints that can be read, 0 = none          |
  *   | 9 scratch areas | 10 words of one | 48 to 55 area is taken (0, 1), by compare and exchange  |
  *   | 25 key group + 1 of a row that a reader met before it was restored, 0 = none              |
+ *   | 26 puts and removals of rows so far; an eviction and a restore change no row              |
  *   | 32 index epoch (odd while entries move) | 33 index address | 34 index shift | 35 index mask|
  *   +--------------------------------------------------------------------------------------------+
  *   word 16384                segment directory, 32768 words: address of each segment, 0 if none
@@ -78,6 +79,7 @@ export const CONTROL_EVICTING = 21
 export const CONTROL_RETAINED = 22
 export const RETAINED_CHECKPOINTS = 3
 export const CONTROL_WANTED = 25
+export const CONTROL_WRITES = 26
 export const CONTROL_INDEX_EPOCH = 32
 export const CONTROL_INDEX_ADDRESS = 33
 export const CONTROL_INDEX_SHIFT = 34

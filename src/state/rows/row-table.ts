@@ -3,6 +3,7 @@ import {
   CONTROL_LIVE_ROWS,
   CONTROL_SEGMENTS,
   type CONTROL_STORE_ROWS,
+  CONTROL_WRITES,
   DIRECTORY_ADDRESS,
   DIRECTORY_WORDS,
   INDEX_MULTIPLIER,
@@ -174,6 +175,11 @@ export class RowTable {
     const words = this.arena.words
     Atomics.add(words, this.segmentOf(row), 1)
     Atomics.add(words, this.headerOf(row), 1)
+  }
+
+  /** Counts a put or a removal, between `beginWrite` and `endWrite`: what readers keep of rows is old now. */
+  countWrite(): void {
+    this.arena.words[CONTROL_WRITES]! += 1
   }
 
   endWrite(row: number): void {

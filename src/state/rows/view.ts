@@ -11,6 +11,7 @@ import {
   CONTROL_SCRATCH_WORDS,
   CONTROL_SEGMENTS,
   CONTROL_STORE_ROWS,
+  CONTROL_WRITES,
   KIND_ROWS,
   MEAN_CHECKPOINT,
   MEAN_COUNT,
@@ -94,6 +95,11 @@ export class RowTableView {
   /** Rows that only the slot's store has. */
   get storeRows(): number {
     return Atomics.load(this.words, CONTROL_STORE_ROWS)
+  }
+
+  /** Puts and removals of rows so far. */
+  get writes(): number {
+    return Atomics.load(this.words, CONTROL_WRITES)
   }
 
   get restoring(): boolean {

@@ -111,6 +111,7 @@ export class VersionRows {
     words[meta + META_WRITE_EPOCH] = epoch
     this.writeFloats(row, vector, false)
     this.writeMeta(row, origin)
+    this.rows.countWrite()
     this.rows.endWrite(row)
     this.mean?.end()
     this.memory.enter(row, hash)
@@ -131,6 +132,7 @@ export class VersionRows {
     if (!wasLive) words[this.rows.metaOf(row) + META_UPDATE_COUNT] = 0
     this.writeFloats(row, vector, wasLive)
     this.writeMeta(row, origin)
+    this.rows.countWrite()
     this.rows.endWrite(row)
     this.mean?.end()
     if (!wasLive) this.rows.count(CONTROL_LIVE_ROWS, 1)
@@ -228,6 +230,7 @@ export class VersionRows {
     this.linkImage(row, image)
     const floats = this.rows.floatsOf(row)
     this.rows.arena.floats.fill(0, floats, floats + this.context.layout.stride)
+    this.rows.countWrite()
     this.rows.endWrite(row)
     this.rows.count(CONTROL_LIVE_ROWS, -1)
     if (this.context.needsTombstones) this.memory.tombstoned.push(row)

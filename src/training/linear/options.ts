@@ -47,7 +47,7 @@ export interface LinearOptions {
    * @default 'none'
    */
   readonly scale?: FeatureScaling
-  /** Training stops at this relative duality gap. @default 0.001 */
+  /** Training stops at this relative duality gap. @default 0.0001, or 0.001 with several blocks, which need many rounds */
   readonly tolerance?: number
   /** Training stops after this number of rounds. @default 1000 */
   readonly maxRounds?: number
@@ -108,6 +108,11 @@ export interface LinearSettings {
   readonly clock: Clock
 }
 
+/** Default of `tolerance`. */
+export function defaultTolerance(blocks = 1): number {
+  return blocks > 1 ? 1e-3 : 1e-4
+}
+
 /** Checks options and fills in defaults. Throws INVALID_ARGUMENT. */
 export function linearSettings(options: LinearOptions): LinearSettings {
   const settings: LinearSettings = {
@@ -116,7 +121,7 @@ export function linearSettings(options: LinearOptions): LinearSettings {
     bias: options.bias ?? 1,
     solver: options.solver ?? 'auto',
     scale: options.scale ?? 'none',
-    tolerance: options.tolerance ?? 1e-3,
+    tolerance: options.tolerance ?? defaultTolerance(options.blocks),
     maxRounds: options.maxRounds ?? 1000,
     threads: options.threads ?? 1,
     blocks: options.blocks ?? 1,

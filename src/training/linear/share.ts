@@ -7,12 +7,14 @@ import type { LinearSettings } from './options.ts'
 /** Shared data of the threads of one training run; every array is in shared memory. */
 export interface LinearShare {
   readonly table: SparseTable
+  /** Whether all values of the table are 1. */
+  readonly hasOnes: boolean
   readonly loss: LinearLossName
   readonly cost: number
   readonly bias: number
   readonly localPasses: number
   readonly localSteps: number | undefined
-  /** Whether later rounds are longer. */
+  /** Whether the passes of a round are those of `next`. */
   readonly grows: boolean
   readonly stepSize: number
   readonly seed: number
@@ -46,7 +48,7 @@ export interface LinearShare {
   readonly duals: Float64Array
   /** Lengths of the gradient of the primal objective: after the last step of Newton's method, and at weights 0. */
   readonly gradients: Float64Array
-  /** Number of the next block to take, and of the round. */
+  /** Number of the next block to take, of the round, and of its passes. */
   readonly next: Int32Array
 }
 
@@ -101,6 +103,7 @@ export function linearShare(
   active.set(starts.subarray(1))
   return {
     table,
+    hasOnes: table.values.every((value) => value === 1),
     loss: settings.loss,
     cost: settings.cost,
     bias: settings.bias,
@@ -129,7 +132,7 @@ export function linearShare(
     losses: sharedFloat64(blocks),
     duals: sharedFloat64(blocks),
     gradients: sharedFloat64(2),
-    next: new Int32Array(new SharedArrayBuffer(8)),
+    next: new Int32Array(new SharedArrayBuffer(12)),
   }
 }
 

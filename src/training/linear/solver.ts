@@ -3,7 +3,7 @@ import type { TrainingParticipant } from '../threads/training-threads.ts'
 import { type LinearLoss, linearLoss } from './loss.ts'
 import { PrimalNewton } from './newton.ts'
 import type { LinearShare } from './share.ts'
-import { addSparse, sparseDot } from './sparse.ts'
+import { addOnes, addSparse, dotOfOnes, sparseDot } from './sparse.ts'
 
 /**
  * One phase of a round. `local`: every block takes coordinate steps against its copy of the weights.
@@ -60,7 +60,7 @@ export class LinearSolver implements TrainingParticipant<LinearPhase> {
     const first = share.starts[block] as number
     const end = share.starts[block + 1] as number
     const round = Atomics.load(share.next, 1)
-    const passes = share.localPasses * (share.grows ? roundGrowth(round) : 1)
+    const passes = share.grows ? Atomics.load(share.next, 2) : share.localPasses
     const budget = share.localSteps ?? Math.max(1, Math.round(passes * (end - first)))
     const random = seededRandom(share.seed + 1 + round * share.blocks + block)
     let taken = 0
@@ -82,7 +82,7 @@ export class LinearSolver implements TrainingParticipant<LinearPhase> {
   /** One step for each row from `first` to `end`; returns the number of steps. */
   private epoch(block: number, weights: Float64Array, first: number, end: number): number {
     const { share, loss } = this
-    const { order, alpha, signs, squares, bias, stepSize, table, blocks } = share
+    const { order, alpha, signs, squares, bias, stepSize, table, blocks, hasOnes } = share
     const { offsets, indexes, values, features } = table
     const upperBound = share.upperBounds[block] as number
     const lowerBound = share.lowerBounds[block] as number
@@ -99,7 +99,10 @@ export class LinearSolver implements TrainingParticipant<LinearPhase> {
       const from = offsets[row] as number
       const to = offsets[row + 1] as number
       const constant = bias * (weights[features] as number)
-      const margin = sign * (constant + sparseDot(weights, indexes, values, from, to))
+      const product = hasOnes
+        ? dotOfOnes(weights, indexes, from, to)
+        : sparseDot(weights, indexes, values, from, to)
+      const margin = sign * (constant + product)
       steps++
       if (canShrink) {
         const slope = loss.slope(old, margin)
@@ -125,7 +128,8 @@ export class LinearSolver implements TrainingParticipant<LinearPhase> {
       if (taken === old) continue
       const step = (taken - old) * sign * blocks
       weights[features] = (weights[features] as number) + step * bias
-      addSparse(weights, step, indexes, values, from, to)
+      if (hasOnes) addOnes(weights, step, indexes, from, to)
+      else addSparse(weights, step, indexes, values, from, to)
     }
     if (canShrink && isWhole) this.shrink(block, active, lowest, highest)
     return steps
@@ -191,14 +195,6 @@ export class LinearSolver implements TrainingParticipant<LinearPhase> {
     share.losses[block] = losses
     share.duals[block] = duals
   }
-}
-
-/**
- * How much longer a round is than the first: a problem that needs many rounds is slow, and a certificate after
- * every other pass would be a third of its work.
- */
-function roundGrowth(round: number): number {
-  return Math.min(5, Math.max(1, Math.floor(round / 10)))
 }
 
 /**

@@ -6,11 +6,15 @@ export function sparseDot(
   from: number,
   to: number,
 ): number {
-  let sum = 0
-  for (let k = from; k < to; k++) {
-    sum += (weights[indexes[k] as number] as number) * (values[k] as number)
+  // Two sums: an addition does not wait for the one before.
+  let [even, odd] = [0, 0]
+  let k = from
+  for (; k + 1 < to; k += 2) {
+    even += weights[indexes[k]!]! * values[k]!
+    odd += weights[indexes[k + 1]!]! * values[k + 1]!
   }
-  return sum
+  if (k < to) even += weights[indexes[k]!]! * values[k]!
+  return even + odd
 }
 
 /** weights += step times the non-zeros `from` to `to`. */
@@ -26,4 +30,32 @@ export function addSparse(
     const index = indexes[k] as number
     weights[index] = (weights[index] as number) + step * (values[k] as number)
   }
+}
+
+/** As `sparseDot`, where all values are 1: a third of the time of a step is reading and converting them. */
+export function dotOfOnes(
+  weights: Float64Array,
+  indexes: Uint32Array,
+  from: number,
+  to: number,
+): number {
+  let [even, odd] = [0, 0]
+  let k = from
+  for (; k + 1 < to; k += 2) {
+    even += weights[indexes[k]!]!
+    odd += weights[indexes[k + 1]!]!
+  }
+  if (k < to) even += weights[indexes[k]!]!
+  return even + odd
+}
+
+/** As `addSparse`, where all values are 1. */
+export function addOnes(
+  weights: Float64Array,
+  step: number,
+  indexes: Uint32Array,
+  from: number,
+  to: number,
+): void {
+  for (let k = from; k < to; k++) weights[indexes[k]!]! += step
 }

@@ -47,6 +47,7 @@ export async function trainLinear(
   while (!run.ended) {
     options.signal?.throwIfAborted()
     Atomics.store(share.next, 1, run.round)
+    Atomics.store(share.next, 2, run.passes)
     if (run.method === 'newton') await runPhase(threads, share, 'newton')
     else await coordinateRound(threads, share)
     run.finishRound()
@@ -85,6 +86,13 @@ async function runPhase(
 const TRIAL_ROUNDS = 10
 /** Newton's method takes over if coordinate ascent would need more than this number of further rounds. */
 const MAX_FURTHER_ROUNDS = 40
+
+/**
+ * Fewest and most passes of a round. A certificate is a pass of its own, but a round that is too long goes on after the
+ * tolerance is reached.
+ */
+const LEAST_PASSES = 2
+const MOST_PASSES = 10
 
 interface LinearRunParts {
   readonly share: LinearShare
@@ -131,6 +139,15 @@ class LinearRun {
   /** Number of the round to run, from 1. */
   get round(): number {
     return this.history.length + 1
+  }
+
+  /** Passes of the round to run, where rounds differ: half of what is missing at the speed of the last round. */
+  get passes(): number {
+    const [before, last] = this.history.slice(-2)
+    if (before === undefined || last === undefined) return LEAST_PASSES
+    const perPass = Math.log(before.relativeGap / last.relativeGap) / (last.passes - before.passes)
+    const missing = Math.log(last.relativeGap / this.settings.tolerance) / perPass
+    return Math.round(Math.min(MOST_PASSES, Math.max(LEAST_PASSES, missing / 2)))
   }
 
   finishRound(): void {

@@ -1,5 +1,15 @@
-import { closeSync, ftruncateSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  read,
+  readSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { WeirError } from '../../core/errors.ts'
 
 /**
@@ -54,13 +64,31 @@ export class NamelessFile implements Disposable {
 /** Fills `bytes` from a position of an open file. Throws MALFORMED_DATA if the file is too short. */
 export function readFully(descriptor: number, bytes: Uint8Array, position: number): void {
   for (let done = 0; done < bytes.length; ) {
-    const read = readSync(descriptor, bytes, done, bytes.length - done, position + done)
-    if (read === 0) {
-      throw new WeirError(
-        'MALFORMED_DATA',
-        `a file of spilled ratings ends at byte ${position + done}; train again`,
-      )
-    }
-    done += read
+    const count = readSync(descriptor, bytes, done, bytes.length - done, position + done)
+    if (count === 0) throw endsAt(position + done)
+    done += count
   }
+}
+
+const readLater = promisify(read)
+
+/** As `readFully`, while the thread does other things. */
+export async function readAhead(
+  descriptor: number,
+  bytes: Uint8Array,
+  position: number,
+): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const rest = bytes.length - done
+    const { bytesRead } = await readLater(descriptor, bytes, done, rest, position + done)
+    if (bytesRead === 0) throw endsAt(position + done)
+    done += bytesRead
+  }
+}
+
+function endsAt(position: number): WeirError {
+  return new WeirError(
+    'MALFORMED_DATA',
+    `a file of spilled ratings ends at byte ${position}; train again`,
+  )
 }

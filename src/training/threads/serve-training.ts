@@ -6,8 +6,8 @@ export function serveTraining<Phase>(
   port: MessagePort | null,
   participant: TrainingParticipant<Phase>,
 ): void {
-  port?.on('message', (phase: Phase) => {
-    participant.run(phase)
+  port?.on('message', async (phase: Phase) => {
+    await participant.run(phase)
     port.postMessage('done')
   })
 }

@@ -3,8 +3,8 @@ import { WeirError } from '../../core/errors.ts'
 
 /** Participant of a training run: does its share of a phase, then waits for the next phase. */
 export interface TrainingParticipant<Phase> {
-  /** Returns when no work of the phase is left to take. */
-  run(phase: Phase): void
+  /** Returns, or resolves, when no work of the phase is left to take. */
+  run(phase: Phase): void | Promise<void>
 }
 
 /** Threads that run the phases of a training run. */
@@ -19,7 +19,7 @@ export function callingThread<Phase>(
 ): TrainingThreads<Phase> {
   return {
     async run(phase) {
-      participant.run(phase)
+      await participant.run(phase)
     },
     async [Symbol.asyncDispose]() {},
   }

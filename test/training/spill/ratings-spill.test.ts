@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import type { AlsModel } from '../../../src/training/als/solver/model.ts'
 import type { AlsOptions } from '../../../src/training/als/solver/options.ts'
-import { copyRatings, sidesOf } from '../../../src/training/als/solver/sides.ts'
+import { readRatings, sidesOf } from '../../../src/training/als/solver/sides.ts'
 import { trainAls } from '../../../src/training/als/train.ts'
 import {
   type RatingsTable,
@@ -51,7 +51,7 @@ describe('ratings in files', () => {
       expect(actual[name].offsets).toEqual(expected[name].offsets)
       expect(actual[name].chunks).toEqual(expected[name].chunks)
       const to = { indexes: new Uint32Array(table.size), ratings: new Float32Array(table.size) }
-      copyRatings(actual[name], { first: 0, end: table.size }, to)
+      await readRatings(actual[name].spilled!.files, { first: 0, end: table.size }, to)
       expect(to.indexes).toEqual(new Uint32Array(expected[name].indexes))
       expect(to.ratings).toEqual(new Float32Array(expected[name].ratings))
     }

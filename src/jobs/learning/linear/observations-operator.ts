@@ -5,7 +5,7 @@ import type { LinearDelta } from '../../../models/linear/delta.ts'
 import { LibsvmParser } from '../../../models/linear/libsvm-format.ts'
 import { type OnlineLinearOptions, OnlineLinearRule } from '../../../models/linear/online-rule.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
-import { SlotWeights } from '../../../serving/reader/slot-weights.ts'
+import { SlotWeights } from '../../../serving/sparse/slot-weights.ts'
 import { type ModelTopicRecord, valueBytesOf } from '../../model-topic/record.ts'
 import { ObservationsGate } from '../observations-gate.ts'
 

@@ -18,8 +18,9 @@ import {
  *   +------+-------------+-------------+--------+---------------------------------------------+
  *
  * A matrix row has `strideBytes` (a multiple of 16): factors, then with biases the constant 1 and the
- * bias, then zeros. The indexes and ratings of a worker are a copy of the chunk that it solves. With
- * implicit feedback there is space for one Gram matrix and its parts.
+ * bias, then zeros. The indexes and ratings of a worker are a copy of the chunk that it solves; where the
+ * ratings are in files there is a second pair of them for the next chunk. With implicit feedback there is
+ * space for one Gram matrix and its parts.
  */
 export interface AlsShare {
   readonly memory: WebAssembly.Memory
@@ -38,8 +39,9 @@ export interface AlsShare {
   readonly workersAddress: number
   readonly scratchBytes: number
   readonly workerBytes: number
-  /** Largest number of ratings of a chunk. */
+  /** Largest number of ratings of a chunk, and of chunks whose ratings a worker holds. */
   readonly chunkRatings: number
+  readonly chunkBuffers: number
   /** Present when feedback is implicit. */
   readonly implicit: AlsImplicitShare | undefined
   /** Number of the next chunk to solve; the only value that workers write concurrently. */
@@ -78,7 +80,8 @@ export function alsShare(table: RatingsSource, settings: AlsSettings, mean: numb
     gramAddress + (isImplicit ? gramSize + alignUp(GRAM_PARTS * gramBytes(unknowns)) : 0)
   const { users, items, chunkRatings } = sidesOf(table, FIRST_ADDRESS, itemsAddress)
   const scratchBytes = alignUp(alsScratchBytes(unknowns))
-  const workerBytes = scratchBytes + alignUp(chunkRatings * 8)
+  const chunkBuffers = users.spilled === undefined ? 1 : 2
+  const workerBytes = scratchBytes + chunkBuffers * alignUp(chunkRatings * 8)
   return {
     memory: allocate(workersAddress + Math.max(1, settings.threads) * workerBytes),
     users,
@@ -95,6 +98,7 @@ export function alsShare(table: RatingsSource, settings: AlsSettings, mean: numb
     scratchBytes,
     workerBytes,
     chunkRatings,
+    chunkBuffers,
     implicit: isImplicit
       ? { alpha: settings.alpha, gramAddress, partsAddress: gramAddress + gramSize }
       : undefined,

@@ -1,7 +1,7 @@
 import { WeirError } from '../../../core/errors.ts'
 import { ALS_PANEL_ROWS } from '../../../kernels/kernels.ts'
 import type { RatingsTable } from '../../data/ratings-table.ts'
-import { readFully } from '../../spill/nameless-file.ts'
+import { readAhead } from '../../spill/nameless-file.ts'
 import type { SpilledFiles, SpilledRatings, SpilledSide } from '../../spill/spilled-ratings.ts'
 
 /** Rows of one side: their ratings, and the address of their factors. */
@@ -67,20 +67,34 @@ export function sidesOf(
   return withChunks(spilledSide(users, usersAddress), spilledSide(items, itemsAddress))
 }
 
-/** Copies the ratings `first` to `end` of a side; from files it reads them, which blocks the thread. */
-export function copyRatings(
-  side: AlsSide,
-  { first, end }: { readonly first: number; readonly end: number },
-  to: { readonly indexes: Uint32Array; readonly ratings: Float32Array },
-): void {
-  if (side.spilled === undefined) {
-    to.indexes.set(side.indexes.subarray(first, end))
-    to.ratings.set(side.ratings.subarray(first, end))
-    return
-  }
-  const { files } = side.spilled
-  readFully(files.indexes, bytesOf(to.indexes, end - first), first * 4)
-  readFully(files.ratings, bytesOf(to.ratings, end - first), first * 4)
+/** Ratings `first` to `end` of a side. */
+export interface RatingSpan {
+  readonly first: number
+  readonly end: number
+}
+
+/** Where ratings are copied to: rows of the other side, and the ratings. */
+export interface RatingBuffer {
+  readonly indexes: Uint32Array
+  readonly ratings: Float32Array
+}
+
+/** Copies ratings of a side in memory. */
+export function copyRatings(side: AlsSide, { first, end }: RatingSpan, to: RatingBuffer): void {
+  to.indexes.set(side.indexes.subarray(first, end))
+  to.ratings.set(side.ratings.subarray(first, end))
+}
+
+/** Copies ratings of a side in files, while the thread does other things. */
+export async function readRatings(
+  files: SpilledFiles,
+  { first, end }: RatingSpan,
+  to: RatingBuffer,
+): Promise<void> {
+  await Promise.all([
+    readAhead(files.indexes, bytesOf(to.indexes, end - first), first * 4),
+    readAhead(files.ratings, bytesOf(to.ratings, end - first), first * 4),
+  ])
 }
 
 function bytesOf({ buffer, byteOffset }: Uint32Array | Float32Array, count: number): Uint8Array {

@@ -4,7 +4,7 @@ import type { TrainingParticipant } from '../../threads/training-threads.ts'
 import { sumGramPart } from './gram.ts'
 import { penaltyFactor } from './options.ts'
 import { type AlsShare, GRAM_PARTS } from './share.ts'
-import { type AlsSide, copyRatings } from './sides.ts'
+import { type AlsSide, alignUp, copyRatings, type RatingBuffer, readRatings } from './sides.ts'
 
 /** The side whose rows a half iteration solves. */
 export type AlsSideName = 'users' | 'items'
@@ -23,8 +23,7 @@ export interface AlsTask {
 export class AlsSolver implements TrainingParticipant<AlsTask> {
   private readonly share: AlsShare
   private readonly kernels: Kernels
-  private readonly indexes: Uint32Array
-  private readonly ratings: Float32Array
+  private readonly buffers: readonly RatingBuffer[]
   private readonly problem: AlsRowProblem
 
   /** `worker`: number of this solver, 0 <= worker < threads. */
@@ -32,14 +31,13 @@ export class AlsSolver implements TrainingParticipant<AlsTask> {
     this.share = share
     this.kernels = instantiateKernels(share.memory)
     const scratch = share.workersAddress + worker * share.workerBytes
-    const indexes = scratch + share.scratchBytes
-    const ratings = indexes + share.chunkRatings * 4
-    this.indexes = new Uint32Array(share.memory.buffer, indexes, share.chunkRatings)
-    this.ratings = new Float32Array(share.memory.buffer, ratings, share.chunkRatings)
+    this.buffers = Array.from({ length: share.chunkBuffers }, (_, n) =>
+      bufferAt(share, scratch + share.scratchBytes + n * alignUp(share.chunkRatings * 8)),
+    )
     this.problem = {
       row: 0,
-      indexes,
-      ratings,
+      indexes: 0,
+      ratings: 0,
       count: 0,
       other: 0,
       strideBytes: share.strideBytes,
@@ -54,21 +52,47 @@ export class AlsSolver implements TrainingParticipant<AlsTask> {
     }
   }
 
-  run(task: AlsTask): void {
-    if (task.kind === 'solve') this.solveSide(task.side)
-    else this.sumGram(this.share[task.side])
+  run(task: AlsTask): void | Promise<void> {
+    const side = this.share[task.side]
+    if (task.kind === 'gram') return this.sumGram(side)
+    this.problem.other = task.side === 'users' ? this.share.items.address : this.share.users.address
+    return side.spilled === undefined ? this.solveSide(side) : this.solveSpilled(side)
   }
 
   /** Solves chunks of one side until none is left. */
-  private solveSide(name: AlsSideName): void {
-    const side = this.share[name]
-    this.problem.other = name === 'users' ? this.share.items.address : this.share.users.address
-    const chunkCount = side.chunks.length - 1
-    for (;;) {
-      const chunk = Atomics.add(this.share.nextChunk, 0, 1)
-      if (chunk >= chunkCount) return
-      this.solveChunk(side, side.chunks[chunk] as number, side.chunks[chunk + 1] as number)
+  private solveSide(side: AlsSide): void {
+    const buffer = this.buffers[0]!
+    for (let chunk = this.nextChunk(side); chunk !== undefined; chunk = this.nextChunk(side)) {
+      copyRatings(side, chunk, buffer)
+      this.solveChunk(side, chunk, buffer)
     }
+  }
+
+  /** The same with ratings in files: a chunk is read while the one before is solved. */
+  private async solveSpilled(side: AlsSide): Promise<void> {
+    let [now, next] = this.buffers as [RatingBuffer, RatingBuffer]
+    let ahead = this.readNext(side, now)
+    while (ahead !== undefined) {
+      const { chunk, read } = ahead
+      await read
+      ahead = this.readNext(side, next)
+      this.solveChunk(side, chunk, now)
+      ;[now, next] = [next, now]
+    }
+  }
+
+  private readNext(side: AlsSide, to: RatingBuffer): ChunkAhead | undefined {
+    const chunk = this.nextChunk(side)
+    if (chunk === undefined) return undefined
+    return { chunk, read: readRatings(side.spilled!.files, chunk, to) }
+  }
+
+  /** Takes a chunk; undefined when none is left. */
+  private nextChunk({ chunks, offsets }: AlsSide): Chunk | undefined {
+    const number = Atomics.add(this.share.nextChunk, 0, 1)
+    if (number + 1 >= chunks.length) return undefined
+    const [firstRow, endRow] = [chunks[number]!, chunks[number + 1]!]
+    return { firstRow, endRow, first: offsets[firstRow]!, end: offsets[endRow]! }
   }
 
   private sumGram(side: AlsSide): void {
@@ -83,22 +107,25 @@ export class AlsSolver implements TrainingParticipant<AlsTask> {
     }
   }
 
-  private solveChunk(side: AlsSide, firstRow: number, endRow: number): void {
-    const first = side.offsets[firstRow] as number
-    const end = side.offsets[endRow] as number
-    const { indexes, ratings } = this
-    copyRatings(side, { first, end }, { indexes, ratings })
-    for (let row = firstRow; row < endRow; row++) this.solveRow(side, row, first)
+  private solveChunk(side: AlsSide, chunk: Chunk, buffer: RatingBuffer): void {
+    for (let row = chunk.firstRow; row < chunk.endRow; row++) {
+      this.solveRow(side, row, chunk.first, buffer)
+    }
   }
 
-  private solveRow(side: AlsSide, row: number, chunkStart: number): void {
+  private solveRow(
+    side: AlsSide,
+    row: number,
+    chunkStart: number,
+    { indexes, ratings }: RatingBuffer,
+  ): void {
     const { share, problem } = this
     const from = side.offsets[row] as number
     const count = (side.offsets[row + 1] as number) - from
     const factor = penaltyFactor(share.penalty, count)
     problem.row = side.address + row * share.strideBytes
-    problem.indexes = this.indexes.byteOffset + (from - chunkStart) * 4
-    problem.ratings = this.ratings.byteOffset + (from - chunkStart) * 4
+    problem.indexes = indexes.byteOffset + (from - chunkStart) * 4
+    problem.ratings = ratings.byteOffset + (from - chunkStart) * 4
     problem.count = count
     problem.factorPenalty = share.regularization * factor
     problem.biasPenalty = share.biasRegularization * factor
@@ -107,5 +134,26 @@ export class AlsSolver implements TrainingParticipant<AlsTask> {
         ? this.kernels.alsSolveCholesky(problem)
         : this.kernels.alsSolveGradient(problem, share.cgSteps)
     side.penalties[row] = this.kernels.alsPenalty()
+  }
+}
+
+/** Rows that are solved together, and their ratings. */
+interface Chunk {
+  readonly firstRow: number
+  readonly endRow: number
+  readonly first: number
+  readonly end: number
+}
+
+/** A chunk that is being read. */
+interface ChunkAhead {
+  readonly chunk: Chunk
+  readonly read: Promise<void>
+}
+
+function bufferAt({ memory, chunkRatings }: AlsShare, address: number): RatingBuffer {
+  return {
+    indexes: new Uint32Array(memory.buffer, address, chunkRatings),
+    ratings: new Float32Array(memory.buffer, address + chunkRatings * 4, chunkRatings),
   }
 }

@@ -3,6 +3,7 @@ import { MISSING, RESTORING, type RowTableReader, STUCK } from '../../state/rows
 import { DEFERRED } from '../../wire/frame.ts'
 import { OK, statusOf } from '../../wire/status.ts'
 import type { ReadStatus, SparseFeatures, SparseOutcome } from '../port/query-backend.ts'
+import type { HotWeightsOfVersions } from './hot-weights-of-versions.ts'
 import { WeightBlocks, type WeightTables } from './weight-blocks.ts'
 import { WeightGather } from './weight-gather.ts'
 import { GATHERED } from './weight-lane.ts'
@@ -27,8 +28,14 @@ export interface SparseTerms {
  */
 export class LocalSparseDot {
   private readonly gathers = new WeakMap<WeightTables, WeightGather>()
+  private readonly hotWeights: HotWeightsOfVersions | undefined
   private partial = 0
   private weightless = 0
+
+  /** `hotWeights`: copies of weights, where blocks may be spilled. */
+  constructor(hotWeights?: HotWeightsOfVersions) {
+    this.hotWeights = hotWeights
+  }
 
   /** Sums the features' weights; see `ReadGroup.sparseDot`. */
   run(
@@ -40,8 +47,9 @@ export class LocalSparseDot {
   ): ReadStatus {
     const gather = this.gatherOf(tables)
     outcome.open()
+    const rest = this.hotWeights?.of(tables)?.take(features, outcome) ?? features
     try {
-      const status = this.sumAll(gather, dimension, features, terms, outcome)
+      const status = this.sumAll(gather, dimension, rest, terms, outcome)
       outcome.ageMs = terms.ageOf(outcome.slot)
       return status
     } finally {

@@ -2,7 +2,7 @@ import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { RowTableReader } from '../../state/rows/reader.ts'
 import { OK, statusOf } from '../../wire/status.ts'
 import { SparseOutcome } from '../port/query-backend.ts'
-import { LocalSparseDot } from './sparse-dot.ts'
+import { LocalSparseDot } from './dot.ts'
 import type { WeightTables } from './weight-blocks.ts'
 
 /** Where the weights of a linear model are. */
