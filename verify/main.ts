@@ -188,9 +188,14 @@ async function verify(
   }
 }
 
-try {
-  process.exitCode = await main()
-} catch (error) {
-  process.stderr.write(`${messageOf(error)}\n`)
-  process.exitCode = 1
+async function exitCode(): Promise<number> {
+  try {
+    return await main()
+  } catch (error) {
+    process.stderr.write(`${messageOf(error)}\n`)
+    return 1
+  }
 }
+
+// Node waits without end for sockets of killed brokers when a process ends by itself, and keeps a processor busy.
+process.exit(await exitCode())
