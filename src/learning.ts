@@ -86,6 +86,7 @@ export {
 export { RowMoments } from './models/als/row-moments.ts'
 export {
   LearnableRowSerializer,
+  type OpenedRows,
   type PublishedRow,
   type RemovedRow,
   type RetiredRows,

@@ -69,8 +69,11 @@ export class AlsServingFunction implements KeyedProcessFunction<ByteSpan, RowUpd
 
   processElement(update: RowUpdate, context: KeyedProcessContext<ByteSpan>): void {
     const version = modelVersion(update.version)
-    if (update.kind === 'retire') {
-      for (const rows of [this.users, this.items]) rows.dropVersion(version)
+    if (update.kind === 'retire' || update.kind === 'open') {
+      for (const rows of [this.users, this.items]) {
+        if (update.kind === 'open') rows.openVersion(version)
+        else rows.dropVersion(version)
+      }
       return
     }
     const key = context.currentKeyBytes

@@ -55,8 +55,11 @@ export abstract class ModelTopicOperator extends AbstractOperator {
   private readonly policy: BadRowPolicy
   private readonly seen = new Map<string, MarkerSeen>()
   private dropped!: Counter
-  /** Retired versions of the checkpoint: its old segments may have rows of them, which are dropped again. */
-  private retired: readonly ModelVersionMarker[] = []
+  /**
+   * Versions of the checkpoint. Retired ones are dropped again: its old segments may have rows of them. A slot
+   * that had no row of another one may not have opened it.
+   */
+  private restored: readonly ModelVersionMarker[] = []
   private begun!: BegunVersions
   private learnsAny = false
 
@@ -74,14 +77,14 @@ export abstract class ModelTopicOperator extends AbstractOperator {
     for (const bytes of context.operatorState.restored(STATE)) {
       this.record(JSON.parse(decoder.decode(bytes)) as MarkerSeen)
     }
-    const restored = [...this.seen.values()].map(({ marker }) => marker)
-    this.retired = restored.filter(({ event }) => event === 'retire')
-    if (this.retired.length > 0) context.scheduleProcessingTime(context.clock.nowMs())
+    this.restored = [...this.seen.values()].map(({ marker }) => marker)
+    if (this.restored.length > 0) context.scheduleProcessingTime(context.clock.nowMs())
   }
 
   override onProcessingTime(): void {
-    for (const marker of this.retired) this.markerSeen(marker)
-    this.retired = []
+    const kinds = new Map(this.restored.map(({ version, event }) => [version, kindOf(event)]))
+    for (const [version, kind] of kinds) this.versionSeen(kind, version)
+    this.restored = []
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
@@ -111,8 +114,16 @@ export abstract class ModelTopicOperator extends AbstractOperator {
   /** Sends the row of a record on. Throws UNPARSABLE_RECORD if it is no row of the model. */
   protected abstract emit(record: ModelTopicRecord, timestamp: number): void
 
-  /** A marker was read, or restored from a checkpoint, and sent to the coordinator. */
-  protected markerSeen(_marker: ModelVersionMarker): void {}
+  /** Lets every owner of rows open a version, so that it knows it without a row of it, or drop it. */
+  protected abstract versionSeen(kind: 'open' | 'retire', version: number): void
+
+  /** A marker was read. Compaction may have left only the last one of a version. */
+  private markerSeen({ event, version }: ModelVersionMarker): void {
+    const kind = kindOf(event)
+    if (kind === 'retire' || this.context.position().partition === 0) {
+      this.versionSeen(kind, version)
+    }
+  }
 
   /** Whether this job wrote the row back: it has learned more of it since. */
   private isOwn(record: ModelTopicRecord): boolean {
@@ -193,4 +204,9 @@ export abstract class ModelTopicOperator extends AbstractOperator {
     const event: RowDropped = { kind: 'row-dropped', partition, offset, reason }
     this.context.sendEvent(event)
   }
+}
+
+/** What a marker means for the owners of rows. */
+function kindOf(event: ModelVersionMarker['event']): 'open' | 'retire' {
+  return event === 'retire' ? 'retire' : 'open'
 }

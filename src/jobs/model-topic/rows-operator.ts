@@ -2,14 +2,8 @@ import type { ByteSpan } from '../../core/byte-span.ts'
 import { WeirError } from '../../core/errors.ts'
 import { keyOfEveryGroup } from '../../core/key-group-keys.ts'
 import { isMeanKeyBytes, kindOfKeyBytes } from '../../models/als/row-key.ts'
-import {
-  emptyRow,
-  type PublishedRow,
-  type RetiredRows,
-  type RowUpdate,
-} from '../../models/als/row-update.ts'
+import { emptyRow, type PublishedRow, type RowUpdate } from '../../models/als/row-update.ts'
 import { MEAN_ID_IS_TAKEN } from '../../models/mean-id.ts'
-import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import { keyLengthWithoutVersion, versionOfKeyBytes } from '../../models/versioned-key.ts'
 import { type BadRowPolicy, ModelTopicOperator } from './operator.ts'
 import type { ModelTopicRecord } from './record.ts'
@@ -36,12 +30,10 @@ export class ModelRowsOperator extends ModelTopicOperator {
     this.context.output.collect(this.updateOf(record), timestamp)
   }
 
-  /** Every owner of rows drops a retired version. */
-  protected override markerSeen({ event, version }: ModelVersionMarker): void {
-    if (event !== 'retire') return
+  protected override versionSeen(kind: 'open' | 'retire', version: number): void {
     for (const bytes of keyOfEveryGroup(this.context.maxParallelism)) {
       const key = { bytes, start: 0, length: bytes.length }
-      this.context.output.collect({ kind: 'retire', key, version } satisfies RetiredRows, -1)
+      this.context.output.collect({ kind, key, version } satisfies RowUpdate, -1)
     }
   }
 

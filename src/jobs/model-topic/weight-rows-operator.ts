@@ -7,7 +7,6 @@ import {
   type WeightList,
 } from '../../models/linear/weight-row.ts'
 import type { WeightUpdate } from '../../models/linear/weight-update.ts'
-import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import { versionOfKeyBytes } from '../../models/versioned-key.ts'
 import { type BadRowPolicy, ModelTopicOperator } from './operator.ts'
 import { keyBytesOf, type ModelTopicRecord, valueBytesOf } from './record.ts'
@@ -36,11 +35,7 @@ export class WeightRowsOperator extends ModelTopicOperator {
         this.context.output.collect(update, timestamp)
   }
 
-  protected override markerSeen({ event, version }: ModelVersionMarker): void {
-    const isFirstAnnounce = event === 'announce' && this.context.position().partition === 0
-    if (event !== 'retire' && !isFirstAnnounce) return
-    const kind = event === 'retire' ? 'retire' : 'open'
-    // Every slot is to know the version, even without a block of it.
+  protected override versionSeen(kind: 'open' | 'retire', version: number): void {
     for (const key of keyOfEveryGroup(this.context.maxParallelism)) {
       this.context.output.collect({ kind, key, version } satisfies WeightUpdate, -1)
     }

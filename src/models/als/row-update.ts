@@ -36,8 +36,16 @@ export interface RetiredRows {
   readonly version: number
 }
 
+/** The version is published: every owner of rows opens it, also without a row of it. */
+export interface OpenedRows {
+  readonly kind: 'open'
+  /** Of a key group of the owner, no row; empty after a shuffle. */
+  readonly key: ByteSpan
+  readonly version: number
+}
+
 /** A change of rows. */
-export type RowUpdate = PublishedRow | RemovedRow | RetiredRows
+export type RowUpdate = PublishedRow | RemovedRow | RetiredRows | OpenedRows
 
 /** A row that every record fills again. */
 export interface MutablePublishedRow extends PublishedRow {
@@ -52,7 +60,7 @@ export function emptyRow(): MutablePublishedRow {
   return { kind: 'row', key: emptySpan(), version: 0, floats: emptySpan(), ratings: undefined }
 }
 
-const KINDS = ['row', 'remove', 'retire'] as const
+const KINDS = ['row', 'remove', 'retire', 'open'] as const
 const NO_KEY = emptySpan()
 
 /**
@@ -71,7 +79,7 @@ export class RowUpdateSerializer implements Serializer<RowUpdate> {
     if (kind === 'row') writer.copy(update.floats.bytes, update.floats.start, update.floats.length)
   }
 
-  read(reader: ByteReader): MutablePublishedRow | RemovedRow | RetiredRows {
+  read(reader: ByteReader): MutablePublishedRow | RemovedRow | RetiredRows | OpenedRows {
     const kind = KINDS[reader.uint8()]!
     const version = reader.uint32()
     return kind === 'row' ? this.readRow(version, reader) : { kind, key: NO_KEY, version }

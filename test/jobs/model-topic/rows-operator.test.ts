@@ -114,6 +114,23 @@ describe('the operator of model rows', () => {
     expect(restored.events).toEqual(seen)
   })
 
+  it('lets every owner of rows open a version once, at a marker of the first partition, and again after a restore', async () => {
+    const harness = await open()
+    const opened = (from: typeof harness) => {
+      return from.take().map(({ kind, version }) => `${kind} ${version}`)
+    }
+    harness.process(ready(2), -1, { position: { partition: 1, offset: 9 } })
+    expect(opened(harness)).toEqual([])
+    // Compaction has deleted the markers before this one.
+    harness.process(ready(2), -1, { position: { partition: 0, offset: 9 } })
+    harness.process(ready(3, 2, 'retire'), -1, { position: { partition: 1, offset: 10 } })
+    const all = opened(harness)
+    expect(new Set(all)).toEqual(new Set(['open 2', 'retire 3']))
+    const restored = await open('drop', [await harness.snapshot()])
+    restored.clock.advance(1)
+    expect(opened(restored)).toEqual(all)
+  })
+
   it('keeps of a retired version only that it is retired, and not of too many', async () => {
     const harness = await open()
     for (let version = 1; version <= 150; version++) {

@@ -66,6 +66,12 @@ export class LearnedRows {
     rows.place(update, key, origin)
   }
 
+  /** Opens a published version, also without a row of it here. */
+  open(version: number): void {
+    this.users.open(version)
+    this.items.open(version)
+  }
+
   /** Deletes the rows of a retired version with everything that was learned of them. */
   drop(version: number): void {
     this.users.drop(version)

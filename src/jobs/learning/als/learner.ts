@@ -77,6 +77,9 @@ export class OnlineLearner extends AbstractOperator {
       case 'switch':
         this.steps.switchTo(record)
         return
+      case 'open':
+        this.rows.open(record.version)
+        return
       case 'retire':
         this.retire(record.version)
         return

@@ -96,6 +96,11 @@ export class OwnRows {
     else this.rows.putBytes(version, key, update.floats, origin)
   }
 
+  /** Opens a version, also without a row of it here. */
+  open(version: number): void {
+    this.rows.openVersion(modelVersion(version))
+  }
+
   /** Deletes the rows of a version. */
   drop(version: number): void {
     this.rows.dropVersion(modelVersion(version))
