@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { REPOSITORY } from '../system/cli/command-process.ts'
-import { commandsOf, guidePage, reasonsOf } from '../system/docs/page-commands.ts'
+import { commandsOf, pageAt, reasonsOf } from '../system/docs/page-commands.ts'
 
 /** The test that runs the commands of a page, by page. */
 const RUN_BY: Readonly<Record<string, string>> = {
@@ -34,10 +34,11 @@ const RUN_BY: Readonly<Record<string, string>> = {
   'tutorial.md': 'test/system/jobmanager/guide.test.ts',
 }
 
-const PAGES = readdirSync(join(REPOSITORY, 'docs/guide')).filter((name) => name.endsWith('.md'))
+const GUIDE = readdirSync(join(REPOSITORY, 'docs/guide')).filter((name) => name.endsWith('.md'))
+const PAGES = ['README.md', 'datasets/README.md', ...GUIDE.map((name) => `docs/guide/${name}`)]
 const log = vi.spyOn(console, 'log')
 
-describe('the command blocks of the guide', () => {
+describe('the command blocks of the guide and of the README pages', () => {
   beforeAll(() => {
     log.mockImplementation(() => {})
   })
@@ -45,9 +46,9 @@ describe('the command blocks of the guide', () => {
   afterAll(() => log.mockRestore())
 
   it.each(PAGES)('%s: each runs in a test, or says why it is not run', (name) => {
-    const isRun = Object.hasOwn(RUN_BY, name)
+    const isRun = Object.hasOwn(RUN_BY, name.replace('docs/guide/', ''))
     // Throws for commands that are neither a session nor a script.
-    const commands = commandsOf(guidePage(name)).map(({ command }) => command)
+    const commands = commandsOf(pageAt(name)).map(({ command }) => command)
     if (isRun) expect(commands).not.toEqual([])
     else expect(commands).toEqual([])
   })
@@ -59,7 +60,7 @@ describe('the command blocks of the guide', () => {
   })
 
   it('name tests that exist where they are not run', () => {
-    const reasons = PAGES.flatMap((name) => reasonsOf(guidePage(name)))
+    const reasons = PAGES.flatMap((name) => reasonsOf(pageAt(name)))
     const tests = reasons.flatMap((reason) => reason.match(/\btest\/[\w/.-]+/g) ?? [])
     expect(tests.length).toBeGreaterThan(10)
     expect(

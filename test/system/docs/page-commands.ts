@@ -37,7 +37,12 @@ export function reasonsOf(page: string): readonly string[] {
 
 /** The source of a page of the guide. */
 export function guidePage(name: string): string {
-  return readFileSync(join(REPOSITORY, 'docs/guide', name), 'utf8')
+  return pageAt(join('docs/guide', name))
+}
+
+/** The source of a page at a path of the repository. */
+export function pageAt(path: string): string {
+  return readFileSync(join(REPOSITORY, path), 'utf8')
 }
 
 /** The commands of a page. Throws for a block of commands that is neither a session nor a script. */

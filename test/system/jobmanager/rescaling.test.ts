@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openTopics } from '../../../src/connectors/topics/open.ts'
 import { scanTopic } from '../../../src/connectors/topics/scan.ts'
 import type { TopicProducer, TopicStore } from '../../../src/connectors/topics/store.ts'
+import { hasTitle } from '../../../src/jobmanager/process/left-over.ts'
 import { deltasTopic } from '../../../src/jobs/model-topic/topics.ts'
 import { modelDeltaOf } from '../../recovery/model-delta-of.ts'
 import { TestCluster } from './cluster-fixture.ts'
@@ -229,6 +230,22 @@ describe('rescaling', () => {
   })
 
   afterAll(async () => await cluster?.[Symbol.asyncDispose]())
+
+  it('is finished by the next JobManager where the first one is killed meanwhile', async () => {
+    const job = await cluster.submit('run', 'als-serving', '--slots', '1')
+    await cluster.reaches(job, 'RUNNING')
+    const pid = await cluster.jobPid(job)
+    await cluster.send('PATCH', `/jobs/${job}/rescaling?parallelism=2`)
+    // The process of the job ends when the record with the new parallelism is stored.
+    await expect.poll(() => hasTitle(pid, 'weir'), { ...PATIENT, interval: 5 }).toBe(false)
+    process.kill(cluster.pid, 'SIGKILL')
+    await expect.poll(async () => (await cluster.local('cluster', 'status')).code, PATIENT).toBe(1)
+    await cluster.startJobManager()
+    await cluster.reaches(job, 'RUNNING')
+    const { vertices } = await cluster.read<{ vertices: { parallelism: number }[] }>(`/jobs/${job}`)
+    expect(Math.max(...vertices.map(({ parallelism }) => parallelism))).toBe(2)
+    expect((await cluster.ask('cancel', job)).code).toBe(0)
+  })
 
   it('leaves a job that does not start with the new parallelism with the one that it had', async () => {
     const slots = ['--slots', '2', '-D', 'taskmanager.numberOfTaskSlots=2']
