@@ -5,8 +5,8 @@ import { type KeyedEntry, LIVE, PERSISTED } from './keyed-entry.ts'
 import { STORED_TOMBSTONE, STORED_VALUE } from './store-keys.ts'
 import type { StateTable } from './table.ts'
 
-/** Lengths of which a view is kept. */
-const MOST = 64
+/** Lengths of which a view is kept: those of keys, and of most packed records. */
+const MOST = 512
 
 /** Views of the first bytes of a buffer, one for each short length, so that no entry needs a new view. */
 class PrefixViews {
