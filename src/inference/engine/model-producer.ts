@@ -17,9 +17,6 @@ import { cannotBeInTime, failureOf, overloaded } from './failures.ts'
 import { HedgeTimer, PendingRequest } from './pending-request.ts'
 import { type ShapedRequest, shapeRequest } from './request-shape.ts'
 
-/** Runs what follows at the end of this turn, for a tenth of the cost of `queueMicrotask`. */
-const SETTLED = Promise.resolve()
-
 /** What the producers of one thread share. */
 export interface ProducerContext {
   readonly clock: Clock
@@ -134,7 +131,7 @@ export class ModelProducer {
   private ringSoon(): void {
     if (this.isRinging) return
     this.isRinging = true
-    void SETTLED.then(this.ring)
+    queueMicrotask(this.ring)
   }
 
   private readonly ring = (): void => {

@@ -136,6 +136,21 @@ describe('the queue', () => {
     expect(readTensors(memory, memory.inputAt(2), specs)).toEqual(tensors)
     expect(writeTensors(memory, memory.inputAt(2), 39, tensors)).toBe(-1)
   })
+
+  it.each([1, 127, 128, 129, 16_384, 16_385, 40_000])(
+    'carries %d bytes from wherever they lie in a frame',
+    (length) => {
+      const memory = QueueMemory.create({ capacity: 1, inputBytes: 50_000, outputBytes: 8 })
+      const frame = Uint8Array.from({ length: length + 8 }, (_, i) => i * 31)
+      for (let at = 0; at < 8; at++) {
+        const data = frame.subarray(at, at + length)
+        const tensor = { name: 'a', datatype: 'UINT8', shape: [length], data } as const
+        writeTensors(memory, memory.inputAt(0), memory.inputBytes, [tensor])
+        const [read] = readTensors(memory, memory.inputAt(0), [tensor])
+        expect(Buffer.compare(read!.data, data)).toBe(0)
+      }
+    },
+  )
 })
 
 describe('a worker that ended', () => {
