@@ -1,4 +1,4 @@
-import { FloatsReader } from './json-floats.ts'
+import { afterSpace, readFloats } from './json-floats.ts'
 
 const DATA = Buffer.from('"data"')
 const OPEN = 0x5b
@@ -6,8 +6,6 @@ const COLON = 0x3a
 const BACKSLASH = 0x5c
 /** Longer text around the numbers is not kept. */
 const MAX_TEXT_BYTES = 4096
-
-const reader = new FloatsReader()
 
 /**
  * A body of JSON with one list of numbers under the key `data`, and what it means. Clients that send a tensor as JSON change
@@ -35,7 +33,7 @@ export class FloatsForm<Meaning> {
   ): FloatsForm<Meaning> | undefined {
     const from = startOfNumbers(json)
     if (from < 0) return undefined
-    const end = reader.read(json, from, new Float32Array(count))
+    const end = readFloats(json, from, new Float32Array(count))
     if (end < 0 || from + json.length - end > MAX_TEXT_BYTES) return undefined
     // Copies: the memory of the body is used again.
     const before = Buffer.from(json.subarray(0, from))
@@ -48,7 +46,7 @@ export class FloatsForm<Meaning> {
     if (json.length < before.length + after.length) return undefined
     if (json.compare(before, 0, before.length, 0, before.length) !== 0) return undefined
     const floats = new Float32Array(count)
-    const end = reader.read(json, before.length, floats)
+    const end = readFloats(json, before.length, floats)
     if (end < 0 || json.length - end !== after.length) return undefined
     return json.compare(after, 0, after.length, end) === 0 ? floats : undefined
   }
@@ -74,11 +72,4 @@ function startOfNumbers(json: Buffer): number {
     start = open + 1
   }
   return start
-}
-
-/** Index of the first byte from `at` on that is no white space of JSON. */
-function afterSpace(json: Buffer, at: number): number {
-  let i = at
-  while (json[i] === 0x20 || json[i] === 0x0a || json[i] === 0x0d || json[i] === 0x09) i++
-  return i
 }
