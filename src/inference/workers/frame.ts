@@ -53,6 +53,8 @@ export class FrameReader<Head> {
   private readonly onFrame: (frame: Frame<Head>) => void
   private chunks: Buffer[] = []
   private length = 0
+  /** Bytes with which the next frame is whole, or its length known: they are put together then, not chunk by chunk. */
+  private wanted = LENGTHS
 
   constructor(onFrame: (frame: Frame<Head>) => void) {
     this.onFrame = onFrame
@@ -61,11 +63,13 @@ export class FrameReader<Head> {
   push(chunk: Buffer): void {
     this.chunks.push(chunk)
     this.length += chunk.length
-    while (this.length >= LENGTHS) {
+    while (this.length >= this.wanted) {
       const bytes = this.joined()
       const headLength = bytes.readUInt32LE(0)
       const end = LENGTHS + headLength + bytes.readUInt32LE(4)
+      this.wanted = end
       if (bytes.length < end) return
+      this.wanted = LENGTHS
       this.chunks = bytes.length > end ? [bytes.subarray(end)] : []
       this.length = bytes.length - end
       this.onFrame(frameOf<Head>(bytes.subarray(0, end), headLength))
