@@ -47,16 +47,8 @@ export class Histories {
       version: COUNTS_VERSION,
       k: howMany + offset,
     })
-    if (answer.ok)
-      return answer.value.slice(offset).map(({ key, score }) => ({ id: key, count: score }))
-    // Before the first rating there are no rows.
-    if (
-      isWeirError(answer.error, 'UNKNOWN_VERSION') ||
-      isWeirError(answer.error, 'UNKNOWN_STATE')
-    ) {
-      return []
-    }
-    throw answer.error
+    if (!answer.ok) throw answer.error
+    return answer.value.slice(offset).map(({ key, score }) => ({ id: key, count: score }))
   }
 }
 
