@@ -237,6 +237,11 @@ async function trainWithProgress(
   return model
 }
 
+/** A relative gap in percent, with two digits however small it is. Rounding may take it below 0. */
+function gapText(gap: number): string {
+  return `${gap <= 0 ? 0 : Number((100 * gap).toPrecision(2))} %`
+}
+
 /** An objective with one decimal, or with four digits where it is small: 3.1e-4 is not 0. */
 function objectiveText(objective: number): string {
   return objective < 10 ? objective.toPrecision(4) : objective.toFixed(1)
@@ -246,7 +251,7 @@ function sentence(result: Record<string, unknown>): string {
   const percent = (value: number): string => `${(100 * value).toFixed(2)} %`
   const parts = [
     `${counted(Number(result['examples']), 'example')}, ${counted(Number(result['features']), 'feature')} in ${Number(result['seconds']).toFixed(2)} s`,
-    `objective ${objectiveText(Number(result['objective']))}, within ${percent(Math.max(0, Number(result['relativeGap'])))} of the optimum`,
+    `objective ${objectiveText(Number(result['objective']))}, within ${gapText(Number(result['relativeGap']))} of the optimum`,
   ]
   if (result['validationAccuracy'] !== undefined) {
     parts.push(`validation accuracy ${percent(Number(result['validationAccuracy']))}`)

@@ -230,7 +230,7 @@ describe('weir train svm', () => {
   it('prints the distance from the optimum', async () => {
     const { out } = await run('train', 'svm', '--examples', examples, '--threads', '0')
     expect(out).toMatch(
-      /60 examples, 6 features in .* s\nobjective .*, within 0\.\d+ % of the optimum/,
+      /60 examples, 6 features in .* s\nobjective .*, within 0\.00\d*[1-9]\d* % of the optimum/,
     )
   })
 
