@@ -28,7 +28,8 @@ export class TimerHeap {
     const { time, hash } = timer
     while (at > 0) {
       const parent = (at - 1) >> 1
-      if (times[parent]! < time || (times[parent] === time && !this.isBefore(timer, parent))) break
+      if (times[parent]! < time || (times[parent] === time && !this.isBefore(timer, hash, parent)))
+        break
       this.move(parent, at)
       at = parent
     }
@@ -49,7 +50,7 @@ export class TimerHeap {
       if (child >= size) break
       if (child + 1 < size && this.precedes(child + 1, child)) child += 1
       const childTime = this.times[child]!
-      if (childTime > time || (childTime === time && this.isBefore(last, child))) break
+      if (childTime > time || (childTime === time && this.isBefore(last, hash, child))) break
       this.move(child, at)
       at = child
     }
@@ -71,13 +72,13 @@ export class TimerHeap {
   private precedes(a: number, b: number): boolean {
     const { times } = this
     if (times[a] !== times[b]) return times[a]! < times[b]!
-    return this.isBefore(this.timers[a]!, b)
+    return this.isBefore(this.timers[a]!, this.hashes[a]!, b)
   }
 
-  /** Whether a timer is before the one at a position, which has the same time. */
-  private isBefore(timer: KeyedEntry, at: number): boolean {
-    const hash = this.hashes[at]!
-    return timer.hash < hash || (timer.hash === hash && timer.key < this.timers[at]!.key)
+  /** Whether a timer of this hash is before the one at a position, which has the same time. */
+  private isBefore(timer: KeyedEntry, hash: number, at: number): boolean {
+    const other = this.hashes[at]!
+    return hash < other || (hash === other && timer.key < this.timers[at]!.key)
   }
 
   private grow(): void {
