@@ -135,14 +135,19 @@ export class ModelWorkers {
       else if (verdict === 'recycle') this.recycle(worker)
     }
     this.restart()
-    if (this.problem !== undefined) this.refuse(this.problem)
+    const refusal = this.restarts.refusal(this.living)
+    if (refusal !== undefined) this.refuse(refusal)
     else if (this.isAway && this.running.size === 0 && this.hasWaiting) this.onMove('wanted')
   }
 
   /** Why no worker serves the model; undefined while one does, or is expected to. */
   get problem(): WeirError | undefined {
-    const workers = Atomics.load(this.memory.words, HEADER.workers)
-    return this.restarts.problem(workers)
+    return this.restarts.problem(this.living)
+  }
+
+  /** Workers that take requests. */
+  private get living(): number {
+    return Atomics.load(this.memory.words, HEADER.workers)
   }
 
   private refuse({ code, message }: WeirError): void {
@@ -354,7 +359,7 @@ export class ModelWorkers {
 
   private loadFailed(error: WeirError): void {
     this.restarts.loadFailed(error)
-    if (this.problem !== undefined) this.onMove('failed')
+    if (this.restarts.refusal(this.living) !== undefined) this.onMove('failed')
     this.replace()
   }
 

@@ -16,7 +16,7 @@ export class WorkerRestarts {
   private waiting: readonly LostWorker[] = []
   private lossesInRow = 0
   private answeredAtLoss = 0
-  /** Loads that failed, and those whose process ended, since a worker served the model; and the last error. */
+  /** Loads that failed, and those whose process was killed, since a worker served the model; and the last error. */
   private failedLoads = 0
   private lostLoads = 0
   private loadError: WeirError | undefined
@@ -69,9 +69,18 @@ export class WorkerRestarts {
     return this.failedLoads + this.lostLoads > 0
   }
 
-  /** Why the model cannot be served, where so many workers live; undefined when it can, or may be soon. */
+  /**
+   * The error of requests that wait where so many workers live: undefined while the model is served, or may be soon. Who kills
+   * processes (an operator, the system when memory is short) says nothing about the model, so that requests wait then.
+   */
+  refusal(workers: number): WeirError | undefined {
+    const { failedLoads } = this
+    return isUnservable({ workers, failedLoads }) ? this.loadError : undefined
+  }
+
+  /** Why no worker serves the model, where so many live; undefined while one does, or may be soon. */
   problem(workers: number): WeirError | undefined {
-    const { failedLoads, lostLoads } = this
-    return isUnservable({ workers, failedLoads, lostLoads }) ? this.loadError : undefined
+    const failedLoads = this.failedLoads + this.lostLoads
+    return isUnservable({ workers, failedLoads }) ? this.loadError : undefined
   }
 }

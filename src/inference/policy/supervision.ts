@@ -77,23 +77,14 @@ export function superviseWorker(facts: WorkerFacts): 'keep' | 'overtime' | 'recy
 
 /** Loads in a row that must fail before requests do: one failure may be chance. */
 const FAILED_LOADS = 2
-/**
- * Loads in a row whose process must end: who kills processes (an operator, the system when memory is short) says nothing
- * about the model, and a request that waits may still be answered.
- */
-const LOST_LOADS = 5
-
 /** Whether requests that wait fail at once: no worker lives, and the model could not be loaded again. */
 export function isUnservable(facts: {
   /** Workers that take requests. */
   readonly workers: number
   /** Loads that failed since a worker served the model. */
   readonly failedLoads: number
-  /** Loads whose process ended since then. */
-  readonly lostLoads: number
 }): boolean {
-  const { workers, failedLoads, lostLoads } = facts
-  return workers === 0 && (failedLoads >= FAILED_LOADS || lostLoads >= LOST_LOADS)
+  return facts.workers === 0 && facts.failedLoads >= FAILED_LOADS
 }
 
 /** Longest pause before a worker that keeps ending is started again, ms. */

@@ -4,7 +4,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type ErrorCode, WeirError } from '../../core/errors.ts'
+import { type ErrorCode, isWeirError, WeirError } from '../../core/errors.ts'
 import { siblingModule } from '../../core/sibling-module.ts'
 import type { LoadedModel } from '../port/runner.ts'
 import type { ModelSignature } from '../port/signature.ts'
@@ -131,7 +131,9 @@ class ChildModel implements EndableModel {
   }
 
   async open(): Promise<void> {
-    const { head } = await this.exchange({ kind: 'load', start: this.start }, [])
+    const { head } = await this.exchange({ kind: 'load', start: this.start }, []).catch((error) => {
+      throw this.isCrash(error) ? crashed(error) : error
+    })
     if (head.kind !== 'loaded') {
       throw new WeirError('PROTOCOL_ERROR', `the child answered a load with "${head.kind}"`)
     }
@@ -158,6 +160,11 @@ class ChildModel implements EndableModel {
     this.child.kill('SIGKILL')
   }
 
+  /** Whether the process ended by itself: a load that does so does it again. Only others send SIGKILL. */
+  private isCrash(error: unknown): error is WeirError {
+    return isWeirError(error, 'WORKER_LOST') && this.child.signalCode !== 'SIGKILL'
+  }
+
   private exchange(head: ParentHead, tensors: readonly Tensor[]): Promise<Frame<ChildHead>> {
     return new Promise((resolve, reject) => {
       if (this.ended !== undefined) return reject(this.ended)
@@ -180,6 +187,9 @@ class ChildModel implements EndableModel {
     else waiting?.resolve(frame)
   }
 }
+
+const crashed = ({ message }: WeirError): WeirError =>
+  new WeirError('MODEL_FAILED', `${message} while it loaded the model`)
 
 const lost = (how: string | number | null): WeirError =>
   new WeirError('WORKER_LOST', `the process of the worker ended with ${how}`)

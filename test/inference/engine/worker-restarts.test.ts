@@ -57,14 +57,27 @@ describe('a lost worker', () => {
 })
 
 describe('a model whose loads fail', () => {
-  it('has the error of the last one as its problem, until a worker has loaded it', () => {
+  const failed = (restarts: WorkerRestarts, code: 'FILE_NOT_FOUND' | 'WORKER_LOST', message = '') =>
+    restarts.loadFailed(new WeirError(code, message))
+
+  it('refuses requests with the error of the last load, until a worker has loaded it', () => {
     const restarts = new WorkerRestarts()
     for (const message of ['first', 'second']) {
-      expect(restarts.problem(0)).toBeUndefined()
-      restarts.loadFailed(new WeirError('FILE_NOT_FOUND', message))
+      expect(restarts.refusal(0)).toBeUndefined()
+      failed(restarts, 'FILE_NOT_FOUND', message)
     }
-    expect(restarts.problem(0)).toMatchObject({ message: 'second' })
+    expect(restarts.refusal(0)).toMatchObject({ message: 'second' })
+    expect(restarts.refusal(1)).toBeUndefined()
     restarts.loaded()
-    expect(restarts.problem(0)).toBeUndefined()
+    expect(restarts.refusal(0)).toBeUndefined()
+  })
+
+  it('lets requests wait while the processes that load it are killed, and says why it does not answer', () => {
+    const restarts = new WorkerRestarts()
+    failed(restarts, 'FILE_NOT_FOUND')
+    for (let i = 0; i < 20; i++) failed(restarts, 'WORKER_LOST', 'killed')
+    expect(restarts.refusal(0)).toBeUndefined()
+    expect(restarts.problem(0)).toMatchObject({ message: 'killed' })
+    expect(restarts.problem(1)).toBeUndefined()
   })
 })

@@ -106,14 +106,9 @@ describe('a worker', () => {
 
 describe('a model whose workers have ended', () => {
   it('fails its requests after the second load that fails, and only while no worker lives', () => {
-    expect(isUnservable({ workers: 0, failedLoads: 1, lostLoads: 0 })).toBe(false)
-    expect(isUnservable({ workers: 0, failedLoads: 2, lostLoads: 0 })).toBe(true)
-    expect(isUnservable({ workers: 1, failedLoads: 9, lostLoads: 9 })).toBe(false)
-  })
-
-  it('waits longer when the processes that load it are ended: that says nothing about the model', () => {
-    expect(isUnservable({ workers: 0, failedLoads: 1, lostLoads: 4 })).toBe(false)
-    expect(isUnservable({ workers: 0, failedLoads: 0, lostLoads: 5 })).toBe(true)
+    expect(isUnservable({ workers: 0, failedLoads: 1 })).toBe(false)
+    expect(isUnservable({ workers: 0, failedLoads: 2 })).toBe(true)
+    expect(isUnservable({ workers: 1, failedLoads: 9 })).toBe(false)
   })
 })
 
