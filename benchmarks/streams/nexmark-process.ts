@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sleep, systemClock } from '../../src/core/clock.ts'
 import type { JobExecution } from '../../src/runtime/job/execution.ts'
@@ -17,11 +17,13 @@ const PARALLELISM = 2
 const PARTITIONS = Array.from({ length: PARALLELISM }, (_, partition) => partition)
 const POLL_MS = 100
 const samplesFile = join(folder, 'samples')
+// A job may be asked for its events before it has read the first one.
+writeFileSync(samplesFile, '')
 
 function samplesSince(fromMs: number): NexmarkSample[] {
   return readFileSync(samplesFile, 'utf8')
-    .trimEnd()
     .split('\n')
+    .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as NexmarkSample)
     .filter(({ timeMs }) => timeMs >= fromMs)
 }
@@ -29,7 +31,7 @@ function samplesSince(fromMs: number): NexmarkSample[] {
 /** Events that all partitions had read by their last samples. */
 function eventsRead(): number {
   const byPartition = new Map(samplesSince(0).map(({ partition, events }) => [partition, events]))
-  return [...byPartition.values()].reduce((a, b) => a + b)
+  return [...byPartition.values()].reduce((a, b) => a + b, 0)
 }
 
 function samplesOf(samples: readonly NexmarkSample[], partition: number): NexmarkSample[] {

@@ -1,4 +1,8 @@
 import { type Serializer, sharingSerializer } from '../core/serializer.ts'
+import { AggregatingStateHandle, ReducingStateHandle } from './handles/appending.ts'
+import { ListStateHandle } from './handles/list.ts'
+import { MapStateHandle } from './handles/map.ts'
+import { ValueStateHandle } from './handles/value.ts'
 import type {
   AggregatingStateDescriptor,
   ListStateDescriptor,
@@ -12,13 +16,9 @@ import type { AppendingState, LiveListState, LiveValueState, MapState } from './
 import type { KeySelection } from './port/key-selection.ts'
 import type { TimerQueue } from './port/timer-queue.ts'
 import { KeyedTimerQueue } from './timers/queue.ts'
-import { AggregatingStateHandle, ReducingStateHandle } from './typed/appending-handle.ts'
 import { keysOf } from './typed/keys.ts'
-import { ListStateHandle } from './typed/list-handle.ts'
-import { MapStateHandle } from './typed/map-handle.ts'
 import type { TypedStates } from './typed/states.ts'
 import type { StateTable } from './typed/table.ts'
-import { ValueStateHandle } from './typed/value-handle.ts'
 
 /** Options of `SubtaskHandles`. */
 export interface SubtaskHandlesOptions {

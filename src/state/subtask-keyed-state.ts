@@ -37,6 +37,7 @@ import { finished } from './port/scan-part.ts'
 import type { SlotQueryReply, SlotQueryRequest } from './port/slot-query.ts'
 import type { TimerQueue } from './port/timer-queue.ts'
 import type { RowTableListener } from './rows/share.ts'
+import type { MemoryUser, SlotMemory } from './slot-memory.ts'
 import { JoinedSnapshot } from './snapshot/joined.ts'
 import type { StateStore } from './store/state-store.ts'
 import { SubtaskHandles } from './subtask-handles.ts'
@@ -61,6 +62,8 @@ export interface SubtaskKeyedStateOptions {
   readonly memoryBudgetBytes: number
   /** Whether functions get the objects of values and lists themselves, as they promise to change none. @default false */
   readonly reusesObjects?: boolean
+  /** Memory of all operators of the slot: typed state also takes what the others leave. */
+  readonly slotMemory?: SlotMemory | undefined
   readonly clock: Clock
   readonly listener: KeyedStateListener
   readonly metrics: MetricGroup
@@ -73,7 +76,7 @@ const TYPED_SHARE = 4
  * The keyed state of one operator subtask: typed and vector state under one memory budget, over one store. Above 300
  * lines because it answers each call of the ports; the work is done by its parts.
  */
-export class SubtaskKeyedState implements KeyedStateBackend {
+export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
   readonly keyGroups: KeyGroupRange
   readonly maxParallelism: number
   private readonly operatorUid: string
@@ -87,6 +90,8 @@ export class SubtaskKeyedState implements KeyedStateBackend {
   private readonly vectors: VectorStates
   private readonly queries: SubtaskQueries
   private readonly budgetBytes: number
+  private readonly slotMemory: SlotMemory | undefined
+  private hasVectors = false
   private spillSink: ChangeSink | undefined
   /** Changed rows left memory while there was no spill sink: the next snapshot must hold all. */
   private rowsLost = false
@@ -98,14 +103,16 @@ export class SubtaskKeyedState implements KeyedStateBackend {
     this.operatorUid = options.operatorUid
     this.listener = options.listener
     this.ahead = new TypedReadAhead(options.maxParallelism)
+    this.budgetBytes = options.memoryBudgetBytes
+    this.slotMemory = options.slotMemory
     this.typed = new TypedStates({
       operatorUid: options.operatorUid,
       keyGroups: options.keyGroups,
       clock: options.clock,
       store,
-      budgetBytes: options.memoryBudgetBytes,
+      budgetBytes: () => this.typedBudget(),
     })
-    this.budgetBytes = options.memoryBudgetBytes
+    this.slotMemory?.add(this)
     const losingSink: ChangeSink = {
       append: () => {
         this.rowsLost = true
@@ -135,6 +142,10 @@ export class SubtaskKeyedState implements KeyedStateBackend {
     options.metrics.gauge('rowTableBytes', () => this.vectors.memoryBytes)
     options.metrics.gauge('typedStateBytes', () => this.typed.bytes)
     options.metrics.gauge('typedStateEvictions', () => this.typed.evictions)
+  }
+
+  get memoryBytes(): number {
+    return this.typed.bytes + this.vectors.memoryBytes
   }
 
   setCurrentKey(key: Uint8Array, keyGroup: number): void {
@@ -196,7 +207,8 @@ export class SubtaskKeyedState implements KeyedStateBackend {
     }
     if (!this.vectors.has(descriptor.name)) this.reportQueryable(descriptor)
     const state = this.vectors.declare(descriptor)
-    this.typed.setBudget(this.budgetBytes / TYPED_SHARE)
+    this.hasVectors = true
+    this.typed.adjust()
     return state
   }
 
@@ -302,8 +314,15 @@ export class SubtaskKeyedState implements KeyedStateBackend {
   close(): void {
     if (this.closed) return
     this.closed = true
+    this.slotMemory?.delete(this)
     this.vectors.close()
     this.typed.close()
+  }
+
+  private typedBudget(): number {
+    // Row tables do not shrink, so beside them typed state takes nothing that others may want back.
+    if (this.hasVectors) return this.budgetBytes / TYPED_SHARE
+    return Math.max(this.budgetBytes, this.slotMemory?.leftFor(this) ?? 0)
   }
 
   private requireNoVector(name: string): void {

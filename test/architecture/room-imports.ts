@@ -927,6 +927,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   state: [
     'core',
+    'state/handles',
     'state/port',
     'state/rows',
     'state/snapshot',
@@ -936,11 +937,12 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'state/vector',
   ],
   'state/catalog': ['core', 'core/hash', 'state/port', 'state/rows'],
+  'state/handles': ['core', 'core/text', 'state/port', 'state/typed', 'state/values'],
   'state/port': ['core', 'core/formats', 'core/hash'],
   'state/rows': ['core', 'core/text', 'kernels', 'state/port'],
   'state/snapshot': ['core', 'core/text', 'state/port'],
   'state/store': ['core', 'core/text'],
-  'state/timers': ['core/hash', 'state/port', 'state/typed'],
+  'state/timers': ['core/hash', 'core/text', 'state/port', 'state/typed'],
   'state/typed': [
     'core',
     'core/text',

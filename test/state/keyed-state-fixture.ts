@@ -7,6 +7,7 @@ import { MetricGroup } from '../../src/core/metrics.ts'
 import { openKeyedState } from '../../src/state/open-keyed-state.ts'
 import type { ChangeSink, StateSnapshot } from '../../src/state/port/change.ts'
 import type { KeyedStateBackend } from '../../src/state/port/keyed-state-backend.ts'
+import type { SlotMemory } from '../../src/state/slot-memory.ts'
 import type { StateStoreType } from '../../src/state/store/state-store.ts'
 
 export const MAX_PARALLELISM = 16
@@ -45,6 +46,7 @@ export class Backends {
       readonly budget?: number
       readonly reusesObjects?: boolean
       readonly clock?: Clock
+      readonly slotMemory?: SlotMemory
     } = {},
   ): Promise<KeyedStateBackend> {
     const backend = await openKeyedState({
@@ -56,6 +58,7 @@ export class Backends {
       storeDirectory: join(this.root, `state-${this.count++}`),
       memoryBudgetBytes: options.budget ?? 64 * 1024 * 1024,
       reusesObjects: options.reusesObjects ?? false,
+      slotMemory: options.slotMemory,
       clock: options.clock ?? new StandingClock(),
       listener: {
         tableOpened: ({ state, version }) => this.events.push(`${state}@${version} opened`),
@@ -74,7 +77,8 @@ export class Backends {
   }
 
   delete(): void {
-    rmSync(this.root, { recursive: true, force: true })
+    // An engine that is still closing deletes its folder itself.
+    rmSync(this.root, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
   }
 }
 

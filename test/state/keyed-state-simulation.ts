@@ -189,8 +189,9 @@ export class KeyedStateSimulation {
         subtask.value.update(cell.value)
         return
       case 3:
-        cell.list.push(`${n}`, 'x')
-        subtask.list.addAll([`${n}`, 'x'])
+        // Some so long that the elements before them soon become a chunk.
+        cell.list.push(`${n}`, 'x'.repeat(n % 3 === 0 ? 6_000 : 1))
+        subtask.list.addAll(cell.list.slice(-2))
         return
       case 4:
         cell.list = n % 2 === 0 ? [] : [`${n}`]

@@ -8,6 +8,7 @@ import { keyGroupRangeOf } from '../../core/key-group.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
 import type { StreamNode } from '../../dataflow/stream-graph.ts'
 import { openKeyedState } from '../../state/open-keyed-state.ts'
+import { SlotMemory } from '../../state/slot-memory.ts'
 import type { SlotDeployment, SlotReport } from '../protocol/slot-messages.ts'
 import { CheckpointedState, type SegmentTarget } from '../subtask/checkpointed-state.ts'
 import { isKeyed, type JobPlan } from '../subtask/job-plan.ts'
@@ -35,6 +36,7 @@ export class CheckpointedStates {
   private readonly states = new Map<string, CheckpointedState>()
   private readonly folder: string
   private readonly budgetBytes: number
+  private readonly memory: SlotMemory
   private closed = false
 
   constructor(options: CheckpointedStatesOptions) {
@@ -43,7 +45,9 @@ export class CheckpointedStates {
     this.options = options
     this.folder = join(stateDirectory, jobId, `${slot}-${attempt}`)
     const operators = keyedOperators(plan, slot)
-    this.budgetBytes = Math.floor(configuration.stateMemoryBytes / slots / Math.max(1, operators))
+    const slotBytes = Math.floor(configuration.stateMemoryBytes / slots)
+    this.memory = new SlotMemory(slotBytes)
+    this.budgetBytes = Math.floor(slotBytes / Math.max(1, operators))
   }
 
   /** Opens the state of an operator subtask. Throws STORE_FAILED. */
@@ -62,6 +66,7 @@ export class CheckpointedStates {
       warn: this.options.warn,
       memoryBudgetBytes: this.budgetBytes,
       reusesObjects: deployment.configuration.objectReuse,
+      slotMemory: this.memory,
       clock,
       listener: {
         tableOpened: (share) => report({ kind: 'table-opened', attempt, share }),

@@ -37,7 +37,8 @@ export function entryHash(kind: StateDeclaration['kind'], composite: Uint8Array)
   const keyHash = murmur3(part.bytes, 0, part.length) | 0
   const end = part.read(composite, keyEnd)
   const prefix = prefixHash(keyHash, part.bytes, part.length)
-  if (kind !== 'map') return prefix
+  if (kind !== 'map' && end === composite.length) return prefix
+  // A chunk of a list has a number where entries of a map have their keys.
   return mapEntryHash(prefix, composite.subarray(end), composite.length - end)
 }
 

@@ -5,12 +5,22 @@ import type { TypedStateDescriptor, VectorStateDescriptor } from './descriptors.
 
 /** Marks formats whose values start with an expiry time. */
 const TTL_SUFFIX = '+ttl'
+/** Marks formats of lists that may have chunks: builds that do not know them refuse to restore them. */
+const CHUNKS_SUFFIX = '+chunks'
 
 /** The declaration of a typed state: stored in a checkpoint and compared at restore. */
 export function declarationOf(descriptor: TypedStateDescriptor): StateDeclaration {
   const { kind, name, serializer } = descriptor
   const values = kind === 'map' ? `${descriptor.keySerializer.id}->${serializer.id}` : serializer.id
-  return { name, kind, format: descriptor.ttl === undefined ? values : values + TTL_SUFFIX }
+  const format = descriptor.ttl === undefined ? values : values + TTL_SUFFIX
+  return upToDate({ name, kind, format })
+}
+
+/** The declaration as this build makes it: lists of an older build had no chunks, but may have some from now on. */
+export function upToDate(declaration: StateDeclaration): StateDeclaration {
+  const { kind, format } = declaration
+  if (kind !== 'list' || hasExpiry(format) || format.endsWith(CHUNKS_SUFFIX)) return declaration
+  return { ...declaration, format: format + CHUNKS_SUFFIX }
 }
 
 /** The declaration of a timer queue; the prefix keeps it apart from states of the same name. */

@@ -3,6 +3,13 @@ import type { KeyedEntry } from '../typed/keyed-entry.ts'
 /** Timers for which there is room at first. */
 const FIRST_ROOM = 64
 
+/** All timers of a heap from a moment on. */
+export interface LateTimers {
+  readonly from: number
+  /** In no order. */
+  readonly timers: readonly KeyedEntry[]
+}
+
 /**
  * A binary heap of timers, the earliest first. Timers of the same moment are ordered by the hashes of their keys, so
  * that their order depends on nothing but their keys: all windows that end together have timers of one moment, and
@@ -57,6 +64,20 @@ export class TimerHeap {
     this.put(at, last, time, hash)
   }
 
+  /**
+   * Removes all timers from some moment on, so that about `keep` stay. Timers of one moment stay together, and those of
+   * the first moment stay in any case; undefined where nothing can go.
+   */
+  removeLate(keep: number): LateTimers | undefined {
+    const all = this.timers
+    const from = momentAfter(this.times.slice(0, all.length).sort(), keep)
+    if (from === undefined) return undefined
+    const timers = all.filter(({ time }) => time >= from)
+    this.timers = []
+    for (const timer of all) if (timer.time < from) this.push(timer)
+    return { from, timers }
+  }
+
   private put(at: number, timer: KeyedEntry, time: number, hash: number): void {
     this.timers[at] = timer
     this.times[at] = time
@@ -89,4 +110,12 @@ export class TimerHeap {
     hashes.set(this.hashes)
     this.hashes = hashes
   }
+}
+
+/** The moment of the timer at a position of ascending times, or the next one if that is the first moment of all. */
+function momentAfter(sorted: Float64Array, position: number): number | undefined {
+  if (position >= sorted.length) return undefined
+  const first = sorted[0]!
+  const moment = sorted[position]!
+  return moment > first ? moment : sorted.find((time) => time > first)
 }

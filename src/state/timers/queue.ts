@@ -1,8 +1,10 @@
 import { murmur3 } from '../../core/hash/murmur3.ts'
+import { bytesOfLatin1 } from '../../core/text/latin1.ts'
 import type { KeySelection } from '../port/key-selection.ts'
 import { PrefixReader } from '../port/prefix-reader.ts'
 import type { Timer, TimerQueue } from '../port/timer-queue.ts'
-import { IN_HEAP, type KeyedEntry, LIVE } from '../typed/keyed-entry.ts'
+import { IN_HEAP, type KeyedEntry, LIVE, PERSISTED, STORED } from '../typed/keyed-entry.ts'
+import { type PrefixEntry, storedRange } from '../typed/prefix-scan.ts'
 import type { StateTable } from '../typed/table.ts'
 import { TimerHeap } from './heap.ts'
 
@@ -11,21 +13,28 @@ const TIMESTAMP_BYTES = 8
 /** Added to the high 32 bits of a timestamp, so that its bytes order as the numbers do. */
 const HIGH_BIAS = 2 ** 21
 const NOTHING = new Uint8Array(0)
+/** Above every composite key of a timer. */
+const END = Uint8Array.of(0xff)
 
 /**
- * Timers as entries of a table, keyed by (timestamp, key, namespace), and a heap over them. Deleted timers stay in
- * the heap until they reach its top.
+ * Timers as entries of a table, keyed by (timestamp, key, namespace), and a heap over those in memory. Deleted timers
+ * stay in the heap until they reach its top.
+ *
+ * Where memory has no room for all, the late ones go to the store: all timers before the horizon are in memory, and
+ * later ones are here or there. They come back in order of time, some of each key group, when the horizon is reached.
  */
 export class KeyedTimerQueue implements TimerQueue {
   private readonly table: StateTable
   private readonly selection: KeySelection
   private heap = new TimerHeap()
+  private horizon = Number.POSITIVE_INFINITY
   private scratch = new Uint8Array(256)
   private readonly prefix = new PrefixReader()
 
   constructor(table: StateTable, selection: KeySelection) {
     this.table = table
     this.selection = selection
+    table.lateTimers = (keep) => this.giveUpLate(keep)
     this.rebuild()
   }
 
@@ -48,13 +57,11 @@ export class KeyedTimerQueue implements TimerQueue {
   }
 
   peek(): number | undefined {
-    this.dropDeleted()
-    return this.heap.first?.time
+    return this.reach(Number.POSITIVE_INFINITY)?.time
   }
 
   poll(upTo: number): Timer | undefined {
-    this.dropDeleted()
-    const { first } = this.heap
+    const first = this.reach(upTo)
     if (first === undefined || first.time > upTo) return undefined
     this.take(first)
     this.prefix.read(first.key, TIMESTAMP_BYTES)
@@ -74,6 +81,66 @@ export class KeyedTimerQueue implements TimerQueue {
     }
   }
 
+  /** The first timer in memory, which is the first of all if that one is due by `upTo`. */
+  private reach(upTo: number): KeyedEntry | undefined {
+    let first = this.dropDeleted()
+    while (this.horizon <= upTo && this.horizon < Number.POSITIVE_INFINITY) {
+      if (first !== undefined && first.time < this.horizon) break
+      this.advanceHorizon()
+      first = this.dropDeleted()
+    }
+    return first
+  }
+
+  /** Brings the next timers of each key group in from the store. */
+  private advanceHorizon(): void {
+    const { first, last } = this.table.context.keyGroups
+    const most = Math.ceil(this.table.context.timersInMemory / 2 / (last - first + 1))
+    let next = Number.POSITIVE_INFINITY
+    for (let keyGroup = first; keyGroup <= last; keyGroup++) {
+      if (this.table.index.hasSpilled(keyGroup)) next = Math.min(next, this.bringIn(keyGroup, most))
+    }
+    this.horizon = next
+  }
+
+  /**
+   * Brings in at least `most` timers of a key group and all of the horizon's moment; returns the time of the first one
+   * that stays in the store.
+   */
+  private bringIn(keyGroup: number, most: number): number {
+    const from = new Uint8Array(TIMESTAMP_BYTES)
+    writeTimestamp(this.horizon, from)
+    let count = 0
+    for (const stored of storedRange(this.table, keyGroup, from, END)) {
+      const time = readTimestamp(stored.key)
+      if (count >= most && time > this.horizon) return time
+      this.bring(keyGroup, stored, time)
+      count += 1
+    }
+    return Number.POSITIVE_INFINITY
+  }
+
+  /** Takes a timer from the store, unless memory has it or its deletion. */
+  private bring(keyGroup: number, { key }: PrefixEntry, time: number): void {
+    const bytes = bytesOfLatin1(key)
+    const hash = murmur3(bytes) | 0
+    if (this.table.index.find(keyGroup, bytes, bytes.length, hash) !== undefined) return
+    const entry = this.table.create(keyGroup, bytes, bytes.length, hash)
+    this.table.adopt(entry, NOTHING)
+    entry.flags |= STORED | PERSISTED
+    entry.time = time
+    this.add(entry)
+  }
+
+  /** Gives up the late timers, of which about `keep` stay: the caller stores them. */
+  private giveUpLate(keep: number): readonly KeyedEntry[] {
+    const late = this.heap.removeLate(keep)
+    if (late === undefined) return []
+    this.horizon = Math.min(this.horizon, late.from)
+    for (const timer of late.timers) timer.flags &= ~IN_HEAP
+    return late.timers.filter(({ flags }) => (flags & LIVE) !== 0)
+  }
+
   /** Writes the composite key of a timer of the current key into `scratch`; returns its length. */
   private locate(timestamp: number): number {
     this.selection.encode()
@@ -85,12 +152,14 @@ export class KeyedTimerQueue implements TimerQueue {
     return length
   }
 
-  private dropDeleted(): void {
+  /** Drops deleted timers from the top of the heap; returns the first one that is left. */
+  private dropDeleted(): KeyedEntry | undefined {
     let first = this.heap.first
     while (first !== undefined && (first.flags & LIVE) === 0) {
       this.take(first)
       first = this.heap.first
     }
+    return first
   }
 
   private add(entry: KeyedEntry): void {

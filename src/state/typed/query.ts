@@ -20,7 +20,9 @@ import {
 } from '../port/scan-part.ts'
 import type { SlotQueryAnswer } from '../port/slot-query.ts'
 import type { EntryValue } from '../values/entry.ts'
+import { ListValue } from '../values/list.ts'
 import { isDefault, type KeyWindow, type PrefixRange } from './key-windows.ts'
+import { readChunk } from './list-chunks.ts'
 import { isVisible, type PrefixEntry, scanPrefix, storedRange } from './prefix-scan.ts'
 import { storeKeyOf, valueOfStored } from './store-keys.ts'
 import type { StateTable } from './table.ts'
@@ -97,13 +99,15 @@ function readInPlace(
   const now = table.context.clock.nowMs()
   const entry = table.index.find(keyGroup, bytes, bytes.length, entryHash(table.kind, bytes))
   if (entry !== undefined) {
-    return isVisible(table, entry, now) ? encodeValue(table, entry.value, arena) : undefined
+    if (!isVisible(table, entry, now)) return undefined
+    return encodeValue(table, { keyGroup, composite: bytes, value: entry.value }, arena)
   }
   if (!table.index.hasSpilled(keyGroup)) return undefined
   const stored = table.context.store!.get(storeKeyOf(table.id, keyGroup, bytes))
   const value = stored === undefined ? undefined : valueOfStored(stored)
   const unexpired = value === undefined ? undefined : table.valueIfUnexpired(value, now)
-  return unexpired === undefined ? undefined : encodeValue(table, unexpired, arena)
+  if (unexpired === undefined) return undefined
+  return encodeValue(table, { keyGroup, composite: bytes, value: unexpired }, arena)
 }
 
 function encodeEntry(
@@ -113,13 +117,35 @@ function encodeEntry(
   arena: ByteWriter,
 ): Uint8Array | undefined {
   const entry = table.find(keyGroup, composite, composite.length, entryHash(table.kind, composite))
-  return entry === undefined ? undefined : encodeValue(table, entry.value, arena)
+  if (entry === undefined) return undefined
+  return encodeValue(table, { keyGroup, composite, value: entry.value }, arena)
 }
 
-function encodeValue(table: StateTable, value: EntryValue, arena: ByteWriter): Uint8Array {
+/** A value where it was found. */
+interface FoundValue {
+  readonly keyGroup: number
+  readonly composite: Uint8Array
+  readonly value: EntryValue
+}
+
+function encodeValue(table: StateTable, found: FoundValue, arena: ByteWriter): Uint8Array {
   const from = arena.length
-  table.encodeValue(value, arena)
+  if (table.kind === 'list' && table.hasChunks) encodeList(table, found, arena)
+  else table.encodeValue(found.value, arena)
   return arena.bytes.subarray(from, arena.length)
+}
+
+/** Appends the elements of all chunks and of the head. */
+function encodeList(
+  table: StateTable,
+  { keyGroup, composite, value }: FoundValue,
+  arena: ByteWriter,
+): void {
+  const list = value instanceof ListValue ? value : ListValue.of(value as Uint8Array)
+  for (let number = 0; number < list.chunks; number++) {
+    arena.raw(readChunk(table, keyGroup, composite, number))
+  }
+  list.writeElements(table.serializer, arena)
 }
 
 function encodeMap(

@@ -2,6 +2,7 @@ import { keyGroupOfHash } from '../../core/key-group.ts'
 import { prefixHash } from '../port/entry-hash.ts'
 import type { KeysAhead } from '../port/keyed-input.ts'
 import type { KeyedEntry } from './keyed-entry.ts'
+import { StoredAhead } from './stored-ahead.ts'
 import type { StateTable } from './table.ts'
 
 /** Most keys read together. */
@@ -12,11 +13,12 @@ const NO_NAMESPACE = new Uint8Array(0)
 
 /**
  * Loads the entries of the next keys into the processor's cache: first the buckets of all of them, then
- * the entries, then the keys. One key after the other would wait for memory three times each. A hint
- * alone: no result depends on it.
+ * the entries, then the keys. One key after the other would wait for memory three times each. Entries that
+ * are in the store come into memory by one read for all. A hint alone: no result depends on it.
  */
 export class TypedReadAhead {
   private readonly maxParallelism: number
+  private readonly stored: StoredAhead
   private readonly found: (KeyedEntry | null)[] = new Array<KeyedEntry | null>(MOST).fill(null)
   private readonly hashes = new Int32Array(MOST)
   /** Depends on what was read, so that the compiler does not remove the reads. */
@@ -24,13 +26,15 @@ export class TypedReadAhead {
 
   constructor(maxParallelism: number) {
     this.maxParallelism = maxParallelism
+    this.stored = new StoredAhead(maxParallelism, MOST)
   }
 
   /** Loads what the table holds of the keys in the default namespace. */
   read(tables: readonly StateTable[], keys: KeysAhead): void {
     for (const table of tables) {
-      if (table.entries.length < FEWEST || table.kind === 'map' || table.kind === 'timers') continue
-      this.touch(table, keys)
+      if (table.kind === 'map' || table.kind === 'timers') continue
+      if (table.entries.length >= FEWEST) this.touch(table, keys)
+      if (this.stored.isWanted(table, keys.count)) this.stored.read(table, keys)
     }
   }
 

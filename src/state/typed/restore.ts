@@ -1,21 +1,25 @@
 import { entryHash } from '../port/entry-hash.ts'
+import type { StoreChange } from '../store/state-store.ts'
 import { type KeyedEntry, LIVE, PERSISTED } from './keyed-entry.ts'
+import { isChunkKey } from './list-chunks.ts'
 import { storeKeyOf } from './store-keys.ts'
-import type { StateTable, TableContext } from './table.ts'
+import type { StateTable } from './table.ts'
+import type { TableContext } from './table-context.ts'
 
 /** Fills tables with restored entries, newest segment first: the first one of a key wins. */
 export class TypedRestore {
-  private readonly context: TableContext
+  private readonly context: TableContext<StateTable>
   /** Deleted entries, which keep older entries of their keys out until the end. */
   private tombstones: { readonly table: StateTable; readonly entry: KeyedEntry }[] = []
 
-  constructor(context: TableContext) {
+  constructor(context: TableContext<StateTable>) {
     this.context = context
   }
 
   /** Takes one entry, its value undefined if it is a deletion. */
   take(table: StateTable, keyGroup: number, key: Uint8Array, value: Uint8Array | undefined): void {
     const hash = entryHash(table.kind, key)
+    if (table.kind === 'list' && isChunkKey(key)) table.hasChunks = true
     if (table.index.find(keyGroup, key, key.length, hash) !== undefined) return
     if (table.index.hasSpilled(keyGroup)) {
       if (this.context.store!.get(storeKeyOf(table.id, keyGroup, key)) !== undefined) return
@@ -35,10 +39,12 @@ export class TypedRestore {
 
   /** All entries have come: forgets the tombstones. */
   end(): void {
+    const deletions: StoreChange[] = []
     for (const { table, entry } of this.tombstones) {
       const isUnchanged = entry.index >= 0 && entry.epoch === 0 && (entry.flags & LIVE) === 0
-      if (isUnchanged) table.forget(entry)
+      if (isUnchanged) table.forget(entry, deletions)
     }
     this.tombstones = []
+    if (deletions.length > 0) this.context.store!.apply(deletions)
   }
 }

@@ -2,14 +2,16 @@ import type { ChangeSink, StateSnapshot } from '../port/change.ts'
 import { entryHash } from '../port/entry-hash.ts'
 import { type SnapshotPart, SnapshotRun } from '../snapshot/run.ts'
 import { StoredScan } from '../snapshot/stored-scan.ts'
+import type { StoreChange } from '../store/state-store.ts'
 import type { EntryEncoder } from './entry-encoder.ts'
 import { type KeyedEntry, LIVE, MAYBE_STORED, PERSISTED, STORED } from './keyed-entry.ts'
 import { readStoreKey, STORE_END, storeKeyOfEntry, valueOfStored } from './store-keys.ts'
-import type { StateTable, TableContext, TableSnapshot } from './table.ts'
+import type { StateTable } from './table.ts'
+import type { TableContext, TableSnapshot } from './table-context.ts'
 
 /** Options of `TypedStateSnapshot`. */
 export interface TypedStateSnapshotOptions {
-  readonly context: TableContext
+  readonly context: TableContext<StateTable>
   readonly tables: readonly StateTable[]
   readonly sink: ChangeSink
   readonly encoder: EntryEncoder
@@ -28,9 +30,9 @@ export interface TypedStateSnapshotOptions {
  * memory overrides, then walks the entries in memory from the last to the first, so that it still
  * meets an entry that a removal moved into a gap.
  */
-export class TypedStateSnapshot implements StateSnapshot, TableSnapshot {
+export class TypedStateSnapshot implements StateSnapshot, TableSnapshot<StateTable> {
   entries = 0
-  private readonly context: TableContext
+  private readonly context: TableContext<StateTable>
   private readonly tables: readonly StateTable[]
   private readonly sink: ChangeSink
   private readonly encoder: EntryEncoder
@@ -43,6 +45,8 @@ export class TypedStateSnapshot implements StateSnapshot, TableSnapshot {
   private readonly foreign: number
   private readonly stored: StoredScan | undefined
   private readonly run: SnapshotRun
+  /** Deletions for the store, applied at the end of a step: one write each would cost more than all else here. */
+  private deletions: StoreChange[] = []
   private finished = false
 
   /** Fixes the cut; the caller then begins the next interval. */
@@ -67,10 +71,19 @@ export class TypedStateSnapshot implements StateSnapshot, TableSnapshot {
 
   step(budgetMs: number): boolean {
     if (this.finished) return true
-    if (!this.run.step(budgetMs)) return false
+    if (!this.runFor(budgetMs)) return false
     this.finished = true
     this.onFinished()
     return true
+  }
+
+  private runFor(budgetMs: number): boolean {
+    try {
+      return this.run.step(budgetMs)
+    } finally {
+      if (this.deletions.length > 0) this.context.store!.apply(this.deletions)
+      this.deletions = []
+    }
   }
 
   onCreated(entry: KeyedEntry): void {
@@ -133,7 +146,7 @@ export class TypedStateSnapshot implements StateSnapshot, TableSnapshot {
     if (!this.isPending(entry)) return
     this.write(table, entry)
     const isSpentTombstone = (entry.flags & LIVE) === 0 && entry.epoch === 0 && entry.index >= 0
-    if (isSpentTombstone && !this.context.restoring) table.forget(entry)
+    if (isSpentTombstone && !this.context.restoring) table.forget(entry, this.deletions)
   }
 
   private copyStored(storeKey: Uint8Array, stored: Uint8Array): void {

@@ -1,20 +1,33 @@
 import type { ChangeSink } from '../port/change.ts'
-import type { StateStore, StoreChange } from '../store/state-store.ts'
-import type { EntryEncoder } from './entry-encoder.ts'
-import { type KeyedEntry, LIVE, MAYBE_STORED, REFERENCED, STORED } from './keyed-entry.ts'
-import { storeKeyOfEntry } from './store-keys.ts'
-import type { StateTable, TableContext } from './table.ts'
+import type { StateStore } from '../store/state-store.ts'
+import {
+  ENTRY_OVERHEAD,
+  type KeyedEntry,
+  LIVE,
+  MAYBE_STORED,
+  REFERENCED,
+  STORED,
+} from './keyed-entry.ts'
+import { appendLeaving, LeavingEntries } from './leaving-entries.ts'
+import type { StateTable } from './table.ts'
+import type { TableContext } from './table-context.ts'
 
 /** Bytes freed beyond what is needed, so that evictions come in batches of below a millisecond. */
 const EVICTION_SLACK = 64 * 1024
 
+/** Share of the budget of memory that timers may take once it is exceeded. */
+const TIMER_SHARE = 1 / 4
+/** Bytes of a timer's key, about: its time, a short key and no namespace. */
+const TIMER_KEY_BYTES = 24
+/** Fewer timers always stay in memory. */
+const FEWEST_TIMERS = 64
+
 /** Options of `TypedSpill`. */
 export interface TypedSpillOptions {
-  readonly context: TableContext
+  readonly context: TableContext<StateTable>
   readonly store: StateStore
   /** All tables of the subtask; grows as states are declared. */
   readonly tables: readonly StateTable[]
-  readonly encoder: EntryEncoder
 }
 
 /**
@@ -27,10 +40,10 @@ export class TypedSpill {
   evictions = 0
   /** Receives changed entries that leave memory before a snapshot. */
   sink: ChangeSink | undefined
-  private readonly context: TableContext
+  private readonly context: TableContext<StateTable>
   private readonly store: StateStore
   private readonly tables: readonly StateTable[]
-  private readonly encoder: EntryEncoder
+  private readonly leaving = new LeavingEntries()
   /** Changed entries left memory while there was no sink. */
   private changesLost = false
   /** Number of the table that the clock's hand is in. */
@@ -40,7 +53,6 @@ export class TypedSpill {
     this.context = options.context
     this.store = options.store
     this.tables = options.tables
-    this.encoder = options.encoder
   }
 
   /** Whether the next snapshot must hold everything; asked once for each snapshot. */
@@ -50,11 +62,35 @@ export class TypedSpill {
     return lost
   }
 
-  /** Evicts entries until memory is some way below `limitBytes`, if it can. */
+  /**
+   * Evicts entries until memory is some way below `limitBytes`. Timers that cannot leave memory take their share from
+   * the other entries, but no more than a quarter of all, or nothing else could stay.
+   */
   evict(limitBytes: number): void {
-    const target = Math.max(0, limitBytes - EVICTION_SLACK)
-    const changes: StoreChange[] = []
-    const most = 2 * this.entryCount() + this.tables.length
+    const timerBytes = this.evictTimers()
+    const most = Math.max(limitBytes, timerBytes + limitBytes * (1 - TIMER_SHARE))
+    this.evictUntil(Math.max(0, most - EVICTION_SLACK))
+    this.leaving.apply(this.store)
+  }
+
+  /** Evicts late timers where there are too many; returns the bytes of those that stay. */
+  private evictTimers(): number {
+    let bytes = 0
+    for (const table of this.tables) {
+      if (table.evictable) continue
+      if (shouldGiveUpTimers(table)) {
+        const late = table.lateTimers?.(this.context.timersInMemory / 2) ?? []
+        for (const timer of late) this.evictEntry(table, timer)
+        table.timersLeft = table.entries.length
+      }
+      bytes += bytesOfTimers(table)
+    }
+    return bytes
+  }
+
+  /** Lets the clock's hand go round, twice at most, until memory is below `target`. */
+  private evictUntil(target: number): void {
+    const most = 2 * (this.evictableCount() + this.tables.length)
     for (let looked = 0; this.context.bytes > target && looked < most; looked++) {
       const table = this.tables[this.clockTable]!
       if (!table.evictable || table.hand >= table.entries.length) {
@@ -66,41 +102,69 @@ export class TypedSpill {
       if ((entry.flags & REFERENCED) !== 0) {
         entry.flags &= ~REFERENCED
         table.hand += 1
-      } else this.evictEntry(table, entry, changes)
+      } else if (!this.evictEntry(table, entry)) table.hand += 1
     }
-    if (changes.length > 0) this.store.apply(changes)
   }
 
-  private evictEntry(table: StateTable, entry: KeyedEntry, changes: StoreChange[]): void {
+  /** False where the entry must stay. */
+  private evictEntry(table: StateTable, entry: KeyedEntry): boolean {
     this.context.snapshot?.beforeChange(table, entry)
-    if (entry.epoch !== 0) {
-      if (this.sink === undefined && (entry.flags & LIVE) === 0) {
-        // Without a sink the deletion would be lost.
-        table.hand += 1
-        return
-      }
-      if (this.sink === undefined) this.changesLost = true
-      else this.encoder.appendTo(this.sink, table, entry, this.context.clock.nowMs())
-    }
-    this.collectStoreChange(table, entry, changes)
+    const isLive = (entry.flags & LIVE) !== 0
+    const isChanged = entry.epoch !== 0
+    // Without a sink the deletion would be lost.
+    if (isChanged && !isLive && this.sink === undefined) return false
+    // During a restore a tombstone keeps older entries of its key out.
+    const isKept = isLive || this.context.restoring
+    const isStored = (entry.flags & STORED) !== 0 || (!isKept && (entry.flags & MAYBE_STORED) === 0)
+    if (isChanged || !isStored) this.write(table, entry, isKept, { isChanged, isStored })
     table.unlink(entry)
     this.evictions += 1
+    return true
   }
 
-  private collectStoreChange(table: StateTable, entry: KeyedEntry, changes: StoreChange[]): void {
-    if ((entry.flags & STORED) !== 0) return
-    // During a restore a tombstone keeps older entries of its key out.
-    const isKept = (entry.flags & LIVE) !== 0 || this.context.restoring
-    if (!isKept && (entry.flags & MAYBE_STORED) === 0) return
-    const value = isKept ? this.encoder.storedValue(table, entry) : undefined
-    changes.push({ key: storeKeyOfEntry(table.id, entry), value })
+  /** Writes an entry that leaves memory into the sink, the store, or both. */
+  private write(
+    table: StateTable,
+    entry: KeyedEntry,
+    isKept: boolean,
+    { isChanged, isStored }: { readonly isChanged: boolean; readonly isStored: boolean },
+  ): void {
+    const change = this.leaving.encode(table, entry, isKept)
+    if (isChanged && this.sink === undefined) this.changesLost = true
+    else if (isChanged) {
+      appendLeaving(this.sink!, table, entry, change, this.context.clock.nowMs())
+    }
+    if (isStored) return
+    this.leaving.store(change)
     table.index.markSpilled(entry.keyGroup)
     entry.flags |= MAYBE_STORED
   }
 
-  private entryCount(): number {
+  private evictableCount(): number {
     let count = 0
-    for (const table of this.tables) count += table.entries.length
+    for (const table of this.tables) if (table.evictable) count += table.entries.length
     return count
   }
+}
+
+/** How many timers of a table may stay in memory under a budget. */
+export function timersWithin(limitBytes: number): number {
+  const fitting = Math.floor((limitBytes * TIMER_SHARE) / (ENTRY_OVERHEAD + TIMER_KEY_BYTES))
+  return Math.max(FEWEST_TIMERS, fitting)
+}
+
+/** Bytes that the timers of a table take in memory, about. */
+function bytesOfTimers({ entries }: StateTable): number {
+  return entries.length * (ENTRY_OVERHEAD + TIMER_KEY_BYTES)
+}
+
+/**
+ * Whether late timers of a table should leave memory. Timers of one moment stay together, and looking for late ones
+ * takes a pass over all: after a look they are left alone until there are a quarter more.
+ */
+function shouldGiveUpTimers(table: StateTable): boolean {
+  const { entries, context } = table
+  if (entries.length > context.timersInMemory) return entries.length > table.timersLeft * 1.25
+  table.timersLeft = 0
+  return false
 }

@@ -3,13 +3,14 @@ import type { KeyGroupRange } from '../../core/key-group.ts'
 import { copierOf, type Serializer } from '../../core/serializer.ts'
 import type { ChangeSink, StateDeclaration, StateName } from '../port/change.ts'
 import type { TypedStateDescriptor } from '../port/descriptors.ts'
-import { declarationOf, hasExpiry, requireSameDeclaration } from '../port/format.ts'
+import { declarationOf, hasExpiry, requireSameDeclaration, upToDate } from '../port/format.ts'
 import type { StateStore } from '../store/state-store.ts'
 import { EntryEncoder } from './entry-encoder.ts'
 import { TypedRestore } from './restore.ts'
 import { TypedStateSnapshot } from './snapshot.ts'
-import { TypedSpill } from './spill.ts'
-import { StateTable, type TableContext } from './table.ts'
+import { TypedSpill, timersWithin } from './spill.ts'
+import { StateTable } from './table.ts'
+import type { TableContext } from './table-context.ts'
 
 /** Fewer changed entries are never a reason for a full snapshot. */
 const FEWEST_FOR_FULL = 4096
@@ -26,15 +27,15 @@ export interface TypedStatesOptions {
   readonly clock: Clock
   /** Receives entries that memory has no room for; without it memory holds everything. */
   readonly store: StateStore | undefined
-  /** Bytes of entries kept in memory; counts only with a store. */
-  readonly budgetBytes: number
+  /** Bytes of entries kept in memory at this time; asked only with a store, when memory has grown. */
+  readonly budgetBytes: () => number
 }
 
 /**
  * The typed states of one subtask: their tables by name, which share one memory budget above one
  * store. It counts bytes, evicts when the budget is exceeded, and numbers the checkpoint intervals.
  */
-export class TypedStates implements TableContext {
+export class TypedStates implements TableContext<StateTable> {
   readonly keyGroups: KeyGroupRange
   readonly clock: Clock
   readonly store: StateStore | undefined
@@ -47,8 +48,9 @@ export class TypedStates implements TableContext {
   restoring = false
   /** Full snapshots begun; marks entries that one has dealt with. */
   private fullSnapshots = 0
-  /** Bytes to keep below; infinite without a store. */
-  private limitBytes: number
+  /** Bytes to keep below, as they were asked for last; infinite without a store. */
+  private limitBytes = Number.POSITIVE_INFINITY
+  private readonly budgetBytes: () => number
   private readonly encoder = new EntryEncoder()
   private readonly spill: TypedSpill | undefined
   private readonly restored: TypedRestore
@@ -61,10 +63,10 @@ export class TypedStates implements TableContext {
     this.keyGroups = options.keyGroups
     this.clock = options.clock
     this.store = store
-    this.limitBytes = store === undefined ? Number.POSITIVE_INFINITY : options.budgetBytes
+    this.budgetBytes = options.budgetBytes
     if (store !== undefined) {
-      const { tablesById: tables, encoder } = this
-      this.spill = new TypedSpill({ context: this, store, tables, encoder })
+      this.limitBytes = this.budgetBytes()
+      this.spill = new TypedSpill({ context: this, store, tables: this.tablesById })
     }
     this.restored = new TypedRestore(this)
   }
@@ -74,10 +76,15 @@ export class TypedStates implements TableContext {
     return this.spill?.evictions ?? 0
   }
 
-  /** Changes the budget; without a store there is none. */
-  setBudget(bytes: number): void {
-    if (this.store !== undefined) this.limitBytes = bytes
-    this.settle()
+  get timersInMemory(): number {
+    return timersWithin(this.limitBytes)
+  }
+
+  /** Asks for the budget again, which may be smaller now. */
+  adjust(): void {
+    if (this.spill === undefined) return
+    this.limitBytes = this.budgetBytes()
+    if (this.bytes > this.limitBytes) this.spill.evict(this.limitBytes)
   }
 
   has(name: string): boolean {
@@ -105,7 +112,8 @@ export class TypedStates implements TableContext {
    * The table of a declaration, created when it is new. Throws STATE_CONFLICT when it exists with
    * another one.
    */
-  table(declaration: StateDeclaration): StateTable {
+  table(stored: StateDeclaration): StateTable {
+    const declaration = upToDate(stored)
     const existing = this.tables.get(declaration.name)
     if (existing !== undefined) {
       requireSameDeclaration(declaration, existing, this.operatorUid)
@@ -173,11 +181,11 @@ export class TypedStates implements TableContext {
 
   private endSnapshot(): void {
     this.snapshot = undefined
-    this.settle()
+    this.adjust()
   }
 
   settle(): void {
-    if (this.bytes > this.limitBytes) this.spill!.evict(this.limitBytes)
+    if (this.bytes > this.limitBytes) this.adjust()
   }
 
   /** Opens a restore: until it ends, a missing key answers RESTORING. */

@@ -1,5 +1,7 @@
+import { copyBytes } from '../../core/copy-bytes.ts'
 import { WeirError } from '../../core/errors.ts'
 import { writeLatin1 } from '../../core/text/latin1.ts'
+import { PrefixViews } from '../store/prefix-views.ts'
 import type { KeyedEntry } from './keyed-entry.ts'
 
 /*
@@ -28,7 +30,7 @@ export function storeKeyOf(
   length: number = composite.length,
 ): Uint8Array {
   const key = new Uint8Array(STORE_KEY_HEADER + length)
-  writeHeader(key, tableId, keyGroup)
+  writeStoreKeyHeader(key, 0, tableId, keyGroup)
   key.set(length === composite.length ? composite : composite.subarray(0, length), STORE_KEY_HEADER)
   return key
 }
@@ -36,7 +38,7 @@ export function storeKeyOf(
 /** The store's key of an entry. */
 export function storeKeyOfEntry(tableId: number, entry: KeyedEntry): Uint8Array {
   const key = new Uint8Array(STORE_KEY_HEADER + entry.key.length)
-  writeHeader(key, tableId, entry.keyGroup)
+  writeStoreKeyHeader(key, 0, tableId, entry.keyGroup)
   writeLatin1(entry.key, key, STORE_KEY_HEADER)
   return key
 }
@@ -62,9 +64,33 @@ export function valueOfStored(stored: Uint8Array): Uint8Array | undefined {
   return stored[0] === STORED_TOMBSTONE ? undefined : stored.subarray(1)
 }
 
-function writeHeader(target: Uint8Array, tableId: number, keyGroup: number): void {
-  target[0] = tableId >>> 8
-  target[1] = tableId
-  target[2] = keyGroup >>> 8
-  target[3] = keyGroup
+/** Writes what is before the composite key of a store key, from `at`. */
+export function writeStoreKeyHeader(
+  target: Uint8Array,
+  at: number,
+  tableId: number,
+  keyGroup: number,
+): void {
+  target[at] = tableId >>> 8
+  target[at + 1] = tableId
+  target[at + 2] = keyGroup >>> 8
+  target[at + 3] = keyGroup
+}
+
+/**
+ * The store's key of one read at a time, in a buffer outside the JavaScript heap: an engine would first have to move a
+ * small array of the heap.
+ */
+export class ReadKey {
+  private bytes = new Uint8Array(512)
+  private readonly views = new PrefixViews()
+
+  /** As `storeKeyOf`; valid until the next call. */
+  of(tableId: number, keyGroup: number, composite: Uint8Array, length: number): Uint8Array {
+    const end = STORE_KEY_HEADER + length
+    if (end > this.bytes.length) this.bytes = new Uint8Array(end * 2)
+    writeStoreKeyHeader(this.bytes, 0, tableId, keyGroup)
+    copyBytes(composite, 0, this.bytes, STORE_KEY_HEADER, length)
+    return this.views.of(this.bytes, end)
+  }
 }

@@ -1,11 +1,9 @@
 import type { ByteWriter } from '../../core/byte-writer.ts'
-import type { Clock } from '../../core/clock.ts'
-import type { KeyGroupRange } from '../../core/key-group.ts'
 import { copierOf, type Serializer } from '../../core/serializer.ts'
 import { latin1Of } from '../../core/text/latin1.ts'
 import type { StateDeclaration } from '../port/change.ts'
 import type { KeySelection } from '../port/key-selection.ts'
-import type { StateStore } from '../store/state-store.ts'
+import type { StoreChange } from '../store/state-store.ts'
 import {
   type EntryValue,
   EXPIRY_BYTES,
@@ -29,41 +27,10 @@ import {
   STORED,
 } from './keyed-entry.ts'
 import { PrefixGroups } from './prefix-groups.ts'
-import { storeKeyOf, storeKeyOfEntry, valueOfStored } from './store-keys.ts'
+import { ReadKey, storeKeyOfEntry, valueOfStored } from './store-keys.ts'
+import type { TableContext, TableTtl } from './table-context.ts'
 
-/** State that the tables of one subtask share; `TypedStates` implements it. */
-export interface TableContext {
-  readonly keyGroups: KeyGroupRange
-  readonly clock: Clock
-  /** Receives entries that memory has no room for; without it memory holds everything. */
-  readonly store: StateStore | undefined
-  /** Estimated heap bytes of all entries in memory; tables keep it up to date. */
-  bytes: number
-  /** Number of the checkpoint interval, counted from 1; a snapshot begins the next one. */
-  readonly epoch: number
-  /** Whether entries of a checkpoint are still coming in. */
-  readonly restoring: boolean
-  /** The snapshot being copied out. */
-  readonly snapshot: TableSnapshot | undefined
-  /** Evicts entries if memory is above its budget; ends every operation that may have grown it. */
-  settle(): void
-}
-
-/** The events of entries that a snapshot must see while it is copied out. */
-export interface TableSnapshot {
-  /** An entry came into memory after the barrier. */
-  onCreated(entry: KeyedEntry): void
-  /** Writes the entry now if the snapshot holds it and has not written it yet. */
-  beforeChange(table: StateTable, entry: KeyedEntry): void
-  /** An entry is about to leave memory, after `beforeChange`. */
-  beforeLeaving(table: StateTable, entry: KeyedEntry): void
-}
-
-/** When entries of a table expire. */
-export interface TableTtl {
-  readonly ttlMs: number
-  readonly renewOnRead: boolean
-}
+const NOTHING = new Uint8Array(0)
 
 /**
  * The entries of one typed state on one subtask: those in memory, hashed by key group, and on demand
@@ -72,7 +39,7 @@ export interface TableTtl {
  * its methods.
  */
 export class StateTable {
-  readonly context: TableContext
+  readonly context: TableContext<StateTable>
   readonly id: number
   readonly name: string
   kind: StateDeclaration['kind']
@@ -82,10 +49,18 @@ export class StateTable {
   ttl: TableTtl | undefined
   /** Whether an entry was restored. */
   holdsRestored = false
-  /** Timers stay in memory, where their queue orders them. */
+  /** Whether a list of the state may have chunks. */
+  hasChunks = false
+  /** Entries that were read from the store one by one since the last group of records began. */
+  storeReads = 0
+  /** Timers leave memory by their queue alone, which orders them. */
   evictable = true
   /** Whether callers get the objects of entries themselves. */
   shares = false
+  /** Gives up the late timers of a queue, of which about `keep` stay in memory. */
+  lateTimers: ((keep: number) => readonly KeyedEntry[]) | undefined
+  /** Timers that the last look for late ones left in memory. */
+  timersLeft = 0
   readonly entries: KeyedEntry[] = []
   /** The entries by their keys. */
   readonly index: EntryIndex
@@ -99,9 +74,10 @@ export class StateTable {
   /** The entry found for the selection of this version; void when the versions differ. */
   cursor: KeyedEntry | undefined
   cursorVersion = -1
+  private readonly readKey = new ReadKey()
   private sweep = 0
 
-  constructor(context: TableContext, id: number, declaration: StateDeclaration) {
+  constructor(context: TableContext<StateTable>, id: number, declaration: StateDeclaration) {
     this.context = context
     this.id = id
     this.name = declaration.name
@@ -146,17 +122,32 @@ export class StateTable {
     return created
   }
 
-  /** Reads an entry that is not in memory from the store; undefined for a tombstone. */
+  /** Reads an entry that is not in memory from the store. */
   private load(
     keyGroup: number,
     key: Uint8Array,
     length: number,
     hash: number,
   ): KeyedEntry | undefined {
-    const stored = this.context.store!.get(storeKeyOf(this.id, keyGroup, key, length))
+    this.storeReads += 1
+    const stored = this.context.store!.get(this.readKey.of(this.id, keyGroup, key, length))
+    return this.bring(keyGroup, length === key.length ? key : key.subarray(0, length), hash, stored)
+  }
+
+  /**
+   * The entry of a key that memory does not have, as the store has it. One that is neither live nor stored stands for
+   * a key that does not exist, so that the next look needs no read; during a restore, which brings keys, there is none.
+   */
+  bring(
+    keyGroup: number,
+    key: Uint8Array,
+    hash: number,
+    stored: Uint8Array | undefined,
+  ): KeyedEntry | undefined {
     const value = stored === undefined ? undefined : valueOfStored(stored)
-    if (value === undefined) return undefined
-    const entry = this.create(keyGroup, key, length, hash)
+    if (value === undefined && this.context.restoring) return undefined
+    const entry = this.create(keyGroup, key, key.length, hash)
+    if (value === undefined) return entry
     this.adopt(entry, value)
     entry.flags |= STORED | PERSISTED
     return entry
@@ -296,10 +287,10 @@ export class StateTable {
     this.cursorVersion = -1
   }
 
-  /** Drops a tombstone that a snapshot holds, from the store too. */
-  forget(entry: KeyedEntry): void {
+  /** Drops a tombstone that a snapshot holds; adds to `changes` what deletes it from the store. */
+  forget(entry: KeyedEntry, changes: StoreChange[]): void {
     if ((entry.flags & (STORED | MAYBE_STORED)) !== 0) {
-      this.context.store!.apply([{ key: storeKeyOfEntry(this.id, entry), value: undefined }])
+      changes.push({ key: storeKeyOfEntry(this.id, entry), value: undefined })
     }
     this.unlink(entry)
   }
@@ -319,6 +310,12 @@ export class StateTable {
     this.cursorVersion = -1
   }
 
+  /** Appends the expiry time, if the table has a time to live, and the value. */
+  encodeEntry(entry: KeyedEntry, writer: ByteWriter): void {
+    if (this.ttl !== undefined) writer.int53(entry.time)
+    this.encodeValue(entry.value, writer)
+  }
+
   /** Appends the value's bytes, without an expiry time. */
   encodeValue(value: EntryValue, writer: ByteWriter): void {
     writeEntryValue(this.serializer, value, writer)
@@ -331,7 +328,8 @@ export class StateTable {
       entry.time = readExpiry(bytes)
       value = bytes.subarray(EXPIRY_BYTES)
     }
-    entry.value = value
+    // A timer has no value: one object serves all.
+    entry.value = value.length === 0 ? NOTHING : value
     entry.flags |= LIVE
     this.context.bytes += sizeOfValue(value)
   }

@@ -32,7 +32,8 @@ export function sizeOfValue(value: EntryValue): number {
     case 'string':
       return 24 + value.length
     default:
-      if (value instanceof Uint8Array) return 120 + value.length
+      // Empty ones are one object.
+      if (value instanceof Uint8Array) return value.length === 0 ? 0 : 120 + value.length
       if (value instanceof ListValue) return value.counted
       return 40 + value.bytes
   }

@@ -7,6 +7,18 @@ import {
   type ValueCopier,
 } from '../../core/serializer.ts'
 
+/*
+ * A list, as checkpoints and stores have it: a head and, of a long list, chunks with its first elements.
+ *
+ *   head      elements                                       a list without chunks
+ *             80 00 | varuint number of chunks | elements    chunks have the elements before these
+ *   chunk     elements, at least one
+ *   elements  { varuint bytes | bytes }
+ *
+ * No length of an element is written as 80 00, so the first form, the only one of older builds, needs no mark.
+ */
+const MARK = [0x80, 0x00] as const
+
 /** Elements that stay decoded; more are packed together, which takes about a millisecond. */
 export const MOST_LIVE = 1024
 /** A longer list stays packed after it was written, so that no checkpoint packs its elements twice. */
@@ -18,19 +30,24 @@ const ELEMENT_BYTES = 8
 const element = new ByteWriter(256)
 
 /**
- * The elements of a list in memory: the first ones packed, each preceded by its length, the later ones as
- * copies that only the list touches, or as the elements themselves where the serializer's copier shares them. Elements of which no copy can be made are packed at once.
+ * The head of a list in memory: the first elements packed, each preceded by its length, the later ones as
+ * copies that only the list touches, or as the elements themselves where the serializer's copier shares them. Elements of
+ * which no copy can be made are packed at once.
  */
 export class ListValue {
+  /** Chunks with the elements before these. */
+  chunks = 0
   /** Heap bytes for which the table has counted the list. */
   counted = 0
   private packed: ByteWriter | undefined
   private live: unknown[] = []
   private liveBytes = 0
 
-  /** A list of elements that are packed already, as `write` packs them. */
-  static of(packed: Uint8Array): ListValue {
+  /** A head as `write` writes it. Throws MALFORMED_DATA. */
+  static of(bytes: Uint8Array): ListValue {
     const list = new ListValue()
+    list.chunks = chunksOf(bytes)
+    const packed = elementsOf(bytes)
     if (packed.length > 0) list.packedBytes(packed.length).raw(packed)
     return list
   }
@@ -48,7 +65,16 @@ export class ListValue {
     } else if (this.live.length > MOST_LIVE) this.pack(serializer)
   }
 
-  /** An array of copies of all elements, or of the elements themselves where the serializer's copier shares them. */
+  /** Gives up all elements for a new chunk, packed. */
+  seal(serializer: Serializer<unknown>): Uint8Array {
+    this.pack(serializer)
+    const bytes = this.packed!.toBytes()
+    this.packed = undefined
+    this.chunks += 1
+    return bytes
+  }
+
+  /** An array of copies of the head's elements, or of the elements themselves where the serializer's copier shares them. */
   values<T>(serializer: Serializer<T>): T[] {
     const copier = copierOf(serializer)
     const before = this.packed === undefined ? [] : this.unpack(serializer)
@@ -58,8 +84,17 @@ export class ListValue {
     return before.length === 0 ? copies : before.concat(copies)
   }
 
-  /** Appends all elements, each preceded by its length. */
+  /** Appends the head. */
   write(serializer: Serializer<unknown> | undefined, writer: ByteWriter): void {
+    if (this.chunks > 0) {
+      for (const byte of MARK) writer.uint8(byte)
+      writer.varuint(this.chunks)
+    }
+    this.writeElements(serializer, writer)
+  }
+
+  /** Appends the head's elements, each preceded by its length. */
+  writeElements(serializer: Serializer<unknown> | undefined, writer: ByteWriter): void {
     if (this.live.length > MOST_PACKED_TWICE) this.pack(serializer!)
     const { packed } = this
     if (packed !== undefined) writer.copy(packed.bytes, 0, packed.length)
@@ -87,9 +122,7 @@ export class ListValue {
    */
   private unpack<T>(serializer: Serializer<T>): T[] {
     const { bytes, length } = this.packed!
-    const reader = new ByteReader(bytes, 0, length)
-    const values: T[] = []
-    while (reader.remaining > 0) values.push(serializer.read(new ByteReader(reader.sized())))
+    const values = valuesOf(serializer, bytes.subarray(0, length))
     if (values.length + this.live.length > MOST_LIVE) return values
     const decoded = new ListValue()
     if (!values.every((value) => decoded.addLive(serializer, value))) return values
@@ -115,6 +148,31 @@ export class ListValue {
 
 function copyOf<T>(value: T, copier: ValueCopier<T> | undefined): T {
   return typeof value === 'object' && value !== null ? copier!.copy(value)! : value
+}
+
+/** How many chunks are before a head. Throws MALFORMED_DATA. */
+export function chunksOf(head: Uint8Array): number {
+  return hasMark(head) ? new ByteReader(head, MARK.length).varuint() : 0
+}
+
+/** The elements within a head, a view. Throws MALFORMED_DATA. */
+export function elementsOf(head: Uint8Array): Uint8Array {
+  if (!hasMark(head)) return head
+  const reader = new ByteReader(head, MARK.length)
+  reader.varuint()
+  return reader.raw(reader.remaining)
+}
+
+/** The values of packed elements; the caller owns them. Throws MALFORMED_DATA. */
+export function valuesOf<T>(serializer: Serializer<T>, packed: Uint8Array): T[] {
+  const reader = new ByteReader(packed)
+  const values: T[] = []
+  while (reader.remaining > 0) values.push(serializer.read(new ByteReader(reader.sized())))
+  return values
+}
+
+function hasMark(head: Uint8Array): boolean {
+  return head[0] === MARK[0] && head[1] === MARK[1]
 }
 
 function writeElement(serializer: Serializer<unknown>, value: unknown, writer: ByteWriter): void {

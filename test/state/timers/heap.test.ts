@@ -50,6 +50,37 @@ describe('a heap of timers', () => {
     expect(drain(heap)).toEqual(expected)
   })
 
+  it.each([6, 7])('gives up the late ones, and gives the others as before (seed %i)', (seed) => {
+    const random = seededRandom(seed)
+    const heap = new TimerHeap()
+    const timers = Array.from({ length: 1000 }, (_, i) =>
+      timer(random.below(50), random.below(5), `key-${i}`),
+    )
+    for (const each of timers) heap.push(each)
+    const late = heap.removeLate(500)!
+    const [early, rest] = [
+      timers.filter(({ time }) => time < late.from),
+      timers.filter(({ time }) => time >= late.from),
+    ]
+    expect(late.timers.toSorted(order)).toEqual(rest.toSorted(order))
+    expect(early.length).toBeGreaterThan(400)
+    expect(early.length).toBeLessThanOrEqual(500)
+    heap.push(rest[0]!)
+    expect(drain(heap)).toEqual([...early, rest[0]!].toSorted(order))
+  })
+
+  it('gives up nothing of its first moment', () => {
+    const heap = new TimerHeap()
+    expect(heap.removeLate(0)).toBeUndefined()
+    for (const key of ['a', 'b', 'c']) heap.push(timer(1, 0, key))
+    expect(heap.removeLate(1)).toBeUndefined()
+    const later = timer(2, 0, 'd')
+    heap.push(later)
+    expect(heap.removeLate(1)).toEqual({ from: 2, timers: [later] })
+    expect(heap.removeLate(3)).toBeUndefined()
+    expect(drain(heap).map(({ key }) => key)).toEqual(['a', 'b', 'c'])
+  })
+
   it('is empty at first', () => {
     expect(new TimerHeap().first).toBeUndefined()
   })

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { valueState } from '../../../src/state/port/descriptors.ts'
 import type { TimerQueue } from '../../../src/state/port/timer-queue.ts'
 import {
   Backends,
@@ -13,6 +14,8 @@ import {
 const backends = new Backends()
 afterEach(() => backends.release())
 afterAll(() => backends.delete())
+
+const memory = (): number => Number(backends.metrics.snapshot()['typedStateBytes'])
 
 const drain = (queue: TimerQueue, upTo: number): string[] => {
   const fired: string[] = []
@@ -89,6 +92,69 @@ describe('timers of a subtask', () => {
     backend.timers('event').register(1)
     expect(backend.timers('processing').peek()).toBeUndefined()
     expect(backend.timers('event').peek()).toBe(1)
+  })
+
+  it('that memory has no room for fire in order of time, new, deleted and equal ones, too', async () => {
+    const backend = await backends.create({ storeType: 'rocksdb', budget: 400_000 })
+    const sink = new Segment()
+    backend.setSpillSink(sink)
+    const queue = backend.timers('event')
+    const times = new Map<string, number>()
+    const register = (n: number, time: number): void => {
+      times.set(`k${n}`, time)
+      select(backend, `k${n}`)
+      queue.register(time)
+    }
+    for (let n = 0; n < 5000; n++) register(n, (n * 7919) % 1000)
+    expect(memory()).toBeLessThan(400_000)
+    expect(sink.changes.length).toBeGreaterThan(1000)
+    for (let n = 0; n < 5000; n += 5) {
+      select(backend, `k${n}`)
+      queue.delete(times.get(`k${n}`)!)
+      times.delete(`k${n}`)
+    }
+    expect(drain(queue, 99)).toHaveLength(400)
+    for (let n = 5000; n < 5100; n++) register(n, 100 + (n % 900))
+    const left = drain(queue, 2000).map((timer) => timer.trim().split(' '))
+    const expected = [...times].filter(([, time]) => time > 99)
+    expect(left.map(([time]) => Number(time))).toEqual(
+      expected.map(([, time]) => time).sort((a, b) => a - b),
+    )
+    expect(left.map(([, key]) => key).sort()).toEqual(expected.map(([key]) => key).sort())
+    expect(queue.peek()).toBeUndefined()
+  })
+
+  it('that are in the store are in the next full snapshot, and are restored', async () => {
+    const backend = await backends.create({ storeType: 'rocksdb', budget: 1 })
+    backend.setSpillSink(new Segment())
+    const queue = backend.timers('event')
+    for (let n = 0; n < 500; n++) {
+      select(backend, `k${n}`)
+      queue.register(n)
+    }
+    expect(queue.poll(1000)?.timestamp).toBe(0)
+    const segment = new Segment()
+    finish(backend.snapshot(1, segment, true))
+    const restored = await backends.create({ storeType: 'rocksdb', budget: 1 })
+    const again = restored.timers('event')
+    restoreFrom(restored, backend, [segment])
+    const rest = drain(queue, 1000)
+    expect(rest).toHaveLength(499)
+    expect(drain(again, 1000)).toEqual(rest)
+  })
+
+  it('of one moment stay in memory however many they are, and other state keeps its room', async () => {
+    const backend = await backends.create({ storeType: 'rocksdb', budget: 100_000 })
+    backend.setSpillSink(new Segment())
+    const queue = backend.timers('event')
+    const state = backend.value(valueState<number>('value'))
+    for (let n = 0; n < 2000; n++) {
+      select(backend, `k${n}`)
+      queue.register(7)
+      state.update(n)
+    }
+    expect(backends.metrics.snapshot()['typedStateEvictions']).toBeLessThan(2000)
+    expect(drain(queue, 7)).toHaveLength(2000)
   })
 
   it('survive a restore, deleted and fired ones excepted, under any budget', async () => {

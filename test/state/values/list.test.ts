@@ -52,6 +52,27 @@ describe('a list in memory', () => {
     expect(bytesOf(read)).toEqual(packed([...values, { last: 1 }]))
   })
 
+  it('keeps what it appends after a chunk apart from it', () => {
+    const list = listOf([1, 'a'])
+    expect(list.seal(serializer)).toEqual(packed([1, 'a']))
+    list.add(serializer, 2)
+    expect(list.values(serializer)).toEqual([2])
+    // The format is stored: 80 00, the number of chunks, then elements with their lengths before them.
+    expect(bytesOf(list)).toEqual(Uint8Array.of(0x80, 0x00, 1, 1, 2))
+    const read = ListValue.of(bytesOf(list))
+    expect([read.chunks, read.values(serializer)]).toEqual([1, [2]])
+    expect(read.seal(serializer)).toEqual(Uint8Array.of(1, 2))
+    expect(bytesOf(read)).toEqual(Uint8Array.of(0x80, 0x00, 2))
+  })
+
+  it('refuses a head that is cut off', () => {
+    for (const head of [Uint8Array.of(0x80, 0x00), Uint8Array.of(0x80, 0x00, 0x81)]) {
+      expect(() => ListValue.of(head)).toThrow(
+        expect.objectContaining({ code: 'MALFORMED_DATA' }) as Error,
+      )
+    }
+  })
+
   it('shares no object with those who add and read, whether decoded or packed', () => {
     const added = { a: [1] }
     const list = listOf([added])

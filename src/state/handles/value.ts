@@ -3,9 +3,9 @@ import { ByteWriter } from '../../core/byte-writer.ts'
 import { copierOf, type Serializer } from '../../core/serializer.ts'
 import type { LiveValueState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
+import type { KeyedEntry } from '../typed/keyed-entry.ts'
+import type { StateTable } from '../typed/table.ts'
 import { type EntryValue, LiveObject, toEntryValue } from '../values/entry.ts'
-import type { KeyedEntry } from './keyed-entry.ts'
-import type { StateTable } from './table.ts'
 
 /** ValueState over a table: one entry per key and namespace. */
 export class ValueStateHandle<T> implements LiveValueState<T> {

@@ -6,9 +6,9 @@ import type { MapStateDescriptor } from '../port/descriptors.ts'
 import { entryHash, mapEntryHash } from '../port/entry-hash.ts'
 import type { MapState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
+import { type PrefixEntry, scanPrefix } from '../typed/prefix-scan.ts'
+import type { StateTable } from '../typed/table.ts'
 import { fromEntryValue, toEntryValue } from '../values/entry.ts'
-import { type PrefixEntry, scanPrefix } from './prefix-scan.ts'
-import type { StateTable } from './table.ts'
 
 /** MapState over a table: one entry per key, namespace and map key. */
 export class MapStateHandle<K, V> implements MapState<K, V> {

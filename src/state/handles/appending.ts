@@ -7,9 +7,9 @@ import type {
 } from '../port/descriptors.ts'
 import type { AppendingState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
+import type { KeyedEntry } from '../typed/keyed-entry.ts'
+import type { StateTable } from '../typed/table.ts'
 import { fromEntryValue, LiveObject, toEntryValue } from '../values/entry.ts'
-import type { KeyedEntry } from './keyed-entry.ts'
-import type { StateTable } from './table.ts'
 
 /** Bytes of an accumulator where no budget counts them. */
 const ACCUMULATOR_BYTES = 120

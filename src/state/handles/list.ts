@@ -1,0 +1,167 @@
+import type { Serializer } from '../../core/serializer.ts'
+import { mapEntryHash } from '../port/entry-hash.ts'
+import type { LiveListState } from '../port/handles.ts'
+import type { KeySelection } from '../port/key-selection.ts'
+import type { KeyedEntry } from '../typed/keyed-entry.ts'
+import { CHUNK_SUFFIX_BYTES, packedOf, writeChunkSuffix } from '../typed/list-chunks.ts'
+import type { StateTable } from '../typed/table.ts'
+import { ListValue, valuesOf } from '../values/list.ts'
+
+const NO_ELEMENTS = new Uint8Array(0)
+/** Heap bytes of a head before its elements become a chunk, where entries may leave memory. */
+const LARGEST_HEAD = 16 * 1024
+/** The same where all stay: decoded elements are read faster. */
+const LARGEST_HEAD_IN_MEMORY = 256 * 1024
+
+/**
+ * ListState over a table: per key and namespace an entry with the head of the list, and an entry for each chunk of
+ * elements before it. A chunk never changes: what is appended to a long list costs checkpoints and stores no more than
+ * what is appended to a short one. A list with a time to live, which counts for it as a whole, has no chunks.
+ */
+export class ListStateHandle<T> implements LiveListState<T> {
+  private readonly table: StateTable
+  private readonly selection: KeySelection
+  private readonly serializer: Serializer<T>
+  private readonly largestHead: number
+  private readonly suffix = new Uint8Array(CHUNK_SUFFIX_BYTES)
+
+  constructor(table: StateTable, selection: KeySelection, serializer: Serializer<T>) {
+    this.table = table
+    this.selection = selection
+    this.serializer = serializer
+    this.largestHead = largestHeadOf(table)
+  }
+
+  get(): T[] {
+    const entry = this.table.current(this.selection)
+    if (entry === undefined) return []
+    this.table.beforeSharing(entry)
+    const list = listOf(entry)
+    const head = list.values(this.serializer)
+    this.count(entry, list)
+    this.table.hold(entry, list)
+    const values = list.chunks === 0 ? head : this.chunkValues(list.chunks).concat(head)
+    this.table.context.settle()
+    return values
+  }
+
+  add(value: T): void {
+    this.append(value)
+  }
+
+  append(value: T): boolean {
+    const entry = this.table.current(this.selection)
+    const list = this.toAppend(entry)
+    list.add(this.serializer, value)
+    this.store(entry ?? this.table.currentToWrite(this.selection), list)
+    return entry === undefined
+  }
+
+  addAll(values: readonly T[]): void {
+    if (values.length === 0) return
+    const entry = this.table.current(this.selection)
+    const list = this.toAppend(entry)
+    for (const value of values) list.add(this.serializer, value)
+    this.store(entry ?? this.table.currentToWrite(this.selection), list)
+  }
+
+  update(values: readonly T[]): void {
+    if (values.length === 0) {
+      this.clear()
+      return
+    }
+    this.removeChunks()
+    const list = new ListValue()
+    for (const value of values) list.add(this.serializer, value)
+    this.hold(this.table.currentToWrite(this.selection), list)
+  }
+
+  clear(): void {
+    this.removeChunks()
+    this.table.removeCurrent(this.selection)
+  }
+
+  private toAppend(entry: KeyedEntry | undefined): ListValue {
+    if (entry === undefined) return new ListValue()
+    // The old elements are saved before the list grows.
+    this.table.change(entry)
+    return listOf(entry)
+  }
+
+  private store(entry: KeyedEntry, list: ListValue): void {
+    if (list.bytes > this.largestHead) this.seal(list)
+    this.hold(entry, list)
+  }
+
+  /** Makes the elements of a head a chunk. */
+  private seal(list: ListValue): void {
+    const chunk = this.chunkToWrite(list.chunks)
+    this.table.set(chunk, list.seal(this.serializer as Serializer<unknown>))
+    this.table.hasChunks = true
+  }
+
+  private hold(entry: KeyedEntry, list: ListValue): void {
+    this.count(entry, list)
+    this.table.set(entry, list)
+    this.table.context.settle()
+  }
+
+  private chunkValues(chunks: number): T[] {
+    const values: T[] = []
+    for (let number = 0; number < chunks; number++) {
+      const length = this.locateChunk(number)
+      const { keyGroup, bytes } = this.selection
+      const chunk = this.table.find(keyGroup, bytes, length, this.chunkHash())
+      const packed = packedOf(this.table, number, chunk?.value)
+      for (const value of valuesOf(this.serializer, packed)) values.push(value)
+    }
+    return values
+  }
+
+  /** Deletes the chunks of the current list. Only a table that has chunks need read the head for it. */
+  private removeChunks(): void {
+    if (!this.table.hasChunks) return
+    const entry = this.table.current(this.selection)
+    const chunks = entry === undefined ? 0 : listOf(entry).chunks
+    for (let number = 0; number < chunks; number++) {
+      const length = this.locateChunk(number)
+      const { keyGroup, bytes } = this.selection
+      this.table.removeAt(keyGroup, bytes, length, this.chunkHash())
+    }
+  }
+
+  private chunkToWrite(number: number): KeyedEntry {
+    const length = this.locateChunk(number)
+    const { keyGroup, bytes } = this.selection
+    return this.table.findOrCreate(keyGroup, bytes, length, this.chunkHash())
+  }
+
+  /** Hash of the chunk that `locateChunk` located last. */
+  private chunkHash(): number {
+    return mapEntryHash(this.selection.hash, this.suffix, CHUNK_SUFFIX_BYTES)
+  }
+
+  /** Puts the key of a chunk of the current list into the selection's bytes; returns its length. */
+  private locateChunk(number: number): number {
+    this.selection.encode()
+    writeChunkSuffix(number, this.suffix)
+    return this.selection.append(this.suffix, CHUNK_SUFFIX_BYTES)
+  }
+
+  /** Counts the bytes of a list that has changed its size, so that they can be taken away again. */
+  private count(entry: KeyedEntry, list: ListValue): void {
+    const { bytes } = list
+    if (entry.value === list) this.table.context.bytes += bytes - list.counted
+    list.counted = bytes
+  }
+}
+
+function largestHeadOf({ ttl, context }: StateTable): number {
+  if (ttl !== undefined) return Number.POSITIVE_INFINITY
+  return context.store === undefined ? LARGEST_HEAD_IN_MEMORY : LARGEST_HEAD
+}
+
+function listOf({ value }: KeyedEntry): ListValue {
+  if (value instanceof ListValue) return value
+  return ListValue.of(value instanceof Uint8Array ? value : NO_ELEMENTS)
+}
