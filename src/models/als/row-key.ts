@@ -1,5 +1,5 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
-import { MEAN_ID, MEAN_ID_IS_TAKEN } from '../mean-id.ts'
+import { isMeanId, MEAN_ID, MEAN_ID_IS_TAKEN } from '../mean-id.ts'
 import { splitVersionedKey } from '../versioned-key.ts'
 
 /*
@@ -40,7 +40,7 @@ export interface AlsKey {
  * id `MEAN`: its keys are those of the mean rows (`MEAN_KEYS`).
  */
 export function alsKey(id: string, kind: AlsRowKind | 'W', version?: number): string {
-  requireArgument(id !== MEAN_ID, MEAN_ID_IS_TAKEN)
+  requireArgument(!isMeanId(id), MEAN_ID_IS_TAKEN)
   const key = `${id}-${kind}`
   return version === undefined ? key : `${key}@${version}`
 }

@@ -4,7 +4,7 @@ import { requireArgument, WeirError } from '../../core/errors.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import { shortText, writeShortText } from '../../core/text/short-text.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
-import { MEAN_ID, MEAN_ID_IS_TAKEN } from '../mean-id.ts'
+import { isMeanId, MEAN_ID_IS_TAKEN } from '../mean-id.ts'
 import type { RatingsFormat } from './format.ts'
 import { LARGEST_RATING, type Rating } from './rating.ts'
 
@@ -56,7 +56,7 @@ class RatingLineFormat implements Serializer<Rating> {
   }
 
   private writeId(id: string, writer: ByteWriter): void {
-    requireArgument(id !== MEAN_ID, MEAN_ID_IS_TAKEN)
+    requireArgument(!isMeanId(id), MEAN_ID_IS_TAKEN)
     if (!this.canStand(id)) {
       const message = `the id "${id}" cannot be written in a line of ratings`
       throw new WeirError('INVALID_ARGUMENT', message)
@@ -117,7 +117,7 @@ class RatingLineFormat implements Serializer<Rating> {
     const to = this.next()
     if (to === from || !this.hasMore) throw refused(`${what} is missing`)
     const id = textIn(this.bytes, from, to, what)
-    if (id === MEAN_ID) throw refused(MEAN_ID_IS_TAKEN)
+    if (isMeanId(id)) throw refused(MEAN_ID_IS_TAKEN)
     return id
   }
 

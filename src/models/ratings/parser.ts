@@ -2,7 +2,7 @@ import { isWeirError, WeirError } from '../../core/errors.ts'
 import { splitCsvRow } from '../../core/formats/csv-row.ts'
 import { requireLineEnd } from '../../core/text/longest-line.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
-import { MEAN_ID } from '../mean-id.ts'
+import { isMeanId, MEAN_ID } from '../mean-id.ts'
 import { columnsOfHeader, isUsualOrder, type RatingColumns } from './columns.ts'
 import { detectRatingsFormat, type RatingsFormat, SEPARATORS } from './format.ts'
 import { LARGEST_RATING } from './rating.ts'
@@ -250,7 +250,7 @@ function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
 
 /** Whether a user or an item may have this id. */
 function isId(text: string): boolean {
-  return text !== '' && text !== MEAN_ID
+  return text !== '' && !isMeanId(text)
 }
 
 /** The text between two positions, without spaces around it. */
