@@ -49,14 +49,27 @@ export const doubling: FunctionModel = {
   },
 }
 
-/** Doubles its input. Its process is killed in the loads 2 to 4, which are counted by the bytes of the file of the options. */
+/** Loads of a model in all its processes so far, counted by the bytes of the file of its options. */
+function countLoad(options: unknown): number {
+  const file = options as string
+  appendFileSync(file, '.')
+  return statSync(file).size
+}
+
+/** Doubles its input. Its process is killed in the loads 2 to 4. */
 export const killedInLoads: FunctionModel = {
   ...doubling,
   load(options) {
-    const file = options as string
-    appendFileSync(file, '.')
-    const loads = statSync(file).size
+    const loads = countLoad(options)
     if (loads >= 2 && loads <= 4) process.kill(process.pid, 'SIGKILL')
+  },
+}
+
+/** Doubles its input. Its process ends by itself in each load but the first. */
+export const crashingInLoads: FunctionModel = {
+  ...doubling,
+  load(options) {
+    if (countLoad(options) >= 2) process.exit(3)
   },
 }
 

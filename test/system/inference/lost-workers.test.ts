@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
 import type { Deployment } from '../../../src/inference/port/deployment.ts'
 import type { InferenceEngine } from '../../../src/inference/port/engine.ts'
@@ -62,16 +62,28 @@ describe.each(['thread', 'process'] as const)('a worker with isolation %s', (iso
 })
 
 describe('a request that waits', () => {
+  let folder: string
+
+  /** What becomes of a request that ends its worker, and of one beside it. */
+  const endsWith = async (name: string) => {
+    engine = openInferenceEngine()
+    const model = { ...source(name), options: join(folder, 'loads') } as ModelSource
+    await engine.load(id, model, { sloMs: 60_000, isolation: 'process' })
+    return await Promise.all([infer(ENDS_WORKER), infer(1)])
+  }
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'weir-loads-'))
+  })
+
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
   it('is answered, although the processes that load the model for it are killed', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'weir-loads-'))
-    try {
-      engine = openInferenceEngine()
-      const killed = { ...source('killedInLoads'), options: join(folder, 'loads') } as ModelSource
-      await engine.load(id, killed, { sloMs: 60_000, isolation: 'process' })
-      expect(await Promise.all([infer(ENDS_WORKER), infer(1)])).toEqual(['POISONED_REQUEST', 2])
-    } finally {
-      rmSync(folder, { recursive: true, force: true })
-    }
+    expect(await endsWith('killedInLoads')).toEqual(['POISONED_REQUEST', 2])
+  })
+
+  it('fails when the processes that load the model for it end by themselves', async () => {
+    expect(await endsWith('crashingInLoads')).toEqual(['MODEL_FAILED', 'MODEL_FAILED'])
   })
 })
 
