@@ -126,7 +126,7 @@ export class StreamExecutionEnvironment {
     if (this.executor === undefined) {
       throw new WeirError(
         'ILLEGAL_STATE',
-        'this environment has no executor: create it with one, or pass graph() to a cluster',
+        'this environment has no executor: create it with { executor: new LocalExecutor() }, or pass graph() to a cluster',
       )
     }
     return await this.executor.execute(this.graph(jobName), options)

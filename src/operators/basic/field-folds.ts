@@ -1,3 +1,5 @@
+import { WeirError } from '../../core/errors.ts'
+
 /** Fields of a record that hold numbers; of a tuple, their positions. */
 export type NumberField<T> = T extends readonly unknown[]
   ? number
@@ -47,12 +49,34 @@ function fieldOf<T>(record: T, field: AnyField): never {
   return (record as Record<AnyField, unknown>)[field] as never
 }
 
+/** Throws INVALID_ARGUMENT for what is no number: texts would be joined, and a missing field makes all sums NaN. */
 function sumOf<T>(a: T, b: T, field: AnyField): never {
-  return ((fieldOf(a, field) as number) + (fieldOf(b, field) as number)) as never
+  return (numberOf(a, field) + numberOf(b, field)) as never
 }
 
+function numberOf<T>(record: T, field: AnyField): number {
+  const value: unknown = fieldOf(record, field)
+  if (typeof value === 'number' || typeof value === 'bigint') return value as number
+  throw wrongField('sum', field, value)
+}
+
+/** Throws INVALID_ARGUMENT for a missing field, which is neither less nor greater than any other. */
 function isLess<T>(a: T, b: T, field: AnyField): boolean {
-  return fieldOf(a, field) < fieldOf(b, field)
+  return comparableOf(a, field) < comparableOf(b, field)
+}
+
+function comparableOf<T>(record: T, field: AnyField): number {
+  const value: unknown = fieldOf(record, field)
+  if (value === undefined) throw wrongField('min, max, minBy or maxBy', field, value)
+  return value as number
+}
+
+function wrongField(fold: string, field: AnyField, value: unknown): WeirError {
+  const what = value === undefined ? 'missing' : `of type ${typeof value}`
+  return new WeirError(
+    'INVALID_ARGUMENT',
+    `field "${String(field)}" is ${what} in a record of ${fold}: name a field that each record has, or use reduce`,
+  )
 }
 
 function withField<T>(record: T, field: AnyField, value: never): T {
