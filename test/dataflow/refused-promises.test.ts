@@ -36,6 +36,8 @@ const trigger = {
 
 const nothing = () => ({ process() {} })
 
+const ASYNC_TIMESTAMPS = monotonousTimestamps<number>({ timestampOf: (async () => 1) as never })
+
 /** Streams with one asynchronous function each, where a synchronous one belongs. */
 const STREAMS: Readonly<Record<string, (env: Env) => { sinkTo(sink: never): unknown }>> = {
   'an aggregate of windows': (env) =>
@@ -67,6 +69,9 @@ const STREAMS: Readonly<Record<string, (env: Env) => { sinkTo(sink: never): unkn
         () => ({ onEvent: async () => {}, onPeriodicEmit() {} }) as never,
       ),
     ),
+  'the timestamps of a source': (env) => env.fromElements([1], ASYNC_TIMESTAMPS),
+  'the timestamps of a stream': (env) =>
+    env.fromElements([1]).assignTimestampsAndWatermarks(ASYNC_TIMESTAMPS),
   'a value of state': (env) =>
     env
       .fromElements([1])

@@ -1,6 +1,7 @@
 import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../core/time.ts'
 import { AbstractOperator } from '../port/abstract-operator.ts'
 import type { OperatorContext, Output, WatermarkingOperator } from '../port/operator.ts'
+import { refusePromise } from '../port/refuse-promise.ts'
 import type { WatermarkGenerator } from '../port/watermark-generator.ts'
 import { GeneratedWatermark } from './generated-watermark.ts'
 
@@ -41,11 +42,16 @@ export class TimestampsAndWatermarksOperator<T>
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
-    const eventTime = this.rule.timestampOf(value as T, timestamp)
+    const eventTime: unknown = this.rule.timestampOf(value as T, timestamp)
+    if (eventTime instanceof Promise) refusePromise(eventTime, 'timestampOf')
+    this.emit(value as T, eventTime as number)
+  }
+
+  private emit(value: T, eventTime: number): void {
     if (eventTime > this.largest) this.largest = eventTime
     if (this.rule.idleAfterMs !== undefined) this.lastRecordMs = this.context.clock.monotonicMs()
     this.output.collect(value, eventTime)
-    if (this.generated?.onEvent(value as T, eventTime) === true) this.context.pollWatermark?.()
+    if (this.generated?.onEvent(value, eventTime) === true) this.context.pollWatermark?.()
   }
 
   override processWatermark(watermark: number): void {
