@@ -77,7 +77,7 @@ export interface RecommendRequest {
 export type HotRequest =
   | ({ readonly kind: 'pair' } & PredictedPair)
   | RecommendRequest
-  /** The memory of the body is nobody else's. */
+  /** The memory of the body belongs to no one else. */
   | ({ readonly kind: 'infer' } & InferenceCall)
   /** The bytes of the pairs are of `takeBuffer`. */
   | { readonly kind: 'pairs'; readonly pairs: EncodedPairs }

@@ -9,7 +9,7 @@ import { PartReader } from './composite-key.ts'
 
 /**
  * Hash of an entry without a map key, as int32. The hash of the key is mixed, because those of a key group are equal
- * modulo the number of groups, and the entries of a group are told apart by the lowest bits.
+ * modulo the number of groups, and the entries of a group are kept apart by the lowest bits.
  */
 export function prefixHash(
   keyHash: number,

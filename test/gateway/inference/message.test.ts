@@ -24,7 +24,7 @@ describe('the requests for a model in JSON', () => {
     expect(inputs).toEqual([{ ...INPUTS[0], shape: [2], data: Float32Array.of(1, 2) }])
   })
 
-  it('are read anew when something else than the numbers is different', () => {
+  it('are parsed again when something else than the numbers is different', () => {
     const requests = new ModelRequests(INPUTS)
     requests.read(bodyOf([1, 2], { id: 'a' }), undefined)
     for (let i = 0; i < 40; i++) {

@@ -61,7 +61,7 @@ describe('the answers of one model', () => {
     expect(read(answers, both, { ...BYTES, outputs: [{ name: 'y' }] })).toEqual([said([1], 4), [2]])
   })
 
-  it('name the best classes anew each time', () => {
+  it('name the best classes each time', () => {
     const answers = new ModelAnswers()
     const wanted = [{ name: 'y', parameters: { classification: 1, binary_data: true } }]
     const best = (...scores: number[]) => {

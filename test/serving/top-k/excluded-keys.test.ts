@@ -20,7 +20,7 @@ describe('keys that a top list leaves out', () => {
     expect(isExcluded([], '')).toBe(false)
   })
 
-  it('are told from others with the same hash', () => {
+  it('are kept apart from others with the same hash', () => {
     const [one, other] = ['Aa-I', 'BB-I'].map(bytesOf)
     expect(hashOfKey(one!, 0, 4)).toBe(hashOfKey(other!, 0, 4))
     expect(isExcluded(['Aa-I'], 'BB-I')).toBe(false)
