@@ -7,6 +7,25 @@ const REQUEST = 'GET /v1/predict/1/50 HTTP/1.1\r\nHost: localhost\r\n\r\n'
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
+/** A socket, and what was written to it. */
+function recordingSocket(): { readonly socket: Duplex; readonly written: string[] } {
+  const written: string[] = []
+  const socket = new Duplex({
+    read() {},
+    write(chunk, _encoding, done) {
+      written.push(String(chunk))
+      done()
+    },
+  })
+  return { socket, written }
+}
+
+/** Answers the requests of a socket. */
+function serve(socket: Duplex, answer: (exchange: HotExchange) => void): void {
+  const limits = { maxBodyBytes: 1000, onlyLoopbackNames: false }
+  new HotConnection(socket as Socket, { limits, answer, handOver: () => {}, closed: () => {} })
+}
+
 describe('a hot connection', () => {
   it('reads no request while the client does not read the answers', async () => {
     let release: (() => void) | undefined
@@ -18,14 +37,9 @@ describe('a hot connection', () => {
       },
       writableHighWaterMark: 1,
     })
-    new HotConnection(socket as Socket, {
-      limits: { maxBodyBytes: 1000, onlyLoopbackNames: false },
-      answer: (exchange) => {
-        answered += 1
-        exchange.finish('answer')
-      },
-      handOver: () => {},
-      closed: () => {},
+    serve(socket, (exchange) => {
+      answered += 1
+      exchange.finish('answer')
     })
     socket.push(REQUEST)
     await turn()
@@ -39,22 +53,10 @@ describe('a hot connection', () => {
 
   it('reads no more than 64 requests ahead of their answers', async () => {
     const waiting: (() => void)[] = []
-    const written: string[] = []
-    const socket = new Duplex({
-      read() {},
-      write(chunk, _encoding, done) {
-        written.push(String(chunk))
-        done()
-      },
-    })
-    new HotConnection(socket as Socket, {
-      limits: { maxBodyBytes: 1000, onlyLoopbackNames: false },
-      answer: (exchange) => {
-        const number = waiting.length
-        waiting.push(() => exchange.finish(`${number},`))
-      },
-      handOver: () => {},
-      closed: () => {},
+    const { socket, written } = recordingSocket()
+    serve(socket, (exchange) => {
+      const number = waiting.length
+      waiting.push(() => exchange.finish(`${number},`))
     })
     socket.push(REQUEST.repeat(100))
     await turn()
@@ -74,24 +76,12 @@ describe('a hot connection with inferences', () => {
   it('answers each, in their order, however their bytes arrive', async () => {
     const bodies: string[] = []
     const waiting: (() => void)[] = []
-    const written: string[] = []
-    const socket = new Duplex({
-      read() {},
-      write(chunk, _encoding, done) {
-        written.push(String(chunk))
-        done()
-      },
-    })
-    new HotConnection(socket as Socket, {
-      limits: { maxBodyBytes: 1000, onlyLoopbackNames: false },
-      answer: (exchange) => {
-        const { request } = exchange
-        const body = request.kind === 'infer' ? String(request.body) : request.kind
-        bodies.push(body)
-        waiting.push(() => exchange.finish(`${body},`))
-      },
-      handOver: () => {},
-      closed: () => {},
+    const { socket, written } = recordingSocket()
+    serve(socket, (exchange) => {
+      const { request } = exchange
+      const body = request.kind === 'infer' ? String(request.body) : request.kind
+      bodies.push(body)
+      waiting.push(() => exchange.finish(`${body},`))
     })
     const chunks = [
       infer('first'),
@@ -118,14 +108,9 @@ describe('a hot connection with inferences', () => {
   it('takes one that is answered before the next, in one turn', async () => {
     let answered = 0
     const socket = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() })
-    new HotConnection(socket as Socket, {
-      limits: { maxBodyBytes: 1000, onlyLoopbackNames: false },
-      answer: (exchange) => {
-        answered += 1
-        exchange.finish('answer')
-      },
-      handOver: () => {},
-      closed: () => {},
+    serve(socket, (exchange) => {
+      answered += 1
+      exchange.finish('answer')
     })
     for (let i = 0; i < 5; i++) socket.push(Buffer.from(infer('x')))
     await turn()
