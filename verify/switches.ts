@@ -10,6 +10,7 @@ import { publishModel } from '../src/jobs/publish/model.ts'
 import { retireVersions } from '../src/jobs/registry/retire-version.ts'
 import { serveAlsJob } from '../src/jobs/serve/als.ts'
 import { dataDirectory } from '../src/jobs/serve/data-directory.ts'
+import type { JobFailure } from '../src/runtime/job/restarts.ts'
 
 /** Options of the switches campaign. */
 export interface SwitchesOptions {
@@ -70,7 +71,7 @@ export async function runSwitches({ seed, count, say }: SwitchesOptions): Promis
       const load = new PredictionLoad(client)
       await switchVersions(topics, { count, say, isLive: (version) => live.version >= version })
       await load.stop()
-      return reportOf(seed, count, load)
+      return reportOf(seed, { count, load, failures: job.execution.failures })
     } finally {
       await job.close()
     }
@@ -182,9 +183,16 @@ class PredictionLoad {
   }
 }
 
-function reportOf(seed: number, switches: number, load: PredictionLoad): SwitchesReport {
+interface Run {
+  readonly count: number
+  readonly load: PredictionLoad
+  readonly failures: readonly JobFailure[]
+}
+
+function reportOf(seed: number, { count: switches, load, failures }: Run): SwitchesReport {
   const { answered, errors, mixtures, examples } = load
-  const violations = [...examples]
+  const restarts = failures.map(({ error }) => `the job failed: ${error.code}: ${error.message}`)
+  const violations = [...examples, ...restarts]
   if (answered < switches) violations.push(`only ${answered} predictions for ${switches} switches`)
   return {
     campaign: 'switches',

@@ -1,11 +1,9 @@
 import { type Clock, sleep } from '../../core/clock.ts'
-import { type ErrorCode, WeirError } from '../../core/errors.ts'
+import { WeirError } from '../../core/errors.ts'
 import { partitionOfPlace, sourceOfPlace } from '../../core/position.ts'
-import { nearestWord } from '../../core/text/nearest-word.ts'
 import {
   NOT_REPORTED,
   type ProgressBoard,
-  type SlotStatus,
   TABLE_UNKNOWN,
 } from '../../state/catalog/progress-board.ts'
 import type { QueryableState, StateCatalog } from '../../state/catalog/state-catalog.ts'
@@ -13,6 +11,7 @@ import type { AnswerEnvelope, Consistency } from '../../wire/model-reader.ts'
 import type { OwnedQueryOptions, RequestOwner } from '../port/request-owner.ts'
 import { type BoundRequest, BoundWaiters, notReached, type SlotBounds } from './bound-waiters.ts'
 import { ReadBounds } from './bounds.ts'
+import { UnknownErrors } from './unknown-errors.ts'
 
 const DEFAULT_DEADLINE_MS = 5000
 const LIVE: Consistency = { level: 'live' }
@@ -68,6 +67,8 @@ export class LocalRequests implements SlotBounds {
   private readonly board: ProgressBoard
   private readonly waiters = new BoundWaiters(this)
   private pausing: Promise<void> | undefined
+  /** Errors for what is not known here. */
+  readonly errors: UnknownErrors
   private readonly bounds: ReadBounds
 
   constructor(context: LocalContext) {
@@ -75,6 +76,7 @@ export class LocalRequests implements SlotBounds {
     this.board = context.board
     this.bounds = new ReadBounds(context.board, context.catalog, context.clock)
     this.clock = context.clock
+    this.errors = new UnknownErrors(context)
   }
 
   /**
@@ -85,10 +87,11 @@ export class LocalRequests implements SlotBounds {
     const state = this.context.catalog.state(name)
     const model = this.context.modelOf(name)
     // A model has no tables before its first row.
-    if (state === undefined && model === undefined) throw this.unknownState('vector state', name)
+    if (state === undefined && model === undefined)
+      throw this.errors.unknownState('vector state', name)
     const version = options.version ?? this.liveVersion(name, model)
     if (state?.keyClasses.some((keyClass) => keyClass.versions.has(version)) !== true) {
-      throw this.unknown('UNKNOWN_VERSION', `version ${version} of "${name}" is not loaded`)
+      throw this.errors.notLoaded(name, version, options)
     }
     const { consistency = LIVE, deadlineMs = DEFAULT_DEADLINE_MS, owner } = options
     this.bounds.require(consistency)
@@ -119,45 +122,9 @@ export class LocalRequests implements SlotBounds {
     const version = model === undefined ? 0 : this.board.liveVersion(model)
     if (version > 0) return version
     const message = `no version of "${name}" is live yet`
-    if (model === undefined) throw this.unknown('UNKNOWN_VERSION', message)
-    if (this.isRestoring()) throw this.unknown('RESTORING', message)
+    if (model === undefined) throw this.errors.unknown('UNKNOWN_VERSION', message)
+    if (this.errors.isRestoring()) throw this.errors.unknown('RESTORING', message)
     throw new WeirError('RESTORING', `${message}; publish one, or ask again later`)
-  }
-
-  /** An error of this code; RESTORING while a slot starts or restores, because the name may still appear. */
-  unknown(code: ErrorCode, message: string): WeirError {
-    if (!this.isRestoring()) return new WeirError(code, message)
-    const doing = this.hasSlot('restoring') ? 'restoring' : 'starting'
-    return new WeirError('RESTORING', `${message}: the job is still ${doing}; ask again later`)
-  }
-
-  private hasSlot(status: SlotStatus): boolean {
-    for (let slot = 0; slot < this.board.share.slots; slot++) {
-      if (this.board.slotStatus(slot) === status) return true
-    }
-    return false
-  }
-
-  /** UNKNOWN_STATE with the names that exist, or RESTORING. `what`: the kind of state that was asked for. */
-  unknownState(what: string, name: string): WeirError {
-    const names = this.context.catalog.names()
-    const nearest = nearestWord(name, names)
-    const list = names.length === 0 ? 'the job has none' : `known states: ${names.join(', ')}`
-    const hint = nearest === undefined || nearest === name ? '' : `; did you mean "${nearest}"?`
-    return this.unknown('UNKNOWN_STATE', `no queryable ${what} is named "${name}" (${list})${hint}`)
-  }
-
-  /**
-   * Whether some slot starts, restores, or was lost and will restore. A slot that runs counts until this
-   * thread knows its states: it has announced them before, and they may be on the way.
-   */
-  isRestoring(): boolean {
-    const { board } = this
-    for (let slot = 0; slot < board.share.slots; slot++) {
-      if (board.slotStatus(slot) !== 'running') return true
-      if (!this.context.catalog.knowsIncarnation(slot, board)) return true
-    }
-    return false
   }
 
   /** The same request at the checkpoint that is now the last one. */

@@ -138,7 +138,7 @@ export class LocalRowLoader {
 
   private read(request: VectorRequest, key: Uint8Array, hash: number): number {
     this.requests.agesInto(request, this.ages)
-    this.reads.prepare(request, this.ages, this.requests.isRestoring())
+    this.reads.prepare(request, this.ages, this.requests.errors.isRestoring())
     return this.reads.fill(key, 0, key.length, hash, undefined, this.buffer)
   }
 

@@ -52,7 +52,7 @@ export class LocalScans {
     const request = this.requests.typed(options)
     const slots = this.catalog.typedState(name).map((part) => part.slot)
     if (slots.length === 0) {
-      throw this.requests.unknownState('state', name)
+      throw this.requests.errors.unknownState('state', name)
     }
     return this.scanSlots(name, range, { request, slots, lease }, (page, entry) => page.add(entry))
   }

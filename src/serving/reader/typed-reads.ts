@@ -61,14 +61,14 @@ export class LocalTypedReads {
       throw new WeirError('UNSUPPORTED', message)
     }
     if (parts.length === 0) {
-      throw this.requests.unknownState('typed state', name)
+      throw this.requests.errors.unknownState('typed state', name)
     }
     const request = this.requests.typed(options)
     const { maxBytes, lease } = options
     const answers: Answer<Uint8Array>[] = []
     const bySlot = new Map<number, number[]>()
     const encoded = keys.map((key) => encoder.encode(key))
-    const absent = this.requests.isRestoring() ? 'RESTORING' : 'NOT_OWNER'
+    const absent = this.requests.errors.isRestoring() ? 'RESTORING' : 'NOT_OWNER'
     encoded.forEach((key, i) => {
       const slot = ownerOf(parts, key)
       if (slot === undefined) answers[i] = { ok: false, error: failureOf(absent, key) }

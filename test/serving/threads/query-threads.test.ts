@@ -136,9 +136,16 @@ describe('QueryThreads', () => {
     const world = await serve(threads)
     const client = await connect(threads)
     world.dropTables(1)
-    await expect
-      .poll(() => client.predict('ALS_MODEL', '1-U', '7-I').catch((error) => error.code))
-      .toBe('UNKNOWN_VERSION')
+    const codeOf = (version?: number) =>
+      client
+        .predict('ALS_MODEL', '1-U', '7-I', {
+          deadlineMs: 100,
+          ...(version === undefined ? {} : { version }),
+        })
+        .catch((error) => error.code)
+    await expect.poll(() => codeOf(1)).toBe('UNKNOWN_VERSION')
+    // The live version was read before it went live: a restarted job reads it again.
+    expect(await codeOf()).toBe('RESTORING')
   })
 
   it('refuse a client of another job, and a client before the job begins', async () => {

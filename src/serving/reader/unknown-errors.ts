@@ -1,0 +1,71 @@
+import { type ErrorCode, WeirError } from '../../core/errors.ts'
+import { nearestWord } from '../../core/text/nearest-word.ts'
+import type { ProgressBoard, SlotStatus } from '../../state/catalog/progress-board.ts'
+import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
+import type { QueryOptions } from '../../wire/model-reader.ts'
+
+/** What a thread knows of a job. */
+interface KnownJob {
+  readonly catalog: StateCatalog
+  readonly board: ProgressBoard
+}
+
+/** Errors of requests for states and versions that a thread does not know, or not yet. */
+export class UnknownErrors {
+  private readonly context: KnownJob
+
+  constructor(context: KnownJob) {
+    this.context = context
+  }
+
+  /**
+   * RESTORING for the live version: it was loaded before it went live, and a restarted job reads again
+   * what came after its checkpoint. UNKNOWN_VERSION for one that the request names.
+   */
+  notLoaded(
+    name: string,
+    version: number,
+    { version: named }: Pick<QueryOptions, 'version'>,
+  ): WeirError {
+    const what = `version ${version} of "${name}"`
+    if (named !== undefined) return this.unknown('UNKNOWN_VERSION', `${what} is not loaded`)
+    const message = `${what} is live, and its rows are being read again; ask again later`
+    return new WeirError('RESTORING', message)
+  }
+
+  /** An error of this code; RESTORING while a slot starts or restores, because the name may still appear. */
+  unknown(code: ErrorCode, message: string): WeirError {
+    if (!this.isRestoring()) return new WeirError(code, message)
+    const doing = this.hasSlot('restoring') ? 'restoring' : 'starting'
+    return new WeirError('RESTORING', `${message}: the job is still ${doing}; ask again later`)
+  }
+
+  private hasSlot(status: SlotStatus): boolean {
+    for (let slot = 0; slot < this.context.board.share.slots; slot++) {
+      if (this.context.board.slotStatus(slot) === status) return true
+    }
+    return false
+  }
+
+  /** UNKNOWN_STATE with the names that exist, or RESTORING. `what`: the kind of state that was asked for. */
+  unknownState(what: string, name: string): WeirError {
+    const names = this.context.catalog.names()
+    const nearest = nearestWord(name, names)
+    const list = names.length === 0 ? 'the job has none' : `known states: ${names.join(', ')}`
+    const hint = nearest === undefined || nearest === name ? '' : `; did you mean "${nearest}"?`
+    return this.unknown('UNKNOWN_STATE', `no queryable ${what} is named "${name}" (${list})${hint}`)
+  }
+
+  /**
+   * Whether some slot starts, restores, or was lost and will restore. A slot that runs counts until this
+   * thread knows its states: it has announced them before, and they may be on the way.
+   */
+  isRestoring(): boolean {
+    const { board } = this.context
+    for (let slot = 0; slot < board.share.slots; slot++) {
+      if (board.slotStatus(slot) !== 'running') return true
+      if (!this.context.catalog.knowsIncarnation(slot, board)) return true
+    }
+    return false
+  }
+}
