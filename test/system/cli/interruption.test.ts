@@ -97,6 +97,7 @@ const CLUSTERS: Readonly<Record<string, readonly string[]>> = {
   stop: ['a'],
   savepoint: ['a'],
   checkpoint: ['a'],
+  rescale: ['a', '--parallelism', '2'],
 }
 
 /** Verbs that serve until Ctrl-C, and end with status 0: their words. */
