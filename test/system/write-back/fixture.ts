@@ -34,6 +34,8 @@ export interface Learning {
   readonly job: ServedJob
   readonly writtenBack: readonly number[]
   readonly warnings: readonly string[]
+  /** Versions on which every slot learns or has learned, in the order of their starts. */
+  readonly versions: readonly number[]
   /** Resolves when every slot learns. */
   readonly learning: Promise<void>
   /** Ends a slot's thread and waits until every slot learns again. */
@@ -85,7 +87,7 @@ export class WriteBackFixture implements AsyncDisposable {
   ): Promise<Learning> {
     const warnings: string[] = []
     const learning = Promise.withResolvers<void>()
-    let begun = 0
+    const versions: number[] = []
     const writtenBack: number[] = []
     const job = await learnAlsJob({
       ...this.options(process),
@@ -94,19 +96,19 @@ export class WriteBackFixture implements AsyncDisposable {
       writeBackMs,
       deleteDeltas,
       onLive: () => {},
-      onLearning: () => {
-        begun++
+      onLearning: (version) => {
+        versions.push(version)
         learning.resolve()
       },
       onWrittenBack: ({ rows }) => writtenBack.push(rows),
       onWarning: (warning) => warnings.push(warning),
     })
     const kill = async (slot: number): Promise<void> => {
-      const before = begun
+      const before = versions.length
       job.execution.killSlot(slot)
-      await until('every slot learns again', async () => begun > before)
+      await until('every slot learns again', async () => versions.length > before)
     }
-    return { job, writtenBack, warnings, learning: learning.promise, kill }
+    return { job, writtenBack, warnings, versions, learning: learning.promise, kill }
   }
 
   /** Starts a job that serves the topic and does not learn; waits until a version is live. */
