@@ -11,6 +11,9 @@ import {
   queryOptionsOf,
 } from '../flags/query.ts'
 
+/** What to do where no histories listen. */
+const NO_HISTORIES = 'start the histories ("weir run histories"), or give the port where they are'
+
 /** `weir recommend`: lists the items with the highest scores, exact over all live rows. */
 export const recommendCommand: Command = {
   name: 'recommend',
@@ -91,5 +94,3 @@ async function knownItems(
   await using histories = await connectTo(connection, NO_HISTORIES)
   return (await new Histories(histories).knownItems(user, options)).keys()
 }
-
-const NO_HISTORIES = 'start the histories ("weir run histories"), or give the port where they are'

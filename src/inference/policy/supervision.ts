@@ -77,6 +77,7 @@ export function superviseWorker(facts: WorkerFacts): 'keep' | 'overtime' | 'recy
 
 /** Loads in a row that must fail before requests do: one failure may be chance. */
 const FAILED_LOADS = 2
+
 /** Whether requests that wait fail at once: no worker lives, and the model could not be loaded again. */
 export function isUnservable(facts: {
   /** Workers that take requests. */

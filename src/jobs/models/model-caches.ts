@@ -7,6 +7,7 @@ import type { ModelId } from '../../inference/port/model.ts'
 import type { Asker, InferAnswer, InferRequest } from '../../inference/port/request.ts'
 import type { Tensor } from '../../inference/port/tensor.ts'
 import type { ModelSettings } from '../../inference/repository/settings.ts'
+import { copyTensors } from '../../wire/inference/tensor.ts'
 import type { LoadedVersion, ServedModel } from './served-model.ts'
 
 /** A stored answer; with its inputs where a new version is to answer them, too. */
@@ -50,8 +51,8 @@ export class ModelCaches {
    */
   infer(model: ServedModel, loaded: LoadedVersion, request: InferRequest): Promise<InferAnswer> {
     if (loaded.settings.cacheBytes === 0) return this.engine.infer(request)
-    // A run may come later, and a warm-up much later.
-    const inputs = copyOf(request.inputs)
+    // The inputs are views of what came over the network. A run may come later, and a warm-up much later.
+    const inputs = copyTensors(request.inputs)
     return this.cached(model, loaded, { ...request, inputs })
   }
 
@@ -145,11 +146,6 @@ export class ModelCaches {
     return made
   }
 }
-
-/** Tensors of their own: those of a request are views of what came over the network, whose memory is used again. */
-const copyOf = (tensors: readonly Tensor[]): Tensor[] =>
-  // `slice` of a Buffer would be another view.
-  tensors.map((tensor) => ({ ...tensor, data: new Uint8Array(tensor.data) }))
 
 /** Signal of a request that may wait for the run of another one: aborted at its own deadline, or when who asks is gone. */
 class DeadlineSignal implements Disposable {

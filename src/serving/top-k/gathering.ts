@@ -4,6 +4,8 @@ import { type Backoff, backoffAfterScoring, NO_BACKOFF } from './step.ts'
 const SHORTEST_PASS_MS = 4
 /** Longest wait, as a share of the last pass. */
 const WAIT_SHARE = 0.25
+/** Passes that do not wait after a wait in vain, at most. */
+const MOST_SKIPPED = 64
 
 /** Facts about a pass that has ended. */
 export interface EndedPass {
@@ -62,6 +64,3 @@ export class Gathering {
     this.backoff = came ? NO_BACKOFF : { waiting: next, next: Math.min(MOST_SKIPPED, 2 * next) }
   }
 }
-
-/** Passes that do not wait after a wait in vain, at most. */
-const MOST_SKIPPED = 64

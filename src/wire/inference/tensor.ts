@@ -149,7 +149,8 @@ export function copyTensors(tensors: readonly RawTensor[]): RawTensor[] {
     name,
     datatype,
     shape,
-    data: data.slice(),
+    // `slice` of a Buffer would be another view.
+    data: new Uint8Array(data),
   }))
 }
 

@@ -2,19 +2,19 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runCommandLine } from '../../../src/cli/run-command-line.ts'
 import type { KafkaClientOptions } from '../../../src/connectors/kafka/client/options.ts'
 import { deleteKafkaTopic } from '../../../src/connectors/kafka/client/topics.ts'
 import { openTopics } from '../../../src/connectors/topics/open.ts'
 import { messageOf } from '../../../src/core/errors.ts'
-import { recordedIo } from '../../cli/recorded-io.ts'
 import { topicStoreContract } from '../../contracts/topic-store.ts'
 import { makeKeyStore } from '../../services/java-key-store.ts'
 import { KafkaBroker } from '../../services/kafka-broker.ts'
 import { jsonLines, npmStart, weir } from '../cli/command-process.ts'
 import { checkLoop, LOOP_SIZE, writeLoopRatings } from '../cli/quickstart-loop-fixture.ts'
 import { openCluster } from './fixture.ts'
+import { grantedRights } from './granted-rights.ts'
 import { leaveTransactionOpen } from './open-transaction.ts'
+import { type Outcome, runVerb } from './run-verb.ts'
 
 /** Environment with the password of the user `eve`. */
 const EVE = { WEIR_SASL_PASSWORD: 'eve-secret' }
@@ -45,24 +45,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-interface Outcome {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-  readonly json: () => Record<string, unknown>[]
-}
-
-/** Runs a verb in this process, without a configuration file of the folder. */
-async function run(argv: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
-  const { io, out, err } = recordedIo()
-  const code = await runCommandLine(argv, { ...io, env })
-  const text = out.join('\n')
-  return { code, out: text, err: err.join('\n'), json: () => jsonLines(text) }
-}
-
 /** Runs a verb on the open listener. */
 function ask(...argv: string[]): Promise<Outcome> {
-  return run([...argv, '--brokers', broker.bootstrap])
+  return runVerb([...argv, '--brokers', broker.bootstrap])
 }
 
 /** Flags of a user with a password over TLS. */
@@ -139,10 +124,10 @@ describe('weir topic --brokers', () => {
   })
 
   it('reports that no broker answers, and that an address is invalid', async () => {
-    const nobody = await run(['topic', 'list', '--brokers', '127.0.0.1:1'])
+    const nobody = await runVerb(['topic', 'list', '--brokers', '127.0.0.1:1'])
     expect(nobody).toMatchObject({ code: 1, out: '' })
     expect(nobody.err).toMatch(/CONNECTOR_FAILED: .*ECONNREFUSED.*check the brokers' addresses/)
-    expect(await run(['topic', 'list', '--brokers', 'kafka'])).toMatchObject({ code: 2 })
+    expect(await runVerb(['topic', 'list', '--brokers', 'kafka'])).toMatchObject({ code: 2 })
   })
 })
 
@@ -153,27 +138,6 @@ function bob(): KafkaClientOptions {
     sasl: { mechanism: 'PLAIN', username: 'bob', password: 'bob-secret' },
     tls: { ca: readFileSync(authority) },
   }
-}
-
-/**
- * Runs the `kafka-acls` commands that errors name, until `error` returns none; the operation and the
- * resource of each, in order. A broker needs a moment to apply a right.
- */
-async function granted(error: () => Promise<string>): Promise<readonly string[]> {
-  const grants: string[] = []
-  for (const deadline = Date.now() + 110_000; Date.now() < deadline; ) {
-    const text = await error()
-    if (text === '') return grants
-    const [, flags] = /ACCESS_DENIED|is not allowed/.test(text)
-      ? (/kafka-acls (--add .*)/.exec(text) ?? [])
-      : []
-    if (flags === undefined) throw new Error(text)
-    const [, grant] = /--operation (.*)/.exec(flags)!
-    if (grants.includes(grant!)) continue
-    grants.push(grant!)
-    await broker.tool('org.apache.kafka.tools.AclCommand', ['--force', ...flags.split(' ')])
-  }
-  throw new Error(`still denied after ${grants.join(', ')}`)
 }
 
 /** Appends a record to the topic `secret`. */
@@ -193,10 +157,10 @@ describe('security flags', () => {
     const password = join(folder, 'password')
     writeFileSync(password, 'ada-secret\n')
     await ask('topic', 'create', 'seen')
-    const byFile = await run(['topic', 'list', ...as('ada'), '--sasl-password-file', password])
+    const byFile = await runVerb(['topic', 'list', ...as('ada'), '--sasl-password-file', password])
     expect(byFile).toMatchObject({ code: 0, err: '' })
     expect(byFile.out).toMatch(/^seen /m)
-    const byVariable = await run(['topic', 'list', ...as('ada')], {
+    const byVariable = await runVerb(['topic', 'list', ...as('ada')], {
       WEIR_SASL_PASSWORD: 'ada-secret',
     })
     expect(byVariable).toMatchObject({ code: 0 })
@@ -213,7 +177,7 @@ sasl-password: ada-secret
 tls-ca: ${authority}
 `,
     )
-    const { code, out } = await run(['topic', 'list', '--config', config, '--json'])
+    const { code, out } = await runVerb(['topic', 'list', '--config', config, '--json'])
     expect({ code, lines: out.length > 0 }).toEqual({ code: 0, lines: true })
   })
 
@@ -224,30 +188,32 @@ tls-ca: ${authority}
     ])
     const words = as('ada').map((word) => (word === 'PLAIN' ? 'SCRAM-SHA-512' : word))
     const env = { WEIR_SASL_PASSWORD: 'scram-secret' }
-    expect(await run(['topic', 'list', ...words], env)).toMatchObject({ code: 0, err: '' })
+    expect(await runVerb(['topic', 'list', ...words], env)).toMatchObject({ code: 0, err: '' })
   })
 
   it('reject a secret on the command line, and incomplete flags', async () => {
-    const shown = await run(['topic', 'list', ...as('ada'), '--sasl-password', 'ada-secret'])
+    const shown = await runVerb(['topic', 'list', ...as('ada'), '--sasl-password', 'ada-secret'])
     expect(shown).toMatchObject({ code: 2 })
     expect(shown.err).toContain('set WEIR_SASL_PASSWORD or use --sasl-password-file')
-    const missing = await run(['topic', 'list', ...as('ada')])
+    const missing = await runVerb(['topic', 'list', ...as('ada')])
     expect(missing).toMatchObject({ code: 2 })
     expect(missing.err).toContain('--sasl-username needs a password')
   })
 
   it('lead to an error when the password is wrong or the user lacks the right', async () => {
-    const wrong = await run(['topic', 'list', ...as('ada')], { WEIR_SASL_PASSWORD: 'no' })
+    const wrong = await runVerb(['topic', 'list', ...as('ada')], { WEIR_SASL_PASSWORD: 'no' })
     expect(wrong).toMatchObject({ code: 1 })
     expect(wrong.err).toContain('UNAUTHENTICATED: ')
     const withoutTls = as('ada').filter((word) => word !== '--tls-ca' && word !== authority)
-    const plain = await run(['topic', 'list', ...withoutTls], { WEIR_SASL_PASSWORD: 'ada-secret' })
+    const plain = await runVerb(['topic', 'list', ...withoutTls], {
+      WEIR_SASL_PASSWORD: 'ada-secret',
+    })
     expect(plain).toMatchObject({ code: 1 })
     expect(plain.err).toMatch(/CONNECTOR_FAILED: .* did not answer the login: .*--tls/)
-    const nothing = await run(['topic', 'list', ...as('eve')], EVE)
+    const nothing = await runVerb(['topic', 'list', ...as('eve')], EVE)
     expect(nothing).toMatchObject({ code: 0, out: '' })
     expect(nothing.err).toMatch(/no topics in Kafka at .* that this user may see.*DESCRIBE/)
-    const create = await run(['topic', 'create', 'hers', ...as('eve')], EVE)
+    const create = await runVerb(['topic', 'create', 'hers', ...as('eve')], EVE)
     expect(create.err).toMatch(/ACCESS_DENIED: .*User:eve needs CREATE on topic "hers"/)
   })
 
@@ -255,12 +221,14 @@ tls-ca: ${authority}
     await ask('topic', 'create', 'secret', '--partitions', '1')
     await write({ brokers: broker.bootstrap })
     const env = { WEIR_SASL_PASSWORD: 'bob-secret' }
-    const read = () => run(['topic', 'consume', 'secret', ...as('bob')], env)
-    expect(await granted(async () => (await read()).err)).toEqual([
+    const read = () => runVerb(['topic', 'consume', 'secret', ...as('bob')], env)
+    expect(await grantedRights(broker, async () => (await read()).err)).toEqual([
       'Describe --topic secret',
       'Read --topic secret',
     ])
-    const grants = await granted(() => write(bob(), 'weir/test/1').then(() => '', messageOf))
+    const grants = await grantedRights(broker, () =>
+      write(bob(), 'weir/test/1').then(() => '', messageOf),
+    )
     expect(grants).toEqual([
       'Write --transactional-id weir/ --resource-pattern-type prefixed',
       'Write --topic secret',
@@ -280,9 +248,9 @@ describe('a user with few rights', () => {
     writeFileSync(rows, '1,U,1;0\n1,I,2.5;0\n')
     const load = ['model', 'load', rows, '--topic', 'eve-model', '--json']
     await expect
-      .poll(async () => (await run([...load, ...as('eve')], EVE)).err, { timeout: 60_000 })
+      .poll(async () => (await runVerb([...load, ...as('eve')], EVE)).err, { timeout: 60_000 })
       .toMatch(/^(loading .*)?$/)
-    const listed = await run(['topic', 'list', ...as('eve')], EVE)
+    const listed = await runVerb(['topic', 'list', ...as('eve')], EVE)
     expect(listed).toMatchObject({ code: 0, err: '' })
     expect(listed.out).toMatch(
       /^eve-model +1 x 1 partitions, cleanup policy unknown, offsets 0\.\.[1-9]/m,
@@ -326,14 +294,20 @@ describe('weir kafka transactions', () => {
     expect(unknown.err).toMatch(/INVALID_TRANSACTION: unknown transactional id "nobody"/)
     const ended = await ask('kafka', 'transactions', 'abort', 'job/a')
     expect(ended.err).toMatch(/INVALID_TRANSACTION: .*is not open; its state is CompleteCommit/)
-    expect(await run(['kafka', 'transactions', 'list'])).toMatchObject({ code: 2 })
+    expect(await runVerb(['kafka', 'transactions', 'list'])).toMatchObject({ code: 2 })
   })
 })
 
 describe('a model on Kafka', () => {
   it('is trained, served, queried, and followed by a version that is loaded', async () => {
     const ratings = join(folder, 'u.data')
-    await run(['generate', 'ratings', ...['--users', '80', '--items', '40'], '--output', ratings])
+    await runVerb([
+      'generate',
+      'ratings',
+      ...['--users', '80', '--items', '40'],
+      '--output',
+      ratings,
+    ])
     const trained = await ask(
       ...['train', 'als', '--ratings', ratings, '--topic', 'm', '--no-biases', '--json'],
       ...QUICK,
@@ -350,7 +324,7 @@ describe('a model on Kafka', () => {
     const loaded = await ask('model', 'load', rows, '--topic', 'm', '--json')
     expect(loaded.json()).toMatchObject([{ version: 2, users: 1, items: 1, dimension: 4 }])
     await served.printed(/"event":"live","version":2,"users":1,"items":1/)
-    const asked = await run(['predict', '1', '1', '--port', port, '--json'])
+    const asked = await runVerb(['predict', '1', '1', '--port', port, '--json'])
     expect(asked.json()).toMatchObject([{ score: 2.5, modelVersion: 2 }])
   })
 
@@ -410,7 +384,9 @@ describe('weir doctor --brokers', () => {
     const data = ['--data-dir', join(folder, 'doctor'), '--json']
     const works = await ask('doctor', ...data)
     expect(works.json()).toContainEqual(expect.objectContaining({ check: 'kafka', verdict: 'ok' }))
-    const stranger = await run(['doctor', ...as('ada'), ...data], { WEIR_SASL_PASSWORD: 'wrong' })
+    const stranger = await runVerb(['doctor', ...as('ada'), ...data], {
+      WEIR_SASL_PASSWORD: 'wrong',
+    })
     expect(stranger.code).toBe(1)
     const [finding] = stranger.json().filter(({ check }) => check === 'kafka')
     expect(finding).toMatchObject({

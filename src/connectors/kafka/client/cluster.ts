@@ -167,7 +167,7 @@ export class KafkaCluster implements RetryWorld {
     return answer
   }
 
-  /** Ids of the live nodes, as any broker reports them. */
+  /** Ids of the live nodes, as each broker reports them. */
   async liveNodes(): Promise<number[]> {
     const { brokers } = await this.metadata([])
     return brokers.map(({ nodeId }) => nodeId)
