@@ -6,10 +6,10 @@ import type { VectorStateDescriptor } from '../port/descriptors.ts'
 import { DEFAULT_MAX_KEY_BYTES } from '../port/key-length.ts'
 import { type RowTableLayout, rowTableLayout } from '../rows/layout.ts'
 import type { RowTableListener, RowTableShare } from '../rows/share.ts'
+import type { Leftovers } from '../store/leftovers.ts'
 import type { StateStore } from '../store/state-store.ts'
 import { VectorEpochs } from './epochs.ts'
 import type { VectorSnapshot } from './snapshot.ts'
-import type { VectorSpill } from './spill.ts'
 import type { VersionContext, VersionMemory } from './version-memory.ts'
 import { VersionRows } from './version-rows.ts'
 
@@ -57,8 +57,8 @@ export class OpenVersions implements VersionContext {
   private readonly options: VersionedRowsOptions
   private readonly clock: Clock
   private readonly versions = new Map<number, VersionRows>()
-  /** Spilled rows of dropped versions, still to be deleted from the store. */
-  private readonly dropped: VectorSpill[] = []
+  /** Store entries of dropped versions. Their tables are not kept: readers may free the memory. */
+  private readonly dropped: Leftovers[] = []
   /** Distinguishes the store entries of a version from those of an earlier one of its number. */
   private incarnation = 0
   private lastVersion = -1
@@ -144,7 +144,8 @@ export class OpenVersions implements VersionContext {
     const rows = this.versions.get(version)
     if (rows === undefined) return
     this.remove(version, rows)
-    if (rows.spill !== undefined) this.dropped.push(rows.spill)
+    const leftovers = rows.spill?.leftovers
+    if (leftovers !== undefined) this.dropped.push(leftovers)
   }
 
   /** Forgets all versions; idempotent. */

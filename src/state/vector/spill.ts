@@ -17,11 +17,12 @@ import {
   STATE_LIVE,
   STATE_STORED,
 } from '../rows/layout.ts'
+import { Leftovers, prefixEnd } from '../store/leftovers.ts'
 import type { StateStore, StoreChange } from '../store/state-store.ts'
 import { VectorSpillEntries } from './spill-entries.ts'
 import { SpillFilter } from './spill-filter.ts'
 import { SpillTouches } from './spill-touches.ts'
-import { prefixEnd, VectorStoreKeys } from './store-keys.ts'
+import { VectorStoreKeys } from './store-keys.ts'
 import type { RowEvictor, VersionMemory } from './version-memory.ts'
 
 /** Rows evicted together, so that the store takes one batch. */
@@ -45,6 +46,8 @@ export class VectorSpill implements RowEvictor {
   private readonly tombstones = new Map<string, number>()
   private touches: SpillTouches | undefined
   private storeRows = 0
+  /** Whether the store ever had an entry of the version. */
+  private hasStored = false
   private hand = 0
 
   constructor(memory: VersionMemory, store: StateStore, prefix: Uint8Array) {
@@ -63,6 +66,11 @@ export class VectorSpill implements RowEvictor {
   /** Rows that only the store has, deleted ones aside. */
   get liveRows(): number {
     return this.storeRows - this.tombstones.size
+  }
+
+  /** What to delete from the store when the version is dropped; it does not refer to the table. */
+  get leftovers(): Leftovers | undefined {
+    return this.hasStored ? new Leftovers(this.store, this.prefix) : undefined
   }
 
   get bytes(): number {
@@ -195,7 +203,10 @@ export class VectorSpill implements RowEvictor {
       const isClean = (this.memory.rows.stateOf(row) & STATE_CLEAN) !== 0
       if (!isClean) changes.push(this.leaving.at(changes.length, row))
     }
-    if (changes.length > 0) this.store.apply(changes)
+    if (changes.length > 0) {
+      this.store.apply(changes)
+      this.hasStored = true
+    }
     for (const row of victims) this.leave(row)
     return true
   }
@@ -277,16 +288,5 @@ export class VectorSpill implements RowEvictor {
       // Also when the iteration ends before the loop begins.
       rest.return?.()
     }
-  }
-
-  /** Deletes a batch of a dropped table's entries; true when none is left. */
-  purge(limit: number): boolean {
-    const changes: StoreChange[] = []
-    for (const [key] of this.store.scan(this.prefix, prefixEnd(this.prefix))) {
-      changes.push({ key, value: undefined })
-      if (changes.length === limit) break
-    }
-    if (changes.length > 0) this.store.apply(changes)
-    return changes.length < limit
   }
 }

@@ -48,14 +48,3 @@ export class VectorStoreKeys {
     return bytes
   }
 }
-
-/** The first key after all that start with the prefix. */
-export function prefixEnd(prefix: Uint8Array): Uint8Array {
-  const end = prefix.slice()
-  for (let i = end.length - 1; i >= 0; i--) {
-    if (end[i] === 0xff) continue
-    end[i]! += 1
-    return end.subarray(0, i + 1)
-  }
-  return new Uint8Array(end.length + 1).fill(0xff)
-}

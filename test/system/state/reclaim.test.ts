@@ -1,6 +1,13 @@
 import { setTimeout } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
+import type { ModelVersion } from '../../../src/core/model-version.ts'
 import { reclaimTable } from '../../../src/state/catalog/reclaim.ts'
+import { vectorState } from '../../../src/state/port/descriptors.ts'
+import { HeapStateStore } from '../../../src/state/store/heap.ts'
+import { VersionedRows } from '../../../src/state/vector/versioned-rows.ts'
+import { ALL_GROUPS, MAX_PARALLELISM, text } from '../../state/keyed-state-fixture.ts'
 
 const MIB = 1024 * 1024
 const PAGES = 16 * 16
@@ -24,3 +31,49 @@ it('the memory of dropped tables is collected in a thread that does nothing else
   const held = (): number => dropped.filter((memory) => memory.deref() !== undefined).length
   await expect.poll(held, { timeout: 60_000, interval: 50 }).toBeLessThan(5)
 })
+
+/** Versions 1 to `versions`, with rows that leave memory where the budget is small, all of them dropped. */
+function dropVersions(versions: number, memoryBudgetBytes: number): WeakRef<WebAssembly.Memory>[] {
+  const memories: WeakRef<WebAssembly.Memory>[] = []
+  const tables = new VersionedRows({
+    ...{ operatorUid: 'model', descriptor: vectorState('rows', { dimension: 4 }), slot: 0 },
+    ...{ keyGroups: ALL_GROUPS, maxParallelism: MAX_PARALLELISM, memoryBudgetBytes, rowShift: 3 },
+    store: new HeapStateStore(),
+    spillSink: () => ({ append() {} }),
+    listener: {
+      tableOpened: ({ memory }) => memories.push(new WeakRef(memory)),
+      tableDropped() {},
+    },
+  })
+  held.push(tables)
+  const origin = { partition: 0, offset: 0, eventTime: 0 }
+  for (let version = 1; version <= versions; version++) {
+    for (let n = 0; n < ROWS; n++) {
+      tables.put(version as ModelVersion, text(`${n}`), new Float32Array(4).fill(n), origin)
+    }
+    tables.dropVersion(version as ModelVersion)
+  }
+  return memories
+}
+
+const ROWS = 400
+/** The states live on; only their versions are dropped. */
+const held: VersionedRows[] = []
+
+it.each([
+  ['in memory', 64 * MIB],
+  ['in the store', 8000],
+])(
+  'a state with a store does not hold dropped versions with rows %s until its next checkpoint',
+  async (_, budget) => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    const dropped = dropVersions(5, budget)
+    expect(dropped).toHaveLength(5)
+    const isHeld = (): boolean => {
+      collect()
+      return dropped.some((memory) => memory.deref() !== undefined)
+    }
+    await expect.poll(isHeld, { timeout: 20_000, interval: 20 }).toBe(false)
+  },
+)
