@@ -5,6 +5,7 @@ import { WeirClient } from '../src/client/weir-client.ts'
 import { EmbeddedLog } from '../src/connectors/log/embedded-log.ts'
 import { LogTopics } from '../src/connectors/topics/log-topics.ts'
 import { sleep, systemClock } from '../src/core/clock.ts'
+import { seededRandom } from '../src/core/random.ts'
 import { ALS_MODEL } from '../src/jobs/model-topic/als-serving-function.ts'
 import { publishModel } from '../src/jobs/publish/model.ts'
 import { retireVersions } from '../src/jobs/registry/retire-version.ts'
@@ -17,6 +18,8 @@ export interface SwitchesOptions {
   readonly seed: number
   /** Number of switches. */
   readonly count: number
+  /** Switches between two kills of a slot. @default 150 */
+  readonly killEvery?: number
   readonly say: (line: string) => void
 }
 
@@ -26,6 +29,8 @@ export interface SwitchesReport {
   readonly seed: number
   readonly verdict: 'passed' | 'failed'
   readonly switches: number
+  /** Slots that were killed right after a switch. */
+  readonly kills: number
   readonly predictions: number
   /** Failed predictions. */
   readonly errors: number
@@ -42,15 +47,26 @@ const IN_FLIGHT = 16
 /** Versions that stay when older ones are retired, and switches between two retirements. */
 const KEPT = 10
 const RETIRE_EVERY = 25
+const KILL_EVERY = 150
+/** A slot is killed after a checkpoint or none: some versions are in the checkpoint, others are not. */
+const CONFIGURATION = {
+  'execution.checkpointing.interval': '2 s',
+  'restart-strategy.type': 'fixed-delay',
+  'restart-strategy.fixed-delay.attempts': '100000',
+  'restart-strategy.fixed-delay.delay': '100 ms',
+}
 const SWITCH_LIMIT_MS = 60_000
 const EXAMPLES = 5
 const SAY_EVERY = 500
 
 /**
  * Publishes one small model after the other and lets each go live, with predictions in flight all the time.
- * No prediction may fail, and each must come from the rows of one version.
+ * Now and then a slot is killed right after a switch, so that the version is in no checkpoint. No prediction may
+ * fail, and each must come from the rows of one version.
  */
-export async function runSwitches({ seed, count, say }: SwitchesOptions): Promise<SwitchesReport> {
+export async function runSwitches(options: SwitchesOptions): Promise<SwitchesReport> {
+  const { seed, count, killEvery = KILL_EVERY, say } = options
+  const random = seededRandom(seed)
   const folder = mkdtempSync(join(tmpdir(), 'weir-switches-'))
   try {
     const data = dataDirectory(folder)
@@ -60,7 +76,7 @@ export async function runSwitches({ seed, count, say }: SwitchesOptions): Promis
     const live = { version: 0 }
     const job = await serveAlsJob({
       ...{ data, topic: TOPIC, slots: SLOTS, queryThreads: 2, host: '127.0.0.1', port: 0 },
-      configuration: {},
+      configuration: CONFIGURATION,
       onLive: (version) => {
         live.version = version
       },
@@ -69,9 +85,12 @@ export async function runSwitches({ seed, count, say }: SwitchesOptions): Promis
       await until(() => live.version === 1)
       await using client = await WeirClient.connect({ port: job.port })
       const load = new PredictionLoad(client)
-      await switchVersions(topics, { count, say, isLive: (version) => live.version >= version })
+      const kills = await switchVersions(topics, {
+        ...{ count, killEvery, say, isLive: (version) => live.version >= version },
+        kill: () => job.execution.killSlot(random.below(SLOTS)),
+      })
       await load.stop()
-      return reportOf(seed, { count, load, failures: job.execution.failures })
+      return reportOf(seed, { count, kills, load, failures: job.execution.failures })
     } finally {
       await job.close()
     }
@@ -109,21 +128,31 @@ async function publish(topics: LogTopics, version: number): Promise<void> {
 
 interface Switching {
   readonly count: number
+  readonly killEvery: number
+  readonly kill: () => void
   readonly say: (line: string) => void
   readonly isLive: (version: number) => boolean
 }
 
-async function switchVersions(topics: LogTopics, { count, say, isLive }: Switching): Promise<void> {
+/** Returns the number of kills. */
+async function switchVersions(topics: LogTopics, switching: Switching): Promise<number> {
+  const { count, killEvery, kill, say, isLive } = switching
   let retired = 0
+  let kills = 0
   for (let version = 2; version <= count + 1; version++) {
     await publish(topics, version)
     await until(() => isLive(version))
+    if (version % killEvery === 0) {
+      kill()
+      kills++
+    }
     if (version % SAY_EVERY === 0) say(`${version} versions`)
     if (version % RETIRE_EVERY !== 0) continue
     const versions = Array.from({ length: version - KEPT - retired }, (_, i) => retired + 1 + i)
     await retireVersions(topics, TOPIC, { versions, clock: systemClock })
     retired += versions.length
   }
+  return kills
 }
 
 /** Resolves when the check holds; throws after a minute. */
@@ -185,20 +214,23 @@ class PredictionLoad {
 
 interface Run {
   readonly count: number
+  readonly kills: number
   readonly load: PredictionLoad
   readonly failures: readonly JobFailure[]
 }
 
-function reportOf(seed: number, { count: switches, load, failures }: Run): SwitchesReport {
+function reportOf(seed: number, { count: switches, kills, load, failures }: Run): SwitchesReport {
   const { answered, errors, mixtures, examples } = load
-  const restarts = failures.map(({ error }) => `the job failed: ${error.code}: ${error.message}`)
+  const others = failures.filter(({ error }) => error.code !== 'SLOT_LOST')
+  const restarts = others.map(({ error }) => `the job failed: ${error.code}: ${error.message}`)
+  if (failures.length > kills) restarts.push(`${failures.length} failures after ${kills} kills`)
   const violations = [...examples, ...restarts]
   if (answered < switches) violations.push(`only ${answered} predictions for ${switches} switches`)
   return {
     campaign: 'switches',
     seed,
     verdict: violations.length === 0 ? 'passed' : 'failed',
-    switches,
+    ...{ switches, kills },
     predictions: answered,
     ...{ errors, mixtures, violations },
   }

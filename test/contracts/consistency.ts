@@ -1,6 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
+import { isWeirError } from '../../src/core/errors.ts'
+import type { Answer, ScanEntry } from '../../src/wire/model-reader.ts'
 import { codeOf, type ReaderUnderTest, unwrap } from './reader-under-test.ts'
+
+/** The code of an answer or of its failure. */
+async function code(answer: Promise<Answer<unknown> | readonly ScanEntry[]>): Promise<string> {
+  try {
+    const given = await answer
+    return 'ok' in given ? codeOf(given) : 'ok'
+  } catch (error) {
+    return isWeirError(error) ? error.code : String(error)
+  }
+}
 
 /** Contract of consistency levels, also during a restore. */
 export function consistencyContract(under: ReaderUnderTest): void {
@@ -110,6 +122,40 @@ export function consistencyContract(under: ReaderUnderTest): void {
       under.world.endRestore()
       const after = await under.reader.rows('ALS_MODEL', ['2-U'])
       expect(codeOf(after[0]!)).toBe('UNKNOWN_KEY')
+    })
+
+    test('while the rows of the live version are read again, what is not found is RESTORING', async () => {
+      const { world, reader } = under
+      world.put('1-U', [1, 0, 0, 0])
+      world.put('1-I', [2, 0, 0, 0])
+      world.put('0', [1, 0, 0, 0, 0, 0, 0, 0])
+      const options = { deadlineMs: 50 }
+      const means = { ...options, coldLeft: 'MEAN-U', coldRight: 'MEAN-I' }
+      const feature = (id: number) => {
+        const features = { ids: Uint32Array.of(id), values: Float32Array.of(1) }
+        return reader.sparseDot('WEIGHTS', features, options)
+      }
+      const reads = (): Promise<string>[] => [
+        code(reader.rows('ALS_MODEL', ['1-U'], options).then(([row]) => row!)),
+        code(reader.predictWithEnvelope('ALS_MODEL', '1-U', '1-I', means)),
+        code(feature(0)),
+        code(reader.rows('ALS_MODEL', ['2-U'], options).then(([row]) => row!)),
+        code(reader.rows('ALS_MODEL', ['2-U'], { ...options, version: 1 }).then(([row]) => row!)),
+        code(reader.predictWithEnvelope('ALS_MODEL', '2-U', '1-I', means)),
+        code(feature(8)),
+        code(reader.topK('ALS_MODEL', '1-U', { ...options, k: 3, suffix: '-I' })),
+        code(reader.scan('ALS_MODEL', { from: '', to: 'z', limit: 10 }, options)),
+      ]
+      for (const model of [0, 1]) world.board.setLiveIncomplete(model, true)
+      // On a busy machine the client's deadline may come before the answer.
+      await expect
+        .poll(() => Promise.all(reads()))
+        .toEqual([...Array(3).fill('ok'), ...Array(6).fill('RESTORING')])
+      for (const model of [0, 1]) world.board.setLiveIncomplete(model, false)
+      expect(await Promise.all(reads())).toEqual([
+        ...['ok', 'ok', 'ok', 'UNKNOWN_KEY', 'UNKNOWN_KEY'],
+        ...Array(4).fill('ok'),
+      ])
     })
   })
 }

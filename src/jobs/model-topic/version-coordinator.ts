@@ -59,6 +59,9 @@ export class VersionCoordinator implements OperatorCoordinator {
     this.cancelCheck?.()
     this.cancelCheck = undefined
     this.context = context
+    const { model } = this.options
+    // Until its markers are read again, its rows may be missing: the checkpoint may be older than the version.
+    if (context.board.liveVersion(model) > 0) context.board.setLiveIncomplete(model, true)
   }
 
   handleEvent(_subtask: number, event: unknown): void {
@@ -160,6 +163,9 @@ export class VersionCoordinator implements OperatorCoordinator {
     if (decision.kind === 'switch') {
       context.board.setLiveVersion(model, decision.version)
       this.options.onLive?.(decision.version, this.markers.get(decision.version)![0]!.marker)
+    }
+    if (ready.includes(context.board.liveVersion(model))) {
+      context.board.setLiveIncomplete(model, false)
     }
     if (isLoading) this.cancelCheck = this.options.clock.after(CHECK_EVERY_MS, () => this.check())
   }

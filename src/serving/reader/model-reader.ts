@@ -98,7 +98,7 @@ export class LocalModelReader implements ModelReader {
     })
     if (!this.requests.hasReachedAll(request)) return undefined
     this.requests.agesInto(request, this.ages)
-    this.group.prepare(request, this.ages, this.requests.errors.isRestoring())
+    this.group.prepare(request, this.ages, this.requests.absence(request))
     return this.group
   }
 

@@ -18,6 +18,7 @@ import {
 } from '../port/query-backend.ts'
 import { LocalSparseDot } from '../sparse/dot.ts'
 import type { HotWeightsOfVersions } from '../sparse/hot-weights-of-versions.ts'
+import type { Absence } from './request.ts'
 import { type ReadTerms, RowBuffer, RowReads } from './row-reads.ts'
 
 const RESTORING_STATUS = statusOf('RESTORING')
@@ -54,7 +55,7 @@ export class LocalReadGroup implements ReadGroup {
   }
 
   /** Sets what is read; see `RowReads.prepare`. */
-  prepare(terms: ReadTerms, ages: readonly number[], restoring: boolean): void {
+  prepare(terms: ReadTerms, ages: readonly number[], absence: Absence): void {
     const { state, version } = terms
     this.state = state
     this.versions.length = state.keyClasses.length
@@ -65,7 +66,7 @@ export class LocalReadGroup implements ReadGroup {
     this.checkpointId = terms.checkpointId
     this.live = terms.consistency.level !== 'checkpoint'
     this.ageMs = oldest(ages)
-    this.rows.prepare(terms, ages, restoring)
+    this.rows.prepare(terms, ages, absence)
   }
 
   readAhead(keys: PairKeys, first: number, pairs: number): void {

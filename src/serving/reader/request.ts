@@ -46,6 +46,12 @@ export interface RowOrigin {
   readonly checkpointId: number
 }
 
+/**
+ * What it means that a key is not found: it is unknown; some slot may not have reported its tables yet; or the
+ * rows of the version are being read again, so that every table of it may lack rows.
+ */
+export type Absence = 'unknown' | 'table-on-its-way' | 'row-on-its-way'
+
 /** Context that the requests of one reader are resolved in. */
 export interface LocalContext {
   readonly catalog: StateCatalog
@@ -172,6 +178,18 @@ export class LocalRequests implements SlotBounds {
   /** Whether the tables that the slot had when it began to run are known here. */
   hasTables(slot: number): boolean {
     return this.board.hasReported(slot) && this.context.catalog.knowsIncarnation(slot, this.board)
+  }
+
+  /** What it means that a key of the request's version is not found. Ask before reading: it may change. */
+  absence(request: Pick<VectorRequest, 'state' | 'version'>): Absence {
+    if (this.isIncomplete(request)) return 'row-on-its-way'
+    return this.errors.isRestoring() ? 'table-on-its-way' : 'unknown'
+  }
+
+  private isIncomplete({ state, version }: Pick<VectorRequest, 'state' | 'version'>): boolean {
+    const model = this.context.modelOf(state.name)
+    if (model === undefined || this.board.liveVersion(model) !== version) return false
+    return this.board.isLiveIncomplete(model)
   }
 
   /** Whether the slot has reached the bound of the request, as far as one look can tell. */

@@ -8,6 +8,7 @@ import { codeOf, OK } from '../../wire/status.ts'
 import type { LocalSlotAsker } from '../catalog/slot-asker.ts'
 import { failureOf } from './failures.ts'
 import {
+  type Absence,
   type LocalRequests,
   type RowOrigin,
   requirePresent,
@@ -72,7 +73,8 @@ export class LocalRowLoader {
       const incarnation = this.incarnationOf(current, key, hash)
       const asOfMs = this.asOfMs(current, key, hash)
       const { checkpointId } = current
-      const status = this.read(current, key, hash)
+      const absence = this.requests.absence(current)
+      const status = this.read(current, key, hash, absence)
       if (status === OK) {
         checkIncarnation?.()
         return { ...copyOf(this.buffer), asOfMs, checkpointId }
@@ -91,6 +93,7 @@ export class LocalRowLoader {
       } else if (request.consistency.level !== 'checkpoint') {
         checkIncarnation?.()
         const row = this.rowOf(current, key, answer)
+        if (row === undefined && absence === 'row-on-its-way') throw failureOf('RESTORING', key)
         // A slot that has gone back to a checkpoint answers with less than it had applied before.
         const isSame = this.incarnationOf(current, key, hash) === incarnation
         return row === undefined ? undefined : { ...row, asOfMs: isSame ? asOfMs : 0, checkpointId }
@@ -136,9 +139,9 @@ export class LocalRowLoader {
     return this.requests.oldestAsOfMs(request, keyClass.slots)
   }
 
-  private read(request: VectorRequest, key: Uint8Array, hash: number): number {
+  private read(request: VectorRequest, key: Uint8Array, hash: number, absence: Absence): number {
     this.requests.agesInto(request, this.ages)
-    this.reads.prepare(request, this.ages, this.requests.errors.isRestoring())
+    this.reads.prepare(request, this.ages, absence)
     return this.reads.fill(key, 0, key.length, hash, undefined, this.buffer)
   }
 

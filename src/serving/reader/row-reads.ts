@@ -12,7 +12,7 @@ import { DEFERRED } from '../../wire/frame.ts'
 import { OK, statusOf } from '../../wire/status.ts'
 import type { KeySpan, ReadStatus } from '../port/query-backend.ts'
 import type { SparseTerms } from '../sparse/dot.ts'
-import type { VectorRequest } from './request.ts'
+import type { Absence, VectorRequest } from './request.ts'
 
 const UNKNOWN_KEY = statusOf('UNKNOWN_KEY')
 const NOT_OWNER = statusOf('NOT_OWNER')
@@ -47,7 +47,7 @@ export class RowReads implements SparseTerms {
   private modelVersion = 0
   private checkpointId = 0
   private live = true
-  private restoring = false
+  private absence: Absence = 'unknown'
   /** As in `prepare`. */
   private readonly ages: number[] = []
   private allReported = false
@@ -56,14 +56,13 @@ export class RowReads implements SparseTerms {
   /**
    * Sets what is read. `ages[slot]` is the upper bound of an answer's age in ms, -1 if unknown,
    * `NOT_REPORTED` or `TABLE_UNKNOWN`.
-   * `restoring`: some slot may not have reported its tables yet.
    */
-  prepare(terms: ReadTerms, ages: readonly number[], restoring: boolean): void {
+  prepare(terms: ReadTerms, ages: readonly number[], absence: Absence): void {
     this.state = terms.state
     this.modelVersion = terms.version
     this.checkpointId = terms.checkpointId
     this.live = terms.consistency.level !== 'checkpoint'
-    this.restoring = restoring
+    this.absence = absence
     this.ages.length = ages.length
     this.allReported = true
     for (let slot = 0; slot < ages.length; slot++) {
@@ -131,9 +130,10 @@ export class RowReads implements SparseTerms {
     reader: RowTableReader | undefined,
     hash: number,
   ): ReadStatus {
+    if (this.absence === 'row-on-its-way') return RESTORING_STATUS
     if (reader === undefined) {
       const slot = keyClass.slotOf(hash)
-      if (this.restoring) return RESTORING_STATUS
+      if (this.absence === 'table-on-its-way') return RESTORING_STATUS
       if (slot < 0) return NOT_OWNER
       // A slot that has reported no progress has not reported its tables either.
       const age = this.ages[slot]
@@ -172,6 +172,7 @@ export class RowReads implements SparseTerms {
 
   /** Fills in the mean of all rows of the version. */
   private fillMean(version: StateVersion | undefined, target: RowBuffer): ReadStatus {
+    if (this.absence === 'row-on-its-way') return RESTORING_STATUS
     if (version === undefined) return UNKNOWN_KEY
     const dimension = version.keyClass.dimension
     if (this.sums.length !== dimension) this.sums = new Float64Array(dimension)

@@ -10,6 +10,12 @@ interface KnownJob {
   readonly board: ProgressBoard
 }
 
+/** A version of a state. */
+interface LiveVersion {
+  readonly state: { readonly name: string }
+  readonly version: number
+}
+
 /** Errors of requests for states and versions that a thread does not know, or not yet. */
 export class UnknownErrors {
   private readonly context: KnownJob
@@ -27,8 +33,13 @@ export class UnknownErrors {
     version: number,
     { version: named }: Pick<QueryOptions, 'version'>,
   ): WeirError {
-    const what = `version ${version} of "${name}"`
-    if (named !== undefined) return this.unknown('UNKNOWN_VERSION', `${what} is not loaded`)
+    if (named === undefined) return this.readAgain({ state: { name }, version })
+    return this.unknown('UNKNOWN_VERSION', `version ${version} of "${name}" is not loaded`)
+  }
+
+  /** RESTORING for a live version that lacks rows. */
+  readAgain({ state, version }: LiveVersion): WeirError {
+    const what = `version ${version} of "${state.name}"`
     const message = `${what} is live, and its rows are being read again; ask again later`
     return new WeirError('RESTORING', message)
   }

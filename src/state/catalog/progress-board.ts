@@ -7,11 +7,13 @@
  *   +------------------------------+    +------------------------------------------+
  *   | routing epoch                |    | completed checkpoint id                  |
  *   | live version   x MODELS      |    | as-of time of the checkpoint (ms)        |
- *   | slot status    x slots       |    | when "written" was last asked for (ms)   |
- *   | incarnation    x slots       |    | next offset  x slots x places            |
- *   | tables opened  x slots       |    | as-of time   x slots x places (ms)       |
- *   | reported       x slots       |    | written      x slots x places            |
- *   | partitions     x slots       |    +------------------------------------------+
+ *   | live is read   x MODELS      |    | when "written" was last asked for (ms)   |
+ *   |   again (0, 1)               |    | next offset  x slots x places            |
+ *   | slot status    x slots       |    | as-of time   x slots x places (ms)       |
+ *   | incarnation    x slots       |    | written      x slots x places            |
+ *   | tables opened  x slots       |    +------------------------------------------+
+ *   | reported       x slots       |
+ *   | partitions     x slots       |
  *   |                x sources     |
  *   | version        x slots       |
  *   |                x places      |    places = sources x partitions
@@ -104,7 +106,7 @@ export class ProgressBoard {
     this.words = new Int32Array(buffer, 0, wordCount)
     this.numbers = new Float64Array(buffer, wordCount * 4)
     this.places = sources.length * partitions
-    this.statusAt = 1 + MAX_MODELS
+    this.statusAt = 1 + 2 * MAX_MODELS
     this.incarnationAt = this.statusAt + slots
     this.tablesAt = this.incarnationAt + slots
     this.reportedAt = this.tablesAt + slots
@@ -149,6 +151,23 @@ export class ProgressBoard {
   /** Switches the live version; the routing table names it, so its epoch grows. */
   setLiveVersion(model: number, version: number): void {
     if (Atomics.exchange(this.words, 1 + model, version) !== version) this.bumpRoutingEpoch()
+  }
+
+  /**
+   * Whether the running slots may lack rows of the live version: the job restarted, and the version was not
+   * complete in its checkpoint. A key that is not found may then be on its way.
+   */
+  isLiveIncomplete(model: number): boolean {
+    if (Atomics.load(this.words, 1 + MAX_MODELS + model) === 0) return false
+    for (let slot = 0; slot < this.share.slots; slot++) {
+      if (this.slotStatus(slot) === 'running') return true
+    }
+    return false
+  }
+
+  /** Records whether the rows of the live version may still have to be read again. */
+  setLiveIncomplete(model: number, isIncomplete: boolean): void {
+    Atomics.store(this.words, 1 + MAX_MODELS + model, isIncomplete ? 1 : 0)
   }
 
   slotStatus(slot: number): SlotStatus {
@@ -378,5 +397,5 @@ export class ProgressBoard {
 /** Int32 words of a board, an even number so that float64 words can follow. */
 function wordsOf(slots: number, sources: number, partitions: number): number {
   const ofSlots = slots * (4 + sources + sources * partitions)
-  return (1 + MAX_MODELS + ofSlots + sources * (partitions + 1) + 1) & ~1
+  return (1 + 2 * MAX_MODELS + ofSlots + sources * (partitions + 1) + 1) & ~1
 }

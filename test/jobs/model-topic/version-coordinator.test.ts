@@ -17,15 +17,17 @@ function coordinate(partitions = 1) {
     clock,
     onLive: (version) => live.push(version),
   })
-  coordinator.start({
-    operatorUid: 'model-rows',
-    parallelism: 1,
-    attempt: 1,
-    board,
-    readersAreUpToDate: () => readers.areUpToDate,
-    sendEvent() {},
-  })
-  return { clock, board, coordinator, live, readers }
+  const begin = (attempt: number): void =>
+    coordinator.start({
+      operatorUid: 'model-rows',
+      parallelism: 1,
+      attempt,
+      board,
+      readersAreUpToDate: () => readers.areUpToDate,
+      sendEvent() {},
+    })
+  begin(1)
+  return { clock, board, coordinator, live, readers, begin }
 }
 
 function ready(version: number, offset: number): MarkerSeen {
@@ -88,6 +90,23 @@ describe('a version', () => {
     readers.areUpToDate = true
     clock.advance(2)
     expect(live).toEqual([1, 2])
+  })
+
+  it('is live but incomplete after a restart, until its rows are read again', () => {
+    const { clock, board, coordinator, begin } = coordinate()
+    board.setSlotStatus(0, 'running')
+    board.setProgress(0, 0, 11, 0)
+    coordinator.handleEvent(0, ready(1, 10))
+    expect([board.liveVersion(0), board.isLiveIncomplete(0)]).toEqual([1, false])
+    begin(2)
+    board.setProgress(0, 0, 5, 0)
+    expect([board.liveVersion(0), board.isLiveIncomplete(0)]).toEqual([1, true])
+    coordinator.handleEvent(0, ready(1, 10))
+    clock.advance(10)
+    expect(board.isLiveIncomplete(0)).toBe(true)
+    board.setProgress(0, 0, 11, 0)
+    clock.advance(2)
+    expect([board.liveVersion(0), board.isLiveIncomplete(0)]).toEqual([1, false])
   })
 
   it('has the marker of the last write-back that was read in every partition', () => {

@@ -73,7 +73,7 @@ class Weights {
   dot(ids: readonly number[], values: readonly number[], ages = [0, 0], live = true): number {
     const state = this.catalog.state('SVM_MODEL')!
     const consistency = { level: live ? 'live' : 'checkpoint' } as const
-    this.group.prepare({ state, version: 1, checkpointId: 0, consistency }, ages, false)
+    this.group.prepare({ state, version: 1, checkpointId: 0, consistency }, ages, 'unknown')
     const features = {
       ids: Uint32Array.from(ids),
       values: Float32Array.from(values),

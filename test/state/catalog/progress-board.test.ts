@@ -26,6 +26,19 @@ test('what one thread sets another reads from the share', () => {
   expect(other.routingEpoch()).toBe(2)
 })
 
+test('the live version lacks rows only where a slot runs: until then, tables of before are read', () => {
+  const board = ProgressBoard.create(2, 3)
+  const other = new ProgressBoard(structuredClone(board.share))
+  board.setLiveVersion(5, 42)
+  board.setLiveIncomplete(5, true)
+  expect(other.isLiveIncomplete(5)).toBe(false)
+  board.setSlotStatus(1, 'running')
+  expect([4, 5, 6].map((model) => other.isLiveIncomplete(model))).toEqual([false, true, false])
+  expect([other.liveVersion(5), other.liveVersion(6)]).toEqual([42, 0])
+  board.setLiveIncomplete(5, false)
+  expect(other.isLiveIncomplete(5)).toBe(false)
+})
+
 test('progress is kept by slot and partition, each in its own place', () => {
   const board = ProgressBoard.create(3, 4)
   for (let slot = 0; slot < 3; slot++) {
