@@ -1,6 +1,6 @@
 import { type Chain, chainGraph } from '../../dataflow/plan/chain-graph.ts'
 import type { StreamEdge, StreamGraph, StreamNode } from '../../dataflow/stream-graph.ts'
-import type { TrackedSource } from '../../state/catalog/progress-board.ts'
+import type { TrackedSource } from '../../state/catalog/tracked-source.ts'
 
 /** An edge between two chains and the numbers of its channels. */
 export interface PlannedEdge {

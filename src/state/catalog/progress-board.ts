@@ -1,3 +1,5 @@
+import type { TrackedSource } from './tracked-source.ts'
+
 /**
  * Progress of a running job, which every thread reads in place: slot states, how far each slot
  * has applied the sources, the last completed checkpoint, the live version of each model. One shared
@@ -58,18 +60,6 @@ const WRITTEN_WANTED_MS = 1000
 export const ANY_VERSION = 0
 /** Version of progress that holds for no model version yet. */
 export const NO_VERSION = -1
-
-/** A source of the job, as the progress over it is read. */
-export interface TrackedSource {
-  readonly uid: string
-  /** Whether its records reach keyed state, so that slots report how far they have applied it. */
-  readonly tracked: boolean
-  /**
-   * Number of the source through which effects of its records on other keys come back; `checkpoints` when
-   * they come back only after a checkpoint.
-   */
-  readonly returnsThrough?: number | 'checkpoints'
-}
 
 /** The board in a form that other threads can open. */
 export interface ProgressBoardShare {
