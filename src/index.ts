@@ -157,7 +157,12 @@ export type {
   StreamNode,
 } from './dataflow/stream-graph.ts'
 export type { GraphIssue } from './dataflow/validate-graph.ts'
-export { WindowedStream } from './dataflow/windowed-stream.ts'
+export {
+  AllWindowedStream,
+  type AllWindowFunction,
+  WindowedStream,
+  type WindowFunction,
+} from './dataflow/windowed-stream.ts'
 export {
   type PredictExamplesOptions,
   type PredictedExample,

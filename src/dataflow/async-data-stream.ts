@@ -1,8 +1,11 @@
 import { requireArgument } from '../core/errors.ts'
 import type { Serializer } from '../core/serializer.ts'
+import { refuseArgument } from '../core/text/refuse-argument.ts'
 import type { AsyncFunction } from '../operators/async/function.ts'
 import type { AsyncRetryStrategy } from '../operators/async/retry-strategy.ts'
 import { AsyncWaitOperator, type AsyncWaitOptions } from '../operators/async/wait-operator.ts'
+import { sampleOf } from './checks/function-factory.ts'
+import { requireMethods } from './checks/object-argument.ts'
 import type { DataStream } from './data-stream.ts'
 import { commonSerializer } from './graph-draft.ts'
 
@@ -62,6 +65,12 @@ function asyncWait<IN, OUT>({
   mode,
   options,
 }: AsyncWait<IN, OUT>): DataStream<OUT> {
+  const operator = mode === 'ordered' ? 'AsyncWait' : 'AsyncWaitUnordered'
+  requireMethods(stream, { call: `${mode}Wait(...)`, methods: ['transform'], takes: 'a stream' })
+  sampleOf(create, { call: `${mode}Wait`, operator, methods: ['asyncInvoke'] })
+  if (Object(options) !== options) {
+    refuseArgument(`${mode}Wait(...)`, options, 'options: { capacity: 100, timeoutMs: 1_000 }')
+  }
   const { capacity = 100, timeoutMs, retryStrategy, serializer } = options
   requireArgument(
     Number.isSafeInteger(capacity) && capacity > 0,
@@ -74,7 +83,7 @@ function asyncWait<IN, OUT>({
   const records = commonSerializer(stream.origins)
   const settings = { mode, capacity, timeoutMs, retryStrategy, serializer: records }
   return stream.transform<OUT>(
-    mode === 'ordered' ? 'AsyncWait' : 'AsyncWaitUnordered',
+    operator,
     () => new AsyncWaitOperator<IN, OUT>({ ...settings, userFunction: create() }),
     { sideOutputs: [], ...(serializer === undefined ? {} : { serializer }) },
   )

@@ -1,4 +1,5 @@
 import type { Serializer } from '../core/serializer.ts'
+import { refuseArgument } from '../core/text/refuse-argument.ts'
 import { BroadcastProcessOperator } from '../operators/process/broadcast.ts'
 import type {
   BroadcastProcessFunction,
@@ -12,6 +13,11 @@ import type { StreamOrigin } from './graph-draft.ts'
 import { inspectFunction } from './node-spec.ts'
 import type { StreamFactory } from './stream-factory.ts'
 
+const PROCESS = {
+  call: 'process',
+  methods: ['processElement', 'processBroadcastElement'],
+} as const
+
 /** Descriptors of broadcast state. */
 export type BroadcastDescriptors = readonly MapStateDescriptor<unknown, unknown>[]
 
@@ -23,6 +29,11 @@ export class BroadcastStream<B> {
   readonly states: BroadcastDescriptors
 
   constructor(origins: readonly StreamOrigin[], states: BroadcastDescriptors) {
+    for (const state of states) {
+      const isMap = (state as Partial<typeof state> | undefined)?.kind === 'map'
+      if (!isMap)
+        refuseArgument('broadcast(...)', state, "map states: broadcast(mapState('rules'))")
+    }
     this.origins = origins.map((origin) => ({ ...origin, partitioning: { kind: 'broadcast' } }))
     this.states = states
   }
@@ -45,10 +56,9 @@ export class BroadcastConnectedStream<A, B> {
     const { states } = this
     return this.factory.add(
       {
-        name: 'BroadcastProcess',
         inputs: 2,
         broadcastStates: states,
-        ...inspectFunction(create),
+        ...inspectFunction(create, { operator: 'BroadcastProcess', ...PROCESS }),
         body: () => ({
           kind: 'operator',
           create: () => new BroadcastProcessOperator<A, B, OUT>(create(), states),
@@ -84,11 +94,10 @@ export class KeyedBroadcastConnectedStream<K, A, B> {
     const { states, keySerializer: keys } = this
     return this.factory.add(
       {
-        name: 'KeyedBroadcastProcess',
         inputs: 2,
         needsKey: true,
         broadcastStates: states,
-        ...inspectFunction(create),
+        ...inspectFunction(create, { operator: 'KeyedBroadcastProcess', ...PROCESS }),
         body: ({ eventTime }) => ({
           kind: 'operator',
           create: () =>

@@ -10,11 +10,16 @@ import type {
 } from '../operators/process/function.ts'
 import { KeyedCoProcessOperator } from '../operators/process/keyed-co-process.ts'
 import type { CoFlatMapFunction, CoMapFunction } from '../operators/process/rich-function.ts'
+import { requireFunction } from './checks/function-argument.ts'
+import { sampleOf } from './checks/function-factory.ts'
+import { FUNCTION_USES } from './checks/function-uses.ts'
 import type { DataStream } from './data-stream.ts'
 import { hashed, type StreamOrigin } from './graph-draft.ts'
 import { type PlainKey, plainKeySerializer } from './key-serializer.ts'
 import { inspectFunction, type TransformOptions, transformSpec } from './node-spec.ts'
 import type { StreamFactory } from './stream-factory.ts'
+
+const PROCESS = { call: 'process', methods: ['processElement1', 'processElement2'] } as const
 
 /** The two inputs of connected streams. */
 export type ConnectedInputs = readonly [readonly StreamOrigin[], readonly StreamOrigin[]]
@@ -31,11 +36,17 @@ abstract class TwoInputs<A, B, C extends FunctionContext> {
 
   /** One result per record of either stream; `create` makes a function for every subtask. */
   map<OUT>(create: () => CoMapFunction<A, B, OUT, C>): DataStream<OUT> {
+    sampleOf(create, { call: 'map', operator: 'CoMap', methods: ['map1', 'map2'] })
     return this.transform('CoMap', () => new CoMapOperator(create()), { sideOutputs: [] })
   }
 
   /** Any number of results per record of either stream; `create` makes a function for every subtask. */
   flatMap<OUT>(create: () => CoFlatMapFunction<A, B, OUT, C>): DataStream<OUT> {
+    sampleOf(create, {
+      call: 'flatMap',
+      operator: 'CoFlatMap',
+      methods: ['flatMap1', 'flatMap2'],
+    })
     return this.transform('CoFlatMap', () => new CoFlatMapOperator(create()), { sideOutputs: [] })
   }
 
@@ -70,6 +81,8 @@ export class ConnectedStreams<A, B> extends TwoInputs<A, B, FunctionContext> {
     selectB: (value: B) => K,
     serializer: Serializer<K> = plainKeySerializer() as Serializer<unknown> as Serializer<K>,
   ): KeyedConnectedStreams<K, A, B> {
+    requireFunction(selectA, FUNCTION_USES.keyByOfTwo)
+    requireFunction(selectB, FUNCTION_USES.keyByOfTwo)
     const [a, b] = this.inputs
     const inputs: ConnectedInputs = [
       hashed(a, { selector: selectA, serializer }),
@@ -82,9 +95,8 @@ export class ConnectedStreams<A, B> extends TwoInputs<A, B, FunctionContext> {
   process<OUT>(create: () => CoProcessFunction<A, B, OUT>): DataStream<OUT> {
     return this.factory.add(
       {
-        name: 'CoProcess',
         inputs: 2,
-        ...inspectFunction(create),
+        ...inspectFunction(create, { operator: 'CoProcess', ...PROCESS }),
         body: () => ({ kind: 'operator', create: () => new CoProcessOperator(create()) }),
       },
       this.inputs,
@@ -106,10 +118,9 @@ export class KeyedConnectedStreams<K, A, B> extends TwoInputs<A, B, KeyedFunctio
     const keys = this.keySerializer
     return this.factory.add(
       {
-        name: 'KeyedCoProcess',
         inputs: 2,
         needsKey: true,
-        ...inspectFunction(create),
+        ...inspectFunction(create, { operator: 'KeyedCoProcess', ...PROCESS }),
         body: ({ eventTime }) => ({
           kind: 'operator',
           create: () => new KeyedCoProcessOperator<K, A, B, OUT>(create(), keys, eventTime),

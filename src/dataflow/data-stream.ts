@@ -1,4 +1,3 @@
-import { requireArgument } from '../core/errors.ts'
 import type { Serializer } from '../core/serializer.ts'
 import { CollectSink } from '../operators/basic/collect-sink.ts'
 import { CollectedResults } from '../operators/basic/collected-results.ts'
@@ -10,7 +9,7 @@ import { SinkOperator } from '../operators/basic/sink.ts'
 import { TimestampsAndWatermarksOperator } from '../operators/basic/timestamps-and-watermarks.ts'
 import { type InferStreamOptions, inferStream } from '../operators/inference/infer-stream.ts'
 import type { StreamOperator } from '../operators/port/operator.ts'
-import type { OutputTag } from '../operators/port/output-tag.ts'
+import { type OutputTag, requireTag } from '../operators/port/output-tag.ts'
 import type { Sink } from '../operators/port/sink.ts'
 import type { ProcessFunction } from '../operators/process/function.ts'
 import { ProcessOperator } from '../operators/process/process.ts'
@@ -26,8 +25,14 @@ import {
   type BroadcastDescriptors,
   BroadcastStream,
 } from './broadcast-stream.ts'
+import { requireFunction } from './checks/function-argument.ts'
+import { sampleOf } from './checks/function-factory.ts'
+import { FUNCTION_USES, PROCESS } from './checks/function-uses.ts'
+import { requireSink } from './checks/object-argument.ts'
+import { requireStrategyOfStream } from './checks/strategy-argument.ts'
+import { refuseHalfKeyed, requireStream } from './checks/stream-argument.ts'
 import { ConnectedStreams } from './connected-streams.ts'
-import { commonSerializer, type StreamOrigin } from './graph-draft.ts'
+import { commonSerializer, labelOf, type StreamOrigin } from './graph-draft.ts'
 import { CoGroupedWindows, JoinedWindows, PairedStreams } from './joined-streams.ts'
 import { type PlainKey, plainKeySerializer } from './key-serializer.ts'
 import { KeyedStream } from './keyed-stream.ts'
@@ -41,12 +46,9 @@ import {
 import type { StreamFactory } from './stream-factory.ts'
 import type { Partitioning } from './stream-graph.ts'
 import { makesWatermarks, type WatermarkStrategy } from './watermark-strategy.ts'
-import { WindowedStream } from './windowed-stream.ts'
+import { AllWindowedStream } from './windowed-stream.ts'
 
-/**
- * A stream of records of one type. The file is long because each operation on a stream is a short method of this
- * class.
- */
+/** A stream of records of one type. The file is long because each operation is a short method of this class. */
 export class DataStream<T> extends NodeSettingsBase {
   private readonly factory: StreamFactory
   /** For the classes of this folder. */
@@ -63,6 +65,7 @@ export class DataStream<T> extends NodeSettingsBase {
 
   /** One result per record. */
   map<OUT>(map: (value: T) => OUT): DataStream<OUT> {
+    requireFunction(map, FUNCTION_USES.map)
     return this.operator('Map', () => new MapOperator(map))
   }
 
@@ -70,6 +73,7 @@ export class DataStream<T> extends NodeSettingsBase {
   filter<S extends T>(predicate: (value: T) => value is S): DataStream<S>
   filter(predicate: (value: T) => boolean): DataStream<T>
   filter(predicate: (value: T) => boolean): DataStream<T> {
+    requireFunction(predicate, FUNCTION_USES.filter)
     return this.operator(
       'Filter',
       () => new FilterOperator(predicate),
@@ -79,31 +83,34 @@ export class DataStream<T> extends NodeSettingsBase {
 
   /** Any number of results per record, which the function returns or passes to the collector. */
   flatMap<OUT>(flatMap: FlatMapFunction<T, OUT>): DataStream<OUT> {
+    requireFunction(flatMap, FUNCTION_USES.flatMap)
     return this.operator('FlatMap', () => new FlatMapOperator(flatMap))
   }
 
   /** As `map`, with a function that is opened and closed; `create` makes one for every subtask. */
   richMap<OUT>(create: () => RichMapFunction<T, OUT>): DataStream<OUT> {
+    sampleOf(create, { call: 'richMap', operator: 'Map', methods: ['map'] })
     return this.operator('Map', () => new MapOperator(create()))
   }
 
   /** As `filter`, with a function that is opened and closed; `create` makes one for every subtask. */
   richFilter(create: () => RichFilterFunction<T>): DataStream<T> {
+    sampleOf(create, { call: 'richFilter', operator: 'Filter', methods: ['filter'] })
     const operator = (): StreamOperator => new FilterOperator(create())
     return this.operator('Filter', operator, commonSerializer(this.origins))
   }
 
   /** As `flatMap`, with a function that is opened and closed; `create` makes one for every subtask. */
   richFlatMap<OUT>(create: () => RichFlatMapFunction<T, OUT>): DataStream<OUT> {
+    sampleOf(create, { call: 'richFlatMap', operator: 'FlatMap', methods: ['flatMap'] })
     return this.operator('FlatMap', () => new FlatMapOperator(create()))
   }
 
   /** Runs a function that the user wrote; `create` makes one for every subtask. */
   process<OUT>(create: () => ProcessFunction<T, OUT>): DataStream<OUT> {
     return this.add({
-      name: 'Process',
       inputs: 1,
-      ...inspectFunction(create),
+      ...inspectFunction(create, PROCESS),
       body: () => ({ kind: 'operator', create: () => new ProcessOperator(create()) }),
     })
   }
@@ -138,10 +145,7 @@ export class DataStream<T> extends NodeSettingsBase {
 
   /** Gives records new timestamps, and makes watermarks from them. Throws INVALID_ARGUMENT for an alignment. */
   assignTimestampsAndWatermarks(strategy: WatermarkStrategy<T>): DataStream<T> {
-    requireArgument(
-      strategy.alignment === undefined,
-      'watermark alignment holds sources back: give its strategy to fromSource',
-    )
+    requireStrategyOfStream(strategy)
     return this.add({
       name: 'TimestampsAndWatermarks',
       inputs: 1,
@@ -193,11 +197,13 @@ export class DataStream<T> extends NodeSettingsBase {
    * `a.join(b).where(keyOfA).equalTo(keyOfB).window(assigner).apply((a, b) => result)`.
    */
   join<B>(other: DataStream<B>): PairedStreams<T, B, JoinedWindows<T, B>> {
+    requireStream(other, this.factory.draft, 'join')
     return new PairedStreams(this, other, (windows) => new JoinedWindows(windows))
   }
 
   /** As `join`, for a function that gets all records of both streams of a key and window. */
   coGroup<B>(other: DataStream<B>): PairedStreams<T, B, CoGroupedWindows<T, B>> {
+    requireStream(other, this.factory.draft, 'coGroup')
     return new PairedStreams(this, other, (windows) => new CoGroupedWindows(windows))
   }
 
@@ -205,21 +211,21 @@ export class DataStream<T> extends NodeSettingsBase {
    * Assigns all records to windows, whatever their key. One subtask gets all records: reduce a keyed window
    * first where there are many.
    */
-  windowAll(assigner: WindowAssigner): WindowedStream<number, T> {
-    const { factory } = this
+  windowAll(assigner: WindowAssigner): AllWindowedStream<T> {
     const { origins, keySerializer } = this.keyBy(() => 0)
     const serializer = commonSerializer(origins)
-    const input = { factory, origins, keySerializer, serializer, single: true }
-    return new WindowedStream<number, T>(input, assigner)
+    const input = { factory: this.factory, origins, keySerializer, serializer, single: true }
+    return new AllWindowedStream<T>(input, assigner)
   }
 
   /** As `countWindow` of a keyed stream, for all records, which one subtask gets. */
-  countWindowAll(size: number, slide: number = size): WindowedStream<number, T> {
+  countWindowAll(size: number, slide: number = size): AllWindowedStream<T> {
     return this.windowAll(countWindows(size, slide))
   }
 
   /** Writes the stream to a sink. */
   sinkTo(sink: Sink<T>): DataStreamSink {
+    requireSink(sink)
     const node = this.factory.draft.addNode(
       {
         name: 'Sink',
@@ -272,6 +278,7 @@ export class DataStream<T> extends NodeSettingsBase {
 
   /** The records that the operator of this stream emitted to a side output. */
   getSideOutput<S>(tag: OutputTag<S>): DataStream<S> {
+    requireTag(tag, 'getSideOutput')
     const node = this.node()
     this.factory.draft.sideStreams.push({ node, tag })
     return this.factory.stream([{ node, tag, partitioning: undefined }])
@@ -279,6 +286,7 @@ export class DataStream<T> extends NodeSettingsBase {
 
   /** The records of all these streams in one stream, in no particular order. */
   union(...others: readonly DataStream<T>[]): DataStream<T> {
+    for (const other of others) requireStream(other, this.factory.draft, 'union')
     const origins = [this, ...others].flatMap((stream) => stream.origins)
     return this.factory.stream(origins)
   }
@@ -289,10 +297,11 @@ export class DataStream<T> extends NodeSettingsBase {
   connect<B>(
     other: BroadcastStream<B> | DataStream<B>,
   ): BroadcastConnectedStream<T, B> | ConnectedStreams<T, B> {
+    requireStream(other, this.factory.draft, 'connect')
     const inputs = [this.origins, other.origins] as const
-    return other instanceof DataStream
-      ? new ConnectedStreams(this.factory, inputs)
-      : new BroadcastConnectedStream(this.factory, inputs, other.states)
+    if (other instanceof DataStream) return new ConnectedStreams(this.factory, inputs)
+    if (!(other instanceof BroadcastStream)) refuseHalfKeyed('connect')
+    return new BroadcastConnectedStream(this.factory, inputs, other.states)
   }
 
   /**
@@ -339,6 +348,9 @@ export class DataStream<T> extends NodeSettingsBase {
     partitioner: (key: K, partitions: number) => number,
     keySelector: (value: T) => K,
   ): DataStream<T> {
+    const use = { ...FUNCTION_USES.partitionCustom, operator: labelOf(this.origins) }
+    requireFunction(partitioner, use)
+    requireFunction(keySelector, use)
     const partition = (value: unknown, receivers: number): number =>
       partitioner(keySelector(value as T), receivers)
     return this.partitioned({ kind: 'custom', partition })
@@ -381,6 +393,7 @@ export class DataStream<T> extends NodeSettingsBase {
     given: Serializer<K> | undefined,
     inPlace: boolean,
   ): KeyedStream<K, T> {
+    requireFunction(selector, { ...FUNCTION_USES.keyBy, operator: labelOf(this.origins) })
     const serializer = given ?? (plainKeySerializer() as Serializer<unknown> as Serializer<K>)
     return new KeyedStream(this.factory, this.origins, { selector, serializer, inPlace })
   }

@@ -118,6 +118,11 @@ export function serializerOf({ node, tag }: StreamOrigin): Serializer<unknown> {
   return tag?.serializer ?? node.serializer
 }
 
+/** The operators whose outputs a stream has, for messages. */
+export function labelOf(origins: readonly StreamOrigin[]): string {
+  return origins.map(({ node }) => node.name).join(' and ')
+}
+
 /** The serializer of a stream's records when all origins have the same one, else MessagePack. */
 export function commonSerializer(origins: readonly StreamOrigin[]): Serializer<unknown> {
   const serializers = origins.map(serializerOf)

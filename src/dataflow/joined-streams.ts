@@ -24,6 +24,9 @@ import { KeyedCoProcessOperator } from '../operators/process/keyed-co-process.ts
 import type { WindowAssigner } from '../operators/windows/assigner.ts'
 import type { Evictor } from '../operators/windows/evictor.ts'
 import type { Trigger } from '../operators/windows/trigger.ts'
+import { requireFunction } from './checks/function-argument.ts'
+import { requireFactory, requireProduct, sampleOf } from './checks/function-factory.ts'
+import { FUNCTION_USES } from './checks/function-uses.ts'
 import type { ConnectedInputs } from './connected-streams.ts'
 import type { DataStream } from './data-stream.ts'
 import type { PlainKey } from './key-serializer.ts'
@@ -53,10 +56,12 @@ export class PairedStreams<A, B, W> {
   where<K extends PlainKey>(
     keyOfLeft: (value: A) => K,
   ): { equalTo(keyOfRight: (value: B) => K): { window(assigner: WindowAssigner): W } } {
+    requireFunction(keyOfLeft, FUNCTION_USES.where)
     return {
-      equalTo: (keyOfRight) => ({
-        window: (assigner) => this.open(this.windows(keyOfLeft, keyOfRight, assigner)),
-      }),
+      equalTo: (keyOfRight) => {
+        requireFunction(keyOfRight, FUNCTION_USES.equalTo)
+        return { window: (assigner) => this.open(this.windows(keyOfLeft, keyOfRight, assigner)) }
+      },
     }
   }
 
@@ -112,13 +117,16 @@ class PairInWindows<A, B> {
 export class CoGroupedWindows<A, B> extends PairInWindows<A, B> {
   /** Makes results from all records of both streams of a key and window. */
   apply<OUT>(coGroup: CoGroupFunction<A, B, OUT>): DataStream<OUT> {
+    requireFunction(coGroup, FUNCTION_USES.applyOfCoGroup)
     return this.coGroup(() => [coGroup])
   }
 
   /** As `apply`, with a function that is opened and closed; `create` makes one for every subtask. */
   richApply<OUT>(create: () => RichCoGroupFunction<A, B, OUT>): DataStream<OUT> {
+    const use = { call: 'richApply', operator: 'Window', methods: ['coGroup'] }
+    requireFactory(create, use)
     return this.coGroup(() => {
-      const rich = create()
+      const rich = requireProduct(create(), use)
       return [(left, right, out) => rich.coGroup(left, right, out), rich]
     })
   }
@@ -128,26 +136,32 @@ export class CoGroupedWindows<A, B> extends PairInWindows<A, B> {
 export class JoinedWindows<A, B> extends PairInWindows<A, B> {
   /** Makes one result for each pair of records of both streams of a key and window (inner join). */
   apply<OUT>(join: (left: A, right: B) => OUT): DataStream<OUT> {
+    requireFunction(join, FUNCTION_USES.applyOfJoin)
     return this.coGroup(() => [joinPairs(join)])
   }
 
   /** As `apply`, with any number of results for each pair, which the function passes to the collector. */
   flatApply<OUT>(join: FlatJoinFunction<A, B, OUT>): DataStream<OUT> {
+    requireFunction(join, FUNCTION_USES.flatApply)
     return this.coGroup(() => [flatJoinPairs(join)])
   }
 
   /** As `apply`, with a function that is opened and closed; `create` makes one for every subtask. */
   richApply<OUT>(create: () => RichJoinFunction<A, B, OUT>): DataStream<OUT> {
+    const use = { call: 'richApply', operator: 'Window', methods: ['join'] }
+    requireFactory(create, use)
     return this.coGroup(() => {
-      const rich = create()
+      const rich = requireProduct(create(), use)
       return [joinPairs((left, right) => rich.join(left, right)), rich]
     })
   }
 
   /** As `flatApply`, with a function that is opened and closed; `create` makes one for every subtask. */
   richFlatApply<OUT>(create: () => RichFlatJoinFunction<A, B, OUT>): DataStream<OUT> {
+    const use = { call: 'richFlatApply', operator: 'Window', methods: ['join'] }
+    requireFactory(create, use)
     return this.coGroup(() => {
-      const rich = create()
+      const rich = requireProduct(create(), use)
       return [flatJoinPairs((left, right, out) => rich.join(left, right, out)), rich]
     })
   }
@@ -225,6 +239,7 @@ class BoundedIntervalJoin<K, A, B> {
 
   /** Makes results from each pair; `create` makes a function for every subtask. */
   process<OUT>(create: () => ProcessJoinFunction<A, B, OUT>): DataStream<OUT> {
+    sampleOf(create, { call: 'process', operator: 'IntervalJoin', methods: ['processElement'] })
     const { factory, inputs, keySerializer } = this.input
     const { interval, late } = this
     return factory.add(

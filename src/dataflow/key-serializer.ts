@@ -2,6 +2,8 @@ import { ByteReader } from '../core/byte-reader.ts'
 import type { ByteWriter } from '../core/byte-writer.ts'
 import { WeirError } from '../core/errors.ts'
 import { bytesSerializer, type Serializer } from '../core/serializer.ts'
+import { describeValue } from '../core/text/describe-value.ts'
+import { refusePromise } from '../operators/port/refuse-promise.ts'
 
 /*
  * The bytes of keys. Equal keys have equal bytes; keys of different types have different bytes. A string is
@@ -123,7 +125,10 @@ function writeKey(value: unknown, writer: ByteWriter): void {
   } else if (Array.isArray(value)) writeTuple(value, writer)
   else if (value instanceof Uint8Array) {
     refuse('a Uint8Array (pass rawKeySerializer as second argument of keyBy, it keeps keys raw)')
-  } else refuse(value === null ? 'null' : `a value of type ${typeof value}`)
+  } else {
+    refusePromise(value, 'the function of keyBy')
+    refuse(describeValue(value))
+  }
 }
 
 function readKey(reader: ByteReader): PlainKey {
@@ -141,7 +146,7 @@ function readKey(reader: ByteReader): PlainKey {
 function refuse(what: string): never {
   throw new WeirError(
     'INVALID_ARGUMENT',
-    `a key is a string, number, boolean, bigint or a tuple of these, not ${what}`,
+    `a key is a string, number, boolean, bigint or a tuple of these, not ${what}: look at the function of keyBy`,
   )
 }
 

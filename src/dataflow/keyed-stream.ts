@@ -19,7 +19,12 @@ import type {
 } from '../operators/process/rich-function.ts'
 import { countWindows, type WindowAssigner } from '../operators/windows/assigner.ts'
 import { type ValueStateDescriptor, valueState } from '../state/port/descriptors.ts'
-import { type BroadcastStream, KeyedBroadcastConnectedStream } from './broadcast-stream.ts'
+import { BroadcastStream, KeyedBroadcastConnectedStream } from './broadcast-stream.ts'
+import { requireFunction } from './checks/function-argument.ts'
+import { sampleOf } from './checks/function-factory.ts'
+import { FUNCTION_USES } from './checks/function-uses.ts'
+import { requireName } from './checks/name-argument.ts'
+import { refuseHalfKeyed, requireStream } from './checks/stream-argument.ts'
 import { KeyedConnectedStreams } from './connected-streams.ts'
 import type { DataStream } from './data-stream.ts'
 import { commonSerializer, hashed, type Keying, type StreamOrigin } from './graph-draft.ts'
@@ -51,10 +56,13 @@ export class KeyedStream<K, T> extends FieldFolds<T, DataStream<T>> {
     const keys = this.keySerializer
     return this.factory.add(
       {
-        name: 'KeyedProcess',
         inputs: 1,
         needsKey: true,
-        ...inspectFunction(create),
+        ...inspectFunction(create, {
+          call: 'process',
+          operator: 'KeyedProcess',
+          methods: ['processElement'],
+        }),
         body: ({ eventTime }) => ({
           kind: 'operator',
           create: () => new KeyedProcessOperator(create(), keys, eventTime),
@@ -98,11 +106,13 @@ export class KeyedStream<K, T> extends FieldFolds<T, DataStream<T>> {
 
   /** Emits for each record the reduction of all records of its key so far. */
   reduce(reduce: (a: T, b: T) => T): DataStream<T> {
+    requireFunction(reduce, FUNCTION_USES.reduce)
     return this.reduced((serializer) => new ReduceOperator(reduce, serializer))
   }
 
   /** As `reduce`, with a function that is opened and closed; `create` makes one for every subtask. */
   richReduce(create: () => RichReduceFunction<T, KeyedFunctionContext>): DataStream<T> {
+    sampleOf(create, { call: 'richReduce', operator: 'Reduce', methods: ['reduce'] })
     return this.reduced((serializer) => new ReduceOperator(create(), serializer))
   }
 
@@ -112,6 +122,8 @@ export class KeyedStream<K, T> extends FieldFolds<T, DataStream<T>> {
    */
   intervalJoin<B>(other: KeyedStream<K, B>): IntervalJoin<K, T, B> {
     const { factory, keySerializer } = this
+    requireStream(other, factory.draft, 'intervalJoin')
+    if (!(other instanceof KeyedStream)) refuseHalfKeyed('intervalJoin')
     return new IntervalJoin(factory, [this.origins, other.origins], keySerializer)
   }
 
@@ -137,9 +149,11 @@ export class KeyedStream<K, T> extends FieldFolds<T, DataStream<T>> {
     other: BroadcastStream<B> | KeyedStream<K, B>,
   ): KeyedBroadcastConnectedStream<K, T, B> | KeyedConnectedStreams<K, T, B> {
     const { factory, keySerializer } = this
+    requireStream(other, factory.draft, 'connect')
     const inputs = [this.origins, other.origins] as const
     if (other instanceof KeyedStream)
       return new KeyedConnectedStreams(factory, inputs, keySerializer)
+    if (!(other instanceof BroadcastStream)) refuseHalfKeyed('connect')
     const { states } = other
     return new KeyedBroadcastConnectedStream(factory, inputs, { states, keySerializer })
   }
@@ -152,6 +166,7 @@ export class KeyedStream<K, T> extends FieldFolds<T, DataStream<T>> {
     queryableName: string,
     descriptor?: ValueStateDescriptor<T> | FoldingDescriptor<T>,
   ): DataStreamSink {
+    requireName(queryableName, 'asQueryableState')
     const serializer = commonSerializer(this.origins) as Serializer<T>
     const given = descriptor ?? valueState<T>(queryableName, { serializer })
     const queryable = { ...given, queryableName }

@@ -1,4 +1,5 @@
 import { WeirError } from '../core/errors.ts'
+import { requireName } from './checks/name-argument.ts'
 import type { NodeDraft, StreamOrigin } from './graph-draft.ts'
 
 /** Settings of the operator whose output a stream is. */
@@ -11,12 +12,14 @@ export abstract class NodeSettingsBase {
 
   /** Sets the stable name of the operator, by which a restore finds its state. */
   uid(uid: string): this {
+    requireName(uid, 'uid')
     this.node().uid = uid
     return this
   }
 
   /** Sets the name that logs, metrics and the dashboard show. */
   name(name: string): this {
+    requireName(name, 'name')
     this.node().name = name
     return this
   }

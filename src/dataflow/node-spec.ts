@@ -1,7 +1,9 @@
 import type { Serializer } from '../core/serializer.ts'
+import { refuseArgument } from '../core/text/refuse-argument.ts'
 import type { StreamOperator } from '../operators/port/operator.ts'
 import type { OutputTag } from '../operators/port/output-tag.ts'
 import type { MapStateDescriptor } from '../state/port/descriptors.ts'
+import { type FactoryUse, requireFactory, sampleOf } from './checks/function-factory.ts'
 import type { NodeBody } from './stream-graph.ts'
 
 /** Properties of the complete graph on which the body of a node can depend. */
@@ -58,6 +60,7 @@ export interface Transform<OUT> {
 
 /** The node of an operator that the user wrote. */
 export function transformSpec<OUT>({ name, inputs, create, options }: Transform<OUT>): NodeSpec {
+  requireTransform(name, create)
   return {
     name,
     inputs,
@@ -71,18 +74,27 @@ export function transformSpec<OUT>({ name, inputs, create, options }: Transform<
   }
 }
 
+function requireTransform(name: unknown, create: unknown): void {
+  const takes =
+    "a name and a function that makes an operator: transform('Name', () => new MyOperator())"
+  if (typeof name !== 'string') refuseArgument('transform(...)', name, takes)
+  requireFactory(create, { call: 'transform', operator: name, methods: ['processElement'] })
+}
+
 /** The properties of a user function that are visible without running it. */
 interface InspectableFunction {
   readonly sideOutputs?: readonly OutputTag<unknown>[]
   readonly onTimer?: unknown
 }
 
-/** Makes one function to find out which side outputs it declares and whether it has timers. */
+/** Makes one function to find out which side outputs it declares and whether it has timers. Throws as `sampleOf`. */
 export function inspectFunction(
   create: () => InspectableFunction,
-): Pick<NodeSpec, 'sideOutputs' | 'hasOnTimer'> {
-  const sample = create()
+  use: FactoryUse,
+): Pick<NodeSpec, 'name' | 'sideOutputs' | 'hasOnTimer'> {
+  const sample = sampleOf(create, use)
   return {
+    name: use.operator,
     sideOutputs: sample.sideOutputs?.map((tag) => tag.id) ?? 'any',
     hasOnTimer: sample.onTimer !== undefined,
   }

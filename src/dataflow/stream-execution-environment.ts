@@ -1,9 +1,12 @@
 import { WeirError } from '../core/errors.ts'
 import type { Serializer } from '../core/serializer.ts'
+import { refuseArgument } from '../core/text/refuse-argument.ts'
 import { ElementsSource } from '../operators/basic/elements-source.ts'
 import { SequenceSource } from '../operators/basic/sequence-source.ts'
 import type { Source } from '../operators/port/source.ts'
 import { buildGraph } from './build-graph.ts'
+import { requireMethods } from './checks/object-argument.ts'
+import { requireStrategy } from './checks/strategy-argument.ts'
 import { DataStream } from './data-stream.ts'
 import { GraphDraft, type StreamOrigin } from './graph-draft.ts'
 import type { NodeSpec } from './node-spec.ts'
@@ -86,6 +89,9 @@ export class StreamExecutionEnvironment {
     name = 'Source',
     options: SourceOptions<T> = {},
   ): DataStream<T> {
+    const takes = 'a source, which has createReader(...): use fromElements([...]) for an array'
+    requireMethods(source, { call: 'fromSource(...)', methods: ['createReader'], takes })
+    requireStrategy(watermarks, 'fromSource')
     return this.factory.add(sourceSpec(source, watermarks, { name, ...options }), [])
   }
 
@@ -94,6 +100,10 @@ export class StreamExecutionEnvironment {
     elements: readonly T[],
     watermarks: WatermarkStrategy<T> = noWatermarks(),
   ): DataStream<T> {
+    if (!Array.isArray(elements)) {
+      refuseArgument('fromElements(...)', elements, 'an array: fromElements([1, 2, 3])')
+    }
+    requireStrategy(watermarks, 'fromElements')
     const source = new ElementsSource(elements)
     return this.factory.add(
       sourceSpec(source, watermarks, { name: 'Elements', parallelism: 1 }),

@@ -1,5 +1,7 @@
 import { requireArgument } from '../core/errors.ts'
+import { refuseArgument } from '../core/text/refuse-argument.ts'
 import type { WatermarkGenerator } from '../operators/port/watermark-generator.ts'
+import { requireFunction } from './checks/function-argument.ts'
 
 /** The event time of records, and how watermarks follow it in each source partition. */
 export interface WatermarkStrategy<T> {
@@ -78,15 +80,28 @@ export function makesWatermarks(
   return strategy.outOfOrdernessMs !== undefined || strategy.createGenerator !== undefined
 }
 
-function checked<T>({
-  timestampOf = (_, own) => own,
-  idleAfterMs,
-  alignment,
-}: WatermarkOptions<T>): Pick<WatermarkStrategy<T>, 'timestampOf' | 'idleAfterMs' | 'alignment'> {
+function checked<T>(
+  options: WatermarkOptions<T>,
+): Pick<WatermarkStrategy<T>, 'timestampOf' | 'idleAfterMs' | 'alignment'> {
+  requireOptions(options)
+  const { timestampOf = (_, own) => own, idleAfterMs, alignment } = options
   if (alignment === undefined) return { timestampOf, idleAfterMs }
   const { group, maxDriftMs, updateIntervalMs = 1 } = alignment
   requireArgument(group !== '', 'the group of a watermark alignment must have a name')
   requireArgument(maxDriftMs >= 0, `maxDriftMs must be at least 0, not ${maxDriftMs}`)
   requireArgument(updateIntervalMs > 0, `updateIntervalMs must be above 0, not ${updateIntervalMs}`)
   return { timestampOf, idleAfterMs, alignment }
+}
+
+/** Throws INVALID_ARGUMENT for the function alone, without which all records would have no time. */
+function requireOptions(options: unknown): void {
+  const takes = 'options: { timestampOf: (record) => record.time }'
+  if (typeof options !== 'object') refuseArgument('a watermark strategy', options, takes)
+  const { timestampOf } = options as WatermarkOptions<unknown>
+  if (timestampOf === undefined) return
+  requireFunction(timestampOf, {
+    call: 'timestampOf',
+    operator: 'watermark strategy',
+    example: takes,
+  })
 }

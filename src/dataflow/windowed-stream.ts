@@ -2,13 +2,23 @@ import { requireArgument, WeirError } from '../core/errors.ts'
 import { msgpackSerializer } from '../core/formats/msgpack-serializer.ts'
 import type { Serializer } from '../core/serializer.ts'
 import { FieldFolds } from '../operators/basic/field-folds.ts'
-import type { OutputTag } from '../operators/port/output-tag.ts'
-import type { WindowAssigner } from '../operators/windows/assigner.ts'
+import { type OutputTag, requireTag } from '../operators/port/output-tag.ts'
+import type { Collector } from '../operators/process/function.ts'
+import type { TimeWindow, WindowAssigner } from '../operators/windows/assigner.ts'
 import { aggregateFold, type Fold, reduceFold } from '../operators/windows/contents.ts'
 import type { Evictor } from '../operators/windows/evictor.ts'
 import type { ProcessWindowFunction } from '../operators/windows/function.ts'
 import type { Trigger } from '../operators/windows/trigger.ts'
 import type { AggregateFunction } from '../state/port/descriptors.ts'
+import { requireFunction } from './checks/function-argument.ts'
+import { sampleOf } from './checks/function-factory.ts'
+import { FUNCTION_USES } from './checks/function-uses.ts'
+import {
+  requireAggregate,
+  requireAssigner,
+  requireEvictor,
+  requireTrigger,
+} from './checks/window-argument.ts'
 import type { DataStream } from './data-stream.ts'
 import { type StreamOrigin, serializerOf } from './graph-draft.ts'
 import type { StreamFactory } from './stream-factory.ts'
@@ -30,12 +40,27 @@ export interface WindowedInput<K> {
   readonly single?: boolean
 }
 
+/** Makes results from all records of a window of a key (Flink's `WindowFunction`). */
+export type WindowFunction<K, T, OUT> = (
+  key: K,
+  window: TimeWindow,
+  elements: readonly T[],
+  out: Collector<OUT>,
+) => void
+
+/** Makes results from all records of a window (Flink's `AllWindowFunction`). */
+export type AllWindowFunction<T, OUT> = (
+  window: TimeWindow,
+  elements: readonly T[],
+  out: Collector<OUT>,
+) => void
+
 /**
- * A keyed stream in windows. A window fires at its end, fires again for each late record within the allowed
+ * What streams in windows have with a key and without. A window fires at its end, fires again for each late record within the allowed
  * lateness, and is then cleared; `trigger` changes when it fires. The timestamp of a result is the last moment of
  * its window.
  */
-export class WindowedStream<K, T> extends FieldFolds<T, DataStream<T>> {
+abstract class StreamInWindows<K, T> extends FieldFolds<T, DataStream<T>> {
   private readonly input: WindowedInput<K>
   private readonly assigner: WindowAssigner
   private allowedLatenessMs = 0
@@ -45,6 +70,7 @@ export class WindowedStream<K, T> extends FieldFolds<T, DataStream<T>> {
 
   constructor(input: WindowedInput<K>, assigner: WindowAssigner) {
     super()
+    requireAssigner(assigner)
     this.input = input
     this.assigner = assigner
   }
@@ -54,6 +80,7 @@ export class WindowedStream<K, T> extends FieldFolds<T, DataStream<T>> {
    * Throws INVALID_GRAPH for count windows, and for sessions where the trigger has no `onMerge`.
    */
   trigger(trigger: Trigger<T>): this {
+    requireTrigger(trigger)
     requireTime(this.assigner, 'trigger')
     if (this.assigner.kind === 'session' && trigger.onMerge === undefined) {
       throw new WeirError(
@@ -70,6 +97,7 @@ export class WindowedStream<K, T> extends FieldFolds<T, DataStream<T>> {
    * and `aggregate`. Throws INVALID_GRAPH for count windows.
    */
   evictor(evictor: Evictor<T>): this {
+    requireEvictor(evictor)
     requireTime(this.assigner, 'evictor')
     this.ownEvictor = evictor
     return this
@@ -93,6 +121,7 @@ export class WindowedStream<K, T> extends FieldFolds<T, DataStream<T>> {
 
   /** Sends records that are too late for their windows to a side output. Without this they are dropped. */
   sideOutputLateData(tag: OutputTag<T>): this {
+    requireTag(tag, 'sideOutputLateData')
     this.lateDataTag = tag
     return this
   }
@@ -107,6 +136,7 @@ export class WindowedStream<K, T> extends FieldFolds<T, DataStream<T>> {
     reduce: (a: T, b: T) => T,
     createFunction?: () => ProcessWindowFunction<K, T, OUT>,
   ): DataStream<T> | DataStream<OUT> {
+    requireFunction(reduce, { ...FUNCTION_USES.reduceOfWindows, operator: this.name() })
     const serializer = this.input.serializer as Serializer<T>
     return this.add<OUT>(
       {
@@ -133,6 +163,7 @@ export class WindowedStream<K, T> extends FieldFolds<T, DataStream<T>> {
     options: { readonly serializer?: Serializer<ACC> } = {},
     createFunction?: () => ProcessWindowFunction<K, RESULT, OUT>,
   ): DataStream<RESULT> | DataStream<OUT> {
+    requireAggregate(aggregate)
     const serializer = options.serializer ?? msgpackSerializer<ACC>()
     const fold = aggregateFold(aggregate) as Fold<T, unknown>
     return this.add<OUT>({ fold, serializer: serializer as Serializer<unknown> }, createFunction)
@@ -148,11 +179,15 @@ export class WindowedStream<K, T> extends FieldFolds<T, DataStream<T>> {
     createFunction: (() => ProcessWindowFunction<K, never, OUT>) | undefined,
     serializer?: Serializer<unknown>,
   ): DataStream<OUT> {
+    if (fold === undefined || createFunction !== undefined) {
+      const operator = this.name()
+      sampleOf(createFunction!, { call: 'process', operator, methods: ['process'] })
+    }
     const { factory, origins } = this.input
     const plan = this.plan(fold)
     return factory.add(
       {
-        name: this.input.single === true ? 'WindowAll' : 'Window',
+        name: this.name(),
         ...(this.input.single === true ? { parallelism: 1 } : {}),
         inputs: 1,
         needsKey: true,
@@ -166,6 +201,10 @@ export class WindowedStream<K, T> extends FieldFolds<T, DataStream<T>> {
       },
       [foldedAtSenders(origins, plan)],
     )
+  }
+
+  private name(): string {
+    return this.input.single === true ? 'WindowAll' : 'Window'
   }
 
   private plan(fold: StoredFold<T> | undefined): WindowPlan<K, T> {
@@ -185,6 +224,28 @@ export class WindowedStream<K, T> extends FieldFolds<T, DataStream<T>> {
   private sideOutputs(hasFunction: boolean): readonly string[] | 'any' {
     if (hasFunction) return 'any'
     return this.lateDataTag === undefined ? [] : [this.lateDataTag.id]
+  }
+}
+
+/** A keyed stream in windows. */
+export class WindowedStream<K, T> extends StreamInWindows<K, T> {
+  /** As `process`, for a plain function without state of its own. Throws INVALID_ARGUMENT for what is none. */
+  apply<OUT>(apply: WindowFunction<K, T, OUT>): DataStream<OUT> {
+    requireFunction(apply, FUNCTION_USES.applyOfWindows)
+    return this.process(() => ({
+      process: (key, { window }, elements, out) => apply(key, window, elements, out),
+    }))
+  }
+}
+
+/** A stream in windows of all its records, which one subtask has. */
+export class AllWindowedStream<T> extends StreamInWindows<number, T> {
+  /** As `process`, for a plain function without state of its own. Throws INVALID_ARGUMENT for what is none. */
+  apply<OUT>(apply: AllWindowFunction<T, OUT>): DataStream<OUT> {
+    requireFunction(apply, FUNCTION_USES.applyOfAll)
+    return this.process(() => ({
+      process: (_, { window }, elements, out) => apply(window, elements, out),
+    }))
   }
 }
 

@@ -90,9 +90,10 @@ describe('types of the stream API', () => {
     })
     expectTypeOf(counted).toEqualTypeOf<DataStream<string>>()
     const rules = mapState<string, number>('rules')
-    ratings()
+    const stream = ratings()
+    stream
       .keyBy((rating) => rating.user)
-      .connect(ratings().broadcast(rules))
+      .connect(stream.broadcast(rules))
       .process<number>(() => ({
         processElement(_, context) {
           const state = context.getBroadcastState(rules)
@@ -107,8 +108,9 @@ describe('types of the stream API', () => {
   })
 
   it('refuse a union of streams of other types', () => {
-    const texts = ratings().map((rating) => rating.user)
+    const stream = ratings()
+    const texts = stream.map((rating) => rating.user)
     // @ts-expect-error ratings and texts have different types
-    ratings().union(texts)
+    stream.union(texts)
   })
 })

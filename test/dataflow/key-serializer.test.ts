@@ -61,7 +61,7 @@ describe('plainKeySerializer', () => {
     expect(() => bytesOf(Number.NaN)).toThrow(/not NaN/)
     expect(() => bytesOf('\ud800')).toThrow(/not a string with a lone surrogate/)
     expect(() => bytesOf(null)).toThrow(/not null/)
-    expect(() => bytesOf(undefined)).toThrow(/not a value of type undefined/)
+    expect(() => bytesOf(undefined)).toThrow(/not undefined: look at the function of keyBy/)
     expect(() => bytesOf(new Uint8Array(1))).toThrow(/pass rawKeySerializer as second argument/)
   })
 

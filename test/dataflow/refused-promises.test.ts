@@ -36,31 +36,36 @@ const trigger = {
 
 const nothing = () => ({ process() {} })
 
-const ASYNC_TIMESTAMPS = monotonousTimestamps<number>({ timestampOf: (async () => 1) as never })
+const ASYNC_TIMESTAMPS = monotonousTimestamps<number>({
+  timestampOf: (() => Promise.resolve(1)) as never,
+})
 
 /** Streams with one asynchronous function each, where a synchronous one belongs. */
 const STREAMS: Readonly<Record<string, (env: Env) => { sinkTo(sink: never): unknown }>> = {
   'an aggregate of windows': (env) =>
-    windowed(env).aggregate({ ...adding, getResult: async (sum: number) => sum } as never),
+    windowed(env).aggregate({
+      ...adding,
+      getResult: (sum: number) => Promise.resolve(sum),
+    } as never),
   'an aggregate of windows with an evictor': (env) =>
     windowed(env)
       .evictor({ evictBefore: (all) => all })
-      .aggregate({ ...adding, add: async () => 1 } as never),
+      .aggregate({ ...adding, add: () => Promise.resolve(1) } as never),
   'a trigger': (env) =>
     windowed(env)
-      .trigger({ ...trigger, onElement: async () => 'CONTINUE' } as never)
+      .trigger({ ...trigger, onElement: () => Promise.resolve('CONTINUE') } as never)
       .process(nothing),
   'a timer of a trigger': (env) =>
     windowed(env)
-      .trigger({ ...trigger, onEventTime: async () => 'FIRE' } as never)
+      .trigger({ ...trigger, onEventTime: () => Promise.resolve('FIRE') } as never)
       .process(nothing),
   'an evictor': (env) =>
     windowed(env)
-      .evictor({ evictBefore: async () => [] } as never)
+      .evictor({ evictBefore: () => Promise.resolve([]) } as never)
       .process(nothing),
   'an evictor behind the function': (env) =>
     windowed(env)
-      .evictor({ evictAfter: async () => [] } as never)
+      .evictor({ evictAfter: () => Promise.resolve([]) } as never)
       .process(nothing),
   'a watermark generator': (env) =>
     env.fromElements(
@@ -72,6 +77,19 @@ const STREAMS: Readonly<Record<string, (env: Env) => { sinkTo(sink: never): unkn
   'the timestamps of a source': (env) => env.fromElements([1], ASYNC_TIMESTAMPS),
   'the timestamps of a stream': (env) =>
     env.fromElements([1]).assignTimestampsAndWatermarks(ASYNC_TIMESTAMPS),
+  'a key': (env) =>
+    env
+      .fromElements([1])
+      .keyBy((n) => [Promise.resolve(n) as never])
+      .reduce((a) => a),
+  'a custom partitioning at parallelism 1': (env) =>
+    env
+      .fromElements([1])
+      .partitionCustom(
+        () => Promise.resolve(0) as never,
+        (n) => n,
+      )
+      .map((n) => n),
   'a value of state': (env) =>
     env
       .fromElements([1])
@@ -84,7 +102,7 @@ const STREAMS: Readonly<Record<string, (env: Env) => { sinkTo(sink: never): unkn
 
 const STATE = reducingState<unknown>('sum', async () => 1)
 
-describe('an asynchronous function where a synchronous one belongs', () => {
+describe('a function that returns a promise where a synchronous one belongs', () => {
   const run = async (build: (env: Env) => { sinkTo(sink: never): unknown }): Promise<unknown> => {
     const executor = new LocalExecutor({
       'state.backend.type': 'heap',

@@ -28,7 +28,7 @@ class EachThird implements RichFlatMapFunction<number, number, KeyedFunctionCont
 }
 
 describe('rich functions of a stream', () => {
-  it('are made once for every subtask', async () => {
+  it('are made once for every subtask, and once to be looked at', async () => {
     const env = environment()
     const sink = new MemorySink<string>()
     let made = 0
@@ -47,7 +47,7 @@ describe('rich functions of a stream', () => {
       .richFilter(() => ({ filter: (text) => !text.startsWith('8') }))
       .sinkTo(sink)
     await env.execute()
-    expect(made).toBe(2)
+    expect(made).toBe(3)
     expect(opened.sort()).toEqual(['0/2', '1/2', 'closed', 'closed'])
     expect(sink.values.map((text) => text[0]).sort()).toEqual([...'1234567'])
   })

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import {
+  AllWindowedStream,
   AsyncDataStream,
   ConnectedStreams,
   DataStream,
@@ -28,6 +29,13 @@ function namesOf(section: string): string[] {
 }
 
 describe('docs/guide/datastream.md', () => {
+  it('names methods of windows that those without a key have, too', () => {
+    const missing = namesOf('WindowedStream').filter(
+      (name) => !(name in AllWindowedStream.prototype),
+    )
+    expect(missing).toEqual([])
+  })
+
   it.each(Object.keys(CLASSES))('names methods that %s has', (name) => {
     const names = namesOf(name)
     expect(names.length).toBeGreaterThan(1)

@@ -9,34 +9,89 @@ const losing = new WeakMap<object, boolean>()
 /**
  * Throws UNSUPPORTED for a value that MessagePack would change without a word: a promise, a function, a symbol, or an
  * instance of a class with methods, in the value or within it. A class that only has fields is packed as its fields.
+ * The message names the place in the value, such as `.orders[2].buyer`.
  */
-export function refuseChanging(value: unknown, depth = 0): void {
-  if (typeof value === 'function') refuse('a function, which would be missing')
-  if (typeof value === 'symbol') refuse('a symbol')
+export function refuseChanging(value: unknown): void {
+  try {
+    refuseWithin(value, 0)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const at = error.place === '' ? '' : ` in ${error.place}`
+    throw new WeirError('UNSUPPORTED', `a value for MessagePack contains${at} ${error.what}`)
+  }
+}
+
+/** What is refused. Its place grows on the way out of the value, so that a value that passes costs nothing. */
+class Refusal {
+  readonly what: string
+  place = ''
+
+  constructor(what: string) {
+    this.what = what
+  }
+
+  static within(error: unknown, step: string): unknown {
+    if (error instanceof Refusal && error.what !== CIRCLE) error.place = `${step}${error.place}`
+    return error
+  }
+}
+
+const CIRCLE = 'itself, or is nested too deeply'
+
+function refuseWithin(value: unknown, depth: number): void {
+  if (typeof value === 'function') throw new Refusal('a function, which would be missing')
+  if (typeof value === 'symbol') throw new Refusal('a symbol')
   if (typeof value !== 'object' || value === null) return
-  if (depth > DEEPEST) refuse('itself, or is nested too deeply')
+  if (depth > DEEPEST) throw new Refusal(CIRCLE)
   const inner = depth + 1
   const prototype: object | null = Object.getPrototypeOf(value)
   if (prototype === Object.prototype) refuseInFields(value, inner)
   else if (prototype === Array.prototype || prototype === Set.prototype) {
-    for (const element of value as Iterable<unknown>) refuseChanging(element, inner)
+    refuseInElements(value as Iterable<unknown>, inner)
   } else if (prototype === Map.prototype) {
-    for (const [key, element] of value as Map<unknown, unknown>) {
-      refuseChanging(key, inner)
-      refuseChanging(element, inner)
-    }
+    refuseInEntries(value as Map<unknown, unknown>, inner)
   } else if (!isKept(value)) {
-    if (prototype !== null && losesMembers(prototype)) refuseInstance(value)
+    if (prototype !== null && losesMembers(prototype)) throw new Refusal(describeLoss(value))
     refuseInFields(value, inner)
   }
 }
 
 function refuseInFields(value: object, depth: number): void {
-  for (const name in value) {
-    const field: unknown = (value as Record<string, unknown>)[name]
-    const kind = typeof field
-    if (kind === 'number' || kind === 'string') continue
-    refuseChanging(field, depth)
+  let name = ''
+  try {
+    for (name in value) {
+      const field: unknown = (value as Record<string, unknown>)[name]
+      const kind = typeof field
+      if (kind === 'number' || kind === 'string') continue
+      refuseWithin(field, depth)
+    }
+  } catch (error) {
+    throw Refusal.within(error, `.${name}`)
+  }
+}
+
+function refuseInElements(elements: Iterable<unknown>, depth: number): void {
+  let index = 0
+  try {
+    for (const element of elements) {
+      refuseWithin(element, depth)
+      index += 1
+    }
+  } catch (error) {
+    throw Refusal.within(error, `[${index}]`)
+  }
+}
+
+function refuseInEntries(map: Map<unknown, unknown>, depth: number): void {
+  let current: unknown
+  try {
+    for (const [key, element] of map) {
+      current = key
+      refuseWithin(key, depth)
+      refuseWithin(element, depth)
+    }
+  } catch (error) {
+    throw Refusal.within(error, `.get(${JSON.stringify(current) ?? 'key'})`)
   }
 }
 
@@ -58,19 +113,11 @@ function losesMembers(prototype: object): boolean {
   return known
 }
 
-function refuseInstance(value: object): never {
-  if (value instanceof Promise) {
-    // The error below is reported; a rejection of the promise adds nothing.
-    value.catch(() => undefined)
-    refuse(
-      'a promise: functions of operators are synchronous. For asynchronous I/O use AsyncDataStream.orderedWait or AsyncDataStream.unorderedWait',
-    )
+function describeLoss(value: object): string {
+  if (!(value instanceof Promise)) {
+    return `an instance of ${value.constructor.name}, which would come back without its methods: use plain objects, or give a serializer to returns(...), keyBy or the state`
   }
-  refuse(
-    `an instance of ${value.constructor.name}, which would come back without its methods: use plain objects, or give a serializer to returns(...), keyBy or the state`,
-  )
-}
-
-function refuse(what: string): never {
-  throw new WeirError('UNSUPPORTED', `a value for MessagePack contains ${what}`)
+  // The error is reported; a rejection of the promise adds nothing.
+  value.catch(() => undefined)
+  return 'a promise: functions of operators are synchronous. For asynchronous I/O use AsyncDataStream.orderedWait or AsyncDataStream.unorderedWait'
 }

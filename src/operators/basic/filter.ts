@@ -1,3 +1,4 @@
+import { WeirError } from '../../core/errors.ts'
 import type { OperatorContext, Output } from '../port/operator.ts'
 import { refusePromise } from '../port/refuse-promise.ts'
 import { OpenContext } from '../process/context.ts'
@@ -25,7 +26,17 @@ export class FilterOperator<T> extends UserFunctionOperator<RichFunction<Functio
   processElement(_input: number, value: unknown, timestamp: number): void {
     const result: unknown = this.predicate(value as T)
     if (result === false) return
-    if (result !== true) refusePromise(result, 'the predicate of filter')
+    if (result !== true) refuseUnclear(result)
     if (result) this.output.collect(value, timestamp)
   }
+}
+
+/** Nothing means a forgotten `return` more often than `false`, and would drop records without a word. */
+function refuseUnclear(result: unknown): void {
+  refusePromise(result, 'the predicate of filter')
+  if (result !== undefined) return
+  throw new WeirError(
+    'INVALID_ARGUMENT',
+    'the predicate of filter returned undefined: return true or false, as in (record) => record.price > 10',
+  )
 }

@@ -1,3 +1,5 @@
+import { WeirError } from '../../core/errors.ts'
+import { describeValue } from '../../core/text/describe-value.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import { refusePromise } from '../port/refuse-promise.ts'
 import { OpenContext } from '../process/context.ts'
@@ -35,7 +37,23 @@ export class FlatMapOperator<IN, OUT> extends UserFunctionOperator<RichFunction<
     this.collector.timestamp = timestamp
     const results = this.flatMap(value as IN, this.collector)
     if (results === undefined) return
-    refusePromise(results, 'the function of flatMap')
+    if (!isList(results)) refuseOther(results)
     for (const result of results) this.collector.collect(result)
   }
+}
+
+/** A text is iterable, too, but hardly ever meant as the list of its characters. */
+function isList(results: unknown): boolean {
+  return (
+    Array.isArray(results) ||
+    (typeof Object(results)[Symbol.iterator] === 'function' && typeof results !== 'string')
+  )
+}
+
+function refuseOther(results: unknown): never {
+  refusePromise(results, 'the function of flatMap')
+  throw new WeirError(
+    'INVALID_ARGUMENT',
+    `the function of flatMap returned ${describeValue(results)}, not a list: return an array or another iterable, or pass each result to out.collect and return nothing`,
+  )
 }

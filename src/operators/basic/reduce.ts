@@ -2,7 +2,7 @@ import type { Serializer } from '../../core/serializer.ts'
 import { valueState } from '../../state/port/descriptors.ts'
 import type { ValueState } from '../../state/port/handles.ts'
 import type { OperatorContext, Output } from '../port/operator.ts'
-import { refusePromise } from '../port/refuse-promise.ts'
+import { requireReduced } from '../port/require-kept.ts'
 import { OpenContext, requireKeyedState } from '../process/context.ts'
 import type { FunctionContext } from '../process/function.ts'
 import type { RichFunction } from '../process/function-life.ts'
@@ -34,8 +34,10 @@ export class ReduceOperator<T> extends UserFunctionOperator<RichFunction<Functio
 
   processElement(_input: number, value: unknown, timestamp: number): void {
     const before = this.state.value()
-    const after = before === undefined ? (value as T) : this.reduce(before, value as T)
-    if (after instanceof Promise) refusePromise(after, 'the function of reduce')
+    const after =
+      before === undefined
+        ? (value as T)
+        : requireReduced(this.reduce(before, value as T), 'the function of reduce')
     this.state.update(after)
     this.output.collect(after, timestamp)
   }

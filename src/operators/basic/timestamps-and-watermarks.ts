@@ -1,7 +1,7 @@
 import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../core/time.ts'
 import { AbstractOperator } from '../port/abstract-operator.ts'
+import { requireTime } from '../port/event-time.ts'
 import type { OperatorContext, Output, WatermarkingOperator } from '../port/operator.ts'
-import { refusePromise } from '../port/refuse-promise.ts'
 import type { WatermarkGenerator } from '../port/watermark-generator.ts'
 import { GeneratedWatermark } from './generated-watermark.ts'
 
@@ -43,8 +43,8 @@ export class TimestampsAndWatermarksOperator<T>
 
   processElement(_input: number, value: unknown, timestamp: number): void {
     const eventTime: unknown = this.rule.timestampOf(value as T, timestamp)
-    if (eventTime instanceof Promise) refusePromise(eventTime, 'timestampOf')
-    this.emit(value as T, eventTime as number)
+    requireTime(eventTime, 'the result of timestampOf')
+    this.emit(value as T, eventTime)
   }
 
   private emit(value: T, eventTime: number): void {

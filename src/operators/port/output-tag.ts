@@ -1,6 +1,7 @@
 import { requireArgument } from '../../core/errors.ts'
 import { msgpackSerializer } from '../../core/formats/msgpack-serializer.ts'
 import type { Serializer } from '../../core/serializer.ts'
+import { refuseArgument } from '../../core/text/refuse-argument.ts'
 
 /** Name and record type of a side output. Two tags with the same id are the same output. */
 export class OutputTag<T> {
@@ -18,4 +19,11 @@ export class OutputTag<T> {
     this.id = id
     this.serializer = serializer
   }
+}
+
+/** Throws INVALID_ARGUMENT for what is no output tag, such as its id alone. */
+export function requireTag(given: unknown, call: string): void {
+  const id = (given as { readonly id?: unknown } | null | undefined)?.id
+  if (typeof id === 'string') return
+  refuseArgument(`${call}(...)`, given, "an output tag: new OutputTag('late')")
 }

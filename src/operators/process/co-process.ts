@@ -1,6 +1,6 @@
 import type { OperatorContext } from '../port/operator.ts'
 import { refuseResult } from '../port/refuse-result.ts'
-import { PlainProcessContext } from './context.ts'
+import { OpenContext } from './context.ts'
 import type { CoProcessFunction } from './function.ts'
 import { TimestampedCollector } from './timestamped-collector.ts'
 import { UserFunctionOperator } from './user-function-operator.ts'
@@ -9,12 +9,12 @@ import { UserFunctionOperator } from './user-function-operator.ts'
 export class CoProcessOperator<IN1, IN2, OUT> extends UserFunctionOperator<
   CoProcessFunction<IN1, IN2, OUT>
 > {
-  private functionContext!: PlainProcessContext
+  private functionContext!: OpenContext
   private collector!: TimestampedCollector
 
   override open(context: OperatorContext): void | Promise<void> {
     this.context = context
-    this.functionContext = new PlainProcessContext(context)
+    this.functionContext = new OpenContext(context)
     this.collector = new TimestampedCollector(context.output)
     return this.openFunction(this.functionContext)
   }

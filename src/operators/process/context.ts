@@ -3,13 +3,14 @@ import { WeirError } from '../../core/errors.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
 import type { SourcePosition } from '../../core/position.ts'
 import type { Serializer } from '../../core/serializer.ts'
-import type {
-  AggregatingStateDescriptor,
-  ListStateDescriptor,
-  MapStateDescriptor,
-  ReducingStateDescriptor,
-  ValueStateDescriptor,
-  VectorStateDescriptor,
+import {
+  type AggregatingStateDescriptor,
+  type ListStateDescriptor,
+  type MapStateDescriptor,
+  type ReducingStateDescriptor,
+  requireKind,
+  type ValueStateDescriptor,
+  type VectorStateDescriptor,
 } from '../../state/port/descriptors.ts'
 import type {
   AppendingState,
@@ -21,7 +22,7 @@ import type {
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import type { Accumulator } from '../port/accumulator.ts'
 import type { OperatorContext } from '../port/operator.ts'
-import type { OutputTag } from '../port/output-tag.ts'
+import { type OutputTag, requireTag } from '../port/output-tag.ts'
 import type {
   KeyedFunctionContext,
   OnTimerContext,
@@ -75,35 +76,45 @@ export class PlainProcessContext implements ProcessContext {
   }
 
   output<T>(tag: OutputTag<T>, value: T): void {
+    requireTag(tag, 'output')
     this.operator.output.collectSide(tag.id, value, this.timestamp)
   }
 }
 
-/** The context of `open`. On a stream without keys its handles throw INVALID_GRAPH. */
+/**
+ * The context of `open`, and of functions without keys. On a stream without keys its handles throw INVALID_GRAPH; what
+ * is no descriptor of the right kind throws INVALID_ARGUMENT.
+ */
 export class OpenContext extends PlainProcessContext implements KeyedFunctionContext {
   getState<T>(descriptor: ValueStateDescriptor<T>): ValueState<T> {
+    requireKind(descriptor, 'value', 'getState')
     return requireKeyedState(this.operator).value(descriptor)
   }
 
   getListState<T>(descriptor: ListStateDescriptor<T>): ListState<T> {
+    requireKind(descriptor, 'list', 'getListState')
     return requireKeyedState(this.operator).list(descriptor)
   }
 
   getMapState<MK, V>(descriptor: MapStateDescriptor<MK, V>): MapState<MK, V> {
+    requireKind(descriptor, 'map', 'getMapState')
     return requireKeyedState(this.operator).map(descriptor)
   }
 
   getReducingState<T>(descriptor: ReducingStateDescriptor<T>): AppendingState<T, T> {
+    requireKind(descriptor, 'reducing', 'getReducingState')
     return requireKeyedState(this.operator).reducing(descriptor)
   }
 
   getAggregatingState<IN, ACC, OUT>(
     descriptor: AggregatingStateDescriptor<IN, ACC, OUT>,
   ): AppendingState<IN, OUT> {
+    requireKind(descriptor, 'aggregating', 'getAggregatingState')
     return requireKeyedState(this.operator).aggregating(descriptor)
   }
 
   getVectorState(descriptor: VectorStateDescriptor): VectorState {
+    requireKind(descriptor, 'vector', 'getVectorState')
     return requireKeyedState(this.operator).vector(descriptor)
   }
 }

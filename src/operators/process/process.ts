@@ -1,18 +1,18 @@
 import type { OperatorContext } from '../port/operator.ts'
 import { refuseResult } from '../port/refuse-result.ts'
-import { PlainProcessContext } from './context.ts'
+import { OpenContext } from './context.ts'
 import type { ProcessFunction } from './function.ts'
 import { TimestampedCollector } from './timestamped-collector.ts'
 import { UserFunctionOperator } from './user-function-operator.ts'
 
 /** The operator of a `ProcessFunction` on a stream without keys. */
 export class ProcessOperator<IN, OUT> extends UserFunctionOperator<ProcessFunction<IN, OUT>> {
-  private functionContext!: PlainProcessContext
+  private functionContext!: OpenContext
   private collector!: TimestampedCollector
 
   override open(context: OperatorContext): void | Promise<void> {
     this.context = context
-    this.functionContext = new PlainProcessContext(context)
+    this.functionContext = new OpenContext(context)
     this.collector = new TimestampedCollector(context.output)
     return this.openFunction(this.functionContext)
   }

@@ -2,6 +2,7 @@ import { WeirError } from '../../core/errors.ts'
 import { MAX_TIMESTAMP } from '../../core/time.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import type { Timer, TimerQueue } from '../../state/port/timer-queue.ts'
+import { requireTime } from '../port/event-time.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import { requireKeyedState } from './context.ts'
 import type { TimerService } from './function.ts'
@@ -48,6 +49,7 @@ export class Timers implements TimerService {
   }
 
   registerEventTimeTimer(timestamp: number): void {
+    requireTime(timestamp, 'the time of an event-time timer')
     if (!this.eventTime && timestamp < MAX_TIMESTAMP) this.refuseEventTime()
     this.eventTimers.register(timestamp)
   }
@@ -57,6 +59,7 @@ export class Timers implements TimerService {
   }
 
   registerProcessingTimeTimer(timestamp: number): void {
+    requireTime(timestamp, 'the time of a processing-time timer')
     this.processingTimers.register(timestamp)
     if (timestamp < this.scheduled) this.schedule(timestamp)
   }

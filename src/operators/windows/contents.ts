@@ -4,6 +4,7 @@ import type { LiveListState, LiveValueState, ValueState } from '../../state/port
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import { FoldedPart } from '../port/folded-part.ts'
 import { refusePromise } from '../port/refuse-promise.ts'
+import { requireKept, requireReduced } from '../port/require-kept.ts'
 
 /** The contents of a selected window of the current key, as far as every window operator needs them. */
 export interface FiringContents {
@@ -30,12 +31,14 @@ export interface Fold<IN, ACC> {
   result(accumulator: ACC): unknown
 }
 
+const REDUCE = 'the function of reduce'
+
 /** The fold of `reduce(...)`. */
 export function reduceFold<T>(reduce: (a: T, b: T) => T): Fold<T, T> {
   return {
     merges: true,
-    add: (value, sum) => (sum === undefined ? value : reduce(sum, value)),
-    merge: reduce,
+    add: (value, sum) => (sum === undefined ? value : requireReduced(reduce(sum, value), REDUCE)),
+    merge: (a, b) => requireReduced(reduce(a, b), REDUCE),
     result: (sum) => sum,
   }
 }
@@ -46,8 +49,12 @@ export function aggregateFold<IN, ACC, OUT>(
 ): Fold<IN, ACC> {
   return {
     merges: canMerge(aggregate),
-    add: (value, sum) => aggregate.add(value, sum ?? aggregate.createAccumulator()),
-    merge: (a, b) => aggregate.merge(a, b),
+    add: (value, sum) =>
+      requireKept(
+        aggregate.add(value, sum ?? aggregate.createAccumulator()),
+        'add of an aggregate',
+      ),
+    merge: (a, b) => requireKept(aggregate.merge(a, b), 'merge of an aggregate'),
     result: (sum) => {
       const result = aggregate.getResult(sum)
       if (result instanceof Promise) refusePromise(result, 'getResult of an aggregate')
@@ -76,9 +83,7 @@ export function addTo<IN, ACC>(
   before: ACC | undefined,
 ): ACC {
   if (!(value instanceof FoldedPart)) {
-    const after = fold.add(value, before)
-    if (after instanceof Promise) refusePromise(after, 'the fold of a window')
-    return after
+    return fold.add(value, before)
   }
   const sum = value.sum as ACC
   return before === undefined ? sum : fold.merge(before, sum)
@@ -88,7 +93,6 @@ export function addTo<IN, ACC>(
 export function foldAll<IN, ACC>(fold: Fold<IN, ACC>, values: readonly IN[]): readonly unknown[] {
   let accumulator: ACC | undefined
   for (const value of values) accumulator = fold.add(value, accumulator)
-  if (accumulator instanceof Promise) refusePromise(accumulator, 'the fold of a window')
   return accumulator === undefined ? [] : [fold.result(accumulator)]
 }
 

@@ -1,3 +1,5 @@
+import { WeirError } from '../../core/errors.ts'
+import { describeValue } from '../../core/text/describe-value.ts'
 import type { Timer } from '../../state/port/timer-queue.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import { refusePromise } from '../port/refuse-promise.ts'
@@ -164,7 +166,7 @@ export class TriggeredWindowOperator<K, IN> extends WindowOperator<K, IN> {
 
   private act(result: TriggerResult, window: TimeWindow, timestamp: number): void {
     if (result === 'CONTINUE') return
-    refusePromise(result, 'the trigger')
+    requireResult(result)
     this.selectContents(window)
     if (result !== 'PURGE') {
       const isGlobal = this.triggered.windows.kind === 'global'
@@ -185,12 +187,12 @@ export class TriggeredWindowOperator<K, IN> extends WindowOperator<K, IN> {
     const all = this.contents.read() as readonly TimestampedValue<IN>[] | undefined
     if (all === undefined) return
     const { evictor, fold } = eviction
-    const kept = evictor.evictBefore?.(all, window, this.triggerContext) ?? all
-    refusePromise(kept, 'evictBefore')
+    const kept = evictor.evictBefore ? evictor.evictBefore(all, window, this.triggerContext) : all
+    requireList(kept, 'evictBefore')
     const values = kept.map(({ value }) => value)
     this.emit(window, timestamp, fold === undefined ? values : foldAll(fold, values))
-    const left = evictor.evictAfter?.(kept, window, this.triggerContext) ?? kept
-    refusePromise(left, 'evictAfter')
+    const left = evictor.evictAfter ? evictor.evictAfter(kept, window, this.triggerContext) : kept
+    requireList(left, 'evictAfter')
     if (left.length === all.length) return
     this.selectContents(window)
     this.contents.clear()
@@ -218,4 +220,24 @@ export class TriggeredWindowOperator<K, IN> extends WindowOperator<K, IN> {
     this.clearFunction(window, timestamp)
     this.sessions?.forget(window.start)
   }
+}
+
+const RESULTS: ReadonlySet<unknown> = new Set(['FIRE', 'PURGE', 'FIRE_AND_PURGE'])
+
+function requireResult(result: unknown): void {
+  if (RESULTS.has(result)) return
+  refusePromise(result, 'the trigger')
+  throw new WeirError(
+    'INVALID_ARGUMENT',
+    `the trigger returned ${describeValue(result)}: return CONTINUE, FIRE, PURGE or FIRE_AND_PURGE`,
+  )
+}
+
+function requireList(kept: unknown, name: string): void {
+  if (Array.isArray(kept)) return
+  refusePromise(kept, name)
+  throw new WeirError(
+    'INVALID_ARGUMENT',
+    `${name} returned ${describeValue(kept)}: return an array of the elements that stay`,
+  )
 }

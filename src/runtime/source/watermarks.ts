@@ -1,7 +1,7 @@
 import { MIN_TIMESTAMP } from '../../core/time.ts'
 import { makesWatermarks, type WatermarkStrategy } from '../../dataflow/watermark-strategy.ts'
 import { GeneratedWatermark } from '../../operators/basic/generated-watermark.ts'
-import { refusePromise } from '../../operators/port/refuse-promise.ts'
+import { requireTime } from '../../operators/port/event-time.ts'
 
 /** Event time of one source partition. */
 interface PartitionClock {
@@ -48,7 +48,7 @@ export class SourceWatermarks {
   /** Event time of a record, which counts for its partition's watermark. */
   timestampOf(value: unknown, recordTimestamp: number, partition: number): number {
     const timestamp = this.strategy.timestampOf(value, recordTimestamp)
-    if ((timestamp as unknown) instanceof Promise) refusePromise(timestamp, 'timestampOf')
+    requireTime(timestamp, 'the result of timestampOf')
     if (partition !== this.lastPartition || this.last === undefined) this.select(partition)
     const clock = this.last!
     clock.active = true

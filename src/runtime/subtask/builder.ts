@@ -184,6 +184,10 @@ class SubtaskBuilder {
       return new OwnKeysOutput({ partitioning, serializer, maxParallelism, range, channel })
     }
     if (partitioning.kind === 'broadcast') return new BroadcastOutput(serializer, channels)
+    // Also for one receiver: what the function returns is checked alike at every parallelism.
+    if (partitioning.kind === 'custom') {
+      return new SelectedOutput({ serializer, channels, select: partitioning.partition })
+    }
     if (channels.length === 1 || partitioning.kind === 'global') {
       return new SingleOutput(serializer, channels[0]!)
     }
@@ -191,9 +195,6 @@ class SubtaskBuilder {
       const random = seededRandom(subtask.index)
       const select = (_: unknown, receivers: number): number => random.below(receivers)
       return new SelectedOutput({ serializer, channels, select })
-    }
-    if (partitioning.kind === 'custom') {
-      return new SelectedOutput({ serializer, channels, select: partitioning.partition })
     }
     const turnBytes = site.network.batchBytes
     const receivers =

@@ -6,6 +6,7 @@ import type { Counter } from '../../core/metrics.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import type { Partitioning } from '../../dataflow/stream-graph.ts'
 import type { Output, StreamOperator } from '../../operators/port/operator.ts'
+import { refusePromise } from '../../operators/port/refuse-promise.ts'
 import type { OutputChannel } from '../channel/output.ts'
 import { blame } from './operator-failure.ts'
 import type { OperatorTask } from './operator-task.ts'
@@ -165,6 +166,7 @@ export class SelectedOutput implements RecordOutput {
     const receiver = this.select(value, channels.length)
     const channel = channels[receiver]
     if (channel === undefined) {
+      refusePromise(receiver, 'the function of partitionCustom')
       throw new WeirError(
         'INVALID_ARGUMENT',
         `the function of partitionCustom returned ${receiver}: return a whole number from 0 to ${channels.length - 1}`,

@@ -1,5 +1,6 @@
 import { msgpackSerializer } from '../../core/formats/msgpack-serializer.ts'
 import type { Serializer } from '../../core/serializer.ts'
+import { refuseArgument } from '../../core/text/refuse-argument.ts'
 
 /** How long an entry lives after its last write (or read). */
 export interface TtlOptions {
@@ -164,4 +165,10 @@ export function vectorState(
   options: Omit<VectorStateDescriptor, 'kind' | 'name'>,
 ): VectorStateDescriptor {
   return { kind: 'vector', name, ...options }
+}
+
+/** Throws INVALID_ARGUMENT for what is no descriptor of the kind, such as the name of a state alone. */
+export function requireKind(given: unknown, kind: string, call: string): void {
+  if ((given as { readonly kind?: unknown } | null | undefined)?.kind === kind) return
+  refuseArgument(`${call}(...)`, given, `a descriptor: ${call}(${kind}State('name'))`)
 }

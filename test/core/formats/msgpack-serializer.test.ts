@@ -76,6 +76,30 @@ describe('msgpackSerializer', () => {
     }
   })
 
+  it.each<[unknown, string]>([
+    [
+      { orders: [{}, { buyer: new Money(1) }] },
+      'contains in .orders[1].buyer an instance of Money',
+    ],
+    [{ names: new Map([['a', () => 1]]) }, 'contains in .names.get("a") a function'],
+    [[new Set([1, Symbol('a')])], 'contains in [0][1] a symbol'],
+    [new Money(1), 'contains an instance of Money'],
+    [{ circle }, 'contains itself'],
+  ])('names the place of what it refuses: %s', (value, sentence) => {
+    expect(() => copyOf<unknown>(value)).toThrow(sentence)
+  })
+
+  it('reads a Buffer as a Uint8Array of the same bytes', () => {
+    const { name, file } = copyOf<{ name: string; file: Uint8Array }>({
+      name: 'a',
+      file: Buffer.from('abc'),
+    })
+    expect(name).toBe('a')
+    expect(Buffer.isBuffer(file)).toBe(false)
+    expect(Object.getPrototypeOf(file)).toBe(Uint8Array.prototype)
+    expect(file).toEqual(Uint8Array.from([97, 98, 99]))
+  })
+
   it('packs an instance of a class that has only fields as its fields', () => {
     expect(copyOf<unknown>([new Page()])).toEqual([{ name: 'home' }])
     expect(copyOf<unknown>(Object.assign(Object.create(null), { a: 1 }))).toEqual({ a: 1 })

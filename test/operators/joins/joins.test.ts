@@ -76,6 +76,22 @@ describe('a join in windows', () => {
     ])
   })
 
+  it('passes the records of a key and window to a plain function', async () => {
+    const env = environment()
+    const lines = eventsOf(env, LEFT)
+      .keyBy(({ key }) => key)
+      .window(tumblingEventTimeWindows(10))
+      .apply<string>((key, { start }, events, out) =>
+        out.collect(`${key} from ${start}: ${events.length}`),
+      )
+    expect(await run(env, lines)).toEqual([
+      'a from 0: 1',
+      'a from 10: 1',
+      'b from 0: 1',
+      'c from 0: 1',
+    ])
+  })
+
   it('refuses an asynchronous function', async () => {
     const env = environment()
     const joined = eventsOf(env, LEFT)
@@ -83,7 +99,7 @@ describe('a join in windows', () => {
       .where(({ key }) => key)
       .equalTo(({ key }) => key)
       .window(tumblingEventTimeWindows(10))
-      .apply(async (left) => left.key)
+      .apply((left) => Promise.resolve(left.key))
     await expect(run(env, joined)).rejects.toMatchObject({
       details: { code: 'UNSUPPORTED' },
     })
@@ -238,6 +254,16 @@ describe('windowAll', () => {
       .sum('count')
       .map(({ count }) => count)
     expect(await run(env, totals)).toEqual([2, 6])
+  })
+
+  it('passes the records of a window to a plain function', async () => {
+    const env = new StreamExecutionEnvironment({ parallelism: 2, executor: new LocalExecutor() })
+    const lines = eventsOf(env, [...LEFT, ...RIGHT])
+      .windowAll(tumblingEventTimeWindows(10))
+      .apply<string>(({ start, end }, events, out) =>
+        out.collect(`${start} to ${end}: ${events.length}`),
+      )
+    expect(await run(env, lines)).toEqual(['0 to 10: 6', '10 to 20: 2'])
   })
 })
 

@@ -1,0 +1,13 @@
+import { WeirError } from '../../core/errors.ts'
+import { describeValue } from '../../core/text/describe-value.ts'
+import { refusePromise } from './refuse-promise.ts'
+
+/** The time that a user function gave. Throws INVALID_ARGUMENT for what is no whole number of ms. */
+export function requireTime(time: unknown, name: string): asserts time is number {
+  if (Number.isSafeInteger(time)) return
+  refusePromise(time, name)
+  throw new WeirError(
+    'INVALID_ARGUMENT',
+    `${name} is ${describeValue(time)}, not a whole number of ms since 1970: use date.getTime(), Date.parse(text) or Math.floor(ms)`,
+  )
+}
