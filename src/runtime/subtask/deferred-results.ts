@@ -19,12 +19,16 @@ export class DeferredResults {
     if (task.deferring !== undefined) this.tasks.push(task)
   }
 
-  /** Emits results that are ready while `mayEmit`, none into an operator that is full; false when there were none. */
-  emit(mayEmit: () => boolean): boolean {
+  /**
+   * Emits results that are ready while `mayEmit`, none into an operator that is full; false when there were none.
+   * The results of one record are emitted even where there is no time: the operator woke the subtask for them once,
+   * and a subtask that has done nothing sleeps until it is woken again.
+   */
+  emit(mayEmit: () => boolean, hasTime: () => boolean): boolean {
     let emitted = false
     for (let i = this.tasks.length - 1; i >= 0; i--) {
       const task = this.tasks[i]!
-      while (mayEmit() && task.emitNext()) emitted = true
+      while (mayEmit() && (!emitted || hasTime()) && task.emitNext()) emitted = true
       if (task.deferring!.isFull) break
     }
     return emitted

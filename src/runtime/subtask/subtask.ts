@@ -185,7 +185,10 @@ export class Subtask implements OperatorHost {
     const { source } = this.currentPosition
     let emitted = false
     try {
-      emitted = this.deferred.emit(() => this.canEmit() && this.clock.monotonicMs() < untilMs)
+      emitted = this.deferred.emit(
+        () => this.canEmit(),
+        () => this.clock.monotonicMs() < untilMs,
+      )
     } catch (error) {
       this.fail(error)
     }
