@@ -157,5 +157,10 @@ export function plainKeySerializer<K extends PlainKey>(): Serializer<K> {
   return plain as unknown as Serializer<K>
 }
 
+/** Whether a serializer is that of plain types: equal keys have equal bytes. */
+export function isPlainKeySerializer(serializer: Serializer<unknown>): boolean {
+  return serializer === (plain as unknown)
+}
+
 /** Serializer of keys that are bytes, stored and hashed unchanged. */
 export const rawKeySerializer: Serializer<Uint8Array> = bytesSerializer

@@ -21,6 +21,7 @@ import type {
   ValueStateDescriptor,
   VectorStateDescriptor,
 } from './port/descriptors.ts'
+import type { FrequentKey } from './port/frequent-key.ts'
 import type {
   AppendingState,
   ListState,
@@ -154,6 +155,10 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
 
   setKeyAhead(key: Uint8Array, keyGroup: number, ahead: number): void {
     this.selection.selectHashed(key, keyGroup, this.keysAhead!.hashes[ahead]!)
+  }
+
+  setFrequentKey(key: FrequentKey): void {
+    this.selection.selectFrequent(key)
   }
 
   readAhead(keys: KeysAhead): void {

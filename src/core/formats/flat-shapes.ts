@@ -10,7 +10,12 @@ const MOST_FIELDS = 64
 /** Bytes of an object whose fields have these names and hold numbers, texts, booleans or null; else `NOT_FLAT`. */
 type BytesOfFlat = (value: object) => number
 
-/** A shape that objects with its first name have had, and what counts its bytes once it was seen often enough. */
+/** Most shapes with the same first name. */
+const MOST_OF_NAME = 8
+/** Places for shapes that came last, by their number of fields. */
+const PLACES = 16
+
+/** The names of the fields that objects have had, and what counts their bytes once they were seen often enough. */
 class FlatShape {
   readonly names: readonly string[]
   looks = 0
@@ -18,6 +23,12 @@ class FlatShape {
 
   constructor(names: readonly string[]) {
     this.names = names
+  }
+
+  /** Whether an object with so many names, this first and this last one, may be of the shape. */
+  fits(count: number, first: string, last: string): boolean {
+    const { names } = this
+    return names.length === count && names[0] === first && names[count - 1] === last
   }
 }
 
@@ -27,21 +38,24 @@ class FlatShape {
  * names, all of which it has, has no others.
  */
 export class FlatShapes {
-  /** The shape that came first with a first name; others of that name are not known. */
-  private readonly byFirstName = new Map<string, FlatShape>()
-  private last = new FlatShape([])
+  private readonly byFirstName = new Map<string, FlatShape[]>()
+  private size = 0
+  /** The shape that came last of those with so many fields, modulo the places. */
+  private readonly recent = new Array<FlatShape>(PLACES).fill(new FlatShape([]))
 
   /** About how many bytes of heap an object takes; `NOT_FLAT` for one of which this is not known here. */
   bytesOf(value: object): number {
     let count = 0
     let first = ''
+    let last = ''
     for (const name in value) {
       if (count === 0) first = name
+      last = name
       count += 1
     }
-    const { last } = this
-    const isLast = last.names.length === count && last.names[0] === first
-    const shape = isLast ? last : this.find(value, first, count)
+    const recent = this.recent[count % PLACES]!
+    const isRecent = recent.fits(count, first, last)
+    const shape = isRecent ? recent : this.find(value, count, first, last)
     if (shape === undefined) return NOT_FLAT
     if (shape.bytesOf !== undefined) return shape.bytesOf(value)
     shape.looks += 1
@@ -49,16 +63,21 @@ export class FlatShapes {
     return NOT_FLAT
   }
 
-  private find(value: object, first: string, count: number): FlatShape | undefined {
-    let shape = this.byFirstName.get(first)
-    if (shape === undefined) {
-      if (count === 0 || count > MOST_FIELDS || this.byFirstName.size === MOST_SHAPES)
-        return undefined
-      shape = new FlatShape(Object.keys(value))
-      this.byFirstName.set(first, shape)
-    }
-    if (shape.names.length !== count) return undefined
-    this.last = shape
+  private find(value: object, count: number, first: string, last: string): FlatShape | undefined {
+    if (count === 0) return undefined
+    const known = this.byFirstName.get(first)?.find((shape) => shape.fits(count, first, last))
+    const shape = known ?? this.add(value, count, first)
+    if (shape !== undefined) this.recent[count % PLACES] = shape
+    return shape
+  }
+
+  private add(value: object, count: number, first: string): FlatShape | undefined {
+    if (count > MOST_FIELDS || this.size === MOST_SHAPES) return undefined
+    const ofName = this.byFirstName.get(first) ?? []
+    if (ofName.length === MOST_OF_NAME) return undefined
+    const shape = new FlatShape(Object.keys(value))
+    this.byFirstName.set(first, [...ofName, shape])
+    this.size += 1
     return shape
   }
 }

@@ -1,6 +1,8 @@
 import type { RecordBatchReader } from '../../batch/record-batch-reader.ts'
 import { murmur3 } from '../../core/hash/murmur3.ts'
+import type { FrequentKey } from '../../state/port/frequent-key.ts'
 import type { KeysAhead } from '../../state/port/keyed-input.ts'
+import type { FrequentKeyReader } from './frequent-key-reader.ts'
 
 const NO_BYTES = new Uint8Array(0)
 
@@ -24,23 +26,43 @@ export class RecordGroup implements KeysAhead {
   /** murmur3 of the keys, as int32; only of a keyed edge. */
   readonly hashes = new Int32Array(GROUP_RECORDS)
 
+  /** By record, its key if it is a frequent one. */
+  readonly frequent: (FrequentKey | undefined)[] = new Array<FrequentKey | undefined>(
+    GROUP_RECORDS,
+  ).fill(undefined)
+
   /**
-   * Takes the next records and returns their number, 0 at the end of the batch. Throws MALFORMED_DATA.
+   * Takes the next records and returns their number, 0 at the end of the batch. `keys` reads the keys of a channel
+   * whose sender remembers frequent ones. Throws MALFORMED_DATA.
    */
-  fill(reader: RecordBatchReader, keyed: boolean): number {
+  fill(reader: RecordBatchReader, keyed: boolean, keys: FrequentKeyReader | undefined): number {
     this.bytes = reader.bytes
     let n = 0
     while (n < GROUP_RECORDS && reader.next()) {
-      this.keyStarts[n] = reader.keyStart
-      this.keyLengths[n] = reader.keyLength
       this.valueStarts[n] = reader.valueStart
       this.valueLengths[n] = reader.valueLength
       this.timestamps[n] = reader.timestamp
       this.offsets[n] = reader.offset
-      if (keyed) this.hashes[n] = murmur3(reader.bytes, reader.keyStart, reader.keyLength)
+      if (keyed) this.takeKey(n, reader, keys)
       n += 1
     }
     this.count = n
     return n
+  }
+
+  private takeKey(n: number, reader: RecordBatchReader, keys: FrequentKeyReader | undefined): void {
+    const { bytes, keyStart, keyLength } = reader
+    const frequent = keys?.read(bytes, keyStart, keyLength)
+    this.frequent[n] = frequent
+    if (frequent !== undefined) {
+      this.hashes[n] = frequent.hash
+      return
+    }
+    const skipped = keys === undefined ? 0 : 1
+    const start = keyStart + skipped
+    const length = keyLength - skipped
+    this.keyStarts[n] = start
+    this.keyLengths[n] = length
+    this.hashes[n] = murmur3(bytes, start, length)
   }
 }

@@ -3,8 +3,10 @@ import { WeirError } from '../../core/errors.ts'
 import { keyGroupRangeOf } from '../../core/key-group.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
 import { seededRandom } from '../../core/random.ts'
+import { isPlainKeySerializer } from '../../dataflow/key-serializer.ts'
 import type { StreamEdge, StreamNode } from '../../dataflow/stream-graph.ts'
 import type { Output } from '../../operators/port/operator.ts'
+import { FrequentKeyReader } from '../channel/frequent-key-reader.ts'
 import { InputChannel } from '../channel/input.ts'
 import { OutputChannel, type SendMessage } from '../channel/output.ts'
 import { ProgressCombiner, type ProgressEdge } from '../channel/progress-combiner.ts'
@@ -176,7 +178,14 @@ class SubtaskBuilder {
     if (partitioning.kind === 'hash') {
       const { maxParallelism, parallelism } = out.to.head
       if (!partitioning.inPlace) {
-        const output = new HashOutput({ partitioning, serializer, maxParallelism, channels })
+        const keepsKeys = this.keepsKeys(out)
+        const output = new HashOutput({
+          partitioning,
+          serializer,
+          maxParallelism,
+          channels,
+          keepsKeys,
+        })
         return this.folding(out, output, channels)
       }
       const range = keyGroupRangeOf(subtask.index, parallelism, maxParallelism)
@@ -205,6 +214,17 @@ class SubtaskBuilder {
     const output = new RebalanceOutput({ serializer, channels: receivers, first, turnBytes })
     subtask.rebalances.push(output)
     return output
+  }
+
+  /**
+   * Whether the receivers of an edge keep frequent keys. Records that a barrier overtakes are read out of their order, and
+   * keys of other serializers may be equal without having equal bytes.
+   */
+  private keepsKeys({ edge, overtakes }: PlannedEdge): boolean {
+    const { partitioning } = edge
+    if (partitioning.kind !== 'hash' || partitioning.inPlace) return false
+    if (this.site.unaligned && overtakes) return false
+    return isPlainKeySerializer(partitioning.keySerializer)
   }
 
   /** The output with a fold in front of it, where the edge has one. */
@@ -265,7 +285,10 @@ class SubtaskBuilder {
         // A broadcast value is encoded once for all receivers.
         const isPlain = from === site.slot || partitioning.kind === 'broadcast'
         const values = valueReaderOf(serializer, isPlain)
-        roles.push({ channel, values, serializer, edge: input.name, keyed, progressEdge, sender })
+        const { maxParallelism } = planned.chain.head
+        const keys = this.keepsKeys(input) ? new FrequentKeyReader(maxParallelism) : undefined
+        const edge = input.name
+        roles.push({ channel, values, serializer, edge, keyed, keys, progressEdge, sender })
       }
     }
     this.restoreInFlight(roles)

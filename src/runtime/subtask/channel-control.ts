@@ -5,6 +5,7 @@ import {
   onCancelMarker,
   onOvertaking,
 } from '../../checkpoint/protocol/barrier-alignment.ts'
+import type { FrequentKeyReader } from '../channel/frequent-key-reader.ts'
 import type { InputChannel } from '../channel/input.ts'
 import type { ControlMessage } from '../channel/message.ts'
 import type { OvertakenChannel, OvertakenRecords } from '../channel/overtaken-records.ts'
@@ -18,6 +19,8 @@ import type { Subtask } from './subtask.ts'
 export interface ChannelRole extends OvertakenChannel {
   /** Records carry a key that selects keyed state. */
   readonly keyed: boolean
+  /** Reads the keys, where the sender remembers frequent ones. */
+  readonly keys: FrequentKeyReader | undefined
   /** Number of the edge for progress. */
   readonly progressEdge: number
   /** Number of the sender on that edge. */

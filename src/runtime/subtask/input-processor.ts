@@ -5,6 +5,7 @@ import type { Counter } from '../../core/metrics.ts'
 import { partitionOfPlace, sourceOfPlace } from '../../core/position.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import type { KeyedInput } from '../../state/port/keyed-input.ts'
+import type { FrequentKeyReader } from '../channel/frequent-key-reader.ts'
 import { type BatchMessage, RESTORED } from '../channel/message.ts'
 import { RecordGroup } from '../channel/record-group.ts'
 import { StepSize } from '../pacing/step-size.ts'
@@ -48,6 +49,8 @@ export class InputProcessor implements SubtaskInput {
   private role: ChannelRole
   /** Reads the values of the batch. */
   private batchValues: Pick<Serializer<unknown>, 'read'>
+  /** Reads the keys of the batch, of an edge that remembers frequent ones. */
+  private batchKeys: FrequentKeyReader | undefined
   /** Batches restored from a checkpoint that were not taken yet; nothing else is taken before. */
   private restoredBatches = 0
   /** Decoded records of the batch; `groupAt` is the next one to process. */
@@ -138,6 +141,7 @@ export class InputProcessor implements SubtaskInput {
     const isRestored = message.channel === RESTORED
     if (isRestored) this.restoredBatches -= 1
     this.batchValues = isRestored ? role.serializer : role.values
+    this.batchKeys = isRestored ? undefined : role.keys
     this.recordIndex = 0
     this.group.count = 0
     this.groupAt = 0
@@ -172,7 +176,7 @@ export class InputProcessor implements SubtaskInput {
   private nextGroup(): boolean {
     const { group, role } = this
     this.groupAt = 0
-    if (group.fill(this.reader, role.keyed) === 0) return false
+    if (group.fill(this.reader, role.keyed, this.batchKeys) === 0) return false
     if (role.keyed) {
       this.countKeyGroup()
       this.task.keyedState!.backend.readAhead(group)
@@ -207,10 +211,15 @@ export class InputProcessor implements SubtaskInput {
     this.task.operator.processElement(role.channel.input, value, group.timestamps[at]!)
   }
 
-  /** Copies a short key into a view of its length, so that no view is made per record. */
+  /** Selects the key of a record; a short one is copied into a view of its length, so that no view is made per record. */
   private selectKey(at: number): void {
-    const { bytes } = this.reader
     const state: KeyedInput = this.task.keyedState!.backend
+    const frequent = this.group.frequent[at]
+    if (frequent !== undefined) {
+      state.setFrequentKey(frequent)
+      return
+    }
+    const { bytes } = this.reader
     const keyStart = this.group.keyStarts[at]!
     const keyLength = this.group.keyLengths[at]!
     const group = keyGroupOfHash(this.group.hashes[at]!, state.maxParallelism)

@@ -7,6 +7,7 @@ import type { Serializer } from '../../core/serializer.ts'
 import type { Partitioning } from '../../dataflow/stream-graph.ts'
 import type { Output, StreamOperator } from '../../operators/port/operator.ts'
 import { refusePromise } from '../../operators/port/refuse-promise.ts'
+import { FrequentKeys, hashOfKey, NOT_KEPT } from '../channel/frequent-keys.ts'
 import type { OutputChannel } from '../channel/output.ts'
 import { blame } from './operator-failure.ts'
 import type { OperatorTask } from './operator-task.ts'
@@ -51,6 +52,8 @@ export interface HashOutputOptions {
   readonly maxParallelism: number
   /** By subtask. */
   readonly channels: readonly OutputChannel[]
+  /** Whether the receivers keep frequent keys. @default false */
+  readonly keepsKeys?: boolean
 }
 
 /** Output to the subtask that owns the key group of the record's key. */
@@ -62,12 +65,16 @@ export class HashOutput implements RecordOutput {
   /** Channel by key group. */
   private readonly channels: readonly OutputChannel[]
   private readonly key = new ByteWriter(64)
+  /** Undefined where receivers keep none. */
+  private readonly frequent: FrequentKeys | undefined
 
-  constructor({ partitioning, serializer, maxParallelism, channels }: HashOutputOptions) {
+  constructor(options: HashOutputOptions) {
+    const { partitioning, serializer, maxParallelism, channels, keepsKeys = false } = options
     this.keySelector = partitioning.keySelector
     this.keySerializer = partitioning.keySerializer
     this.values = new ValueAppender(serializer)
     this.maxParallelism = maxParallelism
+    this.frequent = keepsKeys ? new FrequentKeys() : undefined
     this.channels = Array.from(
       { length: maxParallelism },
       (_, group) => channels[subtaskOfKeyGroup(group, channels.length, maxParallelism)]!,
@@ -80,11 +87,33 @@ export class HashOutput implements RecordOutput {
 
   /** Sends a value to the owner of a key. */
   send(selected: unknown, value: unknown, timestamp: number): void {
-    const key = this.key
+    const { frequent, key } = this
     key.length = 0
+    if (frequent === undefined) {
+      this.sendKey(selected, value, timestamp)
+      return
+    }
+    const hash = hashOfKey(selected)
+    const known = hash === NOT_KEPT ? -1 : frequent.write(hash, selected, key)
+    if (known >= 0) {
+      this.values.append(this.channels[known]!, key.bytes, key.length, value, timestamp)
+      return
+    }
+    const place = frequent.begin(hash, key)
+    const keyGroup = this.sendKey(selected, value, timestamp)
+    // Not before: a record that cannot be written does not reach the receiver, nor does its key.
+    if (place >= 0) frequent.keep(place, selected, keyGroup)
+  }
+
+  /** Sends a value with the bytes of its key, after what `key` holds already; returns the key group. */
+  private sendKey(selected: unknown, value: unknown, timestamp: number): number {
+    const { key } = this
+    const start = key.length
     this.keySerializer.write(selected, key)
-    const group = keyGroupOfHash(murmur3(key.bytes, 0, key.length), this.maxParallelism)
-    this.values.append(this.channels[group]!, key.bytes, key.length, value, timestamp)
+    const hash = murmur3(key.bytes, start, key.length - start)
+    const keyGroup = keyGroupOfHash(hash, this.maxParallelism)
+    this.values.append(this.channels[keyGroup]!, key.bytes, key.length, value, timestamp)
+    return keyGroup
   }
 }
 

@@ -1,6 +1,7 @@
 import { murmur3 } from '../../core/hash/murmur3.ts'
 import { escapedCapacity, isCompositeOf, writeEscaped } from './composite-key.ts'
 import { prefixHash } from './entry-hash.ts'
+import type { FrequentKey } from './frequent-key.ts'
 
 const EMPTY = new Uint8Array(0)
 
@@ -12,6 +13,8 @@ export class KeySelection {
   key: Uint8Array = EMPTY
   keyGroup = 0
   namespace: Uint8Array = EMPTY
+  /** The key, if it is a frequent one. */
+  frequent: FrequentKey | undefined
   /** Grows with every selection: results of look-ups for an older one are void. */
   version = 0
   /** Hash of an entry of the key and namespace, as int32; see `locate`. */
@@ -32,6 +35,7 @@ export class KeySelection {
     this.keyGroup = keyGroup
     this.keyEnd = 0
     this.keyHashIsKnown = false
+    this.frequent = undefined
     this.version += 1
   }
 
@@ -40,6 +44,11 @@ export class KeySelection {
     this.select(key, keyGroup)
     this.keyHash = keyHash
     this.keyHashIsKnown = true
+  }
+
+  selectFrequent(key: FrequentKey): void {
+    this.selectHashed(key.bytes, key.keyGroup, key.hash)
+    this.frequent = key
   }
 
   selectNamespace(namespace: Uint8Array): void {

@@ -43,6 +43,9 @@ export class TypedReadAhead {
     const count = Math.min(keys.count, MOST)
     let seen = 0
     for (let i = 0; i < count; i++) {
+      found[i] = null
+      // What a frequent key remembers was used a moment ago.
+      if (keys.frequent[i] !== undefined) continue
       const keyHash = keys.hashes[i]!
       const hash = prefixHash(keyHash, NO_NAMESPACE)
       hashes[i] = hash

@@ -84,8 +84,11 @@ export class StoredAhead {
     }
   }
 
-  /** Writes the composite key of the `i`-th key, without a namespace, into its place; false if it is too long. */
-  private place(i: number, { bytes, keyStarts, keyLengths, hashes }: KeysAhead): boolean {
+  /** Writes the composite key of the `i`-th key, without a namespace, into its place; false if it is too long or frequent. */
+  private place(i: number, keys: KeysAhead): boolean {
+    // A frequent key is hardly ever out of memory.
+    if (keys.frequent[i] !== undefined) return false
+    const { bytes, keyStarts, keyLengths, hashes } = keys
     const length = keyLengths[i]!
     if (2 * length + 4 > LONGEST) return false
     const start = this.startOf(i) + STORE_KEY_HEADER

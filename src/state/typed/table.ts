@@ -171,11 +171,24 @@ export class StateTable {
     if (this.cursorVersion === selection.version && this.ttl === undefined) return this.cursor
     // Without an entry in memory and in the store the key need not be hashed.
     if (this.entries.length === 0 && this.context.store === undefined) return undefined
-    selection.locate()
-    const entry = this.index.findSelected(selection)
+    const entry = this.findSelected(selection)
     this.cursor = entry === undefined ? this.loadSelected(selection) : this.ifLive(entry)
     this.cursorVersion = selection.version
     return this.cursor
+  }
+
+  /** The entry of the selected key and namespace in memory; a frequent key remembers it. */
+  private findSelected(selection: KeySelection): KeyedEntry | undefined {
+    const { frequent } = selection
+    const remembers = frequent !== undefined && selection.namespace.length === 0
+    if (remembers) {
+      const known = frequent.entries[this.id] as KeyedEntry | undefined
+      if (known !== undefined && known.index >= 0) return known
+    }
+    selection.locate()
+    const entry = this.index.findSelected(selection)
+    if (remembers) frequent.entries[this.id] = entry
+    return entry
   }
 
   /** The entry of the selected key and namespace, which is not in memory, from the store. */
@@ -190,8 +203,7 @@ export class StateTable {
   /** The entry of the selected key and namespace, to be written at once. */
   currentToWrite(selection: KeySelection): KeyedEntry {
     if (this.cursorVersion === selection.version && this.cursor !== undefined) return this.cursor
-    selection.locate()
-    this.cursor = this.index.findSelected(selection) ?? this.createSelected(selection)
+    this.cursor = this.findSelected(selection) ?? this.createSelected(selection)
     this.cursorVersion = selection.version
     return this.cursor
   }
@@ -205,8 +217,7 @@ export class StateTable {
   /** Deletes the entry of the selected key and namespace without reading it. */
   removeCurrent(selection: KeySelection): void {
     if (this.entries.length === 0 && this.context.store === undefined) return
-    selection.locate()
-    let entry = this.index.findSelected(selection)
+    let entry = this.findSelected(selection)
     if (entry === undefined && this.index.hasSpilled(selection.keyGroup)) {
       entry = this.createSelected(selection)
     }
@@ -308,6 +319,8 @@ export class StateTable {
     this.context.bytes -= ENTRY_OVERHEAD + entry.key.length + sizeOfValue(entry.value)
     this.groups?.remove(entry)
     this.cursorVersion = -1
+    // Frequent keys may remember the entry for long.
+    entry.value = undefined
   }
 
   /** Appends the expiry time, if the table has a time to live, and the value. */

@@ -92,6 +92,7 @@ function setUp(restored: readonly ForwardMessage[] = []) {
     serializer,
     edge: 'in',
     keyed: false,
+    keys: undefined,
     progressEdge: -1,
     sender: 0,
   }

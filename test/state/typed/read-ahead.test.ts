@@ -48,6 +48,7 @@ function keysAhead(keys: readonly Uint8Array[]): KeysAhead {
     keyStarts: Int32Array.from(starts),
     keyLengths: Int32Array.from(keys, (key) => key.length),
     hashes: Int32Array.from(keys, (key) => murmur3(key) | 0),
+    frequent: [],
     count: keys.length,
   }
 }
