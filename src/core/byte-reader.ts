@@ -18,8 +18,13 @@ export class ByteReader {
   }
 
   private get view(): DataView {
+    return this.dataView ?? this.makeView()
+  }
+
+  /** Apart from its use: `buffer` of an array is a call out of compiled code. */
+  private makeView(): DataView {
     const { buffer, byteOffset, byteLength } = this.bytes
-    this.dataView ??= new DataView(buffer, byteOffset, byteLength)
+    this.dataView = new DataView(buffer, byteOffset, byteLength)
     return this.dataView
   }
 

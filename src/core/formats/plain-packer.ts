@@ -58,26 +58,20 @@ export class PlainPacker {
   }
 
   private writeValue(value: unknown, writer: ByteWriter, at: PackedName, depth: number): boolean {
-    switch (typeof value) {
-      case 'number':
-        writeNumber(value, writer)
-        return true
-      case 'string':
-        return writeText(value, writer)
-      case 'boolean':
-        writer.uint8(value ? 0xc3 : 0xc2)
-        return true
-      case 'undefined':
-        writer.uint8(0xd4)
-        writer.uint16(0)
-        return true
-      case 'object':
-        if (value !== null) return depth < DEEPEST && this.writeObject(value, writer, at, depth)
-        writer.uint8(0xc0)
-        return true
-      default:
-        return false
+    // Comparisons, not a switch: the engine looks at the kind of a value itself, and makes no name of it.
+    if (typeof value === 'number') writeNumber(value, writer)
+    else if (typeof value === 'string') return writeText(value, writer)
+    else if (typeof value === 'boolean') writer.uint8(value ? 0xc3 : 0xc2)
+    else if (value === null) writer.uint8(0xc0)
+    else if (value === undefined) {
+      writer.uint8(0xd4)
+      writer.uint16(0)
+    } else {
+      return (
+        typeof value === 'object' && depth < DEEPEST && this.writeObject(value, writer, at, depth)
+      )
     }
+    return true
   }
 
   private writeObject(value: object, writer: ByteWriter, at: PackedName, depth: number): boolean {

@@ -12,14 +12,14 @@ export const LONGEST_KEPT = 64
  */
 export class FrequentTexts {
   private readonly texts: string[] = new Array<string>(MOST_TEXTS).fill('')
-  /** Hash of the last text of each place. */
+  /** Hash of all letters of the last text of each place that was not kept. */
   private readonly hashes = new Int32Array(MOST_TEXTS)
   /** Places that the current value has changed. */
   private readonly changed: number[] = []
 
   /** Place of a text with this hash. */
   placeOf(hash: number): number {
-    return (hash ^ (hash >>> 10)) & (MOST_TEXTS - 1)
+    return (hash ^ (hash >>> 10) ^ (hash >>> 20)) & (MOST_TEXTS - 1)
   }
 
   /** Whether the reader has the text at this place. */
@@ -27,8 +27,9 @@ export class FrequentTexts {
     return this.texts[place] === text
   }
 
-  /** Whether a text of this hash was the last one of its place, and is to be kept. */
-  comesAgain(place: number, hash: number): boolean {
+  /** Whether this was the last text of its place that was not kept, so that it is to be kept. */
+  comesAgain(place: number, text: string): boolean {
+    const hash = hashOfLetters(text)
     if (this.hashes[place] === hash) return true
     this.hashes[place] = hash
     return false
@@ -51,13 +52,21 @@ export class FrequentTexts {
   }
 }
 
-/** A hash by the length and by letters from the end, where ids differ first, the start and the middle. */
+/**
+ * Hash for the place of a text, by its length and up to 16 of its letters from all parts: frequent texts that share
+ * a place replace each other all the time.
+ */
 export function hashOfText(text: string): number {
-  const last = text.length - 1
+  const { length } = text
+  const step = 1 + (length >> 4)
+  let hash = length
+  for (let i = length - 1; i >= 0; i -= step) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0
+  return hash
+}
+
+/** A hash by all letters: ids of many texts differ in letters that `hashOfText` does not look at. */
+function hashOfLetters(text: string): number {
   let hash = text.length
-  hash = Math.imul(hash, 31) + text.charCodeAt(last)
-  hash = Math.imul(hash, 31) + text.charCodeAt(0)
-  hash = Math.imul(hash, 31) + text.charCodeAt(last >> 1)
-  if (last > 0) hash = Math.imul(hash, 31) + text.charCodeAt(last - 1)
+  for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0
   return hash
 }

@@ -44,7 +44,7 @@ export class ShapeReader {
       case KINDS.int32:
         return reader.int32()
       case KINDS.knownLatin:
-        return this.texts[reader.uint8() | (reader.uint8() << 8)]
+        return this.texts[reader.uint16() % MOST_TEXTS]
       case KINDS.latin:
         return this.latin(reader.uint8())
       case KINDS.float64:
@@ -68,7 +68,7 @@ export class ShapeReader {
       case KINDS.newObject:
         return this.newShape(reader.uint8())(this)
       case KINDS.keptLatin:
-        return this.keptLatin(reader.uint8() | (reader.uint8() << 8))
+        return this.keptLatin(reader.uint16())
       default:
         throw new WeirError('MALFORMED_DATA', `a value of kind ${kind} between two slots`)
     }

@@ -1,9 +1,12 @@
+import type { WriteFields } from './fields-writer.ts'
 import { MOST_FIELDS, MOST_SHAPES } from './shape.ts'
 
 /** A prefix of the names of some shapes. */
-class ShapeNode {
+export class ShapeNode {
   /** Number of the shape that ends here, -1 for none. */
   id = -1
+  /** Writes the fields of the shape that ends here; made with the first record after the one that brought the shape. */
+  write: WriteFields | undefined
   readonly depth: number
   /** The name by which the last search went on, which most objects have next. */
   lastName: string | undefined

@@ -1,8 +1,9 @@
 import type { ByteWriter } from '../byte-writer.ts'
 import type { Serializer } from '../serializer.ts'
+import { fieldsWriterOf } from './fields-writer.ts'
 import { FrequentTexts, hashOfText, LONGEST_KEPT } from './frequent-texts.ts'
 import { DEEPEST, KINDS } from './shape.ts'
-import { ShapeTree } from './tree.ts'
+import { type ShapeNode, ShapeTree } from './tree.ts'
 
 /** Longest text whose length fits one byte. */
 const LONGEST_LATIN = 255
@@ -34,36 +35,44 @@ export class ShapeWriter {
     this.serializer.write(value, writer)
   }
 
-  /** Appends a value; false for one that only the serializer can write. */
-  private writeValue(value: unknown, writer: ByteWriter, depth: number): boolean {
-    switch (typeof value) {
-      case 'number':
-        writeNumber(value, writer)
-        return true
-      case 'string':
-        this.writeText(value, writer)
-        return true
-      case 'boolean':
-        writer.uint8(value ? KINDS.true : KINDS.false)
-        return true
-      case 'undefined':
-        writer.uint8(KINDS.undefined)
-        return true
-      case 'object':
-        if (value !== null) return depth < DEEPEST && this.writeObject(value, writer, depth)
-        writer.uint8(KINDS.null)
-        return true
-      default:
-        return false
+  /** Appends a value within the one that `write` has begun; false for one that only the serializer can write. */
+  writeValue(value: unknown, writer: ByteWriter, depth: number): boolean {
+    // Comparisons, not a switch: the engine looks at the kind of a value itself, and makes no name of it.
+    if (typeof value === 'number') writeNumber(value, writer)
+    else if (typeof value === 'string') this.writeText(value, writer)
+    else if (typeof value === 'boolean') writer.uint8(value ? KINDS.true : KINDS.false)
+    else if (value === undefined) writer.uint8(KINDS.undefined)
+    else if (value === null) writer.uint8(KINDS.null)
+    else {
+      return typeof value === 'object' && depth < DEEPEST && this.writeObject(value, writer, depth)
     }
+    return true
   }
 
   private writeObject(value: object, writer: ByteWriter, depth: number): boolean {
+    if (Array.isArray(value)) {
+      return (
+        Object.getPrototypeOf(value) === Array.prototype && this.writeArray(value, writer, depth)
+      )
+    }
+    // The names of a typed array are its indices, one text for each element.
+    if (ArrayBuffer.isView(value)) return false
+    const node = this.shapes.find(value)
+    if (node === undefined) return false
+    // A date has no names either.
+    if (node.id < 0 || node.depth === 0) return this.writeUnknown(value, node, writer, depth)
+    writer.uint8(KINDS.object)
+    writer.uint8(node.id)
+    node.write ??= fieldsWriterOf(Object.keys(value), writeNumber)
+    return node.write(value, writer, depth + 1, this)
+  }
+
+  /** Appends an object whose shape is new, or has no fields. */
+  private writeUnknown(value: object, node: ShapeNode, writer: ByteWriter, depth: number): boolean {
     const prototype: unknown = Object.getPrototypeOf(value)
     if (prototype === Object.prototype || prototype === null) {
-      return this.writeFields(value as Record<string, unknown>, writer, depth)
+      return this.writeFields(value as Record<string, unknown>, node, writer, depth)
     }
-    if (prototype === Array.prototype) return this.writeArray(value as unknown[], writer, depth)
     if (prototype !== Date.prototype) return false
     const time = (value as Date).getTime()
     writer.uint8(KINDS.date)
@@ -71,9 +80,12 @@ export class ShapeWriter {
     return !Number.isNaN(time)
   }
 
-  private writeFields(value: Record<string, unknown>, writer: ByteWriter, depth: number): boolean {
-    const node = this.shapes.find(value)
-    if (node === undefined) return false
+  private writeFields(
+    value: Record<string, unknown>,
+    node: ShapeNode,
+    writer: ByteWriter,
+    depth: number,
+  ): boolean {
     if (node.id >= 0) {
       writer.uint8(KINDS.object)
       writer.uint8(node.id)
@@ -107,10 +119,9 @@ export class ShapeWriter {
       return
     }
     const { texts } = this
-    const hash = hashOfText(text)
-    const place = texts.placeOf(hash)
+    const place = texts.placeOf(hashOfText(text))
     if (texts.has(place, text)) writePlace(KINDS.knownLatin, place, writer)
-    else if (texts.comesAgain(place, hash)) this.keepText(text, place, writer)
+    else if (texts.comesAgain(place, text)) this.keepText(text, place, writer)
     else writeText(text, writer)
   }
 
