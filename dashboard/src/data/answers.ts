@@ -76,6 +76,8 @@ export interface JobLive {
   readonly failures: number
   readonly takesCheckpoints: boolean
   readonly learns: boolean
+  /** Of the job, and so of all operators without one of their own. */
+  readonly parallelism: number
   readonly vertices: readonly VertexLive[]
 }
 
@@ -89,6 +91,8 @@ export interface VertexLive {
   readonly idle: number
   readonly recordsInPerSecond: number
   readonly recordsOutPerSecond: number
+  /** Whether the code fixes its parallelism. */
+  readonly hasOwnParallelism: boolean
 }
 
 /** `/weir/jobs/:id/learning` */

@@ -39,7 +39,11 @@ export async function readText(path: string, signal?: AbortSignal): Promise<stri
 }
 
 /** Sends a change. Throws RestError. */
-export async function change<T>(method: 'POST' | 'PATCH', path: string, body?: object): Promise<T> {
+export async function change<T>(
+  method: 'POST' | 'PATCH' | 'PUT',
+  path: string,
+  body?: object,
+): Promise<T> {
   return (await (await send(method, path, { body })).json()) as T
 }
 

@@ -71,9 +71,10 @@ export function JobPage({ route }: JobPageProps) {
         <p class="quiet">
           <code>{id}</code> {job['end-time'] < 0 ? 'up for' : 'ran for'}{' '}
           {durationText(job.duration)}
+          {data.vertices.length === 0 ? '' : `, parallelism ${data.parallelism}`}
           {data.restarts === 0 ? '' : `, restarts: ${data.restarts}`}
         </p>
-        <JobActions id={id} state={job.state} takesCheckpoints={data.takesCheckpoints} />
+        <JobActions job={job} live={data} />
       </div>
       <Tabs id={id} tab={shown} live={data} states={states} asksModels={(asked?.length ?? 0) > 0} />
       <TabPage route={{ ...route, tab: shown }} job={job} live={data} />

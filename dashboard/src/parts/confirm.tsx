@@ -13,6 +13,8 @@ export interface ConfirmProps {
   readonly isDanger?: boolean
   readonly isDisabled?: boolean
   readonly onConfirm: () => void
+  /** Called when the dialog closes, also without an answer. */
+  readonly onClose?: () => void
 }
 
 /** A button that opens a dialog, which asks whether to go on. */
@@ -35,7 +37,7 @@ export function Confirm(props: ConfirmProps) {
       >
         {action}
       </button>
-      <dialog ref={dialog} aria-labelledby={title}>
+      <dialog ref={dialog} aria-labelledby={title} onClose={props.onClose}>
         <h2 id={title}>{question}</h2>
         {children}
         <div class="actions">

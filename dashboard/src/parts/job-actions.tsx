@@ -1,24 +1,26 @@
 import { useState } from 'preact/hooks'
+import type { JobDetail, JobLive } from '../data/answers.ts'
 import { change, RestError, read } from '../data/rest.ts'
 import { Confirm } from './confirm.tsx'
+import { Rescale } from './rescale.tsx'
 
 /** Parts of the actions of a job. */
 export interface JobActionsProps {
-  readonly id: string
-  readonly state: string
-  readonly takesCheckpoints: boolean
+  readonly job: JobDetail
+  readonly live: JobLive
 }
 
 /** Pause between two questions whether a savepoint is complete, ms. */
 const ASK_MS = 500
 
-/** Buttons that take a savepoint and cancel the job; cancelling asks first. */
-export function JobActions({ id, state, takesCheckpoints }: JobActionsProps) {
+/** Buttons that rescale the job, take a savepoint and cancel the job; all but the savepoint ask first. */
+export function JobActions({ job, live }: JobActionsProps) {
+  const { jid: id, state } = job
   const [message, setMessage] = useState('')
   if (state !== 'RUNNING' && state !== 'RESTARTING') return null
-  const attempt = async (run: () => Promise<string>): Promise<void> => {
+  const attempt = async (run: (report: typeof setMessage) => Promise<string>): Promise<void> => {
     try {
-      setMessage(await run())
+      setMessage(await run(setMessage))
     } catch (error) {
       setMessage(error instanceof RestError ? error.message : String(error))
     }
@@ -31,8 +33,11 @@ export function JobActions({ id, state, takesCheckpoints }: JobActionsProps) {
   }
   return (
     <div class="actions">
-      {takesCheckpoints && state === 'RUNNING' ? (
-        <button type="button" onClick={() => void attempt(() => savepoint(id, setMessage))}>
+      {live.vertices.length > 0 && state === 'RUNNING' ? (
+        <Rescale job={job} live={live} attempt={(run) => void attempt(run)} />
+      ) : null}
+      {live.takesCheckpoints && state === 'RUNNING' ? (
+        <button type="button" onClick={() => void attempt((report) => savepoint(id, report))}>
           Take a savepoint
         </button>
       ) : null}

@@ -15,6 +15,8 @@ export interface VertexLoad {
   /** Records a second, all subtasks together. */
   readonly recordsInPerSecond: number
   readonly recordsOutPerSecond: number
+  /** Whether the code fixes its parallelism. */
+  readonly hasOwnParallelism: boolean
 }
 
 /** `/weir/jobs/:jobid/live`: what the job has, and how busy and back-pressured its vertices are. */
@@ -26,6 +28,7 @@ export function liveJson(job: JobSnapshot): object {
     failures: job.failures.length,
     takesCheckpoints: job.checkpoints !== undefined,
     learns: learns(job),
+    parallelism: job.parallelism,
     vertices: job.vertices.map((vertex) => vertexLoad(job, vertex)),
   }
 }
@@ -43,6 +46,7 @@ function vertexLoad(job: JobSnapshot, vertex: VertexSnapshot): VertexLoad {
     backPressured: Math.max(0, ...shares('backPressuredTimeMsPerSecond')),
     idle: Math.min(1, ...shares('idleTimeMsPerSecond')),
     recordsInPerSecond: sum('numRecordsInPerSecond'),
+    hasOwnParallelism: vertex.hasOwnParallelism === true,
     recordsOutPerSecond: vertex.operators
       .filter(({ hasOutput }) => hasOutput)
       .reduce(

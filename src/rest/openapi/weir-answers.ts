@@ -24,10 +24,12 @@ export const LIVE = objectOf({
   failures: WHOLE,
   takesCheckpoints: FLAG,
   learns: FLAG,
+  parallelism: WHOLE,
   vertices: listOf(
     objectOf({
       id: ID,
       uid: TEXT,
+      hasOwnParallelism: FLAG,
       ...Object.fromEntries(
         ['busy', 'backPressured', 'idle', 'recordsInPerSecond', 'recordsOutPerSecond'].map(
           (name) => [name, NUMBER],

@@ -17,9 +17,26 @@ it('shows the load of the subtask with the largest share, and the records of all
     restarts: 2,
     takesCheckpoints: true,
     learns: false,
+    parallelism: job.parallelism,
     vertices: [
-      { id: SOURCE_ID, busy: 0.3, backPressured: 0.6, idle: 0, recordsOutPerSecond: 42 },
+      {
+        id: SOURCE_ID,
+        busy: 0.3,
+        backPressured: 0.6,
+        idle: 0,
+        recordsOutPerSecond: 42,
+        hasOwnParallelism: false,
+      },
       { id: COUNT_ID, busy: 0, backPressured: 0, recordsInPerSecond: 42 },
     ],
+  })
+})
+
+it('says which vertices have a parallelism of their own', () => {
+  const job = snapshot()
+  const [source, ...others] = job.vertices
+  const vertices = [{ ...source!, hasOwnParallelism: true }, ...others]
+  expect(liveJson({ ...job, vertices })).toMatchObject({
+    vertices: [{ hasOwnParallelism: true }, { hasOwnParallelism: false }],
   })
 })

@@ -39,6 +39,15 @@ export const PAGES: Readonly<Record<string, ShownPage>> = {
       await page.getByRole('link', { name: /numbers.*back-pressured \d\d+ %/ }).waitFor()
     },
   },
+  rescaling: {
+    at: async ({ jobs }) => `#/jobs/${jobs.heldUp}/graph`,
+    shows: async (page) => {
+      await page.getByRole('button', { name: 'Rescale' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByRole('button', { name: 'One more' }).click()
+      await dialog.getByText('The job takes a checkpoint, ends').waitFor()
+    },
+  },
   operator: {
     at: async ({ jobs, url }) =>
       `#/jobs/${jobs.heldUp}/graph/${await vertexOf(url, jobs.heldUp, 'numbers')}`,

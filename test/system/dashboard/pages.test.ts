@@ -254,6 +254,34 @@ describe.skipIf(!existsSync(CHROMIUM))(`the dashboard (skipped without ${CHROMIU
     await open(`#/jobs/${jobs.learning}/models/2`, look, promotion, /status of 409/)
   })
 
+  it('gives a job another parallelism after a question, and says why it does not', async () => {
+    const rescaling = async (page: Page): Promise<void> => {
+      const answer = page.getByRole('main').getByRole('status')
+      const dialog = page.getByRole('dialog')
+      const number = dialog.getByLabel('Parallelism')
+      const opened = async (): Promise<void> => {
+        await page.getByRole('main').getByRole('button', { name: 'Rescale' }).click()
+        await dialog.waitFor()
+      }
+      await page.getByText(/up for .*, parallelism 1/).waitFor()
+      await opened()
+      expect(await dialog.getByRole('button', { name: 'One less' }).isDisabled()).toBe(true)
+      await number.fill('129')
+      await dialog.getByRole('button', { name: 'Rescale' }).click()
+      await answer.getByText(/INVALID_ARGUMENT.* has the max parallelism 128/).waitFor()
+      await opened()
+      await dialog.getByRole('button', { name: 'Keep 1' }).click()
+      await opened()
+      await dialog.getByRole('button', { name: 'One more' }).click()
+      expect(await number.inputValue()).toBe('2')
+      await dialog.getByRole('button', { name: 'Rescale' }).click()
+      await answer.getByText('The job runs with parallelism 2.').waitFor()
+      await page.getByText(/up for .*, parallelism 2/).waitFor()
+    }
+    const hash = `#/jobs/${jobs.asking}/graph`
+    await open(hash, LOOKS['phone']!, rescaling, /status of (400|409|503)/)
+  })
+
   it('goes on by requests when the stream of events is cut, waits for a lost server, and is live again', async () => {
     await using proxy = await SeverableProxy.open(url)
     const context = await browser.newContext(LOOKS['light']!)
