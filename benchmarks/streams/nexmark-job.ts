@@ -6,8 +6,10 @@ import { boundedOutOfOrderness } from '../../src/dataflow/watermark-strategy.ts'
 import { type NexmarkEvent, nexmarkEvent } from './nexmark-events.ts'
 import { type NexmarkQuery, nexmarkRows } from './nexmark-queries.ts'
 
-/** Events of a partition between two samples. A sample takes half a millisecond: at 4,096 they took 3 % of a query. */
-const SAMPLE_EVERY = 16_384
+/** Events of a partition between two looks at the clock. */
+const LOOK_EVERY = 4096
+/** Time between two samples of a partition, ms. One takes half a millisecond: each 16,384 events they took 4 % of q8. */
+const SAMPLE_MS = 100
 
 /** Options of the job. */
 export interface NexmarkJobOptions extends Readonly<Record<string, unknown>> {
@@ -33,12 +35,16 @@ export interface NexmarkSample {
 export default defineJob<NexmarkJobOptions>({
   name: 'nexmark',
   build(env, { query, partitions, spread, samples }) {
+    const sampledAt = new Map<number, number>()
     const sample = (partition: number, events: number): void => {
+      const timeMs = systemClock.monotonicMs()
+      if (timeMs - (sampledAt.get(partition) ?? Number.NEGATIVE_INFINITY) < SAMPLE_MS) return
+      sampledAt.set(partition, timeMs)
       const { user, system } = process.cpuUsage()
       const line: NexmarkSample = {
         partition,
         events,
-        timeMs: systemClock.monotonicMs(),
+        timeMs,
         cpuSeconds: (user + system) / 1e6,
       }
       appendFileSync(samples, `${JSON.stringify(line)}\n`)
@@ -46,7 +52,7 @@ export default defineJob<NexmarkJobOptions>({
     const source = new GeneratorSource<NexmarkEvent>({
       partitions,
       generate: (index, partition) => {
-        if (index % SAMPLE_EVERY === 0) sample(partition, index)
+        if (index % LOOK_EVERY === 0) sample(partition, index)
         return nexmarkEvent(index * partitions + partition, spread)
       },
     })
