@@ -23,6 +23,8 @@ export class ListStateHandle<T> implements LiveListState<T> {
   private readonly selection: KeySelection
   private readonly serializer: Serializer<T>
   private readonly largestHead: number
+  /** Whether all lists stay in memory, so that their elements may be there in both forms. */
+  private readonly keepsDecoded: boolean
   private readonly suffix = new Uint8Array(CHUNK_SUFFIX_BYTES)
 
   constructor(table: StateTable, selection: KeySelection, serializer: Serializer<T>) {
@@ -30,13 +32,14 @@ export class ListStateHandle<T> implements LiveListState<T> {
     this.selection = selection
     this.serializer = serializer
     this.largestHead = largestHeadOf(table)
+    this.keepsDecoded = table.context.store === undefined
   }
 
   get(): T[] {
     const entry = this.table.current(this.selection)
     if (entry === undefined) return []
     this.table.beforeSharing(entry)
-    const list = listOf(entry)
+    const list = this.listOf(entry)
     const head = list.values(this.serializer)
     this.count(entry, list)
     this.table.hold(entry, list)
@@ -71,7 +74,7 @@ export class ListStateHandle<T> implements LiveListState<T> {
       return
     }
     this.removeChunks()
-    const list = new ListValue()
+    const list = new ListValue(this.keepsDecoded)
     for (const value of values) list.add(this.serializer, value)
     this.hold(this.table.currentToWrite(this.selection), list)
   }
@@ -82,14 +85,14 @@ export class ListStateHandle<T> implements LiveListState<T> {
   }
 
   private toAppend(entry: KeyedEntry | undefined): ListValue {
-    if (entry === undefined) return new ListValue()
+    if (entry === undefined) return new ListValue(this.keepsDecoded)
     // The old elements are saved before the list grows.
     this.table.change(entry)
-    return listOf(entry)
+    return this.listOf(entry)
   }
 
   private store(entry: KeyedEntry, list: ListValue): void {
-    if (list.bytes > this.largestHead) this.seal(list)
+    if (list.bytesOnce > this.largestHead) this.seal(list)
     this.hold(entry, list)
   }
 
@@ -122,7 +125,7 @@ export class ListStateHandle<T> implements LiveListState<T> {
   private removeChunks(): void {
     if (!this.table.hasChunks) return
     const entry = this.table.current(this.selection)
-    const chunks = entry === undefined ? 0 : listOf(entry).chunks
+    const chunks = entry === undefined ? 0 : this.listOf(entry).chunks
     for (let number = 0; number < chunks; number++) {
       const length = this.locateChunk(number)
       const { keyGroup, bytes } = this.selection
@@ -148,6 +151,11 @@ export class ListStateHandle<T> implements LiveListState<T> {
     return this.selection.append(this.suffix, CHUNK_SUFFIX_BYTES)
   }
 
+  private listOf({ value }: KeyedEntry): ListValue {
+    if (value instanceof ListValue) return value
+    return ListValue.of(value instanceof Uint8Array ? value : NO_ELEMENTS, this.keepsDecoded)
+  }
+
   /** Counts the bytes of a list that has changed its size, so that they can be taken away again. */
   private count(entry: KeyedEntry, list: ListValue): void {
     const { bytes } = list
@@ -159,9 +167,4 @@ export class ListStateHandle<T> implements LiveListState<T> {
 function largestHeadOf({ ttl, context }: StateTable): number {
   if (ttl !== undefined) return Number.POSITIVE_INFINITY
   return context.store === undefined ? LARGEST_HEAD_IN_MEMORY : LARGEST_HEAD
-}
-
-function listOf({ value }: KeyedEntry): ListValue {
-  if (value instanceof ListValue) return value
-  return ListValue.of(value instanceof Uint8Array ? value : NO_ELEMENTS)
 }

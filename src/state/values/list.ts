@@ -21,7 +21,7 @@ const MARK = [0x80, 0x00] as const
 
 /** Elements that stay decoded; more are packed together, which takes about a millisecond. */
 export const MOST_LIVE = 1024
-/** A longer list stays packed after it was written, so that no checkpoint packs its elements twice. */
+/** More new elements stay packed after they were written, so that no checkpoint packs them twice. */
 const MOST_PACKED_TWICE = 64
 
 const LIST_BYTES = 160
@@ -31,8 +31,8 @@ const element = new ByteWriter(256)
 
 /**
  * The head of a list in memory: the first elements packed, each preceded by its length, the later ones as
- * copies that only the list touches, or as the elements themselves where the serializer's copier shares them. Elements of
- * which no copy can be made are packed at once.
+ * copies that only the list touches, or as the elements themselves where the serializer's copier shares them. The packed
+ * ones may be there decoded, too. Elements of which no copy can be made are packed at once.
  */
 export class ListValue {
   /** Chunks with the elements before these. */
@@ -42,10 +42,21 @@ export class ListValue {
   private packed: ByteWriter | undefined
   private live: unknown[] = []
   private liveBytes = 0
+  /** How many of the decoded elements are the packed ones; 0 where these are packed only. */
+  private both = 0
+  private readonly keepsDecoded: boolean
+
+  /**
+   * An empty head. With `keepsDecoded`, elements that a checkpoint has packed stay decoded, too: they take more memory, and
+   * need not be decoded again.
+   */
+  constructor(keepsDecoded = false) {
+    this.keepsDecoded = keepsDecoded
+  }
 
   /** A head as `write` writes it. Throws MALFORMED_DATA. */
-  static of(bytes: Uint8Array): ListValue {
-    const list = new ListValue()
+  static of(bytes: Uint8Array, keepsDecoded = false): ListValue {
+    const list = new ListValue(keepsDecoded)
     list.chunks = chunksOf(bytes)
     const packed = elementsOf(bytes)
     if (packed.length > 0) list.packedBytes(packed.length).raw(packed)
@@ -55,6 +66,11 @@ export class ListValue {
   /** About how many bytes of heap the list takes. */
   get bytes(): number {
     return LIST_BYTES + this.liveBytes + (this.packed?.bytes.length ?? 0)
+  }
+
+  /** As `bytes`, each element once. */
+  get bytesOnce(): number {
+    return this.both > 0 ? LIST_BYTES + this.liveBytes : this.bytes
   }
 
   /** Appends a copy of a value. */
@@ -77,7 +93,7 @@ export class ListValue {
   /** An array of copies of the head's elements, or of the elements themselves where the serializer's copier shares them. */
   values<T>(serializer: Serializer<T>): T[] {
     const copier = copierOf(serializer)
-    const before = this.packed === undefined ? [] : this.unpack(serializer)
+    const before = this.isDecoded ? [] : this.unpack(serializer)
     const live = this.live as T[]
     const copies =
       copier?.shares === true ? live.slice() : live.map((value) => copyOf(value, copier))
@@ -95,10 +111,20 @@ export class ListValue {
 
   /** Appends the head's elements, each preceded by its length. */
   writeElements(serializer: Serializer<unknown> | undefined, writer: ByteWriter): void {
-    if (this.live.length > MOST_PACKED_TWICE) this.pack(serializer!)
+    if (this.live.length - this.both > MOST_PACKED_TWICE) {
+      if (this.keepsDecoded && this.isDecoded) this.packNew(serializer!)
+      else this.pack(serializer!)
+    }
     const { packed } = this
     if (packed !== undefined) writer.copy(packed.bytes, 0, packed.length)
-    for (const value of this.live) writeElement(serializer!, value, writer)
+    for (let i = this.both; i < this.live.length; i++) {
+      writeElement(serializer!, this.live[i], writer)
+    }
+  }
+
+  /** Whether each element is there decoded. */
+  private get isDecoded(): boolean {
+    return this.packed === undefined || this.both > 0
   }
 
   /** Appends a copy to the decoded elements; false if none can be made. */
@@ -134,10 +160,18 @@ export class ListValue {
 
   private pack(serializer: Serializer<unknown>): void {
     if (this.live.length === 0) return
-    const packed = this.packedBytes(256)
-    for (const value of this.live) writeElement(serializer, value, packed)
+    this.packNew(serializer)
     this.live = []
     this.liveBytes = 0
+    this.both = 0
+  }
+
+  /** Packs the elements that are decoded only; they stay decoded. */
+  private packNew(serializer: Serializer<unknown>): void {
+    const { live } = this
+    const packed = this.packedBytes(256)
+    for (let i = this.both; i < live.length; i++) writeElement(serializer, live[i], packed)
+    this.both = live.length
   }
 
   private packedBytes(capacity: number): ByteWriter {

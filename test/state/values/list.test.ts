@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { ByteWriter } from '../../../src/core/byte-writer.ts'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
-import { int53Serializer, stringSerializer } from '../../../src/core/serializer.ts'
+import {
+  int53Serializer,
+  sharingSerializer,
+  stringSerializer,
+} from '../../../src/core/serializer.ts'
 import { ListValue, MOST_LIVE } from '../../../src/state/values/list.ts'
 
 const serializer = msgpackSerializer<unknown>()
@@ -50,6 +54,43 @@ describe('a list in memory', () => {
     read.add(serializer, { last: 1 })
     expect(read.values(serializer)).toEqual([...values, { last: 1 }])
     expect(bytesOf(read)).toEqual(packed([...values, { last: 1 }]))
+  })
+
+  it.each([20, 300, MOST_LIVE])(
+    'of %i elements can keep them decoded after it was written',
+    (n) => {
+      const sharing = sharingSerializer(serializer)
+      const values = Array.from({ length: n }, (_, i) => ({ i }))
+      const list = new ListValue(true)
+      const write = (): Uint8Array => {
+        const writer = new ByteWriter()
+        list.write(sharing, writer)
+        return writer.toBytes()
+      }
+      for (const [i, value] of values.entries()) {
+        list.add(sharing, value)
+        if (i % 100 === 99) expect(write()).toEqual(packed(values.slice(0, i + 1)))
+      }
+      expect(write()).toEqual(packed(values))
+      const read = list.values(sharing)
+      expect(read).toHaveLength(n)
+      expect(read.every((value, i) => value === values[i])).toBe(true)
+      for (let i = 0; i < MOST_LIVE; i++) list.add(sharing, { more: i })
+      const all = [...values, ...Array.from({ length: MOST_LIVE }, (_, i) => ({ more: i }))]
+      expect(list.values(sharing)).toEqual(all)
+      expect(write()).toEqual(packed(all))
+      expect(list.seal(sharing)).toEqual(packed(all))
+    },
+  )
+
+  it('that keeps elements in both forms is counted with both', () => {
+    const list = new ListValue(true)
+    for (let i = 0; i < 200; i++) list.add(serializer, { i })
+    const before = list.bytes
+    bytesOf(list)
+    expect(list.bytes).toBeGreaterThan(before + 200 * 3)
+    expect(list.bytesOnce).toBe(before)
+    expect(list.values(serializer)).toHaveLength(200)
   })
 
   it('keeps what it appends after a chunk apart from it', () => {
