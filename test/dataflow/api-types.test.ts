@@ -107,6 +107,16 @@ describe('types of the stream API', () => {
       }))
   })
 
+  it('widen a stream without a cast for a union', () => {
+    const stream = ratings()
+    const texts = stream.map((rating): Rating | string => rating.user)
+    const both = stream.map((rating): Rating | string => rating).union(texts)
+    expectTypeOf(both).toEqualTypeOf<DataStream<Rating | string>>()
+    // @ts-expect-error a narrow stream is not a wide one: it has other fields to sum
+    const wide: DataStream<Rating | string> = stream
+    expectTypeOf(wide).toEqualTypeOf<DataStream<Rating | string>>()
+  })
+
   it('refuse a union of streams of other types', () => {
     const stream = ratings()
     const texts = stream.map((rating) => rating.user)
