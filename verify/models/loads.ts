@@ -103,12 +103,9 @@ function held(): Held {
   }
 }
 
-/** The queues of unloaded models are garbage until it is collected. */
-function collectGarbage(): void {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
-  collect()
-}
+setFlagsFromString('--expose-gc')
+/** The queues of unloaded models are garbage until it is collected. One context for all calls: each takes memory. */
+const collectGarbage = runInNewContext('gc') as () => void
 
 function growthOf(rss: readonly number[]): number {
   const third = Math.ceil(rss.length / 3)
