@@ -1,7 +1,6 @@
 import type { Serializer } from '../../core/serializer.ts'
 import type { EdgeFold, SendPart } from '../port/edge-fold.ts'
 import { FoldedPart } from '../port/folded-part.ts'
-import { refusePromise } from '../port/refuse-promise.ts'
 import type { Fold } from '../windows/contents.ts'
 import { copyOfSum } from '../windows/slices.ts'
 import { FoldTrust } from './fold-trust.ts'
@@ -88,7 +87,6 @@ export abstract class PartFold<IN, ACC> implements EdgeFold {
     const { fold, sums } = this.options
     const before = part.records === 0 ? undefined : part.sum
     const after = fold.add(value, before)
-    if (after instanceof Promise) refusePromise(after, 'the fold of a window')
     part.records += 1
     if (after === before || typeof after !== 'object') {
       part.sum = after
