@@ -1,4 +1,4 @@
-import type { Serializer } from '../../core/serializer.ts'
+import { copierOf, type Serializer } from '../../core/serializer.ts'
 import { mapEntryHash } from '../port/entry-hash.ts'
 import type { LiveListState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
@@ -75,8 +75,15 @@ export class ListStateHandle<T> implements LiveListState<T> {
     }
     this.removeChunks()
     const list = new ListValue(this.keepsDecoded)
-    for (const value of values) list.add(this.serializer, value)
+    list.addAll(this.serializer, values, this.sharedBefore())
     this.hold(this.table.currentToWrite(this.selection), list)
+  }
+
+  /** The list that an update replaces, if the new one may have the same objects. It is not read from a store for that. */
+  private sharedBefore(): ListValue | undefined {
+    if (!this.keepsDecoded || copierOf(this.serializer)?.shares !== true) return undefined
+    const value = this.table.current(this.selection)?.value
+    return value instanceof ListValue ? value : undefined
   }
 
   clear(): void {

@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { ByteWriter } from '../../../src/core/byte-writer.ts'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
 import {
+  copierOf,
   int53Serializer,
   sharingSerializer,
   stringSerializer,
+  withCopier,
 } from '../../../src/core/serializer.ts'
 import { ListValue, MOST_LIVE } from '../../../src/state/values/list.ts'
 
@@ -54,6 +56,56 @@ describe('a list in memory', () => {
     read.add(serializer, { last: 1 })
     expect(read.values(serializer)).toEqual([...values, { last: 1 }])
     expect(bytesOf(read)).toEqual(packed([...values, { last: 1 }]))
+  })
+
+  it.each([
+    [
+      'with a new one in the middle',
+      (a: unknown[]) => [...a.slice(0, 4), { n: 77 }, ...a.slice(4)],
+    ],
+    ['without the last one', (a: unknown[]) => a.slice(0, -1)],
+    ['without some', (a: unknown[]) => a.filter((_, i) => i % 3 !== 1)],
+    ['in another order', (a: unknown[]) => a.toReversed()],
+    ['all new', (a: unknown[]) => a.map((_, n) => ({ n: n + 100 }))],
+    ['many more', (a: unknown[]) => Array.from({ length: MANY }, (_, n) => a[n] ?? { n })],
+    ['and one of which no copy is made', (a: unknown[]) => [...a.slice(0, 2), 4n, ...a.slice(2)]],
+  ])('that replaces one of the same objects, %s, equals a new one', (_, change) => {
+    const sharing = sharingSerializer(serializer)
+    const first = Array.from({ length: 10 }, (_, n) => ({ n }))
+    const before = new ListValue(true)
+    before.addAll(sharing, first, undefined)
+    const values = change(first)
+    const after = new ListValue(true)
+    after.addAll(sharing, values, before)
+    expect(after.values(sharing)).toEqual(values)
+    expect(bytesOf(after)).toEqual(packed(values))
+    const alone = new ListValue(true)
+    for (const value of values) alone.add(sharing, value)
+    expect(Math.abs(after.bytes - alone.bytes)).toBeLessThanOrEqual(values.length)
+  })
+
+  it('that replaces one of the same objects looks only at those that are new', () => {
+    const looked: unknown[] = []
+    const sharing = sharingSerializer(serializer)
+    const copier = copierOf(sharing)!
+    const counting = withCopier(
+      { ...sharing },
+      Object.create(copier, {
+        copy: {
+          value: (value: unknown) => {
+            looked.push(value)
+            return copier.copy(value)
+          },
+        },
+      }) as typeof copier,
+    )
+    const first = Array.from({ length: 10 }, (_, n) => ({ n }))
+    const before = new ListValue(true)
+    before.addAll(counting, first, undefined)
+    looked.length = 0
+    const last = { n: 77 }
+    new ListValue(true).addAll(counting, [...first.slice(0, 3), last, ...first.slice(3, 9)], before)
+    expect(looked).toEqual([last])
   })
 
   it.each([20, 300, MOST_LIVE])(
