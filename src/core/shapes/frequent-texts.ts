@@ -1,3 +1,4 @@
+import type { ByteWriter } from '../byte-writer.ts'
 import { latin1Of } from '../text/latin1.ts'
 
 /** Texts that a stream remembers at most. */
@@ -69,4 +70,14 @@ function hashOfLetters(text: string): number {
   let hash = text.length
   for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0
   return hash
+}
+
+/** Appends what stands for something that the reader has at a place: its kind, and the place as u16, little-endian. */
+export function writePlace(kind: number, place: number, writer: ByteWriter): void {
+  writer.reserve(3)
+  const { bytes, length } = writer
+  bytes[length] = kind
+  bytes[length + 1] = place
+  bytes[length + 2] = place >> 8
+  writer.length = length + 3
 }

@@ -1,7 +1,7 @@
 import type { ByteWriter } from '../byte-writer.ts'
 import type { Serializer } from '../serializer.ts'
 import { fieldsWriterOf } from './fields-writer.ts'
-import { FrequentTexts, hashOfText, LONGEST_KEPT } from './frequent-texts.ts'
+import { FrequentTexts, hashOfText, LONGEST_KEPT, writePlace } from './frequent-texts.ts'
 import { DEEPEST, KINDS } from './shape.ts'
 import { type ShapeNode, ShapeTree } from './tree.ts'
 
@@ -136,15 +136,6 @@ export class ShapeWriter {
       writeText(text, writer)
     }
   }
-}
-
-function writePlace(kind: number, place: number, writer: ByteWriter): void {
-  writer.reserve(3)
-  const { bytes, length } = writer
-  bytes[length] = kind
-  bytes[length + 1] = place
-  bytes[length + 2] = place >> 8
-  writer.length = length + 3
 }
 
 function writeNumber(value: number, writer: ByteWriter): void {

@@ -1,5 +1,5 @@
 import type { ByteWriter } from '../../core/byte-writer.ts'
-import { hashOfText, LONGEST_KEPT } from '../../core/shapes/frequent-texts.ts'
+import { hashOfText, LONGEST_KEPT, writePlace } from '../../core/shapes/frequent-texts.ts'
 
 /** Keys that an edge remembers at most. */
 export const MOST_KEYS = 1024
@@ -83,15 +83,6 @@ export class FrequentKeys {
 
 function placeOf(hash: number): number {
   return (hash ^ (hash >>> 10) ^ (hash >>> 20)) & (MOST_KEYS - 1)
-}
-
-function writePlace(kind: number, place: number, writer: ByteWriter): void {
-  writer.reserve(3)
-  const { bytes, length } = writer
-  bytes[length] = kind
-  bytes[length + 1] = place
-  bytes[length + 2] = place >> 8
-  writer.length = length + 3
 }
 
 /** Hash of a number, a text or a short tuple of these, as int32; `NOT_KEPT` for other keys and long texts. */
