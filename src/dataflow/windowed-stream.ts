@@ -56,9 +56,9 @@ export type AllWindowFunction<T, OUT> = (
 ) => void
 
 /**
- * What streams in windows have with a key and without. A window fires at its end, fires again for each late record within the allowed
- * lateness, and is then cleared; `trigger` changes when it fires. The timestamp of a result is the last moment of
- * its window.
+ * Streams in windows, with a key or without. A window fires at its end, fires again for each late record within the
+ * allowed lateness, and is then cleared; `trigger` changes when it fires. The timestamp of a result is the last moment
+ * of its window.
  */
 abstract class StreamInWindows<K, T> extends FieldFolds<T, DataStream<T>> {
   private readonly input: WindowedInput<K>

@@ -1,4 +1,5 @@
 import { WeirError } from '../errors.ts'
+import { INSTEAD_OF_PROMISES } from '../text/instead-of-promises.ts'
 
 /** Values nested more deeply are in a circle, or cannot be packed either. */
 const DEEPEST = 500
@@ -119,5 +120,5 @@ function describeLoss(value: object): string {
   }
   // The error is reported; a rejection of the promise adds nothing.
   value.catch(() => undefined)
-  return 'a promise: functions of operators are synchronous. For asynchronous I/O use AsyncDataStream.orderedWait or AsyncDataStream.unorderedWait'
+  return `a promise: ${INSTEAD_OF_PROMISES}`
 }

@@ -1,8 +1,5 @@
 import { WeirError } from '../../core/errors.ts'
-
-/** What to do instead of an asynchronous function. */
-const REMEDY =
-  'functions of operators are synchronous. For asynchronous I/O use AsyncDataStream.orderedWait or AsyncDataStream.unorderedWait'
+import { INSTEAD_OF_PROMISES } from '../../core/text/instead-of-promises.ts'
 
 /**
  * Throws UNSUPPORTED if a user function returned a promise: nothing would wait for it, and what follows
@@ -12,12 +9,15 @@ export function refusePromise(result: unknown, name: string): void {
   if (!(result instanceof Promise)) return
   // The error below is reported; a rejection of the promise adds nothing.
   result.catch(() => undefined)
-  throw new WeirError('UNSUPPORTED', `${name} returned a promise; ${REMEDY}`)
+  throw new WeirError('UNSUPPORTED', `${name} returned a promise; ${INSTEAD_OF_PROMISES}`)
 }
 
 /** Throws UNSUPPORTED for a function that is declared async, before it is called. */
 export function refuseAsync(given: unknown, name: string): void {
   const kind = Object.prototype.toString.call(given)
   if (kind !== '[object AsyncFunction]' && kind !== '[object AsyncGeneratorFunction]') return
-  throw new WeirError('UNSUPPORTED', `${name} is async, so it returns a promise; ${REMEDY}`)
+  throw new WeirError(
+    'UNSUPPORTED',
+    `${name} is async, so it returns a promise; ${INSTEAD_OF_PROMISES}`,
+  )
 }

@@ -186,6 +186,11 @@ export class LocalRequests implements SlotBounds {
     return this.errors.isRestoring() ? 'table-on-its-way' : 'unknown'
   }
 
+  /** Throws RESTORING while the version may lack rows: for what looks at all rows. Call it before reading. */
+  requireComplete(request: Pick<VectorRequest, 'state' | 'version'>): void {
+    if (this.isIncomplete(request)) throw this.errors.readAgain(request)
+  }
+
   private isIncomplete({ state, version }: Pick<VectorRequest, 'state' | 'version'>): boolean {
     const model = this.context.modelOf(state.name)
     if (model === undefined || this.board.liveVersion(model) !== version) return false

@@ -44,8 +44,7 @@ export class LocalScans {
     if (this.catalog.state(name) !== undefined) {
       const request = this.requests.vector(name, options)
       requireNotCheckpoint(request, 'a scan')
-      if (this.requests.absence(request) === 'row-on-its-way')
-        throw this.requests.errors.readAgain(request)
+      this.requests.requireComplete(request)
       const slots = slotsOf(request.state.keyClasses)
       return this.scanSlots(name, range, { request, slots, lease }, (page, entry) => {
         addFloats(request, page, entry)

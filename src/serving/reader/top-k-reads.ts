@@ -81,8 +81,7 @@ export class LocalTopKReads {
 
   private requireReady(request: VectorRequest, keyClass: KeyClass, vector: Float32Array): void {
     requireSameLength(vector, { length: keyClass.dimension })
-    if (this.requests.absence(request) === 'row-on-its-way')
-      throw this.requests.errors.readAgain(request)
+    this.requests.requireComplete(request)
     const readers = keyClass.versions.get(request.version)?.readers ?? []
     for (const slot of keyClass.slots) {
       if (readers.some((reader) => reader.share.slot === slot)) continue

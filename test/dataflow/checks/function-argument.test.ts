@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { tumblingEventTimeWindows } from '../../../src/operators/windows/assigner.ts'
-import { Program, wrong } from './wrong-programs.ts'
-
-const joined = ({ orders }: Program) =>
-  orders
-    .join(orders)
-    .where(({ user }) => user)
-    .equalTo(({ user }) => user)
-    .window(tumblingEventTimeWindows(10))
+import { joined, Program, wrong } from './wrong-programs.ts'
 
 const coGrouped = ({ orders }: Program) =>
   orders

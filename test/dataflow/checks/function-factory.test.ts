@@ -1,17 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { AsyncDataStream } from '../../../src/dataflow/async-data-stream.ts'
-import { tumblingEventTimeWindows } from '../../../src/operators/windows/assigner.ts'
 import { mapState } from '../../../src/state/port/descriptors.ts'
-import { Program, wrong } from './wrong-programs.ts'
+import { joined, Program, wrong } from './wrong-programs.ts'
 
 const rules = mapState<string, number>('rules')
-
-const joined = ({ orders }: Program) =>
-  orders
-    .join(orders)
-    .where(({ user }) => user)
-    .equalTo(({ user }) => user)
-    .window(tumblingEventTimeWindows(10))
 
 type Call = readonly [
   operator: string,

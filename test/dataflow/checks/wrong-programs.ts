@@ -19,5 +19,13 @@ export class Program {
   readonly connected = this.orders.connect(this.orders)
 }
 
+/** The orders joined with themselves in windows, before `apply`. */
+export const joined = ({ orders }: Program) =>
+  orders
+    .join(orders)
+    .where(({ user }) => user)
+    .equalTo(({ user }) => user)
+    .window(tumblingEventTimeWindows(10))
+
 /** The wrong argument of a program in plain JavaScript. */
 export const wrong = (value: unknown): never => value as never
