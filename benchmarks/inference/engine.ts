@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ModelSource } from '../../src/inference/port/model.ts'
-import { OnnxGraphBuilder } from '../../src/training/als/gpu/onnx-graph.ts'
+import { OnnxGraphBuilder } from '../../src/training/gpu/onnx-graph.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { bareLoop } from './bare-loop.ts'
 import { floats, percentile, serve } from './serving.ts'

@@ -11,7 +11,10 @@ const FENCES: readonly { readonly packages: RegExp; readonly places: readonly st
   { packages: /^(@nxtedition\/rocksdb|classic-level)$/, places: ['state/store'] },
   { packages: /^(@platformatic\/kafka|kafkajs)$/, places: ['connectors/kafka'] },
   { packages: /^(fastify|@fastify\/.*)$/, places: ['gateway', 'http', 'rest', 'jobmanager'] },
-  { packages: /^onnxruntime-node$/, places: ['training/als/gpu', 'inference/runners'] },
+  {
+    packages: /^onnxruntime-node$/,
+    places: ['training/als/gpu', 'training/gpu', 'inference/runners'],
+  },
 ]
 
 const PURE = ['core', 'batch', 'wire', 'models', 'checkpoint/protocol']

@@ -39,7 +39,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core',
     'files',
     'state/store',
-    'training/als/gpu',
+    'training/gpu',
     'webhdfs',
   ],
   'cli/files': [
@@ -990,9 +990,10 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'training/als/gpu',
     'training/als/solver',
     'training/data',
+    'training/gpu',
     'training/metrics',
   ],
-  'training/als/gpu': ['core', 'training/als/solver'],
+  'training/als/gpu': ['core', 'training/als/solver', 'training/gpu'],
   'training/als/solver': [
     'core',
     'kernels',
@@ -1017,6 +1018,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'training/threads',
   ],
   'training/data': ['core', 'models/linear', 'models/ratings'],
+  'training/gpu': ['core'],
   'training/linear': ['core', 'training/data', 'training/metrics', 'training/threads'],
   'training/metrics': ['core', 'models/quality'],
   'training/spill': ['core', 'models/ratings', 'training/data'],

@@ -1,5 +1,5 @@
 import { isWeirError } from '../../core/errors.ts'
-import { openGpuRuntime } from '../../training/als/gpu/runtime.ts'
+import { openGpuRuntime } from '../../training/gpu/runtime.ts'
 import { type Finding, ok, warning } from './finding.ts'
 
 /** Checks which provider of ONNX Runtime trains on a GPU here. */

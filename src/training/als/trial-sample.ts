@@ -1,5 +1,5 @@
 import { countsOf, type RatingsTable, selectRatings } from '../data/ratings-table.ts'
-import { paddedLength } from './gpu/batches.ts'
+import { paddedLength } from '../gpu/batches.ts'
 
 /**
  * A sample of about `ratings` ratings to time devices on, with all ratings of its users; the whole

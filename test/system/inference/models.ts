@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ModelSource } from '../../../src/inference/port/model.ts'
 import type { Tensor } from '../../../src/inference/port/tensor.ts'
-import { OnnxGraphBuilder } from '../../../src/training/als/gpu/onnx-graph.ts'
+import { OnnxGraphBuilder } from '../../../src/training/gpu/onnx-graph.ts'
 
 /** Writes a model that multiplies rows of `inputs` floats by a matrix of `factor`s: y = x W, [n, outputs]. */
 export function linearModel(

@@ -1,4 +1,4 @@
-import { type GraphValue, OnnxGraphBuilder } from './onnx-graph.ts'
+import { type GraphValue, OnnxGraphBuilder } from '../../gpu/onnx-graph.ts'
 
 /** Parameters of the graphs of a training run. */
 export interface AlsGraphShape {

@@ -1,16 +1,11 @@
 import type { Tensor } from 'onnxruntime-node'
+import { type BatchedSide, batchSide, type RowBatch } from '../../gpu/batches.ts'
+import type { GpuGraph, GpuRuntime } from '../../gpu/runtime.ts'
 import type { AlsShare } from '../solver/share.ts'
 import { type AlsSide, matrixOf } from '../solver/sides.ts'
 import type { AlsSideName } from '../solver/solver.ts'
-import {
-  type AlsBatch,
-  type AlsBatchedSide,
-  batchRatings,
-  batchSide,
-  implicitConstant,
-} from './batches.ts'
+import { batchRatings, implicitConstant } from './batch-ratings.ts'
 import { type AlsGraphShape, alsGatherGraph, alsSolveGraph, alsUploadGraph } from './graph.ts'
-import type { GpuGraph, GpuRuntime } from './runtime.ts'
 
 /** Largest number of floats that a batch gathers, 32 MiB; a longer row is a separate batch. */
 const BATCH_FLOATS = 2 ** 23
@@ -24,7 +19,7 @@ type Tensors = Readonly<Record<string, Tensor>>
 /** One side on the device. */
 interface DeviceSide {
   readonly side: AlsSide
-  readonly batched: AlsBatchedSide
+  readonly batched: BatchedSide
   /** Padded ratings of each batch. */
   ratings: readonly Tensors[]
   /** Current rows of each batch. */
@@ -83,7 +78,10 @@ export class GpuAlsSolver implements AsyncDisposable {
       upload: await runtime.open(alsUploadGraph(), Object.fromEntries(places)),
     }
     const open = async (side: AlsSide): Promise<DeviceSide> => {
-      const batched = batchSide(side, share.unknowns, batchFloats)
+      const batched = batchSide(side, {
+        floats: batchFloats,
+        floatsOfRow: (length) => length * share.unknowns,
+      })
       const gather = await runtime.open(alsGatherGraph(shape, batched.batches.length), {
         ...Object.fromEntries(designOf(share).map((name) => [name, 'device'] as const)),
         ...{ allRows: 'here', allErrors: 'here' },
@@ -149,7 +147,7 @@ export class GpuAlsSolver implements AsyncDisposable {
 
   private async uploadRatings(
     { side }: DeviceSide,
-    batch: AlsBatch,
+    batch: RowBatch,
     otherPositions: Uint32Array,
   ): Promise<Tensors> {
     const { float32, int32 } = this.runtime
@@ -169,7 +167,7 @@ export class GpuAlsSolver implements AsyncDisposable {
   }
 
   /** The rows of the share that a batch starts from. */
-  private startOf(side: AlsSide, { rows }: AlsBatch): Tensor {
+  private startOf(side: AlsSide, { rows }: RowBatch): Tensor {
     const { share } = this
     const { unknowns, biased } = share
     const matrix = matrixOf(share, side)

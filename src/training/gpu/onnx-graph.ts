@@ -43,6 +43,20 @@ export class OnnxGraphBuilder {
     return output
   }
 
+  /** Divides a value along an axis into parts of these sizes. */
+  split(value: GraphValue, axis: number, sizes: readonly number[]): GraphValue[] {
+    const outputs = sizes.map((_, part) => `v${this.nodes.length}_${part}` as GraphValue)
+    const inputs = [value, this.integers(...sizes)]
+    this.nodes.push({ operation: 'Split', inputs, outputs, attributes: { axis } })
+    return outputs
+  }
+
+  /** Elements `from` to `to` of a value along an axis. */
+  slice(value: GraphValue, axis: number, from: number, to: number): GraphValue {
+    const range = [this.integers(from), this.integers(to), this.integers(axis)]
+    return this.add('Slice', [value, ...range])
+  }
+
   /** Declares a named output. */
   output(
     name: string,

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { InferenceSession, Tensor } from 'onnxruntime-node'
-import { isWeirError, messageOf, WeirError } from '../../../core/errors.ts'
+import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
 import { OnnxGraphBuilder } from './onnx-graph.ts'
 
 type OnnxRuntime = typeof import('onnxruntime-node')

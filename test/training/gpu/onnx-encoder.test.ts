@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { encodeOnnxModel } from '../../../../src/training/als/gpu/onnx-encoder.ts'
-import { OnnxGraphBuilder } from '../../../../src/training/als/gpu/onnx-graph.ts'
+import { encodeOnnxModel } from '../../../src/training/gpu/onnx-encoder.ts'
+import { OnnxGraphBuilder } from '../../../src/training/gpu/onnx-graph.ts'
 
 describe('an encoded ONNX model', () => {
   it('has the bytes of onnx.proto', () => {
