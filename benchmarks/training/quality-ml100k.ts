@@ -61,35 +61,53 @@ export const qualityMl100kBenchmark: Benchmark = {
         higher: false,
         details: { folds, seconds: alsSeconds },
       },
-      await bayesianFolds(whole, { rmse: validation.rmse, seconds: alsSeconds }, say),
+      ...(await bayesianFolds(whole, { rmse: validation.rmse, seconds: alsSeconds }, say)),
       { name: 'quality-ml100k-ndcg', value: ndcg, unit: 'NDCG at 10, implicit feedback' },
     ]
   },
 }
 
-/** Error of Bayesian factorisation with its defaults on the same folds. */
+/** Training of Bayesian factorisation on the folds, and the error that it may have. */
+interface BayesianRun {
+  readonly name: string
+  readonly sweeps?: number
+  readonly target: number
+}
+
+/** With its defaults, and with so few sweeps that it takes no longer than ALS with its defaults. */
+const BAYESIAN_RUNS: readonly BayesianRun[] = [
+  { name: 'quality-ml100k-bmf-folds', target: 0.898 },
+  { name: 'quality-ml100k-bmf-in-the-time-of-als', sweeps: 12, target: 0.902 },
+]
+
+/** Errors of Bayesian factorisation on the same folds. */
 async function bayesianFolds(
   whole: RatingsTable,
   als: { readonly rmse: number; readonly seconds: number },
   say: (line: string) => void,
-): Promise<Figure> {
-  const startMs = performance.now()
-  const train = async (table: RatingsTable): Promise<AlsModel> =>
-    (await trainBmf(table, { threads: 2 })).model
-  const { rmse, folds } = await crossValidate(whole, { folds: FOLDS, train })
-  const seconds = rounded((performance.now() - startMs) / 1000)
-  say(`five folds, BMF: ${rmse.toFixed(4)} in ${seconds} s; ALS took ${als.seconds} s`)
-  const errors = folds.map((fold) => fold.rmse.toFixed(4)).join(' ')
-  return {
-    name: 'quality-ml100k-bmf-folds',
-    value: rmse,
-    unit: 'RMSE',
-    target: 0.898,
-    higher: false,
-    rival: als.rmse,
-    rivalName: 'ALS, defaults',
-    details: { folds: errors, seconds, alsSeconds: als.seconds },
+): Promise<Figure[]> {
+  const figures: Figure[] = []
+  for (const { name, sweeps, target } of BAYESIAN_RUNS) {
+    const startMs = performance.now()
+    const options = { threads: 2, ...(sweeps === undefined ? {} : { sweeps }) }
+    const train = async (table: RatingsTable): Promise<AlsModel> =>
+      (await trainBmf(table, options)).model
+    const { rmse, folds } = await crossValidate(whole, { folds: FOLDS, train })
+    const seconds = rounded((performance.now() - startMs) / 1000)
+    say(`five folds, ${name}: ${rmse.toFixed(4)} in ${seconds} s; ALS took ${als.seconds} s`)
+    const errors = folds.map((fold) => fold.rmse.toFixed(4)).join(' ')
+    figures.push({
+      name,
+      value: rmse,
+      unit: 'RMSE',
+      target,
+      higher: false,
+      rival: als.rmse,
+      rivalName: 'ALS, defaults',
+      details: { folds: errors, seconds, alsSeconds: als.seconds },
+    })
   }
+  return figures
 }
 
 /** NDCG of ALS on implicit feedback, with a random fifth of the ratings held out. */

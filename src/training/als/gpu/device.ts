@@ -1,6 +1,6 @@
 import { siblingModule } from '../../../core/sibling-module.ts'
-import { GpuThread } from '../../gpu/thread.ts'
 import type { GpuProvider } from '../../gpu/runtime.ts'
+import { GpuThread } from '../../gpu/thread.ts'
 import type { AlsDevice } from '../solver/device.ts'
 import type { AlsShare } from '../solver/share.ts'
 import type { GpuAlsWork } from './worker.ts'
