@@ -307,7 +307,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'connectors/transactions': ['connectors/records', 'core', 'operators/port'],
   core: ['core/hash'],
-  'core/formats': ['core', 'core/text'],
+  'core/formats': ['core', 'core/shapes', 'core/text'],
   'core/hash': [],
   'core/lifetime': [],
   'core/shapes': ['core', 'core/text'],

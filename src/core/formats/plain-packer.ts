@@ -1,4 +1,6 @@
 import type { ByteWriter } from '../byte-writer.ts'
+import { type ShapeNode, ShapeTree } from '../shapes/tree.ts'
+import { fieldsPackerOf, type PackFields, type PackOther } from './fields-packer.ts'
 
 /** Values nested more deeply, or in a circle, are left to the other packer. */
 const DEEPEST = 32
@@ -8,6 +10,12 @@ const LONGEST_TEXT = 255
 const MOST_NAMES = 4096
 /** After values that it could not pack, the packer does not try this many at most. */
 const MOST_SKIPPED = 1024
+/** Objects of a shape that are packed name by name before a function is made for it. */
+const FIRST_LOOKS = 32
+/** Most bytes of names in such a function. */
+const MOST_NAME_BYTES = 1024
+/** Most such functions. */
+const MOST_FUNCTIONS = 256
 /** Names that change how an object is packed, or how it is read. */
 const RESERVED = ['constructor', 'hasOwnProperty', 'toJSON', '__proto__']
 
@@ -29,12 +37,23 @@ class PackedName {
   }
 }
 
+/** A shape of which objects were packed: how many, and what packs the next ones. */
+class PackedShape {
+  looks = 0
+  pack: PackFields | undefined
+}
+
 /**
  * Packs plain data to the same bytes as msgpackr, into the writer itself: objects without a class, arrays, short
- * ASCII text, numbers, booleans, null and undefined. It remembers the packed names of fields.
+ * ASCII text, numbers, booleans, null and undefined. It remembers the packed names of fields, and makes a function for
+ * each shape that comes often.
  */
 export class PlainPacker {
   private readonly root = new PackedName('')
+  private readonly shapes = new ShapeTree<PackedShape>()
+  private functions = 0
+  private readonly other: PackOther = (value, writer, depth) =>
+    this.writeValue(value, writer, this.root, depth)
   private readonly names = new Map<string, PackedName>()
   /** Values that are not tried. */
   private skip = 0
@@ -88,6 +107,36 @@ export class PlainPacker {
     at: PackedName,
     depth: number,
   ): boolean {
+    const node = this.shapes.find(value)
+    if (node === undefined || node.depth === 0) return this.writeNamed(value, writer, at, depth)
+    node.made ??= new PackedShape()
+    const shape = node.made
+    if (shape.pack !== undefined) return shape.pack(value, writer, depth + 1, this.other)
+    shape.looks += 1
+    if (shape.looks === FIRST_LOOKS && this.functions < MOST_FUNCTIONS) {
+      shape.pack = this.packerOf(node, value)
+    }
+    return this.writeNamed(value, writer, at, depth)
+  }
+
+  /** What packs the fields of a shape; undefined where a name is not packed here. */
+  private packerOf(node: ShapeNode<PackedShape>, value: object): PackFields | undefined {
+    const names = Object.keys(value)
+    if (names.length !== node.depth) return undefined
+    const packed = names.map((name) => this.packedName(name)?.bytes)
+    let bytes = 0
+    for (const name of packed) bytes += name?.length ?? MOST_NAME_BYTES
+    if (bytes >= MOST_NAME_BYTES) return undefined
+    this.functions += 1
+    return fieldsPackerOf(names, packed as Uint8Array[], { number: writeNumber, text: writeText })
+  }
+
+  private writeNamed(
+    value: Record<string, unknown>,
+    writer: ByteWriter,
+    at: PackedName,
+    depth: number,
+  ): boolean {
     const start = writer.length
     writer.reserve(3)
     writer.length += 3
@@ -130,13 +179,18 @@ export class PlainPacker {
 
   /** The packed name, which is expected after `last` from now on; undefined for one that is not packed here. */
   private nameAfter(last: PackedName, name: string): PackedName | undefined {
+    const known = this.packedName(name)
+    if (known !== undefined) last.next = known
+    return known
+  }
+
+  private packedName(name: string): PackedName | undefined {
     let known = this.names.get(name)
     if (known === undefined) {
       if (this.names.size === MOST_NAMES || !isPackedHere(name)) return undefined
       known = new PackedName(name)
       this.names.set(name, known)
     }
-    last.next = known
     return known
   }
 }

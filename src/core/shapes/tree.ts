@@ -1,17 +1,16 @@
-import type { WriteFields } from './fields-writer.ts'
 import { MOST_FIELDS, MOST_SHAPES } from './shape.ts'
 
-/** A prefix of the names of some shapes. */
-export class ShapeNode {
+/** A prefix of the names of some shapes; for each shape something of type `Made` can be made. */
+export class ShapeNode<Made> {
   /** Number of the shape that ends here, -1 for none. */
   id = -1
-  /** Writes the fields of the shape that ends here; made with the first record after the one that brought the shape. */
-  write: WriteFields | undefined
+  /** What was made for the shape that ends here. */
+  made: Made | undefined
   readonly depth: number
   /** The name by which the last search went on, which most objects have next. */
   lastName: string | undefined
-  lastNode: ShapeNode | undefined
-  readonly nodes = new Map<string, ShapeNode>()
+  lastNode: ShapeNode<Made> | undefined
+  readonly nodes = new Map<string, ShapeNode<Made>>()
 
   constructor(depth: number) {
     this.depth = depth
@@ -22,9 +21,9 @@ export class ShapeNode {
 const MOST_NODES = 4096
 
 /** The shapes of one stream by the names of their fields, in order. */
-export class ShapeTree {
-  private readonly root = new ShapeNode(0)
-  private readonly ends: ShapeNode[] = []
+export class ShapeTree<Made> {
+  private readonly root = new ShapeNode<Made>(0)
+  private readonly ends: ShapeNode<Made>[] = []
   private nodes = 1
 
   /** Number of shapes. */
@@ -33,8 +32,8 @@ export class ShapeTree {
   }
 
   /** The node of an object's names; undefined when the object is no record. */
-  find(value: object): ShapeNode | undefined {
-    let node: ShapeNode | undefined = this.root
+  find(value: object): ShapeNode<Made> | undefined {
+    let node: ShapeNode<Made> | undefined = this.root
     for (const name in value) {
       node = name === node.lastName ? node.lastNode : this.next(node, name)
       if (node === undefined) return undefined
@@ -43,7 +42,7 @@ export class ShapeTree {
   }
 
   /** Gives the next number to the shape that ends at a node; false when there are too many. */
-  add(node: ShapeNode): boolean {
+  add(node: ShapeNode<Made>): boolean {
     if (this.ends.length === MOST_SHAPES) return false
     node.id = this.ends.length
     this.ends.push(node)
@@ -55,14 +54,14 @@ export class ShapeTree {
     while (this.ends.length > size) this.ends.pop()!.id = -1
   }
 
-  private next(from: ShapeNode, name: string): ShapeNode | undefined {
+  private next(from: ShapeNode<Made>, name: string): ShapeNode<Made> | undefined {
     // MessagePack reads the name __proto__ back under another one.
     if (from.depth === MOST_FIELDS || name === '__proto__') return undefined
     let node = from.nodes.get(name)
     if (node === undefined) {
       if (this.nodes === MOST_NODES) return undefined
       this.nodes += 1
-      node = new ShapeNode(from.depth + 1)
+      node = new ShapeNode<Made>(from.depth + 1)
       from.nodes.set(name, node)
     }
     from.lastName = name

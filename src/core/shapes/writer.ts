@@ -1,6 +1,6 @@
 import type { ByteWriter } from '../byte-writer.ts'
 import type { Serializer } from '../serializer.ts'
-import { fieldsWriterOf } from './fields-writer.ts'
+import { fieldsWriterOf, type WriteFields } from './fields-writer.ts'
 import { FrequentTexts, hashOfText, LONGEST_KEPT, writePlace } from './frequent-texts.ts'
 import { DEEPEST, KINDS } from './shape.ts'
 import { type ShapeNode, ShapeTree } from './tree.ts'
@@ -15,7 +15,7 @@ const LONGEST_LATIN = 255
  */
 export class ShapeWriter {
   private readonly serializer: Serializer<unknown>
-  private readonly shapes = new ShapeTree()
+  private readonly shapes = new ShapeTree<WriteFields>()
   private readonly texts = new FrequentTexts()
 
   constructor(serializer: Serializer<unknown>) {
@@ -63,12 +63,18 @@ export class ShapeWriter {
     if (node.id < 0 || node.depth === 0) return this.writeUnknown(value, node, writer, depth)
     writer.uint8(KINDS.object)
     writer.uint8(node.id)
-    node.write ??= fieldsWriterOf(Object.keys(value), writeNumber)
-    return node.write(value, writer, depth + 1, this)
+    // Made with the first record after the one that brought the shape.
+    node.made ??= fieldsWriterOf(Object.keys(value), writeNumber)
+    return node.made(value, writer, depth + 1, this)
   }
 
   /** Appends an object whose shape is new, or has no fields. */
-  private writeUnknown(value: object, node: ShapeNode, writer: ByteWriter, depth: number): boolean {
+  private writeUnknown(
+    value: object,
+    node: ShapeNode<WriteFields>,
+    writer: ByteWriter,
+    depth: number,
+  ): boolean {
     const prototype: unknown = Object.getPrototypeOf(value)
     if (prototype === Object.prototype || prototype === null) {
       return this.writeFields(value as Record<string, unknown>, node, writer, depth)
@@ -82,7 +88,7 @@ export class ShapeWriter {
 
   private writeFields(
     value: Record<string, unknown>,
-    node: ShapeNode,
+    node: ShapeNode<WriteFields>,
     writer: ByteWriter,
     depth: number,
   ): boolean {

@@ -1,5 +1,5 @@
 import { Packr } from 'msgpackr'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { ByteWriter } from '../../../src/core/byte-writer.ts'
 import { PlainPacker } from '../../../src/core/formats/plain-packer.ts'
 
@@ -76,6 +76,47 @@ describe('PlainPacker', () => {
     const circle: Record<string, unknown> = {}
     circle['self'] = circle
     expect(packed(circle)).toBeUndefined()
+  })
+
+  it('packs the objects of shapes that come often as msgpackr does', () => {
+    const packer = new PlainPacker()
+    const values = (n: number): unknown[] => [
+      { id: n, name: `item ${n}`, price: n / 3, isSold: n % 2 === 0, buyer: null },
+      { id: -n, name: 'x'.repeat(n), tags: ['a', n], place: { x: n, y: { z: undefined } } },
+      { name: n, id: String(n) },
+      { 2: n, 1: 'one' },
+    ]
+    for (let n = 0; n < 100; n++) {
+      for (const value of values(n)) {
+        expect(packed(value, packer)).toBe(Buffer.from(packr.pack(value)).toString('hex'))
+      }
+    }
+  })
+
+  it('leaves one object of a shape that came often to msgpackr', () => {
+    const packer = new PlainPacker()
+    for (let n = 0; n < 100; n++) packed({ id: n, name: 'a' }, packer)
+    expect(packed({ id: 1, name: 'ä' }, packer)).toBeUndefined()
+    expect(packed({ id: 1, name: 'a' }, packer)).toBeUndefined()
+    expect(packed({ id: 1, name: 'a' }, packer)).toBe(
+      Buffer.from(packr.pack({ id: 1, name: 'a' })).toString('hex'),
+    )
+  })
+
+  it('leaves objects with a name of their own form to msgpackr however often they come', () => {
+    const packer = new PlainPacker()
+    for (let n = 0; n < 100; n++) expect(packed({ id: n, toJSON: 1 }, packer)).toBeUndefined()
+  })
+
+  it('works where the process forbids code from text', () => {
+    vi.stubGlobal('Function', () => {
+      throw new EvalError('forbidden')
+    })
+    const packer = new PlainPacker()
+    for (let n = 0; n < 100; n++) {
+      expect(packed({ id: n }, packer)).toBe(Buffer.from(packr.pack({ id: n })).toString('hex'))
+    }
+    vi.unstubAllGlobals()
   })
 
   it('tries again, after more and more values that it cannot pack', () => {
