@@ -13,7 +13,7 @@ const FENCES: readonly { readonly packages: RegExp; readonly places: readonly st
   { packages: /^(fastify|@fastify\/.*)$/, places: ['gateway', 'http', 'rest', 'jobmanager'] },
   {
     packages: /^onnxruntime-node$/,
-    places: ['training/als/gpu', 'training/gpu', 'inference/runners'],
+    places: ['training/als/gpu', 'training/bmf/gpu', 'training/gpu', 'inference/runners'],
   },
 ]
 

@@ -28,6 +28,12 @@ export const BMF_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   },
   seed: { type: 'string', value: 'N', default: '1', help: 'Seed of the chain' },
   threads: { type: 'string', value: 'N', default: '2', help: 'Number of training threads' },
+  device: {
+    type: 'string',
+    value: 'DEVICE',
+    default: 'cpu',
+    help: 'cpu, or gpu (needs the package onnxruntime-node; up to 128 factors)',
+  },
   chain: {
     type: 'string',
     value: 'FILE',
@@ -51,6 +57,7 @@ export function bmfOptionsOf(flags: Flags): BmfOptions & { readonly sweeps: numb
     ...(burnIn === undefined ? {} : { burnIn }),
     seed: flags.integer('seed'),
     threads: flags.integer('threads', 0, 256),
+    device: flags.choice('device', ['cpu', 'gpu']),
     ...(chain === undefined ? {} : { store: chainFile(chain) }),
     storeEvery: flags.integer('chain-every', 1),
   }

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { crossValidate } from '../../training/als/cross-validate.ts'
+import type { AlsDeviceName } from '../../training/als/solver/options.ts'
 import { bmfLearningCurve } from '../../training/bmf/learning-curve.ts'
 import type { BmfOptions } from '../../training/bmf/options.ts'
 import { type BmfResult, trainBmf } from '../../training/bmf/train.ts'
@@ -57,9 +58,13 @@ Example:
       read: () => readTrainingRatings(flags, io),
     })
     const { train, ...validation } = validationSplit(table, flags)
+    let device: AlsDeviceName = 'cpu'
+    const onDevice = (name: AlsDeviceName): void => {
+      device = name
+    }
     const trained = await trainBmfWithProgress(
       train,
-      { ...options, ...validation, variance: variance !== undefined },
+      { ...options, ...validation, variance: variance !== undefined, onDevice },
       io,
     )
     const { model, history, variances } = trained
@@ -76,6 +81,7 @@ Example:
     }
     const result: Record<string, unknown> = {
       ...summaryOf(trained, train),
+      ...(options.device === 'cpu' ? {} : { device }),
       ...(await testResult(flags, model)),
       ...(folds === undefined ? {} : await foldErrors(table, folds, options)),
       ...(await publishTrained(published, target, io)),

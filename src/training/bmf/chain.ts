@@ -10,10 +10,10 @@ import type { AlsSideName } from '../als/solver/solver.ts'
 import { countsOf, type RatingsTable } from '../data/ratings-table.ts'
 import type { TrainingThreads } from '../threads/training-threads.ts'
 import type { ChainState } from './chain-state.ts'
-import { type BmfTask, streamsOf } from './drawer.ts'
+import { type BmfDrawTask, type BmfTask, streamsOf } from './drawing/drawer.ts'
+import type { BmfShare } from './drawing/share.ts'
 import { drawGamma, drawRowDistribution, type SideSums } from './hyperprior.ts'
 import { RowVariances } from './row-variances.ts'
-import type { BmfShare } from './share.ts'
 
 /**
  * Share of the variance of the ratings that the random products of the start have. The chain converges
@@ -94,14 +94,14 @@ export class Chain {
   /** Draws the distribution of a side's rows, then the rows. */
   async drawSide(
     threads: TrainingThreads<BmfTask>,
-    { side, sweep, kept }: { side: AlsSideName; sweep: number; kept: number },
+    { side, sweep, kept, read }: Pick<BmfDrawTask, 'side' | 'sweep' | 'kept' | 'read'>,
   ): Promise<void> {
     const { nextChunk } = this.share
     Atomics.store(nextChunk, 0, 0)
     await threads.run({ kind: 'sums', side })
     this.drawPrior(side, sweep)
     Atomics.store(nextChunk, 0, 0)
-    await threads.run({ kind: 'draw', side, sweep, noise: this.noise, kept })
+    await threads.run({ kind: 'draw', side, sweep, noise: this.noise, kept, read })
   }
 
   /** Draws the distribution of a side's rows and writes what `drawRow` needs of it. */

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { requireArgument } from '../../core/errors.ts'
 import { requireWholeNumber } from '../../core/whole-number.ts'
+import type { AlsDeviceName } from '../als/solver/options.ts'
 import type { RatingsTable } from '../data/ratings-table.ts'
 import type { ChainStore } from './chain-state.ts'
 
@@ -19,6 +20,9 @@ export interface BmfProgress {
   readonly seconds: number
 }
 
+/** Device to draw on. No trial chooses it: the graphs of a chain take seconds to compile. */
+export type BmfDeviceChoice = 'cpu' | 'gpu'
+
 /** Options of `trainBmf`. */
 export interface BmfOptions {
   /** Latent factors, 1 to 1024; biases add two columns to a served row. @default 16 */
@@ -29,6 +33,10 @@ export interface BmfOptions {
   readonly burnIn?: number
   /** Worker threads; 0 draws in the calling thread. The result does not depend on it. @default 1 */
   readonly threads?: number
+  /** A GPU needs the package onnxruntime-node, and takes up to 128 factors. @default 'cpu' */
+  readonly device?: BmfDeviceChoice
+  /** Called once with the device. */
+  readonly onDevice?: (device: AlsDeviceName) => void
   /** Also measures the variance of every float of the rows over the kept sweeps. @default false */
   readonly variance?: boolean
   /** Seed of every random number of the chain. @default 1 */
@@ -58,6 +66,9 @@ export interface BmfSettings {
   readonly clock: Clock
 }
 
+/** Most factors on a GPU, whose graph has seven operations for each. */
+const GPU_FACTORS = 128
+
 /** Checks options and fills in defaults. Throws INVALID_ARGUMENT. */
 export function bmfSettings(options: BmfOptions): BmfSettings {
   const sweeps = options.sweeps ?? 30
@@ -76,6 +87,10 @@ export function bmfSettings(options: BmfOptions): BmfSettings {
   requireWholeNumber('burnIn', settings.burnIn, { min: 0, max: 100_000 })
   requireWholeNumber('threads', settings.threads, { min: 0, max: 256 })
   requireWholeNumber('storeEvery', settings.storeEvery, { min: 1, max: 100_000 })
+  requireArgument(
+    options.device !== 'gpu' || settings.factors <= GPU_FACTORS,
+    `a GPU draws rows of up to ${GPU_FACTORS} factors, not ${settings.factors}; train on the CPU`,
+  )
   requireArgument(
     !settings.variance || settings.burnIn + 1 < settings.sweeps,
     `a variance needs two sweeps after burn-in; give more than ${settings.sweeps} sweeps`,

@@ -1,16 +1,13 @@
-import { siblingModule } from '../../core/sibling-module.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import { evaluateAls } from '../als/evaluate.ts'
 import type { AlsModel } from '../als/solver/model.ts'
 import { type RatingsTable, ratingStatistics, ratingsTable } from '../data/ratings-table.ts'
-import { callingThread, type TrainingThreads, workerThreads } from '../threads/training-threads.ts'
 import { Chain } from './chain.ts'
 import { chainFingerprint } from './chain-state.ts'
-import { BmfDrawer, type BmfTask } from './drawer.ts'
+import { cpuDevice, gpuDevice } from './device.ts'
+import { bmfShare } from './drawing/share.ts'
 import { type BmfOptions, type BmfProgress, bmfSettings } from './options.ts'
 import type { RowVariances } from './row-variances.ts'
-import { type BmfShare, bmfShare } from './share.ts'
-import type { BmfWorkerData } from './worker.ts'
 
 /** A trained factorisation and its chain. */
 export interface BmfResult {
@@ -31,8 +28,9 @@ export interface BmfResult {
  * Gibbs sampling draws in turn both normal-Wishart distributed (m, L), all user rows, all item rows, and the
  * noise precision a (gamma). The rows of the model are the means of the rows' distributions over the sweeps
  * after burn-in. The same ratings, options and processor give the same bits with any number of threads, and
- * when a chain continues from a stored state. Throws EMPTY_DATASET, INVALID_ARGUMENT, TRAINING_DIVERGED, and
- * the errors of the store.
+ * when a chain continues from a stored state; a GPU draws with the same random numbers and gives the same
+ * values up to rounding. Throws EMPTY_DATASET, INVALID_ARGUMENT, TRAINING_DIVERGED, GPU_UNAVAILABLE, GPU_FAILED,
+ * and the errors of the store.
  */
 export async function trainBmf(
   ratings: RatingsTable | Iterable<Rating>,
@@ -48,14 +46,22 @@ export async function trainBmf(
   const stored = await store?.load(fingerprint)
   if (stored === undefined) chain.start()
   else chain.resume(stored)
-  await using threads = bmfThreads(share, settings.threads)
+  await using device = await (options.device === 'gpu'
+    ? gpuDevice(share)
+    : cpuDevice(share, settings.threads))
+  options.onDevice?.(device.name)
   const history: BmfProgress[] = []
   const startMs = settings.clock.monotonicMs()
   for (let sweep = (stored?.sweep ?? 0) + 1; sweep <= settings.sweeps; sweep++) {
     const kept = Math.max(0, sweep - settings.burnIn)
+    const isStored = sweep % settings.storeEvery === 0 || sweep === settings.sweeps
+    const read =
+      (isStored && store !== undefined) ||
+      options.validation !== undefined ||
+      sweep === settings.sweeps
     for (const side of ['users', 'items'] as const) {
       options.signal?.throwIfAborted()
-      await chain.drawSide(threads, { side, sweep, kept })
+      await chain.drawSide(device, { side, sweep, kept, read })
     }
     const trainRmse = chain.drawNoise(sweep)
     const progress: BmfProgress = {
@@ -67,9 +73,7 @@ export async function trainBmf(
       seconds: (settings.clock.monotonicMs() - startMs) / 1000,
     }
     history.push(progress)
-    if (sweep % settings.storeEvery === 0 || sweep === settings.sweeps) {
-      await store?.save(chain.state(sweep, fingerprint))
-    }
+    if (isStored) await store?.save(chain.state(sweep, fingerprint))
     options.onProgress?.(progress)
   }
   const variances = chain.variances(settings.sweeps - settings.burnIn)
@@ -83,11 +87,4 @@ function validationError(
 ): Pick<BmfProgress, 'validationRmse'> {
   if (validation === undefined || validation.size === 0) return {}
   return { validationRmse: evaluateAls(chain.model(kept), validation).rmse }
-}
-
-/** Threads for a share; with 0 threads, the calling thread draws (tests and small data). */
-function bmfThreads(share: BmfShare, count: number): TrainingThreads<BmfTask> {
-  if (count === 0) return callingThread(new BmfDrawer(share, 0))
-  const dataOf = (worker: number): BmfWorkerData => ({ share, worker })
-  return workerThreads(siblingModule('./worker', import.meta.url), count, dataOf)
 }

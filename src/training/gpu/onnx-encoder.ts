@@ -23,12 +23,12 @@ export interface OnnxConstant {
   readonly values: Float32Array | Int32Array | BigInt64Array
 }
 
-/** One operation; its attributes are whole numbers. */
+/** One operation; its attributes are whole numbers, or lists of them. */
 export interface OnnxNode {
   readonly operation: string
   readonly inputs: readonly string[]
   readonly outputs: readonly string[]
-  readonly attributes: Readonly<Record<string, number>>
+  readonly attributes: Readonly<Record<string, number | readonly number[]>>
 }
 
 /** A complete graph. */
@@ -65,19 +65,20 @@ function encodeGraph({ nodes, constants, inputs, outputs }: OnnxGraph): number[]
 }
 
 function encodeNode({ operation, inputs, outputs, attributes }: OnnxNode): number[] {
-  const ATTRIBUTE_INT = 2
   return [
     ...inputs.flatMap((name) => textField(1, name)),
     ...outputs.flatMap((name) => textField(2, name)),
     ...textField(4, operation),
     ...Object.entries(attributes).flatMap(([name, value]) =>
-      messageField(5, [
-        ...textField(1, name),
-        ...varintField(3, value),
-        ...varintField(20, ATTRIBUTE_INT),
-      ]),
+      messageField(5, [...textField(1, name), ...encodeAttribute(value)]),
     ),
   ]
+}
+
+function encodeAttribute(value: number | readonly number[]): number[] {
+  const [ONE, LIST] = [2, 7]
+  if (typeof value === 'number') return [...varintField(3, value), ...varintField(20, ONE)]
+  return [...value.flatMap((number) => varintField(8, number)), ...varintField(20, LIST)]
 }
 
 function encodeConstant({ name, shape, values }: OnnxConstant): number[] {

@@ -36,7 +36,7 @@ export class OnnxGraphBuilder {
   add(
     operation: string,
     inputs: readonly GraphValue[],
-    attributes: Readonly<Record<string, number>> = {},
+    attributes: OnnxNode['attributes'] = {},
   ): GraphValue {
     const output = `v${this.nodes.length}` as GraphValue
     this.nodes.push({ operation, inputs, outputs: [output], attributes })
@@ -55,6 +55,11 @@ export class OnnxGraphBuilder {
   slice(value: GraphValue, axis: number, from: number, to: number): GraphValue {
     const range = [this.integers(from), this.integers(to), this.integers(axis)]
     return this.add('Slice', [value, ...range])
+  }
+
+  /** A value with its axes in another order. */
+  transpose(value: GraphValue, axes: readonly number[]): GraphValue {
+    return this.add('Transpose', [value], { perm: axes })
   }
 
   /** Declares a named output. */

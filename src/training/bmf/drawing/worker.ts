@@ -1,6 +1,6 @@
 /** Worker thread of `trainBmf`: gets the share at its start, then one task at a time. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { serveTraining } from '../threads/serve-training.ts'
+import { serveTraining } from '../../threads/serve-training.ts'
 import { BmfDrawer } from './drawer.ts'
 import type { BmfShare } from './share.ts'
 

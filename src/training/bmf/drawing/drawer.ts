@@ -1,27 +1,28 @@
-import { type RandomStreams, randomStreams } from '../../core/random.ts'
-import { instantiateKernels } from '../../kernels/instantiate.ts'
-import { alsWidth, type Kernels, type RowDraw } from '../../kernels/kernels.ts'
-import { sumGramPart } from '../als/solver/gram.ts'
-import { GRAM_PARTS } from '../als/solver/share.ts'
-import { alignUp } from '../als/solver/sides.ts'
-import type { AlsSideName } from '../als/solver/solver.ts'
-import type { TrainingParticipant } from '../threads/training-threads.ts'
+import { type RandomStreams, randomStreams } from '../../../core/random.ts'
+import { instantiateKernels } from '../../../kernels/instantiate.ts'
+import { alsWidth, type Kernels, type RowDraw } from '../../../kernels/kernels.ts'
+import { sumGramPart } from '../../als/solver/gram.ts'
+import { GRAM_PARTS } from '../../als/solver/share.ts'
+import { alignUp } from '../../als/solver/sides.ts'
+import type { AlsSideName } from '../../als/solver/solver.ts'
+import type { TrainingParticipant } from '../../threads/training-threads.ts'
 import type { BmfShare, BmfSide } from './share.ts'
 
-/** One phase of a sweep. */
-export type BmfTask =
-  /** Sum the products of a side's rows. */
-  | { readonly kind: 'sums'; readonly side: AlsSideName }
-  /** Draw a side's rows. */
-  | {
-      readonly kind: 'draw'
-      readonly side: AlsSideName
-      readonly sweep: number
-      /** Standard deviation of a rating around its prediction. */
-      readonly noise: number
-      /** Number of kept sweeps with this one; 0 during burn-in. */
-      readonly kept: number
-    }
+/** Draw a side's rows. */
+export interface BmfDrawTask {
+  readonly kind: 'draw'
+  readonly side: AlsSideName
+  readonly sweep: number
+  /** Standard deviation of a rating around its prediction. */
+  readonly noise: number
+  /** Number of kept sweeps with this one; 0 during burn-in. */
+  readonly kept: number
+  /** Whether the share must have the rows, means and moments after it; those of a GPU stay there else. */
+  readonly read: boolean
+}
+
+/** One phase of a sweep: sum the products of a side's rows, or draw its rows. */
+export type BmfTask = { readonly kind: 'sums'; readonly side: AlsSideName } | BmfDrawTask
 
 /** Number of the random streams of a side in a sweep. */
 export function streamsOf(sweep: number, side: AlsSideName): number {
@@ -91,7 +92,7 @@ export class BmfDrawer implements TrainingParticipant<BmfTask> {
   }
 
   /** Draws chunks of one side until none is left. */
-  private drawSide(task: BmfTask & { readonly kind: 'draw' }): void {
+  private drawSide(task: BmfDrawTask): void {
     const { share } = this
     const side = share[task.side]
     this.draw.other = task.side === 'users' ? share.items.address : share.users.address
@@ -109,12 +110,7 @@ export class BmfDrawer implements TrainingParticipant<BmfTask> {
     }
   }
 
-  private drawRow(
-    side: BmfSide,
-    row: number,
-    chunkStart: number,
-    task: BmfTask & { readonly kind: 'draw' },
-  ): void {
+  private drawRow(side: BmfSide, row: number, chunkStart: number, task: BmfDrawTask): void {
     const { share, draw, noise, random } = this
     const from = side.offsets[row]!
     draw.row = side.address + row * share.strideBytes

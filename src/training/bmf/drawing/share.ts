@@ -1,8 +1,13 @@
-import { alsScratchBytes, alsWidth } from '../../kernels/kernels.ts'
-import { GRAM_PARTS } from '../als/solver/share.ts'
-import { type AlsSide, alignUp, allocate, FIRST_ADDRESS, ratingSides } from '../als/solver/sides.ts'
-import type { RatingsTable } from '../data/ratings-table.ts'
-import type { BmfSettings } from './options.ts'
+import { alsScratchBytes, alsWidth } from '../../../kernels/kernels.ts'
+import { GRAM_PARTS } from '../../als/solver/share.ts'
+import {
+  type AlsSide,
+  alignUp,
+  allocate,
+  FIRST_ADDRESS,
+  ratingSides,
+} from '../../als/solver/sides.ts'
+import type { RatingsTable } from '../../data/ratings-table.ts'
 
 /** Rows of one side, and the running means of their distributions. */
 export interface BmfSide extends AlsSide {
@@ -47,8 +52,18 @@ export interface BmfShare {
   readonly nextChunk: Int32Array
 }
 
+/** Settings that the layout and the draws depend on. */
+export interface DrawingSettings {
+  readonly factors: number
+  /** Workers that get scratch; the calling thread counts as one. */
+  readonly threads: number
+  /** Whether the moments of the draws are kept. */
+  readonly variance: boolean
+  readonly seed: number
+}
+
 /** Sorts the table by both sides and lays out the memory. Throws INVALID_ARGUMENT above 4 GiB. */
-export function bmfShare(table: RatingsTable, settings: BmfSettings, mean: number): BmfShare {
+export function bmfShare(table: RatingsTable, settings: DrawingSettings, mean: number): BmfShare {
   const unknowns = settings.factors + 1
   const strideBytes = Math.ceil((settings.factors + 2) / 4) * 16
   const width = alsWidth(unknowns)

@@ -1,0 +1,165 @@
+import type { Tensor } from 'onnxruntime-node'
+import { type RandomStreams, randomStreams } from '../../../core/random.ts'
+import { alsWidth } from '../../../kernels/kernels.ts'
+import type { AlsSideName } from '../../als/solver/solver.ts'
+import type { GpuGraph, GpuRuntime } from '../../gpu/runtime.ts'
+import { type BmfDrawTask, type BmfTask, streamsOf } from '../drawing/drawer.ts'
+import type { BmfShare } from '../drawing/share.ts'
+import { batchNormals } from './batch-inputs.ts'
+import {
+  type DeviceBatch,
+  type DeviceContext,
+  DeviceSide,
+  disposeAll,
+  type LoadingGraphs,
+  type Tensors,
+} from './device-side.ts'
+import { bmfDrawGraph, bmfStartGraph, bmfUploadGraph, deviceWidth } from './graph.ts'
+
+/** Most floats that a batch gathers, and that its systems have: 128 MiB, which every device has in one buffer. */
+const BATCH_FLOATS = 2 ** 25
+
+/** Outputs of the draw graph that the next phases use, and those that the next draw of the rows uses. */
+const DRAWN = ['design', 'sums', 'errors'] as const
+
+interface GpuDrawerParts {
+  readonly context: DeviceContext
+  readonly graphs: LoadingGraphs & { readonly draw: GpuGraph }
+  readonly sides: Readonly<Record<AlsSideName, DeviceSide>>
+}
+
+/**
+ * Draws both sides of a shared chain on a GPU, with the random numbers of the CPU's drawer, so that the chain
+ * is the CPU's up to rounding. Ratings, rows, means and moments are copied there once. A draw copies the normal
+ * numbers there, and the sums of products of each batch and the errors of the items back.
+ */
+export class GpuDrawer implements AsyncDisposable {
+  private readonly parts: GpuDrawerParts
+  private readonly random: RandomStreams
+
+  private constructor(parts: GpuDrawerParts) {
+    this.parts = parts
+    this.random = randomStreams(parts.context.share.seed)
+  }
+
+  /**
+   * Compiles the graphs and copies ratings and the state of the chain to the device, in batches whose largest
+   * tensor has at most `batchFloats` floats, or one row. Throws GPU_FAILED.
+   */
+  static async create(
+    runtime: GpuRuntime,
+    share: BmfShare,
+    batchFloats = BATCH_FLOATS,
+  ): Promise<GpuDrawer> {
+    const context = contextOf(runtime, share, batchFloats)
+    const graphs = await openGraphs(context)
+    const users = await DeviceSide.open(context, 'users')
+    const items = await DeviceSide.open(context, 'items')
+    await users.load(graphs, { positions: items.batched.positions, zeros: share.items.rows })
+    await items.load(graphs, { positions: users.batched.positions, zeros: share.users.rows })
+    return new GpuDrawer({ context, graphs, sides: { users, items } })
+  }
+
+  /** Number of batches of a side. */
+  batchesOf(side: AlsSideName): number {
+    return this.parts.sides[side].batches.length
+  }
+
+  /** Writes the sums of a side's rows to the share, or draws its rows. Throws GPU_FAILED. */
+  async run(task: BmfTask): Promise<void> {
+    const own = this.parts.sides[task.side]
+    if (task.kind === 'sums') return own.writeSums()
+    await this.drawRows(own, task)
+    // The noise follows from the errors after a sweep, which ends with the items.
+    await own.join(task.side === 'items')
+    if (task.read) await own.readBack()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { graphs, sides } = this.parts
+    for (const part of [sides.users, sides.items, ...Object.values(graphs)]) {
+      await part[Symbol.asyncDispose]()
+    }
+  }
+
+  private async drawRows(own: DeviceSide, task: BmfDrawTask): Promise<void> {
+    const { graphs, sides } = this.parts
+    const { others } = sides[task.side === 'users' ? 'items' : 'users']
+    const settings = this.settingsOf(task)
+    for (const batch of own.batches) {
+      const inputs = { ...settings, others, ...this.inputsOf(batch, task) }
+      const result = await graphs.draw.run(inputs, [...DRAWN, ...Object.keys(batch.kept)])
+      disposeAll(batch.drawn, batch.kept)
+      batch.drawn = Object.fromEntries(DRAWN.map((name) => [name, result[name] as Tensor]))
+      batch.kept = Object.fromEntries(
+        Object.keys(batch.kept).map((name) => [name, result[name] as Tensor]),
+      )
+    }
+  }
+
+  private inputsOf({ rows, ratings, kept }: DeviceBatch, task: BmfDrawTask): Tensors {
+    const { runtime, shape } = this.parts.context
+    const { unknowns } = shape
+    const streams = streamsOf(task.sweep, task.side)
+    const normals = batchNormals(rows, { random: this.random, streams, unknowns })
+    const before = Object.entries(kept).map(([name, tensor]) => [`${name}Before`, tensor] as const)
+    return {
+      ...ratings,
+      ...Object.fromEntries(before),
+      normals: runtime.float32(normals, [rows.length, unknowns, 1]),
+    }
+  }
+
+  /** Inputs that are the same for every batch of a draw. */
+  private settingsOf({ noise, kept }: BmfDrawTask): Tensors {
+    const { runtime, shape } = this.parts.context
+    const { unknowns, width, hasMoments } = shape
+    const scalar = (value: number, dimensions: number): Tensor =>
+      runtime.float32(Float32Array.of(value), new Array<number>(dimensions).fill(1))
+    const weight = kept === 0 ? 0 : 1 / kept
+    return {
+      prior: runtime.float32(this.priorOf(), [1, unknowns, width]),
+      noise: scalar(noise, 3),
+      weight: scalar(weight, 2),
+      ...(hasMoments ? { growth: scalar(kept === 0 ? 0 : 1 - weight, 2) } : {}),
+    }
+  }
+
+  /** The prior of the share, with the shift in the column behind it. */
+  private priorOf(): Float32Array {
+    const { share, shape } = this.parts.context
+    const { unknowns, width } = shape
+    const { buffer } = share.memory
+    const stride = alsWidth(unknowns)
+    const prior = new Float32Array(buffer, share.priorAddress, stride * stride)
+    const shift = new Float32Array(buffer, share.shiftAddress, stride)
+    const values = new Float32Array(unknowns * width)
+    for (let i = 0; i < unknowns; i++) {
+      values.set(prior.subarray(i * stride, i * stride + unknowns), i * width)
+      values[i * width + unknowns] = shift[i]!
+    }
+    return values
+  }
+}
+
+function contextOf(runtime: GpuRuntime, share: BmfShare, batchFloats: number): DeviceContext {
+  const { unknowns } = share
+  const hasMoments = share.users.moments.length > 0
+  return {
+    runtime,
+    share,
+    shape: { unknowns, width: deviceWidth(unknowns), hasMoments },
+    batchFloats,
+  }
+}
+
+async function openGraphs({ runtime, shape }: DeviceContext): Promise<GpuDrawerParts['graphs']> {
+  const keptNames = shape.hasMoments ? ['means', 'drawMeans', 'squares'] : ['means']
+  const onDevice = (names: readonly string[]): Readonly<Record<string, 'device'>> =>
+    Object.fromEntries(names.map((name) => [name, 'device'] as const))
+  return {
+    draw: await runtime.open(bmfDrawGraph(shape), onDevice([...DRAWN, ...keptNames])),
+    start: await runtime.open(bmfStartGraph(shape), onDevice(['design', 'sums'])),
+    upload: await runtime.open(bmfUploadGraph(), onDevice(['indexesThere', 'ratingsThere'])),
+  }
+}

@@ -1,0 +1,202 @@
+import { type GraphValue, OnnxGraphBuilder } from '../../gpu/onnx-graph.ts'
+import { eliminate, unitRow } from './elimination.ts'
+
+/** Parameters of the graphs of a chain. */
+export interface BmfGraphShape {
+  /** Unknowns d of a row: the factors, then the bias. */
+  readonly unknowns: number
+  /** Floats of a row on the device, `deviceWidth(unknowns)`. */
+  readonly width: number
+  /** Whether the moments of the draws are kept. */
+  readonly hasMoments: boolean
+}
+
+/**
+ * Floats of a row of d unknowns on the device: the design row z, the bias with its sign changed, and zeros up
+ * to a multiple of four, with which matrix products load four floats at once.
+ */
+export function deviceWidth(unknowns: number): number {
+  return (unknowns + 4) & ~3
+}
+
+/**
+ * Draws a batch of B rows, each padded to L ratings, from the distributions of `assembly/draw-row.as.ts`. A
+ * design row is [factors, 1, -bias, zeros]: a gathered row has z and, with the rating added, the target y in one,
+ * and a padded rating gathers a row of zeros. So one product of the gathered rows with themselves has the sums of
+ * z z^T, y z and y^2. `prior` has the precision in columns 0 to d - 1, the shift in column d; `noise` is the
+ * noise's standard deviation; `weight` is one over the number of kept sweeps, 0 during burn-in.
+ *
+ * The outputs are the new design rows, their products, each row's squared error, the running means of the
+ * centers and, if kept, of the draws, with the sums of squares around these (Welford).
+ */
+export function bmfDrawGraph(shape: BmfGraphShape): Uint8Array {
+  const graph = new OnnxGraphBuilder()
+  const { unknowns: d, width } = shape
+  const products = ratingProducts(graph, shape)
+  const prior = graph.input('prior', [1, d, width])
+  const systems = graph.add('Add', [graph.slice(products, 1, 0, d), prior])
+  const { center, draw } = drawn(graph, systems, shape)
+  const design = designOf(graph, draw, shape)
+  graph.output('design', design, { shape: ['B', width] })
+  graph.output('sums', productsOf(graph, design), { shape: [1, width, width] })
+  const errors = squaredErrors(graph, products, { draw, shape })
+  graph.output('errors', errors, { shape: ['B', 1] })
+  const axis = graph.integers(2)
+  const weight = graph.input('weight', [1, 1])
+  keepMeans(graph, graph.add('Squeeze', [center, axis]), { weight, width })
+  if (shape.hasMoments) keepMoments(graph, graph.add('Squeeze', [draw, axis]), { weight, width })
+  return graph.build()
+}
+
+/** The sums over a row's ratings of [z, y] [z, y]^T: [B, width, width]. */
+function ratingProducts(graph: OnnxGraphBuilder, { unknowns, width }: BmfGraphShape): GraphValue {
+  const others = graph.input('others', ['n', width])
+  const gathered = graph.add('Gather', [others, graph.input('indexes', ['B', 'L'], 'int32')])
+  const ratings = graph.input('ratings', ['B', 'L', 1])
+  const targets = graph.add('Mul', [ratings, unitRow(graph, width, unknowns)])
+  const rated = graph.add('Add', [gathered, targets])
+  return graph.add('MatMul', [graph.transpose(rated, [0, 2, 1]), rated])
+}
+
+/** Center P^-1 b and draw P^-1 b + noise P^-1/2 e of each row: [B, width, 1]. */
+function drawn(
+  graph: OnnxGraphBuilder,
+  systems: GraphValue,
+  shape: BmfGraphShape,
+): { center: GraphValue; draw: GraphValue } {
+  const normals = graph.input('normals', ['B', shape.unknowns, 1])
+  const noise = graph.input('noise', [1, 1, 1])
+  const { inverse, pivots, forward } = eliminate(graph, systems, shape)
+  const solved = graph.add('Div', [forward, pivots])
+  const scaled = graph.add('Div', [graph.add('Mul', [normals, noise]), graph.add('Sqrt', [pivots])])
+  const both = graph.add('Concat', [solved, graph.add('Add', [solved, scaled])], { axis: 2 })
+  const [center, draw] = graph.split(graph.add('MatMul', [inverse, both]), 2, [1, 1])
+  return { center: center as GraphValue, draw: draw as GraphValue }
+}
+
+/** The sum of (y - z x)^2 of each row at the draw: [B, 1]. */
+function squaredErrors(
+  graph: OnnxGraphBuilder,
+  products: GraphValue,
+  { draw, shape }: { readonly draw: GraphValue; readonly shape: BmfGraphShape },
+): GraphValue {
+  const { unknowns, width } = shape
+  const target = graph.constant(
+    [1, width, 1],
+    Array.from({ length: width }, (_, i) => (i === unknowns ? 1 : 0)),
+  )
+  const misses = graph.add('Sub', [target, draw])
+  const product = graph.add('Mul', [misses, graph.add('MatMul', [products, misses])])
+  return graph.add('ReduceSum', [product, graph.integers(1)], { keepdims: 0 })
+}
+
+/** Design rows of draws: [B, width, 1] to [B, width]. */
+function designOf(
+  graph: OnnxGraphBuilder,
+  draw: GraphValue,
+  { unknowns, width }: BmfGraphShape,
+): GraphValue {
+  const bias = unknowns - 1
+  const places = new Float32Array(width * width)
+  for (let i = 0; i < bias; i++) places[i * width + i] = 1
+  places[bias * width + unknowns] = -1
+  const row = graph.add('Squeeze', [draw, graph.integers(2)])
+  const placed = graph.add('MatMul', [row, graph.constant([width, width], places)])
+  const one = Array.from({ length: width }, (_, i) => (i === bias ? 1 : 0))
+  return graph.add('Add', [placed, graph.constant([1, width], one)])
+}
+
+/** The sum of the products of rows: [B, width] to [1, width, width]. */
+function productsOf(graph: OnnxGraphBuilder, rows: GraphValue): GraphValue {
+  const product = graph.add('MatMul', [graph.transpose(rows, [1, 0]), rows])
+  return graph.add('Unsqueeze', [product, graph.integers(0)])
+}
+
+/** Width of a row and weight of the newest sweep in a running mean. */
+interface RunningMean {
+  readonly width: number
+  readonly weight: GraphValue
+}
+
+function keepMeans(
+  graph: OnnxGraphBuilder,
+  centers: GraphValue,
+  { weight, width }: RunningMean,
+): void {
+  const before = graph.input('meansBefore', ['B', width])
+  const step = graph.add('Mul', [graph.add('Sub', [centers, before]), weight])
+  graph.output('means', graph.add('Add', [before, step]), { shape: ['B', width] })
+}
+
+/** With m' = m + (x - m) / k, the sum of squares grows by (x - m)^2 (1 - 1 / k), the input `growth`. */
+function keepMoments(
+  graph: OnnxGraphBuilder,
+  draws: GraphValue,
+  { weight, width }: RunningMean,
+): void {
+  const means = graph.input('drawMeansBefore', ['B', width])
+  const squares = graph.input('squaresBefore', ['B', width])
+  const growth = graph.input('growth', [1, 1])
+  const miss = graph.add('Sub', [draws, means])
+  const step = graph.add('Mul', [miss, weight])
+  const grown = graph.add('Mul', [graph.add('Mul', [miss, miss]), growth])
+  graph.output('drawMeans', graph.add('Add', [means, step]), { shape: ['B', width] })
+  graph.output('squares', graph.add('Add', [squares, grown]), { shape: ['B', width] })
+}
+
+/** Copies the starting rows of a batch to the device; the outputs are those of the draw graph. */
+export function bmfStartGraph({ width }: BmfGraphShape): Uint8Array {
+  const graph = new OnnxGraphBuilder()
+  const rows = graph.input('rows', ['B', width])
+  graph.output('design', rows, { shape: ['B', width] })
+  graph.output('sums', productsOf(graph, rows), { shape: [1, width, width] })
+  return graph.build()
+}
+
+/** Copies the ratings of a batch to the device. */
+export function bmfUploadGraph(): Uint8Array {
+  const graph = new OnnxGraphBuilder()
+  const indexes = graph.input('indexes', ['B', 'L'], 'int32')
+  graph.output('indexesThere', indexes, { shape: ['B', 'L'], type: 'int32' })
+  const ratings = graph.input('ratings', ['B', 'L', 1])
+  graph.output('ratingsThere', ratings, { shape: ['B', 'L', 1] })
+  return graph.build()
+}
+
+/**
+ * Joins the batches of a side: `others` are the design rows, then the row of zeros that padded ratings gather;
+ * `allSums` are the products of each batch, [batches, width, width], and `allErrors` the errors.
+ */
+export function bmfJoinGraph({ width }: BmfGraphShape, batches: number): Uint8Array {
+  const graph = new OnnxGraphBuilder()
+  const parts = (name: string, shape: (part: number) => (number | string)[]): GraphValue[] =>
+    Array.from({ length: batches }, (_, part) => graph.input(`${name}${part}`, shape(part)))
+  const rows = parts('design', (part) => [`B${part}`, width])
+  const zeros = graph.constant([1, width], new Float32Array(width))
+  const sums = graph.add(
+    'Concat',
+    parts('sums', () => [1, width, width]),
+    { axis: 0 },
+  )
+  const others = graph.add('Concat', [...rows, zeros], { axis: 0 })
+  graph.output('others', others, { shape: ['n', width] })
+  graph.output('allSums', sums, { shape: [batches, width, width] })
+  // The binding finds the place of an output by its number among the requested ones; this one is last.
+  const errors = graph.add(
+    'Concat',
+    parts('errors', (part) => [`B${part}`, 1]),
+    { axis: 0 },
+  )
+  graph.output('allErrors', errors, { shape: ['n', 1] })
+  return graph.build()
+}
+
+/** Joins rows of the batches of a side, to copy them back. */
+export function bmfReadGraph({ width }: BmfGraphShape, batches: number): Uint8Array {
+  const graph = new OnnxGraphBuilder()
+  const parts = Array.from({ length: batches }, (_, part) =>
+    graph.input(`rows${part}`, [`B${part}`, width]),
+  )
+  graph.output('rows', graph.add('Concat', parts, { axis: 0 }), { shape: ['n', width] })
+  return graph.build()
+}
