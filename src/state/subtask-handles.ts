@@ -11,10 +11,10 @@ import type {
   TypedStateDescriptor,
   ValueStateDescriptor,
 } from './port/descriptors.ts'
+import type { EntryTimers } from './port/entry-timers.ts'
 import { declarationOf, timersDeclaration } from './port/format.ts'
 import type { AppendingState, LiveListState, LiveValueState, MapState } from './port/handles.ts'
 import type { KeySelection } from './port/key-selection.ts'
-import type { TimerQueue } from './port/timer-queue.ts'
 import { KeyedTimerQueue } from './timers/queue.ts'
 import { keysOf } from './typed/keys.ts'
 import type { TypedStates } from './typed/states.ts'
@@ -90,7 +90,7 @@ export class SubtaskHandles {
     return keysOf(this.options.typed.declare(descriptor))
   }
 
-  timers(name: string): TimerQueue {
+  timers(name: string): KeyedTimerQueue {
     const existing = this.timerQueues.get(name)
     if (existing !== undefined) return existing
     const declaration = timersDeclaration(name)
@@ -99,6 +99,17 @@ export class SubtaskHandles {
     const queue = new KeyedTimerQueue(table, this.selection)
     this.timerQueues.set(name, queue)
     return queue
+  }
+
+  /** As `KeyedState.entryTimers`. */
+  entryTimers(
+    queue: string,
+    descriptor: TypedStateDescriptor,
+    namespaceAt?: (timestamp: number) => Uint8Array,
+  ): EntryTimers | undefined {
+    const { typed } = this.options
+    if (typed.store !== undefined) return undefined
+    return this.timers(queue).timersOf(typed.table(declarationOf(descriptor)), namespaceAt)
   }
 
   /** Reads the timers of every queue from its table again, after a restore. */

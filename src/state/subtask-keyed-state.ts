@@ -21,6 +21,7 @@ import type {
   ValueStateDescriptor,
   VectorStateDescriptor,
 } from './port/descriptors.ts'
+import type { EntryTimers } from './port/entry-timers.ts'
 import type { FrequentKey } from './port/frequent-key.ts'
 import type {
   AppendingState,
@@ -223,6 +224,14 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
 
   timers(name: string): TimerQueue {
     return this.handles.timers(name)
+  }
+
+  entryTimers(
+    queue: string,
+    descriptor: TypedStateDescriptor,
+    namespaceAt?: (timestamp: number) => Uint8Array,
+  ): EntryTimers | undefined {
+    return this.handles.entryTimers(queue, descriptor, namespaceAt)
   }
 
   /** Answers without a pause. Throws as `answerInSteps`. */

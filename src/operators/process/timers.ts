@@ -1,11 +1,19 @@
 import { WeirError } from '../../core/errors.ts'
 import { MAX_TIMESTAMP } from '../../core/time.ts'
+import type { TypedStateDescriptor } from '../../state/port/descriptors.ts'
+import type { EntryTimers } from '../../state/port/entry-timers.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import type { Timer, TimerQueue } from '../../state/port/timer-queue.ts'
 import { requireTime } from '../port/event-time.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import { requireKeyedState } from './context.ts'
-import type { TimerService } from './function.ts'
+import type { TimeDomain, TimerService } from './function.ts'
+
+/** Names of the queues in state. */
+const QUEUES: Readonly<Record<TimeDomain, string>> = {
+  'event-time': 'event-timers',
+  'processing-time': 'processing-timers',
+}
 
 /** The receiver of timers that fire. The key and namespace of the timer are the current ones of keyed state. */
 export interface TimerTarget {
@@ -34,8 +42,8 @@ export class Timers implements TimerService {
     this.keyedState = requireKeyedState(context)
     this.target = target
     this.eventTime = eventTime
-    this.eventTimers = this.keyedState.timers('event-timers')
-    this.processingTimers = this.keyedState.timers('processing-timers')
+    this.eventTimers = this.keyedState.timers(QUEUES['event-time'])
+    this.processingTimers = this.keyedState.timers(QUEUES['processing-time'])
     this.watermark = context.currentWatermark()
     this.scheduleNext()
   }
@@ -48,19 +56,32 @@ export class Timers implements TimerService {
     return this.context.clock.nowMs()
   }
 
-  registerEventTimeTimer(timestamp: number): void {
+  /** The timers of the entries of a state; see `KeyedState.entryTimers`. */
+  ofEntries(
+    domain: TimeDomain,
+    descriptor: TypedStateDescriptor,
+    namespaceAt?: (timestamp: number) => Uint8Array,
+  ): EntryTimers | undefined {
+    return this.keyedState.entryTimers(QUEUES[domain], descriptor, namespaceAt)
+  }
+
+  /** With `ofEntries`, the timer belongs to the entry of the current key and namespace. */
+  registerEventTimeTimer(timestamp: number, ofEntries?: EntryTimers): void {
     requireTime(timestamp, 'the time of an event-time timer')
     if (!this.eventTime && timestamp < MAX_TIMESTAMP) this.refuseEventTime()
-    this.eventTimers.register(timestamp)
+    if (ofEntries === undefined) this.eventTimers.register(timestamp)
+    else ofEntries.set(timestamp)
   }
 
   deleteEventTimeTimer(timestamp: number): void {
     this.eventTimers.delete(timestamp)
   }
 
-  registerProcessingTimeTimer(timestamp: number): void {
+  /** As `registerEventTimeTimer`. */
+  registerProcessingTimeTimer(timestamp: number, ofEntries?: EntryTimers): void {
     requireTime(timestamp, 'the time of a processing-time timer')
-    this.processingTimers.register(timestamp)
+    if (ofEntries === undefined) this.processingTimers.register(timestamp)
+    else ofEntries.set(timestamp)
     if (timestamp < this.scheduled) this.schedule(timestamp)
   }
 
@@ -74,7 +95,6 @@ export class Timers implements TimerService {
     for (;;) {
       const timer = this.eventTimers.poll(watermark)
       if (timer === undefined) return
-      this.select(timer)
       this.target.onEventTimer(timer)
     }
   }
@@ -85,15 +105,9 @@ export class Timers implements TimerService {
     for (;;) {
       const timer = this.processingTimers.poll(timestampMs)
       if (timer === undefined) break
-      this.select(timer)
       this.target.onProcessingTimer(timer)
     }
     this.scheduleNext()
-  }
-
-  private select(timer: Timer): void {
-    this.keyedState.setCurrentKey(timer.key, timer.keyGroup)
-    this.keyedState.setCurrentNamespace(timer.namespace)
   }
 
   private scheduleNext(): void {

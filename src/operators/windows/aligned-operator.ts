@@ -1,3 +1,4 @@
+import type { EntryTimers } from '../../state/port/entry-timers.ts'
 import { type AlignedWindows, lastWindowStart, type TimeWindow } from './assigner.ts'
 import { WindowOperator, type WindowOptions } from './operator.ts'
 
@@ -30,6 +31,13 @@ export class AlignedWindowOperator<K, IN> extends WindowOperator<K, IN> {
   protected override selectContents(window: TimeWindow): void {
     this.keyedState.setCurrentNamespace(this.namespaces.of(window.start, window.end))
   }
+
+  protected override openEntryTimers(): EntryTimers | undefined {
+    return this.timers.ofEntries(this.windows.timeDomain, this.contents.descriptor)
+  }
+
+  /** A timer has the namespace of the contents. */
+  protected override selectFiring(): void {}
 
   private add(start: number, end: number, value: IN): void {
     this.keyedState.setCurrentNamespace(this.namespaces.of(start, end))

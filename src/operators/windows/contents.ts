@@ -1,5 +1,12 @@
 import type { Serializer } from '../../core/serializer.ts'
-import { type AggregateFunction, listState, valueState } from '../../state/port/descriptors.ts'
+import {
+  type AggregateFunction,
+  type ListStateDescriptor,
+  listState,
+  type TypedStateDescriptor,
+  type ValueStateDescriptor,
+  valueState,
+} from '../../state/port/descriptors.ts'
 import type { LiveListState, LiveValueState, ValueState } from '../../state/port/handles.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import { FoldedPart } from '../port/folded-part.ts'
@@ -16,6 +23,8 @@ export interface FiringContents {
 
 /** The contents of a window, under the current key and namespace of keyed state. */
 export interface WindowContents<IN> extends FiringContents {
+  /** The state that has an entry for each window with records. */
+  readonly descriptor: TypedStateDescriptor
   /** Adds a record, or a part of records. Returns true when the window was empty before. */
   add(value: IN | FoldedPart): boolean
   /** Moves the contents of the namespaces `from` to those of `into`, which may have contents already. */
@@ -99,20 +108,18 @@ export function foldAll<IN, ACC>(fold: Fold<IN, ACC>, values: readonly IN[]): re
 /** Window contents that are one accumulator per window. */
 export class FoldedContents<IN, ACC> implements WindowContents<IN> {
   private readonly fold: Fold<IN, ACC>
-  private readonly serializer: Serializer<ACC>
+  readonly descriptor: ValueStateDescriptor<ACC>
   private keyedState!: KeyedState
   private state!: LiveValueState<ACC>
 
   constructor(fold: Fold<IN, ACC>, serializer: Serializer<ACC>) {
     this.fold = fold
-    this.serializer = serializer
+    this.descriptor = valueState<ACC>('window-contents', { serializer })
   }
 
   open(keyedState: KeyedState): void {
     this.keyedState = keyedState
-    this.state = keyedState.liveValue(
-      valueState<ACC>('window-contents', { serializer: this.serializer }),
-    )
+    this.state = keyedState.liveValue(this.descriptor)
   }
 
   add(value: IN | FoldedPart): boolean {
@@ -147,21 +154,19 @@ export class FoldedContents<IN, ACC> implements WindowContents<IN> {
 
 /** Keeps every record of a window, in the order in which they came. */
 export class ListedContents<IN> implements WindowContents<IN> {
-  private readonly serializer: Serializer<IN>
+  readonly descriptor: ListStateDescriptor<IN>
   private keyedState!: KeyedState
   private list!: LiveListState<IN>
   /** Older savepoints have an entry here for each window with records. */
   private filled!: ValueState<number>
 
   constructor(serializer: Serializer<IN>) {
-    this.serializer = serializer
+    this.descriptor = listState<IN>('window-contents', { serializer })
   }
 
   open(keyedState: KeyedState): void {
     this.keyedState = keyedState
-    this.list = keyedState.liveList(
-      listState<IN>('window-contents', { serializer: this.serializer }),
-    )
+    this.list = keyedState.liveList(this.descriptor)
     this.filled = keyedState.value(valueState<number>('window-filled'))
   }
 

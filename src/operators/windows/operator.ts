@@ -2,6 +2,7 @@ import { WeirError } from '../../core/errors.ts'
 import type { Counter } from '../../core/metrics.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import { MAX_TIMESTAMP, NO_TIMESTAMP } from '../../core/time.ts'
+import type { EntryTimers } from '../../state/port/entry-timers.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import type { Timer } from '../../state/port/timer-queue.ts'
 import { FoldedPart, recordsOf } from '../port/folded-part.ts'
@@ -47,6 +48,8 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
   protected readonly namespaces = new WindowNamespaces()
   protected keyedState!: KeyedState
   protected timers!: Timers
+  /** The timers of entries of contents, where the operator uses them. */
+  protected entryTimers: EntryTimers | undefined
   protected functionContext!: ReusedWindowContext<K>
   protected collector!: TimestampedCollector
   private dropped!: Counter
@@ -72,6 +75,8 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
     this.recordsIn = context.metrics.counter('numRecordsIn')
     this.openState()
     this.timers = new Timers(context, this, this.options.eventTime ?? true)
+    // A window that is kept after it has fired has two timers.
+    if (this.options.allowedLatenessMs === 0) this.entryTimers = this.openEntryTimers()
     return this.openFunction(this.functionContext)
   }
 
@@ -99,8 +104,18 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
   /** Declares further state of a subclass. */
   protected openState(): void {}
 
+  /** The timers of entries of the contents, each of which then lasts until its timer; undefined for timers of their own. */
+  protected openEntryTimers(): EntryTimers | undefined {
+    return undefined
+  }
+
   /** Selects the namespace of the window's contents. */
   protected abstract selectContents(window: TimeWindow): void
+
+  /** Selects the namespace of the contents of a window whose timer fires; that of the timer is selected. */
+  protected selectFiring(window: TimeWindow): void {
+    this.selectContents(window)
+  }
 
   /** Deletes the state of a window other than its contents. */
   protected forget(_window: TimeWindow): void {}
@@ -136,13 +151,13 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
     else this.context.output.collectSide(lateDataTag.id, value, timestamp)
   }
 
-  /** Registers the timers of a new window; its namespace must be selected. */
+  /** Registers the timers of a new window; its namespace must be selected, and its contents be there. */
   protected registerTimers(end: number): void {
     if (this.options.timeDomain === 'processing-time') {
-      this.timers.registerProcessingTimeTimer(end - 1)
+      this.timers.registerProcessingTimeTimer(end - 1, this.entryTimers)
       return
     }
-    if (!this.isPast(end)) this.timers.registerEventTimeTimer(end - 1)
+    if (!this.isPast(end)) this.timers.registerEventTimeTimer(end - 1, this.entryTimers)
     if (this.options.allowedLatenessMs > 0)
       this.timers.registerEventTimeTimer(this.clearTimeOf(end))
   }
@@ -193,7 +208,7 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
 
   /** Fires and clears a window when it is time. */
   protected onWindowTimer(window: TimeWindow, timestamp: number): void {
-    this.selectContents(window)
+    this.selectFiring(window)
     if (timestamp === window.end - 1) this.fire(window)
     if (timestamp < this.clearTimeOf(window.end)) return
     this.contents.clear()

@@ -1,7 +1,7 @@
 import { ByteReader } from '../../core/byte-reader.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
 import type { Serializer } from '../../core/serializer.ts'
-import { valueState } from '../../state/port/descriptors.ts'
+import { type ValueStateDescriptor, valueState } from '../../state/port/descriptors.ts'
 import type { LiveValueState } from '../../state/port/handles.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import type { FoldedPart } from '../port/folded-part.ts'
@@ -22,6 +22,8 @@ export type Slicing = 'first-slice' | 'later-slice' | 'known-slice'
 export class SlicedContents<IN, ACC> implements FiringContents {
   private readonly fold: Fold<IN, ACC>
   private readonly serializer: Serializer<ACC>
+  /** The state of all slices of a key. */
+  readonly descriptor: ValueStateDescriptor<Slices>
   private keyedState!: KeyedState
   private slices!: LiveValueState<Slices>
   private wholeWindow!: LiveValueState<ACC>
@@ -36,21 +38,23 @@ export class SlicedContents<IN, ACC> implements FiringContents {
   constructor(fold: Fold<IN, ACC>, serializer: Serializer<ACC>) {
     this.fold = fold
     this.serializer = serializer
+    this.descriptor = valueState<Slices>('window-slices', {
+      serializer: slicesSerializer(serializer as Serializer<unknown>),
+    })
   }
 
   open(keyedState: KeyedState): void {
     this.keyedState = keyedState
-    this.slices = keyedState.liveValue(
-      valueState<Slices>('window-slices', {
-        serializer: slicesSerializer(this.serializer as Serializer<unknown>),
-      }),
-    )
+    this.slices = keyedState.liveValue(this.descriptor)
     this.wholeWindow = keyedState.liveValue(
       valueState<ACC>('window-contents', { serializer: this.serializer }),
     )
   }
 
-  /** Selects the window of `read`, `clear` and `nextSlice`, between which nothing else may use the state. */
+  /**
+   * Selects the window of `read`, `clear` and `nextSlice`, between which nothing else may use the state, and after which the
+   * namespace of the slices is selected.
+   */
   select(window: TimeWindow, namespace: Uint8Array): void {
     this.window = window
     this.namespace = namespace
@@ -111,6 +115,8 @@ export class SlicedContents<IN, ACC> implements FiringContents {
   }
 
   private readWhole(): ACC | undefined {
+    this.hasNoWhole = !this.wholeWindow.hasEntries()
+    if (this.hasNoWhole) return undefined
     this.keyedState.setCurrentNamespace(this.namespace)
     const sum = this.wholeWindow.value()
     this.hasNoWhole = sum === undefined

@@ -1,3 +1,4 @@
+import type { EntryTimers } from '../../state/port/entry-timers.ts'
 import { type AlignedWindows, lastWindowStart, type TimeWindow } from './assigner.ts'
 import { WindowOperator, type WindowOptions } from './operator.ts'
 import type { SlicedContents } from './sliced-contents.ts'
@@ -34,6 +35,13 @@ export class SlicedWindowOperator<K, IN> extends WindowOperator<K, IN, Contents<
       this.registerFirst(start)
     }
     if (keepsLate) this.firePast(start)
+  }
+
+  protected override openEntryTimers(): EntryTimers | undefined {
+    const { timeDomain, sizeMs } = this.windows
+    return this.timers.ofEntries(timeDomain, this.contents.descriptor, (timestamp) =>
+      this.namespaces.of(timestamp + 1 - sizeMs, timestamp + 1),
+    )
   }
 
   protected override selectContents(window: TimeWindow): void {
@@ -74,6 +82,10 @@ export class SlicedWindowOperator<K, IN> extends WindowOperator<K, IN, Contents<
   }
 
   private registerAt(start: number, timestamp: number): void {
+    if (this.entryTimers !== undefined) {
+      this.timers.registerEventTimeTimer(timestamp, this.entryTimers)
+      return
+    }
     this.keyedState.setCurrentNamespace(this.namespaces.of(start, start + this.windows.sizeMs))
     this.timers.registerEventTimeTimer(timestamp)
   }

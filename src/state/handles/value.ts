@@ -39,6 +39,11 @@ export class ValueStateHandle<T> implements LiveValueState<T> {
     return this.decodeToChange(entry, value)
   }
 
+  hasEntries(): boolean {
+    const { entries, context } = this.table
+    return entries.length > 0 || context.store !== undefined
+  }
+
   private decodeToChange(entry: KeyedEntry, bytes: Uint8Array): T {
     const object = this.serializer.read(new ByteReader(bytes))
     // Only an object that can be measured stays decoded: its bytes count in the budget of memory.

@@ -23,6 +23,8 @@ export interface LiveValueState<T> extends ValueState<T> {
    * anything else reads the state. It belongs to the state: nothing may keep it.
    */
   valueToChange(): T | undefined
+  /** Whether some key and namespace may have a value: a look at state that was never used is then not needed. */
+  hasEntries(): boolean
 }
 
 /** A list per key. */

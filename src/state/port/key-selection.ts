@@ -52,6 +52,8 @@ export class KeySelection {
   }
 
   selectNamespace(namespace: Uint8Array): void {
+    // The default one is often selected already, and what was found for it stays valid.
+    if (namespace.length === 0 && this.namespace.length === 0) return
     this.namespace = namespace
     this.version += 1
   }

@@ -7,6 +7,7 @@ import type {
   ValueStateDescriptor,
   VectorStateDescriptor,
 } from './descriptors.ts'
+import type { EntryTimers } from './entry-timers.ts'
 import type {
   AppendingState,
   ListState,
@@ -51,4 +52,14 @@ export interface KeyedState {
    * keeps one.
    */
   timers(name: string): TimerQueue
+  /**
+   * The timers in a queue that belong to the entries of a state, which `timers(queue).poll` returns, too; a queue has those of
+   * one state. With `namespaceAt`, entries are in the default namespace, and it says that of a timer. Undefined where state
+   * may leave memory: there each timer is registered by itself.
+   */
+  entryTimers(
+    queue: string,
+    descriptor: TypedStateDescriptor,
+    namespaceAt?: (timestamp: number) => Uint8Array,
+  ): EntryTimers | undefined
 }

@@ -14,6 +14,9 @@ export interface TimerQueue {
   delete(timestamp: number): void
   /** The earliest timestamp, or undefined when empty. */
   peek(): number | undefined
-  /** Removes and returns the earliest timer with timestamp <= `upTo`. */
+  /**
+   * Removes and returns the earliest timer with timestamp <= `upTo`, and selects its key and namespace; of a timer that
+   * belongs to an entry, the namespace of the entry.
+   */
   poll(upTo: number): Timer | undefined
 }

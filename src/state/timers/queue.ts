@@ -1,17 +1,16 @@
 import { murmur3 } from '../../core/hash/murmur3.ts'
 import { bytesOfLatin1 } from '../../core/text/latin1.ts'
+import type { EntryTimers } from '../port/entry-timers.ts'
 import type { KeySelection } from '../port/key-selection.ts'
 import { PrefixReader } from '../port/prefix-reader.ts'
 import type { Timer, TimerQueue } from '../port/timer-queue.ts'
 import { IN_HEAP, type KeyedEntry, LIVE, PERSISTED, STORED } from '../typed/keyed-entry.ts'
 import { type PrefixEntry, storedRange } from '../typed/prefix-scan.ts'
 import type { StateTable } from '../typed/table.ts'
+import { TableEntryTimers } from './entry-timers.ts'
 import { TimerHeap } from './heap.ts'
+import { readTimestamp, TIMESTAMP_BYTES, writeTimestamp } from './timestamp.ts'
 
-/** Bytes of the timestamp in front of a timer's composite key. */
-const TIMESTAMP_BYTES = 8
-/** Added to the high 32 bits of a timestamp, so that its bytes order as the numbers do. */
-const HIGH_BIAS = 2 ** 21
 const NOTHING = new Uint8Array(0)
 /** Above every composite key of a timer. */
 const END = Uint8Array.of(0xff)
@@ -30,12 +29,25 @@ export class KeyedTimerQueue implements TimerQueue {
   private horizon = Number.POSITIVE_INFINITY
   private scratch = new Uint8Array(256)
   private readonly prefix = new PrefixReader()
+  private ofEntries: TableEntryTimers | undefined
 
   constructor(table: StateTable, selection: KeySelection) {
     this.table = table
     this.selection = selection
     table.lateTimers = (keep) => this.giveUpLate(keep)
     this.rebuild()
+  }
+
+  /** The timers of the entries of a state, of which the queue has one such. See `KeyedState.entryTimers`. */
+  timersOf(state: StateTable, namespaceAt?: (timestamp: number) => Uint8Array): EntryTimers {
+    this.ofEntries ??= new TableEntryTimers({
+      table: state,
+      selection: this.selection,
+      queue: this.table.name,
+      namespaceAt,
+      takeOver: (timestamp, namespace) => this.takeOver(timestamp, namespace),
+    })
+    return this.ofEntries
   }
 
   register(timestamp: number): void {
@@ -57,18 +69,43 @@ export class KeyedTimerQueue implements TimerQueue {
   }
 
   peek(): number | undefined {
-    return this.reach(Number.POSITIVE_INFINITY)?.time
+    const own = this.reach(Number.POSITIVE_INFINITY)?.time ?? Number.POSITIVE_INFINITY
+    const first = Math.min(own, this.ofEntries?.first ?? Number.POSITIVE_INFINITY)
+    return first === Number.POSITIVE_INFINITY ? undefined : first
   }
 
   poll(upTo: number): Timer | undefined {
     const first = this.reach(upTo)
+    const ofEntries = this.ofEntries?.first ?? Number.POSITIVE_INFINITY
+    if (ofEntries <= upTo && (first === undefined || ofEntries < first.time)) {
+      return this.ofEntries!.poll()
+    }
     if (first === undefined || first.time > upTo) return undefined
     this.take(first)
     this.prefix.read(first.key, TIMESTAMP_BYTES)
     const { key, namespace } = this.prefix
     const timer = { timestamp: first.time, key, keyGroup: first.keyGroup, namespace }
     this.table.remove(first)
+    this.selection.select(key, first.keyGroup)
+    this.selection.selectNamespace(namespace)
     return timer
+  }
+
+  /**
+   * Registers a timer of the current key, if the queue has or had it in this form: a segment holds one form of a timer. A
+   * restore brings such timers, and there are none once these have fired.
+   */
+  private takeOver(timestamp: number, namespace: Uint8Array): boolean {
+    if (this.table.entries.length === 0) return false
+    const { selection } = this
+    const before = selection.namespace
+    selection.selectNamespace(namespace)
+    const length = this.locate(timestamp)
+    const hash = murmur3(this.scratch, 0, length) | 0
+    const isKnown = this.table.index.find(selection.keyGroup, this.scratch, length, hash)
+    if (isKnown !== undefined) this.register(timestamp)
+    selection.selectNamespace(before)
+    return isKnown !== undefined
   }
 
   /** Builds the heap from the table, after a restore. */
@@ -172,25 +209,4 @@ export class KeyedTimerQueue implements TimerQueue {
     first.flags &= ~IN_HEAP
     this.heap.pop()
   }
-}
-
-/** Eight bytes, big-endian: the high half biased, then the low half. */
-function writeTimestamp(timestamp: number, target: Uint8Array): void {
-  const upper = Math.floor(timestamp / 4294967296)
-  const high = upper + HIGH_BIAS
-  const low = timestamp - upper * 4294967296
-  for (let i = 0; i < 4; i++) {
-    target[i] = high >>> (24 - 8 * i)
-    target[i + 4] = low >>> (24 - 8 * i)
-  }
-}
-
-function readTimestamp(key: string): number {
-  let high = 0
-  let low = 0
-  for (let i = 0; i < 4; i++) {
-    high = high * 256 + key.charCodeAt(i)
-    low = low * 256 + key.charCodeAt(i + 4)
-  }
-  return (high - HIGH_BIAS) * 4294967296 + low
 }

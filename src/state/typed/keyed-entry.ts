@@ -15,6 +15,8 @@ export const STORED = 8
 export const MAYBE_STORED = 16
 /** The entry is in its timer queue's heap. */
 export const IN_HEAP = 32
+/** The entry has a timer at its time. */
+export const TIMED = 64
 
 /** One entry of typed keyed state in memory; its table owns and links it. */
 export class KeyedEntry {
@@ -30,8 +32,10 @@ export class KeyedEntry {
   private number = Number.NaN
   /** Next entry of the same hash bucket. */
   next: KeyedEntry | null = null
-  /** When a TTL entry expires, or a timer's timestamp; ms. */
+  /** When a TTL entry expires, or the timestamp of a timer or of the entry's timer; ms. */
   time = 0
+  /** Timestamp of the entry's timer that some segment holds. */
+  writtenTimer: number | undefined = undefined
   /** Checkpoint interval of the last write that no snapshot has copied; 0 when there is none. */
   epoch = 0
   /** Position among the dirty entries of its table. */
@@ -78,4 +82,4 @@ export function removeFromDirty(dirty: KeyedEntry[], { dirtyIndex }: KeyedEntry)
 }
 
 /** Bytes of heap that an entry takes besides key and value, measured on Node 24. */
-export const ENTRY_OVERHEAD = 176
+export const ENTRY_OVERHEAD = 184

@@ -112,6 +112,7 @@ export class TypedStateSnapshot implements StateSnapshot, TableSnapshot<StateTab
     // A full snapshot holds deletions too: the entry may have been spilled into this segment.
     if (!exists && (entry.flags & PERSISTED) === 0) return
     this.encoder.appendTo(this.sink, table, entry, this.nowMs)
+    table.timers?.write(this.sink, entry, this.full)
     this.entries += 1
   }
 

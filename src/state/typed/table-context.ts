@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import type { KeyGroupRange } from '../../core/key-group.ts'
+import type { ChangeSink } from '../port/change.ts'
 import type { StateStore } from '../store/state-store.ts'
 import type { KeyedEntry } from './keyed-entry.ts'
 
@@ -31,6 +32,12 @@ export interface TableSnapshot<Table> {
   beforeChange(table: Table, entry: KeyedEntry): void
   /** An entry is about to leave memory, after `beforeChange`. */
   beforeLeaving(table: Table, entry: KeyedEntry): void
+}
+
+/** The timers of a table's entries, as a snapshot needs them. */
+export interface TimersOfEntries {
+  /** Writes what has changed of an entry's timer since it was written; with `full`, the timer in any case. */
+  write(sink: ChangeSink, entry: KeyedEntry, full: boolean): void
 }
 
 /** When entries of a table expire. */

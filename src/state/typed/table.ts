@@ -25,10 +25,11 @@ import {
   removeFromDirty,
   removeFromEntries,
   STORED,
+  TIMED,
 } from './keyed-entry.ts'
 import { PrefixGroups } from './prefix-groups.ts'
 import { ReadKey, storeKeyOfEntry, valueOfStored } from './store-keys.ts'
-import type { TableContext, TableTtl } from './table-context.ts'
+import type { TableContext, TableTtl, TimersOfEntries } from './table-context.ts'
 
 const NOTHING = new Uint8Array(0)
 
@@ -57,6 +58,8 @@ export class StateTable {
   evictable = true
   /** Whether callers get the objects of entries themselves. */
   shares = false
+  /** The timers of the entries, where they have some. */
+  timers: TimersOfEntries | undefined
   /** Gives up the late timers of a queue, of which about `keep` stay in memory. */
   lateTimers: ((keep: number) => readonly KeyedEntry[]) | undefined
   /** Timers that the last look for late ones left in memory. */
@@ -177,6 +180,12 @@ export class StateTable {
     return this.cursor
   }
 
+  /** Makes an entry that the selection has been set to the current one. */
+  select(entry: KeyedEntry, selection: KeySelection): void {
+    this.cursor = entry
+    this.cursorVersion = selection.version
+  }
+
   /** The entry of the selected key and namespace in memory; a frequent key remembers it. */
   private findSelected(selection: KeySelection): KeyedEntry | undefined {
     const { frequent } = selection
@@ -217,7 +226,8 @@ export class StateTable {
   /** Deletes the entry of the selected key and namespace without reading it. */
   removeCurrent(selection: KeySelection): void {
     if (this.entries.length === 0 && this.context.store === undefined) return
-    let entry = this.findSelected(selection)
+    const isFound = this.cursorVersion === selection.version && this.cursor !== undefined
+    let entry = isFound ? this.cursor : this.findSelected(selection)
     if (entry === undefined && this.index.hasSpilled(selection.keyGroup)) {
       entry = this.createSelected(selection)
     }
@@ -287,14 +297,14 @@ export class StateTable {
     if ((entry.flags & LIVE) === 0 && entry.epoch === this.context.epoch) return
     this.context.snapshot?.beforeChange(this, entry)
     if ((entry.flags & (PERSISTED | STORED | MAYBE_STORED)) === 0) {
-      entry.flags &= ~LIVE
+      entry.flags &= ~(LIVE | TIMED)
       this.unlink(entry)
       return
     }
     this.change(entry)
     this.context.bytes -= sizeOfValue(entry.value)
     entry.value = undefined
-    entry.flags &= ~LIVE
+    entry.flags &= ~(LIVE | TIMED)
     this.cursorVersion = -1
   }
 
