@@ -73,7 +73,8 @@ export function instantiateKernels(memory: WebAssembly.Memory): Kernels {
     topKBlock: topKBlockOf(raw),
     topKWritten: (scratch) => raw.topKWritten(topKTriples(scratch)),
     alsSolveCholesky: (p) => raw.alsSolveCholesky(...problemArguments(p)),
-    alsSolveGradient: (p, steps) => raw.alsSolveGradient(...problemArguments(p), steps),
+    alsSolveGradient: (p, steps) =>
+      raw.alsSolveGradient(...problemArguments(p), steps, p.panelRows),
     alsPenalty: raw.alsPenalty,
     drawRow: (p) =>
       raw.drawRow(

@@ -1,5 +1,5 @@
-/** Ratings that one ALS panel holds; `assembly/als-row.as.ts` has the same number. */
-export const ALS_PANEL_ROWS = 8192
+/** Ratings that an exact solve gathers at a time; `assembly/als-row.as.ts` has the same number. */
+const GRAM_ROWS = 512
 
 /**
  * SIMD kernels over one shared WebAssembly memory. Addresses are byte offsets into that memory
@@ -158,14 +158,23 @@ export interface AlsRowProblem {
    */
   gram: number
   alpha: number
-  /** Address of `alsScratchBytes(unknowns)` bytes, a multiple of 16. */
+  /** Address of `alsScratchBytes(unknowns, panelRows)` bytes, a multiple of 64. */
   scratch: number
+  /**
+   * Ratings whose rows conjugate gradient copies side by side, a multiple of 8; a row with more ratings is
+   * gathered again in each step. The result does not depend on it.
+   */
+  panelRows: number
 }
 
-/** Bytes of scratch for `alsSolve*` with `unknowns` unknowns; place it at a multiple of 16. */
-export function alsScratchBytes(unknowns: number): number {
+/**
+ * Bytes of scratch for `alsSolveCholesky` and `drawRow` with `unknowns` unknowns, and for `alsSolveGradient`
+ * with `panelRows`; place it at a multiple of 64.
+ */
+export function alsScratchBytes(unknowns: number, panelRows = 8): number {
   const width = alsWidth(unknowns)
-  return 4 * (ALS_PANEL_ROWS * (width + 1) + 5 * width + width * width)
+  const exact = GRAM_ROWS * (width + 1) + 5 * width + width * width
+  return 4 * Math.max(exact, panelRows * width + 5 * width + 16)
 }
 
 /** `unknowns` rounded up to the next multiple of four. */

@@ -1,4 +1,4 @@
-import { firstLanes, fourLaneSums, lanesSum } from './vector.as'
+import { firstLanes, lanesSum } from './vector.as'
 
 /**
  * Panels of one row of alternating least squares: design rows gathered side by side, and the passes
@@ -119,78 +119,6 @@ function addEight(panel: usize, width: u32, lower: v128, upper: v128, out: usize
     r6 += 32
     r7 += 32
   }
-}
-
-/** z_k . v for four panel rows. */
-@inline
-function dotFour(panel: usize, width: u32, v: usize): v128 {
-  const step = (width as usize) << 2
-  let r0 = panel
-  let r1 = r0 + step
-  let r2 = r1 + step
-  let r3 = r2 + step
-  let s0 = f32x4.splat(0)
-  let s1 = s0
-  let s2 = s0
-  let s3 = s0
-  let t0 = s0
-  let t1 = s0
-  let t2 = s0
-  let t3 = s0
-  if (width & 4) {
-    const x = v128.load(v)
-    t0 = f32x4.mul(v128.load(r0), x)
-    t1 = f32x4.mul(v128.load(r1), x)
-    t2 = f32x4.mul(v128.load(r2), x)
-    t3 = f32x4.mul(v128.load(r3), x)
-    v += 16
-    r0 += 16
-    r1 += 16
-    r2 += 16
-    r3 += 16
-  }
-  const end = v + ((width & ~7) << 2)
-  for (; v < end; v += 32) {
-    const x = v128.load(v)
-    s0 = f32x4.relaxed_madd(v128.load(r0), x, s0)
-    s1 = f32x4.relaxed_madd(v128.load(r1), x, s1)
-    s2 = f32x4.relaxed_madd(v128.load(r2), x, s2)
-    s3 = f32x4.relaxed_madd(v128.load(r3), x, s3)
-    const y = v128.load(v, 16)
-    t0 = f32x4.relaxed_madd(v128.load(r0, 16), y, t0)
-    t1 = f32x4.relaxed_madd(v128.load(r1, 16), y, t1)
-    t2 = f32x4.relaxed_madd(v128.load(r2, 16), y, t2)
-    t3 = f32x4.relaxed_madd(v128.load(r3, 16), y, t3)
-    r0 += 32
-    r1 += 32
-    r2 += 32
-    r3 += 32
-  }
-  return fourLaneSums(f32x4.add(s0, t0), f32x4.add(s1, t1), f32x4.add(s2, t2), f32x4.add(s3, t3))
-}
-
-/** out += Z^T Z v over the panel. */
-export function addNormal(panel: usize, count: u32, width: u32, v: usize, out: usize): void {
-  for (let k: u32 = 0; k < count; k += 8) {
-    const lower = dotFour(panel, width, v)
-    const upper = dotFour(panel + (width << 4), width, v)
-    addEight(panel, width, lower, upper, out)
-    panel += width << 5
-  }
-}
-
-/** out += Z^T (y - Z v); answers the sum of squares of y - Z v. */
-export function addResidual(panel: usize, targets: usize, count: u32, width: u32, v: usize, out: usize): f64 {
-  let squares: f64 = 0
-  for (let k: u32 = 0; k < count; k += 8) {
-    const lower = f32x4.sub(v128.load(targets), dotFour(panel, width, v))
-    const upper = f32x4.sub(v128.load(targets, 16), dotFour(panel + (width << 4), width, v))
-    squares += lanesSum(f32x4.relaxed_madd(lower, lower, f32x4.mul(upper, upper))) as f64
-    addEight(panel, width, lower, upper, out)
-    panel += width << 5
-    targets += 32
-  }
-  return squares
 }
 
 /** out += Z^T y; answers the sum of y^2. */

@@ -1,5 +1,5 @@
 import { addTargets, pack } from './als-panel.as'
-import { GRAM_ROWS, PANEL_ROWS, writeRow } from './als-row.as'
+import { GRAM_ROWS, writeRow } from './als-row.as'
 import { accumulateGram, factorCholesky, solveBackward, solveForward } from './cholesky.as'
 import { gemv } from './vector.as'
 
@@ -33,8 +33,8 @@ export function drawRow(
   d: u32, width: u32, mean: f32, prior: usize, shift: usize, noise: usize, center: usize, scratch: usize,
 ): f64 {
   const panel = scratch
-  const targets = panel + ((PANEL_ROWS * width) << 2)
-  const x = targets + (PANEL_ROWS << 2)
+  const targets = panel + ((GRAM_ROWS * width) << 2)
+  const x = targets + (GRAM_ROWS << 2)
   const b = x + (width << 2)
   const product = b + (width << 2)
   const gram = x + ((5 * width) << 2)

@@ -5,6 +5,7 @@ import {
   alignUp,
   allocate,
   FIRST_ADDRESS,
+  longestRow,
   type RatingsSource,
   sidesOf,
 } from './sides.ts'
@@ -38,6 +39,8 @@ export interface AlsShare {
   /** Address of the area of worker 0; size of its scratch, and of the whole area. */
   readonly workersAddress: number
   readonly scratchBytes: number
+  /** Ratings that the panel of a worker holds (`AlsRowProblem`). */
+  readonly panelRows: number
   readonly workerBytes: number
   /** Largest number of ratings of a chunk, and of chunks whose ratings a worker holds. */
   readonly chunkRatings: number
@@ -68,6 +71,27 @@ function gramBytes(unknowns: number): number {
   return 4 * alsWidth(unknowns) ** 2
 }
 
+/** Bytes of the panel of one worker, and of all workers together, at most and but for one block. */
+const PANEL_BYTES = 2 ** 25
+const ALL_PANELS_BYTES = 2 ** 28
+
+/**
+ * Ratings of the panel of a worker: those of the longest row if there is space for them. The exact solve has no
+ * such panel.
+ */
+function panelRowsOf(
+  { users, items }: Pick<AlsShare, 'users' | 'items'>,
+  { solver, threads }: AlsSettings,
+  unknowns: number,
+): number {
+  const bytes = solver === 'cg' ? Math.min(PANEL_BYTES, ALL_PANELS_BYTES / Math.max(1, threads)) : 0
+  const rows = Math.min(
+    bytes / (4 * alsWidth(unknowns)),
+    Math.max(longestRow(users), longestRow(items)),
+  )
+  return 8 * Math.max(1, Math.ceil(rows / 8))
+}
+
 /** Sorts ratings in memory by both sides and lays out the memory. Throws INVALID_ARGUMENT above 4 GiB. */
 export function alsShare(table: RatingsSource, settings: AlsSettings, mean: number): AlsShare {
   const unknowns = settings.factors + (settings.biases ? 1 : 0)
@@ -79,7 +103,8 @@ export function alsShare(table: RatingsSource, settings: AlsSettings, mean: numb
   const workersAddress =
     gramAddress + (isImplicit ? gramSize + alignUp(GRAM_PARTS * gramBytes(unknowns)) : 0)
   const { users, items, chunkRatings } = sidesOf(table, FIRST_ADDRESS, itemsAddress)
-  const scratchBytes = alignUp(alsScratchBytes(unknowns))
+  const panelRows = panelRowsOf({ users, items }, settings, unknowns)
+  const scratchBytes = alignUp(alsScratchBytes(unknowns, panelRows))
   const chunkBuffers = users.spilled === undefined ? 1 : 2
   const workerBytes = scratchBytes + chunkBuffers * alignUp(chunkRatings * 8)
   return {
@@ -96,6 +121,7 @@ export function alsShare(table: RatingsSource, settings: AlsSettings, mean: numb
     cgSteps: settings.solver === 'cg' ? settings.cgSteps : 0,
     workersAddress,
     scratchBytes,
+    panelRows,
     workerBytes,
     chunkRatings,
     chunkBuffers,

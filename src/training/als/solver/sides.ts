@@ -1,5 +1,4 @@
 import { WeirError } from '../../../core/errors.ts'
-import { ALS_PANEL_ROWS } from '../../../kernels/kernels.ts'
 import type { RatingsTable } from '../../data/ratings-table.ts'
 import { readAhead } from '../../spill/nameless-file.ts'
 import type { SpilledFiles, SpilledRatings, SpilledSide } from '../../spill/spilled-ratings.ts'
@@ -125,7 +124,7 @@ export function ratingSides(
 }
 
 function withChunks(users: AlsSide, items: AlsSide): RatingSides {
-  const chunkRatings = Math.max(largestChunk(users), largestChunk(items), ALS_PANEL_ROWS)
+  const chunkRatings = Math.max(largestChunk(users), largestChunk(items))
   return { users, items, chunkRatings }
 }
 
@@ -187,6 +186,15 @@ function chunksOf(offsets: Uint32Array, rows: number): Uint32Array {
   chunks.set(starts)
   chunks[starts.length] = rows
   return chunks
+}
+
+/** Ratings of the row with most of them. */
+export function longestRow({ offsets, rows }: AlsSide): number {
+  let longest = 0
+  for (let r = 0; r < rows; r++) {
+    longest = Math.max(longest, (offsets[r + 1] as number) - (offsets[r] as number))
+  }
+  return longest
 }
 
 function largestChunk(side: AlsSide): number {

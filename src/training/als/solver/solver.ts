@@ -49,6 +49,7 @@ export class AlsSolver implements TrainingParticipant<AlsTask> {
       gram: share.implicit?.gramAddress ?? 0,
       alpha: share.implicit?.alpha ?? 0,
       scratch,
+      panelRows: share.panelRows,
     }
   }
 

@@ -12,10 +12,11 @@ const RATINGS = [
   ['v', 'y', 6],
 ] as const
 
+const table = ratingsTable(
+  RATINGS.map(([user, item, rating]) => ({ user, item, rating, timestamp: 0 })),
+)
+
 it('a row has the other side in ascending order, and repeated ratings in the order of the table', () => {
-  const table = ratingsTable(
-    RATINGS.map(([user, item, rating]) => ({ user, item, rating, timestamp: 0 })),
-  )
   const { users, items } = alsShare(table, alsSettings({ factors: 2 }), 0)
   expect([...users.offsets]).toEqual([0, 2, 5, 6])
   expect([...users.indexes]).toEqual([0, 1, 0, 1, 1, 1])
@@ -23,4 +24,17 @@ it('a row has the other side in ascending order, and repeated ratings in the ord
   expect([...items.offsets]).toEqual([0, 2, 6])
   expect([...items.indexes]).toEqual([0, 1, 0, 1, 1, 2])
   expect([...items.ratings]).toEqual([1, 4, 5, 2, 6, 3])
+})
+
+it('a panel holds the ratings of the longest row, in whole blocks', () => {
+  const repeated = ratingsTable(
+    Array.from({ length: 19 }, (_, k) => ({
+      user: 'u',
+      item: `${k % 3}`,
+      rating: 1,
+      timestamp: 0,
+    })),
+  )
+  expect(alsShare(table, alsSettings({ factors: 64 }), 0).panelRows).toBe(8)
+  expect(alsShare(repeated, alsSettings({ factors: 64 }), 0).panelRows).toBe(24)
 })
