@@ -57,6 +57,11 @@ export class OnnxGraphBuilder {
     return this.add('Slice', [value, ...range])
   }
 
+  /** A value with other dimensions: 0 keeps the one at its place, -1 is what is left. */
+  reshape(value: GraphValue, dimensions: readonly number[]): GraphValue {
+    return this.add('Reshape', [value, this.integers(...dimensions)])
+  }
+
   /** A value with its axes in another order. */
   transpose(value: GraphValue, axes: readonly number[]): GraphValue {
     return this.add('Transpose', [value], { perm: axes })

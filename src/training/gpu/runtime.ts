@@ -138,7 +138,11 @@ function sessionOptions(
   return {
     ...common,
     preferredOutputLocation: Object.fromEntries(locations),
-    extra: { session: { disable_cpu_ep_fallback: '1' } },
+    extra: {
+      session: { disable_cpu_ep_fallback: '1' },
+      // Dawn would check every dispatch, which takes the host half of the first iteration.
+      ep: { webgpuexecutionprovider: { validationMode: 'disabled' } },
+    },
   }
 }
 

@@ -13,8 +13,11 @@ import { NO_GPU, softwareGpu } from '../../services/software-gpu.ts'
 import { fewRatings, relativeDistance } from '../../training/als/fixture.ts'
 import { type CommandResult, weir } from '../cli/command-process.ts'
 
-/** Few rows, lengths and factors, because a software GPU takes long to compile the operations of each factor. */
-const table = fewRatings(24, 12, 160)
+/**
+ * Users with a few ratings, and items with so many that they are summed in segments. Few lengths and factors, because
+ * a software GPU takes long to compile the operations of each factor.
+ */
+const table = fewRatings(260, 4, 900)
 const OPTIONS: BmfOptions = { factors: 2, sweeps: 6, burnIn: 2, threads: 0 }
 
 const rowsOf = (from: AlsModel | RowVariances): number[] => [

@@ -13,8 +13,11 @@ import { NO_GPU, softwareGpu } from '../../services/software-gpu.ts'
 import { fewRatings, relativeDistance } from '../../training/als/fixture.ts'
 import { type CommandResult, weir } from '../cli/command-process.ts'
 
-/** A few rows of a few lengths, because a software GPU takes milliseconds per operation of each batch. */
-const table = fewRatings(24, 12, 160)
+/**
+ * Users with a few ratings, and items with so many that they are summed in segments: few lengths, because a software
+ * GPU takes milliseconds per operation of each batch.
+ */
+const table = fewRatings(260, 4, 900)
 const OPTIONS: AlsOptions = { solver: 'cg', factors: 5, iterations: 2, threads: 0 }
 
 const rowsOf = (model: AlsModel): number[] => [

@@ -1,3 +1,4 @@
+import { SEGMENT_RATINGS } from '../../gpu/batches.ts'
 import { type GraphValue, OnnxGraphBuilder } from '../../gpu/onnx-graph.ts'
 
 /** Parameters of the graphs of a training run. */
@@ -8,6 +9,8 @@ export interface AlsGraphShape {
   readonly biased: boolean
   /** Implicit feedback, which needs the Gram matrix of the other side. */
   readonly isImplicit: boolean
+  /** Rows have many ratings: a multiple of `SEGMENT_RATINGS`. */
+  readonly isSegmented: boolean
   readonly cgSteps: number
   readonly regularization: number
   readonly biasRegularization: number
@@ -38,7 +41,7 @@ export function alsSolveGraph(shape: AlsGraphShape): Uint8Array {
   const targets = shape.biased
     ? graph.add('Sub', [given, graph.add('Gather', [graph.input('bias', ['n']), indexes])])
     : given
-  const algebra = new BatchAlgebra(graph, graph.add('Gather', [factors, indexes]))
+  const algebra = new BatchAlgebra(graph, graph.add('Gather', [factors, indexes]), shape)
   const penalties = graph.add('Mul', [scale, graph.constant([1, d], penaltyRow(shape))])
   const system = { algebra, weights, penalties, gram, targets, start }
   const { rows, objective } = conjugateGradient(graph, system, shape.cgSteps)
@@ -107,10 +110,16 @@ class BatchAlgebra {
   private readonly graph: OnnxGraphBuilder
   private readonly design: GraphValue
   private readonly axes: readonly [GraphValue, GraphValue]
+  private readonly shape: Pick<AlsGraphShape, 'unknowns' | 'isSegmented'>
 
-  constructor(graph: OnnxGraphBuilder, design: GraphValue) {
+  constructor(
+    graph: OnnxGraphBuilder,
+    design: GraphValue,
+    shape: Pick<AlsGraphShape, 'unknowns' | 'isSegmented'>,
+  ) {
     this.graph = graph
     this.design = design
+    this.shape = shape
     this.axes = [graph.integers(1), graph.integers(2)]
   }
 
@@ -123,9 +132,19 @@ class BatchAlgebra {
 
   /** The sum of c_k z_k: [B, L] to [B, d]. */
   combine(c: GraphValue): GraphValue {
+    if (this.shape.isSegmented) return this.combineSegments(c)
     const row = this.graph.add('Unsqueeze', [c, this.axes[0]])
     const product = this.graph.add('MatMul', [row, this.design])
     return this.graph.add('Squeeze', [product, this.axes[0]])
+  }
+
+  /** The same by segments of S ratings, [B, L / S, 1, S] times [B, L / S, S, d], which are then added. */
+  private combineSegments(c: GraphValue): GraphValue {
+    const { graph, design } = this
+    const rows = graph.reshape(c, [0, -1, 1, SEGMENT_RATINGS])
+    const segments = graph.reshape(design, [0, -1, SEGMENT_RATINGS, this.shape.unknowns])
+    const products = graph.add('MatMul', [rows, segments])
+    return graph.add('ReduceSum', [products, graph.integers(1, 2)], { keepdims: 0 })
   }
 
   /** Inner product of each row: [B, m] twice to [B, 1]. */

@@ -1,5 +1,5 @@
 import type { Tensor } from 'onnxruntime-node'
-import { type BatchedSide, batchSide, type RowBatch } from '../../gpu/batches.ts'
+import { type BatchedSide, batchSide, isSegmented, type RowBatch } from '../../gpu/batches.ts'
 import type { GpuGraph, GpuRuntime } from '../../gpu/runtime.ts'
 import type { AlsShare } from '../solver/share.ts'
 import { type AlsSide, matrixOf } from '../solver/sides.ts'
@@ -7,8 +7,8 @@ import type { AlsSideName } from '../solver/solver.ts'
 import { batchRatings, implicitConstant } from './batch-ratings.ts'
 import { type AlsGraphShape, alsGatherGraph, alsSolveGraph, alsUploadGraph } from './graph.ts'
 
-/** Largest number of floats that a batch gathers, 32 MiB; a longer row is a separate batch. */
-const BATCH_FLOATS = 2 ** 23
+/** Largest number of floats that a batch gathers, 128 MiB, which every adapter has in one buffer. */
+const BATCH_FLOATS = 2 ** 25
 
 /** Uploaded tensors of a batch, in the order of the upload graph's outputs. */
 const UPLOADED = ['indexes', 'weights', 'targets', 'scale'] as const
@@ -35,6 +35,8 @@ interface DeviceSide {
  */
 interface SharedGraphs {
   readonly solve: GpuGraph
+  /** Of batches of long rows. */
+  readonly solveSegmented: GpuGraph
   readonly upload: GpuGraph
 }
 
@@ -71,10 +73,12 @@ export class GpuAlsSolver implements AsyncDisposable {
     share: AlsShare,
     batchFloats = BATCH_FLOATS,
   ): Promise<GpuAlsSolver> {
-    const shape = shapeOf(share)
+    const shape = shapeOf(share, false)
+    const solving = { rows: 'device', errors: 'device' } as const
     const places = UPLOADED.map((name) => [`${name}There`, 'device'] as const)
     const graphs = {
-      solve: await runtime.open(alsSolveGraph(shape), { rows: 'device', errors: 'device' }),
+      solve: await runtime.open(alsSolveGraph(shape), solving),
+      solveSegmented: await runtime.open(alsSolveGraph(shapeOf(share, true)), solving),
       upload: await runtime.open(alsUploadGraph(), Object.fromEntries(places)),
     }
     const open = async (side: AlsSide): Promise<DeviceSide> => {
@@ -101,10 +105,9 @@ export class GpuAlsSolver implements AsyncDisposable {
     const errors: Tensor[] = []
     for (const [i, ratings] of own.ratings.entries()) {
       const start = own.rows[i] as Tensor
-      const solved = await this.graphs.solve.run({ ...ratings, ...design, start }, [
-        'rows',
-        'errors',
-      ])
+      const { length } = own.batched.batches[i] as RowBatch
+      const graph = isSegmented(length) ? this.graphs.solveSegmented : this.graphs.solve
+      const solved = await graph.run({ ...ratings, ...design, start }, ['rows', 'errors'])
       start.dispose()
       own.rows[i] = solved['rows'] as Tensor
       errors.push(solved['errors'] as Tensor)
@@ -122,8 +125,7 @@ export class GpuAlsSolver implements AsyncDisposable {
       for (const tensor of tensors) tensor.dispose()
       await side.gather[Symbol.asyncDispose]()
     }
-    await this.graphs.solve[Symbol.asyncDispose]()
-    await this.graphs.upload[Symbol.asyncDispose]()
+    for (const graph of Object.values(this.graphs)) await graph[Symbol.asyncDispose]()
   }
 
   private async upload(): Promise<void> {
@@ -224,10 +226,13 @@ export class GpuAlsSolver implements AsyncDisposable {
   }
 }
 
-function shapeOf(share: AlsShare): AlsGraphShape {
+function shapeOf(share: AlsShare, isSegmented: boolean): AlsGraphShape {
   const { unknowns, biased, cgSteps, regularization, biasRegularization } = share
   const isImplicit = share.implicit !== undefined
-  return { unknowns, biased, isImplicit, cgSteps, regularization, biasRegularization }
+  return {
+    ...{ unknowns, biased, isImplicit, isSegmented },
+    ...{ cgSteps, regularization, biasRegularization },
+  }
 }
 
 /** Names of the inputs that a side's solve gets from the other side. */

@@ -7,6 +7,8 @@ import { openGpuRuntime } from '../../../../src/training/gpu/runtime.ts'
 import { fewRatings, sideDistances, startedShare } from '../fixture.ts'
 
 const table = fewRatings(120, 60, 3000)
+/** Some items have more ratings than a segment. */
+const popular = fewRatings(300, 3, 700)
 
 const VARIANTS: AlsOptions[] = [
   { factors: 9 },
@@ -16,10 +18,13 @@ const VARIANTS: AlsOptions[] = [
 ]
 
 describe.each(VARIANTS)('the graphs of a GPU with %o', (options) => {
-  it('solve what the kernels solve: rows, objective and penalty', async () => {
+  it.each([
+    ['short rows', table],
+    ['long rows', popular],
+  ])('solve what the kernels solve: rows, objective and penalty of %s', async (_, ratings) => {
     // The processor runs the same graphs; test/system/training/gpu-training.test.ts has them on WebGPU.
     const runtime = await openGpuRuntime(['cpu'])
-    const [expected, actual] = [startedShare(table, options), startedShare(table, options)]
+    const [expected, actual] = [startedShare(ratings, options), startedShare(ratings, options)]
     await using cpu = cpuDevice(expected, 0)
     await using solver = await GpuAlsSolver.create(runtime, actual, 2000)
     for (const side of ['users', 'items', 'users', 'items'] as const) {
