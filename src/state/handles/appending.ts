@@ -1,4 +1,3 @@
-import { ByteWriter } from '../../core/byte-writer.ts'
 import { isKeptDecoded, type Serializer } from '../../core/serializer.ts'
 import type {
   AggregateFunction,
@@ -9,7 +8,7 @@ import type { AppendingState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
 import type { KeyedEntry } from '../typed/keyed-entry.ts'
 import type { StateTable } from '../typed/table.ts'
-import { fromEntryValue, LiveObject, toEntryValue } from '../values/entry.ts'
+import { EntryForm, fromEntryValue, LiveAccumulator } from '../values/entry.ts'
 
 /** Bytes of an accumulator where no budget counts them. */
 const ACCUMULATOR_BYTES = 120
@@ -20,7 +19,7 @@ export class ReducingStateHandle<T> implements AppendingState<T, T> {
   private readonly selection: KeySelection
   private readonly serializer: Serializer<T>
   private readonly reduce: (a: T, b: T) => T
-  private readonly writer = new ByteWriter(256)
+  private readonly form: EntryForm<T>
 
   constructor(
     table: StateTable,
@@ -31,6 +30,7 @@ export class ReducingStateHandle<T> implements AppendingState<T, T> {
     this.selection = selection
     this.serializer = serializer
     this.reduce = reduce
+    this.form = new EntryForm(serializer)
   }
 
   get(): T | undefined {
@@ -45,8 +45,8 @@ export class ReducingStateHandle<T> implements AppendingState<T, T> {
     const entry = this.table.current(this.selection)
     const reduced =
       entry === undefined ? value : this.reduce(this.table.read(entry, this.serializer), value)
-    const held = toEntryValue(this.serializer, reduced, this.writer)
-    this.table.set(entry ?? this.table.currentToWrite(this.selection), held)
+    const held = this.form.of(reduced)
+    this.table.set(entry ?? this.table.currentToWrite(this.selection), held, this.form.bytes)
     this.table.context.settle()
   }
 
@@ -64,7 +64,7 @@ export class AggregatingStateHandle<IN, ACC, OUT> implements AppendingState<IN, 
   private readonly selection: KeySelection
   private readonly serializer: Serializer<ACC>
   private readonly aggregate: AggregateFunction<IN, ACC, OUT>
-  private readonly writer = new ByteWriter(256)
+  private readonly form: EntryForm<ACC>
 
   constructor(
     table: StateTable,
@@ -75,6 +75,7 @@ export class AggregatingStateHandle<IN, ACC, OUT> implements AppendingState<IN, 
     this.selection = selection
     this.serializer = serializer
     this.aggregate = aggregate
+    this.form = new EntryForm(serializer)
   }
 
   get(): OUT | undefined {
@@ -106,15 +107,16 @@ export class AggregatingStateHandle<IN, ACC, OUT> implements AppendingState<IN, 
   private store(entry: KeyedEntry, accumulator: ACC): void {
     const held = entry.value
     if (this.table.context.store !== undefined || isKeptDecoded(this.serializer.id, accumulator)) {
-      this.table.set(entry, toEntryValue(this.serializer, accumulator, this.writer))
-    } else if (held instanceof LiveObject) {
+      const form = this.form.of(accumulator)
+      this.table.set(entry, form, this.form.bytes)
+    } else if (held instanceof LiveAccumulator) {
       held.object = accumulator
-      this.table.set(entry, held)
-    } else this.table.set(entry, new LiveObject(accumulator, ACCUMULATOR_BYTES))
+      this.table.set(entry, held, ACCUMULATOR_BYTES)
+    } else this.table.set(entry, new LiveAccumulator(accumulator), ACCUMULATOR_BYTES)
   }
 
   private accumulatorOf(entry: KeyedEntry): ACC {
-    if (entry.value instanceof LiveObject) return entry.value.object as ACC
+    if (entry.value instanceof LiveAccumulator) return entry.value.object as ACC
     return fromEntryValue(this.serializer, entry.value)
   }
 

@@ -5,6 +5,7 @@ import type { KeySelection } from '../port/key-selection.ts'
 import type { KeyedEntry } from '../typed/keyed-entry.ts'
 import { CHUNK_SUFFIX_BYTES, packedOf, writeChunkSuffix } from '../typed/list-chunks.ts'
 import type { StateTable } from '../typed/table.ts'
+import { bytesOfEncoded } from '../values/entry.ts'
 import { ListValue, valuesOf } from '../values/list.ts'
 
 const NO_ELEMENTS = new Uint8Array(0)
@@ -41,8 +42,7 @@ export class ListStateHandle<T> implements LiveListState<T> {
     this.table.beforeSharing(entry)
     const list = this.listOf(entry)
     const head = list.values(this.serializer)
-    this.count(entry, list)
-    this.table.hold(entry, list)
+    this.table.hold(entry, list, list.bytes)
     const values = list.chunks === 0 ? head : this.chunkValues(list.chunks).concat(head)
     this.table.context.settle()
     return values
@@ -106,13 +106,13 @@ export class ListStateHandle<T> implements LiveListState<T> {
   /** Makes the elements of a head a chunk. */
   private seal(list: ListValue): void {
     const chunk = this.chunkToWrite(list.chunks)
-    this.table.set(chunk, list.seal(this.serializer as Serializer<unknown>))
+    const packed = list.seal(this.serializer as Serializer<unknown>)
+    this.table.set(chunk, packed, bytesOfEncoded(packed))
     this.table.hasChunks = true
   }
 
   private hold(entry: KeyedEntry, list: ListValue): void {
-    this.count(entry, list)
-    this.table.set(entry, list)
+    this.table.set(entry, list, list.bytes)
     this.table.context.settle()
   }
 
@@ -161,13 +161,6 @@ export class ListStateHandle<T> implements LiveListState<T> {
   private listOf({ value }: KeyedEntry): ListValue {
     if (value instanceof ListValue) return value
     return ListValue.of(value instanceof Uint8Array ? value : NO_ELEMENTS, this.keepsDecoded)
-  }
-
-  /** Counts the bytes of a list that has changed its size, so that they can be taken away again. */
-  private count(entry: KeyedEntry, list: ListValue): void {
-    const { bytes } = list
-    if (entry.value === list) this.table.context.bytes += bytes - list.counted
-    list.counted = bytes
   }
 }
 

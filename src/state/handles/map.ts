@@ -8,7 +8,7 @@ import type { MapState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
 import { type PrefixEntry, scanPrefix } from '../typed/prefix-scan.ts'
 import type { StateTable } from '../typed/table.ts'
-import { fromEntryValue, toEntryValue } from '../values/entry.ts'
+import { EntryForm, fromEntryValue } from '../values/entry.ts'
 
 /** MapState over a table: one entry per key, namespace and map key. */
 export class MapStateHandle<K, V> implements MapState<K, V> {
@@ -17,7 +17,7 @@ export class MapStateHandle<K, V> implements MapState<K, V> {
   private readonly keySerializer: Serializer<K>
   private readonly serializer: Serializer<V>
   private readonly mapKey = new ByteWriter(64)
-  private readonly writer = new ByteWriter(256)
+  private readonly form: EntryForm<V>
   private length = 0
   private hash = 0
 
@@ -30,6 +30,7 @@ export class MapStateHandle<K, V> implements MapState<K, V> {
     this.selection = selection
     this.keySerializer = keySerializer
     this.serializer = serializer
+    this.form = new EntryForm(serializer)
   }
 
   get(key: K): V | undefined {
@@ -47,10 +48,11 @@ export class MapStateHandle<K, V> implements MapState<K, V> {
       this.remove(key)
       return
     }
-    const held = toEntryValue(this.serializer, value, this.writer)
+    const held = this.form.of(value)
     this.locate(key)
     const { keyGroup, bytes } = this.selection
-    this.table.set(this.table.findOrCreate(keyGroup, bytes, this.length, this.hash), held)
+    const entry = this.table.findOrCreate(keyGroup, bytes, this.length, this.hash)
+    this.table.set(entry, held, this.form.bytes)
     this.table.context.settle()
   }
 

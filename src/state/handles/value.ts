@@ -1,23 +1,23 @@
 import { ByteReader } from '../../core/byte-reader.ts'
-import { ByteWriter } from '../../core/byte-writer.ts'
 import { copierOf, type Serializer } from '../../core/serializer.ts'
 import type { LiveValueState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
 import type { KeyedEntry } from '../typed/keyed-entry.ts'
 import type { StateTable } from '../typed/table.ts'
-import { type EntryValue, LiveObject, toEntryValue } from '../values/entry.ts'
+import { EntryForm, type PlainObject } from '../values/entry.ts'
 
 /** ValueState over a table: one entry per key and namespace. */
 export class ValueStateHandle<T> implements LiveValueState<T> {
   private readonly table: StateTable
   private readonly selection: KeySelection
   private readonly serializer: Serializer<T>
-  private readonly writer = new ByteWriter(256)
+  private readonly form: EntryForm<T>
 
   constructor(table: StateTable, selection: KeySelection, serializer: Serializer<T>) {
     this.table = table
     this.selection = selection
     this.serializer = serializer
+    this.form = new EntryForm(serializer)
   }
 
   value(): T | undefined {
@@ -32,11 +32,10 @@ export class ValueStateHandle<T> implements LiveValueState<T> {
     const entry = this.table.current(this.selection)
     if (entry === undefined) return undefined
     const { value } = entry
-    if (!(value instanceof LiveObject || value instanceof Uint8Array)) return value as T
+    if (typeof value !== 'object') return value as T
     // Saved before the caller may change the object in place.
     this.table.change(entry)
-    if (value instanceof LiveObject) return value.object as T
-    return this.decodeToChange(entry, value)
+    return value instanceof Uint8Array ? this.decodeToChange(entry, value) : (value as T)
   }
 
   hasEntries(): boolean {
@@ -49,7 +48,7 @@ export class ValueStateHandle<T> implements LiveValueState<T> {
     // Only an object that can be measured stays decoded: its bytes count in the budget of memory.
     const copier = copierOf(this.serializer)
     if (copier?.copy(object) !== undefined) {
-      this.table.hold(entry, new LiveObject(object, copier.bytes))
+      this.table.hold(entry, object as PlainObject, copier.bytes)
     }
     return object
   }
@@ -60,7 +59,12 @@ export class ValueStateHandle<T> implements LiveValueState<T> {
       return
     }
     const entry = this.table.currentToWrite(this.selection)
-    this.table.set(entry, this.held(value, entry.value))
+    if (typeof value === 'object' && value !== null && entry.value === value) {
+      this.table.set(entry, value, this.measure(value, entry))
+    } else {
+      const held = this.form.of(value)
+      this.table.set(entry, held, this.form.bytes)
+    }
     this.table.context.settle()
   }
 
@@ -68,13 +72,9 @@ export class ValueStateHandle<T> implements LiveValueState<T> {
     this.table.removeCurrent(this.selection)
   }
 
-  /** The form of a value in memory: the object itself if it is the one that is held. */
-  private held(value: T, before: EntryValue): EntryValue {
-    if (!(before instanceof LiveObject) || before.object !== value) {
-      return toEntryValue(this.serializer, value, this.writer)
-    }
-    // Without a store, no budget counts the bytes.
-    if (this.table.context.store === undefined) return before
-    return new LiveObject(value, copierOf(this.serializer)!.measure(value))
+  /** The bytes of heap of an object that the entry holds already; as before where no budget counts them, without a store. */
+  private measure(value: T, entry: KeyedEntry): number {
+    if (this.table.context.store === undefined) return entry.valueBytes
+    return copierOf(this.serializer)!.measure(value)
   }
 }

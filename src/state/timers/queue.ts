@@ -57,7 +57,7 @@ export class KeyedTimerQueue implements TimerQueue {
     const entry = this.table.findOrCreate(keyGroup, this.scratch, length, hash)
     if ((entry.flags & LIVE) !== 0) return
     entry.time = timestamp
-    this.table.set(entry, NOTHING)
+    this.table.set(entry, NOTHING, 0)
     if ((entry.flags & IN_HEAP) === 0) this.add(entry)
     this.table.context.settle()
   }

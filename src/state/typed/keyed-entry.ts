@@ -1,8 +1,5 @@
 import type { EntryValue } from '../values/entry.ts'
 
-/** In the field of an entry's value while the value is a number. */
-const IN_NUMBER = Symbol('in the number')
-
 /** The entry exists; without it the entry is a tombstone. */
 export const LIVE = 1
 /** Used since the eviction clock last passed. */
@@ -17,6 +14,20 @@ export const MAYBE_STORED = 16
 export const IN_HEAP = 32
 /** The entry has a timer at its time. */
 export const TIMED = 64
+/** The value is a number in a box of its own. */
+const BOXED = 128
+
+/**
+ * A number that the engine would make a new object for each time: it changes here in place. Small whole numbers are no
+ * objects, and entries hold them themselves.
+ */
+class NumberBox {
+  number: number
+
+  constructor(number: number) {
+    this.number = number
+  }
+}
 
 /** One entry of typed keyed state in memory; its table owns and links it. */
 export class KeyedEntry {
@@ -24,12 +35,9 @@ export class KeyedEntry {
   /** The composite key, one character per byte: strings are compact and compare as bytes do. */
   readonly key: string
   readonly keyGroup: number
-  private held: EntryValue | typeof IN_NUMBER = undefined
-  /**
-   * A value that is a number, changed in place: a field that only ever holds doubles stores them in
-   * place. A number among other values would be a new heap object for every update.
-   */
-  private number = Number.NaN
+  private held: EntryValue = undefined
+  /** About how many bytes of heap the value takes, as they were counted. */
+  valueBytes = 0
   /** Next entry of the same hash bucket. */
   next: KeyedEntry | null = null
   /** When a TTL entry expires, or the timestamp of a timer or of the entry's timer; ms. */
@@ -54,14 +62,18 @@ export class KeyedEntry {
 
   get value(): EntryValue {
     const { held } = this
-    return held === IN_NUMBER ? this.number : held
+    return (this.flags & BOXED) === 0 ? held : (held as NumberBox).number
   }
 
   set value(value: EntryValue) {
-    if (typeof value === 'number') {
-      this.number = value
-      if (this.held !== IN_NUMBER) this.held = IN_NUMBER
-    } else this.held = value
+    if (typeof value !== 'number' || (value | 0) === value) {
+      this.held = value
+      this.flags &= ~BOXED
+    } else if ((this.flags & BOXED) !== 0) (this.held as NumberBox).number = value
+    else {
+      this.held = new NumberBox(value)
+      this.flags |= BOXED
+    }
   }
 }
 
@@ -82,4 +94,4 @@ export function removeFromDirty(dirty: KeyedEntry[], { dirtyIndex }: KeyedEntry)
 }
 
 /** Bytes of heap that an entry takes besides key and value, measured on Node 24. */
-export const ENTRY_OVERHEAD = 184
+export const ENTRY_OVERHEAD = 168

@@ -5,12 +5,12 @@ import type { StateDeclaration } from '../port/change.ts'
 import type { KeySelection } from '../port/key-selection.ts'
 import type { StoreChange } from '../store/state-store.ts'
 import {
+  bytesOfEncoded,
   type EntryValue,
   EXPIRY_BYTES,
   fromEntryValue,
-  LiveObject,
+  type PlainObject,
   readExpiry,
-  sizeOfValue,
   writeEntryValue,
 } from '../values/entry.ts'
 import { EntryIndex } from './entry-index.ts'
@@ -242,14 +242,14 @@ export class StateTable {
     if (entry !== undefined) this.remove(entry)
   }
 
-  /** Stores a value and renews the entry's time to live. */
-  set(entry: KeyedEntry, value: EntryValue): void {
+  /** Stores a value of about `bytes` of heap, and renews the entry's time to live. */
+  set(entry: KeyedEntry, value: EntryValue, bytes: number): void {
     this.change(entry)
     if (this.ttl !== undefined) {
       entry.time = this.context.clock.nowMs() + this.ttl.ttlMs
       this.sweepExpired()
     }
-    this.hold(entry, value)
+    this.hold(entry, value, bytes)
     entry.flags |= LIVE | REFERENCED
   }
 
@@ -264,7 +264,7 @@ export class StateTable {
     if (!(value instanceof Uint8Array)) return decoded
     const copier = copierOf(serializer)
     const copy = copier?.copy(decoded)
-    if (copy !== undefined) this.hold(entry, new LiveObject(copy, copier!.bytes))
+    if (copy !== undefined) this.hold(entry, copy as PlainObject, copier!.bytes)
     return decoded
   }
 
@@ -273,11 +273,10 @@ export class StateTable {
     if (this.shares) this.context.snapshot?.beforeChange(this, entry)
   }
 
-  /** Replaces the form of an entry's value in memory; the value stays the same. */
-  hold(entry: KeyedEntry, value: EntryValue): void {
-    const before = entry.value
-    if (before === value) return
-    this.context.bytes += sizeOfValue(value) - sizeOfValue(before)
+  /** Replaces the form of an entry's value in memory, which takes about `bytes` of heap; the value stays the same. */
+  hold(entry: KeyedEntry, value: EntryValue, bytes: number): void {
+    this.context.bytes += bytes - entry.valueBytes
+    entry.valueBytes = bytes
     entry.value = value
   }
 
@@ -302,8 +301,7 @@ export class StateTable {
       return
     }
     this.change(entry)
-    this.context.bytes -= sizeOfValue(entry.value)
-    entry.value = undefined
+    this.hold(entry, undefined, 0)
     entry.flags &= ~(LIVE | TIMED)
     this.cursorVersion = -1
   }
@@ -326,11 +324,11 @@ export class StateTable {
     }
     entry.epoch = 0
     entry.index = -1
-    this.context.bytes -= ENTRY_OVERHEAD + entry.key.length + sizeOfValue(entry.value)
+    this.context.bytes -= ENTRY_OVERHEAD + entry.key.length
     this.groups?.remove(entry)
     this.cursorVersion = -1
     // Frequent keys may remember the entry for long.
-    entry.value = undefined
+    this.hold(entry, undefined, 0)
   }
 
   /** Appends the expiry time, if the table has a time to live, and the value. */
@@ -352,9 +350,8 @@ export class StateTable {
       value = bytes.subarray(EXPIRY_BYTES)
     }
     // A timer has no value: one object serves all.
-    entry.value = value.length === 0 ? NOTHING : value
+    this.hold(entry, value.length === 0 ? NOTHING : value, bytesOfEncoded(value))
     entry.flags |= LIVE
-    this.context.bytes += sizeOfValue(value)
   }
 
   /** The value within bytes of the store, a view; undefined when it expired by `nowMs`. */

@@ -4,67 +4,85 @@ import { WeirError } from '../../core/errors.ts'
 import { copierOf, isKeptDecoded, type Serializer } from '../../core/serializer.ts'
 import { ListValue } from './list.ts'
 
+/** Plain data of which a copier has made a copy, decoded; an entry holds it without a holder, which would be one more object. */
+export type PlainObject = object
+
 /**
  * The value of an entry. Primitives that the serializer keeps exactly stay decoded. Everything else is
- * encoded bytes, a list, or an object that only its handle touches.
+ * encoded bytes, a list, plain data, or an accumulator.
  */
-export type EntryValue = undefined | number | string | boolean | Uint8Array | ListValue | LiveObject
+export type EntryValue =
+  | undefined
+  | number
+  | string
+  | boolean
+  | Uint8Array
+  | ListValue
+  | LiveAccumulator
+  | PlainObject
 
-/** A decoded object that never leaves its handle: callers get and give copies. */
-export class LiveObject {
+/** The accumulator of a function, which may be anything, encoded bytes included; only its handle touches it. */
+export class LiveAccumulator {
   object: unknown
-  /** About how many bytes of heap the object takes. */
-  readonly bytes: number
 
-  constructor(object: unknown, bytes: number) {
+  constructor(object: unknown) {
     this.object = object
-    this.bytes = bytes
   }
 }
 
-/** About how many bytes of heap a value takes; of a list, those that were counted last. */
-export function sizeOfValue(value: EntryValue): number {
-  switch (typeof value) {
-    case 'undefined':
-    case 'boolean':
-    case 'number':
-      return 0
-    case 'string':
-      return 24 + value.length
-    default:
-      // Empty ones are one object.
-      if (value instanceof Uint8Array) return value.length === 0 ? 0 : 120 + value.length
-      if (value instanceof ListValue) return value.counted
-      return 40 + value.bytes
-  }
+/** Bytes of heap that an encoded value takes. */
+export function bytesOfEncoded({ length }: Uint8Array): number {
+  // Empty ones are one object.
+  return length === 0 ? 0 : 120 + length
 }
 
 /**
- * The form of `value` in memory: the primitive itself where the serializer gives back exactly the same
- * one, else a copy, else its encoded bytes. So memory shares no object with callers.
+ * Brings values of one state into the form that memory holds: the primitive itself where the serializer gives back
+ * exactly the same one, else a copy, else its encoded bytes. So memory shares no object with callers.
  */
-export function toEntryValue<T>(
-  serializer: Serializer<T>,
-  value: T,
-  writer: ByteWriter,
-): EntryValue {
-  if (isKeptDecoded(serializer.id, value)) return value
-  const copier = copierOf(serializer)
-  const copy = copier?.copy(value)
-  if (copy !== undefined) return new LiveObject(copy, copier!.bytes)
-  writer.reset()
-  serializer.write(value, writer)
-  return writer.toBytes()
+export class EntryForm<T> {
+  /** About how many bytes of heap the last value takes. */
+  bytes = 0
+  private readonly serializer: Serializer<T>
+  private readonly writer = new ByteWriter(256)
+
+  constructor(serializer: Serializer<T>) {
+    this.serializer = serializer
+  }
+
+  /** The form of a value. */
+  of(value: T): EntryValue {
+    const { serializer } = this
+    if (isKeptDecoded(serializer.id, value)) {
+      this.bytes = typeof value === 'string' ? 24 + value.length : 0
+      return value
+    }
+    const copier = copierOf(serializer)
+    const copy = copier?.copy(value)
+    if (copy === undefined) return this.encoded(value)
+    this.bytes = copier!.bytes
+    return copy as PlainObject
+  }
+
+  private encoded(value: T): Uint8Array {
+    const { writer } = this
+    writer.reset()
+    this.serializer.write(value, writer)
+    const bytes = writer.toBytes()
+    this.bytes = bytesOfEncoded(bytes)
+    return bytes
+  }
 }
 
 /** The value of an entry, decoded; the caller owns it, unless the serializer's copier shares objects. */
 export function fromEntryValue<T>(serializer: Serializer<T>, value: EntryValue): T {
-  if (value instanceof LiveObject) return ownCopy(serializer, value.object as T)
+  if (typeof value !== 'object') return value as T
   if (value instanceof Uint8Array) return serializer.read(new ByteReader(value))
+  if (value instanceof LiveAccumulator) return ownCopy(serializer, value.object as T)
   if (value instanceof ListValue) {
     throw new WeirError('ILLEGAL_STATE', 'a list was read as a plain value')
   }
-  return value as T
+  return ownCopy(serializer, value as T)
 }
 
 /** A copy of an object that an entry holds, or the object itself where objects are shared. */
@@ -86,7 +104,7 @@ export function writeEntryValue(
 ): void {
   if (value instanceof Uint8Array) writer.raw(value)
   else if (value instanceof ListValue) value.write(serializer, writer)
-  else if (value instanceof LiveObject) serializer!.write(value.object, writer)
+  else if (value instanceof LiveAccumulator) serializer!.write(value.object, writer)
   else if (value !== undefined) serializer!.write(value, writer)
 }
 

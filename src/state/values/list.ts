@@ -37,8 +37,6 @@ const element = new ByteWriter(256)
 export class ListValue {
   /** Chunks with the elements before these. */
   chunks = 0
-  /** Heap bytes for which the table has counted the list. */
-  counted = 0
   private packed: ByteWriter | undefined
   private live: unknown[] = []
   private liveBytes = 0
