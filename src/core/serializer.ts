@@ -52,20 +52,17 @@ export function isKeptDecoded(
   serializerId: string,
   value: unknown,
 ): value is number | string | boolean {
-  switch (typeof value) {
-    case 'number':
-      return (
-        serializerId === 'float64/1' ||
-        serializerId === 'msgpack/1' ||
-        (serializerId === 'int53/1' && Number.isSafeInteger(value))
-      )
-    case 'string':
-      return serializerId === 'string/1' || serializerId === 'msgpack/1'
-    case 'boolean':
-      return serializerId === 'msgpack/1'
-    default:
-      return false
+  // Comparisons, not a switch: the engine looks at the kind of a value itself, and makes no name of it.
+  if (typeof value === 'object') return false
+  if (typeof value === 'number') {
+    return (
+      serializerId === 'float64/1' ||
+      serializerId === 'msgpack/1' ||
+      (serializerId === 'int53/1' && Number.isSafeInteger(value))
+    )
   }
+  if (typeof value === 'string') return serializerId === 'string/1' || serializerId === 'msgpack/1'
+  return typeof value === 'boolean' && serializerId === 'msgpack/1'
 }
 
 const encoder = new TextEncoder()

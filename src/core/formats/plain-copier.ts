@@ -105,17 +105,12 @@ export class PlainCopier implements ValueCopier<unknown> {
 
   /** A copy of a field or element; undefined for undefined and for what cannot be copied. */
   private copyField(value: unknown, depth: number): unknown {
-    switch (typeof value) {
-      case 'number':
-      case 'boolean':
-        return value
-      case 'string':
-        this.bytes += STRING_BYTES + value.length
-        return value
-      case 'object':
-        return value === null ? null : this.copyObject(value, depth + 1)
-      default:
-        return undefined
+    // Comparisons, as in `plainBytes`.
+    if (typeof value === 'object') return value === null ? null : this.copyObject(value, depth + 1)
+    if (typeof value === 'string') {
+      this.bytes += STRING_BYTES + value.length
+      return value
     }
+    return typeof value === 'number' || typeof value === 'boolean' ? value : undefined
   }
 }
