@@ -29,6 +29,10 @@ export class SlotExchange {
   private readonly wake: () => void
   private readonly mostHeldCredits: number
   private readonly outboxes: (Outbox | undefined)[]
+  /** Whether a turn of the slot runs, which asks at its end what was delivered. */
+  private inTurn = false
+  /** Whether a message was delivered to the own slot in the turn that runs. */
+  private delivered = false
   private readonly inputs = new Map<number, InputChannel>()
   private readonly outputs = new Map<number, OutputChannel>()
 
@@ -74,6 +78,25 @@ export class SlotExchange {
     else this.post(slot, message, buffer)
   }
 
+  /** From here to `endTurn`, messages to the own slot do not wake it. */
+  beginTurn(): void {
+    this.inTurn = true
+    this.delivered = false
+  }
+
+  /** Whether a message was delivered to the own slot in this turn, since the last call. */
+  takeDelivered(): boolean {
+    const { delivered } = this
+    this.delivered = false
+    return delivered
+  }
+
+  /** Ends a turn; whether messages to the own slot are left for the next one. */
+  endTurn(): boolean {
+    this.inTurn = false
+    return this.takeDelivered()
+  }
+
   /** Posts the collected messages. */
   flush(): void {
     for (const outbox of this.outboxes) {
@@ -99,7 +122,8 @@ export class SlotExchange {
 
   private deliverHere(message: ChannelMessage): void {
     this.deliver(message)
-    this.wake()
+    if (this.inTurn) this.delivered = true
+    else this.wake()
   }
 
   private deliver(message: ChannelMessage): void {

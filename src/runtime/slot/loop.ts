@@ -13,8 +13,8 @@ export interface LoopTurn {
 
 /** Facts about a turn of a slot. */
 export interface TurnFacts {
-  /** Records or messages were processed. */
-  readonly worked: boolean
+  /** There may be records, messages or queries to process now. */
+  readonly more: boolean
   /** State was copied out for a checkpoint, and there may be more to copy. */
   readonly copied: boolean
   /** Wall clock. */
@@ -28,10 +28,10 @@ export interface TurnFacts {
  * copies: several slots that copy at once would use every processor, and queries, other slots and the
  * threads that write the copies would have to wait.
  */
-export function afterTurn({ worked, copied, nowMs, nextTickMs }: TurnFacts): LoopTurn {
-  if (!copied) return { more: worked, wakeAtMs: nextTickMs }
+export function afterTurn({ more, copied, nowMs, nextTickMs }: TurnFacts): LoopTurn {
+  if (!copied) return { more, wakeAtMs: nextTickMs }
   const copyAtMs = nowMs + COPY_PAUSE_MS
-  return { more: worked, wakeAtMs: Math.min(nextTickMs ?? copyAtMs, copyAtMs) }
+  return { more, wakeAtMs: Math.min(nextTickMs ?? copyAtMs, copyAtMs) }
 }
 
 /**

@@ -4,6 +4,12 @@ import type { Subtask } from '../subtask/subtask.ts'
 /** Longest time that one subtask works before the next one's turn. */
 const SHARE_MS = 0.25
 
+/**
+ * How a slice of work ended: nothing was there to do, all that was there is done, or the time was over and more
+ * may be there.
+ */
+export type SliceEnd = 'idle' | 'drained' | 'more'
+
 /** Divides the time of a slot among its subtasks, in the order in which they are given. */
 export class SubtaskScheduler {
   private readonly subtasks: readonly Subtask[]
@@ -23,12 +29,13 @@ export class SubtaskScheduler {
   }
 
   /**
-   * Gives every subtask its share until the slice is over or nothing is left to do; whether any worked.
+   * Gives every subtask its share until the slice is over or nothing is left to do. `takeDelivered`: whether one
+   * subtask was sent something by another one since the last call.
    */
-  process(untilMs: number): boolean {
+  process(untilMs: number, takeDelivered: () => boolean): SliceEnd {
     const { subtasks } = this
     const count = subtasks.length
-    let any = false
+    let end: SliceEnd = 'idle'
     for (;;) {
       let worked = false
       for (let i = 0; i < count; i++) {
@@ -36,12 +43,16 @@ export class SubtaskScheduler {
         const shareEndMs = Math.min(untilMs, this.clock.monotonicMs() + SHARE_MS)
         if (subtask.step(shareEndMs)) worked = true
       }
-      any ||= worked
+      if (takeDelivered()) worked = true
       if (!worked) break
-      if (this.clock.monotonicMs() >= untilMs) break
+      end = 'drained'
+      if (this.clock.monotonicMs() >= untilMs) {
+        end = 'more'
+        break
+      }
     }
     if (count > 0) this.first = (this.first + 1) % count
-    return any
+    return end
   }
 
   /** Fires timers and does what else is due by the wall clock. */
@@ -49,11 +60,14 @@ export class SubtaskScheduler {
     for (const subtask of this.subtasks) subtask.tick(nowMs, outOfInput)
   }
 
-  /** Sends what the subtasks have collected, if they are out of work or the buffer timeout has passed. */
-  flush(worked: boolean): void {
-    const nowMs = this.clock.monotonicMs()
-    if (worked && nowMs - this.lastFlushMs < this.bufferTimeoutMs) return
-    this.lastFlushMs = nowMs
+  /** Whether the buffer timeout has passed since the last flush. */
+  get isFlushDue(): boolean {
+    return this.clock.monotonicMs() - this.lastFlushMs >= this.bufferTimeoutMs
+  }
+
+  /** Sends what the subtasks have collected. */
+  flush(): void {
+    this.lastFlushMs = this.clock.monotonicMs()
     for (const subtask of this.subtasks) subtask.flush()
   }
 

@@ -19,23 +19,32 @@ const SNAPSHOT_MS = 1
 export interface SlotWork {
   readonly clock: Clock
   readonly queries: Pick<SlotQueries, 'answer' | 'isWaiting' | 'hasScans'>
-  readonly scheduler: Pick<SubtaskScheduler, 'process' | 'tick' | 'flush' | 'nextTickMs'>
-  readonly exchange: Pick<SlotExchange, 'flush'>
+  readonly scheduler: Pick<
+    SubtaskScheduler,
+    'process' | 'tick' | 'isFlushDue' | 'flush' | 'nextTickMs'
+  >
+  readonly exchange: Pick<SlotExchange, 'beginTurn' | 'takeDelivered' | 'endTurn' | 'flush'>
   /** Copies state for checkpoints for at most this many ms; returns whether it copied some. */
   readonly copy: (budgetMs: number) => boolean
   /** Time from a request to wake the slot to its turn. */
   readonly latency: Histogram
 }
 
-/** One turn of a slot after the other: queries, a slice of records, a part of a snapshot, timers, output. */
+/**
+ * One turn of a slot after the other: queries, a slice of records, a part of a snapshot, timers, output. A slice
+ * after which nothing is left to do is the last one when what it has emitted is sent: a turn that only finds this
+ * out costs as much as several records, and a slot that gets few records at a time had one for each of them.
+ */
 export class SlotTurn {
   private readonly work: SlotWork
+  private readonly takeDelivered: () => boolean
   private wakeAskedMs: number | undefined
   /** Whether the turn before had records or state to copy. */
   private wasBusy = true
 
   constructor(work: SlotWork) {
     this.work = work
+    this.takeDelivered = () => work.exchange.takeDelivered()
   }
 
   /** The slot was asked to turn; the latency counts from the first request. */
@@ -49,15 +58,19 @@ export class SlotTurn {
     if (this.wakeAskedMs !== undefined) latency.observe(startMs - this.wakeAskedMs)
     this.wakeAskedMs = undefined
     queries.answer(this.wasBusy || queries.hasScans ? QUERY_MS.shared : QUERY_MS.alone)
-    const worked = scheduler.process(startMs + SLICE_MS)
+    exchange.beginTurn()
+    const end = scheduler.process(startMs + SLICE_MS, this.takeDelivered)
     const copied = copy(SNAPSHOT_MS)
-    this.wasBusy = worked || copied
+    this.wasBusy = end !== 'idle' || copied
     const nowMs = clock.nowMs()
-    scheduler.tick(nowMs, !worked)
-    scheduler.flush(worked)
+    const flushes = end === 'idle' || scheduler.isFlushDue
+    const rests = flushes && end !== 'more'
+    scheduler.tick(nowMs, rests)
+    if (flushes) scheduler.flush()
     exchange.flush()
+    const hasDelivered = exchange.endTurn()
     return afterTurn({
-      worked: worked || queries.isWaiting,
+      more: !rests || hasDelivered || queries.isWaiting,
       copied,
       nowMs,
       nextTickMs: scheduler.nextTickMs(nowMs),

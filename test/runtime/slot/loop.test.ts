@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { afterTurn } from '../../../src/runtime/slot/loop.ts'
 
-const QUIET = { worked: false, copied: false, nowMs: 1000, nextTickMs: undefined }
+const QUIET = { more: false, copied: false, nowMs: 1000, nextTickMs: undefined }
 
 describe('after a turn of a slot', () => {
   it('follows another one at once if something was processed', () => {
-    expect(afterTurn({ ...QUIET, worked: true }).more).toBe(true)
-    expect(afterTurn({ ...QUIET, worked: true, copied: true }).more).toBe(true)
+    expect(afterTurn({ ...QUIET, more: true }).more).toBe(true)
+    expect(afterTurn({ ...QUIET, more: true, copied: true }).more).toBe(true)
   })
 
   it('follows a sleep until the next tick if nothing was done', () => {

@@ -1,16 +1,25 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { Histogram } from '../../../src/core/metrics.ts'
+import type { SliceEnd } from '../../../src/runtime/slot/scheduler.ts'
 import { SlotTurn } from '../../../src/runtime/slot/turn.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 
-let worked: boolean
+let end: SliceEnd
+let isFlushDue: boolean
+let hasDelivered: boolean
+let flushes: number
+let ticks: boolean[]
 let copied: boolean
 let hasScans: boolean
 let budgets: number[]
 let turn: SlotTurn
 
 beforeEach(() => {
-  worked = false
+  end = 'idle'
+  isFlushDue = true
+  hasDelivered = false
+  flushes = 0
+  ticks = []
   copied = false
   hasScans = false
   budgets = []
@@ -23,8 +32,23 @@ beforeEach(() => {
         return hasScans
       },
     },
-    scheduler: { process: () => worked, tick() {}, flush() {}, nextTickMs: () => undefined },
-    exchange: { flush() {} },
+    scheduler: {
+      process: () => end,
+      tick: (_nowMs, outOfInput) => ticks.push(outOfInput),
+      get isFlushDue() {
+        return isFlushDue
+      },
+      flush: () => {
+        flushes += 1
+      },
+      nextTickMs: () => undefined,
+    },
+    exchange: {
+      beginTurn() {},
+      takeDelivered: () => false,
+      endTurn: () => hasDelivered,
+      flush() {},
+    },
     copy: () => copied,
     latency: new Histogram(),
   })
@@ -32,7 +56,7 @@ beforeEach(() => {
 
 describe('SlotTurn', () => {
   it('gives queries a quarter of the time of records', () => {
-    worked = true
+    end = 'drained'
     turn.run()
     turn.run()
     expect(budgets).toEqual([0.25, 0.25])
@@ -41,7 +65,7 @@ describe('SlotTurn', () => {
   it('gives queries a whole slice after a turn without records', () => {
     turn.run()
     turn.run()
-    worked = true
+    end = 'drained'
     turn.run()
     turn.run()
     expect(budgets).toEqual([0.25, 1, 1, 0.25])
@@ -60,5 +84,33 @@ describe('SlotTurn', () => {
     hasScans = true
     turn.run()
     expect(budgets).toEqual([0.25, 0.25])
+  })
+
+  it('rests after a turn that has done and sent all there was', () => {
+    end = 'drained'
+    expect(turn.run().more).toBe(false)
+    expect([flushes, ticks]).toEqual([1, [true]])
+  })
+
+  it('turns again when what it sent goes to a subtask of the slot', () => {
+    end = 'drained'
+    hasDelivered = true
+    expect(turn.run().more).toBe(true)
+  })
+
+  it('turns again while the time of the slice was too short', () => {
+    end = 'more'
+    expect(turn.run().more).toBe(true)
+    expect([flushes, ticks]).toEqual([1, [false]])
+  })
+
+  it('turns again when what was emitted waits for the buffer timeout, and sends it when nothing is left', () => {
+    end = 'drained'
+    isFlushDue = false
+    expect(turn.run().more).toBe(true)
+    expect([flushes, ticks]).toEqual([0, [false]])
+    end = 'idle'
+    expect(turn.run().more).toBe(false)
+    expect([flushes, ticks]).toEqual([1, [false, true]])
   })
 })
