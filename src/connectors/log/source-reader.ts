@@ -19,7 +19,7 @@ import { FileWatch } from './writer/file-watch.ts'
 
 const DEFAULT_PREFETCH_BYTES = 1024 * 1024
 /** Intervals at which the files are polled while no writer of this process announces changes. */
-const POLL_RHYTHM: PollRhythm = { firstMs: 1, lastMs: 20, watchedMs: 250 }
+const POLL_RHYTHM: PollRhythm = { firstMs: 4, lastMs: 20, watchedMs: 250 }
 
 /** Reads the splits of one subtask; see `LogSource`. */
 export class LogSourceReader<T> extends SplitReader<T, LogSplit> implements SourceReader<T> {
@@ -63,7 +63,7 @@ export class LogSourceReader<T> extends SplitReader<T, LogSplit> implements Sour
       clock: this.context!.clock,
       onReady,
     })
-    const onChange = (): void => prefetcher.fill()
+    const onChange = (): void => prefetcher.fillNow()
     const stopListening = listenToChanges(directory, { topic, partition }, onChange)
     this.splits.push(new LogSplit(prefetcher, start, stopListening))
     prefetcher.fill()
@@ -109,7 +109,9 @@ export class LogSourceReader<T> extends SplitReader<T, LogSplit> implements Sour
   private openWatch(): void {
     const { directory, topic } = this.options
     const paths = this.splits.map(({ partition }) => partitionPath(directory, topic, partition))
-    this.watch.open(paths.map(statusPath), () => this.fillAll())
+    this.watch.open(paths.map(statusPath), () => {
+      for (const split of this.splits) split.prefetcher.fillNow()
+    })
   }
 
   protected override wakeUp(): void {

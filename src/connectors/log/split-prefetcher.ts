@@ -38,6 +38,8 @@ export class SplitPrefetcher {
   private changed = false
   /** Whether the last read reached the end of the partition. */
   private caughtUp = false
+  /** Time of the last look at the end, ms of the wall clock; NaN after a change that no look has seen. */
+  private endLookedMs = Number.NaN
   private closed = false
   private failure: unknown
   /** Offset that was the end of the partition, and the wall-clock time in ms of that look; -1: none. */
@@ -87,8 +89,17 @@ export class SplitPrefetcher {
     }
   }
 
-  /** Begins to read, unless a read is in progress, a chunk is ready or the split has ended. */
+  /**
+   * Begins to read, unless a read is in progress, a chunk is ready, the split has ended, or the end was seen in this
+   * millisecond. A look is a call of the system, and a waiting source looks several times in a row.
+   */
   fill(): void {
+    if (this.clock.nowMs() !== this.endLookedMs) this.fillNow()
+  }
+
+  /** As `fill`, when the partition is known to have changed. */
+  fillNow(): void {
+    this.endLookedMs = Number.NaN
     if (this.busy) this.changed = true
     if (this.busy || this.closed || this.isReady) return
     if (this.stopOffset !== undefined && this.fetchOffset >= this.stopOffset) return
@@ -107,6 +118,7 @@ export class SplitPrefetcher {
       const chunk = this.reader.fetchNow(this.fetchOffset, buffer)
       if (chunk === 'later') return false
       this.caughtUp = true
+      this.endLookedMs = nowMs
       this.endOffset = chunk === undefined ? this.fetchOffset : chunk.nextOffset
       this.endSeenMs = nowMs
       if (chunk === undefined) this.free.push(buffer)
@@ -138,7 +150,7 @@ export class SplitPrefetcher {
     this.busy = false
     if (this.closed) this.reader.close()
     else if (this.isReady) this.onReady()
-    else if (this.changed) this.fill()
+    else if (this.changed) this.fillNow()
   }
 
   /** Whether no read is in progress and no chunk is ready. */

@@ -17,8 +17,9 @@ import {
   missingStatus,
   outOfRange,
   type PartitionStatus,
-  readStatusFrom,
+  readStatusBytes,
   STATUS_SIZE,
+  statusOfBytes,
   statusPath,
 } from './partition-status.ts'
 import { SegmentCursor } from './segment-cursor.ts'
@@ -76,12 +77,11 @@ export class PartitionReader {
 
   /** The partition's current status: one small read. */
   status(): PartitionStatus {
-    const read = this.statusFile.readSync(this.scratch, 0, STATUS_SIZE)
-    if (read < STATUS_SIZE) this.scratch.fill(0)
+    readStatusBytes(this.statusFile, this.scratch)
     if (this.lastStatus !== undefined && Buffer.compare(this.scratch, this.lastBytes) === 0) {
       return this.lastStatus
     }
-    this.lastStatus = readStatusFrom(this.statusFile, this.scratch)
+    this.lastStatus = statusOfBytes(this.statusFile, this.scratch)
     this.lastBytes.set(this.scratch)
     return this.lastStatus
   }

@@ -98,16 +98,24 @@ export function statusPath(partitionPath: string): string {
   return join(partitionPath, 'status')
 }
 
-/** Reads an open status file, again while it is being written. Throws as `decodeStatus`. */
-export function readStatusFrom(file: OpenFile, scratch: Uint8Array): PartitionStatus {
+/** Reads the bytes of an open status file. Those that are missing are zero. */
+export function readStatusBytes(file: OpenFile, scratch: Uint8Array): void {
+  const read = file.readSync(scratch, 0, STATUS_SIZE)
+  if (read < STATUS_SIZE) scratch.fill(0)
+}
+
+/**
+ * The status whose bytes were read into `scratch`. Reads the open file again while it is being written. Throws as
+ * `decodeStatus`.
+ */
+export function statusOfBytes(file: OpenFile, scratch: Uint8Array): PartitionStatus {
   for (let attempt = 1; ; attempt++) {
-    const read = file.readSync(scratch, 0, STATUS_SIZE)
-    if (read < STATUS_SIZE) scratch.fill(0)
     try {
       return decodeStatus(scratch)
     } catch (error) {
       if (attempt === READ_ATTEMPTS) throw unreadable(file.path, error)
     }
+    readStatusBytes(file, scratch)
   }
 }
 
@@ -145,7 +153,9 @@ export function readStatus(path: string, files: FileSystem = nodeFileSystem): Pa
     throw missingStatus(files, path, error)
   }
   try {
-    return readStatusFrom(file, new Uint8Array(STATUS_SIZE))
+    const scratch = new Uint8Array(STATUS_SIZE)
+    readStatusBytes(file, scratch)
+    return statusOfBytes(file, scratch)
   } finally {
     file.closeSync()
   }
