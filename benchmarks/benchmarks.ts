@@ -55,6 +55,7 @@ import { trainAlsBenchmark } from './training/als.ts'
 import { trainAlsGpuBenchmark } from './training/als-gpu.ts'
 import { trainAlsSpilledBenchmark } from './training/als-spilled.ts'
 import { trainBmfBenchmark } from './training/bmf.ts'
+import { trainBmfGpuBenchmark } from './training/bmf-gpu.ts'
 import { qualityA9aBenchmark } from './training/quality-a9a.ts'
 import { qualityFloodBenchmark } from './training/quality-flood.ts'
 import { qualityMl100kBenchmark } from './training/quality-ml100k.ts'
@@ -106,6 +107,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   trainAlsSpilledBenchmark,
   trainBmfBenchmark,
   trainAlsGpuBenchmark,
+  trainBmfGpuBenchmark,
   svmUrlBenchmark,
   svmThesisBenchmark,
   svmFrequencyBenchmark,

@@ -110,7 +110,9 @@ export class Chain {
     const n = share.unknowns
     const width = alsWidth(n)
     random.seek(streamsOf(sweep, side), PRIOR_STREAM)
-    const { mean, precision } = drawRowDistribution(this.sumsOf(side), random)
+    const sums = this.sumsOf(side)
+    if (!sums.products.every(Number.isFinite)) throw diverged('a row', sweep)
+    const { mean, precision } = drawRowDistribution(sums, random)
     const { buffer } = share.memory
     const prior = new Float32Array(buffer, share.priorAddress, width * width)
     const shift = new Float32Array(buffer, share.shiftAddress, width)
@@ -147,13 +149,7 @@ export class Chain {
     const { table, share, random } = this
     let squares = 0
     for (const value of share.items.objective) squares += value
-    if (!Number.isFinite(squares)) {
-      throw new WeirError(
-        'TRAINING_DIVERGED',
-        `the squared error of sweep ${sweep} is not finite; check the ratings for values far from the others`,
-        { details: { sweep } },
-      )
-    }
+    if (!Number.isFinite(squares)) throw diverged('the squared error', sweep)
     random.seek(streamsOf(sweep, 'users'), NOISE_STREAM)
     this.precision = drawGamma(1 + table.size / 2, random) / (1 + Math.max(0, squares) / 2)
     return Math.sqrt(Math.max(0, squares) / table.size)
@@ -203,6 +199,14 @@ export class Chain {
     }
     return served
   }
+}
+
+function diverged(what: string, sweep: number): WeirError {
+  return new WeirError(
+    'TRAINING_DIVERGED',
+    `${what} of sweep ${sweep} is not finite; check the ratings for values far from the others`,
+    { details: { sweep } },
+  )
 }
 
 function variance(values: Float32Array, mean: number): number {

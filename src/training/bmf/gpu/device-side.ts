@@ -1,10 +1,17 @@
 import type { Tensor } from 'onnxruntime-node'
 import type { AlsSideName } from '../../als/solver/solver.ts'
-import { type BatchedSide, batchSide, type RowBatch } from '../../gpu/batches.ts'
+import {
+  type BatchedSide,
+  batchSide,
+  isSegmented,
+  type RowBatch,
+  SEGMENT_RATINGS,
+} from '../../gpu/batches.ts'
 import type { GpuGraph, GpuRuntime } from '../../gpu/runtime.ts'
 import type { BmfShare, BmfSide } from '../drawing/share.ts'
 import { batchRatings, type OtherRows } from './batch-inputs.ts'
-import { type BmfGraphShape, bmfJoinGraph, bmfReadGraph } from './graph.ts'
+import { type BmfGraphShape, bmfCollectGraph, bmfJoinGraph, bmfReadGraph } from './graph.ts'
+import { groupsOf } from './groups.ts'
 import {
   designRows,
   paddedVectors,
@@ -17,10 +24,17 @@ import {
 /** Named tensors. */
 export type Tensors = Readonly<Record<string, Tensor>>
 
-/** A batch on the device. */
+/** A batch on the device: `indexes` and `ratings`, from the upload graph. */
 export interface DeviceBatch extends RowBatch {
-  /** `indexes` and `ratings`, from the upload graph. */
   readonly ratings: Tensors
+}
+
+/** Rows that are drawn together, of one batch or more. */
+export interface DeviceGroup {
+  readonly rows: Uint32Array
+  readonly batches: readonly DeviceBatch[]
+  /** Joins the products of the batches where there are several. */
+  readonly collecting: GpuGraph | undefined
   /** Design rows, their products and errors, from the last draw or the start graph. */
   drawn: Tensors
   /** Running means and moments of the rows, by the names of the draw graph's outputs. */
@@ -36,61 +50,65 @@ export interface DeviceContext {
   readonly batchFloats: number
 }
 
-/** Graphs that bring a batch to the device. They stay open while their outputs are in use. */
+/** Graphs that bring a side to the device. They stay open while their outputs are in use. */
 export interface LoadingGraphs {
   readonly upload: GpuGraph
   readonly start: GpuGraph
 }
 
-/** Errors where there was no draw. */
-const noErrors = ({ rows }: RowBatch): Float32Array => new Float32Array(rows.length)
+interface DeviceSideParts {
+  readonly batched: BatchedSide
+  readonly batchGroups: readonly (readonly RowBatch[])[]
+  readonly joining: GpuGraph
+  readonly reading: GpuGraph
+}
 
 /** The rows of one side on the device. */
 export class DeviceSide implements AsyncDisposable {
   readonly name: AlsSideName
   readonly batched: BatchedSide
+  private readonly batchGroups: readonly (readonly RowBatch[])[]
   private readonly context: DeviceContext
   private readonly side: BmfSide
   private readonly joining: GpuGraph
   private readonly reading: GpuGraph
-  private loaded: readonly DeviceBatch[] = []
+  private loaded: readonly DeviceGroup[] = []
   private joined: Tensor | undefined
   private sums = new Float32Array(0)
 
-  private constructor(
-    context: DeviceContext,
-    name: AlsSideName,
-    parts: Pick<DeviceSide, 'batched'> & { readonly joining: GpuGraph; readonly reading: GpuGraph },
-  ) {
+  private constructor(context: DeviceContext, name: AlsSideName, parts: DeviceSideParts) {
     this.name = name
     this.context = context
     this.side = context.share[name]
     this.batched = parts.batched
+    this.batchGroups = parts.batchGroups
     this.joining = parts.joining
     this.reading = parts.reading
   }
 
-  /** Divides a side into batches and compiles its graphs. Throws GPU_FAILED. */
+  /** Divides a side into batches and groups of them, and compiles its graphs. Throws GPU_FAILED. */
   static async open(context: DeviceContext, name: AlsSideName): Promise<DeviceSide> {
     const { runtime, share, shape, batchFloats } = context
+    const floatsOfSystem = shape.width ** 2
     const batched = batchSide(share[name], {
       floats: batchFloats,
-      floatsOfRow: (length) => Math.max(length, shape.unknowns) * shape.width,
+      floatsOfRow: (length) => Math.max(length * shape.width, segmentsOf(length) * floatsOfSystem),
     })
-    const count = batched.batches.length
+    const batchGroups = groupsOf(batched.batches, Math.floor(batchFloats / floatsOfSystem))
+    const count = batchGroups.length
     const joining = await runtime.open(bmfJoinGraph(shape, count), {
       ...{ others: 'device', allSums: 'here', allErrors: 'here' },
     })
     const reading = await runtime.open(bmfReadGraph(shape, count), { rows: 'here' })
-    return new DeviceSide(context, name, { batched, joining, reading })
+    return new DeviceSide(context, name, { batched, batchGroups, joining, reading })
   }
 
-  /** The batches, in the order of the positions. */
-  get batches(): readonly DeviceBatch[] {
+  /** The groups, in the order of the positions. */
+  get groups(): readonly DeviceGroup[] {
     return this.loaded
   }
 
-  /** Design rows of all batches, then a row of zeros; `load` makes the first ones. */
+  /** Design rows of all groups, then a row of zeros; `load` makes the first ones. */
   get others(): Tensor {
     if (this.joined === undefined) throw new RangeError(`the ${this.name} are not on the device`)
     return this.joined
@@ -98,17 +116,22 @@ export class DeviceSide implements AsyncDisposable {
 
   /** Copies the ratings and the state of the chain to the device. Throws GPU_FAILED. */
   async load(graphs: LoadingGraphs, others: OtherRows): Promise<void> {
-    const batches: DeviceBatch[] = []
-    for (const batch of this.batched.batches) {
-      const ratings = await this.upload(graphs.upload, batch, others)
-      const drawn = await this.start(graphs.start, batch)
-      batches.push({ ...batch, ratings, drawn, kept: this.keptOf(batch) })
+    const groups: DeviceGroup[] = []
+    for (const grouped of this.batchGroups) {
+      const batches: DeviceBatch[] = []
+      for (const batch of grouped) {
+        batches.push({ ...batch, ratings: await this.upload(graphs.upload, batch, others) })
+      }
+      const rows = Uint32Array.from(grouped.flatMap((batch) => [...batch.rows]))
+      const collecting = grouped.length === 1 ? undefined : await this.openCollecting(grouped)
+      const drawn = await this.start(graphs.start, rows)
+      groups.push({ rows, batches, collecting, drawn, kept: this.keptOf(rows) })
     }
-    this.loaded = batches
+    this.loaded = groups
     await this.join(false)
   }
 
-  /** Makes `others` from the drawn batches, and with `needsErrors` writes the errors of the rows to the share. */
+  /** Makes `others` from the drawn groups, and with `needsErrors` writes the errors of the rows to the share. */
   async join(needsErrors: boolean): Promise<void> {
     const inputs = Object.fromEntries(
       this.loaded.flatMap(({ drawn }, i) =>
@@ -141,7 +164,10 @@ export class DeviceSide implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const { ratings, drawn, kept } of this.loaded) disposeAll(ratings, drawn, kept)
+    for (const { batches, drawn, kept, collecting } of this.loaded) {
+      disposeAll(drawn, kept, ...batches.map(({ ratings }) => ratings))
+      await collecting?.[Symbol.asyncDispose]()
+    }
     this.joined?.dispose()
     await this.joining[Symbol.asyncDispose]()
     await this.reading[Symbol.asyncDispose]()
@@ -162,17 +188,21 @@ export class DeviceSide implements AsyncDisposable {
   }
 
   /** Design rows of the share and their products. */
-  private async start(graph: GpuGraph, batch: RowBatch): Promise<Tensors> {
+  private async start(graph: GpuGraph, rows: Uint32Array): Promise<Tensors> {
     const { share, runtime, shape } = this.context
-    const { rows } = batch
     const values = designRows(share, this.side, { rows, width: shape.width })
     const inputs = { rows: runtime.float32(values, [rows.length, shape.width]) }
     const { design, sums } = await graph.run(inputs, ['design', 'sums'])
-    const errors = runtime.float32(noErrors(batch), [rows.length, 1])
+    const errors = runtime.float32(new Float32Array(rows.length), [rows.length, 1])
     return { design: design!, sums: sums!, errors }
   }
 
-  private keptOf({ rows }: RowBatch): Tensors {
+  private openCollecting(batches: readonly RowBatch[]): Promise<GpuGraph> {
+    const { runtime, shape } = this.context
+    return runtime.open(bmfCollectGraph(shape, batches.length), { products: 'device' })
+  }
+
+  private keptOf(rows: Uint32Array): Tensors {
     const { runtime, shape } = this.context
     const tensors = Object.entries(this.vectors()).map(([name, vectors]) => {
       const padded = paddedVectors(vectors, rows, shape.width)
@@ -191,8 +221,8 @@ export class DeviceSide implements AsyncDisposable {
     return { means: ofMeans, drawMeans: ofDraws, squares: { ...ofDraws, first: unknowns } }
   }
 
-  private async read(partOf: (batch: DeviceBatch) => Tensor): Promise<Float32Array> {
-    const inputs = this.loaded.map((batch, i) => [`rows${i}`, partOf(batch)] as const)
+  private async read(partOf: (group: DeviceGroup) => Tensor): Promise<Float32Array> {
+    const inputs = this.loaded.map((group, i) => [`rows${i}`, partOf(group)] as const)
     const { rows } = await this.reading.run(Object.fromEntries(inputs), ['rows'])
     return rows!.data as Float32Array
   }
@@ -202,6 +232,11 @@ export class DeviceSide implements AsyncDisposable {
       this.side.objective[row] = errors[position]!
     }
   }
+}
+
+/** Systems that a row of a padded length has before they are added. */
+function segmentsOf(length: number): number {
+  return isSegmented(length) ? length / SEGMENT_RATINGS : 1
 }
 
 /** Frees tensors; those of this process have nothing to free. */

@@ -2,19 +2,26 @@ import type { Tensor } from 'onnxruntime-node'
 import { type RandomStreams, randomStreams } from '../../../core/random.ts'
 import { alsWidth } from '../../../kernels/kernels.ts'
 import type { AlsSideName } from '../../als/solver/solver.ts'
+import { isSegmented } from '../../gpu/batches.ts'
 import type { GpuGraph, GpuRuntime } from '../../gpu/runtime.ts'
 import { type BmfDrawTask, type BmfTask, streamsOf } from '../drawing/drawer.ts'
 import type { BmfShare } from '../drawing/share.ts'
 import { batchNormals } from './batch-inputs.ts'
 import {
-  type DeviceBatch,
   type DeviceContext,
+  type DeviceGroup,
   DeviceSide,
   disposeAll,
   type LoadingGraphs,
   type Tensors,
 } from './device-side.ts'
-import { bmfDrawGraph, bmfStartGraph, bmfUploadGraph, deviceWidth } from './graph.ts'
+import {
+  bmfDrawGraph,
+  bmfProductsGraph,
+  bmfStartGraph,
+  bmfUploadGraph,
+  deviceWidth,
+} from './graph.ts'
 
 /** Most floats that a batch gathers, and that its systems have: 128 MiB, which every device has in one buffer. */
 const BATCH_FLOATS = 2 ** 25
@@ -24,7 +31,12 @@ const DRAWN = ['design', 'sums', 'errors'] as const
 
 interface GpuDrawerParts {
   readonly context: DeviceContext
-  readonly graphs: LoadingGraphs & { readonly draw: GpuGraph }
+  readonly graphs: LoadingGraphs & {
+    readonly products: GpuGraph
+    /** Of batches of long rows. */
+    readonly productsSegmented: GpuGraph
+    readonly draw: GpuGraph
+  }
   readonly sides: Readonly<Record<AlsSideName, DeviceSide>>
 }
 
@@ -60,9 +72,9 @@ export class GpuDrawer implements AsyncDisposable {
     return new GpuDrawer({ context, graphs, sides: { users, items } })
   }
 
-  /** Number of batches of a side. */
-  batchesOf(side: AlsSideName): number {
-    return this.parts.sides[side].batches.length
+  /** Number of batches of each group of a side. */
+  batchesOf(side: AlsSideName): readonly number[] {
+    return this.parts.sides[side].groups.map(({ batches }) => batches.length)
   }
 
   /** Writes the sums of a side's rows to the share, or draws its rows. Throws GPU_FAILED. */
@@ -86,31 +98,49 @@ export class GpuDrawer implements AsyncDisposable {
     const { graphs, sides } = this.parts
     const { others } = sides[task.side === 'users' ? 'items' : 'users']
     const settings = this.settingsOf(task)
-    for (const batch of own.batches) {
-      const inputs = { ...settings, others, ...this.inputsOf(batch, task) }
-      const result = await graphs.draw.run(inputs, [...DRAWN, ...Object.keys(batch.kept)])
-      disposeAll(batch.drawn, batch.kept)
-      batch.drawn = Object.fromEntries(DRAWN.map((name) => [name, result[name] as Tensor]))
-      batch.kept = Object.fromEntries(
-        Object.keys(batch.kept).map((name) => [name, result[name] as Tensor]),
-      )
+    for (const group of own.groups) {
+      // The host computes the normal numbers while the device computes the products.
+      const products = await this.productsOf(group, others)
+      const inputs = { ...settings, products, ...this.inputsOf(group, task) }
+      const result = await graphs.draw.run(inputs, [...DRAWN, ...Object.keys(group.kept)])
+      const named = (names: readonly string[]): Tensors =>
+        Object.fromEntries(names.map((name) => [name, result[name] as Tensor]))
+      products.dispose()
+      disposeAll(group.drawn, group.kept)
+      group.drawn = named(DRAWN)
+      group.kept = named(Object.keys(group.kept))
     }
   }
 
-  private inputsOf({ rows, ratings, kept }: DeviceBatch, task: BmfDrawTask): Tensors {
+  /** Products of the ratings of a group's rows; the caller disposes of them. */
+  private async productsOf({ batches, collecting }: DeviceGroup, others: Tensor): Promise<Tensor> {
+    const { graphs } = this.parts
+    const parts: Tensor[] = []
+    for (const { ratings, length } of batches) {
+      const graph = isSegmented(length) ? graphs.productsSegmented : graphs.products
+      const { products } = await graph.run({ others, ...ratings }, ['products'])
+      parts.push(products as Tensor)
+    }
+    if (collecting === undefined) return parts[0] as Tensor
+    const named = Object.fromEntries(parts.map((part, i) => [`products${i}`, part] as const))
+    const { products } = await collecting.run(named, ['products'])
+    disposeAll(named)
+    return products as Tensor
+  }
+
+  private inputsOf({ rows, kept }: DeviceGroup, task: BmfDrawTask): Tensors {
     const { runtime, shape } = this.parts.context
     const { unknowns } = shape
     const streams = streamsOf(task.sweep, task.side)
     const normals = batchNormals(rows, { random: this.random, streams, unknowns })
     const before = Object.entries(kept).map(([name, tensor]) => [`${name}Before`, tensor] as const)
     return {
-      ...ratings,
       ...Object.fromEntries(before),
       normals: runtime.float32(normals, [rows.length, unknowns, 1]),
     }
   }
 
-  /** Inputs that are the same for every batch of a draw. */
+  /** Inputs that are the same for every group of a draw. */
   private settingsOf({ noise, kept }: BmfDrawTask): Tensors {
     const { runtime, shape } = this.parts.context
     const { unknowns, width, hasMoments } = shape
@@ -157,7 +187,10 @@ async function openGraphs({ runtime, shape }: DeviceContext): Promise<GpuDrawerP
   const keptNames = shape.hasMoments ? ['means', 'drawMeans', 'squares'] : ['means']
   const onDevice = (names: readonly string[]): Readonly<Record<string, 'device'>> =>
     Object.fromEntries(names.map((name) => [name, 'device'] as const))
+  const products = { products: 'device' } as const
   return {
+    products: await runtime.open(bmfProductsGraph(shape, false), products),
+    productsSegmented: await runtime.open(bmfProductsGraph(shape, true), products),
     draw: await runtime.open(bmfDrawGraph(shape), onDevice([...DRAWN, ...keptNames])),
     start: await runtime.open(bmfStartGraph(shape), onDevice(['design', 'sums'])),
     upload: await runtime.open(bmfUploadGraph(), onDevice(['indexesThere', 'ratingsThere'])),

@@ -1,3 +1,4 @@
+import { SEGMENT_RATINGS } from '../../gpu/batches.ts'
 import { type GraphValue, OnnxGraphBuilder } from '../../gpu/onnx-graph.ts'
 import { eliminate, unitRow } from './elimination.ts'
 
@@ -20,11 +21,45 @@ export function deviceWidth(unknowns: number): number {
 }
 
 /**
- * Draws a batch of B rows, each padded to L ratings, from the distributions of `assembly/draw-row.as.ts`. A
- * design row is [factors, 1, -bias, zeros]: a gathered row has z and, with the rating added, the target y in one,
- * and a padded rating gathers a row of zeros. So one product of the gathered rows with themselves has the sums of
- * z z^T, y z and y^2. `prior` has the precision in columns 0 to d - 1, the shift in column d; `noise` is the
- * noise's standard deviation; `weight` is one over the number of kept sweeps, 0 during burn-in.
+ * The sums over the ratings of each of B rows, padded to L ratings, of [z, y] [z, y]^T: [B, width, width]. A design
+ * row is [factors, 1, -bias, zeros]: a gathered row has z and, with the rating added, the target y in one, and a
+ * padded rating gathers a row of zeros. Long rows are summed in segments (`isSegmented` of `batches.ts`).
+ */
+export function bmfProductsGraph(shape: BmfGraphShape, isSegmented: boolean): Uint8Array {
+  const graph = new OnnxGraphBuilder()
+  const { unknowns, width } = shape
+  const others = graph.input('others', ['n', width])
+  const gathered = graph.add('Gather', [others, graph.input('indexes', ['B', 'L'], 'int32')])
+  const ratings = graph.input('ratings', ['B', 'L', 1])
+  const targets = graph.add('Mul', [ratings, unitRow(graph, width, unknowns)])
+  const rated = graph.add('Add', [gathered, targets])
+  const products = isSegmented
+    ? segmentProducts(graph, rated, width)
+    : graph.add('MatMul', [graph.transpose(rated, [0, 2, 1]), rated])
+  graph.output('products', products, { shape: ['B', width, width] })
+  return graph.build()
+}
+
+function segmentProducts(graph: OnnxGraphBuilder, rated: GraphValue, width: number): GraphValue {
+  const segments = graph.reshape(rated, [0, -1, SEGMENT_RATINGS, width])
+  const products = graph.add('MatMul', [graph.transpose(segments, [0, 1, 3, 2]), segments])
+  return graph.add('ReduceSum', [products, graph.integers(1)], { keepdims: 0 })
+}
+
+/** Joins the products of the batches that are drawn together. */
+export function bmfCollectGraph({ width }: BmfGraphShape, batches: number): Uint8Array {
+  const graph = new OnnxGraphBuilder()
+  const parts = Array.from({ length: batches }, (_, part) =>
+    graph.input(`products${part}`, [`B${part}`, width, width]),
+  )
+  graph.output('products', graph.add('Concat', parts, { axis: 0 }), { shape: ['B', width, width] })
+  return graph.build()
+}
+
+/**
+ * Draws B rows from the distributions of `assembly/draw-row.as.ts`, given the products of their ratings. `prior` has
+ * the precision in columns 0 to d - 1, the shift in column d; `noise` is the noise's standard deviation; `weight` is
+ * one over the number of kept sweeps, 0 during burn-in.
  *
  * The outputs are the new design rows, their products, each row's squared error, the running means of the
  * centers and, if kept, of the draws, with the sums of squares around these (Welford).
@@ -32,7 +67,7 @@ export function deviceWidth(unknowns: number): number {
 export function bmfDrawGraph(shape: BmfGraphShape): Uint8Array {
   const graph = new OnnxGraphBuilder()
   const { unknowns: d, width } = shape
-  const products = ratingProducts(graph, shape)
+  const products = graph.input('products', ['B', width, width])
   const prior = graph.input('prior', [1, d, width])
   const systems = graph.add('Add', [graph.slice(products, 1, 0, d), prior])
   const { center, draw } = drawn(graph, systems, shape)
@@ -46,16 +81,6 @@ export function bmfDrawGraph(shape: BmfGraphShape): Uint8Array {
   keepMeans(graph, graph.add('Squeeze', [center, axis]), { weight, width })
   if (shape.hasMoments) keepMoments(graph, graph.add('Squeeze', [draw, axis]), { weight, width })
   return graph.build()
-}
-
-/** The sums over a row's ratings of [z, y] [z, y]^T: [B, width, width]. */
-function ratingProducts(graph: OnnxGraphBuilder, { unknowns, width }: BmfGraphShape): GraphValue {
-  const others = graph.input('others', ['n', width])
-  const gathered = graph.add('Gather', [others, graph.input('indexes', ['B', 'L'], 'int32')])
-  const ratings = graph.input('ratings', ['B', 'L', 1])
-  const targets = graph.add('Mul', [ratings, unitRow(graph, width, unknowns)])
-  const rated = graph.add('Add', [gathered, targets])
-  return graph.add('MatMul', [graph.transpose(rated, [0, 2, 1]), rated])
 }
 
 /** Center P^-1 b and draw P^-1 b + noise P^-1/2 e of each row: [B, width, 1]. */
@@ -144,7 +169,7 @@ function keepMoments(
   graph.output('squares', graph.add('Add', [squares, grown]), { shape: ['B', width] })
 }
 
-/** Copies the starting rows of a batch to the device; the outputs are those of the draw graph. */
+/** Copies the starting rows of a group to the device; the outputs are those of the draw graph. */
 export function bmfStartGraph({ width }: BmfGraphShape): Uint8Array {
   const graph = new OnnxGraphBuilder()
   const rows = graph.input('rows', ['B', width])
@@ -164,13 +189,13 @@ export function bmfUploadGraph(): Uint8Array {
 }
 
 /**
- * Joins the batches of a side: `others` are the design rows, then the row of zeros that padded ratings gather;
- * `allSums` are the products of each batch, [batches, width, width], and `allErrors` the errors.
+ * Joins the groups of a side: `others` are the design rows, then the row of zeros that padded ratings gather;
+ * `allSums` are the products of each group, [groups, width, width], and `allErrors` the errors.
  */
-export function bmfJoinGraph({ width }: BmfGraphShape, batches: number): Uint8Array {
+export function bmfJoinGraph({ width }: BmfGraphShape, groups: number): Uint8Array {
   const graph = new OnnxGraphBuilder()
   const parts = (name: string, shape: (part: number) => (number | string)[]): GraphValue[] =>
-    Array.from({ length: batches }, (_, part) => graph.input(`${name}${part}`, shape(part)))
+    Array.from({ length: groups }, (_, part) => graph.input(`${name}${part}`, shape(part)))
   const rows = parts('design', (part) => [`B${part}`, width])
   const zeros = graph.constant([1, width], new Float32Array(width))
   const sums = graph.add(
@@ -180,7 +205,7 @@ export function bmfJoinGraph({ width }: BmfGraphShape, batches: number): Uint8Ar
   )
   const others = graph.add('Concat', [...rows, zeros], { axis: 0 })
   graph.output('others', others, { shape: ['n', width] })
-  graph.output('allSums', sums, { shape: [batches, width, width] })
+  graph.output('allSums', sums, { shape: [groups, width, width] })
   // The binding finds the place of an output by its number among the requested ones; this one is last.
   const errors = graph.add(
     'Concat',
@@ -191,10 +216,10 @@ export function bmfJoinGraph({ width }: BmfGraphShape, batches: number): Uint8Ar
   return graph.build()
 }
 
-/** Joins rows of the batches of a side, to copy them back. */
-export function bmfReadGraph({ width }: BmfGraphShape, batches: number): Uint8Array {
+/** Joins rows of the groups of a side, to copy them back. */
+export function bmfReadGraph({ width }: BmfGraphShape, groups: number): Uint8Array {
   const graph = new OnnxGraphBuilder()
-  const parts = Array.from({ length: batches }, (_, part) =>
+  const parts = Array.from({ length: groups }, (_, part) =>
     graph.input(`rows${part}`, [`B${part}`, width]),
   )
   graph.output('rows', graph.add('Concat', parts, { axis: 0 }), { shape: ['n', width] })
