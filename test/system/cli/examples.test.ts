@@ -31,7 +31,7 @@ describe('examples', () => {
   )
 
   it.each(ON_KAFKA)('%s prints what its README shows, on a Kafka', async (folder) => {
-    await using broker = await KafkaBroker.start()
+    await using broker = await KafkaBroker.start({ startsQuickly: true })
     await expectPromised(folder, broker.bootstrap)
   })
 })

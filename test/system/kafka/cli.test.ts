@@ -31,6 +31,7 @@ beforeAll(async () => {
   authority = join(folder, 'ca.pem')
   writeFileSync(authority, keyStore.certificate)
   broker = await KafkaBroker.start({
+    startsQuickly: true,
     keyStore,
     plainUsers: { ada: 'ada-secret', eve: 'eve-secret', bob: 'bob-secret' },
     properties: {

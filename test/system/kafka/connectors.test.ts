@@ -19,7 +19,7 @@ import { bytes, newTopic, openCluster, readAll, text } from './fixture.ts'
 let broker: KafkaBroker
 
 beforeAll(async () => {
-  broker = await KafkaBroker.start()
+  broker = await KafkaBroker.start({ startsQuickly: true })
 })
 
 afterAll(() => broker?.stop())

@@ -11,7 +11,7 @@ let broker: KafkaBroker
 const client = (): { brokers: string } => ({ brokers: broker.bootstrap })
 
 beforeAll(async () => {
-  broker = await KafkaBroker.start({ nodes: 3 })
+  broker = await KafkaBroker.start({ nodes: 3, startsQuickly: true })
 })
 
 afterAll(() => broker?.stop())

@@ -21,7 +21,7 @@ let folder: string
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'weir-registry-kafka-'))
-  broker = await KafkaBroker.start()
+  broker = await KafkaBroker.start({ startsQuickly: true })
   place = { kafka: { brokers: broker.bootstrap } }
 }, 120_000)
 

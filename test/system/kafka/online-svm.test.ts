@@ -11,7 +11,7 @@ let broker: KafkaBroker
 let root: string
 
 beforeAll(async () => {
-  broker = await KafkaBroker.start()
+  broker = await KafkaBroker.start({ startsQuickly: true })
   root = mkdtempSync(join(tmpdir(), 'weir-online-svm-kafka-'))
 })
 

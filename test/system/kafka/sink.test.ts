@@ -33,7 +33,7 @@ let broker: KafkaBroker
 const client = (): { brokers: string } => ({ brokers: broker.bootstrap })
 
 beforeAll(async () => {
-  broker = await KafkaBroker.start()
+  broker = await KafkaBroker.start({ startsQuickly: true })
 })
 
 afterAll(() => broker?.stop())

@@ -38,7 +38,11 @@ const client = (): { brokers: string } => ({ brokers: broker.bootstrap })
 beforeAll(async () => {
   const keyStore = await makeKeyStore()
   certificate = keyStore.certificate
-  broker = await KafkaBroker.start({ keyStore, plainUsers: { ada: 'plain-secret' } })
+  broker = await KafkaBroker.start({
+    startsQuickly: true,
+    keyStore,
+    plainUsers: { ada: 'plain-secret' },
+  })
 })
 
 afterAll(() => broker?.stop())

@@ -8,7 +8,7 @@ import { hasReadAll, metric, servedRows, TOPIC, until, WriteBackFixture } from '
 let broker: KafkaBroker
 
 beforeAll(async () => {
-  broker = await KafkaBroker.start()
+  broker = await KafkaBroker.start({ startsQuickly: true })
 })
 
 afterAll(async () => {
@@ -42,7 +42,7 @@ it('deletes deltas that are written back on Kafka, while slots are killed, and l
   const model = await trainAls(table, { factors: 4, iterations: 3, threads: 0 })
   const stream = all.slice(3000)
   // The broker keeps its topics: this test has others than the one above.
-  const deleted = await KafkaBroker.start()
+  const deleted = await KafkaBroker.start({ startsQuickly: true })
   try {
     await using fixture = await WriteBackFixture.start(model, { brokers: deleted.bootstrap })
     const { job, writtenBack, warnings, kill } = await fixture.learn('first', 50, true)
