@@ -29,7 +29,7 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['test/system/**/*.test.ts', 'test/recovery/**/*.test.ts'],
-          globalSetup: 'test/no-warnings.ts',
+          globalSetup: ['test/no-warnings.ts', 'test/compiled-code.ts'],
           pool: 'forks',
           // kafkajs 2.2 sets timers with negative delays.
           execArgv: ['--disable-warning=TimeoutNegativeWarning'],

@@ -15,6 +15,9 @@ import { weir } from './command-process.ts'
 const root = mkdtempSync(join(tmpdir(), 'weir-code-cache-'))
 const NAME = `weir-code-${process.getuid?.()}`
 
+// Commands would use the folder of this test run.
+delete process.env['NODE_COMPILE_CACHE']
+
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 describe.skipIf(process.getuid === undefined)('the code that a command compiles', () => {
