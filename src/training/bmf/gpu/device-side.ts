@@ -10,7 +10,13 @@ import {
 import type { GpuGraph, GpuRuntime } from '../../gpu/runtime.ts'
 import type { BmfShare, BmfSide } from '../drawing/share.ts'
 import { batchRatings, type OtherRows } from './batch-inputs.ts'
-import { type BmfGraphShape, bmfCollectGraph, bmfJoinGraph, bmfReadGraph } from './graph.ts'
+import {
+  type BmfGraphShape,
+  bmfCollectGraph,
+  bmfJoinGraph,
+  bmfReadGraph,
+  paddingRows,
+} from './graph.ts'
 import { groupsOf } from './groups.ts'
 import {
   designRows,
@@ -191,7 +197,10 @@ export class DeviceSide implements AsyncDisposable {
   private async start(graph: GpuGraph, rows: Uint32Array): Promise<Tensors> {
     const { share, runtime, shape } = this.context
     const values = designRows(share, this.side, { rows, width: shape.width })
-    const inputs = { rows: runtime.float32(values, [rows.length, shape.width]) }
+    const inputs = {
+      rows: runtime.float32(values, [rows.length, shape.width]),
+      padding: paddingOf(this.context, rows.length),
+    }
     const { design, sums } = await graph.run(inputs, ['design', 'sums'])
     const errors = runtime.float32(new Float32Array(rows.length), [rows.length, 1])
     return { design: design!, sums: sums!, errors }
@@ -237,6 +246,12 @@ export class DeviceSide implements AsyncDisposable {
 /** Systems that a row of a padded length has before they are added. */
 function segmentsOf(length: number): number {
   return isSegmented(length) ? length / SEGMENT_RATINGS : 1
+}
+
+/** The rows of zeros behind `rows` rows of a group. */
+export function paddingOf({ runtime, shape }: DeviceContext, rows: number): Tensor {
+  const count = paddingRows(rows)
+  return runtime.float32(new Float32Array(count * shape.width), [count, shape.width])
 }
 
 /** Frees tensors; those of this process have nothing to free. */

@@ -13,6 +13,7 @@ import {
   DeviceSide,
   disposeAll,
   type LoadingGraphs,
+  paddingOf,
   type Tensors,
 } from './device-side.ts'
 import {
@@ -137,6 +138,7 @@ export class GpuDrawer implements AsyncDisposable {
     return {
       ...Object.fromEntries(before),
       normals: runtime.float32(normals, [rows.length, unknowns, 1]),
+      padding: paddingOf(this.parts.context, rows.length),
     }
   }
 

@@ -73,7 +73,7 @@ export function bmfDrawGraph(shape: BmfGraphShape): Uint8Array {
   const { center, draw } = drawn(graph, systems, shape)
   const design = designOf(graph, draw, shape)
   graph.output('design', design, { shape: ['B', width] })
-  graph.output('sums', productsOf(graph, design), { shape: [1, width, width] })
+  graph.output('sums', productsOf(graph, design, width), { shape: [1, width, width] })
   const errors = squaredErrors(graph, products, { draw, shape })
   graph.output('errors', errors, { shape: ['B', 1] })
   const axis = graph.integers(2)
@@ -131,10 +131,21 @@ function designOf(
   return graph.add('Add', [placed, graph.constant([1, width], one)])
 }
 
-/** The sum of the products of rows: [B, width] to [1, width, width]. */
-function productsOf(graph: OnnxGraphBuilder, rows: GraphValue): GraphValue {
-  const product = graph.add('MatMul', [graph.transpose(rows, [1, 0]), rows])
-  return graph.add('Unsqueeze', [product, graph.integers(0)])
+/**
+ * The sum of the products of rows, [B, width] to [1, width, width], in segments as those of long rows. The input
+ * `padding` has rows of zeros that complete the last segment.
+ */
+function productsOf(graph: OnnxGraphBuilder, rows: GraphValue, width: number): GraphValue {
+  const padding = graph.input('padding', ['R', width])
+  const padded = graph.add('Concat', [rows, padding], { axis: 0 })
+  const segments = graph.reshape(padded, [-1, SEGMENT_RATINGS, width])
+  const products = graph.add('MatMul', [graph.transpose(segments, [0, 2, 1]), segments])
+  return graph.add('ReduceSum', [products, graph.integers(0)])
+}
+
+/** Rows of `padding` for B rows, at least one. */
+export function paddingRows(rows: number): number {
+  return SEGMENT_RATINGS - (rows % SEGMENT_RATINGS)
 }
 
 /** Width of a row and weight of the newest sweep in a running mean. */
@@ -174,7 +185,7 @@ export function bmfStartGraph({ width }: BmfGraphShape): Uint8Array {
   const graph = new OnnxGraphBuilder()
   const rows = graph.input('rows', ['B', width])
   graph.output('design', rows, { shape: ['B', width] })
-  graph.output('sums', productsOf(graph, rows), { shape: [1, width, width] })
+  graph.output('sums', productsOf(graph, rows, width), { shape: [1, width, width] })
   return graph.build()
 }
 
