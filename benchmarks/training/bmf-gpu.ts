@@ -81,7 +81,7 @@ async function profileOf(
   const share = bmfShare(table, settings, statistics.mean)
   const chain = new Chain(share, table, statistics)
   chain.start()
-  await using drawer = await GpuDrawer.create(runtime, share)
+  await using drawer = await GpuDrawer.create(runtime, share, { threads: settings.threads })
   const profile: Record<string, string> = {}
   for (const sweep of [1, 2]) {
     for (const side of ['users', 'items'] as const) {

@@ -1033,6 +1033,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'training/als/solver',
     'training/bmf/drawing',
     'training/gpu',
+    'training/threads',
   ],
   'training/data': ['core', 'models/linear', 'models/ratings'],
   'training/gpu': ['core'],

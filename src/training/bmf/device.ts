@@ -28,11 +28,14 @@ function drawingThreads(share: BmfShare, count: number): TrainingThreads<BmfTask
   return workerThreads(siblingModule('./drawing/worker', import.meta.url), count, dataOf)
 }
 
-/** A GPU, with the chain's state of the share copied to it. Throws GPU_UNAVAILABLE and GPU_FAILED. */
-export async function gpuDevice(share: BmfShare): Promise<BmfDevice> {
+/**
+ * A GPU, with the chain's state of the share copied to it, and `threads` workers that compute normal numbers for it, or its
+ * own thread for 0. Throws GPU_UNAVAILABLE and GPU_FAILED.
+ */
+export async function gpuDevice(share: BmfShare, threads: number): Promise<BmfDevice> {
   const thread = await GpuThread.open<GpuBmfWork>(siblingModule('./gpu/worker', import.meta.url))
   try {
-    await thread.run({ kind: 'load', share })
+    await thread.run({ kind: 'load', share, threads })
   } catch (error) {
     await thread[Symbol.asyncDispose]()
     throw error

@@ -31,7 +31,10 @@ export interface BmfOptions {
   readonly sweeps?: number
   /** First sweeps, which the posterior means leave out. @default 6, or half of fewer than 12 sweeps */
   readonly burnIn?: number
-  /** Worker threads; 0 draws in the calling thread. The result does not depend on it. @default 1 */
+  /**
+   * Worker threads; 0 draws in the calling thread. For a GPU they compute random numbers. The result does not depend on
+   * it. @default 1
+   */
   readonly threads?: number
   /** A GPU needs the package onnxruntime-node, and takes up to 128 factors. @default 'cpu' */
   readonly device?: BmfDeviceChoice

@@ -47,7 +47,7 @@ export async function trainBmf(
   if (stored === undefined) chain.start()
   else chain.resume(stored)
   await using device = await (options.device === 'gpu'
-    ? gpuDevice(share)
+    ? gpuDevice(share, settings.threads)
     : cpuDevice(share, settings.threads))
   options.onDevice?.(device.name)
   const history: BmfProgress[] = []

@@ -387,7 +387,8 @@ describe('topics', () => {
     const name = freshName('admin')
     const configs = { 'retention.ms': '60000' }
     await createKafkaTopic(cluster, { name, partitions: 3, compacted: true, configs })
-    expect(await listKafkaTopics(cluster)).toContain(name)
+    // The controller answers before every broker has the topic in its metadata.
+    await expect.poll(() => listKafkaTopics(cluster)).toContain(name)
     const settings = await describeKafkaTopic(cluster, name)
     expect(settings).toMatchObject({ 'cleanup.policy': 'compact', 'retention.ms': '60000' })
     expect((await cluster.topic(name)).partitions).toHaveLength(3)

@@ -41,6 +41,7 @@ describe('Bayesian factorisation on a GPU', () => {
     const expected = await trainBmf(table, options)
     const actual = await trainBmf(table, {
       ...options,
+      threads: 2,
       device: 'gpu',
       onDevice: (device) => devices.push(device),
     })
@@ -75,7 +76,7 @@ describe('Bayesian factorisation on a GPU', () => {
     const infinite = [...ratingsOf(table)].map((rating, k) =>
       k === 0 ? { ...rating, rating: 3e38 } : rating,
     )
-    const training = trainBmf(infinite, { ...OPTIONS, device: 'gpu' })
+    const training = trainBmf(infinite, { ...OPTIONS, threads: 1, device: 'gpu' })
     await expect(training).rejects.toMatchObject({ code: 'TRAINING_DIVERGED' })
     expect(process.getActiveResourcesInfo()).not.toContain('MessagePort')
   })

@@ -21,7 +21,7 @@ const ADMIN_TIMEOUT_MS = 30_000
 const BROKER_RESOURCE = 4
 const TOPIC_RESOURCE = 2
 
-/** Creates a topic. Throws TOPIC_EXISTS when a topic of this name exists. */
+/** Creates a topic, which a broker may list a moment later. Throws TOPIC_EXISTS when a topic of this name exists. */
 export async function createKafkaTopic(cluster: KafkaCluster, topic: NewKafkaTopic): Promise<void> {
   const configs = {
     ...(topic.compacted === true ? { 'cleanup.policy': 'compact' } : {}),

@@ -1,4 +1,3 @@
-import type { RandomStreams } from '../../../core/random.ts'
 import type { RowBatch } from '../../gpu/batches.ts'
 import type { BmfSide } from '../drawing/share.ts'
 
@@ -35,26 +34,4 @@ export function batchRatings(
     }
   }
   return { indexes, ratings }
-}
-
-/** The normal numbers of the rows of a batch, `[rows x unknowns]`: those that the CPU's drawer takes. */
-export function batchNormals(
-  rows: Uint32Array,
-  { random, streams, unknowns }: NormalStreams,
-): Float32Array {
-  const normals = new Float32Array(rows.length * unknowns)
-  let at = 0
-  for (const row of rows) {
-    random.seek(streams, row)
-    for (let i = 0; i < unknowns; i++) normals[at++] = random.normal()
-  }
-  return normals
-}
-
-/** Where normal numbers come from. */
-export interface NormalStreams {
-  readonly random: RandomStreams
-  /** Number of the streams of the sweep and the side (`streamsOf`). */
-  readonly streams: number
-  readonly unknowns: number
 }

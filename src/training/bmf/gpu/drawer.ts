@@ -1,12 +1,10 @@
 import type { Tensor } from 'onnxruntime-node'
-import { type RandomStreams, randomStreams } from '../../../core/random.ts'
 import { alsWidth } from '../../../kernels/kernels.ts'
 import type { AlsSideName } from '../../als/solver/solver.ts'
 import { isSegmented } from '../../gpu/batches.ts'
 import type { GpuGraph, GpuRuntime } from '../../gpu/runtime.ts'
-import { type BmfDrawTask, type BmfTask, streamsOf } from '../drawing/drawer.ts'
+import type { BmfDrawTask, BmfTask } from '../drawing/drawer.ts'
 import type { BmfShare } from '../drawing/share.ts'
-import { batchNormals } from './batch-inputs.ts'
 import {
   type DeviceContext,
   type DeviceGroup,
@@ -23,6 +21,8 @@ import {
   bmfUploadGraph,
   deviceWidth,
 } from './graph.ts'
+import { type NormalsSide, normalsSide } from './normals.ts'
+import { NormalsAhead } from './normals-ahead.ts'
 
 /** Most floats that a batch gathers, and that its systems have: 128 MiB, which every device has in one buffer. */
 const BATCH_FLOATS = 2 ** 25
@@ -39,6 +39,15 @@ interface GpuDrawerParts {
     readonly draw: GpuGraph
   }
   readonly sides: Readonly<Record<AlsSideName, DeviceSide>>
+  readonly normals: NormalsAhead
+}
+
+/** Options of `GpuDrawer.create`. */
+export interface GpuDrawerOptions {
+  /** Most floats of the largest tensor of a batch, or one row. @default 2^25 */
+  readonly batchFloats?: number
+  /** Threads that compute normal numbers; 0 computes them in the calling thread. @default 0 */
+  readonly threads?: number
 }
 
 /**
@@ -48,21 +57,16 @@ interface GpuDrawerParts {
  */
 export class GpuDrawer implements AsyncDisposable {
   private readonly parts: GpuDrawerParts
-  private readonly random: RandomStreams
 
   private constructor(parts: GpuDrawerParts) {
     this.parts = parts
-    this.random = randomStreams(parts.context.share.seed)
   }
 
-  /**
-   * Compiles the graphs and copies ratings and the state of the chain to the device, in batches whose largest
-   * tensor has at most `batchFloats` floats, or one row. Throws GPU_FAILED.
-   */
+  /** Compiles the graphs and copies ratings and the state of the chain to the device. Throws GPU_FAILED. */
   static async create(
     runtime: GpuRuntime,
     share: BmfShare,
-    batchFloats = BATCH_FLOATS,
+    { batchFloats = BATCH_FLOATS, threads = 0 }: GpuDrawerOptions = {},
   ): Promise<GpuDrawer> {
     const context = contextOf(runtime, share, batchFloats)
     const graphs = await openGraphs(context)
@@ -70,7 +74,8 @@ export class GpuDrawer implements AsyncDisposable {
     const items = await DeviceSide.open(context, 'items')
     await users.load(graphs, { positions: items.batched.positions, zeros: share.items.rows })
     await items.load(graphs, { positions: users.batched.positions, zeros: share.users.rows })
-    return new GpuDrawer({ context, graphs, sides: { users, items } })
+    const normals = normalsOf(share, { users, items }, threads)
+    return new GpuDrawer({ context, graphs, sides: { users, items }, normals })
   }
 
   /** Number of batches of each group of a side. */
@@ -89,7 +94,8 @@ export class GpuDrawer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const { graphs, sides } = this.parts
+    const { graphs, sides, normals } = this.parts
+    await normals[Symbol.asyncDispose]()
     for (const part of [sides.users, sides.items, ...Object.values(graphs)]) {
       await part[Symbol.asyncDispose]()
     }
@@ -99,10 +105,12 @@ export class GpuDrawer implements AsyncDisposable {
     const { graphs, sides } = this.parts
     const { others } = sides[task.side === 'users' ? 'items' : 'users']
     const settings = this.settingsOf(task)
+    const normals = await this.parts.normals.take(task)
+    let row = 0
     for (const group of own.groups) {
-      // The host computes the normal numbers while the device computes the products.
       const products = await this.productsOf(group, others)
-      const inputs = { ...settings, products, ...this.inputsOf(group, task) }
+      const inputs = { ...settings, products, ...this.inputsOf(group, normals, row) }
+      row += group.rows.length
       const result = await graphs.draw.run(inputs, [...DRAWN, ...Object.keys(group.kept)])
       const named = (names: readonly string[]): Tensors =>
         Object.fromEntries(names.map((name) => [name, result[name] as Tensor]))
@@ -129,15 +137,16 @@ export class GpuDrawer implements AsyncDisposable {
     return products as Tensor
   }
 
-  private inputsOf({ rows, kept }: DeviceGroup, task: BmfDrawTask): Tensors {
+  /** The group's rows start at number `first` of the side's `normals`. */
+  private inputsOf({ rows, kept }: DeviceGroup, normals: Float32Array, first: number): Tensors {
     const { runtime, shape } = this.parts.context
     const { unknowns } = shape
-    const streams = streamsOf(task.sweep, task.side)
-    const normals = batchNormals(rows, { random: this.random, streams, unknowns })
+    // A copy: the runtime takes no shared memory.
+    const own = normals.slice(first * unknowns, (first + rows.length) * unknowns)
     const before = Object.entries(kept).map(([name, tensor]) => [`${name}Before`, tensor] as const)
     return {
       ...Object.fromEntries(before),
-      normals: runtime.float32(normals, [rows.length, unknowns, 1]),
+      normals: runtime.float32(own, [rows.length, unknowns, 1]),
       padding: paddingOf(this.parts.context, rows.length),
     }
   }
@@ -183,6 +192,21 @@ function contextOf(runtime: GpuRuntime, share: BmfShare, batchFloats: number): D
     shape: { unknowns, width: deviceWidth(unknowns), hasMoments },
     batchFloats,
   }
+}
+
+function normalsOf(
+  { seed, unknowns }: BmfShare,
+  sides: Readonly<Record<AlsSideName, DeviceSide>>,
+  threads: number,
+): NormalsAhead {
+  const [users, items] = [sides.users, sides.items].map(({ groups }) =>
+    normalsSide(
+      groups.flatMap(({ rows }) => [...rows]),
+      unknowns,
+    ),
+  ) as [NormalsSide, NormalsSide]
+  const nextChunk = new Int32Array(new SharedArrayBuffer(4))
+  return new NormalsAhead({ seed, unknowns, users, items, nextChunk }, threads)
 }
 
 async function openGraphs({ runtime, shape }: DeviceContext): Promise<GpuDrawerParts['graphs']> {

@@ -50,8 +50,8 @@ describe('the graphs of a GPU', () => {
     const runtime = await openGpuRuntime(['cpu'])
     const [expected, actual] = [startedChain(table, options), startedChain(table, options)]
     const cpu = callingThread(new BmfDrawer(expected.share, 0))
-    const sixtySystems = 60 * deviceWidth(expected.share.unknowns) ** 2
-    await using gpu = await GpuDrawer.create(runtime, actual.share, sixtySystems)
+    const batchFloats = 60 * deviceWidth(expected.share.unknowns) ** 2
+    await using gpu = await GpuDrawer.create(runtime, actual.share, { batchFloats })
     expect(Math.max(...gpu.batchesOf('users'))).toBeGreaterThan(1)
     expect(gpu.batchesOf('users').length).toBeGreaterThan(1)
     for (let sweep = 1; sweep <= SWEEPS; sweep++) {
