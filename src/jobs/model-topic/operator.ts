@@ -41,6 +41,16 @@ export interface LearningBegan {
   readonly version: number
 }
 
+/** From the version coordinator: every subtask answers, after the markers that it has sent. */
+export interface MarkersAsked {
+  readonly kind: 'markers-asked'
+}
+
+/** The answer: the coordinator has got every marker that the subtask has read. */
+export interface MarkersSent {
+  readonly kind: 'markers-sent'
+}
+
 const STATE = 'markers'
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
@@ -99,10 +109,13 @@ export abstract class ModelTopicOperator extends AbstractOperator {
   }
 
   override handleEvent(event: unknown): void {
-    const { kind, version } = event as LearningBegan
-    if (kind !== 'learning-began') return
-    this.begun.begin(version)
-    this.learnsAny = true
+    const order = event as LearningBegan | MarkersAsked
+    if (order.kind === 'markers-asked') {
+      this.context.sendEvent({ kind: 'markers-sent' } satisfies MarkersSent)
+    } else if (order.kind === 'learning-began') {
+      this.begun.begin(order.version)
+      this.learnsAny = true
+    }
   }
 
   override prepareSnapshot(): void {

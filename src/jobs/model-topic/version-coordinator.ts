@@ -8,7 +8,7 @@ import type {
   OperatorCoordinator,
   OperatorCoordinatorContext,
 } from '../../runtime/protocol/operator-coordinator.ts'
-import type { LearningBegan } from './operator.ts'
+import type { LearningBegan, MarkersAsked, MarkersSent } from './operator.ts'
 
 /** Time between two checks whether a version is complete. */
 const CHECK_EVERY_MS = 2
@@ -29,12 +29,20 @@ export interface VersionCoordinatorOptions {
 /** Events of the operator that reads the model topic (`ModelTopicOperator`). */
 type ModelTopicEvent =
   | (PlacedMarker & { readonly kind: 'marker-seen' })
+  | MarkersSent
   | {
       readonly kind: 'row-dropped'
       readonly partition: number
       readonly offset: number
       readonly reason: string
     }
+
+/** Subtasks that have answered whether all their markers are here. */
+interface Question {
+  readonly answered: Set<number>
+  /** Called with false when the job restarts before all have answered. */
+  readonly settle: (areHere: boolean) => void
+}
 
 /**
  * Switches a model's live version for all readers at once: to the version that the registry wants or,
@@ -49,6 +57,7 @@ export class VersionCoordinator implements OperatorCoordinator {
   private cancelCheck: Cancel | undefined
   private desired: DesiredVersion | undefined
   private isClosed = false
+  private question: Question | undefined
 
   constructor(options: VersionCoordinatorOptions) {
     this.options = options
@@ -56,6 +65,7 @@ export class VersionCoordinator implements OperatorCoordinator {
 
   start(context: OperatorCoordinatorContext): void {
     this.markers.clear()
+    this.settleQuestion(false)
     this.cancelCheck?.()
     this.cancelCheck = undefined
     this.context = context
@@ -64,8 +74,12 @@ export class VersionCoordinator implements OperatorCoordinator {
     if (context.board.liveVersion(model) > 0) context.board.setLiveIncomplete(model, true)
   }
 
-  handleEvent(_subtask: number, event: unknown): void {
+  handleEvent(subtask: number, event: unknown): void {
     const report = event as ModelTopicEvent
+    if (report.kind === 'markers-sent') {
+      this.markersSent(subtask)
+      return
+    }
     if (report.kind === 'row-dropped') {
       this.options.onDropped?.(report.partition, report.offset, report.reason)
       return
@@ -104,14 +118,38 @@ export class VersionCoordinator implements OperatorCoordinator {
   }
 
   /**
-   * Resolves when every slot has applied the model topic up to these offsets, by partition; never for a
-   * job that ends before.
+   * Resolves when every slot has applied the model topic up to these offsets, by partition, and `markerOf` knows the markers
+   * below them; never for a job that ends before.
    */
   async whenApplied(ends: readonly number[]): Promise<void> {
-    while (!this.isApplied(ends)) {
+    while (!(this.isApplied(ends) && (await this.markersAreHere()))) {
       if (this.isClosed) await new Promise(() => {})
       await sleep(this.options.clock, CHECK_EVERY_MS)
     }
+  }
+
+  /**
+   * Asks every subtask of the operator to answer behind the markers that it has sent: the board, which is shared memory, may
+   * be ahead of them. False when the job restarts meanwhile.
+   */
+  private markersAreHere(): Promise<boolean> {
+    this.settleQuestion(false)
+    return new Promise((settle) => {
+      this.question = { answered: new Set(), settle }
+      this.context!.sendEvent(undefined, { kind: 'markers-asked' } satisfies MarkersAsked)
+    })
+  }
+
+  private markersSent(subtask: number): void {
+    const { question, context } = this
+    if (question === undefined || context === undefined) return
+    question.answered.add(subtask)
+    if (question.answered.size === context.parallelism) this.settleQuestion(true)
+  }
+
+  private settleQuestion(areHere: boolean): void {
+    this.question?.settle(areHere)
+    this.question = undefined
   }
 
   private isApplied(ends: readonly number[]): boolean {
@@ -133,6 +171,7 @@ export class VersionCoordinator implements OperatorCoordinator {
   /** Ends the checks; the live version stays. */
   close(): void {
     this.isClosed = true
+    this.settleQuestion(false)
     this.cancelCheck?.()
     this.context = undefined
   }

@@ -11,6 +11,7 @@ function coordinate(partitions = 1) {
   const board = ProgressBoard.create(1, partitions)
   const live: number[] = []
   const readers = { areUpToDate: true }
+  const sent: unknown[] = []
   const coordinator = new VersionCoordinator({
     model: 0,
     partitions,
@@ -24,10 +25,10 @@ function coordinate(partitions = 1) {
       attempt,
       board,
       readersAreUpToDate: () => readers.areUpToDate,
-      sendEvent() {},
+      sendEvent: (_subtask, event) => void sent.push(event),
     })
   begin(1)
-  return { clock, board, coordinator, live, readers, begin }
+  return { clock, board, coordinator, live, readers, sent, begin }
 }
 
 function ready(version: number, offset: number): MarkerSeen {
@@ -132,19 +133,48 @@ describe('a version', () => {
     expect(coordinator.learnedBesides(1)).toEqual([])
   })
 
-  it('tells when its topic is applied up to the offsets asked for', async () => {
-    const { clock, board, coordinator } = coordinate(2)
+  it('reports when its topic is applied up to the offsets asked for and its markers are here', async () => {
+    const { clock, board, coordinator, sent } = coordinate(2)
     let isApplied = false
     const applied = coordinator.whenApplied([3, 5]).then(() => {
       isApplied = true
     })
     board.setProgress(0, 0, 3, 0)
     clock.advance(2)
-    await Promise.resolve()
-    expect(isApplied).toBe(false)
+    await settled()
+    expect([isApplied, sent]).toEqual([false, []])
     board.setProgress(0, 1, 5, 0)
     clock.advance(2)
+    await settled()
+    // The board is ahead of the marker of a write-back, which is on its way.
+    expect([isApplied, sent]).toEqual([false, [{ kind: 'markers-asked' }]])
+    coordinator.handleEvent(0, writtenBack(0, 2, 7))
+    coordinator.handleEvent(0, { kind: 'markers-sent' })
+    await applied
+    expect(coordinator.markerOf(1)?.learned?.atMs).toBe(7)
+  })
+
+  it('asks for its markers again after a restart', async () => {
+    const { clock, board, coordinator, sent, begin } = coordinate()
+    let isApplied = false
+    const applied = coordinator.whenApplied([3]).then(() => {
+      isApplied = true
+    })
+    board.setProgress(0, 0, 3, 0)
+    clock.advance(2)
+    await settled()
+    begin(2)
+    await settled()
+    clock.advance(2)
+    await settled()
+    expect([isApplied, sent.length]).toEqual([false, 2])
+    coordinator.handleEvent(0, { kind: 'markers-sent' })
     await applied
     expect(isApplied).toBe(true)
   })
 })
+
+/** Lets promises that are due go on. */
+async function settled(): Promise<void> {
+  for (let i = 0; i < 10; i++) await Promise.resolve()
+}
