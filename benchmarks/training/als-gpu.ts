@@ -8,7 +8,7 @@ import { type RatingsTable, ratingStatistics } from '../../src/training/data/rat
 import { openGpuRuntime } from '../../src/training/gpu/runtime.ts'
 import type { Benchmark, Figure } from '../harness/benchmark.ts'
 import { median, rounded } from '../load/statistics.ts'
-import { type GpuAdapter, gpuAdapter, gpuRatings } from './gpu-adapter.ts'
+import { figuresOnGpu, type GpuAdapter } from './gpu-adapter.ts'
 import { phaseText, timedRuntime } from './gpu-profile.ts'
 
 const FACTORS = 64
@@ -22,15 +22,7 @@ const ITERATIONS = 3
 export const trainAlsGpuBenchmark: Benchmark = {
   name: 'train-als-gpu',
   summary: 'ALS on a GPU, 64 factors, CG 3; the figure names the adapter',
-  async run({ scale, say }) {
-    const adapter = await gpuAdapter()
-    if (adapter === undefined) {
-      say('no GPU, and no software adapter either (apt-get install chromium libvulkan1)')
-      return []
-    }
-    say(`generating ratings for ${adapter.name}`)
-    return [await measure(gpuRatings(adapter, scale), adapter, say)]
-  },
+  run: (options) => figuresOnGpu(options, measure),
 }
 
 async function measure(

@@ -9,7 +9,7 @@ import { openGpuRuntime } from '../../src/training/gpu/runtime.ts'
 import type { Benchmark, Figure } from '../harness/benchmark.ts'
 import { median, rounded } from '../load/statistics.ts'
 import { secondsOf } from './als-gpu.ts'
-import { type GpuAdapter, gpuAdapter, gpuRatings } from './gpu-adapter.ts'
+import { figuresOnGpu, type GpuAdapter } from './gpu-adapter.ts'
 import { phaseText, timedRuntime } from './gpu-profile.ts'
 
 const FACTORS = 32
@@ -23,15 +23,7 @@ const SWEEPS = 4
 export const trainBmfGpuBenchmark: Benchmark = {
   name: 'train-bmf-gpu',
   summary: `Bayesian factorisation on a GPU, ${FACTORS} factors; the figure names the adapter`,
-  async run({ scale, say }) {
-    const adapter = await gpuAdapter()
-    if (adapter === undefined) {
-      say('no GPU, and no software adapter either (apt-get install chromium libvulkan1)')
-      return []
-    }
-    say(`generating ratings for ${adapter.name}`)
-    return [await measure(gpuRatings(adapter, scale), adapter, say)]
-  },
+  run: (options) => figuresOnGpu(options, measure),
 }
 
 async function measure(

@@ -5,6 +5,7 @@ import { isWeirError } from '../../src/core/errors.ts'
 import { generateRatings } from '../../src/models/ratings/generator.ts'
 import { type RatingsTable, ratingsTable } from '../../src/training/data/ratings-table.ts'
 import { type GpuProvider, openGpuRuntime } from '../../src/training/gpu/runtime.ts'
+import type { BenchmarkOptions, Figure } from '../harness/benchmark.ts'
 import { scaled } from '../load/model-shape.ts'
 
 /** The software adapter of Debian's chromium, for machines without a GPU. */
@@ -23,7 +24,7 @@ export interface GpuAdapter {
  * The GPU that ONNX Runtime finds, or undefined. Where Linux has no graphics device, this selects the software
  * adapter first, because the runtime looks for adapters only once per process.
  */
-export async function gpuAdapter(): Promise<GpuAdapter | undefined> {
+async function gpuAdapter(): Promise<GpuAdapter | undefined> {
   const hasDevice = ['/dev/dri', '/dev/nvidia0', '/dev/dxg'].some((path) => existsSync(path))
   if (!hasDevice && existsSync(SOFTWARE_DRIVER)) process.env['VK_ICD_FILENAMES'] ??= SOFTWARE_DRIVER
   try {
@@ -57,7 +58,7 @@ function adapterName(): string {
 const SOFTWARE_SHARE = 0.0001
 
 /** The ratings of `train-als` at a scale; a software adapter gets one ten-thousandth of them. */
-export function gpuRatings({ isSoftware }: GpuAdapter, scale: number): RatingsTable {
+function gpuRatings({ isSoftware }: GpuAdapter, scale: number): RatingsTable {
   const share = scale * (isSoftware ? SOFTWARE_SHARE : 1)
   return ratingsTable(
     generateRatings({
@@ -67,4 +68,25 @@ export function gpuRatings({ isSoftware }: GpuAdapter, scale: number): RatingsTa
       factors: 16,
     }),
   )
+}
+
+/** What a benchmark measures on a GPU, with the ratings of `train-als`. */
+export type MeasureOnGpu = (
+  table: RatingsTable,
+  adapter: GpuAdapter,
+  say: (line: string) => void,
+) => Promise<Figure>
+
+/** The figure of a benchmark on the GPU of this machine; none where there is no GPU. */
+export async function figuresOnGpu(
+  { scale, say }: BenchmarkOptions,
+  measure: MeasureOnGpu,
+): Promise<Figure[]> {
+  const adapter = await gpuAdapter()
+  if (adapter === undefined) {
+    say('no GPU, and no software adapter either (apt-get install chromium libvulkan1)')
+    return []
+  }
+  say(`generating ratings for ${adapter.name}`)
+  return [await measure(gpuRatings(adapter, scale), adapter, say)]
 }

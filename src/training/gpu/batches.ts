@@ -28,6 +28,9 @@ export const SEGMENT_RATINGS = 128
 /** Whether rows of this padded length, then a multiple of `SEGMENT_RATINGS`, are summed in segments. */
 export const isSegmented = (length: number): boolean => length >= 2 * SEGMENT_RATINGS
 
+/** Most floats of the largest tensor of a batch by default: 128 MiB, which every device has in one buffer. */
+export const BATCH_FLOATS = 2 ** 25
+
 /** How many rows fit into a batch. */
 export interface BatchLimit {
   /** Most floats of the largest tensor of a batch; a row that needs more is a batch of its own. */

@@ -1,14 +1,17 @@
 import type { Tensor } from 'onnxruntime-node'
-import { type BatchedSide, batchSide, isSegmented, type RowBatch } from '../../gpu/batches.ts'
+import {
+  BATCH_FLOATS,
+  type BatchedSide,
+  batchSide,
+  isSegmented,
+  type RowBatch,
+} from '../../gpu/batches.ts'
 import type { GpuGraph, GpuRuntime } from '../../gpu/runtime.ts'
 import type { AlsShare } from '../solver/share.ts'
 import { type AlsSide, matrixOf } from '../solver/sides.ts'
 import type { AlsSideName } from '../solver/solver.ts'
 import { batchRatings, implicitConstant } from './batch-ratings.ts'
 import { type AlsGraphShape, alsGatherGraph, alsSolveGraph, alsUploadGraph } from './graph.ts'
-
-/** Largest number of floats that a batch gathers, 128 MiB, which every adapter has in one buffer. */
-const BATCH_FLOATS = 2 ** 25
 
 /** Uploaded tensors of a batch, in the order of the upload graph's outputs. */
 const UPLOADED = ['indexes', 'weights', 'targets', 'scale'] as const

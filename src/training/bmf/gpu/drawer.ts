@@ -1,7 +1,7 @@
 import type { Tensor } from 'onnxruntime-node'
 import { alsWidth } from '../../../kernels/kernels.ts'
 import type { AlsSideName } from '../../als/solver/solver.ts'
-import { isSegmented } from '../../gpu/batches.ts'
+import { BATCH_FLOATS, isSegmented } from '../../gpu/batches.ts'
 import type { GpuGraph, GpuRuntime } from '../../gpu/runtime.ts'
 import type { BmfDrawTask, BmfTask } from '../drawing/drawer.ts'
 import type { BmfShare } from '../drawing/share.ts'
@@ -23,9 +23,6 @@ import {
 } from './graph.ts'
 import { type NormalsSide, normalsSide } from './normals.ts'
 import { NormalsAhead } from './normals-ahead.ts'
-
-/** Most floats that a batch gathers, and that its systems have: 128 MiB, which every device has in one buffer. */
-const BATCH_FLOATS = 2 ** 25
 
 /** Outputs of the draw graph that the next phases use, and those that the next draw of the rows uses. */
 const DRAWN = ['design', 'sums', 'errors'] as const
