@@ -55,12 +55,15 @@ const CHANNELS = ['apple', 'google', 'facebook', 'baidu'] as const
 const CITIES = ['phoenix', 'portland', 'boise', 'seattle', 'kent', 'bend'] as const
 const STATES = ['az', 'or', 'id', 'wa', 'ca', 'wy'] as const
 
-/** A whole number below `bound` that depends on the event and the question only. */
-function pick(n: number, question: number, bound: number): number {
+/**
+ * A random whole number of 32 bits that depends on the event and the question only. Callers divide it themselves, by a
+ * constant: the engine multiplies instead then. As a parameter the divisor cost more than the rest of an event.
+ */
+function draw(n: number, question: number): number {
   let hash = Math.imul(n, 0x9e3779b1) ^ Math.imul(question + 1, 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 16), 0x21f0aaad)
   hash = Math.imul(hash ^ (hash >>> 15), 0x735a2d97)
-  return ((hash ^ (hash >>> 15)) >>> 0) % bound
+  return hash ^ (hash >>> 15)
 }
 
 function hot(newest: number): number {
@@ -74,7 +77,7 @@ function recent(newest: number, offset: number): number {
 /** Event time of an event, ms; one of 16 is up to 100 ms before its turn. */
 function timeOf(n: number): number {
   const time = Math.floor(n / EVENTS_PER_MS)
-  return pick(n, 9, 16) === 0 ? Math.max(0, time - pick(n, 10, 100)) : time
+  return (draw(n, 9) >>> 0) % 16 === 0 ? Math.max(0, time - ((draw(n, 10) >>> 0) % 100)) : time
 }
 
 /**
@@ -97,7 +100,7 @@ export function nexmarkEvent(n: number, spread = 1): NexmarkEvent {
 }
 
 function personOf(n: number, id: number, dateTime: number): Person {
-  const place = pick(n, 1, CITIES.length)
+  const place = (draw(n, 1) >>> 0) % CITIES.length
   return {
     id,
     name: `person ${id}`,
@@ -110,27 +113,36 @@ function personOf(n: number, id: number, dateTime: number): Person {
 
 function auctionOf(n: number, id: number, dateTime: number, spread: number): Auction {
   const round = Math.floor(id / AUCTIONS)
-  const initialBid = 1 + pick(n, 1, 1000)
+  const initialBid = 1 + ((draw(n, 1) >>> 0) % 1000)
   return {
     id,
     itemName: `item ${id}`,
     description: 'as good as new',
     initialBid,
-    reserve: initialBid + pick(n, 2, 1000),
+    reserve: initialBid + ((draw(n, 2) >>> 0) % 1000),
     dateTime,
-    expires: dateTime + 1 + pick(n, 3, LONGEST_AUCTION_MS * spread),
-    seller: pick(n, 4, 4) > 0 ? hot(round) : recent(round, pick(n, 5, ACTIVE_PERSONS * spread)),
-    category: 10 + pick(n, 6, 5),
+    expires: dateTime + 1 + ((draw(n, 3) >>> 0) % (LONGEST_AUCTION_MS * spread)),
+    seller:
+      (draw(n, 4) >>> 0) % 4 > 0
+        ? hot(round)
+        : recent(round, (draw(n, 5) >>> 0) % (ACTIVE_PERSONS * spread)),
+    category: 10 + ((draw(n, 6) >>> 0) % 5),
   }
 }
 
 function bidOf(n: number, round: number, dateTime: number, spread: number): Bid {
   const newest = round * AUCTIONS + AUCTIONS - 1
-  const channel = CHANNELS[pick(n, 5, CHANNELS.length)]!
+  const channel = CHANNELS[(draw(n, 5) >>> 0) % CHANNELS.length]!
   return {
-    auction: pick(n, 1, 2) > 0 ? hot(newest) : recent(newest, pick(n, 2, ACTIVE_AUCTIONS * spread)),
-    bidder: pick(n, 3, 4) > 0 ? hot(round) : recent(round, pick(n, 4, ACTIVE_PERSONS * spread)),
-    price: 100 + pick(n, 6, 10_000_000),
+    auction:
+      (draw(n, 1) >>> 0) % 2 > 0
+        ? hot(newest)
+        : recent(newest, (draw(n, 2) >>> 0) % (ACTIVE_AUCTIONS * spread)),
+    bidder:
+      (draw(n, 3) >>> 0) % 4 > 0
+        ? hot(round)
+        : recent(round, (draw(n, 4) >>> 0) % (ACTIVE_PERSONS * spread)),
+    price: 100 + ((draw(n, 6) >>> 0) % 10_000_000),
     channel,
     url: `https://example.org/${channel}/item.htm`,
     dateTime,

@@ -49,4 +49,20 @@ describe('decideCompaction', () => {
     expect(decision.keyGroups).toEqual({ first: 64, last: 127 })
     expect(shown(decision.inputs)).toBe('s2[64-127] s3[64-127] s4[64-127] s5[64-127]')
   })
+
+  it('reads an entry a few times in the ten hours in which state grows with a checkpoint each second', () => {
+    const checkpoints = 36_000
+    let segments = sized(1)
+    let read = 0
+    for (let id = 2; id <= checkpoints; id++) {
+      segments = [...segments, segment(`s${id}`, id, { bytes: 1 })]
+      const decision = decideCompaction(operator({ segments }), DEFAULT_COMPACTION_POLICY)
+      if (decision.kind === 'none') continue
+      const bytes = decision.inputs.reduce((sum, input) => sum + input.bytes, 0)
+      read += bytes
+      const kept = segments.slice(0, segments.length - decision.inputs.length)
+      segments = [...kept, segment(`m${id}`, id, { bytes })]
+    }
+    expect(read / checkpoints).toBeLessThan(10)
+  })
 })
