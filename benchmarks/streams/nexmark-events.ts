@@ -57,7 +57,8 @@ const STATES = ['az', 'or', 'id', 'wa', 'ca', 'wy'] as const
 
 /**
  * A random whole number of 32 bits that depends on the event and the question only. Callers divide it themselves, by a
- * constant: the engine multiplies instead then. As a parameter the divisor cost more than the rest of an event.
+ * constant: the engine multiplies instead then. Ids and times are cut to int32 (`| 0`), so that the engine need not check
+ * whether a double fits a field. Both together halve what an event costs.
  */
 function draw(n: number, question: number): number {
   let hash = Math.imul(n, 0x9e3779b1) ^ Math.imul(question + 1, 0x85ebca6b)
@@ -76,7 +77,7 @@ function recent(newest: number, offset: number): number {
 
 /** Event time of an event, ms; one of 16 is up to 100 ms before its turn. */
 function timeOf(n: number): number {
-  const time = Math.floor(n / EVENTS_PER_MS)
+  const time = (n / EVENTS_PER_MS) | 0
   return (draw(n, 9) >>> 0) % 16 === 0 ? Math.max(0, time - ((draw(n, 10) >>> 0) % 100)) : time
 }
 
@@ -87,7 +88,7 @@ function timeOf(n: number): number {
  * more state is in use.
  */
 export function nexmarkEvent(n: number, spread = 1): NexmarkEvent {
-  const round = Math.floor(n / ROUND)
+  const round = (n / ROUND) | 0
   const turn = n % ROUND
   const dateTime = timeOf(n)
   if (turn === 0)
@@ -112,7 +113,7 @@ function personOf(n: number, id: number, dateTime: number): Person {
 }
 
 function auctionOf(n: number, id: number, dateTime: number, spread: number): Auction {
-  const round = Math.floor(id / AUCTIONS)
+  const round = (id / AUCTIONS) | 0
   const initialBid = 1 + ((draw(n, 1) >>> 0) % 1000)
   return {
     id,
