@@ -1,5 +1,6 @@
 import type { ByteWriter } from '../../core/byte-writer.ts'
 import { hashOfText, LONGEST_KEPT, writePlace } from '../../core/shapes/frequent-texts.ts'
+import type { FrequentKey } from '../../state/port/frequent-key.ts'
 
 /** Keys that an edge remembers at most. */
 export const MOST_KEYS = 1024
@@ -35,17 +36,24 @@ export class FrequentKeys {
   private readonly parts = Array.from({ length: MOST_PARTS }, () =>
     new Array<unknown>(MOST_KEYS).fill(undefined),
   )
-  private readonly keyGroups = new Int32Array(MOST_KEYS)
+  /** By place, the key as the receiver in the own slot knows it, where that is the receiver of the key. */
+  readonly own = new Array<FrequentKey | undefined>(MOST_KEYS).fill(undefined)
+  /** By place, the key group of the key. */
+  readonly keyGroups = new Int32Array(MOST_KEYS)
   /** Hash of the last key of each place that was not kept. */
   private readonly others = new Int32Array(MOST_KEYS)
 
-  /** Appends what stands for a key that is kept, and returns its key group; -1 for a key that is not kept. */
-  write(hash: number, key: unknown, writer: ByteWriter): number {
+  /** The place of a key that is kept; -1 for a key that is not kept. */
+  find(hash: number, key: unknown): number {
     const place = placeOf(hash)
     if (!this.has(place, key)) return -1
     this.others[place] = NOT_KEPT
+    return place
+  }
+
+  /** Appends what stands for the key that is kept at a place. */
+  write(place: number, writer: ByteWriter): void {
     writePlace(KEY_KINDS.known, place, writer)
-    return this.keyGroups[place]!
   }
 
   /**

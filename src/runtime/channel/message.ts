@@ -1,4 +1,5 @@
 import type { Barrier } from '../../checkpoint/protocol/checkpoint-types.ts'
+import type { OwnRecords } from './own-records.ts'
 import type { ProgressReport } from './progress-combiner.ts'
 
 /**
@@ -43,13 +44,16 @@ export type ControlMessage =
   | { readonly kind: 'end'; readonly channel: number }
 
 /** Sender to receiver. */
-export type ForwardMessage = BatchMessage | ControlMessage
+export type ForwardMessage = BatchMessage | OwnRecords | ControlMessage
 
-/** Receiver to sender: the sender may send one more batch, and may use the buffer again. */
+/** What a receiver gives back when it has read a batch, so that it is filled again. */
+export type BatchSpace = ArrayBuffer | OwnRecords
+
+/** Receiver to sender: the sender may send one more batch, and may use the space of this one again. */
 export interface CreditMessage {
   readonly kind: 'credit'
   readonly channel: number
-  readonly buffer: ArrayBuffer
+  readonly space: BatchSpace
 }
 
 /** Anything between two slots. */

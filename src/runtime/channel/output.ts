@@ -1,7 +1,8 @@
 import { RecordBatchWriter } from '../../batch/record-batch-writer.ts'
 import { placeOf, type SourcePosition } from '../../core/position.ts'
 import type { ShapeWriter } from '../../core/shapes/writer.ts'
-import type { BatchMessage, ControlMessage, ForwardMessage } from './message.ts'
+import type { BatchMessage, BatchSpace, ControlMessage, ForwardMessage } from './message.ts'
+import { OwnRecords } from './own-records.ts'
 
 /** Space after the limit for the record that crosses it. */
 const SLACK_BYTES = 4096
@@ -37,6 +38,8 @@ export interface OutputChannelOptions {
   readonly isLocal?: boolean
   /** Whether barriers of unaligned checkpoints overtake records at the receiver. @default false */
   readonly overtakes?: boolean
+  /** Whether records stay as they are: only of a local channel that no barrier overtakes. @default false */
+  readonly keepsRecords?: boolean
 }
 
 /**
@@ -50,6 +53,8 @@ export class OutputChannel {
   readonly isLocal: boolean
   /** Whether barriers of unaligned checkpoints overtake records at the receiver. */
   readonly overtakes: boolean
+  /** Collects records that stay as they are, where `keepsRecords`; then nothing is appended to the channel itself. */
+  own: OwnRecords | undefined
   /** The writer of values for another thread; made with the first of them. */
   shapes: ShapeWriter | undefined
   /** Appends what an output holds back; called before a control message, with it, and before a flush. */
@@ -58,7 +63,7 @@ export class OutputChannel {
   private readonly send: SendMessage
   private readonly batchBytes: number
   private readonly writer: RecordBatchWriter
-  private readonly spare: ArrayBuffer[] = []
+  private readonly spare: BatchSpace[] = []
   private readonly backlog: ForwardMessage[] = []
   private readonly mostSpare: number
   private credits: number
@@ -76,6 +81,7 @@ export class OutputChannel {
 
   constructor(options: OutputChannelOptions) {
     const { id, owner, send, batchBytes, credits, isLocal = false, overtakes = false } = options
+    const { keepsRecords = false } = options
     this.id = id
     this.overtakes = overtakes
     this.isLocal = isLocal
@@ -83,8 +89,9 @@ export class OutputChannel {
     this.send = send
     this.batchBytes = batchBytes
     this.credits = credits
-    this.mostSpare = credits
-    this.writer = new RecordBatchWriter(batchBytes + SLACK_BYTES)
+    this.mostSpare = credits + 1
+    this.own = keepsRecords ? new OwnRecords(id, owner.currentPosition) : undefined
+    this.writer = new RecordBatchWriter(keepsRecords ? 0 : batchBytes + SLACK_BYTES)
   }
 
   /** Batches that wait for credit. */
@@ -122,6 +129,12 @@ export class OutputChannel {
     this.append(key, keyLength, NO_VALUE, -1, timestamp)
   }
 
+  /** A record was added to `own`. */
+  added(): void {
+    this.owner.recordsEmitted += 1
+    if (this.own!.length >= this.batchBytes) this.finishBatch()
+  }
+
   /** Offset delta of the next record, which begins a run when it does not follow the one before. */
   private nextDelta(): number {
     const position = this.owner.currentPosition
@@ -138,7 +151,7 @@ export class OutputChannel {
   /** Sends a control message after all records so far. */
   control(message: ControlMessage): void {
     this.beforeSending?.(message)
-    if (this.writer.count > 0) this.finishBatch()
+    if (this.collected > 0) this.finishBatch()
     if (this.waitingBatches === 0) this.send(message)
     else this.backlog.push(message)
   }
@@ -146,13 +159,14 @@ export class OutputChannel {
   /** Sends the collected records if there is credit for them. */
   flush(): void {
     this.beforeSending?.()
-    if (this.writer.count > 0 && this.credits > 0 && this.waitingBatches === 0) this.finishBatch()
+    if (this.collected > 0 && this.credits > 0 && this.waitingBatches === 0) this.finishBatch()
   }
 
   /** The receiver has consumed a batch. */
-  credit(buffer: ArrayBuffer): void {
+  credit(space: BatchSpace): void {
     this.credits += 1
-    if (this.spare.length < this.mostSpare) this.spare.push(buffer)
+    if (space instanceof OwnRecords) space.reset()
+    if (this.spare.length < this.mostSpare) this.spare.push(space)
     if (this.waitingBatches > 0) this.drain()
     else if (this.blocks) this.updateBlocks()
   }
@@ -166,7 +180,7 @@ export class OutputChannel {
       (message) => message.kind === 'barrier' && message.barrier.checkpointId === checkpointId,
     )
     for (const message of this.backlog.splice(0, last + 1)) {
-      if (message.kind === 'batch') {
+      if (isBatch(message)) {
         this.credits -= 1
         this.waitingBatches -= 1
       }
@@ -185,24 +199,14 @@ export class OutputChannel {
     return delta
   }
 
+  /** Records that were not sent yet. */
+  private get collected(): number {
+    return this.own?.records ?? this.writer.count
+  }
+
   private finishBatch(): void {
-    const records = this.writer.count
-    const bytes = this.writer.take(NO_CHECKSUM, this.spare.pop())
-    const message: BatchMessage = {
-      kind: 'batch',
-      channel: this.id,
-      buffer: bytes.buffer,
-      length: bytes.length,
-      records,
-      positions: this.positions,
-      objects: this.objects,
-    }
-    this.positions = []
-    this.objects = undefined
-    this.objectBytes = 0
-    this.partition = -2
-    this.lastDelta = -1
-    this.owner.bytesOut += bytes.length
+    const message = this.own === undefined ? this.takeEncoded() : this.takeOwn(this.own)
+    this.owner.bytesOut += message.length
     if (this.waitingBatches === 0 && this.credits > 0) {
       this.credits -= 1
       this.send(message)
@@ -213,10 +217,31 @@ export class OutputChannel {
     this.updateBlocks()
   }
 
+  private takeOwn(own: OwnRecords): OwnRecords {
+    const spare = this.spare.pop()
+    this.own =
+      spare instanceof OwnRecords ? spare : new OwnRecords(this.id, this.owner.currentPosition)
+    return own
+  }
+
+  private takeEncoded(): BatchMessage {
+    const records = this.writer.count
+    const spare = this.spare.pop()
+    const bytes = this.writer.take(NO_CHECKSUM, spare instanceof OwnRecords ? undefined : spare)
+    const { positions, objects } = this
+    this.positions = []
+    this.objects = undefined
+    this.objectBytes = 0
+    this.partition = -2
+    this.lastDelta = -1
+    const { buffer, length } = bytes
+    return { kind: 'batch', channel: this.id, buffer, length, records, positions, objects }
+  }
+
   private drain(): void {
     let sent = 0
     for (const message of this.backlog) {
-      if (message.kind === 'batch') {
+      if (isBatch(message)) {
         if (this.credits <= 0) break
         this.credits -= 1
         this.waitingBatches -= 1
@@ -234,4 +259,8 @@ export class OutputChannel {
     this.blocks = blocks
     this.owner.blockedChannels += blocks ? 1 : -1
   }
+}
+
+function isBatch(message: ForwardMessage): boolean {
+  return message.kind === 'batch' || message.kind === 'own'
 }

@@ -7,7 +7,7 @@ import type { FrequentKeyReader } from './frequent-key-reader.ts'
 const NO_BYTES = new Uint8Array(0)
 
 /** Records that are decoded together. */
-const GROUP_RECORDS = 16
+export const GROUP_RECORDS = 16
 
 /**
  * The next few records of a batch, decoded but not processed yet, so that the rows of their keys can
@@ -26,6 +26,8 @@ export class RecordGroup implements KeysAhead {
   /** murmur3 of the keys, as int32; only of a keyed edge. */
   readonly hashes = new Int32Array(GROUP_RECORDS)
 
+  /** Values of records that stay in the thread; undefined for an encoded one. */
+  objects: unknown[] = new Array<unknown>(GROUP_RECORDS).fill(undefined)
   /** By record, its key if it is a frequent one. */
   readonly frequent: (FrequentKey | undefined)[] = new Array<FrequentKey | undefined>(
     GROUP_RECORDS,

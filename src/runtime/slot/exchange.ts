@@ -1,6 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
 import type { InputChannel } from '../channel/input.ts'
-import type { ChannelMessage, ChannelPost, ForwardMessage } from '../channel/message.ts'
+import type { BatchSpace, ChannelMessage, ChannelPost, ForwardMessage } from '../channel/message.ts'
 import type { OutputChannel } from '../channel/output.ts'
 import type { MessagePortLike, SlotDeployment } from '../protocol/slot-messages.ts'
 
@@ -71,11 +71,11 @@ export class SlotExchange {
     else this.post(slot, message, message.kind === 'batch' ? message.buffer : undefined)
   }
 
-  /** Returns a consumed batch's buffer to its sender. */
-  credit(slot: number, channel: number, buffer: ArrayBuffer): void {
-    const message: ChannelMessage = { kind: 'credit', channel, buffer }
+  /** Returns the space of a consumed batch to its sender. */
+  credit(slot: number, channel: number, space: BatchSpace): void {
+    const message: ChannelMessage = { kind: 'credit', channel, space }
     if (slot === this.slot) this.deliverHere(message)
-    else this.post(slot, message, buffer)
+    else this.post(slot, message, space instanceof ArrayBuffer ? space : undefined)
   }
 
   /** From here to `endTurn`, messages to the own slot do not wake it. */
@@ -127,7 +127,7 @@ export class SlotExchange {
   }
 
   private deliver(message: ChannelMessage): void {
-    if (message.kind === 'credit') this.outputs.get(message.channel)?.credit(message.buffer)
+    if (message.kind === 'credit') this.outputs.get(message.channel)?.credit(message.space)
     else this.inputs.get(message.channel)?.push(message)
   }
 }

@@ -301,7 +301,7 @@ class SubtaskBuilder {
       roles,
       progress: new ProgressCombiner(progressEdges),
       overtaking: site.unaligned && planned.inputs.every(({ overtakes }) => overtakes),
-      returnCredit: (channel, buffer) => returns.get(channel)!(channel, buffer),
+      returnCredit: (channel, space) => returns.get(channel)!(channel, space),
     })
   }
 

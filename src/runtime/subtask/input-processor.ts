@@ -6,7 +6,8 @@ import { partitionOfPlace, sourceOfPlace } from '../../core/position.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import type { KeyedInput } from '../../state/port/keyed-input.ts'
 import type { FrequentKeyReader } from '../channel/frequent-key-reader.ts'
-import { type BatchMessage, RESTORED } from '../channel/message.ts'
+import { type BatchMessage, type BatchSpace, RESTORED } from '../channel/message.ts'
+import type { OwnRecords } from '../channel/own-records.ts'
 import { RecordGroup } from '../channel/record-group.ts'
 import { StepSize } from '../pacing/step-size.ts'
 import { ChannelControl, type ChannelControlOptions, type ChannelRole } from './channel-control.ts'
@@ -14,8 +15,8 @@ import type { SubtaskInput } from './input.ts'
 import type { OperatorTask } from './operator-task.ts'
 import type { Subtask } from './subtask.ts'
 
-/** Returns a consumed batch's buffer, and with it a credit, to the sender. */
-export type ReturnCredit = (channel: number, buffer: ArrayBuffer) => void
+/** Returns the space of a consumed batch, and with it a credit, to the sender. */
+export type ReturnCredit = (channel: number, space: BatchSpace) => void
 
 /** Options of an input processor. */
 export interface InputProcessorOptions extends ChannelControlOptions {
@@ -42,8 +43,8 @@ export class InputProcessor implements SubtaskInput {
   private readonly scratch: Uint8Array[] = []
   private readonly stepSize = new StepSize()
   /** The batch that is being read. */
-  private batch: BatchMessage | undefined
-  /** Values of the batch that were not encoded. */
+  private batch: BatchMessage | OwnRecords | undefined
+  /** Values of an encoded batch that were not encoded. */
   private objects: readonly unknown[] | undefined
   /** Role of the channel from which the batch came. */
   private role: ChannelRole
@@ -53,8 +54,9 @@ export class InputProcessor implements SubtaskInput {
   private batchKeys: FrequentKeyReader | undefined
   /** Batches restored from a checkpoint that were not taken yet; nothing else is taken before. */
   private restoredBatches = 0
-  /** Decoded records of the batch; `groupAt` is the next one to process. */
-  private readonly group = new RecordGroup()
+  private readonly decoded = new RecordGroup()
+  /** The next records of the batch, decoded or its own; `groupAt` is the next one to process. */
+  private group = this.decoded
   private groupAt = 0
   private groupsRead = 0
   private recordIndex = 0
@@ -102,7 +104,7 @@ export class InputProcessor implements SubtaskInput {
   overtaken(checkpointId: number): Promise<readonly Uint8Array[]> | undefined {
     const records = this.control.overtaken(checkpointId)
     if (records === undefined) return undefined
-    if (this.batch !== undefined) {
+    if (this.batch?.kind === 'batch') {
       this.batch = records.copy(this.role, this.batch, this.recordIndex)
       this.objects = this.batch.objects
     }
@@ -125,6 +127,7 @@ export class InputProcessor implements SubtaskInput {
       this.turn = (this.turn + i + 1) % count
       const message = role.channel.take()
       if (message.kind === 'batch') this.openBatch(role, message)
+      else if (message.kind === 'own') this.openOwn(role, message)
       else this.control.process(role, message)
       return true
     }
@@ -134,20 +137,31 @@ export class InputProcessor implements SubtaskInput {
   private openBatch(role: ChannelRole, message: BatchMessage): void {
     const bytes = new Uint8Array(message.buffer, 0, message.length)
     this.reader.open(bytes, 0, false)
-    this.values = new ByteReader(this.reader.bytes)
-    this.batch = message
     this.objects = message.objects
-    this.role = role
     const isRestored = message.channel === RESTORED
     if (isRestored) this.restoredBatches -= 1
     this.batchValues = isRestored ? role.serializer : role.values
     this.batchKeys = isRestored ? undefined : role.keys
+    this.begin(role, message, this.reader.bytes)
+  }
+
+  private openOwn(role: ChannelRole, records: OwnRecords): void {
+    this.objects = undefined
+    this.batchValues = role.serializer
+    this.begin(role, records, records.bytes)
+  }
+
+  private begin(role: ChannelRole, batch: BatchMessage | OwnRecords, bytes: Uint8Array): void {
+    this.role = role
+    this.batch = batch
+    this.values = new ByteReader(bytes)
     this.recordIndex = 0
+    this.group = this.decoded
     this.group.count = 0
     this.groupAt = 0
     this.runAt = 0
     this.nextRunIndex = 0
-    this.bytesIn.value += message.length
+    this.bytesIn.value += batch.length
   }
 
   /** Processes records of the open batch until its end or until the clock must be read. */
@@ -174,9 +188,12 @@ export class InputProcessor implements SubtaskInput {
 
   /** Decodes the next records of the batch together; false when there is none. */
   private nextGroup(): boolean {
-    const { group, role } = this
+    const { batch, role } = this
     this.groupAt = 0
-    if (group.fill(this.reader, role.keyed, this.batchKeys) === 0) return false
+    if (batch!.kind === 'batch') this.decoded.fill(this.reader, role.keyed, this.batchKeys)
+    else this.group = batch!.take() ?? this.decoded
+    const { group } = this
+    if (group.count === 0) return false
     if (role.keyed) {
       this.countKeyGroup()
       this.task.keyedState!.backend.readAhead(group)
@@ -202,7 +219,7 @@ export class InputProcessor implements SubtaskInput {
     position.partition = this.runPartition
     position.offset = this.runPartition < 0 ? 0 : group.offsets[at]! + this.runShift
     if (role.keyed) this.selectKey(at)
-    let value: unknown = this.objects?.[this.recordIndex - 1]
+    let value = this.objects === undefined ? group.objects[at] : this.objects[this.recordIndex - 1]
     if (value === undefined) {
       const start = group.valueStarts[at]!
       values.span(start, start + group.valueLengths[at]!)
@@ -219,7 +236,7 @@ export class InputProcessor implements SubtaskInput {
       state.setFrequentKey(frequent)
       return
     }
-    const { bytes } = this.reader
+    const { bytes } = this.group
     const keyStart = this.group.keyStarts[at]!
     const keyLength = this.group.keyLengths[at]!
     const group = keyGroupOfHash(this.group.hashes[at]!, state.maxParallelism)
@@ -251,6 +268,6 @@ export class InputProcessor implements SubtaskInput {
     this.batch = undefined
     this.objects = undefined
     this.subtask.clearPosition()
-    if (batch.channel !== RESTORED) this.returnCredit(batch.channel, batch.buffer)
+    if (batch.channel !== RESTORED) this.returnCredit(batch.channel, batch.kind === 'own' ? batch : batch.buffer)
   }
 }

@@ -94,26 +94,72 @@ export class HashOutput implements RecordOutput {
       return
     }
     const hash = hashOfKey(selected)
-    const known = hash === NOT_KEPT ? -1 : frequent.write(hash, selected, key)
+    const known = hash === NOT_KEPT ? -1 : frequent.find(hash, selected)
     if (known >= 0) {
-      this.values.append(this.channels[known]!, key.bytes, key.length, value, timestamp)
+      this.sendKnown(frequent, known, value, timestamp)
       return
     }
     const place = frequent.begin(hash, key)
-    const keyGroup = this.sendKey(selected, value, timestamp)
+    const start = key.length
+    const keyHash = this.sendKey(selected, value, timestamp)
     // Not before: a record that cannot be written does not reach the receiver, nor does its key.
-    if (place >= 0) frequent.keep(place, selected, keyGroup)
+    if (place >= 0) this.keep(frequent, place, selected, start, keyHash)
   }
 
-  /** Sends a value with the bytes of its key, after what `key` holds already; returns the key group. */
+  /** Sends a value with a key that its receiver knows. */
+  private sendKnown(
+    frequent: FrequentKeys,
+    place: number,
+    value: unknown,
+    timestamp: number,
+  ): void {
+    const { key, values } = this
+    const channel = this.channels[frequent.keyGroups[place]!]!
+    const { own } = channel
+    if (own === undefined) {
+      frequent.write(place, key)
+      values.append(channel, key.bytes, key.length, value, timestamp)
+      return
+    }
+    values.add(own, value, timestamp)
+    own.setFrequentKey(frequent.own[place]!)
+    channel.added()
+  }
+
+  /** Sends a value with the bytes of its key, after what `key` holds already; returns the hash of the key. */
   private sendKey(selected: unknown, value: unknown, timestamp: number): number {
-    const { key } = this
+    const { key, values } = this
     const start = key.length
     this.keySerializer.write(selected, key)
     const hash = murmur3(key.bytes, start, key.length - start)
+    const channel = this.channels[keyGroupOfHash(hash, this.maxParallelism)]!
+    const { own } = channel
+    if (own === undefined) {
+      values.append(channel, key.bytes, key.length, value, timestamp)
+      return hash
+    }
+    values.add(own, value, timestamp)
+    own.setKey(key.bytes, start, key.length - start, hash)
+    channel.added()
+    return hash
+  }
+
+  /** Keeps the key of the last record, whose bytes begin at `start`. */
+  private keep(
+    frequent: FrequentKeys,
+    place: number,
+    selected: unknown,
+    start: number,
+    hash: number,
+  ): void {
+    const { key } = this
     const keyGroup = keyGroupOfHash(hash, this.maxParallelism)
-    this.values.append(this.channels[keyGroup]!, key.bytes, key.length, value, timestamp)
-    return keyGroup
+    frequent.keep(place, selected, keyGroup)
+    const { own } = this.channels[keyGroup]!
+    if (own === undefined) return
+    const kept = own.exchange(frequent.own[place])
+    kept.set(key.bytes, start, key.length, hash | 0, keyGroup)
+    frequent.own[place] = kept
   }
 }
 

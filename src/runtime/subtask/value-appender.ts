@@ -1,8 +1,10 @@
 import { ByteWriter } from '../../core/byte-writer.ts'
+import { murmur3 } from '../../core/hash/murmur3.ts'
 import { copierOf, type Serializer, type ValueCopier } from '../../core/serializer.ts'
 import { ShapeReader } from '../../core/shapes/reader.ts'
 import { ShapeWriter } from '../../core/shapes/writer.ts'
 import type { OutputChannel } from '../channel/output.ts'
+import type { OwnRecords } from '../channel/own-records.ts'
 
 /**
  * Appends the values of one edge to channels. A serializer with a copier is the default one of plain data:
@@ -28,6 +30,13 @@ export class ValueAppender {
     timestamp: number,
   ): number {
     const { copier, bytes } = this
+    const { own } = channel
+    if (own !== undefined) {
+      const size = this.add(own, value, timestamp)
+      if (keyLength >= 0) own.setKey(key, 0, keyLength, murmur3(key, 0, keyLength))
+      channel.added()
+      return size
+    }
     if (channel.isLocal && copier !== undefined) {
       const copy = copier.copy(value)
       if (copy !== undefined) {
@@ -39,6 +48,20 @@ export class ValueAppender {
     if (copier === undefined || channel.isLocal) this.serializer.write(value, bytes)
     else this.writerOf(channel).write(value, bytes)
     channel.append(key, keyLength, bytes.bytes, bytes.length, timestamp)
+    return bytes.length
+  }
+
+  /** Adds a record without its key to those of the own slot; returns the size of the value. */
+  add(own: OwnRecords, value: unknown, timestamp: number): number {
+    const { copier, bytes } = this
+    const copy = copier?.copy(value)
+    if (copy !== undefined) {
+      own.add(copy, copier!.bytes, timestamp)
+      return copier!.bytes
+    }
+    bytes.length = 0
+    this.serializer.write(value, bytes)
+    own.addEncoded(bytes.bytes, bytes.length, timestamp)
     return bytes.length
   }
 
