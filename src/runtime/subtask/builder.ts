@@ -3,6 +3,7 @@ import { WeirError } from '../../core/errors.ts'
 import { keyGroupRangeOf } from '../../core/key-group.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
 import { seededRandom } from '../../core/random.ts'
+import { copierOf } from '../../core/serializer.ts'
 import { isPlainKeySerializer } from '../../dataflow/key-serializer.ts'
 import type { StreamEdge, StreamNode } from '../../dataflow/stream-graph.ts'
 import type { Output } from '../../operators/port/operator.ts'
@@ -162,6 +163,7 @@ class SubtaskBuilder {
         send: site.sender(target),
         isLocal: target === site.slot,
         overtakes: out.overtakes,
+        keepsRecords: target === site.slot && this.keepsRecords(out),
         ...site.network,
       })
       site.addOutput(channel)
@@ -214,6 +216,15 @@ class SubtaskBuilder {
     const output = new RebalanceOutput({ serializer, channels: receivers, first, turnBytes })
     subtask.rebalances.push(output)
     return output
+  }
+
+  /**
+   * Whether the records of an edge to the own slot are not encoded: their values can be copied, and no barrier overtakes
+   * them. A broadcast value is encoded once for all receivers.
+   */
+  private keepsRecords({ edge, overtakes }: PlannedEdge): boolean {
+    if (edge.partitioning.kind === 'broadcast' || copierOf(edge.serializer) === undefined) return false
+    return !(this.site.unaligned && overtakes)
   }
 
   /**

@@ -1,6 +1,6 @@
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { murmur3 } from '../../core/hash/murmur3.ts'
-import { copierOf, type Serializer, type ValueCopier } from '../../core/serializer.ts'
+import { copierOf, isKeptDecoded, type Serializer, type ValueCopier } from '../../core/serializer.ts'
 import { ShapeReader } from '../../core/shapes/reader.ts'
 import { ShapeWriter } from '../../core/shapes/writer.ts'
 import type { OutputChannel } from '../channel/output.ts'
@@ -54,6 +54,11 @@ export class ValueAppender {
   /** Adds a record without its key to those of the own slot; returns the size of the value. */
   add(own: OwnRecords, value: unknown, timestamp: number): number {
     const { copier, bytes } = this
+    if (isKeptDecoded(this.serializer.id, value)) {
+      const size = typeof value === 'string' ? value.length : 8
+      own.add(value, size, timestamp)
+      return size
+    }
     const copy = copier?.copy(value)
     if (copy !== undefined) {
       own.add(copy, copier!.bytes, timestamp)
