@@ -3,8 +3,8 @@ import { placeOf, type SourcePosition } from '../../core/position.ts'
 import { FrequentKey } from '../../state/port/frequent-key.ts'
 import { GROUP_RECORDS, RecordGroup } from './record-group.ts'
 
-/** About what a record takes apart from its key and value. */
-const RECORD_BYTES = 16
+/** What a record takes apart from its key and value. */
+const RECORD_BYTES = 52
 const FIRST_CAPACITY = 1024
 const NO_OBJECTS: unknown[] = []
 
