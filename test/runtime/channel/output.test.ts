@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { RecordBatchReader } from '../../../src/batch/record-batch-reader.ts'
 import type { BatchMessage, ForwardMessage } from '../../../src/runtime/channel/message.ts'
 import { OutputChannel } from '../../../src/runtime/channel/output.ts'
+import type { OwnRecords } from '../../../src/runtime/channel/own-records.ts'
 
 const VALUE = new Uint8Array(100)
 const NO_KEY = new Uint8Array(0)
@@ -129,6 +130,34 @@ describe('OutputChannel', () => {
     channel.flush()
     expect(sent).toHaveLength(1)
     expect(owner.blockedChannels).toBe(0)
+  })
+
+  it('fills records of the own slot again, sends them in front of control messages, and blocks without credit', () => {
+    const sent: ForwardMessage[] = []
+    const currentPosition = { partition: 0, offset: 0 }
+    const owner = { blockedChannels: 0, currentPosition, bytesOut: 0, recordsEmitted: 0 }
+    const send = (message: ForwardMessage) => sent.push(message)
+    const options = { id: 3, owner, send, batchBytes: 1000, credits: 1, isLocal: true }
+    const channel = new OutputChannel({ ...options, keepsRecords: true })
+    const emit = (count: number): void => {
+      for (let i = 0; i < count; i++) {
+        channel.own!.add({ i }, 400, 0)
+        channel.added()
+      }
+    }
+    emit(4)
+    channel.control({ kind: 'watermark', channel: 3, timestamp: 5 })
+    const [first] = sent as OwnRecords[]
+    expect(sent.map(({ kind }) => kind)).toEqual(['own'])
+    expect([first!.records, owner.blockedChannels, owner.recordsEmitted]).toEqual([3, 1, 4])
+    channel.credit(first!)
+    expect(sent.map(({ kind }) => kind)).toEqual(['own', 'own', 'watermark'])
+    expect([first!.records, owner.blockedChannels]).toEqual([0, 0])
+    expect(owner.bytesOut).toBeGreaterThan(1200)
+    channel.credit(sent[1] as OwnRecords)
+    emit(3)
+    expect(sent).toHaveLength(4)
+    expect([sent[0], sent[1]]).toContain(channel.own)
   })
 
   it('writes into buffers that the receiver gives back', () => {

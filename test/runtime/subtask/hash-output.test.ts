@@ -9,10 +9,16 @@ import { type PlainKey, plainKeySerializer } from '../../../src/dataflow/key-ser
 import { FrequentKeyReader } from '../../../src/runtime/channel/frequent-key-reader.ts'
 import type { BatchMessage, ForwardMessage } from '../../../src/runtime/channel/message.ts'
 import { OutputChannel } from '../../../src/runtime/channel/output.ts'
+import type { OwnRecords } from '../../../src/runtime/channel/own-records.ts'
 import { RecordGroup } from '../../../src/runtime/channel/record-group.ts'
 import { HashOutput } from '../../../src/runtime/subtask/record-output.ts'
 
 const MAX_PARALLELISM = 128
+
+interface FoundKey {
+  readonly key: string
+  readonly isFrequent: boolean
+}
 
 function bytesOf(key: PlainKey): string {
   const writer = new ByteWriter()
@@ -20,9 +26,16 @@ function bytesOf(key: PlainKey): string {
   return Buffer.from(writer.toBytes()).toString('hex')
 }
 
-/** An output to two receivers that keep keys, and what both have got: keys and sizes, in the order of each. */
-function setUp() {
+/** Most batches that wait at a receiver of this test. */
+const WAITING = 3
+
+/**
+ * An output to two receivers that keep keys, and what both have got, in the order of each. The first one may be of the same
+ * thread; then its batches are read and filled again while others are sent.
+ */
+function setUp(isFirstOwn = false) {
   const sent: ForwardMessage[][] = [[], []]
+  const read: FoundKey[] = []
   const owner = {
     blockedChannels: 0,
     bytesOut: 0,
@@ -30,15 +43,24 @@ function setUp() {
     currentPosition: { partition: -1, offset: 0 },
   }
   const channels = sent.map((messages, id) => {
-    const send = (message: ForwardMessage) => messages.push(message)
-    return new OutputChannel({ id, owner, send, batchBytes: 700, credits: 10_000 })
+    const send = (message: ForwardMessage) => {
+      messages.push(message)
+      if (message.kind === 'own' && messages.length > WAITING) readOldest()
+    }
+    const keepsRecords = isFirstOwn && id === 0
+    return new OutputChannel({ id, owner, send, batchBytes: 700, credits: 10_000, keepsRecords })
   })
+  const readOldest = (): void => {
+    const oldest = sent[0]!.shift() as OwnRecords
+    read.push(...keysOfOwn(oldest))
+    channels[0]!.credit(oldest)
+  }
   const output = new HashOutput({
     partitioning: {
       keySelector: (value) => value,
       keySerializer: plainKeySerializer() as never,
     },
-    serializer: { ...float64Serializer, write: writeNumber } as never,
+    serializer: { ...float64Serializer, id: 'positive/1', write: writeNumber } as never,
     maxParallelism: MAX_PARALLELISM,
     channels,
     keepsKeys: true,
@@ -46,9 +68,13 @@ function setUp() {
   const readers = sent.map(() => new FrequentKeyReader(MAX_PARALLELISM))
   const received = () => {
     for (const channel of channels) channel.flush()
-    return sent.map((messages, receiver) =>
-      messages.splice(0).flatMap((message) => keysOf(message as BatchMessage, readers[receiver]!)),
-    )
+    if (isFirstOwn) while (sent[0]!.length > 0) readOldest()
+    return sent.map((messages, receiver) => [
+      ...(receiver === 0 ? read.splice(0) : []),
+      ...messages
+        .splice(0)
+        .flatMap((message) => keysOf(message as BatchMessage, readers[receiver]!)),
+    ])
   }
   return { output, received }
 }
@@ -63,23 +89,40 @@ function keysOf({ buffer, length }: BatchMessage, keys: FrequentKeyReader) {
   const reader = new RecordBatchReader()
   reader.open(new Uint8Array(buffer, 0, length), 0, false)
   const group = new RecordGroup()
-  const found: { readonly key: string; readonly isFrequent: boolean }[] = []
-  while (group.fill(reader, true, keys) > 0) {
-    for (let i = 0; i < group.count; i++) {
-      const frequent = group.frequent[i]
-      const start = group.keyStarts[i]!
-      const key = frequent?.bytes ?? group.bytes.subarray(start, start + group.keyLengths[i]!)
-      expect(group.hashes[i]).toBe(murmur3(key) | 0)
-      if (frequent !== undefined) expect(frequent.keyGroup).toBe(keyGroupOf(key, MAX_PARALLELISM))
-      found.push({ key: Buffer.from(key).toString('hex'), isFrequent: frequent !== undefined })
-    }
+  const found: FoundKey[] = []
+  while (group.fill(reader, true, keys) > 0) found.push(...keysOfGroup(group))
+  return found
+}
+
+/** The same of records that stay in the thread. */
+function keysOfOwn(records: OwnRecords): FoundKey[] {
+  const found: FoundKey[] = []
+  for (let group = records.take(); group !== undefined; group = records.take()) {
+    found.push(...keysOfGroup(group))
   }
   return found
 }
 
-describe('an output by key whose receivers keep frequent keys', () => {
+function keysOfGroup(group: RecordGroup): FoundKey[] {
+  return Array.from({ length: group.count }, (_, i) => {
+    const frequent = group.frequent[i]
+    const start = group.keyStarts[i]!
+    const key = frequent?.bytes ?? group.bytes.subarray(start, start + group.keyLengths[i]!)
+    expect(group.hashes[i]).toBe(murmur3(key) | 0)
+    if (frequent !== undefined) {
+      expect(frequent.keyGroup).toBe(keyGroupOf(key, MAX_PARALLELISM))
+      expect(frequent.hash).toBe(group.hashes[i])
+    }
+    return { key: Buffer.from(key).toString('hex'), isFrequent: frequent !== undefined }
+  })
+}
+
+describe.each([
+  ['of other threads', false],
+  ['of which one is in the same thread', true],
+])('an output by key to receivers %s that keep frequent keys', (_, isFirstOwn) => {
   it('gives every receiver the bytes of each key, whatever comes again and loses its place', () => {
-    const { output, received } = setUp()
+    const { output, received } = setUp(isFirstOwn)
     const random = seededRandom(7)
     const keyAt = (n: number): PlainKey => {
       const id = random.below(3) === 0 ? random.below(5000) : random.below(40)
@@ -102,7 +145,7 @@ describe('an output by key whose receivers keep frequent keys', () => {
   })
 
   it('knows a tuple by its parts, also after the program has changed it', () => {
-    const { output, received } = setUp()
+    const { output, received } = setUp(isFirstOwn)
     const key = [1, 'a']
     for (let n = 0; n < 3; n++) output.send(key, 1, 0)
     key[0] = 2
@@ -113,17 +156,18 @@ describe('an output by key whose receivers keep frequent keys', () => {
     expect(keys.map(({ key: hex }) => hex).sort()).toEqual(
       [...new Array<string>(4).fill(bytesOf([1, 'a'])), two].sort(),
     )
-    expect(keys.filter(({ isFrequent }) => isFrequent)).toHaveLength(3)
+    expect(keys.filter(({ isFrequent }) => isFrequent)).toHaveLength(isFirstOwn ? 2 : 3)
   })
 
   it('refers to no key of a record that could not be written', () => {
-    const { output, received } = setUp()
+    const { output, received } = setUp(isFirstOwn)
     output.send(5, 1, 0)
     expect(() => output.send(5, -1, 0)).toThrow('negative')
     for (let n = 0; n < 2; n++) output.send(5, 1, 0)
     expect(received().flat()).toEqual([
       { key: bytesOf(5), isFrequent: false },
-      { key: bytesOf(5), isFrequent: true },
+      // To the own thread, a key is frequent from the record after the one with which it is kept.
+      { key: bytesOf(5), isFrequent: !isFirstOwn },
       { key: bytesOf(5), isFrequent: true },
     ])
   })

@@ -9,6 +9,7 @@ import { decodeInFlight } from '../../../src/runtime/channel/in-flight-format.ts
 import { InputChannel } from '../../../src/runtime/channel/input.ts'
 import {
   type BatchMessage,
+  type BatchSpace,
   type ForwardMessage,
   RESTORED,
 } from '../../../src/runtime/channel/message.ts'
@@ -85,6 +86,7 @@ function setUp(restored: readonly ForwardMessage[] = []) {
   subtask.addOperator(task)
   const channels = [new InputChannel(0, 0, 0), new InputChannel(1, 1, 0)]
   const credits: number[] = []
+  const spaces: BatchSpace[] = []
   for (const message of restored)
     channels[1]!.push({ ...(message as BatchMessage), channel: RESTORED })
   const role = {
@@ -101,7 +103,10 @@ function setUp(restored: readonly ForwardMessage[] = []) {
     roles: channels.map((channel) => ({ channel, ...role })),
     progress: new ProgressCombiner([]),
     overtaking: true,
-    returnCredit: (channel) => credits.push(channel),
+    returnCredit: (channel, space) => {
+      credits.push(channel)
+      spaces.push(space)
+    },
   })
   subtask.input = input
   subtask.alignment = newAlignment(2)
@@ -110,11 +115,24 @@ function setUp(restored: readonly ForwardMessage[] = []) {
     while (subtask.step(Number.POSITIVE_INFINITY));
   }
   const push = (message: ForwardMessage): void => channels[message.channel]!.push(message)
-  return { clock, events, channels, credits, input, push, work }
+  return { clock, events, channels, credits, spaces, input, push, work }
 }
 
 /** A batch with one value per given position. */
 function batch(channel: number, ...records: readonly (readonly [number, number, number])[]) {
+  return batchOf(channel, false, records)
+}
+
+/** The same as records that stay in the thread. */
+function ownBatch(channel: number, ...records: readonly (readonly [number, number, number])[]) {
+  return batchOf(channel, true, records)
+}
+
+function batchOf(
+  channel: number,
+  keepsRecords: boolean,
+  records: readonly (readonly [number, number, number])[],
+) {
   const sent: ForwardMessage[] = []
   const owner = {
     blockedChannels: 0,
@@ -123,7 +141,8 @@ function batch(channel: number, ...records: readonly (readonly [number, number, 
     currentPosition: { partition: 0, offset: 0 },
   }
   const send = (message: ForwardMessage) => sent.push(message)
-  const out = new OutputChannel({ id: channel, owner, send, batchBytes: 100_000, credits: 1 })
+  const options = { id: channel, owner, send, batchBytes: 100_000, credits: 1, keepsRecords }
+  const out = new OutputChannel(options)
   const output = new SingleOutput(serializer, out)
   for (const [value, partition, offset] of records) {
     owner.currentPosition.partition = partition
@@ -159,6 +178,26 @@ describe('InputProcessor', () => {
     push(batch(1, [10, 4, 6]))
     work()
     expect(events).toEqual(['7@3:100', '80@3:101', '9@4:5', '10@4:6'])
+  })
+
+  it('processes records that stayed in the thread, between encoded ones and in groups, and gives them back', () => {
+    const { push, work, events, credits, spaces } = setUp()
+    const unsafe = Number.MAX_SAFE_INTEGER
+    const many = Array.from({ length: 40 }, (_, i) => [i % 2 === 0 ? i : -i, 4, 100 - i] as const)
+    const own = ownBatch(1, [7, 3, 100], ...many, [unsafe, -1, 8])
+    push(batch(0, [1, 0, 0]))
+    push(own)
+    push(batch(1, [2, 0, 1]))
+    work()
+    const expected = many.map(([value, partition, offset]) => `${value}@${partition}:${offset}`)
+    expect(events.filter((event) => event !== '1@0:0')).toEqual([
+      '7@3:100',
+      ...expected,
+      `${unsafe}@-1:0`,
+      '2@0:1',
+    ])
+    expect(credits.filter((channel) => channel === 1)).toEqual([1, 1])
+    expect(spaces).toContain(own)
   })
 
   it('reads nothing after a barrier until the slow channel has delivered its barrier', () => {
