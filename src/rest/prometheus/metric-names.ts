@@ -105,9 +105,12 @@ export const TASK_METRICS: ScopeMetrics = {
   ),
   numBytesIn: counter(
     'weir_task_received_bytes_total',
-    'Bytes of batches received from other subtasks.',
+    'Bytes of batches received from other subtasks; of records that were not encoded, what they take of memory.',
   ),
-  numBytesOut: counter('weir_task_sent_bytes_total', 'Bytes of batches sent to other subtasks.'),
+  numBytesOut: counter(
+    'weir_task_sent_bytes_total',
+    'Bytes of batches sent to other subtasks; of records that were not encoded, what they take of memory.',
+  ),
   numBytesOutPerSecond: gauge(
     'weir_task_sent_bytes_per_second',
     'Bytes of batches sent to other subtasks per second.',

@@ -55,8 +55,7 @@ function siteOf({ deployment, metrics, host, states, exchange }: SlotParts): Sub
     recordsInFlight: ({ uid }) => restore.get(uid)?.operatorState.get(OVERTAKEN_RECORDS) ?? [],
     operatorState: (node) => new OperatorStateMemory(restore.get(node.uid)?.operatorState),
     sender: (toSubtask) => (message) => exchange.send(toSubtask, message),
-    creditReturn: (fromSubtask) => (channel, space) =>
-      exchange.credit(fromSubtask, channel, space),
+    creditReturn: (fromSubtask) => (channel, space) => exchange.credit(fromSubtask, channel, space),
     addOutput: (channel) => exchange.addOutput(channel),
     addInput: (channel) => exchange.addInput(channel),
   }

@@ -223,7 +223,8 @@ class SubtaskBuilder {
    * them. A broadcast value is encoded once for all receivers.
    */
   private keepsRecords({ edge, overtakes }: PlannedEdge): boolean {
-    if (edge.partitioning.kind === 'broadcast' || copierOf(edge.serializer) === undefined) return false
+    if (edge.partitioning.kind === 'broadcast' || copierOf(edge.serializer) === undefined)
+      return false
     return !(this.site.unaligned && overtakes)
   }
 
@@ -297,7 +298,9 @@ class SubtaskBuilder {
         const isPlain = from === site.slot || partitioning.kind === 'broadcast'
         const values = valueReaderOf(serializer, isPlain)
         const { maxParallelism } = planned.chain.head
-        const keys = this.keepsKeys(input) ? new FrequentKeyReader(maxParallelism) : undefined
+        const isOwn = from === site.slot && this.keepsRecords(input)
+        const readsKeys = !isOwn && this.keepsKeys(input)
+        const keys = readsKeys ? new FrequentKeyReader(maxParallelism) : undefined
         const edge = input.name
         roles.push({ channel, values, serializer, edge, keyed, keys, progressEdge, sender })
       }

@@ -268,6 +268,7 @@ export class InputProcessor implements SubtaskInput {
     this.batch = undefined
     this.objects = undefined
     this.subtask.clearPosition()
-    if (batch.channel !== RESTORED) this.returnCredit(batch.channel, batch.kind === 'own' ? batch : batch.buffer)
+    if (batch.channel !== RESTORED)
+      this.returnCredit(batch.channel, batch.kind === 'own' ? batch : batch.buffer)
   }
 }

@@ -1,6 +1,11 @@
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { murmur3 } from '../../core/hash/murmur3.ts'
-import { copierOf, isKeptDecoded, type Serializer, type ValueCopier } from '../../core/serializer.ts'
+import {
+  copierOf,
+  isKeptDecoded,
+  type Serializer,
+  type ValueCopier,
+} from '../../core/serializer.ts'
 import { ShapeReader } from '../../core/shapes/reader.ts'
 import { ShapeWriter } from '../../core/shapes/writer.ts'
 import type { OutputChannel } from '../channel/output.ts'

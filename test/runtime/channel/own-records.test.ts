@@ -66,11 +66,30 @@ describe('OwnRecords', () => {
 
   it('begins a run of positions with each partition and source', () => {
     const { own, position } = setUp()
-    for (const [partition, source] of [[0, 0], [0, 0], [1, 0], [1, 1], [-1, 1]] as const) {
+    for (const [partition, source] of [
+      [0, 0],
+      [0, 0],
+      [1, 0],
+      [1, 1],
+      [-1, 1],
+    ] as const) {
       Object.assign(position, { partition, source })
       own.add({}, 8, 0)
     }
-    const runs = [0, placeOf(0, 0), 0, 2, placeOf(0, 1), 0, 3, placeOf(1, 1), 0, 4, placeOf(1, -1), 0]
+    const runs = [
+      0,
+      placeOf(0, 0),
+      0,
+      2,
+      placeOf(0, 1),
+      0,
+      3,
+      placeOf(1, 1),
+      0,
+      4,
+      placeOf(1, -1),
+      0,
+    ]
     expect(own.positions).toEqual(runs)
     own.reset()
     own.add({}, 8, 0)
@@ -82,7 +101,11 @@ describe('OwnRecords', () => {
     for (let n = 0; n < 40; n++) own.add({ n }, 8, 0)
     const groups = groupsOf(own)
     own.reset()
-    expect(groups.map(({ count, objects }) => [count, objects.length])).toEqual([[0, 0], [0, 0], [0, 0]])
+    expect(groups.map(({ count, objects }) => [count, objects.length])).toEqual([
+      [0, 0],
+      [0, 0],
+      [0, 0],
+    ])
     expect(own.take()?.count).toBe(0)
   })
 

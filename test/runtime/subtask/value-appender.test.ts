@@ -72,7 +72,6 @@ describe('ValueAppender', () => {
     ])
   })
 
-
   it('gives copies to a receiver of the same thread, and bytes where no copy is made', () => {
     const { channel, sent, append } = setUp(true)
     const price = { euros: 1 }
