@@ -13,7 +13,7 @@ export type PositionRuns = readonly number[]
 /** Channel of a batch that was restored from a checkpoint, which no sender waits for. */
 export const RESTORED = -1
 
-/** Encoded records: a record batch (magic 2) at the start of its own buffer. */
+/** Encoded records (those that stay in the thread are `OwnRecords`): a record batch (magic 2) at the start of its own buffer. */
 export interface BatchMessage {
   readonly kind: 'batch'
   readonly channel: number

@@ -54,6 +54,7 @@ export class InputProcessor implements SubtaskInput {
   private batchKeys: FrequentKeyReader | undefined
   /** Batches restored from a checkpoint that were not taken yet; nothing else is taken before. */
   private restoredBatches = 0
+  /** Decoded records of an encoded batch. */
   private readonly decoded = new RecordGroup()
   /** The next records of the batch, decoded or its own; `groupAt` is the next one to process. */
   private group = this.decoded
@@ -268,7 +269,7 @@ export class InputProcessor implements SubtaskInput {
     this.batch = undefined
     this.objects = undefined
     this.subtask.clearPosition()
-    if (batch.channel !== RESTORED)
-      this.returnCredit(batch.channel, batch.kind === 'own' ? batch : batch.buffer)
+    const space = batch.kind === 'own' ? batch : batch.buffer
+    if (batch.channel !== RESTORED) this.returnCredit(batch.channel, space)
   }
 }
