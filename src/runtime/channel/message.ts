@@ -13,7 +13,10 @@ export type PositionRuns = readonly number[]
 /** Channel of a batch that was restored from a checkpoint, which no sender waits for. */
 export const RESTORED = -1
 
-/** Encoded records (those that stay in the thread are `OwnRecords`): a record batch (magic 2) at the start of its own buffer. */
+/**
+ * Encoded records: a record batch (magic 2) at the start of its own buffer. Records that stay in the thread are
+ * `OwnRecords` where no barrier overtakes them.
+ */
 export interface BatchMessage {
   readonly kind: 'batch'
   readonly channel: number
