@@ -60,15 +60,11 @@ function mergeVisitor(
   writer: SegmentWriter,
   { full, declared }: Pick<CompactionJob, 'full' | 'declared'>,
 ): SpanVisitor {
-  const stateIndex = new Map<string, number>()
+  const numbers = new Map([...declared].map((state, number) => [state, number]))
   return (keyGroup, state, entry) => {
-    if (!declared.has(state)) return
-    let index = stateIndex.get(state)
-    if (index === undefined) {
-      index = stateIndex.size
-      stateIndex.set(state, index)
-    }
-    if (!seen.add(keyGroup, index, entry.bytes, entry.keyAt, entry.keyLength)) return
+    const number = numbers.get(state)
+    if (number === undefined) return
+    if (!seen.add(keyGroup, number, entry.bytes, entry.keyAt, entry.keyLength)) return
     if (entry.valueLength >= 0 || !full) writer.appendSpan(keyGroup, state, entry)
   }
 }

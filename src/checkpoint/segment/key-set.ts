@@ -3,18 +3,19 @@ import { murmur3 } from '../../core/hash/murmur3.ts'
 
 /** Bytes before a key in the arena: its key group with its state, and its length. */
 const RECORD_HEAD_BYTES = 8
-const EMPTY = -1
+/** Where the first key is in the arena: a slot with 0 is empty. */
+const FIRST = 1
 
 /**
  * A set of (key group, state, key) by value: open addressing over an arena of bytes, so that a
  * million keys are not a million objects.
  */
 export class KeySet {
-  private slots = new Int32Array(1024).fill(EMPTY)
-  private hashes = new Int32Array(1024)
+  /** Hash and place in the arena, beside each other: most looks wait for memory, and so do it once. */
+  private slots = new Int32Array(2 * 1024)
   private arena = new Uint8Array(64 * 1024)
   private view = new DataView(this.arena.buffer)
-  private length = 0
+  private length = FIRST
   /** Keys in the set. */
   size = 0
 
@@ -32,28 +33,26 @@ export class KeySet {
     const key = murmur3(bytes, start, length)
     const hash = (key ^ Math.imul(state + 1, 0x9e3779b1) ^ keyGroup) | 0
     const place = (state << 16) | keyGroup | 0
-    const mask = this.slots.length - 1
-    let slot = hash & mask
-    while (this.slots[slot] !== EMPTY) {
-      if (
-        this.hashes[slot] === hash &&
-        this.holds(this.slots[slot]!, place, bytes, start, length)
-      ) {
+    const { slots } = this
+    const mask = slots.length - 1
+    let slot = (hash << 1) & mask
+    while (slots[slot + 1] !== 0) {
+      if (slots[slot] === hash && this.holds(slots[slot + 1]!, place, bytes, start, length)) {
         return false
       }
-      slot = (slot + 1) & mask
+      slot = (slot + 2) & mask
     }
-    this.slots[slot] = this.store(place, bytes, start, length)
-    this.hashes[slot] = hash
+    slots[slot] = hash
+    slots[slot + 1] = this.store(place, bytes, start, length)
     this.size += 1
-    if (this.size * 2 > this.slots.length) this.growSlots()
+    if (this.size * 4 > slots.length) this.growSlots()
     return true
   }
 
   /** Removes every key and keeps the memory. */
   clear(): void {
-    this.slots.fill(EMPTY)
-    this.length = 0
+    this.slots.fill(0)
+    this.length = FIRST
     this.size = 0
   }
 
@@ -89,16 +88,16 @@ export class KeySet {
   }
 
   private growSlots(): void {
-    const { slots, hashes } = this
-    const mask = slots.length * 2 - 1
-    this.slots = new Int32Array(slots.length * 2).fill(EMPTY)
-    this.hashes = new Int32Array(slots.length * 2)
-    for (let i = 0; i < slots.length; i++) {
-      if (slots[i] === EMPTY) continue
-      let slot = hashes[i]! & mask
-      while (this.slots[slot] !== EMPTY) slot = (slot + 1) & mask
-      this.slots[slot] = slots[i]!
-      this.hashes[slot] = hashes[i]!
+    const { slots } = this
+    const grown = new Int32Array(slots.length * 2)
+    const mask = grown.length - 1
+    for (let i = 0; i < slots.length; i += 2) {
+      if (slots[i + 1] === 0) continue
+      let slot = (slots[i]! << 1) & mask
+      while (grown[slot + 1] !== 0) slot = (slot + 2) & mask
+      grown[slot] = slots[i]!
+      grown[slot + 1] = slots[i + 1]!
     }
+    this.slots = grown
   }
 }
