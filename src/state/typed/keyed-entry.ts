@@ -16,6 +16,9 @@ export const IN_HEAP = 32
 export const TIMED = 64
 /** The value is a number in a box of its own. */
 const BOXED = 128
+/** Bits of all of these. */
+const FLAG_BITS = 8
+const ALL_FLAGS = (1 << FLAG_BITS) - 1
 
 /**
  * A number that the engine would make a new object for each time: it changes here in place. Small whole numbers are no
@@ -34,14 +37,15 @@ export class KeyedEntry {
   readonly hash: number
   /** The composite key, one character per byte: strings are compact and compare as bytes do. */
   readonly key: string
-  readonly keyGroup: number
+  /** The key group and the flags, which one slot holds: there are millions of entries. */
+  private groupAndFlags: number
   private held: EntryValue = undefined
   /** About how many bytes of heap the value takes, as they were counted. */
   valueBytes = 0
   /** Next entry of the same hash bucket. */
   next: KeyedEntry | null = null
-  /** When a TTL entry expires, or the timestamp of a timer or of the entry's timer; ms. */
-  time = 0
+  /** A field that begins with a number would have a heap object for it in each entry as soon as one has a time. */
+  private moment: number | undefined = undefined
   /** Timestamp of the entry's timer that some segment holds. */
   writtenTimer: number | undefined = undefined
   /** Checkpoint interval of the last write that no snapshot has copied; 0 when there is none. */
@@ -52,12 +56,32 @@ export class KeyedEntry {
   index = -1
   /** Which full snapshot has dealt with the entry. */
   mark = 0
-  flags = 0
 
   constructor(hash: number, key: string, keyGroup: number) {
     this.hash = hash
     this.key = key
-    this.keyGroup = keyGroup
+    this.groupAndFlags = keyGroup << FLAG_BITS
+  }
+
+  get keyGroup(): number {
+    return this.groupAndFlags >>> FLAG_BITS
+  }
+
+  get flags(): number {
+    return this.groupAndFlags & ALL_FLAGS
+  }
+
+  set flags(flags: number) {
+    this.groupAndFlags = (this.groupAndFlags & ~ALL_FLAGS) | flags
+  }
+
+  /** When a TTL entry expires, or the timestamp of a timer or of the entry's timer; ms. */
+  get time(): number {
+    return this.moment ?? 0
+  }
+
+  set time(ms: number) {
+    this.moment = ms
   }
 
   get value(): EntryValue {
@@ -94,4 +118,4 @@ export function removeFromDirty(dirty: KeyedEntry[], { dirtyIndex }: KeyedEntry)
 }
 
 /** Bytes of heap that an entry takes besides key and value, measured on Node 24. */
-export const ENTRY_OVERHEAD = 168
+export const ENTRY_OVERHEAD = 160

@@ -14,6 +14,28 @@ describe('KeyedEntry', () => {
     }
   })
 
+  it('keeps its key group whatever its marks are, and its marks apart from each other', () => {
+    const entry = new KeyedEntry(0, 'key', 32_767)
+    for (let flags = 1; flags < 256; flags *= 2) {
+      entry.flags |= flags
+      expect(entry.flags).toBe(2 * flags - 1)
+      expect(entry.keyGroup).toBe(32_767)
+    }
+    entry.flags &= ~LIVE
+    expect(entry.flags).toBe(254)
+    entry.flags = 0
+    expect(entry.keyGroup).toBe(32_767)
+  })
+
+  it('has the time 0 until it has another one', () => {
+    const entry = new KeyedEntry(0, 'key', 0)
+    expect(entry.time).toBe(0)
+    for (const time of [1, Number.MAX_SAFE_INTEGER, -(2 ** 40), 0]) {
+      entry.time = time
+      expect(entry.time).toBe(time)
+    }
+  })
+
   it('keeps its marks when its value becomes another kind of number', () => {
     const entry = new KeyedEntry(0, 'key', 0)
     entry.flags = LIVE
