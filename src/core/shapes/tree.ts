@@ -1,5 +1,8 @@
 import { MOST_FIELDS, MOST_SHAPES } from './shape.ts'
 
+/** MessagePack reads this name back under another one. */
+const NEVER = '__proto__'
+
 /** A prefix of the names of some shapes; for each shape something of type `Made` can be made. */
 export class ShapeNode<Made> {
   /** Number of the shape that ends here, -1 for none. */
@@ -7,8 +10,11 @@ export class ShapeNode<Made> {
   /** What was made for the shape that ends here. */
   made: Made | undefined
   readonly depth: number
-  /** The name by which the last search went on, which most objects have next. */
-  lastName: string | undefined
+  /**
+   * The name by which the last search went on, which most objects have next. Before, it is one that leads nowhere: names
+   * of which one may be undefined are compared by a call out of compiled code.
+   */
+  lastName = NEVER
   lastNode: ShapeNode<Made> | undefined
   readonly nodes = new Map<string, ShapeNode<Made>>()
 
@@ -55,8 +61,7 @@ export class ShapeTree<Made> {
   }
 
   private next(from: ShapeNode<Made>, name: string): ShapeNode<Made> | undefined {
-    // MessagePack reads the name __proto__ back under another one.
-    if (from.depth === MOST_FIELDS || name === '__proto__') return undefined
+    if (from.depth === MOST_FIELDS || name === NEVER) return undefined
     let node = from.nodes.get(name)
     if (node === undefined) {
       if (this.nodes === MOST_NODES) return undefined

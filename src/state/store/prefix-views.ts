@@ -3,16 +3,18 @@ const MOST = 512
 
 /** Views of the first bytes of a buffer, one for each short length, so that no entry needs a new view. */
 export class PrefixViews {
-  private readonly views: (Uint8Array | undefined)[] = new Array<undefined>(MOST).fill(undefined)
+  private bytes: Uint8Array | undefined
+  private views: (Uint8Array | undefined)[] = []
 
   /** The first `length` bytes of `bytes`. */
   of(bytes: Uint8Array, length: number): Uint8Array {
     if (length >= MOST) return bytes.subarray(0, length)
-    let view = this.views[length]
-    if (view === undefined || view.buffer !== bytes.buffer) {
-      view = bytes.subarray(0, length)
-      this.views[length] = view
+    // The array itself is compared: its buffer is asked for in native code.
+    if (bytes !== this.bytes) {
+      this.bytes = bytes
+      this.views = new Array<undefined>(MOST).fill(undefined)
     }
-    return view
+    this.views[length] ??= bytes.subarray(0, length)
+    return this.views[length]
   }
 }
