@@ -3,20 +3,17 @@
  * ordered by `<` as the bytes are.
  */
 
-/** Up to this length, bytes are copied to a buffer that is there: a view of them costs more. */
-const SHORT = 40
-const short = Buffer.alloc(SHORT)
+/** What `Buffer.toString('latin1', start, end)` calls. It takes any bytes, where a `Buffer` of them is an object for each text. */
+const { latin1Slice } = Buffer.prototype as unknown as {
+  latin1Slice(this: Uint8Array, start: number, end: number): string
+}
 
 /**
  * The string of the bytes from `start` to `start + length`. It is flat, where concatenated characters
  * would be a tree.
  */
 export function latin1Of(bytes: Uint8Array, length: number = bytes.length, start = 0): string {
-  if (length > SHORT) {
-    return Buffer.from(bytes.buffer, bytes.byteOffset + start, length).toString('latin1')
-  }
-  for (let i = 0; i < length; i++) short[i] = bytes[start + i]!
-  return short.toString('latin1', 0, length)
+  return latin1Slice.call(bytes, start, start + length)
 }
 
 /** Writes the bytes of `text` into `target` from `at`, which has the room; returns the end. */
