@@ -79,8 +79,7 @@ export class ByteWriter {
   /** Bytes as they are, without a length. */
   raw(bytes: Uint8Array): void {
     this.reserve(bytes.length)
-    this.bytes.set(bytes, this.length)
-    this.length += bytes.length
+    this.length = copyBytes(bytes, 0, this.bytes, this.length, bytes.length)
   }
 
   /** As `raw`, of a part of `bytes`. */

@@ -2,6 +2,7 @@ import { murmur3 } from '../../core/hash/murmur3.ts'
 import { escapedCapacity, isCompositeOf, writeEscaped } from './composite-key.ts'
 import { prefixHash } from './entry-hash.ts'
 import type { FrequentKey } from './frequent-key.ts'
+import { ShortKey } from './short-key.ts'
 
 const EMPTY = new Uint8Array(0)
 
@@ -19,6 +20,8 @@ export class KeySelection {
   version = 0
   /** Hash of an entry of the key and namespace, as int32; see `locate`. */
   hash = 0
+  /** Tells the key beside `hash`, where it is short and there is no namespace; see `locate`. */
+  readonly short = new ShortKey()
   /** The composite prefix up to `prefixEnd`; the current handle may use the room after it. See `encode`. */
   bytes = new Uint8Array(256)
   prefixEnd = 0
@@ -58,7 +61,7 @@ export class KeySelection {
     this.version += 1
   }
 
-  /** Brings `hash` up to date. */
+  /** Brings `hash` and `short` up to date. */
   locate(): void {
     if (this.locatedVersion === this.version) return
     if (!this.keyHashIsKnown) {
@@ -66,6 +69,8 @@ export class KeySelection {
       this.keyHashIsKnown = true
     }
     this.hash = prefixHash(this.keyHash, this.namespace)
+    if (this.namespace.length === 0) this.short.take(this.key, this.key.length)
+    else this.short.clear()
     this.locatedVersion = this.version
   }
 

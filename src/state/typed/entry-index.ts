@@ -1,6 +1,7 @@
 import type { KeyGroupRange } from '../../core/key-group.ts'
 import { equalsLatin1 } from '../../core/text/latin1.ts'
 import type { KeySelection } from '../port/key-selection.ts'
+import { LONG } from '../port/short-key.ts'
 import { Buckets } from './buckets.ts'
 import type { KeyedEntry } from './keyed-entry.ts'
 
@@ -29,7 +30,7 @@ export class EntryIndex {
     const { hash } = selection
     let entry = this.headOf(selection.keyGroup, hash)
     while (entry !== null) {
-      if (entry.hash === hash && selection.isKeyOf(entry.key)) return entry
+      if (entry.hash === hash && isSelected(entry, selection)) return entry
       entry = entry.next
     }
     return undefined
@@ -68,4 +69,11 @@ export class EntryIndex {
     }
     return buckets
   }
+}
+
+/** Whether an entry with the hash of the selection has its key. */
+function isSelected(entry: KeyedEntry, selection: KeySelection): boolean {
+  const { form, rest } = selection.short
+  if (form !== LONG && form === entry.keyForm) return entry.keyRest === rest
+  return selection.isKeyOf(entry.key)
 }

@@ -1,6 +1,7 @@
 import { keyGroupOfHash } from '../../core/key-group.ts'
 import { prefixHash } from '../port/entry-hash.ts'
 import type { KeysAhead } from '../port/keyed-input.ts'
+import { LONG } from '../port/short-key.ts'
 import type { KeyedEntry } from './keyed-entry.ts'
 import { StoredAhead } from './stored-ahead.ts'
 import type { StateTable } from './table.ts'
@@ -57,7 +58,10 @@ export class TypedReadAhead {
     }
     for (let i = 0; i < count; i++) {
       const entry = found[i]!
-      if (entry !== null) seen ^= entry.epoch ^ entry.key.charCodeAt(0)
+      if (entry === null) continue
+      seen ^= entry.epoch
+      // The text of a short key is not compared.
+      if (entry.keyForm === LONG) seen ^= entry.key.charCodeAt(0)
     }
     this.seen = seen
   }

@@ -3,6 +3,7 @@ import { copierOf, type Serializer } from '../../core/serializer.ts'
 import { latin1Of } from '../../core/text/latin1.ts'
 import type { StateDeclaration } from '../port/change.ts'
 import type { KeySelection } from '../port/key-selection.ts'
+import { ShortKey } from '../port/short-key.ts'
 import type { StoreChange } from '../store/state-store.ts'
 import {
   bytesOfEncoded,
@@ -32,6 +33,7 @@ import { ReadKey, storeKeyOfEntry, valueOfStored } from './store-keys.ts'
 import type { TableContext, TableTtl, TimersOfEntries } from './table-context.ts'
 
 const NOTHING = new Uint8Array(0)
+const short = new ShortKey()
 
 /**
  * The entries of one typed state on one subtask: those in memory, hashed by key group, and on demand
@@ -158,7 +160,10 @@ export class StateTable {
 
   /** Links a new entry that is neither live nor dirty. */
   create(keyGroup: number, key: Uint8Array, length: number, hash: number): KeyedEntry {
-    const entry = new KeyedEntry(hash, latin1Of(key, length), keyGroup)
+    // Elsewhere the hash is of more than the key, so it does not tell a short one.
+    if (this.kind === 'map' || this.kind === 'timers') short.clear()
+    else short.takeComposite(key, length)
+    const entry = new KeyedEntry(hash, latin1Of(key, length), keyGroup, short.form, short.rest)
     this.index.insert(entry)
     entry.index = this.entries.length
     this.entries.push(entry)

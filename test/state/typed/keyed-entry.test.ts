@@ -14,17 +14,20 @@ describe('KeyedEntry', () => {
     }
   })
 
-  it('keeps its key group whatever its marks are, and its marks apart from each other', () => {
-    const entry = new KeyedEntry(0, 'key', 32_767)
+  it('keeps its key group and the form of its key whatever its marks are, and its marks apart', () => {
+    const entry = new KeyedEntry(0, 'key', 32_767, 10, -1)
     for (let flags = 1; flags < 256; flags *= 2) {
       entry.flags |= flags
       expect(entry.flags).toBe(2 * flags - 1)
-      expect(entry.keyGroup).toBe(32_767)
+      expect([entry.keyGroup, entry.keyForm, entry.keyRest]).toEqual([32_767, 10, -1])
     }
     entry.flags &= ~LIVE
     expect(entry.flags).toBe(254)
     entry.flags = 0
-    expect(entry.keyGroup).toBe(32_767)
+    expect([entry.keyGroup, entry.keyForm]).toEqual([32_767, 10])
+    const other = new KeyedEntry(0, 'key', 0)
+    other.flags = 255
+    expect([other.keyGroup, other.keyForm]).toEqual([0, 0])
   })
 
   it('has the time 0 until it has another one', () => {
