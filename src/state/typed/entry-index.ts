@@ -28,9 +28,13 @@ export class EntryIndex {
   /** As `find`, of the selected key and namespace, which must be located. */
   findSelected(selection: KeySelection): KeyedEntry | undefined {
     const { hash } = selection
+    const { form, rest } = selection.short
     let entry = this.headOf(selection.keyGroup, hash)
     while (entry !== null) {
-      if (entry.hash === hash && isSelected(entry, selection)) return entry
+      if (entry.hash === hash) {
+        const isShort = form !== LONG && form === entry.keyForm
+        if (isShort ? rest === entry.keyRest : selection.isKeyOf(entry.key)) return entry
+      }
       entry = entry.next
     }
     return undefined
@@ -69,11 +73,4 @@ export class EntryIndex {
     }
     return buckets
   }
-}
-
-/** Whether an entry with the hash of the selection has its key. */
-function isSelected(entry: KeyedEntry, selection: KeySelection): boolean {
-  const { form, rest } = selection.short
-  if (form !== LONG && form === entry.keyForm) return entry.keyRest === rest
-  return selection.isKeyOf(entry.key)
 }

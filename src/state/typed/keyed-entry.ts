@@ -44,17 +44,17 @@ export class KeyedEntry {
   readonly hash: number
   /** The composite key, one character per byte: strings are compact and compare as bytes do. */
   readonly key: string
-  /** What tells a short key beside the hash; see `ShortKey`. */
-  readonly keyRest: number
-  /** Next entry of the same hash bucket. */
-  next: KeyedEntry | null = null
-  private held: EntryValue = undefined
   /** The key group, the form of the key and the flags, which one slot holds: there are millions of entries. */
   private groupFormAndFlags: number
-  /** Checkpoint interval of the last write that no snapshot has copied; 0 when there is none. */
-  epoch = 0
+  private held: EntryValue = undefined
+  /** What tells a short key beside the hash; see `ShortKey`. */
+  readonly keyRest: number
   /** About how many bytes of heap the value takes, as they were counted. */
   valueBytes = 0
+  /** Next entry of the same hash bucket. */
+  next: KeyedEntry | null = null
+  /** Checkpoint interval of the last write that no snapshot has copied; 0 when there is none. */
+  epoch = 0
   /** A field that begins with a number would have a heap object for it in each entry as soon as one has a time. */
   private moment: number | undefined = undefined
   /** Timestamp of the entry's timer that some segment holds. */
