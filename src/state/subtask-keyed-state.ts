@@ -176,6 +176,10 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
     this.selection.selectNamespace(namespace)
   }
 
+  setLastingNamespace(namespace: Uint8Array): void {
+    this.selection.selectLasting(namespace)
+  }
+
   value<T>(descriptor: ValueStateDescriptor<T>): ValueState<T> {
     return this.handles.liveValue(descriptor)
   }

@@ -40,7 +40,7 @@ export class AlignedWindowOperator<K, IN> extends WindowOperator<K, IN> {
   protected override selectFiring(): void {}
 
   private add(start: number, end: number, value: IN): void {
-    this.keyedState.setCurrentNamespace(this.namespaces.of(start, end))
+    this.keyedState.setLastingNamespace(this.namespaces.of(start, end))
     if (this.contents.add(value)) this.registerTimers(end)
     if (this.isPast(end)) this.fire({ start, end })
   }

@@ -16,23 +16,36 @@ export const NO_NAMESPACE = new Uint8Array(0)
 
 const MOST_CACHED = 256
 
+/** A window with its namespace. */
+interface NamedWindow extends TimeWindow {
+  readonly bytes: Uint8Array
+}
+
 /** An encoder of windows with a cache, because neighbouring records have the same windows. */
 export class WindowNamespaces {
   private readonly writer = new ByteWriter(WINDOW_NAMESPACE_BYTES)
   private readonly scratch = new Uint8Array(WINDOW_NAMESPACE_BYTES)
-  private readonly byStart = new Map<number, { readonly end: number; readonly bytes: Uint8Array }>()
+  private readonly byStart = new Map<number, NamedWindow>()
+  /** The window of the last look; at first one that none is. */
+  private last: NamedWindow = { start: 0, end: -1, bytes: NO_NAMESPACE }
 
   /** The namespace of `start <= t < end`; a caller must not write to it. */
   of(start: number, end: number): Uint8Array {
+    const { last } = this
+    if (last.start === start && last.end === end) return last.bytes
     const known = this.byStart.get(start)
-    if (known !== undefined && known.end === end) return known.bytes
+    this.last = known !== undefined && known.end === end ? known : this.create(start, end)
+    return this.last.bytes
+  }
+
+  private create(start: number, end: number): NamedWindow {
     this.writer.reset()
     this.writer.int53(start)
     this.writer.int53(end)
-    const bytes = this.writer.toBytes()
+    const window = { start, end, bytes: this.writer.toBytes() }
     if (this.byStart.size >= MOST_CACHED) this.byStart.clear()
-    this.byStart.set(start, { end, bytes })
-    return bytes
+    this.byStart.set(start, window)
+    return window
   }
 
   /**

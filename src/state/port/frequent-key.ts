@@ -12,8 +12,10 @@ export class FrequentKey {
   /** murmur3 of the bytes, as int32. */
   hash = 0
   keyGroup = 0
-  /** The key's entry in the default namespace, by the number of the table; it may have left memory. */
-  readonly entries: (RememberedEntry | undefined)[] = []
+  /** The key's entry that was looked for last, by the number of the table; it may have left memory. */
+  private readonly entries: (RememberedEntry | undefined)[] = []
+  /** The namespaces of these entries; undefined for the default one. */
+  private readonly namespaces: (Uint8Array | undefined)[] = []
 
   /** Becomes the key with the bytes from `start` to `end`. */
   set(bytes: Uint8Array, start: number, end: number, hash: number, keyGroup: number): void {
@@ -23,5 +25,22 @@ export class FrequentKey {
     this.hash = hash
     this.keyGroup = keyGroup
     for (let i = 0; i < this.entries.length; i++) this.entries[i] = undefined
+  }
+
+  /** The entry in a table that was looked for last, if it was in this namespace and is still in memory. */
+  entryIn(table: number, namespace: Uint8Array | undefined): RememberedEntry | undefined {
+    const entry = this.entries[table]
+    if (entry === undefined || entry.index < 0) return undefined
+    return this.namespaces[table] === namespace ? entry : undefined
+  }
+
+  /** Remembers the entry in a table; the bytes of the namespace must not change. */
+  remember(
+    table: number,
+    namespace: Uint8Array | undefined,
+    entry: RememberedEntry | undefined,
+  ): void {
+    this.entries[table] = entry
+    this.namespaces[table] = namespace
   }
 }

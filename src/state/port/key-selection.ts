@@ -14,6 +14,8 @@ export class KeySelection {
   key: Uint8Array = EMPTY
   keyGroup = 0
   namespace: Uint8Array = EMPTY
+  /** The namespace, if its bytes never change. */
+  lasting: Uint8Array | undefined
   /** The key, if it is a frequent one. */
   frequent: FrequentKey | undefined
   /** Grows with every selection: results of look-ups for an older one are void. */
@@ -58,6 +60,15 @@ export class KeySelection {
     // The default one is often selected already, and what was found for it stays valid.
     if (namespace.length === 0 && this.namespace.length === 0) return
     this.namespace = namespace
+    this.lasting = undefined
+    this.version += 1
+  }
+
+  /** As `selectNamespace`, of bytes that never change. */
+  selectLasting(namespace: Uint8Array): void {
+    if (this.lasting === namespace) return
+    this.namespace = namespace
+    this.lasting = namespace
     this.version += 1
   }
 

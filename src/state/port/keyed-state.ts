@@ -31,6 +31,8 @@ export interface KeyedState {
   currentKey(): Uint8Array
   /** Selects the namespace (a window) within the key; empty bytes are the default one. */
   setCurrentNamespace(namespace: Uint8Array): void
+  /** As `setCurrentNamespace`, of bytes that never change, so that a frequent key may remember what it has there. */
+  setLastingNamespace(namespace: Uint8Array): void
 
   value<T>(descriptor: ValueStateDescriptor<T>): ValueState<T>
   /** As `value`, for an operator that changes the value in place. */

@@ -194,14 +194,16 @@ export class StateTable {
   /** The entry of the selected key and namespace in memory; a frequent key remembers it. */
   private findSelected(selection: KeySelection): KeyedEntry | undefined {
     const { frequent } = selection
-    const remembers = frequent !== undefined && selection.namespace.length === 0
+    const { lasting } = selection
+    const remembers =
+      frequent !== undefined && (lasting !== undefined || selection.namespace.length === 0)
     if (remembers) {
-      const known = frequent.entries[this.id] as KeyedEntry | undefined
-      if (known !== undefined && known.index >= 0) return known
+      const known = frequent.entryIn(this.id, lasting) as KeyedEntry | undefined
+      if (known !== undefined) return known
     }
     selection.locate()
     const entry = this.index.findSelected(selection)
-    if (remembers) frequent.entries[this.id] = entry
+    if (remembers) frequent.remember(this.id, lasting, entry)
     return entry
   }
 

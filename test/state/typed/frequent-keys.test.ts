@@ -91,6 +91,46 @@ describe('state of a frequent key', () => {
     expect(sum.value()).toBe(1)
   })
 
+  it('is that of the lasting namespace that is selected', () => {
+    const { backend, sum, select } = setUp()
+    const key = frequentKey('a')
+    const [first, second] = [Buffer.from('window 1'), Buffer.from('window 2')]
+    const at = (namespace: Uint8Array): number | undefined => {
+      backend.setFrequentKey(key)
+      backend.setLastingNamespace(namespace)
+      return sum.value()
+    }
+    for (const [n, namespace] of [first, second].entries()) {
+      expect(at(namespace)).toBeUndefined()
+      sum.update(n)
+      expect([at(namespace), at(namespace)]).toEqual([n, n])
+    }
+    expect([at(first), at(second), at(Buffer.from('window 1'))]).toEqual([0, 1, 0])
+    backend.setCurrentNamespace(new Uint8Array(0))
+    expect(sum.value()).toBeUndefined()
+    expect(at(first)).toBe(0)
+    select('a')
+    sum.clear()
+    expect(at(first)).toBeUndefined()
+    select('b')
+    expect(sum.value()).toBeUndefined()
+  })
+
+  it('is not remembered in a namespace whose bytes change', () => {
+    const { backend, sum } = setUp()
+    const key = frequentKey('a')
+    const scratch = Buffer.from('window 1')
+    const at = (text: string): number | undefined => {
+      scratch.write(text)
+      backend.setFrequentKey(key)
+      backend.setCurrentNamespace(scratch)
+      return sum.value()
+    }
+    expect(at('window 1')).toBeUndefined()
+    sum.update(1)
+    expect([at('window 1'), at('window 1'), at('window 2')]).toEqual([1, 1, undefined])
+  })
+
   it('is not that of the key whose object is used again', () => {
     const { backend, sum } = setUp()
     const key = frequentKey('a')
