@@ -18,6 +18,8 @@ export interface FiringContents {
   open(keyedState: KeyedState): void
   /** The records, or their one folded result; undefined when the window is empty. */
   read(): readonly unknown[] | undefined
+  /** As `read`, and clears them: nothing needs a copy. */
+  take(): readonly unknown[] | undefined
   clear(): void
 }
 
@@ -133,6 +135,13 @@ export class FoldedContents<IN, ACC> implements WindowContents<IN> {
     return accumulator === undefined ? undefined : [this.fold.result(accumulator)]
   }
 
+  take(): readonly unknown[] | undefined {
+    const accumulator = this.state.valueToChange()
+    if (accumulator === undefined) return undefined
+    this.state.clear()
+    return [this.fold.result(accumulator)]
+  }
+
   merge(into: Uint8Array, from: readonly Uint8Array[]): void {
     this.keyedState.setCurrentNamespace(into)
     let sum = this.state.value()
@@ -176,6 +185,12 @@ export class ListedContents<IN> implements WindowContents<IN> {
 
   read(): readonly unknown[] | undefined {
     const values = this.list.get()
+    return values.length === 0 ? undefined : values
+  }
+
+  take(): readonly unknown[] | undefined {
+    const values = this.list.take()
+    this.filled.clear()
     return values.length === 0 ? undefined : values
   }
 

@@ -117,6 +117,9 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
     this.selectContents(window)
   }
 
+  /** Called when a timer has read and cleared what it should of the contents, before the window function. */
+  protected afterContents(_window: TimeWindow, _timestamp: number): void {}
+
   /** Deletes the state of a window other than its contents. */
   protected forget(_window: TimeWindow): void {}
 
@@ -206,14 +209,23 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
     this.functionContext.selectWindow(window, this.namespaces)
   }
 
-  /** Fires and clears a window when it is time. */
+  /** Fires and clears a window when it is time. What the state needs comes first, so that it is looked up once. */
   protected onWindowTimer(window: TimeWindow, timestamp: number): void {
+    const clears = timestamp >= this.clearTimeOf(window.end)
     this.selectFiring(window)
-    if (timestamp === window.end - 1) this.fire(window)
-    if (timestamp < this.clearTimeOf(window.end)) return
-    this.contents.clear()
+    const elements = this.contentsAt(timestamp === window.end - 1, clears)
+    this.afterContents(window, timestamp)
+    if (elements !== undefined) this.emit(window, timestamp, elements)
+    if (!clears) return
     this.clearFunction(window, timestamp)
     this.forget(window)
+  }
+
+  /** The contents of a window that fires; they are gone if it is cleared. */
+  private contentsAt(fires: boolean, clears: boolean): readonly unknown[] | undefined {
+    if (fires) return clears ? this.contents.take() : this.contents.read()
+    if (clears) this.contents.clear()
+    return undefined
   }
 
   /** When the window is cleared: at its last moment; in event time, after the allowed lateness. */

@@ -87,6 +87,12 @@ export class SlicedContents<IN, ACC> implements FiringContents {
     return sum === undefined ? undefined : [this.fold.result(sum)]
   }
 
+  take(): readonly unknown[] | undefined {
+    const elements = this.read()
+    this.clear()
+    return elements
+  }
+
   /** Start of the first slice after the first one of the window. */
   nextSlice(): number | undefined {
     const slices = this.loadOnce()

@@ -48,19 +48,8 @@ export class SlicedWindowOperator<K, IN> extends WindowOperator<K, IN, Contents<
     this.contents.select(window, this.namespaces.of(window.start, window.end))
   }
 
-  /** As in the base; what the state needs comes before the function, so that slices are looked up once. */
-  protected override onWindowTimer(window: TimeWindow, timestamp: number): void {
-    const clears = timestamp >= this.clearTimeOf(window.end)
-    this.selectContents(window)
-    const elements = timestamp === window.end - 1 ? this.contents.read() : undefined
-    if (clears) this.contents.clear()
-    this.registerNext(window, timestamp)
-    if (elements !== undefined) this.emit(window, timestamp, elements)
-    if (clears) this.clearFunction(window, timestamp)
-  }
-
   /** Sets the timer of the next window that has a slice. */
-  private registerNext(window: TimeWindow, timestamp: number): void {
+  protected override afterContents(window: TimeWindow, timestamp: number): void {
     const slice = this.contents.nextSlice()
     if (slice === undefined) return
     const { sizeMs, slideMs } = this.windows

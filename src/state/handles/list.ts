@@ -48,6 +48,20 @@ export class ListStateHandle<T> implements LiveListState<T> {
     return values
   }
 
+  take(): T[] {
+    const entry = this.table.current(this.selection)
+    if (entry === undefined) return []
+    const list = this.listOf(entry)
+    if (list.chunks > 0) {
+      const values = this.get()
+      this.clear()
+      return values
+    }
+    // A snapshot in progress writes the list first, which leaves its elements.
+    this.table.remove(entry)
+    return list.release(this.serializer)
+  }
+
   add(value: T): void {
     this.append(value)
   }

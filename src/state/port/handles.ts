@@ -36,10 +36,12 @@ export interface ListState<T> {
   clear(): void
 }
 
-/** A list per key that notices its first element. For operators alone. */
+/** A list per key that notices its first element and can be given up. For operators alone. */
 export interface LiveListState<T> extends ListState<T> {
   /** As `add`; true when the list was empty before. */
   append(value: T): boolean
+  /** As `get`, and removes the list: nothing needs a copy. */
+  take(): T[]
 }
 
 /** A map per key. */

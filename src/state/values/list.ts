@@ -119,6 +119,13 @@ export class ListValue {
     return before.length === 0 ? copies : before.concat(copies)
   }
 
+  /** The head's elements, which the caller owns: nothing else has the list any more. */
+  release<T>(serializer: Serializer<T>): T[] {
+    const before = this.isDecoded ? [] : this.unpack(serializer)
+    const live = this.live as T[]
+    return before.length === 0 ? live : before.concat(live)
+  }
+
   /** Appends the head. */
   write(serializer: Serializer<unknown> | undefined, writer: ByteWriter): void {
     if (this.chunks > 0) {

@@ -25,6 +25,40 @@ describe('the records of a window', () => {
     expect(contents.add(3)).toBe(true)
   })
 
+  it('are gone when they were taken, for which a snapshot in progress has them', async () => {
+    for (const reusesObjects of [false, true]) {
+      const backend = await backends.create({ reusesObjects })
+      const contents = new ListedContents<unknown>(msgpackSerializer())
+      contents.open(backend)
+      const records = Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? { n } : n))
+      const at = (key: string): void => {
+        select(backend, key)
+        backend.setCurrentNamespace(WINDOW)
+      }
+      for (const key of ['short', 'long']) {
+        at(key)
+        for (const record of key === 'long' ? records : records.slice(0, 3)) contents.add(record)
+      }
+      const segment = new Segment()
+      const running = backend.snapshot(1, segment, false)
+      at('short')
+      expect(contents.take()).toEqual(records.slice(0, 3))
+      at('long')
+      expect(contents.take()).toEqual(records)
+      expect([contents.take(), contents.read()]).toEqual([undefined, undefined])
+      expect(contents.add('new')).toBe(true)
+      finish(running)
+      const restored = await backends.create({ reusesObjects })
+      restoreFrom(restored, backend, [segment])
+      const again = new ListedContents<unknown>(msgpackSerializer())
+      again.open(restored)
+      select(restored, 'long')
+      restored.setCurrentNamespace(WINDOW)
+      expect(again.take()).toEqual(records)
+      expect(again.read()).toBeUndefined()
+    }
+  })
+
   it('are read from savepoints that mark windows with records, and leave no mark behind', async () => {
     const before = await backends.create({})
     select(before, 'k')
