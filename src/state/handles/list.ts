@@ -5,8 +5,9 @@ import type { KeySelection } from '../port/key-selection.ts'
 import type { KeyedEntry } from '../typed/keyed-entry.ts'
 import { CHUNK_SUFFIX_BYTES, packedOf, writeChunkSuffix } from '../typed/list-chunks.ts'
 import type { StateTable } from '../typed/table.ts'
-import { bytesOfEncoded } from '../values/entry.ts'
+import { bytesOfEncoded, type EntryValue } from '../values/entry.ts'
 import { ListValue, valuesOf } from '../values/list.ts'
+import { UnreadElements } from './unread-elements.ts'
 
 const NO_ELEMENTS = new Uint8Array(0)
 /** Heap bytes of a head before its elements become a chunk, where entries may leave memory. */
@@ -26,6 +27,8 @@ export class ListStateHandle<T> implements LiveListState<T> {
   private readonly largestHead: number
   /** Whether all lists stay in memory, so that their elements may be there in both forms. */
   private readonly keepsDecoded: boolean
+  /** Whether elements are read, where others may be packed at once. */
+  private readonly unread: UnreadElements | undefined
   private readonly suffix = new Uint8Array(CHUNK_SUFFIX_BYTES)
 
   constructor(table: StateTable, selection: KeySelection, serializer: Serializer<T>) {
@@ -34,6 +37,8 @@ export class ListStateHandle<T> implements LiveListState<T> {
     this.serializer = serializer
     this.largestHead = largestHeadOf(table)
     this.keepsDecoded = table.context.store === undefined
+    // Lists that expire are dropped elsewhere, and would not give up their room.
+    if (this.keepsDecoded && table.ttl === undefined) this.unread = new UnreadElements()
   }
 
   get(): T[] {
@@ -44,6 +49,7 @@ export class ListStateHandle<T> implements LiveListState<T> {
     const head = list.values(this.serializer)
     this.table.hold(entry, list, list.bytes)
     const values = list.chunks === 0 ? head : this.chunkValues(list.chunks).concat(head)
+    this.unread?.take(values.length)
     this.table.context.settle()
     return values
   }
@@ -69,7 +75,7 @@ export class ListStateHandle<T> implements LiveListState<T> {
   append(value: T): boolean {
     const entry = this.table.current(this.selection)
     const list = this.toAppend(entry)
-    list.add(this.serializer, value)
+    list.add(this.serializer, value, this.unread?.arenaForNext())
     this.store(entry ?? this.table.currentToWrite(this.selection), list)
     return entry === undefined
   }
@@ -78,7 +84,7 @@ export class ListStateHandle<T> implements LiveListState<T> {
     if (values.length === 0) return
     const entry = this.table.current(this.selection)
     const list = this.toAppend(entry)
-    for (const value of values) list.add(this.serializer, value)
+    for (const value of values) list.add(this.serializer, value, this.unread?.arenaForNext())
     this.store(entry ?? this.table.currentToWrite(this.selection), list)
   }
 
@@ -88,21 +94,29 @@ export class ListStateHandle<T> implements LiveListState<T> {
       return
     }
     this.removeChunks()
+    const before = this.before()
+    const isShared = before instanceof ListValue && copierOf(this.serializer)?.shares === true
     const list = new ListValue(this.keepsDecoded)
-    list.addAll(this.serializer, values, this.sharedBefore())
+    list.addAll(this.serializer, values, isShared ? before : undefined)
     this.hold(this.table.currentToWrite(this.selection), list)
+    this.dropped(before)
   }
 
-  /** The list that an update replaces, if the new one may have the same objects. It is not read from a store for that. */
-  private sharedBefore(): ListValue | undefined {
-    if (!this.keepsDecoded || copierOf(this.serializer)?.shares !== true) return undefined
-    const value = this.table.current(this.selection)?.value
-    return value instanceof ListValue ? value : undefined
+  /** The list that an update replaces. It is not read from a store for that. */
+  private before(): EntryValue {
+    return this.keepsDecoded ? this.table.current(this.selection)?.value : undefined
   }
 
   clear(): void {
     this.removeChunks()
-    this.table.removeCurrent(this.selection)
+    this.dropped(this.table.removeCurrent(this.selection))
+  }
+
+  /** Tells a list that it was dropped; not earlier, because a snapshot may write it before. */
+  private dropped(value: EntryValue): void {
+    if (this.unread === undefined || !(value instanceof ListValue)) return
+    this.unread.take(value.count)
+    value.release()
   }
 
   private toAppend(entry: KeyedEntry | undefined): ListValue {

@@ -230,15 +230,18 @@ export class StateTable {
     return this.createToWrite(keyGroup, bytes, prefixEnd, hash)
   }
 
-  /** Deletes the entry of the selected key and namespace without reading it. */
-  removeCurrent(selection: KeySelection): void {
-    if (this.entries.length === 0 && this.context.store === undefined) return
+  /** Deletes the entry of the selected key and namespace without reading it. Returns the value that memory had. */
+  removeCurrent(selection: KeySelection): EntryValue {
+    if (this.entries.length === 0 && this.context.store === undefined) return undefined
     const isFound = this.cursorVersion === selection.version && this.cursor !== undefined
     let entry = isFound ? this.cursor : this.findSelected(selection)
     if (entry === undefined && this.index.hasSpilled(selection.keyGroup)) {
       entry = this.createSelected(selection)
     }
-    if (entry !== undefined) this.remove(entry)
+    if (entry === undefined) return undefined
+    const { value } = entry
+    this.remove(entry)
+    return value
   }
 
   /** Deletes an entry by key without reading it. */

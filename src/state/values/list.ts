@@ -6,6 +6,7 @@ import {
   type Serializer,
   type ValueCopier,
 } from '../../core/serializer.ts'
+import { ArenaElements, type ElementArena } from './element-arena.ts'
 
 /*
  * A list, as checkpoints and stores have it: a head and, of a long list, chunks with its first elements.
@@ -37,6 +38,8 @@ const element = new ByteWriter(256)
 export class ListValue {
   /** Chunks with the elements before these. */
   chunks = 0
+  /** All elements, where they were packed when they were added. */
+  private early: ArenaElements | undefined
   private packed: ByteWriter | undefined
   private live: unknown[] = []
   private liveBytes = 0
@@ -63,7 +66,8 @@ export class ListValue {
 
   /** About how many bytes of heap the list takes. */
   get bytes(): number {
-    return LIST_BYTES + this.liveBytes + (this.packed?.bytes.length ?? 0)
+    const packed = this.early?.length ?? this.packed?.bytes.length ?? 0
+    return LIST_BYTES + this.liveBytes + packed
   }
 
   /** As `bytes`, each element once. */
@@ -71,8 +75,19 @@ export class ListValue {
     return this.both > 0 ? LIST_BYTES + this.liveBytes : this.bytes
   }
 
-  /** Appends a copy of a value. */
-  add<T>(serializer: Serializer<T>, value: T): void {
+  /** About how many elements there are; of those that came as bytes, none until they are read. */
+  get count(): number {
+    return this.live.length + (this.early?.count ?? 0)
+  }
+
+  /** Appends a copy of a value; an object packed within `arena`, where it is given and no element is elsewhere. */
+  add<T>(serializer: Serializer<T>, value: T, arena?: ElementArena): void {
+    if (arena !== undefined && this.isOnlyEarly && typeof value === 'object') {
+      this.early ??= new ArenaElements(arena)
+      this.early.add(serializer, value)
+      return
+    }
+    this.leaveArena()
     if (!this.addLive(serializer, value)) {
       this.pack(serializer)
       writeElement(serializer, value, this.packedBytes(256))
@@ -100,8 +115,14 @@ export class ListValue {
     }
   }
 
+  /** To be called when the list is dropped: others may have the room of its elements. */
+  release(): void {
+    this.early?.release()
+  }
+
   /** Gives up all elements for a new chunk, packed. */
   seal(serializer: Serializer<unknown>): Uint8Array {
+    this.leaveArena()
     this.pack(serializer)
     const bytes = this.packed!.toBytes()
     this.packed = undefined
@@ -111,6 +132,7 @@ export class ListValue {
 
   /** An array of copies of the head's elements, or of the elements themselves where the serializer's copier shares them. */
   values<T>(serializer: Serializer<T>): T[] {
+    this.leaveArena()
     const copier = copierOf(serializer)
     const before = this.isDecoded ? [] : this.unpack(serializer)
     const live = this.live as T[]
@@ -137,6 +159,7 @@ export class ListValue {
 
   /** Appends the head's elements, each preceded by its length. */
   writeElements(serializer: Serializer<unknown> | undefined, writer: ByteWriter): void {
+    this.early?.write(writer)
     if (this.live.length - this.both > MOST_PACKED_TWICE) {
       if (this.keepsDecoded && this.isDecoded) this.packNew(serializer!)
       else this.pack(serializer!)
@@ -146,6 +169,20 @@ export class ListValue {
     for (let i = this.both; i < this.live.length; i++) {
       writeElement(serializer!, this.live[i], writer)
     }
+  }
+
+  /** Whether no element is anywhere but in an arena. */
+  private get isOnlyEarly(): boolean {
+    return this.live.length === 0 && this.packed === undefined
+  }
+
+  /** Gives elements that were packed when they were added bytes of their own. */
+  private leaveArena(): void {
+    const { early } = this
+    if (early === undefined) return
+    early.write(this.packedBytes(early.length))
+    early.release()
+    this.early = undefined
   }
 
   /** Whether each element is there decoded. */

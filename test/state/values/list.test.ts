@@ -8,6 +8,7 @@ import {
   stringSerializer,
   withCopier,
 } from '../../../src/core/serializer.ts'
+import { ElementArena } from '../../../src/state/values/element-arena.ts'
 import { ListValue, MOST_LIVE } from '../../../src/state/values/list.ts'
 
 const serializer = msgpackSerializer<unknown>()
@@ -134,6 +135,37 @@ describe('a list in memory', () => {
       expect(list.seal(sharing)).toEqual(packed(all))
     },
   )
+
+  it.each([
+    ['of each kind of values', kinds],
+    ['of more objects than stay decoded', Array.from({ length: MANY }, (_, i) => ({ i }))],
+  ])('%s within an arena is written as others are, and leaves it when it is read', (_, values) => {
+    const arena = new ElementArena()
+    const list = new ListValue(true)
+    for (const value of values) list.add(serializer, value, arena)
+    expect(bytesOf(list)).toEqual(packed(values))
+    expect(list.values(serializer)).toEqual(values)
+    list.add(serializer, { last: 1 }, arena)
+    expect(bytesOf(list)).toEqual(packed([...values, { last: 1 }]))
+    expect(list.values(serializer)).toEqual([...values, { last: 1 }])
+    expect(list.seal(serializer)).toEqual(packed([...values, { last: 1 }]))
+  })
+
+  it.each([
+    ['read', (list: ListValue) => list.values(serializer)],
+    ['a chunk', (list: ListValue) => list.seal(serializer)],
+    ['dropped', (list: ListValue) => list.release()],
+    ['given an element that is no object', (list: ListValue) => list.add(serializer, 1)],
+  ])('within an arena gives up its room there when it is %s', (_, leave) => {
+    const arena = new ElementArena()
+    for (let n = 0; n < 30; n++) {
+      const list = new ListValue(true)
+      for (let i = 0; i < 500; i++) list.add(serializer, { text: 'x'.repeat(100) }, arena)
+      leave(list)
+    }
+    // The elements of one list take about as much as one slab.
+    expect(arena.bytes).toBeLessThanOrEqual(3 * 65_536)
+  })
 
   it('that keeps elements in both forms is counted with both', () => {
     const list = new ListValue(true)
