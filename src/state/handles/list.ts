@@ -75,7 +75,7 @@ export class ListStateHandle<T> implements LiveListState<T> {
   append(value: T): boolean {
     const entry = this.table.current(this.selection)
     const list = this.toAppend(entry)
-    list.add(this.serializer, value, this.unread?.arenaForNext())
+    this.addTo(list, value)
     this.store(entry ?? this.table.currentToWrite(this.selection), list)
     return entry === undefined
   }
@@ -84,7 +84,7 @@ export class ListStateHandle<T> implements LiveListState<T> {
     if (values.length === 0) return
     const entry = this.table.current(this.selection)
     const list = this.toAppend(entry)
-    for (const value of values) list.add(this.serializer, value, this.unread?.arenaForNext())
+    for (const value of values) this.addTo(list, value)
     this.store(entry ?? this.table.currentToWrite(this.selection), list)
   }
 
@@ -117,6 +117,13 @@ export class ListStateHandle<T> implements LiveListState<T> {
     if (this.unread === undefined || !(value instanceof ListValue)) return
     this.unread.take(value.count)
     value.release()
+  }
+
+  private addTo(list: ListValue, value: T): void {
+    const arena = this.unread?.arenaForNext()
+    if (arena !== undefined && list.addEarly(this.serializer as Serializer<unknown>, value, arena))
+      return
+    list.add(this.serializer, value)
   }
 
   private toAppend(entry: KeyedEntry | undefined): ListValue {

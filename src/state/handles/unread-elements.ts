@@ -18,7 +18,8 @@ const MEMORY = 65_536
  */
 export class UnreadElements {
   private readonly arena = new ElementArena()
-  private isUnread = false
+  /** The arena while elements are packed. */
+  private inUse: ElementArena | undefined
   private all = 0
   /** Elements since the count began: those that were added, and those that were read or dropped. */
   private added = 0
@@ -30,7 +31,7 @@ export class UnreadElements {
   arenaForNext(): ElementArena | undefined {
     this.untilLook -= 1
     if (this.untilLook === 0) this.look()
-    return this.isUnread && !this.arena.isFull ? this.arena : undefined
+    return this.inUse
   }
 
   /** Counts elements that were read, or dropped: these leave holes in the arena. */
@@ -43,14 +44,14 @@ export class UnreadElements {
     this.all += PERIOD
     this.added += PERIOD
     const isUnread = this.taken * FEW < this.added
-    if (!this.isUnread) {
+    if (this.inUse === undefined) {
       if (this.all >= this.growsUntil) this.begin(isUnread)
-    } else if (!isUnread) this.begin(false)
+    } else if (!isUnread || this.arena.isFull) this.begin(false)
     else if (this.added >= MEMORY) this.forgetHalf()
   }
 
   private begin(isUnread: boolean): void {
-    this.isUnread = isUnread
+    this.inUse = isUnread && !this.arena.isFull ? this.arena : undefined
     this.added = 0
     this.taken = 0
     this.growsUntil = this.all * GROWTH

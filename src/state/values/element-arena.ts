@@ -13,6 +13,8 @@ const LONGEST_LENGTH = 5
 const NOWHERE = 0
 /** Elements are found by 32 bits. */
 const MOST_SLABS = 2 ** 32 / SLAB
+/** An arena with fewer slabs left is full: some elements more may still come, each with a slab of its own. */
+const SPARE_SLABS = 2048
 
 /** Some bytes of elements, in which others are, too. */
 class Slab {
@@ -35,9 +37,9 @@ export class ElementArena {
   /** Bytes of the last element. */
   private lastSize = 0
 
-  /** Whether there is no room left. */
+  /** Whether hardly any room is left: some 2,000 elements fit in any case. */
   get isFull(): boolean {
-    return this.slabs.length >= MOST_SLABS && this.free.length === 0
+    return this.slabs.length - this.free.length > MOST_SLABS - SPARE_SLABS
   }
 
   /** Bytes that all elements take, with the room that is left. */

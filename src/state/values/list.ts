@@ -80,14 +80,18 @@ export class ListValue {
     return this.live.length + (this.early?.count ?? 0)
   }
 
-  /** Appends a copy of a value; an object packed within `arena`, where it is given and no element is elsewhere. */
-  add<T>(serializer: Serializer<T>, value: T, arena?: ElementArena): void {
-    if (arena !== undefined && this.isOnlyEarly && typeof value === 'object') {
-      this.early ??= new ArenaElements(arena)
-      this.early.add(serializer, value)
-      return
-    }
-    this.leaveArena()
+  /** Appends an object packed within `arena`; false for other values, and where elements are elsewhere. */
+  addEarly(serializer: Serializer<unknown>, value: unknown, arena: ElementArena): boolean {
+    const isOnlyEarly = this.live.length === 0 && this.packed === undefined
+    if (!isOnlyEarly || typeof value !== 'object') return false
+    this.early ??= new ArenaElements(arena)
+    this.early.add(serializer, value)
+    return true
+  }
+
+  /** Appends a copy of a value. */
+  add<T>(serializer: Serializer<T>, value: T): void {
+    if (this.early !== undefined) this.leaveArena()
     if (!this.addLive(serializer, value)) {
       this.pack(serializer)
       writeElement(serializer, value, this.packedBytes(256))
@@ -169,11 +173,6 @@ export class ListValue {
     for (let i = this.both; i < this.live.length; i++) {
       writeElement(serializer!, this.live[i], writer)
     }
-  }
-
-  /** Whether no element is anywhere but in an arena. */
-  private get isOnlyEarly(): boolean {
-    return this.live.length === 0 && this.packed === undefined
   }
 
   /** Gives elements that were packed when they were added bytes of their own. */

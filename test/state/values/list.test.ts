@@ -142,10 +142,13 @@ describe('a list in memory', () => {
   ])('%s within an arena is written as others are, and leaves it when it is read', (_, values) => {
     const arena = new ElementArena()
     const list = new ListValue(true)
-    for (const value of values) list.add(serializer, value, arena)
+    for (const value of values) {
+      if (!list.addEarly(serializer, value, arena)) list.add(serializer, value)
+    }
     expect(bytesOf(list)).toEqual(packed(values))
     expect(list.values(serializer)).toEqual(values)
-    list.add(serializer, { last: 1 }, arena)
+    expect(list.addEarly(serializer, { last: 1 }, arena)).toBe(false)
+    list.add(serializer, { last: 1 })
     expect(bytesOf(list)).toEqual(packed([...values, { last: 1 }]))
     expect(list.values(serializer)).toEqual([...values, { last: 1 }])
     expect(list.seal(serializer)).toEqual(packed([...values, { last: 1 }]))
@@ -160,7 +163,7 @@ describe('a list in memory', () => {
     const arena = new ElementArena()
     for (let n = 0; n < 30; n++) {
       const list = new ListValue(true)
-      for (let i = 0; i < 500; i++) list.add(serializer, { text: 'x'.repeat(100) }, arena)
+      for (let i = 0; i < 500; i++) list.addEarly(serializer, { text: 'x'.repeat(100) }, arena)
       leave(list)
     }
     // The elements of one list take about as much as one slab.
