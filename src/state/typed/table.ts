@@ -235,12 +235,9 @@ export class StateTable {
     if (this.entries.length === 0 && this.context.store === undefined) return undefined
     const isFound = this.cursorVersion === selection.version && this.cursor !== undefined
     let entry = isFound ? this.cursor : this.findSelected(selection)
-    if (entry === undefined && this.index.hasSpilled(selection.keyGroup)) {
-      entry = this.createSelected(selection)
-    }
-    if (entry === undefined) return undefined
-    const { value } = entry
-    this.remove(entry)
+    entry ??= this.index.hasSpilled(selection.keyGroup) ? this.createSelected(selection) : undefined
+    const value = entry?.value
+    if (entry !== undefined) this.remove(entry)
     return value
   }
 
