@@ -65,7 +65,9 @@ export class ListStateHandle<T> implements LiveListState<T> {
     }
     // A snapshot in progress writes the list first, which leaves its elements.
     this.table.remove(entry)
-    return list.release(this.serializer)
+    const values = list.release(this.serializer)
+    this.unread?.take(values.length)
+    return values
   }
 
   add(value: T): void {
@@ -116,7 +118,7 @@ export class ListStateHandle<T> implements LiveListState<T> {
   private dropped(value: EntryValue): void {
     if (this.unread === undefined || !(value instanceof ListValue)) return
     this.unread.take(value.count)
-    value.release()
+    value.drop()
   }
 
   private addTo(list: ListValue, value: T): void {

@@ -120,7 +120,7 @@ export class ListValue {
   }
 
   /** To be called when the list is dropped: others may have the room of its elements. */
-  release(): void {
+  drop(): void {
     this.early?.release()
   }
 
@@ -147,6 +147,7 @@ export class ListValue {
 
   /** The head's elements, which the caller owns: nothing else has the list any more. */
   release<T>(serializer: Serializer<T>): T[] {
+    this.leaveArena()
     const before = this.isDecoded ? [] : this.unpack(serializer)
     const live = this.live as T[]
     return before.length === 0 ? live : before.concat(live)

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { listState } from '../../../src/state/port/descriptors.ts'
-import type { ListState } from '../../../src/state/port/handles.ts'
+import type { LiveListState } from '../../../src/state/port/handles.ts'
 import type { KeyedStateBackend } from '../../../src/state/port/keyed-state-backend.ts'
 import { decodeTypedValue } from '../../../src/wire/typed-value.ts'
 import {
@@ -34,7 +34,7 @@ const bidsFrom = (n: number, count = LENGTH): Bid[] =>
 
 interface Opened {
   readonly backend: KeyedStateBackend
-  readonly list: ListState<Bid>
+  readonly list: LiveListState<Bid>
 }
 
 /** Appends to the list of a key. */
@@ -52,7 +52,7 @@ function read({ backend, list }: Opened, key: string): Bid[] {
 /** State with lists `k0` to `k99` that nobody has read. */
 async function openUnread(reusesObjects = true): Promise<Opened> {
   const backend = await backends.create({ reusesObjects })
-  const opened = { backend, list: backend.list(WAITING) }
+  const opened = { backend, list: backend.liveList(WAITING) }
   for (let n = 0; n < FIRST; n += 100) add(opened, `first ${n % 3000}`, bidsFrom(n, 100))
   for (let i = 0; i < LENGTH; i++) {
     for (let key = 0; key < LISTS; key++) add(opened, `k${key}`, [bid(key * 1000 + i)])
@@ -63,7 +63,7 @@ async function openUnread(reusesObjects = true): Promise<Opened> {
 async function restored({ backend }: Opened, segment: Segment): Promise<Opened> {
   const to = await backends.create()
   restoreFrom(to, backend, [segment])
-  return { backend: to, list: to.list(WAITING) }
+  return { backend: to, list: to.liveList(WAITING) }
 }
 
 describe('lists that nobody reads', () => {
@@ -110,6 +110,7 @@ describe('lists that nobody reads', () => {
       if (key % 4 === 0) list.clear()
       else if (key % 4 === 1) list.update([bid(key)])
       else if (key % 4 === 2) read(opened, `k${key}`)
+      else if (key % 8 === 7) expect(list.take()).toEqual(bidsFrom(key * 1000))
       add(opened, `k${key}`, [bid(5)])
       // Takes the room of what was cleared.
       add(opened, `other ${key}`, bidsFrom(900_000, 200))
@@ -123,7 +124,8 @@ describe('lists that nobody reads', () => {
     expect(read(opened, 'k4')).toEqual([bid(5)])
     expect(read(opened, 'k5')).toEqual([bid(5), bid(5)])
     expect(read(opened, 'k6')).toEqual([...bidsFrom(6000), bid(5)])
-    expect(read(opened, 'k7')).toEqual([...bidsFrom(7000), bid(5)])
+    expect(read(opened, 'k3')).toEqual([...bidsFrom(3000), bid(5)])
+    expect(read(opened, 'k7')).toEqual([bid(5)])
   })
 
   it('become chunks when they are long', async () => {
@@ -149,7 +151,7 @@ describe('lists that nobody reads', () => {
 
   it('that expire are not packed early, as nothing tells them that they are dropped', async () => {
     const backend = await backends.create({ reusesObjects: true })
-    const list = backend.list(listState<Bid>('waiting', { ttl: { ttlMs: 1000 } }))
+    const list = backend.liveList(listState<Bid>('waiting', { ttl: { ttlMs: 1000 } }))
     const opened = { backend, list }
     add(opened, 'first', bidsFrom(0, FIRST))
     const own = bid(1)

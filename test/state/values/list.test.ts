@@ -157,7 +157,8 @@ describe('a list in memory', () => {
   it.each([
     ['read', (list: ListValue) => list.values(serializer)],
     ['a chunk', (list: ListValue) => list.seal(serializer)],
-    ['dropped', (list: ListValue) => list.release()],
+    ['dropped', (list: ListValue) => list.drop()],
+    ['given up', (list: ListValue) => list.release(serializer)],
     ['given an element that is no object', (list: ListValue) => list.add(serializer, 1)],
   ])('within an arena gives up its room there when it is %s', (_, leave) => {
     const arena = new ElementArena()
