@@ -68,14 +68,16 @@ export const MUTANTS: readonly Mutant[] = [
       {
         file: 'runtime/subtask/input-processor.ts',
         text: `      if (message.kind === 'batch') this.openBatch(role, message)
+      else if (message.kind === 'own') this.openOwn(role, message)
       else this.control.process(role, message)`,
-        replacement: `      if (message.kind === 'batch') {
+        replacement: `      if (message.kind === 'batch' || message.kind === 'own') {
         if (this.late === true) {
           this.late = false
-          this.returnCredit(message.channel, message.buffer)
+          this.returnCredit(message.channel, message.kind === 'own' ? message : message.buffer)
           return true
         }
-        this.openBatch(role, message)
+        if (message.kind === 'own') this.openOwn(role, message)
+        else this.openBatch(role, message)
       } else {
         if (message.kind === 'barrier') this.late = true
         this.control.process(role, message)
