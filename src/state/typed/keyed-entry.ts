@@ -106,14 +106,28 @@ export class KeyedEntry {
   }
 
   set value(value: EntryValue) {
-    if (typeof value !== 'number' || (value | 0) === value) {
+    if (typeof value === 'number') this.setNumber(value)
+    else {
       this.held = value
       this.flags &= ~BOXED
-    } else if ((this.flags & BOXED) !== 0) (this.held as NumberBox).number = value
+    }
+  }
+
+  /** A box stays when its number becomes whole: a sum of halves would get a new one with every second update. */
+  private setNumber(value: number): void {
+    if ((this.flags & BOXED) !== 0) (this.held as NumberBox).number = value
+    else if ((value | 0) === value) this.held = value
     else {
       this.held = new NumberBox(value)
       this.flags |= BOXED
     }
+  }
+
+  /** Loads from memory what a look-up and a read of the value need; the result means nothing. */
+  touch(): number {
+    // The text of a short key is not compared.
+    const seen = this.keyForm === LONG ? this.key.charCodeAt(0) : this.epoch
+    return (this.flags & BOXED) === 0 ? seen : seen ^ (this.held as NumberBox).number
   }
 }
 

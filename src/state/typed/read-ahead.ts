@@ -1,7 +1,6 @@
 import { keyGroupOfHash } from '../../core/key-group.ts'
 import { prefixHash } from '../port/entry-hash.ts'
 import type { KeysAhead } from '../port/keyed-input.ts'
-import { LONG } from '../port/short-key.ts'
 import type { KeyedEntry } from './keyed-entry.ts'
 import { StoredAhead } from './stored-ahead.ts'
 import type { StateTable } from './table.ts'
@@ -58,10 +57,7 @@ export class TypedReadAhead {
     }
     for (let i = 0; i < count; i++) {
       const entry = found[i]!
-      if (entry === null) continue
-      seen ^= entry.epoch
-      // The text of a short key is not compared.
-      if (entry.keyForm === LONG) seen ^= entry.key.charCodeAt(0)
+      if (entry !== null) seen ^= entry.touch()
     }
     this.seen = seen
   }

@@ -44,10 +44,19 @@ describe('KeyedEntry', () => {
     entry.flags = LIVE
     entry.value = 0.5
     entry.flags |= REFERENCED
-    entry.value = 1
-    expect(entry.flags).toBe(LIVE | REFERENCED)
-    entry.value = 1.5
     entry.value = 'text'
     expect(entry.flags).toBe(LIVE | REFERENCED)
+  })
+
+  it('keeps the box of a number when the number becomes whole', () => {
+    const entry = new KeyedEntry(0, 'key', 0)
+    const { flags } = entry
+    entry.value = 0.5
+    const boxed = entry.flags
+    entry.value = 1
+    expect(boxed).not.toBe(flags)
+    expect(entry.flags).toBe(boxed)
+    entry.value = 'text'
+    expect(entry.flags).toBe(flags)
   })
 })
