@@ -14,7 +14,7 @@ const MEMORY = 65_536
 /**
  * Watches whether the elements of a list state are read. Where hardly one is, new ones are packed at once: an object that
  * nobody reads is copied twice by the engine, and then looked at again and again. Reads are noticed soon, their
- * absence late: a window that is open for long has no reads either, and reading packed elements is dear.
+ * absence late: a window that is open for long has no reads either, and reading packed elements is slow.
  */
 export class UnreadElements {
   private readonly arena = new ElementArena()

@@ -1,16 +1,16 @@
 import { PartReader, TERMINATOR } from './composite-key.ts'
 
 /*
- * Which key an entry has, told by numbers: by its hash and two more. The text of the key is elsewhere in memory, and
+ * Which key an entry has, identified by numbers: by its hash and two more. The text of the key is elsewhere in memory, and
  * waiting for it took a quarter of the time of a look-up among 100,000 entries.
  *
  * This is exact. Every step of murmur3 can be undone, and so can those of `prefixHash` without a namespace. So the hash,
- * the length and all bytes but four, of one block, say what those four are.
+ * the length and all bytes but four, of one block, determine those four.
  */
 
-/** The form of all keys that numbers do not tell. */
+/** The form of all keys that numbers do not identify. */
 export const LONG = 0
-/** Longest key of any bytes that numbers tell. */
+/** Longest key of any bytes that numbers identify. */
 const LONGEST = 8
 /** Form of a key of nine bytes of which the first is F8, as keys that are numbers have it. */
 const NUMBER = LONGEST + 2
@@ -21,11 +21,11 @@ const LONGEST_COMPOSITE = 2 * NUMBER_LENGTH + 4
 
 const part = new PartReader()
 
-/** What tells a short key beside the hash of its entry. Two keys of one hash and form are equal if `rest` is. */
+/** What identifies a short key beside the hash of its entry. Two keys of one hash and form are equal if `rest` is. */
 export class ShortKey {
   /** `LONG`, or above 0 what kind of key and how long: below 16. */
   form = LONG
-  /** The bytes that the hash does not tell, as int32. */
+  /** The bytes that do not follow from the hash, as int32. */
   rest = 0
 
   /** Takes the first `length` bytes of a key. */
@@ -48,7 +48,7 @@ export class ShortKey {
     this.take(part.bytes, part.length)
   }
 
-  /** No key that numbers tell. */
+  /** Holds no key that numbers identify. */
   clear(): void {
     this.form = LONG
   }

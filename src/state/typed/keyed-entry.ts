@@ -47,7 +47,7 @@ export class KeyedEntry {
   /** The key group, the form of the key and the flags, which one slot holds: there are millions of entries. */
   private groupFormAndFlags: number
   private held: EntryValue = undefined
-  /** What tells a short key beside the hash; see `ShortKey`. */
+  /** What identifies a short key beside the hash; see `ShortKey`. */
   readonly keyRest: number
   /** About how many bytes of heap the value takes, as they were counted. */
   valueBytes = 0
@@ -148,4 +148,4 @@ export function removeFromDirty(dirty: KeyedEntry[], { dirtyIndex }: KeyedEntry)
 }
 
 /** Bytes of heap that an entry takes besides key and value, measured on Node 24. */
-export const ENTRY_OVERHEAD = 160
+export const ENTRY_OVERHEAD = 168

@@ -160,7 +160,7 @@ export class StateTable {
 
   /** Links a new entry that is neither live nor dirty. */
   create(keyGroup: number, key: Uint8Array, length: number, hash: number): KeyedEntry {
-    // Elsewhere the hash is of more than the key, so it does not tell a short one.
+    // Elsewhere the hash is of more than the key, so it does not identify a short one.
     if (this.kind === 'map' || this.kind === 'timers') short.clear()
     else short.takeComposite(key, length)
     const entry = new KeyedEntry(hash, latin1Of(key, length), keyGroup, short.form, short.rest)

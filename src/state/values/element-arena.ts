@@ -28,7 +28,7 @@ class Slab {
 /**
  * Packed elements of many lists in a few arrays, in the order in which they are added: no list needs an array of its
  * own, which would take 300 bytes more than what it holds, or room for what may follow. A slab is
- * used again once none of its elements is left, so whoever drops a list has to `release` its elements.
+ * used again once none of its elements is left, so the code that drops a list has to `release` its elements.
  */
 export class ElementArena {
   private readonly slabs: (Slab | undefined)[] = []
