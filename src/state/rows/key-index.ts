@@ -10,6 +10,8 @@ import type { RowTableMemory } from './memory.ts'
 const FIRST_CAPACITY_SHIFT = 7
 /** Old entries moved per insertion while a larger index is built. */
 const MOVES_PER_INSERT = 16
+/** Words of a larger index touched per insertion, before entries are moved to it. */
+const TOUCHED_PER_INSERT = 4096
 
 /** One array of index entries. */
 interface IndexArray {
@@ -21,14 +23,17 @@ interface IndexArray {
 
 /**
  * The writer's side of a row table's index (drawn in `layout.ts`). It grows without a pause: once it is
- * half full, an array of double size is built beside it, some entries with every insertion, and
- * published when it is complete. Until then both get every change. Deletion moves later entries back (no
+ * half full, an array of double size is touched (see `RowTableMemory.touch`) and then built beside it,
+ * some entries with every insertion, and published when it is complete. While it is built both get every
+ * change. Deletion moves later entries back (no
  * tombstones, so that evictions never slow the index down). Readers that missed check the index epoch
  * again and retry when it changed.
  */
 export class RowTableIndex {
   private readonly memory: RowTableMemory
   private current: IndexArray
+  private untouched: IndexArray | undefined
+  private touched = 0
   private next: IndexArray | undefined
   private moved = 0
   private count = 0
@@ -41,7 +46,8 @@ export class RowTableIndex {
 
   /** Bytes of the array, and of the one being built. */
   get bytes(): number {
-    return (this.current.mask + 1 + (this.next === undefined ? 0 : this.next.mask + 1)) * 8
+    const larger = this.untouched ?? this.next
+    return (this.current.mask + 1 + (larger === undefined ? 0 : larger.mask + 1)) * 8
   }
 
   /** Address of the array that readers use, in words; shift and mask belong to it. */
@@ -59,7 +65,8 @@ export class RowTableIndex {
 
   /** Enters a row that is not in the index. */
   insert(hash: number, row: number): void {
-    if (this.next === undefined && (this.count + 1) * 2 > this.current.mask + 1) this.startGrowth()
+    if (this.next === undefined && (this.count + 1) * 2 > this.current.mask + 1)
+      this.prepareGrowth()
     this.insertInto(this.current, hash, row)
     this.count++
     if (this.next !== undefined) {
@@ -82,9 +89,11 @@ export class RowTableIndex {
    * row is entered about five times on the way up). Does nothing when the table has rows.
    */
   reserve(rows: number): void {
-    if (this.count > 0 || this.next !== undefined || rows * 2 <= this.current.mask + 1) return
+    const isGrowing = this.untouched !== undefined || this.next !== undefined
+    if (this.count > 0 || isGrowing || rows * 2 <= this.current.mask + 1) return
     const old = this.current
     this.current = this.createArray(Math.max(1, Math.clz32(rows * 2 - 1)))
+    this.memory.touch(this.current.address, (this.current.mask + 1) * 2)
     this.publish()
     this.memory.release(old.address, (old.mask + 1) * 2)
   }
@@ -104,11 +113,19 @@ export class RowTableIndex {
 
   private createArray(shift: number): IndexArray {
     const capacity = 2 ** (32 - shift)
-    return { address: this.memory.allocate(capacity * 2), shift, mask: capacity - 1 }
+    return { address: this.memory.allocateUntouched(capacity * 2), shift, mask: capacity - 1 }
   }
 
-  private startGrowth(): void {
-    this.next = this.createArray(this.current.shift - 1)
+  private prepareGrowth(): void {
+    this.untouched ??= this.createArray(this.current.shift - 1)
+    const { address, mask } = this.untouched
+    const count = Math.min(TOUCHED_PER_INSERT, (mask + 1) * 2 - this.touched)
+    this.memory.touch(address + this.touched, count)
+    this.touched += count
+    if (this.touched < (mask + 1) * 2) return
+    this.next = this.untouched
+    this.untouched = undefined
+    this.touched = 0
     this.moved = 0
   }
 

@@ -32,10 +32,10 @@ import { topKScratchBytes } from '../../kernels/top-k-scratch.ts'
  *   about rows looks only at parts whose counter grew.
  *   `kind`: 0 rows, 1 images of rows. Floats are 16-byte aligned, stride = dimension rounded up to 4.
  *
- *   row header, words (k = key words, the key's bytes zero-padded to an even number of words)
- *   +------------+-----------+-------------+--------+-------+------------------------------------+
- *   | 0 sequence | 1 state   | 2 reference | 3 hash | 4 key | 4+k meta                           |
- *   +------------+-----------+-------------+--------+-------+------------------------------------+
+ *   row header, words; a multiple of 8, and its start is 32-byte aligned
+ *   +------------+-----------+-------------+--------+--------+-----------------------------------+
+ *   | 0 sequence | 1 state   | 2 reference | 3 hash | 4 meta | 14 key, zero-padded               |
+ *   +------------+-----------+-------------+--------+--------+-----------------------------------+
  *   meta: 0 update count | 1 write epoch | 2 image | 3 through | 4 partition | 5 listed
  *         6,7 offset (float64) | 8,9 event time (float64)
  *
@@ -51,7 +51,7 @@ import { topKScratchBytes } from '../../kernels/top-k-scratch.ts'
  *   dimension)); slot 0 is live, the others are those at a barrier.
  */
 const ROW_TABLE_MAGIC = 0x42545257
-const ROW_TABLE_VERSION = 1
+const ROW_TABLE_VERSION = 2
 
 export const PAGE_WORDS = 16384
 export const MAX_PAGES = 65536
@@ -104,7 +104,8 @@ export const ROW_SEQUENCE = 0
 export const ROW_STATE = 1
 export const ROW_REFERENCE = 2
 export const ROW_HASH = 3
-export const ROW_KEY = 4
+/** Before the key, so that all of a header with a short key is in one cache line. */
+export const ROW_META = 4
 export const META_UPDATE_COUNT = 0
 export const META_WRITE_EPOCH = 1
 export const META_IMAGE = 2
@@ -114,6 +115,7 @@ export const META_LISTED = 5
 export const META_OFFSET = 6
 export const META_EVENT_TIME = 8
 const META_WORDS = 10
+export const ROW_KEY = ROW_META + META_WORDS
 
 /** Low bits of a row's state: its key length. */
 export const STATE_KEY_LENGTH = 0xffff
@@ -146,8 +148,6 @@ export interface RowTableLayout {
   readonly stride: number
   readonly maxKeyBytes: number
   readonly headerWords: number
-  /** Offset of the meta words in a row header. */
-  readonly metaAt: number
   readonly rowShift: number
   readonly rowsPerSegment: number
   /** Log2 of the rows in one of a segment's parts. */
@@ -159,15 +159,9 @@ export interface RowTableLayout {
   readonly scratchWords: number
 }
 
-/** Offset of the meta words in a row header, for keys of at most `maxKeyBytes`. */
-function metaOffset(maxKeyBytes: number): number {
-  return ROW_KEY + Math.ceil(maxKeyBytes / 8) * 2
-}
-
 function layoutOf(dimension: number, maxKeyBytes: number, rowShift: number): RowTableLayout {
   const stride = (dimension + 3) & ~3
-  const metaAt = metaOffset(maxKeyBytes)
-  const headerWords = Math.ceil((metaAt + META_WORDS) / 8) * 8
+  const headerWords = Math.ceil((ROW_KEY + maxKeyBytes / 4) / 8) * 8
   const rowsPerSegment = 1 << rowShift
   const floatsAt = SEGMENT_HEADER_WORDS + rowsPerSegment * headerWords
   const segmentWords = floatsAt + rowsPerSegment * stride
@@ -176,7 +170,6 @@ function layoutOf(dimension: number, maxKeyBytes: number, rowShift: number): Row
     stride,
     maxKeyBytes,
     headerWords,
-    metaAt,
     rowShift,
     rowsPerSegment,
     partShift: Math.max(0, rowShift - PART_SHIFT),

@@ -6,6 +6,16 @@ const FIRST_PAGES = 4
 const LEAST_GROWTH_PAGES = 16
 const MOST_GROWTH_PAGES = 1024
 
+/** Words of a page of the operating system; where pages are larger, some are written more than once. */
+const SYSTEM_PAGE_WORDS = 1024
+/** Words of a cache line: what is allocated begins at one. */
+const LINE_WORDS = 16
+
+/** So many words as whole cache lines have. */
+function lines(words: number): number {
+  return Math.ceil(words / LINE_WORDS) * LINE_WORDS
+}
+
 /**
  * The shared memory of one row table as its writer sees it: views that follow growth, and a bump
  * allocator with a list of released regions (old indexes, which segments are then cut from).
@@ -25,7 +35,7 @@ export class RowTableMemory {
   /** `reserved` words after the directory are never allocated. */
   constructor(reserved: number, maxPages: number = MAX_PAGES) {
     this.maxPages = maxPages
-    this.first = FIRST_FREE_ADDRESS + ((reserved + 3) & ~3)
+    this.first = FIRST_FREE_ADDRESS + lines(reserved)
     this.next = this.first
     this.memory = new WebAssembly.Memory({ initial: FIRST_PAGES, maximum: maxPages, shared: true })
     const buffer = this.memory.buffer
@@ -43,18 +53,35 @@ export class RowTableMemory {
     return (this.next - this.first - released) * 4
   }
 
-  /** Fresh zeroed words, 16-byte aligned. Throws OUT_OF_ROW_MEMORY at the memory's limit. */
+  /** Fresh zeroed words, 64-byte aligned. Throws OUT_OF_ROW_MEMORY at the memory's limit. */
   allocate(count: number): number {
-    const words = (count + 3) & ~3
+    const address = this.allocateUntouched(count)
+    this.touch(address, count)
+    return address
+  }
+
+  /** As `allocate`; the caller calls `touch` before it reads the words. */
+  allocateUntouched(count: number): number {
+    const words = lines(count)
     const address = this.next
     this.reserve(address + words)
     this.next = address + words
     return address
   }
 
+  /**
+   * Writes a zero to each page that begins in these fresh words, so that the kernel backs it. A page that
+   * is read first becomes the one page of zeros that all share; the first write then replaces it, for
+   * which the kernel interrupts every processor that runs this process. `Atomics.add` reads first.
+   */
+  touch(address: number, count: number): void {
+    const first = Math.ceil(address / SYSTEM_PAGE_WORDS) * SYSTEM_PAGE_WORDS
+    for (let at = first; at < address + count; at += SYSTEM_PAGE_WORDS) this.words[at] = 0
+  }
+
   /** As `allocate`, but out of a released region where one is large enough. */
   allocateReleased(count: number): number {
-    const words = (count + 3) & ~3
+    const words = lines(count)
     for (const region of this.released) {
       if (region.words < words) continue
       const address = region.address
@@ -68,7 +95,7 @@ export class RowTableMemory {
 
   /** Whether `allocateReleased(count)` would succeed. */
   hasRoomFor(count: number): boolean {
-    const words = (count + 3) & ~3
+    const words = lines(count)
     if (this.next + words <= this.maxPages * PAGE_WORDS) return true
     return this.released.some((region) => region.words >= words)
   }

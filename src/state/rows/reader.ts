@@ -9,6 +9,7 @@ import {
   META_THROUGH,
   META_UPDATE_COUNT,
   META_WRITE_EPOCH,
+  ROW_META,
   ROW_REFERENCE,
   ROW_STATE,
   STATE_DELETED,
@@ -65,7 +66,7 @@ export class RowTableReader extends RowTableLookup {
 
   /** Copies a found row's meta; false if it changed since. */
   metaInto(row: number, sequence: number, target: RowMetaTarget): boolean {
-    const meta = this.headerOf(row) + this.layout.metaAt
+    const meta = this.headerOf(row) + ROW_META
     target.updateCount = this.words[meta + META_UPDATE_COUNT]!
     target.partition = this.words[meta + META_PARTITION]!
     target.offset = this.doubles[(meta + META_OFFSET) >> 1]!
@@ -75,12 +76,12 @@ export class RowTableReader extends RowTableLookup {
 
   /** Source partition of the last write of a found row; check with `unchanged` or `dot` afterwards. */
   partitionOf(row: number): number {
-    return this.words[this.headerOf(row) + this.layout.metaAt + META_PARTITION]!
+    return this.words[this.headerOf(row) + ROW_META + META_PARTITION]!
   }
 
   /** Source offset of the last write of a found row; check as above. */
   offsetOf(row: number): number {
-    return this.doubles[(this.headerOf(row) + this.layout.metaAt + META_OFFSET) >> 1]!
+    return this.doubles[(this.headerOf(row) + ROW_META + META_OFFSET) >> 1]!
   }
 
   /**
@@ -185,14 +186,14 @@ export class RowTableReader extends RowTableLookup {
 
   /** The row or the image of it that the checkpoint sees, MISSING if none, STUCK to look again. */
   private imageAt(row: number, checkpointId: number): number {
-    let meta = this.headerOf(row) + this.layout.metaAt
+    let meta = this.headerOf(row) + ROW_META
     if (this.words[meta + META_WRITE_EPOCH]! < checkpointId) return row
     for (let depth = 0; depth < 16; depth++) {
       const image = this.words[meta + META_IMAGE]! - 1
       if (image < 0) return MISSING
       const header = this.checkedHeaderOf(image)
       if (header < 0) return MISSING
-      meta = header + this.layout.metaAt
+      meta = header + ROW_META
       if (this.words[meta + META_WRITE_EPOCH]! < checkpointId) {
         return this.words[meta + META_THROUGH]! >= checkpointId ? image : MISSING
       }
@@ -212,7 +213,7 @@ export class RowTableReader extends RowTableLookup {
     const header = this.headerOf(image)
     const sequence = Atomics.load(this.words, header)
     if ((sequence & 1) !== 0 || (this.words[header + ROW_STATE]! & STATE_IMAGE) === 0) return false
-    const meta = header + this.layout.metaAt
+    const meta = header + ROW_META
     this.foundSequence = sequence
     return (
       this.words[meta + META_WRITE_EPOCH]! < checkpointId &&

@@ -11,6 +11,7 @@ import {
   type KIND_ROWS,
   ROW_HASH,
   ROW_KEY,
+  ROW_META,
   ROW_STATE,
   type RowTableLayout,
   SCRATCH_AREAS,
@@ -105,7 +106,7 @@ export class RowTable {
 
   /** Address of the row's meta words. */
   metaOf(row: number): number {
-    return this.headerOf(row) + this.layout.metaAt
+    return this.headerOf(row) + ROW_META
   }
 
   /** Address of the row's floats (an index into `arena.floats`). */

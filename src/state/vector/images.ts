@@ -5,6 +5,7 @@ import {
   META_THROUGH,
   META_WRITE_EPOCH,
   ROW_KEY,
+  ROW_META,
   ROW_STATE,
   STATE_DELETED,
   STATE_IMAGE,
@@ -47,7 +48,7 @@ export class VectorImages {
     for (let i = ROW_STATE; i < layout.headerWords; i++) words[to + i] = words[from + i]!
     const state = words[from + ROW_STATE]!
     words[to + ROW_STATE] = (state & (STATE_KEY_LENGTH | STATE_DELETED)) | STATE_IMAGE
-    const meta = to + layout.metaAt
+    const meta = to + ROW_META
     words[meta + META_IMAGE] = next
     words[meta + META_THROUGH] = this.epochs.current
     words[meta + META_LISTED] = row + 1
@@ -138,6 +139,6 @@ export class VectorImages {
     const words = this.rows.arena.words
     const from = this.rows.headerOf(row)
     const to = this.rows.headerOf(image)
-    words.copyWithin(to + ROW_KEY, from + ROW_KEY, from + this.rows.layout.metaAt)
+    words.copyWithin(to + ROW_KEY, from + ROW_KEY, from + this.rows.layout.headerWords)
   }
 }
