@@ -45,10 +45,10 @@ export class FlinkRival {
 
   /** Runs one query; `folder` gets its checkpoints and its files of RocksDB. */
   async run(run: NexmarkRun, folder: string): Promise<NexmarkRate> {
-    const { query, warmUpSeconds, warmUpEvents, measuredSeconds, spread } = run
+    const { query, warmUpSeconds, warmUpEvents, warmUpLimitSeconds, measuredSeconds, spread } = run
     const configuration = Object.entries(configurationOf(run, folder))
     const output = await this.java([
-      ...[query, warmUpSeconds, warmUpEvents, measuredSeconds, spread],
+      ...[query, warmUpSeconds, warmUpEvents, warmUpLimitSeconds, measuredSeconds, spread],
       ...configuration.map(([key, value]) => `${key}=${value}`),
     ])
     return JSON.parse(output) as NexmarkRate

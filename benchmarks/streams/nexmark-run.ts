@@ -6,6 +6,11 @@ export interface NexmarkRun {
   /** Nothing is counted in the first so many seconds, and until so many events are read. */
   readonly warmUpSeconds: number
   readonly warmUpEvents: number
+  /**
+   * A side that has not read `warmUpEvents` after so many more seconds is measured then, for as many
+   * seconds, with the smaller state that it has.
+   */
+  readonly warmUpLimitSeconds: number
   readonly measuredSeconds: number
   /** See `nexmarkEvent`. */
   readonly spread: number
@@ -16,6 +21,8 @@ export interface NexmarkRun {
 /** What one side measured. */
 export interface NexmarkRate {
   readonly eventsPerSecond: number
+  /** Events read before the measured time. */
+  readonly eventsBefore: number
   /** Of the whole process, with compilation and garbage collection. */
   readonly cpuSecondsPerMillion: number
   /** The most memory of the process that was resident at one time. */

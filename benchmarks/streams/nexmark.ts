@@ -47,9 +47,16 @@ async function weirRate(run: NexmarkRun, folder: string): Promise<NexmarkRate> {
   return JSON.parse(output) as NexmarkRate
 }
 
-function stateDetails({ budget }: NexmarkRun, { stateBytes }: NexmarkRate): Partial<Figure> {
-  if (budget === undefined || stateBytes === undefined) return {}
-  return { details: { budget, stateMb: rounded(stateBytes / MB) } }
+function stateDetails(
+  { budget, warmUpEvents }: NexmarkRun,
+  weir: NexmarkRate,
+  flink: NexmarkRate | undefined,
+): Partial<Figure> {
+  if (budget === undefined || weir.stateBytes === undefined) return {}
+  const stateMb = rounded(weir.stateBytes / MB)
+  if (warmUpEvents === 0) return { details: { budget, stateMb } }
+  const rivalEventsBefore = flink === undefined ? {} : { rivalEventsBefore: flink.eventsBefore }
+  return { details: { budget, stateMb, eventsBefore: weir.eventsBefore, ...rivalEventsBefore } }
 }
 
 function figuresOf(
@@ -68,7 +75,7 @@ function figuresOf(
     {
       ...figure('', 'events/s', eventsPerSecond),
       targetRatio,
-      ...stateDetails(run, weir),
+      ...stateDetails(run, weir, flink),
     },
     { ...figure('-cpu', 's per million events', cpu), higher: false },
     { ...figure('-memory', 'MiB', memory), higher: false },
@@ -124,6 +131,7 @@ const timed = (query: NexmarkQuery, scale: number, budget?: string): NexmarkRun 
   query,
   warmUpSeconds: 6 * scale,
   warmUpEvents: 0,
+  warmUpLimitSeconds: 0,
   measuredSeconds: 8 * scale,
   spread: 1,
   budget,
@@ -171,6 +179,8 @@ export const nexmarkRocksdbBenchmark: Benchmark = benchmarkOf({
 
 /** Events and budget of `nexmark-spilled` at scale 1: the state is then ten times the budget. */
 const SPILLED_EVENTS = 4_000_000
+/** At scale 1, and at least a quarter of it. */
+const SPILLED_WARM_UP_LIMIT_SECONDS = 120
 const SPILLED_BUDGET_MB = 32
 /** Auctions last up to 400 s at scale 1, and a hundredth of them at a hundredth of it. */
 const SPILLED_SPREAD = 200
@@ -186,6 +196,7 @@ export const nexmarkSpilledBenchmark: Benchmark = benchmarkOf({
     query,
     warmUpSeconds: 0,
     warmUpEvents: Math.round(SPILLED_EVENTS * scale),
+    warmUpLimitSeconds: SPILLED_WARM_UP_LIMIT_SECONDS * Math.max(0.25, scale),
     measuredSeconds: 20 * scale,
     spread: Math.max(1, Math.round(SPILLED_SPREAD * scale)),
     budget: `${Math.round(SPILLED_BUDGET_MB * scale * 1024)}kb`,

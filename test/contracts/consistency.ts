@@ -152,10 +152,9 @@ export function consistencyContract(under: ReaderUnderTest): void {
         .poll(() => Promise.all(reads()))
         .toEqual([...Array(3).fill('ok'), ...Array(6).fill('RESTORING')])
       for (const model of [0, 1]) world.board.setLiveIncomplete(model, false)
-      expect(await Promise.all(reads())).toEqual([
-        ...['ok', 'ok', 'ok', 'UNKNOWN_KEY', 'UNKNOWN_KEY'],
-        ...Array(4).fill('ok'),
-      ])
+      await expect
+        .poll(() => Promise.all(reads()))
+        .toEqual([...['ok', 'ok', 'ok', 'UNKNOWN_KEY', 'UNKNOWN_KEY'], ...Array(4).fill('ok')])
     })
   })
 }

@@ -758,29 +758,33 @@ public final class Nexmark {
       System.exit(0);
     }
     Configuration configuration = new Configuration();
-    for (int i = 5; i < args.length; i++) {
+    for (int i = 6; i < args.length; i++) {
       String[] entry = args[i].split("=", 2);
       configuration.setString(entry[0], entry[1]);
     }
     StreamExecutionEnvironment env = environment(PARALLELISM, configuration);
     env.enableCheckpointing(1000);
-    discard(query(args[0], events(env, Long.MAX_VALUE / 2, Long.parseLong(args[4]))));
+    discard(query(args[0], events(env, Long.MAX_VALUE / 2, Long.parseLong(args[5]))));
     env.executeAsync("nexmark");
     while (read() == 0) Thread.sleep(10);
     OperatingSystemMXBean system =
         (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
     Thread.sleep((long) (Double.parseDouble(args[1]) * 1000));
     long warmUp = Long.parseLong(args[2]);
-    while (read() < warmUp) Thread.sleep(10);
+    double limit = Double.parseDouble(args[3]);
+    long end = System.nanoTime() + (long) (limit * 1e9);
+    while (read() < warmUp && System.nanoTime() < end) Thread.sleep(10);
+    double measured = read() < warmUp ? limit : Double.parseDouble(args[4]);
     long events = read();
     long time = System.nanoTime();
     long cpu = system.getProcessCpuTime();
-    Thread.sleep((long) (Double.parseDouble(args[3]) * 1000));
+    Thread.sleep((long) (measured * 1000));
     double millions = (read() - events) / 1e6;
     double seconds = (System.nanoTime() - time) / 1e9;
     double cpuSeconds = (system.getProcessCpuTime() - cpu) / 1e9;
     System.out.println(
         "{\"eventsPerSecond\":" + millions * 1e6 / seconds
+            + ",\"eventsBefore\":" + events
             + ",\"cpuSecondsPerMillion\":" + cpuSeconds / millions
             + ",\"residentBytes\":" + mostResidentBytes() + "}");
     System.exit(0);
