@@ -44,14 +44,26 @@ const SINCE_BOOT_MS = clockDistanceMs(
   () => Number(process.hrtime.bigint()) / 1e6,
 )
 
+/** The longest time that `setTimeout` can wait, ms: about 25 days. It calls at once for a longer one. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
+
 /** The machine's own clock. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now() + SINCE_BOOT_MS,
   after(delayMs, callback) {
+    if (delayMs > LONGEST_TIMEOUT_MS) return afterLong(delayMs, callback)
     const timer = setTimeout(callback, Math.max(0, delayMs))
     return () => clearTimeout(timer)
   },
+}
+
+/** As `after`, in several timeouts. */
+function afterLong(delayMs: number, callback: () => void): Cancel {
+  let cancel = systemClock.after(LONGEST_TIMEOUT_MS, () => {
+    cancel = systemClock.after(delayMs - LONGEST_TIMEOUT_MS, callback)
+  })
+  return () => cancel()
 }
 
 /** Resolves after `delayMs` of `clock`. */

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import { expect, it } from 'vitest'
-import { clockDistanceMs } from '../../src/core/clock.ts'
+import { expect, it, vi } from 'vitest'
+import { clockDistanceMs, systemClock } from '../../src/core/clock.ts'
 
 it('the distance of two clocks is exact though the thread stands still at most looks at them', () => {
   let nowMs = 1000
@@ -28,5 +28,22 @@ it('all threads have the same monotonic time, from their first moment', async ()
   for (const [before, nowMs, after] of looks) {
     expect(nowMs).toBeGreaterThan(Number(before) / 1e6 - 0.05)
     expect(nowMs).toBeLessThan(Number(after) / 1e6 + 0.05)
+  }
+})
+
+it('waits for longer than a timeout of Node can, and calls once', () => {
+  const dayMs = 24 * 60 * 60 * 1000
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const calls: string[] = []
+    systemClock.after(60 * dayMs, () => calls.push('called'))
+    const cancel = systemClock.after(60 * dayMs, () => calls.push('canceled'))
+    vi.advanceTimersByTime(59 * dayMs)
+    expect(calls).toEqual([])
+    cancel()
+    vi.advanceTimersByTime(60 * dayMs)
+    expect(calls).toEqual(['called'])
+  } finally {
+    vi.useRealTimers()
   }
 })

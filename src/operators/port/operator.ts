@@ -60,7 +60,7 @@ export interface OperatorContext extends AccumulatorAccess {
   position(): SourcePosition
   /** The operator's current event-time watermark. */
   currentWatermark(): number
-  /** Requests `onProcessingTime(timestamp)` when the wall clock reaches it. The request is not part of state. */
+  /** Requests `onProcessingTime(timestamp)` when the wall clock is past it. The request is not part of state. */
   scheduleProcessingTime(timestampMs: number): void
   /** For a `DeferringOperator`: asks the runtime to call `emitNext` soon. */
   wake(): void

@@ -1,10 +1,15 @@
-/** Wall-clock times at which owners want to be called, in time order; an equal request counts once. */
+/**
+ * Wall-clock times at which owners want to be called, in time order; an equal request counts once. A time is reached
+ * when its millisecond is over, as in Flink: else a record that came in the rest of it would belong to a window that
+ * has fired.
+ */
 export class ProcessingTimers<Owner> {
   private readonly entries: { readonly timestampMs: number; readonly owner: Owner }[] = []
 
-  /** The earliest time, or undefined when there is none. */
-  get earliestMs(): number | undefined {
-    return this.entries[0]?.timestampMs
+  /** When the earliest request is due, or undefined when there is none. */
+  get dueMs(): number | undefined {
+    const first = this.entries[0]
+    return first && first.timestampMs + 1
   }
 
   /** Adds a request, unless an equal one waits. */
@@ -20,6 +25,6 @@ export class ProcessingTimers<Owner> {
   /** Removes and returns the earliest request that is due, or undefined. */
   takeDue(nowMs: number): { readonly timestampMs: number; readonly owner: Owner } | undefined {
     const first = this.entries[0]
-    return first !== undefined && first.timestampMs <= nowMs ? this.entries.shift() : undefined
+    return first !== undefined && first.timestampMs < nowMs ? this.entries.shift() : undefined
   }
 }

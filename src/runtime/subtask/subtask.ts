@@ -213,7 +213,7 @@ export class Subtask implements OperatorHost {
   /** When `tick` must be called at the latest, ms of the wall clock. */
   nextTickMs(nowMs: number): number | undefined {
     if (!this.canProcess()) return undefined
-    const timer = this.timers.earliestMs
+    const timer = this.timers.dueMs
     const input = this.input.nextTickMs(nowMs)
     if (timer === undefined || input === undefined) return timer ?? input
     return Math.min(timer, input)
