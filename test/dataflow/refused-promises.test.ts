@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
 import { generatedWatermarks, monotonousTimestamps } from '../../src/dataflow/watermark-strategy.ts'
 import { DiscardingSink } from '../../src/operators/basic/discarding-sink.ts'
-import { tumblingEventTimeWindows } from '../../src/operators/windows/assigner.ts'
+import {
+  dynamicEventTimeSessionWindows,
+  tumblingEventTimeWindows,
+} from '../../src/operators/windows/assigner.ts'
 import { LocalExecutor } from '../../src/runtime/job/local-executor.ts'
 import {
   type AggregateFunction,
@@ -98,6 +101,12 @@ const STREAMS: Readonly<Record<string, (env: Env) => { sinkTo(sink: never): unkn
         processElement: (_, context) =>
           context.getState(valueState<unknown>('later')).update(Promise.resolve(1)),
       })),
+  'the gap of a session': (env) =>
+    env
+      .fromElements([1], times)
+      .keyBy((n) => n)
+      .window(dynamicEventTimeSessionWindows(() => Promise.resolve(1) as never))
+      .reduce((a) => a),
 }
 
 const STATE = reducingState<unknown>('sum', async () => 1)

@@ -143,7 +143,7 @@ export class AsyncWaitOperator<IN, OUT>
       return
     }
     if (typeof promise?.then !== 'function') {
-      this.fail(this.wrongResult(`returned ${kindOf(promise)}, not a promise`))
+      this.fail(this.wrongInvoke(`returned ${kindOf(promise)}, not a promise`))
       return
     }
     promise.then(
@@ -155,7 +155,7 @@ export class AsyncWaitOperator<IN, OUT>
   private resolved(record: AsyncRecord, results: unknown): void {
     if (this.isOver(record)) return
     if (!Array.isArray(results)) {
-      this.fail(this.wrongResult(`resolved to ${kindOf(results)}, not to an array of results`))
+      this.fail(this.wrongInvoke(`resolved to ${kindOf(results)}, not to an array of results`))
     } else if (!this.retries(record, (strategy) => strategy.retriesResults(results))) {
       this.complete(record, results)
     }
@@ -175,13 +175,12 @@ export class AsyncWaitOperator<IN, OUT>
     if (retryStrategy === undefined || record.attempts >= retryStrategy.maxAttempts) return false
     try {
       if (!asksForRetry(retryStrategy)) return false
+      this.context.clock.after(retryStrategy.delayMs(record.attempts), () => {
+        if (!this.isOver(record)) this.invoke(record)
+      })
     } catch (error) {
       this.fail(error)
-      return true
     }
-    this.context.clock.after(retryStrategy.delayMs(record.attempts), () => {
-      if (!this.isOver(record)) this.invoke(record)
-    })
     return true
   }
 
@@ -230,16 +229,24 @@ export class AsyncWaitOperator<IN, OUT>
     try {
       const results: unknown = userFunction.timeout(record.value as IN)
       refusePromise(results, 'timeout')
-      this.complete(record, results as readonly unknown[])
+      if (Array.isArray(results)) this.complete(record, results)
+      else this.fail(this.wrongTimeout(results))
     } catch (error) {
       this.fail(error)
     }
   }
 
-  private wrongResult(what: string): WeirError {
+  private wrongInvoke(what: string): WeirError {
     return new WeirError(
       'INVALID_ARGUMENT',
       `asyncInvoke of operator "${this.context.name}" ${what}: return a promise of an array, which is empty for no result`,
+    )
+  }
+
+  private wrongTimeout(results: unknown): WeirError {
+    return new WeirError(
+      'INVALID_ARGUMENT',
+      `timeout of operator "${this.context.name}" returned ${kindOf(results)}, not an array of results: return an array, which is empty for no result`,
     )
   }
 }

@@ -60,19 +60,26 @@ function numberOf<T>(record: T, field: AnyField): number {
   throw wrongField('sum', field, value)
 }
 
-/** Throws INVALID_ARGUMENT for a missing field, which is neither less nor greater than any other. */
+/**
+ * Whether the field of `a` is less. NaN is greater than every number, as in Flink: else the order of the records
+ * would decide. Throws INVALID_ARGUMENT for a missing field and null, which are neither less nor greater.
+ */
 function isLess<T>(a: T, b: T, field: AnyField): boolean {
-  return comparableOf(a, field) < comparableOf(b, field)
+  const x = comparableOf(a, field)
+  const y = comparableOf(b, field)
+  return x < y || (Number.isNaN(y) && !Number.isNaN(x))
 }
 
 function comparableOf<T>(record: T, field: AnyField): number {
   const value: unknown = fieldOf(record, field)
-  if (value === undefined) throw wrongField('min, max, minBy or maxBy', field, value)
+  if (value === undefined || value === null) {
+    throw wrongField('min, max, minBy or maxBy', field, value)
+  }
   return value as number
 }
 
 function wrongField(fold: string, field: AnyField, value: unknown): WeirError {
-  const what = value === undefined ? 'missing' : `of type ${typeof value}`
+  const what = value === undefined ? 'missing' : value === null ? 'null' : `of type ${typeof value}`
   return new WeirError(
     'INVALID_ARGUMENT',
     `field "${String(field)}" is ${what} in a record of ${fold}: name a field that each record has, or use reduce`,

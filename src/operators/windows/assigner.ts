@@ -1,5 +1,6 @@
-import { requireArgument } from '../../core/errors.ts'
+import { requireArgument, WeirError } from '../../core/errors.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../core/time.ts'
+import { refusePromise } from '../port/refuse-promise.ts'
 import type { TimeDomain } from '../process/function.ts'
 
 /** A span of time, `start <= t < end`, in ms. */
@@ -64,11 +65,12 @@ function aligned(windows: Omit<AlignedWindows, 'kind'>): AlignedWindows {
 }
 
 function requireGap(gapMs: number): number {
-  requireArgument(
-    Number.isSafeInteger(gapMs) && gapMs > 0,
+  if (Number.isSafeInteger(gapMs) && gapMs > 0) return gapMs
+  refusePromise(gapMs, 'the gap of a session')
+  throw new WeirError(
+    'INVALID_ARGUMENT',
     `the gap of a session is a whole number of ms above 0, not ${gapMs}`,
   )
-  return gapMs
 }
 
 function session(timeDomain: TimeDomain, gapMs: number): SessionWindows {

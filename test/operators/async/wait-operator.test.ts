@@ -227,6 +227,35 @@ describe('asynchronous I/O', () => {
     expect(clock.pending).toBe(0)
   })
 
+  it.each([
+    [undefined, 'nothing'],
+    [3, 'a number'],
+  ])('refuses %s as the result of the timeout method', async (results, kind) => {
+    const clock = new ManualClock()
+    const service = Object.assign(new Service(), { timeout: () => results as never })
+    const { harness } = await open({ service, clock, timeoutMs: 1000 })
+    harness.process(1)
+    clock.advance(1000)
+    await expect(harness.settle()).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining(`returned ${kind}, not an array of results`),
+    })
+  })
+
+  it('fails when the retry strategy throws instead of giving a delay', async () => {
+    const service = new Service()
+    const retryStrategy: AsyncRetryStrategy<string> = {
+      ...fixedDelayRetry<string>({ maxAttempts: 3, delayMs: 1 }),
+      delayMs: () => {
+        throw new Error('no delay')
+      },
+    }
+    const { harness } = await open({ service, retryStrategy })
+    harness.process(1)
+    service.refuse(1)
+    await expect(harness.settle()).rejects.toThrow('no delay')
+  })
+
   it('counts the time of all calls of a record', async () => {
     const clock = new ManualClock()
     const service = new Service()

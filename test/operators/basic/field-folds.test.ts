@@ -36,6 +36,18 @@ describe('the folds of a field', () => {
     expect(pair.maxBy('n' as never)).toEqual({ n: 2 })
     for (const fold of ['min', 'max', 'minBy', 'maxBy'] as const) {
       expect(() => pair[fold]('none' as never)).toThrow(refused('"none" is missing'))
+      const unknown = new Pair({ n: 1 }, { n: null })
+      expect(() => unknown[fold]('n' as never)).toThrow(refused('"n" is null'))
     }
+  })
+
+  it.each([
+    ['before', { n: Number.NaN }, { n: 3 }],
+    ['after', { n: 3 }, { n: Number.NaN }],
+  ])('take NaN as greater than every number, also %s it', (_, a, b) => {
+    const pair = new Pair(a, b)
+    for (const fold of ['min', 'minBy'] as const) expect(pair[fold]('n' as never)).toEqual({ n: 3 })
+    for (const fold of ['max', 'maxBy'] as const)
+      expect(pair[fold]('n' as never)).toEqual({ n: Number.NaN })
   })
 })
