@@ -1,4 +1,5 @@
 import type { Serializer } from '../core/serializer.ts'
+import type { CollectedResults } from '../operators/basic/collected-results.ts'
 import { FieldFolds } from '../operators/basic/field-folds.ts'
 import type { FlatMapFunction } from '../operators/basic/flat-map.ts'
 import { LatestValueOperator } from '../operators/basic/latest-value.ts'
@@ -199,6 +200,26 @@ export class KeyedStream<K, T> extends FieldFolds<T, DataStream<T>> {
   /** Writes the stream to a sink. One writer gets all records of a key, in order. */
   sinkTo(sink: Sink<T>): DataStreamSink {
     return this.asDataStream().sinkTo(sink)
+  }
+
+  /** As `print` of a stream without keys. */
+  print(prefix?: string): DataStreamSink {
+    return this.asDataStream().print(prefix)
+  }
+
+  /** As `print`, to standard error. */
+  printToErr(prefix?: string): DataStreamSink {
+    return this.asDataStream().printToErr(prefix)
+  }
+
+  /** As `executeAndCollect` of a stream without keys. Throws ILLEGAL_STATE. */
+  executeAndCollect(jobName?: string): CollectedResults<T>
+  executeAndCollect(jobName: string, limit: number): Promise<T[]>
+  executeAndCollect(jobName?: string, limit?: number): CollectedResults<T> | Promise<T[]> {
+    const stream = this.asDataStream()
+    return limit === undefined
+      ? stream.executeAndCollect(jobName)
+      : stream.executeAndCollect(jobName!, limit)
   }
 
   private reduced(create: (serializer: Serializer<T>) => StreamOperator): DataStream<T> {

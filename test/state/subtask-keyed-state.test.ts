@@ -101,7 +101,7 @@ describe.each<{ storeType: StateStoreType; budget: number }>([
     )
     select(backend, 'a')
     expect(map.isEmpty()).toBe(true)
-    for (const key of ['m', 'b', 'zz', 'a', 'm\0', '']) map.put(key, key.length)
+    map.putAll(['m', 'b', 'zz', 'a', 'm\0', ''].map((key) => [key, key.length]))
     select(backend, 'a\0')
     map.put('other', 9)
     select(backend, 'a')
@@ -114,6 +114,8 @@ describe.each<{ storeType: StateStoreType; budget: number }>([
       ['m\0', 2],
       ['zz', 2],
     ])
+    expect([...map.keys()]).toEqual(['', 'a', 'm', 'm\0', 'zz'])
+    expect([...map.values()]).toEqual([0, 1, 7, 2, 2])
     expect([map.has('b'), map.has('a'), map.get('zz'), map.get('none')]).toEqual([
       false,
       true,

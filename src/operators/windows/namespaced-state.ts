@@ -63,9 +63,14 @@ export class NamespacedState implements NamespacedStateAccess {
       return {
         get: (key: K) => at().get(key),
         put: (key: K, value: V) => at().put(key, value),
+        putAll: (entries: Iterable<readonly [K, V]>) => {
+          for (const [key, value] of entries) at().put(key, value)
+        },
         remove: (key: K) => at().remove(key),
         has: (key: K) => at().has(key),
         entries: () => [...at().entries()].values(),
+        keys: () => [...at().keys()].values(),
+        values: () => [...at().values()].values(),
         isEmpty: () => at().isEmpty(),
         clear: () => at().clear(),
       }
@@ -91,7 +96,7 @@ export class NamespacedState implements NamespacedStateAccess {
     for (const namespace of from) {
       this.namespace = namespace
       const held = state.get()
-      if (Array.isArray(held) && descriptor.kind === 'list') moved.push(...(held as T[]))
+      if (descriptor.kind === 'list') for (const value of held as T[]) moved.push(value)
       else if (held !== undefined) moved.push(held as T)
       state.clear()
     }

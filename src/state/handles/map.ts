@@ -56,6 +56,10 @@ export class MapStateHandle<K, V> implements MapState<K, V> {
     this.table.context.settle()
   }
 
+  putAll(entries: Iterable<readonly [K, V]>): void {
+    for (const [key, value] of entries) this.put(key, value)
+  }
+
   remove(key: K): void {
     this.locate(key)
     const { keyGroup, bytes } = this.selection
@@ -71,10 +75,17 @@ export class MapStateHandle<K, V> implements MapState<K, V> {
   *entries(): IterableIterator<[K, V]> {
     const prefixLength = this.prefix().length
     for (const { key, value } of this.scan()) {
-      const mapKey = bytesOfLatin1(key.slice(prefixLength))
-      const decodedKey = this.keySerializer.read(new ByteReader(mapKey))
-      yield [decodedKey, fromEntryValue(this.serializer, value)]
+      yield [this.mapKeyOf(key, prefixLength), fromEntryValue(this.serializer, value)]
     }
+  }
+
+  *keys(): IterableIterator<K> {
+    const prefixLength = this.prefix().length
+    for (const { key } of this.scan()) yield this.mapKeyOf(key, prefixLength)
+  }
+
+  *values(): IterableIterator<V> {
+    for (const { value } of this.scan()) yield fromEntryValue(this.serializer, value)
   }
 
   isEmpty(): boolean {
@@ -87,6 +98,10 @@ export class MapStateHandle<K, V> implements MapState<K, V> {
       this.table.removeAt(this.selection.keyGroup, bytes, bytes.length, entryHash('map', bytes))
       this.table.context.settle()
     }
+  }
+
+  private mapKeyOf(composite: string, prefixLength: number): K {
+    return this.keySerializer.read(new ByteReader(bytesOfLatin1(composite.slice(prefixLength))))
   }
 
   private prefix(): string {

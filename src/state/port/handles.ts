@@ -47,10 +47,16 @@ export interface LiveListState<T> extends ListState<T> {
 /** A map per key. */
 export interface MapState<K, V> {
   get(key: K): V | undefined
+  /** Without a value, as `remove`. */
   put(key: K, value: V): void
+  /** As `put` of each entry, such as those of a `Map`. */
+  putAll(entries: Iterable<readonly [K, V]>): void
   remove(key: K): void
   has(key: K): boolean
+  /** An entry that changes or is removed meanwhile may show its old value. `keys` and `values` are alike. */
   entries(): IterableIterator<[K, V]>
+  keys(): IterableIterator<K>
+  values(): IterableIterator<V>
   isEmpty(): boolean
   clear(): void
 }

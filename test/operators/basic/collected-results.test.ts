@@ -19,6 +19,14 @@ describe('executeAndCollect', () => {
     expect(results.sort((a, b) => a - b)).toEqual(Array.from({ length: 5000 }, (_, i) => i + 1))
   })
 
+  it('gives the records of a stream by key, too', async () => {
+    const keyed = environment()
+      .fromSequence(1, 6)
+      .keyBy((n) => n % 3)
+    const limited = await keyed.executeAndCollect('keyed', 10)
+    expect(limited.sort()).toEqual([1, 2, 3, 4, 5, 6])
+  })
+
   it('holds back a stream without end, and cancels it when the reader leaves', async () => {
     let generated = 0
     const source = new GeneratorSource<number>({
