@@ -1,6 +1,15 @@
 import { WeirError } from '../../core/errors.ts'
 import { describeValue } from '../../core/text/describe-value.ts'
+import { NO_TIMESTAMP } from '../../core/time.ts'
 import { refusePromise } from './refuse-promise.ts'
+
+/**
+ * The timestamp of the results of a window's last moment, or of a timer. -1 stands for none, so that results of the
+ * last millisecond before 1970 have the one before it.
+ */
+export function timestampOfResults(time: number): number {
+  return time === NO_TIMESTAMP ? NO_TIMESTAMP - 1 : time
+}
 
 /** The time that a user function gave. Throws INVALID_ARGUMENT for what is no whole number of ms. */
 export function requireTime(time: unknown, name: string): asserts time is number {

@@ -1,5 +1,7 @@
 import type { Serializer } from '../../core/serializer.ts'
+import { NO_TIMESTAMP } from '../../core/time.ts'
 import type { Timer } from '../../state/port/timer-queue.ts'
+import { timestampOfResults } from '../port/event-time.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import { refuseResult } from '../port/refuse-result.ts'
 import { KeyedOperatorContext } from './context.ts'
@@ -69,9 +71,10 @@ export abstract class TimedKeyedOperator<
 
   private fire(timer: Timer, domain: TimeDomain): void {
     const context = this.functionContext
-    context.begin(timer.timestamp)
+    const timestamp = timestampOfResults(timer.timestamp)
+    context.begin(timestamp)
     context.timeDomain = domain
-    this.collector.timestamp = domain === 'event-time' ? timer.timestamp : -1
+    this.collector.timestamp = domain === 'event-time' ? timestamp : NO_TIMESTAMP
     const result: unknown = this.userFunction.onTimer?.(timer.timestamp, context, this.collector)
     if (result !== undefined) refuseResult(result, 'onTimer')
   }

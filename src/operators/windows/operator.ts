@@ -5,6 +5,7 @@ import { MAX_TIMESTAMP, NO_TIMESTAMP } from '../../core/time.ts'
 import type { EntryTimers } from '../../state/port/entry-timers.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import type { Timer } from '../../state/port/timer-queue.ts'
+import { timestampOfResults } from '../port/event-time.ts'
 import { FoldedPart, recordsOf } from '../port/folded-part.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import type { OutputTag } from '../port/output-tag.ts'
@@ -177,8 +178,9 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
   }
 
   /** Calls the window function with these records or results. */
-  protected emit(window: TimeWindow, timestamp: number, elements: readonly unknown[]): void {
+  protected emit(window: TimeWindow, time: number, elements: readonly unknown[]): void {
     const { functionContext, collector } = this
+    const timestamp = time === window.end - 1 ? timestampOfResults(time) : time
     collector.timestamp = timestamp
     if (this.options.windowFunction === undefined) {
       for (const element of elements) collector.collect(element)

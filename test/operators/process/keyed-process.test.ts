@@ -67,6 +67,16 @@ describe('KeyedProcessOperator', () => {
     ])
   })
 
+  it('gives results of a timer at the last millisecond of 1969 a timestamp', async () => {
+    const harness = await open<number>({
+      processElement: (_, context) => context.timerService.registerEventTimeTimer(-1),
+      onTimer: (timestamp, _, out) => out.collect(timestamp),
+    })
+    harness.process({ user: 'a', amount: 1 }, -5)
+    harness.watermark(-1)
+    expect(harness.outputs).toEqual([{ value: -1, timestamp: -2 }])
+  })
+
   it('fires event-time timers in time order before it forwards the watermark', async () => {
     const order: string[] = []
     const harness = await open<string>({

@@ -48,6 +48,13 @@ describe('tumbling windows', () => {
     ])
   })
 
+  it('give results a timestamp where they end with 1969, whose last millisecond stands for none', async () => {
+    const harness = await openListing(tumblingEventTimeWindows(10))
+    feed(harness, event(-3))
+    harness.endInput()
+    expect(harness.outputs).toEqual([{ value: ['a', -10, 0, [-3]], timestamp: -2 }])
+  })
+
   it('store one reduced value and emit it', async () => {
     const sum = reduceFold<Event>((a, b) => ({ ...b, amount: a.amount + b.amount }))
     const contents = new FoldedContents<Event, Event>(sum, msgpackSerializer())
