@@ -18,6 +18,8 @@ export class LocalFold<IN, ACC> extends PartFold<IN, ACC> {
   private readonly slices = new Map<number, PartsByKey<WaitingPart<ACC>>>()
   private lastStart = Number.NaN
   private lastSlice: PartsByKey<WaitingPart<ACC>>
+  /** For the next slice; its parts were sent. */
+  private spare: PartsByKey<WaitingPart<ACC>> | undefined
 
   constructor(options: LocalFoldOptions<IN, ACC>) {
     super(options)
@@ -32,21 +34,28 @@ export class LocalFold<IN, ACC> extends PartFold<IN, ACC> {
     const start = this.isEventTime ? lastWindowStart(this.windows, timestamp) : 0
     const slice = start === this.lastStart ? this.lastSlice : this.sliceOf(start)
     const found = slice.find(key)
-    if (found !== undefined) this.fold(found.part, value)
+    if (found !== undefined && found.records > 0) {
+      this.fold(found, value)
+      return true
+    }
     // A slice of more than a moment that begins at -1 has 0 in it, too.
-    else slice.put(this.begin(key, value, start === NO_TIMESTAMP ? 0 : start))
+    const part = this.begin(found, key, value, start === NO_TIMESTAMP ? 0 : start)
+    if (part !== found) slice.put(part)
     return true
   }
 
   protected forget(): void {
     this.slices.clear()
     this.lastStart = Number.NaN
+    this.lastSlice.trim()
+    this.spare = this.lastSlice
   }
 
   private sliceOf(start: number): PartsByKey<WaitingPart<ACC>> {
     let slice = this.slices.get(start)
     if (slice === undefined) {
-      slice = new PartsByKey(this.keySerializer)
+      slice = this.spare ?? new PartsByKey<WaitingPart<ACC>>(this.keySerializer)
+      this.spare = undefined
       this.slices.set(start, slice)
     }
     this.lastStart = start

@@ -16,17 +16,27 @@ export interface PartFoldOptions<IN, ACC> {
   readonly sums: Serializer<ACC>
 }
 
-/** A part that waits to be sent, with its key. */
+/** A part that waits to be sent, with its key. When it was sent it has no records, and stands for the next part of a key. */
 export class WaitingPart<ACC> {
-  readonly key: unknown
+  key: unknown
   /** Of the part, not -1, which stands for no time. */
-  timestamp: number
-  readonly part: FoldedPart<ACC>
+  timestamp = 0
+  /** Number of records in the sum. */
+  records = 0
+  sum: ACC | undefined = undefined
+  /** Whether nothing else refers to an object of the sum. */
+  owned = true
+  /** See `FoldedPart`. */
+  spanMs = 0
 
-  constructor(key: unknown, timestamp: number, part: FoldedPart<ACC>) {
-    this.key = key
-    this.timestamp = timestamp
-    this.part = part
+  /** The part to be sent; nothing is left here. */
+  take(): FoldedPart<ACC> {
+    const part = new FoldedPart(this.sum as ACC, this.records, this.owned, this.spanMs)
+    this.key = undefined
+    this.sum = undefined
+    this.records = 0
+    this.spanMs = 0
+    return part
   }
 }
 
@@ -60,7 +70,10 @@ export abstract class PartFold<IN, ACC> implements EdgeFold {
     const parts = this.waiting
     this.waiting = []
     this.forget()
-    for (const { key, part, timestamp } of parts) send(key, part, timestamp)
+    for (const part of parts) {
+      const { key, timestamp } = part
+      send(key, part.take(), timestamp)
+    }
     this.trust.sent(parts.length)
   }
 
@@ -71,19 +84,26 @@ export abstract class PartFold<IN, ACC> implements EdgeFold {
   /** Folds a record into its part; false for one that must be sent as it is. */
   protected abstract place(key: unknown, value: IN, timestamp: number): boolean
 
-  /** Forgets all parts. */
+  /** Forgets all parts: those that are known are about to be taken. */
   protected abstract forget(): void
 
-  /** A part of one record, which waits from now on. */
-  protected begin(key: unknown, value: IN, timestamp: number): WaitingPart<ACC> {
-    const part = new FoldedPart(undefined as ACC, 0, true)
+  /** A part of one record, which waits from now on: `sent`, if it is there and has no records. */
+  protected begin(
+    sent: WaitingPart<ACC> | undefined,
+    key: unknown,
+    value: IN,
+    timestamp: number,
+  ): WaitingPart<ACC> {
+    const part = sent?.records === 0 ? sent : new WaitingPart<ACC>()
+    part.key = key
+    part.timestamp = timestamp
+    part.owned = true
     this.fold(part, value)
-    const waiting = new WaitingPart(key, timestamp, part)
-    this.waiting.push(waiting)
-    return waiting
+    this.waiting.push(part)
+    return part
   }
 
-  protected fold(part: FoldedPart<ACC>, value: IN): void {
+  protected fold(part: WaitingPart<ACC>, value: IN): void {
     const { fold, sums } = this.options
     const before = part.records === 0 ? undefined : part.sum
     const after = fold.add(value, before)

@@ -7,6 +7,9 @@ function isOwnName(key: unknown): boolean {
   return typeof key === 'string' || (typeof key === 'number' && !Object.is(key, -0))
 }
 
+/** Parts above which all are forgotten. */
+const MOST_KEPT = 8192
+
 /** Parts by their keys, which are equal where their bytes are. */
 export class PartsByKey<P> {
   private readonly keySerializer: Serializer<unknown>
@@ -40,7 +43,12 @@ export class PartsByKey<P> {
     this.lastMap.set(this.lastName, part)
   }
 
-  clear(): void {
+  /**
+   * Forgets the parts if they are many. Else they are there for the next records of their keys, so that a part that waits
+   * is no new object: those that are new when the engine collects garbage soon count as old.
+   */
+  trim(): void {
+    if (this.byKey.size + this.byBytes.size <= MOST_KEPT) return
     this.byKey.clear()
     this.byBytes.clear()
   }

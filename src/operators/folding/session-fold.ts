@@ -41,29 +41,27 @@ export class SessionFold<IN, ACC> extends PartFold<IN, ACC> {
     const end = start + this.windows.gapMs(value)
     if (this.isEventTime && (start === NO_TIMESTAMP || end - 1 <= this.watermark)) return false
     const found = this.parts.find(key)
-    if (found === undefined || !this.extend(found, start, end)) {
-      this.parts.put(this.beginSession(key, value, start, end))
-    } else this.fold(found.part, value)
+    if (found !== undefined && found.records > 0 && this.extend(found, start, end)) {
+      this.fold(found, value)
+      return true
+    }
+    const part = this.begin(found, key, value, start)
+    part.spanMs = end - start
+    if (part !== found) this.parts.put(part)
     return true
   }
 
   protected forget(): void {
-    this.parts.clear()
-  }
-
-  private beginSession(key: unknown, value: IN, start: number, end: number): WaitingPart<ACC> {
-    const waiting = this.begin(key, value, start)
-    waiting.part.spanMs = end - start
-    return waiting
+    this.parts.trim()
   }
 
   /** Makes the session of a part longer by a window that touches it; false where it does not. */
-  private extend(waiting: WaitingPart<ACC>, start: number, end: number): boolean {
-    const { part, timestamp } = waiting
+  private extend(part: WaitingPart<ACC>, start: number, end: number): boolean {
+    const { timestamp } = part
     const partEnd = timestamp + part.spanMs
     if (start > partEnd || end < timestamp) return false
-    waiting.timestamp = Math.min(start, timestamp)
-    part.spanMs = Math.max(end, partEnd) - waiting.timestamp
+    part.timestamp = Math.min(start, timestamp)
+    part.spanMs = Math.max(end, partEnd) - part.timestamp
     return true
   }
 }
