@@ -18,7 +18,7 @@ export class LocalFold<IN, ACC> extends PartFold<IN, ACC> {
   private readonly slices = new Map<number, PartsByKey<WaitingPart<ACC>>>()
   private lastStart = Number.NaN
   private lastSlice: PartsByKey<WaitingPart<ACC>>
-  /** For the next slice; its parts were sent. */
+  /** For the next slice. */
   private spare: PartsByKey<WaitingPart<ACC>> | undefined
 
   constructor(options: LocalFoldOptions<IN, ACC>) {
@@ -34,20 +34,16 @@ export class LocalFold<IN, ACC> extends PartFold<IN, ACC> {
     const start = this.isEventTime ? lastWindowStart(this.windows, timestamp) : 0
     const slice = start === this.lastStart ? this.lastSlice : this.sliceOf(start)
     const found = slice.find(key)
-    if (found !== undefined && found.records > 0) {
-      this.fold(found, value)
-      return true
-    }
+    if (found !== undefined) this.fold(found, value)
     // A slice of more than a moment that begins at -1 has 0 in it, too.
-    const part = this.begin(found, key, value, start === NO_TIMESTAMP ? 0 : start)
-    if (part !== found) slice.put(part)
+    else slice.put(this.begin(key, value, start === NO_TIMESTAMP ? 0 : start))
     return true
   }
 
   protected forget(): void {
     this.slices.clear()
     this.lastStart = Number.NaN
-    this.lastSlice.trim()
+    this.lastSlice.clear()
     this.spare = this.lastSlice
   }
 

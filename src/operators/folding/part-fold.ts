@@ -16,9 +16,11 @@ export interface PartFoldOptions<IN, ACC> {
   readonly sums: Serializer<ACC>
 }
 
-/** A part that waits to be sent, with its key. When it was sent it has no records, and stands for the next part of a key. */
+/** A part that waits to be sent, with its key. When it was sent it stands for another part. */
 export class WaitingPart<ACC> {
   key: unknown
+  /** Next one of the same hash bucket. */
+  next: WaitingPart<ACC> | undefined = undefined
   /** Of the part, not -1, which stands for no time. */
   timestamp = 0
   /** Number of records in the sum. */
@@ -33,6 +35,7 @@ export class WaitingPart<ACC> {
   take(): FoldedPart<ACC> {
     const part = new FoldedPart(this.sum as ACC, this.records, this.owned, this.spanMs)
     this.key = undefined
+    this.next = undefined
     this.sum = undefined
     this.records = 0
     this.spanMs = 0
@@ -48,7 +51,12 @@ export class WaitingPart<ACC> {
 export abstract class PartFold<IN, ACC> implements EdgeFold {
   protected readonly trust: FoldTrust<IN, ACC>
   private readonly options: PartFoldOptions<IN, ACC>
-  private waiting: WaitingPart<ACC>[] = []
+  /**
+   * Those that wait, `size` of them, then those that are used again: objects that are new when the engine collects garbage
+   * soon count as old, and a part lives for a moment.
+   */
+  private readonly objects: WaitingPart<ACC>[] = []
+  private waiting = 0
 
   constructor(options: PartFoldOptions<IN, ACC>) {
     this.options = options
@@ -56,25 +64,26 @@ export abstract class PartFold<IN, ACC> implements EdgeFold {
   }
 
   get size(): number {
-    return this.waiting.length
+    return this.waiting
   }
 
   add(key: unknown, value: unknown, timestamp: number): boolean {
-    if (!this.trust.admits(value as IN) || this.waiting.length >= MOST_PARTS) return false
+    if (!this.trust.admits(value as IN) || this.waiting >= MOST_PARTS) return false
     if (!this.place(key, value as IN, timestamp)) return false
     this.trust.count()
     return true
   }
 
   drain(send: SendPart): void {
-    const parts = this.waiting
-    this.waiting = []
+    const { objects, waiting } = this
+    this.waiting = 0
     this.forget()
-    for (const part of parts) {
+    for (let i = 0; i < waiting; i++) {
+      const part = objects[i]!
       const { key, timestamp } = part
       send(key, part.take(), timestamp)
     }
-    this.trust.sent(parts.length)
+    this.trust.sent(waiting)
   }
 
   afterWatermark(_watermark: number): void {}
@@ -84,22 +93,18 @@ export abstract class PartFold<IN, ACC> implements EdgeFold {
   /** Folds a record into its part; false for one that must be sent as it is. */
   protected abstract place(key: unknown, value: IN, timestamp: number): boolean
 
-  /** Forgets all parts: those that are known are about to be taken. */
+  /** Forgets all parts. */
   protected abstract forget(): void
 
-  /** A part of one record, which waits from now on: `sent`, if it is there and has no records. */
-  protected begin(
-    sent: WaitingPart<ACC> | undefined,
-    key: unknown,
-    value: IN,
-    timestamp: number,
-  ): WaitingPart<ACC> {
-    const part = sent?.records === 0 ? sent : new WaitingPart<ACC>()
-    part.key = key
-    part.timestamp = timestamp
+  /** A part of one record, which waits from now on. */
+  protected begin(key: unknown, value: IN, timestamp: number): WaitingPart<ACC> {
+    const part = this.objects[this.waiting] ?? new WaitingPart<ACC>()
     part.owned = true
     this.fold(part, value)
-    this.waiting.push(part)
+    part.key = key
+    part.timestamp = timestamp
+    this.objects[this.waiting] = part
+    this.waiting += 1
     return part
   }
 

@@ -1,26 +1,19 @@
 import { ByteWriter } from '../../core/byte-writer.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import { latin1Of } from '../../core/text/latin1.ts'
-
-/** Whether a Map compares the key as its bytes compare: it takes -0 for 0. */
-function isOwnName(key: unknown): boolean {
-  return typeof key === 'string' || (typeof key === 'number' && !Object.is(key, -0))
-}
-
-/** Parts above which all are forgotten. */
-const MOST_KEPT = 8192
+import { type NumberedPart, PartsByNumber } from './parts-by-number.ts'
 
 /** Parts by their keys, which are equal where their bytes are. */
-export class PartsByKey<P> {
+export class PartsByKey<P extends NumberedPart<P>> {
   private readonly keySerializer: Serializer<unknown>
-  /** By keys that a Map compares as their bytes compare. */
-  private readonly byKey = new Map<unknown, P>()
+  private readonly byNumber = new PartsByNumber<P>()
+  private readonly byText = new Map<string, P>()
   /** By the bytes of other keys, one character a byte. */
   private readonly byBytes = new Map<string, P>()
   private readonly key = new ByteWriter(64)
-  /** The map and the name of the key that `find` searched last. */
-  private lastMap: Map<unknown, P> = this.byKey
-  private lastName: unknown
+  /** The map and the name of the key that `find` searched last; no map after a number. */
+  private lastMap: Map<string, P> | undefined
+  private lastName = ''
 
   constructor(keySerializer: Serializer<unknown>) {
     this.keySerializer = keySerializer
@@ -28,28 +21,26 @@ export class PartsByKey<P> {
 
   /** The part of a key. */
   find(key: unknown): P | undefined {
-    if (isOwnName(key)) {
-      this.lastMap = this.byKey
-      this.lastName = key
-    } else {
-      this.lastMap = this.byBytes
-      this.lastName = this.bytesOf(key)
+    // -0 has other bytes than 0, but equals it.
+    if (typeof key === 'number' && !Object.is(key, -0)) {
+      this.lastMap = undefined
+      return this.byNumber.find(key)
     }
+    const isText = typeof key === 'string'
+    this.lastMap = isText ? this.byText : this.byBytes
+    this.lastName = isText ? key : this.bytesOf(key)
     return this.lastMap.get(this.lastName)
   }
 
-  /** Gives a part to the key that `find` searched last. */
+  /** Gives a part to the key that `find` searched last, which is its key. */
   put(part: P): void {
-    this.lastMap.set(this.lastName, part)
+    if (this.lastMap === undefined) this.byNumber.put(part)
+    else this.lastMap.set(this.lastName, part)
   }
 
-  /**
-   * Forgets the parts if they are many. Else they are there for the next records of their keys, so that a part that waits
-   * is no new object: those that are new when the engine collects garbage soon count as old.
-   */
-  trim(): void {
-    if (this.byKey.size + this.byBytes.size <= MOST_KEPT) return
-    this.byKey.clear()
+  clear(): void {
+    this.byNumber.clear()
+    this.byText.clear()
     this.byBytes.clear()
   }
 

@@ -41,18 +41,20 @@ export class SessionFold<IN, ACC> extends PartFold<IN, ACC> {
     const end = start + this.windows.gapMs(value)
     if (this.isEventTime && (start === NO_TIMESTAMP || end - 1 <= this.watermark)) return false
     const found = this.parts.find(key)
-    if (found !== undefined && found.records > 0 && this.extend(found, start, end)) {
-      this.fold(found, value)
-      return true
-    }
-    const part = this.begin(found, key, value, start)
-    part.spanMs = end - start
-    if (part !== found) this.parts.put(part)
+    if (found === undefined || !this.extend(found, start, end)) {
+      this.parts.put(this.beginSession(key, value, start, end))
+    } else this.fold(found, value)
     return true
   }
 
   protected forget(): void {
-    this.parts.trim()
+    this.parts.clear()
+  }
+
+  private beginSession(key: unknown, value: IN, start: number, end: number): WaitingPart<ACC> {
+    const part = this.begin(key, value, start)
+    part.spanMs = end - start
+    return part
   }
 
   /** Makes the session of a part longer by a window that touches it; false where it does not. */

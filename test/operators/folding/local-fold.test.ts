@@ -47,6 +47,18 @@ function drained(fold: LocalFold<Row, Row>): Sent[] {
 }
 
 describe('a fold at the sender', () => {
+  it('uses the objects of its parts again, but sends each part as one of its own', () => {
+    const fold = foldOf(tumblingEventTimeWindows(10))
+    const sent: FoldedPart<Row>[] = []
+    for (const key of [1, 2, 1.5, 'a', [1, 'b']]) {
+      for (let n = 1; n <= 3; n++) expect(fold.add(key, { n }, n)).toBe(true)
+      expect(fold.size).toBe(1)
+      fold.drain((_key, part) => sent.push(part as FoldedPart<Row>))
+    }
+    expect(sent.map(({ sum, records }) => [sum.n, records])).toEqual(Array(5).fill([6, 3]))
+    expect(new Set(sent).size).toBe(5)
+  })
+
   it('makes one part of the records of a key and a slice', () => {
     const fold = foldOf(slidingEventTimeWindows(40, 10))
     for (const time of [3, 12, 5, 14, 9]) expect(fold.add('a', { n: time }, time)).toBe(true)
