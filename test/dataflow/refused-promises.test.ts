@@ -4,8 +4,11 @@ import { generatedWatermarks, monotonousTimestamps } from '../../src/dataflow/wa
 import { DiscardingSink } from '../../src/operators/basic/discarding-sink.ts'
 import {
   dynamicEventTimeSessionWindows,
+  globalWindows,
   tumblingEventTimeWindows,
 } from '../../src/operators/windows/assigner.ts'
+import { deltaEvictor } from '../../src/operators/windows/evictor.ts'
+import { countTrigger, deltaTrigger } from '../../src/operators/windows/trigger.ts'
 import { LocalExecutor } from '../../src/runtime/job/local-executor.ts'
 import {
   type AggregateFunction,
@@ -101,6 +104,21 @@ const STREAMS: Readonly<Record<string, (env: Env) => { sinkTo(sink: never): unkn
         processElement: (_, context) =>
           context.getState(valueState<unknown>('later')).update(Promise.resolve(1)),
       })),
+  'the distance of a trigger': (env) =>
+    env
+      .fromElements([1, 2])
+      .keyBy(() => 0)
+      .window(globalWindows())
+      .trigger(deltaTrigger(1, () => Promise.resolve(2) as never))
+      .reduce((a) => a),
+  'the distance of an evictor': (env) =>
+    env
+      .fromElements([1, 2])
+      .keyBy(() => 0)
+      .window(globalWindows())
+      .trigger(countTrigger(2))
+      .evictor(deltaEvictor(1, () => Promise.resolve(2) as never))
+      .reduce((a) => a),
   'the gap of a session': (env) =>
     env
       .fromElements([1], times)

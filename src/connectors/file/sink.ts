@@ -1,4 +1,5 @@
 import { isWeirError, WeirError } from '../../core/errors.ts'
+import { refuseAsync } from '../../operators/port/refuse-promise.ts'
 import type {
   DeliveryGuarantee,
   Sink,
@@ -25,7 +26,9 @@ export class LineFileSink<T> implements Sink<T> {
   readonly guarantee: DeliveryGuarantee
   private readonly options: LineFileSinkOptions<T>
 
+  /** Throws UNSUPPORTED for an async `format`. */
   constructor(options: LineFileSinkOptions<T>) {
+    refuseAsync(options.format, 'format of a LineFileSink')
     this.options = options
     this.guarantee = options.guarantee ?? 'exactly-once'
   }

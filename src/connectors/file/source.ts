@@ -1,4 +1,5 @@
 import { requireArgument } from '../../core/errors.ts'
+import { refuseAsync } from '../../operators/port/refuse-promise.ts'
 import type { Source, SourceReader } from '../../operators/port/source.ts'
 import { type LineFileOptions, LineFileReader } from './reader.ts'
 
@@ -13,6 +14,7 @@ export class LineFileSource<T> implements Source<T> {
 
   constructor(options: LineFileOptions<T>) {
     requireArgument(options.paths.length > 0, 'a LineFileSource needs at least one path')
+    refuseAsync(options.parse, 'parse of a LineFileSource')
     this.options = options
   }
 

@@ -1,6 +1,7 @@
 import { requireArgument } from '../../core/errors.ts'
 import { type Random, ReseededRandom } from '../../core/random.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
+import { refuseAsync } from '../../operators/port/refuse-promise.ts'
 import type {
   PollResult,
   Source,
@@ -38,6 +39,7 @@ export class GeneratorSource<T> implements Source<T> {
     requireArgument(partitions >= 1, 'a GeneratorSource needs at least one partition')
     requireArgument(ratePerSecond > 0, 'ratePerSecond must be above 0')
     requireArgument(countPerPartition >= 0, 'countPerPartition must not be negative')
+    refuseAsync(options.generate, 'generate of a GeneratorSource')
     this.options = options
     this.boundedness = options.countPerPartition === undefined ? 'unbounded' : 'bounded'
   }

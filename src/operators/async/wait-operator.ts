@@ -174,7 +174,9 @@ export class AsyncWaitOperator<IN, OUT>
     const { retryStrategy } = this.options
     if (retryStrategy === undefined || record.attempts >= retryStrategy.maxAttempts) return false
     try {
-      if (!asksForRetry(retryStrategy)) return false
+      const asks = asksForRetry(retryStrategy)
+      refusePromise(asks, 'the condition of the retry strategy')
+      if (!asks) return false
       this.context.clock.after(retryStrategy.delayMs(record.attempts), () => {
         if (!this.isOver(record)) this.invoke(record)
       })

@@ -1,4 +1,5 @@
 import { MIN_TIMESTAMP } from '../../core/time.ts'
+import { requireTime } from '../port/event-time.ts'
 import { refusePromise } from '../port/refuse-promise.ts'
 import type { WatermarkGenerator, WatermarkOutput } from '../port/watermark-generator.ts'
 
@@ -29,7 +30,10 @@ export class GeneratedWatermark<T> implements WatermarkOutput {
   }
 
   emitWatermark(timestamp: number): void {
-    if (timestamp > this.watermark) this.watermark = timestamp
+    if (!(timestamp <= this.watermark)) {
+      requireTime(timestamp, 'the watermark that the generator emits')
+      this.watermark = timestamp
+    }
     this.idle = false
   }
 

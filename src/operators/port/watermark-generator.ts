@@ -1,6 +1,6 @@
 /** The receiver of what a watermark generator decides, one for each source partition or subtask. */
 export interface WatermarkOutput {
-  /** No record follows whose timestamp is at most this one. A smaller watermark than the last one changes nothing. */
+  /** No record follows whose timestamp is at most this one. A smaller watermark than the last one changes nothing. Throws INVALID_ARGUMENT. */
   emitWatermark(timestamp: number): void
   /** Records are not expected: the watermarks of others no longer wait, until the next record or watermark. */
   markIdle(): void

@@ -1,6 +1,8 @@
-import { requireArgument } from '../../core/errors.ts'
+import { requireArgument, WeirError } from '../../core/errors.ts'
 import type { Serializer } from '../../core/serializer.ts'
+import { describeValue } from '../../core/text/describe-value.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
+import { refusePromise } from '../port/refuse-promise.ts'
 import type { TimeWindow } from './assigner.ts'
 
 /** A record of a window with its event time, -1 without one. */
@@ -71,6 +73,16 @@ export function timeEvictor<T>(keptMs: number, options: EvictorOptions = {}): Ev
   }, options)
 }
 
+/** The distance that a function of the user gave. Throws INVALID_ARGUMENT for what is no number. */
+export function requireDelta(delta: unknown): number {
+  if (typeof delta === 'number') return delta
+  refusePromise(delta, 'the delta function')
+  throw new WeirError(
+    'INVALID_ARGUMENT',
+    `the delta function returned ${describeValue(delta)}: return the distance of two records, a number`,
+  )
+}
+
 /** Keeps the records whose distance to the last one is below `threshold`. */
 export function deltaEvictor<T>(
   threshold: number,
@@ -80,7 +92,7 @@ export function deltaEvictor<T>(
   return evictorOf((elements) => {
     const last = elements.at(-1)
     if (last === undefined) return elements
-    return elements.filter(({ value }) => deltaOf(value, last.value) < threshold)
+    return elements.filter(({ value }) => requireDelta(deltaOf(value, last.value)) < threshold)
   }, options)
 }
 

@@ -4,6 +4,7 @@ import type { Serializer } from '../../core/serializer.ts'
 import { reducingState, valueState } from '../../state/port/descriptors.ts'
 import type { TimerService } from '../process/function.ts'
 import type { TimeWindow } from './assigner.ts'
+import { requireDelta } from './evictor.ts'
 import type { MergingStateDescriptor, NamespacedStateAccess } from './namespaced-state.ts'
 
 /**
@@ -122,7 +123,9 @@ export function deltaTrigger<T>(
     onElement: (element, _timestamp, _window, context) => {
       const state = context.getState(last)
       const before = state.value()
-      if (before !== undefined && !(deltaOf(before, element) > threshold)) return 'CONTINUE'
+      if (before !== undefined && !(requireDelta(deltaOf(before, element)) > threshold)) {
+        return 'CONTINUE'
+      }
       state.update(element)
       return before === undefined ? 'CONTINUE' : 'FIRE'
     },

@@ -44,6 +44,11 @@ atLeastOnceSinkContract('LineFileSink', () => fileSink('at-least-once'))
 exactlyOnceSinkContract('LineFileSink', () => fileSink('exactly-once'))
 
 describe('LineFileSink', () => {
+  it('refuses an async format, whose lines would be promises', () => {
+    const format = (async (value: string) => value) as never
+    expect(() => new LineFileSink({ directory: 'lines', format })).toThrow(/format.*is async/)
+  })
+
   it('is ready again after a checkpoint that took the full file', async () => {
     const directory = temporaryFolder()
     const sink = new LineFileSink<string>({ directory, format: (value) => value })

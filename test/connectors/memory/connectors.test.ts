@@ -75,6 +75,13 @@ describe('a source of several partitions', () => {
 })
 
 describe('GeneratorSource', () => {
+  it('refuses an async function, whose records would be promises', () => {
+    const generate = async (index: number): Promise<number> => index
+    expect(() => new GeneratorSource({ generate })).toThrow(
+      'generate of a GeneratorSource is async',
+    )
+  })
+
   it('makes as many records as its rate and the clock allow', async () => {
     let now = 0
     const clock: Clock = { nowMs: () => now, monotonicMs: () => now, after: () => () => undefined }

@@ -256,6 +256,16 @@ describe('asynchronous I/O', () => {
     await expect(harness.settle()).rejects.toThrow('no delay')
   })
 
+  it('refuses a condition of a retry that is a promise, which would always be true', async () => {
+    const service = new Service()
+    const ifError = (): boolean => Promise.resolve(false) as never
+    const retryStrategy = fixedDelayRetry<string>({ maxAttempts: 3, delayMs: 1, ifError })
+    const { harness } = await open({ service, retryStrategy })
+    harness.process(1)
+    service.refuse(1)
+    await expect(harness.settle()).rejects.toThrow('the condition of the retry strategy returned')
+  })
+
   it('counts the time of all calls of a record', async () => {
     const clock = new ManualClock()
     const service = new Service()

@@ -37,6 +37,30 @@ describe('TimestampsAndWatermarksOperator', () => {
     expect(operator.outputWatermark()).toBe(MIN_TIMESTAMP)
   })
 
+  it.each([Number.NaN, 1.5, undefined])(
+    'refuses the watermark %s of a generator',
+    async (watermark) => {
+      const rule = generatedWatermarks<number>(() => ({
+        onEvent: (_value, _timestamp, output) => output.emitWatermark(watermark as number),
+        onPeriodicEmit() {},
+      }))
+      const operator = new TimestampsAndWatermarksOperator(rule)
+      const harness = await OperatorHarness.open<number, number>({ operator })
+      expect(() => harness.process(1, 1)).toThrow('the watermark that the generator emits')
+    },
+  )
+
+  it('takes a watermark before all times of a generator as none', async () => {
+    const rule = generatedWatermarks<number>(() => ({
+      onEvent: (_value, _timestamp, output) => output.emitWatermark(Number.NEGATIVE_INFINITY),
+      onPeriodicEmit() {},
+    }))
+    const operator = new TimestampsAndWatermarksOperator(rule)
+    const harness = await OperatorHarness.open<number, number>({ operator })
+    harness.process(1, 1)
+    expect(operator.outputWatermark()).toBe(MIN_TIMESTAMP)
+  })
+
   it('makes the watermarks of its generator, by record and from time to time', async () => {
     let ticks = 0
     const rule = generatedWatermarks<number>(
