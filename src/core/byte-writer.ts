@@ -3,6 +3,17 @@ import { requireArgument } from './errors.ts'
 
 const encoder = new TextEncoder()
 
+/** Most bytes of a varuint. */
+export const LONGEST_VARUINT = 5
+
+/** Bytes of an unsigned LEB128 number below 2^32. */
+export function varuintBytes(value: number): number {
+  if (value < 0x80) return 1
+  if (value < 0x4000) return 2
+  if (value < 0x200000) return 3
+  return value < 0x10000000 ? 4 : LONGEST_VARUINT
+}
+
 /**
  * A growing buffer that values are written into; numbers are little-endian unless a name says
  * otherwise. `bytes` up to `length` are valid until the next `reset`.
@@ -90,7 +101,7 @@ export class ByteWriter {
 
   /** An unsigned LEB128 number below 2^32. */
   varuint(value: number): void {
-    this.reserve(5)
+    this.reserve(LONGEST_VARUINT)
     let rest = value >>> 0
     while (rest > 0x7f) {
       this.bytes[this.length++] = (rest & 0x7f) | 0x80

@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib'
+import { varuintBytes } from '../../core/byte-writer.ts'
 import { copyBytes } from '../../core/copy-bytes.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { KeyGroupRange } from '../../core/key-group.ts'
@@ -260,13 +261,6 @@ function readVaruint(bytes: Uint8Array, at: number): number {
     if (byte < 0x80) return value
   }
   throw beyondEnd()
-}
-
-function varuintBytes(value: number): number {
-  if (value < 0x80) return 1
-  if (value < 0x4000) return 2
-  if (value < 0x200000) return 3
-  return value < 0x10000000 ? 4 : 5
 }
 
 function beyondEnd(): WeirError {

@@ -1,5 +1,6 @@
 import type { ByteWriter } from '../byte-writer.ts'
 import { type ShapeNode, ShapeTree } from '../shapes/tree.ts'
+import { ASCII_ROOM, writeAscii } from '../text/ascii.ts'
 import { fieldsPackerOf, type PackFields, type PackOther } from './fields-packer.ts'
 
 /** Values nested more deeply, or in a circle, are left to the other packer. */
@@ -247,7 +248,7 @@ function writeWord(tag: number, value: number, writer: ByteWriter): void {
 function writeText(text: string, writer: ByteWriter): boolean {
   const { length } = text
   if (length > LONGEST_TEXT) return false
-  writer.reserve(length + 2)
+  writer.reserve(length + 2 + ASCII_ROOM)
   const { bytes } = writer
   let at = writer.length
   if (length < 0x20) bytes[at++] = 0xa0 | length
@@ -255,11 +256,8 @@ function writeText(text: string, writer: ByteWriter): boolean {
     bytes[at++] = 0xd9
     bytes[at++] = length
   }
-  for (let i = 0; i < length; i++) {
-    const code = text.charCodeAt(i)
-    if (code > 127) return false
-    bytes[at++] = code
-  }
-  writer.length = at
+  const end = writeAscii(text, bytes, at)
+  if (end < 0) return false
+  writer.length = end
   return true
 }

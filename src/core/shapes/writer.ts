@@ -1,5 +1,6 @@
 import type { ByteWriter } from '../byte-writer.ts'
 import type { Serializer } from '../serializer.ts'
+import { ASCII_ROOM, writeAscii } from '../text/ascii.ts'
 import { fieldsWriterOf, type WriteFields } from './fields-writer.ts'
 import { FrequentTexts, hashOfText, LONGEST_KEPT, writePlace } from './frequent-texts.ts'
 import { DEEPEST, KINDS } from './shape.ts'
@@ -174,14 +175,9 @@ function writeText(text: string, writer: ByteWriter): void {
 
 /** Appends one byte a letter; false, with nothing appended, where a letter needs more. */
 function writeLatin(text: string, writer: ByteWriter): boolean {
-  const { length } = text
-  writer.reserve(length)
-  const { bytes, length: start } = writer
-  for (let i = 0; i < length; i++) {
-    const code = text.charCodeAt(i)
-    if (code > 127) return false
-    bytes[start + i] = code
-  }
-  writer.length = start + length
+  writer.reserve(text.length + ASCII_ROOM)
+  const end = writeAscii(text, writer.bytes, writer.length)
+  if (end < 0) return false
+  writer.length = end
   return true
 }

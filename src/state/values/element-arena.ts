@@ -1,4 +1,4 @@
-import { ByteWriter } from '../../core/byte-writer.ts'
+import { ByteWriter, LONGEST_VARUINT, varuintBytes } from '../../core/byte-writer.ts'
 import type { Serializer } from '../../core/serializer.ts'
 
 /** Bytes in which the elements of a slab begin; the last one may end behind them. */
@@ -7,8 +7,6 @@ const SLAB = 64 * 1024
 const LEAST_LEFT = 256
 /** Before the bytes of an element: where the one before it is, and how many there are. */
 const HEADER = 8
-/** Most bytes of a varuint. */
-const LONGEST_LENGTH = 5
 /** No element is here. */
 const NOWHERE = 0
 /** Elements are found by 32 bits. */
@@ -71,7 +69,7 @@ export class ElementArena {
   /** Appends elements, each preceded by its length. */
   write(elements: ArenaElements, writer: ByteWriter): void {
     // A length is written with room for the longest one.
-    writer.reserve(elements.length + LONGEST_LENGTH)
+    writer.reserve(elements.length + LONGEST_VARUINT)
     const end = writer.length + elements.length
     // From the last one to the first one: each knows the one before it.
     let before = end
@@ -151,11 +149,4 @@ function uint32At(bytes: Uint8Array, at: number): number {
   return (
     (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)) >>> 0
   )
-}
-
-/** Bytes of a varuint. */
-function varuintBytes(value: number): number {
-  let bytes = 1
-  for (let rest = value >>> 7; rest > 0; rest >>>= 7) bytes += 1
-  return bytes
 }

@@ -1,5 +1,5 @@
 import { ByteReader } from '../../core/byte-reader.ts'
-import { ByteWriter } from '../../core/byte-writer.ts'
+import { ByteWriter, LONGEST_VARUINT, varuintBytes } from '../../core/byte-writer.ts'
 import {
   copierOf,
   isKeptDecoded,
@@ -28,7 +28,8 @@ const MOST_PACKED_TWICE = 64
 const LIST_BYTES = 160
 const ELEMENT_BYTES = 8
 
-const element = new ByteWriter(256)
+/** Bytes of the length of the element that was written last. */
+let lastWidth = 1
 
 /**
  * The head of a list in memory: the first elements packed, each preceded by its length, the later ones as
@@ -278,9 +279,32 @@ function hasMark(head: Uint8Array): boolean {
   return head[0] === MARK[0] && head[1] === MARK[1]
 }
 
+/** Appends a value preceded by its length. */
 function writeElement(serializer: Serializer<unknown>, value: unknown, writer: ByteWriter): void {
-  element.reset()
-  serializer.write(value, element)
-  writer.varuint(element.length)
-  writer.copy(element.bytes, 0, element.length)
+  const start = writer.length
+  // Most elements of a list have lengths of as many bytes: such a one is written where it stays.
+  const width = lastWidth
+  // Room for any length: growing keeps only what is before `length`.
+  writer.reserve(LONGEST_VARUINT)
+  writer.length = start + width
+  try {
+    serializer.write(value, writer)
+  } catch (error) {
+    writer.length = start
+    throw error
+  }
+  const end = writer.length
+  const length = end - start - width
+  lastWidth = varuintBytes(length)
+  if (lastWidth !== width) moveBytes(writer, start + width, lastWidth - width)
+  writer.length = start
+  writer.varuint(length)
+  writer.length = end + lastWidth - width
+}
+
+/** Moves what was written from `start` on by so many bytes. */
+function moveBytes(writer: ByteWriter, start: number, by: number): void {
+  const { length } = writer
+  writer.reserve(by)
+  writer.bytes.copyWithin(start + by, start, length)
 }

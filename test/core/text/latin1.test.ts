@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { bytesOfLatin1, equalsLatin1, latin1Of } from '../../../src/core/text/latin1.ts'
+import {
+  bytesOfLatin1,
+  equalsLatin1,
+  latin1Of,
+  writeLatin1,
+} from '../../../src/core/text/latin1.ts'
 
 const all = Uint8Array.from({ length: 256 }, (_, byte) => byte)
 
@@ -20,6 +25,12 @@ describe('latin1Of', () => {
     const shared = new Uint8Array(new SharedArrayBuffer(100), 50)
     shared.set(all.subarray(65, 68))
     expect(latin1Of(shared, 3)).toBe('ABC')
+  })
+
+  it.each([0, 17, 18, 200])('and back, in the middle of others: %i', (length) => {
+    const target = new Uint8Array(length + 2)
+    expect(writeLatin1(latin1Of(all, length, 50), target, 1)).toBe(length + 1)
+    expect([...target]).toEqual([0, ...all.subarray(50, 50 + length), 0])
   })
 
   it('stays as it is when the bytes change', () => {

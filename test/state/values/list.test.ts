@@ -85,6 +85,31 @@ describe('a list in memory', () => {
     expect(Math.abs(after.bytes - alone.bytes)).toBeLessThanOrEqual(values.length)
   })
 
+  it('of elements whose lengths take one byte, two and three in turn is written as its packed elements', () => {
+    const lengths = [3, 200, 3, 20_000, 200, 20_000, 3, 3, 126, 127, 128, 129, 1]
+    const values = lengths.map((length) => 'x'.repeat(length))
+    expect(bytesOf(listOf(values))).toEqual(packed(values))
+    // Elements of which no copy is made are packed when they are added.
+    const bytes = lengths.map((length) => new Uint8Array(length).fill(7))
+    expect(bytesOf(listOf(bytes))).toEqual(packed(bytes))
+  })
+
+  it('loses nothing when an element cannot be written', () => {
+    const fails = {
+      id: 'fails/1',
+      write: (value: unknown, writer: ByteWriter): void => {
+        writer.raw(new Uint8Array(value as number))
+        if (value === 300) throw new Error('refused')
+      },
+      read: serializer.read,
+    }
+    const list = new ListValue()
+    list.add(fails, 3)
+    expect(() => list.add(fails, 300)).toThrow('refused')
+    list.add(fails, 2)
+    expect([...bytesOf(list)]).toEqual([3, 0, 0, 0, 2, 0, 0])
+  })
+
   it('that replaces one of the same objects looks only at those that are new', () => {
     const looked: unknown[] = []
     const sharing = sharingSerializer(serializer)
