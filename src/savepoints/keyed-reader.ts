@@ -2,6 +2,7 @@ import { ByteReader } from '../core/byte-reader.ts'
 import { WeirError } from '../core/errors.ts'
 import type { Serializer } from '../core/serializer.ts'
 import { bytesOfLatin1, latin1Of } from '../core/text/latin1.ts'
+import { refusePromise } from '../operators/port/refuse-promise.ts'
 import type { Collector, KeyedStateAccess } from '../operators/process/function.ts'
 import { decodeComposite } from '../state/port/composite-key.ts'
 import type {
@@ -91,7 +92,7 @@ export class KeyedPartReader<K, OUT> implements KeyedStateReaderOpenContext {
       this.state.setCurrentKey(key, stored.keyGroup)
       this.state.setCurrentNamespace(NO_NAMESPACE)
       const timersOf = (queue: string) => (stored.timers.get(queue) ?? []).sort((a, b) => a - b)
-      reader.readKey(
+      const result: unknown = reader.readKey(
         this.keySerializer.read(new ByteReader(key)),
         {
           registeredEventTimeTimers: () => timersOf(EVENT_TIMERS),
@@ -99,6 +100,7 @@ export class KeyedPartReader<K, OUT> implements KeyedStateReaderOpenContext {
         },
         out,
       )
+      refusePromise(result, 'readKey')
       yield* results.splice(0)
     }
   }

@@ -113,6 +113,17 @@ describe('SavepointReader', () => {
     )
   })
 
+  it('refuses an async readKey, whose results would be missing', async () => {
+    const readKey = async (): Promise<void> => {}
+    const reading = all(
+      reader.readKeyedState('counts', () => ({
+        open: (context) => void context.getState(COUNT),
+        readKey,
+      })),
+    )
+    await expect(reading).rejects.toThrow('readKey returned a promise')
+  })
+
   it('says that a folder holds no savepoint', async () => {
     await expect(SavepointReader.read(folder.path)).rejects.toMatchObject({
       code: 'CHECKPOINT_NOT_FOUND',

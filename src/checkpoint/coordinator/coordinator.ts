@@ -58,6 +58,8 @@ export class CheckpointCoordinator {
   private readonly runs = new Map<number, CheckpointRun>()
   private commits: Promise<void> = Promise.resolve()
   private failuresInARow = 0
+  /** Whether a last savepoint was triggered: what operators emit after it must not be committed. */
+  private halted = false
   private fencedBy: WeirError | undefined
 
   private constructor(options: ResolvedCoordinatorOptions, durable: DurableCheckpoints) {
@@ -68,7 +70,7 @@ export class CheckpointCoordinator {
     this.schedule = new TriggerSchedule({
       clock: options.clock,
       policy: options,
-      running: () => this.attempt !== undefined && this.fencedBy === undefined,
+      running: () => this.attempt !== undefined && this.fencedBy === undefined && !this.halted,
       pending: () => this.runs.size,
       trigger: (request) => this.trigger(request),
     })
@@ -141,6 +143,7 @@ export class CheckpointCoordinator {
     this.attempt = attempt
     this.tasks = new Set(tasks)
     this.failuresInARow = 0
+    this.halted = false
     this.schedule.begin()
   }
 
@@ -165,16 +168,20 @@ export class CheckpointCoordinator {
   /** Takes a checkpoint as soon as possible. Throws CHECKPOINT_DECLINED or CHECKPOINT_EXPIRED. */
   triggerCheckpoint(): Promise<CheckpointManifest> {
     return new Promise((completed, failed) =>
-      this.enqueue({ folder: undefined, completed, failed }),
+      this.enqueue({ folder: undefined, isLast: false, completed, failed }),
     )
   }
 
   /**
    * Takes a checkpoint of all state, copies it to a self-contained folder below `parent` (a path of
-   * checkpoint storage, by default the options' `savepointFolder`) and returns the folder's path.
-   * Throws as `triggerCheckpoint`, and STORAGE_FAILED.
+   * checkpoint storage, by default the options' `savepointFolder`) and returns the folder's path. After
+   * the last one of a job no checkpoint is triggered until `resume` or another attempt: it would commit
+   * what a job that continues from the savepoint emits again. Throws as `triggerCheckpoint`, and STORAGE_FAILED.
    */
-  async triggerSavepoint(parent: string = this.options.savepointFolder): Promise<string> {
+  async triggerSavepoint(
+    parent: string = this.options.savepointFolder,
+    isLast = false,
+  ): Promise<string> {
     const folder = this.durable.savepoints.newFolder(parent)
     let copied: Promise<void> = Promise.resolve()
     await new Promise<void>((resolve, failed) => {
@@ -182,10 +189,16 @@ export class CheckpointCoordinator {
         copied = this.durable.savepoints.copy(manifest, folder)
         resolve()
       }
-      this.enqueue({ folder, completed, failed })
+      this.enqueue({ folder, isLast, completed, failed })
     })
     await copied
     return folder
+  }
+
+  /** Triggers checkpoints again, because the job did not end with its last savepoint. */
+  resume(): void {
+    this.halted = false
+    this.schedule.consider()
   }
 
   /** A task's acknowledgement; the outcome says whether it counts. */
@@ -229,6 +242,7 @@ export class CheckpointCoordinator {
   private trigger(request: CheckpointRequest | undefined): void {
     const { clock, mode, timeoutMs, job, alignedTimeoutMs } = this.options
     const checkpointId = this.nextId++
+    this.halted = request?.isLast === true
     const isSavepoint = request?.folder !== undefined
     const full = isSavepoint || this.durable.needsFull
     const aligned: Barrier = { checkpointId, timestampMs: clock.nowMs(), full, mode }

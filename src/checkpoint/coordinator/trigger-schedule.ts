@@ -11,6 +11,8 @@ import {
 export interface CheckpointRequest {
   /** Where to copy the savepoint to; undefined for a plain checkpoint. */
   readonly folder: string | undefined
+  /** Whether no checkpoint is triggered after it. */
+  readonly isLast: boolean
   completed(manifest: CheckpointManifest): void
   failed(error: WeirError): void
 }

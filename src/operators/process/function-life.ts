@@ -27,6 +27,6 @@ export interface RichFunction<OpenContext> {
   open?(context: OpenContext): void | Promise<void>
   /** Called at each checkpoint, after the records before its barrier; then the lists are stored. */
   snapshotState?(context: FunctionSnapshotContext): void | Promise<void>
-  /** Called once after the last call, also when the job fails. */
+  /** Called once after the last call, also when the job fails. What it throws is ignored: the attempt is over. */
   close?(): void | Promise<void>
 }

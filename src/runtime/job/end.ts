@@ -134,7 +134,7 @@ export class JobEnd {
     parent: string | undefined,
   ): Promise<string> {
     try {
-      const folder = await checkpoints.triggerSavepoint(parent)
+      const folder = await checkpoints.triggerSavepoint(parent, true)
       await attempt.committed(checkpoints.latest!.checkpointId)
       if (!this.host.isRunning(attempt)) {
         throw new WeirError(
@@ -145,6 +145,7 @@ export class JobEnd {
       await this.host.finished()
       return folder
     } catch (error) {
+      checkpoints.resume()
       attempt.sendAll({ kind: 'resume', attempt: attempt.attempt })
       throw error
     }

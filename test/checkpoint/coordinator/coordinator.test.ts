@@ -203,6 +203,28 @@ describe('CheckpointCoordinator', () => {
     expect((await bench.storage.read(segment!.path)).length).toBe(segment!.bytes)
   })
 
+  it('triggers nothing after the last savepoint of a job, whose results would be committed', async () => {
+    const bench = await (await new Bench().open({ intervalMs: 100 })).start()
+    const last = bench.coordinator.triggerSavepoint(undefined, true)
+    await bench.ackAll(1)
+    await last
+    bench.coordinator.triggerCheckpoint().catch(() => {})
+    bench.clock.advance(1000)
+    expect(bench.barriers).toHaveLength(1)
+    bench.coordinator.resume()
+    expect(bench.barriers).toHaveLength(2)
+  })
+
+  it('takes checkpoints of the next attempt where a job has failed at its last savepoint', async () => {
+    const bench = await (await new Bench().open({ intervalMs: 100 })).start()
+    bench.coordinator.triggerSavepoint(undefined, true).catch(() => {})
+    await bench.coordinator.stop()
+    await bench.coordinator.restorePoint(2)
+    bench.coordinator.start(2, TASKS)
+    bench.clock.advance(100)
+    expect(bench.barriers).toHaveLength(2)
+  })
+
   it('refuses a savepoint folder outside storage before it triggers anything', async () => {
     const bench = await (await new Bench().open()).start()
     await expect(bench.coordinator.triggerSavepoint('../up')).rejects.toMatchObject({

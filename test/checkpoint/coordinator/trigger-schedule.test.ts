@@ -24,6 +24,7 @@ function setUp(policy: Partial<TriggerPolicy> = {}) {
   })
   const request = (folder?: string): CheckpointRequest => ({
     folder,
+    isLast: false,
     completed() {},
     failed: ({ code }) => events.push(`${folder ?? 'checkpoint'} failed: ${code}`),
   })
