@@ -1,3 +1,4 @@
+import type { ChunkedList } from '../../core/chunked-list.ts'
 import { LONG } from '../port/short-key.ts'
 import type { EntryValue } from '../values/entry.ts'
 
@@ -132,18 +133,18 @@ export class KeyedEntry {
 }
 
 /** Removes an entry from all entries of its table; the last one takes its position. */
-export function removeFromEntries(entries: KeyedEntry[], { index }: KeyedEntry): void {
-  const last = entries.pop()!
+export function removeFromEntries(entries: ChunkedList<KeyedEntry>, { index }: KeyedEntry): void {
+  const last = entries.pop()
   if (index >= entries.length) return
-  entries[index] = last
+  entries.set(index, last)
   last.index = index
 }
 
 /** Removes an entry from the dirty entries of its table; the last one takes its position. */
-export function removeFromDirty(dirty: KeyedEntry[], { dirtyIndex }: KeyedEntry): void {
-  const last = dirty.pop()!
+export function removeFromDirty(dirty: ChunkedList<KeyedEntry>, { dirtyIndex }: KeyedEntry): void {
+  const last = dirty.pop()
   if (dirtyIndex >= dirty.length) return
-  dirty[dirtyIndex] = last
+  dirty.set(dirtyIndex, last)
   last.dirtyIndex = dirtyIndex
 }
 

@@ -222,7 +222,7 @@ function* offerMemory(
     return
   }
   for (let at = entries.length - 1; at >= 0; at = Math.min(at, entries.length) - 1) {
-    const { key } = entries[at]!
+    const { key } = entries.at(at)
     if (key >= from && key < to) offerKey(key, smallest)
     if (++step % STEP_ENTRIES === 0) yield
   }

@@ -1,3 +1,4 @@
+import type { ChunkedList } from '../../core/chunked-list.ts'
 import type { ChangeSink, StateSnapshot } from '../port/change.ts'
 import { entryHash } from '../port/entry-hash.ts'
 import { type SnapshotPart, SnapshotRun } from '../snapshot/run.ts'
@@ -132,18 +133,22 @@ export class TypedStateSnapshot implements StateSnapshot, TableSnapshot<StateTab
 
   /** The entries of one table in memory; its list of dirty entries begins again. */
   private partOf(table: StateTable): SnapshotPart {
-    const source = this.full ? table.entries : table.dirty
-    table.dirty = []
+    const dirty = table.takeDirty()
+    const source = this.full ? table.entries : dirty
+    if (this.full) table.emptyDirty(dirty)
     let position = -1
     return {
       stored: undefined,
       copyStored: () => {},
       copyNext: () => {
         if (position < 0 || position > source.length) position = source.length
-        if (position === 0) return false
+        if (position === 0) {
+          if (!this.full) table.emptyDirty(dirty)
+          return false
+        }
         if (position % AHEAD === 0) this.readAhead(source, position)
         position -= 1
-        this.copy(table, source[position]!)
+        this.copy(table, source.at(position))
         return true
       },
     }
@@ -153,11 +158,11 @@ export class TypedStateSnapshot implements StateSnapshot, TableSnapshot<StateTab
    * Loads the entries before `end` into the processor's cache, then their keys and values: one entry after the other
    * would wait for memory three times each.
    */
-  private readAhead(source: readonly KeyedEntry[], end: number): void {
+  private readAhead(source: ChunkedList<KeyedEntry>, end: number): void {
     let seen = 0
-    for (let at = end - AHEAD; at < end; at++) seen ^= source[at]!.epoch
+    for (let at = end - AHEAD; at < end; at++) seen ^= source.at(at).epoch
     for (let at = end - AHEAD; at < end; at++) {
-      const { key, value } = source[at]!
+      const { key, value } = source.at(at)
       seen += typeof value === 'object' ? key.length : 1
     }
     this.seen = seen

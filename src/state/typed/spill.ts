@@ -98,7 +98,7 @@ export class TypedSpill {
         this.clockTable = (this.clockTable + 1) % this.tables.length
         continue
       }
-      const entry = table.entries[table.hand]!
+      const entry = table.entries.at(table.hand)
       if ((entry.flags & REFERENCED) !== 0) {
         entry.flags &= ~REFERENCED
         table.hand += 1

@@ -1,4 +1,5 @@
 import type { ByteWriter } from '../../core/byte-writer.ts'
+import { ChunkedList } from '../../core/chunked-list.ts'
 import { copierOf, type Serializer } from '../../core/serializer.ts'
 import { latin1Of } from '../../core/text/latin1.ts'
 import type { StateDeclaration } from '../port/change.ts'
@@ -66,10 +67,12 @@ export class StateTable {
   lateTimers: ((keep: number) => readonly KeyedEntry[]) | undefined
   /** Timers that the last look for late ones left in memory. */
   timersLeft = 0
-  readonly entries: KeyedEntry[] = []
+  readonly entries = new ChunkedList<KeyedEntry>()
   /** The entries by their keys. */
   readonly index: EntryIndex
-  dirty: KeyedEntry[] = []
+  dirty = new ChunkedList<KeyedEntry>()
+  /** Has room for the dirty entries of the next interval. */
+  private spareDirty: ChunkedList<KeyedEntry> | undefined
   /** Position of the eviction clock. */
   hand = 0
   /** Kept for map state only. */
@@ -287,6 +290,20 @@ export class StateTable {
     entry.value = value
   }
 
+  /** The entries that are dirty, which are no longer so; to be given to `emptyDirty` when they were looked at. */
+  takeDirty(): ChunkedList<KeyedEntry> {
+    const { dirty } = this
+    this.dirty = this.spareDirty ?? new ChunkedList()
+    this.spareDirty = undefined
+    return dirty
+  }
+
+  /** Takes the list of an interval that ended, to use it again. */
+  emptyDirty(dirty: ChunkedList<KeyedEntry>): void {
+    dirty.clear()
+    this.spareDirty = dirty
+  }
+
   /** To be called before any change of an entry's value: saves the old one and marks it dirty. */
   change(entry: KeyedEntry): void {
     if (entry.epoch !== this.context.epoch) {
@@ -390,7 +407,7 @@ export class StateTable {
     const now = this.context.clock.nowMs()
     for (let n = 0; n < 2 && this.entries.length > 0; n++) {
       if (this.sweep >= this.entries.length) this.sweep = 0
-      const entry = this.entries[this.sweep]!
+      const entry = this.entries.at(this.sweep)
       if ((entry.flags & LIVE) !== 0 && entry.time <= now && entry.value !== undefined) {
         this.remove(entry)
       }
