@@ -8,10 +8,10 @@ export class PartsByKey<P extends NumberedPart<P>> {
   private readonly keySerializer: Serializer<unknown>
   private readonly byNumber = new PartsByNumber<P>()
   private readonly byText = new Map<string, P>()
-  /** By the bytes of other keys, one character a byte. */
+  /** By the bytes of other keys (fractions and NaN among them), one character a byte. */
   private readonly byBytes = new Map<string, P>()
   private readonly key = new ByteWriter(64)
-  /** The map and the name of the key that `find` searched last; no map after a number. */
+  /** The map and the name of the key that `find` searched last; no map after a whole number. */
   private lastMap: Map<string, P> | undefined
   private lastName = ''
 
@@ -22,9 +22,9 @@ export class PartsByKey<P extends NumberedPart<P>> {
   /** The part of a key. */
   find(key: unknown): P | undefined {
     // -0 has other bytes than 0, but equals it.
-    if (typeof key === 'number' && !Object.is(key, -0)) {
+    if (Number.isSafeInteger(key) && !Object.is(key, -0)) {
       this.lastMap = undefined
-      return this.byNumber.find(key)
+      return this.byNumber.find(key as number)
     }
     const isText = typeof key === 'string'
     this.lastMap = isText ? this.byText : this.byBytes

@@ -7,7 +7,10 @@ export interface NumberedPart<P> {
   next: P | undefined
 }
 
-/** Parts by keys that are numbers. Its table is used again and again, where a Map begins each time with a new one that grows. */
+/**
+ * Parts by keys that are whole numbers. Its table is used again and again, where a Map begins each time with a new one
+ * that grows.
+ */
 export class PartsByNumber<P extends NumberedPart<P>> {
   private buckets = emptyBuckets<P>(FEWEST_BUCKETS)
   private size = 0
@@ -19,7 +22,7 @@ export class PartsByNumber<P extends NumberedPart<P>> {
     return part
   }
 
-  /** Adds a part; `find` finds the last one of its key, which is a number. */
+  /** Adds a part; `find` finds the last one of its key, which is a whole number. */
   put(part: P): void {
     if (this.size >= this.buckets.length) this.grow()
     this.size += 1
@@ -40,7 +43,7 @@ export class PartsByNumber<P extends NumberedPart<P>> {
 
   /** The lower bits of a product depend on those of the number alone, so the higher ones are taken, too. */
   private bucketOf(key: number): number {
-    const hash = Math.imul(key, 0x9e3779b1)
+    const hash = Math.imul(key ^ (key / 2 ** 32), 0x9e3779b1)
     return (hash ^ (hash >>> 15)) & (this.buckets.length - 1)
   }
 
