@@ -1,4 +1,5 @@
 import { isKeptDecoded, type Serializer } from '../../core/serializer.ts'
+import type { KeyedEntry } from '../entries/keyed-entry.ts'
 import type {
   AggregateFunction,
   AggregatingStateDescriptor,
@@ -6,7 +7,6 @@ import type {
 } from '../port/descriptors.ts'
 import type { AppendingState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
-import type { KeyedEntry } from '../typed/keyed-entry.ts'
 import type { StateTable } from '../typed/table.ts'
 import { EntryForm, fromEntryValue, LiveAccumulator } from '../values/entry.ts'
 

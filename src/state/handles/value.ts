@@ -1,8 +1,8 @@
 import { ByteReader } from '../../core/byte-reader.ts'
 import { copierOf, type Serializer } from '../../core/serializer.ts'
+import type { KeyedEntry } from '../entries/keyed-entry.ts'
 import type { LiveValueState } from '../port/handles.ts'
 import type { KeySelection } from '../port/key-selection.ts'
-import type { KeyedEntry } from '../typed/keyed-entry.ts'
 import type { StateTable } from '../typed/table.ts'
 import { EntryForm, type PlainObject } from '../values/entry.ts'
 

@@ -1,4 +1,4 @@
-import type { KeyedEntry } from '../typed/keyed-entry.ts'
+import type { KeyedEntry } from '../entries/keyed-entry.ts'
 
 /** Timers for which there is room at first. */
 const FIRST_ROOM = 64

@@ -1,4 +1,4 @@
-import type { KeyedEntry } from '../typed/keyed-entry.ts'
+import type { KeyedEntry } from '../entries/keyed-entry.ts'
 
 /** Entries that are due at one moment, in the order in which they came. */
 export class Moment {

@@ -1,8 +1,8 @@
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { writeLatin1 } from '../../core/text/latin1.ts'
+import { type KeyedEntry, LIVE, PERSISTED } from '../entries/keyed-entry.ts'
 import type { ChangeSink } from '../port/change.ts'
 import { PrefixViews } from '../store/prefix-views.ts'
-import { type KeyedEntry, LIVE, PERSISTED } from './keyed-entry.ts'
 import type { StateTable } from './table.ts'
 
 /** Entries of typed state as bytes, for the sink of a snapshot. */

@@ -1,8 +1,8 @@
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { writeLatin1 } from '../../core/text/latin1.ts'
+import { type KeyedEntry, LIVE, PERSISTED } from '../entries/keyed-entry.ts'
 import type { ChangeSink } from '../port/change.ts'
 import type { StateStore, StoreChange } from '../store/state-store.ts'
-import { type KeyedEntry, LIVE, PERSISTED } from './keyed-entry.ts'
 import {
   STORE_KEY_HEADER,
   STORED_TOMBSTONE,

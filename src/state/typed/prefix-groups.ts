@@ -1,6 +1,6 @@
 import { bytesOfLatin1 } from '../../core/text/latin1.ts'
+import type { KeyedEntry } from '../entries/keyed-entry.ts'
 import { prefixLength } from '../port/composite-key.ts'
-import type { KeyedEntry } from './keyed-entry.ts'
 
 /** Entries of a map state in memory by composite prefix (key and namespace). */
 export class PrefixGroups {

@@ -1,6 +1,6 @@
 import { bytesOfLatin1, latin1Of } from '../../core/text/latin1.ts'
+import { type KeyedEntry, LIVE } from '../entries/keyed-entry.ts'
 import type { EntryValue } from '../values/entry.ts'
-import { type KeyedEntry, LIVE } from './keyed-entry.ts'
 import { STORE_KEY_HEADER, storeKeyOf, valueOfStored } from './store-keys.ts'
 import type { StateTable } from './table.ts'
 

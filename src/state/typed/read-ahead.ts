@@ -1,7 +1,7 @@
 import { keyGroupOfHash } from '../../core/key-group.ts'
+import type { KeyedEntry } from '../entries/keyed-entry.ts'
 import { prefixHash } from '../port/entry-hash.ts'
 import type { KeysAhead } from '../port/keyed-input.ts'
-import type { KeyedEntry } from './keyed-entry.ts'
 import { StoredAhead } from './stored-ahead.ts'
 import type { StateTable } from './table.ts'
 

@@ -1,6 +1,6 @@
+import { type KeyedEntry, LIVE, PERSISTED } from '../entries/keyed-entry.ts'
 import { entryHash } from '../port/entry-hash.ts'
 import type { StoreChange } from '../store/state-store.ts'
-import { type KeyedEntry, LIVE, PERSISTED } from './keyed-entry.ts'
 import { isChunkKey } from './list-chunks.ts'
 import { storeKeyOf } from './store-keys.ts'
 import type { StateTable } from './table.ts'

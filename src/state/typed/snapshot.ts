@@ -1,11 +1,11 @@
-import type { ChunkedList } from '../../core/chunked-list.ts'
+import type { ChunkedList } from '../entries/chunked-list.ts'
+import { type KeyedEntry, LIVE, MAYBE_STORED, PERSISTED, STORED } from '../entries/keyed-entry.ts'
 import type { ChangeSink, StateSnapshot } from '../port/change.ts'
 import { entryHash } from '../port/entry-hash.ts'
 import { type SnapshotPart, SnapshotRun } from '../snapshot/run.ts'
 import { StoredScan } from '../snapshot/stored-scan.ts'
 import type { StoreChange } from '../store/state-store.ts'
 import type { EntryEncoder } from './entry-encoder.ts'
-import { type KeyedEntry, LIVE, MAYBE_STORED, PERSISTED, STORED } from './keyed-entry.ts'
 import { readStoreKey, STORE_END, storeKeyOfEntry, valueOfStored } from './store-keys.ts'
 import type { StateTable } from './table.ts'
 import type { TableContext, TableSnapshot } from './table-context.ts'
@@ -133,9 +133,9 @@ export class TypedStateSnapshot implements StateSnapshot, TableSnapshot<StateTab
 
   /** The entries of one table in memory; its list of dirty entries begins again. */
   private partOf(table: StateTable): SnapshotPart {
-    const dirty = table.takeDirty()
+    const dirty = table.dirty.take()
     const source = this.full ? table.entries : dirty
-    if (this.full) table.emptyDirty(dirty)
+    if (this.full) table.dirty.reuse(dirty)
     let position = -1
     return {
       stored: undefined,
@@ -143,7 +143,7 @@ export class TypedStateSnapshot implements StateSnapshot, TableSnapshot<StateTab
       copyNext: () => {
         if (position < 0 || position > source.length) position = source.length
         if (position === 0) {
-          if (!this.full) table.emptyDirty(dirty)
+          if (!this.full) table.dirty.reuse(dirty)
           return false
         }
         if (position % AHEAD === 0) this.readAhead(source, position)

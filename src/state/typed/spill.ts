@@ -1,5 +1,3 @@
-import type { ChangeSink } from '../port/change.ts'
-import type { StateStore } from '../store/state-store.ts'
 import {
   ENTRY_OVERHEAD,
   type KeyedEntry,
@@ -7,7 +5,9 @@ import {
   MAYBE_STORED,
   REFERENCED,
   STORED,
-} from './keyed-entry.ts'
+} from '../entries/keyed-entry.ts'
+import type { ChangeSink } from '../port/change.ts'
+import type { StateStore } from '../store/state-store.ts'
 import { appendLeaving, LeavingEntries } from './leaving-entries.ts'
 import type { StateTable } from './table.ts'
 import type { TableContext } from './table-context.ts'

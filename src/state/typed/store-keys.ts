@@ -1,8 +1,8 @@
 import { copyBytes } from '../../core/copy-bytes.ts'
 import { WeirError } from '../../core/errors.ts'
 import { writeLatin1 } from '../../core/text/latin1.ts'
+import type { KeyedEntry } from '../entries/keyed-entry.ts'
 import { PrefixViews } from '../store/prefix-views.ts'
-import type { KeyedEntry } from './keyed-entry.ts'
 
 /*
  * Typed state in a store.

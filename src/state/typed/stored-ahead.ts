@@ -1,8 +1,8 @@
 import { keyGroupOfHash } from '../../core/key-group.ts'
+import { type KeyedEntry, REFERENCED } from '../entries/keyed-entry.ts'
 import { writeEscaped } from '../port/composite-key.ts'
 import { prefixHash } from '../port/entry-hash.ts'
 import type { KeysAhead } from '../port/keyed-input.ts'
-import { type KeyedEntry, REFERENCED } from './keyed-entry.ts'
 import { STORE_KEY_HEADER, writeStoreKeyHeader } from './store-keys.ts'
 import type { StateTable } from './table.ts'
 

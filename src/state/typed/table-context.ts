@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/clock.ts'
 import type { KeyGroupRange } from '../../core/key-group.ts'
+import type { KeyedEntry } from '../entries/keyed-entry.ts'
 import type { ChangeSink } from '../port/change.ts'
 import type { StateStore } from '../store/state-store.ts'
-import type { KeyedEntry } from './keyed-entry.ts'
 
 /** State that the tables of one subtask share; `TypedStates` implements it. `Table` is `StateTable`, which this file cannot import. */
 export interface TableContext<Table> {

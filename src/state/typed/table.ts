@@ -1,7 +1,20 @@
 import type { ByteWriter } from '../../core/byte-writer.ts'
-import { ChunkedList } from '../../core/chunked-list.ts'
 import { copierOf, type Serializer } from '../../core/serializer.ts'
 import { latin1Of } from '../../core/text/latin1.ts'
+import { ChunkedList } from '../entries/chunked-list.ts'
+import { DirtyEntries } from '../entries/dirty-entries.ts'
+import { EntryIndex } from '../entries/entry-index.ts'
+import {
+  ENTRY_OVERHEAD,
+  KeyedEntry,
+  LIVE,
+  MAYBE_STORED,
+  PERSISTED,
+  REFERENCED,
+  removeFromEntries,
+  STORED,
+  TIMED,
+} from '../entries/keyed-entry.ts'
 import type { StateDeclaration } from '../port/change.ts'
 import type { KeySelection } from '../port/key-selection.ts'
 import { ShortKey } from '../port/short-key.ts'
@@ -15,20 +28,7 @@ import {
   readExpiry,
   writeEntryValue,
 } from '../values/entry.ts'
-import { EntryIndex } from './entry-index.ts'
 import { KeyWindows } from './key-windows.ts'
-import {
-  ENTRY_OVERHEAD,
-  KeyedEntry,
-  LIVE,
-  MAYBE_STORED,
-  PERSISTED,
-  REFERENCED,
-  removeFromDirty,
-  removeFromEntries,
-  STORED,
-  TIMED,
-} from './keyed-entry.ts'
 import { PrefixGroups } from './prefix-groups.ts'
 import { ReadKey, storeKeyOfEntry, valueOfStored } from './store-keys.ts'
 import type { TableContext, TableTtl, TimersOfEntries } from './table-context.ts'
@@ -70,9 +70,7 @@ export class StateTable {
   readonly entries = new ChunkedList<KeyedEntry>()
   /** The entries by their keys. */
   readonly index: EntryIndex
-  dirty = new ChunkedList<KeyedEntry>()
-  /** Has room for the dirty entries of the next interval. */
-  private spareDirty: ChunkedList<KeyedEntry> | undefined
+  readonly dirty = new DirtyEntries()
   /** Position of the eviction clock. */
   hand = 0
   /** Kept for map state only. */
@@ -290,27 +288,12 @@ export class StateTable {
     entry.value = value
   }
 
-  /** The entries that are dirty, which are no longer so; to be given to `emptyDirty` when they were looked at. */
-  takeDirty(): ChunkedList<KeyedEntry> {
-    const { dirty } = this
-    this.dirty = this.spareDirty ?? new ChunkedList()
-    this.spareDirty = undefined
-    return dirty
-  }
-
-  /** Takes the list of an interval that ended, to use it again. */
-  emptyDirty(dirty: ChunkedList<KeyedEntry>): void {
-    dirty.clear()
-    this.spareDirty = dirty
-  }
-
   /** To be called before any change of an entry's value: saves the old one and marks it dirty. */
   change(entry: KeyedEntry): void {
     if (entry.epoch !== this.context.epoch) {
       this.context.snapshot?.beforeChange(this, entry)
       entry.epoch = this.context.epoch
-      entry.dirtyIndex = this.dirty.length
-      this.dirty.push(entry)
+      this.dirty.add(entry)
     }
     if ((entry.flags & STORED) !== 0) entry.flags = (entry.flags & ~STORED) | MAYBE_STORED
   }
@@ -343,9 +326,7 @@ export class StateTable {
     this.context.snapshot?.beforeLeaving(this, entry)
     this.index.remove(entry)
     removeFromEntries(this.entries, entry)
-    if (entry.epoch === this.context.epoch) {
-      removeFromDirty(this.dirty, entry)
-    }
+    if (entry.epoch === this.context.epoch) this.dirty.remove(entry)
     entry.epoch = 0
     entry.index = -1
     this.context.bytes -= ENTRY_OVERHEAD + entry.key.length

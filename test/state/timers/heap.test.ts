@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../src/core/random.ts'
+import { KeyedEntry } from '../../../src/state/entries/keyed-entry.ts'
 import { TimerHeap } from '../../../src/state/timers/heap.ts'
-import { KeyedEntry } from '../../../src/state/typed/keyed-entry.ts'
 
 function timer(time: number, hash: number, key: string): KeyedEntry {
   const entry = new KeyedEntry(hash, key, 0)

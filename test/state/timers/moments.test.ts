@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { KeyedEntry } from '../../../src/state/entries/keyed-entry.ts'
 import { Moments } from '../../../src/state/timers/moments.ts'
-import { KeyedEntry } from '../../../src/state/typed/keyed-entry.ts'
 
 describe('moments', () => {
   it('are in the order of time, whatever the order in which they come, and each is one', () => {

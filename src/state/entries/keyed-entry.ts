@@ -1,6 +1,6 @@
-import type { ChunkedList } from '../../core/chunked-list.ts'
 import { LONG } from '../port/short-key.ts'
 import type { EntryValue } from '../values/entry.ts'
+import type { ChunkedList } from './chunked-list.ts'
 
 /** The entry exists; without it the entry is a tombstone. */
 export const LIVE = 1
@@ -138,14 +138,6 @@ export function removeFromEntries(entries: ChunkedList<KeyedEntry>, { index }: K
   if (index >= entries.length) return
   entries.set(index, last)
   last.index = index
-}
-
-/** Removes an entry from the dirty entries of its table; the last one takes its position. */
-export function removeFromDirty(dirty: ChunkedList<KeyedEntry>, { dirtyIndex }: KeyedEntry): void {
-  const last = dirty.pop()
-  if (dirtyIndex >= dirty.length) return
-  dirty.set(dirtyIndex, last)
-  last.dirtyIndex = dirtyIndex
 }
 
 /** Bytes of heap that an entry takes besides key and value, measured on Node 24. */

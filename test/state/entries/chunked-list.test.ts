@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ChunkedList } from '../../src/core/chunked-list.ts'
+import { ChunkedList } from '../../../src/state/entries/chunked-list.ts'
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i)
 

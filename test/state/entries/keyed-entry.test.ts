@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { KeyedEntry, LIVE, REFERENCED } from '../../../src/state/typed/keyed-entry.ts'
+import { KeyedEntry, LIVE, REFERENCED } from '../../../src/state/entries/keyed-entry.ts'
 
 const values = [1, -0, 0.5, 2 ** 40, -3, Number.NaN, 'text', 7.25, { a: 1 }, 2 ** 31, undefined]
 
