@@ -6,6 +6,7 @@ import { NO_POSITION, type SourcePosition } from '../core/position.ts'
 import type { Serializer } from '../core/serializer.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../core/time.ts'
 import { type DeferringOperator, isDeferring } from '../operators/port/deferring.ts'
+import { requireTime } from '../operators/port/event-time.ts'
 import {
   isWatermarking,
   type OperatorContext,
@@ -133,12 +134,16 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
     return (this.sides.get(tag.id) ?? []) as HarnessRecord<T>[]
   }
 
-  /** Processes one record. Throws NOT_OWNER when the key of its input belongs to another subtask. */
+  /**
+   * Processes one record. Throws NOT_OWNER when the key of its input belongs to another subtask, INVALID_ARGUMENT for
+   * a timestamp that is no whole number.
+   */
   process(
     value: IN,
     timestamp = -1,
     options: { readonly input?: number; readonly position?: SourcePosition } = {},
   ): void {
+    requireTime(timestamp, 'the timestamp of a record')
     const input = options.input ?? 0
     this.selectKey(value, input)
     this.current = options.position ?? NO_POSITION
@@ -149,6 +154,7 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
 
   /** Advances the watermark of all inputs. A smaller or equal one is ignored. */
   watermark(timestamp: number): void {
+    requireTime(timestamp, 'a watermark')
     if (timestamp <= this.watermarkIn) return
     this.watermarkIn = timestamp
     this.operator.processWatermark(timestamp)

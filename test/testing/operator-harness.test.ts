@@ -73,6 +73,12 @@ describe('OperatorHarness', () => {
     })
   })
 
+  it('refuses times that are no whole numbers', async () => {
+    const harness = await open()
+    expect(() => harness.process('a', Number.NaN)).toThrow('the timestamp of a record is')
+    expect(() => harness.watermark(Number.NaN)).toThrow('a watermark is')
+  })
+
   it('ends inputs after the last watermark and collects events', async () => {
     const operator = new Recorder()
     const harness = await OperatorHarness.open<string>({ operator })

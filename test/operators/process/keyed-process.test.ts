@@ -67,6 +67,17 @@ describe('KeyedProcessOperator', () => {
     ])
   })
 
+  it.each([Number.NaN, 1.5, '5', new Date(5)])(
+    'refuses to emit with the timestamp %s',
+    async (time) => {
+      const harness = await open<number>({
+        processElement: (event, _, out) => out.collect(event.amount, time as never),
+      })
+      const call = () => harness.process({ user: 'a', amount: 1 }, 1)
+      expect(call).toThrow('the timestamp of a result is')
+    },
+  )
+
   it('gives results of a timer at the last millisecond of 1969 a timestamp', async () => {
     const harness = await open<number>({
       processElement: (_, context) => context.timerService.registerEventTimeTimer(-1),
