@@ -184,14 +184,19 @@ export class CheckpointCoordinator {
   ): Promise<string> {
     const folder = this.durable.savepoints.newFolder(parent)
     let copied: Promise<void> = Promise.resolve()
-    await new Promise<void>((resolve, failed) => {
-      const completed = (manifest: CheckpointManifest): void => {
-        copied = this.durable.savepoints.copy(manifest, folder)
-        resolve()
-      }
-      this.enqueue({ folder, isLast, completed, failed })
-    })
-    await copied
+    try {
+      await new Promise<void>((resolve, failed) => {
+        const completed = (manifest: CheckpointManifest): void => {
+          copied = this.durable.savepoints.copy(manifest, folder)
+          resolve()
+        }
+        this.enqueue({ folder, isLast, completed, failed })
+      })
+      await copied
+    } catch (error) {
+      if (isLast) this.resume()
+      throw error
+    }
     return folder
   }
 

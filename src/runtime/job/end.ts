@@ -174,10 +174,11 @@ export class JobEnd {
         const folder =
           this.lastSavepoint === undefined
             ? void (await checkpoints.triggerCheckpoint())
-            : await checkpoints.triggerSavepoint(this.lastSavepoint.folder)
+            : await checkpoints.triggerSavepoint(this.lastSavepoint.folder, true)
         await attempt.committed(checkpoints.latest!.checkpointId)
         return folder ?? undefined
       } catch (error) {
+        checkpoints.resume()
         if (tries === FINAL_CHECKPOINTS || !this.host.isRunning(attempt)) throw error
       }
     }

@@ -215,6 +215,15 @@ describe('CheckpointCoordinator', () => {
     expect(bench.barriers).toHaveLength(2)
   })
 
+  it('goes on with checkpoints where the last savepoint fails', async () => {
+    const bench = await (await new Bench().open({ intervalMs: 100, timeoutMs: 50 })).start()
+    const last = bench.coordinator.triggerSavepoint(undefined, true)
+    bench.clock.advance(50)
+    await expect(last).rejects.toMatchObject({ code: 'CHECKPOINT_EXPIRED' })
+    bench.clock.advance(50)
+    expect(bench.barriers).toHaveLength(2)
+  })
+
   it('takes checkpoints of the next attempt where a job has failed at its last savepoint', async () => {
     const bench = await (await new Bench().open({ intervalMs: 100 })).start()
     bench.coordinator.triggerSavepoint(undefined, true).catch(() => {})
