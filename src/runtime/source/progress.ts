@@ -5,10 +5,15 @@ import type { PartitionProgress } from '../channel/progress-combiner.ts'
 /** Time between two progress reports of a busy source. */
 const BUSY_INTERVAL_MS = 5
 /**
- * Time between two reports of a source that waits for input, so that readers see how fresh the state
- * is.
+ * Most time between two reports of a source that waits for input, so that readers see how fresh the
+ * state is.
  */
 const IDLE_INTERVAL_MS = 50
+/**
+ * Least time between two of them. A report wakes all slots that get records of the source. Their sources
+ * then report, too, and do not wake all slots again later; nor does a timer that is early do nothing.
+ */
+const IDLE_TOGETHER_MS = 25
 
 /** Sends the progress of one partition downstream. */
 export type EmitProgress = (partition: number, progress: Readonly<PartitionProgress>) => void
@@ -74,11 +79,11 @@ export class SourceProgress {
     this.changed.add(partition)
   }
 
-  /** Whether `tick` would report. */
+  /** Whether `tick` would report now that the slot is awake. */
   isDue(nowMs: number, idle: boolean): boolean {
     const unreported = this.changed.size > 0
     if (idle && unreported) return true
-    return nowMs - this.lastReportMs >= (idle ? IDLE_INTERVAL_MS : BUSY_INTERVAL_MS)
+    return nowMs - this.lastReportMs >= (idle ? IDLE_TOGETHER_MS : BUSY_INTERVAL_MS)
   }
 
   /** Reports if a report is due; `idle`: the source waits for input. */
