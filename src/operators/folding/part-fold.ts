@@ -52,10 +52,11 @@ export abstract class PartFold<IN, ACC> implements EdgeFold {
   protected readonly trust: FoldTrust<IN, ACC>
   private readonly options: PartFoldOptions<IN, ACC>
   /**
-   * Those that wait, `size` of them, then those that are used again: objects that are new when the engine collects garbage
-   * soon count as old, and a part lives for a moment.
+   * The parts that wait, then those that are used again: objects that are new when the engine collects garbage soon
+   * count as old, and a part lives for a moment.
    */
   private readonly objects: WaitingPart<ACC>[] = []
+  /** How many of `objects` wait. */
   private waiting = 0
 
   constructor(options: PartFoldOptions<IN, ACC>) {

@@ -25,15 +25,16 @@ interface IndexArray {
  * The writer's side of a row table's index (drawn in `layout.ts`). It grows without a pause: once it is
  * half full, an array of double size is touched (see `RowTableMemory.touch`) and then built beside it,
  * some entries with every insertion, and published when it is complete. While it is built both get every
- * change. Deletion moves later entries back (no
- * tombstones, so that evictions never slow the index down). Readers that missed check the index epoch
- * again and retry when it changed.
+ * change. Deletion moves later entries back (no tombstones, so that evictions never slow the index down).
+ * Readers that missed check the index epoch again and retry when it changed.
  */
 export class RowTableIndex {
   private readonly memory: RowTableMemory
   private current: IndexArray
+  /** A larger array without entries, of which `touched` words are touched. */
   private untouched: IndexArray | undefined
   private touched = 0
+  /** The larger array, to which the entries of `moved` slots are moved. */
   private next: IndexArray | undefined
   private moved = 0
   private count = 0
@@ -44,7 +45,7 @@ export class RowTableIndex {
     this.publish()
   }
 
-  /** Bytes of the array, and of the one being built. */
+  /** Bytes of the array, and of the larger one. */
   get bytes(): number {
     const larger = this.untouched ?? this.next
     return (this.current.mask + 1 + (larger === undefined ? 0 : larger.mask + 1)) * 8
@@ -65,8 +66,8 @@ export class RowTableIndex {
 
   /** Enters a row that is not in the index. */
   insert(hash: number, row: number): void {
-    if (this.next === undefined && (this.count + 1) * 2 > this.current.mask + 1)
-      this.prepareGrowth()
+    const isFull = (this.count + 1) * 2 > this.current.mask + 1
+    if (isFull && this.next === undefined) this.prepareGrowth()
     this.insertInto(this.current, hash, row)
     this.count++
     if (this.next !== undefined) {
