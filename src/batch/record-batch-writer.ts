@@ -268,10 +268,8 @@ function appendShort(
   start: number,
   length: number,
 ): number {
-  let end = at
-  target[end++] = length < 0 ? 1 : length << 1
-  for (let i = 0; i < length; i++) target[end++] = bytes[start + i]!
-  return end
+  target[at] = length < 0 ? 1 : length << 1
+  return copyBytes(bytes, start, target, at + 1, Math.max(length, 0))
 }
 
 function refuseDelta(offsetDelta: number, last: number): never {

@@ -1,5 +1,7 @@
-/** Below this length a loop beats the call of `set` on a new view (measured on Node 24). */
-const SHORT_COPY = 40
+/** Below this length a loop beats `set` of a whole array (measured on Node 24). */
+const SHORT_ARRAY = 12
+/** Below this length a loop beats `set` of a new view (measured on Node 24). */
+const SHORT_SLICE = 40
 
 /** Copies bytes and returns the target position after them. */
 export function copyBytes(
@@ -9,12 +11,11 @@ export function copyBytes(
   targetStart: number,
   length: number,
 ): number {
-  if (length < SHORT_COPY) {
+  const isWhole = length === source.length
+  if (length < (isWhole ? SHORT_ARRAY : SHORT_SLICE)) {
     for (let i = 0; i < length; i++) target[targetStart + i] = source[sourceStart + i]!
-  } else if (sourceStart === 0 && length === source.length) {
-    target.set(source, targetStart)
   } else {
-    target.set(source.subarray(sourceStart, sourceStart + length), targetStart)
+    target.set(isWhole ? source : source.subarray(sourceStart, sourceStart + length), targetStart)
   }
   return targetStart + length
 }

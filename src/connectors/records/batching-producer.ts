@@ -89,15 +89,7 @@ export abstract class BatchingProducer implements RecordTarget {
   ): void {
     if (this.failure !== undefined) throw this.failure
     const partition = chosen === -1 ? this.choose(key) : chosen
-    requireArgument(
-      partition >= 0 && partition < this.partitions,
-      `topic "${this.topic}" has no partition ${partition}`,
-    )
-    let writer = this.writers[partition]
-    if (writer === undefined) {
-      writer = new RecordBatchWriter(INITIAL_BATCH_BYTES)
-      this.writers[partition] = writer
-    }
+    const writer = this.writers[partition] ?? this.newWriter(partition)
     if (writer.count > 0 && writer.size + recordSizeBound(key, value, headers) > this.batchBytes) {
       this.sendBatch(partition, writer)
     }
@@ -106,6 +98,16 @@ export abstract class BatchingProducer implements RecordTarget {
     else if (this.cancelLinger === undefined && this.lingerMs !== undefined) {
       this.startLinger(this.lingerMs)
     }
+  }
+
+  private newWriter(partition: number): RecordBatchWriter {
+    requireArgument(
+      partition >= 0 && partition < this.partitions,
+      `topic "${this.topic}" has no partition ${partition}`,
+    )
+    const writer = new RecordBatchWriter(INITIAL_BATCH_BYTES)
+    this.writers[partition] = writer
+    return writer
   }
 
   /** Makes batches no larger than `bytes` from now on. */

@@ -1,5 +1,5 @@
 import { ByteWriter } from '../../core/byte-writer.ts'
-import { type Serializer, stringSerializer } from '../../core/serializer.ts'
+import { bytesSerializer, type Serializer, stringSerializer } from '../../core/serializer.ts'
 import { writeShortText } from '../../core/text/short-text.ts'
 import type { OutgoingRecord, RecordSerializer } from './outgoing-record.ts'
 
@@ -59,13 +59,17 @@ const textKeys: Serializer<string> = { ...stringSerializer, write: writeShortTex
 /** Writes every value into the same buffer: a record's bytes are copied before the next one. */
 class SpanWriter<T> {
   private readonly format: Serializer<T>
+  /** Whether values are their own bytes. */
+  private readonly isBytes: boolean
   private readonly writer = new ByteWriter(256)
 
   constructor(format: Serializer<T>) {
     this.format = format
+    this.isBytes = Object.is(format, bytesSerializer)
   }
 
   write(value: T): Uint8Array {
+    if (this.isBytes) return value as Uint8Array
     this.writer.reset()
     this.format.write(value, this.writer)
     return this.writer.bytes.subarray(0, this.writer.length)

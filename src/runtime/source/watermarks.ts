@@ -19,6 +19,8 @@ interface PartitionClock {
  * late because of a fast one: the watermark is the smallest one of the partitions that are not idle.
  */
 export class SourceWatermarks {
+  /** Whether a generator sees every record: see `afterRecord`. */
+  readonly isGenerated: boolean
   private readonly strategy: WatermarkStrategy<unknown>
   private readonly partitions = new Map<number, PartitionClock>()
   private lastPartition = -1
@@ -27,16 +29,12 @@ export class SourceWatermarks {
 
   constructor(strategy: WatermarkStrategy<unknown>) {
     this.strategy = strategy
+    this.isGenerated = strategy.createGenerator !== undefined
   }
 
   /** Whether the strategy makes watermarks at all. */
   get enabled(): boolean {
     return makesWatermarks(this.strategy)
-  }
-
-  /** Whether a generator sees every record: see `afterRecord`. */
-  get isGenerated(): boolean {
-    return this.strategy.createGenerator !== undefined
   }
 
   /** Adds a partition, for which the watermark then waits. */

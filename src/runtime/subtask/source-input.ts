@@ -255,9 +255,12 @@ export class SourceInput
     this.lastTimestamp = eventTime
     this.polled += 1
     this.context.output.collect(value, eventTime)
-    if (this.watermarks.isGenerated && this.watermarks.afterRecord(value, eventTime)) {
-      this.emitWatermark(this.subtask.clock.nowMs())
-    }
+    if (this.watermarks.isGenerated) this.afterRecord(value, eventTime)
+  }
+
+  private afterRecord(value: unknown, eventTime: number): void {
+    if (!this.watermarks.afterRecord(value, eventTime)) return
+    this.emitWatermark(this.subtask.clock.nowMs())
   }
 
   progress(partition: number, nextOffset: number, asOfMs?: number): void {
