@@ -8,12 +8,12 @@ const BUSY_INTERVAL_MS = 5
  * Most time between two reports of a source that waits for input, so that readers see how fresh the
  * state is.
  */
-const IDLE_INTERVAL_MS = 50
+const IDLE_INTERVAL_MS = 100
 /**
  * Least time between two of them. A report wakes all slots that get records of the source. Their sources
  * then report, too, and do not wake all slots again later; nor does a timer that is early do nothing.
  */
-const IDLE_TOGETHER_MS = 25
+const IDLE_TOGETHER_MS = 50
 
 /** Sends the progress of one partition downstream. */
 export type EmitProgress = (partition: number, progress: Readonly<PartitionProgress>) => void

@@ -27,21 +27,21 @@ describe('a source that waits', () => {
     expect(reports.at(-1)).toEqual({ partition: 3, nextOffset: 8, asOfMs: 1002 })
   })
 
-  it('asks to be woken 50 ms after its last report', () => {
+  it('asks to be woken 100 ms after its last report', () => {
     const { progress } = progressOf()
     progress.tick(1000, true)
-    expect(progress.nextReportInMs(1010)).toBe(40)
-    expect(progress.nextReportInMs(1060)).toBe(0)
+    expect(progress.nextReportInMs(1010)).toBe(90)
+    expect(progress.nextReportInMs(1110)).toBe(0)
   })
 
-  it('reports with another slot that woke its own from 25 ms on, which postpones the next report', () => {
+  it('reports with another slot that woke its own from 50 ms on, which postpones the next report', () => {
     const { progress, reports } = progressOf()
     progress.tick(1000, true)
-    progress.tick(1024.9, true)
+    progress.tick(1049.9, true)
     expect(reports).toHaveLength(1)
-    progress.tick(1025, true)
-    expect(reports.at(-1)?.asOfMs).toBe(1025)
-    expect(progress.nextReportInMs(1025)).toBe(50)
+    progress.tick(1050, true)
+    expect(reports.at(-1)?.asOfMs).toBe(1050)
+    expect(progress.nextReportInMs(1050)).toBe(100)
   })
 })
 
