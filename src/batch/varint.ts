@@ -1,4 +1,4 @@
-import { requireArgument } from '../core/errors.ts'
+import { WeirError } from '../core/errors.ts'
 
 /**
  * Zigzag LEB128 numbers as Kafka's records use them. Lengths and offset deltas are 32-bit; timestamp
@@ -57,9 +57,11 @@ export function writeVarlong(bytes: Uint8Array, at: number, value: number): numb
 
 /** Zigzag in double arithmetic: exact because twice the value stays within 53 bits. */
 function zigzagDouble(value: number): number {
-  requireArgument(
-    Number.isInteger(value) && Math.abs(value) <= 2 ** 52,
-    `timestamps of one batch differ by ${value}; they must be whole and within 2^52 ms`,
-  )
+  if (!(Number.isInteger(value) && Math.abs(value) <= 2 ** 52)) {
+    throw new WeirError(
+      'INVALID_ARGUMENT',
+      `timestamps of one batch differ by ${value}; they must be whole and within 2^52 ms`,
+    )
+  }
   return value >= 0 ? value * 2 : -value * 2 - 1
 }

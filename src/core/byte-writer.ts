@@ -1,5 +1,5 @@
 import { copyBytes } from './copy-bytes.ts'
-import { requireArgument } from './errors.ts'
+import { WeirError } from './errors.ts'
 
 const encoder = new TextEncoder()
 
@@ -68,7 +68,7 @@ export class ByteWriter {
 
   /** A whole number that a double holds exactly, as 64 bits two's complement. */
   int53(value: number): void {
-    requireArgument(Number.isSafeInteger(value), `${value} is not a whole number of 53 bits`)
+    if (!Number.isSafeInteger(value)) refuseNumber(value)
     this.reserve(8)
     this.view.setUint32(this.length, value >>> 0, true)
     this.view.setInt32(this.length + 4, Math.floor(value / 4294967296), true)
@@ -125,4 +125,8 @@ export class ByteWriter {
   toBytes(): Uint8Array {
     return this.bytes.slice(0, this.length)
   }
+}
+
+function refuseNumber(value: number): never {
+  throw new WeirError('INVALID_ARGUMENT', `${value} is not a whole number of 53 bits`)
 }

@@ -267,7 +267,10 @@ export function assertNever(value: never): never {
   throw new WeirError('ILLEGAL_STATE', `unexpected value ${JSON.stringify(value)}`)
 }
 
-/** Throws INVALID_ARGUMENT with `sentence` unless `condition` holds. */
+/**
+ * Throws INVALID_ARGUMENT with `sentence` unless `condition` holds. The sentence is made in any case, and a number
+ * in it costs 100 ns: a function that is called for each record or row throws by itself.
+ */
 export function requireArgument(condition: boolean, sentence: string): asserts condition {
   if (!condition) throw new WeirError('INVALID_ARGUMENT', sentence)
 }

@@ -1,4 +1,4 @@
-import { requireArgument, WeirError } from '../core/errors.ts'
+import { WeirError } from '../core/errors.ts'
 import type { QueryOptions } from './model-reader.ts'
 
 /** Prediction of a linear model for an example. */
@@ -31,7 +31,9 @@ export function linearPrediction(
   options: LinearPredictOptions,
 ): LinearPrediction {
   const { threshold = 0, positiveLabel = 1, negativeLabel = -1 } = options
-  requireArgument(Number.isFinite(threshold), `the threshold is a number, not ${threshold}`)
+  if (!Number.isFinite(threshold)) {
+    throw new WeirError('INVALID_ARGUMENT', `the threshold is a number, not ${threshold}`)
+  }
   if (!Number.isFinite(decision)) {
     throw new WeirError(
       'NOT_FINITE',

@@ -131,7 +131,7 @@ function write(value: unknown, { name, type, optional }: Column): CsvField {
       : type === 'integer'
         ? Number.isSafeInteger(value)
         : Number.isFinite(value)
-  requireArgument(fits, `${String(value)} in ${name} is no ${type}`)
+  if (!fits) throw new WeirError('INVALID_ARGUMENT', `${String(value)} in ${name} is no ${type}`)
   const text = String(value)
   return { text, quoted: optional && text === '' }
 }

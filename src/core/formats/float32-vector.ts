@@ -25,10 +25,12 @@ export function float32VectorFormat(
   return {
     id: 'float32-vector/1',
     write(vector, writer) {
-      requireArgument(
-        dimension === undefined || vector.length === dimension,
-        `a vector of ${vector.length} floats where ${dimension} are written`,
-      )
+      if (dimension !== undefined && vector.length !== dimension) {
+        throw new WeirError(
+          'INVALID_ARGUMENT',
+          `a vector of ${vector.length} floats where ${dimension} are written`,
+        )
+      }
       requireArgument(allowNonFinite || allFinite(vector), 'a vector with NaN or infinity')
       writer.raw(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength))
     },

@@ -1,10 +1,12 @@
-import { requireArgument } from '../../core/errors.ts'
+import { requireArgument, WeirError } from '../../core/errors.ts'
 import { MAX_FEATURE } from '../../core/feature.ts'
 import type { QueryOptions, SparseVector } from '../../wire/model-reader.ts'
 import type { ServedState } from '../port/services.ts'
 import { type InferenceModel, type InferenceResult, inputOf, resultOf } from './model.ts'
 import { oneVersion } from './one-version.ts'
 import type { Tensor, TensorMetadata } from './tensor.ts'
+
+const LAST_FEATURE = BigInt(MAX_FEATURE)
 
 const INPUTS: readonly TensorMetadata[] = [
   { name: 'index', datatype: 'INT64', shape: [-1] },
@@ -71,10 +73,10 @@ function examplesOf(inputs: readonly Tensor[]): readonly SparseVector[] {
 
 function featureIds(index: BigInt64Array): Uint32Array {
   return Uint32Array.from(index, (id, i) => {
-    requireArgument(
-      id >= 0n && id <= BigInt(MAX_FEATURE),
+    if (id >= 0n && id <= LAST_FEATURE) return Number(id)
+    throw new WeirError(
+      'INVALID_ARGUMENT',
       `"index" ${i} is ${id}; a feature id is from 0 to ${MAX_FEATURE}`,
     )
-    return Number(id)
   })
 }

@@ -238,10 +238,13 @@ function stringsOf(bytes: Buffer, count: number, name: string): readonly string[
   while (at < bytes.length) {
     const from = at + LENGTH_BYTES
     const to = from > bytes.length ? Number.NaN : from + bytes.readUInt32LE(at)
-    requireArgument(
-      to <= bytes.length,
-      `tensor "${name}": string ${texts.length} ends after the data`,
-    )
+    // Not a number where the length is cut off.
+    if (!(to <= bytes.length)) {
+      throw new WeirError(
+        'INVALID_ARGUMENT',
+        `tensor "${name}": string ${texts.length} ends after the data`,
+      )
+    }
     texts.push(bytes.toString('utf8', from, to))
     at = to
   }

@@ -58,10 +58,12 @@ export class ModelFileEncoder {
 
   /** A row. Throws INVALID_ARGUMENT for a row of another length, or for one too many. */
   row({ key, vector, ratings = UNKNOWN }: ModelFileRow): Uint8Array {
-    requireArgument(
-      vector.length === this.dimension && this.left > 0,
-      `row ${key} of ${vector.length} floats does not belong to this file of ${this.dimension} floats a row`,
-    )
+    if (vector.length !== this.dimension || this.left <= 0) {
+      throw new WeirError(
+        'INVALID_ARGUMENT',
+        `row ${key} of ${vector.length} floats does not belong to this file of ${this.dimension} floats a row`,
+      )
+    }
     this.left--
     const name = encoder.encode(key)
     const bytes = new Uint8Array(2 + name.length + vector.length * 4 + 4)

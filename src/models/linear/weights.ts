@@ -1,4 +1,4 @@
-import { requireArgument, WeirError } from '../../core/errors.ts'
+import { WeirError } from '../../core/errors.ts'
 
 /**
  * Weights of a linear model as the text of the ancestor, one a line: `<featureId>,<weight>`. The
@@ -13,9 +13,14 @@ export interface LinearWeight {
 /** The name of the intercept, instead of a feature id. */
 export const INTERCEPT = 'bias'
 
+function requireFinite(feature: number | typeof INTERCEPT, weight: number): void {
+  if (Number.isFinite(weight)) return
+  throw new WeirError('INVALID_ARGUMENT', `feature ${feature} has the weight ${weight}`)
+}
+
 /** One weight as a line, without line end; the shortest text that reads back as the same float64. */
 export function formatTextWeight({ feature, weight }: LinearWeight): string {
-  requireArgument(Number.isFinite(weight), `feature ${feature} has the weight ${weight}`)
+  requireFinite(feature, weight)
   return `${feature},${weight}`
 }
 
@@ -42,7 +47,7 @@ export function* textBlocks(
     const pairs: string[] = []
     for (let feature = from; feature < Math.min(from + range, weights.length); feature++) {
       const weight = weights[feature] as number
-      requireArgument(Number.isFinite(weight), `feature ${feature} has the weight ${weight}`)
+      requireFinite(feature, weight)
       if (weight !== 0) pairs.push(`${feature}:${weight}`)
     }
     if (pairs.length > 0) yield `${from / range},${pairs.join(';')}`

@@ -1,4 +1,4 @@
-import { requireArgument } from '../../core/errors.ts'
+import { WeirError } from '../../core/errors.ts'
 import type { Accumulator } from '../port/accumulator.ts'
 
 /** The base of sums. */
@@ -31,7 +31,9 @@ abstract class Sum implements Accumulator<number, number, number> {
 abstract class WholeSum extends Sum {
   /** Throws INVALID_ARGUMENT for a fraction. */
   override add(value: number): void {
-    requireArgument(Number.isInteger(value), `${this.type} adds whole numbers, not ${value}`)
+    if (!Number.isInteger(value)) {
+      throw new WeirError('INVALID_ARGUMENT', `${this.type} adds whole numbers, not ${value}`)
+    }
     super.add(value)
   }
 }

@@ -1,4 +1,4 @@
-import { requireArgument } from '../../core/errors.ts'
+import { WeirError } from '../../core/errors.ts'
 import type { Accumulator } from '../port/accumulator.ts'
 
 /** How often each whole number was added (Flink's `Histogram`). The result is sorted by number. */
@@ -10,7 +10,9 @@ export class HistogramAccumulator
 
   /** Throws INVALID_ARGUMENT for a fraction. */
   add(value: number): void {
-    requireArgument(Number.isInteger(value), `a histogram counts whole numbers, not ${value}`)
+    if (!Number.isInteger(value)) {
+      throw new WeirError('INVALID_ARGUMENT', `a histogram counts whole numbers, not ${value}`)
+    }
     this.count(value, 1)
   }
 
