@@ -37,7 +37,7 @@ type FailedReport = Extract<SlotReport, { kind: 'failed' }>
 /** The `failed` report of an error. */
 export function failureReport(
   error: unknown,
-  source: Pick<FailedReport, 'attempt' | 'task' | 'operator'>,
+  source: Pick<FailedReport, 'attempt' | 'task' | 'operator' | 'part'>,
 ): FailedReport {
   const { code, message } = asWeirError(error, 'OPERATOR_FAILED')
   return {
@@ -54,11 +54,17 @@ export function failureOf(report: FailedReport): WeirError {
   const cause = new Error(report.message)
   if (report.stack !== undefined) cause.stack = report.stack
   const { task, operator, code, message } = report
-  const who = operator === undefined ? task : `operator ${operator}, task ${task},`
-  return new WeirError('OPERATOR_FAILED', `${who} failed: ${message}`, {
+  return new WeirError('OPERATOR_FAILED', `${whoFailed(report)} failed: ${message}`, {
     cause,
     details: { task, code, ...(operator === undefined ? {} : { operator }) },
   })
+}
+
+function whoFailed({ task, operator, part }: FailedReport): string {
+  if (operator === undefined) return task
+  const who =
+    part === undefined ? `operator ${operator}` : `the ${part} before operator ${operator}`
+  return `${who}, task ${task},`
 }
 
 /** The code of the error that failed an attempt: a slot's `failed` report has it in the details. */

@@ -133,6 +133,8 @@ export type SlotReport =
       readonly task: string
       /** Name of the operator that threw; undefined when the slot itself failed. */
       readonly operator: string | undefined
+      /** Code of the user in front of the operator that threw, such as a key selector; undefined for the operator. */
+      readonly part?: string | undefined
       readonly code: string
       readonly message: string
       readonly stack: string | undefined

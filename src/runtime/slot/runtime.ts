@@ -311,7 +311,7 @@ export class SlotRuntime implements SubtaskHost {
     if (this.failedAlready || this.closed) return
     this.failedAlready = true
     for (const subtask of this.subtasks) subtask.stop()
-    const operator = culpritOf(error) ?? firstOperator
-    this.options.report(failureReport(error, { attempt: this.attempt, task, operator }))
+    const { operator, part } = culpritOf(error) ?? { operator: firstOperator }
+    this.options.report(failureReport(error, { attempt: this.attempt, task, operator, part }))
   }
 }

@@ -178,7 +178,8 @@ class SubtaskBuilder {
     const { subtask, site } = this
     const { partitioning, serializer } = out.edge
     if (partitioning.kind === 'hash') {
-      const { maxParallelism, parallelism } = out.to.head
+      const receiver = out.to.head
+      const { maxParallelism, parallelism } = receiver
       if (!partitioning.inPlace) {
         const keepsKeys = this.keepsKeys(out)
         const output = new HashOutput({
@@ -186,13 +187,21 @@ class SubtaskBuilder {
           serializer,
           maxParallelism,
           channels,
+          receiver,
           keepsKeys,
         })
         return this.folding(out, output, channels)
       }
       const range = keyGroupRangeOf(subtask.index, parallelism, maxParallelism)
       const channel = channels[0]!
-      return new OwnKeysOutput({ partitioning, serializer, maxParallelism, range, channel })
+      return new OwnKeysOutput({
+        partitioning,
+        serializer,
+        maxParallelism,
+        receiver,
+        range,
+        channel,
+      })
     }
     if (partitioning.kind === 'broadcast') return new BroadcastOutput(serializer, channels)
     // Also for one receiver: what the function returns is checked alike at every parallelism.

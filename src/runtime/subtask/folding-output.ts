@@ -1,7 +1,7 @@
 import type { StreamNode } from '../../dataflow/stream-graph.ts'
 import type { EdgeFold } from '../../operators/port/edge-fold.ts'
 import type { ControlMessage } from '../channel/message.ts'
-import { blame } from './operator-failure.ts'
+import { blame, blameKeySelector } from './operator-failure.ts'
 import type { HashOutput, RecordOutput } from './record-output.ts'
 
 /** Options of a folding output. */
@@ -31,7 +31,12 @@ export class FoldingOutput implements RecordOutput {
   }
 
   collect(value: unknown, timestamp: number): void {
-    const key = this.keySelector(value)
+    let key: unknown
+    try {
+      key = this.keySelector(value)
+    } catch (error) {
+      throw blameKeySelector(error, this.receiver)
+    }
     if (this.takes(key, value, timestamp)) return
     this.flush()
     this.output.send(key, value, timestamp)

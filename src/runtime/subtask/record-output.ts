@@ -4,12 +4,12 @@ import { murmur3 } from '../../core/hash/murmur3.ts'
 import { keyGroupOfHash, subtaskOfKeyGroup } from '../../core/key-group.ts'
 import type { Counter } from '../../core/metrics.ts'
 import type { Serializer } from '../../core/serializer.ts'
-import type { Partitioning } from '../../dataflow/stream-graph.ts'
+import type { Partitioning, StreamNode } from '../../dataflow/stream-graph.ts'
 import type { Output, StreamOperator } from '../../operators/port/operator.ts'
 import { refusePromise } from '../../operators/port/refuse-promise.ts'
 import { FrequentKeys, hashOfKey, NOT_KEPT } from '../channel/frequent-keys.ts'
 import type { OutputChannel } from '../channel/output.ts'
-import { blame } from './operator-failure.ts'
+import { blame, blameKeySelector } from './operator-failure.ts'
 import type { OperatorTask } from './operator-task.ts'
 import { ValueAppender } from './value-appender.ts'
 
@@ -52,6 +52,8 @@ export interface HashOutputOptions {
   readonly maxParallelism: number
   /** By subtask. */
   readonly channels: readonly OutputChannel[]
+  /** The operator that has the keys, for messages. */
+  readonly receiver: StreamNode
   /** Whether the receivers keep frequent keys. @default false */
   readonly keepsKeys?: boolean
 }
@@ -64,12 +66,14 @@ export class HashOutput implements RecordOutput {
   private readonly maxParallelism: number
   /** Channel by key group. */
   private readonly channels: readonly OutputChannel[]
+  private readonly receiver: StreamNode
   private readonly key = new ByteWriter(64)
   /** Undefined where receivers keep none. */
   private readonly frequent: FrequentKeys | undefined
 
   constructor(options: HashOutputOptions) {
     const { partitioning, serializer, maxParallelism, channels, keepsKeys = false } = options
+    this.receiver = options.receiver
     this.keySelector = partitioning.keySelector
     this.keySerializer = partitioning.keySerializer
     this.values = new ValueAppender(serializer)
@@ -82,7 +86,13 @@ export class HashOutput implements RecordOutput {
   }
 
   collect(value: unknown, timestamp: number): void {
-    this.send(this.keySelector(value), value, timestamp)
+    let selected: unknown
+    try {
+      selected = this.keySelector(value)
+    } catch (error) {
+      throw blameKeySelector(error, this.receiver)
+    }
+    this.send(selected, value, timestamp)
   }
 
   /** Sends a value to the owner of a key. */
@@ -130,7 +140,11 @@ export class HashOutput implements RecordOutput {
   private sendKey(selected: unknown, value: unknown, timestamp: number): number {
     const { key, values } = this
     const start = key.length
-    this.keySerializer.write(selected, key)
+    try {
+      this.keySerializer.write(selected, key)
+    } catch (error) {
+      throw blameKeySelector(error, this.receiver)
+    }
     const hash = murmur3(key.bytes, start, key.length - start)
     const channel = this.channels[keyGroupOfHash(hash, this.maxParallelism)]!
     const { own } = channel

@@ -6,6 +6,7 @@ import { keyGroupOf } from '../../../src/core/key-group.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { float64Serializer } from '../../../src/core/serializer.ts'
 import { type PlainKey, plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
+import type { StreamNode } from '../../../src/dataflow/stream-graph.ts'
 import { FrequentKeyReader } from '../../../src/runtime/channel/frequent-key-reader.ts'
 import type { BatchMessage, ForwardMessage } from '../../../src/runtime/channel/message.ts'
 import { OutputChannel } from '../../../src/runtime/channel/output.ts'
@@ -63,6 +64,7 @@ function setUp(isFirstOwn = false) {
     serializer: { ...float64Serializer, id: 'positive/1', write: writeNumber } as never,
     maxParallelism: MAX_PARALLELISM,
     channels,
+    receiver: { name: 'receiver', uid: 'receiver', uidGenerated: false } as StreamNode,
     keepsKeys: true,
   })
   const readers = sent.map(() => new FrequentKeyReader(MAX_PARALLELISM))
