@@ -845,6 +845,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core',
     'core/hash',
     'core/shapes',
+    'core/text',
     'dataflow',
     'dataflow/plan',
     'operators/accumulators',
