@@ -51,8 +51,11 @@ export class InferOperator<IN, OUT> extends AsyncWaitOperator<IN, unknown> {
   }
 
   override async close(): Promise<void> {
-    await super.close()
-    this.link[Symbol.dispose]()
+    try {
+      await super.close()
+    } finally {
+      this.link[Symbol.dispose]()
+    }
   }
 
   protected override emit(result: unknown, timestamp: number): void {

@@ -27,6 +27,9 @@ export interface RichFunction<OpenContext> {
   open?(context: OpenContext): void | Promise<void>
   /** Called at each checkpoint, after the records before its barrier; then the lists are stored. */
   snapshotState?(context: FunctionSnapshotContext): void | Promise<void>
-  /** Called once after the last call, also when the job fails. What it throws is ignored: the attempt is over. */
+  /**
+   * Called once after the last call, also when the job fails. What it throws fails a job that has ended regularly, after
+   * all results were committed; a job that has failed or was canceled ends for that reason.
+   */
   close?(): void | Promise<void>
 }

@@ -98,6 +98,7 @@ export class AttemptExecution {
   private commitWaiters: CommitWaiter[] = []
   private closing: Promise<readonly number[]> | undefined
   private closeWaiter: (() => void) | undefined
+  private firstCloseFailure: WeirError | undefined
   private metricRequests = 0
   private readonly metricWaiters = new Map<number, (slot: number, m: MetricSnapshot) => void>()
   /** By slot, what its accumulators held at its last report. */
@@ -144,6 +145,7 @@ export class AttemptExecution {
         return
       case 'closed':
         this.accumulators.set(slot, report.accumulators)
+        if (report.failure !== undefined) this.firstCloseFailure ??= failureOf(report.failure)
         this.closedSlots.add(slot)
         this.settleClose()
         return
@@ -234,6 +236,11 @@ export class AttemptExecution {
   close(): Promise<readonly number[]> {
     this.closing ??= this.closeSlots()
     return this.closing
+  }
+
+  /** What the first operator threw that could not be closed. */
+  get closeFailure(): WeirError | undefined {
+    return this.firstCloseFailure
   }
 
   private async closeSlots(): Promise<readonly number[]> {

@@ -177,13 +177,17 @@ export class JobAttempts {
     this.pool.hosts[slot]!.kill()
   }
 
-  /** Closes the present attempt; slots that do not answer in time are ended. */
-  async close(): Promise<void> {
+  /**
+   * Closes the present attempt; slots that do not answer in time are ended. Returns what the first operator threw that
+   * could not be closed.
+   */
+  async close(): Promise<WeirError | undefined> {
     const { attempt } = this
-    if (attempt === undefined) return
+    if (attempt === undefined) return undefined
     const silent = await attempt.close()
     this.attempt = undefined
     await this.pool.discard(silent)
+    return attempt.closeFailure
   }
 
   /** Ends every slot and deletes what the job spilled; no attempt follows. */

@@ -1,5 +1,5 @@
 import type { CheckpointCoordinator } from '../../checkpoint/coordinator/coordinator.ts'
-import { WeirError } from '../../core/errors.ts'
+import { messageOf, WeirError } from '../../core/errors.ts'
 import type { AttemptExecution } from './attempt-execution.ts'
 
 /** Options of a stop with a savepoint. */
@@ -15,7 +15,7 @@ export interface JobEndHost {
   checkpoints(): CheckpointCoordinator | undefined
   /** Whether the attempt runs and nothing has begun to end the job. */
   isRunning(attempt: AttemptExecution): boolean
-  /** Closes everything; the job is FINISHED when this resolves. */
+  /** Closes everything; the job is FINISHED when this resolves. Throws JOB_FAILED when an operator's `close` throws. */
   finished(): Promise<void>
 }
 
@@ -100,8 +100,22 @@ export class JobEnd {
       this.finishing = undefined
     }
     if (!this.host.isRunning(attempt)) return
-    await this.host.finished()
-    if (folder !== undefined) this.lastSavepoint?.taken.resolve(folder)
+    if (folder === undefined) await this.host.finished()
+    else await this.finishWith(folder)
+  }
+
+  /** Ends the job whose last savepoint a caller waits for. */
+  private async finishWith(folder: string): Promise<void> {
+    const { lastSavepoint } = this
+    // It is taken: what happens from here on does not reject it without its folder.
+    this.lastSavepoint = undefined
+    try {
+      await this.host.finished()
+      lastSavepoint?.taken.resolve(folder)
+    } catch (error) {
+      lastSavepoint?.taken.reject(failedAfter(folder, error))
+      throw error
+    }
   }
 
   /**
@@ -133,6 +147,20 @@ export class JobEnd {
     checkpoints: CheckpointCoordinator,
     parent: string | undefined,
   ): Promise<string> {
+    const folder = await this.takeAndCommit(attempt, checkpoints, parent)
+    try {
+      await this.host.finished()
+    } catch (error) {
+      throw failedAfter(folder, error)
+    }
+    return folder
+  }
+
+  private async takeAndCommit(
+    attempt: AttemptExecution,
+    checkpoints: CheckpointCoordinator,
+    parent: string | undefined,
+  ): Promise<string> {
     try {
       const folder = await checkpoints.triggerSavepoint(parent, true)
       await attempt.committed(checkpoints.latest!.checkpointId)
@@ -142,7 +170,6 @@ export class JobEnd {
           `savepoint ${folder} is complete, but the job did not stop with it`,
         )
       }
-      await this.host.finished()
       return folder
     } catch (error) {
       checkpoints.resume()
@@ -183,6 +210,12 @@ export class JobEnd {
       }
     }
   }
+}
+
+/** The error of a stop whose savepoint is complete, but whose job has failed. */
+function failedAfter(folder: string, error: unknown): WeirError {
+  const message = `savepoint ${folder} is complete, but ${messageOf(error)}`
+  return new WeirError('JOB_FAILED', message, { cause: error })
 }
 
 function drain(attempt: AttemptExecution): void {

@@ -318,9 +318,10 @@ export class JobExecution implements AttemptListener {
       .then(() => this.settleResult.reject(failure))
   }
 
-  private async closeAttempt(): Promise<void> {
+  /** Returns what the first operator threw that could not be closed. */
+  private async closeAttempt(): Promise<WeirError | undefined> {
     await this.checkpoints?.stop()
-    await this.attempts.close()
+    return await this.attempts.close()
   }
 
   private async finish(): Promise<void> {
@@ -341,7 +342,9 @@ export class JobExecution implements AttemptListener {
     this.ending = ending
     this.restarts.stopWaiting()
     if (ending === 'canceled') this.moveTo('CANCELLING')
-    await this.closeAttempt()
+    const failure = await this.closeAttempt()
+    // After a failure or on a user's request the job ends for that reason, whatever could not be closed.
+    if (ending === 'finished' && failure !== undefined) return await this.failAtEnd(failure)
     await this.shutDown()
     const { jobName } = this.options.graph
     if (ending === 'finished') {
@@ -354,6 +357,14 @@ export class JobExecution implements AttemptListener {
     const error = new WeirError('JOB_CANCELED', `the job ${jobName} was ${ending}`)
     this.regularEnd.reject(error)
     this.settleResult.reject(error)
+  }
+
+  /** An operator could not be closed. Another attempt would not change the results. */
+  private async failAtEnd(error: WeirError): Promise<void> {
+    this.restarts.record(this.attempt, error)
+    this.moveTo('FAILING', error)
+    this.giveUp(error, 'close threw it after all results were committed')
+    await this.result
   }
 
   private async shutDown(): Promise<void> {

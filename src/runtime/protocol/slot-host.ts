@@ -6,7 +6,7 @@ import {
   messageOf,
   WeirError,
 } from '../../core/errors.ts'
-import type { MessagePortLike, SlotCommand, SlotReport } from './slot-messages.ts'
+import type { MessagePortLike, SlotCommand, SlotFailure, SlotReport } from './slot-messages.ts'
 
 /** A slot as the main thread sees it: in a worker thread or in the calling thread. */
 export interface SlotHost {
@@ -32,13 +32,11 @@ export interface SlotListener {
 /** Starts the slot with this number. */
 export type StartSlot = (slot: number, listener: SlotListener) => SlotHost
 
-type FailedReport = Extract<SlotReport, { kind: 'failed' }>
-
 /** The `failed` report of an error. */
 export function failureReport(
   error: unknown,
-  source: Pick<FailedReport, 'attempt' | 'task' | 'operator' | 'part'>,
-): FailedReport {
+  source: Pick<SlotFailure, 'attempt' | 'task' | 'operator' | 'part'>,
+): SlotFailure {
   const { code, message } = asWeirError(error, 'OPERATOR_FAILED')
   return {
     kind: 'failed',
@@ -49,18 +47,18 @@ export function failureReport(
   }
 }
 
-/** The error that a slot's `failed` report describes. */
-export function failureOf(report: FailedReport): WeirError {
-  const cause = new Error(report.message)
-  if (report.stack !== undefined) cause.stack = report.stack
-  const { task, operator, code, message } = report
-  return new WeirError('OPERATOR_FAILED', `${whoFailed(report)} failed: ${message}`, {
+/** The error that a slot's failure describes. */
+export function failureOf(failure: SlotFailure): WeirError {
+  const cause = new Error(failure.message)
+  if (failure.stack !== undefined) cause.stack = failure.stack
+  const { task, operator, code, message } = failure
+  return new WeirError('OPERATOR_FAILED', `${whoFailed(failure)} failed: ${message}`, {
     cause,
     details: { task, code, ...(operator === undefined ? {} : { operator }) },
   })
 }
 
-function whoFailed({ task, operator, part }: FailedReport): string {
+function whoFailed({ task, operator, part }: SlotFailure): string {
   if (operator === undefined) return task
   const who =
     part === undefined ? `operator ${operator}` : `the ${part} before operator ${operator}`

@@ -109,6 +109,20 @@ export type SlotCommand =
   /** A port to a query thread, which sends requests on it and gets the replies. */
   | { readonly kind: 'attach-query'; readonly attempt: number; readonly port: MessagePortLike }
 
+/** Failure of a slot's part of an attempt. */
+export interface SlotFailure {
+  readonly kind: 'failed'
+  readonly attempt: number
+  readonly task: string
+  /** Name of the operator that threw; undefined when the slot itself failed. */
+  readonly operator: string | undefined
+  /** Code of the user in front of the operator that threw, such as a key selector; undefined for the operator. */
+  readonly part?: string | undefined
+  readonly code: string
+  readonly message: string
+  readonly stack: string | undefined
+}
+
 /** Slot to main thread. */
 export type SlotReport =
   /** Operators are open and the state is restored. */
@@ -125,20 +139,11 @@ export type SlotReport =
       readonly kind: 'closed'
       readonly attempt: number
       readonly accumulators: readonly AccumulatorPart[]
+      /** What the first operator threw that could not be closed. */
+      readonly failure?: SlotFailure | undefined
     }
   /** The slot's part of the attempt failed. */
-  | {
-      readonly kind: 'failed'
-      readonly attempt: number
-      readonly task: string
-      /** Name of the operator that threw; undefined when the slot itself failed. */
-      readonly operator: string | undefined
-      /** Code of the user in front of the operator that threw, such as a key selector; undefined for the operator. */
-      readonly part?: string | undefined
-      readonly code: string
-      readonly message: string
-      readonly stack: string | undefined
-    }
+  | SlotFailure
   /** A problem that does not stop the slot, but that the job's operator must see. */
   | {
       readonly kind: 'warning'

@@ -10,7 +10,12 @@ import { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { ProgressReport } from '../channel/progress-combiner.ts'
 import { failureReport } from '../protocol/slot-host.ts'
-import type { SlotCommand, SlotDeployment, SlotReport } from '../protocol/slot-messages.ts'
+import type {
+  SlotCommand,
+  SlotDeployment,
+  SlotFailure,
+  SlotReport,
+} from '../protocol/slot-messages.ts'
 import { type JobPlan, planJob } from '../subtask/job-plan.ts'
 import { culpritOf, operatorLabel } from '../subtask/operator-failure.ts'
 import { SourceInput } from '../subtask/source-input.ts'
@@ -250,13 +255,24 @@ export class SlotRuntime implements SubtaskHost {
     this.closed = true
     this.loop.close()
     for (const subtask of this.subtasks) subtask.stop()
-    for (const subtask of this.subtasks) {
-      for (const task of subtask.operators) await task.closeQuietly()
-    }
+    const failure = await this.closeOperators()
     await this.states.close()
     this.exchange.close()
     const accumulators = this.accumulators()
-    this.options.report({ kind: 'closed', attempt: this.attempt, accumulators })
+    this.options.report({ kind: 'closed', attempt: this.attempt, accumulators, failure })
+  }
+
+  /** Closes every operator; returns the first failure. */
+  private async closeOperators(): Promise<SlotFailure | undefined> {
+    let first: SlotFailure | undefined
+    for (const { name, operators } of this.subtasks) {
+      for (const task of operators) {
+        await task.close().catch((error: unknown) => {
+          first ??= this.failureIn(name, error)
+        })
+      }
+    }
+    return first
   }
 
   /** What the accumulators of the slot's subtasks hold. */
@@ -311,7 +327,11 @@ export class SlotRuntime implements SubtaskHost {
     if (this.failedAlready || this.closed) return
     this.failedAlready = true
     for (const subtask of this.subtasks) subtask.stop()
+    this.options.report(this.failureIn(task, error, firstOperator))
+  }
+
+  private failureIn(task: string, error: unknown, firstOperator?: string): SlotFailure {
     const { operator, part } = culpritOf(error) ?? { operator: firstOperator }
-    this.options.report(failureReport(error, { attempt: this.attempt, task, operator, part }))
+    return failureReport(error, { attempt: this.attempt, task, operator, part })
   }
 }

@@ -88,12 +88,12 @@ export class OperatorTask {
     }
   }
 
-  /** Closes the operator; a failure is ignored, because the attempt is over. */
-  async closeQuietly(): Promise<void> {
+  /** Closes the operator. */
+  async close(): Promise<void> {
     try {
       await this.operator.close()
-    } catch {
-      // The state of the attempt is in its last checkpoint.
+    } catch (error) {
+      throw blame(error, this.node)
     }
   }
 
