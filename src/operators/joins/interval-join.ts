@@ -1,9 +1,9 @@
-import { WeirError } from '../../core/errors.ts'
 import type { Counter } from '../../core/metrics.ts'
 import { int53Serializer } from '../../core/serializer.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import { mapState } from '../../state/port/descriptors.ts'
 import type { MapState } from '../../state/port/handles.ts'
+import { missingTimestamp } from '../port/event-time.ts'
 import type { OutputTag } from '../port/output-tag.ts'
 import { refuseResult } from '../port/refuse-result.ts'
 import type {
@@ -131,10 +131,7 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
   private timeOf(context: KeyedProcessContext<K>): number | undefined {
     const { timestamp } = context
     if (timestamp === NO_TIMESTAMP) {
-      const message = `a record without timestamp, or with -1, which stands for none, reached the interval join "${context.operatorName}": give the watermark strategy a timestampOf`
-      throw new WeirError('INVALID_ARGUMENT', message, {
-        details: { operator: context.operatorUid },
-      })
+      throw missingTimestamp(`the interval join "${context.operatorName}"`, context.operatorUid)
     }
     return timestamp >= context.timerService.currentWatermark ? timestamp : undefined
   }

@@ -11,6 +11,15 @@ export function timestampOfResults(time: number): number {
   return time === NO_TIMESTAMP ? NO_TIMESTAMP - 1 : time
 }
 
+/** The error of a record without event time: INVALID_ARGUMENT. */
+export function missingTimestamp(receiver: string, operatorUid: string): WeirError {
+  return new WeirError(
+    'INVALID_ARGUMENT',
+    `a record without timestamp reached ${receiver}: give the watermark strategy a timestampOf. If it has one, the function returned -1 (1969-12-31T23:59:59.999Z), which stands for no timestamp: return -2 in its place`,
+    { details: { operator: operatorUid } },
+  )
+}
+
 /** The time that a user function gave. Throws INVALID_ARGUMENT for what is no whole number of ms. */
 export function requireTime(time: unknown, name: string): asserts time is number {
   if (!Number.isSafeInteger(time)) refuseTime(time, name)

@@ -1,11 +1,10 @@
-import { WeirError } from '../../core/errors.ts'
 import type { Counter } from '../../core/metrics.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import { MAX_TIMESTAMP, NO_TIMESTAMP } from '../../core/time.ts'
 import type { EntryTimers } from '../../state/port/entry-timers.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import type { Timer } from '../../state/port/timer-queue.ts'
-import { timestampOfResults } from '../port/event-time.ts'
+import { missingTimestamp, timestampOfResults } from '../port/event-time.ts'
 import { FoldedPart, recordsOf } from '../port/folded-part.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import type { OutputTag } from '../port/output-tag.ts'
@@ -128,11 +127,7 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
   protected timeOf(timestamp: number): number {
     if (this.options.timeDomain === 'processing-time') return this.timers.currentProcessingTime
     if (timestamp !== NO_TIMESTAMP) return timestamp
-    throw new WeirError(
-      'INVALID_ARGUMENT',
-      `a record without timestamp, or with -1, which stands for none, reached the event-time window "${this.context.name}": give the watermark strategy a timestampOf`,
-      { details: { operator: this.context.uid } },
-    )
+    throw missingTimestamp(`the event-time window "${this.context.name}"`, this.context.uid)
   }
 
   /** Whether the window accepts no more records. */
