@@ -20,6 +20,18 @@ class PackedMap {
   }
 }
 
+/** Type of the extension for an object with a field named `__proto__`, `O`: an array of names and values in turn. */
+const OBJECT_EXTENSION = 0x4f
+
+/** An object as it is packed where msgpackr reads a name of it back under another one. */
+class PackedObject {
+  readonly entries: readonly unknown[]
+
+  constructor(entries: readonly unknown[]) {
+    this.entries = entries
+  }
+}
+
 /** Packs values, and reports whether the last one contained a Map. */
 interface ValuePacker {
   readonly packr: Packr
@@ -39,6 +51,13 @@ function loadPacker(): ValuePacker {
     type: MAP_EXTENSION,
     write: (map: PackedMap) => map.entries,
     read: mapOf,
+  })
+  addExtension({
+    Class: PackedObject,
+    type: OBJECT_EXTENSION,
+    write: (object: PackedObject) => object.entries,
+    // `fromEntries` makes own fields: none of them sets the prototype.
+    read: (entries: readonly unknown[]) => Object.fromEntries(mapOf(entries)),
   })
   const packr = new Packr({ useRecords: false, moreTypes: true, copyBuffers: true })
   const loaded: ValuePacker = { packr, metMap: false }
@@ -60,31 +79,37 @@ function mapOf(entries: readonly unknown[]): Map<unknown, unknown> {
   return map
 }
 
-function pack(value: unknown): Uint8Array {
-  const { packr } = packer ?? loadPacker()
-  const bytes = packr.pack(value)
-  if (packer?.metMap !== true) return bytes
-  packer.metMap = false
-  return packr.pack(withPackedMaps(value))
+/** `hasProto`: whether a field of the value, or within it, is named `__proto__`. */
+function pack(value: unknown, hasProto: boolean): Uint8Array {
+  const loaded = packer ?? loadPacker()
+  if (!hasProto) {
+    const bytes = loaded.packr.pack(value)
+    if (!loaded.metMap) return bytes
+    loaded.metMap = false
+  }
+  return loaded.packr.pack(withExtensions(value))
 }
 
-/** The value with each Map replaced by a `PackedMap`. */
-function withPackedMaps(value: unknown): unknown {
+/** The value with each Map replaced by a `PackedMap`, and each object with a field `__proto__` by a `PackedObject`. */
+function withExtensions(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (value instanceof Map) {
-    return new PackedMap([...value].flat(1).map(withPackedMaps))
+    return new PackedMap([...value].flat(1).map(withExtensions))
   }
-  if (Array.isArray(value)) return value.map(withPackedMaps)
-  if (value instanceof Set) return new Set([...value].map(withPackedMaps))
+  if (Array.isArray(value)) return value.map(withExtensions)
+  if (value instanceof Set) return new Set([...value].map(withExtensions))
   if (!isPlain(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, field]) => [name, withPackedMaps(field)]),
+  const fields = Object.entries(value).map(
+    ([name, field]) => [name, withExtensions(field)] as const,
   )
+  return Object.hasOwn(value, '__proto__')
+    ? new PackedObject(fields.flat(1))
+    : Object.fromEntries(fields)
 }
 
 /** Whether msgpackr packs the fields of an object: it has no encoding of its class. */
 function isPlain(value: object): boolean {
-  if (ArrayBuffer.isView(value) || 'toJSON' in value) return false
+  if (ArrayBuffer.isView(value)) return false
   return ![Date, ArrayBuffer, Error, RegExp].some((type) => value instanceof type)
 }
 
@@ -101,15 +126,16 @@ const plainPacker = new PlainPacker()
 
 /**
  * MessagePack: the default for plain data, Map, Set, Date, bigint and typed arrays. An instance of a class that has
- * only fields comes back as a plain object; one with methods is refused (UNSUPPORTED), as are promises and functions.
+ * only fields comes back as a plain object; one with methods is refused (UNSUPPORTED), as are promises, functions and
+ * arrays with holes.
  */
 export function msgpackSerializer<T>(): Serializer<T> {
   const serializer: Serializer<T> = {
     id: 'msgpack/1',
     write(value, writer: ByteWriter) {
       if (plainPacker.write(value, writer)) return
-      refuseChanging(value)
-      writer.raw(pack(value))
+      const hasProto = refuseChanging(value)
+      writer.raw(pack(value, hasProto))
     },
     read: (reader) => unpack<T>(reader),
   }

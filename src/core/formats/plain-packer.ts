@@ -173,7 +173,10 @@ export class PlainPacker {
       writer.uint8(length)
     } else return false
     for (let i = 0; i < length; i++) {
-      if (!this.writeValue(values[i], writer, at, depth + 1)) return false
+      const element = values[i]
+      // A hole reads like undefined, and would come back as it.
+      if (element === undefined && !(i in values)) return false
+      if (!this.writeValue(element, writer, at, depth + 1)) return false
     }
     return true
   }

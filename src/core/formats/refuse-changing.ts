@@ -7,14 +7,20 @@ const DEEPEST = 500
 /** Prototypes of classes that were looked at: whether their instances lose something. */
 const losing = new WeakMap<object, boolean>()
 
+/** Whether the value that is looked at has a field named `__proto__`. */
+let metProto = false
+
 /**
- * Throws UNSUPPORTED for a value that MessagePack would change without a word: a promise, a function, a symbol, or an
- * instance of a class with methods, in the value or within it. A class that only has fields is packed as its fields.
- * The message names the place in the value, such as `.orders[2].buyer`.
+ * Throws UNSUPPORTED for a value that MessagePack would change without a word: a promise, a function, a symbol, a hole
+ * of an array, or an instance of a class with methods, in the value or within it. A class that only has fields is
+ * packed as its fields. The message names the place in the value, such as `.orders[2].buyer`. Returns whether a field is
+ * named `__proto__`, which must be packed in another way: MessagePack reads it back under another name.
  */
-export function refuseChanging(value: unknown): void {
+export function refuseChanging(value: unknown): boolean {
+  metProto = false
   try {
     refuseWithin(value, 0)
+    return metProto
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const at = error.place === '' ? '' : ` in ${error.place}`
@@ -38,6 +44,8 @@ class Refusal {
 }
 
 const CIRCLE = 'itself, or is nested too deeply'
+const HOLE =
+  'a hole, which would come back as undefined: give the array an element there, such as undefined or null'
 
 function refuseWithin(value: unknown, depth: number): void {
   if (typeof value === 'function') throw new Refusal('a function, which would be missing')
@@ -47,9 +55,9 @@ function refuseWithin(value: unknown, depth: number): void {
   const inner = depth + 1
   const prototype: object | null = Object.getPrototypeOf(value)
   if (prototype === Object.prototype) refuseInFields(value, inner)
-  else if (prototype === Array.prototype || prototype === Set.prototype) {
-    refuseInElements(value as Iterable<unknown>, inner)
-  } else if (prototype === Map.prototype) {
+  else if (prototype === Array.prototype) refuseInArray(value as unknown[], inner)
+  else if (prototype === Set.prototype) refuseInElements(value as Set<unknown>, inner)
+  else if (prototype === Map.prototype) {
     refuseInEntries(value as Map<unknown, unknown>, inner)
   } else if (!isKept(value)) {
     if (prototype !== null && losesMembers(prototype)) throw new Refusal(describeLoss(value))
@@ -63,11 +71,25 @@ function refuseInFields(value: object, depth: number): void {
     for (name in value) {
       const field: unknown = (value as Record<string, unknown>)[name]
       const kind = typeof field
+      if (name === '__proto__') metProto = true
       if (kind === 'number' || kind === 'string') continue
       refuseWithin(field, depth)
     }
   } catch (error) {
     throw Refusal.within(error, `.${name}`)
+  }
+}
+
+function refuseInArray(elements: readonly unknown[], depth: number): void {
+  let index = 0
+  try {
+    for (; index < elements.length; index++) {
+      const element = elements[index]
+      if (element === undefined && !(index in elements)) throw new Refusal(HOLE)
+      refuseWithin(element, depth)
+    }
+  } catch (error) {
+    throw Refusal.within(error, `[${index}]`)
   }
 }
 

@@ -11,6 +11,11 @@ function copyOf<T>(value: T, serializer: Serializer<T> = msgpackSerializer<T>())
   return serializer.read(new ByteReader(writer.toBytes()))
 }
 
+function withoutElement(array: unknown[], index: number): unknown[] {
+  delete array[index]
+  return array
+}
+
 describe('msgpackSerializer', () => {
   it.each([
     [
@@ -33,8 +38,44 @@ describe('msgpackSerializer', () => {
     ['a Date', new Date(1_700_000_000_123)],
     ['a typed array', new Float32Array([1.5, -2])],
     ['plain data', { a: [1, 'b', null, true, undefined], c: { d: 1.5 } }],
+    ['undefined in an array beside a bigint', [undefined, 5n]],
+    ['undefined in a Set', new Set([5n, undefined])],
   ])('keeps %s', (_, value) => {
     expect(copyOf<unknown>(value)).toEqual(value)
+  })
+
+  it.each([
+    ['alone', '{"__proto__":1}'],
+    ['beside others', '{"a":1,"__proto__":{"admin":true},"b":{"c":2}}'],
+    ['in fields and arrays', '{"a":[{"__proto__":[]}],"b":{"__proto__":{"__proto__":null}}}'],
+    ['beside a field toJSON', '{"toJSON":1,"__proto__":2}'],
+  ])('keeps a field named __proto__ %s', (_, text) => {
+    // Plain packing is not tried for some values after one that it cannot pack.
+    for (let i = 0; i < 100; i++) {
+      const copy = copyOf<unknown>(JSON.parse(text))
+      expect(Object.getPrototypeOf(copy)).toBe(Object.prototype)
+      expect(JSON.stringify(copy)).toBe(text)
+    }
+  })
+
+  it('keeps a field named __proto__ in a Map and a Set, and a Map in such a field', () => {
+    const named = (value: unknown) => Object.fromEntries([['__proto__', value]])
+    const copy = copyOf({ map: new Map([[named(1), named(2)]]), set: new Set([named(3)]) })
+    expect(JSON.stringify([...copy.map])).toBe('[[{"__proto__":1},{"__proto__":2}]]')
+    expect(JSON.stringify([...copy.set])).toBe('[{"__proto__":3}]')
+    expect(Object.values(copyOf(named(new Map([[1, 2]]))))).toEqual([new Map([[1, 2]])])
+  })
+
+  it('keeps a Map beside a field toJSON', () => {
+    const value = { toJSON: 1, map: new Map([[1, 2]]) }
+    expect(copyOf(value)).toEqual(value)
+  })
+
+  it('packs a value without a field named __proto__ as before after one with it', () => {
+    copyOf<unknown>(JSON.parse('{"__proto__":1}'))
+    const writer = new ByteWriter(16)
+    msgpackSerializer().write([5n], writer)
+    expect(Buffer.from(writer.toBytes()).toString('hex')).toBe('91d30000000000000005')
   })
 
   class Money {
@@ -64,6 +105,10 @@ describe('msgpackSerializer', () => {
     ['a function', { call: () => 1 }, 'a function'],
     ['a symbol', [Symbol('a')], 'a symbol'],
     ['a value that contains itself', circle, 'contains itself'],
+    ['an array of holes', Array(3), 'in [0] a hole'],
+    ['a hole in an array', { list: withoutElement([1, 2, 3], 1) }, 'in .list[1] a hole'],
+    ['a hole beside a bigint', [5n, withoutElement([undefined, 1], 1)], 'in [1][1] a hole'],
+    ['a hole in a Map', new Map([['a', withoutElement([1], 0)]]), 'in .get("a")[0] a hole'],
   ])('refuses %s, which it would change', (_, value, sentence) => {
     // Plain packing is not tried for some values after one that it cannot pack.
     for (let i = 0; i < 3; i++) {

@@ -31,7 +31,6 @@ describe('PlainPacker', () => {
       'an array of 16 and one of 70 elements',
       [new Array(16).fill(1), new Array(70).fill({ a: 1 })],
     ],
-    ['an array with a hole', new Array(2)],
     ['an object of no field and an array of no element', [{}, []]],
     ['names that are numbers', { 2: 'b', 1: 'a' }],
     ['a number alone', 300],
@@ -68,6 +67,8 @@ describe('PlainPacker', () => {
     ['an object with its own form', { toJSON: 1 }],
     ['an object that hides its class', { constructor: Map }],
     ['a long array', new Array(65_536).fill(0)],
+    ['an array with a hole', { a: Object.assign(new Array(3), { 0: 1, 2: 3 }) }],
+    ['a field with the name of the prototype', JSON.parse('{"a":{"__proto__":1}}')],
   ])('leaves %s to msgpackr', (_, value) => {
     expect(packed(value)).toBeUndefined()
   })

@@ -78,6 +78,33 @@ describe('a stream of values between two slots', () => {
     expect(send({ known: 2 })).toEqual({ known: 2 })
   })
 
+  it.each(['{"__proto__":1}', '{"a":1,"__proto__":{"b":2}}', '{"a":{"__proto__":[1]},"c":2}'])(
+    'keeps the names of %s as fields of its own, each time',
+    (text) => {
+      const { send } = stream()
+      for (let i = 0; i < 100; i++) {
+        send({ a: 1, b: 2 })
+        const copy = send(JSON.parse(text))
+        expect(Object.getPrototypeOf(copy)).toBe(Object.prototype)
+        expect(JSON.stringify(copy)).toBe(text)
+      }
+    },
+  )
+
+  it('refuses a hole in an array with its place, and goes on after it', () => {
+    const { send } = stream()
+    send({ list: [1] })
+    for (let i = 0; i < 3; i++) {
+      expect(() => send({ list: Object.assign(new Array(3), { 0: 1, 2: 3 }) })).toThrow(
+        expect.objectContaining({
+          code: 'UNSUPPORTED',
+          message: expect.stringContaining('in .list[1] a hole'),
+        }),
+      )
+      expect(send({ list: [undefined, 2] })).toEqual({ list: [undefined, 2] })
+    }
+  })
+
   it('forgets a shape that the receiver has not seen, because its value went by MessagePack', () => {
     const { send } = stream()
     expect(send({ fresh: { inner: 5n } })).toEqual({ fresh: { inner: 5n } })
