@@ -147,7 +147,7 @@ export class AttemptExecution {
         this.accumulators.set(slot, report.accumulators)
         if (report.failure !== undefined) this.firstCloseFailure ??= failureOf(report.failure)
         this.closedSlots.add(slot)
-        this.settleClose()
+        this.slotGone(slot)
         return
       case 'failed':
         this.fail(failureOf(report))
@@ -177,7 +177,7 @@ export class AttemptExecution {
   /** A slot is lost. */
   onLost(slot: number, error: WeirError): void {
     this.lostSlots.add(slot)
-    this.settleClose()
+    this.slotGone(slot)
     this.fail(error)
   }
 
@@ -209,13 +209,14 @@ export class AttemptExecution {
   }
 
   /**
-   * Metrics of every slot that answers within a second; with the uid of an operator, its records by
+   * Metrics of every slot that answers within a second; a slot that closes or is lost is not waited for. With the uid of an operator, its records by
    * number of the key group.
    */
   metrics(keyGroupsOf?: string): Promise<MetricSnapshot> {
     const request = ++this.metricRequests
-    const missing = new Set(this.options.slots.keys())
+    const missing = new Set([...this.options.slots.keys()].filter((slot) => !this.isGone(slot)))
     const all: Record<string, number> = {}
+    if (missing.size === 0) return Promise.resolve(all)
     return new Promise((resolve) => {
       const done = (): void => {
         this.metricWaiters.delete(request)
@@ -284,10 +285,18 @@ export class AttemptExecution {
     for (const { resolve } of due) resolve()
   }
 
+  private isGone(slot: number): boolean {
+    return this.closedSlots.has(slot) || this.lostSlots.has(slot)
+  }
+
+  /** A slot answers nothing more. */
+  private slotGone(slot: number): void {
+    for (const answered of [...this.metricWaiters.values()]) answered(slot, {})
+    this.settleClose()
+  }
+
   private settleClose(): void {
-    const gone = this.options.slots.filter(
-      (_, slot) => this.closedSlots.has(slot) || this.lostSlots.has(slot),
-    )
+    const gone = this.options.slots.filter((_, slot) => this.isGone(slot))
     if (gone.length === this.options.slots.length) this.closeWaiter?.()
   }
 }

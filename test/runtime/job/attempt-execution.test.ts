@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { systemClock } from '../../../src/core/clock.ts'
+import { type Clock, systemClock } from '../../../src/core/clock.ts'
+import { WeirError } from '../../../src/core/errors.ts'
 import { parseConfiguration } from '../../../src/runtime/configuration/keys.ts'
 import {
   AttemptExecution,
@@ -16,7 +17,10 @@ const deaf: SlotHost = {
   terminate: () => Promise.resolve(),
 }
 
-function attemptOfTwoSlots() {
+/** No time passes. */
+const stopped: Clock = { ...systemClock, after: () => () => {} }
+
+function attemptOfTwoSlots(clock: Clock = systemClock) {
   const heard: string[] = []
   const listener: AttemptListener = {
     failed: ({ message }) => heard.push(`failed: ${message}`),
@@ -35,7 +39,7 @@ function attemptOfTwoSlots() {
   }
   const attempt = new AttemptExecution({
     slots: [deaf, deaf],
-    clock: systemClock,
+    clock,
     fingerprint: 'f',
     deployment: {
       jobId: 'a'.repeat(32),
@@ -55,6 +59,8 @@ function attemptOfTwoSlots() {
 }
 
 const running = { kind: 'running', attempt: 1 } as const
+const closed = { kind: 'closed', attempt: 1, accumulators: [] } as const
+const measured = { kind: 'metrics', attempt: 1, request: 1, accumulators: undefined } as const
 const ended = { kind: 'ended', attempt: 1 } as const
 const failed = {
   kind: 'failed',
@@ -114,6 +120,27 @@ describe('an attempt', () => {
       'event: e',
       'serving: table-dropped 1',
     ])
+  })
+
+  it('waits for the metrics of no slot that closes or is lost meanwhile', async () => {
+    const { attempt } = attemptOfTwoSlots(stopped)
+    const metrics = attempt.metrics()
+    const second = attempt.metrics()
+    attempt.onReport(0, { ...measured, metrics: { a: 1 } })
+    attempt.onReport(0, closed)
+    attempt.onLost(1, new WeirError('SLOT_LOST', 'gone'))
+    expect(await metrics).toEqual({ a: 1 })
+    expect(await second).toEqual({})
+  })
+
+  it('asks no slot for metrics that has closed before', async () => {
+    const { attempt } = attemptOfTwoSlots(stopped)
+    attempt.onReport(0, closed)
+    const metrics = attempt.metrics()
+    attempt.onReport(1, { ...measured, metrics: { b: 2 } })
+    expect(await metrics).toEqual({ b: 2 })
+    attempt.onReport(1, closed)
+    expect(await attempt.metrics()).toEqual({})
   })
 
   it('ignores reports of another attempt', () => {
