@@ -2,6 +2,7 @@ import type { OperatorStateEntries } from '../checkpoint/protocol/checkpoint-typ
 import { ByteWriter } from '../core/byte-writer.ts'
 import { keyGroupOf } from '../core/key-group.ts'
 import type { Serializer } from '../core/serializer.ts'
+import { refuseArgument } from '../core/text/refuse-argument.ts'
 import { NO_TIMESTAMP } from '../core/time.ts'
 import type { BroadcastDescriptors } from '../dataflow/broadcast-stream.ts'
 import { type PlainKey, plainKeySerializer } from '../dataflow/key-serializer.ts'
@@ -15,8 +16,12 @@ import type {
 import { KeyedProcessOperator } from '../operators/process/keyed-process.ts'
 import { ProcessOperator } from '../operators/process/process.ts'
 import type { KeyedStateBackend } from '../state/port/keyed-state-backend.ts'
+import { madeObject, requireFactory } from './arguments.ts'
 import { openInMemory } from './keyed-state.ts'
 import { StandaloneContext } from './standalone-context.ts'
+
+const TRANSFORM = 'transform(...)'
+const EXAMPLE = 'transform(() => new MyFunction())'
 
 /** Records from which state is made; they may come from a reader of a savepoint, a file or a database. */
 export type BootstrapData<T> = Iterable<T> | AsyncIterable<T>
@@ -59,16 +64,21 @@ export class OneInputStateTransformation<T> {
   ): KeyedStateTransformation<K, T>
   keyBy<K>(selector: (value: T) => K, serializer: Serializer<K>): KeyedStateTransformation<K, T>
   keyBy<K>(selector: (value: T) => K, serializer?: Serializer<K>): KeyedStateTransformation<K, T> {
+    if (typeof selector !== 'function') {
+      refuseArgument('keyBy(...)', selector, 'a function that returns the key of a record')
+    }
     const keys = serializer ?? (plainKeySerializer() as Serializer<unknown> as Serializer<K>)
     return new KeyedStateTransformation(this.data, selector, keys)
   }
 
   /** Makes the lists of `initializeState`; `snapshotState` is called after the last record. */
   transform(create: () => ProcessFunction<T, unknown>): StateBootstrapTransformation {
+    requireFactory(create, TRANSFORM, EXAMPLE)
     return transformation({
       data: this.data,
       input: 0,
-      createOperator: () => new ProcessOperator(create()),
+      createOperator: () =>
+        new ProcessOperator(madeObject(create(), TRANSFORM, ['processElement'])),
       key: undefined,
     })
   }
@@ -96,11 +106,15 @@ export class KeyedStateTransformation<K, T> {
    * what it emits is dropped, and no timer fires.
    */
   transform(create: () => KeyedProcessFunction<K, T, unknown>): StateBootstrapTransformation {
+    requireFactory(create, TRANSFORM, EXAMPLE)
     const { serializer } = this
     return transformation<T>({
       data: this.data,
       input: 0,
-      createOperator: () => new KeyedProcessOperator(create(), serializer, true),
+      createOperator: () => {
+        const made = madeObject(create(), TRANSFORM, ['processElement'])
+        return new KeyedProcessOperator(made, serializer, true)
+      },
       key: { selector: this.selector, serializer: serializer as Serializer<unknown> },
     })
   }
@@ -120,8 +134,9 @@ export class BroadcastStateTransformation<T> {
   transform(
     create: () => Pick<BroadcastProcessFunction<never, T, unknown>, 'processBroadcastElement'>,
   ): StateBootstrapTransformation {
+    requireFactory(create, TRANSFORM, EXAMPLE)
     const createOperator = (): StreamOperator => {
-      const created = create()
+      const created = madeObject(create(), TRANSFORM, ['processBroadcastElement'])
       return new BroadcastProcessOperator<never, T, unknown>(
         {
           processElement() {},

@@ -14,6 +14,7 @@ import type {
 } from '../state/port/descriptors.ts'
 import type { AppendingState, ListState, MapState, ValueState } from '../state/port/handles.ts'
 import type { KeyedStateBackend } from '../state/port/keyed-state-backend.ts'
+import { requireDescriptor } from './arguments.ts'
 
 /** The context of `open` of a reader: it declares the states that are read, as the job's function declares them. */
 export type KeyedStateReaderOpenContext = Omit<KeyedStateAccess, 'getVectorState'>
@@ -128,6 +129,7 @@ export class KeyedPartReader<K, OUT> implements KeyedStateReaderOpenContext {
   }
 
   private known<D extends { readonly name: string }>(descriptor: D): D {
+    requireDescriptor(descriptor, 'the context of open', "getState(valueState('name'))")
     const { name } = descriptor
     if (!this.stored.has(name)) {
       const states = [...this.stored].filter((state) => !state.startsWith('timers:')).join(', ')

@@ -12,9 +12,14 @@ import { BroadcastStates } from '../operators/process/broadcast-states.ts'
 import { ListStates } from '../operators/process/list-states.ts'
 import { OperatorStateMemory } from '../runtime/subtask/operator-state-memory.ts'
 import type { ListStateDescriptor, MapStateDescriptor } from '../state/port/descriptors.ts'
+import { madeObject, requireDescriptor, requireFactory, requirePath } from './arguments.ts'
 import { KeyedPartReader, type KeyedStateReaderFunction } from './keyed-reader.ts'
 import { openInMemory, partsOf, restorePart } from './keyed-state.ts'
 import { openPlace, type SavepointPlace, type SavepointPlaceOptions } from './place.ts'
+
+const READ_KEYED = 'readKeyedState(...)'
+const READ_KEYED_EXAMPLE =
+  'readKeyedState(uid, () => ({ open(...) { ... }, readKey(...) { ... } }))'
 
 /** An operator of a savepoint. */
 export interface SavepointOperator {
@@ -34,8 +39,9 @@ export class SavepointReader implements AsyncDisposable {
   /** For `SavepointWriter`. */
   readonly manifest: CheckpointManifest
 
-  /** Opens a savepoint by its path or URL. Throws CHECKPOINT_NOT_FOUND, CHECKSUM_MISMATCH, MALFORMED_DATA. */
+  /** Opens a savepoint by its path or URL. Throws INVALID_ARGUMENT, CHECKPOINT_NOT_FOUND, CHECKSUM_MISMATCH, MALFORMED_DATA. */
   static async read(path: string, options: SavepointPlaceOptions = {}): Promise<SavepointReader> {
+    requirePath(path, 'SavepointReader.read(...)')
     const place = await openPlace(path, options)
     try {
       return new SavepointReader(place, await readManifest(place.storage, place.folder))
@@ -68,7 +74,7 @@ export class SavepointReader implements AsyncDisposable {
   /**
    * Yields what a function reads from the keyed state of an operator, outside windows. `create` makes a function
    * for each part of the state, which is read into memory part by part. `serializer` is that of `keyBy`. Throws
-   * INVALID_ARGUMENT for an operator or a state that the savepoint does not have, STATE_CONFLICT for a state of
+   * INVALID_ARGUMENT for an operator or a state that the savepoint does not have, and for another factory, STATE_CONFLICT for a state of
    * another kind or serializer.
    */
   readKeyedState<K extends PlainKey, OUT>(
@@ -86,6 +92,7 @@ export class SavepointReader implements AsyncDisposable {
     create: () => KeyedStateReaderFunction<K, OUT>,
     serializer?: Serializer<K>,
   ): AsyncGenerator<OUT, void> {
+    requireFactory(create, READ_KEYED, READ_KEYED_EXAMPLE)
     const operator = this.operatorOf(uid)
     const keys = serializer ?? (plainKeySerializer() as Serializer<unknown> as Serializer<K>)
     for (const part of partsOf(this.manifest, operator)) {
@@ -93,7 +100,7 @@ export class SavepointReader implements AsyncDisposable {
       try {
         const names = operator.declarations.map(({ name }) => name)
         const reader = new KeyedPartReader<K, OUT>(state, keys, names)
-        const reading = create()
+        const reading = madeObject(create(), READ_KEYED, ['open', 'readKey'])
         const declare = async (): Promise<void> => await reading.open(reader)
         await restorePart(this.place.storage, part, { state, declare })
         yield* reader.read(reading)
@@ -109,6 +116,7 @@ export class SavepointReader implements AsyncDisposable {
    * INVALID_ARGUMENT, STATE_CONFLICT as `readKeyedState`.
    */
   readListState<T>(uid: string, descriptor: ListStateDescriptor<T>): T[] {
+    requireDescriptor(descriptor, 'readListState(...)', "listState('name')")
     return new ListStates(this.operatorStateOf(uid, `function/${descriptor.name}`))
       .getListState(descriptor)
       .get()
@@ -116,12 +124,14 @@ export class SavepointReader implements AsyncDisposable {
 
   /** The entries that the subtasks of an operator have in a list of `getUnionListState`. Throws as `readListState`. */
   readUnionState<T>(uid: string, descriptor: ListStateDescriptor<T>): T[] {
+    requireDescriptor(descriptor, 'readUnionState(...)', "listState('name')")
     return this.readListState(uid, descriptor)
   }
 
   /** The entries of a map of broadcast state, in the order of their first insertion. Throws as `readListState`. */
   readBroadcastState<K, V>(uid: string, descriptor: MapStateDescriptor<K, V>): [K, V][] {
     const store = this.operatorStateOf(uid, 'broadcast')
+    requireDescriptor(descriptor, 'readBroadcastState(...)', "mapState('name')")
     const declared = descriptor as MapStateDescriptor<unknown, unknown>
     return [...new BroadcastStates(uid, [declared], store).reader(descriptor).entries()]
   }

@@ -12,7 +12,9 @@ import type { CheckpointStorage } from '../checkpoint/storage/checkpoint-storage
 import { manifestPath } from '../checkpoint/storage/paths.ts'
 import { isWeirError, WeirError } from '../core/errors.ts'
 import { checkParallelism } from '../core/key-group.ts'
+import { refuseArgument } from '../core/text/refuse-argument.ts'
 import type { KeyedStateBackend } from '../state/port/keyed-state-backend.ts'
+import { requirePath } from './arguments.ts'
 import type { StateBootstrapTransformation } from './bootstrap.ts'
 import { openPlace, type SavepointPlace, type SavepointPlaceOptions } from './place.ts'
 import { SavepointReader } from './reader.ts'
@@ -50,9 +52,10 @@ export class SavepointWriter {
 
   /**
    * A savepoint with the operators of another one, or of a retained checkpoint. Their state is copied as it is;
-   * the old savepoint does not change.
+   * the old savepoint does not change. Throws INVALID_ARGUMENT for what is no path.
    */
   static fromExistingSavepoint(path: string, options: SavepointPlaceOptions = {}): SavepointWriter {
+    requirePath(path, 'SavepointWriter.fromExistingSavepoint(...)')
     return new SavepointWriter({ path, options }, undefined)
   }
 
@@ -67,8 +70,15 @@ export class SavepointWriter {
     return this
   }
 
-  /** Adds an operator with new state: `bootstrapWith(...)`. An operator of that uid must be removed before. */
+  /**
+   * Adds an operator with new state: `bootstrapWith(...)`. An operator of that uid must be removed before. Throws
+   * INVALID_ARGUMENT for a transformation that is not finished.
+   */
   withOperator(uid: string, transformation: StateBootstrapTransformation): this {
+    if (typeof (transformation as { readonly run?: unknown } | undefined)?.run !== 'function') {
+      const example = 'bootstrapWith(rows).keyBy(selector).transform(() => new MyFunction())'
+      refuseArgument(`withOperator("${uid}", ...)`, transformation, `new state: ${example}`)
+    }
     this.changes.push({ kind: 'add', uid, transformation })
     return this
   }
@@ -86,6 +96,7 @@ export class SavepointWriter {
    */
   async write(path: string, options: SavepointPlaceOptions = {}): Promise<string> {
     const { old } = this
+    requirePath(path, 'write(...)')
     await using place = await openPlace(path, options)
     await refuseExisting(place, path)
     await using reader = old && (await SavepointReader.read(old.path, old.options))
