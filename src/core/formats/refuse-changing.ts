@@ -7,14 +7,25 @@ const DEEPEST = 500
 /** Prototypes of classes that were looked at: whether their instances lose something. */
 const losing = new WeakMap<object, boolean>()
 
+/** Prototypes of instances that come back as they were. Those of a class of their own come back as its parent. */
+const KEPT: ReadonlySet<object> = new Set<object>(
+  [
+    ...[Date, RegExp, ArrayBuffer, DataView, Buffer],
+    ...[Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array],
+    ...[Float32Array, Float64Array, BigInt64Array, BigUint64Array],
+    ...[Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError],
+  ].map(({ prototype }) => prototype),
+)
+
 /** Whether the value that is looked at has a field named `__proto__`. */
 let metProto = false
 
 /**
  * Throws UNSUPPORTED for a value that MessagePack would change without a word: a promise, a function, a symbol, a hole
- * of an array, or an instance of a class with methods, in the value or within it. A class that only has fields is
- * packed as its fields. The message names the place in the value, such as `.orders[2].buyer`. Returns whether a field is
- * named `__proto__`, which must be packed in another way: MessagePack reads it back under another name.
+ * of an array, or an instance of a class with methods or of one that extends a built-in class, in the value or within
+ * it. A class that only has fields is packed as its fields. The message names the place in the value, such as
+ * `.orders[2].buyer`. Returns whether a field is named `__proto__`, which must be packed in another way: MessagePack
+ * reads it back under another name.
  */
 export function refuseChanging(value: unknown): boolean {
   metProto = false
@@ -59,8 +70,9 @@ function refuseWithin(value: unknown, depth: number): void {
   else if (prototype === Set.prototype) refuseInElements(value as Set<unknown>, inner)
   else if (prototype === Map.prototype) {
     refuseInEntries(value as Map<unknown, unknown>, inner)
-  } else if (!isKept(value)) {
-    if (prototype !== null && losesMembers(prototype)) throw new Refusal(describeLoss(value))
+  } else if (prototype === null) refuseInFields(value, inner)
+  else if (!KEPT.has(prototype)) {
+    if (losesClass(value) || losesMembers(prototype)) throw new Refusal(describeLoss(value))
     refuseInFields(value, inner)
   }
 }
@@ -118,10 +130,10 @@ function refuseInEntries(map: Map<unknown, unknown>, depth: number): void {
   }
 }
 
-/** Whether instances come back as they were. */
-function isKept(value: object): boolean {
-  if (value instanceof Date || ArrayBuffer.isView(value)) return true
-  return value instanceof ArrayBuffer || value instanceof Error || value instanceof RegExp
+/** Whether an instance of a class of its own comes back as one of the built-in class that it extends. */
+function losesClass(value: object): boolean {
+  if (value instanceof Date || value instanceof Error || value instanceof RegExp) return true
+  return value instanceof ArrayBuffer || ArrayBuffer.isView(value)
 }
 
 function losesMembers(prototype: object): boolean {
@@ -138,7 +150,8 @@ function losesMembers(prototype: object): boolean {
 
 function describeLoss(value: object): string {
   if (!(value instanceof Promise)) {
-    return `an instance of ${value.constructor.name}, which would come back without its methods: use plain objects, or give a serializer to returns(...), keyBy or the state`
+    const loss = losesClass(value) ? 'as another class' : 'without its methods'
+    return `an instance of ${value.constructor.name}, which would come back ${loss}: use plain objects, or give a serializer to returns(...), keyBy or the state`
   }
   // The error is reported; a rejection of the promise adds nothing.
   value.catch(() => undefined)

@@ -134,6 +134,26 @@ describe('msgpackSerializer', () => {
     expect(() => copyOf<unknown>(value)).toThrow(sentence)
   })
 
+  it.each<[string, object]>([
+    ['Unpaid', new (class Unpaid extends Error {})('no money')],
+    ['DOMException', new DOMException('aborted', 'AbortError')],
+    ['AggregateError', new AggregateError([new Error('a')])],
+    ['Day', new (class Day extends Date {})(0)],
+    ['Picture', new (class Picture extends Uint8Array {})(3)],
+  ])('refuses an instance of %s, which would come back as another class', (name, value) => {
+    expect(() => copyOf<unknown>({ it: value })).toThrow(
+      `contains in .it an instance of ${name}, which would come back as another class`,
+    )
+  })
+
+  it('keeps the built-in errors', () => {
+    for (const error of [new Error('a'), new TypeError('b'), new RangeError('c')]) {
+      const read = copyOf<Error>(error)
+      expect(Object.getPrototypeOf(read)).toBe(Object.getPrototypeOf(error))
+      expect(read.message).toBe(error.message)
+    }
+  })
+
   it('reads a Buffer as a Uint8Array of the same bytes', () => {
     const { name, file } = copyOf<{ name: string; file: Uint8Array }>({
       name: 'a',
