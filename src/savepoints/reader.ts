@@ -39,7 +39,10 @@ export class SavepointReader implements AsyncDisposable {
   /** For `SavepointWriter`. */
   readonly manifest: CheckpointManifest
 
-  /** Opens a savepoint by its path or URL. Throws INVALID_ARGUMENT, CHECKPOINT_NOT_FOUND, CHECKSUM_MISMATCH, MALFORMED_DATA. */
+  /**
+   * Opens a savepoint by its path or URL. Throws INVALID_ARGUMENT, CHECKPOINT_NOT_FOUND, CHECKSUM_MISMATCH,
+   * MALFORMED_DATA.
+   */
   static async read(path: string, options: SavepointPlaceOptions = {}): Promise<SavepointReader> {
     requirePath(path, 'SavepointReader.read(...)')
     const place = await openPlace(path, options)
@@ -74,8 +77,8 @@ export class SavepointReader implements AsyncDisposable {
   /**
    * Yields what a function reads from the keyed state of an operator, outside windows. `create` makes a function
    * for each part of the state, which is read into memory part by part. `serializer` is that of `keyBy`. Throws
-   * INVALID_ARGUMENT for an operator or a state that the savepoint does not have, and for another factory, STATE_CONFLICT for a state of
-   * another kind or serializer.
+   * INVALID_ARGUMENT for an operator or a state that the savepoint does not have and for what is no factory,
+   * STATE_CONFLICT for a state of another kind or serializer.
    */
   readKeyedState<K extends PlainKey, OUT>(
     uid: string,

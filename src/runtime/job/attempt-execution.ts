@@ -209,8 +209,8 @@ export class AttemptExecution {
   }
 
   /**
-   * Metrics of every slot that answers within a second; a slot that closes or is lost is not waited for. With the uid of an operator, its records by
-   * number of the key group.
+   * Metrics of every slot that answers within a second; a slot that closes or is lost is not waited for. With the
+   * uid of an operator, its records by number of the key group.
    */
   metrics(keyGroupsOf?: string): Promise<MetricSnapshot> {
     const request = ++this.metricRequests
