@@ -56,7 +56,10 @@ export function serializeKeyValue<T, K, V>(
 /** `stringSerializer`, faster for short keys. */
 const textKeys: Serializer<string> = { ...stringSerializer, write: writeShortText }
 
-/** Writes every value into the same buffer: a record's bytes are copied before the next one. */
+/**
+ * Writes every value into the same buffer: a record's bytes are copied before the next one. Values that are bytes
+ * pass as they are.
+ */
 class SpanWriter<T> {
   private readonly format: Serializer<T>
   /** Whether values are their own bytes. */

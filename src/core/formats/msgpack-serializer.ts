@@ -126,8 +126,8 @@ const plainPacker = new PlainPacker()
 
 /**
  * MessagePack: the default for plain data, Map, Set, Date, bigint and typed arrays. An instance of a class that has
- * only fields comes back as a plain object; one with methods is refused (UNSUPPORTED), as are promises, functions and
- * arrays with holes.
+ * only fields comes back as a plain object; one with methods is refused (UNSUPPORTED), as are one of a class that
+ * extends Error, Date, RegExp or a typed array, promises, functions and arrays with holes.
  */
 export function msgpackSerializer<T>(): Serializer<T> {
   const serializer: Serializer<T> = {

@@ -7,7 +7,10 @@ const DEEPEST = 500
 /** Prototypes of classes that were looked at: whether their instances lose something. */
 const losing = new WeakMap<object, boolean>()
 
-/** Prototypes of instances that come back as they were. Those of a class of their own come back as its parent. */
+/**
+ * Prototypes of instances that come back as they were. An instance of a class that extends one of these classes would
+ * come back as one of that class.
+ */
 const KEPT: ReadonlySet<object> = new Set<object>(
   [
     ...[Date, RegExp, ArrayBuffer, DataView, Buffer],
@@ -130,7 +133,7 @@ function refuseInEntries(map: Map<unknown, unknown>, depth: number): void {
   }
 }
 
-/** Whether an instance of a class of its own comes back as one of the built-in class that it extends. */
+/** Whether a value that is not in `KEPT` would come back as an instance of the built-in class that it extends. */
 function losesClass(value: object): boolean {
   if (value instanceof Date || value instanceof Error || value instanceof RegExp) return true
   return value instanceof ArrayBuffer || ArrayBuffer.isView(value)

@@ -17,9 +17,7 @@ function plainText(key: unknown): string | undefined {
 }
 
 function hexOf(bytes: Uint8Array): string {
-  return Array.from(bytes.subarray(0, MOST_BYTES + 1), (byte) =>
-    byte.toString(16).padStart(2, '0'),
-  ).join('')
+  return Buffer.from(bytes.subarray(0, MOST_BYTES + 1)).toString('hex')
 }
 
 function shortened(text: string): string {
