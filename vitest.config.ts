@@ -1,9 +1,26 @@
 import { defineConfig } from 'vitest/config'
+import { SummaryReporter } from './test/run/summary-reporter.ts'
 
-/** What the two projects of system tests share. */
-const SYSTEM = {
-  globalSetup: ['test/no-warnings.ts', 'test/compiled-code.ts'],
+/** Files of system tests that run alone, each with the reason. */
+const ALONE: Readonly<Record<string, string>> = {
+  'serving/hostile-clients': 'measures latencies beside attacks',
+}
+
+const alone = Object.keys(ALONE).map((name) => `test/system/${name}.test.ts`)
+const system = ['test/system/**/*.test.ts', 'test/recovery/**/*.test.ts']
+const architecture = ['test/architecture/**/*.test.ts']
+
+/** What all projects share. Every run has another order of files and of tests; its seed is printed. */
+const ALL = {
+  setupFiles: 'test/run/measure-file.ts',
   pool: 'forks' as const,
+  sequence: { shuffle: true },
+}
+
+/** What the tests that start threads, processes and services share. */
+const SYSTEM = {
+  ...ALL,
+  globalSetup: ['test/no-warnings.ts', 'test/compiled-code.ts'],
   // kafkajs 2.2 sets timers with negative delays.
   execArgv: ['--disable-warning=TimeoutNegativeWarning'],
   testTimeout: 240_000,
@@ -11,70 +28,57 @@ const SYSTEM = {
   hookTimeout: 120_000,
 }
 
-/**
- * System tests that run beside another one: most compute in one thread, or start one command after the other.
- * They kill nothing, measure no time, wait for conditions, and share no place on disk: neither
- * services that are downloaded into `.weir/services` nor `dashboard/dist`.
- */
-const LIGHT = [
-  'checkpoint/*',
-  'cli/{access,build-kernels,code-cache,commands,completion,dead-ends}',
-  'cli/{job-log,linear-model,retrain,retrain-loop,tokens}',
-  'docs/guide-types',
-  'gateway/{command,oryx}',
-  'inference/{cache-race,guide,models-rest,real-models,runners}',
-  'jobmanager/{job-data,start,tls}',
-  'log/partition-reader',
-  'runtime/start-job',
-  'serving/{embedded,query-python,query-tls,small-model,svm-serving}',
-  'state/{keyed-state-model,leveldb-state}',
-  'training/{als-threads,bmf,linear-gate,linear-threads}',
-  'verify/{fuzz,soak}',
-].map((name) => `test/system/${name}.test.ts`)
+/** Tests in one process. */
+const UNIT = {
+  ...ALL,
+  globalSetup: 'test/no-warnings.ts',
+  // One process per core for all files: starting one and loading the modules again for each
+  // file takes longer than most files' tests.
+  isolate: false,
+  maxWorkers: '100%',
+  testTimeout: 20_000,
+  // A condition has nearly all of a test's time to come true: how fast it does says nothing.
+  expect: { poll: { timeout: 15_000 } },
+}
 
-/**
- * Two tiers. `unit` is pure or in-process, stays under half a minute, and runs in a random order whose seed
- * the run prints (`--sequence.seed=N` repeats it). `system-light` and `system` start threads, processes
- * and real services; `system` also kills them.
- */
+/** The projects run one after the other. */
 export default defineConfig({
   test: {
+    reporters: [
+      'default',
+      new SummaryReporter(
+        process.env['WEIR_TEST_SLOWEST'] === 'all' ? Number.POSITIVE_INFINITY : 10,
+      ),
+    ],
     projects: [
+      { test: { ...UNIT, name: 'architecture', include: architecture } },
       {
         test: {
+          ...UNIT,
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/system/**', 'test/recovery/**'],
-          globalSetup: 'test/no-warnings.ts',
-          sequence: { shuffle: true },
-          pool: 'forks',
-          // One process per core for all files: starting one and loading the modules again for each
-          // file takes longer than most files' tests.
-          isolate: false,
-          maxWorkers: '100%',
-          testTimeout: 20_000,
-          // A condition has nearly all of a test's time to come true: how fast it does says nothing.
-          expect: { poll: { timeout: 15_000 } },
-        },
-      },
-      {
-        test: {
-          ...SYSTEM,
-          name: 'system-light',
-          include: LIGHT,
-          maxWorkers: 2,
-          // After the unit tests, which have one process per core.
-          sequence: { groupOrder: 1 },
+          exclude: [...architecture, ...system],
+          sequence: { ...ALL.sequence, groupOrder: 1 },
         },
       },
       {
         test: {
           ...SYSTEM,
           name: 'system',
-          include: ['test/system/**/*.test.ts', 'test/recovery/**/*.test.ts'],
-          exclude: LIGHT,
+          include: system,
+          exclude: alone,
+          maxWorkers: 2,
+          sequence: { ...ALL.sequence, groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          ...SYSTEM,
+          name: 'system-alone',
+          include: alone,
           maxWorkers: 1,
           fileParallelism: false,
+          sequence: { ...ALL.sequence, groupOrder: 3 },
         },
       },
     ],

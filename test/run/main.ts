@@ -1,0 +1,67 @@
+import { mkdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseArguments, type TestArguments } from './arguments.ts'
+import { changedTests } from './changed-tests.ts'
+import { COSTS_VARIABLE, mergeCosts, readCosts } from './file-costs.ts'
+import { runTools } from './tools.ts'
+
+/*
+ * `npm test`: format, lint and types, then the tests.
+ */
+
+const HELP = `Usage: npm test                         format, lint and types, then all tests
+       npm test -- FILE... [OPTION...]  these files, with options of vitest such as -t 'name of a test'
+       npm test -- --changed [COMMIT]   what changes since a commit (default: HEAD) can break, in about two minutes
+       npm test -- --slowest            all, and a table of every file: seconds, and what it waits for
+       npm run check                    format, lint, types and architecture
+       npm run test:unit                the tests without threads, processes and services
+       npm run verify                   the campaigns, whole
+`
+
+const ROOT = resolve(import.meta.dirname, '../..')
+/** The last costs of each test file, of all runs. */
+const COSTS = join(ROOT, '.weir/test-costs.jsonl')
+
+const CHECKS: readonly (readonly string[])[] = [
+  ['node_modules/.bin/biome', 'check', '.'],
+  ['node_modules/.bin/tsc', '-p', 'tsconfig.json'],
+  ['node_modules/.bin/tsc', '-p', 'dashboard/tsconfig.json'],
+]
+const ARCHITECTURE = ['--project', 'architecture']
+
+async function vitest(words: readonly string[], slowest: boolean): Promise<number> {
+  const costs = join(ROOT, `.weir/test-costs.${process.pid}.jsonl`)
+  mkdirSync(join(ROOT, '.weir'), { recursive: true })
+  const all = slowest ? { WEIR_TEST_SLOWEST: 'all' } : {}
+  const environment = { [COSTS_VARIABLE]: costs, ...all }
+  const command = [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', ...words]
+  try {
+    return await runTools([command], { cwd: ROOT, environment })
+  } finally {
+    mergeCosts(costs, COSTS)
+  }
+}
+
+/** What vitest runs; undefined when nothing can be broken. */
+function selection({ changedSince, others }: TestArguments): readonly string[] | undefined {
+  if (changedSince === undefined) return others
+  const { files, text } = changedTests(ROOT, changedSince, readCosts(COSTS))
+  process.stdout.write(`${text}\n`)
+  return files.length === 0 ? undefined : [...files, ...others]
+}
+
+async function main(): Promise<number> {
+  const asked = parseArguments(process.argv.slice(2))
+  if (asked.help) {
+    process.stdout.write(HELP)
+    return 0
+  }
+  const whole = asked.others.length === 0
+  const checked = whole ? await runTools(CHECKS, { cwd: ROOT }) : 0
+  if (checked !== 0) return checked
+  if (asked.checksOnly) return await vitest(ARCHITECTURE, false)
+  const words = selection(asked)
+  return words === undefined ? 0 : await vitest(words, asked.slowest)
+}
+
+process.exitCode = await main()

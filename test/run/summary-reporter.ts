@@ -1,0 +1,67 @@
+import { relative, resolve } from 'node:path'
+import type { SerializedError } from 'vitest'
+import type { Reporter, TestCase, TestModule } from 'vitest/node'
+import { COSTS_VARIABLE, readCosts } from './file-costs.ts'
+import { slowestTable } from './slowest-table.ts'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+
+/** Files in the table of a run, unless `--slowest` asks for all. */
+const SLOWEST = 10
+
+/** A test, or a file as a whole, that failed. */
+interface Failure {
+  readonly file: string
+  /** Undefined where the file failed outside of its tests. */
+  readonly test: string | undefined
+}
+
+/**
+ * The end of a run: the slowest files with what they wait for, each failure with the command that runs it alone, and
+ * last the plain line "N passed, N failed, N skipped".
+ */
+export class SummaryReporter implements Reporter {
+  private readonly count: number
+
+  constructor(count = SLOWEST) {
+    this.count = count
+  }
+
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
+    const tests = modules.flatMap((module) => [...module.children.allTests()])
+    const failures = modules.flatMap(failuresOf)
+    const of = (state: string): number =>
+      tests.filter((test) => test.result().state === state).length
+    const sections = [
+      this.slowest(),
+      failures.length === 0 ? '' : ['Failed; alone:', ...failures.map(commandOf)].join('\n  '),
+      // A run can fail outside of its files: Node.js warned, or a promise was rejected.
+      errors.length === 0 ? '' : `Errors outside of tests: ${errors.length}; they stand above`,
+      `${of('passed')} passed, ${failures.length + errors.length} failed, ${of('skipped')} skipped`,
+    ]
+    process.stdout.write(`\n${sections.filter((text) => text !== '').join('\n\n')}\n`)
+  }
+
+  private slowest(): string {
+    const path = process.env[COSTS_VARIABLE]
+    const costs = path === undefined ? [] : [...readCosts(path).values()]
+    if (costs.length < 2) return ''
+    return `Slowest files, in seconds:\n${slowestTable(costs, this.count)}`
+  }
+}
+
+function failuresOf(module: TestModule): readonly Failure[] {
+  const file = relative(ROOT, module.moduleId)
+  const failed = [...module.children.allTests('failed')].map((test: TestCase) => ({
+    file,
+    test: test.fullName,
+  }))
+  if (failed.length > 0 || module.state() !== 'failed') return failed
+  return [{ file, test: undefined }]
+}
+
+function commandOf({ file, test }: Failure): string {
+  if (test === undefined) return `npm test -- ${file}`
+  const name = test.replaceAll(' > ', ' ').replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  return `npm test -- ${file} -t '${name.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,30 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { waiting } from './waits.ts'
+
+/** Options of {@link until}. */
+export interface UntilOptions {
+  /** @default 60 s */
+  readonly timeoutMs?: number
+  /** Time between two looks. @default 5 ms */
+  readonly everyMs?: number
+}
+
+/**
+ * Waits until a condition holds: not false, undefined or null. Returns what the condition returned. Throws with
+ * `what` when it does not hold in time.
+ */
+export function until<T>(
+  what: string,
+  condition: () => T | Promise<T>,
+  { timeoutMs = 60_000, everyMs = 5 }: UntilOptions = {},
+): Promise<NonNullable<Exclude<T, false>>> {
+  return waiting('condition', async () => {
+    for (const giveUpAt = performance.now() + timeoutMs; ; await sleep(everyMs)) {
+      const found = await condition()
+      if (found !== false && found !== undefined && found !== null) {
+        return found as NonNullable<Exclude<T, false>>
+      }
+      if (performance.now() > giveUpAt) throw new Error(`not within ${timeoutMs} ms: ${what}`)
+    }
+  })
+}
