@@ -1,3 +1,7 @@
+import { readGraph } from './changed/file-graph.ts'
+import { changedFiles, filesOfRepository } from './changed/git.ts'
+import { reportOf } from './changed/report.ts'
+import { selectTests } from './changed/select-tests.ts'
 import type { FileCosts } from './file-costs.ts'
 
 /** What to run after a change. */
@@ -7,11 +11,19 @@ export interface ChangedTests {
   readonly text: string
 }
 
-/** The tests that the changes since a commit can break. */
+/**
+ * The tests that the changes since a commit can break, as many as run in two minutes; none without a change.
+ * Throws `UnknownCommitError`.
+ */
 export function changedTests(
-  _root: string,
-  _commit: string,
-  _costs: ReadonlyMap<string, FileCosts>,
+  root: string,
+  commit: string,
+  costs: ReadonlyMap<string, FileCosts>,
 ): ChangedTests {
-  return { files: [], text: '' }
+  const changed = changedFiles(root, commit)
+  const seconds = new Map([...costs].map(([file, one]) => [file, one.seconds]))
+  const graph = readGraph(root, filesOfRepository(root))
+  const selection = selectTests({ graph, changed, costs: seconds })
+  const files = changed.length === 0 ? [] : selection.run.map(({ file }) => file)
+  return { files, text: reportOf(commit, changed, selection) }
 }
