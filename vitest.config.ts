@@ -20,7 +20,7 @@ const ALL = {
 /** What the tests that start threads, processes and services share. */
 const SYSTEM = {
   ...ALL,
-  globalSetup: ['test/no-warnings.ts', 'test/compiled-code.ts'],
+  globalSetup: ['test/no-warnings.ts', 'test/compiled-code.ts', 'test/services/shared/host.ts'],
   // kafkajs 2.2 sets timers with negative delays.
   execArgv: ['--disable-warning=TimeoutNegativeWarning'],
   testTimeout: 240_000,
@@ -46,9 +46,7 @@ export default defineConfig({
   test: {
     reporters: [
       'default',
-      new SummaryReporter(
-        process.env['WEIR_TEST_SLOWEST'] === 'all' ? Number.POSITIVE_INFINITY : 10,
-      ),
+      new SummaryReporter(process.env['TEST_SLOWEST'] === 'all' ? Number.POSITIVE_INFINITY : 10),
     ],
     projects: [
       { test: { ...UNIT, name: 'architecture', include: architecture } },

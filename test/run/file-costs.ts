@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 
 import type { WaitSeconds } from './waits.ts'
 
 /** Name of the variable with the file to which each test file appends its costs. */
-export const COSTS_VARIABLE = 'WEIR_TEST_COSTS'
+export const COSTS_VARIABLE = 'TEST_FILE_COSTS'
 
 /** Costs of one test file in one run. */
 export interface FileCosts {

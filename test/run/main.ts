@@ -32,7 +32,7 @@ const ARCHITECTURE = ['--project', 'architecture']
 async function vitest(words: readonly string[], slowest: boolean): Promise<number> {
   const costs = join(ROOT, `.weir/test-costs.${process.pid}.jsonl`)
   mkdirSync(join(ROOT, '.weir'), { recursive: true })
-  const all = slowest ? { WEIR_TEST_SLOWEST: 'all' } : {}
+  const all = slowest ? { TEST_SLOWEST: 'all' } : {}
   const environment = { [COSTS_VARIABLE]: costs, ...all }
   const command = [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', ...words]
   try {

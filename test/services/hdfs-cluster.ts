@@ -1,6 +1,7 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir, userInfo } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { waiting } from '../run/waits.ts'
 import { freePorts } from './free-port.ts'
 import {
   configurationFolder,
@@ -8,6 +9,7 @@ import {
   nameNodeId,
   writeHdfsConfiguration,
 } from './hdfs-configuration.ts'
+import { hdfsUrl } from './hdfs-url.ts'
 import { JAVA_PACKAGE, JavaProcess } from './java-process.ts'
 import { mavenClassPath, runTool } from './maven-classpath.ts'
 
@@ -43,7 +45,11 @@ export class HdfsCluster implements AsyncDisposable {
   }
 
   /** Formats and starts a cluster, ready to write. `pair` makes NameNode 0 active, 1 standby. */
-  static async start(options: { readonly pair?: boolean } = {}): Promise<HdfsCluster> {
+  static start(options: { readonly pair?: boolean } = {}): Promise<HdfsCluster> {
+    return waiting('server', () => HdfsCluster.startAll(options))
+  }
+
+  private static async startAll(options: { readonly pair?: boolean }): Promise<HdfsCluster> {
     const jars = await mavenClassPath(join(import.meta.dirname, 'hdfs', 'pom.xml'))
     const folder = await mkdtemp(join(tmpdir(), 'weir-hdfs-'))
     const [data, http, ipc, ...rest] = await freePorts(options.pair ? 7 : 5)
@@ -68,7 +74,7 @@ export class HdfsCluster implements AsyncDisposable {
 
   /** An `hdfs://` URL of a path, for the superuser. */
   url(path: string, authority = this.authority): string {
-    return `hdfs://${authority}${path}?user.name=${userInfo().username}`
+    return hdfsUrl(authority, path)
   }
 
   /** Port of a NameNode's WebHDFS, for a proxy. */

@@ -3,28 +3,19 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { waiting } from '../run/waits.ts'
 import { freePorts } from './free-port.ts'
-import { JAVA_PACKAGE, JavaProcess, runJavaTool } from './java-process.ts'
+import { JAVA_PACKAGE, JavaProcess } from './java-process.ts'
+import type { KafkaAccess } from './kafka-access.ts'
 import { type KafkaNodeLayout, type KafkaSettings, kafkaProperties } from './kafka-configuration.ts'
+import {
+  KAFKA_BROKER_FLAGS,
+  KAFKA_QUICK_FLAGS,
+  KAFKA_SETTINGS,
+  KAFKA_TOOL_FLAGS,
+} from './kafka-flags.ts'
+import { runKafkaTool } from './kafka-tools.ts'
 import { mavenClassPath, runTool } from './maven-classpath.ts'
-
-const SETTINGS_FOLDER = join(import.meta.dirname, 'kafka')
-
-const QUIET = [
-  '-Djava.awt.headless=true',
-  `-Dlog4j2.configurationFile=${join(SETTINGS_FOLDER, 'log4j2.properties')}`,
-  '-Dlog4j2.disableJmx=true',
-]
-
-const BROKER_FLAGS = ['-Xms256m', '-Xmx512m', '-XX:+UseG1GC', '-XX:MaxGCPauseMillis=20', ...QUIET]
-const QUICK_FLAGS = [
-  '-XX:TieredStopAtLevel=1',
-  '-XX:+UseSerialGC',
-  '-Xms128m',
-  '-Xmx384m',
-  ...QUIET,
-]
-const TOOL_FLAGS = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', ...QUIET]
 
 /** Options of a broker: number of nodes and additional configuration. */
 export interface KafkaBrokerOptions extends KafkaSettings {
@@ -45,10 +36,11 @@ interface BrokerParts {
  * A real Kafka on this machine (KRaft, every node is broker and controller) on free ports of 127.0.0.1 and in a
  * temporary folder. A test can kill and restart every node. It ends with this process.
  */
-export class KafkaBroker implements AsyncDisposable {
+export class KafkaBroker implements KafkaAccess, AsyncDisposable {
   readonly nodes: readonly KafkaNodeLayout[]
   private readonly folder: string
-  private readonly classPath: string
+  /** Of Kafka and its tools. */
+  readonly classPath: string
   private readonly flags: readonly string[]
   private readonly processes: (JavaProcess | undefined)[] = []
 
@@ -60,8 +52,12 @@ export class KafkaBroker implements AsyncDisposable {
   }
 
   /** Formats and starts the nodes, and waits until each accepts connections. */
-  static async start(options: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
-    const jars = await mavenClassPath(join(SETTINGS_FOLDER, 'pom.xml'))
+  static start(options: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
+    return waiting('server', () => KafkaBroker.startAll(options))
+  }
+
+  private static async startAll(options: KafkaBrokerOptions): Promise<KafkaBroker> {
+    const jars = await mavenClassPath(join(KAFKA_SETTINGS, 'pom.xml'))
     const folder = await mkdtemp(join(tmpdir(), 'weir-kafka-'))
     const count = options.nodes ?? 1
     const ports = await freePorts(count * 3)
@@ -72,7 +68,7 @@ export class KafkaBroker implements AsyncDisposable {
       saslPort: ports[i * 3 + 2]!,
       logFolder: join(folder, `node${i + 1}`, 'logs'),
     }))
-    const flags = options.startsQuickly ? QUICK_FLAGS : BROKER_FLAGS
+    const flags = options.startsQuickly ? KAFKA_QUICK_FLAGS : KAFKA_BROKER_FLAGS
     const broker = new KafkaBroker({ folder, classPath: jars, flags, nodes })
     try {
       await broker.format(options)
@@ -101,7 +97,7 @@ export class KafkaBroker implements AsyncDisposable {
       await writeFile(this.propertiesOf(node), kafkaProperties(node, this.nodes, options))
       // One argument, because an id can begin with a dash.
       const task = ['format', `--cluster-id=${clusterId}`, '-c', this.propertiesOf(node)]
-      const flags = [...TOOL_FLAGS, '-cp', this.classPath]
+      const flags = [...KAFKA_TOOL_FLAGS, '-cp', this.classPath]
       await runTool('java', JAVA_PACKAGE, [...flags, 'kafka.tools.StorageTool', ...task])
     }
   }
@@ -135,13 +131,8 @@ export class KafkaBroker implements AsyncDisposable {
     await this.processes[index]?.signal(signal)
   }
 
-  /**
-   * Runs one of Kafka's tools and returns its output; `input` is its standard input. This method adds
-   * `--bootstrap-server`.
-   */
-  tool(mainClass: string, args: readonly string[], input = ''): Promise<string> {
-    const command = [...TOOL_FLAGS, '-Dkafka.log.level=ERROR', '-cp', this.classPath, mainClass]
-    return runJavaTool([...command, '--bootstrap-server', this.bootstrap, ...args], input)
+  tool(mainClass: string, args: readonly string[], input?: string): Promise<string> {
+    return runKafkaTool(this, mainClass, args, input)
   }
 
   /** Stops every node and removes the files. */

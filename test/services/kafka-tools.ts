@@ -1,8 +1,24 @@
-import type { KafkaBroker } from './kafka-broker.ts'
+import { runJavaTool } from './java-process.ts'
+import type { KafkaAccess } from './kafka-access.ts'
+import { KAFKA_TOOL_FLAGS } from './kafka-flags.ts'
+
+/**
+ * Runs one of Kafka's tools with `--bootstrap-server` and returns its output; `input` is its standard
+ * input.
+ */
+export function runKafkaTool(
+  { classPath, bootstrap }: { readonly classPath: string; readonly bootstrap: string },
+  mainClass: string,
+  args: readonly string[],
+  input = '',
+): Promise<string> {
+  const command = [...KAFKA_TOOL_FLAGS, '-Dkafka.log.level=ERROR', '-cp', classPath, mainClass]
+  return runJavaTool([...command, '--bootstrap-server', bootstrap, ...args], input)
+}
 
 /** Writes lines `key<TAB>value` into a topic with Java's console producer and a compression. */
 export async function produceWithJava(
-  broker: KafkaBroker,
+  broker: KafkaAccess,
   topic: string,
   lines: readonly string[],
   compression = 'none',
@@ -25,7 +41,7 @@ export async function produceWithJava(
 
 /** Reads a topic from the beginning with Java's console consumer, read_committed: lines `key<TAB>value`. */
 export async function consumeWithJava(
-  broker: KafkaBroker,
+  broker: KafkaAccess,
   topic: string,
   count: number,
 ): Promise<string[]> {
@@ -46,7 +62,7 @@ export async function consumeWithJava(
 }
 
 /** Lag by partition, from `kafka-consumer-groups --describe`. */
-export async function groupLag(broker: KafkaBroker, group: string): Promise<Map<number, number>> {
+export async function groupLag(broker: KafkaAccess, group: string): Promise<Map<number, number>> {
   const text = await broker.tool('org.apache.kafka.tools.consumer.group.ConsumerGroupCommand', [
     '--describe',
     '--group',

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { pause } from '../run/pause.ts'
 import { TcpProxy } from './tcp-proxy.ts'
 
 let server: Server
@@ -83,7 +84,7 @@ describe('TcpProxy', () => {
       heard = true
     })
     socket.write('two')
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await pause(50, 'shows that nothing is heard')
     expect(heard).toBe(false)
     expect(socket.readyState).toBe('open')
     proxy.set('pass')
@@ -100,7 +101,7 @@ describe('TcpProxy', () => {
     })
     socket.write('two')
     expect(await echo(await dial(), 'three')).toBe('three')
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await pause(50, 'shows that nothing is heard')
     expect(heard).toBe(false)
     expect(socket.readyState).toBe('open')
   })

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { KafkaBroker } from '../../services/kafka-broker.ts'
+import { sharedKafka } from '../../services/shared/kafka.ts'
 import { CommandProcess, REPOSITORY } from './command-process.ts'
 
 const EXAMPLES = join(REPOSITORY, 'examples')
@@ -31,7 +31,7 @@ describe('examples', () => {
   )
 
   it.each(ON_KAFKA)('%s prints what its README shows, on a Kafka', async (folder) => {
-    await using broker = await KafkaBroker.start({ startsQuickly: true })
+    await using broker = await sharedKafka()
     await expectPromised(folder, broker.bootstrap)
   })
 })

@@ -4,14 +4,14 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CHROMIUM } from '../../services/chromium.ts'
+import { sharedBrowser } from '../../services/shared/browser.ts'
 import { type CommandProcess, REPOSITORY, weir } from '../cli/command-process.ts'
 import { PAGES, type ShownJobs } from './page-table.ts'
 import { SeverableProxy } from './severable-proxy.ts'
 
-/** Debian's package; CHROMIUM names another one. */
-const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 /** Folder of the screenshots, which stay there to be looked at. */
 const SCREENSHOTS = join(tmpdir(), 'weir-dashboard-screenshots')
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -93,7 +93,7 @@ beforeAll(async () => {
     submit('learn', 'als', '--titles', join(folder, 'titles.csv'), ...often),
   ])
   jobs = { heldUp, failing, learning, asking }
-  browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] })
+  browser = await sharedBrowser()
   const isReady = async (): Promise<boolean> =>
     (await read<{ kind?: string }>(`/weir/jobs/${learning}/learning`)).kind === 'ratings'
   while (!(await isReady())) await sleep(100)

@@ -8,15 +8,15 @@ import { formatRating } from '../../../src/models/ratings/format.ts'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import { parseWebHdfsUrl } from '../../../src/webhdfs/address.ts'
 import { WebHdfsClient } from '../../../src/webhdfs/client.ts'
-import { HdfsCluster } from '../../services/hdfs-cluster.ts'
-import { KafkaBroker } from '../../services/kafka-broker.ts'
+import { type SharedHdfs, sharedHdfs } from '../../services/shared/hdfs.ts'
+import { type SharedKafka, sharedKafka } from '../../services/shared/kafka.ts'
 import { leaveTransactionOpen } from '../kafka/open-transaction.ts'
 import { commandsOf, guidePage } from './page-commands.ts'
 import { runPage } from './page-session.ts'
 
 let folder: string
-let hdfs: HdfsCluster
-let kafka: KafkaBroker
+let hdfs: SharedHdfs
+let kafka: SharedKafka
 
 /** Ratings that the page trains on, and those that arrive later. */
 const TRAINING = 36_000
@@ -24,17 +24,13 @@ const FRESH = 6_000
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'weir-kafka-pages-'))
-  const started = await Promise.all([
-    HdfsCluster.start(),
-    KafkaBroker.start({ startsQuickly: true }),
-  ])
-  ;[hdfs, kafka] = started
+  ;[hdfs, kafka] = await Promise.all([sharedHdfs(), sharedKafka()])
   await putRatings()
   // Two services start on a machine that may be busy.
 }, 240_000)
 
 afterAll(async () => {
-  await Promise.all([hdfs?.stop(), kafka?.stop()])
+  await Promise.all([hdfs?.[Symbol.asyncDispose](), kafka?.[Symbol.asyncDispose]()])
   rmSync(folder, { recursive: true, force: true })
 })
 

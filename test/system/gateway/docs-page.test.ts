@@ -1,12 +1,12 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Browser, chromium } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CHROMIUM } from '../../services/chromium.ts'
+import { sharedBrowser } from '../../services/shared/browser.ts'
 import { type CommandProcess, weir } from '../cli/command-process.ts'
 
-/** Debian's package; CHROMIUM names another one. */
-const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 /** Time for everything to happen on a loaded machine, ms. */
 const PATIENT = 60_000
 
@@ -39,7 +39,7 @@ describe.skipIf(!existsSync(CHROMIUM))(
       const gateway = weir(['gateway', '--listen', '127.0.0.1:0', '--port', port, ...data])
       processes.unshift(gateway)
       urls['gateway'] = (await gateway.printed(/"url":"([^"]+)"/))[1]!
-      browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] })
+      browser = await sharedBrowser()
     }, 300_000)
 
     afterAll(async () => {

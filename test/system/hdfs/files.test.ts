@@ -21,17 +21,17 @@ import {
   type SinkUnderTest,
 } from '../../contracts/sink.ts'
 import { sourceContract } from '../../contracts/source.ts'
-import { HdfsCluster } from '../../services/hdfs-cluster.ts'
+import { type SharedHdfs, sharedHdfs } from '../../services/shared/hdfs.ts'
 
-let cluster: HdfsCluster
+let cluster: SharedHdfs
 let folders = 0
 
 beforeAll(async () => {
-  cluster = await HdfsCluster.start()
+  cluster = await sharedHdfs()
 })
 
 afterAll(async () => {
-  await cluster?.stop()
+  await cluster?.[Symbol.asyncDispose]()
 })
 
 const newUrl = (): string => cluster.url(`/checkpoints/${folders++}`)
@@ -156,7 +156,7 @@ describe('WebHdfsClient', () => {
   })
 
   it('reports that the port is the RPC port', async () => {
-    const client = clientOf(`hdfs://127.0.0.1:${cluster.rpcPort()}/`)
+    const client = clientOf(`hdfs://127.0.0.1:${cluster.rpcPort}/`)
     await expect(client.list('/')).rejects.toMatchObject({
       message: expect.stringContaining('use the port of its web interface'),
     })

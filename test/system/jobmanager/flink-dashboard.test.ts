@@ -1,8 +1,9 @@
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DashboardServer } from '../../services/flink/dashboard-server.ts'
+import { sharedBrowser } from '../../services/shared/browser.ts'
 import { TestCluster } from './cluster-fixture.ts'
 
 /** Screenshots of the pages; git ignores `.weir`. */
@@ -18,10 +19,7 @@ beforeAll(async () => {
   mkdirSync(SCREENSHOTS, { recursive: true })
   cluster = await TestCluster.start()
   dashboard = await DashboardServer.start(cluster.url)
-  browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu'],
-  })
+  browser = await sharedBrowser()
   job = await cluster.submit(
     ...['run', 'als-serving', '--slots', '2', '-D', 'execution.checkpointing.interval=1s'],
   )

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openTopics } from '../../../src/connectors/topics/open.ts'
-import { KafkaBroker } from '../../services/kafka-broker.ts'
+import { sharedKafka } from '../../services/shared/kafka.ts'
 import { type CommandResult, REPOSITORY } from '../cli/command-process.ts'
 import { installPackage } from '../docs/installed-package.ts'
 import { commandsOf, guidePage } from '../docs/page-commands.ts'
@@ -32,7 +32,7 @@ it('docs/guide/cluster.md: its commands run, one after the other', async () => {
 })
 
 it('docs/guide/cluster.md: the same session runs on Kafka', async () => {
-  await using broker = await KafkaBroker.start({ startsQuickly: true })
+  await using broker = await sharedKafka()
   const cwd = join(folder, 'cluster-on-kafka')
   const settings = { WEIR_BROKERS: broker.bootstrap }
   checkCluster(await runPage(commandsOf(guidePage('cluster.md')), { folder: cwd, settings }))

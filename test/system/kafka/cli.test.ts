@@ -7,8 +7,7 @@ import { deleteKafkaTopic } from '../../../src/connectors/kafka/client/topics.ts
 import { openTopics } from '../../../src/connectors/topics/open.ts'
 import { messageOf } from '../../../src/core/errors.ts'
 import { topicStoreContract } from '../../contracts/topic-store.ts'
-import { makeKeyStore } from '../../services/java-key-store.ts'
-import { KafkaBroker } from '../../services/kafka-broker.ts'
+import { type SharedKafka, sharedKafka } from '../../services/shared/kafka.ts'
 import { jsonLines, npmStart, weir } from '../cli/command-process.ts'
 import { checkLoop, LOOP_SIZE, writeLoopRatings } from '../cli/quickstart-loop-fixture.ts'
 import { openCluster } from './fixture.ts'
@@ -21,28 +20,19 @@ const EVE = { WEIR_SASL_PASSWORD: 'eve-secret' }
 /** Short training, for tests of other features. */
 const QUICK = ['--factors', '4', '--iterations', '2', '--threads', '0']
 
-let broker: KafkaBroker
+let broker: SharedKafka
 let folder: string
 let authority: string
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'weir-kafka-cli-'))
-  const keyStore = await makeKeyStore()
+  broker = await sharedKafka()
   authority = join(folder, 'ca.pem')
-  writeFileSync(authority, keyStore.certificate)
-  broker = await KafkaBroker.start({
-    startsQuickly: true,
-    keyStore,
-    plainUsers: { ada: 'ada-secret', eve: 'eve-secret', bob: 'bob-secret' },
-    properties: {
-      'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
-      'super.users': 'User:ANONYMOUS;User:ada',
-    },
-  })
+  writeFileSync(authority, broker.certificate)
 })
 
 afterAll(async () => {
-  await broker?.stop()
+  await broker?.[Symbol.asyncDispose]()
   rmSync(folder, { recursive: true, force: true })
 })
 

@@ -13,16 +13,16 @@ import {
   type SinkUnderTest,
 } from '../../contracts/sink.ts'
 import { type SourceUnderTest, sourceContract } from '../../contracts/source.ts'
-import { KafkaBroker } from '../../services/kafka-broker.ts'
+import { type SharedKafka, sharedKafka } from '../../services/shared/kafka.ts'
 import { bytes, newTopic, openCluster, readAll, text } from './fixture.ts'
 
-let broker: KafkaBroker
+let broker: SharedKafka
 
 beforeAll(async () => {
-  broker = await KafkaBroker.start({ startsQuickly: true })
+  broker = await sharedKafka()
 })
 
-afterAll(() => broker?.stop())
+afterAll(() => broker?.[Symbol.asyncDispose]())
 
 /** Three partitions, one of them empty, with mixed committed and aborted transactions. */
 async function kafkaSource(): Promise<SourceUnderTest<string>> {

@@ -1,11 +1,11 @@
-import type { KafkaBroker } from '../../services/kafka-broker.ts'
+import type { KafkaAccess } from '../../services/kafka-access.ts'
 
 /**
  * Runs the `kafka-acls` commands that errors name, until `error` returns none; the operation and the
  * resource of each, in order. A broker needs a moment to apply a right.
  */
 export async function grantedRights(
-  broker: KafkaBroker,
+  broker: KafkaAccess,
   error: () => Promise<string>,
 ): Promise<readonly string[]> {
   const grants: string[] = []

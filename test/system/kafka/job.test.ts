@@ -17,22 +17,22 @@ import { tumblingEventTimeWindows } from '../../../src/operators/windows/assigne
 import type { JobExecution } from '../../../src/runtime/job/execution.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
 import type { Folded } from '../../recovery/fold/job.ts'
-import { KafkaBroker } from '../../services/kafka-broker.ts'
 import { consumeWithJava, groupLag } from '../../services/kafka-tools.ts'
+import { type SharedKafka, sharedKafka } from '../../services/shared/kafka.ts'
 import { drain, newTopic, openCluster, openReader, produce, readerContext } from './fixture.ts'
 import { configurationIn, JobProcess, Load } from './fold-fixture.ts'
 import { independentProducer, joinGroup } from './kafkajs-fixture.ts'
 
 const OUTPUT_PARTITIONS = 2
 
-let broker: KafkaBroker
+let broker: SharedKafka
 const client = (): { brokers: string } => ({ brokers: broker.bootstrap })
 
 beforeAll(async () => {
-  broker = await KafkaBroker.start({ startsQuickly: true })
+  broker = await sharedKafka()
 })
 
-afterAll(() => broker?.stop())
+afterAll(() => broker?.[Symbol.asyncDispose]())
 
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'weir-kafka-job-'))

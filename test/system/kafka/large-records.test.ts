@@ -4,7 +4,7 @@ import { KafkaProducer } from '../../../src/connectors/kafka/producer.ts'
 import { KafkaSource } from '../../../src/connectors/kafka/source.ts'
 import { endTransactionVisibly } from '../../../src/connectors/kafka/transaction-end.ts'
 import { MetricGroup } from '../../../src/core/metrics.ts'
-import { KafkaBroker } from '../../services/kafka-broker.ts'
+import { type SharedKafka, sharedKafka } from '../../services/shared/kafka.ts'
 import {
   bytes,
   drain,
@@ -16,14 +16,14 @@ import {
   text,
 } from './fixture.ts'
 
-let broker: KafkaBroker
+let broker: SharedKafka
 const client = (): { brokers: string } => ({ brokers: broker.bootstrap })
 
 beforeAll(async () => {
-  broker = await KafkaBroker.start({ startsQuickly: true })
+  broker = await sharedKafka()
 })
 
-afterAll(() => broker?.stop())
+afterAll(() => broker?.[Symbol.asyncDispose]())
 
 const BIG = 1_000_000
 const filled = (size: number): Uint8Array => new Uint8Array(size).fill(120)

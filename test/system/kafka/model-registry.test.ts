@@ -13,15 +13,15 @@ import { retrain } from '../../../src/jobs/retrain/retrain.ts'
 import { findVersion, versionsOf } from '../../../src/models/registry/version.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
 import { registeredVersion } from '../../models/registry/registered-version.ts'
-import { KafkaBroker } from '../../services/kafka-broker.ts'
+import { type SharedKafka, sharedKafka } from '../../services/shared/kafka.ts'
 
-let broker: KafkaBroker
+let broker: SharedKafka
 let place: TopicsPlace
 let folder: string
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'weir-registry-kafka-'))
-  broker = await KafkaBroker.start({ startsQuickly: true })
+  broker = await sharedKafka()
   place = { kafka: { brokers: broker.bootstrap } }
 }, 120_000)
 

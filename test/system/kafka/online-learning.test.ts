@@ -6,18 +6,18 @@ import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import { trainAls } from '../../../src/training/als/train.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
 import { LearningFixture } from '../../recovery/online-fixture.ts'
-import { KafkaBroker } from '../../services/kafka-broker.ts'
+import { type SharedKafka, sharedKafka } from '../../services/shared/kafka.ts'
 
-let broker: KafkaBroker
+let broker: SharedKafka
 let root: string
 
 beforeAll(async () => {
-  broker = await KafkaBroker.start({ startsQuickly: true })
+  broker = await sharedKafka()
   root = mkdtempSync(join(tmpdir(), 'weir-online-kafka-'))
 })
 
 afterAll(async () => {
-  await broker?.stop()
+  await broker?.[Symbol.asyncDispose]()
   rmSync(root, { recursive: true, force: true })
 })
 

@@ -5,18 +5,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WeirClient } from '../../../src/client/weir-client.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { SvmLearningFixture } from '../../recovery/online-svm-fixture.ts'
-import { KafkaBroker } from '../../services/kafka-broker.ts'
+import { type SharedKafka, sharedKafka } from '../../services/shared/kafka.ts'
 
-let broker: KafkaBroker
+let broker: SharedKafka
 let root: string
 
 beforeAll(async () => {
-  broker = await KafkaBroker.start({ startsQuickly: true })
+  broker = await sharedKafka()
   root = mkdtempSync(join(tmpdir(), 'weir-online-svm-kafka-'))
 })
 
 afterAll(async () => {
-  await broker?.stop()
+  await broker?.[Symbol.asyncDispose]()
   rmSync(root, { recursive: true, force: true })
 })
 

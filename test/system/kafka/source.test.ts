@@ -14,9 +14,8 @@ import { KafkaSource } from '../../../src/connectors/kafka/source.ts'
 import { deserializeValue } from '../../../src/connectors/records/value-deserializer.ts'
 import { csvFormat } from '../../../src/core/formats/csv.ts'
 import { MetricGroup } from '../../../src/core/metrics.ts'
-import { makeKeyStore } from '../../services/java-key-store.ts'
-import { KafkaBroker } from '../../services/kafka-broker.ts'
 import { consumeWithJava, groupLag, produceWithJava } from '../../services/kafka-tools.ts'
+import { KAFKA_USERS, type SharedKafka, sharedKafka } from '../../services/shared/kafka.ts'
 import {
   bytes,
   drain,
@@ -31,21 +30,14 @@ import {
   text,
 } from './fixture.ts'
 
-let broker: KafkaBroker
-let certificate: string
+let broker: SharedKafka
 const client = (): { brokers: string } => ({ brokers: broker.bootstrap })
 
 beforeAll(async () => {
-  const keyStore = await makeKeyStore()
-  certificate = keyStore.certificate
-  broker = await KafkaBroker.start({
-    startsQuickly: true,
-    keyStore,
-    plainUsers: { ada: 'plain-secret' },
-  })
+  broker = await sharedKafka()
 })
 
-afterAll(() => broker?.stop())
+afterAll(() => broker?.[Symbol.asyncDispose]())
 
 const numbered = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, i) => `${prefix}=${i}`)
@@ -349,7 +341,7 @@ describe('a running reader', () => {
 })
 
 describe('access', () => {
-  const tls = (): object => ({ ca: certificate })
+  const tls = (): object => ({ ca: broker.certificate })
 
   it('with PLAIN and SCRAM over TLS', async () => {
     const scram = (user: string, config: string): Promise<string> =>
@@ -361,7 +353,7 @@ describe('access', () => {
     await scram('edith', 'SCRAM-SHA-512=[password=s512]')
     const topic = await newTopic(client())
     const users = [
-      { mechanism: 'PLAIN', username: 'ada', password: 'plain-secret' },
+      { mechanism: 'PLAIN', username: 'ada', password: KAFKA_USERS.ada },
       { mechanism: 'SCRAM-SHA-256', username: 'grace', password: 's256' },
       { mechanism: 'SCRAM-SHA-512', username: 'edith', password: 's512' },
     ] as const
