@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { writeTokens } from '../../src/access/tokens-on-disk.ts'
 import { watchTokens } from '../../src/access/tokens-watch.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
+import { until } from '../run/until.ts'
 import { tokenOf } from './tokens.ts'
 
 function watched() {
@@ -26,16 +26,17 @@ function watched() {
     onChange: (records) => seen.push(records.map(({ id }) => id).join(',')),
     onError: (error) => seen.push((error as { code: string }).code),
   })
+  const rests = () => until('the watch waits for its next look', () => clock.pending === 1)
   const look = async (): Promise<void> => {
-    await pause(20)
+    await rests()
     clock.advance(1_000)
-    await pause(20)
+    await rests()
   }
   /** Looks until `count` changes were reported. */
   const reported = async (count: number): Promise<void> => {
     while (seen.length < count) await look()
   }
-  return { file, seen, look, reported, changed, cancel }
+  return { file, clock, seen, look, reported, changed, cancel }
 }
 
 describe('watchTokens', () => {
@@ -76,12 +77,13 @@ describe('watchTokens', () => {
   })
 
   it('reports nothing after it is canceled', async () => {
-    const { file, seen, look, reported, changed, cancel } = watched()
+    const { file, clock, seen, reported, changed, cancel } = watched()
     await reported(1)
     cancel()
     writeTokens(file, [])
     changed()
-    await look()
+    clock.advance(1_000)
+    expect(clock.pending).toBe(0)
     expect(seen).toEqual(['010101010101'])
   })
 })

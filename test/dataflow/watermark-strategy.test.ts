@@ -11,6 +11,8 @@ import {
 import { DiscardingSink } from '../../src/operators/basic/discarding-sink.ts'
 import { OutputTag } from '../../src/operators/port/output-tag.ts'
 import { tumblingEventTimeWindows } from '../../src/operators/windows/assigner.ts'
+import { createLocalJob } from '../../src/runtime/job/local-executor.ts'
+import { ManualClock } from '../../src/testing/manual-clock.ts'
 import { MiniCluster } from '../../src/testing/mini-cluster.ts'
 
 const numbers = (to: number): number[] => Array.from({ length: to }, (_, i) => i)
@@ -78,7 +80,7 @@ describe('watermark strategies', () => {
   })
 
   it('do not count a source that waits for others as idle', async () => {
-    await using cluster = new MiniCluster()
+    const clock = new ManualClock()
     const env = new StreamExecutionEnvironment()
     const alignment = { group: 'all', maxDriftMs: 100, updateIntervalMs: 1 }
     const source = (values: readonly number[]) =>
@@ -95,9 +97,15 @@ describe('watermark strategies', () => {
       .windowAll(tumblingEventTimeWindows(200_000))
       .reduce((a) => a)
       .sinkTo(sink)
-    const job = cluster.startLocal(env.graph())
+    const configuration = { 'state.backend.type': 'heap' }
+    const job = createLocalJob({ graph: env.graph(), clock, configuration })
+    job.start()
     await job.waitFor('RUNNING')
-    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    // A second passes in steps of 10 ms, while the job works.
+    for (let step = 0; step < 100; step++) {
+      clock.advance(10)
+      for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+    }
     expect(sink.values).toEqual([])
     await job.cancel()
   })

@@ -21,6 +21,7 @@ import type { QueryThreadCommand, QueryThreadReport } from '../../src/serving/th
 import { QueryThread } from '../../src/serving/threads/query-thread.ts'
 import { QueryThreads } from '../../src/serving/threads/query-threads.ts'
 import type { QueryWorker } from '../../src/serving/threads/workers.ts'
+import { pause } from '../run/pause.ts'
 
 const TOPIC = 'als-model'
 const SHAPE = { users: 20, items: 20, factors: 8 }
@@ -30,13 +31,16 @@ const DELAY_MS = 100
 /** Ways of a table's message from its slot to a query thread. */
 type Way = 'slot to main thread' | 'main thread to query thread'
 
+const deliverLate = (deliver: () => void): Promise<void> =>
+  pause(DELAY_MS, 'a message that is late').then(deliver)
+
 /** A query thread in this thread, of which every command is late; their order stays. */
 function slowQueryThread(): QueryWorker {
   const main = new MessageChannel()
   const thread = new MessageChannel()
   main.port2.on('message', (command: QueryThreadCommand) => {
     const ports = command.kind === 'attach-slot' ? [command.port] : []
-    setTimeout(() => thread.port1.postMessage(command, ports), DELAY_MS)
+    void deliverLate(() => thread.port1.postMessage(command, ports))
   })
   thread.port1.on('message', (report: QueryThreadReport) => main.port2.postMessage(report))
   main.port2.on('close', () => thread.port1.close())
@@ -49,7 +53,7 @@ function slowQueryThread(): QueryWorker {
 function slowReports(slot: number, listener: SlotListener): SlotListener {
   if (slot === 0) return listener
   return {
-    report: (report) => void setTimeout(() => listener.report(report), DELAY_MS),
+    report: (report) => void deliverLate(() => listener.report(report)),
     lost: (error) => listener.lost(error),
   }
 }

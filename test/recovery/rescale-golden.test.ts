@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { MemorySink } from '../../src/connectors/memory/sink.ts'
 import { MiniCluster } from '../../src/testing/mini-cluster.ts'
+import { until } from '../run/until.ts'
 import { foldedLedger, ledgerGraph } from './ledger-job.ts'
 import { ENTRIES_PER_PARTITION, LedgerGate, PARTITIONS } from './ledger-source.ts'
 
@@ -11,10 +12,6 @@ const golden = readFileSync(new URL('./golden/ledger.txt', import.meta.url), 'ut
   .trimEnd()
   .split('\n')
 const ENTRIES = PARTITIONS * ENTRIES_PER_PARTITION
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
-}
 
 /**
  * Runs the job at parallelism 2, takes two checkpoints, the second of which is incremental, and ends it without
@@ -32,12 +29,12 @@ async function runUntilCheckpointed(cluster: MiniCluster) {
   const job = cluster.startLocal(graph, { jobId })
   await job.waitFor('RUNNING')
   gate.raise(ENTRIES_PER_PARTITION / 4)
-  await until(() => entries === ENTRIES / 4)
+  await until('a quarter is read', () => entries === ENTRIES / 4)
   await job.triggerCheckpoint()
   gate.raise(ENTRIES_PER_PARTITION / 2)
-  await until(() => entries === ENTRIES / 2)
+  await until('half is read', () => entries === ENTRIES / 2)
   const checkpointId = await job.triggerCheckpoint()
-  await until(() => sink.preparedCount === 0)
+  await until('the results are committed', () => sink.preparedCount === 0)
   const committed = [...sink.values]
   await job.suspend()
   return { committed, folder: `${jobId}/chk-${checkpointId}` }

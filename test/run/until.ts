@@ -1,11 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { waiting } from './waits.ts'
 
 /** Options of {@link until}. */
 export interface UntilOptions {
   /** @default 60 s */
   readonly timeoutMs?: number
-  /** Time between two looks. @default 5 ms */
+  /** Time between two looks; with 0 there is one in each turn of the event loop. @default 5 ms */
   readonly everyMs?: number
 }
 
@@ -19,7 +19,8 @@ export function until<T>(
   { timeoutMs = 60_000, everyMs = 5 }: UntilOptions = {},
 ): Promise<NonNullable<Exclude<T, false>>> {
   return waiting('condition', async () => {
-    for (const giveUpAt = performance.now() + timeoutMs; ; await sleep(everyMs)) {
+    const next = everyMs === 0 ? () => turn() : () => sleep(everyMs)
+    for (const giveUpAt = performance.now() + timeoutMs; ; await next()) {
       const found = await condition()
       if (found !== false && found !== undefined && found !== null) {
         return found as NonNullable<Exclude<T, false>>

@@ -11,6 +11,7 @@ import { listState, mapState, valueState } from '../../src/state/port/descriptor
 import type { ListState, MapState, ValueState } from '../../src/state/port/handles.ts'
 import type { JobExecution } from '../../src/testing/index.ts'
 import { MiniCluster } from '../../src/testing/mini-cluster.ts'
+import { until } from '../run/until.ts'
 
 export const COUNT = valueState<number>('count')
 export const LENGTHS = mapState<number, string>('lengths')
@@ -116,7 +117,7 @@ export async function savepointOf(run: CountingRun): Promise<string> {
   await using cluster = new MiniCluster()
   const { job, values } = startCounting(cluster, run)
   await job.waitFor('RUNNING')
-  while (values().length < 3 * run.words.length) await new Promise((done) => setTimeout(done, 1))
+  await until('all values are emitted', () => values().length >= 3 * run.words.length)
   const folder = await job.stopWithSavepoint()
   return `${run.checkpoints}/${folder}`
 }

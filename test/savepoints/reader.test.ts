@@ -5,6 +5,7 @@ import { SavepointReader } from '../../src/savepoints/reader.ts'
 import { listState, valueState } from '../../src/state/port/descriptors.ts'
 import type { MapState, ValueState } from '../../src/state/port/handles.ts'
 import { MiniCluster } from '../../src/testing/mini-cluster.ts'
+import { until } from '../run/until.ts'
 import { checkpointFolder } from '../runtime/job-fixture.ts'
 import {
   ALL,
@@ -83,7 +84,7 @@ describe('SavepointReader', () => {
     await using cluster = new MiniCluster()
     const { job, values } = startCounting(cluster, { words: WORDS, checkpoints: checkpoints.path })
     await job.waitFor('RUNNING')
-    while (values().length < 3 * WORDS.length) await new Promise((done) => setTimeout(done, 1))
+    await until('all values are emitted', () => values().length >= 3 * WORDS.length)
     const id = await job.triggerCheckpoint()
     await using checkpoint = await SavepointReader.read(`${job.jobId}/chk-${id}`, {
       storage: checkpoints.path,

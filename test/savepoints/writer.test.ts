@@ -5,6 +5,7 @@ import { SavepointReader } from '../../src/savepoints/reader.ts'
 import { SavepointWriter } from '../../src/savepoints/writer.ts'
 import type { ValueState } from '../../src/state/port/handles.ts'
 import { MiniCluster } from '../../src/testing/mini-cluster.ts'
+import { until } from '../run/until.ts'
 import { checkpointFolder } from '../runtime/job-fixture.ts'
 import {
   ALL,
@@ -40,7 +41,7 @@ async function goOn(run: CountingRun): Promise<string[]> {
   const { job, values } = startCounting(cluster, run)
   await job.waitFor('RUNNING')
   const expected = 3 * (run.words.length - WORDS.length)
-  while (values().length < expected) await new Promise((done) => setTimeout(done, 1))
+  await until('all values are emitted', () => values().length >= expected)
   return [...values()].sort()
 }
 
@@ -108,7 +109,7 @@ describe('SavepointWriter', () => {
     const run = { words: ['to'], checkpoints: folder.path, from: path, parallelism: 1 }
     const { job, values } = startCounting(cluster, run)
     await job.waitFor('RUNNING')
-    while (values().length < 3) await new Promise((done) => setTimeout(done, 1))
+    await until('all values are emitted', () => values().length >= 3)
     expect([...values()].sort()).toEqual(['kept 8', 'rule 2', 'to 4'])
   })
 

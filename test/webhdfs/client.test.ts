@@ -7,6 +7,7 @@ import { seededRandom } from '../../src/core/random.ts'
 import { parseWebHdfsUrl } from '../../src/webhdfs/address.ts'
 import { WebHdfsClient } from '../../src/webhdfs/client.ts'
 import { WebHdfsFileWriter } from '../../src/webhdfs/file-writer.ts'
+import { pause } from '../run/pause.ts'
 import { TcpProxy } from '../services/tcp-proxy.ts'
 import { FakeHdfs, type Fault, refusal } from './fake-hdfs.ts'
 
@@ -146,7 +147,7 @@ describe('writing', () => {
   it('allows a pause between two writes of a stream', async () => {
     const upload = await client.openUpload('/slow')
     await upload.write(bytes('one '))
-    await new Promise((resolve) => setTimeout(resolve, 400))
+    await pause(350, 'longer than the timeout of the client')
     await upload.write(bytes('two'))
     await upload.finish()
     expect(text(hdfs.files.get('/slow'))).toBe('one two')

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
-import { type Clock, sleep, systemClock } from '../../../src/core/clock.ts'
+import { type Cancel, systemClock } from '../../../src/core/clock.ts'
 import { isWeirError } from '../../../src/core/errors.ts'
 import { ModelRegistry, REGISTRY_TOPIC } from '../../../src/jobs/registry/model-registry.ts'
 import { RegistryWatch } from '../../../src/jobs/registry/watch.ts'
@@ -11,7 +11,9 @@ import { storedCheck } from '../../../src/models/registry/checks.ts'
 import { RETIRED_VERSIONS } from '../../../src/models/registry/forgotten-versions.ts'
 import { versionRecord } from '../../../src/models/registry/format.ts'
 import { liveVersionOf, versionsOf } from '../../../src/models/registry/version.ts'
+import { ManualClock } from '../../../src/testing/manual-clock.ts'
 import { registeredVersion } from '../../models/registry/registered-version.ts'
+import { until } from '../../run/until.ts'
 
 let folder: string
 
@@ -141,12 +143,17 @@ describe('the model registry on a topic', () => {
 
   it('is followed by file change events with few looks, also before its folder exists', async () => {
     let looks = 0
-    const clock: Clock = {
-      ...systemClock,
-      after: (delayMs, callback) => {
+    const clock = new (class extends ManualClock {
+      override after(delayMs: number, callback: () => void): Cancel {
         looks += 1
-        return systemClock.after(delayMs, callback)
-      },
+        return super.after(delayMs, callback)
+      }
+    })()
+    /** Lets the time pass in small steps; each look comes to its end. */
+    const passes = async (ms: number): Promise<void> => {
+      for (const endMs = clock.nowMs() + ms; clock.nowMs() < endMs; clock.advance(10)) {
+        await until('the watch waits', () => clock.pending === 1)
+      }
     }
     const seen: number[] = []
     await using watch = new RegistryWatch({
@@ -155,7 +162,7 @@ describe('the model registry on a topic', () => {
       onChange: (state) => seen.push(state.models.get('als-model')?.live ?? -1),
     })
     await watch.start()
-    await sleep(systemClock, 500)
+    await passes(500)
     expect(looks).toBeLessThan(12)
     const other = new ModelRegistry({
       place: { logDirectory: join(folder, 'deep', 'registry') },
@@ -163,6 +170,10 @@ describe('the model registry on a topic', () => {
     })
     await other.require(register(1))
     await other.require(promote(1, 0, 'x'))
-    await expect.poll(() => seen.at(-1)).toBe(1)
+    const live = (): number | undefined => {
+      clock.advance(10)
+      return seen.at(-1)
+    }
+    await expect.poll(live).toBe(1)
   })
 })

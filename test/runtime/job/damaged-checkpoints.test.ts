@@ -6,6 +6,7 @@ import { MemorySink } from '../../../src/connectors/memory/sink.ts'
 import { WeirError } from '../../../src/core/errors.ts'
 import type { JobExecution } from '../../../src/runtime/job/execution.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
+import { until } from '../../run/until.ts'
 import {
   type CountOptions,
   checkpointFolder,
@@ -31,7 +32,7 @@ async function suspended(cluster: MiniCluster, checkpoints: number): Promise<Mem
   await job.waitFor('RUNNING')
   for (let n = 0; n < checkpoints; n++) {
     const before = sink.values.length
-    while (sink.values.length < before + RESULTS) await new Promise((done) => setTimeout(done, 2))
+    await until('new results arrive', () => sink.values.length >= before + RESULTS)
     await job.triggerCheckpoint()
   }
   await job.suspend()

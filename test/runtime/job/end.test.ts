@@ -8,13 +8,10 @@ import { parseConfiguration } from '../../../src/runtime/configuration/keys.ts'
 import { JobExecution } from '../../../src/runtime/job/execution.ts'
 import { LocalSlot } from '../../../src/runtime/slot/local-slot.ts'
 import { MemoryCheckpointStorage } from '../../../src/testing/memory-checkpoint-storage.ts'
+import { until } from '../../run/until.ts'
 import { countGraph, expectedCounts, finalCounts } from '../job-fixture.ts'
 
 type Counts = readonly [string, number]
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
-}
 
 /** Storage in which a checkpoint becomes durable only when the test lets it. */
 class GatedManifests extends MemoryCheckpointStorage {
@@ -69,7 +66,7 @@ describe('the end of a job', () => {
     const storage = new GatedManifests()
     const { graph, sink } = countGraph({ sink: new MemorySink<Counts>('exactly-once') })
     const job = startJob(graph, storage)
-    await until(() => storage.waiting > 0)
+    await until('a checkpoint waits', () => storage.waiting > 0)
     const stopped = job.stopWithSavepoint()
     storage.letGo()
     const savepoint = await stopped
@@ -87,9 +84,9 @@ describe('the end of a job', () => {
     const job = startJob(graph, storage)
     await job.waitFor('RUNNING')
     const checkpoint = job.triggerCheckpoint()
-    await until(() => storage.waiting > 0)
+    await until('a checkpoint waits', () => storage.waiting > 0)
     const stopped = job.stopWithSavepoint()
-    await until(() => seen.length === 2000)
+    await until('all records are read', () => seen.length === 2000)
     for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve))
     storage.letGo()
     await checkpoint
@@ -118,7 +115,7 @@ describe('the end of a job', () => {
     await job.waitFor('RUNNING')
     const stopped = job.stopWithSavepoint({ drain: true })
     stopped.catch(() => {})
-    await until(() => storage.waiting > 0)
+    await until('a checkpoint waits', () => storage.waiting > 0)
     const canceled = job.cancel()
     storage.letGo()
     await canceled

@@ -6,14 +6,11 @@ import type { JobExecution } from '../../../src/runtime/job/execution.ts'
 import { valueState } from '../../../src/state/port/descriptors.ts'
 import type { ValueState } from '../../../src/state/port/handles.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
+import { until } from '../../run/until.ts'
 import { checkpointFolder, QUICK_RESTARTS } from '../job-fixture.ts'
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i)
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await turn()
-}
 
 /** A bounded and an unbounded stream, counted by key in one operator. */
 class TwoSources {
@@ -63,10 +60,10 @@ const expected = range(10)
 /** Runs until the bounded source has ended and a checkpoint after its end is committed. */
 async function checkpointAfterEnd(job: JobExecution, world: TwoSources): Promise<void> {
   await job.waitFor('RUNNING')
-  await until(() => world.counted === 300)
+  await until('all records are counted', () => world.counted === 300)
   for (let i = 0; i < 50; i++) await turn()
   await job.triggerCheckpoint()
-  await until(() => world.sink.preparedCount === 0)
+  await until('the results are committed', () => world.sink.preparedCount === 0)
 }
 
 describe('a source that has ended while another one continues', () => {
@@ -97,7 +94,7 @@ describe('a source that has ended while another one continues', () => {
     const job = cluster.startLocal(world.graph(2))
     await checkpointAfterEnd(job, world)
     job.killSlot(1)
-    await until(() => job.attempt === 2)
+    await until('a second attempt', () => job.attempt === 2)
     await job.waitFor('RUNNING')
     await job.triggerCheckpoint()
     expect(world.counted).toBe(300)

@@ -6,6 +6,7 @@ import { stringSerializer } from '../../../src/core/serializer.ts'
 import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
 import type { JobExecution } from '../../../src/runtime/job/execution.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
+import { until } from '../../run/until.ts'
 import {
   checkpointFolder,
   countGraph,
@@ -172,7 +173,7 @@ describe('JobExecution', () => {
     const { graph, sink } = countGraph(options)
     const job = cluster.startLocal(graph)
     await job.waitFor('RUNNING')
-    while (sink.values.length < 100) await new Promise((resolve) => setImmediate(resolve))
+    await until('results arrive', () => sink.values.length >= 100)
     const metrics = await job.metrics()
     expect(metrics['numRestarts']).toBe(0)
     expect(metrics['counter.0.numRecordsIn']).toBeGreaterThan(0)

@@ -6,6 +6,7 @@ import { GeneratorSource } from '../../../src/connectors/memory/generator-source
 import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
 import type { StreamGraph } from '../../../src/dataflow/stream-graph.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
+import { until } from '../../run/until.ts'
 import { checkpointFolder } from '../job-fixture.ts'
 
 /** Writes numbers to topic `out` of a log, exactly once. */
@@ -45,7 +46,10 @@ describe('a restored transaction that the log does not know', () => {
     await using cluster = new MiniCluster({ configuration })
     const job = cluster.startLocal(graphTo(await newLog(join(folder.path, 'a')), 1_000_000))
     await job.waitFor('RUNNING')
-    await new Promise((done) => setTimeout(done, 100))
+    // The transaction has records, so that the savepoint has it.
+    await until('a record is written', async () => {
+      return ((await job.metrics())['numbers.0.results.numRecordsIn'] ?? 0) > 0
+    })
     const restoreFrom = await job.stopWithSavepoint()
     const other = await newLog(join(folder.path, 'b'))
     const refused = cluster.startLocal(graphTo(other, 1_000_000), { restoreFrom })

@@ -17,11 +17,8 @@ import {
 import type { TypedStateShare } from '../../../src/state/catalog/typed-state-share.ts'
 import { valueState } from '../../../src/state/port/descriptors.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
+import { until } from '../../run/until.ts'
 import { checkpointFolder } from '../job-fixture.ts'
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
-}
 
 const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i)
 
@@ -68,10 +65,12 @@ describe('source progress', () => {
     const gate = { isOpen: false }
     latestNumbers(env, lateInPart(gate)).sinkTo(new MemorySink())
     const { board } = cluster.startLocal(env.graph())
-    await until(() => board.asOfMs(0, 0) > 0 && board.asOfMs(1, 0) > 0)
+    await until('both slots have read', () => board.asOfMs(0, 0) > 0 && board.asOfMs(1, 0) > 0)
     expect([0, 1].map((slot) => board.oldestAsOfMs(slot))).toEqual([0, 0])
     gate.isOpen = true
-    await until(() => [0, 1].every((slot) => board.nextOffset(slot, 1) === 10))
+    await until('the board shows the offsets', () =>
+      [0, 1].every((slot) => board.nextOffset(slot, 1) === 10),
+    )
     for (const slot of [0, 1]) expect(board.oldestAsOfMs(slot)).toBeGreaterThan(0)
   })
 
@@ -84,9 +83,9 @@ describe('source progress', () => {
     await job.waitFor('RUNNING')
     const before = systemClock.monotonicMs()
     for (const slot of [0, 1]) {
-      await until(() => job.board.nextOffset(slot, 0) === 1000)
-      await until(() => job.board.nextOffset(slot, 1) === 500)
-      await until(() => job.board.asOfMs(slot, 1) >= before)
+      await until('the board shows the offsets', () => job.board.nextOffset(slot, 0) === 1000)
+      await until('the board shows the offsets', () => job.board.nextOffset(slot, 1) === 500)
+      await until('the board is fresh', () => job.board.asOfMs(slot, 1) >= before)
       expect(job.board.slotStatus(slot)).toBe('running')
     }
   })
@@ -97,11 +96,12 @@ describe('source progress', () => {
     latestNumbers(env, new MemorySource([range(10)], { bounded: false })).sinkTo(new MemorySink())
     const job = cluster.startLocal(env.graph())
     const seen = new Set<string>()
-    await until(() => {
+    const statusesSeen = (): boolean => {
       const statuses = [0, 1].map((slot) => job.board.slotStatus(slot))
       for (const status of statuses) seen.add(status)
       return statuses.every((status) => status === 'running')
-    })
+    }
+    await until('both slots run', statusesSeen, { everyMs: 0 })
     expect(seen).toContain('starting')
     expect(seen).not.toContain('restoring')
   })
@@ -120,7 +120,10 @@ describe('source progress', () => {
       .process<number>(() => ({ processElement: (n, _c, out) => out.collect(n) }))
       .sinkTo(new MemorySink())
     const job = cluster.startLocal(env.graph())
-    await until(() => job.board.nextOffset(0, 0) === 1000 && job.board.nextOffset(1, 0) === 1000)
+    await until(
+      'the board shows the offsets',
+      () => job.board.nextOffset(0, 0) === 1000 && job.board.nextOffset(1, 0) === 1000,
+    )
   })
 })
 
@@ -140,7 +143,10 @@ describe('progress over several sources', () => {
     const job = cluster.startLocal(env.graph())
     const { board } = job
     for (const slot of [0, 1]) {
-      await until(() => board.nextOffset(slot, 0, 0) === 10 && board.nextOffset(slot, 0, 1) === 300)
+      await until(
+        'the board shows the offsets',
+        () => board.nextOffset(slot, 0, 0) === 10 && board.nextOffset(slot, 0, 1) === 300,
+      )
     }
     expect(board.share.sources).toMatchObject([
       { uid: 'first', tracked: true },
@@ -166,7 +172,7 @@ describe('event time', () => {
       .reduce((a, b) => Math.max(a, b))
       .sinkTo(sink)
     cluster.startLocal(env.graph())
-    await until(() => sink.values.length === 9)
+    await until('all windows are closed', () => sink.values.length === 9)
     expect(sink.values.at(-1)).toBe(899)
   })
 })
@@ -211,7 +217,7 @@ describe('coordinators and queries', () => {
       },
     }
     const job = cluster.startLocal({ ...graph, nodes }, { coordinators: { asking: coordinator } })
-    await until(() => answered.length === 2)
+    await until('both slots are answered', () => answered.length === 2)
     expect(heard).toContainEqual([0, { hello: 0 }])
     expect(heard).toContainEqual([1, { hello: 1 }])
     expect(answered).toContainEqual([1, 'welcome'])
@@ -240,7 +246,10 @@ describe('coordinators and queries', () => {
       build(async () => {}),
       { jobId },
     )
-    await until(() => first.board.nextOffset(0, 0) === 100 && first.board.nextOffset(1, 0) === 100)
+    await until(
+      'the board shows the offsets',
+      () => first.board.nextOffset(0, 0) === 100 && first.board.nextOffset(1, 0) === 100,
+    )
     await first.triggerCheckpoint()
     await first.suspend()
     const gate = Promise.withResolvers<void>()
@@ -248,7 +257,10 @@ describe('coordinators and queries', () => {
       build(() => gate.promise),
       { jobId },
     )
-    await until(() => second.board.nextOffset(0, 0) > 0 && second.board.nextOffset(1, 0) > 0)
+    await until(
+      'the board shows the offsets',
+      () => second.board.nextOffset(0, 0) > 0 && second.board.nextOffset(1, 0) > 0,
+    )
     expect(second.status).toBe('INITIALIZING')
     expect([second.board.nextOffset(0, 0), second.board.asOfMs(0, 0)]).toEqual([100, 0])
     gate.resolve()
@@ -278,7 +290,10 @@ describe('coordinators and queries', () => {
     const stream = latestNumbers(env, source)
     stream.sinkTo(new MemorySink())
     const job = cluster.startLocal(env.graph(), { serving })
-    await until(() => job.board.nextOffset(0, 0) === 100 && job.board.nextOffset(1, 0) === 100)
+    await until(
+      'the board shows the offsets',
+      () => job.board.nextOffset(0, 0) === 100 && job.board.nextOffset(1, 0) === 100,
+    )
     expect(declared.map(({ slot }) => slot).sort()).toEqual([0, 1])
     expect(declared.find(({ slot }) => slot === 0)).toEqual({
       queryableName: 'LATEST',

@@ -3,6 +3,7 @@ import { MemorySink } from '../../../src/connectors/memory/sink.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import type { JobExecution } from '../../../src/runtime/job/execution.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
+import { until } from '../../run/until.ts'
 import {
   type CountOptions,
   checkpointFolder,
@@ -23,10 +24,6 @@ function repetitions(sink: MemorySink<Counts>): Set<number> {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await turn()
-}
-
 function clusterAt(path: string, configuration: Record<string, string> = {}): MiniCluster {
   return new MiniCluster({
     configuration: {
@@ -46,7 +43,7 @@ async function killAtRandom(job: JobExecution, kills: number, seed: number): Pro
     for (let t = 0; t < turns && job.status === 'RUNNING'; t++) await turn()
     if (job.status !== 'RUNNING') return
     job.killSlot(random.below(2))
-    await until(() => job.status !== 'RUNNING')
+    await until('the slot is lost', () => job.status !== 'RUNNING', { everyMs: 0 })
   }
 }
 
@@ -79,11 +76,11 @@ describe('recovery', () => {
     const { graph, sink } = countGraph(options)
     const job = cluster.startLocal(graph)
     await job.waitFor('RUNNING')
-    await until(() => sink.values.length > 1000)
+    await until('results arrive', () => sink.values.length > 1000)
     await job.triggerCheckpoint()
     const before = sink.values.length
     job.killSlot(0)
-    await until(() => job.attempt === 2)
+    await until('a second attempt', () => job.attempt === 2)
     await job.result
     expect(finalCounts(sink)).toEqual(expectedCounts(options))
     expect(sink.values.length - before).toBeLessThan(4000 - 800)
@@ -108,7 +105,7 @@ describe('recovery', () => {
       }).graph,
     )
     await first.waitFor('RUNNING')
-    await until(() => sink.values.length > 200)
+    await until('results arrive', () => sink.values.length > 200)
     const savepoint = await first.stopWithSavepoint()
     expect(first.status).toBe('FINISHED')
     // No partition was read further than all of them together.
@@ -152,7 +149,7 @@ describe('recovery', () => {
     const { graph, sink } = countGraph({ countPerPartition: 1_000_000, ratePerSecond: 10_000 })
     const job = cluster.startLocal(graph)
     await job.waitFor('RUNNING')
-    await until(() => sink.values.length > 100)
+    await until('results arrive', () => sink.values.length > 100)
     const savepoint = await job.stopWithSavepoint({ drain: true, folder: 'drained' })
     await job.result
     expect(savepoint).toMatch(/^drained\/savepoint-/)
@@ -165,7 +162,7 @@ describe('recovery', () => {
     const { graph, sink } = countGraph({ countPerPartition: 100_000, ratePerSecond: 20_000 })
     const job = cluster.startLocal(graph)
     await job.waitFor('RUNNING')
-    await until(() => sink.values.length > 100)
+    await until('results arrive', () => sink.values.length > 100)
     const savepoint = await job.stopWithSavepoint()
     const renamed = countGraph({ countPerPartition: 100 }).graph
     const nodes = renamed.nodes.map((node) =>
@@ -201,7 +198,7 @@ describe('recovery', () => {
     const sink = new MemorySink<Counts>()
     const first = cluster.startLocal(countGraph({ ...options, sink }).graph, { jobId })
     await first.waitFor('RUNNING')
-    await until(() => sink.values.length > 1000)
+    await until('results arrive', () => sink.values.length > 1000)
     await first.triggerCheckpoint()
     await first.suspend()
     expect(first.status).toBe('SUSPENDED')

@@ -4,14 +4,11 @@ import { int53Serializer, type Serializer } from '../../../src/core/serializer.t
 import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
 import type { Source, SourceReader } from '../../../src/operators/port/source.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
+import { until } from '../../run/until.ts'
 import { checkpointFolder, QUICK_RESTARTS } from '../job-fixture.ts'
 
 const turns = async (n: number): Promise<void> => {
   for (let i = 0; i < n; i++) await new Promise((resolve) => setImmediate(resolve))
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await turns(1)
 }
 
 /** A source of two partitions that delivers the records that a test releases. */
@@ -87,16 +84,16 @@ describe('barrier alignment in a running job', () => {
     const job = cluster.startLocal(env.graph())
     await job.waitFor('RUNNING')
     allow(0, 10)
-    await until(() => sink.values.length === 10)
+    await until('all results arrive', () => sink.values.length === 10)
     const checkpoint = job.triggerCheckpoint()
-    await until(() => held.length === 2)
+    await until('both sinks prepare', () => held.length === 2)
     allow(0, 20)
     allow(1, 5)
     await turns(50)
     expect(sink.values).toHaveLength(10)
     for (const release of held) release()
     await checkpoint
-    await until(() => sink.values.length === 25)
+    await until('all results arrive', () => sink.values.length === 25)
   })
 
   it.each(['EXACTLY_ONCE', 'AT_LEAST_ONCE'])(

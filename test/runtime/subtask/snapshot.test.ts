@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { MemorySink } from '../../../src/connectors/memory/sink.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
+import { pause } from '../../run/pause.ts'
 import { checkpointFolder, countGraph } from '../job-fixture.ts'
 
 const rejections: unknown[] = []
@@ -21,7 +22,7 @@ function slowSink(ms: number): MemorySink<readonly [string, number]> {
     const writer = createWriter()
     const prepare = writer.prepareCommit.bind(writer)
     writer.prepareCommit = async (checkpointId) => {
-      await new Promise((resolve) => setTimeout(resolve, ms))
+      await pause(ms, 'a sink that is slow to prepare')
       return prepare(checkpointId)
     }
     return writer

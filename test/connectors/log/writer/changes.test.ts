@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { LogChanges, listenToChanges } from '../../../../src/connectors/log/writer/changes.ts'
 
@@ -23,11 +22,14 @@ describe('changes of a log', () => {
   it('no longer reach a listener that stopped, and reach a listener that comes later', async () => {
     const changes = new LogChanges('/a/log')
     let heard = 0
+    let heardByOther = 0
     const stop = listenToChanges('/a/log', PLACE, () => heard++)
+    const stopOther = listenToChanges('/a/log', PLACE, () => heardByOther++)
     stop()
     changes.announce(PLACE)
-    await sleep(20)
+    await expect.poll(() => heardByOther).toBe(1)
     expect(heard).toBe(0)
+    stopOther()
     const stopAgain = listenToChanges('/a/log', PLACE, () => heard++)
     changes.announce(PLACE)
     await expect.poll(() => heard).toBe(1)
