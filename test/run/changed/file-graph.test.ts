@@ -65,6 +65,11 @@ describe('the edges of a file', () => {
     ])
   })
 
+  it('lead nowhere from paths in the selection itself', () => {
+    const text = "const PROCESS = 'src/cli/main.ts'"
+    expect(edges('test/run/changed/a.ts', text, ['src/cli/main.ts'])).toEqual([])
+  })
+
   it('lead nowhere from strings that are no paths of the repository', () => {
     expect(edges('src/a.ts', "f('text/plain', '/jobs/overview', 'a.b')", ['src/b.ts'])).toEqual([])
   })

@@ -39,6 +39,9 @@ export const NARROWED: Readonly<Record<string, string>> = {
 /** Where a page lies that a test names without its folder. */
 const GUIDE = 'docs/guide'
 
+/** Where paths are what the selection knows and its tests invent, and not what a file needs. */
+const PATHS_AS_DATA = /^test\/(?:run\/changed|architecture\/changed-tests)/
+
 const SOURCE = /\.(?:[cm]?[jt]s|tsx|html)$/
 
 /** Reads the files into a graph. A file that does not exist needs nothing. */
@@ -73,6 +76,7 @@ function edgesOf(file: string, text: string, places: ReadonlySet<string>): reado
   // A path in a page of the browser begins at the folder of the page.
   const relative = file.endsWith('.html') ? text.replaceAll('"/', '"./') : text
   return referencesOf(relative).flatMap((reference) => {
+    if (PATHS_AS_DATA.test(file) && !reference.isImport) return []
     const to = placeOf(reference, file, places)
     // A folder that a file lies in is where its paths begin, not what it reads.
     if (to === undefined || `${file}/`.startsWith(`${to}/`) || to === NARROWED[file]) return []
