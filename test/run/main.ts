@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArguments, type TestArguments } from './arguments.ts'
+import { UnknownCommitError } from './changed/git.ts'
 import { changedTests } from './changed-tests.ts'
 import { COSTS_VARIABLE, mergeCosts, readCosts } from './file-costs.ts'
 import { runTools } from './tools.ts'
@@ -56,12 +57,19 @@ async function main(): Promise<number> {
     process.stdout.write(HELP)
     return 0
   }
+  // First, so that a wrong commit is refused at once.
+  const words = selection(asked)
   const whole = asked.others.length === 0
   const checked = whole ? await runTools(CHECKS, { cwd: ROOT }) : 0
   if (checked !== 0) return checked
   if (asked.checksOnly) return await vitest(ARCHITECTURE, false)
-  const words = selection(asked)
   return words === undefined ? 0 : await vitest(words, asked.slowest)
 }
 
-process.exitCode = await main()
+try {
+  process.exitCode = await main()
+} catch (error) {
+  if (!(error instanceof UnknownCommitError)) throw error
+  process.stderr.write(`${error.message}\n`)
+  process.exitCode = 2
+}
