@@ -20,7 +20,7 @@ const ALL = {
 /** What the tests that start threads, processes and services share. */
 const SYSTEM = {
   ...ALL,
-  globalSetup: ['test/no-warnings.ts', 'test/compiled-code.ts', 'test/services/shared/host.ts'],
+  globalSetup: ['test/no-warnings.ts', 'test/compiled-code.ts', 'test/services/lending/host.ts'],
   // kafkajs 2.2 sets timers with negative delays.
   execArgv: ['--disable-warning=TimeoutNegativeWarning'],
   testTimeout: 240_000,

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '../src/core/errors.ts'
-import { consumeWithJava } from '../test/services/kafka-tools.ts'
+import { consumeWithJava } from '../test/services/kafka/tools.ts'
 import { checkHistory } from './checks/history.ts'
 import type { KeyLedger, StateLedger, Violation } from './checks/observation.ts'
 import { checkOutputs, type OutputCheck } from './checks/outputs.ts'

@@ -1,4 +1,4 @@
-import { KafkaBroker } from '../../test/services/kafka-broker.ts'
+import { KafkaBroker } from '../../test/services/kafka/broker.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { median, rounded } from '../load/statistics.ts'
 import { type KafkaRun, runKafkaJob } from './run.ts'

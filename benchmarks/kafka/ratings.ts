@@ -1,7 +1,7 @@
 import { KafkaSource } from '../../src/connectors/kafka/source.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { MetricGroup } from '../../src/core/metrics.ts'
-import { KafkaBroker } from '../../test/services/kafka-broker.ts'
+import { KafkaBroker } from '../../test/services/kafka/broker.ts'
 import type { Benchmark, BenchmarkOptions } from '../harness/benchmark.ts'
 import { median, rounded } from '../load/statistics.ts'
 import { runKafkaJob } from './run.ts'

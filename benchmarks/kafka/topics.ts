@@ -1,7 +1,7 @@
 import { KafkaCluster } from '../../src/connectors/kafka/client/cluster.ts'
 import { createKafkaTopic } from '../../src/connectors/kafka/client/topics.ts'
 import { KafkaProducer } from '../../src/connectors/kafka/producer.ts'
-import type { KafkaBroker } from '../../test/services/kafka-broker.ts'
+import type { KafkaBroker } from '../../test/services/kafka/broker.ts'
 
 /** Returns key and value of record `index`; both are valid until the next call. */
 export type RecordMaker = (index: number) => {

@@ -7,7 +7,7 @@ import { generateAlsRow } from '../../src/models/als/model-generator.ts'
 import { onlineRule } from '../../src/models/als/online/rules.ts'
 import { SequentialLearner } from '../../src/models/als/online/sequential-learner.ts'
 import { generateRatings } from '../../src/models/ratings/generator.ts'
-import { KafkaBroker } from '../../test/services/kafka-broker.ts'
+import { KafkaBroker } from '../../test/services/kafka/broker.ts'
 import type { Benchmark, BenchmarkOptions, Figure } from '../harness/benchmark.ts'
 import { median, rounded } from '../load/statistics.ts'
 import {

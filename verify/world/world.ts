@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import { freePorts } from '../../test/services/free-port.ts'
 import { HdfsCluster } from '../../test/services/hdfs-cluster.ts'
-import { KafkaBroker } from '../../test/services/kafka-broker.ts'
+import { KafkaBroker } from '../../test/services/kafka/broker.ts'
 import { TcpProxy } from '../../test/services/tcp-proxy.ts'
 import { partitionLeader } from '../kafka/client.ts'
 import { type Line, lineOf } from './query-line.ts'

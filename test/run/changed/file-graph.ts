@@ -26,9 +26,9 @@ export const UNNAMED: readonly (readonly [from: string, to: string])[] = [
   // Vite builds the page beside its configuration.
   ['dashboard/vite.config.ts', 'dashboard/index.html'],
   // The host of shared services starts them for the test files that borrow them.
-  ['test/services/shared/browser.ts', 'test/services/shared/browser-pool.ts'],
-  ['test/services/shared/hdfs.ts', 'test/services/shared/hdfs-pool.ts'],
-  ['test/services/shared/kafka.ts', 'test/services/shared/kafka-pool.ts'],
+  ['test/services/lending/browser.ts', 'test/services/lending/browser-pool.ts'],
+  ['test/services/lending/hdfs.ts', 'test/services/lending/hdfs-pool.ts'],
+  ['test/services/lending/kafka.ts', 'test/services/lending/kafka-pool.ts'],
 ]
 
 /** Folders of which a file reads only what its callers name. */

@@ -15,17 +15,17 @@ export const SERVICES: readonly Service[] = [
   {
     name: 'Kafka',
     users: ['src/connectors/kafka/', 'src/cli/flags/kafka.ts', 'verify/kafka/'],
-    starts: ['test/services/kafka-broker.ts', 'test/services/shared/kafka.ts'],
+    starts: ['test/services/kafka/broker.ts', 'test/services/lending/kafka.ts'],
   },
   {
     name: 'HDFS',
     users: ['src/webhdfs/', 'src/connectors/file/hdfs', 'src/checkpoint/storage/hdfs'],
-    starts: ['test/services/hdfs-cluster.ts', 'test/services/shared/hdfs.ts'],
+    starts: ['test/services/hdfs-cluster.ts', 'test/services/lending/hdfs.ts'],
   },
   {
     name: 'browser',
     users: ['dashboard/', 'src/rest/server/dashboard-files.ts', 'src/gateway/openapi/'],
-    starts: ['test/services/shared/browser.ts', 'node_modules/playwright-core'],
+    starts: ['test/services/lending/browser.ts', 'node_modules/playwright-core'],
   },
   {
     name: 'ONNX Runtime',

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { sharedKafka } from '../../services/shared/kafka.ts'
+import { sharedKafka } from '../../services/lending/kafka.ts'
 import { CommandProcess, REPOSITORY } from './command-process.ts'
 
 const EXAMPLES = join(REPOSITORY, 'examples')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CHROMIUM } from '../../services/chromium.ts'
-import { sharedBrowser } from '../../services/shared/browser.ts'
+import { sharedBrowser } from '../../services/lending/browser.ts'
 import { type CommandProcess, weir } from '../cli/command-process.ts'
 
 /** Time for everything to happen on a loaded machine, ms. */

@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { expect } from 'vitest'
+import { until } from '../../run/until.ts'
 import { freePorts } from '../../services/free-port.ts'
 import { type CommandResult, weir } from '../cli/command-process.ts'
 
@@ -79,11 +79,9 @@ export class TestCluster implements AsyncDisposable {
 
   /** Resolves when the job is in this state. */
   async reaches(id: string, state: string): Promise<void> {
-    for (let tries = 0; tries < 1200; tries++) {
-      if ((await this.read<{ readonly state: string }>(`/jobs/${id}`)).state === state) return
-      await setTimeout(100)
-    }
-    throw new Error(`job ${id} has not become ${state} within two minutes`)
+    const isReached = async (): Promise<boolean> =>
+      (await this.read<{ readonly state: string }>(`/jobs/${id}`)).state === state
+    await until(`job ${id} is ${state}`, isReached, { timeoutMs: 120_000, everyMs: 20 })
   }
 
   /** The number of the process of the JobManager. */

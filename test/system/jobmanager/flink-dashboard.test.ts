@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DashboardServer } from '../../services/flink/dashboard-server.ts'
-import { sharedBrowser } from '../../services/shared/browser.ts'
+import { sharedBrowser } from '../../services/lending/browser.ts'
 import { TestCluster } from './cluster-fixture.ts'
 
 /** Screenshots of the pages; git ignores `.weir`. */

@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openTopics } from '../../../src/connectors/topics/open.ts'
 import { scanTopic } from '../../../src/connectors/topics/scan.ts'
@@ -7,6 +6,8 @@ import type { TopicProducer, TopicStore } from '../../../src/connectors/topics/s
 import { hasTitle } from '../../../src/jobmanager/process/left-over.ts'
 import { deltasTopic } from '../../../src/jobs/model-topic/topics.ts'
 import { modelDeltaOf } from '../../recovery/model-delta-of.ts'
+import { pause } from '../../run/pause.ts'
+import { until } from '../../run/until.ts'
 import { TestCluster } from './cluster-fixture.ts'
 
 const PATIENT = { timeout: 120_000 }
@@ -44,6 +45,7 @@ class Learning implements AsyncDisposable {
   readonly job: string
   private readonly topics: TopicStore
   private readonly producer: TopicProducer
+  private sent = 0
 
   private constructor({ cluster, job, topics, producer }: LearningParts) {
     this.cluster = cluster
@@ -68,19 +70,18 @@ class Learning implements AsyncDisposable {
       this.producer.sendRecord(encoder.encode(user), encoder.encode(line), 0, -1, [])
     }
     await this.producer.sync()
+    this.sent += ratings.length
   }
 
   /** Resolves when every rating that was written is in the rows of its user and of its item. */
-  async settled(): Promise<Learned> {
-    let before = await this.learned()
-    for (;;) {
-      await setTimeout(1000)
-      const now = await this.learned()
-      if (now.isApplied && JSON.stringify([...now.rows]) === JSON.stringify([...before.rows])) {
-        return now
-      }
-      before = now
+  settled(): Promise<Learned> {
+    const learned = async (): Promise<Learned | undefined> => {
+      if ((await this.ratingsWithDelta()) < this.sent) return undefined
+      // All deltas are in their topic: there is no more to come than what the sources have before them.
+      const positions = await this.positionsAtEnd()
+      return positions && { rows: await this.rows(), positions }
     }
+    return until('every rating is learned', learned, { timeoutMs: 120_000, everyMs: 50 })
   }
 
   /** Number of ratings with a delta of their item; one that is sent twice counts once. */
@@ -101,7 +102,7 @@ class Learning implements AsyncDisposable {
     return vertices.map(({ parallelism }) => parallelism)
   }
 
-  private async learned(): Promise<Learned & { readonly isApplied: boolean }> {
+  private async rows(): Promise<Learned['rows']> {
     const rows = new Map<string, readonly number[]>()
     let after: string | null = ''
     while (after !== null) {
@@ -109,16 +110,17 @@ class Learning implements AsyncDisposable {
       for (const { key, value } of page.rows ?? []) rows.set(key, value)
       after = page.next ?? null
     }
+    return rows
+  }
+
+  /** The positions of the sources; undefined while not all records are applied. */
+  private async positionsAtEnd(): Promise<Learned['positions'] | undefined> {
     const { sources = [] } = await this.read<{ readonly sources?: readonly Source[] }>('topics')
-    const positions = sources.map(({ topic, partitions }) => [
+    if (sources.length === 0 || sources.some(({ lag }) => lag !== 0)) return undefined
+    return sources.map(({ topic, partitions }) => [
       topic,
       partitions.map(({ position }) => position),
     ])
-    return {
-      rows,
-      positions,
-      isApplied: sources.length > 0 && sources.every(({ lag }) => lag === 0),
-    }
   }
 
   private read<T>(path: string): Promise<T> {
@@ -169,7 +171,7 @@ describe('rescaling a job that learns', () => {
       const rescaled = cluster.ask('rescale', job.slice(0, 8), '--parallelism', slots)
       for (let at = 200 + 300 * i; at < 500 + 300 * i; at += 10) {
         await learning.rate(RATINGS.slice(at, at + 10))
-        await setTimeout(50)
+        await pause(50, 'ratings come over the time of a rescaling')
       }
       const { code, stdout, stderr } = await rescaled
       expect([code, stderr]).toEqual([0, ''])

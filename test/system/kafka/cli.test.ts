@@ -7,7 +7,7 @@ import { deleteKafkaTopic } from '../../../src/connectors/kafka/client/topics.ts
 import { openTopics } from '../../../src/connectors/topics/open.ts'
 import { messageOf } from '../../../src/core/errors.ts'
 import { topicStoreContract } from '../../contracts/topic-store.ts'
-import { type SharedKafka, sharedKafka } from '../../services/shared/kafka.ts'
+import { type SharedKafka, sharedKafka } from '../../services/lending/kafka.ts'
 import { jsonLines, npmStart, weir } from '../cli/command-process.ts'
 import { checkLoop, LOOP_SIZE, writeLoopRatings } from '../cli/quickstart-loop-fixture.ts'
 import { openCluster } from './fixture.ts'

@@ -13,7 +13,7 @@ import {
   type SinkUnderTest,
 } from '../../contracts/sink.ts'
 import { type SourceUnderTest, sourceContract } from '../../contracts/source.ts'
-import { type SharedKafka, sharedKafka } from '../../services/shared/kafka.ts'
+import { type SharedKafka, sharedKafka } from '../../services/lending/kafka.ts'
 import { bytes, newTopic, openCluster, readAll, text } from './fixture.ts'
 
 let broker: SharedKafka

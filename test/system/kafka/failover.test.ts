@@ -4,7 +4,7 @@ import { KafkaSource } from '../../../src/connectors/kafka/source.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import { MetricGroup } from '../../../src/core/metrics.ts'
 import type { DeliveryGuarantee, SinkWriter } from '../../../src/operators/port/sink.ts'
-import { KafkaBroker } from '../../services/kafka-broker.ts'
+import { KafkaBroker } from '../../services/kafka/broker.ts'
 import { bytes, drain, newTopic, openCluster, openReader, readAll, text } from './fixture.ts'
 
 let broker: KafkaBroker

@@ -1,4 +1,4 @@
-import type { KafkaAccess } from '../../services/kafka-access.ts'
+import type { KafkaAccess } from '../../services/kafka/access.ts'
 
 /**
  * Runs the `kafka-acls` commands that errors name, until `error` returns none; the operation and the

@@ -4,7 +4,7 @@ import { KafkaProducer } from '../../../src/connectors/kafka/producer.ts'
 import { KafkaSource } from '../../../src/connectors/kafka/source.ts'
 import { endTransactionVisibly } from '../../../src/connectors/kafka/transaction-end.ts'
 import { MetricGroup } from '../../../src/core/metrics.ts'
-import { type SharedKafka, sharedKafka } from '../../services/shared/kafka.ts'
+import { type SharedKafka, sharedKafka } from '../../services/lending/kafka.ts'
 import {
   bytes,
   drain,

@@ -13,7 +13,7 @@ import { retrain } from '../../../src/jobs/retrain/retrain.ts'
 import { findVersion, versionsOf } from '../../../src/models/registry/version.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
 import { registeredVersion } from '../../models/registry/registered-version.ts'
-import { type SharedKafka, sharedKafka } from '../../services/shared/kafka.ts'
+import { type SharedKafka, sharedKafka } from '../../services/lending/kafka.ts'
 
 let broker: SharedKafka
 let place: TopicsPlace

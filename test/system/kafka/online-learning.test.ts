@@ -6,7 +6,7 @@ import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import { trainAls } from '../../../src/training/als/train.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
 import { LearningFixture } from '../../recovery/online-fixture.ts'
-import { type SharedKafka, sharedKafka } from '../../services/shared/kafka.ts'
+import { type SharedKafka, sharedKafka } from '../../services/lending/kafka.ts'
 
 let broker: SharedKafka
 let root: string

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WeirClient } from '../../../src/client/weir-client.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { SvmLearningFixture } from '../../recovery/online-svm-fixture.ts'
-import { type SharedKafka, sharedKafka } from '../../services/shared/kafka.ts'
+import { type SharedKafka, sharedKafka } from '../../services/lending/kafka.ts'
 
 let broker: SharedKafka
 let root: string

@@ -16,7 +16,7 @@ import { decodeCommittable } from '../../../src/connectors/transactions/committa
 import { systemClock } from '../../../src/core/clock.ts'
 import { MetricGroup } from '../../../src/core/metrics.ts'
 import type { SinkWriter } from '../../../src/operators/port/sink.ts'
-import { KafkaBroker } from '../../services/kafka-broker.ts'
+import { KafkaBroker } from '../../services/kafka/broker.ts'
 import {
   bytes,
   drain,

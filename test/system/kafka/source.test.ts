@@ -14,8 +14,8 @@ import { KafkaSource } from '../../../src/connectors/kafka/source.ts'
 import { deserializeValue } from '../../../src/connectors/records/value-deserializer.ts'
 import { csvFormat } from '../../../src/core/formats/csv.ts'
 import { MetricGroup } from '../../../src/core/metrics.ts'
-import { consumeWithJava, groupLag, produceWithJava } from '../../services/kafka-tools.ts'
-import { KAFKA_USERS, type SharedKafka, sharedKafka } from '../../services/shared/kafka.ts'
+import { consumeWithJava, groupLag, produceWithJava } from '../../services/kafka/tools.ts'
+import { KAFKA_USERS, type SharedKafka, sharedKafka } from '../../services/lending/kafka.ts'
 import {
   bytes,
   drain,

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import { trainAls } from '../../../src/training/als/train.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
-import { sharedKafka } from '../../services/shared/kafka.ts'
+import { sharedKafka } from '../../services/lending/kafka.ts'
 import { hasReadAll, metric, servedRows, TOPIC, until, WriteBackFixture } from './fixture.ts'
 
 it('writes learned rows back on Kafka, and a fresh learner learns nothing twice', async () => {

@@ -1,6 +1,6 @@
-import { runJavaTool } from './java-process.ts'
-import type { KafkaAccess } from './kafka-access.ts'
-import { KAFKA_TOOL_FLAGS } from './kafka-flags.ts'
+import { runJavaTool } from '../java-process.ts'
+import type { KafkaAccess } from './access.ts'
+import { KAFKA_TOOL_FLAGS } from './flags.ts'
 
 /**
  * Runs one of Kafka's tools with `--bootstrap-server` and returns its output; `input` is its standard

@@ -1,5 +1,5 @@
-import type { KafkaAccess } from '../kafka-access.ts'
-import { runKafkaTool } from '../kafka-tools.ts'
+import type { KafkaAccess } from '../kafka/access.ts'
+import { runKafkaTool } from '../kafka/tools.ts'
 import { lease } from './lease.ts'
 
 /** Passwords of the users of the listener with SASL. `ada` may do everything, the others nothing. */

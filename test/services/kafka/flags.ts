@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 
 /** Folder with the dependencies and the logging of the Kafka that tests run. */
-export const KAFKA_SETTINGS = join(import.meta.dirname, 'kafka')
+export const KAFKA_SETTINGS = import.meta.dirname
 
 const QUIET = [
   '-Djava.awt.headless=true',

@@ -3,19 +3,14 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { waiting } from '../run/waits.ts'
-import { freePorts } from './free-port.ts'
-import { JAVA_PACKAGE, JavaProcess } from './java-process.ts'
-import type { KafkaAccess } from './kafka-access.ts'
-import { type KafkaNodeLayout, type KafkaSettings, kafkaProperties } from './kafka-configuration.ts'
-import {
-  KAFKA_BROKER_FLAGS,
-  KAFKA_QUICK_FLAGS,
-  KAFKA_SETTINGS,
-  KAFKA_TOOL_FLAGS,
-} from './kafka-flags.ts'
-import { runKafkaTool } from './kafka-tools.ts'
-import { mavenClassPath, runTool } from './maven-classpath.ts'
+import { waiting } from '../../run/waits.ts'
+import { freePorts } from '../free-port.ts'
+import { JAVA_PACKAGE, JavaProcess } from '../java-process.ts'
+import { mavenClassPath, runTool } from '../maven-classpath.ts'
+import type { KafkaAccess } from './access.ts'
+import { type KafkaNodeLayout, type KafkaSettings, kafkaProperties } from './configuration.ts'
+import { KAFKA_BROKER_FLAGS, KAFKA_QUICK_FLAGS, KAFKA_SETTINGS, KAFKA_TOOL_FLAGS } from './flags.ts'
+import { runKafkaTool } from './tools.ts'
 
 /** Options of a broker: number of nodes and additional configuration. */
 export interface KafkaBrokerOptions extends KafkaSettings {
