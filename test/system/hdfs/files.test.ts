@@ -21,7 +21,7 @@ import {
   type SinkUnderTest,
 } from '../../contracts/sink.ts'
 import { sourceContract } from '../../contracts/source.ts'
-import { type SharedHdfs, sharedHdfs } from '../../services/shared/hdfs.ts'
+import { type SharedHdfs, sharedHdfs } from '../../services/lending/hdfs.ts'
 
 let cluster: SharedHdfs
 let folders = 0
