@@ -11,10 +11,10 @@ export interface UntilOptions {
 
 /**
  * Waits until a condition holds: not false, undefined or null. Returns what the condition returned. Throws with
- * `what` when it does not hold in time.
+ * `what`, or its result, when it does not hold in time.
  */
 export function until<T>(
-  what: string,
+  what: string | (() => string),
   condition: () => T | Promise<T>,
   { timeoutMs = 60_000, everyMs = 5 }: UntilOptions = {},
 ): Promise<NonNullable<Exclude<T, false>>> {
@@ -25,7 +25,10 @@ export function until<T>(
       if (found !== false && found !== undefined && found !== null) {
         return found as NonNullable<Exclude<T, false>>
       }
-      if (performance.now() > giveUpAt) throw new Error(`not within ${timeoutMs} ms: ${what}`)
+      if (performance.now() > giveUpAt) {
+        const told = typeof what === 'string' ? what : what()
+        throw new Error(`not within ${timeoutMs} ms: ${told}`)
+      }
     }
   })
 }

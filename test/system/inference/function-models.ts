@@ -1,7 +1,9 @@
 import { appendFileSync, statSync } from 'node:fs'
+import { sleep, systemClock } from '../../../src/core/clock.ts'
 import type { FunctionModel } from '../../../src/inference/port/runner.ts'
 import type { ModelSignature } from '../../../src/inference/port/signature.ts'
 import type { Tensor } from '../../../src/inference/port/tensor.ts'
+import { until } from '../../run/until.ts'
 
 /* Models that workers import: the values of the requests say what a run does. */
 
@@ -77,7 +79,7 @@ export const crashingInLoads: FunctionModel = {
 export const waiting: FunctionModel = {
   signature,
   async run(inputs) {
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await sleep(systemClock, 5)
     return doubled(inputs)
   },
 }
@@ -99,7 +101,7 @@ export const stalling: FunctionModel = {
     stalls = new Int32Array(options as SharedArrayBuffer)
   },
   async run(inputs) {
-    if (Atomics.add(stalls, 0, 1) === 0) await new Promise((resolve) => setTimeout(resolve, 10_000))
+    if (Atomics.add(stalls, 0, 1) === 0) await sleep(systemClock, 10_000)
     return doubled(inputs)
   },
 }
@@ -109,7 +111,7 @@ export const loadingLate: FunctionModel = {
   signature,
   async load(options) {
     const word = new Int32Array(options as SharedArrayBuffer)
-    while (Atomics.load(word, 0) === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await until('the test lets the load end', () => Atomics.load(word, 0) !== 0)
   },
   run: doubled,
 }
@@ -138,8 +140,7 @@ export const loadingTogether: FunctionModel = {
   async load(options) {
     const words = new Int32Array(options as SharedArrayBuffer)
     Atomics.add(words, 0, 1)
-    while (Atomics.load(words, 0) < words[1]!)
-      await new Promise((resolve) => setTimeout(resolve, 5))
+    await until('all loads have begun', () => Atomics.load(words, 0) >= words[1]!)
   },
   run: doubled,
 }

@@ -2,6 +2,7 @@ import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect, it } from 'vitest'
+import { until } from '../../run/until.ts'
 import { type CommandProcess, weir } from '../cli/command-process.ts'
 import { commandsOf, guidePage } from '../docs/page-commands.ts'
 
@@ -62,12 +63,13 @@ async function stop(server: CommandProcess | undefined): Promise<void> {
 
 /** Resolves when the status of the models has all texts. */
 async function served(folder: string, port: string, ...texts: readonly string[]): Promise<void> {
-  const limit = Date.now() + 60_000
-  for (;;) {
+  let shown = ''
+  const what = (): string => `${texts.join(' and ')} in the status: ${shown}`
+  await until(what, async () => {
     const { stdout } = await weir(['model', 'status', 'angle', '--json', '--port', port], {
       cwd: folder,
     }).ended
-    if (texts.every((text) => stdout.includes(text))) return
-    if (Date.now() > limit) throw new Error(`never served ${texts.join(' and ')}: ${stdout}`)
-  }
+    shown = stdout
+    return texts.every((text) => stdout.includes(text))
+  })
 }

@@ -11,6 +11,7 @@ import { RunningGateway } from '../../../src/gateway/run.ts'
 import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
 import { pushModel } from '../../../src/inference/repository/push.ts'
 import { ModelsProcess } from '../../../src/jobs/models/process.ts'
+import { until } from '../../run/until.ts'
 import { checkMetrics, hasPromtool } from '../../services/promtool.ts'
 import { pythonWith } from '../../services/python-packages.ts'
 
@@ -142,15 +143,14 @@ describe('Rafiqi, verbatim', () => {
       version: 1,
       bytes: bytes.length,
     })
-    const limit = Date.now() + 60_000
     const plane = Array.from({ length: 48 }, () => new Array(64).fill(0.5))
     const request = { model: 'upright', input: [[plane, plane, plane]], top: 1 }
-    let answer = await post('/classify', request)
     // The process finds the new folder at its next look.
-    while (!answer.ok && Date.now() < limit) {
-      await new Promise((resolve) => setTimeout(resolve, 50))
-      answer = await post('/classify', request)
+    const classified = async (): Promise<Response | undefined> => {
+      const answer = await post('/classify', request)
+      return answer.ok ? answer : undefined
     }
+    const answer = await until('the new model classifies', classified)
     expect(await answer.json()).toEqual({
       model: 'upright',
       version: '1',

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
+import { pause } from '../../run/pause.ts'
 import { floats, floatsOf, linearModel } from './models.ts'
 
 const MIB = 2 ** 20
@@ -74,10 +75,9 @@ describe('an engine with a limit of memory', () => {
     let found = 0
     // A busy machine disturbs the gaps, after which a fetch waits for four regular ones.
     for (let turn = 1; turn <= MOST_TURNS && found < 2; turn++) {
-      // A sleep to a time on the clock: each model is asked in gaps of two turns.
-      await new Promise((resolve) =>
-        setTimeout(resolve, startedAt + turn * TURN_MS - performance.now()),
-      )
+      // To a time on the clock: each model is asked in gaps of two turns.
+      const leftMs = startedAt + turn * TURN_MS - performance.now()
+      await pause(leftMs, 'each model is asked in regular gaps')
       const model = turn % 2
       if (turn > 2 && engine.statistics()[model]!.resident === 1) found++
       await ask([2, 3][model]!)

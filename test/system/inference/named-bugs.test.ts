@@ -245,7 +245,7 @@ describe('a run', () => {
     const asked = ask([4])
     await gate.isRunning(1)
     // The run has begun and blocks its thread. Only the event loop of this thread can end it.
-    await new Promise((resolve) => setTimeout(resolve, 1))
+    await new Promise((resolve) => setImmediate(resolve))
     gate.open()
     expect(floatsOf((await asked).outputs[0]!)).toEqual([8])
   })
