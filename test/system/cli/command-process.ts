@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../../run/pause.ts'
+import { until } from '../../run/until.ts'
 
 /** Root of the repository, where commands run. */
 export const REPOSITORY = resolve(import.meta.dirname, '../../..')
@@ -128,8 +129,13 @@ const TICKS = 100
  * is later. Without `/proc` it resolves after as many seconds.
  */
 export async function usesProcessor(pid: number, seconds: number): Promise<void> {
-  if (!existsSync('/proc')) return await sleep(seconds * 1000)
-  while (usedSeconds(pid) < seconds) await sleep(20)
+  if (!existsSync('/proc')) {
+    return await pause(seconds * 1000, 'without /proc nothing shows what a process has used')
+  }
+  await until(`process ${pid} is busy`, () => usedSeconds(pid) >= seconds, {
+    timeoutMs: 200_000,
+    everyMs: 20,
+  })
 }
 
 /** Seconds of processor time that a process has used; without end when it has ended. */

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../../src/cli/commands.ts'
+import { until } from '../../run/until.ts'
 import { type CommandProcess, usesProcessor, weir } from './command-process.ts'
 
 let folder: string
@@ -150,9 +151,6 @@ function start(verb: string, words: readonly string[]): CommandProcess {
 
 /** Below every timeout of the commands, and long enough for a machine that runs many tests at once. */
 const LIMIT_MS = 60_000
-const STILL_RUNNING = 'still running'
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** A server that accepts connections and never answers: a command that asks it waits until Ctrl-C. */
 async function silentServer() {
@@ -185,9 +183,9 @@ async function interrupt(
   const early = await Promise.race([command.ended, busy.then(() => undefined)])
   expect(early, 'ended before the signal').toBeUndefined()
   command.signal(signal)
-  const late = pause(LIMIT_MS).then(() => STILL_RUNNING)
-  const end = await Promise.race([command.ended, late])
-  return typeof end === 'string' ? { end } : { code: end.code, stderr: end.stderr }
+  await until('the command ends', () => command.hasEnded, { timeoutMs: LIMIT_MS })
+  const { code, stderr } = await command.ended
+  return { code, stderr }
 }
 
 const cases = (table: Readonly<Record<string, readonly string[]>>) =>

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WeirClient } from '../../../src/client/index.ts'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
-import { sleep, systemClock } from '../../../src/core/clock.ts'
+import { systemClock } from '../../../src/core/clock.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { feedRatings } from '../../../src/jobs/evaluate/ratings-topic.ts'
 import { ModelRegistry } from '../../../src/jobs/registry/model-registry.ts'
@@ -20,6 +20,7 @@ import type { Rating } from '../../../src/models/ratings/rating.ts'
 import type { RetrainTrigger } from '../../../src/models/registry/retrain-trigger.ts'
 import { findVersion, liveVersionOf } from '../../../src/models/registry/version.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
+import { pause } from '../../run/pause.ts'
 
 const MODEL = 'als-model'
 const OBSERVATIONS = 'ratings'
@@ -160,7 +161,7 @@ describe('the retrain loop on the embedded log', () => {
       await feed(1500, true)
       while (!isFed) {
         await feed(100, true)
-        await sleep(systemClock, 20)
+        await pause(20, 'ratings come over time')
         const { score } = await client.predict('ALS_MODEL', 'u1-U', 'i1-I').catch(() => {
           failed++
           return { score: 0 }

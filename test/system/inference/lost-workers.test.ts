@@ -52,7 +52,7 @@ describe.each(['thread', 'process'] as const)('a worker with isolation %s', (iso
   })
 
   it('that hangs is noticed and replaced', async () => {
-    await load({ isolation, overtimeMs: 1500, workers: 2 })
+    await load({ isolation, overtimeMs: 800, workers: 2 })
     const hanging = infer(HANGS)
     expect(await Promise.all([infer(1), infer(2)])).toEqual([2, 4])
     expect(await hanging).toBe('POISONED_REQUEST')
