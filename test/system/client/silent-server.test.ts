@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { channels, WeirClient } from '../../../src/client/index.ts'
 import { QueryServer } from '../../../src/serving/server/query-server.ts'
+import { pause } from '../../run/pause.ts'
 import { TcpProxy } from '../../services/tcp-proxy.ts'
 import { FakeQueryBackend } from '../../serving/port/fake-query-backend.ts'
 
@@ -53,7 +54,7 @@ describe('a client', () => {
       .catch((e) => e)
     expect(failure.code).toBe('DEADLINE_EXCEEDED')
     // The client asks a silent server after two seconds whether it is alive.
-    await new Promise((resolve) => setTimeout(resolve, 2300))
+    await pause(2100, 'longer than the silence after a ping that counts as a loss')
     expect(lost).not.toHaveBeenCalled()
     channels.disconnected.unsubscribe(lost)
     gate.resolve()

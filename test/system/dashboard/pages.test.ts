@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { until } from '../../run/until.ts'
 import { CHROMIUM } from '../../services/chromium.ts'
 import { sharedBrowser } from '../../services/lending/browser.ts'
 import { type CommandProcess, REPOSITORY, weir } from '../cli/command-process.ts'
@@ -96,7 +96,7 @@ beforeAll(async () => {
   browser = await sharedBrowser()
   const isReady = async (): Promise<boolean> =>
     (await read<{ kind?: string }>(`/weir/jobs/${learning}/learning`)).kind === 'ratings'
-  while (!(await isReady())) await sleep(100)
+  await until('the job learns', isReady, { everyMs: 50 })
   const ratings = Array.from({ length: 200 }, (_, i) => {
     const user = 1 + (i % 20)
     return `${user};${user},${1 + ((i * 7) % 20)},${1 + (i % 5)}`

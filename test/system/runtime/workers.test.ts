@@ -9,6 +9,8 @@ import type { JobExecution } from '../../../src/runtime/job/execution.ts'
 import { QueryThreads } from '../../../src/serving/threads/query-threads.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
 import type { CountJobOptions } from '../../fixtures/count-job.ts'
+import { pause } from '../../run/pause.ts'
+import { until } from '../../run/until.ts'
 
 const COUNT_JOB = new URL('../../fixtures/count-job.ts', import.meta.url)
 
@@ -21,8 +23,6 @@ beforeEach(() => {
 afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** The largest count of each key. */
 function finalCounts(file: string, slots: number): Map<string, number> {
@@ -66,11 +66,21 @@ async function killSlots(job: JobExecution, kills: number, seed: number): Promis
   const random = seededRandom(seed)
   for (let i = 0; i < kills; i++) {
     await job.waitFor('RUNNING')
-    await pause(50 + random.below(250))
+    await pause(50 + random.below(250), 'a random moment of a kill')
     if (job.status !== 'RUNNING') return
     job.killSlot(random.below(2))
-    while (job.status === 'RUNNING') await pause(1)
+    await until('the slot is lost', () => job.failures.length > i, { everyMs: 1 })
   }
+}
+
+/** Waits until every slot has counted records since the job started. */
+async function countsRecords(job: JobExecution): Promise<void> {
+  await job.waitFor('RUNNING')
+  await until('records are counted', async () => {
+    const metrics = Object.entries(await job.metrics())
+    const counted = metrics.filter(([name]) => /^counter\.\d+\.numRecordsIn$/.test(name))
+    return counted.length > 0 && counted.every(([, value]) => value > 500)
+  })
 }
 
 describe('slots in worker threads', () => {
@@ -128,15 +138,13 @@ describe('slots in worker threads', () => {
     await using cluster = clusterIn()
     const options = countOptions()
     const first = await cluster.startWorkers(COUNT_JOB, options)
-    await first.waitFor('RUNNING')
-    await pause(300)
+    await countsRecords(first)
     const one = await first.stopWithSavepoint()
     const second = await cluster.startWorkers(COUNT_JOB, options, {
       restoreFrom: one,
       configuration: { 'parallelism.default': '3', 'pipeline.max-parallelism': '128' },
     })
-    await second.waitFor('RUNNING')
-    await pause(300)
+    await countsRecords(second)
     const two = await second.stopWithSavepoint()
     const third = await cluster.startWorkers(
       COUNT_JOB,

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { WeirClient } from '../../../src/client/weir-client.ts'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
@@ -26,6 +25,7 @@ import {
   type Consistency,
   type ReadPosition,
 } from '../../../src/wire/model-reader.ts'
+import { pause } from '../../run/pause.ts'
 
 const PARTITIONS = 3
 /** Reads that each wait for the record that was appended just before. */
@@ -273,7 +273,7 @@ describe.each([
       const { partition } = appender
       const last = n
       await appender.append(line())
-      await setTimeout(MAX_AGE_MS + 5)
+      await pause(MAX_AGE_MS + 5, 'the acknowledgement gets older than the bound')
       const bounded: Consistency = { level: 'bounded', maxAgeMs: MAX_AGE_MS }
       const [atBound, live] = await Promise.all([
         following.read(last, partition, bounded),

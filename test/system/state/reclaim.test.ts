@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate as turn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
@@ -26,7 +26,7 @@ it('the memory of dropped tables is collected in a thread that does nothing else
   for (let i = 0; i < TABLES; i++) {
     dropped.push(dropTable())
     // A weak reference keeps its target until the end of the turn.
-    await setTimeout(1)
+    await turn()
   }
   const held = (): number => dropped.filter((memory) => memory.deref() !== undefined).length
   await expect.poll(held, { timeout: 60_000, interval: 50 }).toBeLessThan(5)
