@@ -6,7 +6,8 @@ import type { Rating } from '../../../src/models/ratings/rating.ts'
 import type { AlsModel } from '../../../src/training/als/solver/model.ts'
 import { trainAls } from '../../../src/training/als/train.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
-import { metric, OBSERVATIONS, servedRows, TOPIC, until, WriteBackFixture } from './fixture.ts'
+import { until } from '../../run/until.ts'
+import { metric, OBSERVATIONS, servedRows, TOPIC, WriteBackFixture } from './fixture.ts'
 
 /** Longer than the test: rows are written back when the job ends. */
 const AT_THE_END = 3_600_000
@@ -78,7 +79,7 @@ describe('write-back', () => {
     for (let sent = 0; sent < stream.length; sent += 500) {
       await fixture.rate(stream.slice(sent, sent + 500))
       const before = writtenBack.length
-      await until('rows are written back', async () => writtenBack.length > before)
+      await until('rows are written back', () => writtenBack.length > before)
       await kill((sent / 500) % 2)
     }
     await fixture.untilLearned(job, stream.length)

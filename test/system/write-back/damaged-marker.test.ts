@@ -3,7 +3,8 @@ import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import type { AlsModel } from '../../../src/training/als/solver/model.ts'
 import { trainAls } from '../../../src/training/als/train.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
-import { OBSERVATIONS, servedRows, until, WriteBackFixture } from './fixture.ts'
+import { until } from '../../run/until.ts'
+import { OBSERVATIONS, servedRows, WriteBackFixture } from './fixture.ts'
 
 let model: AlsModel
 
@@ -18,7 +19,7 @@ describe('a marker whose text of folded deltas is damaged', () => {
     const learned = { atMs: 1, observations: OBSERVATIONS, next: [0, 0, 0], folded: 'AXh4eHh4' }
     await fixture.writeLearned(1, learned)
     const { job, warnings, learning } = await fixture.startLearning('first', 3_600_000)
-    await until('the learner warns', async () => warnings.length > 0)
+    await until('the learner warns', () => warnings.length > 0)
     expect(warnings).toHaveLength(1)
     expect(warnings[0]).toMatch(
       /^learning does not begin on version 1 \(MALFORMED_DATA: .*rollback/,

@@ -4,7 +4,8 @@ import type { Rating } from '../../../src/models/ratings/rating.ts'
 import type { AlsModel } from '../../../src/training/als/solver/model.ts'
 import { trainAls } from '../../../src/training/als/train.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
-import { hasReadAll, metric, servedRows, TOPIC, until, WriteBackFixture } from './fixture.ts'
+import { until } from '../../run/until.ts'
+import { hasReadAll, metric, servedRows, TOPIC, WriteBackFixture } from './fixture.ts'
 
 const AT_THE_END = 3_600_000
 
@@ -32,11 +33,11 @@ describe('deltas that are written back', () => {
     for (let sent = 0; sent < stream.length; sent += 250) {
       await fixture.rate(stream.slice(sent, sent + 250))
       const before = writtenBack.length
-      await until('rows are written back', async () => writtenBack.length > before)
+      await until('rows are written back', () => writtenBack.length > before)
       await kill((sent / 250) % 2)
       deleted = Math.max(deleted, await fixture.firstDeltas())
     }
-    await until('all is read', () => hasReadAll(job, fixture.topics, TOPIC))
+    await until('all is read', () => hasReadAll(job, fixture.topics, TOPIC), { everyMs: 20 })
     await fixture.untilWritten(job)
     const learned = await servedRows(job)
     await job.close()
@@ -46,7 +47,7 @@ describe('deltas that are written back', () => {
     // The same process continues from its checkpoint, another one from the rows.
     for (const process of ['first', 'second']) {
       const next = await fixture.learn(process, AT_THE_END, true)
-      await until('all is read', () => hasReadAll(next.job, fixture.topics, TOPIC))
+      await until('all is read', () => hasReadAll(next.job, fixture.topics, TOPIC), { everyMs: 20 })
       expect(await servedRows(next.job)).toEqual(learned)
       expect(await metric(next.job, 'ratingsLearned')).toBe(0)
       expect(next.warnings).toEqual([])

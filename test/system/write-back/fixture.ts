@@ -7,7 +7,7 @@ import type { CheckpointManifest } from '../../../src/checkpoint/protocol/checkp
 import { openTopics, type TopicsPlace } from '../../../src/connectors/topics/open.ts'
 import { scanTopic } from '../../../src/connectors/topics/scan.ts'
 import type { PartitionBounds, TopicStore } from '../../../src/connectors/topics/store.ts'
-import { sleep, systemClock } from '../../../src/core/clock.ts'
+import { systemClock } from '../../../src/core/clock.ts'
 import { isWeirError } from '../../../src/core/errors.ts'
 import { deltasTopic } from '../../../src/jobs/model-topic/topics.ts'
 import { publishAls } from '../../../src/jobs/publish/als.ts'
@@ -22,6 +22,7 @@ import { encodeMarker, markerKey } from '../../../src/models/registry/version-ma
 import { decodeSplit, SPLITS } from '../../../src/runtime/source/split-state.ts'
 import type { AlsModel } from '../../../src/training/als/solver/model.ts'
 import { modelDeltaOf } from '../../recovery/model-delta-of.ts'
+import { until } from '../../run/until.ts'
 
 export const TOPIC = 'als-model'
 export const OBSERVATIONS = 'observations'
@@ -106,7 +107,7 @@ export class WriteBackFixture implements AsyncDisposable {
     const kill = async (slot: number): Promise<void> => {
       const before = versions.length
       job.execution.killSlot(slot)
-      await until('every slot learns again', async () => versions.length > before)
+      await until('every slot learns again', () => versions.length > before)
     }
     return { job, writtenBack, warnings, versions, learning: learning.promise, kill }
   }
@@ -196,21 +197,23 @@ export class WriteBackFixture implements AsyncDisposable {
 
   /** Waits until each of this many ratings has been learned and its delta folded, by all jobs together. */
   async untilLearned(job: ServedJob, ratings: number): Promise<void> {
-    await until(`${ratings} ratings are learned`, async () => {
+    const isLearned = async (): Promise<boolean> => {
       const { distinct } = await this.deltas()
       return distinct === ratings && (await hasReadAll(job, this.topics, TOPIC))
-    })
+    }
+    await until(`${ratings} ratings are learned`, isLearned, { everyMs: 20 })
   }
 
   /** Waits until the topic has all observations as rows, and exactly those that the job serves. */
   async untilWritten(job: ServedJob): Promise<void> {
-    await until('the topic has the rows that the job serves', async () => {
+    const isWritten = async (): Promise<boolean> => {
       const [marker] = await readyVersions(this.topics, TOPIC)
       const ends = (await this.topics.bounds(OBSERVATIONS)).map(({ end }) => end)
       if (JSON.stringify(marker?.learned?.next) !== JSON.stringify(ends)) return false
       const [written, served] = [await this.topicRows(), await servedRows(job)]
       return [...served].every(([key, row]) => written.get(key) === row)
-    })
+    }
+    await until('the topic has the rows that the job serves', isWritten, { everyMs: 20 })
   }
 
   /** Deltas in the topic, and the distinct ratings that they are of. */
@@ -254,15 +257,6 @@ export async function servedRows(job: ServedJob): Promise<Map<string, string>> {
   const reader = await job.reader()
   const entries = await reader.scan('ALS_MODEL', { from: '', to: '\u{10ffff}', limit: 20_000 })
   return new Map(entries.map(({ key, value }) => [key, hex(value)]))
-}
-
-/** Waits until a condition holds. */
-export async function until(what: string, isTrue: () => Promise<boolean>): Promise<void> {
-  const end = systemClock.monotonicMs() + 60_000
-  while (!(await isTrue())) {
-    if (systemClock.monotonicMs() > end) throw new Error(`not within a minute: ${what}`)
-    await sleep(systemClock, 20)
-  }
 }
 
 /** Sum of a metric over all slots. */

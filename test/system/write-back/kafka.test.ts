@@ -2,8 +2,9 @@ import { expect, it } from 'vitest'
 import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import { trainAls } from '../../../src/training/als/train.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
+import { until } from '../../run/until.ts'
 import { sharedKafka } from '../../services/lending/kafka.ts'
-import { hasReadAll, metric, servedRows, TOPIC, until, WriteBackFixture } from './fixture.ts'
+import { hasReadAll, metric, servedRows, TOPIC, WriteBackFixture } from './fixture.ts'
 
 it('writes learned rows back on Kafka, and a fresh learner learns nothing twice', async () => {
   const all = [...generateRatings({ users: 120, items: 60, ratings: 4000, seed: 8, drift: 0.3 })]
@@ -38,10 +39,10 @@ it('deletes deltas that are written back on Kafka, while slots are killed, and l
   for (let sent = 0; sent < stream.length; sent += 1000) {
     await fixture.rate(stream.slice(sent, sent + 1000))
     const before = writtenBack.length
-    await until('rows are written back', async () => writtenBack.length > before)
+    await until('rows are written back', () => writtenBack.length > before)
     await kill((sent / 1000) % 2)
   }
-  await until('all is read', () => hasReadAll(job, fixture.topics, TOPIC))
+  await until('all is read', () => hasReadAll(job, fixture.topics, TOPIC), { everyMs: 20 })
   await fixture.untilWritten(job)
   const learned = await servedRows(job)
   await job.close()
@@ -53,7 +54,7 @@ it('deletes deltas that are written back on Kafka, while slots are killed, and l
   // The same process continues from its checkpoint, another one from the rows.
   for (const process of ['first', 'second']) {
     const next = await fixture.learn(process, 3_600_000, true)
-    await until('all is read', () => hasReadAll(next.job, fixture.topics, TOPIC))
+    await until('all is read', () => hasReadAll(next.job, fixture.topics, TOPIC), { everyMs: 20 })
     expect(await servedRows(next.job)).toEqual(learned)
     expect(await metric(next.job, 'ratingsLearned')).toBe(0)
     expect(next.warnings).toEqual([])

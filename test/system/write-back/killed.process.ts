@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { openTopics } from '../../../src/connectors/topics/open.ts'
 import type { LearnedRow } from '../../../src/jobs/learning/write-back/changed-rows.ts'
 import { publishLearned } from '../../../src/jobs/learning/write-back/publish.ts'
@@ -20,7 +21,7 @@ async function totalEnd(): Promise<number> {
 async function* rows(): AsyncGenerator<LearnedRow> {
   for (let user = 0; ; user++) {
     yield { key: `${user % 100}-U`, floats: new Uint8Array(4 * marker!.dimension), ratings: 1 }
-    if (user % 1000 === 0) await new Promise((done) => setTimeout(done, 1))
+    if (user % 1000 === 0) await turn()
     if (user % 10_000 === 0 && (await totalEnd()) > before) break
   }
   process.send?.('rows are in the log')

@@ -4,7 +4,8 @@ import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import type { AlsModel } from '../../../src/training/als/solver/model.ts'
 import { trainAls } from '../../../src/training/als/train.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
-import { servedRows, TOPIC, until, WriteBackFixture } from './fixture.ts'
+import { until } from '../../run/until.ts'
+import { servedRows, TOPIC, WriteBackFixture } from './fixture.ts'
 
 let model: AlsModel
 

@@ -13,7 +13,8 @@ import { learnSvmJob } from '../../../src/jobs/serve/learning-svm.ts'
 import type { ServedJob } from '../../../src/jobs/served-job.ts'
 import { LibsvmWriter } from '../../../src/models/linear/libsvm-writer.ts'
 import { LinearExamples } from '../../../src/models/linear/model-generator.ts'
-import { hasReadAll, metric, until } from './fixture.ts'
+import { until } from '../../run/until.ts'
+import { hasReadAll, metric } from './fixture.ts'
 
 const TOPIC = 'svm-model'
 const OBSERVATIONS = 'examples'
@@ -76,7 +77,7 @@ it('writes learned blocks of a linear model back, and a fresh learner continues 
     })
     return rows
   }
-  const learned = (job: ServedJob, observations: number): Promise<void> =>
+  const learned = (job: ServedJob, observations: number): Promise<unknown> =>
     until(`${observations} observations are folded`, async () => {
       if ((await metric(job, 'observationsLearned')) < observations) return false
       return await hasReadAll(job, topics, TOPIC, OBSERVATIONS)

@@ -12,7 +12,8 @@ import { findVersion } from '../../../src/models/registry/version.ts'
 import type { AlsModel } from '../../../src/training/als/solver/model.ts'
 import { trainAls } from '../../../src/training/als/train.ts'
 import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
-import { servedRows, TOPIC, until, WriteBackFixture } from './fixture.ts'
+import { until } from '../../run/until.ts'
+import { servedRows, TOPIC, WriteBackFixture } from './fixture.ts'
 
 /** Longer than the test: rows are written back when the job ends. */
 const AT_THE_END = 3_600_000
@@ -70,10 +71,10 @@ describe('rows that were written back', () => {
     const { job, writtenBack, versions } = await fixture.learn('first', 50)
     await fixture.rate(stream.slice(0, 300))
     await fixture.untilLearned(job, 300)
-    await until('version 1 is written back', async () => writtenBack.length > 0)
+    await until('version 1 is written back', () => writtenBack.length > 0)
     await fixture.publish(model, 2)
     // It is live a little before the learners follow; they learn on version 1 until then.
-    await until('every slot learns on version 2', async () => versions.includes(2))
+    await until('every slot learns on version 2', () => versions.includes(2))
     await fixture.rate(stream.slice(300))
     const learnedUpTo = async (version: number): Promise<number | undefined> => {
       const markers = await readyVersions(fixture.topics, TOPIC)
