@@ -9,13 +9,17 @@ import { FAULTS } from './faults.ts'
 import { MUTANTS } from './mutants/seeded.ts'
 import { runVerification } from './run.ts'
 import type { Mutation, VerifyOptions } from './verification.ts'
+import { runWhole } from './whole.ts'
 import { World } from './world/world.ts'
 
-const HELP = `Usage: npm run verify -- [--minutes N] [--seed S] [--rounds N] [--faults A,B] [--mutate M]
+const HELP = `Usage: npm run verify
+       npm run verify -- [--minutes N] [--seed S] [--rounds N] [--faults A,B] [--mutate M]
                          [--deadline S] [--keep]
        npm run verify -- --campaign NAME [--seed S] [--schedules N] [--minutes N] [--count N]
 
-Runs three real Kafka brokers, a real HDFS and real jobs, and injects faults in rotation. Checks that no record is lost
+Without arguments: the campaigns of npm test, whole, in some minutes. WEIR_SEED sets their seed.
+
+With arguments: runs three real Kafka brokers, a real HDFS and real jobs, and injects faults in rotation. Checks that no record is lost
 or counted twice, and that no query returned a value that its level forbids. Progress goes to standard error;
 the last line of standard output is the verdict as JSON. The exit code is 1 when the verdict is "failed".
 
@@ -159,6 +163,7 @@ async function runCampaign(name: string, values: Given): Promise<number> {
 }
 
 async function main(): Promise<number> {
+  if (process.argv.length === 2) return await runWhole(say)
   const values = given()
   if (values.help) {
     process.stdout.write(HELP)

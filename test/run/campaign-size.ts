@@ -1,0 +1,8 @@
+/**
+ * The size of a campaign: its whole in `npm run verify`, which sets WEIR_WHOLE to 1, and a short part in `npm test`.
+ * A size is a number of cases, a duration, a set of faults or of pages. `npm run verify` runs every test file that
+ * imports this.
+ */
+export function campaignSize<T>(short: T, whole: T): T {
+  return process.env['WEIR_WHOLE'] === '1' ? whole : short
+}
