@@ -1,12 +1,18 @@
 import { expect, it } from 'vitest'
+import { campaignSize } from '../run/campaign-size.ts'
+import { commitSeed } from '../services/commit-seed.ts'
 import { runCrashCampaign } from './crash-campaign.ts'
 
-const seed = Number(process.env['WEIR_SEED'] ?? 1)
+const seed = commitSeed()
 
-it('loses nothing that was acknowledged, whenever a process dies (a sample)', async () => {
-  const report = await runCrashCampaign({
-    seed,
-    schedules: { checkpoints: 50, log: 100, registry: 30 },
-  })
+/** The whole: 10,000 crashes, at every file operation of each seed. The short part has more seeds for its number. */
+const SIZE = campaignSize(
+  { schedules: { checkpoints: 60, log: 120, registry: 30 }, stride: 20 },
+  { schedules: { checkpoints: 2500, log: 6000, registry: 1500 }, stride: 1 },
+)
+
+it('loses nothing that was acknowledged, whenever a process dies, also on disks that fail', async () => {
+  const report = await runCrashCampaign({ seed, ...SIZE })
+  process.stdout.write(`${JSON.stringify(report)}\n`)
   expect(report.violations, `WEIR_SEED=${seed}`).toEqual([])
-})
+}, 900_000)

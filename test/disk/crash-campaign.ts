@@ -18,6 +18,8 @@ export interface CrashCampaignOptions {
   readonly seed: number
   /** Least number of schedules of each part. */
   readonly schedules: Readonly<Record<CrashedPart, number>>
+  /** A crash at every file operation of a seed (1), every second one (2) and so on. @default 1 */
+  readonly stride?: number
   /** Called for every broken invariant. */
   readonly onViolation?: (text: string) => void
 }
@@ -34,7 +36,7 @@ export interface CrashCampaignReport {
 }
 
 /**
- * Crashes checkpoints, log and model registry at every file operation of their first process, seed after seed, until
+ * Crashes checkpoints, log and model registry at file operations of their first process, seed after seed, until
  * enough schedules have run. A violation names what repeats it: part, seed and crash.
  */
 export async function runCrashCampaign(
@@ -43,12 +45,13 @@ export async function runCrashCampaign(
   const violations: string[] = []
   const seeds: Record<string, number> = {}
   const schedules: Record<string, number> = {}
+  const { stride = 1 } = options
   for (const [part, run] of Object.entries(PARTS)) {
     const wanted = options.schedules[part as CrashedPart]
     let count = 0
     let seed = options.seed
     for (; count < wanted; seed++) {
-      count += await runSeed(run, seed, wanted - count, (schedule, found) => {
+      count += await runSeed(run, seed, { limit: wanted - count, stride }, (schedule, found) => {
         const text = `${part} ${JSON.stringify(schedule)}: ${found.join('; ')}`
         violations.push(text)
         options.onViolation?.(text)

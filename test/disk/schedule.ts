@@ -25,18 +25,26 @@ export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** The schedules of one seed: without a crash, and with a crash at every file operation. */
+/** How much of a seed runs. */
+export interface SeedPart {
+  /** Most schedules. */
+  readonly limit: number
+  /** A crash at every file operation (1), every second one (2) and so on, from one that the seed says. */
+  readonly stride: number
+}
+
+/** The schedules of one seed: without a crash, and with crashes at file operations; returns their number. */
 export async function runSeed(
   run: (schedule: Schedule) => Promise<ScheduleReport>,
   seed: number,
-  limit: number,
+  { limit, stride }: SeedPart,
   onViolation: (schedule: Schedule, violations: readonly string[]) => void,
 ): Promise<number> {
   const faultRate = seed % 3 === 0 ? 0.02 : 0
   const laterCrashes = seed % 4
   let operations = Number.POSITIVE_INFINITY
   let count = 0
-  for (let crashAt = -1; crashAt < operations && count < limit; crashAt++) {
+  for (let crashAt = -1; crashAt < operations && count < limit; ) {
     const schedule: Schedule = {
       seed,
       chaosSeed: seed * 100_003 + crashAt,
@@ -48,6 +56,7 @@ export async function runSeed(
     if (crashAt < 0) operations = report.operations
     if (report.violations.length > 0) onViolation(schedule, report.violations)
     count += 1
+    crashAt = crashAt < 0 ? seed % stride : crashAt + stride
   }
   return count
 }

@@ -110,6 +110,8 @@ export class KeyedStateSimulation {
       else this.operate()
     }
     this.compare()
+    // A short run may have had no failure.
+    if (this.completed !== undefined) await this.fail()
   }
 
   private async start(parallelism: number, from: typeof this.completed): Promise<void> {

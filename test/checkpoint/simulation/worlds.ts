@@ -28,8 +28,8 @@ export const rough = (seed: number): WorldOptions => ({
 })
 
 /** A world with a single fault, at one of the coordinators' storage calls. */
-const oneFault = (call: number, fault: Fault): WorldOptions => ({
-  seed: 13,
+const oneFault = (seed: number, call: number, fault: Fault): WorldOptions => ({
+  seed,
   steps: 100,
   messageLoss: 0,
   crashRate: 0,
@@ -56,15 +56,29 @@ export async function expectRoughWorldsKeepInvariants(
     generations += report.generations
   }
   const worlds = lastSeed - firstSeed + 1
-  expect(announced).toBeGreaterThanOrEqual(3 * worlds)
-  expect(generations).toBeGreaterThanOrEqual(2 * worlds)
+  // The mean is above 4 and 3; of 12 worlds with any seeds it is less.
+  expect(announced, `WEIR_SEED=${firstSeed}`).toBeGreaterThanOrEqual(2 * worlds)
+  expect(generations, `WEIR_SEED=${firstSeed}`).toBeGreaterThanOrEqual(1.5 * worlds)
 }
 
-/** Runs a world for every `stride`th storage call of the coordinators, each with the fault at that call. */
-export async function expectFaultIsSurvived(fault: Fault, stride: number): Promise<void> {
-  const { coordinatorCalls } = await runWithoutViolation(oneFault(-1, 'none'), 'no fault')
-  expect(coordinatorCalls).toBeGreaterThan(20)
-  for (let call = FAULTS.indexOf(fault) % stride; call < coordinatorCalls; call += stride) {
-    await runWithoutViolation(oneFault(call, fault), `${fault} at call ${call}`)
+/** The storage calls of the coordinators of a world at which a fault comes. */
+export interface FaultedCalls {
+  /** Of the world. */
+  readonly seed: number
+  /** Every call (1), every second one (2) and so on, from one that the seed and the fault say. */
+  readonly stride: number
+}
+
+/** Runs a world for each of these calls, each with the fault at that call. */
+export async function expectFaultIsSurvived(
+  fault: Fault,
+  { seed, stride }: FaultedCalls,
+): Promise<void> {
+  const name = `WEIR_SEED=${seed}`
+  const { coordinatorCalls } = await runWithoutViolation(oneFault(seed, -1, 'none'), name)
+  expect(coordinatorCalls, name).toBeGreaterThan(20)
+  const first = (seed + FAULTS.indexOf(fault)) % stride
+  for (let call = first; call < coordinatorCalls; call += stride) {
+    await runWithoutViolation(oneFault(seed, call, fault), `${fault} at call ${call}, ${name}`)
   }
 }
