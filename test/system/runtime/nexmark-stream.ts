@@ -20,6 +20,9 @@ export const COMPARED = [
   'q20',
 ] as const satisfies readonly NexmarkQuery[]
 
+/** A query whose rows are compared with Flink's. */
+export type Compared = (typeof COMPARED)[number]
+
 /** The first `count` events of Nexmark, dealt to some partitions. */
 export function nexmarkStream(
   env: StreamExecutionEnvironment,
