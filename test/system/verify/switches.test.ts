@@ -1,9 +1,19 @@
 import { expect, it } from 'vitest'
 import { runSwitches } from '../../../verify/switches.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
+import { commitSeed } from '../../services/commit-seed.ts'
 
-it('300 small versions go live under load, with slots killed, without a failed or mixed prediction', async () => {
-  const report = await runSwitches({ seed: 1, count: 300, killEvery: 60, say: () => undefined })
+const COUNT = campaignSize(40, 300)
+const KILLS = campaignSize(2, 5)
+
+it(`${COUNT} small versions go live under load, with slots killed, without a failed or mixed prediction`, async () => {
+  const seed = commitSeed()
+  const report = await runSwitches({
+    ...{ seed, count: COUNT, killEvery: COUNT / KILLS },
+    say: () => undefined,
+  })
   process.stdout.write(`${JSON.stringify(report)}\n`)
-  expect(report).toMatchObject({ switches: 300, kills: 5, errors: 0, mixtures: 0, violations: [] })
-  expect(report.predictions).toBeGreaterThan(3_000)
+  const good = { switches: COUNT, kills: KILLS, errors: 0, mixtures: 0, violations: [] }
+  expect(report, `WEIR_SEED=${seed}`).toMatchObject(good)
+  expect(report.predictions).toBeGreaterThan(10 * COUNT)
 }, 240_000)
