@@ -55,7 +55,6 @@ describe.each(['at-least-once', 'exactly-once'] as const)('%s on three brokers',
       if (i === 2_000) killed = broker.stopNode('SIGKILL', victim)
       if (i % 500 !== 499) continue
       await writer.commit(await writer.prepareCommit(i))
-      await new Promise((resolve) => setTimeout(resolve, 20))
     }
     await killed
     expect(numbers(await reading)).toEqual(Array.from({ length: total }, (_, i) => i))

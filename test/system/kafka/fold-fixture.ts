@@ -1,8 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
-import { sleep, systemClock } from '../../../src/core/clock.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { type Folded, fold } from '../../recovery/fold/job.ts'
+import { pause } from '../../run/pause.ts'
+import { until } from '../../run/until.ts'
 import type { KafkaFoldOptions } from './fold-job.ts'
 import { type IndependentProducer, independentProducer } from './kafkajs-fixture.ts'
 
@@ -55,7 +56,7 @@ export class Load {
     this.running = (async () => {
       while (!this.stopped) {
         await this.send(300)
-        await sleep(systemClock, 10)
+        await pause(10, 'load comes over time')
       }
     })()
   }
@@ -89,12 +90,12 @@ export class JobProcess {
 
   /** Resolves when the job runs and a number of checkpoints are complete. */
   async untilRunning(checkpoints: number): Promise<void> {
-    while (this.status !== 'RUNNING' || this.checkpoints < checkpoints) {
+    await until(`the job runs with ${checkpoints} checkpoints`, () => {
       if (this.child.exitCode !== null) {
         throw new Error(`the job process ended with ${this.child.exitCode}`)
       }
-      await sleep(systemClock, 10)
-    }
+      return this.status === 'RUNNING' && this.checkpoints >= checkpoints
+    })
     this.status = undefined
   }
 

@@ -7,7 +7,6 @@ import { KafkaSource } from '../../../src/connectors/kafka/source.ts'
 import type { RawKafkaSourceOptions } from '../../../src/connectors/kafka/source-options.ts'
 import { MemorySink } from '../../../src/connectors/memory/sink.ts'
 import { deserializeValue } from '../../../src/connectors/records/value-deserializer.ts'
-import { sleep, systemClock } from '../../../src/core/clock.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { stringSerializer } from '../../../src/core/serializer.ts'
 import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
@@ -17,6 +16,7 @@ import { tumblingEventTimeWindows } from '../../../src/operators/windows/assigne
 import type { JobExecution } from '../../../src/runtime/job/execution.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
 import type { Folded } from '../../recovery/fold/job.ts'
+import { pause } from '../../run/pause.ts'
 import { consumeWithJava, groupLag } from '../../services/kafka/tools.ts'
 import { type SharedKafka, sharedKafka } from '../../services/lending/kafka.ts'
 import { drain, newTopic, openCluster, openReader, produce, readerContext } from './fixture.ts'
@@ -81,7 +81,7 @@ describe('a job from Kafka to Kafka', () => {
       running ??= new JobProcess(folder, kill < 2 ? 2 : 3, job)
       // The first kill happens before anything is durable.
       await running.untilRunning(kill === 0 ? 0 : 2)
-      await sleep(systemClock, random.below(300))
+      await pause(random.below(300), 'a random moment of a kill')
       if (kill % 2 === 0) running.killSlot(random.below(2))
       else {
         await running.kill()
@@ -247,7 +247,7 @@ describe('a running job from Kafka', () => {
     for (let i = 0; i < 10; i++) {
       // Two partitions, each with a full buffer and one more answer.
       expect(await held()).toBeLessThanOrEqual(2 * (100_000 + 50_000 + 20_000))
-      await sleep(systemClock, 50)
+      await pause(50, 'shows that no more is fetched')
     }
     expect(written).toHaveLength(0)
     open()

@@ -16,6 +16,8 @@ import { decodeCommittable } from '../../../src/connectors/transactions/committa
 import { systemClock } from '../../../src/core/clock.ts'
 import { MetricGroup } from '../../../src/core/metrics.ts'
 import type { SinkWriter } from '../../../src/operators/port/sink.ts'
+import { pause } from '../../run/pause.ts'
+import { until } from '../../run/until.ts'
 import { KafkaBroker } from '../../services/kafka/broker.ts'
 import {
   bytes,
@@ -76,14 +78,16 @@ describe('an idempotent producer', () => {
   it('stores each of 1,000 concurrent sends once, while the broker is killed and restarted', async () => {
     const topic = await newTopic(client(), { partitions: 3 })
     const producer = await openProducer(client(), topic, { batchBytes: 500 })
+    let acknowledged = 0
     const sends = Array.from({ length: 1_000 }, async (_, i) => {
-      await new Promise((resolve) => setTimeout(resolve, (i % 100) * 4))
+      await pause((i % 100) * 4, 'sends come over time')
       // Kafka removes a producer whose latest record has a timestamp a day ago, together with the
       // numbers of its batches.
       producer.sendRecord(bytes(`k${i}`), bytes(`${i}`), Date.now(), -1, [])
       await producer.flush()
+      acknowledged += 1
     })
-    await new Promise((resolve) => setTimeout(resolve, 150))
+    await until('a third is acknowledged', () => acknowledged >= 333)
     await broker.stopNode('SIGKILL')
     await broker.startNode()
     await Promise.all(sends)
@@ -171,7 +175,7 @@ describe('a prepared transaction', () => {
       const known = await listKafkaTransactions(cluster, `weir/${topic}/`)
       return known.some(({ state }) => state === 'CompleteAbort')
     }
-    while (!(await isAborted())) await new Promise((resolve) => setTimeout(resolve, 100))
+    await until('the broker has aborted it', isAborted, { everyMs: 50 })
     await expect(writer.commit(committables)).rejects.toThrow(/raise transactionTimeoutMs/)
   })
 })
@@ -181,7 +185,11 @@ describe('a writer that was wrongly considered dead', () => {
     const topic = await newTopic(client())
     const zombie = await openWriter(topic)
     zombie.write('zombie', 1)
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    const cluster = openCluster(client())
+    await until('its transaction is open', async () => {
+      const known = await listKafkaTransactions(cluster, `weir/${topic}/`)
+      return known.some(({ state }) => state === 'Ongoing')
+    })
     const successor = await openWriter(topic)
     successor.write('successor', 1)
     await successor.commit(await successor.prepareCommit(1))

@@ -14,6 +14,8 @@ import { KafkaSource } from '../../../src/connectors/kafka/source.ts'
 import { deserializeValue } from '../../../src/connectors/records/value-deserializer.ts'
 import { csvFormat } from '../../../src/core/formats/csv.ts'
 import { MetricGroup } from '../../../src/core/metrics.ts'
+import { pause } from '../../run/pause.ts'
+import { until } from '../../run/until.ts'
 import { consumeWithJava, groupLag, produceWithJava } from '../../services/kafka/tools.ts'
 import { KAFKA_USERS, type SharedKafka, sharedKafka } from '../../services/lending/kafka.ts'
 import {
@@ -210,14 +212,15 @@ describe('records', () => {
       },
     })
     await produce(client(), topic, numbered('same', 200), { batchBytes: 300 }, 0, Date.now())
-    let lines: string[] = []
-    for (let round = 0; round < 60 && lines.length !== 1; round++) {
+    let value = 200
+    const isCompacted = async (): Promise<boolean> => {
       // A new record rolls the segment: only older segments can be cleaned.
-      await produce(client(), topic, [`same=${200 + round}`], {}, 0, Date.now())
-      await new Promise((resolve) => setTimeout(resolve, 250))
-      lines = (await readLines({ ...client(), topic })).slice(0, -1)
+      await produce(client(), topic, [`same=${value}`], {}, 0, Date.now())
+      const lines = await readLines({ ...client(), topic })
+      expect(lines.at(-1)).toBe(`same=${value++}`)
+      return lines.length < 50
     }
-    expect(lines.length).toBeLessThan(50)
+    await until('most records are gone', isCompacted, { everyMs: 100 })
     expect((await describeKafkaTopic(openCluster(client()), topic))['cleanup.policy']).toBe(
       'compact',
     )
@@ -297,9 +300,11 @@ describe('a running reader', () => {
     const lines = numbered('k', 2_000).map((line) => `${line}${'y'.repeat(1_000)}`)
     await produce(client(), topic, lines, { batchBytes: 20_000 })
     const budget = { prefetchBytes: 50_000, partitionMaxBytes: 30_000 }
-    const reader = await openReader(KafkaSource.raw({ ...client(), topic, ...budget }))
-    await reader.available()
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    const metrics = new MetricGroup()
+    const reader = await openReader(KafkaSource.raw({ ...client(), topic, ...budget }), metrics)
+    const held = (): number => metrics.snapshot()['prefetchedBytes']!
+    await until('the budget is used up', () => held() >= budget.prefetchBytes)
+    await pause(100, 'shows that no more is fetched')
     let ready = 0
     const output = { collect: () => void ready++, progress: () => undefined }
     // Synchronous polls get only the held records: more arrive in later turns of the event loop.
