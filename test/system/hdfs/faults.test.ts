@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { pause } from '../../run/pause.ts'
 import { HdfsCluster } from '../../services/hdfs-cluster.ts'
 import { TcpProxy } from '../../services/tcp-proxy.ts'
 import { HdfsFold } from './fold.ts'
@@ -13,7 +14,6 @@ afterAll(async () => {
   await cluster?.stop()
 })
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 const tolerant = { 'execution.checkpointing.tolerable-failed-checkpoints': '1000' }
 
 describe('a job with its checkpoints in HDFS', () => {
@@ -21,7 +21,6 @@ describe('a job with its checkpoints in HDFS', () => {
     await using run = await HdfsFold.start(cluster.url('/data'), 'data', tolerant)
     await run.untilInProgress()
     await cluster.stopDataNode('SIGKILL')
-    await pause(1000)
     await cluster.startDataNode()
     await run.untilCheckpoints(3)
     expect(run.job.attempt).toBe(1)
@@ -32,7 +31,6 @@ describe('a job with its checkpoints in HDFS', () => {
     await using run = await HdfsFold.start(cluster.url('/name'), 'name', tolerant)
     await run.untilInProgress()
     await cluster.stopNameNode('SIGKILL')
-    await pause(500)
     await cluster.startNameNode()
     await run.untilCheckpoints(3)
     expect(run.job.attempt).toBe(1)
@@ -61,13 +59,13 @@ describe('a job with its checkpoints in HDFS', () => {
     for (let cut = 0; cut < 10; cut++) {
       await run.untilInProgress()
       proxy.cut()
-      await pause(37)
+      await pause(37, 'cuts at different moments of a checkpoint')
     }
     proxy.delay(30)
     await run.untilCheckpoints(2)
     proxy.delay(0)
     proxy.set('half-open')
-    await pause(2500)
+    await run.untilFailed()
     proxy.set('pass')
     proxy.cut()
     await run.untilCheckpoints(2)

@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { EmbeddedLog } from '../../../src/connectors/log/embedded-log.ts'
-import { sleep, systemClock } from '../../../src/core/clock.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import type { JobExecution } from '../../../src/runtime/job/execution.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
 import { type Folded, fold } from '../../recovery/fold/job.ts'
 import { expectExact } from '../../recovery/fold/results.ts'
+import { pause } from '../../run/pause.ts'
+import { until } from '../../run/until.ts'
 
 const KEYS = 2000
 const JOB = new URL('../../recovery/fold/job.ts', import.meta.url)
@@ -74,6 +75,13 @@ export class HdfsFold implements AsyncDisposable {
     await expect.poll(() => this.completed, { timeout: 60_000 }).toBeGreaterThanOrEqual(goal)
   }
 
+  /** Waits for another checkpoint that fails. */
+  async untilFailed(): Promise<void> {
+    const failed = (): number => this.job.checkpointStatistics?.counts().failed ?? 0
+    const before = failed()
+    await until('a checkpoint fails', () => failed() > before)
+  }
+
   /** Waits until a checkpoint is in progress. */
   async untilInProgress(): Promise<void> {
     await expect
@@ -117,7 +125,7 @@ export class HdfsFold implements AsyncDisposable {
         producer.send(encoder.encode(operation.key), encoder.encode(`${operation.amount}`), 0)
       }
       await producer.flush()
-      await sleep(systemClock, 20)
+      await pause(20, 'load comes over time')
     }
     await producer.sync()
   }
