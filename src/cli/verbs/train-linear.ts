@@ -9,6 +9,7 @@ import { linearLearningCurve } from '../../training/linear/learning-curve.ts'
 import type { LinearLossName } from '../../training/linear/loss.ts'
 import type { LinearModel } from '../../training/linear/model.ts'
 import { defaultTolerance, type LinearOptions } from '../../training/linear/options.ts'
+import { linearPrior } from '../../training/linear/prior.ts'
 import { trainLinear } from '../../training/linear/train.ts'
 import {
   type Command,
@@ -161,7 +162,9 @@ async function publishTrained(
   flags: Flags,
   io: CommandIo,
 ): Promise<object> {
-  return await publishLinearModel(publishableWeights(model.weights, model.intercept), flags, {
+  const prior = linearPrior(table, model, options.rows)
+  const weights = publishableWeights(model.weights, model.intercept, prior)
+  return await publishLinearModel(weights, flags, {
     hyperparameters: hyperparametersOf(model, options),
     metrics: exampleMetrics(table, model, {
       tolerance: options.tolerance ?? defaultTolerance(),

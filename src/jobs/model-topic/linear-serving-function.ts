@@ -58,9 +58,10 @@ export class LinearServingFunction
         this.fold(update, version, key, origin)
         return
       case 'row':
-        // What was learned of the block before is deleted.
-        this.memory?.remove(version, key)
         this.put(version, key, update.weights, origin)
+        // What was learned of the block before is replaced.
+        if (update.memory === undefined) this.memory?.remove(version, key)
+        else this.memory?.put(version, key, update.memory, origin)
         return
       case 'some':
         this.put(version, key, this.changed(update, version, key), origin)

@@ -1,3 +1,4 @@
+import type { RecordHeader } from '../../batch/record-batch-format.ts'
 import { WeirError } from '../../core/errors.ts'
 import { keyOfEveryGroup } from '../../core/key-group-keys.ts'
 import {
@@ -10,6 +11,7 @@ import type { WeightUpdate } from '../../models/linear/weight-update.ts'
 import { versionOfKeyBytes } from '../../models/versioned-key.ts'
 import { type BadRowPolicy, ModelTopicOperator } from './operator.ts'
 import { keyBytesOf, type ModelTopicRecord, valueBytesOf } from './record.ts'
+import { weightMemoryIn } from './weight-memory.ts'
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -29,8 +31,10 @@ export class WeightRowsOperator extends ModelTopicOperator {
     const key = keyBytesOf(record)
     const value = valueBytesOf(record)
     const length = key === null ? -1 : blockKeyLength(key)
-    if (length >= 0) this.context.output.collect(this.row(key!, length, value), timestamp)
-    else
+    if (length >= 0) {
+      const headers = record.headers?.() ?? []
+      this.context.output.collect(this.row(key!, length, value, headers), timestamp)
+    } else
       for (const update of this.textUpdates(key, value))
         this.context.output.collect(update, timestamp)
   }
@@ -42,7 +46,12 @@ export class WeightRowsOperator extends ModelTopicOperator {
   }
 
   /** A whole block, in one buffer that every row fills again: it is encoded within the call. */
-  private row(key: Uint8Array, length: number, value: Uint8Array | null): WeightUpdate {
+  private row(
+    key: Uint8Array,
+    length: number,
+    value: Uint8Array | null,
+    headers: readonly RecordHeader[],
+  ): WeightUpdate {
     const block = key.subarray(0, length)
     const version = versionOfKeyBytes(key, keyEnd(key, length))
     if (value === null) {
@@ -55,7 +64,8 @@ export class WeightRowsOperator extends ModelTopicOperator {
       )
     }
     this.bytes.set(value)
-    return { kind: 'row', key: block, version, weights: this.weights }
+    const memory = weightMemoryIn(headers, this.dimension)
+    return { kind: 'row', key: block, version, weights: this.weights, memory }
   }
 
   private *textUpdates(key: Uint8Array | null, value: Uint8Array | null): Generator<WeightUpdate> {

@@ -116,9 +116,9 @@ function naming<T>(path: string, position: number, action: () => T): T {
 
 /** The rows of a model file for `publishModel`; can be called once. */
 export async function* publishableRows(file: OpenModelFile): AsyncGenerator<PublishableRow> {
-  for await (const { key, vector, ratings } of file.rows()) {
+  for await (const { key, vector, ratings, memory } of file.rows()) {
     // A block of weights has a key of the same form as the rows of users and items.
     const kind = key.endsWith('-W') ? 'W' : kindOfKey(key)
-    yield { id: idOfKey(key), kind, vector, ratings }
+    yield { id: idOfKey(key), kind, vector, ratings, memory }
   }
 }

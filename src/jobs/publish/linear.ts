@@ -1,5 +1,7 @@
 import { BIAS_FEATURE } from '../../core/feature.ts'
+import { LINEAR_MEMORY } from '../../models/linear/online-rule.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
+import type { LinearPrior } from '../../training/linear/prior.ts'
 import { SVM_MODEL } from '../model-topic/linear-serving-function.ts'
 import { type PublishableRow, type PublishOptions, publishModel } from './model.ts'
 
@@ -11,6 +13,8 @@ export interface PublishableLinearModel {
   fill(first: number, weights: Float32Array): void
   /** Weight of the constant feature, which has the value 1. */
   readonly intercept: number
+  /** What the training examples say of each weight, for a learner that goes on from it; the intercept's last. */
+  readonly prior?: LinearPrior | undefined
 }
 
 /** Options of `publishLinear`. */
@@ -54,24 +58,66 @@ export function* weightBlockRows(
 ): Generator<PublishableRow> {
   const blocks = Math.ceil(model.features / range)
   const vector = new Float32Array(range)
+  const memory = new BlockMemory(range, model)
   for (let block = 0; block < blocks; block++) {
     model.fill(block * range, vector)
-    yield { id: String(block), kind: 'W', vector }
+    yield { id: String(block), kind: 'W', vector, memory: memory.of(block * range) }
   }
   const block = Math.floor(BIAS_FEATURE / range)
+  const at = BIAS_FEATURE - block * range
   vector.fill(0)
-  vector[BIAS_FEATURE - block * range] = model.intercept
-  yield { id: String(block), kind: 'W', vector }
+  vector[at] = model.intercept
+  yield { id: String(block), kind: 'W', vector, memory: memory.ofIntercept(at) }
 }
 
-/** A model of weights in order of feature id. */
+/** What learning keeps beside a block of trained weights, in one array that each block fills again. */
+class BlockMemory {
+  private readonly range: number
+  private readonly features: number
+  private readonly prior: LinearPrior | undefined
+  private readonly memory: Float32Array
+
+  constructor(range: number, { features, prior }: PublishableLinearModel) {
+    this.range = range
+    this.features = features
+    this.prior = prior
+    this.memory = new Float32Array(prior === undefined ? 0 : LINEAR_MEMORY * range)
+  }
+
+  /** The memory of the features from `first` on; undefined without a prior. */
+  of(first: number): Float32Array | undefined {
+    if (this.prior === undefined) return undefined
+    const last = Math.min(this.range, this.features - first)
+    this.memory.fill(0)
+    for (let i = 0; i < last; i++) this.set(i, first + i)
+    return this.memory
+  }
+
+  /** The memory of the block with the constant feature at an index. */
+  ofIntercept(at: number): Float32Array | undefined {
+    if (this.prior === undefined) return undefined
+    this.memory.fill(0)
+    this.set(at, this.features)
+    return this.memory
+  }
+
+  private set(at: number, weight: number): void {
+    const { squares, scales } = this.prior!
+    this.memory[at] = squares[weight] ?? 0
+    this.memory[this.range + at] = -(scales[weight] ?? 0)
+  }
+}
+
+/** A model of weights in order of feature id, with what its training examples say of them (`linearPrior`). */
 export function publishableWeights(
   weights: ArrayLike<number>,
   intercept: number,
+  prior?: LinearPrior,
 ): PublishableLinearModel {
   return {
     features: weights.length,
     intercept,
+    prior,
     fill(first, target) {
       for (let i = 0; i < target.length; i++) target[i] = weights[first + i] ?? 0
     },

@@ -15,6 +15,7 @@ import { checkModelTopics } from '../model-topic/check-topics.ts'
 import { rowPartition } from '../model-topic/row-partition.ts'
 import { ratingsHeader } from '../model-topic/row-ratings.ts'
 import { createModelTopics } from '../model-topic/topics.ts'
+import { weightMemoryHeader } from '../model-topic/weight-memory.ts'
 import { checkKeyLength } from './key-length.ts'
 import { type VersionChoice, versionToPublish } from './version-to-publish.ts'
 
@@ -26,6 +27,8 @@ export interface PublishableRow {
   readonly vector: Float32Array
   /** Number of ratings that the row was trained on; online learning starts from it. */
   readonly ratings?: number | undefined
+  /** What learning keeps beside the weights of a block, [2 range] (`models/linear/online-rule.ts`). */
+  readonly memory?: Float32Array | undefined
 }
 
 /** A model that can be published. */
@@ -127,12 +130,15 @@ async function sendRows(
   const { clock, onProgress } = options
   const moments = new PublishedMoments(model.dimension)
   let rows = 0
-  for await (const { id, kind, vector, ratings } of model.rows()) {
+  for await (const { id, kind, vector, ratings, memory } of model.rows()) {
     checkKeyLength(id, kind, options.maxKeyBytes)
     moments.add(kind, vector)
     const key = encoder.encode(alsKey(id, kind, version))
     const partition = rowPartition(alsKey(id, kind), partitions)
-    const headers = ratingsHeader(ratings)
+    const headers = [
+      ...ratingsHeader(ratings),
+      ...weightMemoryHeader(memory && encodeFactors(memory)),
+    ]
     producer.sendRecord(key, encodeFactors(vector), clock.nowMs(), partition, headers)
     rows++
     if (rows % PROGRESS_EVERY === 0) onProgress?.(rows)

@@ -14,6 +14,7 @@ import {
 import { keyLengthWithoutVersion, versionOfKeyBytes } from '../../models/versioned-key.ts'
 import { readPages } from '../model-topic/pages.ts'
 import { ratingsIn } from '../model-topic/row-ratings.ts'
+import { weightMemoryIn } from '../model-topic/weight-memory.ts'
 import type { ModelRegistry } from '../registry/model-registry.ts'
 import { openModelFile, publishableRows, writeModelFile } from './file-io.ts'
 import { type PublishOptions, publishModel, type VersionMetadata } from './model.ts'
@@ -102,8 +103,10 @@ async function* rowsAt(
     if (bytes === null || value === null || isMarkerKey(bytes)) return undefined
     const key = keyIn(bytes, version.number)
     if (key === undefined || places.get(key) !== `${partition}/${record.offset}`) return undefined
-    const ratings = ratingsIn(record.headers())
-    return { key, vector: decodeFactors(value, version.dimension), ratings }
+    const headers = record.headers()
+    const ratings = ratingsIn(headers)
+    const memory = weightMemoryIn(headers, version.dimension)
+    return { key, vector: decodeFactors(value, version.dimension), ratings, memory }
   })
   for await (const page of pages) yield* page
 }

@@ -5,6 +5,7 @@ import type { DataRange } from '../../models/registry/version.ts'
 import { type SparseTable, SparseTableBuilder } from '../../training/data/sparse-table.ts'
 import type { LinearModel } from '../../training/linear/model.ts'
 import { defaultTolerance } from '../../training/linear/options.ts'
+import { type LinearPrior, linearPrior } from '../../training/linear/prior.ts'
 import { trainLinear } from '../../training/linear/train.ts'
 import { writeModelFile } from '../publish/file-io.ts'
 import { publishableWeights, weightBlockRows } from '../publish/linear.ts'
@@ -26,6 +27,7 @@ const PROGRESS_OF_DIGIT = 100
 export class LinearTrainer implements ModelTrainer {
   private readonly onProgress: (done: number, total: number) => void
   private model: LinearModel | undefined
+  private prior: LinearPrior | undefined
   private range = DEFAULT_RANGE
 
   constructor(onProgress: (done: number, total: number) => void) {
@@ -47,6 +49,7 @@ export class LinearTrainer implements ModelTrainer {
       },
     })
     this.model = model
+    this.prior = linearPrior(table, model)
     this.range = range
     const { positive, negative } = model.labels
     return {
@@ -72,7 +75,7 @@ export class LinearTrainer implements ModelTrainer {
 
   async write(file: string): Promise<TrainerAnswer> {
     const { weights, intercept } = this.model as LinearModel
-    const model = publishableWeights(weights, intercept)
+    const model = publishableWeights(weights, intercept, this.prior)
     const items = Math.ceil(model.features / this.range) + 1
     const rows = weightBlockRows(model, this.range)
     await writeModelFile(file, { dimension: this.range, rows: items }, keyed(rows))
@@ -81,7 +84,7 @@ export class LinearTrainer implements ModelTrainer {
 }
 
 function* keyed(rows: ReturnType<typeof weightBlockRows>) {
-  for (const { id, kind, vector } of rows) yield { key: `${id}-${kind}`, vector }
+  for (const { id, kind, ...row } of rows) yield { key: `${id}-${kind}`, ...row }
 }
 
 /** The examples of the ranges. One partition at a time, so that the order and the weights are reproducible. */

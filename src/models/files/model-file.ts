@@ -6,7 +6,7 @@ import { crc32c } from '../../core/hash/crc32c.ts'
  * little-endian.
  *
  *   +----------------------------+
- *   | "WEIRMDL2"                 |  8; the last digit is the version of the format
+ *   | "WEIRMDL3"                 |  8; the last digit is the version of the format
  *   | length of the header  u32  |
  *   | header, JSON               |  `dimension`, `rows` and what the writer adds
  *   +----------------------------+
@@ -14,11 +14,13 @@ import { crc32c } from '../../core/hash/crc32c.ts'
  *   | key, UTF-8                 |  `<id>-U` or `<id>-I`
  *   | float32 x dimension        |
  *   | ratings               u32  |  that the row was trained on; 2^32 - 1 if not counted
+ *   | floats of the memory  u32  |
+ *   | memory, float32            |  what learning keeps beside the weights of a block
  *   +----------------------------+
  *   | CRC-32C of all before u32  |
  *   +----------------------------+
  *
- * Version 1 is the same without `ratings`; readers accept it.
+ * Version 2 is the same without the memory, version 1 without `ratings` too; readers accept both.
  */
 export interface ModelFileHeader {
   /** Floats of a row. */
@@ -27,11 +29,12 @@ export interface ModelFileHeader {
   readonly rows: number
 }
 
-const FORMAT = 2
+const FORMAT = 3
 const MAGIC = new TextEncoder().encode(`WEIRMDL${FORMAT}`)
 const ZERO = 0x30
 /** Stands for ratings that were not counted. */
 const UNKNOWN = 2 ** 32 - 1
+const NO_FLOATS = new Float32Array(0)
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
@@ -57,7 +60,7 @@ export class ModelFileEncoder {
   }
 
   /** A row. Throws INVALID_ARGUMENT for a row of another length, or for one too many. */
-  row({ key, vector, ratings = UNKNOWN }: ModelFileRow): Uint8Array {
+  row({ key, vector, ratings = UNKNOWN, memory = NO_FLOATS }: ModelFileRow): Uint8Array {
     if (vector.length !== this.dimension || this.left <= 0) {
       throw new WeirError(
         'INVALID_ARGUMENT',
@@ -66,12 +69,15 @@ export class ModelFileEncoder {
     }
     this.left--
     const name = encoder.encode(key)
-    const bytes = new Uint8Array(2 + name.length + vector.length * 4 + 4)
+    const vectorEnd = 2 + name.length + vector.length * 4
+    const bytes = new Uint8Array(vectorEnd + 8 + memory.length * 4)
     const view = new DataView(bytes.buffer)
     view.setUint16(0, name.length, true)
     bytes.set(name, 2)
-    for (const [i, value] of vector.entries()) view.setFloat32(2 + name.length + i * 4, value, true)
-    view.setUint32(bytes.length - 4, ratings, true)
+    writeFloats(view, 2 + name.length, vector)
+    view.setUint32(vectorEnd, ratings, true)
+    view.setUint32(vectorEnd + 4, memory.length, true)
+    writeFloats(view, vectorEnd + 8, memory)
     return this.checked(bytes)
   }
 
@@ -95,6 +101,8 @@ export interface ModelFileRow {
   readonly vector: Float32Array
   /** Ratings that the row was trained on; undefined if not counted. */
   readonly ratings?: number | undefined
+  /** What learning keeps beside the weights of a block; undefined if there is none. */
+  readonly memory?: Float32Array | undefined
 }
 
 /** Decodes a model file from pieces of any size: `push` for each, then `end`. */
@@ -115,23 +123,41 @@ export class ModelFileDecoder {
     const view = new DataView(bytes.buffer)
     let at = this.header === undefined ? this.readHeader(bytes, view) : 0
     const rows: ModelFileRow[] = []
-    const floats = 4 * (this.header?.dimension ?? 0)
-    const counted = this.format > 1 ? 4 : 0
-    while (this.header !== undefined && this.left > 0 && at + 2 <= bytes.length) {
-      const keyEnd = at + 2 + view.getUint16(at, true)
-      const vectorEnd = keyEnd + floats
-      if (vectorEnd + counted > bytes.length) break
-      const key = decodeText(bytes.subarray(at + 2, keyEnd))
-      const vector = new Float32Array(this.header.dimension)
-      for (let i = 0; i < vector.length; i++) vector[i] = view.getFloat32(keyEnd + i * 4, true)
-      const ratings = counted === 0 ? UNKNOWN : view.getUint32(vectorEnd, true)
-      rows.push({ key, vector, ratings: ratings === UNKNOWN ? undefined : ratings })
-      at = vectorEnd + counted
+    while (this.header !== undefined && this.left > 0) {
+      const end = this.rowEnd(view, at, this.header.dimension)
+      if (end === undefined) break
+      rows.push(this.row(bytes, view, at, this.header.dimension))
+      at = end
       this.left--
     }
     this.crc = crc32c(bytes, 0, at, this.crc)
     this.rest = bytes.subarray(at)
     return rows
+  }
+
+  /** Offset behind a row; undefined until the row was pushed whole. */
+  private rowEnd(view: DataView, at: number, dimension: number): number | undefined {
+    if (at + 2 > view.byteLength) return undefined
+    const vectorEnd = at + 2 + view.getUint16(at, true) + 4 * dimension
+    if (this.format < 3) return within(vectorEnd + (this.format > 1 ? 4 : 0), view)
+    const memoryAt = within(vectorEnd + 8, view)
+    if (memoryAt === undefined) return undefined
+    return within(memoryAt + 4 * view.getUint32(memoryAt - 4, true), view)
+  }
+
+  private row(bytes: Uint8Array, view: DataView, at: number, dimension: number): ModelFileRow {
+    const keyEnd = at + 2 + view.getUint16(at, true)
+    const vectorEnd = keyEnd + 4 * dimension
+    const key = decodeText(bytes.subarray(at + 2, keyEnd))
+    const vector = readFloats(view, keyEnd, dimension)
+    const ratings = this.format > 1 ? view.getUint32(vectorEnd, true) : UNKNOWN
+    const floats = this.format > 2 ? view.getUint32(vectorEnd + 4, true) : 0
+    return {
+      key,
+      vector,
+      ratings: ratings === UNKNOWN ? undefined : ratings,
+      memory: floats === 0 ? undefined : readFloats(view, vectorEnd + 8, floats),
+    }
   }
 
   /** Ends the file. Throws MALFORMED_DATA when it is truncated or too long, CHECKSUM_MISMATCH. */
@@ -164,6 +190,21 @@ export class ModelFileDecoder {
     this.left = this.header.rows
     return end
   }
+}
+
+/** The offset, if it is inside of what was pushed. */
+function within(end: number, view: DataView): number | undefined {
+  return end > view.byteLength ? undefined : end
+}
+
+function readFloats(view: DataView, at: number, count: number): Float32Array {
+  const floats = new Float32Array(count)
+  for (let i = 0; i < count; i++) floats[i] = view.getFloat32(at + 4 * i, true)
+  return floats
+}
+
+function writeFloats(view: DataView, at: number, floats: Float32Array): void {
+  for (let i = 0; i < floats.length; i++) view.setFloat32(at + 4 * i, floats[i]!, true)
 }
 
 function decodeText(bytes: Uint8Array): string {

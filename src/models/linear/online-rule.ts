@@ -9,8 +9,14 @@ export interface OnlineLinearOptions {
   readonly gradientClip?: number
 }
 
-/** Floats that learning keeps beside each weight: sum of squared gradients, largest value seen. */
+/**
+ * Floats that learning keeps beside each weight: sum of squared gradients, largest value seen. The latter is
+ * negative where the weight was published.
+ */
 export const LINEAR_MEMORY = 2
+
+/** Examples that a published weight without a memory stands for: its text or topic does not say how many. */
+const UNKNOWN_EXAMPLES = 10_000
 
 /**
  * Learns a linear model from labelled sparse observations: the normalised adaptive gradient of Ross,
@@ -21,6 +27,9 @@ export const LINEAR_MEMORY = 2
  *   s_i = max(s_i, |x_i|), and where s_i grows, w_i is scaled down by old / new
  *   G_i += (d x_i)^2          d = dloss / dmargin
  *   w_i -= rate d x_i / (s_i sqrt(G_i))        rate = learningRate / sqrt(non-zeros)
+ *
+ * A published weight starts with the s_i and G_i of its training examples (`training/linear/prior.ts`), as if
+ * they had been learned here. It is not scaled down where s_i grows: it was not computed with s_i.
  *
  * The derivative d needs all weights of an observation, the rest only one weight: d is computed where
  * the observation is read, and the step where the weight is stored.
@@ -86,7 +95,6 @@ export function foldLinearStep(
   weights: Float32Array,
   memory: Float32Array,
 ): boolean {
-  const range = weights.length
   for (let k = 0; k < indices.length; k++) {
     const gradient = derivative * values[k]!
     if (!Number.isFinite(Math.fround(gradient * gradient))) return false
@@ -96,17 +104,44 @@ export function foldLinearStep(
     const value = values[k]!
     if (value === 0) continue
     const gradient = derivative * value
-    const size = Math.abs(value)
-    const scale = memory[range + i]!
-    if (size > scale) {
-      weights[i] = (weights[i]! * scale) / size
-      memory[range + i] = size
-    }
+    // One value says too little about the scale for a step that a published weight would survive.
+    if (startsPublished(i, value, weights, memory)) continue
+    const scale = grownScale(i, value, weights, memory)
     memory[i] = Math.min(memory[i]! + gradient * gradient, MOST_SQUARES)
     const root = Math.sqrt(memory[i]!)
-    if (root > 0) weights[i] = weights[i]! - (rate * gradient) / (memory[range + i]! * root)
+    if (root > 0) weights[i] = weights[i]! - (rate * gradient) / (scale * root)
   }
   return true
+}
+
+/** Starts the memory of a published weight that has none: of the weights without a memory, only those are not 0. */
+function startsPublished(
+  i: number,
+  value: number,
+  weights: Float32Array,
+  memory: Float32Array,
+): boolean {
+  const at = weights.length + i
+  if (memory[at] !== 0 || weights[i] === 0) return false
+  memory[i] = Math.min(UNKNOWN_EXAMPLES * value * value, MOST_SQUARES)
+  memory[at] = -Math.abs(value)
+  return true
+}
+
+/**
+ * The largest value of a feature, with this one. Where it grows, a learned weight shrinks with it; a published
+ * one stays, and its squares grow: they are of as many examples as before.
+ */
+function grownScale(i: number, value: number, weights: Float32Array, memory: Float32Array): number {
+  const at = weights.length + i
+  const size = Math.abs(value)
+  const scale = Math.abs(memory[at]!)
+  if (size <= scale) return scale
+  const isPublished = memory[at]! < 0
+  if (isPublished) memory[i] = Math.min(memory[i]! * (size / scale) ** 2, MOST_SQUARES)
+  else weights[i] = (weights[i]! * scale) / size
+  memory[at] = isPublished ? -size : size
+  return size
 }
 
 /** Keeps the sum of squares finite in float32. */

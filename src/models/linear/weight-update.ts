@@ -12,8 +12,12 @@ interface OfBlock {
 
 /** A change of a block of weights on its way from a topic to the block's owner. */
 export type WeightUpdate =
-  /** All weights of the block, [range]. */
-  | (OfBlock & { readonly kind: 'row'; readonly weights: Float32Array })
+  /** All weights of the block, [range], and what learning keeps beside them, [2 range], where it was published. */
+  | (OfBlock & {
+      readonly kind: 'row'
+      readonly weights: Float32Array
+      readonly memory?: Float32Array | undefined
+    })
   /** The weights at some indices of the block. */
   | (OfBlock & {
       readonly kind: 'some'
@@ -37,13 +41,14 @@ const NO_KEY = new Uint8Array(0)
  * that every read fills again.
  *
  *   | version u32 | kind u8 | and, by kind:
- *     row    | weights float32, the rest |
+ *     row    | floats of the memory u32 | memory float32 | weights float32, the rest |
  *     some   | count u16 | count x index u16 | count x weight float32 |
  *     step   | derivative float32 | rate float32 | count u16 | count x index u16 | count x value float32 |
  */
 export class WeightUpdateSerializer implements Serializer<WeightUpdate> {
-  readonly id = 'weight-update/2'
+  readonly id = 'weight-update/3'
   private floats = new Float32Array(0)
+  private memory = new Float32Array(0)
   private indices = new Uint16Array(0)
 
   write(update: WeightUpdate, writer: ByteWriter): void {
@@ -51,6 +56,8 @@ export class WeightUpdateSerializer implements Serializer<WeightUpdate> {
     writer.uint8(KINDS.indexOf(update.kind))
     switch (update.kind) {
       case 'row':
+        writer.uint32(update.memory?.length ?? 0)
+        if (update.memory !== undefined) writer.raw(bytesOf(update.memory))
         writer.raw(bytesOf(update.weights))
         return
       case 'some':
@@ -70,8 +77,10 @@ export class WeightUpdateSerializer implements Serializer<WeightUpdate> {
     const kind = KINDS[reader.uint8()]!
     const key = NO_KEY
     switch (kind) {
-      case 'row':
-        return { kind, key, version, weights: this.readFloats(reader) }
+      case 'row': {
+        const memory = this.readMemory(reader)
+        return { kind, key, version, memory, weights: this.readFloats(reader) }
+      }
       case 'some': {
         const indices = this.readIndices(reader)
         return { kind, key, version, indices, weights: this.readFloats(reader) }
@@ -86,6 +95,14 @@ export class WeightUpdateSerializer implements Serializer<WeightUpdate> {
       default:
         return { kind, key, version }
     }
+  }
+
+  private readMemory(reader: ByteReader): Float32Array | undefined {
+    const length = reader.uint32()
+    if (length === 0) return undefined
+    if (this.memory.length !== length) this.memory = new Float32Array(length)
+    bytesOf(this.memory).set(reader.raw(length * 4))
+    return this.memory
   }
 
   private readIndices(reader: ByteReader): Uint16Array {

@@ -8,7 +8,7 @@ function encoded(): Uint8Array {
   return Buffer.concat([
     encoder.header(HEADER),
     encoder.row({ key: '1-U', vector: Float32Array.of(1, -0.5), ratings: 258 }),
-    encoder.row({ key: '7-I', vector: Float32Array.of(0, 2) }),
+    encoder.row({ key: '7-W', vector: Float32Array.of(0, 2), memory: Float32Array.of(1, -2) }),
     encoder.end(),
   ])
 }
@@ -16,10 +16,10 @@ function encoded(): Uint8Array {
 describe('a model file', () => {
   it('has the bytes that the format comment shows', () => {
     expect(Buffer.from(encoded()).toString('hex')).toBe(
-      `${Buffer.from('WEIRMDL2').toString('hex')}18000000` +
+      `${Buffer.from('WEIRMDL3').toString('hex')}18000000` +
         Buffer.from('{"dimension":2,"rows":2}').toString('hex') +
-        '0300312d550000803f000000bf02010000' +
-        '0300372d490000000000000040ffffffff' +
+        '0300312d550000803f000000bf0201000000000000' +
+        '0300372d570000000000000040ffffffff020000000000803f000000c0' +
         Buffer.from(encoded().subarray(-4)).toString('hex'),
     )
   })
@@ -41,6 +41,19 @@ describe('a model file', () => {
     decoder.end()
   })
 
+  it('of the second version is read, without what learning keeps', () => {
+    const bytes = Buffer.from(
+      `${Buffer.from('WEIRMDL2').toString('hex')}18000000` +
+        Buffer.from('{"dimension":2,"rows":1}').toString('hex') +
+        '0300312d550000803f000000bf02010000',
+      'hex',
+    )
+    const decoder = new ModelFileDecoder()
+    expect(decoder.push(bytes)).toEqual([
+      { key: '1-U', vector: Float32Array.of(1, -0.5), ratings: 258 },
+    ])
+  })
+
   it('is read from pieces of any size', () => {
     const bytes = encoded()
     for (let size = 1; size <= bytes.length; size++) {
@@ -53,7 +66,7 @@ describe('a model file', () => {
       expect(decoder.header).toEqual(HEADER)
       expect(rows).toEqual([
         { key: '1-U', vector: Float32Array.of(1, -0.5), ratings: 258 },
-        { key: '7-I', vector: Float32Array.of(0, 2) },
+        { key: '7-W', vector: Float32Array.of(0, 2), memory: Float32Array.of(1, -2) },
       ])
     }
   })
@@ -73,7 +86,7 @@ describe('a model file', () => {
     expect(() => cut.end()).toThrow('truncated')
     expect(() => new ModelFileDecoder().push(new Uint8Array(100))).toThrow('no model file')
     const newer = encoded()
-    newer[7] = 0x33
+    newer[7] = 0x34
     expect(() => new ModelFileDecoder().push(newer)).toThrow('newer format')
   })
 })

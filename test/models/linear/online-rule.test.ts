@@ -60,6 +60,30 @@ describe('online learning of a linear model', () => {
     expect(rule.derivative(0, -1, Float32Array.of(0.3))).toBe(1)
   })
 
+  it('keeps a published weight where its feature is larger than before, and shrinks a learned one', () => {
+    const indices = Uint16Array.of(0, 1)
+    const step = { derivative: 0, rate: 1, indices, values: Float32Array.of(4, 4) }
+    const weights = Float32Array.of(3, 3)
+    const memory = Float32Array.of(1, 1, -2, 2)
+    foldLinearStep(step, weights, memory)
+    expect([...weights]).toEqual([3, 1.5])
+    expect([...memory]).toEqual([4, 1, -4, 4])
+  })
+
+  it('takes a weight without a memory for one of many examples', () => {
+    const weights = Float32Array.of(3)
+    const memory = new Float32Array(2)
+    const step = (value: number) => ({
+      ...{ derivative: 1, rate: 1, indices: Uint16Array.of(0) },
+      values: Float32Array.of(value),
+    })
+    foldLinearStep(step(1), weights, memory)
+    expect([...weights, ...memory]).toEqual([3, 10_000, -1])
+    foldLinearStep(step(2), weights, memory)
+    expect([...memory]).toEqual([40_004, -2])
+    expect(weights[0]).toBeCloseTo(3 - 2 / (2 * Math.sqrt(40_004)), 5)
+  })
+
   it('refuses a step whose squares are not finite, and changes nothing', () => {
     const weights = Float32Array.of(1, 2)
     const memory = new Float32Array(4)

@@ -60,6 +60,11 @@ it('an update of weights reads back what was written', () => {
   const updates: WeightUpdate[] = [
     { key, version: 1, kind: 'row', weights: Float32Array.of(1, 2, 3) },
     {
+      ...{ key, version: 1, kind: 'row' as const },
+      weights: Float32Array.of(1, 2),
+      memory: Float32Array.of(9, 4, -1, -2),
+    },
+    {
       key,
       version: 70_000,
       kind: 'some',

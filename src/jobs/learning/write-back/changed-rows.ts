@@ -17,6 +17,8 @@ export interface LearnedRow {
   readonly floats: Uint8Array
   /** About how many ratings the row stands for; undefined where no ratings are counted. */
   readonly ratings: number | undefined
+  /** What learning keeps beside the row, float32, little-endian; undefined where it keeps nothing. */
+  readonly memory?: Uint8Array | undefined
 }
 
 /** Which rows of a checkpoint are read. */
@@ -72,11 +74,13 @@ function isNewer({ reference }: OpenSegment, after: number): boolean {
 /** The entries of some key groups: the first one of a key counts. */
 class RowsPart {
   private readonly options: ChangedRowsOptions
-  private readonly rowStates: ReadonlyMap<string, string | undefined>
+  private readonly rowStates: ReadonlyMap<string, SideStates>
   private readonly evidenceStates: ReadonlySet<string>
+  private readonly memoryStates: ReadonlySet<string>
   /** By state and key; undefined for rows that are deleted or that the topic has. */
   private readonly found = new Map<string, FoundRow | undefined>()
   private readonly evidence = new Map<string, number>()
+  private readonly memory = new Map<string, Uint8Array | undefined>()
 
   constructor(options: ChangedRowsOptions) {
     const { model, version } = options
@@ -84,15 +88,21 @@ class RowsPart {
     const named = (state: string | undefined): string | undefined =>
       state === undefined ? undefined : `${state}@${version}`
     this.rowStates = new Map(
-      model.states.map(({ state, evidence }) => [named(state)!, named(evidence)]),
+      model.states.map(({ state, evidence, memory }) => [
+        named(state)!,
+        { evidence: named(evidence), memory: named(memory) },
+      ]),
     )
-    this.evidenceStates = new Set(
-      [...this.rowStates.values()].filter((state) => state !== undefined),
-    )
+    const sides = [...this.rowStates.values()]
+    const present = (states: readonly (string | undefined)[]): ReadonlySet<string> =>
+      new Set(states.filter((state) => state !== undefined))
+    this.evidenceStates = present(sides.map(({ evidence }) => evidence))
+    this.memoryStates = present(sides.map(({ memory }) => memory))
   }
 
   visit(state: string, entry: EntrySpan, hasRows: boolean): void {
     if (this.evidenceStates.has(state)) this.visitEvidence(state, entry)
+    else if (hasRows && this.memoryStates.has(state)) this.visitMemory(state, entry)
     else if (hasRows && this.rowStates.has(state)) this.visitRow(state, entry)
   }
 
@@ -100,7 +110,8 @@ class RowsPart {
     const { model } = this.options
     for (const row of this.found.values()) {
       if (row === undefined) continue
-      const { key, floats, updates, evidenceState } = row
+      const { key, floats, updates, sides } = row
+      const evidenceState = sides.evidence
       const counted = evidenceState !== undefined
       const trained = counted ? this.evidence.get(nameOf(evidenceState, key)) : undefined
       // Of its writes one is its publication; a row without a count, or with 0, is new.
@@ -109,7 +120,9 @@ class RowsPart {
           ? updates
           : trained + updates - 1
         : undefined
-      yield { key: model.topicKey(key), floats, ratings }
+      const memory =
+        sides.memory === undefined ? undefined : this.memory.get(nameOf(sides.memory, key))
+      yield { key: model.topicKey(key), floats, ratings, memory }
     }
   }
 
@@ -126,8 +139,14 @@ class RowsPart {
       key,
       floats: bytes.slice(VECTOR_ROW_HEADER_BYTES),
       updates: entry.view.getUint32(entry.valueAt + VECTOR_ROW_UPDATE_COUNT_AT, true),
-      evidenceState: this.rowStates.get(state),
+      sides: this.rowStates.get(state)!,
     }
+  }
+
+  private visitMemory(state: string, entry: EntrySpan): void {
+    const name = nameOf(state, decoder.decode(keyOfSpan(entry)))
+    if (this.memory.has(name)) return
+    this.memory.set(name, valueOfSpan(entry)?.slice(VECTOR_ROW_HEADER_BYTES))
   }
 
   private visitEvidence(state: string, entry: EntrySpan): void {
@@ -142,7 +161,13 @@ interface FoundRow {
   readonly key: string
   readonly floats: Uint8Array
   readonly updates: number
-  readonly evidenceState: string | undefined
+  readonly sides: SideStates
+}
+
+/** The states beside a state of rows, with the version. */
+interface SideStates {
+  readonly evidence: string | undefined
+  readonly memory: string | undefined
 }
 
 function nameOf(state: string, key: string): string {

@@ -5,7 +5,7 @@ import type { LearnedModel } from './learned-model.ts'
 /** What write-backs must know of the `online-svm` job. */
 export const LINEAR_LEARNED_MODEL: LearnedModel = {
   owner: SVM_MODEL_UID,
-  states: [{ state: 'weights' }],
+  states: [{ state: 'weights', memory: 'weight-memory' }],
   observationsGate: SVM_OBSERVATIONS_UID,
   deltasGate: SVM_DELTAS_UID,
   seenState: SEEN_LINEAR_DELTAS,

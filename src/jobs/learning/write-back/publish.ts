@@ -8,6 +8,7 @@ import {
 import { learnedHeader } from '../../model-topic/learned-header.ts'
 import { rowPartition } from '../../model-topic/row-partition.ts'
 import { ratingsHeader } from '../../model-topic/row-ratings.ts'
+import { weightMemoryHeader } from '../../model-topic/weight-memory.ts'
 import type { LearnedRow } from './changed-rows.ts'
 
 /** Rows of one version that are written back. */
@@ -52,8 +53,8 @@ export async function publishLearned(
   const producer = await topics.producer(topic, transactionOf(topic))
   try {
     let count = 0
-    for await (const { key, floats, ratings } of rows) {
-      const headers = [...ratingsHeader(ratings), learnedHeader()]
+    for await (const { key, floats, ratings, memory } of rows) {
+      const headers = [...ratingsHeader(ratings), ...weightMemoryHeader(memory), learnedHeader()]
       const partition = rowPartition(key, partitions)
       const versioned = encoder.encode(`${key}@${version}`)
       producer.sendRecord(versioned, floats, learned.atMs, partition, headers)

@@ -1,0 +1,53 @@
+import { OnlineLinearRule } from '../../models/linear/online-rule.ts'
+import type { SparseTable } from '../data/sparse-table.ts'
+import type { LinearModel } from './model.ts'
+
+/**
+ * What the training examples say of each weight, [features + 1]; the last is the weight of the constant feature.
+ * Online learning goes on from it as if it had learned these examples.
+ */
+export interface LinearPrior {
+  /** Sums of squared gradients of the examples, at the trained weights. */
+  readonly squares: Float64Array
+  /** Largest absolute values of the features. */
+  readonly scales: Float64Array
+}
+
+/**
+ * The prior of a trained model: one pass over its training examples. The gradients are those of the loss that learns
+ * online (`OnlineLinearRule`): hinge, where the model was not trained with the logistic loss.
+ */
+export function linearPrior(
+  table: SparseTable,
+  model: LinearModel,
+  rows: Iterable<number> = Array(table.rows).keys(),
+): LinearPrior {
+  const { features } = table
+  const prior = { squares: new Float64Array(features + 1), scales: new Float64Array(features + 1) }
+  const rule = new OnlineLinearRule({ loss: model.loss === 'logistic' ? 'logistic' : 'hinge' })
+  for (const row of rows) {
+    const label = table.labels[row] === model.labels.positive ? 1 : -1
+    const slope = rule.derivative(model.decisionOfRow(table, row), label, NO_VALUES)
+    addExample(prior, table, row, slope * slope)
+  }
+  return prior
+}
+
+/** No gradient is clipped, so no norm is computed. */
+const NO_VALUES = new Float32Array(0)
+
+function addExample(
+  { squares, scales }: LinearPrior,
+  { offsets, indexes, values, features }: SparseTable,
+  row: number,
+  slopeSquare: number,
+): void {
+  for (let k = offsets[row]!; k < offsets[row + 1]!; k++) {
+    const value = values[k]!
+    const feature = indexes[k]!
+    squares[feature] = squares[feature]! + slopeSquare * value * value
+    scales[feature] = Math.max(scales[feature]!, Math.abs(value))
+  }
+  squares[features] = squares[features]! + slopeSquare
+  scales[features] = 1
+}

@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest'
+import { type Random, seededRandom } from '../../../src/core/random.ts'
+import { foldLinearStep, OnlineLinearRule } from '../../../src/models/linear/online-rule.ts'
+import { SparseTableBuilder } from '../../../src/training/data/sparse-table.ts'
+import type { LinearModel } from '../../../src/training/linear/model.ts'
+import { linearPrior } from '../../../src/training/linear/prior.ts'
+import { trainLinear } from '../../../src/training/linear/train.ts'
+
+/** A labelled example; the ids ascend. */
+interface Example {
+  readonly label: number
+  readonly ids: readonly number[]
+  readonly values: readonly number[]
+}
+
+/** How the examples of a data set are drawn. */
+interface Shape {
+  readonly features: number
+  /** Share of the features that an example has. */
+  readonly density: number
+  /** Share of the labels that are flipped. */
+  readonly noise: number
+  readonly value: (random: Random) => number
+  readonly scaleOf: (feature: number) => number
+}
+
+const gaussian = (random: Random): number =>
+  Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next())
+const one = (): number => 1
+
+const SHAPES: Readonly<Record<string, Shape>> = {
+  'dense and noisy': { features: 30, density: 1, noise: 0.1, value: gaussian, scaleOf: one },
+  separable: { features: 30, density: 1, noise: 0, value: gaussian, scaleOf: one },
+  'sparse and binary': { features: 400, density: 0.04, noise: 0.05, value: one, scaleOf: one },
+  'of many scales': {
+    ...{ features: 30, density: 1, noise: 0.05, value: gaussian },
+    scaleOf: (feature) => 10 ** ((feature % 5) - 2),
+  },
+  'with heavy tails': {
+    ...{ features: 30, density: 1, noise: 0.05, scaleOf: one },
+    value: (random) => gaussian(random) * Math.exp(gaussian(random)),
+  },
+}
+
+const TRAINING = 4_000
+const FRESH = 5_000
+const GOLDEN = 5_000
+
+function examplesOf({ features, density, noise, value, scaleOf }: Shape): readonly Example[] {
+  const random = seededRandom(4)
+  const truth = Array.from({ length: features }, () => gaussian(random))
+  return Array.from({ length: TRAINING + FRESH + GOLDEN }, () => {
+    const ids = [...truth.keys()].filter(() => random.next() < density)
+    const plain = ids.map(() => value(random))
+    const decision = ids.reduce((sum, id, k) => sum + truth[id]! * plain[k]!, 0)
+    const isFlipped = random.next() < noise
+    const values = plain.map((each, k) => each * scaleOf(ids[k]!))
+    return { label: decision > 0 !== isFlipped ? 1 : -1, ids, values }
+  })
+}
+
+/** Weights with what learning keeps, the intercept last, and the rule that learns them one by one. */
+class Learner {
+  readonly weights: Float32Array
+  private readonly memory: Float32Array
+  private readonly rule: OnlineLinearRule
+
+  constructor(model: LinearModel, features: number, loss: 'hinge' | 'logistic') {
+    this.weights = new Float32Array(features + 1)
+    this.weights.set(model.weights)
+    this.weights[features] = model.intercept
+    this.memory = new Float32Array(2 * (features + 1))
+    this.rule = new OnlineLinearRule({ loss })
+  }
+
+  startFrom({ squares, scales }: ReturnType<typeof linearPrior>): void {
+    const count = this.weights.length
+    // The table may have fewer features than the data set.
+    for (let i = 0; i < squares.length; i++) {
+      const at = i === squares.length - 1 ? count - 1 : i
+      this.memory[at] = squares[i]!
+      this.memory[count + at] = -scales[i]!
+    }
+  }
+
+  private decision({ ids, values }: Example): number {
+    const intercept = this.weights.at(-1)!
+    return ids.reduce((sum, id, k) => sum + this.weights[id]! * values[k]!, intercept)
+  }
+
+  learn(example: Example): void {
+    const { rule, weights, memory } = this
+    const indices = Uint16Array.from([...example.ids, weights.length - 1])
+    const values = Float32Array.from([...example.values, 1])
+    const derivative = rule.derivative(this.decision(example), example.label, values)
+    const rate = rule.rateOf(indices.length)
+    foldLinearStep({ derivative, rate, indices, values }, weights, memory)
+  }
+
+  accuracy(examples: readonly Example[]): number {
+    const right = examples.filter((one) => this.decision(one) > 0 === one.label > 0)
+    return right.length / examples.length
+  }
+}
+
+/** Half the width of the 95 % interval of an accuracy. */
+const intervalOf = (accuracy: number): number =>
+  1.96 * Math.sqrt((accuracy * (1 - accuracy)) / GOLDEN) + 1 / GOLDEN
+
+async function trained(examples: readonly Example[], loss: 'hinge' | 'logistic') {
+  const builder = new SparseTableBuilder()
+  for (const { label, ids, values } of examples.slice(0, TRAINING)) {
+    builder.add(label, Uint32Array.from(ids), Float32Array.from(values))
+  }
+  const table = builder.build()
+  return { table, model: await trainLinear(table, { loss, threads: 0, maxRounds: 300 }) }
+}
+
+const data = Object.keys(SHAPES).flatMap((name) =>
+  (['hinge', 'logistic'] as const).map((loss) => [name, loss] as const),
+)
+
+describe('learning that goes on from trained weights', () => {
+  it.each(data)('never lowers the accuracy on examples %s, with %s loss', async (name, loss) => {
+    const shape = SHAPES[name]!
+    const examples = examplesOf(shape)
+    const golden = examples.slice(TRAINING + FRESH)
+    const { table, model } = await trained(examples, loss)
+    const withPrior = new Learner(model, shape.features, loss)
+    withPrior.startFrom(linearPrior(table, model))
+    // As text rows are: nothing says what they were trained on.
+    const unknown = new Learner(model, shape.features, loss)
+    const before = withPrior.accuracy(golden)
+    for (const [n, example] of examples.slice(TRAINING, TRAINING + FRESH).entries()) {
+      withPrior.learn(example)
+      unknown.learn(example)
+      if (![10, 50, 200, 1_000, 5_000].includes(n + 1)) continue
+      for (const learner of [withPrior, unknown]) {
+        const least = before - intervalOf(before)
+        expect(learner.accuracy(golden), `after ${n + 1}`).toBeGreaterThan(least)
+      }
+    }
+  })
+})
+
+it('the prior has the squared gradients of the training examples, and the largest values', async () => {
+  const builder = new SparseTableBuilder()
+  builder.add(1, Uint32Array.of(0, 1), Float32Array.of(2, -1))
+  builder.add(-1, Uint32Array.of(1), Float32Array.of(-3))
+  const table = builder.build()
+  const model = await trainLinear(table, { loss: 'logistic', threads: 0 })
+  const slopes = [0, 1].map((row) => 1 / (1 + Math.exp(Math.abs(model.decisionOfRow(table, row)))))
+  const { squares, scales } = linearPrior(table, model)
+  expect([...scales]).toEqual([2, 3, 1])
+  const [a, b] = slopes.map((slope) => slope ** 2)
+  for (const [i, square] of [4 * a!, a! + 9 * b!, a! + b!].entries()) {
+    expect(squares[i]).toBeCloseTo(square, 6)
+  }
+})
