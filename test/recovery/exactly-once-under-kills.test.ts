@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
-import { sleep, systemClock } from '../../src/core/clock.ts'
 import { seededRandom } from '../../src/core/random.ts'
+import { pause } from '../run/pause.ts'
 import { commitSeed } from '../services/commit-seed.ts'
 import { FoldChild } from './fold/child.ts'
 import { type Folded, fold } from './fold/job.ts'
@@ -37,7 +37,7 @@ describe.each(['heap', 'rocksdb', 'leveldb'])('a job on %s', (backend) => {
             producer.send(encoder.encode(operation.key), encoder.encode(`${operation.amount}`), 0)
           }
           await producer.flush()
-          await sleep(systemClock, 10)
+          await pause(10, 'load comes over time')
         }
       }
       const producing = produce()
@@ -45,7 +45,7 @@ describe.each(['heap', 'rocksdb', 'leveldb'])('a job on %s', (backend) => {
         const parallelism = PARALLELISMS[(kill >> 1) % PARALLELISMS.length]!
         process_ ??= new FoldChild(root, { backend, parallelism, bounded: false })
         await process_.untilRunning()
-        await sleep(systemClock, 50 + random.below(400))
+        await pause(50 + random.below(400), 'a random moment of a kill')
         if (kill % 2 === 0) process_.killSlot(random.below(parallelism))
         else {
           await process_.kill()

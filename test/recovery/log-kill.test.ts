@@ -9,12 +9,13 @@ import { RecordBatchReader } from '../../src/batch/record-batch-reader.ts'
 import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
 import { serveLogsToThreads } from '../../src/connectors/log/writer/connect.ts'
 import { seededRandom } from '../../src/core/random.ts'
+import { pause } from '../run/pause.ts'
+import { until } from '../run/until.ts'
 
 const root = fs.mkdtempSync(join(tmpdir(), 'weir-kill-'))
 afterAll(() => fs.rmSync(root, { recursive: true, force: true }))
 
 const WRITER = join(import.meta.dirname, 'log-writer.process.ts')
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Runs the writer for some time after its first acknowledgement. Returns the last acknowledgement. */
 async function writeAndKill(directory: string, forMs: number): Promise<number> {
@@ -27,7 +28,7 @@ async function writeAndKill(directory: string, forMs: number): Promise<number> {
     acknowledged = Number(lines.at(-2) ?? acknowledged)
   })
   await once(child.stdout, 'data')
-  await pause(forMs)
+  await pause(forMs, 'a random moment of a kill')
   child.kill('SIGKILL')
   await once(child, 'close')
   return acknowledged
@@ -84,7 +85,7 @@ describe('a log that worker threads write through their main thread', () => {
       return worker
     })
     for (const worker of workers) {
-      while (!topics.every((topic) => acknowledged.has(topic))) await pause(5)
+      await until('every topic grows', () => topics.every((topic) => acknowledged.has(topic)))
       acknowledged.clear()
       await worker.terminate()
       topics.shift()

@@ -3,7 +3,7 @@ import type { KafkaClientOptions } from '../../src/connectors/kafka/client/optio
 import { openTopics, type TopicsPlace } from '../../src/connectors/topics/open.ts'
 import { scanTopic } from '../../src/connectors/topics/scan.ts'
 import type { TopicProducer, TopicStore } from '../../src/connectors/topics/store.ts'
-import { sleep, systemClock } from '../../src/core/clock.ts'
+import { systemClock } from '../../src/core/clock.ts'
 import { alsLearning } from '../../src/jobs/learning/als/coordinator.ts'
 import type { OnlineAlsOptions } from '../../src/jobs/learning/als/job.ts'
 import { alsVersionMetadata } from '../../src/jobs/learning/als/version.ts'
@@ -15,6 +15,7 @@ import { publishAls } from '../../src/jobs/publish/als.ts'
 import { retireVersions } from '../../src/jobs/registry/retire-version.ts'
 import type { OnlineRuleOptions } from '../../src/models/als/online/rules.ts'
 import type { Rating } from '../../src/models/ratings/rating.ts'
+import { sourceTopics } from '../../src/rest/job/source-topics.ts'
 import type { JobExecution } from '../../src/runtime/job/execution.ts'
 import { LocalModelReader } from '../../src/serving/reader/model-reader.ts'
 import type { SlotTables } from '../../src/state/catalog/job-catalog.ts'
@@ -24,6 +25,7 @@ import { RowTableReader } from '../../src/state/rows/reader.ts'
 import type { RowTableShare } from '../../src/state/rows/share.ts'
 import { MiniCluster } from '../../src/testing/mini-cluster.ts'
 import type { AlsModel } from '../../src/training/als/solver/model.ts'
+import { until } from '../run/until.ts'
 import { type ModelDelta, modelDeltaOf } from './model-delta-of.ts'
 import { readRow, type StoredRow, tableCollector } from './row-tables.ts'
 
@@ -237,14 +239,13 @@ export class LearningFixture implements AsyncDisposable {
 
   /** Waits until the rows of a state have at least this number of writes in total. */
   async untilWritten(state: 'user-rows' | 'item-rows', wanted: number, version = 1): Promise<void> {
-    const end = systemClock.monotonicMs() + 60_000
-    for (;;) {
-      let sum = 0
-      for (const { updateCount } of this.rows(state, version).values()) sum += updateCount
-      if (sum >= wanted && this.job.status === 'RUNNING') return
-      if (systemClock.monotonicMs() > end) throw new Error(`${sum} of ${wanted} writes of ${state}`)
-      await sleep(systemClock, 5)
-    }
+    let sum = 0
+    const what = (): string => `${wanted} writes of ${state}, there are ${sum}`
+    await until(what, () => {
+      const counts = [...this.rows(state, version).values()].map(({ updateCount }) => updateCount)
+      sum = counts.reduce((a, b) => a + b, 0)
+      return sum >= wanted && this.job.status === 'RUNNING'
+    })
   }
 
   /** Mean squared error of the live predictions, over all slots. */
@@ -260,11 +261,14 @@ export class LearningFixture implements AsyncDisposable {
     return sum(squares) / sum(learned)
   }
 
-  /** Waits until no row of a state has changed for a second. */
-  async settled(state: 'user-rows' | 'item-rows'): Promise<void> {
-    const writes = (): number =>
-      [...this.rows(state).values()].reduce((sum, { updateCount }) => sum + updateCount, 0)
-    for (let before = -1; before !== writes(); await sleep(systemClock, 1000)) before = writes()
+  /** Waits until every delta of the ratings that were learned is committed and applied. */
+  async untilApplied(): Promise<void> {
+    // The first checkpoint ends the windows, and the second one is behind its commit.
+    await this.job.triggerCheckpoint()
+    await this.job.triggerCheckpoint()
+    await until('the sources are read to their ends', async () => {
+      return (await sourceTopics(this.job)).every(({ lag }) => lag === 0)
+    })
   }
 
   /** Every committed delta of the log. */

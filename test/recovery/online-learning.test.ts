@@ -224,7 +224,7 @@ describe('online learning', () => {
     fixture.job.killSlot(0)
     await fixture.rate(stream.slice(3000))
     await fixture.untilWritten('user-rows', learned(stream.length))
-    await fixture.settled('item-rows')
+    await fixture.untilApplied()
     const deltas = await fixture.allDeltas()
     console.log(`${deltas.length} sums for ${stream.length} ratings`)
     expect(deltas.length).toBeLessThan(stream.length / 2)

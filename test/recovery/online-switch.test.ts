@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sleep, systemClock } from '../../src/core/clock.ts'
 import { seededRandom } from '../../src/core/random.ts'
 import type { ResumeOffset } from '../../src/jobs/learning/resume-offsets.ts'
 import { generateRatings } from '../../src/models/ratings/generator.ts'
@@ -10,6 +9,8 @@ import type { Rating } from '../../src/models/ratings/rating.ts'
 import type { AlsModel } from '../../src/training/als/solver/model.ts'
 import { trainAls } from '../../src/training/als/train.ts'
 import { ratingsTable } from '../../src/training/data/ratings-table.ts'
+import { pause } from '../run/pause.ts'
+import { until } from '../run/until.ts'
 import { commitSeed } from '../services/commit-seed.ts'
 import { LearningFixture } from './online-fixture.ts'
 
@@ -48,12 +49,12 @@ class SteadyLoad {
     while (!this.isStopped && this.sent < stream.length) {
       await this.fixture.rate(stream.slice(this.sent, this.sent + 25))
       this.sent += 25
-      await sleep(systemClock, 10)
+      await pause(10, 'load comes over time')
     }
   }
 
   async until(sent: number): Promise<void> {
-    while (this.sent < sent) await sleep(systemClock, 5)
+    await until(`${sent} ratings are sent`, () => this.sent >= sent)
   }
 
   async stop(): Promise<void> {
@@ -105,10 +106,10 @@ describe('a switch of versions under a steady load', () => {
     await load.until(1000)
     await fixture.publish(model, 2)
     const kill = async (): Promise<void> => {
-      await sleep(systemClock, random.below(100))
+      await pause(random.below(100), 'a random moment of a kill')
       const failures = fixture.job.failures.length
       fixture.job.killSlot(random.below(2))
-      while (fixture.job.failures.length === failures) await sleep(systemClock, 1)
+      await until('the slot is lost', () => fixture.job.failures.length > failures)
       await fixture.job.waitFor('RUNNING')
     }
     for (const [live, rollback] of [

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { sleep, systemClock } from '../../src/core/clock.ts'
 import { generateRatings } from '../../src/models/ratings/generator.ts'
 import { trainAls } from '../../src/training/als/train.ts'
 import { ratingsTable } from '../../src/training/data/ratings-table.ts'
+import { until } from '../run/until.ts'
 import { LearningFixture } from './online-fixture.ts'
 
 const WAIT = { timeout: 60_000, interval: 50 }
@@ -43,7 +43,7 @@ it('frees the memory of all retired versions, including rows that were only lear
   await fixture.job.triggerCheckpoint()
   const failures = fixture.job.failures.length
   fixture.job.killSlot(0)
-  while (fixture.job.failures.length === failures) await sleep(systemClock, 1)
+  await until('the slot is lost', () => fixture.job.failures.length > failures)
   await fixture.job.waitFor('RUNNING')
   await expect.poll(() => fixture.openVersions(), WAIT).toEqual([5, 6])
   rmSync(root, { recursive: true, force: true })

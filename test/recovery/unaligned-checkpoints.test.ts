@@ -4,12 +4,13 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
 import { MemorySink } from '../../src/connectors/memory/sink.ts'
-import { sleep, systemClock } from '../../src/core/clock.ts'
 import { seededRandom } from '../../src/core/random.ts'
 import { MiniCluster } from '../../src/testing/mini-cluster.ts'
+import { pause } from '../run/pause.ts'
+import { until } from '../run/until.ts'
 import { commitSeed } from '../services/commit-seed.ts'
 import { FOLD_JOB_ID, FoldChild } from './fold/child.ts'
-import { newestInFlight } from './fold/in-flight.ts'
+import { newestCheckpoint } from './fold/in-flight.ts'
 import { type Folded, fold } from './fold/job.ts'
 import { expectExact } from './fold/results.ts'
 import { ledgerGraph } from './ledger-job.ts'
@@ -66,12 +67,17 @@ async function checkpointOfSlowJob(
       },
     })
     await execution.waitFor('RUNNING')
-    await sleep(systemClock, 1500)
+    await until('the sources are held back', async () => {
+      const metrics = Object.entries(await execution.metrics())
+      const held = metrics.filter(([name]) => /^ops\.\d+\.accumulatedBackPressured/.test(name))
+      return held.length > 0 && held.every(([, ms]) => ms > 300)
+    })
     const startMs = performance.now()
     await execution.triggerCheckpoint()
     const ms = performance.now() - startMs
     await execution.suspend()
-    return { ms, inFlight: await newestInFlight(join(root, 'checkpoints'), FOLD_JOB_ID) }
+    const checkpoint = await newestCheckpoint(join(root, 'checkpoints'), FOLD_JOB_ID)
+    return { ms, inFlight: checkpoint?.inFlight }
   } finally {
     await cluster.close()
     await output.close()
@@ -114,6 +120,14 @@ describe('a job whose slow operator holds back its input', () => {
       const random = seededRandom(seed)
       const root = mkdtempSync(join(tmpdir(), 'weir-unaligned-kills-'))
       const configuration = unaligned(timeout)
+      const newest = () => newestCheckpoint(join(root, 'checkpoints'), FOLD_JOB_ID)
+      /** Waits until another checkpoint is complete. */
+      const checkpointed = async (): Promise<void> => {
+        const before = (await newest())?.id ?? 0
+        await until('a checkpoint', async () => ((await newest())?.id ?? 0) > before, {
+          everyMs: 20,
+        })
+      }
       let child: FoldChild | undefined
       let inFlight = 0
       try {
@@ -127,11 +141,13 @@ describe('a job whose slow operator holds back its input', () => {
             configuration,
           })
           await child.untilRunning()
-          await sleep(systemClock, 400 + random.below(400))
+          await checkpointed()
+          await pause(random.below(400), 'a random moment of a kill')
           child.killSlot(random.below(parallelism))
-          await sleep(systemClock, 600 + random.below(600))
+          await checkpointed()
+          await pause(random.below(400), 'a random moment of a kill')
           await child.kill()
-          inFlight += (await newestInFlight(join(root, 'checkpoints'), FOLD_JOB_ID)) ?? 0
+          inFlight += (await newest())?.inFlight ?? 0
         }
         console.log(`records in flight in the newest checkpoints at the kills: ${inFlight}`)
         expect(inFlight).toBeGreaterThan(0)
@@ -176,10 +192,11 @@ describe('a job with timers, windows and sessions', () => {
         })
         await reached.promise
         const checkpointId = await job.triggerCheckpoint()
-        while (first.preparedCount > 0) await new Promise((resolve) => setImmediate(resolve))
+        // At each turn: the job ends soon, and then all its results are committed.
+        await until('the results are committed', () => first.preparedCount === 0, { everyMs: 0 })
         const committed = [...first.values]
         await job.suspend()
-        expect(await newestInFlight(checkpoints, jobId)).toBeGreaterThan(0)
+        expect((await newestCheckpoint(checkpoints, jobId))?.inFlight).toBeGreaterThan(0)
         const sink = new MemorySink<string>('exactly-once')
         await cluster.run(ledgerGraph({ parallelism, sink }), {
           restoreFrom: `${jobId}/chk-${checkpointId}`,

@@ -4,15 +4,25 @@ import { readManifest } from '../../../src/checkpoint/manifest/read.ts'
 import { FileCheckpointStorage } from '../../../src/checkpoint/storage/file.ts'
 import { decodeInFlight } from '../../../src/runtime/channel/in-flight-format.ts'
 
-/** Records in flight in the newest complete checkpoint of a job; undefined without one. */
-export async function newestInFlight(root: string, jobId: string): Promise<number | undefined> {
+/** A complete checkpoint of a job. */
+export interface StoredCheckpoint {
+  readonly id: number
+  /** Records in flight. */
+  readonly inFlight: number
+}
+
+/** The newest complete checkpoint of a job; undefined without one. */
+export async function newestCheckpoint(
+  root: string,
+  jobId: string,
+): Promise<StoredCheckpoint | undefined> {
   const storage = new FileCheckpointStorage(root)
   const ids = readdirSync(join(root, jobId))
     .flatMap((name) => (name.startsWith('chk-') ? [Number(name.slice(4))] : []))
     .sort((a, b) => b - a)
   for (const id of ids) {
     try {
-      return await recordsIn(storage, `${jobId}/chk-${id}`)
+      return { id, inFlight: await recordsIn(storage, `${jobId}/chk-${id}`) }
     } catch {
       // It was not complete when its process was killed.
     }

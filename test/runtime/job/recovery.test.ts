@@ -76,7 +76,7 @@ describe('recovery', () => {
     const { graph, sink } = countGraph(options)
     const job = cluster.startLocal(graph)
     await job.waitFor('RUNNING')
-    await until('results arrive', () => sink.values.length > 1000)
+    await until('results arrive', () => sink.values.length > 1000, { everyMs: 0 })
     await job.triggerCheckpoint()
     const before = sink.values.length
     job.killSlot(0)
@@ -105,7 +105,7 @@ describe('recovery', () => {
       }).graph,
     )
     await first.waitFor('RUNNING')
-    await until('results arrive', () => sink.values.length > 200)
+    await until('results arrive', () => sink.values.length > 200, { everyMs: 0 })
     const savepoint = await first.stopWithSavepoint()
     expect(first.status).toBe('FINISHED')
     // No partition was read further than all of them together.
@@ -149,7 +149,7 @@ describe('recovery', () => {
     const { graph, sink } = countGraph({ countPerPartition: 1_000_000, ratePerSecond: 10_000 })
     const job = cluster.startLocal(graph)
     await job.waitFor('RUNNING')
-    await until('results arrive', () => sink.values.length > 100)
+    await until('results arrive', () => sink.values.length > 100, { everyMs: 0 })
     const savepoint = await job.stopWithSavepoint({ drain: true, folder: 'drained' })
     await job.result
     expect(savepoint).toMatch(/^drained\/savepoint-/)
@@ -162,7 +162,7 @@ describe('recovery', () => {
     const { graph, sink } = countGraph({ countPerPartition: 100_000, ratePerSecond: 20_000 })
     const job = cluster.startLocal(graph)
     await job.waitFor('RUNNING')
-    await until('results arrive', () => sink.values.length > 100)
+    await until('results arrive', () => sink.values.length > 100, { everyMs: 0 })
     const savepoint = await job.stopWithSavepoint()
     const renamed = countGraph({ countPerPartition: 100 }).graph
     const nodes = renamed.nodes.map((node) =>
@@ -198,7 +198,7 @@ describe('recovery', () => {
     const sink = new MemorySink<Counts>()
     const first = cluster.startLocal(countGraph({ ...options, sink }).graph, { jobId })
     await first.waitFor('RUNNING')
-    await until('results arrive', () => sink.values.length > 1000)
+    await until('results arrive', () => sink.values.length > 1000, { everyMs: 0 })
     await first.triggerCheckpoint()
     await first.suspend()
     expect(first.status).toBe('SUSPENDED')
