@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { campaignSize } from '../../run/campaign-size.ts'
+import { commitSeed } from '../../services/commit-seed.ts'
 import { installPackage } from './installed-package.ts'
 import { commandsOf, guidePage } from './page-commands.ts'
 import { runPage } from './page-session.ts'
@@ -60,6 +62,26 @@ const BEFORE: Readonly<Record<string, string>> = {
     wait_for job.log 'is live'`,
 }
 
+/** Pages whose commands take ten seconds of processor time, more or less. */
+const LONG = [
+  'retraining.md',
+  'gateway.md',
+  'svm.md',
+  'training.md',
+  'checkpoints.md',
+  'backup.md',
+  'sizing.md',
+  'load.md',
+  'upgrade.md',
+  'versions.md',
+]
+
+/** The short part has all other pages and every second long one, by the seed. */
+const PAGES = Object.keys(BEFORE).filter((name) => {
+  const isLong = LONG.includes(name)
+  return campaignSize(!isLong || LONG.indexOf(name) % 2 === commitSeed() % 2, true)
+})
+
 /** The project with the job of another page of the guide. */
 function makeVisitsProject(project: string): void {
   installPackage(project)
@@ -76,13 +98,10 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-it.each(Object.keys(BEFORE))(
-  'docs/guide/%s: its commands run, one after the other',
-  async (name) => {
-    const commands = commandsOf(guidePage(name))
-    expect(commands).not.toEqual([])
-    const session = join(folder, name)
-    if (['checkpoints.md', 'jobs.md'].includes(name)) makeVisitsProject(session)
-    await runPage(commands, { folder: session, before: BEFORE[name] as string })
-  },
-)
+it.each(PAGES)('docs/guide/%s: its commands run, one after the other', async (name) => {
+  const commands = commandsOf(guidePage(name))
+  expect(commands).not.toEqual([])
+  const session = join(folder, name)
+  if (['checkpoints.md', 'jobs.md'].includes(name)) makeVisitsProject(session)
+  await runPage(commands, { folder: session, before: BEFORE[name] as string })
+})

@@ -9,6 +9,10 @@ import { type LinearLossName, linearLoss } from '../../../src/training/linear/lo
 import type { LinearModel } from '../../../src/training/linear/model.ts'
 import type { LinearOptions } from '../../../src/training/linear/options.ts'
 import { trainLinear } from '../../../src/training/linear/train.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
+import { commitSeed } from '../../services/commit-seed.ts'
+
+const seed = commitSeed()
 
 type Example = readonly [label: number, features: Readonly<Record<number, number>>]
 
@@ -248,11 +252,17 @@ describe.skipIf(missing)('a9a, hinge loss, C = 1', () => {
     expect(evaluateLinear(model, table).accuracy.mean).toBeGreaterThan(0.847)
   })
 
-  it('needs fewer than 700 passes for a gap of 1e-5 at C = 10', async () => {
+  // Of fewer rows the gap closes later: a fifth takes 620 to 970 passes.
+  it('needs few passes for a gap of 1e-5 at C = 10', async () => {
     const { table } = await readLibsvm(a9a)
-    const { history } = await trainLinear(table, { threads: 0, cost: 10, tolerance: 1e-5 })
-    expect(history.at(-1)?.relativeGap).toBeLessThanOrEqual(1e-5)
-    expect(history.at(-1)?.passes).toBeLessThan(700)
+    const fifth = foldRows(table.rows, 5)[seed % 5]?.test
+    const { history } = await trainLinear(table, {
+      ...{ threads: 0, cost: 10, tolerance: 1e-5 },
+      rows: campaignSize(fifth, undefined),
+    })
+    const name = `WEIR_SEED=${seed}`
+    expect(history.at(-1)?.relativeGap, name).toBeLessThanOrEqual(1e-5)
+    expect(history.at(-1)?.passes, name).toBeLessThan(campaignSize(1_100, 700))
     // Seconds of processor time, which a busy machine gives in minutes.
   }, 120_000)
 
