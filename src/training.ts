@@ -1,5 +1,6 @@
 /** What the package exports of training: trainers, their models and data, quality. */
 
+export type { LinearPrior } from './models/linear/prior.ts'
 export { type CrossValidation, crossValidateAls } from './training/als/cross-validate.ts'
 export { evaluateAls } from './training/als/evaluate.ts'
 export { evaluateRanking, type RankingOptions } from './training/als/evaluate-ranking.ts'
@@ -42,7 +43,7 @@ export { linearLearningCurve } from './training/linear/learning-curve.ts'
 export type { LinearLossName } from './training/linear/loss.ts'
 export type { LinearModel } from './training/linear/model.ts'
 export type { LinearOptions, LinearProgress, LinearSolverKind } from './training/linear/options.ts'
-export { type LinearPrior, linearPrior } from './training/linear/prior.ts'
+export { linearPrior } from './training/linear/prior.ts'
 export { trainLinear } from './training/linear/train.ts'
 export type { ClassificationSummary } from './training/metrics/classification.ts'
 export type { CoverageCounts, ErrorSummary, PairCoverage } from './training/metrics/errors.ts'

@@ -1,7 +1,7 @@
 import { BIAS_FEATURE } from '../../core/feature.ts'
 import { LINEAR_MEMORY } from '../../models/linear/online-rule.ts'
+import type { LinearPrior } from '../../models/linear/prior.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
-import type { LinearPrior } from '../../training/linear/prior.ts'
 import { SVM_MODEL } from '../model-topic/linear-serving-function.ts'
 import { type PublishableRow, type PublishOptions, publishModel } from './model.ts'
 

@@ -1,17 +1,7 @@
 import { OnlineLinearRule } from '../../models/linear/online-rule.ts'
+import type { LinearPrior } from '../../models/linear/prior.ts'
 import type { SparseTable } from '../data/sparse-table.ts'
 import type { LinearModel } from './model.ts'
-
-/**
- * What the training examples say of each weight, [features + 1]; the last is the weight of the constant feature.
- * Online learning goes on from it as if it had learned these examples.
- */
-export interface LinearPrior {
-  /** Sums of squared gradients of the examples, at the trained weights. */
-  readonly squares: Float64Array
-  /** Largest absolute values of the features. */
-  readonly scales: Float64Array
-}
 
 /**
  * The prior of a trained model: one pass over its training examples. The gradients are those of the loss that learns

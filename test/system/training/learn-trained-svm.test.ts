@@ -6,7 +6,7 @@ import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import { scanTopic } from '../../../src/connectors/topics/scan.ts'
 import { deltasTopic } from '../../../src/jobs/model-topic/topics.ts'
 import { decodeLinearDelta } from '../../../src/models/linear/delta.ts'
-import { type CommandResult, weir } from './command-process.ts'
+import { type CommandResult, weir } from '../cli/command-process.ts'
 
 const MODEL = 'svm-model'
 const TRAINING = 4_000
