@@ -30,7 +30,7 @@ export interface Selection {
 
 /** How long a selection may take. */
 export interface Budget {
-  /** @default 110 s */
+  /** Two minutes with the checks before and the start of the runner. @default 90 s */
   readonly seconds?: number
   /** Of `seconds`, for unit tests. @default 30 s */
   readonly unitSeconds?: number
@@ -73,7 +73,7 @@ export const BASIS: readonly RegExp[] = [
  * changed tests always run. Of each service that changed files talk to, the nearest test goes first.
  */
 export function selectTests(change: Change, budget: Budget = {}): Selection {
-  const { seconds = 110, unitSeconds = 30, lanes = 2 } = budget
+  const { seconds = 90, unitSeconds = 30, lanes = 2 } = budget
   const limit = { seconds, lanes }
   const reached = reachedTests(change)
   const always = reached.filter(runsAlways)

@@ -168,8 +168,9 @@ sasl-password: ada-secret
 tls-ca: ${authority}
 `,
     )
+    await ask('topic', 'create', 'seen-by-file')
     const { code, out } = await runVerb(['topic', 'list', '--config', config, '--json'])
-    expect({ code, lines: out.length > 0 }).toEqual({ code: 0, lines: true })
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining('"seen-by-file"') })
   })
 
   it('accept SCRAM', async () => {
@@ -283,7 +284,10 @@ describe('weir kafka transactions', () => {
   it('rejects a transaction that is not open, and needs brokers', async () => {
     const unknown = await ask('kafka', 'transactions', 'commit', 'nobody')
     expect(unknown.err).toMatch(/INVALID_TRANSACTION: unknown transactional id "nobody"/)
-    const ended = await ask('kafka', 'transactions', 'abort', 'job/a')
+    await ask('topic', 'create', 'ended', '--partitions', '1')
+    await leaveTransactionOpen(broker.bootstrap, 'ended', 'ended/a')
+    expect(await ask('kafka', 'transactions', 'commit', 'ended/a')).toMatchObject({ code: 0 })
+    const ended = await ask('kafka', 'transactions', 'abort', 'ended/a')
     expect(ended.err).toMatch(/INVALID_TRANSACTION: .*is not open; its state is CompleteCommit/)
     expect(await runVerb(['kafka', 'transactions', 'list'])).toMatchObject({ code: 2 })
   })
