@@ -6,6 +6,7 @@ import { writeHello } from '../../src/wire/hello.ts'
 import type { Consistency } from '../../src/wire/model-reader.ts'
 import { beginRequest } from '../../src/wire/request.ts'
 import { ROWS, TEXTS } from '../fixtures/served-rows-job.ts'
+import { pause } from '../run/pause.ts'
 
 /** Longest deadline that the protocol can express. */
 const FOREVER = 0xffffffff
@@ -113,7 +114,7 @@ function hitAndRun(bytes: Uint8Array, connections: number): Attack {
       while (!signal.aborted) {
         const socket = await open(target, sockets)
         await new Promise((resolve) => socket.write(bytes, resolve))
-        await pause(50)
+        await pause(50, 'an attacker leaves soon after it has sent')
         socket.destroy()
       }
     }
@@ -126,7 +127,7 @@ function idle(connections: number, greet: boolean): Attack {
   return async (target, sockets, signal) => {
     while (!signal.aborted) {
       while (!signal.aborted && sockets.size < connections) await open(target, sockets, greet)
-      await pause(20)
+      await pause(20, 'an attacker looks now and then whether it was cut')
     }
   }
 }
@@ -136,12 +137,8 @@ const halfOpen: Attack = async (target, sockets, signal) => {
   const opened = await Promise.all(Array.from({ length: 200 }, () => open(target, sockets, false)))
   for (let at = 0; !signal.aborted && at < HELLO.length / 2; at++) {
     for (const socket of opened) socket.write(HELLO.subarray(at, at + 1))
-    await pause(100)
+    await pause(100, 'a byte comes now and then')
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
 /** The attacks, by name. */

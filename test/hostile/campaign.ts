@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { WeirClient } from '../../src/client/index.ts'
+import { pause } from '../run/pause.ts'
 import type { AttackerCommand } from './attacker-process.ts'
 import { ATTACKS } from './attackers.ts'
 import { Child } from './child.ts'
-import { GoodClient, type Latencies, pause } from './good-client.ts'
+import { GoodClient, type Latencies } from './good-client.ts'
 import type { ServerFigures } from './server-process.ts'
 import {
   KEPT_BYTES,
@@ -179,10 +180,10 @@ class HostileCampaign implements AsyncDisposable {
     await this.good.measure(1_000)
     for (const attack of Object.keys(ATTACKS).slice(0, 3)) {
       await this.begin(attack)
-      await pause(1_000)
+      await pause(1_000, 'an attack warms the server up')
       await this.command({ kind: 'end' })
     }
-    await pause(REST_MS)
+    await pause(REST_MS, 'the server comes to rest after an attack')
   }
 
   /** Measures an attack, again while it has a problem and may be retried. */
@@ -248,7 +249,7 @@ class HostileCampaign implements AsyncDisposable {
     const idleCores = coresOf(soloFrom.cpuMs, soloTo.cpuMs, soloStart)
 
     await this.begin(name)
-    await pause(LEAD_MS)
+    await pause(LEAD_MS, 'a load is in full swing before it is measured')
     const from = await this.figures()
     const attackersFrom = await this.command({ kind: 'cpu' })
     const start = performance.now()
@@ -258,10 +259,10 @@ class HostileCampaign implements AsyncDisposable {
     const serverCores = Math.max(0, coresOf(from.cpuMs, to.cpuMs, start) - idleCores)
     await this.command({ kind: 'end' })
 
-    await pause(REST_MS)
+    await pause(REST_MS, 'the server comes to rest after an attack')
     const solo = [before, await good.measure(attackMs)]
     await this.command({ kind: 'spin', cores: attackerCores + serverCores })
-    await pause(LEAD_MS)
+    await pause(LEAD_MS, 'a load is in full swing before it is measured')
     const control = await good.measure(attackMs)
     await this.command({ kind: 'end' })
     const elsewhere = await this.measureElsewhere(name)
@@ -284,7 +285,7 @@ class HostileCampaign implements AsyncDisposable {
     if (other === undefined) return undefined
     other.server.resume()
     await this.begin(attack, other.port)
-    await pause(LEAD_MS)
+    await pause(LEAD_MS, 'a load is in full swing before it is measured')
     const elsewhere = await this.good.measure(this.options.attackMs)
     await this.command({ kind: 'end' })
     other.server.stop()
@@ -310,7 +311,7 @@ class HostileCampaign implements AsyncDisposable {
     for (;;) {
       const kept = (await this.figures()).rssBytes - rssBefore
       if (kept <= KEPT_BYTES / 2 || performance.now() > end) return kept
-      await pause(250)
+      await pause(250, 'memory comes back over time')
     }
   }
 

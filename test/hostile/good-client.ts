@@ -1,5 +1,7 @@
 import type { WeirClient } from '../../src/client/index.ts'
 import { ROWS, TEXTS } from '../fixtures/served-rows-job.ts'
+import { pause } from '../run/pause.ts'
+import { until } from '../run/until.ts'
 
 /** The 99th percentiles of a stretch of time, in ms. */
 export interface Latencies {
@@ -23,16 +25,18 @@ export class GoodClient {
 
   /** Waits until every key has a row. */
   async ready(): Promise<void> {
-    const end = performance.now() + 30_000
-    for (;;) {
+    let last: unknown
+    const isAnswered = async (): Promise<boolean> => {
       try {
         await this.client.predict(ROWS, 'key-1', this.lastKey, { version: 1 })
-        return
+        return true
       } catch (error) {
-        if (performance.now() > end) throw error
-        await pause(50)
+        last = error
+        return false
       }
     }
+    const limits = { timeoutMs: 30_000, everyMs: 50 }
+    await until(() => `every key has a row: ${last}`, isAnswered, limits)
   }
 
   async measure(forMs: number): Promise<Latencies> {
@@ -47,7 +51,7 @@ export class GoodClient {
           this.errors.push(String(error))
         }
         times.push(performance.now() - start)
-        await pause(1)
+        await pause(1, 'the good client asks now and then')
       }
       return p99(times)
     }
@@ -74,9 +78,4 @@ export class GoodClient {
 function p99(values: number[]): number {
   values.sort((a, b) => a - b)
   return values[Math.floor(values.length * 0.99)] ?? 0
-}
-
-/** Waits. */
-export function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

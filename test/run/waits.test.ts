@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { covered } from './waits.ts'
+import { covered, noteWait, takeWaits } from './waits.ts'
 
 it.each([
   ['none', [], 0],
@@ -23,4 +23,13 @@ it.each([
   ],
 ] as const)('the length of %s counts each moment once', (_, spans, length) => {
   expect(covered(spans.map(([from, to]) => [from, to] as const))).toBe(length)
+})
+
+it('a moment of two waits counts for the server, not for the condition', () => {
+  takeWaits()
+  noteWait('condition', performance.now() - 1000)
+  noteWait('server', performance.now() - 400)
+  const { server, condition } = takeWaits()
+  expect(server).toBeCloseTo(0.4, 1)
+  expect(condition).toBeCloseTo(0.6, 1)
 })

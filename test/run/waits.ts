@@ -27,10 +27,15 @@ export async function waiting<T>(wait: Wait, work: () => Promise<T>): Promise<T>
   }
 }
 
-/** The waits of this process since the last call. Two at the same time count once. */
+/** The waits of this process since the last call. Two at the same time count once, for the first of {@link WAITS}. */
 export function takeWaits(): WaitSeconds {
   const seconds = { server: 0, pause: 0, condition: 0 }
-  for (const wait of WAITS) seconds[wait] = covered(spans[wait].splice(0)) / 1000
+  const counted: Span[] = []
+  for (const wait of WAITS) {
+    const before = covered(counted)
+    for (const span of spans[wait].splice(0)) counted.push(span)
+    seconds[wait] = (covered(counted) - before) / 1000
+  }
   return seconds
 }
 

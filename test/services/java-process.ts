@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { openSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { openSync, readFileSync } from 'node:fs'
+import { until } from '../run/until.ts'
 import { missingProgram } from './maven-classpath.ts'
 
 /** The Debian package with `java`. Hadoop 3.4 needs Java 17 and fails with newer ones. */
@@ -63,15 +63,17 @@ export class JavaProcess {
 
   /** Waits until `check` holds. Throws with the end of the log when the JVM ends or at the time limit. */
   async until(what: string, check: () => Promise<boolean>, timeoutMs = 120_000): Promise<void> {
-    const giveUpAt = performance.now() + timeoutMs
-    while (!(await check().catch(() => false))) {
-      if (!this.running || performance.now() > giveUpAt) {
-        const state = this.running ? 'is not ready' : 'ended'
-        const log = (await readFile(this.logFile, 'utf8')).slice(-2000)
-        throw new Error(`the service ${state} before it was ${what}; its log ends: ${log}`)
-      }
-      await new Promise((resolve) => setTimeout(resolve, 50))
+    const state = (): string => {
+      const log = readFileSync(this.logFile, 'utf8').slice(-2000)
+      const now = this.running ? 'runs' : 'has ended'
+      return `a service that is ${what}; it ${now}, and its log ends: ${log}`
     }
+    const isSo = async (): Promise<boolean> => {
+      if (await check().catch(() => false)) return true
+      if (!this.running) throw new Error(state())
+      return false
+    }
+    await until(state, isSo, { timeoutMs, everyMs: 50 })
   }
 
   /** Sends a signal and waits for the end of the JVM. `SIGSTOP` and `SIGCONT` do not wait. */

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { pause } from '../run/pause.ts'
 
 /** Treatment of bytes by the proxy. */
 export type ProxyMode =
@@ -119,7 +120,7 @@ export class TcpProxy implements AsyncDisposable {
         return
       }
       const due = performance.now() + this.delayMs
-      const turn = (before ?? Promise.resolve()).then(() => until(due)).then(action)
+      const turn = (before ?? Promise.resolve()).then(() => reach(due)).then(action)
       before = turn
       void turn.then(() => {
         if (before === turn) before = undefined
@@ -160,7 +161,7 @@ export class TcpProxy implements AsyncDisposable {
   }
 }
 
-async function until(due: number): Promise<void> {
+async function reach(due: number): Promise<void> {
   const wait = due - performance.now()
-  if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
+  if (wait > 0) await pause(wait, 'the delay of the proxy')
 }
