@@ -10,12 +10,13 @@ const alone = Object.keys(ALONE).map((name) => `test/system/${name}.test.ts`)
 const system = ['test/system/**/*.test.ts', 'test/recovery/**/*.test.ts']
 const architecture = ['test/architecture/**/*.test.ts']
 
-/** What all projects share. Every run has another order of files and of tests; its seed is printed. */
-const ALL = {
-  setupFiles: 'test/run/measure-file.ts',
-  pool: 'forks' as const,
-  sequence: { shuffle: true },
-}
+/** What all projects share. */
+const ALL = { setupFiles: 'test/run/measure-file.ts', pool: 'forks' as const }
+
+/** Every run has another order of files and of tests; its seed is printed. */
+const ANY_ORDER = { shuffle: true }
+/** The tests of a system file are often the steps of one story: only the order of files differs. */
+const ANY_ORDER_OF_FILES = { shuffle: { files: true, tests: false } }
 
 /** What the tests that start threads, processes and services share. */
 const SYSTEM = {
@@ -49,14 +50,14 @@ export default defineConfig({
       new SummaryReporter(process.env['TEST_SLOWEST'] === 'all' ? Number.POSITIVE_INFINITY : 10),
     ],
     projects: [
-      { test: { ...UNIT, name: 'architecture', include: architecture } },
+      { test: { ...UNIT, name: 'architecture', include: architecture, sequence: ANY_ORDER } },
       {
         test: {
           ...UNIT,
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: [...architecture, ...system],
-          sequence: { ...ALL.sequence, groupOrder: 1 },
+          sequence: { ...ANY_ORDER, groupOrder: 1 },
         },
       },
       {
@@ -66,7 +67,7 @@ export default defineConfig({
           include: system,
           exclude: alone,
           maxWorkers: 2,
-          sequence: { ...ALL.sequence, groupOrder: 2 },
+          sequence: { ...ANY_ORDER_OF_FILES, groupOrder: 2 },
         },
       },
       {
@@ -76,7 +77,7 @@ export default defineConfig({
           include: alone,
           maxWorkers: 1,
           fileParallelism: false,
-          sequence: { ...ALL.sequence, groupOrder: 3 },
+          sequence: { ...ANY_ORDER_OF_FILES, groupOrder: 3 },
         },
       },
     ],
