@@ -4,21 +4,25 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
 import { seededRandom } from '../../src/core/random.ts'
+import { campaignSize } from '../run/campaign-size.ts'
 import { pause } from '../run/pause.ts'
 import { commitSeed } from '../services/commit-seed.ts'
 import { FoldChild } from './fold/child.ts'
 import { type Folded, fold } from './fold/job.ts'
 import { expectExact, readResults } from './fold/results.ts'
 
-const KILLS = 10
+const seed = commitSeed()
+const ALL = ['heap', 'rocksdb', 'leveldb']
+/** The short part has one of them, by the seed. */
+const BACKENDS = campaignSize([ALL[seed % ALL.length]!], ALL)
+const KILLS = campaignSize(6, 10)
 /** Parallelism of each process in turn, so that restores increase and decrease it. */
 const PARALLELISMS = [1, 3, 2]
 const KEYS = 3000
 const encoder = new TextEncoder()
 
-describe.each(['heap', 'rocksdb', 'leveldb'])('a job on %s', (backend) => {
+describe.each(BACKENDS)('a job on %s', (backend) => {
   it('loses and repeats no record when threads and processes are killed', async () => {
-    const seed = commitSeed()
     console.log(`${backend}: WEIR_SEED=${seed}`)
     const random = seededRandom(seed)
     const root = mkdtempSync(join(tmpdir(), 'weir-kills-'))

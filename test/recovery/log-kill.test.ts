@@ -9,8 +9,10 @@ import { RecordBatchReader } from '../../src/batch/record-batch-reader.ts'
 import { EmbeddedLog } from '../../src/connectors/log/embedded-log.ts'
 import { serveLogsToThreads } from '../../src/connectors/log/writer/connect.ts'
 import { seededRandom } from '../../src/core/random.ts'
+import { campaignSize } from '../run/campaign-size.ts'
 import { pause } from '../run/pause.ts'
 import { until } from '../run/until.ts'
+import { commitSeed } from '../services/commit-seed.ts'
 
 const root = fs.mkdtempSync(join(tmpdir(), 'weir-kill-'))
 afterAll(() => fs.rmSync(root, { recursive: true, force: true }))
@@ -57,17 +59,17 @@ async function countInOrder(log: EmbeddedLog, topic: string): Promise<number> {
 }
 
 describe('a log whose process is killed with SIGKILL', () => {
-  it('keeps every acknowledged record and no incomplete batch, in ten kills', async () => {
-    const seed = Math.floor(Math.random() * 2 ** 31)
+  it('keeps every acknowledged record and no incomplete batch, kill after kill', async () => {
+    const seed = commitSeed()
     const random = seededRandom(seed)
     const directory = join(root, 'process')
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < campaignSize(4, 10); round++) {
       const acknowledged = await writeAndKill(directory, random.below(120))
       const log = await EmbeddedLog.open(directory)
       const count = await countInOrder(log, 't')
       await log.close()
-      expect(count, `seed ${seed}`).toBeGreaterThanOrEqual(acknowledged)
-      expect(count % 50, `seed ${seed}`).toBe(0)
+      expect(count, `WEIR_SEED=${seed}`).toBeGreaterThanOrEqual(acknowledged)
+      expect(count % 50, `WEIR_SEED=${seed}`).toBe(0)
     }
   })
 })

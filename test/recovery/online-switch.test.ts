@@ -9,6 +9,7 @@ import type { Rating } from '../../src/models/ratings/rating.ts'
 import type { AlsModel } from '../../src/training/als/solver/model.ts'
 import { trainAls } from '../../src/training/als/train.ts'
 import { ratingsTable } from '../../src/training/data/ratings-table.ts'
+import { campaignSize } from '../run/campaign-size.ts'
 import { pause } from '../run/pause.ts'
 import { until } from '../run/until.ts'
 import { commitSeed } from '../services/commit-seed.ts'
@@ -112,13 +113,8 @@ describe('a switch of versions under a steady load', () => {
       await until('the slot is lost', () => fixture.job.failures.length > failures)
       await fixture.job.waitFor('RUNNING')
     }
-    for (const [live, rollback] of [
-      [2, 1],
-      [1, 2],
-      [2, 1],
-      [1, 2],
-    ] as const) {
-      fixture.versions.setDesired({ live, rollback })
+    for (let n = 0; n < campaignSize(2, 4); n++) {
+      fixture.versions.setDesired(n % 2 === 0 ? { live: 2, rollback: 1 } : { live: 1, rollback: 2 })
       await kill()
       await load.until(load.sent + 500)
     }
