@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { SummaryReporter } from './test/run/summary-reporter.ts'
+import { PATIENCE_VARIABLE } from './test/run/until.ts'
 
 /** Files of system tests that run alone, each with the reason. */
 const ALONE: Readonly<Record<string, string>> = {
@@ -40,6 +41,7 @@ const UNIT = {
   testTimeout: 20_000,
   // A condition has nearly all of a test's time to come true: how fast it does says nothing.
   expect: { poll: { timeout: 15_000 } },
+  env: { [PATIENCE_VARIABLE]: '15000' },
 }
 
 /** The projects run one after the other. */

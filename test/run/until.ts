@@ -1,9 +1,12 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { waiting } from './waits.ts'
 
+/** Name of the variable with the ms after which {@link until} gives up: less than a test may take. */
+export const PATIENCE_VARIABLE = 'TEST_PATIENCE_MS'
+
 /** Options of {@link until}. */
 export interface UntilOptions {
-  /** @default 60 s */
+  /** @default as long as the tests of the project may wait: 15 s in unit tests, else 60 s */
   readonly timeoutMs?: number
   /** Time between two looks; with 0 there is one in each turn of the event loop. @default 5 ms */
   readonly everyMs?: number
@@ -16,7 +19,7 @@ export interface UntilOptions {
 export function until<T>(
   what: string | (() => string),
   condition: () => T | Promise<T>,
-  { timeoutMs = 60_000, everyMs = 5 }: UntilOptions = {},
+  { timeoutMs = patienceMs(), everyMs = 5 }: UntilOptions = {},
 ): Promise<NonNullable<Exclude<T, false>>> {
   return waiting('condition', async () => {
     const next = everyMs === 0 ? () => turn() : () => sleep(everyMs)
@@ -32,3 +35,5 @@ export function until<T>(
     }
   })
 }
+
+const patienceMs = (): number => Number(process.env[PATIENCE_VARIABLE] ?? 60_000)
