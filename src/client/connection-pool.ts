@@ -9,6 +9,9 @@ import { backoffMs } from './retry-decision.ts'
 /** Shortest time between two refreshes of the routing table because of an answer's epoch. */
 const REFRESH_MS = 100
 
+/** Why there is no connection where the routing table has no endpoint. */
+const NO_SERVER_YET = 'the job has no query server yet'
+
 /** The connection to one query thread, and its reconnection. */
 interface Member {
   readonly host: string
@@ -72,8 +75,7 @@ export class ConnectionPool {
   private async tryToOpen(deadlineAt: number): Promise<void> {
     const { clock, random, retry } = this.options
     for (let failures = 0; !(await this.opensOne()); failures++) {
-      const error =
-        this.lastError ?? new WeirError('UNAVAILABLE', 'the job has no query server yet')
+      const error = this.lastError ?? new WeirError('UNAVAILABLE', NO_SERVER_YET)
       const waitMs = backoffMs(failures, retry, random)
       if (!error.retryable || clock.monotonicMs() + waitMs >= deadlineAt) throw error
       await sleep(clock, waitMs)
@@ -96,7 +98,11 @@ export class ConnectionPool {
   get reason(): WeirError {
     const { lastError } = this
     const { host, port } = this.options
-    const why = lastError?.message ?? `no query server of ${host}:${port} is connected`
+    const none =
+      this.table?.endpoints.length === 0
+        ? NO_SERVER_YET
+        : `no query server of ${host}:${port} is connected`
+    const why = lastError?.message ?? none
     return new WeirError(
       'UNAVAILABLE',
       `${why}; check that the job runs and that host and port are right; the client keeps trying`,
