@@ -25,9 +25,13 @@ export interface FaultSite {
   readonly violate: (detail: string) => void
 }
 
+/** What a fault hits: a process or slot, a step of a checkpoint or restore, a service, or connections. */
+export type FaultGroup = 'process' | 'restore' | 'service' | 'connection'
+
 /** One kind of fault. */
 export interface Fault {
   readonly name: string
+  readonly group: FaultGroup
   /** How often it comes in each round after the first. @default 1 */
   readonly times?: number
   /**

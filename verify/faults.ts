@@ -24,28 +24,37 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 /** Every kind of fault, in the order of a first rotation. */
 export const FAULTS: readonly Fault[] = [
-  { name: 'slot-killed', times: 6, inject: killSlots },
-  { name: 'process-killed', times: 4, inject: (site) => signal(site, 'SIGKILL') },
-  { name: 'killed-before-manifest', times: 2, inject: killBeforeManifest },
-  { name: 'killed-before-commit', times: 2, inject: killBeforeCommit },
-  { name: 'leader-killed', inject: (site) => restartLeader(site, 'SIGKILL') },
-  { name: 'killed-in-restore', times: 4, inject: (site) => onEach(site, killInRestore) },
-  { name: 'rescaled', inject: rescale },
-  { name: 'killed-in-rescale', inject: (site) => onEach(site, killInRescale) },
-  { name: 'leader-moved', inject: (site) => restartLeader(site, 'SIGTERM') },
-  { name: 'process-frozen', inject: (site) => onEach(site, freeze) },
-  { name: 'process-replaced', inject: (site) => onEach(site, replace) },
-  { name: 'partition-added', inject: addPartition },
-  { name: 'process-terminated', inject: (site) => signal(site, 'SIGTERM') },
-  { name: 'coordinator-killed', inject: killCoordinator },
+  { name: 'slot-killed', group: 'process', times: 6, inject: killSlots },
+  { name: 'process-killed', group: 'process', times: 4, inject: (site) => signal(site, 'SIGKILL') },
+  { name: 'killed-before-manifest', group: 'restore', times: 2, inject: killBeforeManifest },
+  { name: 'killed-before-commit', group: 'restore', times: 2, inject: killBeforeCommit },
+  { name: 'leader-killed', group: 'service', inject: (site) => restartLeader(site, 'SIGKILL') },
+  {
+    name: 'killed-in-restore',
+    group: 'restore',
+    times: 4,
+    inject: (site) => onEach(site, killInRestore),
+  },
+  { name: 'rescaled', group: 'restore', inject: rescale },
+  {
+    name: 'killed-in-rescale',
+    group: 'restore',
+    inject: (site) => onEach(site, killInRescale),
+  },
+  { name: 'leader-moved', group: 'service', inject: (site) => restartLeader(site, 'SIGTERM') },
+  { name: 'process-frozen', group: 'process', inject: (site) => onEach(site, freeze) },
+  { name: 'process-replaced', group: 'process', inject: (site) => onEach(site, replace) },
+  { name: 'partition-added', group: 'service', inject: addPartition },
+  { name: 'process-terminated', group: 'process', inject: (site) => signal(site, 'SIGTERM') },
+  { name: 'coordinator-killed', group: 'service', inject: killCoordinator },
   ...lineFaults('kafka', ({ world }) => world.kafkaLine),
   ...lineFaults('hdfs', ({ world }) => world.hdfsLine),
-  { name: 'leader-frozen', inject: freezeLeader },
+  { name: 'leader-frozen', group: 'service', inject: freezeLeader },
   ...lineFaults('query', ({ queryLine }) => queryLine),
-  { name: 'quota-filled', inject: fillQuota },
-  { name: 'namenode-stopped', inject: restartNameNode },
-  { name: 'datanode-killed', inject: restartDataNode },
-  { name: 'brokers-killed', inject: killBrokers },
+  { name: 'quota-filled', group: 'service', inject: fillQuota },
+  { name: 'namenode-stopped', group: 'service', inject: restartNameNode },
+  { name: 'datanode-killed', group: 'service', inject: restartDataNode },
+  { name: 'brokers-killed', group: 'service', inject: killBrokers },
 ]
 
 /** Injects a fault into each of the jobs at the same time; the number of kills. */
@@ -166,9 +175,9 @@ function lineFaults(name: string, lineIn: (site: FaultSite) => Line): Fault[] {
     return 0
   }
   return [
-    { name: `${name}-cut`, inject: cut },
-    { name: `${name}-delayed`, inject: delay },
-    { name: `${name}-half-open`, inject: silence },
+    { name: `${name}-cut`, group: 'connection', inject: cut },
+    { name: `${name}-delayed`, group: 'connection', inject: delay },
+    { name: `${name}-half-open`, group: 'connection', inject: silence },
   ]
 }
 

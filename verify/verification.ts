@@ -87,7 +87,7 @@ export class Verification {
     this.random = seededRandom(options.seed)
     const seedOf = (n: number): Random => seededRandom(options.seed * 31 + n)
     const brokers = world.directBrokers
-    const load = { brokers, batch: 20, everyMs: 50 }
+    const load = { brokers, batch: 40, everyMs: 100 }
     this.countLoad = new Load({
       ...load,
       topic: this.topic('in'),

@@ -12,7 +12,7 @@ import { expectFaultIsSurvived, expectRoughWorldsKeepInvariants, FAULTS, rough }
  */
 
 const seed = commitSeed()
-const WORLDS = campaignSize(12, 80)
+const WORLDS = campaignSize(12, 60)
 const STRIDE = campaignSize(4, 1)
 
 describe('CheckpointCoordinator in a simulated world', () => {

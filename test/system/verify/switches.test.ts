@@ -3,8 +3,8 @@ import { runSwitches } from '../../../verify/switches.ts'
 import { campaignSize } from '../../run/campaign-size.ts'
 import { commitSeed } from '../../services/commit-seed.ts'
 
-const COUNT = campaignSize(40, 300)
-const KILLS = campaignSize(2, 5)
+const COUNT = campaignSize(40, 150)
+const KILLS = campaignSize(2, 3)
 
 it(`${COUNT} small versions go live under load, with slots killed, without a failed or mixed prediction`, async () => {
   const seed = commitSeed()
