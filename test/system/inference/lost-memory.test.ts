@@ -27,7 +27,12 @@ it.runIf(process.platform === 'linux').each([
   'a worker (%s) that is lost by the value %d is replaced, and leaves nothing behind',
   async (isolation, value) => {
     await using engine = openInferenceEngine()
-    await engine.load(id, source, { sloMs: 60_000, isolation, overtimeMs: 1500, maxAttempts: 2 })
+    await engine.load(id, source, {
+      sloMs: 60_000,
+      isolation,
+      overtimeMs: value === HANGS ? 800 : 1500,
+      maxAttempts: 2,
+    })
     const ask = async (x: number) => {
       const { outputs } = await engine.infer({ model: id, inputs: [floats('x', [1], [x])] })
       return floatsOf(outputs[0]!)[0]
