@@ -60,8 +60,13 @@ function failuresOf(module: TestModule): readonly Failure[] {
   return [{ file, test: undefined }]
 }
 
+/** Variables that decide which cases a test has. */
+const CASES = ['WEIR_WHOLE', 'WEIR_SEED']
+
 function commandOf({ file, test }: Failure): string {
-  if (test === undefined) return `npm test -- ${file}`
+  const set = CASES.filter((name) => process.env[name] !== undefined)
+  const command = [...set.map((name) => `${name}=${process.env[name]}`), 'npm test --', file]
+  if (test === undefined) return command.join(' ')
   const name = test.replaceAll(' > ', ' ').replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-  return `npm test -- ${file} -t '${name.replaceAll("'", "'\\''")}'`
+  return `${command.join(' ')} -t '${name.replaceAll("'", "'\\''")}'`
 }

@@ -1,0 +1,297 @@
+/** A promise whose test was shortened, merged or moved, and the tests that hold it now. */
+export interface MovedTest {
+  readonly promise: string
+  /** What held it before. */
+  readonly was: string
+  readonly now: readonly HoldingTest[]
+}
+
+/** A test that holds a promise. */
+export interface HoldingTest {
+  /** Path from the root of the repository. */
+  readonly file: string
+  /** Its name as the file spells it, or how the name begins. */
+  readonly test: string
+}
+
+const DISK = 'test/disk'
+const RECOVERY = 'test/recovery'
+const SYSTEM = 'test/system'
+
+/**
+ * Each promise whose test was shortened, merged or moved: none has lost its test. Where the whole of a campaign holds
+ * more than its short part, `was` says what the short part leaves out.
+ */
+export const MOVED_TESTS: readonly MovedTest[] = [
+  {
+    promise:
+      'what was acknowledged survives a crash at any file operation, also on disks that fail',
+    was: 'test/system/disk/crash-campaign.test.ts, 10,000 crashes, and a sample with seed 1; now 210 of each commit, and 4,000',
+    now: [
+      {
+        file: `${DISK}/crash-campaign.test.ts`,
+        test: 'loses nothing that was acknowledged, whenever a process dies, also on disks that fail',
+      },
+    ],
+  },
+  {
+    promise: 'damage of a file is never silent, and no whole file is touched',
+    was: 'test/system/disk/damage-campaign.test.ts, 2,200 damages, and a sample with seed 1; now 120 of each commit, and 900',
+    now: [
+      {
+        file: `${DISK}/damage-campaign.test.ts`,
+        test: 'damaged %s give the same data or an error that names the file, and no whole file is touched',
+      },
+    ],
+  },
+  {
+    promise: 'a coordinator of checkpoints keeps its invariants in rough worlds',
+    was: 'test/system/checkpoint/coordinator-simulation.test.ts, 40 worlds of fixed seeds; now 12 of each commit, and 60',
+    now: [
+      {
+        file: 'test/checkpoint/simulation/coordinator-simulation.test.ts',
+        test: 'keeps its invariants when messages are lost, late or doubled, and calls and processes fail, pause or die',
+      },
+    ],
+  },
+  {
+    promise: 'a coordinator of checkpoints survives a fault at every storage call',
+    was: 'test/system/checkpoint/coordinator-simulation.test.ts, in one world; now every fourth call, and every one, of a world of each commit',
+    now: [
+      {
+        file: 'test/checkpoint/simulation/coordinator-simulation.test.ts',
+        test: 'survives %s at any storage call',
+      },
+    ],
+  },
+  {
+    promise: 'keyed state agrees with plain maps in long runs, through checkpoints and restores',
+    was: 'test/system/state/keyed-state-model.test.ts, fixed seeds; now the shorter test runs as long in its whole, with a seed of each commit',
+    now: [
+      {
+        file: 'test/state/keyed-state-model.test.ts',
+        test: 'agree with plain maps on ',
+      },
+    ],
+  },
+  {
+    promise: 'keyed state on LevelDB agrees with plain maps',
+    was: '1,500 operations with seed 4; now 600 of each commit',
+    now: [
+      {
+        file: `${SYSTEM}/state/leveldb-state.test.ts`,
+        test: 'agrees with plain maps over random operations, checkpoints and restores',
+      },
+    ],
+  },
+  {
+    promise: 'windows of every kind lose and repeat no result when slots are killed',
+    was: 'seeds 1 and 2; now one of each commit, and four',
+    now: [
+      {
+        file: 'test/dataflow/windows-under-kills.test.ts',
+        test: 'lose and repeat no result when slots are killed (WEIR_SEED=%i)',
+      },
+    ],
+  },
+  {
+    promise: 'training on a9a at C = 10 needs few passes',
+    was: 'all rows; now a fifth in the short part, with a bound of its own',
+    now: [
+      {
+        file: 'test/training/linear/train.test.ts',
+        test: 'needs few passes for a gap of 1e-5 at C = 10',
+      },
+    ],
+  },
+  {
+    promise: 'no fault of processes, services and connections loses, repeats or falsifies a result',
+    was: 'all faults; now one of each group, and all',
+    now: [
+      {
+        file: `${SYSTEM}/cli/verify.test.ts`,
+        test: 'finds no lost, duplicate or wrong result after faults: ',
+      },
+    ],
+  },
+  {
+    promise: 'the fault verifier finds errors of jobs and of Weir',
+    was: 'four errors; now one of them, and one of a job and one of Weir, by the seed; all fourteen of Weir in npm run verify -- --campaign mutants',
+    now: [
+      { file: `${SYSTEM}/cli/verify.test.ts`, test: 'fails a sink that writes twice' },
+      {
+        file: `${SYSTEM}/cli/verify.test.ts`,
+        test: 'fails a fold of deltas that does not drop duplicates',
+      },
+      { file: `${SYSTEM}/cli/verify.test.ts`, test: 'fails the mutant $name' },
+    ],
+  },
+  {
+    promise: 'a learning job holds no more memory and files after switches than before',
+    was: '84 s; now 15 s, which judges threads, descriptors and files but not memory, and 84 s',
+    now: [
+      {
+        file: `${SYSTEM}/verify/soak.test.ts`,
+        test: 'a learning job holds no more memory and files after switches of versions than before',
+      },
+    ],
+  },
+  {
+    promise: 'mutated requests end no process',
+    was: '20 s; now 5 s, and 20 s',
+    now: [
+      {
+        file: `${SYSTEM}/verify/fuzz.test.ts`,
+        test: 'mutated requests end no process, and good ones are still answered',
+      },
+    ],
+  },
+  {
+    promise: 'versions go live under load without a failed or mixed prediction',
+    was: '300 versions and 5 kills with seed 1; now 40 and 2 of each commit, and 150 and 3',
+    now: [
+      {
+        file: `${SYSTEM}/verify/switches.test.ts`,
+        test: 'small versions go live under load, with slots killed, without a failed or mixed prediction',
+      },
+    ],
+  },
+  {
+    promise: 'hostile clients do not hold up a good one',
+    was: 'nine attacks; now two of each commit, and nine',
+    now: [
+      {
+        file: `${SYSTEM}/serving/hostile-clients.test.ts`,
+        test: 'hostile clients do not hold up a good one or checkpoints, and memory comes back',
+      },
+    ],
+  },
+  {
+    promise: 'killed workers of models lose no request and answer none twice',
+    was: '20 kills; now 6, and 20',
+    now: [
+      {
+        file: `${SYSTEM}/inference/killed-workers.test.ts`,
+        test: 'workers that are killed in any state lose no request and answer none twice',
+      },
+    ],
+  },
+  {
+    promise: 'models that are loaded and unloaded leave nothing behind',
+    was: '30 loads; now 10, and 30',
+    now: [
+      {
+        file: `${SYSTEM}/inference/repeated-loads.test.ts`,
+        test: 'models that are loaded and unloaded leave no memory, descriptors or threads behind',
+      },
+    ],
+  },
+  {
+    promise: 'the gateway and the JobManager give only answers that their documents have',
+    was: 'all paths; now a third of them, and all',
+    now: [
+      {
+        file: `${SYSTEM}/gateway/openapi.test.ts`,
+        test: 'finds no answer of the gateway that its OpenAPI document does not have',
+      },
+      {
+        file: `${SYSTEM}/jobmanager/openapi.test.ts`,
+        test: 'finds no answer of a JobManager that its OpenAPI document does not have',
+      },
+    ],
+  },
+  {
+    promise:
+      'queries of Nexmark give the rows of Flink in one, two and three slots that are killed',
+    was: 'all queries in each number of slots, beside a run of Flink; now a third of them in one number, by digests of the rows of Flink, and a third in each number beside a run of Flink',
+    now: [
+      { file: `${SYSTEM}/runtime/nexmark-rows.test.ts`, test: '%s gives the rows of Flink' },
+      { file: `${SYSTEM}/runtime/nexmark-rows.test.ts`, test: 'are those of the rows of Flink' },
+    ],
+  },
+  {
+    promise: 'the commands of the guide run',
+    was: 'all pages; now the short ones, every second long one and one of the two on Kafka, and all',
+    now: [
+      {
+        file: `${SYSTEM}/docs/guide-sessions.test.ts`,
+        test: 'docs/guide/%s: its commands run, one after the other',
+      },
+      {
+        file: `${SYSTEM}/docs/kafka-pages.test.ts`,
+        test: 'docs/guide/from-flink.md: its commands run on a real Kafka and HDFS',
+      },
+      {
+        file: `${SYSTEM}/docs/kafka-pages.test.ts`,
+        test: 'docs/guide/kafka.md: its commands run, one after the other',
+      },
+    ],
+  },
+  {
+    promise: 'kills of threads and processes lose and repeat no record, on every backend',
+    was: 'ten kills on each of three backends; now six on one of them, and ten on each',
+    now: [
+      {
+        file: `${RECOVERY}/exactly-once-under-kills.test.ts`,
+        test: 'loses and repeats no record when threads and processes are killed',
+      },
+    ],
+  },
+  {
+    promise: 'a log whose process is killed keeps every acknowledged record',
+    was: 'ten kills with a seed of each run; now four of each commit, and ten',
+    now: [
+      {
+        file: `${RECOVERY}/log-kill.test.ts`,
+        test: 'keeps every acknowledged record and no incomplete batch, kill after kill',
+      },
+    ],
+  },
+  {
+    promise:
+      'online learning counts each rating once under kills, and learns as well as in sequence',
+    was: 'the rules of SGD and of the Gram matrix; now one of them, and both',
+    now: [
+      {
+        file: `${RECOVERY}/online-learning.test.ts`,
+        test: 'keeps every item row equal to its base plus the distinct deltas, under kills',
+      },
+      {
+        file: `${RECOVERY}/online-learning.test.ts`,
+        test: 'folds each pair of the log once into every item, under kills',
+      },
+      {
+        file: `${RECOVERY}/online-learning.test.ts`,
+        test: 'has an error within one hundredth of sequential learning, at full speed on several slots: $rule',
+      },
+    ],
+  },
+  {
+    promise: 'a switch of versions learns each observation exactly once, under kills',
+    was: 'four switches; now two, and four',
+    now: [
+      {
+        file: `${RECOVERY}/online-switch.test.ts`,
+        test: 'learns each observation exactly once, on every version, under kills',
+      },
+    ],
+  },
+  {
+    promise: 'unaligned checkpoints lose and repeat nothing, and restore at another parallelism',
+    was: 'each timeout, parallelism and place; now every second or fourth one, and all',
+    now: [
+      {
+        file: `${RECOVERY}/unaligned-checkpoints.test.ts`,
+        test: 'takes an unaligned checkpoint with records in flight, and goes on from it at parallelism %i',
+      },
+      {
+        file: `${RECOVERY}/unaligned-checkpoints.test.ts`,
+        test: 'loses and repeats no record when threads and processes are killed, with an aligned timeout of %s',
+      },
+      {
+        file: `${RECOVERY}/unaligned-checkpoints.test.ts`,
+        test: 'gives the golden output from an unaligned checkpoint at entry %i, restored at parallelism %i',
+      },
+    ],
+  },
+]
