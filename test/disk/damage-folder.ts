@@ -42,14 +42,27 @@ export function imageOf(folder: string): FolderImage {
   return image
 }
 
-/** Writes a folder as it was. */
+/** Makes a folder as it was: writes the files that differ, and removes files and folders that were not there. */
 export function restoreImage(folder: string, image: FolderImage): void {
-  rmSync(folder, { recursive: true, force: true })
+  const folders = new Set([...image.keys()].flatMap(foldersOf))
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name)
+    const name = path.slice(folder.length + 1)
+    if (entry.isDirectory() ? folders.has(name) : image.has(name)) continue
+    rmSync(path, { recursive: true, force: true })
+  }
   for (const [file, bytes] of image) {
     const path = join(folder, file)
-    if (!existsSync(dirname(path))) mkdirSync(dirname(path), { recursive: true })
+    if (existsSync(path) && Buffer.compare(readFileSync(path), bytes) === 0) continue
+    mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, bytes)
   }
+}
+
+/** All folders above a file, below the root of its path. */
+function foldersOf(file: string): readonly string[] {
+  const parts = file.split('/').slice(0, -1)
+  return parts.map((_, n) => parts.slice(0, n + 1).join('/'))
 }
 
 const JOB_ID = 'd'.repeat(32)

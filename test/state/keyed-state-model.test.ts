@@ -21,5 +21,5 @@ describe.each<{ storeType: StateStoreType; budget: number; steps: number }>([
     const simulation = new KeyedStateSimulation(backends, seed, storeType, budget)
     await simulation.run(steps)
     expect(simulation.restores).toBeGreaterThan(0)
-  }, 120_000)
+  }, 300_000)
 })

@@ -15,7 +15,7 @@ const seed = commitSeed()
 const WORLDS = campaignSize(12, 60)
 const STRIDE = campaignSize(4, 1)
 
-describe('CheckpointCoordinator in a simulated world', () => {
+describe('CheckpointCoordinator in a simulated world', { timeout: 120_000 }, () => {
   it('keeps its invariants when messages are lost, late or doubled, and calls and processes fail, pause or die', async () => {
     await expectRoughWorldsKeepInvariants(seed, seed + WORLDS - 1)
   })
