@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { vi } from 'vitest'
 import type { WeirClient } from '../../src/client/weir-client.ts'
 import { openTopics, type TopicsPlace } from '../../src/connectors/topics/open.ts'
 import { scanTopic } from '../../src/connectors/topics/scan.ts'
@@ -18,6 +17,7 @@ import { decodeLinearDelta, type LinearDelta } from '../../src/models/linear/del
 import { LibsvmWriter } from '../../src/models/linear/libsvm-writer.ts'
 import { LinearExamples } from '../../src/models/linear/model-generator.ts'
 import { foldLinearStep } from '../../src/models/linear/online-rule.ts'
+import { until } from '../run/until.ts'
 
 const FEATURES = 400
 const RANGE = 16
@@ -99,7 +99,9 @@ export class SvmLearningFixture implements AsyncDisposable {
 
   /** Waits until the deltas of this number of observations are in their topic. */
   async untilLearned(observations: number): Promise<void> {
-    await vi.waitUntil(async () => (await this.distinctDeltas()).length >= observations, 60_000)
+    const isLearned = async (): Promise<boolean> =>
+      (await this.distinctDeltas()).length >= observations
+    await until(`deltas of ${observations} observations`, isLearned, { everyMs: 20 })
   }
 
   /** Ends a slot's thread and waits until the job runs again. */
@@ -107,7 +109,7 @@ export class SvmLearningFixture implements AsyncDisposable {
     const { execution } = this.job
     const failures = execution.failures.length
     execution.killSlot(slot)
-    await vi.waitUntil(() => execution.failures.length > failures, 10_000)
+    await until('the slot is lost', () => execution.failures.length > failures)
     await execution.waitFor('RUNNING')
   }
 
@@ -136,15 +138,15 @@ export class SvmLearningFixture implements AsyncDisposable {
   async untilServed(client: WeirClient, deltas: readonly LinearDelta[]): Promise<void> {
     const expected = foldedBlocks(this.base, deltas)
     const keys = [...expected.keys()].map(String)
-    const differing = async (): Promise<string[]> => {
+    const areEqual = async (): Promise<boolean> => {
       const rows = await client.rows(SVM_MODEL, keys)
-      return keys.filter((key, i) => {
+      return keys.every((key, i) => {
         const row = rows[i]!
         const weights = expected.get(Number(key))!
-        return !row.ok || weights.some((weight, k) => weight !== row.value[k])
+        return row.ok && weights.every((weight, k) => weight === row.value[k])
       })
     }
-    await vi.waitUntil(async () => (await differing()).length === 0, { timeout: 60_000 })
+    await until('the served rows are equal', areEqual, { everyMs: 20 })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

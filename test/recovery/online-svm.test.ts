@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { WeirClient } from '../../src/client/weir-client.ts'
 import { BIAS_FEATURE } from '../../src/core/feature.ts'
 import { seededRandom } from '../../src/core/random.ts'
 import { SVM_MODEL } from '../../src/jobs/model-topic/linear-serving-function.ts'
+import { until } from '../run/until.ts'
 import { commitSeed } from '../services/commit-seed.ts'
 import { SvmLearningFixture } from './online-svm-fixture.ts'
 
@@ -30,7 +31,7 @@ it('keeps every block equal to its base plus the distinct deltas, under kills', 
     await fixture.observe(BATCH)
     // The kill comes at a random time between two checkpoints.
     const least = n - 1 - BATCH + random.below(BATCH - 50)
-    await vi.waitUntil(async () => (await fixture.allDeltas()).length > least, 30_000)
+    await until(`${least} deltas`, async () => (await fixture.allDeltas()).length > least)
     await fixture.killSlot(random.below(2))
   }
   await fixture.job.execution.waitFor('RUNNING')

@@ -1,9 +1,10 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { GeneratorSource } from '../../../src/connectors/memory/generator-source.ts'
 import { keyGroupOf } from '../../../src/core/key-group.ts'
 import { int53Serializer, type Serializer, stringSerializer } from '../../../src/core/serializer.ts'
 import { StreamExecutionEnvironment } from '../../../src/dataflow/stream-execution-environment.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
+import { until } from '../../run/until.ts'
 
 it('a job reports which key groups the records of a keyed operator belong to', async () => {
   const env = new StreamExecutionEnvironment()
@@ -19,13 +20,10 @@ it('a job reports which key groups the records of a keyed operator belong to', a
   await using cluster = new MiniCluster({})
   const job = cluster.startLocal(env.graph('skewed'))
   await job.waitFor('RUNNING')
-  const records = await vi.waitUntil(
-    async () => {
-      const found = await job.keyGroupRecords('keyed')
-      return Object.keys(found).length > 0 ? found : undefined
-    },
-    { timeout: 15_000 },
-  )
+  const records = await until('records are counted', async () => {
+    const found = await job.keyGroupRecords('keyed')
+    return Object.keys(found).length > 0 ? found : undefined
+  })
   const hot = keyGroupOf(new TextEncoder().encode('hot'), 128)
   expect(Object.keys(records)).toEqual([String(hot)])
   expect(await job.keyGroupRecords('numbers')).toEqual({})

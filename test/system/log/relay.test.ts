@@ -3,11 +3,12 @@ import { once } from 'node:events'
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect, it, vi } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { EmbeddedLog } from '../../../src/connectors/log/embedded-log.ts'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import { scanTopic } from '../../../src/connectors/topics/scan.ts'
 import { seededRandom } from '../../../src/core/random.ts'
+import { until } from '../../run/until.ts'
 import { commitSeed } from '../../services/commit-seed.ts'
 
 const MODULE = new URL('./relay.process.ts', import.meta.url)
@@ -15,7 +16,6 @@ const PROCESSES = 3
 const HANDOVERS = 24
 /** One of so many owners is killed, the others close the log. */
 const KILL_ONE_OF = 4
-const LIMIT = { timeout: 60_000, interval: 5 }
 const seed = commitSeed()
 
 const children = new Set<ChildProcess>()
@@ -75,12 +75,12 @@ function owner(): Owner | undefined {
 /** Waits until the log has another owner, or the same one again, and each process writes to it again. */
 async function nextOwner(before: Owner | undefined): Promise<Owner> {
   let found = owner()
-  await vi.waitUntil(() => {
+  await until('the log has another owner', () => {
     found = owner()
     return found !== undefined && found.lock !== before?.lock
-  }, LIMIT)
+  })
   reported.clear()
-  await vi.waitUntil(() => [...children].every((child) => reported.has(child)), LIMIT)
+  await until('each process writes', () => [...children].every((child) => reported.has(child)))
   return owner() ?? found!
 }
 

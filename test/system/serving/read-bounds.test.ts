@@ -26,6 +26,7 @@ import {
   type ReadPosition,
 } from '../../../src/wire/model-reader.ts'
 import { pause } from '../../run/pause.ts'
+import { until } from '../../run/until.ts'
 
 const PARTITIONS = 3
 /** Reads that each wait for the record that was appended just before. */
@@ -201,7 +202,7 @@ async function linearModel(): Promise<Following> {
     configuration: configuration(),
     onLive: live,
   })
-  await vi.waitUntil(() => live.mock.calls.length > 0, { timeout: 60_000 })
+  await until('the model is live', () => live.mock.calls.length > 0)
   const client = await WeirClient.connect({ port: job.port, deadlineMs: DEADLINE_MS })
   const appender = await Appender.open('svm-model')
   const featuresOf = (n: number): readonly [number, number] => [n, FEATURES / 2 + n]

@@ -11,6 +11,7 @@ import { serveAlsJob } from '../../../src/jobs/serve/als.ts'
 import { dataDirectory } from '../../../src/jobs/serve/data-directory.ts'
 import type { ServedJob } from '../../../src/jobs/served-job.ts'
 import { alsKey, MEAN_IF_UNKNOWN } from '../../../src/models/als/row-key.ts'
+import { until } from '../../run/until.ts'
 
 const USERS = Array.from({ length: 30 }, (_, n) => `stranger${n}`)
 
@@ -26,7 +27,7 @@ async function serve(root: string): Promise<ServedJob> {
     configuration: {},
     onLive: live,
   })
-  await vi.waitUntil(() => live.mock.calls.length > 0, { timeout: 60_000 })
+  await until('the model is live', () => live.mock.calls.length > 0)
   return job
 }
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WeirClient } from '../../../src/client/weir-client.ts'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import { systemClock } from '../../../src/core/clock.ts'
@@ -14,6 +14,7 @@ import { serveSvmJob } from '../../../src/jobs/serve/svm.ts'
 import type { ServedJob } from '../../../src/jobs/served-job.ts'
 import { LibsvmWriter } from '../../../src/models/linear/libsvm-writer.ts'
 import type { SparseVector } from '../../../src/wire/model-reader.ts'
+import { until } from '../../run/until.ts'
 
 const FEATURES = 5000
 const RANGE = 64
@@ -47,7 +48,7 @@ class ServedModel implements AsyncDisposable {
       configuration: {},
       onLive: (version) => model.live.push(version),
     })
-    await vi.waitUntil(() => model.live.length === 1, { timeout: 60_000 })
+    await until('the model is live', () => model.live.length === 1)
     model.client = await WeirClient.connect({ port: model.job.port })
     return model
   }
