@@ -1,12 +1,16 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import { delimiter, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { oneAtATime } from './one-at-a-time.ts'
 
 /** Folder of downloaded services; git ignores `.weir`. */
 const CACHE = resolve(import.meta.dirname, '../../.weir/services')
+
+/** Held while `mvn` writes to the folder of downloads. */
+export const MAVEN_LOCK = join(CACHE, 'maven.lock')
 
 const run = promisify(execFile)
 
@@ -14,7 +18,11 @@ const run = promisify(execFile)
  * The class path of a pom's dependencies. `mvn` downloads them at the first use; the result is cached by the
  * content of the pom. Throws with the package to install when `mvn` is missing.
  */
-export async function mavenClassPath(pom: string): Promise<string> {
+export function mavenClassPath(pom: string): Promise<string> {
+  return oneAtATime(MAVEN_LOCK, () => resolveClassPath(pom))
+}
+
+async function resolveClassPath(pom: string): Promise<string> {
   const digest = createHash('sha256')
     .update(await readFile(pom))
     .digest('hex')
@@ -22,7 +30,6 @@ export async function mavenClassPath(pom: string): Promise<string> {
   const remembered = join(CACHE, `${digest}.classpath`)
   const known = await readFile(remembered, 'utf8').catch(() => undefined)
   if (known?.split(delimiter).every((jar) => existsSync(jar))) return known
-  await mkdir(CACHE, { recursive: true })
   const output = `${remembered}.${process.pid}`
   await runTool('mvn', 'maven', [
     '-B',

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { oneAtATime } from './one-at-a-time.ts'
 
 const run = promisify(execFile)
 
@@ -9,9 +10,13 @@ const run = promisify(execFile)
  * Installs Python packages from PyPI into a virtual environment below `.weir/services`, once, and returns
  * its interpreter. Undefined, with the reason printed, where Python or the registry is missing.
  */
-export async function pythonWith(...packages: readonly string[]): Promise<string | undefined> {
+export function pythonWith(...packages: readonly string[]): Promise<string | undefined> {
   const name = packages.join('-').replaceAll(/[^A-Za-z0-9.-]+/g, '-')
   const folder = resolve('.weir/services', `python-${name}`)
+  return oneAtATime(`${folder}.lock`, () => installed(packages, folder))
+}
+
+async function installed(packages: readonly string[], folder: string): Promise<string | undefined> {
   const interpreter = join(folder, 'bin', 'python')
   const complete = join(folder, 'complete')
   if (existsSync(complete)) return interpreter

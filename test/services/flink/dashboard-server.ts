@@ -3,7 +3,8 @@ import { mkdir, readFile, rename } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname, join, resolve } from 'node:path'
-import { runTool } from '../maven-classpath.ts'
+import { MAVEN_LOCK, runTool } from '../maven-classpath.ts'
+import { oneAtATime } from '../one-at-a-time.ts'
 import { flinkClassPath } from './command-line.ts'
 
 const POM = join(import.meta.dirname, 'pom.xml')
@@ -23,6 +24,11 @@ async function dashboardFolder(): Promise<string> {
   const web = join(folder, 'web')
   if (existsSync(join(web, 'index.html'))) return web
   await flinkClassPath()
+  await oneAtATime(MAVEN_LOCK, () => unpack(folder))
+  return web
+}
+
+async function unpack(folder: string): Promise<void> {
   const unpacked = `${folder}.${process.pid}`
   await mkdir(unpacked, { recursive: true })
   await runTool('mvn', 'maven', [
@@ -37,7 +43,6 @@ async function dashboardFolder(): Promise<string> {
     `-DoutputDirectory=${unpacked}`,
   ])
   await rename(unpacked, folder)
-  return web
 }
 
 /** Serves Flink's own dashboard, and passes its requests on to a REST interface of Weir. */
