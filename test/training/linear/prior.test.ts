@@ -113,7 +113,7 @@ async function trained(examples: readonly Example[], loss: 'hinge' | 'logistic')
     builder.add(label, Uint32Array.from(ids), Float32Array.from(values))
   }
   const table = builder.build()
-  return { table, model: await trainLinear(table, { loss, threads: 0, maxRounds: 300 }) }
+  return { table, model: await trainLinear(table, { loss, threads: 0, maxRounds: 60 }) }
 }
 
 const data = Object.keys(SHAPES).flatMap((name) =>
