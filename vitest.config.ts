@@ -1,4 +1,6 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { seededRandom } from './src/core/random.ts'
 import { SummaryReporter } from './test/run/summary-reporter.ts'
 import { PATIENCE_VARIABLE } from './test/run/until.ts'
 
@@ -6,6 +8,32 @@ import { PATIENCE_VARIABLE } from './test/run/until.ts'
 const ALONE: Readonly<Record<string, string>> = {
   'serving/hostile-clients': 'measures latencies beside attacks',
 }
+
+/** Files that take more than a minute: they come first, so that none of them ends a run while the other lane is idle. */
+const LONG = [
+  'system/cli/verify',
+  'system/docs/guide-sessions',
+  'system/verify/soak',
+  'system/dashboard/pages',
+  'system/hdfs/faults',
+  'system/runtime/nexmark-rows',
+]
+
+const long = new Set(LONG.map((name) => `${import.meta.dirname}/test/${name}.test.ts`))
+
+/** The order of files: any, the long ones first. */
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const random = seededRandom(this.ctx.config.sequence.seed)
+    const inOrder = files.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
+    const drawn = inOrder.map((file) => ({ file, rank: random.next() }))
+    const rankOf = ({ file, rank }: (typeof drawn)[number]): number =>
+      long.has(file.moduleId) ? rank - 1 : rank
+    return drawn.sort((a, b) => rankOf(a) - rankOf(b)).map(({ file }) => file)
+  }
+}
+
+const placeOf = ({ project, moduleId }: TestSpecification): string => `${project.name}/${moduleId}`
 
 const alone = Object.keys(ALONE).map((name) => `test/system/${name}.test.ts`)
 const system = ['test/system/**/*.test.ts', 'test/recovery/**/*.test.ts']
@@ -47,6 +75,7 @@ const UNIT = {
 /** The projects run one after the other. */
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongFirst },
     reporters: [
       'default',
       new SummaryReporter(process.env['TEST_SLOWEST'] === 'all' ? Number.POSITIVE_INFINITY : 10),

@@ -7,17 +7,19 @@ const ROOT = resolve(import.meta.dirname, '..')
 
 /** The test files with campaigns: those that ask for the size of one. */
 export function campaignTests(): readonly string[] {
-  return filesOf('test').filter((file) => importedFiles(file).includes('test/run/campaign-size.ts'))
+  return filesOf('test').filter(
+    (file) =>
+      file.endsWith('.test.ts') && importedFiles(file).includes('test/run/campaign-size.ts'),
+  )
 }
 
 /** Runs the test files with campaigns, whole, with the seed of the commit; returns the exit code. */
 export async function runWhole(say: (line: string) => void): Promise<number> {
   const files = campaignTests()
-  const seed = String(commitSeed())
+  const seed = commitSeed()
   say(
     `${files.length} test files with campaigns, whole; seed ${seed}, as WEIR_SEED=${seed} sets it`,
   )
-  const environment = { WEIR_WHOLE: '1', WEIR_SEED: seed }
-  const command = [process.execPath, 'test/run/main.ts', ...files]
-  return await runTools([command], { cwd: ROOT, environment })
+  const command = [process.execPath, 'test/run/main.ts', '--whole', ...files]
+  return await runTools([command], { cwd: ROOT })
 }

@@ -6,6 +6,7 @@ it('gives what is not its own to vitest', () => {
   expect(parseArguments(words)).toEqual({
     help: false,
     checksOnly: false,
+    whole: false,
     slowest: true,
     changedSince: undefined,
     others: ['test/core', '-t', 'a name', '--sequence.seed=7'],
@@ -19,4 +20,11 @@ it.each([
   [['--changed', 'test/a.test.ts'], 'HEAD', ['test/a.test.ts']],
 ])('reads %j as changes since %s', (words, commit, others) => {
   expect(parseArguments(words)).toMatchObject({ changedSince: commit, others })
+})
+
+it('runs campaigns whole where it is asked to', () => {
+  expect(parseArguments(['--whole', 'test/a.test.ts'])).toMatchObject({
+    whole: true,
+    others: ['test/a.test.ts'],
+  })
 })

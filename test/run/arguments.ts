@@ -3,6 +3,8 @@ export interface TestArguments {
   readonly help: boolean
   /** Only the format, lint, types and architecture. */
   readonly checksOnly: boolean
+  /** Whether campaigns run whole. */
+  readonly whole: boolean
   /** Whether the table at the end has all files. */
   readonly slowest: boolean
   /** The commit whose changes decide what runs; undefined without `--changed`. */
@@ -28,10 +30,11 @@ export function parseArguments(words: readonly string[]): TestArguments {
   return {
     help: words.includes('--help'),
     checksOnly: words.includes('--checks'),
+    whole: words.includes('--whole'),
     slowest: words.includes('--slowest'),
     changedSince,
     others,
   }
 }
 
-const OWN: ReadonlySet<string> = new Set(['--help', '--checks', '--slowest'])
+const OWN: ReadonlySet<string> = new Set(['--help', '--checks', '--slowest', '--whole'])

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArguments, type TestArguments } from './arguments.ts'
+import { wholeCampaigns } from './campaign-size.ts'
 import { UnknownCommitError } from './changed/git.ts'
 import { changedTests } from './changed-tests.ts'
 import { COSTS_VARIABLE, mergeCosts, readCosts } from './file-costs.ts'
@@ -13,6 +14,7 @@ import { runTools } from './tools.ts'
 const HELP = `Usage: npm test                         format, lint and types, then all tests
        npm test -- FILE... [OPTION...]  these files, with options of vitest such as -t 'name of a test'
        npm test -- --changed [COMMIT]   what changes since a commit (default: HEAD) can break, in about two minutes
+       npm test -- --whole              all, and every campaign whole; it is what CI runs
        npm test -- --slowest            all, and a table of every file: seconds, and what it waits for
        npm run check                    format, lint, types and architecture
        npm run test:unit                the tests without threads, processes and services
@@ -30,11 +32,15 @@ const CHECKS: readonly (readonly string[])[] = [
 ]
 const ARCHITECTURE = ['--project', 'architecture']
 
-async function vitest(words: readonly string[], slowest: boolean): Promise<number> {
+async function vitest(
+  words: readonly string[],
+  { slowest, whole }: Pick<TestArguments, 'slowest' | 'whole'>,
+): Promise<number> {
   const costs = join(ROOT, `.weir/test-costs.${process.pid}.jsonl`)
   mkdirSync(join(ROOT, '.weir'), { recursive: true })
   const all = slowest ? { TEST_SLOWEST: 'all' } : {}
-  const environment = { [COSTS_VARIABLE]: costs, ...all }
+  const campaigns = whole ? wholeCampaigns() : {}
+  const environment = { [COSTS_VARIABLE]: costs, ...all, ...campaigns }
   const command = [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', ...words]
   try {
     return await runTools([command], { cwd: ROOT, environment })
@@ -59,11 +65,11 @@ async function main(): Promise<number> {
   }
   // First, so that a wrong commit is refused at once.
   const words = selection(asked)
-  const whole = asked.others.length === 0
-  const checked = whole ? await runTools(CHECKS, { cwd: ROOT }) : 0
+  const isAll = asked.others.length === 0
+  const checked = isAll ? await runTools(CHECKS, { cwd: ROOT }) : 0
   if (checked !== 0) return checked
-  if (asked.checksOnly) return await vitest(ARCHITECTURE, false)
-  return words === undefined ? 0 : await vitest(words, asked.slowest)
+  if (asked.checksOnly) return await vitest(ARCHITECTURE, { slowest: false, whole: false })
+  return words === undefined ? 0 : await vitest(words, asked)
 }
 
 try {
