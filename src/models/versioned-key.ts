@@ -3,6 +3,9 @@
  * to. A key without `@<version>` belongs to version 1.
  */
 
+import { WeirError } from '../core/errors.ts'
+import { HIGHEST_VERSION } from '../core/model-version.ts'
+
 /** Version of a row whose key names none. */
 export const UNVERSIONED = 1
 
@@ -17,6 +20,15 @@ export function splitVersionedKey(text: string): { key: string; version: number 
   const suffix = text.slice(at + 1)
   if (!/^[1-9][0-9]{0,9}$/.test(suffix)) return { key: text, version: UNVERSIONED }
   return { key: text.slice(0, at), version: Number(suffix) }
+}
+
+/** The version of a row that a job reads. Throws UNPARSABLE_RECORD for a number that no version has. */
+export function readableVersion(version: number): number {
+  if (version <= HIGHEST_VERSION) return version
+  throw new WeirError(
+    'UNPARSABLE_RECORD',
+    `a row is of version ${version}, but versions end at ${HIGHEST_VERSION}; publish the model under a lower number`,
+  )
 }
 
 /**

@@ -258,6 +258,7 @@ export class SubtaskKeyedState implements KeyedStateBackend, MemoryUser {
   }
 
   prefersFull(): boolean {
+    if (this.vectors.needsFull) return true
     return this.vectors.declarations().length === 0 && this.typed.prefersFull()
   }
 

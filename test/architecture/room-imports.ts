@@ -689,7 +689,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'load/sending': ['core', 'load/port'],
   'load/targets': ['client', 'core', 'load/http', 'load/port', 'models/als', 'wire'],
   'load/threads': ['core', 'load/keys', 'load/port', 'load/sending', 'load/targets'],
-  models: [],
+  models: ['core'],
   'models/als': ['core', 'core/hash', 'kernels', 'models', 'models/registry'],
   'models/als/online': ['core', 'kernels', 'models/als', 'models/quality', 'models/ratings'],
   'models/files': ['core', 'core/formats', 'core/hash', 'models/als', 'models/linear'],

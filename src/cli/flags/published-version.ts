@@ -1,10 +1,11 @@
 import { checkTopicName } from '../../connectors/log/storage/topic-config.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
+import { HIGHEST_VERSION } from '../../core/model-version.ts'
 import { checkModelTopics } from '../../jobs/model-topic/check-topics.ts'
 import { type VersionChoice, versionToPublish } from '../../jobs/publish/version-to-publish.ts'
+import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
 import type { RegistryState } from '../../models/registry/version.ts'
-import { HIGHEST_VERSION } from '../../models/registry/version-marker.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'
 import { checkDataDirectory } from './data-directory.ts'
 import { registryOf } from './model-registry.ts'
@@ -32,7 +33,7 @@ export async function publishedVersionOf(
   flags: Flags,
   topics: TopicStore,
   topic: string,
-): Promise<VersionChoice> {
+): Promise<VersionChoice & { readonly registry: ModelRegistry }> {
   checkTopicName(topic)
   if (flags.optional('brokers') === undefined) checkDataDirectory(flags.string('data-dir'))
   const version = flags.optionalInteger('version', 1, HIGHEST_VERSION)
@@ -40,7 +41,7 @@ export async function publishedVersionOf(
   const state = overwrite ? await registryOf(flags).read() : await visibleRegistry(flags)
   if (overwrite) refuseLive(state, topic, version)
   const after = Math.max(0, ...(state.versions.get(topic)?.keys() ?? []))
-  const choice = { version, after, overwrite }
+  const choice = { version, after, overwrite, registry: registryOf(flags) }
   await versionToPublish(topics, topic, choice)
   await checkModelTopics(topics, topic)
   return choice
@@ -66,13 +67,15 @@ function refuseLive(state: RegistryState, topic: string, version: number | undef
 }
 
 /**
- * Text to append to the report of a published version; empty if it goes live by itself. Where the
- * registry has the model, only a promotion makes a version live.
+ * Text to append to the report of a published version: whether it is live, as the first version of a model is, or which
+ * command makes it so.
  */
 export async function promotionHint(flags: Flags, topic: string, version: number): Promise<string> {
   const state = await visibleRegistry(flags)
   const live = state.models.get(topic)?.live ?? 0
-  if (!state.models.has(topic) || live === version) return ''
-  const now = live === 0 ? 'no version is live' : `version ${live} stays live`
+  if (!state.models.has(topic)) return ''
+  if (live === version) return '; it is live, as the first version of the model'
+  const now =
+    live === 0 ? 'a candidate: no version is live' : `a candidate: version ${live} stays live`
   return `; ${now} until "weir model promote ${version} --model ${topic}"`
 }

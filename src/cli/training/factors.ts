@@ -5,6 +5,7 @@ import { checkKeyLength } from '../../jobs/publish/key-length.ts'
 import { refuseOtherDimension } from '../../jobs/publish/topic-dimension.ts'
 import type { VersionChoice } from '../../jobs/publish/version-to-publish.ts'
 import { dataMetrics, type MeasuredRatings } from '../../jobs/registry/data-metrics.ts'
+import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
 import type { Hyperparameters } from '../../models/registry/version.ts'
 import type { CrossValidation } from '../../training/als/cross-validate.ts'
 import { evaluateAls } from '../../training/als/evaluate.ts'
@@ -52,7 +53,10 @@ export const FACTORS_PLACE_OPTIONS: Readonly<Record<string, OptionSpec>> = {
 export interface PublishTarget {
   readonly topics: TopicStore
   readonly topic: string
-  readonly choice: VersionChoice & { readonly maxKeyBytes: number }
+  readonly choice: VersionChoice & {
+    readonly registry: ModelRegistry
+    readonly maxKeyBytes: number
+  }
 }
 
 /** What `trainingInput` reads, and what the rows will be. */

@@ -23,7 +23,7 @@ Example:
     const [file] = args
     if (file === undefined) throw missingArguments(modelImportCommand)
     const registry = registryOf(flags)
-    await administrationOf(flags).adopted()
+    await administrationOf(flags).register()
     await using topics = await topicsOf(flags)
     const model = flags.string('model')
     const outcome = await importVersion(topics, registry, {

@@ -1,8 +1,6 @@
-import { readyVersions } from '../../jobs/registry/model-versions.ts'
 import { versionsOf } from '../../models/registry/version.ts'
 import { type Command, Flags } from '../command/command.ts'
-import { topicsOf } from '../flags/kafka.ts'
-import { REGISTRY_OPTIONS, registryOf } from '../flags/model-registry.ts'
+import { administrationOf, REGISTRY_OPTIONS } from '../flags/model-registry.ts'
 import { versionLine } from '../text/model-version.ts'
 
 /** `weir model list`: lists the versions of a model. */
@@ -15,9 +13,7 @@ export const modelListCommand: Command = {
   async run({ flags: values, io }) {
     const flags = new Flags(values)
     const name = flags.string('model')
-    await using topics = await topicsOf(flags)
-    const markers = (await topics.has(name)) ? await readyVersions(topics, name) : []
-    const state = await registryOf(flags).adopt(name, markers)
+    const state = await administrationOf(flags).complete()
     const versions = versionsOf(state, name)
     for (const version of versions) {
       io.out(flags.boolean('json') ? JSON.stringify(version) : versionLine(version))

@@ -60,7 +60,7 @@ Examples:
     const flags = new Flags(values)
     const registry = registryOf(flags)
     const administration = administrationOf(flags)
-    const named = await administration.named(args[0] ?? 'latest')
+    const named = await administration.registered(args[0] ?? 'latest')
     const { state, version } = named
     const live = flags.optionalInteger('expect-live') ?? state.models.get(version.name)?.live ?? 0
     const golden = flags.optional('golden')
@@ -76,6 +76,8 @@ Examples:
     if (flags.boolean('json')) {
       const how = forced ? 'forced' : 'promoted'
       io.out(JSON.stringify({ model: version.name, live: version.number, before: live, how }))
+    } else if (live === version.number) {
+      io.out(`version ${version.number} of ${version.name} is live already`)
     } else {
       const before = live === 0 ? 'no version was live' : `was ${live}`
       const how = forced ? ', forced' : ''

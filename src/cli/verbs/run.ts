@@ -233,6 +233,7 @@ function modelJobOptions(
         liveEvent(version, marker, rows),
         liveText(version, marker, { rows, size: sizeOf(marker) }),
       ),
+    onWarning: (warning) => log.warn(`warning: ${warning}`),
     onDropped: droppedReporter(log, systemClock),
     ...(io.jobManager === undefined ? {} : { jobId: io.jobManager.jobId }),
     ...(dimension === undefined ? {} : { dimension }),

@@ -45,7 +45,7 @@ export class RegistryModelControl implements ModelControl {
   }
 
   async promote(version: string, options: PromoteOptions): Promise<ModelSwitch> {
-    const named = await this.administration.named(version)
+    const named = await this.administration.registered(version)
     const switched = await this.administration.promote(named, options)
     return this.switched(switched, switched.isForced ? 'forced' : 'promoted')
   }

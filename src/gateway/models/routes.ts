@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { isWeirError } from '../../core/errors.ts'
+import { HIGHEST_VERSION } from '../../core/model-version.ts'
 import { sendProblem } from '../http/errors.ts'
 import { problemOf } from '../http/problem.ts'
 import type {
@@ -12,7 +13,7 @@ import type {
 const EXPECT_LIVE = {
   type: 'integer',
   minimum: 0,
-  maximum: 2 ** 31,
+  maximum: HIGHEST_VERSION,
   description: 'Fail with 409 unless this version is live (0: none).',
 } as const
 const REASON = { type: 'string', minLength: 1, maxLength: 1000 } as const

@@ -39,6 +39,8 @@ export interface LearningCoordinatorOptions<C> {
   readonly clock: Clock
   /** Every slot learns on this version; called again after every restart. */
   readonly onLearning?: ((version: number) => void) | undefined
+  /** The job continues with another rule than that of its checkpoint (`LearnerReport`). */
+  readonly onMemoryDropped?: ((rule: string) => void) | undefined
 }
 
 /** A version that learning has begun on in this process. */
@@ -121,7 +123,13 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
   private learner(): OperatorCoordinator {
     return {
       start: (context) => this.start(context, 'learner'),
-      handleEvent: (slot, event) => this.observe({ ...(event as LearnerReport<C>), slot }),
+      handleEvent: (slot, event) => {
+        const report = event as LearnerReport<C>
+        if (slot === 0 && report.kind === 'opened' && report.droppedMemoryOf !== undefined) {
+          this.options.onMemoryDropped?.(report.droppedMemoryOf)
+        }
+        this.observe({ ...report, slot })
+      },
     }
   }
 

@@ -33,7 +33,12 @@ export interface GateOrder {
 /** From a learner to the coordinator. `C`: the constants of a version, the same in every slot. */
 export type LearnerReport<C> =
   /** The learner is open; `known`: versions of its checkpoint, whose deltas it can fold. */
-  | { readonly kind: 'opened'; readonly known: readonly number[] }
+  | {
+      readonly kind: 'opened'
+      readonly known: readonly number[]
+      /** The rule of the checkpoint, if it is another one: what it kept beside the rows was dropped. */
+      readonly droppedMemoryOf?: string
+    }
   /** The slot's part of a version's constants; `kept`: the constants that learning began with before. */
   | {
       readonly kind: 'measured'

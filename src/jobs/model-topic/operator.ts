@@ -41,6 +41,12 @@ export interface LearningBegan {
   readonly version: number
 }
 
+/** From the version coordinator: the registry has made the version live. Kept in checkpoints. */
+export interface LiveByRegistry {
+  readonly kind: 'live-by-registry'
+  readonly version: number
+}
+
 /** From the version coordinator: every subtask answers, after the markers that it has sent. */
 export interface MarkersAsked {
   readonly kind: 'markers-asked'
@@ -52,6 +58,7 @@ export interface MarkersSent {
 }
 
 const STATE = 'markers'
+const LIVE = 'live-by-registry'
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
@@ -72,6 +79,8 @@ export abstract class ModelTopicOperator extends AbstractOperator {
   private restored: readonly ModelVersionMarker[] = []
   private begun!: BegunVersions
   private learnsAny = false
+  /** The version that the registry made live last; undefined if no registry did. */
+  private live: number | undefined
 
   constructor(dimension: number, policy: BadRowPolicy) {
     super()
@@ -84,6 +93,12 @@ export abstract class ModelTopicOperator extends AbstractOperator {
     this.dropped = context.metrics.counter('numRecordsDropped')
     this.begun = new BegunVersions(context.operatorState)
     this.learnsAny = this.begun.size > 0
+    // Before the markers, which let the coordinator decide what is live.
+    for (const bytes of context.operatorState.restored(LIVE)) {
+      const live = JSON.parse(decoder.decode(bytes)) as LiveByRegistry
+      this.live = live.version
+      context.sendEvent(live)
+    }
     for (const bytes of context.operatorState.restored(STATE)) {
       this.record(JSON.parse(decoder.decode(bytes)) as MarkerSeen)
     }
@@ -109,7 +124,11 @@ export abstract class ModelTopicOperator extends AbstractOperator {
   }
 
   override handleEvent(event: unknown): void {
-    const order = event as LearningBegan | MarkersAsked
+    const order = event as LearningBegan | MarkersAsked | LiveByRegistry
+    if (order.kind === 'live-by-registry') {
+      this.live = order.version
+      return
+    }
     if (order.kind === 'markers-asked') {
       this.context.sendEvent({ kind: 'markers-sent' } satisfies MarkersSent)
     } else if (order.kind === 'learning-began') {
@@ -122,6 +141,9 @@ export abstract class ModelTopicOperator extends AbstractOperator {
     if (this.learnsAny) this.begun.snapshot()
     const entries = [...this.seen.values()].map((seen) => encoder.encode(JSON.stringify(seen)))
     this.context.operatorState.update(STATE, 'split', entries)
+    if (this.live === undefined) return
+    const live: LiveByRegistry = { kind: 'live-by-registry', version: this.live }
+    this.context.operatorState.update(LIVE, 'broadcast', [encoder.encode(JSON.stringify(live))])
   }
 
   /** Sends the row of a record on. Throws UNPARSABLE_RECORD if it is no row of the model. */

@@ -4,7 +4,11 @@ import { keyOfEveryGroup } from '../../core/key-group-keys.ts'
 import { isMeanKeyBytes, kindOfKeyBytes } from '../../models/als/row-key.ts'
 import { emptyRow, type PublishedRow, type RowUpdate } from '../../models/als/row-update.ts'
 import { MEAN_ID_IS_TAKEN } from '../../models/mean-id.ts'
-import { keyLengthWithoutVersion, versionOfKeyBytes } from '../../models/versioned-key.ts'
+import {
+  keyLengthWithoutVersion,
+  readableVersion,
+  versionOfKeyBytes,
+} from '../../models/versioned-key.ts'
 import { type BadRowPolicy, ModelTopicOperator } from './operator.ts'
 import type { ModelTopicRecord } from './record.ts'
 import { ratingsIn } from './row-ratings.ts'
@@ -48,7 +52,7 @@ export class ModelRowsOperator extends ModelTopicOperator {
     key.start = keyStart
     key.length = keyLengthWithoutVersion(bytes, keyStart, keyLength)
     checkKey(key)
-    row.version = versionOfKeyBytes(bytes, key.length, keyStart, keyLength)
+    row.version = readableVersion(versionOfKeyBytes(bytes, key.length, keyStart, keyLength))
     if (valueLength < 0) return { kind: 'remove', key, version: row.version }
     return this.withFloats(record)
   }

@@ -1,5 +1,5 @@
 import { type Cancel, type Clock, sleep } from '../../core/clock.ts'
-import { isCandidate } from '../../models/registry/adopt.ts'
+import { isRegistryLost, needsRegistry } from '../../models/registry/adopt.ts'
 import type { LearnedPart } from '../../models/registry/learned-part.ts'
 import { type DesiredVersion, decideLive } from '../../models/registry/live.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
@@ -8,10 +8,12 @@ import type {
   OperatorCoordinator,
   OperatorCoordinatorContext,
 } from '../../runtime/protocol/operator-coordinator.ts'
-import type { LearningBegan, MarkersAsked, MarkersSent } from './operator.ts'
+import type { LearningBegan, LiveByRegistry, MarkersAsked, MarkersSent } from './operator.ts'
 
 /** Time between two checks whether a version is complete. */
 const CHECK_EVERY_MS = 2
+/** A publisher writes the registry after the topic: a registry without the model is missing if it stays so, ms. */
+const MISSING_AFTER_MS = 5_000
 
 /** Options of a version coordinator. */
 export interface VersionCoordinatorOptions {
@@ -24,12 +26,18 @@ export interface VersionCoordinatorOptions {
   readonly onLive?: (version: number, marker: ModelVersionMarker) => void
   /** Called when a record of the model topic was dropped. */
   readonly onDropped?: (partition: number, offset: number, reason: string) => void
+  /**
+   * The registry does not have the model, though versions of it were registered. `live`: the version that stays live, as in
+   * the checkpoint; 0 if that is not known, and nothing is served.
+   */
+  readonly onRegistryMissing?: (live: number) => void
 }
 
 /** Events of the operator that reads the model topic (`ModelTopicOperator`). */
 type ModelTopicEvent =
   | (PlacedMarker & { readonly kind: 'marker-seen' })
   | MarkersSent
+  | LiveByRegistry
   | {
       readonly kind: 'row-dropped'
       readonly partition: number
@@ -56,6 +64,12 @@ export class VersionCoordinator implements OperatorCoordinator {
   private context: OperatorCoordinatorContext | undefined
   private cancelCheck: Cancel | undefined
   private desired: DesiredVersion | undefined
+  /** The version that a registry made live when the checkpoint was taken. */
+  private restoredLive = 0
+  /** Ends the wait for a registry that does not have the model. */
+  private cancelMissing: Cancel | undefined
+  /** The version that the operators keep in checkpoints as the one of the registry, in this attempt. */
+  private keptLive = 0
   private isClosed = false
   private question: Question | undefined
 
@@ -69,6 +83,7 @@ export class VersionCoordinator implements OperatorCoordinator {
     this.cancelCheck?.()
     this.cancelCheck = undefined
     this.context = context
+    this.keptLive = 0
     const { model } = this.options
     // Until its markers are read again, its rows may be missing: the checkpoint may be older than the version.
     if (context.board.liveVersion(model) > 0) context.board.setLiveIncomplete(model, true)
@@ -78,6 +93,10 @@ export class VersionCoordinator implements OperatorCoordinator {
     const report = event as ModelTopicEvent
     if (report.kind === 'markers-sent') {
       this.markersSent(subtask)
+      return
+    }
+    if (report.kind === 'live-by-registry') {
+      this.restoredLive = report.version
       return
     }
     if (report.kind === 'row-dropped') {
@@ -173,6 +192,7 @@ export class VersionCoordinator implements OperatorCoordinator {
     this.isClosed = true
     this.settleQuestion(false)
     this.cancelCheck?.()
+    this.cancelMissing?.()
     this.context = undefined
   }
 
@@ -196,17 +216,40 @@ export class VersionCoordinator implements OperatorCoordinator {
     const decision = decideLive({
       live: context.board.liveVersion(model),
       ready,
-      published: ready.filter((version) => !isCandidate(this.markers.get(version)![0]!.marker)),
-      desired: this.desired,
+      published: ready.filter((version) => !needsRegistry(this.markers.get(version)![0]!.marker)),
+      desired: this.wanted(ready),
     })
     if (decision.kind === 'switch') {
       context.board.setLiveVersion(model, decision.version)
       this.options.onLive?.(decision.version, this.markers.get(decision.version)![0]!.marker)
     }
+    this.keepLive(context)
     if (ready.includes(context.board.liveVersion(model))) {
       context.board.setLiveIncomplete(model, false)
     }
     if (isLoading) this.cancelCheck = this.options.clock.after(CHECK_EVERY_MS, () => this.check())
+  }
+
+  /**
+   * The version of the registry. Where it lost what was live, that of the checkpoint stays live: what was rejected must not
+   * go live because a folder is missing.
+   */
+  private wanted(ready: readonly number[]): DesiredVersion | undefined {
+    const { desired, restoredLive } = this
+    if (desired !== undefined && (desired.live > 0 || restoredLive === 0)) return desired
+    const markers = ready.map((version) => this.markers.get(version)![0]!.marker)
+    if (restoredLive === 0 && !isRegistryLost(markers)) return undefined
+    this.cancelMissing ??= this.options.clock.after(MISSING_AFTER_MS, () => {
+      if ((this.desired?.live ?? 0) === 0) this.options.onRegistryMissing?.(this.restoredLive)
+    })
+    return { live: restoredLive, rollback: 0 }
+  }
+
+  private keepLive({ board, sendEvent }: OperatorCoordinatorContext): void {
+    const version = board.liveVersion(this.options.model)
+    if (this.desired === undefined || version === 0 || version === this.keptLive) return
+    this.keptLive = version
+    sendEvent(undefined, { kind: 'live-by-registry', version } satisfies LiveByRegistry)
   }
 
   private readinessOf(

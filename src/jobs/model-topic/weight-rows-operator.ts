@@ -8,7 +8,7 @@ import {
   type WeightList,
 } from '../../models/linear/weight-row.ts'
 import type { WeightUpdate } from '../../models/linear/weight-update.ts'
-import { versionOfKeyBytes } from '../../models/versioned-key.ts'
+import { readableVersion, versionOfKeyBytes } from '../../models/versioned-key.ts'
 import { type BadRowPolicy, ModelTopicOperator } from './operator.ts'
 import { keyBytesOf, type ModelTopicRecord, valueBytesOf } from './record.ts'
 import { weightMemoryIn } from './weight-memory.ts'
@@ -53,7 +53,7 @@ export class WeightRowsOperator extends ModelTopicOperator {
     headers: readonly RecordHeader[],
   ): WeightUpdate {
     const block = key.subarray(0, length)
-    const version = versionOfKeyBytes(key, keyEnd(key, length))
+    const version = readableVersion(versionOfKeyBytes(key, keyEnd(key, length)))
     if (value === null) {
       return { kind: 'remove', key: block, version }
     }
@@ -73,7 +73,7 @@ export class WeightRowsOperator extends ModelTopicOperator {
       throw new WeirError('UNPARSABLE_RECORD', 'a text weight is removed by writing 0 for it')
     }
     const list = parseTextWeights(textOf(value))
-    const version = versionOfTextKey(key)
+    const version = readableVersion(versionOfTextKey(key))
     for (const [block, members] of byBlock(list, this.dimension)) {
       const indices = Uint16Array.from(members, (i) => list.features[i]! - block * this.dimension)
       const weights = Float32Array.from(members, (i) => list.weights[i]!)

@@ -3,6 +3,7 @@ import { EmbeddedLog } from '../../connectors/log/embedded-log.ts'
 import { LogTopics } from '../../connectors/topics/log-topics.ts'
 import type { TopicProducer, TopicStore } from '../../connectors/topics/store.ts'
 import type { Clock } from '../../core/clock.ts'
+import { isWeirError, messageOf } from '../../core/errors.ts'
 import { PublishedMoments } from '../../models/als/published-moments.ts'
 import { encodeFactors } from '../../models/als/row.ts'
 import { type AlsRowKind, alsKey } from '../../models/als/row-key.ts'
@@ -16,7 +17,10 @@ import { rowPartition } from '../model-topic/row-partition.ts'
 import { ratingsHeader } from '../model-topic/row-ratings.ts'
 import { createModelTopics } from '../model-topic/topics.ts'
 import { weightMemoryHeader } from '../model-topic/weight-memory.ts'
+import type { ModelRegistry } from '../registry/model-registry.ts'
+import { readyVersions } from '../registry/model-versions.ts'
 import { checkKeyLength } from './key-length.ts'
+import { requireDimension } from './topic-dimension.ts'
 import { type VersionChoice, versionToPublish } from './version-to-publish.ts'
 
 /** A row that can be published. */
@@ -45,7 +49,7 @@ export interface PublishableModel {
 /** Metadata of a version in its markers. */
 export type VersionMetadata = Omit<
   ModelVersionMarker,
-  'event' | 'version' | 'dimension' | 'users' | 'items'
+  'event' | 'version' | 'dimension' | 'users' | 'items' | 'registered'
 >
 
 /** Options of `publishModel`. */
@@ -59,6 +63,13 @@ export interface PublishOptions extends VersionChoice {
   readonly partitions?: number
   /** Kafka only: copies of the topic if it is new. @default the setting of the brokers */
   readonly replicationFactor?: number
+  /**
+   * Registers the version: the first one of the model goes live, each other one is a candidate. Undefined for a caller that
+   * registers it with more facts.
+   */
+  readonly registry?: ModelRegistry
+  /** What to do about rows of another length than those of the topic. @default use another topic */
+  readonly remedy?: (held: number) => string
   /** Longest row key, `<id>-U`, in bytes: that of the jobs that serve the model. @default 64 */
   readonly maxKeyBytes?: number
   readonly onProgress?: (rows: number) => void
@@ -73,8 +84,8 @@ const PAUSE_EVERY = 8192
 /**
  * Publishes a version into the model topic: `announce`, all rows, then `ready` into every partition,
  * so that a reader that has passed the markers has all rows. Creates the topics of the model if they
- * are missing. Returns the number of the version. Throws VERSION_EXISTS (`versionToPublish`)
- * and KEY_TOO_LONG (`checkKeyLength`); the version then never goes live.
+ * are missing. Returns the number of the version. Throws VERSION_EXISTS (`versionToPublish`), DIMENSION_MISMATCH
+ * (`requireDimension`) and KEY_TOO_LONG (`checkKeyLength`); the version then never goes live.
  */
 export async function publishModel(
   model: PublishableModel,
@@ -85,18 +96,46 @@ export async function publishModel(
   const topics = own ?? (log as TopicStore)
   await createModelTopics(topics, topic, options)
   for (const warning of await checkModelTopics(topics, topic)) options.onWarning?.(warning)
+  const { remedy = () => 'use another topic' } = options
+  await requireDimension(topics, topic, { made: model.dimension, remedy })
   const version = await versionToPublish(topics, topic, options)
+  const register = await registration(topics, options)
+  const isRegistered = register !== undefined
   const { partitions } = await topics.describe(topic)
   const producer = await topics.producer(topic)
   try {
-    const context = { producer, partitions, version, options }
+    const context = { producer, partitions, version, isRegistered, options }
     sendMarkers({ event: 'announce' }, model, context)
     const moments = await sendRows(model, context)
     sendMarkers({ event: 'ready', ...moments.encode() }, model, context)
     await producer.sync()
-    return version
   } finally {
     await producer.close()
+  }
+  await register?.(version)
+  return version
+}
+
+/**
+ * Registers what the topic has already, which decides what is live, and returns the registration of the version to come.
+ * Undefined where nothing is registered: a user of Kafka may be allowed to publish a model, but not to write the registry.
+ */
+async function registration(
+  topics: TopicStore,
+  { registry, topic, onWarning }: PublishOptions,
+): Promise<((version: number) => Promise<void>) | undefined> {
+  if (registry === undefined) return undefined
+  try {
+    await registry.adopt(topic, await readyVersions(topics, topic))
+  } catch (error) {
+    if (!isWeirError(error, 'ACCESS_DENIED')) throw error
+    onWarning?.(
+      `the version is not registered, because the registry may not be written (${messageOf(error)}); jobs serve the highest version that is not in a registry`,
+    )
+    return undefined
+  }
+  return async (version) => {
+    await registry.adopt(topic, await readyVersions(topics, topic), version)
   }
 }
 
@@ -104,6 +143,7 @@ interface PublishContext {
   readonly producer: TopicProducer
   readonly partitions: number
   readonly version: number
+  readonly isRegistered: boolean
   readonly options: PublishOptions
 }
 
@@ -111,12 +151,13 @@ interface PublishContext {
 function sendMarkers(
   marker: Pick<ModelVersionMarker, 'event' | 'rowMoments'>,
   model: PublishableModel,
-  { producer, partitions, version, options }: PublishContext,
+  { producer, partitions, version, isRegistered, options }: PublishContext,
 ): void {
   const { dimension, users, items } = model
   const { clock, facts } = options
   const shape = { dimension, partitions, users, items }
-  const value = encodeMarker({ ...facts, ...marker, version, ...shape })
+  const whose = isRegistered ? { registered: true } : {}
+  const value = encodeMarker({ ...facts, ...marker, version, ...shape, ...whose })
   const key = encoder.encode(markerKey(version))
   for (let partition = 0; partition < partitions; partition++) {
     producer.sendRecord(key, value, clock.nowMs(), partition, [])

@@ -3,7 +3,7 @@ import type { TopicStore } from '../../connectors/topics/store.ts'
 import { WeirError } from '../../core/errors.ts'
 import { latin1Of } from '../../core/text/latin1.ts'
 import { BIAS_COLUMNS } from '../../models/als/row.ts'
-import { decodeMarker, isMarkerKey } from '../../models/registry/version-marker.ts'
+import { isMarkerKey, readableMarker } from '../../models/registry/version-marker.ts'
 
 /**
  * Floats of a row in a model topic, from its first version marker or its first row. Throws
@@ -15,7 +15,7 @@ export async function dimensionOfTopic(topics: TopicStore, topic: string): Promi
     const key = record.key()
     const value = record.value()
     if (key === null || value === null) return true
-    if (isMarkerKey(key)) dimension = decodeMarker(value).dimension
+    if (isMarkerKey(key)) dimension = readableMarker(value)?.dimension
     // The length of a text weight is unrelated to that of its block.
     else if (isBinaryRowKey(key)) dimension = value.length / 4
     return dimension === undefined

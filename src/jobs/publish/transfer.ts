@@ -6,9 +6,9 @@ import type { ModelFileHeader, ModelFileRow } from '../../models/files/model-fil
 import { CANDIDATE } from '../../models/registry/adopt.ts'
 import { type RegisteredVersion, versionsOf } from '../../models/registry/version.ts'
 import {
-  decodeMarker,
   isMarkerKey,
   type ModelVersionMarker,
+  readableMarker,
   versionOfMarkerKey,
 } from '../../models/registry/version-marker.ts'
 import { keyLengthWithoutVersion, versionOfKeyBytes } from '../../models/versioned-key.ts'
@@ -70,9 +70,9 @@ async function lastRows(
     if (bytes === null) return true
     if (isMarkerKey(bytes)) {
       if (versionOfMarkerKey(bytes) !== version.number) return true
-      const found = value === null ? undefined : decodeMarker(value)
+      const found = value === null ? undefined : readableMarker(value)
       if (found?.event === 'ready') marker = found
-      if (found === undefined || found.event === 'retire') marker = undefined
+      if (value === null || found?.event === 'retire') marker = undefined
       return true
     }
     const key = keyIn(bytes, version.number)
@@ -176,6 +176,6 @@ export async function importVersion(
 /** The metadata of an imported version: what was written back to it has offsets of other topics. */
 function importedFacts(marker: ModelVersionMarker): VersionMetadata {
   const { event: _, version: __, dimension: ___, users: ____, items: _____, ...rest } = marker
-  const { learned: ______, ...facts } = rest
+  const { learned: ______, registered: _______, ...facts } = rest
   return { ...facts, hyperparameters: { ...marker.hyperparameters, [CANDIDATE]: true } }
 }

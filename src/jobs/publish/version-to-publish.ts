@@ -1,8 +1,9 @@
 import { scanTopic } from '../../connectors/topics/scan.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { WeirError } from '../../core/errors.ts'
+import { HIGHEST_VERSION } from '../../core/model-version.ts'
 import { requireWholeNumber } from '../../core/whole-number.ts'
-import { decodeMarker, HIGHEST_VERSION, isMarkerKey } from '../../models/registry/version-marker.ts'
+import { isMarkerKey, readableMarker } from '../../models/registry/version-marker.ts'
 import {
   hasVersion,
   joinedRanges,
@@ -11,7 +12,7 @@ import {
 
 /** Number under which a version is published. */
 export interface VersionChoice {
-  /** 1 to 4294967295. @default one above the highest version of the topic */
+  /** 1 to `HIGHEST_VERSION`. @default one above the highest version of the topic */
   readonly version?: number | undefined
   /** The default is also above this number. @default 0 */
   readonly after?: number
@@ -56,7 +57,8 @@ async function publishedVersions(
     const key = record.key()
     const value = record.value()
     if (key === null || value === null || !isMarkerKey(key)) return true
-    const marker = decodeMarker(value)
+    const marker = readableMarker(value)
+    if (marker === undefined) return true
     if (marker.event !== 'announce') complete.add(marker.version)
     highest = Math.max(highest, marker.version)
     forgotten = joinedRanges([forgotten, marker.forgotten ?? []])

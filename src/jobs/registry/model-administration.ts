@@ -1,5 +1,4 @@
 import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
-import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import {
@@ -7,6 +6,7 @@ import {
   type RegisteredVersion,
   type RegistryState,
 } from '../../models/registry/version.ts'
+import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import type { ModelRegistry } from './model-registry.ts'
 import { readyVersions } from './model-versions.ts'
 
@@ -36,8 +36,8 @@ export interface LiveSwitch {
 }
 
 /**
- * Versions of one model, as commands and routes name, promote and roll them back. Versions that were
- * published without the registry are registered when they are needed.
+ * Versions of one model, as commands and routes name, promote and roll them back. What only reads changes nothing: it sees
+ * the versions that were published without the registry as `register` would register them.
  */
 export class ModelAdministration {
   private readonly options: ModelAdministrationOptions
@@ -51,36 +51,35 @@ export class ModelAdministration {
     return this.options.registry.read()
   }
 
-  /** The registry. A model that it does not have is read from its topic and registered. */
-  async adopted(): Promise<RegistryState> {
+  /** The registry with every version of the topic; changes nothing. */
+  async complete(): Promise<RegistryState> {
+    const { registry, model } = this.options
+    return await this.withMarkers((markers) => registry.withVersions(model, markers))
+  }
+
+  /** Registers every version of the topic that the registry does not have. */
+  async register(): Promise<RegistryState> {
+    const { registry, model } = this.options
+    return await this.withMarkers((markers) => registry.adopt(model, markers))
+  }
+
+  /** The version that a word names (`findVersion`); changes nothing. Throws UNKNOWN_VERSION. */
+  async named(word: string): Promise<NamedVersion> {
     const { registry, model } = this.options
     const state = await registry.read()
-    if (state.models.has(model)) return state
-    return await this.withTopics(async (topics) => await this.adopt(topics, state))
-  }
-
-  /** The registry with every version of the topic; those that it does not have are registered. */
-  async complete(): Promise<RegistryState> {
-    const state = await this.options.registry.read()
-    return await this.withTopics(async (topics) => await this.adopt(topics, state))
-  }
-
-  /**
-   * The version that a word names (`findVersion`). If the registry does not have it, the versions of the
-   * topic are registered first. Throws UNKNOWN_VERSION.
-   */
-  async named(word: string): Promise<NamedVersion> {
-    const { model } = this.options
-    const first = await this.adopted()
     // The latest version may have been published without the registry.
-    const known = word === 'latest' ? undefined : findVersion(first, model, word)
-    if (known !== undefined) return { state: first, version: known }
-    const state = await this.withTopics(async (topics) => await this.adopt(topics, first))
-    return { state, version: versionNamed(state, model, word) }
+    const known = word === 'latest' ? undefined : findVersion(state, model, word)
+    if (known !== undefined) return { state, version: known }
+    return namedIn(await this.complete(), model, word)
+  }
+
+  /** As `named`, of a version that the registry then has: for what changes it. */
+  async registered(word: string): Promise<NamedVersion> {
+    return namedIn(await this.register(), this.options.model, word)
   }
 
   /**
-   * Makes a version live, by default if no other one went live meanwhile. Throws UNKNOWN_VERSION,
+   * Makes a registered version live, by default if no other one went live meanwhile. Throws UNKNOWN_VERSION,
    * PROMOTION_REFUSED, REGISTRY_CONFLICT.
    */
   async promote(
@@ -98,7 +97,8 @@ export class ModelAdministration {
       ...(force === undefined ? {} : { force }),
     })
     const note = after.versions.get(model)?.get(version.number)?.notes.at(-1)
-    return { live: version.number, before, isForced: note?.event === 'forced' }
+    const isForced = before !== version.number && note?.event === 'forced'
+    return { live: version.number, before, isForced }
   }
 
   /** Makes the previous live version live again. Throws ILLEGAL_STATE if there is none, REGISTRY_CONFLICT. */
@@ -110,7 +110,7 @@ export class ModelAdministration {
     readonly reason: string
   }): Promise<LiveSwitch> {
     const { registry, model: name, clock } = this.options
-    const before = (await this.adopted()).models.get(name)?.live ?? 0
+    const before = (await this.register()).models.get(name)?.live ?? 0
     const { state } = await registry.require({
       kind: 'rollback',
       name,
@@ -121,16 +121,17 @@ export class ModelAdministration {
     return { live: state.models.get(name)?.live ?? 0, before, isForced: false }
   }
 
-  private async adopt(topics: TopicStore, state: RegistryState): Promise<RegistryState> {
-    const { registry, model } = this.options
-    if (!(await topics.has(model))) return state
-    return await registry.adopt(model, await readyVersions(topics, model))
+  private async withMarkers<T>(
+    work: (markers: readonly ModelVersionMarker[]) => Promise<T>,
+  ): Promise<T> {
+    const { model, place } = this.options
+    await using topics = await openTopics(place)
+    return await work((await topics.has(model)) ? await readyVersions(topics, model) : [])
   }
+}
 
-  private async withTopics<T>(work: (topics: TopicStore) => Promise<T>): Promise<T> {
-    await using topics = await openTopics(this.options.place)
-    return await work(topics)
-  }
+function namedIn(state: RegistryState, model: string, word: string): NamedVersion {
+  return { state, version: versionNamed(state, model, word) }
 }
 
 /** The version of a registry that a word names. Throws UNKNOWN_VERSION. */

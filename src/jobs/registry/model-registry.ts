@@ -3,7 +3,7 @@ import { scanTopic } from '../../connectors/topics/scan.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { type Clock, sleep } from '../../core/clock.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
-import { adoption } from '../../models/registry/adopt.ts'
+import { type Adoption, adoption, withAdoption } from '../../models/registry/adopt.ts'
 import { verdictText } from '../../models/registry/checks.ts'
 import {
   decideCommand,
@@ -85,17 +85,45 @@ export class ModelRegistry {
     return result
   }
 
-  /** Registers the versions of a model's topic that the registry does not know. */
-  async adopt(topic: string, markers: readonly ModelVersionMarker[]): Promise<RegistryState> {
+  /**
+   * Registers the versions of a model's topic that the registry does not know; `published`: the one that its publisher
+   * registers (`adoption`).
+   */
+  async adopt(
+    topic: string,
+    markers: readonly ModelVersionMarker[],
+    published?: number,
+  ): Promise<RegistryState> {
     const decide = (state: RegistryState): RegistryOutcome => {
-      const found = adoption(state, { topic, markers, atMs: this.options.clock.nowMs() })
-      const isNothing = markers.length === 0 || found.models.length + found.versions.length === 0
-      if (isNothing) return { kind: 'unchanged' }
-      return { kind: 'changed', ...found }
+      const found = this.adoptionOf(state, topic, markers, published)
+      return found === undefined ? { kind: 'unchanged' } : { kind: 'changed', ...found }
     }
     const present = await this.read()
     if (decide(present).kind === 'unchanged') return present
     return (await this.exclusively(decide)).state
+  }
+
+  /** The registry as `adopt` would leave it; writes nothing. */
+  async withVersions(
+    topic: string,
+    markers: readonly ModelVersionMarker[],
+  ): Promise<RegistryState> {
+    const state = await this.read()
+    const found = this.adoptionOf(state, topic, markers)
+    return found === undefined ? state : withAdoption(state, found)
+  }
+
+  private adoptionOf(
+    state: RegistryState,
+    topic: string,
+    markers: readonly ModelVersionMarker[],
+    published?: number,
+  ): Adoption | undefined {
+    if (markers.length === 0) return undefined
+    const atMs = this.options.clock.nowMs()
+    const whose = published === undefined ? {} : { published }
+    const found = adoption(state, { topic, markers, atMs, ...whose })
+    return found.models.length + found.versions.length === 0 ? undefined : found
   }
 
   private async exclusively(

@@ -1,8 +1,8 @@
 import { scanTopic } from '../../connectors/topics/scan.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import {
-  decodeMarker,
   type ModelVersionMarker,
+  readableMarker,
   versionOfMarkerKey,
 } from '../../models/registry/version-marker.ts'
 
@@ -17,9 +17,9 @@ export async function readyVersions(
     const value = record.value()
     const version = key === null ? undefined : versionOfMarkerKey(key)
     if (version === undefined) return true
-    const marker = value === null ? undefined : decodeMarker(value)
+    const marker = value === null ? undefined : readableMarker(value)
     if (marker?.event === 'ready') versions.set(version, marker)
-    if (marker === undefined || marker.event === 'retire') versions.delete(version)
+    if (value === null || marker?.event === 'retire') versions.delete(version)
     return true
   })
   return [...versions.values()].sort((a, b) => a.version - b.version)

@@ -4,11 +4,11 @@ import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { Clock } from '../../core/clock.ts'
 import { versionsToRetire } from '../../models/registry/commands.ts'
 import {
-  decodeMarker,
   encodeMarker,
   isMarkerKey,
   type ModelVersionMarker,
   RETIRED_MARKERS,
+  readableMarker,
   retireMarker,
 } from '../../models/registry/version-marker.ts'
 import {
@@ -133,7 +133,8 @@ async function foundVersions(
     if (key === undefined) return true
     if (isMarkerKey(key)) {
       const value = record.value()
-      markers.add(value === null ? undefined : decodeMarker(value), { key, partition })
+      const marker = value === null ? undefined : readableMarker(value)
+      if (value === null || marker !== undefined) markers.add(marker, { key, partition })
     } else if (versions.has(versionOfKeyBytes(key, keyLengthWithoutVersion(key)))) {
       if (record.value() === null) rows.delete(placeOf(key, partition))
       else rows.set(placeOf(key, partition), { key, partition })

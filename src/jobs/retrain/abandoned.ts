@@ -4,8 +4,8 @@ import type { TopicStore } from '../../connectors/topics/store.ts'
 import { isCandidate } from '../../models/registry/adopt.ts'
 import type { RegisteredVersion, RegistryState } from '../../models/registry/version.ts'
 import {
-  decodeMarker,
   type ModelVersionMarker,
+  readableMarker,
   versionOfMarkerKey,
 } from '../../models/registry/version-marker.ts'
 import { retireVersions } from '../registry/retire-version.ts'
@@ -82,7 +82,7 @@ async function candidatesOf(topics: TopicStore, model: string): Promise<readonly
     const version = key === null ? undefined : versionOfMarkerKey(key)
     if (version === undefined) return true
     const value = record.value()
-    const retraining = value === null ? undefined : retrainingOf(decodeMarker(value))
+    const retraining = value === null ? undefined : retrainingOf(readableMarker(value))
     if (retraining === undefined) candidates.delete(version)
     else candidates.set(version, { version, retraining, atMs: record.timestamp })
     return true
@@ -90,8 +90,8 @@ async function candidatesOf(topics: TopicStore, model: string): Promise<readonly
   return [...candidates.values()]
 }
 
-function retrainingOf(marker: ModelVersionMarker): string | undefined {
-  if (marker.event === 'retire' || !isCandidate(marker)) return undefined
+function retrainingOf(marker: ModelVersionMarker | undefined): string | undefined {
+  if (marker === undefined || marker.event === 'retire' || !isCandidate(marker)) return undefined
   const name = marker.hyperparameters[RETRAINING]
   return typeof name === 'string' ? name : undefined
 }

@@ -46,7 +46,15 @@ export async function learnAlsJob({ job, ...options }: LearnAlsJobOptions): Prom
     {
       model: alsModel(job),
       learned: ALS_LEARNED_MODEL,
-      coordinator: (onLearning) => alsLearning({ clock: systemClock, onLearning }),
+      coordinator: (onLearning) =>
+        alsLearning({
+          clock: systemClock,
+          onLearning,
+          onMemoryDropped: (rule) =>
+            options.onWarning?.(
+              `the rows were learned with ${rule} before; they stay, but what ${rule} kept beside them does not fit the rule of now and was dropped: it learns on as from a model that was just trained`,
+            ),
+        }),
       observations,
       topics: quarantine === undefined ? [observations] : [observations, quarantine],
       metadataOf: async (version, marker) => {

@@ -133,7 +133,11 @@ function writeBackOf(
     onWritten: options.onWrittenBack,
     onFailed: ({ code, message }) =>
       onWarning?.(
-        `learned rows were not written back (${code}: ${message}); the next try writes them`,
+        `learned rows were not written back (${code}: ${message}); the next try writes them, now or when the job is started again`,
+      ),
+    onLeftOut: (status) =>
+      onWarning?.(
+        `the job is ${status}: what it learned since the last write-back is not in topic ${topic}; start it again from its latest checkpoint, and stop it with "weir stop"`,
       ),
   })
 }

@@ -49,6 +49,8 @@ export interface ServeModelOptions {
   readonly jobId?: string
   readonly onLive: OnVersionLive
   readonly onDropped?: VersionCoordinatorOptions['onDropped']
+  /** Receives warnings, such as that the registry of the model is gone. */
+  readonly onWarning?: (warning: string) => void
   /** Slot threads that were started ahead. */
   readonly threads?: SlotThreads
   /** Query threads that were started ahead. */
@@ -91,6 +93,7 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
       void started.promise.then(({ queries }) =>
         options.onLive(version, marker, queries.rowCount(model.state, version)),
       ),
+    onRegistryMissing: (live) => options.onWarning?.(registryMissing(options.topic, live)),
     ...(options.onDropped === undefined ? {} : { onDropped: options.onDropped }),
   })
   options.onVersions?.(coordinator)
@@ -126,6 +129,14 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
   })
   started.resolve(job)
   return job
+}
+
+function registryMissing(topic: string, live: number): string {
+  const served =
+    live === 0
+      ? 'no version is served'
+      : `version ${live} stays live, as in the checkpoint of the job`
+  return `the registry does not have ${topic}, but versions of it were registered: ${served}. Bring the registry back from a backup, or name the live version: weir model promote N --model ${topic} --force "the registry was lost"`
 }
 
 /** The parts of a job's start that depend on the model topic. Throws UNKNOWN_TOPIC. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { RegisteredModel, RegisteredVersion, RegistryState } from './version.ts'
+import type { RegisteredModel, RegisteredVersion, RegistryState, VersionNote } from './version.ts'
 import type { ModelVersionMarker } from './version-marker.ts'
 
 /** Hyper-parameter of the marker of a candidate, which goes live only by promotion. */
@@ -8,6 +8,11 @@ export const CANDIDATE = 'candidate'
 /** Whether a marker is that of a candidate. */
 export function isCandidate(marker: ModelVersionMarker): boolean {
   return marker.hyperparameters[CANDIDATE] === true
+}
+
+/** Whether only a registry can make the version of a marker live. */
+export function needsRegistry(marker: ModelVersionMarker): boolean {
+  return marker.registered === true || isCandidate(marker)
 }
 
 /** Versions of a model's topic that the registry does not have. */
@@ -22,28 +27,60 @@ export interface TopicVersions {
   readonly markers: readonly ModelVersionMarker[]
   /** Time of the records, ms since 1970. */
   readonly atMs: number
+  /** The version that its publisher registers; undefined for versions of which none of it has the say. */
+  readonly published?: number
 }
 
 /**
- * Records of versions that were published without the registry (`train als`, `model load`). If the
- * registry does not have the model, the highest version is live, as in the serving job; all others are
- * candidates. Both lists are empty when nothing is missing.
+ * Records of versions that the registry does not have: the one that is registered by its publisher, and those of
+ * programs that write to the topic themselves. If the registry does not have the model, the highest version is live, as in
+ * the serving job, so the first version of a model is; all others are candidates. A version that was published again
+ * replaces its record: its checks were of other rows. No version goes live if others were registered, too: the registry
+ * that had them is gone, and what was live is not known. Both lists are empty when nothing is missing.
  */
-export function adoption(state: RegistryState, { topic, markers, atMs }: TopicVersions): Adoption {
+export function adoption(state: RegistryState, versions: TopicVersions): Adoption {
+  const { topic, markers, published } = versions
   const known = state.versions.get(topic)
-  const unknown = markers.filter(({ version }) => known?.has(version) !== true)
   const model = state.models.get(topic)
-  const published = unknown.filter((marker) => !isCandidate(marker)).map(({ version }) => version)
-  const live = model === undefined ? Math.max(0, ...published) : model.live
+  const unknown = markers.filter(
+    ({ version }) =>
+      known?.has(version) !== true || (version === published && version !== model?.live),
+  )
+  const live = model === undefined ? firstLive(unknown, published) : model.live
   return {
     models: model === undefined ? [{ name: topic, live, rollback: 0, revision: 0 }] : [],
-    versions: unknown.map((marker) => adopted(marker, { topic, live, atMs })),
+    versions: unknown.map((marker) => adopted(marker, { ...versions, live })),
   }
+}
+
+/** The live version of a model that the registry does not have. */
+function firstLive(markers: readonly ModelVersionMarker[], published: number | undefined): number {
+  if (isRegistryLost(markers.filter(({ version }) => version !== published))) return 0
+  const able = markers.filter(
+    (marker) => !isCandidate(marker) && (marker.version === published || !needsRegistry(marker)),
+  )
+  return Math.max(0, ...able.map(({ version }) => version))
+}
+
+/** Whether a registry that does not have the model once had these versions of it. */
+export function isRegistryLost(markers: readonly ModelVersionMarker[]): boolean {
+  return markers.some(({ registered }) => registered === true)
+}
+
+/** The registry as it is after an adoption. */
+export function withAdoption(state: RegistryState, { models, versions }: Adoption): RegistryState {
+  const all = new Map(state.models)
+  for (const model of models) all.set(model.name, model)
+  const byName = new Map(state.versions)
+  for (const version of versions) {
+    byName.set(version.name, new Map(byName.get(version.name)).set(version.number, version))
+  }
+  return { models: all, versions: byName }
 }
 
 function adopted(
   marker: ModelVersionMarker,
-  { topic, live, atMs }: { readonly topic: string; readonly live: number; readonly atMs: number },
+  { topic, live, atMs, published }: TopicVersions & { readonly live: number },
 ): RegisteredVersion {
   const id = createHash('sha256')
     .update(JSON.stringify([topic, marker]))
@@ -70,12 +107,23 @@ function adopted(
     },
     state: isLive ? 'live' : 'candidate',
     checks: [],
-    notes: [
-      {
-        atMs,
-        event: isLive ? 'forced' : 'registered',
-        text: 'published without the registry',
-      },
-    ],
+    notes: [noteOf({ isLive, isPublished: marker.version === published, atMs })],
   }
+}
+
+function noteOf({
+  isLive,
+  isPublished,
+  atMs,
+}: {
+  readonly isLive: boolean
+  readonly isPublished: boolean
+  readonly atMs: number
+}): VersionNote {
+  if (!isPublished) {
+    const text = 'published without the registry'
+    return { atMs, event: isLive ? 'forced' : 'registered', text }
+  }
+  if (isLive) return { atMs, event: 'promoted', text: 'the first version of the model' }
+  return { atMs, event: 'registered', text: 'published' }
 }

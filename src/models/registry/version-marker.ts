@@ -1,4 +1,5 @@
-import { requireArgument, WeirError } from '../../core/errors.ts'
+import { isWeirError, requireArgument, WeirError } from '../../core/errors.ts'
+import { HIGHEST_VERSION } from '../../core/model-version.ts'
 import { isLearnedPart, type LearnedPart } from './learned-part.ts'
 import { isVersionRanges, type VersionRanges } from './version-ranges.ts'
 
@@ -16,9 +17,6 @@ import { isVersionRanges, type VersionRanges } from './version-ranges.ts'
  */
 export type ModelVersionEvent = 'announce' | 'ready' | 'promote' | 'retire'
 
-/** The highest version number: it is 32 bits wide in queries and in checkpoints. */
-export const HIGHEST_VERSION = 2 ** 32 - 1
-
 /** Most `retire` markers of a model topic. */
 export const RETIRED_MARKERS = 100
 
@@ -34,6 +32,8 @@ export interface ModelVersionMarker {
   readonly dimension: number
   /** Whether rows carry biases (`../als/row.ts`). */
   readonly biased: boolean
+  /** Whether its publisher registers it: only the registry makes it live. Missing in markers of earlier builds. */
+  readonly registered?: boolean
   /** Number of partitions that have the marker; undefined in old markers. */
   readonly partitions?: number
   /** Rows of each kind. */
@@ -114,6 +114,16 @@ export function decodeMarker(value: Uint8Array): ModelVersionMarker {
   return fields as unknown as ModelVersionMarker
 }
 
+/** As `decodeMarker`; undefined for a marker that is none, which whoever lists versions leaves out. */
+export function readableMarker(value: Uint8Array): ModelVersionMarker | undefined {
+  try {
+    return decodeMarker(value)
+  } catch (error) {
+    if (isWeirError(error, 'UNPARSABLE_RECORD')) return undefined
+    throw error
+  }
+}
+
 function firstWrongField(fields: Record<string, unknown>): string | undefined {
   const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
   const isRecord = (value: unknown): boolean => typeof value === 'object' && value !== null
@@ -127,6 +137,7 @@ function firstWrongField(fields: Record<string, unknown>): string | undefined {
     dimension: isCount(fields['dimension']) && Number(fields['dimension']) >= 1,
     partitions: fields['partitions'] === undefined || isCount(fields['partitions']),
     biased: typeof fields['biased'] === 'boolean',
+    registered: ['boolean', 'undefined'].includes(typeof fields['registered']),
     users: isCount(fields['users']),
     items: isCount(fields['items']),
     globalMean: Number.isFinite(fields['globalMean']),

@@ -72,7 +72,7 @@ export class ServedJobData implements JobData {
 
   async promote({ version, ...options }: PromotionRequest): Promise<SwitchView> {
     const administration = this.administration()
-    const switched = await administration.promote(await administration.named(version), options)
+    const switched = await administration.promote(await administration.registered(version), options)
     return this.switched(switched, switched.isForced ? 'forced' : 'promoted')
   }
 

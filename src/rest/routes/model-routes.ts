@@ -1,12 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { WeirError } from '../../core/errors.ts'
+import { HIGHEST_VERSION } from '../../core/model-version.ts'
 import type { PromotionRequest, RollbackRequest, VersionView } from '../port/job-data.ts'
 import { controlOf, param, paramsOf, queryOf, type RouteContext } from './context.ts'
 
 const JOB = { schema: { params: paramsOf(['jobid']) } }
 const VERSION = { schema: { params: paramsOf(['jobid', 'version']) } }
 const WORD = { type: 'string', minLength: 1, maxLength: 200 } as const
-const EXPECT_LIVE = { type: 'integer', minimum: 0, maximum: 2 ** 31 } as const
+const EXPECT_LIVE = { type: 'integer', minimum: 0, maximum: HIGHEST_VERSION } as const
 const REASON = { type: 'string', minLength: 1, maxLength: 1000 } as const
 
 const DIFFERENCE = {

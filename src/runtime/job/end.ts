@@ -1,4 +1,6 @@
 import type { CheckpointCoordinator } from '../../checkpoint/coordinator/coordinator.ts'
+import type { CheckpointManifest } from '../../checkpoint/protocol/checkpoint-types.ts'
+import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
 import { messageOf, WeirError } from '../../core/errors.ts'
 import type { AttemptExecution } from './attempt-execution.ts'
 
@@ -10,9 +12,20 @@ export interface StopOptions {
   readonly drain?: boolean
 }
 
+/** A completed checkpoint and the storage of its files. */
+export interface StoredCheckpoint {
+  readonly manifest: CheckpointManifest
+  readonly storage: CheckpointStorage
+}
+
+/** Work at the regular end of a job; it must not throw. */
+export type FinishListener = (last: StoredCheckpoint) => Promise<void>
+
 /** The job as its regular end sees it. */
 export interface JobEndHost {
   checkpoints(): CheckpointCoordinator | undefined
+  /** Undefined for a job without checkpoints. */
+  readonly storage: CheckpointStorage | undefined
   /** Whether the attempt runs and nothing has begun to end the job. */
   isRunning(attempt: AttemptExecution): boolean
   /** Closes everything; the job is FINISHED when this resolves. Throws JOB_FAILED when an operator's `close` throws. */
@@ -38,6 +51,7 @@ const DIRECT_COMMIT = 1
  */
 export class JobEnd {
   private readonly host: JobEndHost
+  private readonly listeners: FinishListener[] = []
   private stop: Promise<string> | undefined
   private sourcesStop = false
   private lastSavepoint: LastSavepoint | undefined
@@ -46,6 +60,22 @@ export class JobEnd {
 
   constructor(host: JobEndHost) {
     this.host = host
+  }
+
+  /**
+   * Calls `listener` with the last checkpoint or savepoint of a job that ends regularly, before it is FINISHED and a stop is
+   * answered.
+   */
+  onFinishing(listener: FinishListener): void {
+    this.listeners.push(listener)
+  }
+
+  /** Does the work of the listeners, while the last checkpoint can be read. */
+  async callListeners(): Promise<void> {
+    const { storage } = this.host
+    const manifest = this.host.checkpoints()?.latest
+    if (manifest === undefined || storage === undefined) return
+    for (const listener of this.listeners) await listener({ manifest, storage })
   }
 
   /** Whether sources must stop delivering records after the next barrier. */

@@ -1,7 +1,6 @@
 import type { CheckpointCoordinator } from '../../checkpoint/coordinator/coordinator.ts'
 import type { CheckpointStatisticsTracker } from '../../checkpoint/coordinator/statistics.ts'
 import type { CheckpointManifest } from '../../checkpoint/protocol/checkpoint-types.ts'
-import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
 import { asWeirError, WeirError } from '../../core/errors.ts'
 import { MetricGroup, type MetricSnapshot } from '../../core/metrics.ts'
 import type { JobResult } from '../../dataflow/stream-graph.ts'
@@ -14,23 +13,17 @@ import type { JobPlan } from '../subtask/job-plan.ts'
 import type { AttemptExecution, AttemptListener } from './attempt-execution.ts'
 import { JobAttempts } from './attempts.ts'
 import { fallBackFrom, openJobCheckpoints } from './checkpoints.ts'
-import { JobEnd, type StopOptions } from './end.ts'
+import { type FinishListener, JobEnd, type StopOptions, type StoredCheckpoint } from './end.ts'
 import type { JobExecutionOptions } from './execution-options.ts'
 import { type FailurePhase, type JobFailure, JobRestarts } from './restarts.ts'
 import { accumulatorResults, FinishedJob } from './result.ts'
 import { type JobStatus, type JobStatusListener, JobStatusMachine } from './status.ts'
 import { type JobWarning, JobWarnings } from './warnings.ts'
 
-export type { StopOptions } from './end.ts'
+export type { StopOptions, StoredCheckpoint } from './end.ts'
 export type { JobExecutionOptions } from './execution-options.ts'
 export type { JobFailure } from './restarts.ts'
 export type { JobWarning } from './warnings.ts'
-
-/** A completed checkpoint and the storage of its files. */
-export interface StoredCheckpoint {
-  readonly manifest: CheckpointManifest
-  readonly storage: CheckpointStorage
-}
 
 type Ending = 'finished' | 'failed' | 'canceled' | 'suspended'
 
@@ -68,6 +61,7 @@ export class JobExecution implements AttemptListener {
     this.restarts = new JobRestarts(restartStrategyOf(configuration), clock, random)
     this.regularEnd = new JobEnd({
       checkpoints: () => this.checkpoints,
+      storage: options.storage,
       isRunning: (attempt) => this.isRunning(attempt),
       finished: () => this.end('finished'),
     })
@@ -141,6 +135,11 @@ export class JobExecution implements AttemptListener {
   /** Calls `listener` for every warning about checkpoints, those from before this call included. */
   onWarning(listener: (warning: JobWarning) => void): void {
     this.warnings.onWarning(listener)
+  }
+
+  /** See `JobEnd.onFinishing`. */
+  onFinishing(listener: FinishListener): void {
+    this.regularEnd.onFinishing(listener)
   }
 
   /** Begins; `result` settles at the end. */
@@ -343,6 +342,7 @@ export class JobExecution implements AttemptListener {
     this.restarts.stopWaiting()
     if (ending === 'canceled') this.moveTo('CANCELLING')
     const failure = await this.closeAttempt()
+    if (ending === 'finished' && failure === undefined) await this.regularEnd.callListeners()
     // After a failure or on a user's request the job ends for that reason, whatever could not be closed.
     if (ending === 'finished' && failure !== undefined) return await this.failAtEnd(failure)
     await this.shutDown()

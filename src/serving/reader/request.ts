@@ -1,6 +1,7 @@
 import { type Clock, sleep } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import { partitionOfPlace, sourceOfPlace } from '../../core/position.ts'
+import type { KeyClass } from '../../state/catalog/key-class.ts'
 import {
   NOT_REPORTED,
   type ProgressBoard,
@@ -176,7 +177,7 @@ export class LocalRequests implements SlotBounds {
   }
 
   /** Whether the tables that the slot had when it began to run are known here. */
-  hasTables(slot: number): boolean {
+  private hasTables(slot: number): boolean {
     return this.board.hasReported(slot) && this.context.catalog.knowsIncarnation(slot, this.board)
   }
 
@@ -186,9 +187,24 @@ export class LocalRequests implements SlotBounds {
     return this.errors.isRestoring() ? 'table-on-its-way' : 'unknown'
   }
 
-  /** Throws RESTORING while the version may lack rows: for what looks at all rows. Call it before reading. */
-  requireComplete(request: Pick<VectorRequest, 'state' | 'version'>): void {
+  /**
+   * Throws RESTORING while the version may lack rows of these classes, in any slot of the job: for what looks at all rows. Call
+   * it before reading.
+   */
+  requireAllRows(
+    request: Pick<VectorRequest, 'state' | 'version'>,
+    keyClasses: readonly KeyClass[],
+  ): void {
     if (this.isIncomplete(request)) throw this.errors.readAgain(request)
+    for (const keyClass of keyClasses) {
+      const readers = keyClass.versions.get(request.version)?.readers ?? []
+      const restoring = readers.find((reader) => reader.restoring)
+      if (restoring !== undefined) throw this.errors.restoringSlot(restoring.share.slot)
+      const present = new Set(readers.map(({ share }) => share.slot))
+      for (let slot = 0; slot < this.board.share.slots; slot++) {
+        if (!present.has(slot) && !this.hasTables(slot)) throw this.errors.restoringSlot(slot)
+      }
+    }
   }
 
   private isIncomplete({ state, version }: Pick<VectorRequest, 'state' | 'version'>): boolean {

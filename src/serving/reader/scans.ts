@@ -44,7 +44,7 @@ export class LocalScans {
     if (this.catalog.state(name) !== undefined) {
       const request = this.requests.vector(name, options)
       requireNotCheckpoint(request, 'a scan')
-      this.requests.requireComplete(request)
+      this.requests.requireAllRows(request, request.state.keyClasses)
       const slots = slotsOf(request.state.keyClasses)
       return this.scanSlots(name, range, { request, slots, lease }, (page, entry) => {
         addFloats(request, page, entry)

@@ -1,4 +1,4 @@
-import { requireArgument, WeirError } from '../../core/errors.ts'
+import { requireArgument } from '../../core/errors.ts'
 import type { KeyClass } from '../../state/catalog/key-class.ts'
 import type { Answer, TopKOptions } from '../../wire/model-reader.ts'
 import { requireK } from '../../wire/request.ts'
@@ -81,21 +81,8 @@ export class LocalTopKReads {
 
   private requireReady(request: VectorRequest, keyClass: KeyClass, vector: Float32Array): void {
     requireSameLength(vector, { length: keyClass.dimension })
-    this.requests.requireComplete(request)
-    const readers = keyClass.versions.get(request.version)?.readers ?? []
-    for (const slot of keyClass.slots) {
-      if (readers.some((reader) => reader.share.slot === slot)) continue
-      if (!this.requests.hasTables(slot)) throw restoring(slot)
-    }
-    for (const reader of readers) {
-      if (!reader.restoring) continue
-      throw restoring(reader.share.slot)
-    }
+    this.requests.requireAllRows(request, [keyClass])
   }
-}
-
-function restoring(slot: number): WeirError {
-  return new WeirError('RESTORING', `slot ${slot} is still starting or restoring; ask again later`)
 }
 
 function requireColumns(columns: number | undefined, dimension: number): void {

@@ -44,6 +44,12 @@ export class UnknownErrors {
     return new WeirError('RESTORING', message)
   }
 
+  /** RESTORING for a slot whose rows may be missing. */
+  restoringSlot(slot: number): WeirError {
+    const message = `slot ${slot} is still starting or restoring; ask again later`
+    return new WeirError('RESTORING', message)
+  }
+
   /** An error of this code; RESTORING while a slot starts or restores, because the name may still appear. */
   unknown(code: ErrorCode, message: string): WeirError {
     if (!this.isRestoring()) return new WeirError(code, message)

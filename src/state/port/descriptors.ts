@@ -67,6 +67,11 @@ export interface VectorStateDescriptor extends DescriptorBase {
   /** Floats per row, 1 <= dimension <= 65536. */
   readonly dimension: number
   /**
+   * Whether a version may have rows of another dimension, which `openVersion` gives it; `dimension` is that of the
+   * others. A checkpoint holds the dimension of each version.
+   */
+  readonly dimensionByVersion?: boolean
+  /**
    * Which keys of the queryable name this state holds: those that end in the suffix. Two vector
    * states may share a queryable name when their suffixes differ (`-U` and `-I` of `ALS_MODEL`).
    * @default '' (all keys)

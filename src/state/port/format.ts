@@ -30,10 +30,18 @@ export function timersDeclaration(queue: string): StateDeclaration {
 
 /** The declaration of one version of a vector state. */
 export function vectorDeclaration(
-  { name, dimension }: VectorStateDescriptor,
+  { name, dimension }: Pick<VectorStateDescriptor, 'name' | 'dimension'>,
   version: number,
 ): StateDeclaration {
   return { name: `${name}@${version}`, kind: 'vector', format: `float32[${dimension}]` }
+}
+
+const VECTOR_FORMAT = /^float32\[([0-9]+)\]$/
+
+/** Floats of a row of a declared version of a vector state; undefined for other declarations. */
+export function declaredDimension({ kind, format }: StateDeclaration): number | undefined {
+  const digits = kind === 'vector' ? VECTOR_FORMAT.exec(format)?.[1] : undefined
+  return digits === undefined ? undefined : Number(digits)
 }
 
 /** The parts of `<name>@<version>`, a declared version of a vector state; other names have no version. */

@@ -130,9 +130,15 @@ export interface VectorState {
   versions(): ModelVersion[]
   /**
    * Opens a version on this slot before it has a row here, for example in `open` of a function. Queries of
-   * keys of a slot that has not opened the version find no owner, and cannot wait for a bound.
+   * keys of a slot that has not opened the version find no owner, and cannot wait for a bound. `dimension`: floats
+   * of its rows, if the state's descriptor has `dimensionByVersion`. Throws DIMENSION_MISMATCH if it is open with
+   * another one.
    */
-  openVersion(version: ModelVersion): void
-  /** Forgets a version and its memory. */
+  openVersion(version: ModelVersion, dimension?: number): void
+  /** Floats of a version's rows; undefined if it is not open. */
+  dimensionOf(version: ModelVersion): number | undefined
+  /** Versions that are open on this slot, in no order. */
+  openVersions(): ModelVersion[]
+  /** Forgets a version and its memory; also the rows of it that a restore still brings. */
   dropVersion(version: ModelVersion): void
 }

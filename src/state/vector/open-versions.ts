@@ -43,7 +43,7 @@ export interface VersionedRowsOptions {
 
 /** The open versions of one vector state on one slot, which share one memory budget and one store. */
 export class OpenVersions implements VersionContext {
-  readonly layout: RowTableLayout
+  readonly maxKeyBytes: number
   readonly maxParallelism: number
   readonly epochs = new VectorEpochs()
   readonly keepImages: boolean
@@ -56,9 +56,17 @@ export class OpenVersions implements VersionContext {
   restored = false
   private readonly options: VersionedRowsOptions
   private readonly clock: Clock
+  /** Of the versions that have the dimension of the state. */
+  private readonly layout: RowTableLayout
   private readonly versions = new Map<number, VersionRows>()
   /** Store entries of dropped versions. Their tables are not kept: readers may free the memory. */
   private readonly dropped: Leftovers[] = []
+  /** Versions that are not open, of which segments may have rows. */
+  private readonly inSegments = new Set<number>()
+  /** Versions that were dropped while they were restored. */
+  private readonly leftOut = new Set<number>()
+  /** Whether segments have rows of a version that was dropped and opened again: the next snapshot must replace them. */
+  needsFull = false
   /** Distinguishes the store entries of a version from those of an earlier one of its number. */
   private incarnation = 0
   private lastVersion = -1
@@ -67,10 +75,10 @@ export class OpenVersions implements VersionContext {
 
   constructor(options: VersionedRowsOptions, clock: Clock) {
     const { descriptor } = options
-    const maxKeyBytes = descriptor.maxKeyBytes ?? DEFAULT_MAX_KEY_BYTES
     this.options = options
     this.clock = clock
-    this.layout = rowTableLayout(descriptor.dimension, maxKeyBytes, options.rowShift)
+    this.maxKeyBytes = descriptor.maxKeyBytes ?? DEFAULT_MAX_KEY_BYTES
+    this.layout = this.layoutOf(descriptor.dimension)
     this.maxParallelism = options.maxParallelism
     this.keepImages = descriptor.queryableName !== undefined
     this.keepMean = descriptor.meanKey !== undefined
@@ -115,16 +123,26 @@ export class OpenVersions implements VersionContext {
     return version === this.lastVersion ? this.last : this.versions.get(version)
   }
 
+  /** Floats of a version's rows, or those that it would be opened with. */
+  dimensionOf(version: number): number {
+    return this.of(version)?.rows.layout.dimension ?? this.layout.dimension
+  }
+
   /** Opens a version if it is not open, so that readers know it even while it has no row here. */
-  open(version: ModelVersion): VersionRows {
+  open(version: ModelVersion, dimension?: number): VersionRows {
     if (version === this.lastVersion && this.last !== undefined) return this.last
-    const rows = this.versions.get(version) ?? this.create(version)
+    const rows = this.versions.get(version) ?? this.create(version, dimension)
     this.lastVersion = version
     this.last = rows
     return rows
   }
 
-  private create(version: ModelVersion): VersionRows {
+  private layoutOf(dimension: number): RowTableLayout {
+    return rowTableLayout(dimension, this.maxKeyBytes, this.options.rowShift)
+  }
+
+  private create(version: ModelVersion, dimension: number = this.layout.dimension): VersionRows {
+    this.needsFull ||= this.inSegments.has(version)
     const prefix = this.options.storePrefix ?? new Uint8Array(0)
     const full = new Uint8Array(prefix.length + 8)
     full.set(prefix)
@@ -132,7 +150,8 @@ export class OpenVersions implements VersionContext {
     view.setUint32(0, version)
     view.setUint32(4, ++this.incarnation)
     const name = `${this.options.descriptor.name}@${version}`
-    const rows = new VersionRows(this, name, full)
+    const layout = dimension === this.layout.dimension ? this.layout : this.layoutOf(dimension)
+    const rows = new VersionRows(this, name, layout, full)
     if (this.restoring) rows.memory.setRestoring(true)
     this.versions.set(version, rows)
     this.options.listener.tableOpened(this.shareOf(version, rows))
@@ -146,6 +165,32 @@ export class OpenVersions implements VersionContext {
     this.remove(version, rows)
     const leftovers = rows.spill?.leftovers
     if (leftovers !== undefined) this.dropped.push(leftovers)
+    if (this.restoring) this.leftOut.add(version)
+    if (this.restoring || this.needsTombstones) this.inSegments.add(version)
+  }
+
+  /** Whether rows of a version that a restore brings are left out, because it was dropped meanwhile. */
+  leavesOut(version: number): boolean {
+    return this.leftOut.has(version)
+  }
+
+  /** The restore has ended. */
+  restoreEnded(): void {
+    this.restoring = false
+    this.restored = true
+    this.leftOut.clear()
+  }
+
+  /** Segments have rows of a version that the checkpoint does not have. */
+  foundInSegments(version: number): void {
+    if (this.versions.has(version)) this.needsFull = true
+    else this.inSegments.add(version)
+  }
+
+  /** A snapshot of all rows was taken: segments of before are not read any more. */
+  allSnapshot(): void {
+    this.inSegments.clear()
+    this.needsFull = false
   }
 
   /** Forgets all versions; idempotent. */
@@ -180,7 +225,7 @@ export class OpenVersions implements VersionContext {
       firstKeyGroup: keyGroups.first,
       lastKeyGroup: keyGroups.last,
       maxParallelism,
-      dimension: descriptor.dimension,
+      dimension: memory.rows.layout.dimension,
       memory: memory.rows.memory,
     }
   }

@@ -28,7 +28,7 @@ export function answerRows(
   const { memory, spill } = version
   const hashes = Int32Array.from(keys, (key) => murmur3(key) | 0)
   const stored = spill?.fetchMissing(keys, hashes)
-  const size = vectorRowBytes(memory.context.layout.dimension)
+  const size = vectorRowBytes(memory.rows.layout.dimension)
   const answers: SlotQueryAnswer[] = []
   for (let i = 0; i < keys.length; i++) {
     const key = keys[i]!
@@ -110,7 +110,7 @@ function answerKeys(
   const keys = texts.map(bytesOfLatin1)
   const hashes = Int32Array.from(keys, (key) => murmur3(key) | 0)
   const stored = spill?.fetchMissing(keys, hashes)
-  const size = vectorRowBytes(memory.context.layout.dimension)
+  const size = vectorRowBytes(memory.rows.layout.dimension)
   return keys.map((key, i) => {
     const value = stored?.[i]
     if (value !== undefined) return answerOfStored(key, value, size)
@@ -130,7 +130,7 @@ export function answerStoredPage(
 ): SlotQueryAnswer[] {
   const answers: SlotQueryAnswer[] = []
   if (spill === undefined) return answers
-  const size = vectorRowBytes(memory.context.layout.dimension)
+  const size = vectorRowBytes(memory.rows.layout.dimension)
   for (const [stored, value] of spill.entries(from)) {
     if (answers.length === limit) break
     answers.push(answerOfEntry(memory, stored.slice(), value.slice(0, size)))

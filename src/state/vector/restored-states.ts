@@ -1,7 +1,12 @@
 import { latin1Of } from '../../core/text/latin1.ts'
 import type { ChangeSink, EntrySpan, StateDeclaration, StateName } from '../port/change.ts'
 import type { VectorStateDescriptor } from '../port/descriptors.ts'
-import { requireSameDeclaration, splitVectorName, vectorDeclaration } from '../port/format.ts'
+import {
+  declaredDimension,
+  requireSameDeclaration,
+  splitVectorName,
+  vectorDeclaration,
+} from '../port/format.ts'
 import type { VersionRows } from './version-rows.ts'
 import type { VersionedRows } from './versioned-rows.ts'
 
@@ -20,6 +25,8 @@ export class RestoredStates {
   private readonly operatorUid: string
   private readonly undeclared = new UndeclaredRows()
   private restoring = false
+  /** States that no operator has declared and the checkpoint does not have, but its segments do. */
+  private readonly stale = new Set<StateName>()
   /** Names of the states that the checkpoint declares. */
   private known: ReadonlySet<StateName> = new Set()
   private restoredCheckpoint = 0
@@ -37,13 +44,16 @@ export class RestoredStates {
   declared(descriptor: VectorStateDescriptor, tables: VersionedRows): void {
     this.forgetSpans()
     if (!this.restoring && this.restoredCheckpoint === 0) return
+    for (const state of this.stale) {
+      const { name, version } = splitVectorName(state)
+      if (name === descriptor.name && version !== undefined) tables.foundInSegments(version)
+    }
     tables.beginRestore()
     for (const { name: state } of this.undeclared.declarations()) {
       const { name, version } = splitVectorName(state)
       if (name !== descriptor.name || version === undefined) continue
       const { declaration, rows } = this.undeclared.remove(state)!
-      requireSameDeclaration(vectorDeclaration(descriptor, version), declaration, this.operatorUid)
-      tables.openVersion(version)
+      tables.openVersion(version, this.dimensionOf(declaration, descriptor, version))
       for (const row of rows) tables.restoreRow(version, row.key, row.value)
     }
     if (!this.restoring) tables.endRestore(this.restoredCheckpoint)
@@ -79,9 +89,14 @@ export class RestoredStates {
     if (this.undeclared.take(keyGroup, state, key, value)) return true
     const { name, version } = splitVectorName(state)
     if (version === undefined) return false
-    if (!this.known.has(state)) return true
     const declared = this.states.get(name)
+    if (!this.known.has(state)) {
+      if (declared === undefined) this.stale.add(state)
+      else declared.tables.foundInSegments(version)
+      return true
+    }
     if (declared === undefined) return false
+    if (declared.tables.leavesOut(version)) return true
     declared.tables.restoreRow(version, key, value)
     return true
   }
@@ -137,7 +152,9 @@ export class RestoredStates {
   private tableOf(state: StateName): VersionRows | undefined {
     if (this.undeclared.has(state) || !this.known.has(state)) return undefined
     const { name, version } = splitVectorName(state)
-    return version === undefined ? undefined : this.states.get(name)?.tables.openVersion(version)
+    const tables = this.states.get(name)?.tables
+    if (version === undefined || tables?.leavesOut(version) === true) return undefined
+    return tables?.openVersion(version)
   }
 
   /** Prepares for the rows of a restored version. */
@@ -147,10 +164,21 @@ export class RestoredStates {
     if (declared === undefined) {
       this.undeclared.expect(declaration)
     } else if (version !== undefined) {
-      const own = vectorDeclaration(declared.descriptor, version)
-      requireSameDeclaration(own, declaration, this.operatorUid)
-      declared.tables.openVersion(version)
+      const dimension = this.dimensionOf(declaration, declared.descriptor, version)
+      declared.tables.openVersion(version, dimension)
     }
+  }
+
+  /** Floats of a restored version's rows. Throws STATE_CONFLICT unless they are those of the state, or it allows others. */
+  private dimensionOf(
+    declaration: StateDeclaration,
+    descriptor: VectorStateDescriptor,
+    version: number,
+  ): number {
+    const dimension = declaredDimension(declaration)
+    if (descriptor.dimensionByVersion === true && dimension !== undefined) return dimension
+    requireSameDeclaration(vectorDeclaration(descriptor, version), declaration, this.operatorUid)
+    return descriptor.dimension
   }
 
   private forgetSpans(): void {

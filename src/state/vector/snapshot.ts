@@ -107,8 +107,8 @@ export class VectorSnapshot implements StateSnapshot, RowsSnapshot {
   /** Copies an entry of the store out. */
   copyStored(version: VersionMemory, key: Uint8Array, value: Uint8Array): void {
     if ((value[1]! & VECTOR_ROW_DELETED) !== 0 || version.has(key)) return
-    const { layout, maxParallelism } = version.context
-    const row = value.subarray(0, vectorRowBytes(layout.dimension))
+    const { maxParallelism } = version.context
+    const row = value.subarray(0, vectorRowBytes(version.rows.layout.dimension))
     this.entries++
     this.sink.append(keyGroupOf(key, maxParallelism), version.stateName, key, row)
   }

@@ -54,7 +54,7 @@ export class VectorSpill implements RowEvictor {
     this.memory = memory
     this.store = store
     this.prefix = prefix
-    this.keys = new VectorStoreKeys(prefix, memory.context.layout.maxKeyBytes)
+    this.keys = new VectorStoreKeys(prefix, memory.rows.layout.maxKeyBytes)
     this.leaving = new VectorSpillEntries(memory, this.keys)
   }
 

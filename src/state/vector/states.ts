@@ -72,6 +72,11 @@ export class VectorStates {
     return tables
   }
 
+  /** Whether segments have rows that only a snapshot of all rows replaces. */
+  get needsFull(): boolean {
+    return [...this.states.values()].some(({ tables }) => tables.needsFull)
+  }
+
   snapshots(checkpointId: number, sink: ChangeSink, full: boolean): StateSnapshot[] {
     if (full) this.restored.appendUndeclaredTo(sink)
     return [...this.states.values()].map(({ tables }) => tables.snapshot(checkpointId, sink, full))

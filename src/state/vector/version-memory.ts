@@ -25,7 +25,6 @@ import { VectorMean } from './mean.ts'
 
 /** State that all versions of one vector state on one slot share; `OpenVersions` implements it. */
 export interface VersionContext {
-  readonly layout: RowTableLayout
   readonly maxParallelism: number
   readonly epochs: VectorEpochs
   /** Whether to keep before-images for readers at the `checkpoint` level. */
@@ -85,15 +84,15 @@ export class VersionMemory {
   /** Undefined without a store. */
   evictor: RowEvictor | undefined
 
-  constructor(context: VersionContext, stateName: string) {
+  constructor(context: VersionContext, stateName: string, layout: RowTableLayout) {
     this.context = context
     this.stateName = stateName
-    this.rows = new RowTable(context.layout)
+    this.rows = new RowTable(layout)
     this.scratch = new VectorRowScratch(this.rows)
     this.windows = new KeyWindows(this.rows)
     this.changed = new VectorChangedRows(this.rows, context.epochs)
     const { arena } = this.rows
-    this.mean = context.keepMean ? new VectorMean(arena, context.layout.dimension) : undefined
+    this.mean = context.keepMean ? new VectorMean(arena, layout.dimension) : undefined
     this.images = new VectorImages(this.rows, context.epochs, (kind) => this.take(kind))
     arena.words[CONTROL_EVICTING] = context.store === undefined ? 0 : 1
     this.publishEpochs()
@@ -113,7 +112,7 @@ export class VersionMemory {
   take(kind: typeof KIND_ROWS | typeof KIND_IMAGES): number {
     const free = this.rows.takeFree(kind)
     if (free >= 0) return free
-    const bytes = this.context.layout.segmentWords * 4
+    const bytes = this.rows.layout.segmentWords * 4
     if (this.evictor === undefined) return this.rows.grow(kind)
     if (this.context.allows(this, bytes) && this.rows.canGrow()) return this.rows.grow(kind)
     const other = kind === KIND_IMAGES ? this.rows.takeFree(KIND_ROWS) : -1

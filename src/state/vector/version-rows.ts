@@ -13,6 +13,7 @@ import {
   META_WRITE_EPOCH,
   ROW_REFERENCE,
   ROW_STATE,
+  type RowTableLayout,
   STATE_DELETED,
   STATE_KEY_LENGTH,
   STATE_LIVE,
@@ -45,15 +46,20 @@ export class VersionRows {
   private readonly sum: Float32Array
 
   /** `stateName` is `<state>@<version>`; keys in the store begin with `storePrefix`. */
-  constructor(context: VersionContext, stateName: string, storePrefix: Uint8Array) {
-    const memory = new VersionMemory(context, stateName)
+  constructor(
+    context: VersionContext,
+    stateName: string,
+    layout: RowTableLayout,
+    storePrefix: Uint8Array,
+  ) {
+    const memory = new VersionMemory(context, stateName, layout)
     this.memory = memory
     this.rows = memory.rows
     this.context = context
     this.images = memory.images
     this.mean = memory.mean
     this.changed = memory.changed
-    this.sum = new Float32Array(context.layout.dimension)
+    this.sum = new Float32Array(layout.dimension)
     if (context.store !== undefined) {
       this.spill = new VectorSpill(memory, context.store, storePrefix)
       memory.evictor = this.spill
@@ -188,7 +194,7 @@ export class VersionRows {
     const { words, doubles, floats } = this.rows.arena
     const meta = this.rows.metaOf(row)
     const from = this.rows.floatsOf(row)
-    const vector = new Float32Array(this.context.layout.dimension)
+    const vector = new Float32Array(this.rows.layout.dimension)
     for (let i = 0; i < vector.length; i++) vector[i] = floats[from + i]!
     return {
       vector,
@@ -229,7 +235,7 @@ export class VersionRows {
       (words[header + ROW_STATE]! & (STATE_KEY_LENGTH | STATE_STORED)) | STATE_DELETED
     this.linkImage(row, image)
     const floats = this.rows.floatsOf(row)
-    this.rows.arena.floats.fill(0, floats, floats + this.context.layout.stride)
+    this.rows.arena.floats.fill(0, floats, floats + this.rows.layout.stride)
     this.rows.countWrite()
     this.rows.endWrite(row)
     this.rows.count(CONTROL_LIVE_ROWS, -1)

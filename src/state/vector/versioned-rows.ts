@@ -54,8 +54,8 @@ export class VersionedRows implements VectorState {
     this.dimension = descriptor.dimension
     this.clock = options.clock ?? systemClock
     this.opened = new OpenVersions(options, this.clock)
-    this.given = new GivenRow(descriptor)
-    const { maxKeyBytes } = this.opened.layout
+    this.given = new GivenRow(descriptor.name)
+    const { maxKeyBytes } = this.opened
     this.keys = new OwnKeys({
       state: descriptor.name,
       maxKeyBytes,
@@ -66,23 +66,23 @@ export class VersionedRows implements VectorState {
   }
 
   put(version: ModelVersion, key: Uint8Array, vector: Float32Array, origin: WriteOrigin): void {
-    this.checkVector(vector)
+    this.checkVector(version, vector)
     const hash = this.keys.hash(key)
     this.opened.open(version).put(key, hash, vector, origin)
   }
 
   putBytes(version: ModelVersion, key: Uint8Array, floats: ByteSpan, origin: WriteOrigin): void {
-    this.put(version, key, this.given.take(floats), origin)
+    this.put(version, key, this.given.take(floats, this.opened.dimensionOf(version)), origin)
   }
 
   add(version: ModelVersion, key: Uint8Array, delta: Float32Array, origin: WriteOrigin): void {
-    this.checkVector(delta)
+    this.checkVector(version, delta)
     const hash = this.keys.hash(key)
     this.opened.open(version).add(key, hash, delta, origin)
   }
 
-  private checkVector(vector: Float32Array): void {
-    this.given.checkLength(vector.length)
+  private checkVector(version: ModelVersion, vector: Float32Array): void {
+    this.given.checkLength(vector.length, this.opened.dimensionOf(version))
     checkFinite(vector)
   }
 
@@ -114,13 +114,45 @@ export class VersionedRows implements VectorState {
     return versions.sort((a, b) => a - b) as ModelVersion[]
   }
 
+  openVersions(): ModelVersion[] {
+    return [...this.opened.entries()].map(([version]) => version as ModelVersion)
+  }
+
   dropVersion(version: ModelVersion): void {
     this.opened.drop(version)
   }
 
-  /** Opens a version if it is not open, so that readers know it even while it has no row here. */
-  openVersion(version: ModelVersion): VersionRows {
-    return this.opened.open(version)
+  /** See `VectorState.openVersion`. */
+  openVersion(version: ModelVersion, dimension?: number): VersionRows {
+    const { descriptor } = this.options
+    if (dimension !== undefined) {
+      const isOpen = this.opened.of(version) !== undefined
+      const expected =
+        isOpen || descriptor.dimensionByVersion !== true
+          ? this.opened.dimensionOf(version)
+          : dimension
+      this.given.checkLength(dimension, expected)
+    }
+    return this.opened.open(version, dimension)
+  }
+
+  dimensionOf(version: ModelVersion): number | undefined {
+    return this.opened.of(version)?.rows.layout.dimension
+  }
+
+  /** See `OpenVersions.leavesOut`. */
+  leavesOut(version: ModelVersion): boolean {
+    return this.opened.leavesOut(version)
+  }
+
+  /** See `OpenVersions.foundInSegments`. */
+  foundInSegments(version: ModelVersion): void {
+    this.opened.foundInSegments(version)
+  }
+
+  /** See `OpenVersions.needsFull`. */
+  get needsFull(): boolean {
+    return this.opened.needsFull
   }
 
   /** Versions that are open. */
@@ -174,6 +206,7 @@ export class VersionedRows implements VectorState {
     if (opened.snapshot !== undefined) while (!opened.snapshot.step(1000));
     const previous = opened.epochs.current
     opened.epochs.barrier(checkpointId)
+    if (full) opened.allSnapshot()
     opened.snapshot = new VectorSnapshot({
       versions: opened,
       barrier: checkpointId,
@@ -203,8 +236,11 @@ export class VersionedRows implements VectorState {
 
   /** The open versions as they are declared in checkpoints. */
   declarations(): StateDeclaration[] {
-    const versions = [...this.opened.entries()].map(([version]) => version).sort((a, b) => a - b)
-    return versions.map((version) => vectorDeclaration(this.options.descriptor, version))
+    const versions = this.openVersions().sort((a, b) => a - b)
+    const { name } = this.options.descriptor
+    return versions.map((version) =>
+      vectorDeclaration({ name, dimension: this.opened.dimensionOf(version) }, version),
+    )
   }
 
   /** From here to `endRestore` a missing key answers RESTORING to readers. */
@@ -215,11 +251,13 @@ export class VersionedRows implements VectorState {
 
   /** Sizes the indexes for so many restored rows each, or for those that the budget has room for. */
   expectRows(rows: number): void {
-    const { layout, store } = this.opened
-    const rowBytes = (layout.segmentWords * 4) / 2 ** layout.rowShift
-    const fitting = this.options.memoryBudgetBytes / this.opened.count / rowBytes
-    const expected = store === undefined ? rows : Math.min(rows, Math.floor(fitting))
-    for (const version of this.opened) version.rows.index.reserve(expected)
+    const { store } = this.opened
+    const budget = this.options.memoryBudgetBytes / this.opened.count
+    for (const { rows: table } of this.opened) {
+      const rowBytes = (table.layout.segmentWords * 4) / 2 ** table.layout.rowShift
+      const fitting = store === undefined ? rows : Math.floor(budget / rowBytes)
+      table.index.reserve(Math.min(rows, fitting))
+    }
   }
 
   /**
@@ -242,8 +280,7 @@ export class VersionedRows implements VectorState {
   /** Ends the restore: the rows are those of the checkpoint; a missing key is now really missing. */
   endRestore(checkpointId: number): void {
     const { opened } = this
-    opened.restoring = false
-    opened.restored = true
+    opened.restoreEnded()
     opened.epochs.restored(checkpointId)
     for (const { memory, restore } of opened) {
       restore.end()

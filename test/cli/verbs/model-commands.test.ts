@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -8,7 +8,7 @@ import { generateRatings } from '../../../src/models/ratings/generator.ts'
 import { recordedIo } from '../recorded-io.ts'
 
 let folder: string
-/** Data folder with versions 1 and 2, published without the registry; each test gets a copy. */
+/** Data folder with versions 1 and 2; each test gets a copy. */
 let published: string
 let data: string
 let tests = 0
@@ -23,9 +23,9 @@ function run(...argv: string[]) {
   return runIn(data, argv)
 }
 
-/** Makes version 1 live, where 2 is. */
-function promoteFirst() {
-  return run('model', 'promote', '1', '--force', 'a test', '--expect-live', '2')
+/** Makes version 2 live, where 1 is. */
+function promoteSecond() {
+  return run('model', 'promote', '2', '--force', 'a test', '--expect-live', '1')
 }
 
 beforeAll(async () => {
@@ -51,52 +51,72 @@ beforeEach(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('the model commands', () => {
-  it('list versions that were published without the registry, the highest one as live', async () => {
+  it('list the first version as live, and the next one as a candidate', async () => {
     const { out } = await run('model', 'list')
-    expect(out).toMatch(/^ +1 {2}candidate .*\n +2 {2}live /)
+    expect(out).toMatch(/^ +1 {2}live .*\n +2 {2}candidate /)
     const { out: json } = await run('model', 'list', '--json')
     expect(json.split('\n').map((line) => JSON.parse(line).number)).toEqual([1, 2])
   })
 
   it('refuse a version that was never checked', async () => {
-    const refused = await run('model', 'promote', '1')
+    const refused = await run('model', 'promote', '2')
     expect(refused).toMatchObject({ code: 1, out: '' })
     expect(refused.err).toContain('PROMOTION_REFUSED')
     expect(refused.err).toContain('the data check has not been run')
   })
 
   it('promote an unchecked version by force and store the reason', async () => {
-    const forced = await promoteFirst()
-    expect(forced.out).toBe('version 1 of als-model is live (was 2, forced)')
+    const forced = await promoteSecond()
+    expect(forced.out).toBe('version 2 of als-model is live (was 1, forced)')
     const { out } = await run('model', 'show')
-    expect(out).toContain('version          1 of als-model (live)')
+    expect(out).toContain('version          2 of als-model (live)')
     expect(out).toMatch(/history .* forced: a test/)
   })
 
+  it('promote the live version again without a word of force, and change nothing', async () => {
+    const again = await run('model', 'promote', '1')
+    expect(again).toMatchObject({ code: 0, out: 'version 1 of als-model is live already' })
+    expect((await run('model', 'show', '1')).out).not.toContain('forced')
+  })
+
+  it('change nothing where they only read', async () => {
+    const log = join(data, 'registry')
+    const before = readdirSync(log, { recursive: true }).toSorted()
+    for (const words of [['list'], ['show', '2'], ['diff', '1', '2']]) await run('model', ...words)
+    expect(readdirSync(log, { recursive: true }).toSorted()).toEqual(before)
+  })
+
+  it('make no version live by themselves when the registry is gone', async () => {
+    rmSync(join(data, 'registry'), { recursive: true })
+    expect((await run('model', 'list')).out).toMatch(/^ +1 {2}candidate .*\n +2 {2}candidate /)
+    const forced = await run('model', 'promote', '1', '--force', 'the registry was lost')
+    expect(forced.out).toBe('version 1 of als-model is live (no version was live, forced)')
+  })
+
   it('fail with a conflict when another version is live than expected', async () => {
-    await promoteFirst()
-    const { code, err } = await run('model', 'promote', '2', '--force', 'x', '--expect-live', '2')
+    await promoteSecond()
+    const { code, err } = await run('model', 'promote', '1', '--force', 'x', '--expect-live', '1')
     expect(code).toBe(1)
     expect(err).toContain('REGISTRY_CONFLICT')
-    expect(err).toContain('version 1 of als-model is live now')
+    expect(err).toContain('version 2 of als-model is live now')
   })
 
   it('roll back and show the differences of two versions', async () => {
-    await promoteFirst()
+    await promoteSecond()
     const { out } = await run('model', 'rollback', '--json')
-    expect(JSON.parse(out)).toEqual({ model: 'als-model', live: 2, before: 1 })
+    expect(JSON.parse(out)).toEqual({ model: 'als-model', live: 1, before: 2 })
     const diff = await run('model', 'diff', '1', '2')
     expect(diff.out).toContain('version 1 -> version 2')
-    expect(diff.out).toMatch(/state +replaced -> live/)
+    expect(diff.out).toMatch(/state +live -> replaced/)
   })
 
   it('retire all but the newest versions after a promotion, and keep the rollback target', async () => {
-    const { out, err } = await run('model', 'promote', '1', '--force', 'a test', '--retain', '1')
-    expect(out).toContain('version 1 of als-model is live')
+    const { out, err } = await run('model', 'promote', '2', '--force', 'a test', '--retain', '1')
+    expect(out).toContain('version 2 of als-model is live')
     expect(err).not.toContain('retired')
     await run('model', 'list')
     expect((await run('model', 'rollback')).out).toBe(
-      'version 2 of als-model is live again (was 1)',
+      'version 1 of als-model is live again (was 2)',
     )
   })
 
@@ -136,13 +156,12 @@ describe('weir train als', () => {
     run('train', 'als', '--ratings', join(folder, 'u.data'), '--threads', '0', ...small, ...words)
   const small = ['--factors', '4', '--iterations', '1']
 
-  it('publishes the next version, which a registry makes live only by a promotion', async () => {
-    await run('model', 'list')
+  it('publishes the next version as a candidate, which goes live only by a promotion', async () => {
     const { code, out } = await train()
     expect(code).toBe(0)
     expect(out).toContain('published as version 3 to topic als-model')
-    expect(out).toContain('version 2 stays live until "weir model promote 3 --model als-model"')
-    expect((await run('model', 'list')).out).toMatch(/ 2 {2}live .*\n +3 {2}candidate /)
+    expect(out).toContain('version 1 stays live until "weir model promote 3 --model als-model"')
+    expect((await run('model', 'list')).out).toMatch(/ 1 {2}live .*\n.*\n +3 {2}candidate /)
   })
 
   it('refuses a version that exists, before any work, unless it may overwrite it', async () => {
@@ -154,10 +173,9 @@ describe('weir train als', () => {
   })
 
   it('never overwrites the live version of a registry', async () => {
-    await run('model', 'list')
-    const { code, err } = await train('--version', '2', '--overwrite')
+    const { code, err } = await train('--version', '1', '--overwrite')
     expect(code).toBe(1)
-    expect(err).toContain('version 2 of als-model is live, and only a promotion changes')
+    expect(err).toContain('version 1 of als-model is live, and only a promotion changes')
   })
 
   it('takes UUIDs as ids, and longer ids only with a longer key, naming the id', async () => {

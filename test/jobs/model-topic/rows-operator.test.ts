@@ -156,3 +156,13 @@ describe('the operator of model rows', () => {
     expect(retired.at(-1)).toBe('retire 148/1')
   })
 })
+
+it('rows and markers of a version that is too high are dropped and named, and end nothing', async () => {
+  const harness = await open()
+  harness.process(row('a-U@2147483648', [1, 2]))
+  harness.process(record(markerKey(2_147_483_648), encoder.encode('{"version":2147483648}')))
+  harness.process(row('a-U@2147483647', [1, 2]))
+  const versions = harness.take().map((update) => update.version)
+  expect(versions).toEqual([2_147_483_647])
+  expect(harness.metrics.snapshot()['numRecordsDropped']).toBe(2)
+})

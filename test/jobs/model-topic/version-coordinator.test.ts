@@ -12,11 +12,13 @@ function coordinate(partitions = 1) {
   const live: number[] = []
   const readers = { areUpToDate: true }
   const sent: unknown[] = []
+  const missing: number[] = []
   const coordinator = new VersionCoordinator({
     model: 0,
     partitions,
     clock,
     onLive: (version) => live.push(version),
+    onRegistryMissing: (version) => missing.push(version),
   })
   const begin = (attempt: number): void =>
     coordinator.start({
@@ -28,7 +30,7 @@ function coordinate(partitions = 1) {
       sendEvent: (_subtask, event) => void sent.push(event),
     })
   begin(1)
-  return { clock, board, coordinator, live, readers, sent, begin }
+  return { clock, board, coordinator, live, missing, readers, sent, begin }
 }
 
 function ready(version: number, offset: number): MarkerSeen {
@@ -178,3 +180,52 @@ describe('a version', () => {
 async function settled(): Promise<void> {
   for (let i = 0; i < 10; i++) await Promise.resolve()
 }
+
+describe('a registry that is gone', () => {
+  const registered = (version: number, offset: number): MarkerSeen => {
+    const { marker, ...place } = ready(version, offset)
+    return { ...place, marker: { ...marker, registered: true } }
+  }
+
+  it('leaves the version of the checkpoint live, also where a higher one was rejected', () => {
+    const { clock, board, coordinator, live, missing } = coordinate()
+    board.setProgress(0, 0, 100, 0)
+    coordinator.handleEvent(0, { kind: 'live-by-registry', version: 1 })
+    for (const version of [1, 2]) coordinator.handleEvent(0, registered(version, 10 * version))
+    clock.advance(6000)
+    expect({ live, missing }).toEqual({ live: [1], missing: [1] })
+  })
+
+  it('lets no version go live where no checkpoint knows what was', () => {
+    const { clock, board, coordinator, live, missing } = coordinate()
+    board.setProgress(0, 0, 100, 0)
+    coordinator.handleEvent(0, registered(1, 10))
+    clock.advance(6000)
+    expect({ live, missing }).toEqual({ live: [], missing: [0] })
+    coordinator.setDesired({ live: 1, rollback: 0 })
+    expect(live).toEqual([1])
+  })
+
+  it('is not missed while a publisher has yet to write it', () => {
+    const { clock, board, coordinator, live, missing } = coordinate()
+    board.setProgress(0, 0, 100, 0)
+    coordinator.handleEvent(0, registered(1, 10))
+    clock.advance(1000)
+    coordinator.setDesired({ live: 1, rollback: 0 })
+    clock.advance(10_000)
+    expect({ live, missing }).toEqual({ live: [1], missing: [] })
+  })
+})
+
+it('the version that the registry made live is kept in checkpoints, once in each attempt', () => {
+  const { board, coordinator, sent, begin } = coordinate()
+  board.setProgress(0, 0, 100, 0)
+  coordinator.handleEvent(0, ready(1, 10))
+  coordinator.setDesired({ live: 1, rollback: 0 })
+  coordinator.setDesired({ live: 1, rollback: 0 })
+  const kept = { kind: 'live-by-registry', version: 1 }
+  expect(sent).toEqual([kept])
+  begin(2)
+  coordinator.handleEvent(0, ready(1, 10))
+  expect(sent).toEqual([kept, kept])
+})

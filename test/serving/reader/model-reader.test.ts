@@ -67,6 +67,15 @@ describe('a slot that has reported neither tables nor progress', () => {
     expect(await search()).toMatchObject({ ok: true })
     world.close()
   })
+
+  it('is missed by a scan, which must not answer a part of the rows', async () => {
+    const world = worldWithoutTablesOfOneSlot()
+    const scan = () => world.reader().scan('ALS_MODEL', { from: '', to: '~', limit: 100 })
+    await expect(scan()).rejects.toMatchObject({ code: 'RESTORING' })
+    world.progress(1, 1)
+    expect((await scan()).length).toBeGreaterThan(0)
+    world.close()
+  })
 })
 
 describe('the age of an answer', () => {

@@ -13,7 +13,6 @@ const PREFIX = Uint8Array.of(7)
 function tableOf(rows: number): VersionRows {
   const table = new VersionRows(
     {
-      layout: rowTableLayout(DIMENSION, 16),
       maxParallelism: 128,
       epochs: new VectorEpochs(),
       keepImages: false,
@@ -26,6 +25,7 @@ function tableOf(rows: number): VersionRows {
       needsTombstones: false,
     },
     'rows@1',
+    rowTableLayout(DIMENSION, 16),
     PREFIX,
   )
   for (let i = 0; i < rows; i++) {

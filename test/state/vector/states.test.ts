@@ -144,3 +144,81 @@ describe('vector states of a backend', () => {
     expect(codeOf(() => backend.beginRestore([restored]))).toBe('STATE_CONFLICT')
   })
 })
+
+describe('a vector state whose versions have rows of different dimensions', () => {
+  const memories = vectorState('memories', { dimension: 1, dimensionByVersion: true })
+  const V2 = modelVersion(2)
+
+  function twoDimensions(backend: KeyedStateBackend): Segment {
+    const state = backend.vector(memories)
+    state.openVersion(V1, 3)
+    state.openVersion(V2, 2)
+    state.put(V1, text('a'), Float32Array.of(1, 2, 3), ORIGIN)
+    state.put(V2, text('a'), Float32Array.of(4, 5), ORIGIN)
+    const segment = new Segment()
+    finish(backend.snapshot(1, segment, false))
+    return segment
+  }
+
+  it('keeps each in checkpoints, whenever it is declared', async () => {
+    const backend = await backends.create()
+    const segment = twoDimensions(backend)
+    for (const isDeclaredFirst of [true, false]) {
+      const restored = await backends.create()
+      if (isDeclaredFirst) restored.vector(memories)
+      restoreFrom(restored, backend, [segment])
+      const state = restored.vector(memories)
+      expect([V1, V2].map((version) => state.dimensionOf(version))).toEqual([3, 2])
+      expect(state.get(V1, text('a'))?.vector).toEqual(Float32Array.of(1, 2, 3))
+      expect(state.get(V2, text('a'))?.vector).toEqual(Float32Array.of(4, 5))
+    }
+  })
+
+  it('refuses rows of another length, and to open a version with another', async () => {
+    const backend = await backends.create()
+    twoDimensions(backend)
+    const state = backend.vector(memories)
+    const put = (): void => state.put(V1, text('b'), Float32Array.of(1, 2), ORIGIN)
+    expect(codeOf(put)).toBe('DIMENSION_MISMATCH')
+    expect(codeOf(() => state.openVersion(V1, 2))).toBe('DIMENSION_MISMATCH')
+    expect(codeOf(() => backend.vector(users).openVersion(V1, 3))).toBe('DIMENSION_MISMATCH')
+  })
+
+  it.each([2, 3])(
+    'does not get back rows of a version that was dropped and opened again with %i floats',
+    async (dimension) => {
+      const backend = await backends.create()
+      const old = twoDimensions(backend)
+      const state = backend.vector(memories)
+      expect(backend.prefersFull()).toBe(false)
+      state.dropVersion(V1)
+      state.openVersion(V1, dimension)
+      state.put(V1, text('b'), new Float32Array(dimension), ORIGIN)
+      expect(backend.prefersFull()).toBe(true)
+      const full = new Segment()
+      finish(backend.snapshot(2, full, true))
+      expect(backend.prefersFull()).toBe(false)
+      const restored = await backends.create()
+      restoreFrom(restored, backend, [full])
+      expect(restored.vector(memories).get(V1, text('a'))).toBeUndefined()
+      expect(old.changes).toHaveLength(2)
+    },
+  )
+
+  it('leaves out what a restore brings of a version that was dropped meanwhile', async () => {
+    const backend = await backends.create()
+    const segment = twoDimensions(backend)
+    const restored = await backends.create()
+    const state = restored.vector(memories)
+    restored.beginRestore(backend.declarations())
+    state.dropVersion(V1)
+    state.openVersion(V1, 5)
+    for (const { keyGroup, state: name, key, value } of segment.changes) {
+      restored.restore(keyGroup, name, key, value)
+    }
+    restored.endRestore(1)
+    expect(state.get(V1, text('a'))).toBeUndefined()
+    expect(state.get(V2, text('a'))?.vector).toEqual(Float32Array.of(4, 5))
+    expect(restored.prefersFull()).toBe(true)
+  })
+})

@@ -11,6 +11,8 @@ export interface AlsLearningOptions {
   readonly clock: Clock
   /** Every slot learns on this version; called again after every restart. */
   readonly onLearning?: ((version: number) => void) | undefined
+  /** The job continues with another rule than that of its checkpoint. */
+  readonly onMemoryDropped?: ((rule: string) => void) | undefined
 }
 
 /** Makes the coordinator of the `online-als` job. */

@@ -15,7 +15,10 @@ export interface LearningError extends LearningErrorFigures {
   readonly slots: readonly LearningErrorPart[]
 }
 
-/** Joins the errors of a version from all slots, weighed by their ratings. */
+/**
+ * Joins the errors of a version from all slots, weighed by their ratings. The parts of another parallelism are dropped: the
+ * slots of now have taken over their sums.
+ */
 export class LearningErrorFunction
   implements KeyedProcessFunction<string, LearningErrorPart, LearningError>
 {
@@ -28,7 +31,9 @@ export class LearningErrorFunction
   }
 
   processElement(part: LearningErrorPart): void {
-    const others = (this.error.value()?.slots ?? []).filter(({ slot }) => slot !== part.slot)
+    const others = (this.error.value()?.slots ?? []).filter(
+      ({ slot, parallelism }) => slot !== part.slot && parallelism === part.parallelism,
+    )
     this.error.update(joined([...others, part]))
   }
 }
@@ -37,7 +42,9 @@ export class LearningErrorFunction
 export function joined(slots: readonly LearningErrorPart[]): LearningError {
   const ratings = slots.reduce((sum, part) => sum + part.ratings, 0)
   const weighed = (value: (part: LearningErrorPart) => number): number =>
-    slots.reduce((sum, part) => sum + value(part) * part.ratings, 0) / ratings
+    // The error of a slot without ratings is NaN.
+    slots.reduce((sum, part) => sum + (part.ratings === 0 ? 0 : value(part) * part.ratings), 0) /
+    ratings
   return {
     version: slots[0]!.version,
     ratings,

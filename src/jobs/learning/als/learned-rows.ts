@@ -16,6 +16,8 @@ import type { LearnedVersion } from './version.ts'
 export interface LearnedRowsOptions {
   readonly users: VectorState
   readonly items: VectorState
+  /** Where what a rule keeps beside the rows is declared. */
+  readonly state: KeyedState
   readonly catalog: StateCatalog
   /** Uid of the operator that owns the rows. */
   readonly uid: string
@@ -37,21 +39,26 @@ export class LearnedRows {
   private deltaBuffer = new Float32Array(0)
 
   constructor(options: LearnedRowsOptions) {
-    const { users, items, catalog, uid, evidence, maxKeyBytes } = options
+    const { users, items, state, catalog, uid, evidence, maxKeyBytes } = options
     this.evidence = evidence
-    this.users = new OwnRows({ side: 'user', rows: users, evidence, maxKeyBytes })
-    this.items = new OwnRows({ side: 'item', rows: items, evidence, maxKeyBytes })
+    this.users = new OwnRows({ side: 'user', rows: users, state, evidence, maxKeyBytes })
+    this.items = new OwnRows({ side: 'item', rows: items, state, evidence, maxKeyBytes })
     this.userReader = new SlotRowReader(catalog, uid, 'user-rows')
     this.itemReader = new SlotRowReader(catalog, uid, 'item-rows')
     this.memoryReader = new SlotRowReader(catalog, uid, memoryState('item'))
   }
 
-  /** Makes buffers and states for a version's rule. Throws STATE_CONFLICT when versions keep different memories. */
-  prepareFor({ rule }: LearnedVersion, state: KeyedState): void {
-    const { dimension } = rule.shape
-    this.users.prepareFor(dimension, rule.userMemory, state)
-    this.items.prepareFor(dimension, rule.itemMemory, state)
-    this.deltaBuffer = new Float32Array(rule.deltaLength)
+  /** Prepares for a version; returns whether memory of another rule was dropped. */
+  prepareFor({ rule, metadata: { version } }: LearnedVersion): boolean {
+    const ofUsers = this.users.prepareFor(version, rule.userMemory)
+    const ofItems = this.items.prepareFor(version, rule.itemMemory)
+    return ofUsers || ofItems
+  }
+
+  /** Drops what another rule has kept beside the rows of all versions; the rows stay as they are. */
+  dropMemories(): void {
+    this.users.dropMemories()
+    this.items.dropMemories()
   }
 
   /** The open table of a version's rows of a side in a slot. */
@@ -80,22 +87,26 @@ export class LearnedRows {
   }
 
   /** The buffer for the delta of a rating. */
-  get delta(): Float32Array {
+  deltaOf({ rule: { deltaLength } }: LearnedVersion): Float32Array {
+    if (this.deltaBuffer.length !== deltaLength) this.deltaBuffer = new Float32Array(deltaLength)
     return this.deltaBuffer
   }
 
   /** The row of a user of this slot; the cold row for a new user. */
   user(version: LearnedVersion, key: Uint8Array): LearnedRow {
+    this.users.select(version.rule.userMemory)
     return this.users.read(version.metadata.version, key, version.coldUser)
   }
 
   /** The row of an item of this slot; the cold row for a new item. */
   ownItem(version: LearnedVersion, key: Uint8Array): LearnedRow {
+    this.items.select(version.rule.itemMemory)
     return this.items.read(version.metadata.version, key, version.coldItem)
   }
 
   /** The row of an item of any slot, read in place. */
   item(version: LearnedVersion, { bytes, start, length }: ByteSpan): LearnedRow {
+    this.items.select(version.rule.itemMemory)
     const { row } = this.items
     const id = version.metadata.version
     const found = this.itemReader.read(id, bytes, start, length, row.row)

@@ -60,8 +60,15 @@ export class OnlineLearner extends AbstractOperator {
     const { versions, rows, state } = this
     this.steps = new LearningSteps({ versions, rows, state, context, options: this.options })
     this.error = new LiveError(context, () => this.steps.current)
-    for (const version of versions.restored()) rows.prepareFor(version, state)
-    this.report({ kind: 'opened', known: versions.known })
+    const dropped = versions.restoredRule
+    let isDropped = dropped !== undefined && dropped !== this.options.rule.rule
+    if (isDropped) rows.dropMemories()
+    for (const version of versions.restored()) isDropped = rows.prepareFor(version) || isDropped
+    this.report({
+      kind: 'opened',
+      known: versions.known,
+      ...(isDropped ? { droppedMemoryOf: dropped ?? 'another rule' } : {}),
+    })
     this.scheduleReport()
   }
 
@@ -115,6 +122,7 @@ export class OnlineLearner extends AbstractOperator {
     return new LearnedRows({
       users: this.state.vector(userRows(dimension, maxKeyBytes)),
       items: this.state.vector(itemRows(dimension, maxKeyBytes)),
+      state: this.state,
       catalog: rowTables,
       uid,
       evidence: evidence ?? new RowEvidence(this.state, maxKeyBytes),
@@ -143,7 +151,7 @@ export class OnlineLearner extends AbstractOperator {
 
   private begin(metadata: AlsVersionMetadata, constants: EncodedMoments): void {
     const version = this.versions.begin(metadata, constants)
-    if (version !== undefined) this.rows.prepareFor(version, this.state)
+    if (version !== undefined) this.rows.prepareFor(version)
     this.report({ kind: 'begun', version: metadata.version })
   }
 

@@ -152,7 +152,8 @@ export class LearningSteps {
     const score = clipRating(scoreOf(user.row, item.row), version.range)
     const frozen = this.frozenScore(version, key, user, rating.item, item)
     const known = user.updates + user.evidence > 0 && item.updates + item.evidence > 0
-    if (version.rule.learn(user, item, rating.rating, rows.delta) === 'refused') {
+    const delta = rows.deltaOf(version)
+    if (version.rule.learn(user, item, rating.rating, delta) === 'refused') {
       this.refuse(rating, key, 'not-finite', timestamp)
       return
     }
@@ -169,7 +170,7 @@ export class LearningSteps {
     rows.storeUser(version, key, this.originOf(this.ratingsSource, partition, offset, timestamp))
     this.learned.increment()
     if (!(timestamp <= this.newestEventMs)) this.newestEventMs = timestamp
-    this.deltas.send(version.metadata.version, rating.item, rows.delta, key, timestamp)
+    this.deltas.send(version.metadata.version, rating.item, delta, key, timestamp)
   }
 
   /** The score without learning, before the step changes the rows; undefined outside the sample. */

@@ -1,12 +1,13 @@
 import type { OperatorContext } from '../../../operators/port/operator.ts'
-import { LEARNING_ERROR } from './records.ts'
+import { LEARNING_ERROR, type LearningErrorPart } from './records.ts'
 import type { LearnedVersion } from './version.ts'
 
 /** Reports the error of predictions of the version that is learned on, as metrics and as records. */
 export class LiveError {
   private readonly context: OperatorContext
   private readonly current: () => LearnedVersion | undefined
-  private reported = 0
+  /** Version and ratings of the last report. */
+  private reported = ''
 
   constructor(context: OperatorContext, current: () => LearnedVersion | undefined) {
     this.context = context
@@ -22,15 +23,19 @@ export class LiveError {
     metrics.gauge('prequentialCoverage', () => error()?.coverage ?? Number.NaN)
   }
 
-  /** Sends the error where it has changed. */
+  /** Sends the error where it has changed, and once in each attempt: it replaces that of the slots before. */
   emit(): void {
     const current = this.current()
-    if (current === undefined || current.error.count === this.reported) return
+    if (current === undefined) return
     const { error, frozenError, drift, metadata } = current
-    this.reported = error.count
-    const part = {
+    const report = `${metadata.version}/${error.count}`
+    if (report === this.reported) return
+    this.reported = report
+    const { subtask: slot, parallelism } = this.context
+    const part: LearningErrorPart = {
       version: metadata.version,
-      slot: this.context.subtask,
+      slot,
+      parallelism,
       ratings: error.count,
       mse: error.mse,
       windowMse: error.windowMse,

@@ -15,6 +15,8 @@ export function memoryState(side: OnlineSide): string {
 export interface OwnRowsOptions {
   readonly side: OnlineSide
   readonly rows: VectorState
+  /** Where the memories are declared. */
+  readonly state: KeyedState
   /** Average ratings that a row of the batch model counts as: the same for all, or one number a row. */
   readonly evidence: number | RowEvidence
   readonly maxKeyBytes: number
@@ -25,15 +27,20 @@ export class OwnRows {
   private readonly side: OnlineSide
   private readonly rows: VectorState
   private readonly evidence: number | RowEvidence
-  private readonly maxKeyBytes: number
-  private memories: VectorState | undefined
-  private buffer = new RowBuffer(0, 0)
+  /** What the rule keeps beside each row: as many floats as the rule of the version has for its layout. */
+  private readonly memories: VectorState
+  /** By floats of memory. */
+  private readonly buffers = new Map<number, RowBuffer>()
+  private buffer: RowBuffer
 
-  constructor({ side, rows, evidence, maxKeyBytes }: OwnRowsOptions) {
-    this.maxKeyBytes = maxKeyBytes
+  constructor({ side, rows, state, evidence, maxKeyBytes }: OwnRowsOptions) {
     this.side = side
     this.rows = rows
     this.evidence = evidence
+    this.memories = state.vector(
+      vectorState(memoryState(side), { dimension: 1, dimensionByVersion: true, maxKeyBytes }),
+    )
+    this.buffer = this.bufferOf(0)
   }
 
   /** The row in the buffer. */
@@ -41,12 +48,35 @@ export class OwnRows {
     return this.buffer.row
   }
 
-  /** `memory`: floats that the rule keeps beside a row. */
-  prepareFor(dimension: number, memory: number, state: KeyedState): void {
-    this.buffer = new RowBuffer(dimension, memory)
-    const { maxKeyBytes } = this
-    const descriptor = vectorState(memoryState(this.side), { dimension: memory, maxKeyBytes })
-    this.memories = memory === 0 ? undefined : state.vector(descriptor)
+  /**
+   * Prepares for a version whose rule keeps `memory` floats beside a row. Memory of another length is dropped: it is of
+   * another rule. Returns whether that was so.
+   */
+  prepareFor(version: number, memory: number): boolean {
+    const id = modelVersion(version)
+    const held = this.memories.dimensionOf(id)
+    const isOfOther = held !== undefined && held !== memory
+    if (isOfOther) this.memories.dropVersion(id)
+    if (memory > 0) this.memories.openVersion(id, memory)
+    return isOfOther
+  }
+
+  /** Selects the buffer for rows with `memory` floats of memory. */
+  select(memory: number): void {
+    if (this.buffer.row.memory.length !== memory) this.buffer = this.bufferOf(memory)
+  }
+
+  /** Drops what was kept beside the rows of all versions, which stay as they are. */
+  dropMemories(): void {
+    for (const version of this.memories.openVersions()) this.memories.dropVersion(version)
+  }
+
+  private bufferOf(memory: number): RowBuffer {
+    const known = this.buffers.get(memory)
+    if (known !== undefined) return known
+    const made = new RowBuffer(this.rows.dimension, memory)
+    this.buffers.set(memory, made)
+    return made
   }
 
   /** Reads a row into the buffer; the cold row where there is none. */
@@ -56,8 +86,12 @@ export class OwnRows {
     const id = modelVersion(version)
     if (!this.rows.readInto(id, key, target)) return this.cold(cold)
     row.updates = target.updateCount
-    if (memories?.readInto(id, key, memory) !== true) row.memory.fill(0)
     row.evidence = typeof evidence === 'number' ? evidence : evidence.of(this.side, version, key)
+    if (row.memory.length > 0 && !memories.readInto(id, key, memory)) {
+      row.memory.fill(0)
+      // Learned by another rule: the rule begins with a row that knows these ratings, too.
+      row.evidence += Math.max(0, row.updates - 1)
+    }
     return row
   }
 
@@ -80,14 +114,14 @@ export class OwnRows {
       evidence.place({ side, version, key, ratings: 0, origin })
     }
     this.rows.put(version, key, row.row, origin)
-    this.memories?.put(version, key, row.memory, origin)
+    if (row.memory.length > 0) this.memories.put(version, key, row.memory, origin)
   }
 
   /** Stores or deletes a published row, without what was learned of the row before. */
   place(update: PublishedRow | RemovedRow, key: Uint8Array, origin: WriteOrigin): void {
     const version = modelVersion(update.version)
     const { evidence } = this
-    this.memories?.remove(version, key)
+    this.memories.remove(version, key)
     if (typeof evidence !== 'number') {
       const ratings = update.kind === 'row' ? update.ratings : undefined
       evidence.place({ side: this.side, version, key, ratings, origin })
@@ -104,7 +138,7 @@ export class OwnRows {
   /** Deletes the rows of a version. */
   drop(version: number): void {
     this.rows.dropVersion(modelVersion(version))
-    this.memories?.dropVersion(modelVersion(version))
+    this.memories.dropVersion(modelVersion(version))
   }
 }
 

@@ -95,6 +95,8 @@ export interface LearningErrorFigures {
 /** One slot's part of the error of the live model's predictions. */
 export interface LearningErrorPart extends LearningErrorFigures {
   readonly slot: number
+  /** Slots of the job when it was reported; undefined in parts of an earlier build. */
+  readonly parallelism?: number
   /** Ratings of the sample of users for `frozenMse`. */
   readonly frozenRatings: number
 }

@@ -19,6 +19,7 @@ import {
 const VERSIONS = 'learned-versions'
 const ERRORS = 'learning-errors'
 const SHARED = 'rule-sums'
+const RULE = 'rule'
 /** Versions whose deltas are taken: the one learned on, those before it, one to come. */
 const KEPT = 4
 
@@ -40,7 +41,9 @@ export class LearnedVersions {
     this.options = options
     this.context = context
     this.restoredErrors = context.operatorState.restored(ERRORS).map(versionNumbersOf)
-    this.restoredShared = context.operatorState.restored(SHARED).map(versionNumbersOf)
+    const isOtherRule = this.restoredRule !== undefined && this.restoredRule !== options.rule.rule
+    const shared = isOtherRule ? [] : context.operatorState.restored(SHARED)
+    this.restoredShared = shared.map(versionNumbersOf)
   }
 
   /** The versions of the checkpoint that the slot was restored from. */
@@ -50,6 +53,12 @@ export class LearnedVersions {
       const version = this.begin(metadata, moments)
       if (version !== undefined) yield version
     }
+  }
+
+  /** The rule that the rows of the checkpoint were learned with; undefined where it does not say. */
+  get restoredRule(): string | undefined {
+    const [name] = this.context.operatorState.restored(RULE)
+    return name === undefined ? undefined : Buffer.from(name).toString()
   }
 
   /** Versions whose deltas can be folded. */
@@ -123,6 +132,7 @@ export class LearnedVersions {
     operatorState.update(VERSIONS, 'broadcast', constants)
     operatorState.update(ERRORS, 'split', versions.map(errorBytes))
     operatorState.update(SHARED, 'split', versions.flatMap(sharedBytes))
+    operatorState.update(RULE, 'broadcast', [Buffer.from(this.options.rule.rule)])
   }
 }
 

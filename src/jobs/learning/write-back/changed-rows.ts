@@ -1,6 +1,6 @@
 import { type OpenSegment, openSegment, visitSpans } from '../../../checkpoint/segment/reader.ts'
 import { sourceOfPlace } from '../../../core/position.ts'
-import type { StoredCheckpoint } from '../../../runtime/job/execution.ts'
+import type { StoredCheckpoint } from '../../../runtime/job/end.ts'
 import { type EntrySpan, keyOfSpan, valueOfSpan } from '../../../state/port/change.ts'
 import {
   VECTOR_ROW_HEADER_BYTES,

@@ -3,7 +3,9 @@ import type { Cancel, Clock } from '../../../core/clock.ts'
 import { asWeirError, type WeirError } from '../../../core/errors.ts'
 import type { LearnedPart } from '../../../models/registry/learned-part.ts'
 import type { ModelVersionMarker } from '../../../models/registry/version-marker.ts'
-import type { JobExecution, StoredCheckpoint } from '../../../runtime/job/execution.ts'
+import type { StoredCheckpoint } from '../../../runtime/job/end.ts'
+import type { JobExecution } from '../../../runtime/job/execution.ts'
+import type { JobStatus } from '../../../runtime/job/status.ts'
 import { changedRows } from './changed-rows.ts'
 import { type LearnedFacts, learnedFacts } from './checkpoint-facts.ts'
 import { deletableDeltas } from './deletable-deltas.ts'
@@ -38,6 +40,8 @@ export interface WriteBackOptions {
   readonly onNotDeleted?: ((error: WeirError) => void) | undefined
   /** A write-back failed; the next one writes the same rows. */
   readonly onFailed?: ((error: WeirError) => void) | undefined
+  /** The job ended without a checkpoint: what was learned since the last write-back is not in the topic. */
+  readonly onLeftOut?: ((status: JobStatus) => void) | undefined
 }
 
 /**
@@ -61,18 +65,31 @@ export class WriteBack implements AsyncDisposable {
     this.options = options
   }
 
-  /** Writes back from now on. */
+  /** Writes back from now on, and the last time when the job ends, however it does. */
   start(job: JobExecution): void {
     this.job = job
+    job.onFinishing(async (checkpoint) => {
+      await this.end()
+      await this.write(job, async () => checkpoint)
+    })
+    job.onStatus(({ to }) => {
+      if (to !== 'CANCELED' && to !== 'FAILED') return
+      void this.end()
+      this.options.onLeftOut?.(to)
+    })
     this.schedule()
   }
 
   /** Writes back what was learned since the last time, then ends. */
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.end()
+    await this.run()
+  }
+
+  private async end(): Promise<void> {
     this.isClosed = true
     this.cancel?.()
     await this.running
-    await this.run()
   }
 
   private schedule(): void {
@@ -84,12 +101,16 @@ export class WriteBack implements AsyncDisposable {
   }
 
   private async run(): Promise<void> {
-    if (this.job?.status !== 'RUNNING') return
+    const { job } = this
+    if (job?.status === 'RUNNING') await this.write(job, () => job.takeCheckpoint())
+  }
+
+  private async write(job: JobExecution, take: () => Promise<StoredCheckpoint>): Promise<void> {
     try {
-      const checkpoint = await this.job.takeCheckpoint()
+      const checkpoint = await take()
       const facts = learnedFacts(checkpoint.manifest, this.options.model)
       await this.writeCheckpoint(facts, checkpoint)
-      await this.deleteDeltas(facts, this.job)
+      await this.deleteDeltas(facts, job)
     } catch (error) {
       this.options.onFailed?.(asWeirError(error, 'CONNECTOR_FAILED'))
     }

@@ -1,0 +1,276 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { unpack } from 'msgpackr'
+import { beforeAll, expect, it, onTestFinished } from 'vitest'
+import { openTopics } from '../../../src/connectors/topics/open.ts'
+import { scanTopic } from '../../../src/connectors/topics/scan.ts'
+import { systemClock } from '../../../src/core/clock.ts'
+import { isWeirError } from '../../../src/core/errors.ts'
+import {
+  LEARNING_ERROR_STATE,
+  type LearningError,
+} from '../../../src/jobs/learning/als/error-function.ts'
+import { ALS_MODEL } from '../../../src/jobs/model-topic/als-serving-function.ts'
+import { publishAls } from '../../../src/jobs/publish/als.ts'
+import { ModelAdministration } from '../../../src/jobs/registry/model-administration.ts'
+import { ModelRegistry } from '../../../src/jobs/registry/model-registry.ts'
+import { dataDirectory } from '../../../src/jobs/serve/data-directory.ts'
+import { learnAlsJob } from '../../../src/jobs/serve/learning-als.ts'
+import { registryPlace } from '../../../src/jobs/serve/registry-place.ts'
+import type { ServedJob } from '../../../src/jobs/served-job.ts'
+import type { OnlineRuleOptions } from '../../../src/models/als/online/rules.ts'
+import { generateRatings } from '../../../src/models/ratings/generator.ts'
+import type { Rating } from '../../../src/models/ratings/rating.ts'
+import type { AlsModel } from '../../../src/training/als/solver/model.ts'
+import { trainAls } from '../../../src/training/als/train.ts'
+import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
+import type { ScanEntry } from '../../../src/wire/model-reader.ts'
+import { until } from '../../run/until.ts'
+
+const TOPIC = 'als-model'
+const OBSERVATIONS = 'observations'
+const TRAINED = 8000
+const GOLDEN = 2000
+
+let all: Rating[]
+let golden: Rating[]
+/** Both have rows of 6 floats: 4 factors and 2 biases, or 6 factors. */
+let biased: AlsModel
+let plain: AlsModel
+
+beforeAll(async () => {
+  all = [...generateRatings({ users: 300, items: 120, ratings: 14_000, seed: 5 })]
+  golden = all.slice(TRAINED, TRAINED + GOLDEN)
+  const table = ratingsTable(all.slice(0, TRAINED))
+  biased = await trainAls(table, { factors: 4, biases: true, threads: 0 })
+  plain = await trainAls(table, { factors: 6, biases: false, threads: 0 })
+})
+
+/** A data folder with its learning job, as `weir learn als` runs it. */
+class Service {
+  readonly warnings: string[] = []
+  private readonly data: ReturnType<typeof dataDirectory>
+  private readonly learningOn: number[] = []
+  private sent = TRAINED + GOLDEN
+  private job!: ServedJob
+
+  constructor() {
+    const folder = mkdtempSync(join(tmpdir(), 'weir-follows-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    this.data = dataDirectory(folder)
+  }
+
+  async publish(model: AlsModel): Promise<number> {
+    await using topics = await openTopics({ logDirectory: this.data.log })
+    const registry = this.registry()
+    return await publishAls(model, { log: topics, topic: TOPIC, clock: systemClock, registry })
+  }
+
+  async start(
+    rule: OnlineRuleOptions,
+    { slots = 2, writeBackMs }: { slots?: number; writeBackMs?: number } = {},
+  ): Promise<void> {
+    this.learningOn.length = 0
+    this.job = await learnAlsJob({
+      job: { observations: OBSERVATIONS, rule },
+      writeBackMs,
+      data: this.data,
+      topic: TOPIC,
+      slots,
+      queryThreads: 1,
+      port: 0,
+      configuration: { 'restart-strategy.type': 'none' },
+      onLive: () => {},
+      onLearning: (version) => void this.learningOn.push(version),
+      onWarning: (warning) => void this.warnings.push(warning),
+    })
+    await this.job.execution.waitFor('RUNNING')
+    await this.untilLearning(1)
+  }
+
+  /** Makes a version live and waits until the job learns on it. */
+  async promote(version: number): Promise<void> {
+    const place = { logDirectory: this.data.log }
+    const registry = this.registry()
+    const models = new ModelAdministration({ registry, place, model: TOPIC, clock: systemClock })
+    await models.promote(await models.registered(String(version)), { force: 'a test' })
+    await until(`version ${version} is learned on`, () => this.learningOn.at(-1) === version)
+    expect(this.job.execution.status).toBe('RUNNING')
+  }
+
+  /** Produces fresh ratings and waits until each is learned, with its item. */
+  async learn(count: number): Promise<void> {
+    const before = await this.learned()
+    await using topics = await openTopics({ logDirectory: this.data.log })
+    const producer = await topics.producer(OBSERVATIONS)
+    const encoder = new TextEncoder()
+    for (const { user, item, rating } of all.slice(this.sent, this.sent + count)) {
+      const line = encoder.encode(`${user},${item},${rating}`)
+      producer.sendRecord(encoder.encode(user), line, systemClock.nowMs(), -1, [])
+    }
+    await producer.sync()
+    await producer.close()
+    this.sent += count
+    await this.untilLearned(before + count)
+  }
+
+  async untilLearned(total: number): Promise<void> {
+    await until(`${total} ratings are learned`, async () => {
+      expect(this.job.execution.status).toBe('RUNNING')
+      return (await this.learned()) === total
+    })
+  }
+
+  /** RMSE of the live rows on ratings that no one learned, by plain products. */
+  async rmse(): Promise<number> {
+    const rows = await this.rows()
+    let [squares, count] = [0, 0]
+    for (const { user, item, rating } of golden) {
+      const [u, i] = [rows.get(`${user}-U`), rows.get(`${item}-I`)]
+      if (u === undefined || i === undefined) continue
+      const score = u.reduce((sum, x, n) => sum + x * i[n]!, 0)
+      squares += (Math.min(5, Math.max(1, score)) - rating) ** 2
+      count++
+    }
+    return Math.sqrt(squares / count)
+  }
+
+  async rows(): Promise<Map<string, Float32Array>> {
+    const reader = await this.job.reader()
+    const all = { from: '', to: '\u{10ffff}', limit: 10_000 }
+    let entries: ScanEntry[] = []
+    await until('all rows are restored', async () => {
+      const scanned = await reader.scan(ALS_MODEL, all).catch((error: unknown) => {
+        if (isWeirError(error, 'RESTORING')) return undefined
+        throw error
+      })
+      entries = scanned ?? []
+      return scanned !== undefined
+    })
+    return new Map(
+      entries.map(({ key, value }) => [key, new Float32Array(Uint8Array.from(value).buffer)]),
+    )
+  }
+
+  /** Ratings that LEARNING_ERROR has of version 1. */
+  async errorOf(): Promise<number> {
+    const reader = await this.job.reader()
+    const [answer] = await reader.values(LEARNING_ERROR_STATE, ['1'])
+    return answer?.ok === true ? (unpack(answer.value) as LearningError).ratings : 0
+  }
+
+  /** The rows of a version as the model topic has them. */
+  async topicRows(version: number): Promise<Map<string, Float32Array>> {
+    await using topics = await openTopics({ logDirectory: this.data.log })
+    const rows = new Map<string, Float32Array>()
+    await scanTopic(topics, TOPIC, (record) => {
+      const [key, ofVersion] = Buffer.from(record.key()!).toString().split('@')
+      const isRow = ofVersion === String(version) && !key!.startsWith('!')
+      if (isRow) rows.set(key!, new Float32Array(Uint8Array.from(record.value()!).buffer))
+      return true
+    })
+    return new Map([...rows].sort(([a], [b]) => (a < b ? -1 : 1)))
+  }
+
+  private registry(): ModelRegistry {
+    const place = registryPlace({ logDirectory: this.data.log }, this.data.root)
+    return new ModelRegistry({ place, clock: systemClock })
+  }
+
+  async stopWithSavepoint(): Promise<void> {
+    await this.job.execution.stopWithSavepoint()
+  }
+
+  async stop(): Promise<void> {
+    await this.job.close()
+  }
+
+  private async untilLearning(version: number): Promise<void> {
+    await until(
+      () =>
+        `version ${version} is learned on ${this.job.execution.status} ${String(this.job.execution.failures.map((f) => (f.error as Error)?.stack ?? JSON.stringify(f)))}`,
+      () => this.learningOn.includes(version),
+    )
+  }
+
+  /** Ratings whose item has its change, too. */
+  private async learned(): Promise<number> {
+    const metrics = Object.entries(await this.job.metrics())
+    const sum = (name: string): number =>
+      metrics.reduce((all, [key, value]) => all + (key.endsWith(name) ? Number(value) : 0), 0)
+    return Math.min(sum('.ratingsLearned'), sum('.deltasFolded'))
+  }
+}
+
+const RULES = ['gram', 'stack', 'sgd', 'fold-in'] as const
+/** A step that promised not to lower the quality may move the RMSE of the golden ratings by this much. */
+const INTERVAL = 0.03
+
+it.each(RULES)(
+  '%s follows a promotion to rows of another layout, and the way back',
+  async (rule) => {
+    const service = new Service()
+    await service.publish(biased)
+    await service.start({ rule })
+    const trained = await service.rmse()
+    await service.learn(500)
+    expect(await service.publish(plain)).toBe(2)
+    await service.promote(2)
+    await service.learn(500)
+    await service.promote(1)
+    // It learns what was observed while version 2 was live.
+    await service.untilLearned(1500)
+    expect(await service.rmse()).toBeLessThan(trained + INTERVAL)
+    const rows = await service.rows()
+    await service.stop()
+    await service.start({ rule }, { slots: 1 })
+    expect(await service.rows()).toEqual(rows)
+    await service.learn(200)
+    await service.stop()
+  },
+  60_000,
+)
+
+it('a job whose rule changes keeps its rows and says that it drops what the old rule kept', async () => {
+  const service = new Service()
+  await service.publish(biased)
+  await service.start({ rule: 'gram' })
+  await service.learn(300)
+  const before = await service.rmse()
+  for (const [n, rule] of (['stack', 'sgd', 'fold-in', 'gram'] as const).entries()) {
+    const rows = await service.rows()
+    await service.stop()
+    await service.start({ rule })
+    expect(await service.rows()).toEqual(rows)
+    expect(service.warnings).toHaveLength(n + 1)
+    expect(service.warnings[n]).toContain('they stay, but what')
+    await service.learn(300)
+    expect(await service.rmse(), rule).toBeLessThan(before + INTERVAL)
+  }
+  await service.stop()
+}, 60_000)
+
+it('LEARNING_ERROR counts each rating once, whatever the number of slots was before', async () => {
+  const service = new Service()
+  await service.publish(biased)
+  let sent = 0
+  for (const slots of [4, 1, 2, 4]) {
+    await service.start({ rule: 'gram' }, { slots })
+    await service.learn(300)
+    sent += 300
+    await until(`the error is of ${sent} ratings`, async () => (await service.errorOf()) === sent)
+    await service.stop()
+  }
+}, 60_000)
+
+it('a stop with a savepoint writes back what was learned, before it is answered', async () => {
+  const service = new Service()
+  await service.publish(biased)
+  await service.start({ rule: 'gram' }, { writeBackMs: 3_600_000 })
+  await service.learn(500)
+  const served = await service.rows()
+  await service.stopWithSavepoint()
+  expect(await service.topicRows(1)).toEqual(served)
+  await service.stop()
+}, 60_000)
