@@ -26,7 +26,7 @@ const candidate = (version: number): ModelVersionMarker =>
   marker(version, { hyperparameters: { [CANDIDATE]: true } })
 
 /** States of the versions in a registry, after an adoption. */
-function after(
+function adoptedInto(
   state: RegistryState,
   markers: readonly ModelVersionMarker[],
   published?: number,
@@ -39,24 +39,24 @@ function after(
 
 describe('a version that its publisher registers', () => {
   it('goes live as the first one of its model, and is a candidate after that', () => {
-    const first = after(EMPTY, [registered(1)], 1)
+    const first = adoptedInto(EMPTY, [registered(1)], 1)
     expect(first.states).toEqual({ 1: 'live' })
-    const second = after(first.state, [registered(1), registered(2)], 2)
+    const second = adoptedInto(first.state, [registered(1), registered(2)], 2)
     expect(second.states).toEqual({ 1: 'live', 2: 'candidate' })
     expect(second.state.models.get('m')).toMatchObject({ live: 1, rollback: 0 })
   })
 
   it('is a candidate after an import that no one promoted', () => {
-    const imported = after(EMPTY, [candidate(1)])
-    expect(after(imported.state, [candidate(1), registered(2)], 2).states).toEqual({
+    const imported = adoptedInto(EMPTY, [candidate(1)])
+    expect(adoptedInto(imported.state, [candidate(1), registered(2)], 2).states).toEqual({
       1: 'candidate',
       2: 'candidate',
     })
   })
 
   it('is a candidate beside versions of a program that writes to the topic, of which the highest is live', () => {
-    const others = after(EMPTY, [marker(1), marker(2)])
-    expect(after(others.state, [marker(1), marker(2), registered(3)], 3).states).toEqual({
+    const others = adoptedInto(EMPTY, [marker(1), marker(2)])
+    expect(adoptedInto(others.state, [marker(1), marker(2), registered(3)], 3).states).toEqual({
       1: 'candidate',
       2: 'live',
       3: 'candidate',
@@ -64,13 +64,13 @@ describe('a version that its publisher registers', () => {
   })
 
   it('replaces the record of a candidate with its number, whose checks were of other rows', () => {
-    const { state } = after(
-      after(EMPTY, [registered(1)], 1).state,
+    const { state } = adoptedInto(
+      adoptedInto(EMPTY, [registered(1)], 1).state,
       [registered(1), registered(2)],
       2,
     )
     const other = marker(2, { registered: true, users: 7 })
-    const again = after(state, [registered(1), other], 2)
+    const again = adoptedInto(state, [registered(1), other], 2)
       .state.versions.get('m')
       ?.get(2)
     expect(again).toMatchObject({ users: 7, state: 'candidate', checks: [] })
@@ -80,6 +80,9 @@ describe('a version that its publisher registers', () => {
 it('no version goes live by itself when the registry that had them is gone', () => {
   const all = [registered(1), candidate(2), registered(3)]
   const states = { 1: 'candidate', 2: 'candidate', 3: 'candidate' }
-  expect(after(EMPTY, all).states).toEqual(states)
-  expect(after(EMPTY, [...all, registered(4)], 4).states).toEqual({ ...states, 4: 'candidate' })
+  expect(adoptedInto(EMPTY, all).states).toEqual(states)
+  expect(adoptedInto(EMPTY, [...all, registered(4)], 4).states).toEqual({
+    ...states,
+    4: 'candidate',
+  })
 })
