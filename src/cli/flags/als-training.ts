@@ -1,4 +1,5 @@
 import { systemClock } from '../../core/clock.ts'
+import { feedbackOf } from '../../models/als/feedback.ts'
 import { BIAS_COLUMNS } from '../../models/als/row.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
@@ -119,7 +120,9 @@ export const INHERITED_ALS_OPTIONS: Readonly<Record<string, OptionSpec>> = Objec
  */
 export function inheritedAlsOptions(flags: Flags, live: RegisteredVersion | undefined): AlsOptions {
   const known = live?.lineage.hyperparameters ?? {}
-  const wasBiased = known['biases'] ?? (live === undefined || live.dimension !== known['factors'])
+  const wasBiased =
+    known['biases'] ?? live?.biased ?? (live === undefined || live.dimension !== known['factors'])
+  const isImplicit = feedbackOf(known) === 'implicit'
   const biases = wasBiased === true && !flags.boolean('no-biases')
   const factors =
     live === undefined
@@ -132,8 +135,13 @@ export function inheritedAlsOptions(flags: Flags, live: RegisteredVersion | unde
     penalty: known['penalty'],
     solver: known['solver'],
     seed: known['seed'],
+    alpha: known['alpha'],
   }
-  const values: Record<string, string | boolean> = { ...DEFAULTS, 'no-biases': !biases }
+  const values: Record<string, string | boolean> = {
+    ...DEFAULTS,
+    'no-biases': !biases,
+    implicit: isImplicit,
+  }
   for (const [name, value] of Object.entries(inherited)) {
     if (value !== undefined) values[name] = String(value)
   }

@@ -1,4 +1,5 @@
 import type { FactorsTrainer, RetrainAlsOptions } from '../../jobs/retrain/messages.ts'
+import { feedbackOf } from '../../models/als/feedback.ts'
 import { BIAS_COLUMNS } from '../../models/als/row.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
 import { type Flags, UsageError } from '../command/command.ts'
@@ -35,6 +36,11 @@ export function inheritedFactorsOptions(
   if (trainer === 'als') {
     if (flags.optional('sweeps') !== undefined) throw new UsageError('--sweeps needs --trainer bmf')
     return inheritedAlsOptions(flags, live) as RetrainAlsOptions
+  }
+  if (feedbackOf(known) === 'implicit') {
+    throw new UsageError(
+      `version ${live?.number} was trained on implicit feedback, which --trainer bmf cannot learn; leave it out`,
+    )
   }
   for (const flag of ONLY_ALS) {
     if (isGiven(flags, flag)) throw new UsageError(`--${flag} is no option of --trainer bmf`)

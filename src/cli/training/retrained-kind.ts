@@ -32,7 +32,18 @@ export function retrainedKindOf(flags: Flags, state: RegistryState): RetrainedKi
   return kind
 }
 
-/** The topic of `--observations`, or that of the kind. */
-export function observationsOf(flags: Flags, kind: RetrainedKind): string {
-  return flags.optional('observations') ?? (kind === 'linear' ? 'examples' : 'ratings')
+/**
+ * The topic of `--observations`, else that which a job learns the model from, else that of the kind. Throws UsageError for
+ * another topic than the one that is learned: what was learned would be forgotten.
+ */
+export function observationsOf(flags: Flags, kind: RetrainedKind, state: RegistryState): string {
+  const given = flags.optional('observations')
+  const learned = state.models.get(flags.string('model'))?.learnsFrom
+  if (given === undefined) return learned ?? (kind === 'linear' ? 'examples' : 'ratings')
+  if (learned !== undefined && given !== learned && !flags.boolean('forget-learned')) {
+    throw new UsageError(
+      `a job learns ${flags.string('model')} from topic ${learned}; a version that is trained on ${given} forgets it: leave out --observations, or say so with --forget-learned`,
+    )
+  }
+  return given
 }

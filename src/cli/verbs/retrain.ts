@@ -6,11 +6,13 @@ import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
 import { readyVersions } from '../../jobs/registry/model-versions.ts'
 import { LiveErrorWatch } from '../../jobs/retrain/error-watch.ts'
 import { RetrainLoop } from '../../jobs/retrain/loop.ts'
+import type { RetrainAlsOptions } from '../../jobs/retrain/messages.ts'
 import type { RetrainedModel, RetrainOptions, RetrainOutcome } from '../../jobs/retrain/options.ts'
 import { RetrainProcess } from '../../jobs/retrain/process.ts'
 import { retrain } from '../../jobs/retrain/retrain.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
-import { ONLINE_RULES } from '../../models/als/online/rules.ts'
+import { feedbackOf } from '../../models/als/feedback.ts'
+import { ONLINE_RULES, type OnlineRuleOptions } from '../../models/als/online/rules.ts'
 import type { RetrainDecision, RetrainFacts } from '../../models/registry/retrain-trigger.ts'
 import {
   liveVersionOf,
@@ -22,6 +24,7 @@ import {
   type CommandIo,
   Flags,
   type OptionSpec,
+  UsageError,
   unlessInterrupted,
 } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
@@ -55,7 +58,11 @@ const RETRAIN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   observations: {
     type: 'string',
     value: 'TOPIC',
-    help: 'Topic of observations: user,item,rating[,seconds], by default ratings; of a linear model LIBSVM lines, by default examples',
+    help: 'Topic of observations: user,item,rating[,seconds], or LIBSVM lines of a linear model (default: what a job learns the model from, else ratings or examples)',
+  },
+  'forget-learned': {
+    type: 'boolean',
+    help: 'Train on --observations, though a job learns the model from another topic',
   },
   newest: {
     type: 'string',
@@ -84,8 +91,7 @@ const RETRAIN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   rule: {
     type: 'string',
     value: 'NAME',
-    default: 'gram',
-    help: 'How an ALS candidate learns newer observations: gram, sgd, fold-in or stack',
+    help: 'How an ALS candidate learns newer observations: gram, sgd, fold-in or stack (default: gram; fold-in for implicit feedback)',
   },
   ...RETAIN_OPTION,
 }
@@ -131,11 +137,13 @@ Examples:
     const state = await unlessInterrupted(adoptTopic(flags, registry), io)
     const kind = retrainedKindOf(flags, state)
     const live = liveVersionOf(state, flags.string('model'))
+    const observations = observationsOf(flags, kind, state)
+    io.err(`retrain: reads the observations of topic ${observations}`)
     await using client = flags.boolean('no-serving')
       ? undefined
       : await unlessInterrupted(connectWith(flags), io)
     const options = await unlessInterrupted(
-      optionsOf(flags, { registry, client, io, kind, live }),
+      optionsOf(flags, { registry, client, io, kind, observations, live }),
       io,
     )
     if (flags.boolean('once')) {
@@ -143,14 +151,20 @@ Examples:
       await handleOutcome(outcome, { flags, io, registry })
       return hasSucceeded(outcome) ? 0 : 1
     }
+    const reportHeld = heldReporter(io)
     // Not closed at the end: that would wait for a training, which leaves nothing if it is stopped.
     const loop = new RetrainLoop({
       ...options,
       policy: policyOf(flags),
       detector: detectorOf(flags),
       intervalMs: flags.integer('interval', 1),
-      ...(client === undefined ? {} : { error: errorWatch(flags, { client, kind, live }) }),
-      onLook: (facts, decision) => reportLook({ flags, io }, facts, decision),
+      ...(client === undefined
+        ? {}
+        : { error: errorWatch(flags, { client, kind, observations, live }) }),
+      onLook: (facts, decision) => {
+        reportLook({ flags, io }, facts, decision)
+        reportHeld(decision)
+      },
       onOutcome: (outcome) => handleOutcome(outcome, { flags, io, registry }),
       onError: (error) => io.err(`retrain: ${error instanceof Error ? error.message : error}`),
     })
@@ -176,11 +190,12 @@ interface RetrainInputs {
   readonly client: WeirClient | undefined
   readonly io: CommandIo
   readonly kind: RetrainedKind
+  readonly observations: string
   readonly live: RegisteredVersion | undefined
 }
 
 async function optionsOf(flags: Flags, inputs: RetrainInputs): Promise<RetrainOptions> {
-  const { registry, client, io, kind } = inputs
+  const { registry, client, io, observations } = inputs
   const newest = flags.optionalInteger('newest', 1)
   const bar = new ProgressBar(io, 'training', () => systemClock.monotonicMs())
   return {
@@ -188,7 +203,7 @@ async function optionsOf(flags: Flags, inputs: RetrainInputs): Promise<RetrainOp
     place: topicsPlaceOf(flags),
     registry,
     model: flags.string('model'),
-    observations: observationsOf(flags, kind),
+    observations,
     warmStart: !flags.boolean('no-warm-start'),
     limits: limitsOf(flags),
     maxKeyBytes: maxKeyBytesOf(flags),
@@ -211,11 +226,23 @@ async function modelOf(flags: Flags, { kind, live }: RetrainInputs): Promise<Ret
       ...(golden === undefined ? {} : { golden: await goldenExamples(golden) }),
     }
   }
+  const als = inheritedFactorsOptions(flags, live)
   return {
-    als: inheritedFactorsOptions(flags, live),
-    rule: { rule: flags.choice('rule', ONLINE_RULES) },
+    als,
+    rule: ruleOf(flags, als),
     ...(golden === undefined ? {} : { golden: await goldenRatings(golden) }),
   }
+}
+
+/** How a candidate learns what came after its training data. Throws UsageError. */
+function ruleOf(flags: Flags, { feedback }: RetrainAlsOptions): OnlineRuleOptions {
+  const isGiven = flags.optional('rule') !== undefined
+  const rule = isGiven ? flags.choice('rule', ONLINE_RULES) : undefined
+  if (feedback !== 'implicit') return { rule: rule ?? 'gram' }
+  if (rule === undefined || rule === 'fold-in') return { rule: 'fold-in', feedback }
+  throw new UsageError(
+    `--rule ${rule} learns ratings, but the live version was trained on implicit feedback; leave it out`,
+  )
 }
 
 function errorWatch(
@@ -223,10 +250,12 @@ function errorWatch(
   {
     client,
     kind,
+    observations,
     live,
   }: {
     readonly client: WeirClient
     readonly kind: RetrainedKind
+    readonly observations: string
     readonly live?: RegisteredVersion | undefined
   },
 ): LiveErrorWatch {
@@ -235,7 +264,8 @@ function errorWatch(
   return new LiveErrorWatch({
     reader: client,
     place: topicsPlaceOf(flags),
-    observations: observationsOf(flags, kind),
+    observations,
+    feedback: feedbackOf(live?.lineage.hyperparameters ?? {}),
     state: stateOf(flags, kind === 'linear'),
     clock: systemClock,
     ...(range === undefined ? {} : { range }),
@@ -253,6 +283,20 @@ function reportLook(
   } else if (decision.kind === 'train') {
     const { trigger, value, bound } = decision
     io.err(`retrain: trigger ${trigger} fired (${shortNumber(value)}, limit ${shortNumber(bound)})`)
+  }
+}
+
+/** Reports, once for each time it begins, that a rollback holds the loop. */
+function heldReporter(io: CommandIo): (decision: RetrainDecision) => void {
+  let wasHeld = false
+  return ({ kind }) => {
+    const isHeld = kind === 'held'
+    if (isHeld && !wasHeld) {
+      io.err(
+        'retrain: held, because the live version was rolled back to by hand; it goes on after "weir model promote", "weir retrain --once", an alarm or an error above its bound',
+      )
+    }
+    wasHeld = isHeld
   }
 }
 

@@ -3,7 +3,12 @@ import { crossValidateAls } from '../../training/als/cross-validate.ts'
 import { evaluateRanking } from '../../training/als/evaluate-ranking.ts'
 import { alsLearningCurve } from '../../training/als/learning-curve.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
-import type { AlsDeviceName, AlsOptions, AlsProgress } from '../../training/als/solver/options.ts'
+import {
+  type AlsDeviceName,
+  type AlsOptions,
+  type AlsProgress,
+  alsHyperparameters,
+} from '../../training/als/solver/options.ts'
 import type { RatingsSource } from '../../training/als/solver/sides.ts'
 import { type Command, Flags, UsageError } from '../command/command.ts'
 import { outputFileOf, outputPlaceOf } from '../files/output-file.ts'
@@ -68,7 +73,11 @@ export const trainAlsCommand: Command = {
       ...(options.device === 'cpu' ? {} : { device }),
       ...(await testErrors(flags, model, train)),
       ...(await foldErrors(flags, table, chosen)),
-      ...(await publishTrained({ model, train }, target, io)),
+      ...(await publishTrained(
+        { model, train, hyperparameters: alsHyperparameters(options) },
+        target,
+        io,
+      )),
     }
     io.out(await trainedText(flags, result))
     return 0

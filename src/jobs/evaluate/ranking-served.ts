@@ -42,7 +42,11 @@ export async function evaluateRankingServed(
   const outstanding = options.outstanding ?? 64
   for (let at = 0; at < users.length; at += outstanding) {
     const piece = users.slice(at, at + outstanding)
-    const lists = await Promise.all(piece.map(([user]) => topItems(reader, user, options)))
+    const lists = await Promise.all(
+      piece.map(([user]) =>
+        topItems(reader, alsKey(user, 'U'), { ...options, seen: seen?.get(user) }),
+      ),
+    )
     for (const [i, [, items]] of piece.entries()) accumulator.add(lists[i] ?? [], items)
   }
   return accumulator.summary()
@@ -74,15 +78,22 @@ async function relevantItems(
   return relevant
 }
 
-async function topItems(
+/** The best items for a row of a user, best first, without those of `seen`; those of the mean row where there is none. */
+export async function topItems(
   reader: ModelReader,
-  user: string,
-  options: ServedRankingOptions,
+  key: string,
+  {
+    state,
+    query,
+    k,
+    seen,
+  }: Pick<ServedRankingOptions, 'state' | 'query' | 'k'> & {
+    readonly seen: ReadonlySet<string> | undefined
+  },
 ): Promise<readonly string[]> {
-  const { state, query, k, seen } = options
-  const left = [...(seen?.get(user) ?? [])].map((item) => alsKey(item, 'I'))
+  const left = [...(seen ?? [])].map((item) => alsKey(item, 'I'))
   const isShort = left.length <= MOST_EXCLUDED
-  const answer = await reader.topK(state, alsKey(user, 'U'), {
+  const answer = await reader.topK(state, key, {
     ...query,
     k: isShort ? k : Math.min(LONGEST_LIST, k + left.length),
     suffix: KEY_SUFFIXES.I,

@@ -162,6 +162,7 @@ export async function importVersion(
   const text = `imported; it was version ${exported.number} of ${exported.name}`
   const version: RegisteredVersion = {
     ...exported,
+    biased: marker.biased,
     name: model,
     topic: model,
     number,

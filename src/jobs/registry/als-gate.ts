@@ -9,6 +9,7 @@ import {
 } from '../../models/registry/data-check.ts'
 import type { CheckMeasure } from '../../models/registry/measure.ts'
 import {
+  type ListFacts,
   type QualityFacts,
   type QualityLimits,
   qualityMeasures,
@@ -129,7 +130,8 @@ export class AlsGate implements ModelGate {
     return qualityMeasures(facts, limits)
   }
 
-  private async lists() {
+  /** The candidate's top lists beside those of the live version. */
+  async lists(): Promise<ListFacts> {
     const { reader, state, version, live } = this.options
     return await compareLists({
       reader,

@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
+import { feedbackOf } from '../../models/als/feedback.ts'
 import type { Interval } from '../../models/quality/intervals.ts'
 import {
   type ServingLimits,
@@ -14,6 +15,7 @@ import type { ModelReader } from '../../wire/model-reader.ts'
 import { AlsGate, goldenRatingsId } from './als-gate.ts'
 import type { PlacedExample } from './examples-profile.ts'
 import type { GoldenExamples, GoldenRatings, GoldenSet } from './golden-set.ts'
+import { goldenListsId, ImplicitGate } from './implicit-gate.ts'
 import { goldenExamplesId, LinearGate } from './linear-gate.ts'
 import {
   bestOf,
@@ -126,8 +128,10 @@ export function loadingVersion(options: PromotionChecksOptions): LoadingVersion 
 }
 
 // The union of `CheckedData` says that golden set and observations are of one kind.
-function alsGate(options: PromotionChecksOptions): AlsGate {
-  return new AlsGate(options as ConstructorParameters<typeof AlsGate>[0])
+function alsGate(options: PromotionChecksOptions): ModelGate {
+  const given = options as ConstructorParameters<typeof AlsGate>[0]
+  const feedback = feedbackOf(options.version.lineage.hyperparameters)
+  return feedback === 'implicit' ? new ImplicitGate(given) : new AlsGate(given)
 }
 
 function linearGate(options: PromotionChecksOptions): LinearGate {
@@ -136,7 +140,10 @@ function linearGate(options: PromotionChecksOptions): LinearGate {
 
 /** Identity of a golden set, and of the error that a version is measured with on it. */
 export function goldenId(golden: GoldenSet, version: RegisteredVersion): string {
-  if ('ratings' in golden) return goldenRatingsId(golden.ratings)
+  if ('ratings' in golden) {
+    const isImplicit = feedbackOf(version.lineage.hyperparameters) === 'implicit'
+    return isImplicit ? goldenListsId(golden.ratings) : goldenRatingsId(golden.ratings)
+  }
   return goldenExamplesId(golden.examples, version)
 }
 

@@ -104,6 +104,7 @@ export function candidateVersion(
     topic: model,
     createdMs: nowMs,
     dimension: metadata.dimension,
+    biased: metadata.biased,
     users: metadata.users,
     items: metadata.items,
     lineage: {

@@ -4,6 +4,7 @@ import { ByteReader } from '../../core/byte-reader.ts'
 import type { Clock } from '../../core/clock.ts'
 import { isWeirError } from '../../core/errors.ts'
 import { msgpackSerializer } from '../../core/formats/msgpack-serializer.ts'
+import { type Feedback, targetOf } from '../../models/als/feedback.ts'
 import {
   type AlarmsByDetector,
   DriftMonitor,
@@ -38,6 +39,8 @@ export interface LiveErrorOptions {
   readonly clock: Clock
   /** Range to clip predictions of ratings to. @default no clipping */
   readonly range?: RatingRange
+  /** What the ratings mean; the error of implicit feedback is that of the preference. @default 'explicit' */
+  readonly feedback?: Feedback
   /** For a linear model: its positive label. Its error is 1 for a wrong label, else 0. @default an ALS model */
   readonly positiveLabel?: number
 }
@@ -141,7 +144,8 @@ export class LiveErrorWatch {
     })
     for await (const piece of pieces) {
       for (const { rating, score, coverage } of piece) {
-        yield { error: rating.rating - score, isKnown: coverage === 'known' }
+        const error = targetOf(this.options.feedback ?? 'explicit', rating.rating) - score
+        yield { error, isKnown: coverage === 'known' }
       }
     }
   }

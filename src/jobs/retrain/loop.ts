@@ -115,6 +115,7 @@ export class RetrainLoop {
     const { atStart, driftAlarms } = await this.judged(watched, live, newest)
     return {
       isRunning: false,
+      isRolledBack: live?.notes.at(-1)?.event === 'rolled-back-to',
       isAskedFor: this.isAskedFor,
       newObservations: offsetsIn(fresh),
       msSinceTraining: nowMs - Math.max(newest?.createdMs ?? 0, this.triedMs),
@@ -143,9 +144,17 @@ export class RetrainLoop {
       await this.options.registry.execute({ kind: 'record-error', name, number, mse: atStart })
     }
     const { lastMs } = watched.alarms[this.options.detector ?? 'adwin']
-    const answeredMs = Number.isFinite(this.answeredMs) ? this.answeredMs : (newest?.createdMs ?? 0)
+    const trainedMs = Number.isFinite(this.answeredMs) ? this.answeredMs : (newest?.createdMs ?? 0)
+    // A rollback answers the alarms before it, too.
+    const answeredMs = Math.max(trainedMs, rolledBackMs(live))
     return { atStart, driftAlarms: lastMs > answeredMs ? 1 : 0 }
   }
+}
+
+/** Time of the rollback that made a version live; 0 if none did. */
+function rolledBackMs({ notes }: RegisteredVersion): number {
+  const last = notes.at(-1)
+  return last?.event === 'rolled-back-to' ? last.atMs : 0
 }
 
 /** Age of the newest training observation of a version, ms; NaN if unknown. */

@@ -1,15 +1,21 @@
+import { openTopics } from '../../connectors/topics/open.ts'
 import { systemClock } from '../../core/clock.ts'
 import { requireArgument } from '../../core/errors.ts'
+import { type Feedback, feedbackOf } from '../../models/als/feedback.ts'
+import type { OnlineRuleOptions } from '../../models/als/online/rules.ts'
 import { alsLearning } from '../learning/als/coordinator.ts'
 import type { OnlineAlsOptions } from '../learning/als/job.ts'
 import { alsVersionMetadata } from '../learning/als/version.ts'
 import { ALS_LEARNED_MODEL } from '../learning/write-back/als-model.ts'
 import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
+import { ModelRegistry } from '../registry/model-registry.ts'
+import { readyVersions } from '../registry/model-versions.ts'
 import type { ServedJob } from '../served-job.ts'
 import { ONLINE_ALS_MODULE } from './job-modules.ts'
 import { learnedBefore } from './learned-before.ts'
 import { type ServeLearningOptions, serveLearning } from './learning.ts'
 import type { ModelJob } from './model.ts'
+import { registryPlace } from './registry-place.ts'
 
 /** Options of the job without the place of its topics. */
 export type AlsLearningJobOptions = Pick<OnlineAlsOptions, LearningKey> &
@@ -38,13 +44,15 @@ const LONGEST_GRAM_ROW = 34
 /** Starts the `online-als` job of a data folder: `als-serving` that learns; see `serveLearning`. */
 export async function learnAlsJob({ job, ...options }: LearnAlsJobOptions): Promise<ServedJob> {
   const { observations, quarantine, window } = job
+  const feedback = await servedFeedback(options)
+  requireRuleFor(feedback, job.rule, `topic ${options.topic}`)
   requireArgument(
     window === undefined || options.writeBackMs === undefined,
     'rows cannot be written back while deltas are summed in windows: a sum does not say which ratings it is of; leave out --window-count or --write-back',
   )
   return await serveLearning(
     {
-      model: alsModel(job),
+      model: alsModel(job, feedback),
       learned: ALS_LEARNED_MODEL,
       coordinator: (onLearning) =>
         alsLearning({
@@ -58,6 +66,12 @@ export async function learnAlsJob({ job, ...options }: LearnAlsJobOptions): Prom
       observations,
       topics: quarantine === undefined ? [observations] : [observations, quarantine],
       metadataOf: async (version, marker) => {
+        const own = feedbackOf(marker.hyperparameters)
+        requireRuleFor(
+          own,
+          job.rule ?? defaultRule(feedback, marker.dimension),
+          `version ${version}`,
+        )
         const learned = await learnedBefore(version, marker, { observations, options })
         return { ...alsVersionMetadata(version, marker), ...learned }
       },
@@ -66,7 +80,7 @@ export async function learnAlsJob({ job, ...options }: LearnAlsJobOptions): Prom
   )
 }
 
-function alsModel(job: AlsLearningJobOptions): ModelJob<OnlineAlsOptions> {
+function alsModel(job: AlsLearningJobOptions, feedback: Feedback): ModelJob<OnlineAlsOptions> {
   return {
     name: 'online-als',
     module: ONLINE_ALS_MODULE,
@@ -76,7 +90,45 @@ function alsModel(job: AlsLearningJobOptions): ModelJob<OnlineAlsOptions> {
       ...job,
       topic,
       dimension,
-      rule: job.rule ?? { rule: dimension <= LONGEST_GRAM_ROW ? 'gram' : 'sgd' },
+      rule: job.rule ?? defaultRule(feedback, dimension),
     }),
   }
+}
+
+/** The rule where none is given: of implicit feedback, a value says that an item was used, not how much it is liked. */
+function defaultRule(feedback: Feedback, dimension: number): OnlineRuleOptions {
+  if (feedback === 'implicit') return { rule: 'fold-in', feedback }
+  return { rule: dimension <= LONGEST_GRAM_ROW ? 'gram' : 'sgd' }
+}
+
+/** Throws INVALID_ARGUMENT for a rule that learns values of the other meaning. */
+function requireRuleFor(
+  feedback: Feedback,
+  rule: OnlineRuleOptions | undefined,
+  what: string,
+): void {
+  if (rule === undefined) return
+  const learns = rule.rule === 'fold-in' ? (rule.feedback ?? 'explicit') : 'explicit'
+  requireArgument(
+    learns === feedback,
+    feedback === 'implicit'
+      ? `${what} was trained on implicit feedback (counts of use), but ${rule.rule} learns values as ratings; leave out --rule, or use --rule fold-in --feedback implicit`
+      : `${what} was trained on ratings, but --feedback implicit learns values as counts of use; leave it out`,
+  )
+}
+
+/** The feedback of the version that the job will serve: the live one, else the newest. */
+async function servedFeedback({
+  topic,
+  data,
+  place = { logDirectory: data.log },
+}: Pick<ServeLearningOptions, 'topic' | 'data' | 'place'>): Promise<Feedback> {
+  await using topics = await openTopics(place)
+  if (!(await topics.has(topic))) return 'explicit'
+  const markers = await readyVersions(topics, topic)
+  const registry = new ModelRegistry({ place: registryPlace(place, data.root), clock: systemClock })
+  const state = await registry.withVersions(topic, markers)
+  const live = state.models.get(topic)?.live ?? 0
+  const served = markers.find(({ version }) => version === live) ?? markers.at(-1)
+  return feedbackOf(served?.hyperparameters ?? {})
 }

@@ -1,6 +1,6 @@
 import { openTopics } from '../../connectors/topics/open.ts'
 import { systemClock } from '../../core/clock.ts'
-import { asWeirError, requireArgument } from '../../core/errors.ts'
+import { asWeirError, messageOf, requireArgument } from '../../core/errors.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import type { JobStatus } from '../../runtime/job/status.ts'
 import type { LearningCoordinator } from '../learning/coordinator.ts'
@@ -11,9 +11,11 @@ import { WriteBack, type WrittenBack } from '../learning/write-back/write-back.t
 import { checkModelTopics } from '../model-topic/check-topics.ts'
 import { createKeptTopics, deltasTopic } from '../model-topic/topics.ts'
 import type { VersionCoordinator } from '../model-topic/version-coordinator.ts'
+import { ModelRegistry } from '../registry/model-registry.ts'
 import type { ServedJob } from '../served-job.ts'
 import { requireDeltasOf } from './learned-before.ts'
 import { type ModelJob, type ServeModelOptions, serveModel } from './model.ts'
+import { registryPlace } from './registry-place.ts'
 
 /** Options of a job that serves a model and learns it. */
 export interface ServeLearningOptions
@@ -68,6 +70,7 @@ export async function serveLearning<
   let versions!: VersionCoordinator
   const coordinator = job.coordinator((version) => {
     versions.learningBegan(version)
+    void recordLearning(job.observations, options)
     options.onLearning?.(version)
   })
   const writeBack = writeBackOf(job, options, (version) => versions.markerOf(version))
@@ -159,6 +162,23 @@ function requireDistinct(names: readonly string[]): void {
     twice === undefined,
     `topic "${twice}" is named for two purposes; rows, deltas, observations and refused observations need a topic each`,
   )
+}
+
+/** Says in the registry what the model is learned from: a retraining must read the same topic. */
+async function recordLearning(
+  observations: string,
+  { topic: name, data, place = { logDirectory: data.log }, onWarning }: ServeLearningOptions,
+): Promise<void> {
+  const registry = new ModelRegistry({ place: registryPlace(place, data.root), clock: systemClock })
+  try {
+    const { learnsFrom } = (await registry.read()).models.get(name) ?? {}
+    if (learnsFrom === observations) return
+    await registry.execute({ kind: 'record-learning', name, observations })
+  } catch (error) {
+    onWarning?.(
+      `the registry does not know that ${name} is learned from ${observations} (${messageOf(error)}); give "weir retrain" --observations ${observations}`,
+    )
+  }
 }
 
 /** Runs work at the first call only. */

@@ -95,6 +95,7 @@ function adopted(
     topic,
     createdMs: atMs,
     dimension: marker.dimension,
+    biased: marker.biased,
     users: marker.users,
     items: marker.items,
     lineage: {

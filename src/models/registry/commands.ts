@@ -33,6 +33,8 @@ export type RegistryCommand =
       readonly number: number
       readonly golden: GoldenErrors
     }
+  /** Records the topic that a job learns the model from. */
+  | { readonly kind: 'record-learning'; readonly name: string; readonly observations: string }
   /** Makes a version live. */
   | {
       readonly kind: 'promote'
@@ -89,7 +91,8 @@ const NO_MODEL = { live: 0, rollback: 0, revision: 0 }
 export function decideCommand(state: RegistryState, command: RegistryCommand): RegistryOutcome {
   if (command.kind === 'register') return register(state, command.version)
   const { name } = command
-  const model = state.models.get(name) ?? { name, ...NO_MODEL }
+  const model: RegisteredModel = state.models.get(name) ?? { name, ...NO_MODEL }
+  if (command.kind === 'record-learning') return recordLearning(state, model, command.observations)
   const number = command.kind === 'rollback' ? model.rollback : command.number
   if (command.kind === 'rollback' && number === 0) return { kind: 'no-rollback-target' }
   const version = state.versions.get(name)?.get(number)
@@ -140,6 +143,16 @@ function recordGolden(version: RegisteredVersion, golden: GoldenErrors): Registr
 function recordError(version: RegisteredVersion, mse: number): RegistryOutcome {
   if (version.errorAtStart !== undefined) return { kind: 'unchanged' }
   return { kind: 'changed', models: [], versions: [{ ...version, errorAtStart: mse }] }
+}
+
+function recordLearning(
+  state: RegistryState,
+  model: RegisteredModel,
+  learnsFrom: string,
+): RegistryOutcome {
+  // A model that the registry does not have is registered by what publishes or promotes it.
+  if (!state.models.has(model.name) || model.learnsFrom === learnsFrom) return { kind: 'unchanged' }
+  return { kind: 'changed', models: [{ ...model, learnsFrom }], versions: [] }
 }
 
 /** A model in the registry, and the version of it that a command is about. */
@@ -193,7 +206,7 @@ function switched({ state, model, version }: Target, note: VersionNote): Registr
   }
   const models = [
     {
-      name: model.name,
+      ...model,
       live: version.number,
       rollback: before?.number ?? 0,
       revision: model.revision + 1,

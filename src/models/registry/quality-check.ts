@@ -78,6 +78,63 @@ export function qualityMeasures(
   ]
 }
 
+/** Lists of a candidate of implicit feedback, for the users of the golden set. */
+export interface RankingFacts {
+  /** Length of the lists. */
+  readonly k: number
+  readonly users: number
+  /** Low end of the 95 % interval of the fall of NDCG from one list for all users, that of the mean row, to their own. */
+  readonly fallBelowOneList: number
+  /** Undefined while no version is live. */
+  readonly live?:
+    | {
+        readonly ndcg: number
+        /** Low end of the 95 % interval of the fall of NDCG from live to the candidate, on the same users. */
+        readonly fallLow: number
+      }
+    | undefined
+  /** The comparison with the best version that was ever promoted; undefined if there is none. */
+  readonly best?:
+    | { readonly number: number; readonly error: number; readonly fallLow: number }
+    | undefined
+  readonly lists?: ListFacts | undefined
+}
+
+/**
+ * The quality check of a model of implicit feedback, whose scores only rank: not certainly worse than one list for all
+ * users, nor than live by more than the tolerance, not certainly worse than the best version ever promoted, and with
+ * lists like those of the live version.
+ */
+export function rankingMeasures(
+  facts: RankingFacts,
+  limits: QualityLimits = {},
+): readonly CheckMeasure[] {
+  const { k, users, fallBelowOneList, live, best, lists } = facts
+  return [
+    atLeast('golden users', users, limits.minPairs ?? 100),
+    atMost(`certain fall of NDCG@${k} against one list for all`, Math.max(0, fallBelowOneList), 0),
+    ...(live === undefined
+      ? []
+      : [
+          atMost(
+            `certain fall of NDCG@${k} against live`,
+            Math.max(0, live.fallLow),
+            live.ndcg * (limits.tolerance ?? 0.01),
+          ),
+        ]),
+    ...(best === undefined
+      ? []
+      : [
+          atMost(
+            `certain fall of NDCG@${k} against version ${best.number}, the best`,
+            Math.max(0, best.fallLow),
+            best.error * (limits.maxCertainLoss ?? 0),
+          ),
+        ]),
+    ...(lists === undefined ? [] : listMeasures(lists, limits)),
+  ]
+}
+
 function bestMeasure(best: BestFacts, limits: QualityLimits): CheckMeasure {
   const bound = best.mse * (limits.maxCertainLoss ?? 0)
   const name = `certain loss of MSE against version ${best.number}, the best`

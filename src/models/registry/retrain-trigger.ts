@@ -32,6 +32,8 @@ export interface RetrainPolicy {
 export interface RetrainFacts {
   readonly isRunning: boolean
   readonly isAskedFor: boolean
+  /** The live version went live by a rollback, and nothing was promoted since. @default false */
+  readonly isRolledBack?: boolean
   /** Observations after the live version's ranges. */
   readonly newObservations: number
   readonly msSinceTraining: number
@@ -62,6 +64,11 @@ export type RetrainDecision =
   | { readonly kind: 'running' }
   /** A trigger fired too soon after the last training. */
   | { readonly kind: 'cooling'; readonly trigger: RetrainTrigger; readonly waitMs: number }
+  /**
+   * A trigger fired that was there before the rollback, too: a training would bring back what a person rejected. A promotion,
+   * a training by hand, or an error that is too high lifts it.
+   */
+  | { readonly kind: 'held'; readonly trigger: RetrainTrigger }
   /** There are no new observations: a training would give the same version. */
   | { readonly kind: 'no-news' }
   | { readonly kind: 'wait' }
@@ -72,12 +79,18 @@ export function decideRetrain(policy: RetrainPolicy, facts: RetrainFacts): Retra
   if (facts.newObservations === 0) return { kind: 'no-news' }
   const [first] = firing(policy, facts)
   if (first === undefined) return { kind: 'wait' }
+  if (facts.isRolledBack === true && !LIFTS.has(first.trigger)) {
+    return { kind: 'held', trigger: first.trigger }
+  }
   const waitMs = (policy.minIntervalMs ?? 0) - facts.msSinceTraining
   if (first.trigger !== 'manual' && waitMs > 0) {
     return { kind: 'cooling', trigger: first.trigger, waitMs }
   }
   return { kind: 'train', ...first }
 }
+
+/** Reasons that a rollback did not answer; they are the most urgent ones. */
+const LIFTS: ReadonlySet<RetrainTrigger> = new Set(['manual', 'drift', 'error-level', 'error-rise'])
 
 interface Firing {
   readonly trigger: RetrainTrigger

@@ -71,6 +71,8 @@ export interface RegisteredVersion {
   readonly topic: string
   readonly createdMs: number
   readonly dimension: number
+  /** Whether rows carry biases; undefined in records of earlier builds. */
+  readonly biased?: boolean
   readonly users: number
   readonly items: number
   readonly lineage: VersionLineage
@@ -98,6 +100,8 @@ export interface RegisteredModel {
   readonly rollback: number
   /** Grows with every switch. */
   readonly revision: number
+  /** Topic of observations that a job learns the live version from; undefined if none has. */
+  readonly learnsFrom?: string
 }
 
 /** The registry, folded from the records of its topic. */

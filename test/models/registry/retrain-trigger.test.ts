@@ -51,6 +51,17 @@ describe('the decision to retrain', () => {
     expect(triggerOf({ errorRise: 0.1 }, unknown)).toBe('wait')
   })
 
+  it('holds what fired before a rollback, until a person, drift or an error lifts it', () => {
+    const held = { isRolledBack: true }
+    for (const policy of [{ count: 50 }, { everyMs: 60_000 }, { freshnessMs: 30_000 }]) {
+      expect(triggerOf(policy, held)).toBe('held')
+    }
+    expect(triggerOf({ count: 50, errorLevel: 0.9 }, held)).toBe('error-level')
+    expect(triggerOf({ count: 50 }, { ...held, isAskedFor: true })).toBe('manual')
+    const drifted = { error: { fadedMse: 1, atStart: 1, count: 500, driftAlarms: 1 } }
+    expect(triggerOf({ count: 50, onDrift: true }, { ...held, ...drifted })).toBe('drift')
+  })
+
   it('never runs two trainings at once, and never trains without new observations, even by hand', () => {
     expect(triggerOf({ count: 1 }, { isRunning: true, isAskedFor: true })).toBe('running')
     expect(triggerOf({ count: 0 }, { newObservations: 0, isAskedFor: true })).toBe('no-news')

@@ -2,6 +2,7 @@ import type { ByteSpan } from '../../../core/byte-span.ts'
 import { WeirError } from '../../../core/errors.ts'
 import type { Counter } from '../../../core/metrics.ts'
 import { latin1Of } from '../../../core/text/latin1.ts'
+import { targetOf } from '../../../models/als/feedback.ts'
 import { type LearnedRow, scoreOf } from '../../../models/als/online/rule.ts'
 import { idOfKeyBytes } from '../../../models/als/row-key.ts'
 import { clipRating } from '../../../models/ratings/rating.ts'
@@ -157,12 +158,13 @@ export class LearningSteps {
       this.refuse(rating, key, 'not-finite', timestamp)
       return
     }
-    const error = rating.rating - score
+    const target = targetOf(version.metadata.feedback, rating.rating)
+    const error = target - score
     version.error.add(error, known)
     const { clock } = this.context
     version.drift.add(error * error, clock)
     if (frozen !== undefined) {
-      const frozenError = rating.rating - clipRating(frozen, version.range)
+      const frozenError = target - clipRating(frozen, version.range)
       version.frozenError.add(frozenError, known)
       version.drift.addFrozen(frozenError * frozenError, clock)
     }

@@ -1,4 +1,5 @@
 import { WeirError } from '../../../core/errors.ts'
+import { type Feedback, feedbackOf } from '../../../models/als/feedback.ts'
 import type { OnlineRule } from '../../../models/als/online/rule.ts'
 import {
   type ModelMoments,
@@ -21,6 +22,7 @@ import { FrozenRows } from './frozen-rows.ts'
 /** Metadata of a version, from its marker. */
 export interface AlsVersionMetadata extends LearnableVersion {
   readonly biased: boolean
+  readonly feedback: Feedback
   readonly globalMean: number
   readonly minRating: number
   readonly maxRating: number
@@ -77,7 +79,9 @@ export class LearnedVersion {
     this.frozenError = new PrequentialError(prequential)
     this.frozen = new FrozenRows()
     this.range = { min: minRating, max: maxRating }
-    this.drift = new DriftMonitor(largestSquaredError(this.range))
+    this.drift = new DriftMonitor(
+      metadata.feedback === 'implicit' ? 1 : largestSquaredError(this.range),
+    )
     this.coldUser = coldRow(decoded.user, biased ? dimension - 1 : -1)
     this.coldItem = coldRow(decoded.item, biased ? dimension - 2 : -1)
   }
@@ -99,6 +103,7 @@ export function alsVersionMetadata(
   return {
     version,
     biased,
+    feedback: feedbackOf(marker.hyperparameters),
     globalMean,
     minRating: minRating ?? Number.NEGATIVE_INFINITY,
     maxRating: maxRating ?? Number.POSITIVE_INFINITY,
@@ -159,12 +164,14 @@ export function decodeVersion(bytes: Uint8Array): {
   const end = 5 + buffer.readUInt32LE(1)
   const json = JSON.parse(buffer.toString('utf8', 5, end)) as Record<string, number | null> & {
     biased: unknown
+    feedback: unknown
   }
   const split = end + 8 * (json['user'] ?? 0)
   return {
     metadata: {
       version: json['version'] ?? 0,
       biased: json.biased === true,
+      feedback: json.feedback === 'implicit' ? 'implicit' : 'explicit',
       globalMean: json['globalMean'] ?? 0,
       minRating: json['minRating'] ?? Number.NEGATIVE_INFINITY,
       maxRating: json['maxRating'] ?? Number.POSITIVE_INFINITY,

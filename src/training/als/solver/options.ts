@@ -118,6 +118,19 @@ const DEFAULT_REGULARIZATION: Readonly<
 /** Largest number of factors that is solved exactly by default. */
 const EXACT_UP_TO = 32
 
+/** What a version says about its training, with every default filled in: retraining and learning go on from it. */
+export function alsHyperparameters(
+  options: AlsOptions,
+): Readonly<Record<string, number | string | boolean>> {
+  const { feedback, alpha, factors, iterations, biases, regularization, penalty, solver, seed } =
+    alsSettings(options)
+  return {
+    feedback,
+    ...(feedback === 'implicit' ? { alpha } : {}),
+    ...{ factors, iterations, biases, regularization, penalty, solver, seed },
+  }
+}
+
 /** Checks options and fills in defaults. Throws INVALID_ARGUMENT. */
 export function alsSettings(options: AlsOptions): AlsSettings {
   const feedback = options.feedback ?? 'explicit'

@@ -16,6 +16,7 @@ import { ENCODED_ERROR_LENGTH } from '../../../../src/models/quality/prequential
 const METADATA: AlsVersionMetadata = {
   version: 7,
   biased: true,
+  feedback: 'explicit',
   globalMean: 3.5,
   minRating: 0.5,
   maxRating: Number.POSITIVE_INFINITY,

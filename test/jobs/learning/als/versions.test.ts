@@ -8,6 +8,7 @@ import type { OperatorContext } from '../../../../src/operators/port/operator.ts
 const METADATA: AlsVersionMetadata = {
   version: 7,
   biased: false,
+  feedback: 'explicit',
   globalMean: 0,
   minRating: 1,
   maxRating: 5,

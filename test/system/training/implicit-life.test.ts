@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { generateRatings } from '../../../src/models/ratings/generator.ts'
+import type { RankingSummary } from '../../../src/training/metrics/ranking.ts'
+import { until } from '../../run/until.ts'
+import { type CommandResult, weir } from '../cli/command-process.ts'
+
+const BASE = 9000
+const FRESH = 1500
+/** A step that promised not to lower the quality may lower NDCG at 10 by this much. */
+const INTERVAL = 0.02
+
+let folder: string
+const at = (name: string): string => join(folder, name)
+
+/** Lines of uses, `user,item,count`: what someone liked in a planted model, with counts that say nothing. */
+function uses(): readonly string[] {
+  const all = [...generateRatings({ users: 400, items: 200, ratings: 40_000, seed: 3 })]
+  const used = all.filter(({ rating }) => rating >= 4)
+  return used.map(({ user, item }, n) => `${user},${item},${1 + ((n * 7) % 10)}`)
+}
+
+async function run(...args: string[]): Promise<CommandResult> {
+  return await weir([...args, '--data-dir', at('data')]).ended
+}
+
+async function ok(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(...args)
+  if (code !== 0) throw new Error(`weir ${args.join(' ')}: ${stderr}`)
+  return stdout
+}
+
+async function produce(topic: string, lines: readonly string[]): Promise<void> {
+  const produced = weir(['topic', 'produce', topic, '--data-dir', at('data')])
+  expect(await produced.input(`${lines.join('\n')}\n`).ended).toMatchObject({ code: 0 })
+}
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-implicit-'))
+  const lines = uses()
+  writeFileSync(at('base.csv'), lines.slice(0, BASE).join('\n'))
+  writeFileSync(at('golden.csv'), lines.slice(BASE + FRESH).join('\n'))
+})
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+it('a model of implicit feedback stays one when it is learned, checked and trained again, with the defaults', async () => {
+  const lines = uses()
+  const files = ['--ratings', at('base.csv'), '--factors', '16']
+  await ok('train', 'als', '--implicit', ...files)
+  await using learning = weir(['learn', 'als', '--port', '0', '--json', '--data-dir', at('data')])
+  const [, port = ''] = await learning.printed(/"started","port":(\d+)/)
+  await learning.printed(/"event":"learning","version":1/)
+  const ndcg = async (): Promise<number> => {
+    const golden = ['--ratings', at('golden.csv'), '--seen', at('base.csv')]
+    const out = await weir(['evaluate', ...golden, '--top', '10', '--json', '--port', port]).ended
+    return (JSON.parse(out.stdout) as { ranking: RankingSummary }).ranking.ndcg.mean
+  }
+  const trained = await ndcg()
+  await produce('observations', lines.slice(BASE, BASE + FRESH))
+  await until('the uses are learned', async () => {
+    const error = ['query', 'LEARNING_ERROR', '1', '--values', '--port', port]
+    return (await weir(error).ended).stdout.includes(`"ratings":${FRESH},`)
+  })
+  const learned = await ndcg()
+  expect(learned).toBeGreaterThan(trained - INTERVAL)
+
+  const retrain = ['retrain', '--once', '--golden', at('golden.csv'), '--port', port]
+  // It reads what is learned: a part of all uses, which is not enough.
+  const refused = await run(...retrain)
+  expect(refused.stderr).toContain('retrain: reads the observations of topic observations')
+  expect(refused.stdout).toMatch(/the quality check failed: certain fall of NDCG@10/)
+  await ok('topic', 'create', 'uses', '--partitions', '2')
+  await produce('uses', lines.slice(0, BASE + FRESH))
+  const other = await run(...retrain, '--observations', 'uses')
+  expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('--forget-learned') })
+  const promoted = await ok(...retrain, '--observations', 'uses', '--forget-learned')
+  expect(promoted).toContain('version 3 is live')
+  await learning.printed(/"event":"learning","version":3/)
+  const shown = JSON.parse(await ok('model', 'show', '3', '--json'))
+  expect(shown.lineage.hyperparameters).toMatchObject({
+    feedback: 'implicit',
+    alpha: 1,
+    factors: 16,
+  })
+  const retrained = await ndcg()
+  console.info({ trained, learned, retrained })
+  expect(retrained).toBeGreaterThan(trained - INTERVAL)
+  learning.signal('SIGINT')
+  await learning.ended
+  const gram = await run('learn', 'als', '--rule', 'gram', '--port', '0')
+  expect(gram.code).not.toBe(0)
+  expect(gram.stderr).toContain('was trained on implicit feedback')
+}, 240_000)
