@@ -55,6 +55,7 @@ export { ModelRowsOperator } from './jobs/model-topic/rows-operator.ts'
 export { deltasTopic } from './jobs/model-topic/topics.ts'
 export { WeightRowsOperator } from './jobs/model-topic/weight-rows-operator.ts'
 // Rules that learn, and what they learn from.
+export { type Feedback, feedbackOf, targetOf } from './models/als/feedback.ts'
 export {
   ModelDeltaBuffer,
   type ModelDeltaKind,

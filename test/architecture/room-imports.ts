@@ -672,6 +672,8 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'jobs/model-topic',
     'jobs/publish',
     'jobs/registry',
+    'models/als',
+    'models/als/online',
     'models/registry',
     'runtime/configuration',
     'runtime/job',

@@ -4,7 +4,11 @@ import { type Command, Flags } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsOf } from '../flags/kafka.ts'
-import { PUBLISHED_VERSION_OPTIONS, publishedVersionOf } from '../flags/published-version.ts'
+import {
+  PUBLISHED_VERSION_OPTIONS,
+  promotionHint,
+  publishedVersionOf,
+} from '../flags/published-version.ts'
 import { counted } from '../text/counted.ts'
 
 /** `weir generate als-model`: publishes a generated model of any size. */
@@ -52,7 +56,7 @@ export const generateAlsModelCommand: Command = {
     io.out(
       flags.boolean('json')
         ? JSON.stringify({ ...shape, topic, version })
-        : `${counted(shape.users, 'user')} and ${counted(shape.items, 'item')} of ${counted(shape.factors, 'float')} as version ${version} in topic ${topic}`,
+        : `${counted(shape.users, 'user')} and ${counted(shape.items, 'item')} of ${counted(shape.factors, 'float')} as version ${version} in topic ${topic}${await promotionHint(flags, topic, version)}`,
     )
     return 0
   },

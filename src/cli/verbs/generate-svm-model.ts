@@ -3,6 +3,7 @@ import { GeneratedWeights } from '../../models/linear/model-generator.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
 import { PUBLISH_LINEAR_OPTIONS, publishLinearModel } from '../flags/publish-linear.ts'
+import { promotionHint } from '../flags/published-version.ts'
 
 /** `weir generate svm-model`: publishes a generated linear model of any size. */
 export const generateSvmModelCommand: Command = {
@@ -46,10 +47,11 @@ export const generateSvmModelCommand: Command = {
         bar.update(blocks, Math.ceil(shape.features / flags.integer('range'))),
     })
     bar.finish()
+    const { topic, version } = published
     io.out(
       flags.boolean('json')
         ? JSON.stringify({ ...shape, ...published })
-        : `${shape.features} weights in blocks of ${published.range} as version ${published.version} in topic ${published.topic}`,
+        : `${shape.features} weights in blocks of ${published.range} as version ${version} in topic ${topic}${await promotionHint(flags, topic, version)}`,
     )
     return 0
   },

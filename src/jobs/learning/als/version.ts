@@ -135,11 +135,13 @@ const FORMAT = 1
  */
 export function encodeVersion(metadata: AlsVersionMetadata, moments: EncodedMoments): Uint8Array {
   const { user, item } = moments
-  const { published: _, resumeOffsets: __, ...kept } = metadata
+  const { published: _, resumeOffsets: __, feedback, ...kept } = metadata
   const finite = (value: number): number | null => (Number.isFinite(value) ? value : null)
   const json = Buffer.from(
     JSON.stringify({
       ...kept,
+      // Explicit versions have the bytes that earlier builds read.
+      ...(feedback === 'implicit' ? { feedback } : {}),
       minRating: finite(metadata.minRating),
       maxRating: finite(metadata.maxRating),
       user: user.length,

@@ -45,6 +45,11 @@ describe('the constants of a learned version', () => {
     expect(decodeVersion(bytes)).toEqual({ metadata: METADATA, moments: MOMENTS })
   })
 
+  it('say that a version is of implicit feedback', () => {
+    const metadata = { ...METADATA, feedback: 'implicit' } as const
+    expect(decodeVersion(encodeVersion(metadata, MOMENTS)).metadata).toEqual(metadata)
+  })
+
   it('of another format are refused', () => {
     expect(() => decodeVersion(Uint8Array.of(2, 0, 0, 0, 0))).toThrow(
       expect.objectContaining({ code: 'UNSUPPORTED_VERSION' }),
