@@ -179,6 +179,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'cli/text': [
     'connectors/records',
     'connectors/topics',
+    'core',
     'jobs/registry',
     'models/quality',
     'models/registry',

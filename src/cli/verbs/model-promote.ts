@@ -28,6 +28,7 @@ import {
 import { connectWith } from '../flags/query.ts'
 import { RETAIN_OPTION, retireOld } from '../flags/retain.ts'
 import { checkLines } from '../text/promotion-checks.ts'
+import { isServed, servedText } from '../text/served.ts'
 
 /** `weir model promote`: makes a version live. */
 export const modelPromoteCommand: Command = {
@@ -73,15 +74,18 @@ Examples:
       expectLive: live,
       ...(force === undefined ? {} : { force }),
     })
+    const served = await isServed(registry, version.name, systemClock)
     if (flags.boolean('json')) {
       const how = forced ? 'forced' : 'promoted'
-      io.out(JSON.stringify({ model: version.name, live: version.number, before: live, how }))
+      const switched = { model: version.name, live: version.number, before: live, how }
+      io.out(JSON.stringify({ ...switched, served }))
     } else if (live === version.number) {
       io.out(`version ${version.number} of ${version.name} is live already`)
     } else {
       const before = live === 0 ? 'no version was live' : `was ${live}`
       const how = forced ? ', forced' : ''
-      io.out(`version ${version.number} of ${version.name} is live (${before}${how})`)
+      const sentence = `version ${version.number} of ${version.name} is live (${before}${how})`
+      io.out(sentence + servedText(served))
     }
     await retireOld(flags, registry, io)
     return 0

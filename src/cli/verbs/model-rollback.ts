@@ -1,5 +1,7 @@
+import { systemClock } from '../../core/clock.ts'
 import { type Command, Flags } from '../command/command.ts'
-import { administrationOf, REGISTRY_OPTIONS } from '../flags/model-registry.ts'
+import { administrationOf, REGISTRY_OPTIONS, registryOf } from '../flags/model-registry.ts'
+import { isServed, servedText } from '../text/served.ts'
 
 /** `weir model rollback`: makes the previous live version live again. */
 export const modelRollbackCommand: Command = {
@@ -26,8 +28,9 @@ Example:
       expectLive: flags.optionalInteger('expect-live'),
       reason: flags.string('reason'),
     })
-    if (flags.boolean('json')) io.out(JSON.stringify({ model: name, live, before }))
-    else io.out(`version ${live} of ${name} is live again (was ${before})`)
+    const served = await isServed(registryOf(flags), name, systemClock)
+    if (flags.boolean('json')) io.out(JSON.stringify({ model: name, live, before, served }))
+    else io.out(`version ${live} of ${name} is live again (was ${before})${servedText(served)}`)
     return 0
   },
 }

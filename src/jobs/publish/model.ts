@@ -18,10 +18,10 @@ import { ratingsHeader } from '../model-topic/row-ratings.ts'
 import { createModelTopics } from '../model-topic/topics.ts'
 import { weightMemoryHeader } from '../model-topic/weight-memory.ts'
 import type { ModelRegistry } from '../registry/model-registry.ts'
-import { readyVersions } from '../registry/model-versions.ts'
+import { publishedVersions } from '../registry/model-versions.ts'
 import { checkKeyLength } from './key-length.ts'
-import { requireDimension } from './topic-dimension.ts'
-import { type VersionChoice, versionToPublish } from './version-to-publish.ts'
+import { requireDimensionOf } from './topic-dimension.ts'
+import { chosenVersion, type VersionChoice } from './version-to-publish.ts'
 
 /** A row that can be published. */
 export interface PublishableRow {
@@ -97,9 +97,10 @@ export async function publishModel(
   await createModelTopics(topics, topic, options)
   for (const warning of await checkModelTopics(topics, topic)) options.onWarning?.(warning)
   const { remedy = () => 'use another topic' } = options
-  await requireDimension(topics, topic, { made: model.dimension, remedy })
-  const version = await versionToPublish(topics, topic, options)
-  const register = await registration(topics, options)
+  const published = await publishedVersions(topics, topic)
+  await requireDimensionOf(topics, topic, { made: model.dimension, remedy }, published)
+  const version = chosenVersion(published, options, `${topic} in ${topics.place}`)
+  const register = await registration(published.ready, options)
   const isRegistered = register !== undefined
   const { partitions } = await topics.describe(topic)
   const producer = await topics.producer(topic)
@@ -107,13 +108,13 @@ export async function publishModel(
     const context = { producer, partitions, version, isRegistered, options }
     sendMarkers({ event: 'announce' }, model, context)
     const moments = await sendRows(model, context)
-    sendMarkers({ event: 'ready', ...moments.encode() }, model, context)
+    const ready = sendMarkers({ event: 'ready', ...moments.encode() }, model, context)
     await producer.sync()
+    await register?.(ready)
+    return version
   } finally {
     await producer.close()
   }
-  await register?.(version)
-  return version
 }
 
 /**
@@ -121,12 +122,12 @@ export async function publishModel(
  * Undefined where nothing is registered: a user of Kafka may be allowed to publish a model, but not to write the registry.
  */
 async function registration(
-  topics: TopicStore,
+  present: readonly ModelVersionMarker[],
   { registry, topic, onWarning }: PublishOptions,
-): Promise<((version: number) => Promise<void>) | undefined> {
+): Promise<((ready: ModelVersionMarker) => Promise<void>) | undefined> {
   if (registry === undefined) return undefined
   try {
-    await registry.adopt(topic, await readyVersions(topics, topic))
+    await registry.adopt(topic, present)
   } catch (error) {
     if (!isWeirError(error, 'ACCESS_DENIED')) throw error
     onWarning?.(
@@ -134,8 +135,9 @@ async function registration(
     )
     return undefined
   }
-  return async (version) => {
-    await registry.adopt(topic, await readyVersions(topics, topic), version)
+  return async (ready) => {
+    const others = present.filter(({ version }) => version !== ready.version)
+    await registry.adopt(topic, [...others, ready], ready.version)
   }
 }
 
@@ -147,21 +149,23 @@ interface PublishContext {
   readonly options: PublishOptions
 }
 
-/** Sends a marker to every partition. */
+/** Sends a marker to every partition, and returns it. */
 function sendMarkers(
   marker: Pick<ModelVersionMarker, 'event' | 'rowMoments'>,
   model: PublishableModel,
   { producer, partitions, version, isRegistered, options }: PublishContext,
-): void {
+): ModelVersionMarker {
   const { dimension, users, items } = model
   const { clock, facts } = options
   const shape = { dimension, partitions, users, items }
   const whose = isRegistered ? { registered: true } : {}
-  const value = encodeMarker({ ...facts, ...marker, version, ...shape, ...whose })
+  const sent = { ...facts, ...marker, version, ...shape, ...whose }
+  const value = encodeMarker(sent)
   const key = encoder.encode(markerKey(version))
   for (let partition = 0; partition < partitions; partition++) {
     producer.sendRecord(key, value, clock.nowMs(), partition, [])
   }
+  return sent
 }
 
 async function sendRows(

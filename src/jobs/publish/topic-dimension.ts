@@ -4,6 +4,7 @@ import { WeirError } from '../../core/errors.ts'
 import { latin1Of } from '../../core/text/latin1.ts'
 import { BIAS_COLUMNS } from '../../models/als/row.ts'
 import { isMarkerKey, readableMarker } from '../../models/registry/version-marker.ts'
+import { type PublishedVersions, publishedVersions } from '../registry/model-versions.ts'
 
 /**
  * Floats of a row in a model topic, from its first version marker or its first row. Throws
@@ -24,6 +25,12 @@ export async function dimensionOfTopic(topics: TopicStore, topic: string): Promi
   throw new WeirError('EMPTY_DATASET', `topic "${topic}" has no model row; set --dimension`)
 }
 
+/** Length of the rows of a version, and what to change where a topic has others. */
+interface MadeRows {
+  readonly made: number
+  readonly remedy: (held: number) => string
+}
+
 /**
  * Throws DIMENSION_MISMATCH if a topic has rows of another length than `made`: such a version would never go
  * live. `remedy` says what to change.
@@ -31,10 +38,27 @@ export async function dimensionOfTopic(topics: TopicStore, topic: string): Promi
 export async function requireDimension(
   topics: TopicStore,
   topic: string,
-  { made, remedy }: { readonly made: number; readonly remedy: (held: number) => string },
+  rows: MadeRows,
 ): Promise<void> {
   if (!(await topics.has(topic))) return
-  const held = await dimensionOfTopic(topics, topic).catch(() => made)
+  const first = await dimensionOfTopic(topics, topic).catch(() => rows.made)
+  // The first marker may be that of a version that was deleted.
+  if (first !== rows.made) {
+    await requireDimensionOf(topics, topic, rows, await publishedVersions(topics, topic))
+  }
+}
+
+/** As `requireDimension`, for versions that were read: versions that are gone or never were complete do not count. */
+export async function requireDimensionOf(
+  topics: TopicStore,
+  topic: string,
+  { made, remedy }: MadeRows,
+  { highest, ready }: PublishedVersions,
+): Promise<void> {
+  // Without markers, a program writes rows to the topic itself.
+  const rows = async (): Promise<number> =>
+    highest > 0 ? made : await dimensionOfTopic(topics, topic).catch(() => made)
+  const held = ready[0]?.dimension ?? (await rows())
   if (held === made) return
   throw new WeirError(
     'DIMENSION_MISMATCH',

@@ -1,8 +1,9 @@
 import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
-import { WeirError } from '../../core/errors.ts'
+import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
+import { liveVersionOf } from '../../models/registry/version.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import type { ConfigurationMap } from '../../runtime/configuration/keys.ts'
 import type { OperatorCoordinators } from '../../runtime/protocol/operator-coordinator.ts'
@@ -15,6 +16,7 @@ import {
 } from '../model-topic/version-coordinator.ts'
 import { dimensionOfTopic } from '../publish/topic-dimension.ts'
 import type { QueryAccessOptions } from '../query-access.ts'
+import { ModelRegistry } from '../registry/model-registry.ts'
 import { ServedJob } from '../served-job.ts'
 import type { DataDirectory } from './data-directory.ts'
 import { followRegistry } from './follow-registry.ts'
@@ -85,20 +87,22 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
   const { data } = options
   const { jobOptions, partitions, jobName } = await modelTopicOf(model, options)
   const started = Promise.withResolvers<ServedJob>()
+  const place = options.place ?? { logDirectory: data.log }
+  const registry = registryPlace(place, data.root)
   const coordinator = new VersionCoordinator({
     model: 0,
     partitions,
     clock: systemClock,
-    onLive: (version, marker) =>
+    onLive: (version, marker) => {
+      void recordServed(version, registry, options)
       void started.promise.then(({ queries }) =>
         options.onLive(version, marker, queries.rowCount(model.state, version)),
-      ),
+      )
+    },
     onRegistryMissing: (live) => options.onWarning?.(registryMissing(options.topic, live)),
     ...(options.onDropped === undefined ? {} : { onDropped: options.onDropped }),
   })
   options.onVersions?.(coordinator)
-  const place = options.place ?? { logDirectory: data.log }
-  const registry = registryPlace(place, data.root)
   const companion = new ResourceStack()
   companion.use(await followRegistry(coordinator, registry, options.topic))
   if (options.companion !== undefined) companion.use(options.companion)
@@ -131,6 +135,25 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
   return job
 }
 
+/** Says in the registry that a job serves the version, for who promoted it. */
+async function recordServed(
+  number: number,
+  place: TopicsPlace,
+  { topic: name, onWarning }: Pick<ServeModelOptions, 'topic' | 'onWarning'>,
+): Promise<void> {
+  const registry = new ModelRegistry({ place, clock: systemClock })
+  try {
+    // A model without a registry stays without one.
+    if (!(await registry.read()).models.has(name)) return
+    const atMs = systemClock.nowMs()
+    await registry.execute({ kind: 'record-served', name, number, atMs })
+  } catch (error) {
+    onWarning?.(
+      `version ${number} of ${name} is served, but the registry does not know it (${messageOf(error)}): "weir model promote" says that no job serves it`,
+    )
+  }
+}
+
 function registryMissing(topic: string, live: number): string {
   const served =
     live === 0
@@ -152,13 +175,26 @@ async function modelTopicOf<O extends Readonly<Record<string, unknown>>>(
   await using topics = await openTopics(place)
   await requireModelTopic(topics, topic)
   await topics.dropAbandoned?.(topic)
-  const floats = dimension ?? (await dimensionOfTopic(topics, topic))
+  const registry = registryPlace(place, options.data.root)
+  const floats =
+    dimension ?? (await liveDimension(registry, topic)) ?? (await dimensionOfTopic(topics, topic))
   const { partitions } = await topics.describe(topic)
   // If the topic was deleted and created again, offsets of old checkpoints are wrong in it.
   const identity = await topics.identity(topic)
   const jobName = `${model.name}/${topic}${identity === '' ? '' : `/${identity}`}`
   const keys = maxKeyBytes === undefined ? {} : { maxKeyBytes }
   return { jobOptions: { ...model.options(place, topic, floats), ...keys }, partitions, jobName }
+}
+
+/** Floats of a row of the live version; undefined where no registry has one, or it cannot be read. */
+async function liveDimension(place: TopicsPlace, model: string): Promise<number | undefined> {
+  try {
+    const state = await new ModelRegistry({ place, clock: systemClock }).read()
+    return liveVersionOf(state, model)?.dimension
+  } catch (error) {
+    if (isWeirError(error)) return undefined
+    throw error
+  }
 }
 
 async function requireModelTopic(topics: TopicStore, topic: string): Promise<void> {

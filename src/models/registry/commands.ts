@@ -33,6 +33,13 @@ export type RegistryCommand =
       readonly number: number
       readonly golden: GoldenErrors
     }
+  /** Records that a job serves the live version. */
+  | {
+      readonly kind: 'record-served'
+      readonly name: string
+      readonly number: number
+      readonly atMs: number
+    }
   /** Records the topic that a job learns the model from. */
   | { readonly kind: 'record-learning'; readonly name: string; readonly observations: string }
   /** Makes a version live. */
@@ -92,6 +99,7 @@ export function decideCommand(state: RegistryState, command: RegistryCommand): R
   if (command.kind === 'register') return register(state, command.version)
   const { name } = command
   const model: RegisteredModel = state.models.get(name) ?? { name, ...NO_MODEL }
+  if (command.kind === 'record-served') return recordServed(model, command)
   if (command.kind === 'record-learning') return recordLearning(state, model, command.observations)
   const number = command.kind === 'rollback' ? model.rollback : command.number
   if (command.kind === 'rollback' && number === 0) return { kind: 'no-rollback-target' }
@@ -143,6 +151,21 @@ function recordGolden(version: RegisteredVersion, golden: GoldenErrors): Registr
 function recordError(version: RegisteredVersion, mse: number): RegistryOutcome {
   if (version.errorAtStart !== undefined) return { kind: 'unchanged' }
   return { kind: 'changed', models: [], versions: [{ ...version, errorAtStart: mse }] }
+}
+
+/** A job that switched late says nothing about the version that is live now. */
+function recordServed(
+  model: RegisteredModel,
+  { number, atMs }: RegistryCommand & { readonly kind: 'record-served' },
+): RegistryOutcome {
+  const { live, revision, served } = model
+  const isKnown = served?.number === number && served.revision === revision
+  if (live !== number || isKnown) return { kind: 'unchanged' }
+  return {
+    kind: 'changed',
+    models: [{ ...model, served: { number, revision, atMs } }],
+    versions: [],
+  }
 }
 
 function recordLearning(

@@ -100,6 +100,12 @@ export interface RegisteredModel {
   readonly rollback: number
   /** Grows with every switch. */
   readonly revision: number
+  /** What a job said last that it serves: the version, the revision of that switch, and when. */
+  readonly served?: {
+    readonly number: number
+    readonly revision: number
+    readonly atMs: number
+  }
   /** Topic of observations that a job learns the live version from; undefined if none has. */
   readonly learnsFrom?: string
 }

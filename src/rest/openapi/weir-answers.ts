@@ -187,6 +187,7 @@ export const VERSION = objectOf(
     ...recordFields(['name', 'processingName', 'id', 'topic'], TEXT),
     createdMs: TIME,
     ...recordFields(['dimension', 'users', 'items'], WHOLE),
+    biased: FLAG,
     lineage: LINEAGE,
     errorAtStart: NUMBER,
     checks: listOf(CHECK),

@@ -67,7 +67,7 @@ describe('the model commands', () => {
 
   it('promote an unchecked version by force and store the reason', async () => {
     const forced = await promoteSecond()
-    expect(forced.out).toBe('version 2 of als-model is live (was 1, forced)')
+    expect(forced.out).toBe('version 2 of als-model is live (was 1, forced); no job serves it yet')
     const { out } = await run('model', 'show')
     expect(out).toContain('version          2 of als-model (live)')
     expect(out).toMatch(/history .* forced: a test/)
@@ -90,7 +90,9 @@ describe('the model commands', () => {
     rmSync(join(data, 'registry'), { recursive: true })
     expect((await run('model', 'list')).out).toMatch(/^ +1 {2}candidate .*\n +2 {2}candidate /)
     const forced = await run('model', 'promote', '1', '--force', 'the registry was lost')
-    expect(forced.out).toBe('version 1 of als-model is live (no version was live, forced)')
+    expect(forced.out).toBe(
+      'version 1 of als-model is live (no version was live, forced); no job serves it yet',
+    )
   })
 
   it('fail with a conflict when another version is live than expected', async () => {
@@ -104,7 +106,7 @@ describe('the model commands', () => {
   it('roll back and show the differences of two versions', async () => {
     await promoteSecond()
     const { out } = await run('model', 'rollback', '--json')
-    expect(JSON.parse(out)).toEqual({ model: 'als-model', live: 1, before: 2 })
+    expect(JSON.parse(out)).toEqual({ model: 'als-model', live: 1, before: 2, served: false })
     const diff = await run('model', 'diff', '1', '2')
     expect(diff.out).toContain('version 1 -> version 2')
     expect(diff.out).toMatch(/state +live -> replaced/)
@@ -116,7 +118,7 @@ describe('the model commands', () => {
     expect(err).not.toContain('retired')
     await run('model', 'list')
     expect((await run('model', 'rollback')).out).toBe(
-      'version 1 of als-model is live again (was 2)',
+      'version 1 of als-model is live again (was 2); no job serves it yet',
     )
   })
 

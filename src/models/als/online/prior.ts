@@ -61,11 +61,12 @@ function identity(n: number): Float64Array {
 }
 
 /**
- * Factor of the Gram matrix of all rows of the other side, for fold-in; undefined while there are too few
- * rows.
+ * Factor of the Gram matrix of all rows of the other side plus the precision of the prior, for fold-in; undefined while
+ * there are too few rows.
  */
 export function regressorsFactor(prior: RowPrior, rows: number): Float64Array | undefined {
-  const factor = prior.regressors.map((moment) => moment * rows)
+  const { regressors, precision } = prior
+  const factor = regressors.map((moment, i) => moment * rows + precision[i]!)
   const n = prior.columns.length
   for (let i = 0; i < n; i++) factor[packedLength(i) + i]! += RIDGE
   return rows >= n && factorPacked(factor, n) ? factor : undefined
