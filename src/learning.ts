@@ -77,7 +77,6 @@ export {
   withGlobalMean,
 } from './models/als/online/rules.ts'
 export { publishedMoments } from './models/als/published-moments.ts'
-export { RowCopies } from './models/als/row-copies.ts'
 export {
   idOfKeyBytes,
   isMeanKeyBytes,
@@ -109,6 +108,7 @@ export { type WeightUpdate, WeightUpdateSerializer } from './models/linear/weigh
 export {
   type AlarmsByDetector,
   DriftMonitor,
+  ENCODED_ALARMS_LENGTH,
   joinedAlarms,
   largestSquaredError,
   NO_ALARMS,

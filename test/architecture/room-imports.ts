@@ -693,7 +693,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'load/targets': ['client', 'core', 'load/http', 'load/port', 'models/als', 'wire'],
   'load/threads': ['core', 'load/keys', 'load/port', 'load/sending', 'load/targets'],
   models: ['core'],
-  'models/als': ['core', 'core/hash', 'kernels', 'models', 'models/registry'],
+  'models/als': ['core', 'kernels', 'models', 'models/registry'],
   'models/als/online': ['core', 'kernels', 'models/als', 'models/quality', 'models/ratings'],
   'models/files': ['core', 'core/formats', 'core/hash', 'models/als', 'models/linear'],
   'models/linear': ['core', 'core/text', 'models', 'models/ratings'],

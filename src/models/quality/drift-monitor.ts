@@ -96,6 +96,9 @@ function restoreAlarms(alarms: MutableAlarms, count: number, lastMs: number): vo
   alarms.lastMs = Math.max(alarms.lastMs, lastMs)
 }
 
+/** Numbers of `DriftMonitor.encode`. */
+export const ENCODED_ALARMS_LENGTH = 4
+
 /** The alarms of several slots. */
 export function joinedAlarms(parts: readonly AlarmsByDetector[]): AlarmsByDetector {
   const of = (name: DriftDetectorName): DriftAlarms => ({

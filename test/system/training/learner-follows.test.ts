@@ -11,6 +11,7 @@ import {
   LEARNING_ERROR_STATE,
   type LearningError,
 } from '../../../src/jobs/learning/als/error-function.ts'
+import { isInSample } from '../../../src/jobs/learning/als/frozen-rows.ts'
 import { ALS_MODEL } from '../../../src/jobs/model-topic/als-serving-function.ts'
 import { publishAls } from '../../../src/jobs/publish/als.ts'
 import { ModelAdministration } from '../../../src/jobs/registry/model-administration.ts'
@@ -153,11 +154,11 @@ class Service {
     )
   }
 
-  /** Ratings that LEARNING_ERROR has of version 1. */
-  async errorOf(): Promise<number> {
+  /** LEARNING_ERROR of version 1; undefined before the first report. */
+  async error(): Promise<LearningError | undefined> {
     const reader = await this.job.reader()
     const [answer] = await reader.values(LEARNING_ERROR_STATE, ['1'])
-    return answer?.ok === true ? (unpack(answer.value) as LearningError).ratings : 0
+    return answer?.ok === true ? (unpack(answer.value) as LearningError) : undefined
   }
 
   /** The rows of a version as the model topic has them. */
@@ -251,15 +252,31 @@ it('a job whose rule changes keeps its rows and says that it drops what the old 
   await service.stop()
 }, 60_000)
 
-it('LEARNING_ERROR counts each rating once, whatever the number of slots was before', async () => {
+it('LEARNING_ERROR counts each rating once, and goes on, whatever the number of slots was before', async () => {
   const service = new Service()
   await service.publish(biased)
+  const encoder = new TextEncoder()
   let sent = 0
   for (const slots of [4, 1, 2, 4]) {
     await service.start({ rule: 'gram' }, { slots })
     await service.learn(300)
     sent += 300
-    await until(`the error is of ${sent} ratings`, async () => (await service.errorOf()) === sent)
+    let error: LearningError | undefined
+    await until(`the error is of ${sent} ratings`, async () => {
+      error = await service.error()
+      return error?.ratings === sent
+    })
+    // Users of the sample are also predicted from the rows as they were published, by each slot that they were in.
+    const learned = all.slice(TRAINED + GOLDEN, TRAINED + GOLDEN + sent)
+    const sample = learned.filter(({ user }) => isInSample(encoder.encode(`${user}-U`)))
+    const frozen = error!.slots.reduce((sum, part) => sum + part.frozenRatings, 0)
+    expect(frozen).toBe(sample.length)
+    const squares = sample.map(
+      ({ user, item, rating }) => (biased.predict(user, item).score - rating) ** 2,
+    )
+    const mse = squares.reduce((sum, square) => sum + square, 0) / squares.length
+    console.info({ slots, frozenMse: error!.frozenMse, mse })
+    expect(Math.abs(error!.frozenMse - mse)).toBeLessThan(0.1)
     await service.stop()
   }
 }, 60_000)

@@ -1,51 +1,100 @@
 import type { ByteSpan } from '../../../core/byte-span.ts'
-import type { LearnedRow } from '../../../models/als/online/rule.ts'
-import { RowCopies } from '../../../models/als/row-copies.ts'
+import { modelVersion } from '../../../core/model-version.ts'
+import { type LearnedRow, type OnlineSide, scoreOf } from '../../../models/als/online/rule.ts'
+import { SlotRowReader } from '../../../state/catalog/slot-row-reader.ts'
+import type { StateCatalog } from '../../../state/catalog/state-catalog.ts'
+import { vectorState } from '../../../state/port/descriptors.ts'
+import type { VectorRowTarget, VectorState } from '../../../state/port/handles.ts'
+import type { KeyedState } from '../../../state/port/keyed-state.ts'
 
 /** One user of this number is in the sample. */
 const SAMPLED = 8
-/** Maximum number of copies; later rows are not in the sample. */
+/** Maximum number of copies of a side in a slot; later rows are not in the sample. */
 const MAX_ROWS = 20_000
-/** Updates of a row that was published and not learned since: its publication. */
+/** Updates of a row that was published and not learned since: its publication. A new row has none. */
 const PUBLISHED = 1
+const NOWHERE = { partition: -1, offset: 0, eventTime: -1 }
+
+/** Where the copies are. */
+export interface FrozenRowsOptions {
+  readonly state: KeyedState
+  /** Floats of a row. */
+  readonly dimension: number
+  readonly maxKeyBytes: number
+  readonly catalog: StateCatalog
+  /** Uid of the operator that owns the rows. */
+  readonly uid: string
+}
+
+function frozenState(side: OnlineSide): string {
+  return `frozen-${side}-rows`
+}
 
 /**
- * Copies of a version's rows as they were published, for the predictions of the version without
- * learning. A row is copied at its first rating in this slot, for a sample of the users, so that the
- * memory is bounded and most ratings cost nothing. An item's row that another slot has changed by then
- * is not copied.
+ * Copies of rows as they were published, for the predictions of a version without learning: of a sample of the users, and of
+ * the items, each in the slot that owns the row, made before its first change. They are state, so a restart and another
+ * parallelism keep them. A new row is frozen as it starts.
  */
 export class FrozenRows {
-  private readonly copies = new RowCopies(MAX_ROWS)
+  private readonly users: VectorState
+  private readonly items: VectorState
+  private readonly itemReader: SlotRowReader
+  private readonly user: VectorRowTarget
+  private readonly item: VectorRowTarget
 
-  /** Whether predictions for a user are in the sample. */
-  has(user: Uint8Array): boolean {
-    let sum = 0
-    for (let i = 0; i < user.length; i++) sum = (sum * 31 + user[i]!) | 0
-    return ((sum ^ (sum >>> 15)) & (SAMPLED - 1)) === 0
+  constructor({ state, dimension, maxKeyBytes, catalog, uid }: FrozenRowsOptions) {
+    const lengths = { dimension, maxKeyBytes }
+    this.users = state.vector(vectorState(frozenState('user'), lengths))
+    this.items = state.vector(vectorState(frozenState('item'), lengths))
+    this.itemReader = new SlotRowReader(catalog, uid, frozenState('item'))
+    this.user = { vector: new Float32Array(dimension), updateCount: 0 }
+    this.item = { vector: new Float32Array(dimension), updateCount: 0 }
   }
 
-  /** Score of the published rows; undefined where one of them is not known any more. */
+  /** Opens a version, so that the other slots know its copies before the first one is read. */
+  open(version: number): void {
+    for (const rows of [this.users, this.items]) rows.openVersion(modelVersion(version))
+  }
+
+  /** Keeps a row of this slot before it changes; only the first time counts. */
+  keep(side: OnlineSide, version: number, key: Uint8Array, { row, updates }: LearnedRow): void {
+    if (updates > PUBLISHED) return
+    const id = modelVersion(version)
+    const rows = side === 'user' ? this.users : this.items
+    const target = side === 'user' ? this.user : this.item
+    if (rows.size(id) >= MAX_ROWS || rows.readInto(id, key, target)) return
+    rows.put(id, key, row, NOWHERE)
+  }
+
+  /** Score of the frozen rows of a user of this slot and an item of any; undefined where one of them was not kept. */
   score(
+    version: number,
     userKey: Uint8Array,
     user: LearnedRow,
-    itemKey: ByteSpan,
+    { bytes, start, length }: ByteSpan,
     item: LearnedRow,
   ): number | undefined {
-    const userCopy = this.published(userKey, 0, userKey.length, user)
-    const itemCopy = this.published(itemKey.bytes, itemKey.start, itemKey.length, item)
-    return userCopy < 0 || itemCopy < 0 ? undefined : this.copies.score(userCopy, itemCopy)
+    const isKept = this.users.readInto(modelVersion(version), userKey, this.user)
+    const left = isKept ? this.user.vector : publishedIn(user)
+    const found = this.itemReader.read(version, bytes, start, length, this.item.vector)
+    const right = found === 'found' ? this.item.vector : publishedIn(item)
+    return left === undefined || right === undefined ? undefined : scoreOf(left, right)
   }
 
-  /** Number of the copy of a row, which may be made now; -1 where there is none. */
-  private published(
-    key: Uint8Array,
-    start: number,
-    length: number,
-    { row, updates }: LearnedRow,
-  ): number {
-    const known = this.copies.find(key, start, length)
-    if (known >= 0 || updates > PUBLISHED) return known
-    return this.copies.add(key, start, length, row)
+  /** Deletes the copies of a retired version. */
+  drop(version: number): void {
+    for (const rows of [this.users, this.items]) rows.dropVersion(modelVersion(version))
   }
+}
+
+/** Whether predictions for a user, by key, are in the sample. */
+export function isInSample(user: Uint8Array): boolean {
+  let sum = 0
+  for (let i = 0; i < user.length; i++) sum = (sum * 31 + user[i]!) | 0
+  return ((sum ^ (sum >>> 15)) & (SAMPLED - 1)) === 0
+}
+
+/** A row that was not learned yet: it is as it was published. */
+function publishedIn({ row, updates }: LearnedRow): Float32Array | undefined {
+  return updates > PUBLISHED ? undefined : row
 }

@@ -9,6 +9,7 @@ import type { VectorState, WriteOrigin } from '../../../state/port/handles.ts'
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
 import type { RowTableReader } from '../../../state/rows/reader.ts'
 import type { RowEvidence } from './evidence.ts'
+import { FrozenRows } from './frozen-rows.ts'
 import { memoryState, OwnRows } from './own-rows.ts'
 import type { LearnedVersion } from './version.ts'
 
@@ -30,6 +31,8 @@ export interface LearnedRowsOptions {
 export class LearnedRows {
   /** Whether the last `item` could not be read in place, and the cold row was taken. */
   itemOutOfReach = false
+  /** The rows as they were published. */
+  readonly frozen: FrozenRows
   private readonly evidence: number | RowEvidence
   private readonly users: OwnRows
   private readonly items: OwnRows
@@ -43,6 +46,8 @@ export class LearnedRows {
     this.evidence = evidence
     this.users = new OwnRows({ side: 'user', rows: users, state, evidence, maxKeyBytes })
     this.items = new OwnRows({ side: 'item', rows: items, state, evidence, maxKeyBytes })
+    const { dimension } = users
+    this.frozen = new FrozenRows({ state, dimension, maxKeyBytes, catalog, uid })
     this.userReader = new SlotRowReader(catalog, uid, 'user-rows')
     this.itemReader = new SlotRowReader(catalog, uid, 'item-rows')
     this.memoryReader = new SlotRowReader(catalog, uid, memoryState('item'))
@@ -77,12 +82,14 @@ export class LearnedRows {
   open(version: number): void {
     this.users.open(version)
     this.items.open(version)
+    this.frozen.open(version)
   }
 
   /** Deletes the rows of a retired version with everything that was learned of them. */
   drop(version: number): void {
     this.users.drop(version)
     this.items.drop(version)
+    this.frozen.drop(version)
     if (typeof this.evidence !== 'number') this.evidence.drop(version)
   }
 

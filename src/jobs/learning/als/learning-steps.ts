@@ -13,6 +13,7 @@ import type { InFlightLimit } from '../in-flight-limit.ts'
 import { RecentValues } from '../recent-values.ts'
 import { DeltaSender } from './delta-sender.ts'
 import type { DeltaWindowOptions } from './delta-window.ts'
+import { isInSample } from './frozen-rows.ts'
 import type { LearnedRows } from './learned-rows.ts'
 import { RateLimit } from './rate-limit.ts'
 import {
@@ -183,8 +184,11 @@ export class LearningSteps {
     itemKey: ByteSpan,
     item: LearnedRow,
   ): number | undefined {
-    if (!version.frozen.has(userKey)) return undefined
-    return version.frozen.score(userKey, user, itemKey, item)
+    const { frozen } = this.rows
+    if (!isInSample(userKey)) return undefined
+    const { version: number } = version.metadata
+    frozen.keep('user', number, userKey, user)
+    return frozen.score(number, userKey, user, itemKey, item)
   }
 
   /** Folds a delta into the row of an item of this slot. */
@@ -197,6 +201,7 @@ export class LearningSteps {
     }
     const key = this.state.currentKey()
     const item = this.rows.ownItem(version, key)
+    this.rows.frozen.keep('item', delta.version, key, item)
     if (version.rule.fold(item, delta.values) === 'refused') {
       this.dropped.increment()
       return

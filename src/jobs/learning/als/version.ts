@@ -9,15 +9,19 @@ import {
 } from '../../../models/als/online/rules.ts'
 import { publishedMoments } from '../../../models/als/published-moments.ts'
 import { RowMoments } from '../../../models/als/row-moments.ts'
-import { DriftMonitor, largestSquaredError } from '../../../models/quality/drift-monitor.ts'
 import {
+  DriftMonitor,
+  ENCODED_ALARMS_LENGTH,
+  largestSquaredError,
+} from '../../../models/quality/drift-monitor.ts'
+import {
+  ENCODED_ERROR_LENGTH,
   PrequentialError,
   type PrequentialOptions,
 } from '../../../models/quality/prequential-error.ts'
 import type { RatingRange } from '../../../models/ratings/rating.ts'
 import type { ModelVersionMarker } from '../../../models/registry/version-marker.ts'
 import type { LearnableVersion } from '../messages.ts'
-import { FrozenRows } from './frozen-rows.ts'
 
 /** Metadata of a version, from its marker. */
 export interface AlsVersionMetadata extends LearnableVersion {
@@ -50,9 +54,8 @@ export class LearnedVersion {
   readonly moments: EncodedMoments
   readonly rule: OnlineRule
   readonly error: PrequentialError
-  /** Of the version without learning, on a sample of the users; not part of checkpoints. */
+  /** Of the version without learning, on a sample of the users. */
   readonly frozenError: PrequentialError
-  readonly frozen: FrozenRows
   /** Detectors of a rise of the error. */
   readonly drift: DriftMonitor
   readonly range: RatingRange
@@ -77,7 +80,6 @@ export class LearnedVersion {
     this.rule = onlineRule({ dimension, biased }, ruleOptions, () => decoded)
     this.error = new PrequentialError(prequential)
     this.frozenError = new PrequentialError(prequential)
-    this.frozen = new FrozenRows()
     this.range = { min: minRating, max: maxRating }
     this.drift = new DriftMonitor(
       metadata.feedback === 'implicit' ? 1 : largestSquaredError(this.range),
@@ -186,13 +188,25 @@ export function decodeVersion(bytes: Uint8Array): {
 }
 
 /**
- * Error and alarms of a version as operator state: `| version f64 | float64 ... |`, the numbers of
- * `PrequentialError.encode` and then those of `DriftMonitor.encode`. Checkpoints of before the alarms end
- * after five numbers.
+ * Errors and alarms of a version as operator state: `| version f64 | float64 ... |`, the numbers of `PrequentialError.encode`,
+ * those of `DriftMonitor.encode`, and those of the frozen error. Checkpoints of before the alarms end after five numbers,
+ * those of before the frozen error after the alarms.
  */
-export function errorBytes({ metadata, error, drift }: LearnedVersion): Uint8Array {
-  const numbers = Float64Array.of(metadata.version, ...error.encode(), ...drift.encode())
+export function errorBytes({ metadata, error, drift, frozenError }: LearnedVersion): Uint8Array {
+  const parts = [error.encode(), drift.encode(), frozenError.encode()]
+  const numbers = Float64Array.from([metadata.version, ...parts.flatMap((part) => [...part])])
   return new Uint8Array(numbers.buffer)
+}
+
+/** Adds the numbers of `errorBytes`, of one slot, to those of a version. */
+export function restoreErrors(
+  { error, drift, frozenError }: LearnedVersion,
+  numbers: Float64Array,
+): void {
+  error.restore(numbers)
+  drift.restore(numbers.subarray(ENCODED_ERROR_LENGTH))
+  const frozen = numbers.subarray(ENCODED_ERROR_LENGTH + ENCODED_ALARMS_LENGTH)
+  if (frozen.length > 0) frozenError.restore(frozen)
 }
 
 /** The sums that a version's rule learned over all rows, as operator state: `| version f64 | float64 ... |`. */

@@ -1,6 +1,5 @@
 import type { OnlineSide } from '../../../models/als/online/rule.ts'
 import { RowMoments } from '../../../models/als/row-moments.ts'
-import { ENCODED_ERROR_LENGTH } from '../../../models/quality/prequential-error.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
 import type { RowTableReader } from '../../../state/rows/reader.ts'
 import { tableMoments } from './moments.ts'
@@ -12,6 +11,7 @@ import {
   errorBytes,
   LearnedVersion,
   type LearnedVersionOptions,
+  restoreErrors,
   sharedBytes,
   versionNumbersOf,
 } from './version.ts'
@@ -100,10 +100,7 @@ export class LearnedVersions {
     }
     const version = new LearnedVersion(metadata, moments, this.options)
     const restored = this.restoredErrors.filter((entry) => entry.version === number)
-    for (const { numbers } of restored) {
-      version.error.restore(numbers)
-      version.drift.restore(numbers.subarray(ENCODED_ERROR_LENGTH))
-    }
+    for (const { numbers } of restored) restoreErrors(version, numbers)
     this.restoreShared(version)
     this.versions.set(number, version)
     // Deltas of a version that began long ago do not come any more.
