@@ -1,11 +1,17 @@
 import { systemClock } from '../../core/clock.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
+import type { LearnFrom } from '../../jobs/serve/learned-before.ts'
 import type { ServeLearningOptions } from '../../jobs/serve/learning.ts'
 import type { ServedJob } from '../../jobs/served-job.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import { SlotThreads } from '../../runtime/slot/threads.ts'
-import { type CommandIo, type Flags, unlessInterrupted } from '../command/command.ts'
+import {
+  type CommandIo,
+  type Flags,
+  type OptionSpec,
+  unlessInterrupted,
+} from '../command/command.ts'
 import { topicsPlaceOf } from '../flags/kafka.ts'
 import { listenerOf } from '../flags/listener.ts'
 import { configurationOf, slotsOf } from '../flags/serving.ts'
@@ -84,12 +90,32 @@ async function startLearning(
         { event: 'written-back', version, rows },
         `wrote ${counted(rows, 'learned row')} of version ${version} back to the model topic`,
       ),
-    onLearning: (version) =>
-      report({ event: 'learning', version }, `learning on version ${version}`),
+    onLearning: (version, note) =>
+      report(
+        { event: 'learning', version, ...(note === undefined ? {} : { note }) },
+        `learning on version ${version}${note === undefined ? '' : `; ${note}`}`,
+      ),
+    learnFrom: learnFromOf(flags),
     onWarning: (warning) => log.warn(`warning: ${warning}`),
     onDropped: droppedReporter(log, systemClock),
     ...(io.jobManager === undefined ? {} : { jobId: io.jobManager.jobId }),
   })
   started.move()
   return job
+}
+
+const LEARN_FROM: readonly LearnFrom[] = ['start', 'end']
+
+/** The flag of a learner that says where it begins. */
+export const LEARN_FROM_OPTION: Readonly<Record<string, OptionSpec>> = {
+  'learn-from': {
+    type: 'string',
+    value: 'PLACE',
+    help: 'Where a job without a checkpoint begins in the observations, if the version does not say what it was trained on: start or end (default: start)',
+  },
+}
+
+function learnFromOf(flags: Flags): LearnFrom | undefined {
+  if (flags.optional('learn-from') === undefined) return undefined
+  return flags.choice('learn-from', LEARN_FROM)
 }

@@ -8,7 +8,7 @@ import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS } from '../flags/kafka.ts'
 import { KEY_LENGTH_OPTION, maxKeyBytesOf } from '../flags/key-length.ts'
 import { RESTORE_OPTIONS, SERVING_OPTIONS } from '../flags/serving.ts'
-import { runLearning } from '../serve/learn-command.ts'
+import { LEARN_FROM_OPTION, runLearning } from '../serve/learn-command.ts'
 import { WRITE_BACK_OPTION } from '../serve/write-back.ts'
 import { counted } from '../text/counted.ts'
 
@@ -109,6 +109,7 @@ export const learnAlsCommand: Command = {
       value: 'MS',
       help: 'sgd: send a sum after this time at the latest (default 1000)',
     },
+    ...LEARN_FROM_OPTION,
     ...WRITE_BACK_OPTION,
     ...RULE_OPTIONS,
     ...KEY_LENGTH_OPTION,

@@ -5,7 +5,7 @@ import { type Command, Flags } from '../command/command.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS } from '../flags/kafka.ts'
 import { RESTORE_OPTIONS, SERVING_OPTIONS } from '../flags/serving.ts'
-import { runLearning } from '../serve/learn-command.ts'
+import { LEARN_FROM_OPTION, runLearning } from '../serve/learn-command.ts'
 import { WRITE_BACK_OPTION } from '../serve/write-back.ts'
 import { counted } from '../text/counted.ts'
 
@@ -40,6 +40,7 @@ export const learnSvmCommand: Command = {
       default: '64',
       help: 'Limit of examples in flight; a higher limit is faster, but steps use older weights',
     },
+    ...LEARN_FROM_OPTION,
     ...WRITE_BACK_OPTION,
     ...SERVING_OPTIONS,
     ...DETACH_OPTIONS,

@@ -63,6 +63,47 @@ export async function requireDeltasOf(
   })
 }
 
+/** Where a job without a checkpoint begins in the observations of a version that does not say what it was trained on. */
+export interface FirstObservations {
+  /** What is learned, for the person who started the job; undefined where there is nothing to say. */
+  readonly note: string | undefined
+  /** Where learning begins; undefined for the start of the topic. */
+  readonly resumeOffsets?: readonly ResumeOffset[]
+}
+
+/**
+ * What the first version of a job without a checkpoint learns of the observations that are there already: all of them, or,
+ * with `learnFrom: 'end'`, none. It may have been trained on them, from a file.
+ */
+export async function firstObservations(
+  observations: string,
+  {
+    data,
+    place = { logDirectory: data.log },
+    learnFrom,
+  }: ModelPlace & { readonly learnFrom?: LearnFrom | undefined },
+): Promise<FirstObservations> {
+  const bounds = await persistently(async () => {
+    await using topics = await openTopics(place)
+    return await topics.bounds(observations)
+  })
+  const present = (bounds ?? []).reduce((sum, { start, end }) => sum + end - start, 0)
+  if (bounds === undefined || present === 0) return { note: undefined }
+  const origin = 'it does not say which observations it was trained on'
+  const records = `the ${present.toLocaleString('en-US')} records of topic ${observations} that are there`
+  if (learnFrom !== 'end') {
+    const learned = `${origin}, so ${records} are learned (--learn-from end leaves them out)`
+    return { note: learnFrom === undefined ? learned : undefined }
+  }
+  return {
+    note: `${origin}; ${records} are left out`,
+    resumeOffsets: bounds.map(({ partition, start, end }) => ({ partition, start, next: end })),
+  }
+}
+
+/** Where learning begins in a topic. */
+export type LearnFrom = 'start' | 'end'
+
 /** Attempts to read the registry or a topic, and the time between two. */
 const READS = 50
 const READ_EVERY_MS = 100

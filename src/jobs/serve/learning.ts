@@ -13,15 +13,20 @@ import { createKeptTopics, deltasTopic } from '../model-topic/topics.ts'
 import type { VersionCoordinator } from '../model-topic/version-coordinator.ts'
 import { ModelRegistry } from '../registry/model-registry.ts'
 import type { ServedJob } from '../served-job.ts'
-import { requireDeltasOf } from './learned-before.ts'
+import { firstObservations, type LearnFrom, requireDeltasOf } from './learned-before.ts'
 import { type ModelJob, type ServeModelOptions, serveModel } from './model.ts'
 import { registryPlace } from './registry-place.ts'
 
 /** Options of a job that serves a model and learns it. */
 export interface ServeLearningOptions
   extends Omit<ServeModelOptions, 'coordinators' | 'onVersions' | 'companion'> {
-  /** Every slot learns on this version; called again after every restart. */
-  readonly onLearning?: (version: number) => void
+  /** Every slot learns on this version; called again after every restart. `note`: what it learns at first, if that is not known. */
+  readonly onLearning?: (version: number, note?: string) => void
+  /**
+   * Where a job without a checkpoint begins in the observations, if the version does not say what it was trained on.
+   * @default 'start', with a note
+   */
+  readonly learnFrom?: LearnFrom | undefined
   /**
    * Receives warnings: about the settings of the model's topics, write-backs that failed, and a version that
    * cannot be learned on. The job serves such a version, and learns on the next one.
@@ -68,10 +73,13 @@ export async function serveLearning<
   await createTopics(job.topics, options)
   const ends = options.writeBackMs === undefined ? undefined : await writtenEnds(options)
   let versions!: VersionCoordinator
+  const notes = new Map<number, string>()
+  let isFirst = true
   const coordinator = job.coordinator((version) => {
     versions.learningBegan(version)
     void recordLearning(job.observations, options)
-    options.onLearning?.(version)
+    options.onLearning?.(version, notes.get(version))
+    notes.delete(version)
   })
   const writeBack = writeBackOf(job, options, (version) => versions.markerOf(version))
   let applied: Promise<void> | undefined
@@ -82,7 +90,15 @@ export async function serveLearning<
   const metadataOf = async (version: number, marker: ModelVersionMarker): Promise<M> => {
     try {
       await beginning(version)
-      return await job.metadataOf(version, versions.markerOf(version) ?? marker)
+      const metadata = await job.metadataOf(version, versions.markerOf(version) ?? marker)
+      const { execution } = await started.promise
+      const hasCheckpoint = execution.checkpointStatistics?.latestRestored !== undefined
+      const isKnown = (metadata.resumeOffsets ?? []).length > 0
+      if (!isFirst || hasCheckpoint || isKnown) return metadata
+      isFirst = false
+      const { note, ...first } = await firstObservations(job.observations, options)
+      if (note !== undefined) notes.set(version, note)
+      return { ...metadata, ...first }
     } catch (error) {
       const { code, message } = asWeirError(error, 'OPERATOR_FAILED')
       options.onWarning?.(`learning does not begin on version ${version} (${code}: ${message})`)

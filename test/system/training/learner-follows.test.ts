@@ -51,6 +51,7 @@ beforeAll(async () => {
 /** A data folder with its learning job, as `weir learn als` runs it. */
 class Service {
   readonly warnings: string[] = []
+  readonly notes: string[] = []
   private readonly data: ReturnType<typeof dataDirectory>
   private readonly learningOn: number[] = []
   private sent = TRAINED + GOLDEN
@@ -70,12 +71,17 @@ class Service {
 
   async start(
     rule: OnlineRuleOptions,
-    { slots = 2, writeBackMs }: { slots?: number; writeBackMs?: number } = {},
+    {
+      slots = 2,
+      writeBackMs,
+      learnFrom,
+    }: { slots?: number; writeBackMs?: number; learnFrom?: 'start' | 'end' } = {},
   ): Promise<void> {
     this.learningOn.length = 0
     this.job = await learnAlsJob({
       job: { observations: OBSERVATIONS, rule },
       writeBackMs,
+      learnFrom,
       data: this.data,
       topic: TOPIC,
       slots,
@@ -83,7 +89,10 @@ class Service {
       port: 0,
       configuration: { 'restart-strategy.type': 'none' },
       onLive: () => {},
-      onLearning: (version) => void this.learningOn.push(version),
+      onLearning: (version, note) => {
+        this.learningOn.push(version)
+        if (note !== undefined) this.notes.push(note)
+      },
       onWarning: (warning) => void this.warnings.push(warning),
     })
     await this.job.execution.waitFor('RUNNING')
@@ -103,7 +112,14 @@ class Service {
   /** Produces fresh ratings and waits until each is learned, with its item. */
   async learn(count: number): Promise<void> {
     const before = await this.learned()
+    await this.produce(count)
+    await this.untilLearned(before + count)
+  }
+
+  /** Appends fresh ratings to the observations, which are created where they are missing. */
+  async produce(count: number): Promise<void> {
     await using topics = await openTopics({ logDirectory: this.data.log })
+    if (!(await topics.has(OBSERVATIONS))) await topics.create(OBSERVATIONS, { partitions: 2 })
     const producer = await topics.producer(OBSERVATIONS)
     const encoder = new TextEncoder()
     for (const { user, item, rating } of all.slice(this.sent, this.sent + count)) {
@@ -113,7 +129,6 @@ class Service {
     await producer.sync()
     await producer.close()
     this.sent += count
-    await this.untilLearned(before + count)
   }
 
   async untilLearned(total: number): Promise<void> {
@@ -291,3 +306,27 @@ it('a stop with a savepoint writes back what was learned, before it is answered'
   expect(await service.topicRows(1)).toEqual(served)
   await service.stop()
 }, 60_000)
+
+it.each([
+  ['start', 500],
+  ['end', 200],
+] as const)(
+  'learns from the %s of observations that were there before, and says so',
+  async (learnFrom, learned) => {
+    const service = new Service()
+    await service.publish(biased)
+    await service.produce(300)
+    await service.start({ rule: 'gram' }, learnFrom === 'end' ? { learnFrom } : {})
+    const left = learnFrom === 'end' ? 'left out' : 'learned (--learn-from end'
+    expect(service.notes.join()).toContain('the 300 records of topic observations that are there')
+    expect(service.notes.join()).toContain(left)
+    await service.produce(200)
+    await service.untilLearned(learned)
+    await service.stop()
+    await service.start({ rule: 'gram' })
+    expect(service.notes).toHaveLength(1)
+    await service.learn(100)
+    await service.stop()
+  },
+  60_000,
+)
