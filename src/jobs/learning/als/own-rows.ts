@@ -115,7 +115,9 @@ export class OwnRows {
     this.rows.put(version, key, row.row, origin)
     if (row.memory.length > 0) {
       // Not before a row has a memory: a version that was retired must not be opened again.
-      this.memories.openVersion(version, row.memory.length)
+      if (this.memories.dimensionOf(version) === undefined) {
+        this.memories.openVersion(version, row.memory.length)
+      }
       this.memories.put(version, key, row.memory, origin)
     }
   }
