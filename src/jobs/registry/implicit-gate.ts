@@ -1,5 +1,6 @@
 import { alsKey, MEAN_KEYS } from '../../models/als/row-key.ts'
 import type { DataLimits } from '../../models/registry/data-check.ts'
+import { meanOf } from '../../models/registry/forgotten-versions.ts'
 import type { CheckMeasure } from '../../models/registry/measure.ts'
 import { type QualityLimits, rankingMeasures } from '../../models/registry/quality-check.ts'
 import { ratingsOf } from '../../training/data/ratings-table.ts'
@@ -172,8 +173,4 @@ function ndcgOf(list: readonly string[], relevant: ReadonlySet<string>): number 
   const accumulator = new RankingAccumulator<string>(K)
   accumulator.add(list, relevant)
   return accumulator.summary().ndcg.mean
-}
-
-function meanOf(errors: Float32Array): number {
-  return errors.reduce((sum, error) => sum + error, 0) / errors.length
 }

@@ -8,10 +8,9 @@ import { decodeFolded } from '../learning/write-back/folded-deltas.ts'
 import { requireDeltas } from '../learning/write-back/missing-deltas.ts'
 import { deltasTopic } from '../model-topic/topics.ts'
 import type { VersionCoordinator } from '../model-topic/version-coordinator.ts'
-import { ModelRegistry } from '../registry/model-registry.ts'
 import type { ServedJob } from '../served-job.ts'
 import type { ServeModelOptions } from './model.ts'
-import { registryPlace } from './registry-place.ts'
+import { registryOfJob } from './registry-place.ts'
 
 /** Where a job has its model. */
 type ModelPlace = Pick<ServeModelOptions, 'data' | 'topic' | 'place'>
@@ -126,7 +125,7 @@ async function resumeOffsetsIn(
   { observations, learned }: Pick<VersionOffsetsOptions, 'observations' | 'learned'>,
   { data, topic, place = { logDirectory: data.log } }: ModelPlace,
 ): Promise<readonly ResumeOffset[]> {
-  const registry = new ModelRegistry({ place: registryPlace(place, data.root), clock: systemClock })
+  const registry = registryOfJob({ data, place })
   const offsets = { registry, place, model: topic, observations, learned }
   return (await persistently(() => resumeOffsetsOf(version, offsets))) ?? []
 }

@@ -8,14 +8,13 @@ import type { OnlineAlsOptions } from '../learning/als/job.ts'
 import { alsVersionMetadata } from '../learning/als/version.ts'
 import { ALS_LEARNED_MODEL } from '../learning/write-back/als-model.ts'
 import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
-import { ModelRegistry } from '../registry/model-registry.ts'
 import { readyVersions } from '../registry/model-versions.ts'
 import type { ServedJob } from '../served-job.ts'
 import { ONLINE_ALS_MODULE } from './job-modules.ts'
 import { learnedBefore } from './learned-before.ts'
 import { type ServeLearningOptions, serveLearning } from './learning.ts'
 import type { ModelJob } from './model.ts'
-import { registryPlace } from './registry-place.ts'
+import { registryOfJob } from './registry-place.ts'
 
 /** Options of the job without the place of its topics. */
 export type AlsLearningJobOptions = Pick<OnlineAlsOptions, LearningKey> &
@@ -126,8 +125,7 @@ async function servedFeedback({
   await using topics = await openTopics(place)
   if (!(await topics.has(topic))) return 'explicit'
   const markers = await readyVersions(topics, topic)
-  const registry = new ModelRegistry({ place: registryPlace(place, data.root), clock: systemClock })
-  const state = await registry.withVersions(topic, markers)
+  const state = await registryOfJob({ data, place }).withVersions(topic, markers)
   const live = state.models.get(topic)?.live ?? 0
   const served = markers.find(({ version }) => version === live) ?? markers.at(-1)
   return feedbackOf(served?.hyperparameters ?? {})

@@ -11,11 +11,10 @@ import { WriteBack, type WrittenBack } from '../learning/write-back/write-back.t
 import { checkModelTopics } from '../model-topic/check-topics.ts'
 import { createKeptTopics, deltasTopic } from '../model-topic/topics.ts'
 import type { VersionCoordinator } from '../model-topic/version-coordinator.ts'
-import { ModelRegistry } from '../registry/model-registry.ts'
 import type { ServedJob } from '../served-job.ts'
 import { firstObservations, type LearnFrom, requireDeltasOf } from './learned-before.ts'
 import { type ModelJob, type ServeModelOptions, serveModel } from './model.ts'
-import { registryPlace } from './registry-place.ts'
+import { registryOfJob } from './registry-place.ts'
 
 /** Options of a job that serves a model and learns it. */
 export interface ServeLearningOptions
@@ -94,8 +93,9 @@ export async function serveLearning<
       const { execution } = await started.promise
       const hasCheckpoint = execution.checkpointStatistics?.latestRestored !== undefined
       const isKnown = (metadata.resumeOffsets ?? []).length > 0
-      if (!isFirst || hasCheckpoint || isKnown) return metadata
+      const isLater = !isFirst
       isFirst = false
+      if (isLater || hasCheckpoint || isKnown) return metadata
       const { note, ...first } = await firstObservations(job.observations, options)
       if (note !== undefined) notes.set(version, note)
       return { ...metadata, ...first }
@@ -181,11 +181,9 @@ function requireDistinct(names: readonly string[]): void {
 }
 
 /** Says in the registry what the model is learned from: a retraining must read the same topic. */
-async function recordLearning(
-  observations: string,
-  { topic: name, data, place = { logDirectory: data.log }, onWarning }: ServeLearningOptions,
-): Promise<void> {
-  const registry = new ModelRegistry({ place: registryPlace(place, data.root), clock: systemClock })
+async function recordLearning(observations: string, options: ServeLearningOptions): Promise<void> {
+  const { topic: name, onWarning } = options
+  const registry = registryOfJob(options)
   try {
     const { learnsFrom } = (await registry.read()).models.get(name) ?? {}
     if (learnsFrom === observations) return

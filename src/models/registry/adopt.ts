@@ -27,7 +27,7 @@ export interface TopicVersions {
   readonly markers: readonly ModelVersionMarker[]
   /** Time of the records, ms since 1970. */
   readonly atMs: number
-  /** The version that its publisher registers; undefined for versions of which none of it has the say. */
+  /** The version that its publisher registers; undefined where none does. */
   readonly published?: number
 }
 

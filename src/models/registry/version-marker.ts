@@ -114,7 +114,7 @@ export function decodeMarker(value: Uint8Array): ModelVersionMarker {
   return fields as unknown as ModelVersionMarker
 }
 
-/** As `decodeMarker`; undefined for a marker that is none, which whoever lists versions leaves out. */
+/** As `decodeMarker`; undefined for a marker that cannot be read, which a list of versions leaves out. */
 export function readableMarker(value: Uint8Array): ModelVersionMarker | undefined {
   try {
     return decodeMarker(value)
