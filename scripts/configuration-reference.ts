@@ -83,6 +83,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   'execution.checkpointing.savepoint-dir': { kind: 'path', fallback: 'savepoints' },
   'execution.state-recovery.path': { kind: 'path or count', fallback: 'the latest checkpoint' },
   'execution.state-recovery.only-first-start': { kind: 'word', fallback: 'false' },
+  'execution.state-recovery.submitted-ms': { kind: 'count', fallback: '0' },
+  'execution.state-recovery.take-over': { kind: 'word', fallback: 'false' },
   'execution.state-recovery.ignore-unclaimed-state': { kind: 'word', fallback: 'false' },
   'execution.state-recovery.accept-lost-transactions': { kind: 'word', fallback: 'false' },
   'taskmanager.memory.segment-size': { kind: 'size', fallback: size(network.batchBytes) },

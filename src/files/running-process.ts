@@ -18,6 +18,15 @@ export interface ProcessPlace {
   readonly pidNamespace: string
 }
 
+/** A process and its place; a place that is missing is this one. */
+export type PlacedProcess = ProcessIdentity & Partial<ProcessPlace>
+
+/** What is known here of a process: `elsewhere` is in another container or machine, where its id means something else. */
+export type ProcessState = 'running' | 'stopped' | 'ended' | 'elsewhere'
+
+/** Linux's first namespace of process ids: that of the machine, not of a container. */
+const MACHINE_NAMESPACE = 'pid:[4026531836]'
+
 /** The place of this process. */
 export const PROCESS_PLACE: ProcessPlace = {
   host: hostname(),
@@ -37,13 +46,48 @@ export function isRunning({ pid, processStart }: ProcessIdentity): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
   }
-  return processStart === '' || startOf(pid) === processStart
+  const [state = '', ...rest] = statOf(pid)
+  // A zombie has ended; only its parent has not looked yet.
+  if (state === 'Z' || state === 'X') return false
+  return processStart === '' || rest[START - 1] === processStart
 }
 
+/** Whether a process has the same kernel as this one, so that its sockets can be asked. */
+export function hasThisKernel({
+  host = PROCESS_PLACE.host,
+  boot = PROCESS_PLACE.boot,
+}: Partial<ProcessPlace>): boolean {
+  return boot === PROCESS_PLACE.boot && (boot !== '' || host === PROCESS_PLACE.host)
+}
+
+/** The state of a process. `stopped`: by SIGSTOP or Ctrl-Z, known on Linux; it answers nobody until it is continued. */
+export function processState(of: PlacedProcess): ProcessState {
+  const here = PROCESS_PLACE
+  const { host = here.host, boot = here.boot, pidNamespace = here.pidNamespace } = of
+  if (hasThisKernel(of) && pidNamespace === here.pidNamespace) {
+    if (!isRunning(of)) return 'ended'
+    return /^[Tt]/.test(statOf(of.pid)[0] ?? '') ? 'stopped' : 'running'
+  }
+  const isRestarted =
+    host === here.host &&
+    boot !== here.boot &&
+    pidNamespace === MACHINE_NAMESPACE &&
+    here.pidNamespace === MACHINE_NAMESPACE
+  return isRestarted ? 'ended' : 'elsewhere'
+}
+
+/** Place of the start among the fields of `statOf`. */
+const START = 19
+
 function startOf(pid: number): string {
+  return statOf(pid)[START] ?? ''
+}
+
+/** Fields of a process from its state on (Linux). */
+function statOf(pid: number): readonly string[] {
   const stat = textOf(() => readFileSync(`/proc/${pid}/stat`, 'latin1'))
   // The second field is the command in parentheses and may contain blanks.
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
+  return stat === '' ? [] : stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }
 
 function textOf(read: () => string): string {

@@ -7,7 +7,7 @@ import { seededRandom } from '../core/random.ts'
 import type { JobOptions } from '../dataflow/job-definition.ts'
 import { type ConfigurationMap, parseConfiguration } from '../runtime/configuration/keys.ts'
 import type { JobExecution, JobExecutionOptions } from '../runtime/job/execution.ts'
-import { createWorkerJob } from '../runtime/job/worker-job.ts'
+import { createWorkerJob, requireNotRunning } from '../runtime/job/worker-job.ts'
 import type { SlotThreads } from '../runtime/slot/threads.ts'
 import { QueryThreads } from '../serving/threads/query-threads.ts'
 import type { QueryWorkers } from '../serving/threads/workers.ts'
@@ -100,11 +100,26 @@ export class ServedJob implements AsyncDisposable {
 
   /**
    * Opens the query port, then starts the job from the latest checkpoint of its job id.
-   * Rejects with CONNECTOR_FAILED when the port is taken, INVALID_GRAPH, UNKNOWN_OPTION, and with
-   * INVALID_ARGUMENT for a port that other machines could use (`QueryAccessOptions`).
+   * Rejects with JOB_ALREADY_RUNNING when another process runs the job, CONNECTOR_FAILED when the port is taken,
+   * INVALID_GRAPH, UNKNOWN_OPTION, and with INVALID_ARGUMENT for a port that other machines could use (`QueryAccessOptions`).
    */
   static async start<O extends JobOptions>(options: ServedJobOptions<O>): Promise<ServedJob> {
+    try {
+      return await ServedJob.open(options)
+    } catch (error) {
+      await Promise.all([options.threads?.close(), options.queryWorkers?.close()])
+      await options.companion?.[Symbol.asyncDispose]()
+      await options.askedModels?.[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  private static async open<O extends JobOptions>(
+    options: ServedJobOptions<O>,
+  ): Promise<ServedJob> {
     const configuration = parseConfiguration(options.configuration)
+    const { jobId } = options
+    if (jobId !== undefined) await requireNotRunning(jobId, configuration, systemClock)
     const access = await queryAccessOf(options, configuration.queryTls)
     const queries = await QueryThreads.start({
       threads: options.queryThreads ?? 1,
@@ -130,16 +145,14 @@ export class ServedJob implements AsyncDisposable {
         allowNonRestoredState: options.allowNonRestoredState,
         serving: queries,
         threads: options.threads,
-        ...(options.jobId === undefined ? {} : { jobId: options.jobId }),
+        ...(jobId === undefined ? {} : { jobId }),
       })
       execution.start()
       await Promise.all([options.threads?.close(), options.queryWorkers?.close()])
       flushCompileCache()
       return new ServedJob(execution, queries, access.access, options)
     } catch (error) {
-      await Promise.all([queries.close(), options.threads?.close()])
-      await options.companion?.[Symbol.asyncDispose]()
-      await options.askedModels?.[Symbol.asyncDispose]()
+      await queries.close()
       throw error
     }
   }

@@ -12,6 +12,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'checkpoint/segment',
     'checkpoint/storage',
     'core',
+    'files',
     'prometheus',
   ],
   'checkpoint/manifest': [

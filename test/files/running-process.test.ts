@@ -1,6 +1,12 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { expect, it } from 'vitest'
-import { isRunning, PROCESS_PLACE, processIdentity } from '../../src/files/running-process.ts'
+import {
+  isRunning,
+  PROCESS_PLACE,
+  processIdentity,
+  processState,
+} from '../../src/files/running-process.ts'
+import { until } from '../run/until.ts'
 
 it('this process runs', () => {
   expect(isRunning(processIdentity(process.pid))).toBe(true)
@@ -21,3 +27,26 @@ it.runIf(process.platform === 'linux')(
     expect(PROCESS_PLACE.pidNamespace).toMatch(/^pid:/)
   },
 )
+
+it.runIf(process.platform === 'linux')('a process that got SIGSTOP is stopped', async () => {
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
+  try {
+    const owner = { ...processIdentity(child.pid!), ...PROCESS_PLACE }
+    expect(processState(owner)).toBe('running')
+    child.kill('SIGSTOP')
+    await until('it is stopped', () => processState(owner) === 'stopped')
+    child.kill('SIGCONT')
+    await until('it runs', () => processState(owner) === 'running')
+    child.kill('SIGKILL')
+    await until('it has ended', () => child.signalCode !== null)
+    expect(processState(owner)).toBe('ended')
+  } finally {
+    child.kill('SIGKILL')
+  }
+})
+
+it('a process of another container or machine is elsewhere', () => {
+  const own = processIdentity(process.pid)
+  expect(processState({ ...own, ...PROCESS_PLACE, pidNamespace: 'pid:[1]' })).toBe('elsewhere')
+  expect(processState({ ...own, host: 'another', boot: 'another' })).toBe('elsewhere')
+})

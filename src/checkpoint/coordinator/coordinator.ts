@@ -76,7 +76,10 @@ export class CheckpointCoordinator {
     })
   }
 
-  /** Takes over the job's folder, which fences older coordinators, and finds its checkpoints. */
+  /**
+   * Takes over the job's folder, which fences older coordinators, and finds its checkpoints. Throws
+   * JOB_ALREADY_RUNNING, STORAGE_FAILED.
+   */
   static async open(options: CheckpointCoordinatorOptions): Promise<CheckpointCoordinator> {
     const resolved = resolveCoordinatorOptions(options)
     return new CheckpointCoordinator(resolved, await DurableCheckpoints.open(resolved))
@@ -97,9 +100,9 @@ export class CheckpointCoordinator {
     return this.durable.completed
   }
 
-  /** Whether an earlier coordinator of the job has restored a savepoint or completed a checkpoint. */
-  get hasHistory(): boolean {
-    return this.durable.hasHistory
+  /** Whether an earlier coordinator of the job has restored a savepoint, or completed a checkpoint since a time. */
+  hasHistory(sinceMs: number): boolean {
+    return this.durable.hasHistory(sinceMs)
   }
 
   /**

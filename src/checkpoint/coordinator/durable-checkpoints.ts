@@ -57,8 +57,10 @@ export class DurableCheckpoints {
 
   /** Takes over the job's folder, which fences older coordinators, and finds its checkpoints. */
   static async open(options: ResolvedCoordinatorOptions): Promise<DurableCheckpoints> {
-    const repository = await CheckpointRepository.claim(options.storage, options.jobId)
-    const content = await repository.load((warning) => options.listener.warning?.(warning))
+    const { storage, jobId, claimant } = options
+    const warn = (warning: WeirError): void => options.listener.warning?.(warning)
+    const repository = await CheckpointRepository.claim(storage, jobId, { claimant, warn })
+    const content = await repository.load(warn)
     return new DurableCheckpoints(options, repository, content)
   }
 
@@ -83,8 +85,8 @@ export class DurableCheckpoints {
   }
 
   /** See `CheckpointLineage`. */
-  get hasHistory(): boolean {
-    return this.lineage.hasHistory
+  hasHistory(sinceMs: number): boolean {
+    return this.lineage.hasHistory(sinceMs)
   }
 
   /** The last attempt that has chosen what to restore. */

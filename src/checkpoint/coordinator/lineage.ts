@@ -46,10 +46,15 @@ export class CheckpointLineage {
     return this.foreignFolder !== ''
   }
 
-  /** Whether the job's folder had a checkpoint, damaged or not, or named a savepoint that the job restored. */
-  get hasHistory(): boolean {
+  /**
+   * Whether the job's folder had a checkpoint that completed at a time or later, or one that cannot be read, or named a
+   * savepoint that the job restored. That of an origin is not known: it counts where every time does.
+   */
+  hasHistory(sinceMs: number): boolean {
     const { completed, damaged, origin } = this.options.content
-    return completed.length > 0 || damaged.length > 0 || origin !== undefined
+    const manifests = [...completed, ...damaged.map(({ manifest }) => manifest)]
+    const isRecent = manifests.some((manifest) => !((manifest?.completedAtMs ?? sinceMs) < sinceMs))
+    return isRecent || (sinceMs === 0 && origin !== undefined)
   }
 
   /** The attempt that may be started: the last one that has chosen what to restore. */

@@ -9,6 +9,7 @@ import {
 } from '../protocol/compaction-decision.ts'
 import type { CheckpointFailureReason } from '../protocol/failure-decision.ts'
 import type { CheckpointStorage } from '../storage/checkpoint-storage.ts'
+import type { Claimant } from './claimant.ts'
 
 /**
  * The running job as the coordinator of its checkpoints sees it. Calls do not block and do not throw;
@@ -67,13 +68,15 @@ export interface CheckpointCoordinatorOptions {
   readonly compaction?: CompactionPolicy | false
   readonly listener?: CheckpointListener
   readonly metrics?: MetricGroup
+  /** The process that claims the job. @default no owner is asked or named */
+  readonly claimant?: Claimant
 }
 
 /** Options with every default in place. */
 export type ResolvedCoordinatorOptions = Required<
-  Omit<CheckpointCoordinatorOptions, 'intervalMs' | 'metrics' | 'alignedTimeoutMs'>
+  Omit<CheckpointCoordinatorOptions, 'intervalMs' | 'metrics' | 'alignedTimeoutMs' | 'claimant'>
 > &
-  Pick<CheckpointCoordinatorOptions, 'metrics' | 'alignedTimeoutMs'> & {
+  Pick<CheckpointCoordinatorOptions, 'metrics' | 'alignedTimeoutMs' | 'claimant'> & {
     readonly intervalMs: number | undefined
   }
 

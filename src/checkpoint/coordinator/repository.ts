@@ -1,6 +1,7 @@
 import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
 import { encodeManifest } from '../manifest/format.ts'
 import type { CheckpointManifest } from '../protocol/checkpoint-types.ts'
+import { encodeOwner } from '../protocol/job-owner.ts'
 import {
   type CompletionRecord,
   decideOutdated,
@@ -16,6 +17,7 @@ import {
   restoredPath,
   sharedFolder,
 } from '../storage/paths.ts'
+import { type Claimant, followOwner } from './claimant.ts'
 import {
   evidenceOf,
   fileExists,
@@ -26,6 +28,14 @@ import {
 } from './job-folder.ts'
 
 const NOTHING = new Uint8Array(0)
+
+/** Options of a claim. */
+export interface ClaimOptions {
+  /** @default nobody: no owner is asked, and the claim names none */
+  readonly claimant?: Claimant | undefined
+  /** Receives a warning where an owner that may run is followed. */
+  readonly warn?: WarningListener
+}
 
 /** One job's checkpoints in storage, as the coordinator of one generation sees them. */
 export class CheckpointRepository {
@@ -44,12 +54,22 @@ export class CheckpointRepository {
 
   /**
    * Claims the next generation, which fences every older coordinator. The claims of an older one may be
-   * lost: its files must not be overwritten all the same.
+   * lost: its files must not be overwritten all the same. Throws JOB_ALREADY_RUNNING if a process that runs has the
+   * job (`followOwner`).
    */
-  static async claim(storage: CheckpointStorage, jobId: string): Promise<CheckpointRepository> {
+  static async claim(
+    storage: CheckpointStorage,
+    jobId: string,
+    { claimant, warn = () => {} }: ClaimOptions = {},
+  ): Promise<CheckpointRepository> {
     const { claims, highestGeneration } = jobFilesOf(jobId, await storage.list(jobId))
+    const content = claimant === undefined ? NOTHING : encodeOwner(claimant.owner)
     for (let generation = Math.max(0, ...claims) + 1; ; generation++) {
-      const outcome = await storage.createExclusive(epochPath(jobId, generation), NOTHING)
+      // Also of a claim that came first: of two starts at the same moment only one gets the job.
+      if (claimant !== undefined) {
+        await followOwner({ storage, jobId }, generation - 1, claimant, warn)
+      }
+      const outcome = await storage.createExclusive(epochPath(jobId, generation), content)
       if (outcome === 'created' && generation > highestGeneration) {
         return new CheckpointRepository(storage, jobId, generation)
       }

@@ -4,7 +4,7 @@ import type { CompletionRecord, RestoreRecord } from '../protocol/valid-checkpoi
 /*
  * Paths of checkpoint storage; no other file formats them. The layout is Flink's:
  *
- *   <jobId>/epoch-<generation>              claimed exclusively by each coordinator in turn
+ *   <jobId>/epoch-<generation>              claimed exclusively by each coordinator in turn (`protocol/job-owner.ts`)
  *   <jobId>/epoch-<generation>-<attempt>-restored-<n>   this attempt restored checkpoint n
  *   <jobId>/epoch-<generation>-<attempt>-completed-<n>  checkpoint n of this attempt completed
  *   <jobId>/chk-<n>/_metadata               manifest, written after all segments

@@ -58,6 +58,10 @@ export const RESTORE_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     short: 'n',
     help: 'Drop restored state that no operator of the job takes',
   },
+  'take-over': {
+    type: 'boolean',
+    help: 'Take the job over from another process that runs it, which then ends',
+  },
   'accept-lost-transactions': {
     type: 'boolean',
     help: 'Continue without restored transactions that the log or broker no longer knows',
@@ -87,6 +91,7 @@ export function configurationOf(flags: Flags): ConfigurationMap {
     ...(flags.boolean('allow-non-restored-state')
       ? { 'execution.state-recovery.ignore-unclaimed-state': 'true' }
       : {}),
+    ...(flags.boolean('take-over') ? { 'execution.state-recovery.take-over': 'true' } : {}),
     ...(flags.boolean('accept-lost-transactions')
       ? { 'execution.state-recovery.accept-lost-transactions': 'true' }
       : {}),

@@ -113,11 +113,15 @@ async function startManager(flags: Flags, io: CommandIo, folder: string): Promis
   })
 }
 
-function argumentsOf({ submission, queryPort }: JobRecord, root: string): readonly string[] {
+function argumentsOf(
+  { submission, queryPort, submittedMs }: JobRecord,
+  root: string,
+): readonly string[] {
   return [
     ...wordsOf(submission, COMMANDS),
     // Else a process that is started again would go back to the savepoint of the submission.
     '--set=execution.state-recovery.only-first-start=true',
+    `--set=execution.state-recovery.submitted-ms=${submittedMs}`,
     ...(queryPort === undefined ? [] : [`--port=${queryPort}`]),
     ...(Object.hasOwn(submission.options, 'data-dir') ? [] : [`--data-dir=${root}`]),
   ]

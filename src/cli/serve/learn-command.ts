@@ -98,7 +98,6 @@ async function startLearning(
     learnFrom: learnFromOf(flags),
     onWarning: (warning) => log.warn(`warning: ${warning}`),
     onDropped: droppedReporter(log, systemClock),
-    ...(io.jobManager === undefined ? {} : { jobId: io.jobManager.jobId }),
   })
   started.move()
   return job

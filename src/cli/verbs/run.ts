@@ -83,8 +83,8 @@ export const runCommand: Command = {
     ...DATA_DIR_OPTION,
   },
   details: `The job continues from its latest checkpoint in the data folder, which it finds by the job's name. Ctrl-C
-takes a checkpoint and stops the job. A second start of a job in a data folder takes it over, and the first
-ends with COORDINATOR_FENCED: give two jobs two folders (--data-dir). "histories" keeps the items that each
+takes a checkpoint and stops the job. A second start of a job in a data folder is refused while the first
+runs: give two jobs two folders (--data-dir), or end the first with --take-over. "histories" keeps the items that each
 user rated, for the recommender routes of "weir gateway" and for "weir recommend". "models" serves the models
 of any kind in --repository, and follows the folder: a new version is swapped in ("weir model push"). Your own
 job asks the models of the same folder with "infer". An error that cannot pass ends it with exit status 1.
@@ -235,6 +235,7 @@ function modelJobOptions(
       ),
     onWarning: (warning) => log.warn(`warning: ${warning}`),
     onDropped: droppedReporter(log, systemClock),
+    // A job that only serves keeps nothing that another one of the same topic would miss: several may run.
     ...(io.jobManager === undefined ? {} : { jobId: io.jobManager.jobId }),
     ...(dimension === undefined ? {} : { dimension }),
   }
@@ -247,7 +248,6 @@ async function runHistories(flags: Flags, io: CommandIo): Promise<ServedJob> {
     place: topicsPlaceOf(flags),
     observations: flags.optional('topic') ?? 'observations',
     maxKeyBytes: maxKeyBytesOf(flags),
-    ...(io.jobManager === undefined ? {} : { jobId: io.jobManager.jobId }),
   })
 }
 

@@ -22,6 +22,8 @@ export function jobSnapshotOf(sent: JobSnapshot | undefined, facts: JobFacts): J
   const base = sent ?? emptySnapshot(facts)
   const shared = {
     ...base,
+    // A job that finds its checkpoints by its name has another id in its process.
+    id: record.id,
     nowMs,
     failures: [...record.failures, ...base.failures],
     attempt: base.attempt + record.earlierAttempts,

@@ -8,7 +8,7 @@ import { HISTORIES_MODULE } from './job-modules.ts'
 export interface ServeHistoriesOptions
   extends Omit<
     ServedJobOptions<Readonly<Record<string, unknown>>>,
-    'module' | 'jobOptions' | 'seed' | 'models' | 'model'
+    'module' | 'jobOptions' | 'jobId' | 'seed' | 'models' | 'model'
   > {
   /** Place of the observations. */
   readonly place: TopicsPlace
@@ -33,7 +33,7 @@ export async function serveHistories({
     ...options,
     module: HISTORIES_MODULE,
     jobOptions: { ...place, observations, ...(maxKeyBytes === undefined ? {} : { maxKeyBytes }) },
-    jobId: options.jobId ?? jobIdOf(`histories/${observations}`),
+    jobId: jobIdOf(`histories/${observations}`),
     seed: process.pid,
   })
 }

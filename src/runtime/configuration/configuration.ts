@@ -27,10 +27,14 @@ export interface CheckpointConfiguration {
    * checkpoint of the job; undefined for its last one.
    */
   readonly restoreFrom: string | number | undefined
-  /** Whether `restoreFrom` counts only for a job that has no checkpoint of its own yet. */
+  /** Whether `restoreFrom` counts only for a job that has no checkpoint of its own since `submittedMs`. */
   readonly restoreOnlyFirst: boolean
+  /** When the job was submitted, ms since 1970; 0 if that does not matter. */
+  readonly submittedMs: number
   /** Whether state that no operator of the job takes is dropped. */
   readonly allowNonRestoredState: boolean
+  /** Whether the job is taken over from another process that runs it. */
+  readonly takeOver: boolean
 }
 
 /** How records travel between chains. */
@@ -127,7 +131,9 @@ export const DEFAULT_JOB_CONFIGURATION: JobConfiguration = Object.freeze({
     savepointDirectory: undefined,
     restoreFrom: undefined,
     restoreOnlyFirst: false,
+    submittedMs: 0,
     allowNonRestoredState: false,
+    takeOver: false,
   }),
   acceptLostTransactions: false,
   restart: undefined,

@@ -174,10 +174,20 @@ const OPTIONS: Readonly<Record<string, Option>> = {
     parseBoolean,
     "Whether execution.state-recovery.path counts only until the job has restored it: true or false. With true a process that continues the job goes on from the job's own newest checkpoint. The JobManager sets it; set it where another program starts the job again with the same flags.",
   ),
+  'execution.state-recovery.submitted-ms': ofCheckpoints(
+    'submittedMs',
+    (text) => parseCount(text, 0),
+    'When the job was submitted, ms since 1970: for only-first-start, checkpoints that completed before are those of an earlier submission. The JobManager sets it.',
+  ),
   'execution.state-recovery.ignore-unclaimed-state': ofCheckpoints(
     'allowNonRestoredState',
     parseBoolean,
     'Whether state that no operator of the job takes is dropped: true or false.',
+  ),
+  'execution.state-recovery.take-over': ofCheckpoints(
+    'takeOver',
+    parseBoolean,
+    'Whether the job is taken over from another process that runs it, which then ends: true or false. With false such a start is refused.',
   ),
   'execution.state-recovery.accept-lost-transactions': ofJob(
     'acceptLostTransactions',

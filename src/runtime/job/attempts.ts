@@ -1,5 +1,5 @@
-import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { rm, rmdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import type { CheckpointCoordinator } from '../../checkpoint/coordinator/coordinator.ts'
 import type { Barrier } from '../../checkpoint/protocol/checkpoint-types.ts'
 import { WeirError } from '../../core/errors.ts'
@@ -9,7 +9,7 @@ import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
 import { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import { readersAreUpToDate } from '../../state/catalog/readers-are-up-to-date.ts'
 import type { JobConfiguration } from '../configuration/configuration.ts'
-import { stateDirectoryOf } from '../configuration/state-directory.ts'
+import { removeLeftOver, spillFolder, stateDirectoryOf } from '../configuration/state-directory.ts'
 import type { SlotCommand } from '../protocol/slot-messages.ts'
 import { type JobPlan, planJob, taskNames } from '../subtask/job-plan.ts'
 import { AttemptExecution, type AttemptListener } from './attempt-execution.ts'
@@ -36,6 +36,8 @@ export class JobAttempts {
   private readonly coordinators: JobCoordinators
   private attempt: AttemptExecution | undefined
   private attempts = 0
+  /** Generation of the checkpoints of the attempt; 0 without checkpoints. */
+  private generation = 0
   /** Those of the attempt that runs or ran last, by slot. */
   private accumulatorsOfSlots: ReadonlyMap<number, readonly AccumulatorPart[]> = new Map()
 
@@ -90,6 +92,9 @@ export class JobAttempts {
   async prepareNext(checkpoints: CheckpointCoordinator | undefined): Promise<AttemptRestore> {
     this.attempts += 1
     const { board, attempts: attempt } = this
+    const { configuration, jobId } = this.options
+    if (attempt === 1) await removeLeftOver(stateDirectoryOf(configuration), jobId)
+    this.generation = checkpoints?.generation ?? 0
     const restore = await chooseRestore(this.options, { checkpoints, board, attempt })
     this.pool.ensureStarted()
     return restore
@@ -109,7 +114,7 @@ export class JobAttempts {
         jobName: graph.jobName,
         attempt: this.attempts,
         configuration,
-        generation: checkpoints?.generation ?? 0,
+        generation: this.generation,
         storageUrl: checkpoints === undefined ? undefined : storageUrl,
         restoredCheckpoint: restore.checkpointId,
         restoredSplits: restore.splits,
@@ -196,12 +201,11 @@ export class JobAttempts {
     await this.pool.close()
     this.serving.close()
     // What is left over does no harm: the next start with this job id deletes it.
-    await removeSpilled(configuration, jobId).catch(() => undefined)
+    const folder = spillFolder(stateDirectoryOf(configuration), jobId, this.generation)
+    await rm(folder, { recursive: true, force: true }).catch(() => undefined)
+    // Succeeds when no other run of the job has a folder there.
+    await rmdir(dirname(folder)).catch(() => undefined)
   }
-}
-
-async function removeSpilled(configuration: JobConfiguration, jobId: string): Promise<void> {
-  await rm(join(stateDirectoryOf(configuration), jobId), { recursive: true, force: true })
 }
 
 /** Number of slots of a job: as configured, otherwise its largest parallelism. */

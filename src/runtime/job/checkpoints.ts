@@ -85,6 +85,7 @@ export async function openJobCheckpoints(
       },
       warning: (warning) => host.warnings.report('checkpoint-files', warning),
     },
+    ...(options.claimant === undefined ? {} : { claimant: options.claimant }),
     ...(intervalMs === undefined ? {} : { intervalMs }),
     ...(savepointFolder === undefined ? {} : { savepointFolder }),
   })
@@ -140,7 +141,8 @@ export async function chooseRestore(
   { checkpoints, board, attempt }: RestoreChoice,
 ): Promise<AttemptRestore> {
   const { checkpoints: configured } = options.configuration
-  const isContinued = configured.restoreOnlyFirst && checkpoints?.hasHistory === true
+  const { restoreOnlyFirst, submittedMs } = configured
+  const isContinued = restoreOnlyFirst && checkpoints?.hasHistory(submittedMs) === true
   const named = attempt === 1 && !isContinued ? configured.restoreFrom : undefined
   const from = named === undefined ? undefined : restoreFromOf(named, options.storageUrl ?? '')
   if (from !== undefined && checkpoints === undefined) throw noStorage()

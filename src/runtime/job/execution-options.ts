@@ -1,3 +1,4 @@
+import type { Claimant } from '../../checkpoint/coordinator/claimant.ts'
 import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Random } from '../../core/random.ts'
@@ -22,6 +23,8 @@ export interface JobExecutionOptions {
   readonly storage?: CheckpointStorage | undefined
   /** URL with which slots open the same storage; required with `storage`. */
   readonly storageUrl?: string | undefined
+  /** The process that claims the job's checkpoints. @default no owner is asked or named */
+  readonly claimant?: Claimant | undefined
   readonly coordinators?: OperatorCoordinators | undefined
   /** Makes the coordinator of each operator that asks a model; a job with such an operator needs it. */
   readonly models?: (() => OperatorCoordinator) | undefined

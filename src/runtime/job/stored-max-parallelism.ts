@@ -12,6 +12,8 @@ export interface StoredJob {
   /** What the job restores, a path of storage; undefined for its latest checkpoint. */
   readonly from: RestoreFrom | undefined
   readonly parallelism: number
+  /** Checkpoints that completed before this time, ms since 1970, are left out. @default 0 */
+  readonly sinceMs?: number
 }
 
 /**
@@ -35,6 +37,7 @@ async function readable({
   storage,
   jobId,
   from,
+  sinceMs = 0,
 }: StoredJob): Promise<CheckpointManifest | undefined> {
   try {
     if (typeof from === 'string') return await readManifest(storage, from)
@@ -42,7 +45,7 @@ async function readable({
       const manifest = await readManifest(storage, checkpointFolder(jobId, id)).catch(
         () => undefined,
       )
-      if (manifest !== undefined) return manifest
+      if (manifest !== undefined && manifest.completedAtMs >= sinceMs) return manifest
     }
   } catch {
     // The restore reads the same files again and reports the error.

@@ -1,7 +1,10 @@
+import { processClaimant, requireOwnerGone } from '../../checkpoint/coordinator/claimant.ts'
 import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
 import { loadStorage } from '../../checkpoint/storage/load.ts'
+import type { Clock } from '../../core/clock.ts'
 import type { Random } from '../../core/random.ts'
 import { buildJob, type JobDefinition, type JobOptions } from '../../dataflow/job-definition.ts'
+import type { JobConfiguration } from '../configuration/configuration.ts'
 import type { SlotThreads } from '../slot/threads.ts'
 import { WorkerSlot } from '../slot/worker-slot.ts'
 import { JobExecution } from './execution.ts'
@@ -36,6 +39,25 @@ export async function createWorkerJob<O extends JobOptions>(
   }
 }
 
+/**
+ * Throws JOB_ALREADY_RUNNING if another process runs the job: before anything of this start is opened. The claim of the
+ * job's checkpoints asks again.
+ */
+export async function requireNotRunning(
+  jobId: string,
+  { checkpoints }: JobConfiguration,
+  clock: Clock,
+): Promise<void> {
+  const { directory, takeOver } = checkpoints
+  if (directory === undefined) return
+  const storage = await loadStorage(directory)
+  try {
+    await requireOwnerGone({ storage, jobId }, processClaimant('', takeOver, clock))
+  } finally {
+    await storage.close()
+  }
+}
+
 async function build<O extends JobOptions>(
   { module, jobOptions, random, threads, warn }: WorkerJobOptions<O>,
   run: ReturnType<typeof resolveRunOptions>,
@@ -60,6 +82,7 @@ async function build<O extends JobOptions>(
     startSlot: (slot, listener) =>
       new WorkerSlot({ slot, job, listener, thread: threads?.take(slot) }),
     storage,
+    claimant: processClaimant(graph.jobName, run.configuration.checkpoints.takeOver, run.clock),
   })
 }
 
@@ -70,9 +93,11 @@ async function maxParallelismOf(
 ): Promise<number | undefined> {
   if (storage === undefined || storageUrl === undefined) return undefined
   const { parallelism, checkpoints } = configuration
-  const { restoreFrom, restoreOnlyFirst } = checkpoints
+  const { restoreFrom, restoreOnlyFirst, submittedMs } = checkpoints
   const from = restoreFrom === undefined ? undefined : restoreFromOf(restoreFrom, storageUrl)
   const job = { storage, jobId, parallelism }
-  const own = restoreOnlyFirst ? await storedMaxParallelism({ ...job, from: undefined }) : undefined
+  const own = restoreOnlyFirst
+    ? await storedMaxParallelism({ ...job, from: undefined, sinceMs: submittedMs })
+    : undefined
   return own ?? (await storedMaxParallelism({ ...job, from }))
 }

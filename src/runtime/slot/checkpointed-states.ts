@@ -9,6 +9,7 @@ import type { MetricGroup } from '../../core/metrics.ts'
 import type { StreamNode } from '../../dataflow/stream-graph.ts'
 import { openKeyedState } from '../../state/open-keyed-state.ts'
 import { SlotMemory } from '../../state/slot-memory.ts'
+import { spillFolder } from '../configuration/state-directory.ts'
 import type { SlotDeployment, SlotReport } from '../protocol/slot-messages.ts'
 import { CheckpointedState, type SegmentTarget } from '../subtask/checkpointed-state.ts'
 import { isKeyed, type JobPlan } from '../subtask/job-plan.ts'
@@ -41,9 +42,9 @@ export class CheckpointedStates {
 
   constructor(options: CheckpointedStatesOptions) {
     const { deployment, plan, stateDirectory } = options
-    const { jobId, slot, slots, attempt, configuration } = deployment
+    const { jobId, generation, slot, slots, attempt, configuration } = deployment
     this.options = options
-    this.folder = join(stateDirectory, jobId, `${slot}-${attempt}`)
+    this.folder = join(spillFolder(stateDirectory, jobId, generation), `${slot}-${attempt}`)
     const operators = keyedOperators(plan, slot)
     const slotBytes = Math.floor(configuration.stateMemoryBytes / slots)
     this.memory = new SlotMemory(slotBytes)

@@ -1,9 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 import { ownTemporaryFolder } from '../../../src/files/own-folder.ts'
-import { stateDirectoryOf } from '../../../src/runtime/configuration/state-directory.ts'
+import {
+  removeLeftOver,
+  spillFolder,
+  stateDirectoryOf,
+} from '../../../src/runtime/configuration/state-directory.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'weir-state-directory-'))
 
@@ -41,5 +46,24 @@ describe.skipIf(process.platform === 'win32')('the folder of spilled state', () 
         message: expect.stringContaining('set state.backend.directory'),
       }),
     )
+  })
+
+  it('keeps what a process that runs spills, and loses what an ended one or an earlier release left', async () => {
+    const directory = join(root, 'spilled')
+    const { pid: ended } = spawnSync(process.execPath, ['--version'])
+    const own = spillFolder(directory, 'job', 3)
+    for (const folder of [
+      own,
+      join(directory, 'job', `${ended}-77-1`),
+      join(directory, 'job', '0-1'),
+    ]) {
+      mkdirSync(join(folder, '0-1'), { recursive: true })
+    }
+    await removeLeftOver(directory, 'job')
+    expect(readdirSync(join(directory, 'job')).map((name) => join(directory, 'job', name))).toEqual(
+      [own],
+    )
+    expect(spillFolder(directory, 'job', 4)).not.toBe(own)
+    await removeLeftOver(directory, 'a job that never ran')
   })
 })

@@ -2,7 +2,12 @@ import * as fs from 'node:fs'
 import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { asWeirError, WeirError } from '../../../core/errors.ts'
-import { isRunning, PROCESS_PLACE, processIdentity } from '../../../files/running-process.ts'
+import {
+  hasThisKernel,
+  PROCESS_PLACE,
+  processIdentity,
+  processState,
+} from '../../../files/running-process.ts'
 
 /**
  * Content of `.lock`, JSON: the thread and process that write the directory. A process is identified
@@ -60,24 +65,13 @@ function lockOf(threadId: number): LockOwner {
 }
 
 const HERE = PROCESS_PLACE
-/** Linux's first namespace of process ids: that of the machine, not of a container. */
-const MACHINE_NAMESPACE = 'pid:[4026531836]'
 
 /** Throws LOG_LOCKED unless the owner of a lock has ended. */
 function requireEnded(directory: string, owner: LockOwner, isRefused: boolean): void {
-  const { host = HERE.host, boot = HERE.boot, pidNamespace = HERE.pidNamespace } = owner
-  const isKernel = boot === HERE.boot && (boot !== '' || host === HERE.host)
-  if (isKernel && pidNamespace === HERE.pidNamespace) {
-    if (isRunning(owner)) throw locked(directory, owner)
-    return
-  }
-  if (isKernel && isRefused) return
-  const isRestarted =
-    host === HERE.host &&
-    boot !== HERE.boot &&
-    pidNamespace === MACHINE_NAMESPACE &&
-    HERE.pidNamespace === MACHINE_NAMESPACE
-  if (isRestarted) return
+  const state = processState(owner)
+  if (state === 'ended' || (state === 'elsewhere' && isRefused && hasThisKernel(owner))) return
+  if (state !== 'elsewhere') throw locked(directory, owner)
+  const { host = HERE.host } = owner
   const message = `the log in ${directory} is locked by process ${owner.pid} of host "${host}", in another container or machine, so that this process cannot know whether it has ended; if no process there uses the log, remove ${join(directory, LOCK_FILE)}`
   throw new WeirError('LOG_LOCKED', message, { details: { pid: owner.pid, host } })
 }
