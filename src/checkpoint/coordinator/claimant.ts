@@ -10,8 +10,8 @@ import {
   type OwnerState,
 } from '../protocol/job-owner.ts'
 import type { CheckpointStorage } from '../storage/checkpoint-storage.ts'
-import { epochPath } from '../storage/paths.ts'
-import { type JobFolder, jobFilesOf, type WarningListener } from './job-folder.ts'
+import { epochPath, releasedPath } from '../storage/paths.ts'
+import { fileExists, type JobFolder, jobFilesOf, type WarningListener } from './job-folder.ts'
 
 /** The process that claims a job's folder, and what it knows of the one that has it. */
 export interface Claimant {
@@ -39,8 +39,8 @@ export async function requireOwnerGone(folder: JobFolder, claimant: Claimant): P
 }
 
 /**
- * Reads who made the claim of a generation. Warns where that process may still run and the claimant follows it
- * nevertheless. Throws JOB_ALREADY_RUNNING if it keeps the job.
+ * Reads who made the claim of a generation. Warns where that process may still run the job and the claimant
+ * follows it nevertheless. Throws JOB_ALREADY_RUNNING if it keeps the job.
  */
 export async function followOwner(
   { storage, jobId }: JobFolder,
@@ -51,7 +51,9 @@ export async function followOwner(
   const owner = await ownerOf(storage, epochPath(jobId, generation))
   if (owner === undefined || isSameProcess(owner, claimant.owner)) return
   const { stateOf, isTakeOver } = claimant
-  const decision = decideClaim({ state: stateOf(owner), isTakeOver })
+  const state = stateOf(owner)
+  if (state !== 'ended' && (await fileExists(storage, releasedPath(jobId, generation)))) return
+  const decision = decideClaim({ state, isTakeOver })
   if (decision.kind === 'refuse') throw alreadyRunning(owner, jobId)
   if (decision.kind === 'take-over') warn(takenOver(owner, decision.why))
 }

@@ -168,6 +168,11 @@ export class CheckpointCoordinator {
     await this.durable.close()
   }
 
+  /** Says that this process does not run the job any more, though it may live on. Call it last. */
+  async release(): Promise<void> {
+    await this.durable.release()
+  }
+
   /** Takes a checkpoint as soon as possible. Throws CHECKPOINT_DECLINED or CHECKPOINT_EXPIRED. */
   triggerCheckpoint(): Promise<CheckpointManifest> {
     return new Promise((completed, failed) =>

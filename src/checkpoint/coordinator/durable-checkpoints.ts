@@ -1,4 +1,4 @@
-import type { WeirError } from '../../core/errors.ts'
+import { asWeirError, type WeirError } from '../../core/errors.ts'
 import { assembleOperators } from '../protocol/assemble.ts'
 import type { Barrier, CheckpointAck, CheckpointManifest } from '../protocol/checkpoint-types.ts'
 import { compactedPath } from '../storage/paths.ts'
@@ -155,6 +155,15 @@ export class DurableCheckpoints {
   async tidy(): Promise<void> {
     await this.lineage.collect(this.options.retained)
     if (this.lineage.base !== undefined) this.compactor.consider(this.lineage.base)
+  }
+
+  /** Says that the process of the claim does not run the job any more. */
+  async release(): Promise<void> {
+    if (this.options.claimant === undefined) return
+    // Without it the next start waits for the end of this process, or asks for --take-over.
+    await this.repository
+      .release()
+      .catch((cause) => this.warn(asWeirError(cause, 'STORAGE_FAILED')))
   }
 
   /** Ends the compaction that runs and waits for savepoint copies. */

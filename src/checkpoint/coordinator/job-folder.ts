@@ -57,6 +57,8 @@ export interface JobFiles {
   readonly completions: readonly CompletionRecord[]
   /** Claimed generations. */
   readonly claims: readonly number[]
+  /** Generations whose process has given its claim up. */
+  readonly released: readonly number[]
   /** Highest generation of any file; 0 for none. */
   readonly highestGeneration: number
 }
@@ -68,6 +70,7 @@ export function jobFilesOf(jobId: string, files: readonly StoredFile[]): JobFile
   const records = stored.flatMap((file) => (file.kind === 'restored' ? [file.record] : []))
   const completions = stored.flatMap((file) => (file.kind === 'completed' ? [file.record] : []))
   const claims = stored.flatMap((file) => (file.kind === 'epoch' ? [file.generation] : []))
+  const released = stored.flatMap((file) => (file.kind === 'released' ? [file.generation] : []))
   const segments = stored.flatMap((file) => (file.kind === 'segment' ? [file.generation] : []))
   const generations = [...records, ...completions].map(({ generation }) => generation)
   return {
@@ -75,6 +78,7 @@ export function jobFilesOf(jobId: string, files: readonly StoredFile[]): JobFile
     records,
     completions,
     claims,
+    released,
     highestGeneration: Math.max(0, ...claims, ...segments, ...generations),
   }
 }

@@ -14,6 +14,7 @@ import {
   completedPath,
   epochPath,
   manifestPath,
+  releasedPath,
   restoredPath,
   sharedFolder,
 } from '../storage/paths.ts'
@@ -94,10 +95,13 @@ export class CheckpointRepository {
     const { jobId, generation: present } = this
     try {
       const files = jobFilesOf(jobId, await this.storage.list(jobId))
-      const { claims, records } = files
-      const outdated = decideOutdated({ present, claims, records, counting })
+      const { claims, released, records } = files
+      const outdated = decideOutdated({ present, claims, released, records, counting })
       for (const generation of outdated.claims) {
         await this.storage.delete(epochPath(jobId, generation))
+      }
+      for (const generation of outdated.released) {
+        await this.storage.delete(releasedPath(jobId, generation))
       }
       for (const record of outdated.records) await this.storage.delete(restoredPath(jobId, record))
       const stored = new Set(files.ids)
@@ -110,6 +114,11 @@ export class CheckpointRepository {
       const message = `old files of job ${jobId} were not deleted; the next start tries again: ${messageOf(cause)}`
       warn(new WeirError('STORAGE_FAILED', message, { cause }))
     }
+  }
+
+  /** Says that this process does not run the job any more, though it lives on. */
+  async release(): Promise<void> {
+    await this.storage.createExclusive(releasedPath(this.jobId, this.generation), NOTHING)
   }
 
   /**

@@ -72,6 +72,8 @@ export function lostManifests(facts: {
 export interface OutdatedRecords {
   /** Generations whose claims are deleted, in this order: the oldest first. */
   readonly claims: readonly number[]
+  /** Generations that were given up; deleted after the claims. */
+  readonly released: readonly number[]
   /** Deleted after the claims. */
   readonly records: readonly RestoreRecord[]
 }
@@ -84,15 +86,17 @@ export interface OutdatedRecords {
 export function decideOutdated(facts: {
   readonly present: number
   readonly claims: readonly number[]
+  readonly released: readonly number[]
   readonly records: readonly RestoreRecord[]
   readonly counting: readonly FencedManifest[]
 }): OutdatedRecords {
-  const { present, claims, records, counting } = facts
+  const { present, claims, released, records, counting } = facts
   const oldest = Math.min(present - 1, ...counting.map(({ generation }) => generation))
   const highestId = Math.max(0, ...records.map(({ checkpointId }) => checkpointId))
   const keeper = records.find(({ checkpointId }) => checkpointId === highestId)
   return {
     claims: claims.filter((generation) => generation < oldest).sort((a, b) => a - b),
+    released: released.filter((generation) => generation < oldest),
     records: records.filter((record) => record.generation < oldest && record !== keeper),
   }
 }

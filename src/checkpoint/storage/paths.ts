@@ -5,6 +5,7 @@ import type { CompletionRecord, RestoreRecord } from '../protocol/valid-checkpoi
  * Paths of checkpoint storage; no other file formats them. The layout is Flink's:
  *
  *   <jobId>/epoch-<generation>              claimed exclusively by each coordinator in turn (`protocol/job-owner.ts`)
+ *   <jobId>/epoch-<generation>-released     the process of this claim has ended its run of the job
  *   <jobId>/epoch-<generation>-<attempt>-restored-<n>   this attempt restored checkpoint n
  *   <jobId>/epoch-<generation>-<attempt>-completed-<n>  checkpoint n of this attempt completed
  *   <jobId>/chk-<n>/_metadata               manifest, written after all segments
@@ -59,6 +60,11 @@ export function epochPath(jobId: string, generation: number): string {
   return `${jobId}/epoch-${generation}`
 }
 
+/** Path of the file with which a coordinator gives its claim up. */
+export function releasedPath(jobId: string, generation: number): string {
+  return `${epochPath(jobId, generation)}-released`
+}
+
 /** Path of the file that records which checkpoint an attempt restored. */
 export function restoredPath(jobId: string, record: RestoreRecord): string {
   const { generation, attempt, checkpointId } = record
@@ -89,7 +95,7 @@ export function joinPath(folder: string, name: string): string {
 
 /** Kind of a file in a job's folder, by its path. */
 export type StoredKind =
-  | { readonly kind: 'epoch'; readonly generation: number }
+  | { readonly kind: 'epoch' | 'released'; readonly generation: number }
   | { readonly kind: 'restored'; readonly record: RestoreRecord }
   | { readonly kind: 'completed'; readonly record: CompletionRecord }
   | { readonly kind: 'manifest'; readonly checkpointId: number }
@@ -100,8 +106,10 @@ export type StoredKind =
 export function classifyPath(jobId: string, path: string): StoredKind {
   if (!path.startsWith(`${jobId}/`)) return { kind: 'other' }
   const rest = path.slice(jobId.length + 1)
-  const epoch = /^epoch-(\d+)$/.exec(rest)
-  if (epoch !== null) return { kind: 'epoch', generation: Number(epoch[1]) }
+  const epoch = /^epoch-(\d+)(-released)?$/.exec(rest)
+  if (epoch !== null) {
+    return { kind: epoch[2] === undefined ? 'epoch' : 'released', generation: Number(epoch[1]) }
+  }
   const record = /^epoch-(\d+)-(\d+)-(restored|completed)-(\d+)$/.exec(rest)
   if (record !== null) {
     const [generation, attempt, checkpointId] = [record[1], record[2], record[4]].map(Number)

@@ -370,6 +370,7 @@ export class JobExecution implements AttemptListener {
   private async shutDown(): Promise<void> {
     await this.checkpoints?.close()
     await this.attempts.shutDown()
+    await this.checkpoints?.release()
     await this.options.storage?.close()
   }
 

@@ -67,6 +67,20 @@ describe('a second start of a job', () => {
     },
   )
 
+  it('gets the job when the first has ended its run, though its process lives on', async () => {
+    const storage = new MemoryCheckpointStorage()
+    const first = await open(storage, 1, 'ended')
+    await first.coordinator.close()
+    await first.coordinator.release()
+    const second = await open(storage, 2, 'running')
+    expect(second.errors).toEqual([])
+    // What is given up belongs to one claim: the second one has not ended.
+    await expect(open(storage, 3, 'running')).rejects.toMatchObject({ code: 'JOB_ALREADY_RUNNING' })
+    for (const pid of [4, 5]) await (await open(storage, pid, 'ended')).start()
+    const left = (await storage.list(JOB)).filter(({ path }) => path.endsWith('-released'))
+    expect(left).toEqual([])
+  })
+
   it('at the same moment gets the job only once', async () => {
     const storage = new MemoryCheckpointStorage()
     const both = await Promise.allSettled([
