@@ -150,3 +150,95 @@ describe('parseConfiguration', () => {
     expect(keys).toContain('restart-strategy.type')
   })
 })
+
+/** Values that no key of a kind takes. */
+const NONSENSE: Readonly<Record<string, readonly string[]>> = {
+  count: ['', '-1', '1.5', 'many', '1e400'],
+  duration: ['', '-1 s', 'soon', '3 parsecs', '30 d', '1e9'],
+  size: ['', '-1', 'big', '3 bits'],
+  number: ['', 'x', '-1', '1e9'],
+  word: ['', 'yes', 'True story', 'exactlyonce'],
+  ports: ['', '-1', '70000', '9', '9079-9070x'],
+  path: [],
+  'path or count': ['0'],
+}
+
+describe('every key', () => {
+  const ofKind = configurationKeys().filter(({ kind, range }) => kind !== 'word' || range !== '')
+
+  it.each(ofKind)('$key refuses values that are no $kind, by its name', ({ key, kind }) => {
+    for (const value of NONSENSE[kind]!.filter((text) => kind !== 'ports' || text !== '9')) {
+      const error = errorOf(() => parseConfiguration({ [key]: value }))
+      expect([error.code, error.message]).toEqual([
+        'INVALID_ARGUMENT',
+        expect.stringContaining(`${key}: `),
+      ])
+    }
+  })
+
+  const bounds = ofKind.flatMap(({ key, range }) => {
+    const [, least = '', most] =
+      /^(?:from|at least) ([^,]+?)(?: to (.+))?(?:,.*)?$/.exec(range) ?? []
+    return least === '' ? [] : [{ key, least, most }]
+  })
+
+  it('with a range is in the walk', () => expect(bounds.length).toBeGreaterThan(25))
+
+  it.each(bounds)('$key takes $least, and names the nearest value beyond its range', (bound) => {
+    const { key, least, most } = bound
+    // Alone, a heartbeat timeout of its least value contradicts the interval.
+    const beside = key === 'heartbeat.timeout' ? { 'heartbeat.interval': '1 ms' } : {}
+    const lowest = key === 'heartbeat.timeout' ? '2 ms' : least
+    const relaxed = { 'restart-strategy.exponential-delay.initial-backoff': '1 ms' }
+    const isBackoff = key.endsWith('max-backoff') ? relaxed : {}
+    expect(() => parseConfiguration({ ...beside, ...isBackoff, [key]: lowest })).not.toThrow()
+    if (Number.parseFloat(least) > 0 && !key.includes('multiplier')) {
+      expect(() => parseConfiguration({ [key]: '0' })).toThrow(
+        `the nearest valid value is ${least}`,
+      )
+    }
+    if (most?.endsWith('d') === true) {
+      expect(() => parseConfiguration({ [key]: '25 d' })).toThrow(`valid value is ${most}`)
+    }
+  })
+})
+
+describe('two keys that contradict each other', () => {
+  it.each([
+    [
+      { 'heartbeat.timeout': '10 s' },
+      /heartbeat\.timeout \(10 s\) must be above heartbeat\.interval \(10 s\).*10001 ms/,
+    ],
+    [
+      { 'heartbeat.interval': '2 min' },
+      /heartbeat\.timeout \(50 s\) must be above heartbeat\.interval \(2 min\)/,
+    ],
+    [
+      { 'pipeline.max-parallelism': '2', 'parallelism.default': '3' },
+      /max-parallelism \(2\) must be at least parallelism\.default \(3\)/,
+    ],
+    [
+      { 'restart-strategy.exponential-delay.max-backoff': '1 ms' },
+      /max-backoff \(1 ms\) must be at least initial-backoff \(1 s\)/,
+    ],
+    [
+      {
+        'execution.checkpointing.unaligned.enabled': 'true',
+        'execution.checkpointing.mode': 'at-least-once',
+      },
+      /needs execution\.checkpointing\.mode exactly-once/,
+    ],
+    [
+      {
+        'queryable-state.server.max-connections': '2',
+        'queryable-state.server.max-connections-per-address': '3',
+      },
+      /per-address \(3\) must be at most max-connections \(2\)/,
+    ],
+  ])('%o are refused, with a key that was given', (map, message) => {
+    const error = errorOf(() => parseConfiguration(map as Record<string, string>))
+    expect(error.code).toBe('INVALID_ARGUMENT')
+    expect(error.message).toMatch(message)
+    expect(Object.keys(map)).toContain(error.details['key'])
+  })
+})

@@ -237,14 +237,11 @@ describe('an unaligned checkpoint', () => {
     expect(sink.folds).toEqual(expectedFolds())
   })
 
-  it.each([
-    [{ coordinators: { folds: { start() {}, handleEvent() {} } } }, {}],
-    [{}, { 'execution.checkpointing.mode': 'AT_LEAST_ONCE' }],
-  ])('is refused where state must be aligned, or never is', async (options, checkpointing) => {
+  it('is refused beside coordinators, whose state must be aligned', async () => {
     using root = checkpointFolder()
-    const configuration = { ...configurationOf(root.path), ...checkpointing }
-    await using cluster = new MiniCluster({ configuration })
-    const job = cluster.startLocal(graphOf(2, new GatedSink(1)), options)
+    await using cluster = new MiniCluster({ configuration: configurationOf(root.path) })
+    const coordinators = { folds: { start() {}, handleEvent() {} } }
+    const job = cluster.startLocal(graphOf(2, new GatedSink(1)), { coordinators })
     await expect(job.result).rejects.toMatchObject({ details: { code: 'INVALID_ARGUMENT' } })
   })
 
