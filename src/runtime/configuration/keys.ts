@@ -5,8 +5,8 @@ import {
   type CheckpointConfiguration,
   DEFAULT_JOB_CONFIGURATION,
   type JobConfiguration,
+  requireRelations,
 } from './configuration.ts'
-import { requireRelations } from './relations.ts'
 import { parseRestartConfiguration, RESTART_KEYS } from './restarts.ts'
 import {
   count,

@@ -1,5 +1,4 @@
 import { requireArgument } from '../../core/errors.ts'
-import { MAX_MAX_PARALLELISM } from '../../core/key-group.ts'
 import { type PortRange, parsePortRange } from '../../core/port-range.ts'
 import { parseCount, parseDuration, parseNumber, parseSize, parseWord } from './values.ts'
 
@@ -76,8 +75,11 @@ export function count(least: number, most = Number.POSITIVE_INFINITY): ValueType
   return bounded('count', (text) => parseCount(text, 0), { least, most, textOf: String })
 }
 
-/** Parallelisms: numbers of subtasks, slots or key groups. */
-export const parallelism: ValueType<number> = count(1, MAX_MAX_PARALLELISM)
+/**
+ * Parallelisms: numbers of subtasks, slots or key groups. The most is `MAX_MAX_PARALLELISM`, whose module a command
+ * does not load before its threads start.
+ */
+export const parallelism: ValueType<number> = count(1, 32_768)
 
 /** Durations from `leastMs` on, in ms, as long as a timer can wait. */
 export function duration(leastMs: number): ValueType<number> {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { isWeirError } from '../../../src/core/errors.ts'
+import { MAX_MAX_PARALLELISM } from '../../../src/core/key-group.ts'
 import {
   DEFAULT_JOB_CONFIGURATION,
   restartStrategyOf,
@@ -180,6 +181,12 @@ describe('every key', () => {
     const [, least = '', most] =
       /^(?:from|at least) ([^,]+?)(?: to (.+))?(?:,.*)?$/.exec(range) ?? []
     return least === '' ? [] : [{ key, least, most }]
+  })
+
+  it('of a parallelism takes as many as there may be key groups', () => {
+    const most = String(MAX_MAX_PARALLELISM)
+    expect(parseConfiguration({ 'pipeline.max-parallelism': most }).maxParallelism).toBe(32_768)
+    expect(() => parseConfiguration({ 'pipeline.max-parallelism': '100000' })).toThrow(most)
   })
 
   it('with a range is in the walk', () => expect(bounds.length).toBeGreaterThan(25))
