@@ -1,9 +1,12 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { requireArgument } from '../../core/errors.ts'
 import { CONSISTENCY_GRAMMAR, parseConsistency } from '../../wire/consistency-text.ts'
-import type { QueryOptions } from '../../wire/model-reader.ts'
+import type { Consistency, QueryOptions } from '../../wire/model-reader.ts'
 
 /** Milliseconds until a request without a deadline ends with DEADLINE_EXCEEDED. */
 export const DEFAULT_DEADLINE_MS = 5000
+
+const MAX_DEADLINE_MS = 60_000
 
 /** Header fields and query parameters that say how a route reads state. */
 export const QUERY_OPTION_SCHEMAS = {
@@ -20,7 +23,7 @@ export const QUERY_OPTION_SCHEMAS = {
       'weir-deadline-ms': {
         type: 'integer',
         minimum: 1,
-        maximum: 60_000,
+        maximum: MAX_DEADLINE_MS,
         default: DEFAULT_DEADLINE_MS,
         description: 'Milliseconds until the request ends with DEADLINE_EXCEEDED.',
       },
@@ -45,12 +48,39 @@ export function queryOptionsOf(
   headers: QueryOptionHeaders,
   version: number | undefined,
 ): QueryOptions {
-  const text = headers['weir-consistency']
+  const consistency = consistencyOf(headers['weir-consistency'])
+  const deadlineMs = headers['weir-deadline-ms']
+  return version === undefined ? { consistency, deadlineMs } : { consistency, deadlineMs, version }
+}
+
+/**
+ * The options that the header of a request gives, on a route that no schema validates; a field that is missing gives none.
+ * Throws INVALID_ARGUMENT.
+ */
+export function givenQueryOptions(
+  headers: IncomingHttpHeaders,
+): Pick<QueryOptions, 'consistency' | 'deadlineMs'> {
+  const { 'weir-consistency': text, 'weir-deadline-ms': deadline } = headers
+  return {
+    ...(text === undefined ? {} : { consistency: consistencyOf(String(text)) }),
+    ...(deadline === undefined ? {} : { deadlineMs: deadlineOf(String(deadline)) }),
+  }
+}
+
+function consistencyOf(text: string): Consistency {
   const consistency = parseConsistency(text)
   requireArgument(
     consistency !== undefined,
     `the header weir-consistency must be ${CONSISTENCY_GRAMMAR}, not "${text}"`,
   )
-  const deadlineMs = headers['weir-deadline-ms']
-  return version === undefined ? { consistency, deadlineMs } : { consistency, deadlineMs, version }
+  return consistency
+}
+
+function deadlineOf(text: string): number {
+  const deadlineMs = /^[0-9]{1,9}$/.test(text) ? Number(text) : 0
+  requireArgument(
+    deadlineMs >= 1 && deadlineMs <= MAX_DEADLINE_MS,
+    `the header weir-deadline-ms must be a whole number from 1 to ${MAX_DEADLINE_MS}, not "${text.slice(0, 40)}"`,
+  )
+  return deadlineMs
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import { asWeirError } from '../../core/errors.ts'
+import type { QueryOptions } from '../../wire/model-reader.ts'
 import { ModelRequests } from './message.ts'
 import type { InferenceModel } from './model.ts'
 import { type EncodedAnswer, ModelAnswers } from './model-answers.ts'
@@ -14,6 +15,8 @@ export interface InferenceCall {
   readonly body: Buffer
   /** Value of the header field that says how long the JSON in front of binary tensors is. */
   readonly jsonLength: string | undefined
+  /** How rows are read, as the header says; a model without rows has no consistency but live. */
+  readonly options?: Pick<QueryOptions, 'consistency' | 'deadlineMs'>
 }
 
 /** What the answers are made from. */
@@ -33,7 +36,13 @@ export class InferenceAnswers {
   }
 
   /** The answer to a request; the body of the call is not read after it. Rejects with what failed. */
-  async answer({ model: name, version, body, jsonLength }: InferenceCall): Promise<EncodedAnswer> {
+  async answer({
+    model: name,
+    version,
+    body,
+    jsonLength,
+    options = {},
+  }: InferenceCall): Promise<EncodedAnswer> {
     const { repository, statistics, clock } = this.context
     const startedMs = clock.monotonicMs()
     const ns = (): number => Math.round((clock.monotonicMs() - startedMs) * 1e6)
@@ -42,13 +51,14 @@ export class InferenceAnswers {
     try {
       const codec = this.codecOf(model)
       const request = codec.requests.read(body, jsonLength)
-      const { timeoutMs } = request
+      const deadlineMs = shorterOf(options.deadlineMs, request.timeoutMs)
       const { outputs, modelVersion, items, served } = await model.infer(
         info.name,
         request.inputs,
         {
           ...(version === undefined ? {} : { version: versionNumber(version) }),
-          ...(timeoutMs === undefined ? {} : { deadlineMs: timeoutMs }),
+          ...options,
+          ...(deadlineMs === undefined ? {} : { deadlineMs }),
         },
       )
       const answered = String(modelVersion)
@@ -75,4 +85,10 @@ export class InferenceAnswers {
 interface ModelCodec {
   readonly requests: ModelRequests
   readonly answers: ModelAnswers
+}
+
+/** The deadline of a request that may have one in its header and one in its parameters, as other servers read it. */
+function shorterOf(header: number | undefined, parameter: number | undefined): number | undefined {
+  if (header === undefined || parameter === undefined) return header ?? parameter
+  return Math.min(header, parameter)
 }

@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { requireArgument } from '../../core/errors.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
+import type { QueryOptions } from '../../wire/model-reader.ts'
+import { givenQueryOptions, QUERY_OPTION_SCHEMAS } from '../http/query-options.ts'
 import type { ModelRegistryPort } from '../port/services.ts'
 import { bestClasses } from './classification.ts'
 import { documented } from './documented.ts'
@@ -34,10 +36,11 @@ export function addClassifyRoutes(
     '/classify',
     documented(
       'The best classes of an input',
-      { body: CLASSIFY_BODY, response: CLASSIFY_ANSWER },
+      { headers: QUERY_OPTION_SCHEMAS.headers, body: CLASSIFY_BODY, response: CLASSIFY_ANSWER },
       { role: 'read', problems: [404, 422, 501], bodyLimit: MAX_FRAME_BYTES },
     ),
-    async ({ body }) => await classify(repository, objectOf(body ?? NO_BODY)),
+    async ({ body, headers }) =>
+      await classify(repository, objectOf(body ?? NO_BODY), givenQueryOptions(headers)),
   )
   if (registry === undefined) return
   app.post<{ Body: Buffer | undefined; Querystring: RegisterQuery }>(
@@ -62,7 +65,11 @@ export function addClassifyRoutes(
   )
 }
 
-async function classify(repository: ModelRepository, json: Readonly<Record<string, unknown>>) {
+async function classify(
+  repository: ModelRepository,
+  json: Readonly<Record<string, unknown>>,
+  options: QueryOptions,
+) {
   const { model: name, input, output, top = DEFAULT_TOP } = json
   requireArgument(typeof name === 'string', '"model" is the name of a model')
   requireArgument(
@@ -71,7 +78,7 @@ async function classify(repository: ModelRepository, json: Readonly<Record<strin
   )
   const { model } = await repository.find(name, undefined)
   const inputs = inputsOf(input, model.inputs)
-  const { outputs, modelVersion } = await model.infer(name, inputs, {})
+  const { outputs, modelVersion } = await model.infer(name, inputs, options)
   const scores = outputs.find((one) => output === undefined || one.name === output)
   requireArgument(
     scores !== undefined,

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { requireArgument, WeirError } from '../../core/errors.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import { addErrorHandlers } from '../http/errors.ts'
+import { givenQueryOptions, QUERY_OPTION_SCHEMAS } from '../http/query-options.ts'
 import type { ModelRegistryPort, ServedState } from '../port/services.ts'
 import { requireLiveModel } from '../routes/live-model.ts'
 import type { InferenceAnswers } from './answers.ts'
@@ -153,7 +154,12 @@ class InferenceRoutes {
         `${path}/infer`,
         documented(
           'Run a model on tensors',
-          { params, body: INFER_BODY, response: INFER_ANSWER },
+          {
+            params,
+            headers: QUERY_OPTION_SCHEMAS.headers,
+            body: INFER_BODY,
+            response: INFER_ANSWER,
+          },
           { role: 'read', problems: [422, 501], bodyLimit: MAX_FRAME_BYTES },
         ),
         async (request, reply) => await this.infer(request, reply),
@@ -206,6 +212,7 @@ class InferenceRoutes {
       version: params.version,
       body: body ?? NO_BODY,
       jsonLength: headers[JSON_LENGTH_HEADER]?.toString(),
+      options: givenQueryOptions(headers),
     })
     const text = Buffer.from(json)
     if (tensors.length === 0) {

@@ -1,3 +1,4 @@
+import { requireArgument } from '../../core/errors.ts'
 import type { ModelInfo, TensorSignature } from '../../wire/inference/models.ts'
 import type { QueryOptions } from '../../wire/model-reader.ts'
 import type { ServedTensorModels } from '../port/services.ts'
@@ -23,6 +24,11 @@ export class TensorModel implements InferenceModel {
     inputs: readonly Tensor[],
     options: QueryOptions,
   ): Promise<InferenceResult> {
+    const { consistency = { level: 'live' } } = options
+    requireArgument(
+      consistency.level === 'live',
+      `model "${name}" runs in a process of its own and reads no state; weir-consistency "${consistency.level}" does not apply to it, leave it out`,
+    )
     const request = { inputs: inputs.map(rawTensorOf), outputs: [] }
     const answer = await this.models.inferRaw(name, request, options)
     const { modelVersion, isCached, queueMicros, runMicros } = answer
