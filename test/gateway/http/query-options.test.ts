@@ -44,13 +44,13 @@ beforeAll(async () => {
     readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   }
   samples = Object.entries(document.paths).flatMap(([path, operations]) =>
-    Object.entries(operations).flatMap(([method, { parameters = [] }]) => {
+    Object.entries(operations).flatMap(([method, { parameters = [] }]): Sample[] => {
       const fields = parameters.filter((parameter) => parameter.in === 'header')
       if (!fields.some(({ name }) => name === 'weir-consistency')) return []
       const url = path.replace(/\{(\w+)\}/g, (_, name: string) => PLACES[name]!)
       return method === 'get'
-        ? [{ method: 'GET' as const, url }]
-        : [{ method: 'POST' as const, url, payload: bodyOf(path) }]
+        ? [{ method: 'GET', url }]
+        : [{ method: 'POST', url, payload: bodyOf(path) }]
     }),
   )
 })
