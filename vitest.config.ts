@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { seededRandom } from './src/core/random.ts'
 import { SummaryReporter } from './test/run/summary-reporter.ts'
+import { temporaryFolder } from './test/files/temporary-folder.ts'
 import { PATIENCE_VARIABLE } from './test/run/until.ts'
 
 /** Files of system tests that run alone, each with the reason. */
@@ -69,7 +70,7 @@ const UNIT = {
   testTimeout: 20_000,
   // A condition has nearly all of a test's time to come true: how fast it does says nothing.
   expect: { poll: { timeout: 15_000 } },
-  env: { [PATIENCE_VARIABLE]: '15000' },
+  env: { [PATIENCE_VARIABLE]: '15000', TMPDIR: temporaryFolder() },
 }
 
 /** The projects run one after the other. */

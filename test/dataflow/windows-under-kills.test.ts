@@ -33,7 +33,9 @@ interface Event {
 }
 
 const PARTITIONS = 2
-const PER_PARTITION = 1_500
+const PER_PARTITION = campaignSize(750, 1_500)
+/** So that all records take about a tenth of a second, in which the slots are killed. */
+const RATE = 11 * PER_PARTITION
 const KEYS = 13
 
 const eventOf = (index: number, partition: number): Event => ({
@@ -145,7 +147,7 @@ describe('windows', () => {
       },
     })
     const sink = new MemorySink<string>('exactly-once')
-    const job = cluster.startLocal(graphOf(sink, 16_000))
+    const job = cluster.startLocal(graphOf(sink, RATE))
     const random = seededRandom(seed)
     for (let kill = 0; kill < 3; kill++) {
       await job.waitFor('RUNNING')

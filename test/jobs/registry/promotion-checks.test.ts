@@ -16,6 +16,18 @@ const NAME = 'als-model'
 const BASE = 12_000
 const GOLDEN = 3000
 
+/** The model of `PLANTED.first`, which most tests begin with. */
+let firstModel: Promise<AlsModel> | undefined
+
+function trainedOn(observations: readonly Rating[]): Promise<AlsModel> {
+  const train = (): Promise<AlsModel> =>
+    trainAls(ratingsTable(observations), { factors: 6, iterations: 6, threads: 0 })
+  const isFirst = observations.length === BASE && observations.at(-1) === PLANTED.first.at(-1)
+  if (!isFirst) return train()
+  firstModel ??= train()
+  return firstModel
+}
+
 /** A model that is trained on a growing list of observations, checked and promoted as `weir retrain` does. */
 class Lab {
   readonly observations: Rating[] = []
@@ -31,11 +43,7 @@ class Lab {
   /** Retrains on everything; returns the names of the measures that failed, none if it was promoted. */
   async retrain(): Promise<readonly string[]> {
     const number = this.models.size + 1
-    const model = await trainAls(ratingsTable(this.observations), {
-      factors: 6,
-      iterations: 6,
-      threads: 0,
-    })
+    const model = await trainedOn(this.observations)
     this.models.set(number, model)
     const version = this.versionOf(number, model)
     return await this.registry.check(version, {
@@ -149,10 +157,12 @@ function planted(turns: readonly TasteTurn[] = []) {
   }
 }
 
-async function labWithLive(data = planted()): Promise<{ lab: Lab; data: typeof data }> {
-  const lab = new Lab(data.first, data.golden)
+const PLANTED = planted()
+
+async function labWithLive(): Promise<{ lab: Lab; data: typeof PLANTED }> {
+  const lab = new Lab(PLANTED.first, PLANTED.golden)
   expect(await lab.retrain()).toEqual([])
-  return { lab, data }
+  return { lab, data: PLANTED }
 }
 
 const rated = (user: string, item: string, rating: number, n: number): Rating => {

@@ -89,6 +89,8 @@ function exactOptimum(problem: Problem): number {
     let length = 1
     const at = (): number[] => weights.map((weight, j) => weight - length * direction[j]!)
     while (length > 1e-12 && objectiveAt(problem, at()).value > value) length /= 2
+    // No step along a direction of descent lowers the objective: it is the least that numbers can show.
+    if (length <= 1e-12 || objectiveAt(problem, at()).value === value) return value
     weights = at()
   }
   return objectiveAt(problem, weights).value

@@ -5,6 +5,7 @@ import { SparseTableBuilder } from '../../../src/training/data/sparse-table.ts'
 import type { LinearModel } from '../../../src/training/linear/model.ts'
 import { linearPrior } from '../../../src/training/linear/prior.ts'
 import { trainLinear } from '../../../src/training/linear/train.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
 
 /** A labelled example; the ids ascend. */
 interface Example {
@@ -42,9 +43,10 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   },
 }
 
-const TRAINING = 4_000
-const FRESH = 5_000
-const GOLDEN = 5_000
+const { TRAINING, FRESH, GOLDEN } = campaignSize(
+  { TRAINING: 1_500, FRESH: 1_000, GOLDEN: 2_500 },
+  { TRAINING: 4_000, FRESH: 5_000, GOLDEN: 5_000 },
+)
 
 function examplesOf({ features, density, noise, value, scaleOf }: Shape): readonly Example[] {
   const random = seededRandom(4)

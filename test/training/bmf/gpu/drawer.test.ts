@@ -14,7 +14,7 @@ import {
 } from '../../../../src/training/threads/training-threads.ts'
 import { fewRatings, relativeDistance } from '../../als/fixture.ts'
 
-const SWEEPS = 4
+const SWEEPS = 3
 const BURN_IN = 1
 
 /** A chain at its start. */
