@@ -1,8 +1,8 @@
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { seededRandom } from './src/core/random.ts'
-import { SummaryReporter } from './test/run/summary-reporter.ts'
 import { temporaryFolder } from './test/files/temporary-folder.ts'
+import { SummaryReporter } from './test/run/summary-reporter.ts'
 import { PATIENCE_VARIABLE } from './test/run/until.ts'
 
 /** Files of system tests that run alone, each with the reason. */
@@ -67,6 +67,8 @@ const UNIT = {
   // file takes longer than most files' tests.
   isolate: false,
   maxWorkers: '100%',
+  // Else V8 collects all garbage after each 64 MiB of buffers, however many of them are free.
+  execArgv: ['--external-memory-accounted-in-global-limit', '--initial-heap-size=512'],
   testTimeout: 20_000,
   // A condition has nearly all of a test's time to come true: how fast it does says nothing.
   expect: { poll: { timeout: 15_000 } },

@@ -10,6 +10,7 @@ import type { AlsModel } from '../../../src/training/als/solver/model.ts'
 import { trainAls } from '../../../src/training/als/train.ts'
 import { type RatingsTable, ratingsTable } from '../../../src/training/data/ratings-table.ts'
 import type { ModelReader } from '../../../src/wire/model-reader.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
 import { PromotionLab } from './promotion-lab.ts'
 
 const NAME = 'als-model'
@@ -230,10 +231,10 @@ describe('poisoned observations are refused', () => {
 })
 
 describe('honest observations pass', () => {
-  it('growth: five trainings on more and more ratings', async () => {
+  it('growth: trainings on more and more ratings', async () => {
     const { lab, data } = await labWithLive()
     const before = lab.rmse(data.test)
-    for (let step = 0; step < 5; step++) {
+    for (let step = 0; step < campaignSize(2, 5); step++) {
       lab.observations.push(...data.later.slice(step * 2000, (step + 1) * 2000))
       expect(await lab.retrain()).toEqual([])
     }

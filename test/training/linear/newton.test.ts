@@ -218,7 +218,7 @@ describe('scaled features', () => {
         SparseTable,
         SparseTable,
       ]
-      const options = { threads: 0, maxRounds: 200 } as const
+      const options = { threads: 0, maxRounds: 100 } as const
       expect((await trainLinear(large, options)).converged).toBe(false)
       const model = await trainLinear(large, { ...options, scale })
       expect(model.converged).toBe(true)
