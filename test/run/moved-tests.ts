@@ -435,4 +435,29 @@ export const MOVED_TESTS: readonly MovedTest[] = [
       },
     ],
   },
+  {
+    promise: 'rows that are screened by codes are those of a scan of all',
+    was: 'a number of rounds; now the first quarter of them, and all',
+    now: [
+      { file: 'test/serving/top-k/screen.test.ts', test: '%s are found as by scoring all' },
+      {
+        file: 'test/serving/top-k/screen.test.ts',
+        test: 'updates, removals and new rows between two passes are seen',
+      },
+      {
+        file: 'test/serving/top-k/screen.test.ts',
+        test: 'rows that change during a pass are found with one of their values',
+      },
+    ],
+  },
+  {
+    promise: 'a row of ALS is solved as by the plain reference',
+    was: 'nine shapes; now half of them, by the commit, and all',
+    now: [
+      {
+        file: 'test/kernels/als-row.test.ts',
+        test: 'an ALS row with $factors factors, $count ratings, biased $biased',
+      },
+    ],
+  },
 ]
