@@ -68,7 +68,7 @@ const UNIT = {
   isolate: false,
   maxWorkers: '100%',
   // Else V8 collects all garbage after each 64 MiB of buffers, however many of them are free.
-  execArgv: ['--external-memory-accounted-in-global-limit', '--initial-heap-size=512'],
+  execArgv: ['--external-memory-accounted-in-global-limit', '--initial-heap-size=256'],
   testTimeout: 20_000,
   // A condition has nearly all of a test's time to come true: how fast it does says nothing.
   expect: { poll: { timeout: 15_000 } },
