@@ -460,4 +460,53 @@ export const MOVED_TESTS: readonly MovedTest[] = [
       },
     ],
   },
+  {
+    promise: 'a state store opens without its native module',
+    was: 'test/state/store/open.test.ts, which loaded all modules again for the files after it in its process',
+    now: [
+      {
+        file: 'test/system/state/store-open.test.ts',
+        test: 'opens LevelDB instead of RocksDB with one warning',
+      },
+      {
+        file: 'test/system/state/store-open.test.ts',
+        test: 'opens the heap when LevelDB does not load either',
+      },
+    ],
+  },
+  {
+    promise: "training by Newton's method gives the same bits in worker threads",
+    was: 'test/training/linear/newton.test.ts',
+    now: [
+      {
+        file: 'test/system/training/linear-threads.test.ts',
+        test: "training by Newton's method gives the same bits on 0 and 2 threads",
+      },
+    ],
+  },
+  {
+    promise: 'the drift monitor raises no alarm on stationary ratings',
+    was: '500,000 ratings; now 100,000, and 500,000',
+    now: [
+      {
+        file: 'test/models/quality/drift-monitor.test.ts',
+        test: 'raises no alarm on stationary ratings, and one within 2,000 after a total turn',
+      },
+    ],
+  },
+  {
+    promise:
+      'a stream of values keeps texts that come again, and sessions of parts are those of the records',
+    was: '20,000 values and three seeds; now 5,000 and one, and all',
+    now: [
+      {
+        file: 'test/core/shapes/stream.test.ts',
+        test: 'keeps texts that come again, in places that others take over',
+      },
+      {
+        file: 'test/operators/folding/session-fold.test.ts',
+        test: 'are those of the records, late ones too (%s)',
+      },
+    ],
+  },
 ]
