@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { seededRandom } from './src/core/random.ts'
+import { temporaryFolder } from './test/files/temporary-folder.ts'
 import { SummaryReporter } from './test/run/summary-reporter.ts'
 import { PATIENCE_VARIABLE } from './test/run/until.ts'
 
@@ -66,10 +67,12 @@ const UNIT = {
   // file takes longer than most files' tests.
   isolate: false,
   maxWorkers: '100%',
+  // Else V8 collects all garbage after each 64 MiB of buffers, however many of them are free.
+  execArgv: ['--external-memory-accounted-in-global-limit', '--initial-heap-size=256'],
   testTimeout: 20_000,
   // A condition has nearly all of a test's time to come true: how fast it does says nothing.
   expect: { poll: { timeout: 15_000 } },
-  env: { [PATIENCE_VARIABLE]: '15000' },
+  env: { [PATIENCE_VARIABLE]: '15000', TMPDIR: temporaryFolder() },
 }
 
 /** The projects run one after the other. */

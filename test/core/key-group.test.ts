@@ -10,6 +10,7 @@ import {
   subtaskOfKeyGroup,
 } from '../../src/core/key-group.ts'
 import { seededRandom } from '../../src/core/random.ts'
+import { campaignSize } from '../run/campaign-size.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
@@ -32,7 +33,7 @@ describe('key groups', () => {
 
   it('assign every group to exactly one subtask, whatever the parallelism', () => {
     const random = seededRandom(1)
-    for (let round = 0; round < 200; round++) {
+    for (let round = 0; round < campaignSize(40, 200); round++) {
       const maxParallelism = 1 + random.below(600)
       const parallelism = 1 + random.below(maxParallelism)
       let next = 0

@@ -33,7 +33,9 @@ interface Event {
 }
 
 const PARTITIONS = 2
-const PER_PARTITION = 1_500
+const PER_PARTITION = campaignSize(750, 1_500)
+/** So that the records take a quarter of a second, in which slots are killed. */
+const RATE = 4 * PER_PARTITION
 const KEYS = 13
 
 const eventOf = (index: number, partition: number): Event => ({
@@ -145,7 +147,7 @@ describe('windows', () => {
       },
     })
     const sink = new MemorySink<string>('exactly-once')
-    const job = cluster.startLocal(graphOf(sink, 16_000))
+    const job = cluster.startLocal(graphOf(sink, RATE))
     const random = seededRandom(seed)
     for (let kill = 0; kill < 3; kill++) {
       await job.waitFor('RUNNING')
@@ -154,6 +156,8 @@ describe('windows', () => {
       if (job.status !== 'RUNNING') break
       job.killSlot(random.below(2))
       while (job.status === 'RUNNING') await turn()
+      // The slot had already ended.
+      if (job.status === 'FINISHED') break
     }
     await job.result
     expect(job.attempt).toBeGreaterThan(1)

@@ -7,7 +7,7 @@ const seed = commitSeed()
 
 /** The whole has a crash at every file operation of each seed. The short part has more seeds for its number. */
 const SIZE = campaignSize(
-  { schedules: { checkpoints: 60, log: 120, registry: 30 }, stride: 20 },
+  { schedules: { checkpoints: 20, log: 40, registry: 10 }, stride: 20 },
   { schedules: { checkpoints: 1000, log: 2400, registry: 600 }, stride: 1 },
 )
 

@@ -6,9 +6,9 @@ import { runDamageCampaign } from './damage-campaign.ts'
 const seed = commitSeed()
 
 it.each([
-  ['checkpoints and model files', ['checkpoints', 'model'], campaignSize(150, 400)],
-  ['files of a log', ['log'], campaignSize(100, 400)],
-  ['files of a model registry', ['registry'], campaignSize(40, 100)],
+  ['checkpoints and model files', ['checkpoints', 'model'], campaignSize(60, 400)],
+  ['files of a log', ['log'], campaignSize(60, 400)],
+  ['files of a model registry', ['registry'], campaignSize(20, 100)],
 ] as const)(
   'damaged %s give the same data or an error that names the file, and no whole file is touched',
   async (_, parts, cases) => {

@@ -9,8 +9,8 @@ import type {
 import type { Rating } from '../../src/models/ratings/rating.ts'
 import type { RoutingTable } from '../../src/wire/routing-table.ts'
 import { DIMENSION, ModelWorld } from '../contracts/model-reader-world.ts'
+import { SHARED_COMPILERS } from '../http/shared-compilers.ts'
 import { predictPairs } from './pairs-of-reader.ts'
-import { SHARED_COMPILERS } from './shared-compilers.ts'
 
 /** A gateway over real row tables in this thread, and a topic that is a list. */
 export class GatewayWorld {

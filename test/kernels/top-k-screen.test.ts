@@ -9,6 +9,7 @@ import {
 } from '../../src/kernels/screen-kernels.ts'
 import { screenQueryOf } from '../../src/kernels/screen-query.ts'
 import { topKScratchBytes, topKTriples, writeTopKQueries } from '../../src/kernels/top-k-scratch.ts'
+import { campaignSize } from '../run/campaign-size.ts'
 import { KernelArena, randomVector } from './kernel-arena.ts'
 import { plainDot, plainScreenBound, plainScreenRow } from './plain-kernels.ts'
 
@@ -142,7 +143,7 @@ const AWKWARD = [
 it('never misses a row that beats the threshold, whatever the numbers', () => {
   const random = seededRandom(99)
   const pick = (): number => AWKWARD[random.below(AWKWARD.length)]!
-  for (let round = 0; round < 300; round++) {
+  for (let round = 0; round < campaignSize(60, 300); round++) {
     const dimension = 1 + random.below(24)
     const scale = pick()
     const rows = Array.from({ length: 32 }, () => {

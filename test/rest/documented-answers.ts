@@ -27,7 +27,13 @@ export class DocumentedAnswers {
   private readonly validators = new Map<object, (value: unknown) => boolean>()
   private readonly compile = AjvCompiler()(
     {},
-    { customOptions: { strict: false, coerceTypes: false, removeAdditional: false } },
+    {
+      customOptions: {
+        ...{ strict: false, coerceTypes: false, removeAdditional: false },
+        // Each schema is compiled for one or two answers.
+        ...{ validateSchema: false, code: { optimize: false } },
+      },
+    },
   )
 
   private constructor(document: RestDocument) {

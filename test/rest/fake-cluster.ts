@@ -9,6 +9,7 @@ import type { JobSnapshot } from '../../src/rest/port/job-snapshot.ts'
 import { AsyncOperations } from '../../src/rest/routes/async-operations.ts'
 import { createRestApp } from '../../src/rest/server/app.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
+import { SHARED_COMPILERS } from '../http/shared-compilers.ts'
 import { PROCESS, snapshot } from './snapshot.ts'
 
 /** A job that only records what is asked of it. */
@@ -174,5 +175,6 @@ export async function fakeApp(
     access: new AccessControl(access, clock),
     clock,
     isLoopback: true,
+    compilers: SHARED_COMPILERS,
   })
 }

@@ -26,7 +26,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   {
     promise:
       'what was acknowledged survives a crash at any file operation, also on disks that fail',
-    was: 'test/system/disk/crash-campaign.test.ts, 10,000 crashes, and a sample with seed 1; now 210 of each commit, and 4,000',
+    was: 'test/system/disk/crash-campaign.test.ts, 10,000 crashes, and a sample with seed 1; now 70 of each commit, and 4,000',
     now: [
       {
         file: `${DISK}/crash-campaign.test.ts`,
@@ -36,7 +36,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   },
   {
     promise: 'damage of a file is never silent, and no whole file is touched',
-    was: 'test/system/disk/damage-campaign.test.ts, 2,200 damages, and a sample with seed 1; now 290 of each commit, and 900',
+    was: 'test/system/disk/damage-campaign.test.ts, 2,200 damages, and a sample with seed 1; now 140 of each commit, and 900',
     now: [
       {
         file: `${DISK}/damage-campaign.test.ts`,
@@ -46,7 +46,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   },
   {
     promise: 'a coordinator of checkpoints keeps its invariants in rough worlds',
-    was: 'test/system/checkpoint/coordinator-simulation.test.ts, 40 worlds of fixed seeds; now 12 of each commit, and 60',
+    was: 'test/system/checkpoint/coordinator-simulation.test.ts, 40 worlds of fixed seeds; now 6 of each commit, and 60',
     now: [
       {
         file: 'test/checkpoint/simulation/coordinator-simulation.test.ts',
@@ -56,7 +56,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   },
   {
     promise: 'a coordinator of checkpoints survives a fault at every storage call',
-    was: 'test/system/checkpoint/coordinator-simulation.test.ts, in one world; now every fourth call, and every one, of a world of each commit',
+    was: 'test/system/checkpoint/coordinator-simulation.test.ts, in one world; now every eighth call, and every one, of a world of each commit',
     now: [
       {
         file: 'test/checkpoint/simulation/coordinator-simulation.test.ts',
@@ -86,7 +86,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   },
   {
     promise: 'windows of every kind lose and repeat no result when slots are killed',
-    was: 'seeds 1 and 2; now one of each commit, and four',
+    was: 'seeds 1 and 2; now one of each commit with half the records, and four',
     now: [
       {
         file: 'test/dataflow/windows-under-kills.test.ts',
@@ -291,6 +291,221 @@ export const MOVED_TESTS: readonly MovedTest[] = [
       {
         file: `${RECOVERY}/unaligned-checkpoints.test.ts`,
         test: 'gives the golden output from an unaligned checkpoint at entry %i, restored at parallelism %i',
+      },
+    ],
+  },
+  {
+    promise: 'formats, batches, frames and messages are read or refused, whatever their bytes',
+    was: 'cases of fixed seeds; now the first fifth of them, and all',
+    now: [
+      { file: 'test/core/formats/formats.test.ts', test: 'reads whatever it wrote' },
+      {
+        file: 'test/core/formats/formats.test.ts',
+        test: 'reads or refuses any bytes, also those that were damaged',
+      },
+      {
+        file: 'test/batch/record-batch.test.ts',
+        test: 'throws only WeirErrors and keeps slices inside the buffer for mutated batches',
+      },
+      { file: 'test/batch/record-batch.test.ts', test: 'throws only WeirErrors for random bytes' },
+      { file: 'test/wire/fuzz.test.ts', test: 'throw nothing but typed errors on mutations' },
+      { file: 'test/wire/fuzz.test.ts', test: 'throw only typed errors on random bytes' },
+    ],
+  },
+  {
+    promise:
+      'tables, windows in slices and vector state agree with plain models over random operations',
+    was: 'a fixed number of seeds or operations; now the first third or fifth of them, and all',
+    now: [
+      { file: 'test/state/vector/versioned-rows.property.test.ts', test: '${spill ? ' },
+      {
+        file: 'test/state/rows/row-table.test.ts',
+        test: 'finds exactly the keys that are there, through random insertion and removal',
+      },
+      {
+        file: 'test/operators/windows/sliced-operator.test.ts',
+        test: 'give the results of windows with their own contents',
+      },
+      {
+        file: 'test/operators/windows/sliced-operator.test.ts',
+        test: 'go on from a savepoint of windows with their own contents',
+      },
+      {
+        file: 'test/runtime/subtask/hash-output.test.ts',
+        test: 'gives every receiver the bytes of each key, whatever comes again and loses its place',
+      },
+      {
+        file: 'test/core/key-group.test.ts',
+        test: 'assign every group to exactly one subtask, whatever the parallelism',
+      },
+      {
+        file: 'test/kernels/top-k-screen.test.ts',
+        test: 'never misses a row that beats the threshold, whatever the numbers',
+      },
+    ],
+  },
+  {
+    promise: 'learning that goes on from trained weights never lowers the accuracy',
+    was: '14,000 examples of each shape, with both losses; now 5,000 with one of the losses, by the commit, and all',
+    now: [
+      {
+        file: 'test/training/linear/prior.test.ts',
+        test: 'never lowers the accuracy on examples %s, with %s loss',
+      },
+    ],
+  },
+  {
+    promise: 'the graphs of a GPU compute what the kernels compute',
+    was: 'all settings; now half of those of ALS and one of those of BMF, by the commit, and all',
+    now: [
+      {
+        file: 'test/training/als/gpu/solver.test.ts',
+        test: 'solve what the kernels solve: rows, objective and penalty of %s',
+      },
+      { file: 'test/training/bmf/gpu/drawer.test.ts', test: 'draw what the kernels draw: %s' },
+    ],
+  },
+  {
+    promise: 'ratings in files train the same rows as in memory',
+    was: 'four kinds of training; now one of them, by the commit, and all',
+    now: [
+      {
+        file: 'test/training/spill/ratings-spill.test.ts',
+        test: 'train the same rows as in memory with %o',
+      },
+    ],
+  },
+  {
+    promise: 'newcomers weigh little, however many they are',
+    was: 'all rules and shapes; now one of them, by the commit, and all',
+    now: [
+      {
+        file: 'test/models/als/online/rules.test.ts',
+        test: 'weigh little however many they are: %o',
+      },
+    ],
+  },
+  {
+    promise: 'honest growth of the observations passes the checks of a promotion',
+    was: 'five trainings; now two, and five',
+    now: [
+      {
+        file: 'test/jobs/registry/promotion-checks.test.ts',
+        test: 'growth: trainings on more and more ratings',
+      },
+    ],
+  },
+  {
+    promise: 'a job counts every record exactly once when slots are killed',
+    was: 'seeds 1 and 2; now seed 1, and both',
+    now: [
+      {
+        file: 'test/runtime/job/recovery.test.ts',
+        test: 'counts every record exactly once when slots are killed (seed %i)',
+      },
+    ],
+  },
+  {
+    promise: 'a connection may send a request in two parts, cut anywhere',
+    was: 'a cut at each byte; now at every eighth one, by the commit, and at each',
+    now: [
+      {
+        file: 'test/gateway/hot/routes.test.ts',
+        test: 'may send a request in two parts, cut anywhere',
+      },
+    ],
+  },
+  {
+    promise: 'one flipped bit of topic.json is found by its checksum',
+    was: 'every seventh byte; now every 23rd one, and every seventh',
+    now: [
+      {
+        file: 'test/connectors/log/check/log-repair.test.ts',
+        test: 'finds one flipped bit of topic.json by its checksum, and says what to write into a lost one',
+      },
+    ],
+  },
+  {
+    promise: '--changed refuses a commit that git does not know',
+    was: 'a repository for each of four words; now one for all four',
+    now: [
+      {
+        file: 'test/run/changed/git.test.ts',
+        test: 'are refused since a commit that git does not know',
+      },
+    ],
+  },
+  {
+    promise: 'rows that are screened by codes are those of a scan of all',
+    was: 'a number of rounds; now the first quarter of them, and all',
+    now: [
+      { file: 'test/serving/top-k/screen.test.ts', test: '%s are found as by scoring all' },
+      {
+        file: 'test/serving/top-k/screen.test.ts',
+        test: 'updates, removals and new rows between two passes are seen',
+      },
+      {
+        file: 'test/serving/top-k/screen.test.ts',
+        test: 'rows that change during a pass are found with one of their values',
+      },
+    ],
+  },
+  {
+    promise: 'a row of ALS is solved as by the plain reference',
+    was: 'nine shapes; now half of them, by the commit, and all',
+    now: [
+      {
+        file: 'test/kernels/als-row.test.ts',
+        test: 'an ALS row with $factors factors, $count ratings, biased $biased',
+      },
+    ],
+  },
+  {
+    promise: 'a state store opens without its native module',
+    was: 'test/state/store/open.test.ts, which loaded all modules again for the files after it in its process',
+    now: [
+      {
+        file: 'test/system/state/store-open.test.ts',
+        test: 'opens LevelDB instead of RocksDB with one warning',
+      },
+      {
+        file: 'test/system/state/store-open.test.ts',
+        test: 'opens the heap when LevelDB does not load either',
+      },
+    ],
+  },
+  {
+    promise: "training by Newton's method gives the same bits in worker threads",
+    was: 'test/training/linear/newton.test.ts',
+    now: [
+      {
+        file: 'test/system/training/linear-threads.test.ts',
+        test: "training by Newton's method gives the same bits on 0 and 2 threads",
+      },
+    ],
+  },
+  {
+    promise: 'the drift monitor raises no alarm on stationary ratings',
+    was: '500,000 ratings; now 100,000, and 500,000',
+    now: [
+      {
+        file: 'test/models/quality/drift-monitor.test.ts',
+        test: 'raises no alarm on stationary ratings, and one within 2,000 after a total turn',
+      },
+    ],
+  },
+  {
+    promise:
+      'a stream of values keeps texts that come again, and sessions of parts are those of the records',
+    was: '20,000 values and three seeds; now 5,000 and one, and all',
+    now: [
+      {
+        file: 'test/core/shapes/stream.test.ts',
+        test: 'keeps texts that come again, in places that others take over',
+      },
+      {
+        file: 'test/operators/folding/session-fold.test.ts',
+        test: 'are those of the records, late ones too (%s)',
       },
     ],
   },

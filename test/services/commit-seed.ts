@@ -10,6 +10,14 @@ const SEEDS = 1_000_000
 export function commitSeed(): number {
   const fixed = process.env['WEIR_SEED']
   if (fixed !== undefined) return Number(fixed)
+  seedOfFiles ??= readSeed()
+  return seedOfFiles
+}
+
+/** Git is asked once for each process. */
+let seedOfFiles: number | undefined
+
+function readSeed(): number {
   try {
     const tree = execFileSync('git', ['rev-parse', 'HEAD^{tree}'], {
       encoding: 'utf8',

@@ -8,6 +8,7 @@ import { decodeGeneral, encodeGeneral } from '../../src/wire/general-envelope.ts
 import { readHello, readWelcome, writeHello } from '../../src/wire/hello.ts'
 import { beginRequest, RequestCursor } from '../../src/wire/request.ts'
 import { readRouting, writeRouting } from '../../src/wire/routing-table.ts'
+import { campaignSize } from '../run/campaign-size.ts'
 import { written } from './example-frames.ts'
 
 const SEED = Number(process.env['WEIR_FUZZ_SEED'] ?? 20_260_101)
@@ -134,7 +135,7 @@ describe('the decoders', () => {
 
   it(`throw nothing but typed errors on mutations (seed ${SEED})`, () => {
     const random = seededRandom(SEED)
-    for (let round = 0; round < 4_000; round++) {
+    for (let round = 0; round < campaignSize(800, 4_000); round++) {
       const mutant = mutate(conversation, random)
       const pieces = round % 3 === 0 ? random : undefined
       expectTyped(() => decode(mutant, pieces), `seed ${SEED}, round ${round}`)
@@ -156,7 +157,7 @@ describe('the decoders', () => {
 
   it('throw only typed errors on random bytes', () => {
     const random = seededRandom(SEED + 1)
-    for (let round = 0; round < 800; round++) {
+    for (let round = 0; round < campaignSize(160, 800); round++) {
       const bytes = Uint8Array.from({ length: random.below(200) }, () => random.below(256))
       expectTyped(() => decode(bytes, undefined), `round ${round}`)
       expectTyped(() => decodeGeneral(bytes, 0, bytes.length), `envelope ${round}`)

@@ -11,20 +11,24 @@ const NEWLINE = 10
  * the number of a line that is not UTF-8, or does not end.
  */
 export async function* readLines(place: string): AsyncGenerator<readonly string[]> {
-  let rest = Buffer.alloc(0)
+  // The pieces of a line that has not ended, each copied once.
+  let rest: Uint8Array[] = []
+  let restBytes = 0
   let before = 0
   for await (const piece of readPieces(place)) {
-    const bytes = Buffer.concat([rest, piece])
-    const end = bytes.lastIndexOf(NEWLINE) + 1
-    rest = bytes.subarray(end)
-    if (end > 0) {
-      const lines = linesOf(bytes.subarray(0, end - 1), place, before)
+    const end = piece.lastIndexOf(NEWLINE)
+    if (end >= 0) {
+      const lines = linesOf(Buffer.concat([...rest, piece.subarray(0, end)]), place, before)
       before += lines.length
+      rest = []
+      restBytes = 0
       yield lines
     }
-    requireLineEnd(rest.length, `line ${before + 1} of ${place}`)
+    rest.push(new Uint8Array(piece.subarray(end + 1)))
+    restBytes += piece.length - end - 1
+    requireLineEnd(restBytes, `line ${before + 1} of ${place}`)
   }
-  if (rest.length > 0) yield linesOf(rest, place, before)
+  if (restBytes > 0) yield linesOf(Buffer.concat(rest), place, before)
 }
 
 function linesOf(bytes: Buffer, place: string, before: number): readonly string[] {

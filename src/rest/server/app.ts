@@ -1,5 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify'
 import { bearerTokenOf } from '../../access/bearer.ts'
 import type { AccessControl } from '../../access/control.ts'
 import type { Role } from '../../access/role.ts'
@@ -43,7 +48,11 @@ export interface RestAppOptions {
   readonly clock: Clock
   /** Whether the port listens on a loopback address only. */
   readonly isLoopback: boolean
+  /** Compilers of the routes' schemas, which applications of one process may share. @default own ones, with `buildValidator` */
+  readonly compilers?: Compilers
 }
+
+type Compilers = NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']
 
 /** Bytes of a request's body: bodies are small JSON objects. */
 const BODY_LIMIT = 64 * 1024
@@ -53,7 +62,8 @@ export async function createRestApp(options: RestAppOptions): Promise<FastifyIns
   const { cluster, operations, histories, access, clock } = options
   const newTriggerId = (): string => randomBytes(16).toString('hex')
   const context: RouteContext = { cluster, operations, histories, newTriggerId }
-  const app = bareApp()
+  const withoutRoutes = (): FastifyInstance => bareApp(options.compilers)
+  const app = withoutRoutes()
   app.addHook('onRequest', async (request, reply) => {
     requireOwnOrigin(request)
     if (options.isLoopback) requireLoopbackName(request)
@@ -71,7 +81,7 @@ export async function createRestApp(options: RestAppOptions): Promise<FastifyIns
     return await reply.code(decision.status).send(body)
   })
   refuseUnknownPaths(app)
-  const watched = new WatchedAnswers({ clock, answer: answersOf(context) })
+  const watched = new WatchedAnswers({ clock, answer: answersOf(context, withoutRoutes) })
   app.addHook('onClose', async () => watched[Symbol.dispose]())
   const routes = async (scope: FastifyInstance): Promise<void> => {
     for (const add of ROUTES) add(scope, context)
@@ -81,7 +91,7 @@ export async function createRestApp(options: RestAppOptions): Promise<FastifyIns
   await app.register(routes, { prefix: '/v1' })
   const { version } = cluster
   const { needsToken } = access
-  documentRoutes(app, { version, needsToken, withoutRoutes: bareApp, addRoutes: routes })
+  documentRoutes(app, { version, needsToken, withoutRoutes, addRoutes: routes })
   dashboardFiles(app)
   await app.ready()
   return app
@@ -91,10 +101,13 @@ export async function createRestApp(options: RestAppOptions): Promise<FastifyIns
  * Answers of the routes to requests of this process: for streams of events, which are authorized when they
  * are opened.
  */
-function answersOf(context: RouteContext): (path: string) => Promise<RestAnswer> {
+function answersOf(
+  context: RouteContext,
+  withoutRoutes: () => FastifyInstance,
+): (path: string) => Promise<RestAnswer> {
   let app: FastifyInstance | undefined
   const withRoutes = (): FastifyInstance => {
-    const created = bareApp()
+    const created = withoutRoutes()
     for (const add of ROUTES) add(created, context)
     return created
   }
@@ -106,12 +119,13 @@ function answersOf(context: RouteContext): (path: string) => Promise<RestAnswer>
 }
 
 /** An application without routes. */
-function bareApp(): FastifyInstance {
+function bareApp(compilers: Compilers): FastifyInstance {
   const app = fastify({
     logger: false,
     bodyLimit: BODY_LIMIT,
     routerOptions: { maxParamLength: 256, ignoreTrailingSlash: true },
     ...VALIDATION,
+    ...(compilers === undefined ? {} : { schemaController: { compilersFactory: compilers } }),
     frameworkErrors: (error, _request, reply) => void sendError(reply, error),
     forceCloseConnections: true,
   })

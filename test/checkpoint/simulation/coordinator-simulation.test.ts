@@ -12,8 +12,8 @@ import { expectFaultIsSurvived, expectRoughWorldsKeepInvariants, FAULTS, rough }
  */
 
 const seed = commitSeed()
-const WORLDS = campaignSize(12, 60)
-const STRIDE = campaignSize(4, 1)
+const WORLDS = campaignSize(6, 60)
+const STRIDE = campaignSize(8, 1)
 
 describe('CheckpointCoordinator in a simulated world', { timeout: 120_000 }, () => {
   it('keeps its invariants when messages are lost, late or doubled, and calls and processes fail, pause or die', async () => {

@@ -18,21 +18,26 @@ async function read(bytes: Uint8Array, size: number): Promise<string> {
   return Buffer.concat(all).toString()
 }
 
-const TEXT = Array.from({ length: 5000 }, (_, i) => `${i}\t${(i * 7919) % 5000}\t3\n`).join('')
+const lines = (count: number): string =>
+  Array.from({ length: count }, (_, i) => `${i}\t${(i * 7919) % 5000}\t3\n`).join('')
 
-describe.each([1, 3, 1000])('a file in pieces of %i bytes', (size) => {
-  it.each(['', '1', TEXT])('is given as it is if it is not gzip', async (text) => {
+describe.each([
+  { size: 1, text: lines(500) },
+  { size: 3, text: lines(500) },
+  { size: 1000, text: lines(5000) },
+])('a file in pieces of $size bytes', ({ size, text: long }) => {
+  it.each(['', '1', long])('is given as it is if it is not gzip', async (text) => {
     expect(await read(Buffer.from(text), size)).toBe(text)
   })
 
   it('is unpacked if it is gzip, of one member or several', async () => {
-    expect(await read(gzipSync(TEXT), size)).toBe(TEXT)
-    expect(await read(Buffer.concat([gzipSync(TEXT), gzipSync('more')]), size)).toBe(`${TEXT}more`)
+    expect(await read(gzipSync(long), size)).toBe(long)
+    expect(await read(Buffer.concat([gzipSync(long), gzipSync('more')]), size)).toBe(`${long}more`)
   })
 
   it.each([
-    ['cut off', gzipSync(TEXT).subarray(0, 900)],
-    ['damaged', gzipSync(TEXT).fill(0x55, 300, 320)],
+    ['cut off', gzipSync(long).subarray(0, 900)],
+    ['damaged', gzipSync(long).fill(0x55, 300, 320)],
   ])('fails if its gzip is %s', async (_, bytes) => {
     await expect(read(bytes, size)).rejects.toMatchObject({
       code: 'MALFORMED_DATA',

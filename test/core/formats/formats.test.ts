@@ -7,6 +7,7 @@ import { type Random, seededRandom } from '../../../src/core/random.ts'
 import type { Serializer } from '../../../src/core/serializer.ts'
 import { alsTextRowFormat, textWeightFormat } from '../../../src/models/files/text-row-formats.ts'
 import { ratingLineFormat } from '../../../src/models/ratings/line-format.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
 import { outcome, readBack, readText, strangeText, written, writtenText } from './format-fixture.ts'
 
 const COLUMNS = {
@@ -219,7 +220,7 @@ const SAMPLES: Record<
 describe.each(Object.entries(SAMPLES))('the %s format, fuzzed', (_name, { format, sample }) => {
   it('reads whatever it wrote', () => {
     const random = seededRandom(7)
-    for (let i = 0; i < 2_000; i++) {
+    for (let i = 0; i < campaignSize(400, 2_000); i++) {
       const value = sample(random)
       expect(readBack(format, written(format, value))).toEqual(value)
     }
@@ -227,7 +228,7 @@ describe.each(Object.entries(SAMPLES))('the %s format, fuzzed', (_name, { format
 
   it('reads or refuses any bytes, also those that were damaged', () => {
     const random = seededRandom(8)
-    for (let i = 0; i < 3_000; i++) {
+    for (let i = 0; i < campaignSize(600, 3_000); i++) {
       const bytes =
         i % 2 === 0
           ? Uint8Array.from({ length: random.below(40) }, () => random.below(256))

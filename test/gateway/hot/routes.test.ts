@@ -5,6 +5,8 @@ import { WeirError } from '../../../src/core/errors.ts'
 import type { GatewayOptions } from '../../../src/gateway/gateway.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 import { tokenOf } from '../../access/tokens.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
+import { commitSeed } from '../../services/commit-seed.ts'
 import { GatewayWorld } from '../world.ts'
 import { RawClient } from './raw-client.ts'
 
@@ -240,7 +242,10 @@ describe('a connection', () => {
     const text = BATCH + PREDICT + INFER_BINARY + get('/v1/states') + PREDICT
     const expected = await answerOf(app, text + LAST)
     const first = BATCH.length + PREDICT.length + INFER_BINARY.length
-    const cuts = Array.from({ length: first + 8 }, (_, i) => i + 1)
+    // In the short part at every eighth byte, from another one for each commit.
+    const cuts = Array.from({ length: first + 8 }, (_, i) => i + 1).filter(
+      (cut) => (cut + commitSeed()) % campaignSize(8, 1) === 0,
+    )
     const answers = cuts.map(async (cut) => {
       using client = await RawClient.open(app)
       client.send(text.slice(0, cut))

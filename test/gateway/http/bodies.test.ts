@@ -33,7 +33,7 @@ it('a damaged gzip body fails its request, also where no one reads the body, and
     const { port } = app.server.address() as AddressInfo
     const good = gzipSync('1,2,3\n')
     const noise = Buffer.concat([good.subarray(0, 10), Buffer.alloc(50_000, 0xa8)])
-    const large = gzipSync(Buffer.alloc(40_000_000, 0x31))
+    const large = gzipSync(Buffer.alloc(17_000_000, 0x31))
     large.fill(0, large.length - 2_000)
     for (const body of [noise, large, good.subarray(0, 12)]) {
       for (const [path, type] of [

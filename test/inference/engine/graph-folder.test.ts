@@ -14,12 +14,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { GraphFolder, removeLostGraphs } from '../../../src/inference/engine/graph-folder.ts'
 
 let root: string
-let ended: number
+/** A process that has ended. */
+const ended = spawnSync(process.execPath, ['--version']).pid
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'weir-graph-test-'))
   vi.stubEnv('TMPDIR', root)
-  ended = spawnSync(process.execPath, ['--version']).pid
 })
 
 afterEach(() => {

@@ -96,19 +96,22 @@ describe('rows of files', () => {
       writeFileSync(join(folder, name), bytes)
       return join(folder, name)
     }
-    const many = Array.from({ length: 70_000 }, (_, i) => [i, -i, 0.5, 1])
+    // More than one piece of the file.
+    const rest = new Array<number>(62).fill(0.5)
+    const many = Array.from({ length: 5_000 }, (_, i) => [i, -i, ...rest])
+    const item = [1, 2, ...rest]
     const users = place('u.npy', npyFile('<f4', many))
-    const items = place('i.npy', npyFile('<f8', [[1, 2, 3, 4]]))
+    const items = place('i.npy', npyFile('<f8', [item]))
     const ids = place('i.txt', 'film 1\n')
     const files = await npyRowFiles([
       { kind: 'U', factors: users },
       { kind: 'I', factors: items, ids },
     ])
     const { result, rows, progress } = await published(folder, files)
-    expect(result).toEqual({ version: 3, dimension: 4, users: 70_000, items: 1 })
-    expect(rows['70000-U@3']).toEqual([69_999, -69_999, 0.5, 1])
-    expect(rows['film 1-I@3']).toEqual([1, 2, 3, 4])
-    expect(progress.at(-1)).toEqual([files.bytes, 70_001])
+    expect(result).toEqual({ version: 3, dimension: 64, users: 5_000, items: 1 })
+    expect(rows['5000-U@3']).toEqual([4_999, -4_999, ...rest])
+    expect(rows['film 1-I@3']).toEqual(item)
+    expect(progress.at(-1)).toEqual([files.bytes, 5_001])
   })
 
   it('of different lengths are refused, and their version never becomes ready', async () => {

@@ -10,6 +10,7 @@ import type { ProcessWindowFunction } from '../../../src/operators/windows/funct
 import { SlicedWindowOperator } from '../../../src/operators/windows/sliced-operator.ts'
 import { type AggregateFunction, valueState } from '../../../src/state/port/descriptors.ts'
 import type { HarnessSnapshot } from '../../../src/testing/harness-snapshot.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
 import { type Event, feed, open, type Place, type Plan } from './planned-windows.ts'
 
 /** Sum of times, in an object that `add` and `merge` change in place. */
@@ -155,11 +156,13 @@ async function runHalves(
   return [...before.results, ...after.results].sort()
 }
 
+const SEEDS = campaignSize(1, 3)
+
 describe('sliding windows in slices', () => {
   for (const name of Object.keys(FOLDS) as (keyof typeof FOLDS)[]) {
     for (const lateness of [0, 25]) {
       it(`give the results of windows with their own contents (${name}, lateness ${lateness})`, async () => {
-        for (let seed = 1; seed <= 3; seed++) {
+        for (let seed = 1; seed <= SEEDS; seed++) {
           const steps = stepsOf(seededRandom(seed))
           const sliced = planOf(name, lateness)
           const whole = planOf(name, lateness, false)
@@ -171,7 +174,7 @@ describe('sliding windows in slices', () => {
       })
 
       it(`go on from a savepoint of windows with their own contents (${name}, lateness ${lateness})`, async () => {
-        for (let seed = 1; seed <= 3; seed++) {
+        for (let seed = 1; seed <= SEEDS; seed++) {
           const steps = stepsOf(seededRandom(seed))
           const whole = planOf(name, lateness, false)
           const expected = await runHalves([whole, whole], steps, [1, 2])

@@ -35,12 +35,13 @@ describe('the changed files', () => {
     expect(changedFiles(repository.root, 'HEAD~1')).toEqual(['a.ts', 'b.ts'])
   })
 
-  it.each(['no-such-commit', 'HEAD~5', '--help', ''])('are refused since "%s"', (commit) => {
+  it('are refused since a commit that git does not know', () => {
     using repository = new RepositoryFixture(FILES)
-    expect(() => changedFiles(repository.root, commit)).toThrow(UnknownCommitError)
-    expect(() => changedFiles(repository.root, commit)).toThrow(
-      `--changed ${commit}: git knows no such commit`,
-    )
+    for (const commit of ['no-such-commit', 'HEAD~5', '--help', '']) {
+      const changed = (): unknown => changedFiles(repository.root, commit)
+      expect(changed).toThrow(UnknownCommitError)
+      expect(changed).toThrow(`--changed ${commit}: git knows no such commit`)
+    }
   })
 })
 

@@ -8,7 +8,7 @@ export class RepositoryFixture implements Disposable {
   readonly root = mkdtempSync(join(tmpdir(), 'weir-changed-'))
 
   constructor(files: Readonly<Record<string, string>>) {
-    this.git('init', '--quiet')
+    this.git('init', '--quiet', '--template=')
     for (const [file, text] of Object.entries(files)) this.write(file, text)
     this.commit()
   }

@@ -21,7 +21,7 @@ const OPTIONS: CountOptions = { countPerPartition: 3000, ratePerSecond: 20_000 }
 /** Slow enough that the records do not end before the checkpoints, however busy the machine is. */
 const SLOW: CountOptions = { ...OPTIONS, ratePerSecond: 300 }
 /** New results before each checkpoint. */
-const RESULTS = 100
+const RESULTS = 30
 
 type Counts = readonly [string, number]
 

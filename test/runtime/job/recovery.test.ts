@@ -3,6 +3,7 @@ import { MemorySink } from '../../../src/connectors/memory/sink.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import type { JobExecution } from '../../../src/runtime/job/execution.ts'
 import { MiniCluster } from '../../../src/testing/mini-cluster.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
 import { until } from '../../run/until.ts'
 import {
   type CountOptions,
@@ -48,7 +49,7 @@ async function killAtRandom(job: JobExecution, kills: number, seed: number): Pro
 }
 
 describe('recovery', () => {
-  it.each([1, 2])(
+  it.each(campaignSize([1], [1, 2]))(
     'counts every record exactly once when slots are killed (seed %i)',
     async (seed) => {
       using folder = checkpointFolder()

@@ -13,6 +13,7 @@ import { OutputChannel } from '../../../src/runtime/channel/output.ts'
 import type { OwnRecords } from '../../../src/runtime/channel/own-records.ts'
 import { RecordGroup } from '../../../src/runtime/channel/record-group.ts'
 import { HashOutput } from '../../../src/runtime/subtask/record-output.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
 
 const MAX_PARALLELISM = 128
 
@@ -119,6 +120,8 @@ function keysOfGroup(group: RecordGroup): FoundKey[] {
   })
 }
 
+const RECORDS = campaignSize(8_000, 30_000)
+
 describe.each([
   ['of other threads', false],
   ['of which one is in the same thread', true],
@@ -132,7 +135,7 @@ describe.each([
       return kinds[random.below(kinds.length)] as PlainKey
     }
     const expected: string[][] = [[], []]
-    for (let n = 0; n < 30_000; n++) {
+    for (let n = 0; n < RECORDS; n++) {
       const key = keyAt(n)
       const hex = bytesOf(key)
       const group = keyGroupOf(Buffer.from(hex, 'hex'), MAX_PARALLELISM)
@@ -142,8 +145,8 @@ describe.each([
     const got = received()
     expect(got.map((records) => records.map(({ key }) => key))).toEqual(expected)
     const frequent = got.flat().filter(({ isFrequent }) => isFrequent)
-    expect(frequent.length).toBeGreaterThan(9000)
-    expect(frequent.length).toBeLessThan(25_000)
+    expect(frequent.length).toBeGreaterThan(RECORDS * 0.25)
+    expect(frequent.length).toBeLessThan(RECORDS * 0.84)
   })
 
   it('knows a tuple by its parts, also after the program has changed it', () => {

@@ -23,7 +23,7 @@ class Output implements AnswerOutput {
   }
 
   answer(_kind: number, requestId: number): number {
-    const bytes = sizes.shift()!
+    const bytes = sizes[this.answered.length]!
     this.unread += bytes
     this.most = Math.max(this.most, this.unread)
     this.answered.push(requestId)

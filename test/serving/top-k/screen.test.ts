@@ -8,6 +8,7 @@ import { floatAtMost } from '../../../src/serving/top-k/shadow.ts'
 import { TopKShadows } from '../../../src/serving/top-k/shadows.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 import type { ScoredKey } from '../../../src/wire/model-reader.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
 import { bytesOf, hashOf, VectorFixture } from '../../state/vector/model.ts'
 
 const MEGABYTES = 2 ** 20
@@ -142,7 +143,7 @@ const DATA: Record<string, (random: Random) => () => number> = {
 test.each(Object.keys(DATA))('%s are found as by scoring all', (name) => {
   const random = seededRandom(17)
   const world = new World().fill(1200, DATA[name]!(random)).warmUp(QUERY)
-  for (let round = 0; round < 10; round++) {
+  for (let round = 0; round < campaignSize(3, 10); round++) {
     for (const k of [1, 10, 100]) {
       const wanted = queriesOf(1, k, random)
       expectSame(world.screened(wanted), world.scored(wanted))
@@ -154,7 +155,7 @@ test('updates, removals and new rows between two passes are seen', () => {
   const random = seededRandom(21)
   const vector = (): number[] => Array.from({ length: 4 }, () => random.normal())
   const world = new World().fill(2000, () => random.normal()).warmUp(QUERY)
-  for (let round = 0; round < 60; round++) {
+  for (let round = 0; round < campaignSize(12, 60); round++) {
     for (let n = random.below(40); n > 0; n--) {
       const key = `${random.below(2200)}`
       if (random.below(4) === 0) world.fixture.remove(key)
@@ -168,7 +169,7 @@ test('updates, removals and new rows between two passes are seen', () => {
 test('rows that change during a pass are found with one of their values', () => {
   const random = seededRandom(31)
   const world = new World().fill(2000, () => random.normal()).warmUp(QUERY)
-  for (let round = 0; round < 20; round++) {
+  for (let round = 0; round < campaignSize(5, 20); round++) {
     const values = new Map<string, number[]>()
     const [before] = world.scored([QUERY])
     const [found] = world.screened([QUERY], () => {
@@ -222,8 +223,8 @@ test('without room for codes all rows are scored', () => {
 
 test('codes are used for some segments where there is no room for all', () => {
   const random = seededRandom(52)
-  const world = new World(2 * MEGABYTES).fill(70_000, () => random.normal()).warmUp(QUERY)
-  expect(world.shadows.bytes).toBeLessThanOrEqual(2 * MEGABYTES)
+  const world = new World(MEGABYTES).fill(35_000, () => random.normal()).warmUp(QUERY)
+  expect(world.shadows.bytes).toBeLessThanOrEqual(MEGABYTES)
   expect(world.shadows.of(world.fixture.reader())!.isCoded(1)).toBe(true)
   expect(world.isCoded).toBe(false)
   expectSame(world.screened([QUERY]), world.scored([QUERY]))

@@ -11,6 +11,7 @@ import {
 import { MISSING, RowTableReader, STUCK } from '../../../src/state/rows/reader.ts'
 import { RowTable } from '../../../src/state/rows/row-table.ts'
 import { releaseScratchOfThread } from '../../../src/state/rows/view.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
 import { bytesOf, hashOf } from '../vector/model.ts'
 
 const shareOf = (table: RowTable) => ({
@@ -127,14 +128,15 @@ describe('index', () => {
     const table = new RowTable(rowTableLayout(1, 16, 4))
     const reader = new RowTableReader(shareOf(table))
     const present = new Map<string, number>()
-    for (let n = 0; n < 60_000; n++) {
-      const key = `k${random.below(20_000)}`
+    const keys = campaignSize(4_000, 20_000)
+    for (let n = 0; n < 3 * keys; n++) {
+      const key = `k${random.below(keys)}`
       if (present.has(key) && random.below(2) === 0) {
         remove(table, key)
         present.delete(key)
       } else present.set(key, write(table, key, n))
     }
-    for (let i = 0; i < 20_000; i++) {
+    for (let i = 0; i < keys; i++) {
       expect(find(reader, `k${i}`)).toBe(present.get(`k${i}`) ?? MISSING)
     }
   })

@@ -118,7 +118,7 @@ describe('vector states of a backend', () => {
   })
 
   it('stay within the budget together, also when one filled it before the other had a row', async () => {
-    const budget = 8 * 2 ** 20
+    const budget = 2 * 2 ** 20
     const backend = await backends.create({ storeType: 'rocksdb', budget })
     const wide = { dimension: 100, queryableName: 'WIDE' }
     const [u, i] = [
@@ -126,8 +126,8 @@ describe('vector states of a backend', () => {
       backend.vector(vectorState('wide-items', { ...wide, keySuffix: '-I' })),
     ]
     const floats = new Float32Array(100).fill(0.5)
-    for (let n = 0; n < 30_000; n++) u.put(V1, text(`${n}-U`), floats, ORIGIN)
-    for (let n = 0; n < 10_000; n++) i.put(V1, text(`${n}-I`), floats, ORIGIN)
+    for (let n = 0; n < 8_000; n++) u.put(V1, text(`${n}-U`), floats, ORIGIN)
+    for (let n = 0; n < 2_500; n++) i.put(V1, text(`${n}-I`), floats, ORIGIN)
     const bytes = backends.metrics.snapshot()['rowTableBytes']!
     expect(bytes).toBeGreaterThan(budget / 2)
     expect(bytes).toBeLessThanOrEqual(budget)

@@ -3,6 +3,7 @@ import { type Random, seededRandom } from '../../../src/core/random.ts'
 import type { StateSnapshot } from '../../../src/state/port/change.ts'
 import { finished } from '../../../src/state/port/scan-part.ts'
 import { decodeVectorFloats } from '../../../src/state/rows/codec.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
 import { bytesOf, type Change, ListSink, V1, VectorFixture } from './model.ts'
 
 const KEYS = 60
@@ -174,7 +175,7 @@ class Trial {
 describe('vector state behaves like a map, whatever the order of calls', () => {
   for (const spill of [false, true]) {
     test(`${spill ? 'with a store and a small budget' : 'in memory'}`, () => {
-      for (let seed = 1; seed <= 5; seed++) {
+      for (let seed = 1; seed <= campaignSize(1, 5); seed++) {
         try {
           const trial = new Trial(seed, spill)
           for (let n = 0; n < 1500; n++) trial.step()

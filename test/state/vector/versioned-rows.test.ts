@@ -218,7 +218,7 @@ describe('reading at a checkpoint', () => {
     }
     for (let id = 1; id < 4; id++) round(id)
     const bytes = fixture.tables.memoryBytes
-    for (let id = 4; id < 20; id++) round(id)
+    for (let id = 4; id < 12; id++) round(id)
     expect(fixture.tables.memoryBytes).toBe(bytes)
   })
 

@@ -30,3 +30,12 @@ it.each(['hinge', 'logistic'] as const)(
     }
   },
 )
+
+it("training by Newton's method gives the same bits on 0 and 2 threads", async () => {
+  const examples = table()
+  const options = { loss: 'logistic', solver: 'newton', maxRounds: 20 } as const
+  const expected = await trainLinear(examples, { ...options, threads: 0 })
+  expect(expected.history.at(-1)?.relativeGradient).toBeDefined()
+  const model = await trainLinear(examples, { ...options, threads: 2 })
+  expect(model.weights).toEqual(expected.weights)
+})

@@ -15,6 +15,8 @@ import {
 } from '../../../src/training/data/ratings-table.ts'
 import { RatingsSpill } from '../../../src/training/spill/ratings-spill.ts'
 import type { SpilledRatings } from '../../../src/training/spill/spilled-ratings.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
+import { commitSeed } from '../../services/commit-seed.ts'
 
 let folder: string
 beforeAll(() => {
@@ -40,6 +42,13 @@ function rowsOf(model: AlsModel): readonly number[] {
   ]
 }
 
+const TRAININGS: readonly AlsOptions[] = [
+  { threads: 0 },
+  { threads: 0, biases: false },
+  { threads: 0, feedback: 'implicit' },
+  { threads: 2 },
+]
+
 describe('ratings in files', () => {
   it('have the ids, the statistics and the sorted sides of the same ratings in memory', async () => {
     using files = await spilled(table)
@@ -57,19 +66,17 @@ describe('ratings in files', () => {
     }
   })
 
-  it.each<AlsOptions>([
-    { threads: 0 },
-    { threads: 0, biases: false },
-    { threads: 0, feedback: 'implicit' },
-    { threads: 2 },
-  ])('train the same rows as in memory with %o', async (options) => {
-    using files = await spilled(table)
-    const settings = { ...options, factors: 6, iterations: 2 }
-    const [inMemory, inFiles] = [await trainAls(table, settings), await trainAls(files, settings)]
-    expect(rowsOf(inFiles)).toEqual(rowsOf(inMemory))
-    expect(inFiles.history.at(-1)?.objective).toBe(inMemory.history.at(-1)?.objective)
-    expect(inFiles.ratingsOf('I', 3)).toBe(inMemory.ratingsOf('I', 3))
-  })
+  it.each(campaignSize([TRAININGS[commitSeed() % TRAININGS.length]!], TRAININGS))(
+    'train the same rows as in memory with %o',
+    async (options) => {
+      using files = await spilled(table)
+      const settings = { ...options, factors: 6, iterations: 2 }
+      const [inMemory, inFiles] = [await trainAls(table, settings), await trainAls(files, settings)]
+      expect(rowsOf(inFiles)).toEqual(rowsOf(inMemory))
+      expect(inFiles.history.at(-1)?.objective).toBe(inMemory.history.at(-1)?.objective)
+      expect(inFiles.ratingsOf('I', 3)).toBe(inMemory.ratingsOf('I', 3))
+    },
+  )
 
   it('leave no name in the folder, so that a killed process leaves nothing', async () => {
     using spill = new RatingsSpill({ folder })

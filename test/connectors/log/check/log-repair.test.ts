@@ -7,6 +7,7 @@ import { checkLog } from '../../../../src/connectors/log/check/log-check.ts'
 import { type RepairOptions, repairLog } from '../../../../src/connectors/log/check/log-repair.ts'
 import { EmbeddedLog } from '../../../../src/connectors/log/embedded-log.ts'
 import { LocalLogWriter } from '../../../../src/connectors/log/writer/local-log-writer.ts'
+import { campaignSize } from '../../../run/campaign-size.ts'
 import { bytes, readAll, temporaryFolder } from '../fixture.ts'
 
 async function write(directory: string): Promise<string[]> {
@@ -129,7 +130,7 @@ describe('check and repair of a log', () => {
     const file = join(directory, 't/topic.json')
     const whole = fs.readFileSync(file)
     const before = await readAll({ directory, topic: 't' })
-    for (let at = 0; at < whole.length; at += 7) {
+    for (let at = 0; at < whole.length; at += campaignSize(23, 7)) {
       const damaged = Buffer.from(whole)
       damaged[at]! ^= 1 << (at % 8)
       fs.writeFileSync(file, damaged)

@@ -12,9 +12,11 @@ import {
   callingThread,
   type TrainingThreads,
 } from '../../../../src/training/threads/training-threads.ts'
+import { campaignSize } from '../../../run/campaign-size.ts'
+import { commitSeed } from '../../../services/commit-seed.ts'
 import { fewRatings, relativeDistance } from '../../als/fixture.ts'
 
-const SWEEPS = 4
+const SWEEPS = 3
 const BURN_IN = 1
 
 /** A chain at its start. */
@@ -40,36 +42,41 @@ async function sweepOf(
   return chain.drawNoise(sweep)
 }
 
+const CASES: readonly [string, RatingsTable, BmfOptions][] = [
+  ['one factor', fewRatings(120, 60, 3000), { factors: 1 }],
+  ['variances', fewRatings(120, 60, 3000), { factors: 6, variance: true }],
+  ['rows that are summed in segments', fewRatings(300, 3, 700), { factors: 2 }],
+]
+
 describe('the graphs of a GPU', () => {
-  it.each<[string, RatingsTable, BmfOptions]>([
-    ['one factor', fewRatings(120, 60, 3000), { factors: 1 }],
-    ['variances', fewRatings(120, 60, 3000), { factors: 6, variance: true }],
-    ['rows that are summed in segments', fewRatings(300, 3, 700), { factors: 2 }],
-  ])('draw what the kernels draw: %s', async (_, table, options) => {
-    // The processor runs the same graphs; test/system/training/gpu-bmf.test.ts has them on WebGPU.
-    const runtime = await openGpuRuntime(['cpu'])
-    const [expected, actual] = [startedChain(table, options), startedChain(table, options)]
-    const cpu = callingThread(new BmfDrawer(expected.share, 0))
-    const batchFloats = 60 * deviceWidth(expected.share.unknowns) ** 2
-    await using gpu = await GpuDrawer.create(runtime, actual.share, { batchFloats })
-    expect(Math.max(...gpu.batchesOf('users'))).toBeGreaterThan(1)
-    expect(gpu.batchesOf('users').length).toBeGreaterThan(1)
-    for (let sweep = 1; sweep <= SWEEPS; sweep++) {
-      const rmse = await sweepOf(expected.chain, cpu, sweep)
-      const actualRmse = await sweepOf(actual.chain, gpu, sweep)
-      expect(Math.abs(actualRmse / rmse - 1)).toBeLessThan(1e-4)
-      for (const side of ['users', 'items'] as const) {
-        const [a, b] = [expected.share, actual.share].map((share) => ({
-          rows: matrixOf(share, share[side]),
-          means: share[side].means,
-          moments: share[side].moments,
-        }))
-        expect(relativeDistance(a!.rows, b!.rows)).toBeLessThan(1e-3)
-        if (sweep > BURN_IN) expect(relativeDistance(a!.means, b!.means)).toBeLessThan(1e-3)
-        if (sweep > BURN_IN + 1 && options.variance === true) {
-          expect(relativeDistance(a!.moments, b!.moments)).toBeLessThan(1e-3)
+  it.each(campaignSize([CASES[commitSeed() % 3]!], CASES))(
+    'draw what the kernels draw: %s',
+    async (_, table, options) => {
+      // The processor runs the same graphs; test/system/training/gpu-bmf.test.ts has them on WebGPU.
+      const runtime = await openGpuRuntime(['cpu'])
+      const [expected, actual] = [startedChain(table, options), startedChain(table, options)]
+      const cpu = callingThread(new BmfDrawer(expected.share, 0))
+      const batchFloats = 60 * deviceWidth(expected.share.unknowns) ** 2
+      await using gpu = await GpuDrawer.create(runtime, actual.share, { batchFloats })
+      expect(Math.max(...gpu.batchesOf('users'))).toBeGreaterThan(1)
+      expect(gpu.batchesOf('users').length).toBeGreaterThan(1)
+      for (let sweep = 1; sweep <= SWEEPS; sweep++) {
+        const rmse = await sweepOf(expected.chain, cpu, sweep)
+        const actualRmse = await sweepOf(actual.chain, gpu, sweep)
+        expect(Math.abs(actualRmse / rmse - 1)).toBeLessThan(1e-4)
+        for (const side of ['users', 'items'] as const) {
+          const [a, b] = [expected.share, actual.share].map((share) => ({
+            rows: matrixOf(share, share[side]),
+            means: share[side].means,
+            moments: share[side].moments,
+          }))
+          expect(relativeDistance(a!.rows, b!.rows)).toBeLessThan(1e-3)
+          if (sweep > BURN_IN) expect(relativeDistance(a!.means, b!.means)).toBeLessThan(1e-3)
+          if (sweep > BURN_IN + 1 && options.variance === true) {
+            expect(relativeDistance(a!.moments, b!.moments)).toBeLessThan(1e-3)
+          }
         }
       }
-    }
-  })
+    },
+  )
 })

@@ -37,8 +37,8 @@ function sharing<A extends unknown[], B extends unknown[], R>(
 }
 
 /**
- * The gateway's compilers of schemas, shared by all gateways of the process. Compiling the schemas of
- * every gateway again takes longer than most tests of a gateway.
+ * The compilers of schemas, shared by all gateways and REST applications of the process. Compiling the schemas
+ * of each again takes longer than most of their tests.
  */
 export const SHARED_COMPILERS: Compilers = {
   buildValidator: sharing(buildValidator) as NonNullable<Compilers['buildValidator']>,
