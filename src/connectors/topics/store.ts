@@ -18,8 +18,16 @@ export interface NewTopic {
   readonly retentionBytes?: number
 }
 
+/** Identity of a topic: another topic has another one, also if it is created later under the same name. */
+export interface TopicIdentity {
+  /** Empty where the store has no id for the topic. */
+  readonly id: string
+  /** Id of the Kafka cluster or of the embedded log; missing where it is not known. */
+  readonly cluster?: string
+}
+
 /** Description of a topic. Settings that the user may not read are missing. */
-export interface TopicDescription {
+export interface TopicDescription extends Partial<TopicIdentity> {
   readonly topic: string
   readonly partitions: number
   readonly cleanupPolicy?: CleanupPolicy
@@ -68,11 +76,8 @@ export interface TopicStore extends AsyncDisposable {
   describe(topic: string): Promise<TopicDescription>
   /** Bounds of every partition. Throws UNKNOWN_TOPIC. */
   bounds(topic: string): Promise<readonly PartitionBounds[]>
-  /**
-   * Id that differs for a topic that was deleted and created again under the same name. Empty when the
-   * store has no such id.
-   */
-  identity(topic: string): Promise<string>
+  /** Throws UNKNOWN_TOPIC. */
+  identity(topic: string): Promise<TopicIdentity>
   /** Throws TOPIC_EXISTS when a topic of this name exists. */
   create(topic: string, config: NewTopic): Promise<void>
   /**
