@@ -119,6 +119,13 @@ export {
   type PrequentialOptions,
 } from './models/quality/prequential-error.ts'
 export type { LearnedPart } from './models/registry/learned-part.ts'
+export {
+  type PresentTopic,
+  placeOfRange,
+  type RangePlace,
+  rangesHere,
+} from './models/registry/range-place.ts'
+export type { DataRange } from './models/registry/version.ts'
 export { keyLengthWithoutVersion, versionOfKeyBytes } from './models/versioned-key.ts'
 // State: rows of other slots, read in place; weights in blocks.
 export type { ChainSource } from './operators/port/operator.ts'

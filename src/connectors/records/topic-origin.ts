@@ -109,7 +109,7 @@ function nameOf({ topic, id }: TopicOrigin): string {
 
 function adviceFor(match: Refusal, stored?: TopicOrigin): string {
   const start =
-    'start without this checkpoint, in another data folder (--data-dir); in a job of your own, you can give the source another uid and restore with allowNonRestoredState'
+    'start without this checkpoint, with another checkpoint folder (-D execution.checkpointing.dir=DIR); in a job of your own, you can give the source another uid and restore with allowNonRestoredState'
   if (match === 'other-topic') return `name topic "${stored?.topic}" to continue, or ${start}`
   if (match === 'other-cluster') return `read it where it was to continue, or ${start}`
   return `to read the new topic, ${start}`

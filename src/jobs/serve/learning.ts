@@ -95,8 +95,10 @@ export async function serveLearning<
       const isKnown = (metadata.resumeOffsets ?? []).length > 0
       const isLater = !isFirst
       isFirst = false
-      if (isLater || hasCheckpoint || isKnown) return metadata
-      const { note, ...first } = await firstObservations(job.observations, options)
+      if (isLater || hasCheckpoint) return metadata
+      const { observations } = job
+      const begun = { version, marker: versions.markerOf(version) ?? marker, observations, options }
+      const { note, ...first } = await firstObservations(isKnown, begun)
       if (note !== undefined) notes.set(version, note)
       return { ...metadata, ...first }
     } catch (error) {

@@ -3,6 +3,13 @@ import type { StoredCheck } from './checks.ts'
 /** Observations that a version was trained on: offsets `from <= o < to` of a partition. */
 export interface DataRange {
   readonly topic: string
+  /**
+   * Id of the topic: in another topic the offsets mean other records. Missing in versions of earlier builds; empty where
+   * such a version was imported, as its topic is not known.
+   */
+  readonly topicId?: string
+  /** Id of the embedded log or the Kafka cluster that has the topic; missing where it is not known. */
+  readonly clusterId?: string
   readonly partition: number
   readonly from: number
   readonly to: number

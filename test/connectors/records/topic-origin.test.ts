@@ -70,7 +70,7 @@ describe('requireSameTopic', () => {
 
   it('names both topics, and says how to go on', () => {
     expect(messageOf({}, { topic: 's2', id: 'id-2' })).toBe(
-      'the checkpoint has offsets of topic "s1" (id id-1), and the job reads topic "s2" (id id-2), where they mean other records; name topic "s1" to continue, or start without this checkpoint, in another data folder (--data-dir); in a job of your own, you can give the source another uid and restore with allowNonRestoredState',
+      'the checkpoint has offsets of topic "s1" (id id-1), and the job reads topic "s2" (id id-2), where they mean other records; name topic "s1" to continue, or start without this checkpoint, with another checkpoint folder (-D execution.checkpointing.dir=DIR); in a job of your own, you can give the source another uid and restore with allowNonRestoredState',
     )
   })
 

@@ -51,17 +51,18 @@ async function copies(): Promise<readonly string[]> {
   return jsonLines(stdout).map(({ value }) => String(value))
 }
 
-function copy(topic: string) {
+function copy(topic: string, ...more: readonly string[]) {
   const flags = ['--port', '0', '--slots', '1', '-D', 'rest.enabled=false']
   return weir([
     ...['run', join(folder, 'copy.ts'), '--option', `topic=${topic}`, '--data-dir', data],
     ...flags,
+    ...more,
   ])
 }
 
 /** Copies a topic until `count` records are copied in all, then stops the job with its checkpoint. */
-async function copyUntil(topic: string, count: number): Promise<void> {
-  await using job = copy(topic)
+async function copyUntil(topic: string, count: number, ...more: readonly string[]): Promise<void> {
+  await using job = copy(topic, ...more)
   await until(`${count} records are copied`, async () => (await copies()).length >= count, {
     timeoutMs: 60_000,
   })
@@ -84,5 +85,6 @@ it('a job that is started on another topic in its data folder says so and reads 
   expect(stderr).not.toContain('created again')
   await run(['topic', 'produce', 's1'], 'c\n')
   await copyUntil('s1', 3)
-  expect(await copies()).toEqual(['a', 'b', 'c'])
+  await copyUntil('s2', 6, '-D', `execution.checkpointing.dir=${join(folder, 'checkpoints')}`)
+  expect(await copies()).toEqual(['a', 'b', 'c', 'x', 'y', 'z'])
 }, 240_000)
