@@ -1,7 +1,7 @@
 import type { Cancel } from '../../core/clock.ts'
 import type { Source } from '../../operators/port/source.ts'
 import type { RecordTarget } from '../records/outgoing-record.ts'
-import type { CleanupPolicy } from '../records/topic-options.ts'
+import type { CleanupPolicy, StartingOffsets } from '../records/topic-options.ts'
 import type { RecordDeserializer } from '../records/topic-record.ts'
 
 /** Configuration of a new topic. The store chooses missing values. */
@@ -59,6 +59,8 @@ export interface TopicProducer extends RecordTarget {
 export interface TopicSourceOptions<T> {
   readonly topic: string
   readonly deserialize: RecordDeserializer<T>
+  /** Where a reader without stored positions begins; default `earliest`. */
+  readonly start?: StartingOffsets
   /** End at the offsets that exist now; default false. */
   readonly bounded?: boolean
   /** Time between two searches for new partitions, ms; default none. */
