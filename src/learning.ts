@@ -3,7 +3,12 @@
  * `jobs/learning/als` is written with these parts and with `@weirjs/weir`.
  */
 
-// Vocabulary: spans, key groups, waiting.
+// Vocabulary: topics of positions, spans, key groups, waiting.
+export {
+  decodeOrigin,
+  requireSameTopic,
+  type TopicOrigin,
+} from './connectors/records/topic-origin.ts'
 export { emptySpan, type MutableByteSpan } from './core/byte-span.ts'
 export { sleep } from './core/clock.ts'
 export { BIAS_FEATURE } from './core/feature.ts'
