@@ -10,7 +10,6 @@ import { ratingLineFormat } from '../../models/ratings/line-format.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import { rangesHere } from '../../models/registry/range-place.ts'
 import type { DataRange } from '../../models/registry/version.ts'
-import type { SourceSplit } from '../../operators/port/source.ts'
 
 /** A rating with its position in the topic. */
 export interface Observation extends Rating {
@@ -110,7 +109,7 @@ export function readObservations(
 }
 
 /** Where a range begins. The reader refuses a range of another topic. */
-function splitOf({ topic, topicId, clusterId, partition, from }: DataRange): SourceSplit {
+function splitOf({ topic, topicId, clusterId, partition, from }: DataRange) {
   const split = { partition, nextOffset: from }
   if (topicId === undefined) return split
   const origin = encodeOrigin({ topic, id: topicId, partitions: 0, cluster: clusterId })

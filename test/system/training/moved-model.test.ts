@@ -6,7 +6,7 @@ import { WeirClient } from '../../../src/client/index.ts'
 import { ByteReader } from '../../../src/core/byte-reader.ts'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
 import type { LearningError } from '../../../src/jobs/learning/als/error-function.ts'
-import { type CommandResult, jsonLines, PATIENT, weir } from './command-process.ts'
+import { type CommandResult, jsonLines, PATIENT, weir } from '../cli/command-process.ts'
 
 /** Ratings of each machine. */
 const RATINGS = 2000

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { until } from '../../run/until.ts'
-import { type CommandResult, jsonLines, REPOSITORY, weir } from './command-process.ts'
+import { type CommandResult, jsonLines, REPOSITORY, weir } from '../cli/command-process.ts'
 
 const weirUrl = pathToFileURL(join(REPOSITORY, 'src/index.ts')).href
 
