@@ -29,7 +29,7 @@ export type {
   PartitionReaderOptions,
 } from './connectors/log/storage/partition-reader.ts'
 export type { PartitionStatus } from './connectors/log/storage/partition-status.ts'
-export type { TopicConfig } from './connectors/log/storage/topic-config.ts'
+export type { StoredTopic, TopicConfig } from './connectors/log/storage/topic-config.ts'
 export type { LogOptions } from './connectors/log/writer/log-options.ts'
 export type { FsyncPolicy } from './connectors/log/writer/log-writer.ts'
 export { type GeneratorOptions, GeneratorSource } from './connectors/memory/generator-source.ts'

@@ -3,7 +3,12 @@
  * `jobs/learning/als` is written with these parts and with `@weirjs/weir`.
  */
 
-// Vocabulary: spans, key groups, waiting.
+// Vocabulary: topics of positions, spans, key groups, waiting.
+export {
+  decodeOrigin,
+  requireSameTopic,
+  type TopicOrigin,
+} from './connectors/records/topic-origin.ts'
 export { emptySpan, type MutableByteSpan } from './core/byte-span.ts'
 export { sleep } from './core/clock.ts'
 export { BIAS_FEATURE } from './core/feature.ts'
@@ -119,6 +124,13 @@ export {
   type PrequentialOptions,
 } from './models/quality/prequential-error.ts'
 export type { LearnedPart } from './models/registry/learned-part.ts'
+export {
+  type PresentTopic,
+  placeOfRange,
+  type RangePlace,
+  rangesHere,
+} from './models/registry/range-place.ts'
+export type { DataRange } from './models/registry/version.ts'
 export { keyLengthWithoutVersion, versionOfKeyBytes } from './models/versioned-key.ts'
 // State: rows of other slots, read in place; weights in blocks.
 export type { ChainSource } from './operators/port/operator.ts'

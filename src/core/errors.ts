@@ -49,7 +49,7 @@ export const ERROR_CODES = {
   UNKNOWN_TOPIC: entry(false, 'The topic does not exist.'),
   TOPIC_CHANGED: entry(
     false,
-    'The topic was deleted and created again; offsets in a checkpoint mean other records.',
+    'The offsets of a checkpoint belong to another topic, or the topic was deleted and created again.',
   ),
   TOPIC_EXISTS: entry(false, 'The topic exists already with another configuration.'),
   OFFSET_OUT_OF_RANGE: entry(false, 'The offset is outside what the partition still holds.'),

@@ -1,4 +1,4 @@
-import type { RegisteredVersion } from '../../models/registry/version.ts'
+import type { DataRange, RegisteredVersion, VersionLineage } from '../../models/registry/version.ts'
 import { counted } from './counted.ts'
 
 /** One line of `weir model list`. */
@@ -53,6 +53,7 @@ export function versionText(version: RegisteredVersion, nowMs: number): readonly
       : [
           `freshness        the newest event is ${Math.round((nowMs - lineage.newestEventMs) / 1000)} s old`,
         ]),
+    ...topicsText(lineage),
     ...lineage.ranges.map(
       ({ topic, partition, from, to }) => `data             ${topic}/${partition} ${from} to ${to}`,
     ),
@@ -92,4 +93,13 @@ function checkText({
 /** A number with at most five digits. */
 export function shortNumber(value: number): string {
   return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(5)))
+}
+
+/** The topics of the training data, one line each: offsets mean other records in another topic of the same name. */
+function topicsText({ ranges }: VersionLineage): readonly string[] {
+  const line = ({ topic, topicId, clusterId }: DataRange): string => {
+    const id = topicId === undefined || topicId === '' ? 'id not known' : `id ${topicId}`
+    return `topic            ${topic}, ${id}${clusterId === undefined ? '' : `, of ${clusterId}`}`
+  }
+  return [...new Set(ranges.map(line))]
 }

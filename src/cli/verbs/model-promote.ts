@@ -7,6 +7,7 @@ import {
   recordGolden,
   runPromotionChecks,
 } from '../../jobs/registry/promotion-checks.ts'
+import { presentVersion } from '../../jobs/registry/trained-ranges.ts'
 import { readExamples } from '../../jobs/retrain/examples.ts'
 import { readObservations } from '../../jobs/retrain/observations.ts'
 import {
@@ -15,7 +16,7 @@ import {
   type RegistryState,
   versionsOf,
 } from '../../models/registry/version.ts'
-import { type Command, Flags } from '../command/command.ts'
+import { type Command, type CommandIo, Flags } from '../command/command.ts'
 import { topicsOf } from '../flags/kafka.ts'
 import { administrationOf, REGISTRY_OPTIONS, registryOf } from '../flags/model-registry.ts'
 import {
@@ -66,7 +67,7 @@ Examples:
     const live = flags.optionalInteger('expect-live') ?? state.models.get(version.name)?.live ?? 0
     const golden = flags.optional('golden')
     if (golden !== undefined) {
-      const checks = await check(flags, { registry, state, version, live, golden })
+      const checks = await check(flags, { registry, state, version, live, golden, io })
       for (const line of checkLines(checks)) io.err(line)
     }
     const force = flags.optional('force')
@@ -100,20 +101,26 @@ async function check(
     readonly version: RegisteredVersion
     readonly live: number
     readonly golden: string
+    readonly io: CommandIo
   },
 ): Promise<PromotionChecks> {
   const { registry, version, live } = given
   await using client = await connectWith(flags)
   await using topics = await topicsOf(flags)
+  const candidate = await presentVersion(topics, version)
+  const versions = versionsOf(given.state, version.name)
+  const present = await Promise.all(versions.map((each) => presentVersion(topics, each)))
+  const notes = [candidate, ...present.filter((each) => each.version.number === live)]
+  for (const note of new Set(notes.flatMap((each) => each.note ?? []))) given.io.err(note)
   const found = await runPromotionChecks({
     reader: client,
     ...(await checkedData(version, given.golden, topics)),
     state: stateOf(flags, isLinear(version)),
-    version,
+    version: candidate.version,
     live,
     positions: await positionsOf(flags, version.topic),
     limits: limitsOf(flags),
-    versions: versionsOf(given.state, version.name),
+    versions: present.map((each) => each.version),
     clock: systemClock,
   })
   const { name, number } = version

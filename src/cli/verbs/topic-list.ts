@@ -17,7 +17,8 @@ export const topicListCommand: Command = {
   name: 'topic list',
   summary: 'List the topics of the embedded log or of Kafka',
   options: { ...KAFKA_OPTIONS, ...DATA_DIR_OPTION },
-  details: `The exit status is 1 if a topic is damaged; the others are listed all the same.
+  details: `The exit status is 1 if a topic is damaged; the others are listed all the same. --json has the id of each
+topic: offsets in checkpoints and model versions belong to the topic with this id.
 
 Examples:
   weir topic list

@@ -2,6 +2,7 @@ import { sleep } from '../../core/clock.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
 import type { Counter } from '../../core/metrics.ts'
 import type { Isolation } from '../records/topic-options.ts'
+import { topicCreatedAgain } from '../records/topic-origin.ts'
 import { requestOf, topicRight } from './client/access-rights.ts'
 import type { KafkaCluster } from './client/cluster.ts'
 import { KAFKA_ERRORS, kafkaError, throwKafkaError } from './client/errors.ts'
@@ -121,7 +122,7 @@ export class KafkaFetcher {
     const topic = await this.cluster.topic(this.options.topic)
     this.topicId ??= topic.topicId
     if (topic.topicId !== this.topicId) {
-      throw topicChanged(topic.name)
+      throw topicCreatedAgain(topic.name)
     }
     for (const split of this.withoutLeader()) {
       const { leader = -1, leaderEpoch = -1 } = topic.partitions[split.partition] ?? {}
@@ -264,10 +265,4 @@ function answerAsOfMs(
     records.length === 0 && error === KAFKA_ERRORS.NONE
   const waited = partitions.every(isEmpty)
   return waited && answeredMs - sentMs >= maxWaitMs ? sentMs + maxWaitMs : sentMs
-}
-
-/** The error of a topic that was deleted and created again under its name. */
-export function topicChanged(topic: string): WeirError {
-  const message = `topic "${topic}" was deleted and created again: the offsets of this job mean other records in the new topic; to read the new topic, give the source another uid and restore with allowNonRestoredState, or start without a checkpoint`
-  return new WeirError('TOPIC_CHANGED', message, { details: { topic } })
 }

@@ -1,8 +1,14 @@
 import type { SourceReader, SourceReaderContext, SourceSplit } from '../../operators/port/source.ts'
 import { SplitReader } from '../records/split-reader.ts'
-import { KafkaCluster } from './client/cluster.ts'
+import {
+  decodeOrigin,
+  encodeOrigin,
+  requireSameTopic,
+  type TopicOrigin,
+} from '../records/topic-origin.ts'
+import { KafkaCluster, type KafkaTopic } from './client/cluster.ts'
 import { commitOffsets, committedOffset, findOffset, type OffsetQuery } from './client/offsets.ts'
-import { KafkaFetcher, topicChanged } from './fetcher.ts'
+import { KafkaFetcher } from './fetcher.ts'
 import { KafkaProducer } from './producer.ts'
 import type { KafkaSourceOptions } from './source-options.ts'
 import { KafkaSplit } from './split.ts'
@@ -17,8 +23,8 @@ export class KafkaSourceReader<T> extends SplitReader<T, KafkaSplit> implements 
   private fetcher: KafkaFetcher | undefined
   private deadLetterProducer: KafkaProducer | undefined
   private context: SourceReaderContext | undefined
-  /** Kafka's id of the topic, which differs when the topic was deleted and created again. */
-  private topicId: string | undefined
+  /** The topic when the reader got its splits: its offsets belong to no later topic of this name. */
+  private origin: TopicOrigin | undefined
   /** The offsets of the last snapshot, for the group commit. */
   private stored: readonly SourceSplit[] = []
   private committing: Promise<void> | undefined
@@ -51,10 +57,11 @@ export class KafkaSourceReader<T> extends SplitReader<T, KafkaSplit> implements 
   }
 
   async addSplits(splits: readonly SourceSplit[]): Promise<void> {
-    const { topicId } = await this.cluster!.topic(this.options.topic)
-    this.topicId ??= topicId
+    const now = originOf(await this.cluster!.topic(this.options.topic))
+    if (this.origin !== undefined) requireSameTopic(this.origin, now)
+    this.origin = now
     for (const { origin } of splits) {
-      if (origin !== undefined && origin !== topicId) throw topicChanged(this.options.topic)
+      if (origin !== undefined) requireSameTopic(decodeOrigin(origin), now)
     }
     for (const added of await Promise.all(splits.map((split) => this.prepare(split)))) {
       this.splits.push(added)
@@ -105,7 +112,8 @@ export class KafkaSourceReader<T> extends SplitReader<T, KafkaSplit> implements 
   }
 
   snapshot(): SourceSplit[] {
-    const origin = this.topicId!
+    if (this.origin === undefined) return []
+    const origin = encodeOrigin(this.origin)
     const splits = this.splits.map(({ partition, nextOffset }) => ({
       partition,
       nextOffset,
@@ -141,4 +149,8 @@ export class KafkaSourceReader<T> extends SplitReader<T, KafkaSplit> implements 
     await stopped
     this.splits.length = 0
   }
+}
+
+function originOf({ name, topicId, partitions, clusterId }: KafkaTopic): TopicOrigin {
+  return { topic: name, id: topicId, partitions: partitions.length, cluster: clusterId }
 }

@@ -9,6 +9,7 @@ import {
   listTopics,
   partitionPath,
   readTopicConfig,
+  type StoredTopic,
   type TopicConfig,
 } from './storage/topic-config.ts'
 import { connectLogWriter } from './writer/connect.ts'
@@ -43,8 +44,8 @@ export class EmbeddedLog {
     return listTopics(this.directory)
   }
 
-  /** Configuration of a topic. Throws UNKNOWN_TOPIC. */
-  describe(topic: string): TopicConfig {
+  /** Configuration and id of a topic. Throws UNKNOWN_TOPIC. */
+  describe(topic: string): StoredTopic {
     return readTopicConfig(this.directory, topic)
   }
 

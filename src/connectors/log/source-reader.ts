@@ -6,6 +6,12 @@ import type {
   SourceSplit,
 } from '../../operators/port/source.ts'
 import { SplitReader } from '../records/split-reader.ts'
+import {
+  decodeOrigin,
+  encodeOrigin,
+  requireSameTopic,
+  type TopicOrigin,
+} from '../records/topic-origin.ts'
 import { EmbeddedLog } from './embedded-log.ts'
 import { isWatchDue, nextPollMs, type PollRhythm } from './poll-rhythm.ts'
 import type { LogSourceOptions } from './source-options.ts'
@@ -13,7 +19,7 @@ import { LogSplit } from './split.ts'
 import { SplitPrefetcher } from './split-prefetcher.ts'
 import { PartitionReader } from './storage/partition-reader.ts'
 import { statusPath } from './storage/partition-status.ts'
-import { partitionPath } from './storage/topic-config.ts'
+import { logIdOf, partitionPath, readTopicConfig } from './storage/topic-config.ts'
 import { listenToChanges } from './writer/changes.ts'
 import { FileWatch } from './writer/file-watch.ts'
 
@@ -27,6 +33,8 @@ export class LogSourceReader<T> extends SplitReader<T, LogSplit> implements Sour
   private context: SourceReaderContext | undefined
   private deadLetterLog: EmbeddedLog | undefined
   private cancelPoll: Cancel | undefined
+  /** The topic when the reader got its splits: its offsets belong to no later topic of this name. */
+  private origin: TopicOrigin | undefined
   private readonly watch = new FileWatch()
 
   constructor(options: LogSourceOptions<T>) {
@@ -44,8 +52,20 @@ export class LogSourceReader<T> extends SplitReader<T, LogSplit> implements Sour
   }
 
   async addSplits(splits: readonly SourceSplit[]): Promise<void> {
+    const now = this.topicNow()
+    if (this.origin !== undefined) requireSameTopic(this.origin, now)
+    this.origin = now
+    for (const { origin } of splits) {
+      if (origin !== undefined) requireSameTopic(decodeOrigin(origin), now)
+    }
     for (const split of splits) await this.addSplit(split)
     this.wakeUp()
+  }
+
+  private topicNow(): TopicOrigin {
+    const { directory, topic } = this.options
+    const { id, partitions } = readTopicConfig(directory, topic)
+    return { topic, id, partitions, cluster: logIdOf(directory) }
   }
 
   private async addSplit({ partition, nextOffset }: SourceSplit): Promise<void> {
@@ -123,7 +143,9 @@ export class LogSourceReader<T> extends SplitReader<T, LogSplit> implements Sour
   }
 
   snapshot(): SourceSplit[] {
-    return this.splits.map(({ partition, nextOffset }) => ({ partition, nextOffset }))
+    if (this.origin === undefined) return []
+    const origin = encodeOrigin(this.origin)
+    return this.splits.map(({ partition, nextOffset }) => ({ partition, nextOffset, origin }))
   }
 
   checkpointCompleted(_checkpointId: number): void {

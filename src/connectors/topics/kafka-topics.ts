@@ -12,6 +12,7 @@ import type {
   NewTopic,
   PartitionBounds,
   TopicDescription,
+  TopicIdentity,
   TopicProducer,
   TopicSourceOptions,
   TopicStore,
@@ -55,7 +56,7 @@ export class KafkaTopics implements TopicStore {
   }
 
   async describe(topic: string): Promise<TopicDescription> {
-    await this.requireTopic(topic)
+    const identity = await this.identity(topic)
     const { requests } = this
     const found = await requests.retry(`metadata of "${topic}"`, () =>
       requests.metadata([{ name: topic }]),
@@ -63,6 +64,7 @@ export class KafkaTopics implements TopicStore {
     const partitions = found.topics[0]!.partitions
     return {
       topic,
+      ...identity,
       partitions: partitions.length,
       replicationFactor: Math.min(...partitions.map(({ replicaNodes }) => replicaNodes.length)),
       ...(await this.cleanupOf(topic)),
@@ -88,8 +90,9 @@ export class KafkaTopics implements TopicStore {
     return await this.advised(topicBounds(this.requests, topic))
   }
 
-  async identity(topic: string): Promise<string> {
-    return (await this.requireTopic(topic)).topicId
+  async identity(topic: string): Promise<TopicIdentity> {
+    const { topicId: id, clusterId: cluster } = await this.requireTopic(topic)
+    return { id, ...(cluster === undefined ? {} : { cluster }) }
   }
 
   /** The topic, without the wait for topics that were created a moment ago: `create` waits itself. */

@@ -9,6 +9,7 @@ import { readStatus, statusPath, topicBounds } from '../log/storage/partition-st
 import {
   hasTopic,
   listTopics,
+  logIdOf,
   partitionPath,
   readTopicConfig,
 } from '../log/storage/topic-config.ts'
@@ -17,6 +18,7 @@ import type {
   NewTopic,
   PartitionBounds,
   TopicDescription,
+  TopicIdentity,
   TopicProducer,
   TopicSourceOptions,
   TopicStore,
@@ -48,17 +50,21 @@ export class LogTopics implements TopicStore {
 
   async describe(topic: string): Promise<TopicDescription> {
     const config = readTopicConfig(this.directory, topic)
-    const { partitions, cleanupPolicy, retentionMs, retentionBytes } = config
-    return { topic, partitions, cleanupPolicy, retentionMs, retentionBytes }
+    const { id, partitions, cleanupPolicy, retentionMs, retentionBytes } = config
+    return { topic, id, partitions, cleanupPolicy, retentionMs, retentionBytes }
   }
 
   async bounds(topic: string): Promise<readonly PartitionBounds[]> {
     return topicBounds(this.directory, topic)
   }
 
-  /** Unknown: topics of a directory are deleted together with it, and so are their checkpoints. */
-  async identity(_topic: string): Promise<string> {
-    return ''
+  async identity(topic: string): Promise<TopicIdentity> {
+    const { directory } = this
+    // Topics of an earlier build get their ids when the log is opened; those that may not be written have none.
+    if (readTopicConfig(directory, topic).id === '') await this.log().catch(() => undefined)
+    const { id } = readTopicConfig(directory, topic)
+    const cluster = logIdOf(directory)
+    return { id, ...(cluster === undefined ? {} : { cluster }) }
   }
 
   async create(topic: string, config: NewTopic): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Cancel } from '../../core/clock.ts'
 import type { Source } from '../../operators/port/source.ts'
 import type { RecordTarget } from '../records/outgoing-record.ts'
-import type { CleanupPolicy } from '../records/topic-options.ts'
+import type { CleanupPolicy, StartingOffsets } from '../records/topic-options.ts'
 import type { RecordDeserializer } from '../records/topic-record.ts'
 
 /** Configuration of a new topic. The store chooses missing values. */
@@ -18,8 +18,16 @@ export interface NewTopic {
   readonly retentionBytes?: number
 }
 
+/** Identity of a topic: another topic has another one, also if it is created later under the same name. */
+export interface TopicIdentity {
+  /** Empty where the store has no id for the topic. */
+  readonly id: string
+  /** Id of the Kafka cluster or of the embedded log; missing where it is not known. */
+  readonly cluster?: string
+}
+
 /** Description of a topic. Settings that the user may not read are missing. */
-export interface TopicDescription {
+export interface TopicDescription extends Partial<TopicIdentity> {
   readonly topic: string
   readonly partitions: number
   readonly cleanupPolicy?: CleanupPolicy
@@ -51,6 +59,8 @@ export interface TopicProducer extends RecordTarget {
 export interface TopicSourceOptions<T> {
   readonly topic: string
   readonly deserialize: RecordDeserializer<T>
+  /** Where a reader without stored positions begins; default `earliest`. */
+  readonly start?: StartingOffsets
   /** End at the offsets that exist now; default false. */
   readonly bounded?: boolean
   /** Time between two searches for new partitions, ms; default none. */
@@ -68,11 +78,8 @@ export interface TopicStore extends AsyncDisposable {
   describe(topic: string): Promise<TopicDescription>
   /** Bounds of every partition. Throws UNKNOWN_TOPIC. */
   bounds(topic: string): Promise<readonly PartitionBounds[]>
-  /**
-   * Id that differs for a topic that was deleted and created again under the same name. Empty when the
-   * store has no such id.
-   */
-  identity(topic: string): Promise<string>
+  /** Throws UNKNOWN_TOPIC. */
+  identity(topic: string): Promise<TopicIdentity>
   /** Throws TOPIC_EXISTS when a topic of this name exists. */
   create(topic: string, config: NewTopic): Promise<void>
   /**

@@ -1,3 +1,4 @@
+import { decodeOrigin, requireSameTopic } from '../../connectors/records/topic-origin.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { ChainSource } from '../../operators/port/operator.ts'
 import type { SourceSplit } from '../../operators/port/source.ts'
@@ -17,9 +18,12 @@ interface ObservedPartition {
   version: number
   /** Earlier versions, with the first offset that each has not learned. */
   readonly left: Map<number, number>
+  /** The topic that the offsets belong to, as the source stores it; undefined where it says none. */
+  origin?: string | undefined
 }
 
 const STATE = 1
+const STATE_WITH_ORIGIN = 2
 /** Earlier versions that are tracked: a rollback over more of them leaves a gap. */
 const MOST_EARLIER = 16
 
@@ -42,10 +46,18 @@ export class ResumeOffsets {
     }
   }
 
-  /** Switches to a version; moves the source in the partitions where the version resumes elsewhere. */
+  /**
+   * Switches to a version; moves the source in the partitions where the version resumes elsewhere. Throws TOPIC_CHANGED if the state
+   * is of another topic: the source can be restored without its positions, this operator and the deltas seen not.
+   */
   switchTo(version: number, resumeOffsets: readonly ResumeOffset[]): void {
     const moved: SourceSplit[] = []
     for (const split of this.source.positions()) {
+      const observed = this.of(split.partition, version)
+      if (observed.origin !== undefined && split.origin !== undefined) {
+        requireSameTopic(decodeOrigin(observed.origin), decodeOrigin(split.origin))
+      }
+      observed.origin = split.origin ?? observed.origin
       const resume = resumeOffsets.find(({ partition }) => partition === split.partition)
       const next = this.nextOf(split, version, resume)
       if (next !== split.nextOffset) moved.push({ ...split, nextOffset: next })
@@ -90,7 +102,10 @@ export class ResumeOffsets {
       .filter(
         ({ partition }) => this.partitions.has(partition) || !this.source.isRestored(partition),
       )
-      .map(({ partition }) => encodePartition(partition, this.of(partition, 0)))
+      .map(({ partition, origin }) => {
+        const observed = this.of(partition, 0)
+        return encodePartition(partition, { ...observed, origin: observed.origin ?? origin })
+      })
   }
 }
 
@@ -133,14 +148,31 @@ function track({ version, left }: ObservedPartition, next: number): void {
   }
 }
 
-/** | format u8 | partition u32 | version u32 | { earlier version u32 | its next offset f64 } ... | */
-function encodePartition(partition: number, { version, left }: ObservedPartition): Uint8Array {
-  const bytes = new Uint8Array(9 + 12 * left.size)
+/**
+ * Format 1, where the source says no topic:
+ *
+ *   | format u8 | partition u32 | version u32 | { earlier version u32 | its next offset f64 } ... |
+ *
+ * Format 2, with the topic (`SourceSplit.origin`):
+ *
+ *   | format u8 | partition u32 | version u32 | length of the topic u32 | topic UTF-8 | { ... } ... |
+ */
+function encodePartition(
+  partition: number,
+  { version, left, origin }: ObservedPartition,
+): Uint8Array {
+  const text = origin === undefined ? undefined : Buffer.from(origin)
+  const start = text === undefined ? 9 : 13 + text.length
+  const bytes = new Uint8Array(start + 12 * left.size)
   const view = new DataView(bytes.buffer)
-  view.setUint8(0, STATE)
+  view.setUint8(0, text === undefined ? STATE : STATE_WITH_ORIGIN)
   view.setUint32(1, partition, true)
   view.setUint32(5, version, true)
-  let at = 9
+  if (text !== undefined) {
+    view.setUint32(9, text.length, true)
+    bytes.set(text, 13)
+  }
+  let at = start
   for (const [before, next] of left) {
     view.setUint32(at, before, true)
     view.setFloat64(at + 4, next, true)
@@ -151,12 +183,17 @@ function encodePartition(partition: number, { version, left }: ObservedPartition
 
 function decodePartition(bytes: Uint8Array): ObservedPartition & { readonly partition: number } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  if (view.getUint8(0) !== STATE) {
-    throw new WeirError('UNSUPPORTED_VERSION', `resume offsets of format ${view.getUint8(0)}`)
+  const format = view.getUint8(0)
+  if (format !== STATE && format !== STATE_WITH_ORIGIN) {
+    throw new WeirError('UNSUPPORTED_VERSION', `resume offsets of format ${format}`)
   }
+  const length = format === STATE ? undefined : view.getUint32(9, true)
+  const start = length === undefined ? 9 : 13 + length
   const left = new Map<number, number>()
-  for (let at = 9; at < bytes.length; at += 12) {
+  for (let at = start; at < bytes.length; at += 12) {
     left.set(view.getUint32(at, true), view.getFloat64(at + 4, true))
   }
-  return { partition: view.getUint32(1, true), version: view.getUint32(5, true), left }
+  const place = { partition: view.getUint32(1, true), version: view.getUint32(5, true), left }
+  if (length === undefined) return place
+  return { ...place, origin: new TextDecoder().decode(bytes.subarray(13, start)) }
 }

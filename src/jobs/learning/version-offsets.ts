@@ -1,5 +1,7 @@
 import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
 import type { LearnedPart } from '../../models/registry/learned-part.ts'
+import { placeOfRange, type RangePlace, rangesHere } from '../../models/registry/range-place.ts'
+import type { DataRange } from '../../models/registry/version.ts'
 import type { ModelRegistry } from '../registry/model-registry.ts'
 import type { ResumeOffset } from './resume-offsets.ts'
 
@@ -17,20 +19,20 @@ export interface VersionOffsetsOptions {
 
 /**
  * Where a version resumes in each partition of the observations, by what it was trained on, what was
- * replayed onto it and what was written back. Empty where the version comes from elsewhere, or where the topic was created again
- * since.
+ * replayed onto it and what was written back. Empty where that was another topic, also one of the same name, as it is for a version
+ * from elsewhere and where the topic was created again since.
  */
 export async function resumeOffsetsOf(
   number: number,
-  { registry, place, model, observations, learned }: VersionOffsetsOptions,
+  options: VersionOffsetsOptions,
 ): Promise<readonly ResumeOffset[]> {
-  const version = (await registry.read()).versions.get(model)?.get(number)
-  const { ranges = [], replayed = [] } = version?.lineage ?? {}
-  const covered = [...ranges, ...replayed, ...rangesOf(learned)].filter(
-    ({ topic }) => topic === observations,
-  )
-  if (covered.length === 0) return []
+  const { place, observations } = options
+  const ranges = await coveredRanges(number, options)
+  if (ranges.length === 0) return []
   await using topics = await openTopics(place)
+  const { id } = await topics.identity(observations)
+  const covered = rangesHere(ranges, { topic: observations, id })
+  if (covered.length === 0) return []
   const bounds = await topics.bounds(observations)
   const nextOf = (partition: number): number =>
     Math.max(0, ...covered.filter((range) => range.partition === partition).map(({ to }) => to))
@@ -41,10 +43,38 @@ export async function resumeOffsetsOf(
   return bounds.map(({ partition, start }) => ({ partition, start, next: nextOf(partition) }))
 }
 
-function rangesOf(
-  learned: LearnedPart | undefined,
-): { topic: string; partition: number; to: number }[] {
+/**
+ * Where the observations are that a version was trained on or has learned: `elsewhere` only if none of them is in the topic that
+ * is here. Undefined for a version that does not say what it was trained on.
+ */
+export async function placeOfObservations(
+  number: number,
+  options: VersionOffsetsOptions,
+): Promise<RangePlace | undefined> {
+  const ranges = await coveredRanges(number, options)
+  if (ranges.length === 0) return undefined
+  await using topics = await openTopics(options.place)
+  const { observations: topic } = options
+  const present = { topic, id: (await topics.identity(topic)).id }
+  const places = new Set(ranges.map((range) => placeOfRange(range, present)))
+  if (places.has('taken-for-here')) return 'taken-for-here'
+  return places.has('here') ? 'here' : 'elsewhere'
+}
+
+type CoveredRange = Pick<DataRange, 'topic' | 'topicId' | 'partition' | 'to'>
+
+async function coveredRanges(
+  number: number,
+  { registry, model, learned }: VersionOffsetsOptions,
+): Promise<readonly CoveredRange[]> {
+  const version = (await registry.read()).versions.get(model)?.get(number)
+  const { ranges = [], replayed = [] } = version?.lineage ?? {}
+  return [...ranges, ...replayed, ...rangesOf(learned)]
+}
+
+function rangesOf(learned: LearnedPart | undefined): CoveredRange[] {
   if (learned === undefined) return []
-  const { observations: topic, next } = learned
-  return next.map((to, partition) => ({ topic, partition, to: Math.max(0, to) }))
+  const { observations: topic, observationsId, next } = learned
+  const id = observationsId === undefined ? {} : { topicId: observationsId }
+  return next.map((to, partition) => ({ topic, ...id, partition, to: Math.max(0, to) }))
 }

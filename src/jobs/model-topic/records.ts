@@ -13,6 +13,8 @@ export interface TopicRecordsOptions {
   readonly topic: string
   readonly name: string
   readonly uid: string
+  /** By partition, where a job without a checkpoint begins. @default at the start of the topic */
+  readonly from?: readonly number[] | undefined
   /** As in `SourceOptions`. */
   readonly returnsThrough?: ReturnPath
 }
@@ -24,10 +26,11 @@ export interface TopicRecordsOptions {
 export function topicRecords(
   env: StreamExecutionEnvironment,
   topics: TopicStore,
-  { topic, name, uid, returnsThrough }: TopicRecordsOptions,
+  { topic, name, uid, from, returnsThrough }: TopicRecordsOptions,
 ): DataStream<ModelTopicRecord> {
   const source = topics.source<ModelTopicRecord>({
     topic,
+    ...(from === undefined ? {} : { start: { offsets: { ...from } } }),
     discoveryIntervalMs: DISCOVERY_MS,
     deserialize: (record) => record,
   })

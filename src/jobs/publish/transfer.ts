@@ -4,7 +4,13 @@ import { WeirError } from '../../core/errors.ts'
 import { decodeFactors } from '../../models/als/row.ts'
 import type { ModelFileHeader, ModelFileRow } from '../../models/files/model-file.ts'
 import { CANDIDATE } from '../../models/registry/adopt.ts'
-import { type RegisteredVersion, versionsOf } from '../../models/registry/version.ts'
+import { areOfSameInputs } from '../../models/registry/processing-name.ts'
+import {
+  type DataRange,
+  type RegisteredVersion,
+  type VersionLineage,
+  versionsOf,
+} from '../../models/registry/version.ts'
 import {
   isMarkerKey,
   type ModelVersionMarker,
@@ -140,10 +146,7 @@ export async function importVersion(
     throw new WeirError('MALFORMED_DATA', `${file} was not written by "weir model export"`)
   }
   const known = versionsOf(await registry.read(), model)
-  const same = known.find(
-    ({ processingName, state }) =>
-      processingName === exported.processingName && state !== 'retired',
-  )
+  const same = known.find((each) => each.state !== 'retired' && areOfSameInputs(each, exported))
   if (same !== undefined) return { kind: 'exists', version: same }
   const rows = {
     dimension: marker.dimension,
@@ -167,11 +170,22 @@ export async function importVersion(
     topic: model,
     number,
     state: 'candidate',
+    lineage: importedLineage(exported.lineage),
     checks: [],
     notes: [{ atMs: nowMs, event: 'registered', text }],
   }
   await registry.require({ kind: 'register', version })
   return { kind: 'imported', version, rows: opened.header.rows }
+}
+
+/** The lineage of an imported version: ranges of an earlier build, which have no id, are of a topic that is not known. */
+function importedLineage({ ranges, replayed, ...lineage }: VersionLineage): VersionLineage {
+  const elsewhere = (range: DataRange): DataRange => ({ topicId: '', ...range })
+  return {
+    ...lineage,
+    ranges: ranges.map(elsewhere),
+    ...(replayed === undefined ? {} : { replayed: replayed.map(elsewhere) }),
+  }
 }
 
 /** The metadata of an imported version: what was written back to it has offsets of other topics. */

@@ -1,5 +1,5 @@
 import type { ExampleProfile } from '../../models/registry/linear-checks.ts'
-import type { RegisteredVersion } from '../../models/registry/version.ts'
+import type { DataRange, RegisteredVersion } from '../../models/registry/version.ts'
 import type { SparseTable } from '../../training/data/sparse-table.ts'
 import { count, largestCount } from './counts.ts'
 import {
@@ -37,11 +37,9 @@ export async function examplesProfile(
 ): Promise<ExampleProfile | undefined> {
   const { read, version } = options
   const ranges = trainedRanges(version)
-  const [first] = ranges
-  if (first === undefined) return undefined
-  const profile = new ProfileBuilder(options)
-  const ofTopic = ranges.filter(({ topic }) => topic === first.topic)
-  for await (const piece of read(ofTopic)) for (const example of piece) profile.add(example)
+  if (ranges.length === 0) return undefined
+  const profile = new ProfileBuilder(options, ranges)
+  for await (const piece of read(ranges)) for (const example of piece) profile.add(example)
   return profile.build()
 }
 
@@ -76,10 +74,10 @@ class ProfileBuilder {
   private readonly old = new ExampleCounts()
   private readonly fresh = new ExampleCounts()
 
-  constructor({ golden, positive, before }: ExamplesProfileOptions) {
+  constructor({ golden, positive, before }: ExamplesProfileOptions, ranges: readonly DataRange[]) {
     this.golden = golden
     this.positive = positive
-    this.before = new TrainedPositions(before)
+    this.before = new TrainedPositions(before, ranges)
   }
 
   add(example: PlacedExample): void {

@@ -136,9 +136,8 @@ export class ImplicitGate implements ModelGate {
     if (observations === undefined) return seen
     for (const each of before === undefined ? [version] : [version, before]) {
       const ranges = trainedRanges(each)
-      const ofTopic = ranges.filter(({ topic }) => topic === ranges[0]?.topic)
-      if (ofTopic.length === 0) continue
-      for await (const piece of observations(ofTopic)) {
+      if (ranges.length === 0) continue
+      for await (const piece of observations(ranges)) {
         for (const { user, item } of piece) {
           const relevant = this.relevant.get(user)
           if (relevant === undefined || relevant.has(item)) continue

@@ -35,16 +35,14 @@ export async function ratingsProfile(
 ): Promise<ProfileFacts | undefined> {
   const { read, version, before, golden } = options
   const ranges = trainedRanges(version)
-  const [first] = ranges
-  if (first === undefined) return undefined
+  if (ranges.length === 0) return undefined
   const { smallestRating = 0, largestRating = 0 } = version.lineage.metrics
   const profile = new ProfileBuilder({
     golden,
-    before: new TrainedPositions(before),
+    before: new TrainedPositions(before, ranges),
     range: { min: smallestRating, max: largestRating },
   })
-  const ofTopic = ranges.filter(({ topic }) => topic === first.topic)
-  for await (const piece of read(ofTopic)) for (const rating of piece) profile.add(rating)
+  for await (const piece of read(ranges)) for (const rating of piece) profile.add(rating)
   return profile.build()
 }
 

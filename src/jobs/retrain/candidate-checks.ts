@@ -13,6 +13,7 @@ import {
   recordGolden,
   runPromotionChecks,
 } from '../registry/promotion-checks.ts'
+import { presentVersion } from '../registry/trained-ranges.ts'
 import { stateName } from './candidate.ts'
 import { readExamples } from './examples.ts'
 import { offsetsIn, rangesAfter, readObservations } from './observations.ts'
@@ -47,14 +48,17 @@ export class CandidateChecks {
     const { reader, limits, clock } = this.options
     const data = this.data()
     if (reader === undefined || data === undefined) return undefined
+    const { topics } = this
+    const versions = versionsOf(this.state, version.name)
+    const present = await Promise.all(versions.map((each) => presentVersion(topics, each)))
     return {
       ...data,
       reader,
       state: stateName(this.options),
-      version,
+      version: (await presentVersion(topics, version)).version,
       live,
       positions: await this.positions(),
-      versions: versionsOf(this.state, version.name),
+      versions: present.map((each) => each.version),
       ...(limits === undefined ? {} : { limits }),
       clock,
     }

@@ -1,6 +1,8 @@
 import { openTopics } from '../../connectors/topics/open.ts'
+import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { Cancel } from '../../core/clock.ts'
 import type { DriftDetectorName } from '../../models/quality/drift-monitor.ts'
+import { rangesHere } from '../../models/registry/range-place.ts'
 import {
   decideRetrain,
   type RetrainDecision,
@@ -8,6 +10,7 @@ import {
   type RetrainPolicy,
 } from '../../models/registry/retrain-trigger.ts'
 import {
+  type DataRange,
   liveVersionOf,
   type RegisteredVersion,
   type RegistryState,
@@ -108,8 +111,7 @@ export class RetrainLoop {
     const newest = newestTrained(state, model, observations)
     const live = liveVersionOf(state, model)
     await using topics = await openTopics(place)
-    const isThere = await topics.has(observations)
-    const fresh = isThere ? await rangesAfter(topics, observations, coveredBy(newest)) : []
+    const fresh = (await topics.has(observations)) ? await this.fresh(topics, state) : []
     const nowMs = clock.nowMs()
     const watched = live === undefined ? undefined : await error?.look(live.number)
     const { atStart, driftAlarms } = await this.judged(watched, live, newest)
@@ -125,6 +127,16 @@ export class RetrainLoop {
           ? undefined
           : { fadedMse: watched.fadedMse, count: watched.count, atStart, driftAlarms },
     }
+  }
+
+  /** Observations after the ranges of the version that was last trained on this topic; replayed ones count as new. */
+  private async fresh(topics: TopicStore, state: RegistryState): Promise<readonly DataRange[]> {
+    const { model, observations } = this.options
+    const present = { topic: observations, ...(await topics.identity(observations)) }
+    const trained = versionsOf(state, model).findLast(
+      ({ lineage }) => rangesHere(lineage.ranges, present).length > 0,
+    )
+    return await rangesAfter(topics, observations, trained?.lineage.ranges ?? [])
   }
 
   /**
@@ -163,7 +175,7 @@ function freshnessOf(version: RegisteredVersion | undefined, nowMs: number): num
   return newest < 0 ? Number.NaN : nowMs - newest
 }
 
-/** The version that was last trained on the topic, in any state. */
+/** The version that was last trained on a topic of this name, in any state and anywhere: its age counts. */
 function newestTrained(
   state: RegistryState,
   model: string,
@@ -172,9 +184,4 @@ function newestTrained(
   return versionsOf(state, model).findLast(({ lineage }) =>
     lineage.ranges.some((range) => range.topic === topic),
   )
-}
-
-/** The ranges of the training; replayed observations count as new. */
-function coveredBy(version: RegisteredVersion | undefined) {
-  return version?.lineage.ranges ?? []
 }

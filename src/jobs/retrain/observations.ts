@@ -1,3 +1,4 @@
+import { encodeOrigin } from '../../connectors/records/topic-origin.ts'
 import type { RecordView } from '../../connectors/records/topic-record.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { ByteReader } from '../../core/byte-reader.ts'
@@ -7,6 +8,7 @@ import { MetricGroup } from '../../core/metrics.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import { ratingLineFormat } from '../../models/ratings/line-format.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
+import { rangesHere } from '../../models/registry/range-place.ts'
 import type { DataRange } from '../../models/registry/version.ts'
 
 /** A rating with its position in the topic. */
@@ -26,18 +28,38 @@ export async function rangesOfTopic(
   topic: string,
 ): Promise<readonly DataRange[]> {
   const bounds = await topics.bounds(topic)
-  return bounds
+  const ranges = bounds
     .filter(({ start, end }) => end > start)
     .map(({ partition, start, end }) => ({ topic, partition, from: start, to: end }))
+  return await identified(topics, ranges)
 }
 
-/** The current ranges after `ranges`, one for each partition that has grown. */
+/** Ranges of topics that are here, with the ids of the topics. */
+export async function identified(
+  topics: TopicStore,
+  ranges: readonly DataRange[],
+): Promise<readonly DataRange[]> {
+  return await Promise.all(
+    ranges.map(async (range) => {
+      const { id, cluster } = await topics.identity(range.topic)
+      if (range.topicId !== undefined || id === '') return range
+      return { ...range, topicId: id, ...(cluster === undefined ? {} : { clusterId: cluster }) }
+    }),
+  )
+}
+
+/**
+ * The current ranges after `ranges`, one for each partition that has grown. Those of another topic, also one of the same
+ * name, cover nothing.
+ */
 export async function rangesAfter(
   topics: TopicStore,
   topic: string,
   ranges: readonly DataRange[],
 ): Promise<readonly DataRange[]> {
-  const ends = new Map(ranges.map(({ partition, to }) => [partition, to]))
+  const { id } = await topics.identity(topic)
+  const covered = rangesHere(ranges, { topic, id })
+  const ends = new Map(covered.map(({ partition, to }) => [partition, to]))
   const present = await rangesOfTopic(topics, topic)
   return present
     .map((range) => ({ ...range, from: Math.max(range.from, ends.get(range.partition) ?? 0) }))
@@ -86,7 +108,18 @@ export function readObservations(
   })
 }
 
-/** What `parse` makes of the records of some ranges of one topic, in pieces, in order within a partition. */
+/** Where a range begins. The reader refuses a range of another topic. */
+function splitOf({ topic, topicId, clusterId, partition, from }: DataRange) {
+  const split = { partition, nextOffset: from }
+  if (topicId === undefined) return split
+  const origin = encodeOrigin({ topic, id: topicId, partitions: 0, cluster: clusterId })
+  return { ...split, origin }
+}
+
+/**
+ * What `parse` makes of the records of some ranges of one topic, in pieces, in order within a partition. Throws TOPIC_CHANGED
+ * if the topic is another one than that of the ranges.
+ */
 export async function* readRecords<T>(
   topics: TopicStore,
   ranges: readonly DataRange[],
@@ -106,7 +139,7 @@ export async function* readRecords<T>(
   const metrics = new MetricGroup('observations')
   try {
     await reader.open({ subtask: 0, parallelism: 1, clock: systemClock, metrics })
-    await reader.addSplits(ranges.map(({ partition, from }) => ({ partition, nextOffset: from })))
+    await reader.addSplits(ranges.map(splitOf))
     for (;;) {
       const found: T[] = []
       const output = {

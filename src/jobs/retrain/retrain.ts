@@ -2,7 +2,7 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openTopics } from '../../connectors/topics/open.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
-import { processingName } from '../../models/registry/processing-name.ts'
+import { processingName, versionOfInputs } from '../../models/registry/processing-name.ts'
 import {
   type DataRange,
   liveVersionOf,
@@ -19,7 +19,7 @@ import { candidateVersion, parametersOf, publishCandidate, trainerCode } from '.
 import { CandidateChecks, checkAgain } from './candidate-checks.ts'
 import { writeLiveRows } from './live-rows.ts'
 import type { Training } from './messages.ts'
-import { newestOf, offsetsIn, rangesOfTopic } from './observations.ts'
+import { identified, newestOf, offsetsIn, rangesOfTopic } from './observations.ts'
 import type { RetrainOptions, RetrainOutcome } from './options.ts'
 import { CandidateReplay } from './replay.ts'
 
@@ -33,25 +33,27 @@ export async function retrain(options: RetrainOptions): Promise<RetrainOutcome> 
   await using topics = await openTopics(options.place)
   const { observations, model } = options
   const state = await sweepCandidates(topics, options)
-  const whole = options.ranges ?? (await rangesOfTopic(topics, observations))
+  const whole =
+    options.ranges === undefined
+      ? await rangesOfTopic(topics, observations)
+      : await identified(topics, options.ranges)
   const ranges = options.newest === undefined ? whole : newestOf(whole, options.newest)
   if (offsetsIn(ranges) === 0) return { kind: 'nothing-to-train-on' }
-  const nameFrom = (parent: string | undefined): string =>
-    processingName({
-      ranges,
-      files: [],
-      code: trainerCode(options),
-      hyperparameters: parametersOf(options),
-      parent,
-    })
+  const inputs = {
+    ranges,
+    files: [],
+    code: trainerCode(options),
+    hyperparameters: parametersOf(options),
+  }
   const live = liveVersionOf(state, model)
-  const name = nameFrom(startsFrom(options, live)?.id)
+  const parent = startsFrom(options, live)?.id
+  const name = processingName({ ...inputs, parent })
   // After a promotion the new version is live: a training from its rows would have no news either.
-  const names = [name, ...(options.warmStart === false ? [] : [nameFrom(live?.lineage.parent)])]
-  const known = versionsOf(state, model).find(
-    (version) => names.includes(version.processingName) && version.state !== 'retired',
-  )
-  if (known !== undefined) return await checkAgain(options, topics, { state, version: known })
+  const parents = [parent, ...(options.warmStart === false ? [] : [live?.lineage.parent])]
+  const known = versionOfInputs(versionsOf(state, model), inputs, parents)
+  if (known?.isAssumed === true) options.onStep?.(takenForTopic(known.version, topics.place))
+  if (known !== undefined)
+    return await checkAgain(options, topics, { state, version: known.version })
   const folder = join(options.temporary, `${process.pid}-${name}`)
   await removeAbandoned(options.temporary, options.clock.nowMs())
   await mkdir(folder, { recursive: true })
@@ -60,6 +62,10 @@ export async function retrain(options: RetrainOptions): Promise<RetrainOutcome> 
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+function takenForTopic({ number, lineage }: RegisteredVersion, place: string): string {
+  return `version ${number} does not say the id of the topic that it was trained on: topic ${lineage.ranges[0]?.topic} of ${place} is taken for it`
 }
 
 interface RetrainingInputs {

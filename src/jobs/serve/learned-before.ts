@@ -1,9 +1,15 @@
 import { openTopics } from '../../connectors/topics/open.ts'
 import { sleep, systemClock } from '../../core/clock.ts'
+import type { LearnedPart } from '../../models/registry/learned-part.ts'
+import { placeOfRange } from '../../models/registry/range-place.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import type { LearnableVersion } from '../learning/messages.ts'
 import type { ResumeOffset } from '../learning/resume-offsets.ts'
-import { resumeOffsetsOf, type VersionOffsetsOptions } from '../learning/version-offsets.ts'
+import {
+  placeOfObservations,
+  resumeOffsetsOf,
+  type VersionOffsetsOptions,
+} from '../learning/version-offsets.ts'
 import { decodeFolded } from '../learning/write-back/folded-deltas.ts'
 import { requireDeltas } from '../learning/write-back/missing-deltas.ts'
 import { deltasTopic } from '../model-topic/topics.ts'
@@ -22,10 +28,11 @@ export async function learnedBefore(
   job: { readonly observations: string; readonly options: ModelPlace },
 ): Promise<Pick<LearnableVersion, 'resumeOffsets' | 'folded'>> {
   const { observations, options } = job
-  const resumeOffsets = await resumeOffsetsIn(version, { observations, learned }, options)
-  const isSameTopic = learned?.observations === observations
-  const folded = isSameTopic ? decodeFolded(learned.folded, version) : []
-  return { resumeOffsets, folded }
+  const offsets = offsetsOptions({ observations, learned }, options)
+  const resumeOffsets = (await persistently(() => resumeOffsetsOf(version, offsets))) ?? []
+  const folded = learned === undefined ? [] : decodeFolded(learned.folded, version)
+  const isHere = learned !== undefined && (await areHere(learned, observations, options))
+  return { resumeOffsets, folded: isHere ? folded : [] }
 }
 
 /**
@@ -62,37 +69,51 @@ export async function requireDeltasOf(
   })
 }
 
-/** Where a job without a checkpoint begins in the observations of a version that does not say what it was trained on. */
+/** Where a job without a checkpoint begins in the observations. */
 export interface FirstObservations {
   /** What is learned, for the person who started the job; undefined where there is nothing to say. */
   readonly note: string | undefined
-  /** Where learning begins; undefined for the start of the topic. */
+  /** Where learning begins; undefined for where the version says. */
   readonly resumeOffsets?: readonly ResumeOffset[]
 }
 
+/** A job that begins to learn on a version. */
+export interface FirstVersion {
+  readonly version: number
+  readonly marker: ModelVersionMarker
+  readonly observations: string
+  readonly options: ModelPlace & { readonly learnFrom?: LearnFrom | undefined }
+}
+
 /**
- * What the first version of a job without a checkpoint learns of the observations that are there already: all of them, or,
- * with `learnFrom: 'end'`, none. It may have been trained on them, from a file.
+ * What the first version of a job without a checkpoint learns of the observations that are there already. Where the version
+ * was trained on this topic, those after its training. Else all of them, or, with `learnFrom: 'end'`, none: it may have been
+ * trained on them, from a file.
  */
 export async function firstObservations(
-  observations: string,
-  {
-    data,
-    place = { logDirectory: data.log },
-    learnFrom,
-  }: ModelPlace & { readonly learnFrom?: LearnFrom | undefined },
+  isResuming: boolean,
+  { version, marker: { learned }, observations, options }: FirstVersion,
 ): Promise<FirstObservations> {
+  const offsets = offsetsOptions({ observations, learned }, options)
+  const place = await persistently(() => placeOfObservations(version, offsets))
+  if (isResuming) {
+    const note = `it does not say the id of the topic that it was trained on: topic ${observations} is taken for it, and learning begins after the training`
+    return { note: place === 'taken-for-here' ? note : undefined }
+  }
   const bounds = await persistently(async () => {
-    await using topics = await openTopics(place)
+    await using topics = await openTopics(offsets.place)
     return await topics.bounds(observations)
   })
   const present = (bounds ?? []).reduce((sum, { start, end }) => sum + end - start, 0)
   if (bounds === undefined || present === 0) return { note: undefined }
-  const origin = 'it does not say which observations it was trained on'
+  const origin =
+    place === 'elsewhere'
+      ? `it was trained on another topic than this ${observations}`
+      : 'it does not say which observations it was trained on'
   const records = `the ${present.toLocaleString('en-US')} records of topic ${observations} that are there`
-  if (learnFrom !== 'end') {
+  if (options.learnFrom !== 'end') {
     const learned = `${origin}, so ${records} are learned (--learn-from end leaves them out)`
-    return { note: learnFrom === undefined ? learned : undefined }
+    return { note: options.learnFrom === undefined ? learned : undefined }
   }
   return {
     note: `${origin}; ${records} are left out`,
@@ -119,13 +140,24 @@ async function persistently<T>(read: () => Promise<T>): Promise<T | undefined> {
   return undefined
 }
 
-/** Where a version resumes in the observations, by the registry; empty where it cannot be read. */
-async function resumeOffsetsIn(
-  version: number,
+/** Whether written rows were learned from the topic of observations that is here. */
+async function areHere(
+  { observations: topic, observationsId }: LearnedPart,
+  observations: string,
+  { data, place = { logDirectory: data.log } }: ModelPlace,
+): Promise<boolean> {
+  const range = { topic, ...(observationsId === undefined ? {} : { topicId: observationsId }) }
+  const id = await persistently(async () => {
+    await using topics = await openTopics(place)
+    return (await topics.identity(observations)).id
+  })
+  return placeOfRange(range, { topic: observations, id: id ?? '' }) !== 'elsewhere'
+}
+
+function offsetsOptions(
   { observations, learned }: Pick<VersionOffsetsOptions, 'observations' | 'learned'>,
   { data, topic, place = { logDirectory: data.log } }: ModelPlace,
-): Promise<readonly ResumeOffset[]> {
+): VersionOffsetsOptions {
   const registry = registryOfJob({ data, place })
-  const offsets = { registry, place, model: topic, observations, learned }
-  return (await persistently(() => resumeOffsetsOf(version, offsets))) ?? []
+  return { registry, place, model: topic, observations, learned }
 }

@@ -1,6 +1,7 @@
 import { openTopics } from '../../connectors/topics/open.ts'
 import { systemClock } from '../../core/clock.ts'
 import { asWeirError, messageOf, requireArgument } from '../../core/errors.ts'
+import type { LearningTopic } from '../../models/registry/version.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import type { JobStatus } from '../../runtime/job/status.ts'
 import type { LearningCoordinator } from '../learning/coordinator.ts'
@@ -12,6 +13,7 @@ import { checkModelTopics } from '../model-topic/check-topics.ts'
 import { createKeptTopics, deltasTopic } from '../model-topic/topics.ts'
 import type { VersionCoordinator } from '../model-topic/version-coordinator.ts'
 import type { ServedJob } from '../served-job.ts'
+import { deltasStart } from './deltas-start.ts'
 import { firstObservations, type LearnFrom, requireDeltasOf } from './learned-before.ts'
 import { type ModelJob, type ServeModelOptions, serveModel } from './model.ts'
 import { registryOfJob } from './registry-place.ts'
@@ -71,12 +73,13 @@ export async function serveLearning<
 >(job: LearningJob<O, M, C>, options: ServeLearningOptions): Promise<ServedJob> {
   await createTopics(job.topics, options)
   const ends = options.writeBackMs === undefined ? undefined : await writtenEnds(options)
+  const deltas = await deltasStart(job.observations, options)
   let versions!: VersionCoordinator
   const notes = new Map<number, string>()
   let isFirst = true
   const coordinator = job.coordinator((version) => {
     versions.learningBegan(version)
-    void recordLearning(job.observations, options)
+    void recordLearning(deltas.learning, options)
     options.onLearning?.(version, notes.get(version))
     notes.delete(version)
   })
@@ -95,8 +98,11 @@ export async function serveLearning<
       const isKnown = (metadata.resumeOffsets ?? []).length > 0
       const isLater = !isFirst
       isFirst = false
-      if (isLater || hasCheckpoint || isKnown) return metadata
-      const { note, ...first } = await firstObservations(job.observations, options)
+      if (isLater || hasCheckpoint) return metadata
+      const { observations } = job
+      if (deltas.before !== undefined) options.onWarning?.(startsOver(options.topic, deltas.before))
+      const begun = { version, marker: versions.markerOf(version) ?? marker, observations, options }
+      const { note, ...first } = await firstObservations(isKnown, begun)
       if (note !== undefined) notes.set(version, note)
       return { ...metadata, ...first }
     } catch (error) {
@@ -105,7 +111,8 @@ export async function serveLearning<
       throw error
     }
   }
-  const served = await serveModel(job.model, {
+  const model = deltas.offsets === undefined ? job.model : withDeltasFrom(job.model, deltas.offsets)
+  const served = await serveModel(model, {
     ...options,
     coordinators: coordinator.coordinators,
     onVersions: (made) => {
@@ -128,6 +135,18 @@ export async function serveLearning<
     if (writeBack !== undefined && ENDED.has(to)) versions.close()
   })
   return served
+}
+
+/** The job, which reads the deltas of its model from these offsets on. */
+function withDeltasFrom<O extends Readonly<Record<string, unknown>>>(
+  model: ModelJob<O>,
+  deltasFrom: readonly number[],
+): ModelJob<O> {
+  return { ...model, options: (...given) => ({ ...model.options(...given), deltasFrom }) }
+}
+
+function startsOver(model: string, before: string): string {
+  return `${model} was learned from another topic before (${before}): learning begins on the rows as they are in topic ${model}; what was learned there and is not written back is left out`
 }
 
 /** Write-backs of a job that is to have them. */
@@ -181,16 +200,20 @@ function requireDistinct(names: readonly string[]): void {
 }
 
 /** Says in the registry what the model is learned from: a retraining must read the same topic. */
-async function recordLearning(observations: string, options: ServeLearningOptions): Promise<void> {
+async function recordLearning(
+  learning: LearningTopic,
+  options: ServeLearningOptions,
+): Promise<void> {
   const { topic: name, onWarning } = options
+  const { learnsFrom, learnsFromId } = learning
   const registry = registryOfJob(options)
   try {
-    const { learnsFrom } = (await registry.read()).models.get(name) ?? {}
-    if (learnsFrom === observations) return
-    await registry.execute({ kind: 'record-learning', name, observations })
+    const known = (await registry.read()).models.get(name)
+    if (known?.learnsFrom === learnsFrom && known?.learnsFromId === learnsFromId) return
+    await registry.execute({ kind: 'record-learning', name, learning })
   } catch (error) {
     onWarning?.(
-      `the registry does not know that ${name} is learned from ${observations} (${messageOf(error)}); give "weir retrain" --observations ${observations}`,
+      `the registry does not know that ${name} is learned from ${learnsFrom} (${messageOf(error)}); give "weir retrain" --observations ${learnsFrom}`,
     )
   }
 }

@@ -179,9 +179,10 @@ async function modelTopicOf<O extends Readonly<Record<string, unknown>>>(
   const floats =
     dimension ?? (await liveDimension(registry, topic)) ?? (await dimensionOfTopic(topics, topic))
   const { partitions } = await topics.describe(topic)
-  // If the topic was deleted and created again, offsets of old checkpoints are wrong in it.
-  const identity = await topics.identity(topic)
-  const jobName = `${model.name}/${topic}${identity === '' ? '' : `/${identity}`}`
+  // A topic of Kafka that was deleted and created again begins without the old checkpoints. In a data folder
+  // they are found by the topic's name alone, as in earlier builds, and the sources compare its id.
+  const suffix = place.kafka === undefined ? '' : `/${(await topics.identity(topic)).id}`
+  const jobName = `${model.name}/${topic}${suffix}`
   const keys = maxKeyBytes === undefined ? {} : { maxKeyBytes }
   return { jobOptions: { ...model.options(place, topic, floats), ...keys }, partitions, jobName }
 }

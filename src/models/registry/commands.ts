@@ -1,6 +1,7 @@
 import { type PromotionVerdict, promotionVerdict, type StoredCheck } from './checks.ts'
 import {
   type GoldenErrors,
+  type LearningTopic,
   type RegisteredModel,
   type RegisteredVersion,
   type RegistryState,
@@ -41,7 +42,11 @@ export type RegistryCommand =
       readonly atMs: number
     }
   /** Records the topic that a job learns the model from. */
-  | { readonly kind: 'record-learning'; readonly name: string; readonly observations: string }
+  | {
+      readonly kind: 'record-learning'
+      readonly name: string
+      readonly learning: LearningTopic
+    }
   /** Makes a version live. */
   | {
       readonly kind: 'promote'
@@ -100,7 +105,7 @@ export function decideCommand(state: RegistryState, command: RegistryCommand): R
   const { name } = command
   const model: RegisteredModel = state.models.get(name) ?? { name, ...NO_MODEL }
   if (command.kind === 'record-served') return recordServed(model, command)
-  if (command.kind === 'record-learning') return recordLearning(state, model, command.observations)
+  if (command.kind === 'record-learning') return recordLearning(state, model, command.learning)
   const number = command.kind === 'rollback' ? model.rollback : command.number
   if (command.kind === 'rollback' && number === 0) return { kind: 'no-rollback-target' }
   const version = state.versions.get(name)?.get(number)
@@ -171,11 +176,13 @@ function recordServed(
 function recordLearning(
   state: RegistryState,
   model: RegisteredModel,
-  learnsFrom: string,
+  learning: LearningTopic,
 ): RegistryOutcome {
+  const isKnown =
+    model.learnsFrom === learning.learnsFrom && model.learnsFromId === learning.learnsFromId
   // A model that the registry does not have is registered by what publishes or promotes it.
-  if (!state.models.has(model.name) || model.learnsFrom === learnsFrom) return { kind: 'unchanged' }
-  return { kind: 'changed', models: [{ ...model, learnsFrom }], versions: [] }
+  if (!state.models.has(model.name) || isKnown) return { kind: 'unchanged' }
+  return { kind: 'changed', models: [{ ...model, ...learning }], versions: [] }
 }
 
 /** A model in the registry, and the version of it that a command is about. */

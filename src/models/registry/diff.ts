@@ -31,8 +31,9 @@ function fieldsOf(version: RegisteredVersion): Map<string, string> {
     ['code', lineage.code],
     ['parent', lineage.parent ?? '-'],
   ])
-  for (const { topic, partition, from, to } of lineage.ranges) {
+  for (const { topic, partition, from, to, topicId } of lineage.ranges) {
     fields.set(`data ${topic}/${partition}`, `${from} to ${to}`)
+    fields.set(`topic ${topic}`, topicId ?? '-')
   }
   for (const { file, sha256 } of lineage.files) fields.set(`data ${file}`, sha256.slice(0, 16))
   for (const [name, value] of Object.entries(lineage.hyperparameters)) {

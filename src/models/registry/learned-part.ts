@@ -7,6 +7,8 @@ export interface LearnedPart {
   readonly atMs: number
   /** Topic of the observations. */
   readonly observations: string
+  /** Id of that topic. Missing in markers of earlier builds. */
+  readonly observationsId?: string
   /** By partition of the observations, the first offset that was not learned; -1 where none was read. */
   readonly next: readonly number[]
   /** The deltas that are folded into the rows (`jobs/learning/write-back/folded-deltas.ts`), base64. */
@@ -24,7 +26,10 @@ export function isLearnedPart(value: unknown): value is LearnedPart {
   const part = value as Readonly<Record<string, unknown>>
   const areTexts = ['observations', 'folded'].every((name) => typeof part[name] === 'string')
   const areDeltas = part['deltas'] === undefined || isOffsets(part['deltas'])
-  return areTexts && areDeltas && Number.isSafeInteger(part['atMs']) && isOffsets(part['next'])
+  const isId = ['string', 'undefined'].includes(typeof part['observationsId'])
+  return (
+    areTexts && areDeltas && isId && Number.isSafeInteger(part['atMs']) && isOffsets(part['next'])
+  )
 }
 
 function isOffsets(value: unknown): boolean {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { DataFile, DataRange, Hyperparameters } from './version.ts'
+import type { DataFile, DataRange, Hyperparameters, RegisteredVersion } from './version.ts'
 
 /** Inputs that a version is made from. */
 export interface ProcessingInputs {
@@ -12,14 +12,17 @@ export interface ProcessingInputs {
 }
 
 /**
- * The processing name of a version: `<trainer>-` and 16 hex digits of the SHA-256 over data ranges,
- * hashes of files, parameters, code and the version of a warm start. It depends neither on their order nor on names of files. Where
- * two names are equal, a second training gives the same version.
+ * The processing name of a version: `<trainer>-` and 16 hex digits of the SHA-256 over data ranges with
+ * the ids of their topics, hashes of files, parameters, code and the version of a warm start. It depends neither on their order nor
+ * on names of files. Where two names are equal, a second training gives the same version.
  */
 export function processingName(inputs: ProcessingInputs): string {
   const ranges = inputs.ranges
     .filter(({ from, to }) => to > from)
-    .map(({ topic, partition, from, to }) => `${topic}/${partition}:${from}-${to}`)
+    .map(
+      ({ topic, partition, from, to, topicId = '' }) =>
+        `${topic}/${partition}:${from}-${to}${topicId === '' ? '' : `@${topicId}`}`,
+    )
     .sort()
   const files = inputs.files.map(({ sha256 }) => sha256).sort()
   const parameters = Object.entries(inputs.hyperparameters).sort(([a], [b]) => (a < b ? -1 : 1))
@@ -27,4 +30,42 @@ export function processingName(inputs: ProcessingInputs): string {
     .update(JSON.stringify([ranges, files, inputs.code, parameters, inputs.parent ?? null]))
     .digest('hex')
   return `${inputs.code.split('/')[0]}-${hash.slice(0, 16)}`
+}
+
+/** A version that was made from the same inputs. */
+export interface KnownVersion {
+  readonly version: RegisteredVersion
+  /** The version is of an earlier build and does not say the id of its topic: that of the inputs is taken for it. */
+  readonly isAssumed: boolean
+}
+
+/**
+ * The version, not retired, that a training of these inputs would give again; `parents`: versions whose rows it may start
+ * from. Undefined if there is none.
+ */
+export function versionOfInputs(
+  versions: readonly RegisteredVersion[],
+  inputs: Omit<ProcessingInputs, 'parent'>,
+  parents: readonly (string | undefined)[],
+): KnownVersion | undefined {
+  const namesOf = (ranges: readonly DataRange[]): readonly string[] =>
+    parents.map((parent) => processingName({ ...inputs, ranges, parent }))
+  const names = namesOf(inputs.ranges)
+  const namesWithoutIds = namesOf(inputs.ranges.map(({ topicId: _, ...range }) => range))
+  for (const version of versions) {
+    if (version.state === 'retired') continue
+    if (names.includes(version.processingName)) return { version, isAssumed: false }
+    const isOld = version.lineage.ranges.every(({ topicId }) => topicId === undefined)
+    if (isOld && namesWithoutIds.includes(version.processingName)) {
+      return { version, isAssumed: true }
+    }
+  }
+  return undefined
+}
+
+/** Whether two versions were made from the same inputs, in one registry or in two. */
+export function areOfSameInputs(left: RegisteredVersion, right: RegisteredVersion): boolean {
+  if (left.processingName !== right.processingName) return false
+  // Names of earlier builds do not say of which topic: two machines may give the same one to other data.
+  return left.id === right.id || left.lineage.ranges.every(({ topicId }) => (topicId ?? '') !== '')
 }

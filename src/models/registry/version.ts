@@ -3,6 +3,13 @@ import type { StoredCheck } from './checks.ts'
 /** Observations that a version was trained on: offsets `from <= o < to` of a partition. */
 export interface DataRange {
   readonly topic: string
+  /**
+   * Id of the topic: in another topic the offsets mean other records. Missing in versions of earlier builds; empty where
+   * such a version was imported, as its topic is not known.
+   */
+  readonly topicId?: string
+  /** Id of the embedded log or the Kafka cluster that has the topic; missing where it is not known. */
+  readonly clusterId?: string
   readonly partition: number
   readonly from: number
   readonly to: number
@@ -91,8 +98,21 @@ export function isLinear({ users }: Pick<RegisteredVersion, 'users'>): boolean {
   return users === 0
 }
 
+/** The observations that a model is learned from. */
+export interface LearningTopic {
+  /** Topic of observations that a job learns the live version from; undefined if none has. */
+  readonly learnsFrom?: string
+  /** Id of that topic; missing where it is not known. */
+  readonly learnsFromId?: string
+  /**
+   * By partition of its deltas, the first offset of a delta that was learned from that topic. Missing if it was learned from no other
+   * topic before.
+   */
+  readonly deltasFrom?: readonly number[]
+}
+
 /** A model in the registry, without its versions. */
-export interface RegisteredModel {
+export interface RegisteredModel extends LearningTopic {
   readonly name: string
   /** Number of the live version, 0 while there is none. */
   readonly live: number
@@ -106,8 +126,6 @@ export interface RegisteredModel {
     readonly revision: number
     readonly atMs: number
   }
-  /** Topic of observations that a job learns the live version from; undefined if none has. */
-  readonly learnsFrom?: string
 }
 
 /** The registry, folded from the records of its topic. */

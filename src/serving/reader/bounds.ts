@@ -38,6 +38,11 @@ export class ReadBounds {
       const message = `at-least names partition ${partition} of source "${tracked.uid}"; progress is tracked for the first ${partitions} partitions`
       throw new WeirError('UNSUPPORTED', message)
     }
+    const known = this.board.partitionsOf(source)
+    if (known !== undefined && partition >= known) {
+      const message = `at-least names partition ${partition} of source "${tracked.uid}", which has partitions 0 to ${known - 1}; use the position of an answer`
+      throw new WeirError('INVALID_ARGUMENT', message)
+    }
     if (!tracked.tracked) {
       const message = `records of source "${tracked.uid}" change no keyed state themselves; use the position of an answer`
       throw new WeirError('UNSUPPORTED', message)

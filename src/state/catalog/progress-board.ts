@@ -148,7 +148,10 @@ export class ProgressBoard {
    * complete in its checkpoint. A key that is not found may then be on its way.
    */
   isLiveIncomplete(model: number): boolean {
-    if (Atomics.load(this.words, 1 + MAX_MODELS + model) === 0) return false
+    return Atomics.load(this.words, 1 + MAX_MODELS + model) === 1 && this.isAnySlotRunning()
+  }
+
+  private isAnySlotRunning(): boolean {
     for (let slot = 0; slot < this.share.slots; slot++) {
       if (this.slotStatus(slot) === 'running') return true
     }
@@ -271,6 +274,12 @@ export class ProgressBoard {
     for (let known = Atomics.load(this.words, at); known <= partition; ) {
       known = Atomics.compareExchange(this.words, at, known, partition + 1)
     }
+  }
+
+  /** One more than the highest partition of a source; undefined before a slot runs: then not all of them are found. */
+  partitionsOf(source: number): number | undefined {
+    if (!this.isAnySlotRunning()) return undefined
+    return Atomics.load(this.words, this.knownAt + source) || undefined
   }
 
   /** Whether the slot has reported progress in this incarnation. */

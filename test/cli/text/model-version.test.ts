@@ -39,4 +39,18 @@ describe('a version as text', () => {
     )
     expect(versionLine(versionWith({}, { users: 0, items: 1 }))).toContain(' 1 block ')
   })
+
+  it('names the topic of the training data with its id', () => {
+    const version = versionWith({})
+    const range = { topic: 'ratings', partition: 0, from: 0, to: 9 }
+    const lines = (more: object): readonly string[] => {
+      const ranges = [{ ...range, ...more }]
+      return versionText({ ...version, lineage: { ...version.lineage, ranges } }, 0)
+    }
+    expect(lines({ topicId: 'a', clusterId: 'c' })).toContain(
+      'topic            ratings, id a, of c',
+    )
+    expect(lines({ topicId: 'a' })).toContain('topic            ratings, id a')
+    expect(lines({})).toContain('topic            ratings, id not known')
+  })
 })

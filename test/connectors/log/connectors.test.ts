@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { RecordBatchWriter } from '../../../src/batch/record-batch-writer.ts'
 import { LogSink } from '../../../src/connectors/log/sink.ts'
 import { LogSource } from '../../../src/connectors/log/source.ts'
@@ -7,6 +7,7 @@ import { partitionPath, readTopicConfig } from '../../../src/connectors/log/stor
 import { type Clock, systemClock } from '../../../src/core/clock.ts'
 import { nodeFileSystem } from '../../../src/files/node-file-system.ts'
 import type { DeliveryGuarantee } from '../../../src/operators/port/sink.ts'
+import type { SourceSplit } from '../../../src/operators/port/source.ts'
 import {
   atLeastOnceSinkContract,
   exactlyOnceSinkContract,
@@ -76,6 +77,65 @@ function batchOf(value: string): Uint8Array {
 }
 
 describe('LogSource', () => {
+  /** A reader that starts at the splits of a checkpoint; closed when the test ends. */
+  async function restored(directory: string, topic: string, splits: readonly SourceSplit[]) {
+    const reader = LogSource.raw({ directory, topic, bounded: true }).createReader()
+    onTestFinished(() => reader.close())
+    await reader.open(readerContext())
+    await reader.addSplits(splits)
+    return reader
+  }
+
+  const START = [{ partition: 0, nextOffset: -1 }]
+
+  it('refuses the positions of another topic, and of one that was created again', async () => {
+    const directory = temporaryFolder()
+    const log = await openLog(directory)
+    for (const topic of ['s1', 's2']) {
+      await log.createTopic(topic)
+      const producer = log.producer(topic)
+      producer.send(null, bytes(topic), 1)
+      await producer.flush()
+    }
+    const first = await restored(directory, 's1', START)
+    await drain(first)
+    const checkpoint = first.snapshot()
+    expect(checkpoint).toMatchObject([{ partition: 0, nextOffset: 1 }])
+    await expect(restored(directory, 's2', checkpoint)).rejects.toMatchObject({
+      code: 'TOPIC_CHANGED',
+      message: expect.stringMatching(/offsets of topic "s1" .* reads topic "s2"/),
+    })
+    await log.setPartitions('s1', 2)
+    expect(await drain(await restored(directory, 's1', checkpoint))).toEqual([])
+    await log.deleteTopic('s1')
+    await log.createTopic('s1')
+    await expect(restored(directory, 's1', checkpoint)).rejects.toMatchObject({
+      code: 'TOPIC_CHANGED',
+      message: expect.stringContaining('was deleted and created again'),
+    })
+  })
+
+  it('refuses the positions of the topic of this name in another log', async () => {
+    const [here, there] = [temporaryFolder(), temporaryFolder()]
+    for (const directory of [here, there]) await (await openLog(directory)).createTopic('t')
+    const checkpoint = (await restored(here, 't', START)).snapshot()
+    await expect(restored(there, 't', checkpoint)).rejects.toMatchObject({
+      code: 'TOPIC_CHANGED',
+      message: expect.stringContaining('of the log or cluster'),
+    })
+  })
+
+  it('restores the positions of a checkpoint of an earlier build, which have no topic', async () => {
+    const directory = temporaryFolder()
+    const log = await openLog(directory)
+    await log.createTopic('t')
+    const producer = log.producer('t')
+    for (const value of ['a', 'b']) producer.send(null, bytes(value), 1)
+    await producer.flush()
+    const reader = await restored(directory, 't', [{ partition: 0, nextOffset: 1 }])
+    expect((await drain(reader)).map(({ value }) => text(value))).toEqual(['b'])
+  })
+
   it('finds records of a writer that announces nothing, even after its poll interval has grown', async () => {
     const directory = temporaryFolder()
     await (await openLog(directory)).createTopic('t')

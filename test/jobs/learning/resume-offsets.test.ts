@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { encodeOrigin } from '../../../src/connectors/records/topic-origin.ts'
 import { ResumeOffsets } from '../../../src/jobs/learning/resume-offsets.ts'
 import type { SourceSplit } from '../../../src/operators/port/source.ts'
 
@@ -9,9 +10,15 @@ class FakeSource {
     [1, 0],
   ])
   readonly restored = new Set<number>()
+  private readonly origin: string | undefined
+
+  constructor(origin?: string) {
+    this.origin = origin
+  }
 
   positions(): SourceSplit[] {
-    return [...this.next].map(([partition, nextOffset]) => ({ partition, nextOffset }))
+    const topic = this.origin === undefined ? {} : { origin: this.origin }
+    return [...this.next].map(([partition, nextOffset]) => ({ partition, nextOffset, ...topic }))
   }
 
   isRestored(partition: number): boolean {
@@ -120,5 +127,38 @@ describe('the offsets where versions resume', () => {
       '010000000002000000010000000000000000002440',
       '0101000000020000000100000000000000' + '00c07240',
     ])
+  })
+
+  it('belong to the topic of the observations: in another one they are refused', () => {
+    const originOf = (topic: string, id: string) => encodeOrigin({ topic, id, partitions: 2 })
+    const source = new FakeSource(originOf('s1', 'a'))
+    const offsets = new ResumeOffsets(source, [])
+    offsets.switchTo(1, [])
+    source.read(10, 20)
+    offsets.switchTo(2, [resume(0, 7), resume(1, 15)])
+    const entries = offsets.snapshot()
+    expect(entries.map((entry) => Buffer.from(entry).toString('hex'))).toEqual(
+      [
+        ['00000000', '010000000000000000002440'],
+        ['01000000', '010000000000000000003440'],
+      ].map(([partition, left]) => {
+        const origin = Buffer.from('{"topic":"s1","id":"a","partitions":2}').toString('hex')
+        return `02${partition}0200000026000000${origin}${left}`
+      }),
+    )
+    const same = new FakeSource(originOf('s1', 'a'))
+    same.restored.add(0).add(1)
+    const restored = new ResumeOffsets(same, entries)
+    restored.switchTo(1, [])
+    expect(same.offsets).toEqual([10, 20])
+    const other = new ResumeOffsets(new FakeSource(originOf('s2', 'b')), entries)
+    // A checkpoint before the version is live keeps the topic of the state.
+    expect(other.snapshot()).toEqual(entries)
+    expect(() => other.switchTo(1, [])).toThrow(
+      expect.objectContaining({
+        code: 'TOPIC_CHANGED',
+        message: expect.stringMatching(/offsets of topic "s1" .* reads topic "s2"/),
+      }),
+    )
   })
 })

@@ -32,6 +32,27 @@ it('positions that can never be reached are refused, so that no request waits fo
   expect([codeOf(0, 3), codeOf(1, 0)]).toEqual([undefined, undefined])
 })
 
+it('a partition that no source has is refused at once, but not before all of them are found', () => {
+  const started = ProgressBoard.create(1, 100, [{ uid: 'ratings', tracked: true }])
+  const startedBounds = new ReadBounds(started, new StateCatalog(), clock)
+  const require = (partition: number) => () =>
+    startedBounds.require(atLeast({ partition, offset: 0 }))
+  expect(require(77)).not.toThrow()
+  for (const partition of [0, 1]) started.addPartition(partition, 0)
+  expect(require(77)).not.toThrow()
+  started.setSlotStatus(0, 'running')
+  expect(require(1)).not.toThrow()
+  expect(require(77)).toThrow(
+    expect.objectContaining({
+      code: 'INVALID_ARGUMENT',
+      message:
+        'at-least names partition 77 of source "ratings", which has partitions 0 to 1; use the position of an answer',
+    }),
+  )
+  started.addPartition(2, 0)
+  expect(require(2)).not.toThrow()
+})
+
 it('a position counts for its own source and for the version that is read only', () => {
   board.setProgress(0, 0, 100, 1, 0)
   board.setProgress(0, 0, 6, 1, 2, 3)

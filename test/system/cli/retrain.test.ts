@@ -66,6 +66,17 @@ describe('commands beside weir learn als on the embedded log', () => {
   }, 240_000)
 })
 
+describe('a read of at least a position', () => {
+  it('is refused at once if its source has no such partition', async () => {
+    const read = ['query', 'ALS_MODEL', '1-U', '--consistency', 'at-least:1:77:0', '--port', port]
+    const { code, stderr } = await weir(read).ended
+    expect(code).not.toBe(0)
+    expect(stderr).toMatch(
+      /INVALID_ARGUMENT: .*partition 77 of source ".*", which has partitions 0 to 1/,
+    )
+  }, 60_000)
+})
+
 async function produceOne(): Promise<void> {
   const produced = weir(['topic', 'produce', 'ratings', '--data-dir', data]).input('1,2,3\n')
   expect(await produced.ended).toMatchObject({ code: 0 })

@@ -74,8 +74,13 @@ export class WriteBackFixture implements AsyncDisposable {
   }
 
   /** As `startLearning`; waits until every slot learns. */
-  async learn(process: string, writeBackMs?: number, deleteDeltas = false): Promise<Learning> {
-    const started = await this.startLearning(process, writeBackMs, deleteDeltas)
+  async learn(
+    process: string,
+    writeBackMs?: number,
+    deleteDeltas = false,
+    observations = OBSERVATIONS,
+  ): Promise<Learning> {
+    const started = await this.startLearning(process, writeBackMs, deleteDeltas, observations)
     await started.learning
     return started
   }
@@ -85,6 +90,7 @@ export class WriteBackFixture implements AsyncDisposable {
     process: string,
     writeBackMs?: number,
     deleteDeltas = false,
+    observations = OBSERVATIONS,
   ): Promise<Learning> {
     const warnings: string[] = []
     const learning = Promise.withResolvers<void>()
@@ -93,7 +99,7 @@ export class WriteBackFixture implements AsyncDisposable {
     const job = await learnAlsJob({
       ...this.options(process),
       slots: 2,
-      job: { observations: OBSERVATIONS, rule: { rule: 'gram' } },
+      job: { observations, rule: { rule: 'gram' } },
       writeBackMs,
       deleteDeltas,
       onLive: () => {},
@@ -185,8 +191,8 @@ export class WriteBackFixture implements AsyncDisposable {
   }
 
   /** Appends ratings to the observations. */
-  async rate(ratings: readonly Rating[]): Promise<void> {
-    const producer = await this.topics.producer(OBSERVATIONS)
+  async rate(ratings: readonly Rating[], observations = OBSERVATIONS): Promise<void> {
+    const producer = await this.topics.producer(observations)
     for (const { user, item, rating, timestamp } of ratings) {
       const line = encoder.encode(`${user},${item},${rating}`)
       producer.sendRecord(encoder.encode(user), line, timestamp, -1, [])

@@ -26,6 +26,8 @@ export interface KafkaTopic {
   readonly name: string
   /** Id that differs when the topic was deleted and created again. */
   readonly topicId: string
+  /** Id of the cluster; undefined when the brokers do not say it. */
+  readonly clusterId: string | undefined
   readonly partitions: readonly PartitionLeader[]
 }
 
@@ -154,7 +156,12 @@ export class KafkaCluster implements RetryWorld {
     }
     const request = requestOf(this, `metadata of "${name}"`, topicRight('Describe', name))
     throwKafkaError(found.errorCode, request)
-    const topic = { name, topicId: found.topicId, partitions: leadersOf(found.partitions) }
+    const topic = {
+      name,
+      topicId: found.topicId,
+      clusterId: answer.clusterId ?? undefined,
+      partitions: leadersOf(found.partitions),
+    }
     this.topics.set(name, topic)
     return topic
   }

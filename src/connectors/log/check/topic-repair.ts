@@ -5,8 +5,8 @@ import {
   decodeTopicFile,
   partitionFolders,
   partitionPath,
+  type StoredTopic,
   TOPIC_FILE_VERSION,
-  type TopicConfig,
   TRANSACTIONS_CONFIG,
   TRANSACTIONS_TOPIC,
   topicFilePath,
@@ -29,7 +29,7 @@ export function repairTopicFile(
   const exists = files.statSync(file) !== undefined
   const config =
     topic === TRANSACTIONS_TOPIC
-      ? TRANSACTIONS_CONFIG
+      ? { ...TRANSACTIONS_CONFIG, id: '' }
       : exists
         ? withoutFlippedBit(file, readFileSync(files, file))
         : undefined
@@ -46,7 +46,7 @@ export function repairTopicFile(
 }
 
 /** The configuration if flipping one bit gives bytes that fit their checksum; undefined if none does. */
-function withoutFlippedBit(file: string, damaged: Uint8Array): TopicConfig | undefined {
+function withoutFlippedBit(file: string, damaged: Uint8Array): StoredTopic | undefined {
   const bytes = damaged.slice()
   for (let bit = 0; bit < 8 * bytes.length; bit++) {
     bytes[bit >> 3]! ^= 1 << (bit & 7)
@@ -58,7 +58,7 @@ function withoutFlippedBit(file: string, damaged: Uint8Array): TopicConfig | und
 }
 
 /** The configuration; undefined if the bytes do not fit their checksum, or have none (version 1). */
-function decoded(file: string, bytes: Uint8Array): TopicConfig | undefined {
+function decoded(file: string, bytes: Uint8Array): StoredTopic | undefined {
   if (!new TextDecoder().decode(bytes).includes(`"version": ${TOPIC_FILE_VERSION}`))
     return undefined
   try {

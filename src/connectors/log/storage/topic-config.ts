@@ -28,6 +28,15 @@ export interface TopicConfig {
   readonly minCleanableRatio: number
 }
 
+/** A topic as its `topic.json` stores it. */
+export interface StoredTopic extends TopicConfig {
+  /**
+   * Id of the topic, which no other topic has, not even one that is created later under its name. Empty in a file of
+   * an earlier build, until the log is opened for writing.
+   */
+  readonly id: string
+}
+
 /** Default configuration of a new topic. */
 const DEFAULT_TOPIC_CONFIG: TopicConfig = {
   partitions: 1,
@@ -39,7 +48,7 @@ const DEFAULT_TOPIC_CONFIG: TopicConfig = {
   minCleanableRatio: 0.5,
 }
 
-/** Internal topic of the states of transactions. */
+/** Internal topic of the states of transactions. Its id is that of the log. */
 export const TRANSACTIONS_TOPIC = '__transactions'
 /** Configuration of the internal topic. */
 export const TRANSACTIONS_CONFIG: TopicConfig = {
@@ -106,8 +115,12 @@ export function partitionPath(directory: string, topic: string, partition: numbe
 }
 
 /** Stores a topic's configuration: in a temporary file that is renamed, so that it is whole or absent. */
-export function writeTopicConfig(files: FileSystem, folder: string, config: TopicConfig): void {
-  const content = { version: TOPIC_FILE_VERSION, ...config }
+export function writeTopicConfig(
+  files: FileSystem,
+  folder: string,
+  { id, ...config }: StoredTopic,
+): void {
+  const content = { version: TOPIC_FILE_VERSION, ...(id === '' ? {} : { id }), ...config }
   const text = JSON.stringify({ ...content, crc32: checksumOf(content) }, null, 2)
   replaceFileSync(files, join(folder, TOPIC_FILE), new TextEncoder().encode(text))
 }
@@ -125,20 +138,30 @@ export function readTopicConfig(
   directory: string,
   topic: string,
   files: FileSystem = nodeFileSystem,
-): TopicConfig {
+): StoredTopic {
   checkTopicName(topic)
   const path = topicFilePath(directory, topic)
   return decodeTopicFile(path, readTopicFile(files, path, topic))
 }
 
+/** Id of the log in a directory; undefined where it has none yet, or it cannot be read. */
+export function logIdOf(directory: string): string | undefined {
+  try {
+    return readTopicConfig(directory, TRANSACTIONS_TOPIC).id || undefined
+  } catch (error) {
+    if (isWeirError(error)) return undefined
+    throw error
+  }
+}
+
 /** Decodes the bytes of a `topic.json`; `path` is for messages. Throws MALFORMED_DATA, UNSUPPORTED_VERSION. */
-export function decodeTopicFile(path: string, bytes: Uint8Array): TopicConfig {
-  const { version, ...stored } = parseTopicFile(path, new TextDecoder().decode(bytes))
+export function decodeTopicFile(path: string, bytes: Uint8Array): StoredTopic {
+  const { version, id = '', ...stored } = parseTopicFile(path, new TextDecoder().decode(bytes))
   if (version !== 1 && version !== TOPIC_FILE_VERSION) {
     const message = `${path} has the version ${String(version)}; this build reads 1 and ${TOPIC_FILE_VERSION}`
     throw new WeirError('UNSUPPORTED_VERSION', message, { details: { file: path } })
   }
-  return topicConfig(stored)
+  return { ...topicConfig(stored), id }
 }
 
 function readTopicFile(files: FileSystem, path: string, topic: string): Uint8Array {
@@ -182,12 +205,17 @@ function damagedTopicFile(path: string, why: string, cause: unknown): WeirError 
   return new WeirError('MALFORMED_DATA', message, { cause, details: { file: path } })
 }
 
-/** The fields of a topic's file. Version 1 has no checksum. */
-function parseTopicFile(path: string, text: string): Partial<TopicConfig> & { version?: unknown } {
+/** The fields of a topic's file. Version 1 has no checksum, and files of earlier builds have no id. */
+function parseTopicFile(path: string, text: string): Partial<StoredTopic> & { version?: unknown } {
   try {
     const parsed: unknown = JSON.parse(text)
     requireArgument(typeof parsed === 'object' && parsed !== null, 'it is no object')
-    const { crc32: stored, ...content } = parsed as { crc32?: unknown; version?: unknown }
+    const { crc32: stored, ...content } = parsed as {
+      crc32?: unknown
+      version?: unknown
+      id?: string
+    }
+    requireArgument(['string', 'undefined'].includes(typeof content.id), 'its id is no text')
     const isWhole = content.version === 1 ? stored === undefined : stored === checksumOf(content)
     requireArgument(isWhole, 'its content differs from its checksum')
     return content

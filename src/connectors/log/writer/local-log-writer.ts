@@ -1,5 +1,11 @@
 import type { Clock } from '../../../core/clock.ts'
-import { asWeirError, isWeirError, requireArgument, WeirError } from '../../../core/errors.ts'
+import {
+  asWeirError,
+  isWeirError,
+  messageOf,
+  requireArgument,
+  WeirError,
+} from '../../../core/errors.ts'
 import { DurableFolders } from '../../../files/durable-folders.ts'
 import type { FileSystem } from '../../../files/file-system.ts'
 import type { ProducerIdentity } from '../../transactions/producer-identity.ts'
@@ -23,7 +29,7 @@ import { type ChangeAnnouncer, LogChanges } from './changes.ts'
 import { type LogOptions, resolveLogOptions } from './log-options.ts'
 import type { FsyncPolicy, LogWriter, TransactionDescription } from './log-writer.ts'
 import { OpenPartitions } from './open-partitions.ts'
-import { createTopicFolder, deleteTopicFolder } from './topic-folders.ts'
+import { assignTopicId, createTopicFolder, deleteTopicFolder } from './topic-folders.ts'
 import { TransactionCoordinator } from './transaction-coordinator.ts'
 import type { TransactionLifetime } from './transaction-state.ts'
 
@@ -95,10 +101,11 @@ export class LocalLogWriter implements LogWriter {
     await new DurableFolders(files, directory).make(directory)
     await files.syncFolder(directory)
     await this.createTopic(TRANSACTIONS_TOPIC, TRANSACTIONS_CONFIG)
+    this.assignId(TRANSACTIONS_TOPIC)
     await this.transactions.load()
     for (const topic of listTopics(directory, files)) {
       // A damaged topic is unusable, the others are not: its first use throws the error again.
-      await this.openTopic(topic).catch((error: unknown) => {
+      await this.openStoredTopic(topic).catch((error: unknown) => {
         if (!isWeirError(error) || error.retryable) throw error
         this.warn(error.message)
       })
@@ -112,6 +119,22 @@ export class LocalLogWriter implements LogWriter {
       return await work()
     } catch (error) {
       throw asWeirError(error, 'CONNECTOR_FAILED', `the log in ${this.directory}`)
+    }
+  }
+
+  private async openStoredTopic(topic: string): Promise<void> {
+    this.assignId(topic)
+    await this.openTopic(topic)
+  }
+
+  /** Gives a topic of an earlier build its id. */
+  private assignId(topic: string): void {
+    const { files, directory, options } = this
+    try {
+      assignTopicId(files, directory, { topic, newId: options.newId })
+    } catch (error) {
+      if (isWeirError(error)) throw error
+      options.warn(`topic "${topic}" got no id (${messageOf(error)}); the next opening tries again`)
     }
   }
 
@@ -182,7 +205,9 @@ export class LocalLogWriter implements LogWriter {
       const message = `topic "${topic}" exists with ${existing.partitions} partitions, not ${config.partitions}`
       throw new WeirError('TOPIC_EXISTS', message, { details: { topic } })
     }
-    await createTopicFolder(this.files, this.directory, { topic, config })
+    // The given configuration may be that of another topic, with its id.
+    const stored = { ...config, id: this.options.newId() }
+    await createTopicFolder(this.files, this.directory, { topic, stored })
     await this.openTopic(topic)
   }
 
@@ -193,7 +218,8 @@ export class LocalLogWriter implements LogWriter {
       `topic "${topic}" has ${config.partitions} partitions; the number can only grow`,
     )
     const folder = topicPath(this.directory, topic)
-    writeTopicConfig(this.files, folder, topicConfig({ ...config, partitions }))
+    const grown = topicConfig({ ...config, partitions })
+    writeTopicConfig(this.files, folder, { ...grown, id: config.id })
     await this.openTopic(topic)
   }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { type Clock, systemClock } from '../../../core/clock.ts'
 import type { FileSystem } from '../../../files/file-system.ts'
 import { nodeFileSystem } from '../../../files/node-file-system.ts'
@@ -14,6 +15,8 @@ export interface LogOptions {
   /** Longest wait for another process that opens or closes the log, ms; default 30,000. After 5,000 `warn` says so. */
   readonly ownerWaitMs?: number
   readonly clock?: Clock
+  /** Makes the ids of new topics; default: random ones. */
+  readonly newId?: () => string
   /** Default: the file system of this machine. */
   readonly files?: FileSystem
   /** Called with what a person should know; default: a warning of the process. */
@@ -28,6 +31,7 @@ export function resolveLogOptions(options: LogOptions): Required<LogOptions> {
     transactionTimeoutMs: options.transactionTimeoutMs ?? 15 * 60_000,
     ownerWaitMs: options.ownerWaitMs ?? 30_000,
     clock: options.clock ?? systemClock,
+    newId: options.newId ?? randomUUID,
     files: options.files ?? nodeFileSystem,
     warn: options.warn ?? ((message) => process.emitWarning(message, { code: 'WEIR_LOG' })),
   }

@@ -1,17 +1,22 @@
 import { join } from 'node:path'
 import type { FileSystem } from '../../../files/file-system.ts'
-import { type TopicConfig, topicPath, writeTopicConfig } from '../storage/topic-config.ts'
+import {
+  readTopicConfig,
+  type StoredTopic,
+  topicPath,
+  writeTopicConfig,
+} from '../storage/topic-config.ts'
 
 /** Creates the folder of a topic with its configuration: the whole of it, durably, or nothing. */
 export async function createTopicFolder(
   files: FileSystem,
   directory: string,
-  { topic, config }: { readonly topic: string; readonly config: TopicConfig },
+  { topic, stored }: { readonly topic: string; readonly stored: StoredTopic },
 ): Promise<void> {
   const temporary = join(directory, `.new-${topic}`)
   await files.removeTree(temporary)
   await files.makeFolder(temporary)
-  writeTopicConfig(files, temporary, config)
+  writeTopicConfig(files, temporary, stored)
   await files.rename(temporary, topicPath(directory, topic))
   try {
     await files.syncFolder(directory)
@@ -34,4 +39,15 @@ export async function deleteTopicFolder(
   // Before its files go: a topic must not come back with some of them.
   await files.syncFolder(directory)
   await files.removeTree(deleted)
+}
+
+/** Gives a topic of an earlier build its id, durably. Throws what `readTopicConfig` throws. */
+export function assignTopicId(
+  files: FileSystem,
+  directory: string,
+  { topic, newId }: { readonly topic: string; readonly newId: () => string },
+): void {
+  const stored = readTopicConfig(directory, topic, files)
+  if (stored.id !== '') return
+  writeTopicConfig(files, topicPath(directory, topic), { ...stored, id: newId() })
 }

@@ -62,6 +62,8 @@ export interface OnlineAlsOptions extends Readonly<Record<string, unknown>> {
    * more ratings a second, with steps on older rows. @default 10,000
    */
   readonly mostUnderWay?: number
+  /** By partition of the deltas topic, where a job without a checkpoint begins: before are deltas of other observations. @default its start */
+  readonly deltasFrom?: readonly number[]
   /** A delta waits for others at most this long, ms. @default 4 */
   readonly lingerMs?: number
   /** Whether records that are no rows of this model are dropped or fail the job; they are counted. @default 'drop' */
@@ -130,6 +132,7 @@ const onlineAls: JobDefinition<OnlineAlsOptions> = defineJob<OnlineAlsOptions>({
       topic: deltasTopic(options.topic),
       name: 'Deltas topic',
       uid: 'deltas-topic',
+      from: options.deltasFrom,
     })
       .transform<LearnerInput>('Deltas', () => new DeltasOperator(kind, length), {
         serializer: new DeltaRecordSerializer(),

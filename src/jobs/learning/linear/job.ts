@@ -35,6 +35,8 @@ export interface OnlineSvmOptions extends Readonly<Record<string, unknown>> {
    * limit gives more observations a second, with steps on older weights. @default 64
    */
   readonly mostUnderWay?: number
+  /** By partition of the deltas topic, where a job without a checkpoint begins: before are deltas of other observations. @default its start */
+  readonly deltasFrom?: readonly number[]
   /** A delta waits for others at most this long, ms. @default 2 */
   readonly lingerMs?: number
   /** Whether records that are no weights of this model are dropped or fail the job; they are counted. @default 'drop' */
@@ -76,6 +78,7 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
       topic: deltasTopic(options.topic),
       name: deltasTopic(options.topic),
       uid: 'deltas-topic',
+      from: options.deltasFrom,
     })
       .transform<WeightUpdate>('Deltas', () => new LinearDeltasOperator(range), {
         serializer: new WeightUpdateSerializer(),

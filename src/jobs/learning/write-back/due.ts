@@ -17,7 +17,7 @@ export interface WriteBackFacts {
   /** What the topic's rows include; undefined before the first write-back. */
   readonly before: LearnedPart | undefined
   /** What the rows of the checkpoint include. */
-  readonly now: Pick<LearnedPart, 'observations' | 'next' | 'folded'>
+  readonly now: Pick<LearnedPart, 'observations' | 'observationsId' | 'next' | 'folded'>
 }
 
 /**
@@ -30,6 +30,7 @@ export function decideWriteBack({ isPresent, before, now }: WriteBackFacts): Wri
   const isSame =
     before !== undefined &&
     before.observations === now.observations &&
+    (before.observationsId ?? now.observationsId) === now.observationsId &&
     before.folded === now.folded &&
     before.next.length === now.next.length &&
     before.next.every((offset, partition) => offset === now.next[partition])

@@ -1,4 +1,5 @@
 import { openTopics, type TopicsPlace } from '../../../connectors/topics/open.ts'
+import type { TopicStore } from '../../../connectors/topics/store.ts'
 import type { Cancel, Clock } from '../../../core/clock.ts'
 import { asWeirError, type WeirError } from '../../../core/errors.ts'
 import type { LearnedPart } from '../../../models/registry/learned-part.ts'
@@ -154,12 +155,12 @@ export class WriteBack implements AsyncDisposable {
     checkpoint: StoredCheckpoint,
   ): Promise<number | undefined> {
     const { model, topic, place, markerOf } = this.options
-    const learned = this.learnedPart(version, facts)
+    await using topics = await openTopics(place)
+    const learned = await this.learnedPart(topics, version, facts)
     const marker = markerOf(version)
     const before = marker?.learned
     const isPresent = marker !== undefined
     if (decideWriteBack({ isPresent, before, now: learned }) !== 'write') return undefined
-    await using topics = await openTopics(place)
     const after = this.writtenUpTo.get(version) ?? 0
     const rows = await publishLearned(
       {
@@ -173,11 +174,17 @@ export class WriteBack implements AsyncDisposable {
     return rows
   }
 
-  private learnedPart(version: number, facts: LearnedFacts): LearnedPart {
+  private async learnedPart(
+    topics: TopicStore,
+    version: number,
+    facts: LearnedFacts,
+  ): Promise<LearnedPart> {
     const { observations, clock } = this.options
+    const { id } = await topics.identity(observations)
     return {
       atMs: clock.nowMs(),
       observations,
+      ...(id === '' ? {} : { observationsId: id }),
       next: facts.next(version),
       folded: encodeFolded(facts.folded(version)),
       deltas: facts.deltas,

@@ -6,6 +6,7 @@ import type { FileRepair } from '../../../../src/connectors/log/check/file-repai
 import { checkLog } from '../../../../src/connectors/log/check/log-check.ts'
 import { type RepairOptions, repairLog } from '../../../../src/connectors/log/check/log-repair.ts'
 import { EmbeddedLog } from '../../../../src/connectors/log/embedded-log.ts'
+import { decodeTopicFile, logIdOf } from '../../../../src/connectors/log/storage/topic-config.ts'
 import { LocalLogWriter } from '../../../../src/connectors/log/writer/local-log-writer.ts'
 import { campaignSize } from '../../../run/campaign-size.ts'
 import { bytes, readAll, temporaryFolder } from '../fixture.ts'
@@ -155,14 +156,16 @@ describe('check and repair of a log', () => {
     const directory = temporaryFolder()
     await writeTransactions(directory)
     const file = join(directory, '__transactions/topic.json')
-    const whole = fs.readFileSync(file)
+    const { id, ...whole } = decodeTopicFile(file, fs.readFileSync(file))
+    expect(id).not.toBe('')
     fs.rmSync(file)
     await expect(EmbeddedLog.open(directory)).rejects.toThrow(
       /topic\.json is damaged: it is missing/,
     )
     await repairAll(directory, { topic: undefined, apply: true })
-    expect(fs.readFileSync(file)).toEqual(whole)
+    expect(decodeTopicFile(file, fs.readFileSync(file))).toEqual({ ...whole, id: '' })
     await (await EmbeddedLog.open(directory)).close()
+    expect(logIdOf(directory)).toMatch(/^[0-9a-f-]{36}$/)
   })
 
   it('looks at the partitions of a topic whose configuration is damaged', async () => {

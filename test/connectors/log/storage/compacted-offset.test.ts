@@ -37,7 +37,7 @@ async function compactedPartition(): Promise<{
   const files = new SimulatedMount(new SimulatedDisk(1))
   const options = { files, syncEveryWrite: false, openTransactions: [], onChange: () => {} }
   const partition = await PartitionWriter.open(PATH, CONFIG, options)
-  writeTopicConfig(files, '/log/t', CONFIG)
+  writeTopicConfig(files, '/log/t', { ...CONFIG, id: '' })
   for (const [i, key] of [...'abaaacaaadaaaa'].entries()) {
     const writer = new RecordBatchWriter(128)
     writer.append(Buffer.from(key), Buffer.from(`${i}`), 1)

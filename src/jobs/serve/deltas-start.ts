@@ -1,0 +1,63 @@
+import { openTopics } from '../../connectors/topics/open.ts'
+import type { PartitionBounds } from '../../connectors/topics/store.ts'
+import { placeOfRange } from '../../models/registry/range-place.ts'
+import type { LearningTopic } from '../../models/registry/version.ts'
+import { deltasTopic } from '../model-topic/topics.ts'
+import type { ServeModelOptions } from './model.ts'
+import { registryOfJob } from './registry-place.ts'
+
+/** Where a learner without a checkpoint begins in the deltas of its model. */
+export interface DeltasStart {
+  /** What the registry must know when learning has begun. */
+  readonly learning: LearningTopic
+  /** By partition of the deltas, the first offset; undefined for the start. */
+  readonly offsets: readonly number[] | undefined
+  /** The other topic that the model was learned from before; undefined if there is none. */
+  readonly before: string | undefined
+}
+
+/**
+ * Decides where the deltas of the present observations begin. Deltas name their observations by offset alone: those of
+ * another topic would make new ones look like duplicates, so they are left out, now and at each later start.
+ * `bounds`: of the deltas topic.
+ */
+export function decideDeltasStart(
+  known: LearningTopic,
+  present: { readonly topic: string; readonly id: string },
+  bounds: readonly PartitionBounds[],
+): DeltasStart {
+  const { learnsFrom: topic, learnsFromId, deltasFrom } = known
+  const range = {
+    topic: topic ?? '',
+    ...(learnsFromId === undefined ? {} : { topicId: learnsFromId }),
+  }
+  const isOther = topic !== undefined && placeOfRange(range, present) === 'elsewhere'
+  const kept = isOther ? bounds.map(({ end }) => end) : deltasFrom
+  const learning = {
+    learnsFrom: present.topic,
+    ...(present.id === '' ? {} : { learnsFromId: present.id }),
+    ...(kept === undefined ? {} : { deltasFrom: kept }),
+  }
+  const offsets = kept && bounds.map((partition, n) => firstOf(partition, kept[n] ?? 0))
+  return { learning, offsets, before: isOther ? topic : undefined }
+}
+
+/** The first offset from `from` on; the start of a partition that has been created again since. */
+function firstOf({ start, end }: PartitionBounds, from: number): number {
+  return from > end ? start : Math.max(start, from)
+}
+
+/** As `decideDeltasStart`, of the job's topics, which exist. */
+export async function deltasStart(
+  observations: string,
+  {
+    topic,
+    data,
+    place = { logDirectory: data.log },
+  }: Pick<ServeModelOptions, 'topic' | 'data' | 'place'>,
+): Promise<DeltasStart> {
+  const known = (await registryOfJob({ data, place }).read()).models.get(topic) ?? {}
+  await using topics = await openTopics(place)
+  const present = { topic: observations, id: (await topics.identity(observations)).id }
+  return decideDeltasStart(known, present, await topics.bounds(deltasTopic(topic)))
+}

@@ -1,0 +1,102 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { WeirClient } from '../../../src/client/index.ts'
+import { ByteReader } from '../../../src/core/byte-reader.ts'
+import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
+import type { LearningError } from '../../../src/jobs/learning/als/error-function.ts'
+import { type CommandResult, jsonLines, PATIENT, weir } from '../cli/command-process.ts'
+
+/** Ratings of each machine. */
+const RATINGS = 2000
+const SMALL = ['--factors', '4', '--iterations', '2', '--threads', '0']
+
+let folder: string
+/** Ratings of the first machine, one a line, and those of the second: all turned round. */
+let ratings: readonly string[]
+let turned: readonly string[]
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-moved-'))
+  const file = join(folder, 'ratings.data')
+  const size = ['--users', '60', '--items', '40', '--ratings', String(RATINGS)]
+  await weir(['generate', 'ratings', ...size, '--output', file]).ended
+  ratings = readFileSync(file, 'utf8').trim().split('\n')
+  turned = ratings.map((line) => {
+    const [user, item, rating, time] = line.split('\t')
+    return [user, item, 6 - Number(rating), time].join('\t')
+  })
+}, 60_000)
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Runs a command on the data folder of a machine. */
+async function on(machine: string, args: readonly string[], input = ''): Promise<CommandResult> {
+  const command = [...args, '--data-dir', join(folder, machine)]
+  return await weir(command, { env: PATIENT }).input(input).ended
+}
+
+async function done(machine: string, args: readonly string[], input = ''): Promise<CommandResult> {
+  const result = await on(machine, args, input)
+  if (result.code !== 0) throw new Error(`weir ${args.join(' ')}: ${result.stderr}`)
+  return result
+}
+
+async function learnedOn(port: number): Promise<number> {
+  await using client = await WeirClient.connect({ port })
+  const [answer] = await client.values('LEARNING_ERROR', ['1'])
+  if (answer?.ok !== true) return 0
+  return msgpackSerializer<LearningError>().read(new ByteReader(answer.value)).ratings
+}
+
+it('a model that moves to a machine with other ratings in a topic of the same name takes no positions along', async () => {
+  const file = join(folder, 'version.weirmodel')
+  const csv = (lines: readonly string[]): string => `${lines.join('\n').replaceAll('\t', ',')}\n`
+  const retrain = ['retrain', '--once', '--no-serving', ...SMALL, '--json']
+  for (const [machine, lines] of [
+    ['a', ratings],
+    ['b', turned],
+  ] as const) {
+    await done(machine, ['topic', 'create', 'ratings', '--partitions', '1'])
+    await done(machine, ['topic', 'produce', 'ratings'], csv(lines))
+  }
+  await done('a', retrain)
+  await done('a', ['model', 'export', '1', file])
+  await done('b', ['model', 'import', file])
+  const shown = await done('b', ['model', 'show', '1'])
+  const { stdout: topics } = await done('a', ['topic', 'list', '--json'])
+  const { id } = jsonLines(topics).find(({ topic }) => topic === 'ratings') as { id: string }
+  expect(shown.stdout).toContain(`topic            ratings, id ${id}`)
+  await done('b', ['model', 'promote', '1', '--force', 'a test'])
+
+  // The learner: all that is there is new.
+  const flags = ['--observations', 'ratings', '--port', '0', '-p', '1', '--json']
+  await using learning = weir(['learn', 'als', ...flags, '--data-dir', join(folder, 'b')])
+  const port = Number((await learning.printed(/"started","port":(\d+)/))[1])
+  await learning.printed(
+    /"event":"learning","version":1,"note":"it was trained on another topic than this ratings, so the 2,000 records/,
+  )
+  await expect.poll(() => learnedOn(port), { timeout: 60_000, interval: 200 }).toBe(RATINGS)
+
+  // The check: golden ratings of this machine are not among the training data of the other one.
+  const golden = join(folder, 'golden.data')
+  writeFileSync(golden, `${turned.slice(0, 1200).join('\n')}\n`)
+  const checked = await on('b', [
+    'model',
+    'promote',
+    '1',
+    '--golden',
+    golden,
+    '--port',
+    String(port),
+  ])
+  expect(checked.stderr).toContain('version 1 was not trained on topic ratings of the embedded log')
+  expect(checked.stderr).not.toContain('golden ratings in the training data')
+
+  // The retraining: these ratings were in no training.
+  const { stdout } = await done('b', retrain)
+  expect(jsonLines(stdout)).toMatchObject([{ event: 'candidate', version: { number: 2 } }])
+  learning.signal('SIGINT')
+  expect(await learning.ended).toMatchObject({ code: 0 })
+}, 300_000)
