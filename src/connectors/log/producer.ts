@@ -1,8 +1,11 @@
-import type { Codec } from '../../batch/compression.ts'
+import { CODEC, type Codec } from '../../batch/compression.ts'
 import type { RecordHeader } from '../../batch/record-batch-format.ts'
 import type { RecordBatchWriter } from '../../batch/record-batch-writer.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { count, milliseconds } from '../../core/options/kinds.ts'
+import { CLOCK } from '../../core/options/ports.ts'
+import type { OptionShape } from '../../core/options/shape.ts'
 import { BatchingProducer } from '../records/batching-producer.ts'
 import type { ProducerIdentity } from '../transactions/producer-identity.ts'
 import type { SentUnderIdentity } from '../transactions/two-phase-sink-writer.ts'
@@ -23,6 +26,15 @@ export interface ProducerOptions {
   readonly codec?: Codec
   /** Clock of the linger time; default the system's. */
   readonly clock?: Clock
+}
+
+/** The options of an `EmbeddedLogProducer`. */
+export const LOG_PRODUCER: OptionShape<ProducerOptions> = {
+  batchBytes: count,
+  lingerMs: milliseconds,
+  maxInFlightBytes: count,
+  codec: CODEC,
+  clock: CLOCK,
 }
 
 /** Options of one record. */

@@ -1,7 +1,18 @@
 import type { Cancel } from '../../core/clock.ts'
+import {
+  aFunction,
+  count,
+  flag,
+  milliseconds,
+  name,
+  numberIn,
+  required,
+  wholeNumber,
+} from '../../core/options/kinds.ts'
+import type { OptionShape } from '../../core/options/shape.ts'
 import type { Source } from '../../operators/port/source.ts'
 import type { RecordTarget } from '../records/outgoing-record.ts'
-import type { CleanupPolicy } from '../records/topic-options.ts'
+import { CLEANUP_POLICY, type CleanupPolicy } from '../records/topic-options.ts'
 import type { RecordDeserializer } from '../records/topic-record.ts'
 
 /** Configuration of a new topic. The store chooses missing values. */
@@ -16,6 +27,16 @@ export interface NewTopic {
   readonly retentionMs?: number
   /** The oldest records are removed while a partition is larger, bytes; -1 keeps all. */
   readonly retentionBytes?: number
+}
+
+/** The configuration of a new topic. */
+export const NEW_TOPIC: OptionShape<NewTopic> = {
+  partitions: wholeNumber({ min: 1, max: 65_536 }),
+  replicationFactor: count,
+  cleanupPolicy: CLEANUP_POLICY,
+  segmentBytes: count,
+  retentionMs: numberIn({ min: -1 }),
+  retentionBytes: numberIn({ min: -1 }),
 }
 
 /** Description of a topic. Settings that the user may not read are missing. */
@@ -55,6 +76,14 @@ export interface TopicSourceOptions<T> {
   readonly bounded?: boolean
   /** Time between two searches for new partitions, ms; default none. */
   readonly discoveryIntervalMs?: number
+}
+
+/** The options of `TopicStore.source`. */
+export const TOPIC_SOURCE: OptionShape<TopicSourceOptions<unknown>> = {
+  topic: required(name),
+  deserialize: required(aFunction()),
+  bounded: flag,
+  discoveryIntervalMs: milliseconds,
 }
 
 /** Port to the topics of one place: an embedded log's directory or a Kafka. */
