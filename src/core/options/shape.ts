@@ -40,7 +40,7 @@ export function checkArgument<T>(
 /** An object of options within options. */
 export function nested<O>(shape: OptionShape<O>): OptionKind<O> {
   const kinds = shape as unknown as AnyShape
-  const takes = `an object with ${Object.keys(kinds).join(', ')}`
+  const takes = objectOf(kinds)
   return {
     takes,
     problem: (path, value) =>
@@ -48,9 +48,18 @@ export function nested<O>(shape: OptionShape<O>): OptionKind<O> {
   }
 }
 
+/** Most options that a message names where the object itself is wrong. */
+const MOST_NAMES = 6
+
+function objectOf(shape: AnyShape): string {
+  const names = Object.keys(shape)
+  const more = names.length > MOST_NAMES ? ', ...' : ''
+  return `an object with ${names.slice(0, MOST_NAMES).join(', ')}${more}`
+}
+
 /** What is wrong with an object of options, whose names are shown after `prefix`. */
 function problemOfBag(prefix: string, shape: AnyShape, given: unknown): Problem | undefined {
-  if (!isBag(given)) return refusal('options', 'an object', given)
+  if (!isBag(given)) return refusal('options', objectOf(shape), given)
   for (const name in given) {
     if (!Object.hasOwn(shape, name) && given[name] !== undefined) {
       return unknownName(prefix, name, Object.keys(shape))

@@ -167,7 +167,9 @@ describe('checkOptions', () => {
     [() => ({ topic: 'orders' }), 'a function'],
     [new Map([['topic', 'orders']]), 'an instance of Map'],
   ])('refuses %s in place of the options', (given, words) => {
-    expect(messageFor(given)).toBe(`options must be an object, not ${words}`)
+    expect(messageFor(given)).toBe(
+      `options must be an object with topic, guarantee, start, bounded, onEnd, retries, ..., not ${words}`,
+    )
   })
 
   it('sees options that a class inherits', () => {
