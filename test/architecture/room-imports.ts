@@ -257,7 +257,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'training/linear',
     'training/metrics',
   ],
-  client: ['core', 'core/formats', 'tracing', 'wire', 'wire/inference'],
+  client: ['core', 'core/formats', 'core/options', 'tracing', 'wire', 'wire/inference'],
   'connectors/file': ['core', 'core/options', 'core/text', 'files', 'operators/port', 'webhdfs'],
   'connectors/kafka': [
     'batch',
@@ -814,7 +814,14 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'state/catalog',
     'state/port',
   ],
-  'runtime/configuration': ['checkpoint/protocol', 'core', 'core/options', 'core/text', 'files', 'state/store'],
+  'runtime/configuration': [
+    'checkpoint/protocol',
+    'core',
+    'core/options',
+    'core/text',
+    'files',
+    'state/store',
+  ],
   'runtime/job': [
     'checkpoint/coordinator',
     'checkpoint/manifest',
@@ -1088,6 +1095,6 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'training/spill': ['core', 'models/ratings', 'training/data'],
   'training/threads': ['core'],
   webhdfs: ['core'],
-  wire: ['core', 'core/formats', 'core/lifetime', 'core/text'],
-  'wire/inference': ['core', 'wire'],
+  wire: ['core', 'core/formats', 'core/lifetime', 'core/options', 'core/text'],
+  'wire/inference': ['core', 'core/options', 'wire'],
 }

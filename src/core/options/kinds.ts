@@ -168,7 +168,12 @@ export function listOf<T>(element: OptionKind<T>): OptionKind<readonly T[]> {
     takes,
     problem(path, value) {
       if (!Array.isArray(value)) return refusal(path, takes, value)
-      return firstProblem(value.entries(), (key, one) => element.problem(`${path}[${key}]`, one))
+      // Lists of keys are long: no path is made for an element that is right.
+      for (const one of value) {
+        if (element.problem(path, one) === undefined) continue
+        return inside(element.problem(`${path}[${value.indexOf(one)}]`, one))
+      }
+      return undefined
     },
   }
 }
@@ -183,24 +188,19 @@ export function recordOf<T, K extends string | number = string>(
     takes,
     problem(path, value) {
       if (!isBag(value)) return refusal(path, takes, value)
-      return firstProblem(Object.entries(value), (key, one) =>
-        names.test(key)
+      for (const [key, one] of Object.entries(value)) {
+        const problem = names.test(key)
           ? element.problem(`${path}.${key}`, one)
-          : refusal(`a name in ${path}`, `like ${names.source}`, key),
-      )
+          : refusal(`a name in ${path}`, `like ${names.source}`, key)
+        if (problem !== undefined) return inside(problem)
+      }
+      return undefined
     },
   }
 }
 
-function firstProblem<K>(
-  entries: Iterable<readonly [K, unknown]>,
-  problem: (key: K, value: unknown) => Problem | undefined,
-): Problem | undefined {
-  for (const [key, value] of entries) {
-    const found = problem(key, value)
-    if (found !== undefined) return { ...found, nearness: 3 }
-  }
-  return undefined
+function inside(problem: Problem | undefined): Problem | undefined {
+  return problem && { ...problem, nearness: 3 }
 }
 
 /** Whether a value is an object as a literal makes it: no array, function, date, map or typed array. */

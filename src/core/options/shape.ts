@@ -1,6 +1,14 @@
 import { WeirError } from '../errors.ts'
 import { nearestWord } from '../text/nearest-word.ts'
-import { isBag, type OptionKind, type Problem, type RequiredKind, refusal } from './kinds.ts'
+import {
+  isBag,
+  type OptionKind,
+  oneOf,
+  type Problem,
+  type RequiredKind,
+  refusal,
+  required,
+} from './kinds.ts'
 
 /**
  * The kinds of all options of an interface, by name. The compiler refuses a shape that lacks an option, has one too
@@ -45,6 +53,29 @@ export function nested<O>(shape: OptionShape<O>): OptionKind<O> {
     takes,
     problem: (path, value) =>
       isBag(value) ? problemOfBag(`${path}.`, kinds, value) : refusal(path, takes, value),
+  }
+}
+
+/** An object of one of several shapes: its option `tag` says which. */
+export function variants<U extends Readonly<Record<T, string>>, T extends string>(
+  tag: T,
+  shapes: { readonly [V in U[T]]: OptionShape<Omit<Extract<U, Readonly<Record<T, V>>>, T>> },
+): OptionKind<U> {
+  const words = Object.keys(shapes)
+  const tags = oneOf(...words)
+  const takes = `an object with ${tag}: ${tags.takes}`
+  const bags = words.map((word) => {
+    const shape = (shapes as Readonly<Record<string, AnyShape>>)[word]!
+    return [word, { [tag]: required(tags), ...shape } as unknown as AnyShape] as const
+  })
+  const byTag = new Map<unknown, AnyShape>(bags)
+  return {
+    takes,
+    problem(path, value) {
+      if (!isBag(value)) return refusal(path, takes, value)
+      const shape = byTag.get(value[tag]) ?? { [tag]: required(tags) as unknown as AnyKind }
+      return problemOfBag(`${path}.`, shape, value)
+    },
   }
 }
 
