@@ -4,7 +4,6 @@ import { checkArgument, checkOptions } from '../core/options/shape.ts'
 import {
   checkCall,
   checkKeys,
-  INPUT_TENSORS,
   NO_OPTIONS,
   predictionRefusal,
   productRefusal,
@@ -18,6 +17,7 @@ import type { InferRequest, RawInferResult } from '../wire/inference/infer.ts'
 import type { ModelInfo, ModelsRequest } from '../wire/inference/models.ts'
 import {
   INFER,
+  INPUT_TENSORS,
   type InferOptions,
   type InferResult,
   type InputTensor,

@@ -1,7 +1,6 @@
 import { asWeirError } from '../core/errors.ts'
 import { either, kindOf, listOf, name, required, text, wholeNumber } from '../core/options/kinds.ts'
 import { checkArgument, checkOptions, nested, type OptionShape } from '../core/options/shape.ts'
-import { INPUT_TENSOR } from './inference/typed-tensor.ts'
 import { PREDICT, type QueryOptions, type SparseVector } from './model-reader.ts'
 
 const KEYS = listOf(text)
@@ -28,9 +27,6 @@ export const TOP_K_QUERY = either(
   text,
   kindOf<Float32Array>('a Float32Array', (given) => given instanceof Float32Array),
 )
-
-/** The inputs of a model. */
-export const INPUT_TENSORS = listOf(INPUT_TENSOR)
 
 /** Options that a caller did not give: they are not checked again. */
 export const NO_OPTIONS: QueryOptions = {}

@@ -205,6 +205,8 @@ function inside(problem: Problem | undefined): Problem | undefined {
 
 /** Whether a value is an object as a literal makes it: no array, function, date, map or typed array. */
 export function isBag(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return false
+  if (Object.getPrototypeOf(value) === Object.prototype) return true
   return Object.prototype.toString.call(value) === '[object Object]'
 }
 

@@ -19,6 +19,9 @@ export const RANDOM: OptionKind<Random> = objectWith(
   'normal',
 )
 
+/** A signal that ends work. */
+export const SIGNAL: OptionKind<AbortSignal> = objectWith('an AbortSignal', 'throwIfAborted')
+
 /** The kind of serializers, of any type. */
 export function serializer<T>(): OptionKind<Serializer<T>> {
   return SERIALIZER as OptionKind<Serializer<T>>

@@ -20,6 +20,9 @@ export type OptionShape<O> = {
     : RequiredKind<O[K]>
 }
 
+/** The options of an interface that has an index signature besides: those with a name. */
+export type NamedOptions<O> = { [K in keyof O as string extends K ? never : K]: O[K] }
+
 /** A shape without the types of its options. */
 type AnyShape = Readonly<Record<string, AnyKind>>
 type AnyKind = Omit<OptionKind<never>, 'values'> & { readonly isRequired?: true }

@@ -1,4 +1,7 @@
-import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
+import { openTopics } from '../../connectors/topics/open.ts'
+import { TOPICS_PLACE, type TopicsPlace } from '../../connectors/topics/place.ts'
+import { name, objectWith, required } from '../../core/options/kinds.ts'
+import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import type { LearnedPart } from '../../models/registry/learned-part.ts'
 import type { ModelRegistry } from '../registry/model-registry.ts'
 import type { ResumeOffset } from './resume-offsets.ts'
@@ -15,6 +18,14 @@ export interface VersionOffsetsOptions {
   readonly learned?: LearnedPart | undefined
 }
 
+const VERSION_OFFSETS: OptionShape<VersionOffsetsOptions> = {
+  registry: required(objectWith('a ModelRegistry', 'read', 'execute')),
+  place: required(nested(TOPICS_PLACE)),
+  model: required(name),
+  observations: required(name),
+  learned: objectWith('what a version has learned'),
+}
+
 /**
  * Where a version resumes in each partition of the observations, by what it was trained on, what was
  * replayed onto it and what was written back. Empty where the version comes from elsewhere, or where the topic was created again
@@ -22,8 +33,10 @@ export interface VersionOffsetsOptions {
  */
 export async function resumeOffsetsOf(
   number: number,
-  { registry, place, model, observations, learned }: VersionOffsetsOptions,
+  options: VersionOffsetsOptions,
 ): Promise<readonly ResumeOffset[]> {
+  checkOptions('resumeOffsetsOf', VERSION_OFFSETS, options)
+  const { registry, place, model, observations, learned } = options
   const version = (await registry.read()).versions.get(model)?.get(number)
   const { ranges = [], replayed = [] } = version?.lineage ?? {}
   const covered = [...ranges, ...replayed, ...rangesOf(learned)].filter(

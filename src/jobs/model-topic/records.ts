@@ -1,7 +1,9 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
+import { name, required } from '../../core/options/kinds.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import type { DataStream } from '../../dataflow/data-stream.ts'
 import type { StreamExecutionEnvironment } from '../../dataflow/stream-execution-environment.ts'
-import type { ReturnPath } from '../../dataflow/stream-graph.ts'
+import { RETURN_PATH, type ReturnPath } from '../../dataflow/stream-graph.ts'
 import { noWatermarks } from '../../dataflow/watermark-strategy.ts'
 import type { ModelTopicRecord } from './record.ts'
 
@@ -17,6 +19,13 @@ export interface TopicRecordsOptions {
   readonly returnsThrough?: ReturnPath
 }
 
+const TOPIC_RECORDS: OptionShape<TopicRecordsOptions> = {
+  topic: required(name),
+  name: required(name),
+  uid: required(name),
+  returnsThrough: RETURN_PATH,
+}
+
 /**
  * The records of a topic in the bytes of their batches, each valid until the next one: the next operator
  * encodes or copies it within the same call.
@@ -24,13 +33,16 @@ export interface TopicRecordsOptions {
 export function topicRecords(
   env: StreamExecutionEnvironment,
   topics: TopicStore,
-  { topic, name, uid, returnsThrough }: TopicRecordsOptions,
+  options: TopicRecordsOptions,
 ): DataStream<ModelTopicRecord> {
+  checkOptions('topicRecords', TOPIC_RECORDS, options)
+  const { topic, returnsThrough } = options
   const source = topics.source<ModelTopicRecord>({
     topic,
     discoveryIntervalMs: DISCOVERY_MS,
     deserialize: (record) => record,
   })
-  const options = returnsThrough === undefined ? {} : { returnsThrough }
-  return env.fromSource(source, noWatermarks<ModelTopicRecord>(), name, options).uid(uid)
+  const path = returnsThrough === undefined ? {} : { returnsThrough }
+  const records = env.fromSource(source, noWatermarks<ModelTopicRecord>(), options.name, path)
+  return records.uid(options.uid)
 }

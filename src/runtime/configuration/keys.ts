@@ -1,6 +1,4 @@
-import { WeirError } from '../../core/errors.ts'
-import { text as aText } from '../../core/options/kinds.ts'
-import { checkArgument } from '../../core/options/shape.ts'
+import { requireArgument, WeirError } from '../../core/errors.ts'
 import { type PortRange, parsePortRange } from '../../core/port-range.ts'
 import { nearestWord } from '../../core/text/nearest-word.ts'
 import type { StateStoreType } from '../../state/store/state-store.ts'
@@ -309,7 +307,7 @@ export function parseConfiguration(
     if (RESTART_CONFIGURATION_KEYS.includes(key)) continue
     const option = Object.hasOwn(OPTIONS, key) ? OPTIONS[key] : undefined
     if (option === undefined) throw unknownKey(key)
-    checkArgument('configuration', `"${key}"`, aText, text)
+    requireArgument(typeof text === 'string', `the value of "${key}" must be a text, not ${text}`)
     configuration = withKey(key, () => option.put(configuration, text))
   }
   return { ...configuration, restart: parseRestartConfiguration(map, base.restart) }

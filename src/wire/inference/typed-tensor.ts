@@ -54,13 +54,15 @@ export interface InferOptions extends QueryOptions {
 /** The options of one run of a model. */
 export const INFER: OptionShape<InferOptions> = { ...QUERY, outputs: listOf(text) }
 
-/** The kind of tensors for a model. Their elements are checked when they are written. */
-export const INPUT_TENSOR: OptionKind<InputTensor> = nested<InputTensor>({
-  name: required(text),
-  shape: required(listOf(wholeNumber({ min: 0 }))),
-  data: required(kindOf<TensorElements>('a typed array, texts or booleans', isElements)),
-  datatype: oneOf(...(Object.keys(DATATYPES) as Datatype[])),
-})
+/** The kind of the inputs of a model. Their elements are checked when they are written. */
+export const INPUT_TENSORS: OptionKind<readonly InputTensor[]> = listOf(
+  nested<InputTensor>({
+    name: required(text),
+    shape: required(listOf(wholeNumber({ min: 0 }))),
+    data: required(kindOf<TensorElements>('a typed array, texts or booleans', isElements)),
+    datatype: oneOf(...(Object.keys(DATATYPES) as Datatype[])),
+  }),
+)
 
 function isElements(value: unknown): boolean {
   return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView))
