@@ -1,4 +1,4 @@
-import { aFunction, anything, count, name, recordOf, required } from '../core/options/kinds.ts'
+import { aFunction, count, name, objectWith, recordOf, required } from '../core/options/kinds.ts'
 import { checkOptions, nested, type OptionShape } from '../core/options/shape.ts'
 import {
   completeJobOptions,
@@ -52,7 +52,7 @@ export interface BuildSettings {
 const BUILD_SETTINGS: OptionShape<BuildSettings> = {
   parallelism: count,
   maxParallelism: count,
-  executor: anything(),
+  executor: objectWith('an executor, such as new LocalExecutor()', 'execute'),
   warn: aFunction(),
 }
 

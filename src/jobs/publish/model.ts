@@ -7,7 +7,6 @@ import { isWeirError, messageOf } from '../../core/errors.ts'
 import { HIGHEST_VERSION } from '../../core/model-version.ts'
 import {
   aFunction,
-  anything,
   count,
   either,
   flag,
@@ -123,7 +122,10 @@ export const TRAINING_FACTS = {
   metrics: recordOf(kindOf<number>('a number', (value) => typeof value === 'number')),
 }
 
-const PUBLISH: OptionShape<PublishOptions> = { ...PUBLICATION, facts: required(anything()) }
+const PUBLISH: OptionShape<PublishOptions> = {
+  ...PUBLICATION,
+  facts: required(objectWith('the facts of a version')),
+}
 
 const encoder = new TextEncoder()
 const PROGRESS_EVERY = 50_000
