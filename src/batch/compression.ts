@@ -1,5 +1,6 @@
 import * as zlib from 'node:zlib'
 import { assertNever, messageOf, WeirError } from '../core/errors.ts'
+import { type OptionKind, oneOf } from '../core/options/kinds.ts'
 import { packLz4, unpackLz4 } from './lz4-frame.ts'
 import { packSnappy, unpackSnappy } from './snappy-stream.ts'
 
@@ -15,7 +16,10 @@ export const CODEC_IDS: Readonly<Record<Codec, number>> = {
   zstd: 4,
 }
 
-const CODECS: readonly Codec[] = ['none', 'gzip', 'snappy', 'lz4', 'zstd']
+const CODECS = ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const
+
+/** The values of a codec. */
+export const CODEC: OptionKind<Codec> = oneOf(...CODECS)
 
 /** Most bytes of the unpacked records of one batch, so that a small batch cannot fill the memory. */
 const MAX_UNPACKED_BYTES = 256 * 1024 * 1024

@@ -3,16 +3,16 @@ import { callSpan, endWith } from '../tracing/call-span.ts'
 import type { TraceContext } from '../tracing/context.ts'
 import { type AnswerCursor, answerErrorOf } from '../wire/answer.ts'
 import type { DeadlineEntry } from '../wire/deadline-wheel.ts'
-import { nameOfKind } from '../wire/frame.ts'
+import { KIND, nameOfKind } from '../wire/frame.ts'
 import type { FrameWriter } from '../wire/frame-writer.ts'
-import type { Answer, Consistency, QueryOptions } from '../wire/model-reader.ts'
+import type { Answer, Consistency, QueryOptions, ScanEntry } from '../wire/model-reader.ts'
 import { beginRequest } from '../wire/request.ts'
 import type { WriterPool } from '../wire/writer-pool.ts'
 import type { ClientConnection } from './connection.ts'
 import type { ConnectionPool } from './connection-pool.ts'
 import { type InFlight, noAnswerWithin } from './in-flight.ts'
 import type { ResolvedClientOptions } from './options.ts'
-import { multiGet, type RequestBody } from './request-bodies.ts'
+import { multiGet, type RequestBody, scanRequest } from './request-bodies.ts'
 import type { Retries } from './retries.ts'
 
 /** Keys of one multi-get frame; longer lists are split. */
@@ -45,7 +45,7 @@ export interface Asked<T> {
 }
 
 /** Keys whose rows or encoded values are wanted. */
-export interface Wanted<T> {
+interface Wanted<T> {
   /** Frame kind: rows or values. */
   readonly kind: number
   readonly state: string
@@ -94,8 +94,44 @@ export class GeneralRequests {
     }
   }
 
-  /** Answers in the order of the keys. Rejects when a first try fails as a whole. */
-  async get<T>(keys: readonly string[], wanted: Wanted<T>): Promise<Answer<T>[]> {
+  /** Rows in the order of the keys. Rejects when a first try fails as a whole. */
+  rows(
+    state: string,
+    keys: readonly string[],
+    options: QueryOptions,
+  ): Promise<Answer<Float32Array>[]> {
+    return this.get(keys, { kind: KIND.rows, state, options, decode: floatsOf })
+  }
+
+  /** Encoded values in the order of the keys. Rejects when a first try fails as a whole. */
+  values(
+    state: string,
+    keys: readonly string[],
+    options: QueryOptions,
+  ): Promise<Answer<Uint8Array>[]> {
+    return this.get(keys, { kind: KIND.values, state, options, decode: asTheyAre })
+  }
+
+  /** The entries of a range, page by page. */
+  async scan(
+    state: string,
+    range: { readonly from: string; readonly to: string; readonly limit: number },
+    options: QueryOptions,
+  ): Promise<ScanEntry[]> {
+    const entries: ScanEntry[] = []
+    const deadlineAt = this.deadlineOf(options)
+    let from: string | undefined = range.from
+    while (from !== undefined && entries.length < range.limit) {
+      const left: number = Math.min(range.limit - entries.length, 0xffffffff)
+      const body = () => scanRequest(from!, range.to, left)
+      const page = await this.ask({ state, options, deadlineAt, body })
+      for (const entry of page.entries) entries.push(entry)
+      from = page.next
+    }
+    return entries
+  }
+
+  private async get<T>(keys: readonly string[], wanted: Wanted<T>): Promise<Answer<T>[]> {
     const deadlineAt = this.deadlineOf(wanted.options)
     const parts: Promise<Answer<T>[]>[] = []
     for (let at = 0; at < keys.length; at += KEYS_PER_FRAME) {
@@ -180,6 +216,10 @@ export class GeneralRequests {
     }
   }
 }
+
+const floatsOf = (bytes: Uint8Array): Float32Array =>
+  new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
+const asTheyAre = (bytes: Uint8Array): Uint8Array => bytes
 
 function isRetryable(answer: Answer<unknown>): boolean {
   return !answer.ok && answer.error.retryable

@@ -1,6 +1,17 @@
 import type { ConnectionOptions } from 'node:tls'
 import { type Clock, systemClock } from '../core/clock.ts'
-import { requireArgument } from '../core/errors.ts'
+import {
+  count,
+  milliseconds,
+  name,
+  numberIn,
+  objectWith,
+  required,
+  text,
+  wholeNumber,
+} from '../core/options/kinds.ts'
+import { CLOCK, RANDOM } from '../core/options/ports.ts'
+import { checkOptions, nested, type OptionShape } from '../core/options/shape.ts'
 import { type Random, seededRandom } from '../core/random.ts'
 import { DEFAULT_FRAME_BYTES } from '../wire/frame.ts'
 
@@ -50,6 +61,31 @@ export interface ClientOptions {
   readonly random?: Random
 }
 
+const CLIENT: OptionShape<ClientOptions> = {
+  host: name,
+  port: wholeNumber({ min: 1, max: 65_535 }),
+  job: text,
+  token: text,
+  // Options of Node are checked by Node.
+  tls: objectWith("Node's TLS options"),
+  client: text,
+  deadlineMs: numberIn({ above: 0, orInfinity: true }),
+  maxInFlight: count,
+  retry: nested<Partial<RetryOptions>>({
+    maxAttempts: count,
+    baseMs: milliseconds,
+    maxMs: milliseconds,
+  }),
+  cache: nested<CacheOptions>({
+    maxRows: required(count),
+    maxAgeMs: required(numberIn({ min: 0, orInfinity: true })),
+  }),
+  maxFrameBytes: count,
+  maxBatch: wholeNumber({ min: 1, max: 4096 }),
+  clock: CLOCK,
+  random: RANDOM,
+}
+
 /** Options with every default filled in. */
 export interface ResolvedClientOptions {
   readonly host: string
@@ -75,11 +111,7 @@ const DEFAULT_RETRY: RetryOptions = { maxAttempts: 5, baseMs: 5, maxMs: 250 }
 
 /** Fills in defaults. Throws INVALID_ARGUMENT. */
 export function resolveClientOptions(options: ClientOptions): ResolvedClientOptions {
-  const maxBatch = options.maxBatch ?? 128
-  requireArgument(
-    Number.isInteger(maxBatch) && maxBatch >= 1 && maxBatch <= 4096,
-    `maxBatch must be a whole number from 1 to 4096, not ${maxBatch}`,
-  )
+  checkOptions('WeirClient.connect', CLIENT, options)
   const clock = options.clock ?? systemClock
   return {
     host: options.host ?? '127.0.0.1',
@@ -93,7 +125,7 @@ export function resolveClientOptions(options: ClientOptions): ResolvedClientOpti
     retry: { ...DEFAULT_RETRY, ...options.retry },
     cache: options.cache,
     maxFrameBytes: options.maxFrameBytes ?? DEFAULT_FRAME_BYTES,
-    maxBatch,
+    maxBatch: options.maxBatch ?? 128,
     clock,
     random: options.random ?? seededRandom(clock.nowMs()),
   }

@@ -1,10 +1,23 @@
 import { requireArgument, WeirError } from '../core/errors.ts'
+import { oneOf } from '../core/options/kinds.ts'
+import { checkArgument, checkOptions } from '../core/options/shape.ts'
+import {
+  checkCall,
+  checkKeys,
+  NO_OPTIONS,
+  predictionRefusal,
+  productRefusal,
+  RANGE,
+  TOP_K_QUERY,
+} from '../wire/call-arguments.ts'
 import { DeadlineWheel } from '../wire/deadline-wheel.ts'
 import type { EncodedPairs, PairPredictions } from '../wire/encoded-pairs.ts'
-import { KIND, MAX_COUNT } from '../wire/frame.ts'
+import { MAX_COUNT } from '../wire/frame.ts'
 import type { InferRequest, RawInferResult } from '../wire/inference/infer.ts'
 import type { ModelInfo, ModelsRequest } from '../wire/inference/models.ts'
 import {
+  INFER,
+  INPUT_TENSORS,
   type InferOptions,
   type InferResult,
   type InputTensor,
@@ -12,32 +25,35 @@ import {
   rawTensorOf,
 } from '../wire/inference/typed-tensor.ts'
 import {
+  LINEAR_PREDICT,
   type LinearPrediction,
   type LinearPredictOptions,
   linearPrediction,
 } from '../wire/linear-prediction.ts'
-import type {
-  Answer,
-  ModelReader,
-  Prediction,
-  PredictOptions,
-  QueryOptions,
-  ScanEntry,
-  ScoredKey,
-  SparseProduct,
-  SparseVector,
-  TopKOptions,
+import {
+  type Answer,
+  type ModelReader,
+  PREDICT,
+  type Prediction,
+  type PredictOptions,
+  QUERY,
+  type QueryOptions,
+  type ScanEntry,
+  type ScoredKey,
+  type SparseProduct,
+  type SparseVector,
+  TOP_K,
+  type TopKOptions,
 } from '../wire/model-reader.ts'
-import { requireK } from '../wire/request.ts'
 import type { RoutingTable } from '../wire/routing-table.ts'
 import { withBiasFeature } from '../wire/sparse-vector.ts'
-import { decodeTypedValue, type GetOptions } from '../wire/typed-value.ts'
+import { decodeTypedValue, GET, type GetOptions } from '../wire/typed-value.ts'
 import { WriterPool } from '../wire/writer-pool.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { GeneralRequests } from './general-requests.ts'
 import { type ClientOptions, type ResolvedClientOptions, resolveClientOptions } from './options.ts'
 import { Predictions } from './predictions.ts'
-import { inferBody, modelsBody, scanRequest, sparseProduct, topKRequest } from './request-bodies.ts'
+import { inferBody, modelsBody, sparseProduct, topKRequest } from './request-bodies.ts'
 import { Retries } from './retries.ts'
 import { mayBeCached, RowCache } from './row-cache.ts'
 import { type RetrySparse, SparseDots } from './sparse-dots.ts'
@@ -46,8 +62,6 @@ import { type RetrySparse, SparseDots } from './sparse-dots.ts'
  * The file is above 300 lines because it is the whole public interface of the client: one short method for
  * each kind of request.
  */
-
-const NO_OPTIONS: QueryOptions = {}
 
 /**
  * Queries a running job over TCP. Connect once and share the client: concurrent calls share frames.
@@ -132,6 +146,8 @@ export class WeirClient implements ModelReader {
     right: string,
     options: PredictOptions = NO_OPTIONS,
   ): Promise<Prediction> {
+    const refusal = predictionRefusal('client.predict', state, left, right, options)
+    if (refusal !== undefined) return refusal
     return this.predictions.ask(state, left, right, options, false) as Promise<Prediction>
   }
 
@@ -141,16 +157,19 @@ export class WeirClient implements ModelReader {
     right: string,
     options: PredictOptions = NO_OPTIONS,
   ): Promise<Answer<Prediction>> {
+    const refusal = predictionRefusal('client.predictWithEnvelope', state, left, right, options)
+    if (refusal !== undefined) return refusal
     return this.predictions.ask(state, left, right, options, true) as Promise<Answer<Prediction>>
   }
 
   /** Predictions of many pairs whose keys are bytes already. Errors of single pairs are answers. */
-  predictPairs(
+  async predictPairs(
     state: string,
     pairs: EncodedPairs,
     options: PredictOptions = NO_OPTIONS,
   ): Promise<PairPredictions> {
-    return this.predictions.askPairs(state, pairs, options)
+    checkCall('client.predictPairs', state, PREDICT, options)
+    return await this.predictions.askPairs(state, pairs, options)
   }
 
   async rows(
@@ -158,22 +177,27 @@ export class WeirClient implements ModelReader {
     keys: readonly string[],
     options: QueryOptions = NO_OPTIONS,
   ): Promise<Answer<Float32Array>[]> {
-    const { cache } = this
-    const wanted = { kind: KIND.rows, state, options, decode: floatsOf }
-    if (cache === undefined || !mayBeCached(options)) {
-      return await this.requests.get(keys, wanted)
-    }
-    return await cache.read({ state, keys, options }, (missing) =>
-      this.requests.get(missing, wanted),
-    )
+    checkKeys('client.rows', state, keys, QUERY, options)
+    return await this.readRows(state, keys, options)
   }
 
-  values(
+  private async readRows(
+    state: string,
+    keys: readonly string[],
+    options: QueryOptions,
+  ): Promise<Answer<Float32Array>[]> {
+    const ask = (missing: readonly string[]) => this.requests.rows(state, missing, options)
+    if (this.cache === undefined || !mayBeCached(options)) return await ask(keys)
+    return await this.cache.read({ state, keys, options }, ask)
+  }
+
+  async values(
     state: string,
     keys: readonly string[],
     options: QueryOptions = NO_OPTIONS,
   ): Promise<Answer<Uint8Array>[]> {
-    return this.requests.get(keys, { kind: KIND.values, state, options, decode: asTheyAre })
+    checkKeys('client.values', state, keys, QUERY, options)
+    return await this.requests.values(state, keys, options)
   }
 
   /**
@@ -185,9 +209,12 @@ export class WeirClient implements ModelReader {
     key: string,
     options: GetOptions = NO_OPTIONS,
   ): Promise<T | undefined> {
+    checkKeys('client.get', state, [key], GET, options)
     const kind = this.routing.states.find(({ name }) => name === state)?.kind
     const read =
-      kind === 'vector' ? this.rows(state, [key], options) : this.values(state, [key], options)
+      kind === 'vector'
+        ? this.readRows(state, [key], options)
+        : this.requests.values(state, [key], options)
     const [answer] = (await read) as readonly Answer<Float32Array | Uint8Array>[]
     if (answer!.ok) {
       const { value } = answer!
@@ -204,21 +231,9 @@ export class WeirClient implements ModelReader {
     range: { readonly from: string; readonly to: string; readonly limit: number },
     options: QueryOptions = NO_OPTIONS,
   ): Promise<ScanEntry[]> {
-    requireArgument(
-      Number.isInteger(range.limit) && range.limit >= 0,
-      `a scan's limit is a whole number from 0, not ${range.limit}`,
-    )
-    const entries: ScanEntry[] = []
-    const deadlineAt = this.requests.deadlineOf(options)
-    let from: string | undefined = range.from
-    while (from !== undefined && entries.length < range.limit) {
-      const left: number = Math.min(range.limit - entries.length, 0xffffffff)
-      const body = () => scanRequest(from!, range.to, left)
-      const page = await this.requests.ask({ state, options, deadlineAt, body })
-      for (const entry of page.entries) entries.push(entry)
-      from = page.next
-    }
-    return entries
+    checkCall('client.scan', state, QUERY, options)
+    checkArgument('client.scan', 'range', RANGE, range)
+    return await this.requests.scan(state, range, options)
   }
 
   sparseDot(
@@ -226,6 +241,8 @@ export class WeirClient implements ModelReader {
     features: SparseVector,
     options: QueryOptions = NO_OPTIONS,
   ): Promise<Answer<SparseProduct>> {
+    const refusal = productRefusal('client.sparseDot', state, features, QUERY, options)
+    if (refusal !== undefined) return refusal
     return this.product(state, features, options, false)
   }
 
@@ -235,6 +252,7 @@ export class WeirClient implements ModelReader {
     features: SparseVector,
     options: LinearPredictOptions = NO_OPTIONS,
   ): Promise<LinearPrediction> {
+    await productRefusal('client.predictLinear', state, features, LINEAR_PREDICT, options)
     const answer = await this.product(state, features, options, true)
     if (!answer.ok) throw answer.error
     const { sum, unknown } = answer.value
@@ -261,12 +279,13 @@ export class WeirClient implements ModelReader {
     product.settle(await this.requests.answer({ state, options: terms, deadlineAt, body, failed }))
   }
 
-  topK(
+  async topK(
     state: string,
     query: string | Float32Array,
     options: TopKOptions,
   ): Promise<Answer<ScoredKey[]>> {
-    requireK(options.k)
+    checkCall('client.topK', state, TOP_K, options)
+    checkArgument('client.topK', 'query', TOP_K_QUERY, query)
     const excluded = options.exclude?.length ?? 0
     requireArgument(
       excluded <= MAX_COUNT,
@@ -274,7 +293,7 @@ export class WeirClient implements ModelReader {
     )
     const body = () => topKRequest(state, query, options)
     const deadlineAt = this.requests.deadlineOf(options)
-    return this.requests.answer({ state, options, deadlineAt, body })
+    return await this.requests.answer({ state, options, deadlineAt, body })
   }
 
   /**
@@ -290,16 +309,27 @@ export class WeirClient implements ModelReader {
     inputs: readonly InputTensor[],
     options: InferOptions = NO_OPTIONS,
   ): Promise<InferResult> {
+    checkCall('client.infer', model, INFER, options)
+    checkArgument('client.infer', 'inputs', INPUT_TENSORS, inputs)
     const request = { inputs: inputs.map(rawTensorOf), outputs: options.outputs ?? [] }
-    const answer = await this.inferRaw(model, request, options)
+    const answer = await this.askModel(model, request, options)
     return { ...answer, outputs: answer.outputs.map(outputTensorOf) }
   }
 
   /** As `infer`, on tensors whose elements are bytes in the order of the Open Inference Protocol. */
-  inferRaw(
+  async inferRaw(
     model: string,
     request: InferRequest,
     options: QueryOptions = NO_OPTIONS,
+  ): Promise<RawInferResult> {
+    checkCall('client.inferRaw', model, QUERY, options)
+    return await this.askModel(model, request, options)
+  }
+
+  private askModel(
+    model: string,
+    request: InferRequest,
+    options: QueryOptions,
   ): Promise<RawInferResult> {
     return this.requests.ask({
       state: model,
@@ -311,12 +341,14 @@ export class WeirClient implements ModelReader {
   }
 
   /** Models of any kind that the job serves. Rejects with UNSUPPORTED where it serves rows only. */
-  models(options: QueryOptions = NO_OPTIONS): Promise<readonly ModelInfo[]> {
-    return this.askModels({ action: 'list', model: '' }, options)
+  async models(options: QueryOptions = NO_OPTIONS): Promise<readonly ModelInfo[]> {
+    checkOptions('client.models', QUERY, options)
+    return await this.askModels({ action: 'list', model: '' }, options)
   }
 
   /** Inputs, outputs and versions of one model. Rejects with UNKNOWN_MODEL. */
   async signature(model: string, options: QueryOptions = NO_OPTIONS): Promise<ModelInfo> {
+    checkCall('client.signature', model, QUERY, options)
     const [info] = await this.askModels({ action: 'list', model }, options)
     return info!
   }
@@ -327,6 +359,8 @@ export class WeirClient implements ModelReader {
     model: string,
     options: QueryOptions = NO_OPTIONS,
   ): Promise<ModelInfo> {
+    checkCall('client.changeModel', model, QUERY, options)
+    checkArgument('client.changeModel', 'action', oneOf('load', 'unload'), action)
     const [info] = await this.askModels({ action, model }, options)
     return info!
   }
@@ -362,7 +396,3 @@ export class WeirClient implements ModelReader {
     await this.close()
   }
 }
-
-const floatsOf = (bytes: Uint8Array): Float32Array =>
-  new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
-const asTheyAre = (bytes: Uint8Array): Uint8Array => bytes

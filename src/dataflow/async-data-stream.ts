@@ -1,6 +1,7 @@
-import { requireArgument } from '../core/errors.ts'
+import { count, objectWith, positiveMilliseconds } from '../core/options/kinds.ts'
+import { serializer } from '../core/options/ports.ts'
+import { checkOptions, type OptionShape } from '../core/options/shape.ts'
 import type { Serializer } from '../core/serializer.ts'
-import { refuseArgument } from '../core/text/refuse-argument.ts'
 import type { AsyncFunction } from '../operators/async/function.ts'
 import type { AsyncRetryStrategy } from '../operators/async/retry-strategy.ts'
 import { AsyncWaitOperator, type AsyncWaitOptions } from '../operators/async/wait-operator.ts'
@@ -19,6 +20,18 @@ export interface AsyncIoOptions<OUT> {
   readonly retryStrategy?: AsyncRetryStrategy<OUT>
   /** Encodes the results where they cross slots. @default MessagePack */
   readonly serializer?: Serializer<OUT>
+}
+
+const ASYNC_IO: OptionShape<AsyncIoOptions<unknown>> = {
+  capacity: count,
+  timeoutMs: positiveMilliseconds,
+  retryStrategy: objectWith(
+    'a retry strategy, such as fixedDelayRetry({ maxAttempts: 3, delayMs: 100 })',
+    'delayMs',
+    'retriesError',
+    'retriesResults',
+  ),
+  serializer: serializer<unknown>(),
 }
 
 /** A stream whose records are asked about: a DataStream or a KeyedStream. */
@@ -68,23 +81,13 @@ function asyncWait<IN, OUT>({
   const operator = mode === 'ordered' ? 'AsyncWait' : 'AsyncWaitUnordered'
   requireMethods(stream, { call: `${mode}Wait(...)`, methods: ['transform'], takes: 'a stream' })
   sampleOf(create, { call: `${mode}Wait`, operator, methods: ['asyncInvoke'] })
-  if (Object(options) !== options) {
-    refuseArgument(`${mode}Wait(...)`, options, 'options: { capacity: 100, timeoutMs: 1_000 }')
-  }
-  const { capacity = 100, timeoutMs, retryStrategy, serializer } = options
-  requireArgument(
-    Number.isSafeInteger(capacity) && capacity > 0,
-    `the capacity of asynchronous I/O is a whole number from 1, not ${capacity}`,
-  )
-  requireArgument(
-    timeoutMs === undefined || timeoutMs > 0,
-    `the timeout of asynchronous I/O is a number of ms above 0, not ${timeoutMs}`,
-  )
+  checkOptions(`${mode}Wait`, ASYNC_IO, options)
+  const { capacity = 100, timeoutMs, retryStrategy, serializer: results } = options
   const records = commonSerializer(stream.origins)
   const settings = { mode, capacity, timeoutMs, retryStrategy, serializer: records }
   return stream.transform<OUT>(
     operator,
     () => new AsyncWaitOperator<IN, OUT>({ ...settings, userFunction: create() }),
-    { sideOutputs: [], ...(serializer === undefined ? {} : { serializer }) },
+    { sideOutputs: [], ...(results === undefined ? {} : { serializer: results }) },
   )
 }

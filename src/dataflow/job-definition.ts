@@ -1,4 +1,11 @@
-import { completeJobOptions, type JobOptionSpecs, type OptionsOf } from './job-option-specs.ts'
+import { aFunction, count, name, objectWith, recordOf, required } from '../core/options/kinds.ts'
+import { checkOptions, nested, type OptionShape } from '../core/options/shape.ts'
+import {
+  completeJobOptions,
+  JOB_OPTION_SPEC,
+  type JobOptionSpecs,
+  type OptionsOf,
+} from './job-option-specs.ts'
 import { StreamExecutionEnvironment } from './stream-execution-environment.ts'
 import type { JobExecutor, StreamGraph } from './stream-graph.ts'
 
@@ -16,12 +23,19 @@ export interface JobDefinition<O extends JobOptions = JobOptions> {
   build(env: StreamExecutionEnvironment, options: O): void | Promise<void>
 }
 
+const DEFINITION: OptionShape<JobDefinition> = {
+  name: required(name),
+  options: recordOf(nested(JOB_OPTION_SPEC)),
+  build: required(aFunction()),
+}
+
 /** Declares a job. With declared `options`, `build` gets their values with their types. */
 export function defineJob<const S extends JobOptionSpecs>(
   definition: Omit<JobDefinition<OptionsOf<S>>, 'options'> & { readonly options: S },
 ): JobDefinition<OptionsOf<S>>
 export function defineJob<O extends JobOptions>(definition: JobDefinition<O>): JobDefinition<O>
 export function defineJob(definition: JobDefinition): JobDefinition {
+  checkOptions('defineJob', DEFINITION, definition)
   return definition
 }
 
@@ -35,6 +49,13 @@ export interface BuildSettings {
   readonly warn?: (sentence: string) => void
 }
 
+const BUILD_SETTINGS: OptionShape<BuildSettings> = {
+  parallelism: count,
+  maxParallelism: count,
+  executor: objectWith('an executor, such as new LocalExecutor()', 'execute'),
+  warn: aFunction(),
+}
+
 /**
  * Builds the graph of a job. Throws INVALID_GRAPH, INVALID_ARGUMENT for options that the job does not
  * declare so, and all that `build` throws.
@@ -44,6 +65,8 @@ export async function buildJob<O extends JobOptions>(
   options: O,
   settings: BuildSettings = {},
 ): Promise<StreamGraph> {
+  checkOptions('defineJob', DEFINITION, definition)
+  checkOptions('buildJob', BUILD_SETTINGS, settings)
   const { warn, ...environment } = settings
   const env = new StreamExecutionEnvironment({ ...environment, jobName: definition.name })
   await definition.build(env, checkedOptions(definition, options))

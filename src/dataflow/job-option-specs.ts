@@ -1,4 +1,6 @@
 import { WeirError } from '../core/errors.ts'
+import { either, flag, listOf, numberIn, oneOf, required, text } from '../core/options/kinds.ts'
+import type { OptionShape } from '../core/options/shape.ts'
 import { nearestWord } from '../core/text/nearest-word.ts'
 
 /** Types of the values of job options. */
@@ -18,6 +20,15 @@ export interface JobOptionSpec<T extends keyof OptionTypes = keyof OptionTypes> 
   readonly isLogDirectory?: boolean
   /** The only values of a string. */
   readonly choices?: readonly string[]
+}
+
+/** The fields of a declared option. */
+export const JOB_OPTION_SPEC: OptionShape<JobOptionSpec> = {
+  type: required(oneOf('string', 'number', 'boolean')),
+  help: required(text),
+  default: either(text, either(numberIn(), flag)),
+  isLogDirectory: flag,
+  choices: listOf(text),
 }
 
 /** The declared options of a job, by name. */

@@ -1,3 +1,6 @@
+import { flag, listOf, text } from '../core/options/kinds.ts'
+import { serializer } from '../core/options/ports.ts'
+import { checkOptions, type OptionShape } from '../core/options/shape.ts'
 import type { Serializer } from '../core/serializer.ts'
 import { refuseArgument } from '../core/text/refuse-argument.ts'
 import type { StreamOperator } from '../operators/port/operator.ts'
@@ -50,6 +53,13 @@ export interface TransformOptions<OUT> {
   readonly sideOutputs?: readonly string[]
 }
 
+const TRANSFORM: OptionShape<TransformOptions<unknown>> = {
+  serializer: serializer<unknown>(),
+  needsKey: flag,
+  isSink: flag,
+  sideOutputs: listOf(text),
+}
+
 /** An operator that the user wrote; `create` makes one for every subtask. */
 export interface Transform<OUT> {
   readonly name: string
@@ -61,6 +71,7 @@ export interface Transform<OUT> {
 /** The node of an operator that the user wrote. */
 export function transformSpec<OUT>({ name, inputs, create, options }: Transform<OUT>): NodeSpec {
   requireTransform(name, create)
+  checkOptions('transform', TRANSFORM, options)
   return {
     name,
     inputs,

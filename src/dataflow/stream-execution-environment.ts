@@ -1,4 +1,8 @@
 import { WeirError } from '../core/errors.ts'
+import { MAX_MAX_PARALLELISM } from '../core/key-group.ts'
+import { count, name, objectWith, wholeNumber } from '../core/options/kinds.ts'
+import { serializer } from '../core/options/ports.ts'
+import { checkArgument, checkOptions, type OptionShape } from '../core/options/shape.ts'
 import type { Serializer } from '../core/serializer.ts'
 import { refuseArgument } from '../core/text/refuse-argument.ts'
 import { ElementsSource } from '../operators/basic/elements-source.ts'
@@ -11,13 +15,14 @@ import { DataStream } from './data-stream.ts'
 import { GraphDraft, type StreamOrigin } from './graph-draft.ts'
 import type { NodeSpec } from './node-spec.ts'
 import { StreamFactory } from './stream-factory.ts'
-import type {
-  ExecuteOptions,
-  JobExecutor,
-  JobResult,
-  ReturnPath,
-  StartedJob,
-  StreamGraph,
+import {
+  type ExecuteOptions,
+  type JobExecutor,
+  type JobResult,
+  RETURN_PATH,
+  type ReturnPath,
+  type StartedJob,
+  type StreamGraph,
 } from './stream-graph.ts'
 import { type GraphIssue, refuseErrors, validateDraft } from './validate-graph.ts'
 import { makesWatermarks, noWatermarks, type WatermarkStrategy } from './watermark-strategy.ts'
@@ -34,6 +39,13 @@ export interface EnvironmentOptions {
   readonly executor?: JobExecutor
 }
 
+const ENVIRONMENT: OptionShape<EnvironmentOptions> = {
+  parallelism: count,
+  maxParallelism: wholeNumber({ min: 1, max: MAX_MAX_PARALLELISM }),
+  jobName: name,
+  executor: objectWith('an executor, such as new LocalExecutor()', 'execute'),
+}
+
 /** Options of a source. */
 export interface SourceOptions<T> {
   /** Encodes the records where they cross slots. @default MessagePack */
@@ -43,6 +55,11 @@ export interface SourceOptions<T> {
    * this source then waits for them, too. @default there are none
    */
   readonly returnsThrough?: ReturnPath
+}
+
+const SOURCE: OptionShape<SourceOptions<unknown>> = {
+  serializer: serializer<unknown>(),
+  returnsThrough: RETURN_PATH,
 }
 
 /** The start of a job. It makes the streams of sources, and the graph from all that follows them. */
@@ -58,6 +75,7 @@ export class StreamExecutionEnvironment {
   private jobName: string
 
   constructor(options: EnvironmentOptions = {}) {
+    checkOptions('new StreamExecutionEnvironment', ENVIRONMENT, options)
     this.executor = options.executor
     this.jobName = options.jobName ?? 'job'
     this.draft.defaultParallelism = options.parallelism ?? 1
@@ -78,6 +96,7 @@ export class StreamExecutionEnvironment {
 
   /** Sets the name of the job. */
   setJobName(jobName: string): this {
+    checkArgument('setJobName', 'jobName', name, jobName)
     this.jobName = jobName
     return this
   }
@@ -86,13 +105,15 @@ export class StreamExecutionEnvironment {
   fromSource<T>(
     source: Source<T>,
     watermarks: WatermarkStrategy<T> = noWatermarks(),
-    name = 'Source',
+    operator = 'Source',
     options: SourceOptions<T> = {},
   ): DataStream<T> {
+    checkArgument('fromSource', 'the name', name, operator)
+    checkOptions('fromSource', SOURCE, options)
     const takes = 'a source, which has createReader(...): use fromElements([...]) for an array'
     requireMethods(source, { call: 'fromSource(...)', methods: ['createReader'], takes })
     requireStrategy(watermarks, 'fromSource')
-    return this.factory.add(sourceSpec(source, watermarks, { name, ...options }), [])
+    return this.factory.add(sourceSpec(source, watermarks, { name: operator, ...options }), [])
   }
 
   /** A bounded stream of some elements, which one subtask reads; for tests and examples. */
@@ -159,10 +180,10 @@ interface SourceNodeOptions<T> extends SourceOptions<T> {
 function sourceSpec<T>(
   source: Source<T>,
   watermarks: WatermarkStrategy<T>,
-  { name, serializer, parallelism, returnsThrough }: SourceNodeOptions<T>,
+  { name: operator, serializer: records, parallelism, returnsThrough }: SourceNodeOptions<T>,
 ): NodeSpec {
   return {
-    name,
+    name: operator,
     inputs: 0,
     body: () => ({
       kind: 'source',
@@ -171,7 +192,7 @@ function sourceSpec<T>(
       returnsThrough,
     }),
     makesWatermarks: makesWatermarks(watermarks),
-    ...(serializer === undefined ? {} : { serializer: serializer as Serializer<unknown> }),
+    ...(records === undefined ? {} : { serializer: records as Serializer<unknown> }),
     ...(parallelism === undefined ? {} : { parallelism }),
   }
 }

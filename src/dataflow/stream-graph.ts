@@ -1,3 +1,5 @@
+import { either, name, type OptionKind, oneOf, required } from '../core/options/kinds.ts'
+import { nested } from '../core/options/shape.ts'
 import type { Serializer } from '../core/serializer.ts'
 import type { EdgeFold } from '../operators/port/edge-fold.ts'
 import type { StreamOperator } from '../operators/port/operator.ts'
@@ -46,6 +48,12 @@ export type Partitioning =
  * uid, or only after a checkpoint.
  */
 export type ReturnPath = { readonly source: string } | 'checkpoints'
+
+/** The values of a return path. */
+export const RETURN_PATH: OptionKind<ReturnPath> = either(
+  oneOf('checkpoints'),
+  nested<{ readonly source: string }>({ source: required(name) }),
+)
 
 /** The source or operator of a node. */
 export type NodeBody =

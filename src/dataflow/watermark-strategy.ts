@@ -1,4 +1,11 @@
-import { requireArgument } from '../core/errors.ts'
+import {
+  aFunction,
+  milliseconds,
+  name,
+  positiveMilliseconds,
+  required,
+} from '../core/options/kinds.ts'
+import { checkArgument, checkOptions, nested, type OptionShape } from '../core/options/shape.ts'
 import { refuseArgument } from '../core/text/refuse-argument.ts'
 import type { WatermarkGenerator } from '../operators/port/watermark-generator.ts'
 import { requireFunction } from './checks/function-argument.ts'
@@ -40,6 +47,16 @@ export interface WatermarkOptions<T> {
   readonly alignment?: WatermarkAlignment
 }
 
+const WATERMARKS: OptionShape<WatermarkOptions<unknown>> = {
+  timestampOf: aFunction(),
+  idleAfterMs: positiveMilliseconds,
+  alignment: nested<WatermarkAlignment>({
+    group: required(name),
+    maxDriftMs: required(milliseconds),
+    updateIntervalMs: positiveMilliseconds,
+  }),
+}
+
 /** No event time: the source sets the timestamps, and there are no watermarks. */
 export function noWatermarks<T>(): WatermarkStrategy<T> {
   return { timestampOf: (_, own) => own, outOfOrdernessMs: undefined, idleAfterMs: undefined }
@@ -50,10 +67,7 @@ export function boundedOutOfOrderness<T>(
   maxOutOfOrdernessMs: number,
   options: WatermarkOptions<T> = {},
 ): WatermarkStrategy<T> {
-  requireArgument(
-    maxOutOfOrdernessMs >= 0,
-    `maxOutOfOrdernessMs must be at least 0, not ${maxOutOfOrdernessMs}`,
-  )
+  checkArgument('a watermark strategy', 'maxOutOfOrdernessMs', milliseconds, maxOutOfOrdernessMs)
   return { ...checked(options), outOfOrdernessMs: maxOutOfOrdernessMs }
 }
 
@@ -70,6 +84,7 @@ export function generatedWatermarks<T>(
   createGenerator: () => WatermarkGenerator<T>,
   options: WatermarkOptions<T> = {},
 ): WatermarkStrategy<T> {
+  checkArgument('a watermark strategy', 'createGenerator', aFunction(), createGenerator)
   return { ...checked(options), outOfOrdernessMs: undefined, createGenerator }
 }
 
@@ -84,13 +99,11 @@ function checked<T>(
   options: WatermarkOptions<T>,
 ): Pick<WatermarkStrategy<T>, 'timestampOf' | 'idleAfterMs' | 'alignment'> {
   requireOptions(options)
+  checkOptions('a watermark strategy', WATERMARKS, options)
   const { timestampOf = (_, own) => own, idleAfterMs, alignment } = options
-  if (alignment === undefined) return { timestampOf, idleAfterMs }
-  const { group, maxDriftMs, updateIntervalMs = 1 } = alignment
-  requireArgument(group !== '', 'the group of a watermark alignment must have a name')
-  requireArgument(maxDriftMs >= 0, `maxDriftMs must be at least 0, not ${maxDriftMs}`)
-  requireArgument(updateIntervalMs > 0, `updateIntervalMs must be above 0, not ${updateIntervalMs}`)
-  return { timestampOf, idleAfterMs, alignment }
+  return alignment === undefined
+    ? { timestampOf, idleAfterMs }
+    : { timestampOf, idleAfterMs, alignment }
 }
 
 /** Throws INVALID_ARGUMENT for the function alone, without which all records would have no time. */

@@ -1,5 +1,7 @@
 import { requireArgument, WeirError } from '../core/errors.ts'
 import { msgpackSerializer } from '../core/formats/msgpack-serializer.ts'
+import { serializer } from '../core/options/ports.ts'
+import { checkOptions, type OptionShape } from '../core/options/shape.ts'
 import type { Serializer } from '../core/serializer.ts'
 import { FieldFolds } from '../operators/basic/field-folds.ts'
 import { type OutputTag, requireTag } from '../operators/port/output-tag.ts'
@@ -39,6 +41,14 @@ export interface WindowedInput<K> {
   /** Whether one subtask has all records. */
   readonly single?: boolean
 }
+
+/** Options of `aggregate` of windows. */
+export interface AggregateOptions<ACC> {
+  /** Encodes the accumulators in state. @default MessagePack */
+  readonly serializer?: Serializer<ACC>
+}
+
+const AGGREGATE: OptionShape<AggregateOptions<unknown>> = { serializer: serializer<unknown>() }
 
 /** Makes results from all records of a window of a key (Flink's `WindowFunction`). */
 export type WindowFunction<K, T, OUT> = (
@@ -148,23 +158,39 @@ abstract class StreamInWindows<K, T> extends FieldFolds<T, DataStream<T>> {
     )
   }
 
-  /** Folds the records of a window into an accumulator and emits its result. */
+  /**
+   * Folds the records of a window into an accumulator, and emits its result or what a window function makes of it. The
+   * function and the options may come in either order.
+   */
   aggregate<ACC, RESULT>(
     aggregate: AggregateFunction<T, ACC, RESULT>,
-    options?: { readonly serializer?: Serializer<ACC> },
+    options?: AggregateOptions<ACC>,
   ): DataStream<RESULT>
   aggregate<ACC, RESULT, OUT>(
     aggregate: AggregateFunction<T, ACC, RESULT>,
-    options: { readonly serializer?: Serializer<ACC> },
+    options: AggregateOptions<ACC>,
     createFunction: () => ProcessWindowFunction<K, RESULT, OUT>,
   ): DataStream<OUT>
   aggregate<ACC, RESULT, OUT>(
     aggregate: AggregateFunction<T, ACC, RESULT>,
-    options: { readonly serializer?: Serializer<ACC> } = {},
-    createFunction?: () => ProcessWindowFunction<K, RESULT, OUT>,
+    createFunction: () => ProcessWindowFunction<K, RESULT, OUT>,
+    options?: AggregateOptions<ACC>,
+  ): DataStream<OUT>
+  aggregate<ACC, RESULT, OUT>(
+    aggregate: AggregateFunction<T, ACC, RESULT>,
+    ...others: readonly (
+      | AggregateOptions<ACC>
+      | (() => ProcessWindowFunction<K, RESULT, OUT>)
+      | undefined
+    )[]
   ): DataStream<RESULT> | DataStream<OUT> {
     requireAggregate(aggregate)
-    const serializer = options.serializer ?? msgpackSerializer<ACC>()
+    const createFunction = others.find((other) => typeof other === 'function')
+    const [options = {}, ...further] = others.filter(
+      (other) => other !== undefined && other !== createFunction,
+    )
+    for (const each of [options, ...further]) checkOptions('aggregate', AGGREGATE, each)
+    const { serializer = msgpackSerializer<ACC>() } = options as AggregateOptions<ACC>
     const fold = aggregateFold(aggregate) as Fold<T, unknown>
     return this.add<OUT>({ fold, serializer: serializer as Serializer<unknown> }, createFunction)
   }

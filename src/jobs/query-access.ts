@@ -5,6 +5,8 @@ import { readTokens } from '../access/tokens-on-disk.ts'
 import { watchTokens } from '../access/tokens-watch.ts'
 import { type Cancel, systemClock } from '../core/clock.ts'
 import { messageOf, requireArgument, WeirError } from '../core/errors.ts'
+import { aFunction, flag, name, objectWith, text } from '../core/options/kinds.ts'
+import type { OptionShape } from '../core/options/shape.ts'
 import type { ServerTlsConfiguration } from '../runtime/configuration/configuration.ts'
 import type { TlsFiles } from '../serving/threads/messages.ts'
 
@@ -24,6 +26,17 @@ export interface QueryAccessOptions {
   readonly insecureListener?: boolean
   /** Receives warnings about the port. @default `process.emitWarning` */
   readonly onAccessWarning?: (warning: string) => void
+}
+
+/** The options of a port. */
+export const QUERY_ACCESS: OptionShape<QueryAccessOptions> = {
+  what: text,
+  host: name,
+  token: text,
+  tokensFile: name,
+  tls: objectWith('certificate and key'),
+  insecureListener: flag,
+  onAccessWarning: aFunction(),
 }
 
 /** Access to a query port, and what it needs to open it. */

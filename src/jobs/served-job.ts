@@ -1,8 +1,21 @@
 import { flushCompileCache } from 'node:module'
 import { AccessControl, type AccessShare } from '../access/control.ts'
-import type { TopicsPlace } from '../connectors/topics/open.ts'
+import { TOPICS_PLACE, type TopicsPlace } from '../connectors/topics/place.ts'
 import { type Cancel, systemClock } from '../core/clock.ts'
 import type { MetricSnapshot } from '../core/metrics.ts'
+import {
+  anything,
+  count,
+  listOf,
+  name,
+  numberIn,
+  objectWith,
+  recordOf,
+  required,
+  text,
+  wholeNumber,
+} from '../core/options/kinds.ts'
+import { checkOptions, nested, type OptionShape } from '../core/options/shape.ts'
 import { seededRandom } from '../core/random.ts'
 import type { JobOptions } from '../dataflow/job-definition.ts'
 import { type ConfigurationMap, parseConfiguration } from '../runtime/configuration/keys.ts'
@@ -13,7 +26,13 @@ import { QueryThreads } from '../serving/threads/query-threads.ts'
 import type { QueryWorkers } from '../serving/threads/workers.ts'
 import type { ModelReader } from '../wire/model-reader.ts'
 import type { AskedModels } from './asked-models.ts'
-import { type QueryAccessOptions, queryAccessOf, watchQueryAccess } from './query-access.ts'
+import {
+  QUERY_ACCESS,
+  type QueryAccessOptions,
+  queryAccessOf,
+  watchQueryAccess,
+} from './query-access.ts'
+import { JOB_RUN, MODULE } from './start-job.ts'
 
 /** The model of the registry that a job serves. */
 export interface ServedModel {
@@ -56,6 +75,28 @@ export interface ServedJobOptions<O extends JobOptions> extends QueryAccessOptio
   readonly allowNonRestoredState?: boolean
   /** Resources of the coordinators, disposed of with the job or when it cannot start. */
   readonly companion?: AsyncDisposable
+}
+
+const SERVED_JOB: OptionShape<ServedJobOptions<JobOptions>> = {
+  ...QUERY_ACCESS,
+  ...JOB_RUN,
+  module: required(MODULE),
+  jobOptions: required(recordOf(anything())),
+  configuration: required(recordOf(text)),
+  seed: required(numberIn()),
+  queryThreads: count,
+  port: wholeNumber({ min: 0, max: 65_535 }),
+  models: listOf(name),
+  model: nested<ServedModel>({
+    topic: required(name),
+    state: required(name),
+    place: required(nested(TOPICS_PLACE)),
+    registry: required(nested(TOPICS_PLACE)),
+  }),
+  askedModels: objectWith('models, such as new JobModels(...)', 'coordinator', 'list'),
+  threads: objectWith('slot threads'),
+  queryWorkers: objectWith('query threads'),
+  companion: objectWith('an AsyncDisposable'),
 }
 
 /**
@@ -104,6 +145,7 @@ export class ServedJob implements AsyncDisposable {
    * INVALID_GRAPH, UNKNOWN_OPTION, and with INVALID_ARGUMENT for a port that other machines could use (`QueryAccessOptions`).
    */
   static async start<O extends JobOptions>(options: ServedJobOptions<O>): Promise<ServedJob> {
+    checkOptions('ServedJob.start', SERVED_JOB, options)
     try {
       return await ServedJob.open(options)
     } catch (error) {

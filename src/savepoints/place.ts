@@ -2,6 +2,8 @@ import type { CheckpointStorage } from '../checkpoint/storage/checkpoint-storage
 import { loadStorage } from '../checkpoint/storage/load.ts'
 import { checkStoragePath, MANIFEST_NAME } from '../checkpoint/storage/paths.ts'
 import { WeirError } from '../core/errors.ts'
+import { name } from '../core/options/kinds.ts'
+import type { OptionShape } from '../core/options/shape.ts'
 import { restoreFromOf } from '../runtime/job/restore-from.ts'
 
 /** Options of a place of a savepoint. */
@@ -12,6 +14,9 @@ export interface SavepointPlaceOptions {
    */
   readonly storage?: string
 }
+
+/** The options of a place of a savepoint. */
+export const PLACE: OptionShape<SavepointPlaceOptions> = { storage: name }
 
 /** A folder of a savepoint in open storage. */
 export interface SavepointPlace extends AsyncDisposable {

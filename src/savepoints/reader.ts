@@ -6,6 +6,7 @@ import type {
 import { planRestore } from '../checkpoint/protocol/restore-plan.ts'
 import type { CheckpointStorage } from '../checkpoint/storage/checkpoint-storage.ts'
 import { WeirError } from '../core/errors.ts'
+import { checkOptions } from '../core/options/shape.ts'
 import type { Serializer } from '../core/serializer.ts'
 import { type PlainKey, plainKeySerializer } from '../dataflow/key-serializer.ts'
 import { BroadcastStates } from '../operators/process/broadcast-states.ts'
@@ -15,7 +16,7 @@ import type { ListStateDescriptor, MapStateDescriptor } from '../state/port/desc
 import { madeObject, requireDescriptor, requireFactory, requirePath } from './arguments.ts'
 import { KeyedPartReader, type KeyedStateReaderFunction } from './keyed-reader.ts'
 import { openInMemory, partsOf, restorePart } from './keyed-state.ts'
-import { openPlace, type SavepointPlace, type SavepointPlaceOptions } from './place.ts'
+import { openPlace, PLACE, type SavepointPlace, type SavepointPlaceOptions } from './place.ts'
 
 const READ_KEYED = 'readKeyedState(...)'
 const READ_KEYED_EXAMPLE =
@@ -45,6 +46,7 @@ export class SavepointReader implements AsyncDisposable {
    */
   static async read(path: string, options: SavepointPlaceOptions = {}): Promise<SavepointReader> {
     requirePath(path, 'SavepointReader.read(...)')
+    checkOptions('SavepointReader.read', PLACE, options)
     const place = await openPlace(path, options)
     try {
       return new SavepointReader(place, await readManifest(place.storage, place.folder))

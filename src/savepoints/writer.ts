@@ -12,11 +12,12 @@ import type { CheckpointStorage } from '../checkpoint/storage/checkpoint-storage
 import { manifestPath } from '../checkpoint/storage/paths.ts'
 import { isWeirError, WeirError } from '../core/errors.ts'
 import { checkParallelism } from '../core/key-group.ts'
+import { checkOptions } from '../core/options/shape.ts'
 import { refuseArgument } from '../core/text/refuse-argument.ts'
 import type { KeyedStateBackend } from '../state/port/keyed-state-backend.ts'
 import { requirePath } from './arguments.ts'
 import type { StateBootstrapTransformation } from './bootstrap.ts'
-import { openPlace, type SavepointPlace, type SavepointPlaceOptions } from './place.ts'
+import { openPlace, PLACE, type SavepointPlace, type SavepointPlaceOptions } from './place.ts'
 import { SavepointReader } from './reader.ts'
 
 /** A savepoint that the new one continues. */
@@ -56,6 +57,7 @@ export class SavepointWriter {
    */
   static fromExistingSavepoint(path: string, options: SavepointPlaceOptions = {}): SavepointWriter {
     requirePath(path, 'SavepointWriter.fromExistingSavepoint(...)')
+    checkOptions('SavepointWriter.fromExistingSavepoint', PLACE, options)
     return new SavepointWriter({ path, options }, undefined)
   }
 
@@ -97,6 +99,7 @@ export class SavepointWriter {
   async write(path: string, options: SavepointPlaceOptions = {}): Promise<string> {
     const { old } = this
     requirePath(path, 'write(...)')
+    checkOptions('write', PLACE, options)
     await using place = await openPlace(path, options)
     await refuseExisting(place, path)
     await using reader = old && (await SavepointReader.read(old.path, old.options))

@@ -1,5 +1,6 @@
 import type { Cancel, Clock } from '../core/clock.ts'
 import { requireArgument } from '../core/errors.ts'
+import { type OptionKind, objectWith } from '../core/options/kinds.ts'
 
 interface Waiting {
   readonly dueMs: number
@@ -75,3 +76,11 @@ export class ManualClock implements Clock {
     return next
   }
 }
+
+/** The clock of a harness. */
+export const MANUAL_CLOCK: OptionKind<ManualClock> = objectWith(
+  'a ManualClock',
+  'nowMs',
+  'monotonicMs',
+  'advance',
+)

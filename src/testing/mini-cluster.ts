@@ -1,3 +1,15 @@
+import {
+  aFunction,
+  count,
+  either,
+  flag,
+  name,
+  numberIn,
+  objectWith,
+  recordOf,
+  text,
+} from '../core/options/kinds.ts'
+import { checkOptions, type OptionShape } from '../core/options/shape.ts'
 import { seededRandom } from '../core/random.ts'
 import type { JobOptions } from '../dataflow/job-definition.ts'
 import type { JobResult, StreamGraph } from '../dataflow/stream-graph.ts'
@@ -27,6 +39,17 @@ export interface MiniClusterJobOptions {
   readonly serving?: JobExecutionOptions['serving'] | undefined
 }
 
+const CLUSTER: OptionShape<MiniClusterOptions> = { configuration: recordOf(text), seed: numberIn() }
+const JOB: OptionShape<MiniClusterJobOptions> = {
+  configuration: recordOf(text),
+  jobId: name,
+  restoreFrom: either(name, count),
+  allowNonRestoredState: flag,
+  coordinators: objectWith('coordinators by uid'),
+  models: aFunction(),
+  serving: objectWith('what serves the state of the job'),
+}
+
 /**
  * A cluster for tests that runs jobs in this process, in the calling thread or on worker threads. Tests can
  * kill its slots. Close it with `close` or `await using`.
@@ -36,6 +59,7 @@ export class MiniCluster implements AsyncDisposable {
   private readonly jobs: JobExecution[] = []
 
   constructor(options: MiniClusterOptions = {}) {
+    checkOptions('new MiniCluster', CLUSTER, options)
     this.options = options
   }
 
@@ -89,6 +113,7 @@ export class MiniCluster implements AsyncDisposable {
   }
 
   private configurationOf(options: MiniClusterJobOptions): ConfigurationMap {
+    checkOptions('a job of a MiniCluster', JOB, options)
     return {
       'state.backend.type': 'heap',
       ...this.options.configuration,

@@ -2,6 +2,19 @@ import { ByteWriter } from '../core/byte-writer.ts'
 import { WeirError } from '../core/errors.ts'
 import { containsKeyGroup, keyGroupOf, keyGroupRangeOf } from '../core/key-group.ts'
 import { MetricGroup } from '../core/metrics.ts'
+import {
+  aFunction,
+  count,
+  either,
+  kindOf,
+  listOf,
+  name,
+  objectWith,
+  required,
+  wholeNumber,
+} from '../core/options/kinds.ts'
+import { serializer } from '../core/options/ports.ts'
+import { checkOptions, nested, type OptionShape } from '../core/options/shape.ts'
 import { NO_POSITION, type SourcePosition } from '../core/position.ts'
 import type { Serializer } from '../core/serializer.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../core/time.ts'
@@ -27,7 +40,7 @@ import {
   restoreKeyedState,
   shareOfOperatorState,
 } from './harness-snapshot.ts'
-import { ManualClock } from './manual-clock.ts'
+import { MANUAL_CLOCK, ManualClock } from './manual-clock.ts'
 
 /** Keys of the records of keyed inputs. */
 export interface HarnessKeys {
@@ -49,6 +62,27 @@ export interface HarnessOptions {
   readonly clock?: ManualClock
   /** Snapshots of all former subtasks, in their order. */
   readonly restore?: readonly HarnessSnapshot[]
+}
+
+const HARNESS: OptionShape<HarnessOptions> = {
+  operator: required(objectWith('an operator', 'open', 'processElement')),
+  keys: nested<HarnessKeys>({
+    selectors: required(
+      listOf(
+        either(
+          aFunction(),
+          kindOf<undefined>('undefined', (value) => value === undefined),
+        ),
+      ),
+    ),
+    serializer: required(serializer<unknown>()),
+  }),
+  name,
+  subtask: wholeNumber({ min: 0 }),
+  parallelism: count,
+  maxParallelism: count,
+  clock: MANUAL_CLOCK,
+  restore: listOf(objectWith<HarnessSnapshot>('a snapshot of a harness')),
 }
 
 /** A result. */
@@ -88,6 +122,7 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
   static async open<IN = unknown, OUT = unknown>(
     options: HarnessOptions,
   ): Promise<OperatorHarness<IN, OUT>> {
+    checkOptions('OperatorHarness.open', HARNESS, options)
     const clock = options.clock ?? new ManualClock()
     const keyedState = options.keys === undefined ? undefined : await openStateOf(options, clock)
     const harness = new OperatorHarness<IN, OUT>(options, clock, keyedState)

@@ -1,5 +1,7 @@
 import { MemorySource } from '../connectors/memory/source.ts'
 import { WeirError } from '../core/errors.ts'
+import { aFunction, objectWith, recordOf } from '../core/options/kinds.ts'
+import { checkArgument, checkOptions, type OptionShape } from '../core/options/shape.ts'
 import { MAX_TIMESTAMP } from '../core/time.ts'
 import type { DataStream } from '../dataflow/data-stream.ts'
 import { StreamExecutionEnvironment } from '../dataflow/stream-execution-environment.ts'
@@ -9,7 +11,7 @@ import { DiscardingSink } from '../operators/basic/discarding-sink.ts'
 import type { OutputTag } from '../operators/port/output-tag.ts'
 import { HarnessNode } from './harness-node.ts'
 import type { HarnessSnapshot } from './harness-snapshot.ts'
-import { ManualClock } from './manual-clock.ts'
+import { MANUAL_CLOCK, ManualClock } from './manual-clock.ts'
 import type { HarnessRecord } from './operator-harness.ts'
 
 /** The streams that a test feeds, by their types. */
@@ -23,6 +25,11 @@ export interface StreamHarnessOptions {
   readonly clock?: ManualClock
   /** A snapshot of a harness of the same stream. */
   readonly restore?: StreamHarnessSnapshot
+}
+
+const STREAM_HARNESS: OptionShape<StreamHarnessOptions> = {
+  clock: MANUAL_CLOCK,
+  restore: recordOf(objectWith<HarnessSnapshot>('a snapshot of a harness')),
 }
 
 /** Start of the names of the sources. */
@@ -51,6 +58,8 @@ export class StreamHarness<IN extends readonly unknown[], OUT> {
     build: (...inputs: HarnessInputs<IN>) => DataStream<OUT>,
     options: StreamHarnessOptions = {},
   ): Promise<StreamHarness<IN, OUT>> {
+    checkArgument('StreamHarness.open', 'build', aFunction(), build)
+    checkOptions('StreamHarness.open', STREAM_HARNESS, options)
     const clock = options.clock ?? new ManualClock()
     const graph = graphOf(build)
     const nodes: HarnessNode[] = []

@@ -1,3 +1,5 @@
+import { either, flag, numberIn, recordOf, text } from '../core/options/kinds.ts'
+import { checkArgument, checkOptions, type OptionShape } from '../core/options/shape.ts'
 import { endWith } from './call-span.ts'
 import { type Environment, shareTracingEnvironment } from './environment.ts'
 import { type Attributes, SPAN_KIND, type Span } from './span.ts'
@@ -25,6 +27,12 @@ export interface ProgramSpanOptions {
   readonly attributes?: Attributes
 }
 
+const ATTRIBUTE = either(text, either(numberIn({ orInfinity: true }), flag))
+const PROGRAM_SPAN: OptionShape<ProgramSpanOptions> = {
+  traceparent: text,
+  attributes: recordOf(ATTRIBUTE),
+}
+
 /**
  * Runs `work` in a span: below the span around the call, or below `traceparent`, or at the top of a new trace.
  * The calls to Weir that the work makes are spans below it. Without traces, and for a trace that is not
@@ -35,6 +43,8 @@ export async function withSpan<T>(
   work: () => Promise<T>,
   options: ProgramSpanOptions = {},
 ): Promise<T> {
+  checkArgument('withSpan', 'name', text, name)
+  checkOptions('withSpan', PROGRAM_SPAN, options)
   const span = spanOf(name, options)
   if (span === undefined) return await work()
   return await endWith(

@@ -1,5 +1,7 @@
 import { WeirError } from '../core/errors.ts'
-import type { QueryOptions } from './model-reader.ts'
+import { numberIn } from '../core/options/kinds.ts'
+import type { OptionShape } from '../core/options/shape.ts'
+import { QUERY, type QueryOptions } from './model-reader.ts'
 
 /** Prediction of a linear model for an example. */
 export interface LinearPrediction {
@@ -21,6 +23,14 @@ export interface LinearPredictOptions extends QueryOptions {
   readonly positiveLabel?: number
   /** @default -1 */
   readonly negativeLabel?: number
+}
+
+/** The options of a linear prediction. */
+export const LINEAR_PREDICT: OptionShape<LinearPredictOptions> = {
+  ...QUERY,
+  threshold: numberIn(),
+  positiveLabel: numberIn(),
+  negativeLabel: numberIn(),
 }
 
 /** The prediction of a decision value. Throws NOT_FINITE when the example held NaN or Infinity. */

@@ -1,4 +1,14 @@
 import type { WeirError } from '../core/errors.ts'
+import {
+  listOf,
+  milliseconds,
+  numberIn,
+  type OptionKind,
+  required,
+  text,
+  wholeNumber,
+} from '../core/options/kinds.ts'
+import { type OptionShape, variants } from '../core/options/shape.ts'
 
 /** How fresh or how consistent an answer must be. */
 export type Consistency =
@@ -23,6 +33,18 @@ export interface ReadPosition {
 export function atLeast({ source = 0, partition, offset }: ReadPosition): Consistency {
   return { level: 'at-least', source, partition, offset }
 }
+
+/** The kind of consistencies. */
+export const CONSISTENCY: OptionKind<Consistency> = variants<Consistency, 'level'>('level', {
+  live: {},
+  checkpoint: {},
+  'at-least': {
+    source: wholeNumber({ min: 0 }),
+    partition: required(wholeNumber({ min: -1 })),
+    offset: required(wholeNumber({ min: -1 })),
+  },
+  bounded: { maxAgeMs: required(milliseconds) },
+})
 
 /** Envelope of an answer: which state it is from. */
 export interface AnswerEnvelope {
@@ -56,6 +78,13 @@ export interface QueryOptions {
   readonly deadlineMs?: number
 }
 
+/** The options of every request. */
+export const QUERY: OptionShape<QueryOptions> = {
+  consistency: CONSISTENCY,
+  version: wholeNumber({ min: 0, max: 0xffffffff }),
+  deadlineMs: numberIn({ above: 0, orInfinity: true }),
+}
+
 /** A prediction: the inner product of two rows. */
 export interface Prediction {
   readonly score: number
@@ -70,6 +99,9 @@ export interface PredictOptions extends QueryOptions {
   readonly coldLeft?: string
   readonly coldRight?: string
 }
+
+/** The options of a prediction. */
+export const PREDICT: OptionShape<PredictOptions> = { ...QUERY, coldLeft: text, coldRight: text }
 
 /** One result of a top-k query. */
 export interface ScoredKey {
@@ -92,6 +124,19 @@ export interface TopKOptions extends QueryOptions {
    * norm 1. A row with norm 0 has score 0. 1 <= normColumns <= dimension. @default scores are not divided
    */
   readonly normColumns?: number
+}
+
+/** Most results of one top-k query. */
+export const MAX_K = 1000
+
+/** The options of a top-k query. */
+export const TOP_K: OptionShape<TopKOptions> = {
+  ...QUERY,
+  k: required(wholeNumber({ min: 1, max: MAX_K })),
+  suffix: text,
+  exclude: listOf(text),
+  cold: text,
+  normColumns: wholeNumber({ min: 0 }),
 }
 
 /** A sparse vector: strictly ascending feature ids and their values. */

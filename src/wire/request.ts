@@ -4,7 +4,7 @@ import { shortAscii } from '../core/text/short-text.ts'
 import { type FrameReader, HEADER_BYTES } from './frame.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { readFloat64, readInt32, readInt53, readUint16, readUint32 } from './little-endian.ts'
-import type { Consistency, ReadPosition } from './model-reader.ts'
+import { type Consistency, MAX_K, type ReadPosition } from './model-reader.ts'
 import { RecentNames } from './recent-names.ts'
 
 /**
@@ -26,8 +26,6 @@ import { RecentNames } from './recent-names.ts'
 const STATE_AT = 36
 /** Most sparse features in one request. */
 export const MAX_FEATURES = 1_000_000
-/** Most results of one top-k query. */
-const MAX_K = 1000
 
 /** Throws INVALID_ARGUMENT unless a top-k query may ask for this many results. */
 export function requireK(k: number): void {

@@ -1,8 +1,10 @@
 import { ByteReader } from '../core/byte-reader.ts'
 import { WeirError } from '../core/errors.ts'
 import { msgpackSerializer } from '../core/formats/msgpack-serializer.ts'
+import { serializer } from '../core/options/ports.ts'
+import type { OptionShape } from '../core/options/shape.ts'
 import type { Serializer } from '../core/serializer.ts'
-import type { QueryOptions } from './model-reader.ts'
+import { QUERY, type QueryOptions } from './model-reader.ts'
 
 /** Options of `WeirClient.get`. */
 export interface GetOptions extends QueryOptions {
@@ -10,6 +12,13 @@ export interface GetOptions extends QueryOptions {
   readonly serializer?: Serializer<unknown>
   /** Serializer of the keys of map state. @default MessagePack */
   readonly mapKeySerializer?: Serializer<unknown>
+}
+
+/** The options of `WeirClient.get`. */
+export const GET: OptionShape<GetOptions> = {
+  ...QUERY,
+  serializer: serializer<unknown>(),
+  mapKeySerializer: serializer<unknown>(),
 }
 
 /**

@@ -1,5 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { asWeirError, messageOf, WeirError } from '../../core/errors.ts'
+import { aFunction, count, listOf, name, required } from '../../core/options/kinds.ts'
+import type { OptionShape } from '../../core/options/shape.ts'
 import { requireLineEnd } from '../../core/text/longest-line.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import type {
@@ -25,6 +27,14 @@ export interface LineFileOptions<T> {
   readonly timestampOf?: (value: T) => number
   /** Bytes of one read; default 256 KiB. Longer lines, up to 16 MiB, are read as a whole nevertheless. */
   readonly chunkBytes?: number
+}
+
+/** The options of a `LineFileSource`. */
+export const LINE_FILE_SOURCE: OptionShape<LineFileOptions<unknown>> = {
+  paths: required(listOf(name)),
+  parse: required(aFunction()),
+  timestampOf: aFunction(),
+  chunkBytes: count,
 }
 
 const DEFAULT_CHUNK_BYTES = 256 * 1024

@@ -1,10 +1,13 @@
 import { isWeirError, WeirError } from '../../core/errors.ts'
+import { aFunction, name, required } from '../../core/options/kinds.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { refuseAsync } from '../../operators/port/refuse-promise.ts'
-import type {
-  DeliveryGuarantee,
-  Sink,
-  SinkWriter,
-  SinkWriterContext,
+import {
+  type DeliveryGuarantee,
+  GUARANTEE,
+  type Sink,
+  type SinkWriter,
+  type SinkWriterContext,
 } from '../../operators/port/sink.ts'
 import type { LineFileOutput, LineFolder } from './line-folder.ts'
 import { openLineFolder } from './open-folder.ts'
@@ -21,6 +24,12 @@ export interface LineFileSinkOptions<T> {
   readonly guarantee?: DeliveryGuarantee
 }
 
+const LINE_FILE_SINK: OptionShape<LineFileSinkOptions<unknown>> = {
+  directory: required(name),
+  format: required(aFunction()),
+  guarantee: GUARANTEE,
+}
+
 /** Writes one line per record, into files that get their names when they are complete. */
 export class LineFileSink<T> implements Sink<T> {
   readonly guarantee: DeliveryGuarantee
@@ -28,6 +37,7 @@ export class LineFileSink<T> implements Sink<T> {
 
   /** Throws UNSUPPORTED for an async `format`. */
   constructor(options: LineFileSinkOptions<T>) {
+    checkOptions('new LineFileSink', LINE_FILE_SINK, options)
     refuseAsync(options.format, 'format of a LineFileSink')
     this.options = options
     this.guarantee = options.guarantee ?? 'exactly-once'

@@ -1,6 +1,8 @@
-import type { Codec } from '../../batch/compression.ts'
+import { CODEC, type Codec } from '../../batch/compression.ts'
 import type { RecordBatchWriter } from '../../batch/record-batch-writer.ts'
 import { checkParallelism, keyGroupOf, subtaskOfKeyGroup } from '../../core/key-group.ts'
+import { count, either, flag, milliseconds, oneOf, required } from '../../core/options/kinds.ts'
+import { nested, type OptionShape } from '../../core/options/shape.ts'
 import { BatchingProducer } from '../records/batching-producer.ts'
 import type { MakeSmaller } from '../records/smaller-record.ts'
 import { type BatchOrigin, BatchSender } from './batch-sender.ts'
@@ -35,6 +37,19 @@ export interface KafkaProducerOptions {
  * a job can read without a shuffle (`assignment: 'key-groups'`).
  */
 export type KafkaPartitioner = 'java' | { readonly keyGroups: number }
+
+/** The options of a `KafkaProducer`. */
+export const KAFKA_PRODUCER: OptionShape<KafkaProducerOptions> = {
+  batchBytes: count,
+  lingerMs: milliseconds,
+  maxInFlightBytes: count,
+  codec: CODEC,
+  idempotent: flag,
+  partitioner: either(
+    oneOf('java'),
+    nested<{ readonly keyGroups: number }>({ keyGroups: required(count) }),
+  ),
+}
 
 /** Options of `KafkaProducer.open`. */
 export interface OpenProducerOptions extends KafkaProducerOptions {

@@ -1,4 +1,5 @@
-import { requireArgument } from '../../core/errors.ts'
+import { name, positiveMilliseconds, required } from '../../core/options/kinds.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import type {
   DeliveryGuarantee,
   Sink,
@@ -8,16 +9,21 @@ import type {
 import type { TransactionStore } from '../transactions/pool.ts'
 import {
   type TransactionalTopic,
+  TWO_PHASE_SINK,
   type TwoPhaseSinkOptions,
   TwoPhaseSinkWriter,
 } from '../transactions/two-phase-sink-writer.ts'
 import { KafkaCluster } from './client/cluster.ts'
 import { parseBrokers } from './client/connection.ts'
 import { transactionIdentity } from './client/identity.ts'
-import { DEFAULT_TRANSACTION_TIMEOUT_MS, type KafkaClientOptions } from './client/options.ts'
+import {
+  DEFAULT_TRANSACTION_TIMEOUT_MS,
+  KAFKA_CLIENT,
+  type KafkaClientOptions,
+} from './client/options.ts'
 import { listKafkaTransactions } from './client/transactions.ts'
 import { commitPrepared } from './commit.ts'
-import { KafkaProducer, type KafkaProducerOptions } from './producer.ts'
+import { KAFKA_PRODUCER, KafkaProducer, type KafkaProducerOptions } from './producer.ts'
 
 const DEFAULT_PREFIX = 'weir'
 
@@ -36,6 +42,16 @@ export interface KafkaSinkOptions<T>
   readonly transactionTimeoutMs?: number
 }
 
+const { idempotent: _, ...BATCHES } = KAFKA_PRODUCER
+const KAFKA_SINK: OptionShape<KafkaSinkOptions<unknown>> = {
+  ...KAFKA_CLIENT,
+  ...TWO_PHASE_SINK,
+  ...BATCHES,
+  topic: required(name),
+  transactionalIdPrefix: name,
+  transactionTimeoutMs: positiveMilliseconds,
+}
+
 /**
  * Writes to a topic of Kafka. Exactly-once: records of one checkpoint interval and subtask are one
  * transaction, which read_committed readers see once the checkpoint is complete.
@@ -45,12 +61,8 @@ export class KafkaSink<T> implements Sink<T> {
   private readonly options: KafkaSinkOptions<T>
 
   constructor(options: KafkaSinkOptions<T>) {
+    checkOptions('new KafkaSink', KAFKA_SINK, options)
     parseBrokers(options.brokers)
-    const { transactionTimeoutMs } = options
-    requireArgument(
-      transactionTimeoutMs === undefined || transactionTimeoutMs > 0,
-      'transactionTimeoutMs must be above 0',
-    )
     this.options = options
     this.guarantee = options.guarantee ?? 'at-least-once'
   }

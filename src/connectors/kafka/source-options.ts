@@ -1,7 +1,23 @@
-import type { SplitReaderOptions } from '../records/split-reader.ts'
-import type { Isolation, StartingOffsets } from '../records/topic-options.ts'
+import {
+  count,
+  either,
+  flag,
+  kindOf,
+  milliseconds,
+  name,
+  oneOf,
+  required,
+} from '../../core/options/kinds.ts'
+import { nested, type OptionShape } from '../../core/options/shape.ts'
+import { SPLIT_READER, type SplitReaderOptions } from '../records/split-reader.ts'
+import {
+  ISOLATION,
+  type Isolation,
+  STARTING_OFFSETS,
+  type StartingOffsets,
+} from '../records/topic-options.ts'
 import type { TopicRecord } from '../records/topic-record.ts'
-import type { KafkaClientOptions } from './client/options.ts'
+import { KAFKA_CLIENT, type KafkaClientOptions } from './client/options.ts'
 import type { OutOfRangePolicy } from './fetcher.ts'
 
 /** Where a new job begins. Partitions that are found later begin at the earliest record. */
@@ -38,6 +54,27 @@ export interface KafkaSourceOptions<T> extends KafkaClientOptions, SplitReaderOp
   readonly assignment?: 'round-robin' | 'key-groups'
   /** Whether the checksum of every batch is verified; default true. */
   readonly verifyChecksums?: boolean
+}
+
+/** The options of a `KafkaSource`. */
+export const KAFKA_SOURCE: OptionShape<KafkaSourceOptions<unknown>> = {
+  ...KAFKA_CLIENT,
+  ...SPLIT_READER,
+  start: either(
+    STARTING_OFFSETS,
+    nested<Extract<KafkaStart, { readonly committed: true }>>({
+      committed: required(kindOf('true', (value) => value === true)),
+      otherwise: oneOf('earliest', 'latest'),
+    }),
+  ),
+  isolation: ISOLATION,
+  groupId: name,
+  discoveryIntervalMs: milliseconds,
+  prefetchBytes: count,
+  partitionMaxBytes: count,
+  outOfRange: oneOf('fail', 'earliest', 'latest'),
+  assignment: oneOf('round-robin', 'key-groups'),
+  verifyChecksums: flag,
 }
 
 /** Options of a `KafkaSource` of raw records. */

@@ -1,10 +1,15 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { checkOptions } from '../../core/options/shape.ts'
 import type { Source, SourceReader, SplitBounds } from '../../operators/port/source.ts'
 import { type TopicRecord, topicRecordDeserializer } from '../records/topic-record.ts'
 import { KafkaCluster } from './client/cluster.ts'
 import { parseBrokers } from './client/connection.ts'
 import { topicBounds } from './client/topic-bounds.ts'
-import type { KafkaSourceOptions, RawKafkaSourceOptions } from './source-options.ts'
+import {
+  KAFKA_SOURCE,
+  type KafkaSourceOptions,
+  type RawKafkaSourceOptions,
+} from './source-options.ts'
 import { KafkaSourceReader } from './source-reader.ts'
 
 const DEFAULT_DISCOVERY_MS = 30_000
@@ -22,6 +27,7 @@ export class KafkaSource<T> implements Source<T> {
   private partitions: number | undefined
 
   constructor(options: KafkaSourceOptions<T>) {
+    checkOptions('new KafkaSource', KAFKA_SOURCE, options)
     parseBrokers(options.brokers)
     const { start, groupId, discoveryIntervalMs = DEFAULT_DISCOVERY_MS } = options
     const fromCommitted = typeof start === 'object' && 'committed' in start

@@ -1,8 +1,14 @@
 import * as fs from 'node:fs'
+import { name } from '../../core/options/kinds.ts'
+import { checkArgument, checkOptions } from '../../core/options/shape.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
 import type { ProducerIdentity } from '../transactions/producer-identity.ts'
-import { EmbeddedLogProducer, type ProducerOptions } from './producer.ts'
-import { PartitionReader, type PartitionReaderOptions } from './storage/partition-reader.ts'
+import { EmbeddedLogProducer, LOG_PRODUCER, type ProducerOptions } from './producer.ts'
+import {
+  PARTITION_READER,
+  PartitionReader,
+  type PartitionReaderOptions,
+} from './storage/partition-reader.ts'
 import type { PartitionStatus } from './storage/partition-status.ts'
 import { readStatus } from './storage/partition-status.ts'
 import {
@@ -13,7 +19,7 @@ import {
   type TopicConfig,
 } from './storage/topic-config.ts'
 import { connectLogWriter } from './writer/connect.ts'
-import type { LogOptions } from './writer/log-options.ts'
+import { LOG, type LogOptions } from './writer/log-options.ts'
 import type { LogWriter } from './writer/log-writer.ts'
 
 /** Durable topics in a directory. */
@@ -29,6 +35,8 @@ export class EmbeddedLog {
 
   /** Opens the directory for writing and creates it if needed. Throws LOG_LOCKED. */
   static async open(directory: string, options: LogOptions = {}): Promise<EmbeddedLog> {
+    checkArgument('EmbeddedLog.open', 'directory', name, directory)
+    checkOptions('EmbeddedLog.open', LOG, options)
     nodeFileSystem.makeFolderSync(directory)
     const real = fs.realpathSync(directory)
     return new EmbeddedLog(real, await connectLogWriter(real, options))
@@ -56,12 +64,14 @@ export class EmbeddedLog {
 
   /** A producer for one topic. Throws UNKNOWN_TOPIC. */
   producer(topic: string, options: ProducerOptions = {}): EmbeddedLogProducer {
+    checkOptions('log.producer', LOG_PRODUCER, options)
     const { partitions } = this.describe(topic)
     return new EmbeddedLogProducer(this.writer, { topic, partitions }, options)
   }
 
   /** A reader of one partition. Throws UNKNOWN_TOPIC. */
   reader(topic: string, partition: number, options: PartitionReaderOptions = {}): PartitionReader {
+    checkOptions('log.reader', PARTITION_READER, options)
     return new PartitionReader(partitionPath(this.directory, topic, partition), options)
   }
 

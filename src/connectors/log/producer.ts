@@ -1,8 +1,11 @@
-import type { Codec } from '../../batch/compression.ts'
+import { CODEC, type Codec } from '../../batch/compression.ts'
 import type { RecordHeader } from '../../batch/record-batch-format.ts'
 import type { RecordBatchWriter } from '../../batch/record-batch-writer.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { count, listOf, milliseconds, objectWith, wholeNumber } from '../../core/options/kinds.ts'
+import { CLOCK } from '../../core/options/ports.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { BatchingProducer } from '../records/batching-producer.ts'
 import type { ProducerIdentity } from '../transactions/producer-identity.ts'
 import type { SentUnderIdentity } from '../transactions/two-phase-sink-writer.ts'
@@ -25,11 +28,38 @@ export interface ProducerOptions {
   readonly clock?: Clock
 }
 
+/** The options of an `EmbeddedLogProducer`. */
+export const LOG_PRODUCER: OptionShape<ProducerOptions> = {
+  batchBytes: count,
+  lingerMs: milliseconds,
+  maxInFlightBytes: count,
+  codec: CODEC,
+  clock: CLOCK,
+}
+
 /** Options of one record. */
 export interface SendOptions {
   /** Default: by key hash (Java-compatible); without a key, one partition for each batch. */
   readonly partition?: number
   readonly headers?: readonly RecordHeader[]
+}
+
+const SEND: OptionShape<SendOptions> = {
+  partition: wholeNumber({ min: 0 }),
+  headers: listOf(objectWith<RecordHeader>('a header with key and value')),
+}
+
+/** Whether options are plainly right. They are looked at for each record, so this costs less than the shape. */
+function areRight(options: SendOptions): boolean {
+  for (const option in options) {
+    if (option !== 'partition' && option !== 'headers') return false
+  }
+  const { partition = 0, headers } = options
+  return (
+    Number.isInteger(partition) &&
+    partition >= 0 &&
+    (headers === undefined || Array.isArray(headers))
+  )
 }
 
 const NO_WITNESS: SentUnderIdentity = {}
@@ -73,6 +103,7 @@ export class EmbeddedLogProducer extends BatchingProducer {
     timestamp: number,
     options: SendOptions = NO_OPTIONS,
   ): void {
+    if (!areRight(options)) checkOptions('producer.send', SEND, options)
     const headers = options.headers ?? NO_HEADERS
     this.sendRecord(key, value, timestamp, options.partition ?? -1, headers)
   }

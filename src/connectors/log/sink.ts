@@ -1,3 +1,5 @@
+import { name, required } from '../../core/options/kinds.ts'
+import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import type {
   DeliveryGuarantee,
   Sink,
@@ -7,13 +9,14 @@ import type {
 import type { TransactionStore } from '../transactions/pool.ts'
 import {
   type TransactionalTopic,
+  TWO_PHASE_SINK,
   type TwoPhaseSinkOptions,
   TwoPhaseSinkWriter,
 } from '../transactions/two-phase-sink-writer.ts'
 import { EmbeddedLog } from './embedded-log.ts'
-import type { EmbeddedLogProducer, ProducerOptions } from './producer.ts'
+import { type EmbeddedLogProducer, LOG_PRODUCER, type ProducerOptions } from './producer.ts'
 import { serveLogsToThreads } from './writer/connect.ts'
-import type { LogOptions } from './writer/log-options.ts'
+import { LOG, type LogOptions } from './writer/log-options.ts'
 import type { LogWriter } from './writer/log-writer.ts'
 
 /** Options of a `LogSink`. */
@@ -22,6 +25,15 @@ export interface LogSinkOptions<T> extends TwoPhaseSinkOptions<T>, Omit<Producer
   readonly topic: string
   /** Options with which the log is opened, if it is not open yet. */
   readonly log?: LogOptions
+}
+
+const { clock: _, ...BATCHES } = LOG_PRODUCER
+const LOG_SINK: OptionShape<LogSinkOptions<unknown>> = {
+  ...TWO_PHASE_SINK,
+  ...BATCHES,
+  directory: required(name),
+  topic: required(name),
+  log: nested(LOG),
 }
 
 /**
@@ -33,6 +45,7 @@ export class LogSink<T> implements Sink<T> {
   private readonly options: LogSinkOptions<T>
 
   constructor(options: LogSinkOptions<T>) {
+    checkOptions('new LogSink', LOG_SINK, options)
     this.options = options
     this.guarantee = options.guarantee ?? 'at-least-once'
     serveLogsToThreads()
@@ -48,12 +61,13 @@ async function openLogTopic<T>(
   options: LogSinkOptions<T>,
   { clock }: SinkWriterContext,
 ): Promise<TransactionalTopic> {
-  const log = await EmbeddedLog.open(options.directory, options.log)
+  const { directory, topic, log: openedWith, serialize: _, guarantee: __, ...batches } = options
+  const log = await EmbeddedLog.open(directory, openedWith)
   let producer: EmbeddedLogProducer | undefined
   return {
     transactions: transactionsOf(log.writer),
     async openProducer(identity) {
-      producer = log.producer(options.topic, { ...options, clock })
+      producer = log.producer(topic, { ...batches, clock })
       if (identity !== undefined) producer.continueWith(identity)
       return producer
     },

@@ -1,5 +1,12 @@
-import type { SplitReaderOptions } from '../records/split-reader.ts'
-import type { Isolation, StartingOffsets } from '../records/topic-options.ts'
+import { count, flag, milliseconds, name, required } from '../../core/options/kinds.ts'
+import type { OptionShape } from '../../core/options/shape.ts'
+import { SPLIT_READER, type SplitReaderOptions } from '../records/split-reader.ts'
+import {
+  ISOLATION,
+  type Isolation,
+  STARTING_OFFSETS,
+  type StartingOffsets,
+} from '../records/topic-options.ts'
 import type { TopicRecord } from '../records/topic-record.ts'
 
 /** Options of a `LogSource`. */
@@ -15,6 +22,17 @@ export interface LogSourceOptions<T> extends SplitReaderOptions<T> {
   readonly prefetchBytes?: number
   /** Whether the checksum of every batch is verified; default true. */
   readonly verifyChecksums?: boolean
+}
+
+/** The options of a `LogSource`. */
+export const LOG_SOURCE: OptionShape<LogSourceOptions<unknown>> = {
+  ...SPLIT_READER,
+  directory: required(name),
+  start: STARTING_OFFSETS,
+  isolation: ISOLATION,
+  discoveryIntervalMs: milliseconds,
+  prefetchBytes: count,
+  verifyChecksums: flag,
 }
 
 /** Options of a `LogSource` of raw records. */

@@ -1,7 +1,8 @@
 import { realpathSync } from 'node:fs'
+import { checkOptions } from '../../core/options/shape.ts'
 import type { Source, SourceReader, SplitBounds } from '../../operators/port/source.ts'
 import { type TopicRecord, topicRecordDeserializer } from '../records/topic-record.ts'
-import type { LogSourceOptions, RawLogSourceOptions } from './source-options.ts'
+import { LOG_SOURCE, type LogSourceOptions, type RawLogSourceOptions } from './source-options.ts'
 import { LogSourceReader } from './source-reader.ts'
 import { topicBounds } from './storage/partition-status.ts'
 import { readTopicConfig } from './storage/topic-config.ts'
@@ -13,6 +14,7 @@ export class LogSource<T> implements Source<T> {
   private readonly options: LogSourceOptions<T>
 
   constructor(options: LogSourceOptions<T>) {
+    checkOptions('new LogSource', LOG_SOURCE, options)
     this.options = options
     this.boundedness = options.bounded === true ? 'bounded' : 'unbounded'
     this.discoveryIntervalMs = options.bounded === true ? undefined : options.discoveryIntervalMs

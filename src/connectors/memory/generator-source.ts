@@ -1,4 +1,5 @@
-import { requireArgument } from '../../core/errors.ts'
+import { aFunction, count, numberIn, required, wholeNumber } from '../../core/options/kinds.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { type Random, ReseededRandom } from '../../core/random.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import { refuseAsync } from '../../operators/port/refuse-promise.ts'
@@ -28,6 +29,15 @@ export interface GeneratorOptions<T> {
   readonly seed?: number
 }
 
+const GENERATOR: OptionShape<GeneratorOptions<unknown>> = {
+  generate: required(aFunction()),
+  partitions: count,
+  countPerPartition: wholeNumber({ min: 0 }),
+  ratePerSecond: numberIn({ above: 0 }),
+  timestampOf: aFunction(),
+  seed: numberIn(),
+}
+
 /** Source that makes records from their index; the offset is the index. */
 export class GeneratorSource<T> implements Source<T> {
   readonly boundedness: 'bounded' | 'unbounded'
@@ -35,10 +45,7 @@ export class GeneratorSource<T> implements Source<T> {
   private readonly options: GeneratorOptions<T>
 
   constructor(options: GeneratorOptions<T>) {
-    const { partitions = 1, ratePerSecond = 1, countPerPartition = 0 } = options
-    requireArgument(partitions >= 1, 'a GeneratorSource needs at least one partition')
-    requireArgument(ratePerSecond > 0, 'ratePerSecond must be above 0')
-    requireArgument(countPerPartition >= 0, 'countPerPartition must not be negative')
+    checkOptions('new GeneratorSource', GENERATOR, options)
     refuseAsync(options.generate, 'generate of a GeneratorSource')
     this.options = options
     this.boundedness = options.countPerPartition === undefined ? 'unbounded' : 'bounded'

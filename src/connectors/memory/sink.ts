@@ -1,9 +1,11 @@
+import { checkArgument } from '../../core/options/shape.ts'
 import { DirectWriter } from '../../operators/basic/direct-writer.ts'
-import type {
-  DeliveryGuarantee,
-  Sink,
-  SinkWriter,
-  SinkWriterContext,
+import {
+  type DeliveryGuarantee,
+  GUARANTEE,
+  type Sink,
+  type SinkWriter,
+  type SinkWriterContext,
 } from '../../operators/port/sink.ts'
 
 const encoder = new TextEncoder()
@@ -29,6 +31,7 @@ export class MemorySink<T> implements Sink<T> {
   }
 
   constructor(guarantee: DeliveryGuarantee = 'at-least-once') {
+    checkArgument('new MemorySink', 'guarantee', GUARANTEE, guarantee)
     this.guarantee = guarantee
   }
 

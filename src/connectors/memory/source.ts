@@ -1,4 +1,6 @@
 import { requireArgument } from '../../core/errors.ts'
+import { aFunction, count, flag, kindOf, listOf } from '../../core/options/kinds.ts'
+import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import type {
   PollResult,
@@ -24,6 +26,14 @@ export interface MemorySourceOptions<T> {
   readonly maxPerPoll?: number
 }
 
+const MEMORY_SOURCE: OptionShape<MemorySourceOptions<unknown>> = {
+  timestampOf: aFunction(),
+  bounded: flag,
+  beforeRecord: aFunction(),
+  maxPerPoll: count,
+}
+const PARTITIONS = listOf(kindOf<readonly unknown[]>('an array of values', Array.isArray))
+
 /** Source over arrays: partition `p` is `partitions[p]`, the offset is the index. */
 export class MemorySource<T> implements Source<T> {
   readonly boundedness: 'bounded' | 'unbounded'
@@ -32,6 +42,8 @@ export class MemorySource<T> implements Source<T> {
   private readonly options: MemorySourceOptions<T>
 
   constructor(partitions: readonly (readonly T[])[], options: MemorySourceOptions<T> = {}) {
+    checkArgument('new MemorySource', 'partitions', PARTITIONS, partitions)
+    checkOptions('new MemorySource', MEMORY_SOURCE, options)
     requireArgument(partitions.length > 0, 'a MemorySource needs at least one partition')
     this.partitions = partitions
     this.options = options

@@ -1,10 +1,12 @@
 import type { RecordBatchReader } from '../../batch/record-batch-reader.ts'
 import { messageOf, requireArgument, WeirError } from '../../core/errors.ts'
 import type { Counter, MetricGroup } from '../../core/metrics.ts'
+import { aFunction, flag, name, required } from '../../core/options/kinds.ts'
+import type { OptionShape } from '../../core/options/shape.ts'
 import type { PollResult, SourceOutput } from '../../operators/port/source.ts'
 import { type DeadLetterProducer, DeadLetters, smallerDeadLetter } from './dead-letters.ts'
 import type { MakeSmaller } from './smaller-record.ts'
-import type { UndecodablePolicy } from './topic-options.ts'
+import { UNDECODABLE, type UndecodablePolicy } from './topic-options.ts'
 import type { RecordDeserializer } from './topic-record.ts'
 
 /** A partition that is being read: its batches are fetched ahead and decoded in place. */
@@ -36,6 +38,14 @@ export interface SplitReaderOptions<T> {
   readonly bounded?: boolean
   /** Default `fail`. */
   readonly undecodable?: UndecodablePolicy
+}
+
+/** The options of a `SplitReader`. */
+export const SPLIT_READER: OptionShape<SplitReaderOptions<unknown>> = {
+  topic: required(name),
+  deserialize: required(aFunction()),
+  bounded: flag,
+  undecodable: UNDECODABLE,
 }
 
 /** Polls splits in turn, decodes their records in place and handles those that are refused. */

@@ -1,5 +1,8 @@
 import { ByteReader } from '../../core/byte-reader.ts'
 import { WeirError } from '../../core/errors.ts'
+import { aFunction, either, oneOf } from '../../core/options/kinds.ts'
+import { serializer } from '../../core/options/ports.ts'
+import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import type { RecordDeserializer, RecordView } from './topic-record.ts'
 
@@ -10,6 +13,10 @@ export interface ValueDeserializerOptions<T> {
    * `numRecordsSkipped`), or converted by a function, for instance from its key.
    */
   readonly tombstones?: 'refuse' | 'skip' | ((record: RecordView, partition: number) => T)
+}
+
+const VALUE_DESERIALIZER: OptionShape<ValueDeserializerOptions<unknown>> = {
+  tombstones: either(oneOf('refuse', 'skip'), aFunction()),
 }
 
 /** Key and value of a record, both decoded. */
@@ -25,6 +32,8 @@ export function deserializeValue<T>(
   format: Serializer<T>,
   options: ValueDeserializerOptions<T> = {},
 ): RecordDeserializer<T> {
+  checkArgument('deserializeValue', 'format', serializer<T>(), format)
+  checkOptions('deserializeValue', VALUE_DESERIALIZER, options)
   const { tombstones = 'refuse' } = options
   const span = new SpanReader(format)
   return (record, partition) => {
@@ -44,6 +53,8 @@ export function deserializeKeyValue<K, V>(
   keyFormat: Serializer<K>,
   valueFormat: Serializer<V>,
 ): RecordDeserializer<KeyedValue<K, V>> {
+  checkArgument('deserializeKeyValue', 'keyFormat', serializer<K>(), keyFormat)
+  checkArgument('deserializeKeyValue', 'valueFormat', serializer<V>(), valueFormat)
   const keys = new SpanReader(keyFormat)
   const values = new SpanReader(valueFormat)
   return ({ bytes, keyStart, keyLength, valueStart, valueLength }) => ({

@@ -1,4 +1,7 @@
 import { ByteWriter } from '../../core/byte-writer.ts'
+import { aFunction, required } from '../../core/options/kinds.ts'
+import { serializer } from '../../core/options/ports.ts'
+import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { bytesSerializer, type Serializer, stringSerializer } from '../../core/serializer.ts'
 import { writeShortText } from '../../core/text/short-text.ts'
 import type { OutgoingRecord, RecordSerializer } from './outgoing-record.ts'
@@ -13,6 +16,12 @@ export interface ValueSerializerOptions<T> {
   readonly finish?: (value: T, record: OutgoingRecord) => void
 }
 
+const VALUE_SERIALIZER: OptionShape<ValueSerializerOptions<unknown>> = {
+  keyOf: aFunction(),
+  isTombstone: aFunction(),
+  finish: aFunction(),
+}
+
 /** Options of `serializeKeyValue`. */
 export interface KeyValueSerializerOptions<T, K, V> {
   readonly keyOf: (value: T) => K
@@ -21,11 +30,19 @@ export interface KeyValueSerializerOptions<T, K, V> {
   readonly finish?: (value: T, record: OutgoingRecord) => void
 }
 
+const KEY_VALUE_SERIALIZER: OptionShape<KeyValueSerializerOptions<unknown, unknown, unknown>> = {
+  keyOf: required(aFunction()),
+  valueOf: required(aFunction()),
+  finish: aFunction(),
+}
+
 /** Serializer that writes every value with a format, under a text key if `keyOf` is given. */
 export function serializeValue<T>(
   format: Serializer<T>,
   options: ValueSerializerOptions<T> = {},
 ): RecordSerializer<T> {
+  checkArgument('serializeValue', 'format', serializer<T>(), format)
+  checkOptions('serializeValue', VALUE_SERIALIZER, options)
   const { keyOf, isTombstone, finish } = options
   const keys = new SpanWriter(textKeys)
   const values = new SpanWriter(format)
@@ -42,6 +59,9 @@ export function serializeKeyValue<T, K, V>(
   valueFormat: Serializer<V>,
   options: KeyValueSerializerOptions<T, K, V>,
 ): RecordSerializer<T> {
+  checkArgument('serializeKeyValue', 'keyFormat', serializer<K>(), keyFormat)
+  checkArgument('serializeKeyValue', 'valueFormat', serializer<V>(), valueFormat)
+  checkOptions('serializeKeyValue', KEY_VALUE_SERIALIZER, options)
   const { keyOf, finish } = options
   const keys = new SpanWriter(keyFormat)
   const values = new SpanWriter(valueFormat)

@@ -1,4 +1,5 @@
 import { isWeirError, WeirError } from '../../core/errors.ts'
+import { checkOptions } from '../../core/options/shape.ts'
 import type { Source } from '../../operators/port/source.ts'
 import { KafkaCluster } from '../kafka/client/cluster.ts'
 import { deleteKafkaRecords } from '../kafka/client/delete-records.ts'
@@ -8,14 +9,16 @@ import { createKafkaTopic, describeKafkaTopic, listKafkaTopics } from '../kafka/
 import { KafkaSource } from '../kafka/source.ts'
 import type { CleanupPolicy } from '../records/topic-options.ts'
 import { KafkaTopicProducer } from './kafka-topic-producer.ts'
-import type {
-  NewTopic,
-  PartitionBounds,
-  TopicDescription,
-  TopicIdentity,
-  TopicProducer,
-  TopicSourceOptions,
-  TopicStore,
+import {
+  NEW_TOPIC,
+  type NewTopic,
+  type PartitionBounds,
+  TOPIC_SOURCE,
+  type TopicDescription,
+  type TopicIdentity,
+  type TopicProducer,
+  type TopicSourceOptions,
+  type TopicStore,
 } from './store.ts'
 
 /** Timeout of requests for which a person waits. Records are sent for longer. */
@@ -115,6 +118,7 @@ export class KafkaTopics implements TopicStore {
   }
 
   async create(topic: string, config: NewTopic): Promise<void> {
+    checkOptions('topics.create', NEW_TOPIC, config)
     const { partitions, replicationFactor, cleanupPolicy, retentionMs, retentionBytes } = config
     const policies = { compact: 'compact', delete: 'delete', both: 'compact,delete' } as const
     try {
@@ -163,6 +167,7 @@ export class KafkaTopics implements TopicStore {
   }
 
   source<T>(options: TopicSourceOptions<T>): Source<T> {
+    checkOptions('topics.source', TOPIC_SOURCE, options)
     const { discoveryIntervalMs = 0, ...rest } = options
     return new KafkaSource({ ...this.options, ...rest, discoveryIntervalMs })
   }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Cancel } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { checkOptions } from '../../core/options/shape.ts'
 import type { Source } from '../../operators/port/source.ts'
 import { EmbeddedLog } from '../log/embedded-log.ts'
 import { LogSource } from '../log/source.ts'
@@ -14,14 +15,16 @@ import {
   readTopicConfig,
 } from '../log/storage/topic-config.ts'
 import { FileWatch } from '../log/writer/file-watch.ts'
-import type {
-  NewTopic,
-  PartitionBounds,
-  TopicDescription,
-  TopicIdentity,
-  TopicProducer,
-  TopicSourceOptions,
-  TopicStore,
+import {
+  NEW_TOPIC,
+  type NewTopic,
+  type PartitionBounds,
+  TOPIC_SOURCE,
+  type TopicDescription,
+  type TopicIdentity,
+  type TopicProducer,
+  type TopicSourceOptions,
+  type TopicStore,
 } from './store.ts'
 
 /** The topics of an embedded log's directory, which is opened for writing at the first write. */
@@ -68,6 +71,7 @@ export class LogTopics implements TopicStore {
   }
 
   async create(topic: string, config: NewTopic): Promise<void> {
+    checkOptions('topics.create', NEW_TOPIC, config)
     const { replicationFactor: _, ...kept } = config
     if (hasTopic(this.directory, topic)) {
       const message = `topic "${topic}" exists already in ${this.place}; use it as it is, or take another name`
@@ -133,6 +137,7 @@ export class LogTopics implements TopicStore {
   }
 
   source<T>(options: TopicSourceOptions<T>): Source<T> {
+    checkOptions('topics.source', TOPIC_SOURCE, options)
     return new LogSource({ ...options, directory: this.directory })
   }
 

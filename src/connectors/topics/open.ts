@@ -1,20 +1,16 @@
 import { requireArgument } from '../../core/errors.ts'
-import type { KafkaClientOptions } from '../kafka/client/options.ts'
+import type { TopicsPlace } from './place.ts'
 import type { TopicStore } from './store.ts'
 
-/** Location of topics, as plain data that can be sent to jobs. Exactly one field is given. */
-export interface TopicsPlace {
-  /** Folder of an embedded log. */
-  readonly logDirectory?: string
-  /** Connection to a Kafka. */
-  readonly kafka?: KafkaClientOptions
-}
+export type { TopicsPlace } from './place.ts'
 
 /**
  * Opens the topics of a place, without a request. The code of the log or of the Kafka client is loaded
  * only when it is used. Throws INVALID_ARGUMENT.
  */
 export async function openTopics({ logDirectory, kafka }: TopicsPlace): Promise<TopicStore> {
+  const { checkPlace } = await import('./place.ts')
+  checkPlace('openTopics', { logDirectory, kafka })
   requireArgument(
     (logDirectory === undefined) !== (kafka === undefined),
     'give either logDirectory, for an embedded log, or kafka',

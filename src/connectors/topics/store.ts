@@ -1,7 +1,23 @@
 import type { Cancel } from '../../core/clock.ts'
+import {
+  aFunction,
+  count,
+  flag,
+  milliseconds,
+  name,
+  numberIn,
+  required,
+  wholeNumber,
+} from '../../core/options/kinds.ts'
+import type { OptionShape } from '../../core/options/shape.ts'
 import type { Source } from '../../operators/port/source.ts'
 import type { RecordTarget } from '../records/outgoing-record.ts'
-import type { CleanupPolicy, StartingOffsets } from '../records/topic-options.ts'
+import {
+  CLEANUP_POLICY,
+  type CleanupPolicy,
+  STARTING_OFFSETS,
+  type StartingOffsets,
+} from '../records/topic-options.ts'
 import type { RecordDeserializer } from '../records/topic-record.ts'
 
 /** Configuration of a new topic. The store chooses missing values. */
@@ -24,6 +40,16 @@ export interface TopicIdentity {
   readonly id: string
   /** Id of the Kafka cluster or of the embedded log; missing where it is not known. */
   readonly cluster?: string
+}
+
+/** The configuration of a new topic. */
+export const NEW_TOPIC: OptionShape<NewTopic> = {
+  partitions: wholeNumber({ min: 1, max: 65_536 }),
+  replicationFactor: count,
+  cleanupPolicy: CLEANUP_POLICY,
+  segmentBytes: count,
+  retentionMs: numberIn({ min: -1 }),
+  retentionBytes: numberIn({ min: -1 }),
 }
 
 /** Description of a topic. Settings that the user may not read are missing. */
@@ -65,6 +91,15 @@ export interface TopicSourceOptions<T> {
   readonly bounded?: boolean
   /** Time between two searches for new partitions, ms; default none. */
   readonly discoveryIntervalMs?: number
+}
+
+/** The options of `TopicStore.source`. */
+export const TOPIC_SOURCE: OptionShape<TopicSourceOptions<unknown>> = {
+  topic: required(name),
+  deserialize: required(aFunction()),
+  start: STARTING_OFFSETS,
+  bounded: flag,
+  discoveryIntervalMs: milliseconds,
 }
 
 /** Port to the topics of one place: an embedded log's directory or a Kafka. */

@@ -1,5 +1,12 @@
 import { isWeirError } from '../../core/errors.ts'
-import type { DeliveryGuarantee, SinkWriter, SinkWriterContext } from '../../operators/port/sink.ts'
+import { aFunction, required } from '../../core/options/kinds.ts'
+import type { OptionShape } from '../../core/options/shape.ts'
+import {
+  type DeliveryGuarantee,
+  GUARANTEE,
+  type SinkWriter,
+  type SinkWriterContext,
+} from '../../operators/port/sink.ts'
 import {
   RecordSender,
   type RecordSerializer,
@@ -43,6 +50,12 @@ export interface TwoPhaseSinkOptions<T> {
   readonly serialize: RecordSerializer<T>
   /** Default `at-least-once`. */
   readonly guarantee?: DeliveryGuarantee
+}
+
+/** The options of a `TwoPhaseSinkWriter`. */
+export const TWO_PHASE_SINK: OptionShape<TwoPhaseSinkOptions<unknown>> = {
+  serialize: required(aFunction()),
+  guarantee: GUARANTEE,
 }
 
 /**

@@ -1,4 +1,6 @@
 import { requireArgument, WeirError } from '../errors.ts'
+import { text as aText, type OptionKind, oneOf, recordOf, required } from '../options/kinds.ts'
+import { checkArgument, checkOptions, type OptionShape } from '../options/shape.ts'
 import type { Serializer } from '../serializer.ts'
 import { type CsvField, csvError, formatCsvField, splitCsvRow } from './csv-row.ts'
 import { textFormat } from './text.ts'
@@ -31,6 +33,22 @@ export interface CsvFormatOptions<Columns extends CsvColumns> {
   readonly separator?: string
 }
 
+const TYPE: OptionKind<CsvType> = oneOf(
+  'string',
+  'number',
+  'integer',
+  'boolean',
+  'string?',
+  'number?',
+  'integer?',
+  'boolean?',
+)
+const COLUMNS: OptionKind<CsvColumns> = recordOf(TYPE)
+const CSV_FORMAT: OptionShape<CsvFormatOptions<CsvColumns>> = {
+  columns: required(COLUMNS),
+  separator: aText,
+}
+
 /** Decimal numbers; blanks around one are common and harmless. */
 const NUMBER = /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i
 
@@ -47,6 +65,7 @@ interface Column {
 export function csvFormat<const Columns extends CsvColumns>(
   options: CsvFormatOptions<Columns>,
 ): Serializer<CsvRow<Columns>> {
+  checkOptions('csvFormat', CSV_FORMAT, options)
   const { separator = ',' } = options
   checkSeparator(separator)
   const columns = columnsOf(options.columns)
@@ -83,6 +102,8 @@ export function csvColumns(
   types: CsvColumns = {},
   separator = ',',
 ): Record<string, CsvType> {
+  checkArgument('csvColumns', 'header', aText, header)
+  checkArgument('csvColumns', 'types', COLUMNS, types)
   checkSeparator(separator)
   const names = splitCsvRow(header, separator).map(({ text }) => text.trim())
   for (const name of Object.keys(types)) {

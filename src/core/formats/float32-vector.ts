@@ -1,5 +1,7 @@
 import { allFinite } from '../all-finite.ts'
 import { requireArgument, WeirError } from '../errors.ts'
+import { flag, wholeNumber } from '../options/kinds.ts'
+import { checkOptions, type OptionShape } from '../options/shape.ts'
 import type { Serializer } from '../serializer.ts'
 
 /** Options of `float32VectorFormat`. */
@@ -15,10 +17,17 @@ export interface Float32VectorFormatOptions {
   readonly reuse?: boolean
 }
 
+const FLOAT32_VECTOR: OptionShape<Float32VectorFormatOptions> = {
+  dimension: wholeNumber({ min: 0 }),
+  allowNonFinite: flag,
+  reuse: flag,
+}
+
 /** A vector as its float32 bytes, little-endian, nothing else. */
 export function float32VectorFormat(
   options: Float32VectorFormatOptions = {},
 ): Serializer<Float32Array> {
+  checkOptions('float32VectorFormat', FLOAT32_VECTOR, options)
   const { dimension, allowNonFinite = false, reuse = false } = options
   requireArgument(!reuse || dimension !== undefined, 'reuse needs the dimension')
   const shared = reuse ? new Float32Array(dimension!) : undefined

@@ -1,4 +1,6 @@
 import { requireArgument } from '../errors.ts'
+import { aFunction } from '../options/kinds.ts'
+import { checkOptions, type OptionShape } from '../options/shape.ts'
 import type { Serializer } from '../serializer.ts'
 import { textFormat } from './text.ts'
 
@@ -8,8 +10,11 @@ export interface JsonFormatOptions<T> {
   readonly check?: (parsed: unknown) => T
 }
 
+const JSON_FORMAT: OptionShape<JsonFormatOptions<unknown>> = { check: aFunction() }
+
 /** JSON text, one value a record. Without `check` the type is what you say it is. */
 export function jsonFormat<T>(options: JsonFormatOptions<T> = {}): Serializer<T> {
+  checkOptions('jsonFormat', JSON_FORMAT, options)
   const { check = (parsed: unknown) => parsed as T } = options
   return textFormat<T>({
     id: 'json/1',

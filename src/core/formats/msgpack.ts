@@ -1,3 +1,5 @@
+import { aFunction } from '../options/kinds.ts'
+import { checkOptions, type OptionShape } from '../options/shape.ts'
 import type { Serializer } from '../serializer.ts'
 import { plainMsgpackSerializer } from './msgpack-serializer.ts'
 import { unparsable } from './text.ts'
@@ -8,8 +10,11 @@ export interface MsgpackFormatOptions<T> {
   readonly check?: (unpacked: unknown) => T
 }
 
+const MSGPACK_FORMAT: OptionShape<MsgpackFormatOptions<unknown>> = { check: aFunction() }
+
 /** MessagePack, one value a record, as any library writes it. */
 export function msgpackFormat<T>(options: MsgpackFormatOptions<T> = {}): Serializer<T> {
+  checkOptions('msgpackFormat', MSGPACK_FORMAT, options)
   const { check = (unpacked: unknown) => unpacked as T } = options
   const { id, write, read } = plainMsgpackSerializer<unknown>()
   return {

@@ -1,5 +1,8 @@
 import { type Cancel, type Clock, sleep, systemClock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import { numberIn } from '../../core/options/kinds.ts'
+import { CLOCK } from '../../core/options/ports.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import type { Deployment } from '../port/deployment.ts'
 import type { InferenceEngine, ModelStatistics } from '../port/engine.ts'
 import { type ModelId, type ModelSource, modelKey } from '../port/model.ts'
@@ -32,8 +35,14 @@ export interface InferenceEngineOptions {
   readonly memoryBytes?: number
 }
 
+const ENGINE: OptionShape<InferenceEngineOptions> = {
+  clock: CLOCK,
+  memoryBytes: numberIn({ above: 0, orInfinity: true }),
+}
+
 /** Opens an engine without models, and deletes what engines of killed processes have left. */
 export function openInferenceEngine(options: InferenceEngineOptions = {}): InferenceEngine {
+  checkOptions('openInferenceEngine', ENGINE, options)
   removeLostGraphs()
   return new ThreadEngine(options.clock ?? systemClock, options.memoryBytes)
 }

@@ -1,9 +1,15 @@
+import { count, name, required } from '../../core/options/kinds.ts'
+import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import { LibsvmParser } from '../../models/linear/libsvm-format.ts'
 import {
   ClassificationAccumulator,
   type ClassificationSummary,
 } from '../../training/metrics/classification.ts'
-import type { LinearPrediction, LinearPredictOptions } from '../../wire/linear-prediction.ts'
+import {
+  LINEAR_PREDICT,
+  type LinearPrediction,
+  type LinearPredictOptions,
+} from '../../wire/linear-prediction.ts'
 import type { SparseVector } from '../../wire/model-reader.ts'
 
 /** Predicts one example with a served linear model. */
@@ -31,6 +37,12 @@ export interface PredictExamplesOptions {
   readonly outstanding?: number
 }
 
+const PREDICT_EXAMPLES: OptionShape<PredictExamplesOptions> = {
+  state: required(name),
+  query: required(nested(LINEAR_PREDICT)),
+  outstanding: count,
+}
+
 /** An example with its own arrays. */
 interface Example extends SparseVector {
   readonly label: number
@@ -43,8 +55,10 @@ interface Example extends SparseVector {
 export async function* predictExamples(
   predict: PredictLinear,
   text: AsyncIterable<Uint8Array>,
-  { state, query, outstanding = 1024 }: PredictExamplesOptions,
+  options: PredictExamplesOptions,
 ): AsyncGenerator<PredictedExample> {
+  checkOptions('predictExamples', PREDICT_EXAMPLES, options)
+  const { state, query, outstanding = 1024 } = options
   let number = 0
   for await (const examples of exampleBatches(text, outstanding)) {
     const predictions = await Promise.all(examples.map((example) => predict(state, example, query)))
@@ -99,7 +113,9 @@ export class ServedClassifierQuality {
   private unknownExamples = 0
 
   /** `isLogOdds`: decision values are log-odds, so the summary has a log loss. */
-  constructor(isLogOdds: boolean, { positiveLabel = 1, threshold = 0 }: LinearPredictOptions = {}) {
+  constructor(isLogOdds: boolean, options: LinearPredictOptions = {}) {
+    checkOptions('new ServedClassifierQuality', LINEAR_PREDICT, options)
+    const { positiveLabel = 1, threshold = 0 } = options
     this.quality = new ClassificationAccumulator(isLogOdds)
     this.positiveLabel = positiveLabel
     this.threshold = threshold

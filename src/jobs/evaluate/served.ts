@@ -1,3 +1,5 @@
+import { aFunction, count, name, numberIn, required } from '../../core/options/kinds.ts'
+import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import { alsKey, MEAN_IF_UNKNOWN } from '../../models/als/row-key.ts'
 import { clipRating, type Rating, type RatingRange } from '../../models/ratings/rating.ts'
 import { type RatingsTable, ratingsOf } from '../../training/data/ratings-table.ts'
@@ -6,7 +8,12 @@ import {
   type ErrorSummary,
   type PairCoverage,
 } from '../../training/metrics/errors.ts'
-import type { ModelReader, Prediction, QueryOptions } from '../../wire/model-reader.ts'
+import {
+  type ModelReader,
+  type Prediction,
+  QUERY,
+  type QueryOptions,
+} from '../../wire/model-reader.ts'
 
 /** Ratings to evaluate on: a table in memory, or the pieces of a stream. */
 export type EvaluationRatings = RatingsTable | AsyncIterable<readonly Rating[]>
@@ -29,6 +36,14 @@ export interface EvaluateOptions {
   readonly onProgress?: (done: number) => void
 }
 
+const EVALUATE: OptionShape<EvaluateOptions> = {
+  state: required(name),
+  query: required(nested(QUERY)),
+  range: nested<RatingRange>({ min: required(numberIn()), max: required(numberIn()) }),
+  outstanding: count,
+  onProgress: aFunction(),
+}
+
 /**
  * Errors of a served ALS model over all ratings, each predicted by query. No pair is dropped: cold
  * ones are predicted from mean rows and counted. Rejects with the first failed query or with
@@ -39,6 +54,7 @@ export async function evaluateServed(
   ratings: EvaluationRatings,
   options: EvaluateOptions,
 ): Promise<ErrorSummary> {
+  checkOptions('evaluateServed', EVALUATE, options)
   const errors = new ErrorAccumulator()
   let done = 0
   for await (const evaluated of predictServed(reader, ratings, options)) {

@@ -1,4 +1,7 @@
 import type { Cancel, Clock } from '../../core/clock.ts'
+import { aFunction, listOf, name, required } from '../../core/options/kinds.ts'
+import { CLOCK } from '../../core/options/ports.ts'
+import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import type {
   OperatorCoordinator,
   OperatorCoordinatorContext,
@@ -43,6 +46,17 @@ export interface LearningCoordinatorOptions<C> {
   readonly onMemoryDropped?: ((rule: string) => void) | undefined
 }
 
+const COORDINATOR: OptionShape<LearningCoordinatorOptions<unknown>> = {
+  gates: required(listOf(name)),
+  learners: nested<LearnersOptions<unknown>>({
+    uid: required(name),
+    merge: required(aFunction()),
+  }),
+  clock: required(CLOCK),
+  onLearning: aFunction(),
+  onMemoryDropped: aFunction(),
+}
+
 /** A version that learning has begun on in this process. */
 interface BegunVersion<M, C> {
   readonly metadata: M
@@ -76,6 +90,7 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
   private cancelLook: Cancel | undefined
 
   constructor(options: LearningCoordinatorOptions<C>) {
+    checkOptions('new LearningCoordinator', COORDINATOR, options)
     this.options = options
     const gates = options.gates.map((uid) => [uid, this.gate(uid)] as const)
     const { learners } = options

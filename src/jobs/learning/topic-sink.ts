@@ -2,7 +2,9 @@ import type { KafkaClientOptions } from '../../connectors/kafka/client/options.t
 import { LogSink } from '../../connectors/log/sink.ts'
 import type { RecordSerializer } from '../../connectors/records/outgoing-record.ts'
 import type { TopicsPlace } from '../../connectors/topics/open.ts'
-import type { DeliveryGuarantee, Sink } from '../../operators/port/sink.ts'
+import { aFunction, milliseconds, name, required } from '../../core/options/kinds.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
+import { type DeliveryGuarantee, GUARANTEE, type Sink } from '../../operators/port/sink.ts'
 
 /** How records are written to a topic. */
 export interface TopicSinkOptions<T> {
@@ -13,11 +15,19 @@ export interface TopicSinkOptions<T> {
   readonly lingerMs: number
 }
 
+const TOPIC_SINK: OptionShape<TopicSinkOptions<unknown>> = {
+  topic: required(name),
+  serialize: required(aFunction()),
+  guarantee: required(GUARANTEE),
+  lingerMs: required(milliseconds),
+}
+
 /** A sink of a topic of the embedded log or of Kafka, whose client is loaded only then. */
 export async function topicSink<T>(
   { logDirectory, kafka }: TopicsPlace,
   options: TopicSinkOptions<T>,
 ): Promise<Sink<T>> {
+  checkOptions('topicSink', TOPIC_SINK, options)
   if (logDirectory !== undefined) return new LogSink({ directory: logDirectory, ...options })
   const { KafkaSink } = await import('../../connectors/kafka/sink.ts')
   return new KafkaSink({ ...(kafka as KafkaClientOptions), ...options })

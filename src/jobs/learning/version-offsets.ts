@@ -1,4 +1,7 @@
-import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
+import { openTopics } from '../../connectors/topics/open.ts'
+import { TOPICS_PLACE, type TopicsPlace } from '../../connectors/topics/place.ts'
+import { name, objectWith, required } from '../../core/options/kinds.ts'
+import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import type { LearnedPart } from '../../models/registry/learned-part.ts'
 import { placeOfRange, type RangePlace, rangesHere } from '../../models/registry/range-place.ts'
 import type { DataRange } from '../../models/registry/version.ts'
@@ -17,6 +20,14 @@ export interface VersionOffsetsOptions {
   readonly learned?: LearnedPart | undefined
 }
 
+const VERSION_OFFSETS: OptionShape<VersionOffsetsOptions> = {
+  registry: required(objectWith('a ModelRegistry', 'read', 'execute')),
+  place: required(nested(TOPICS_PLACE)),
+  model: required(name),
+  observations: required(name),
+  learned: objectWith('what a version has learned'),
+}
+
 /**
  * Where a version resumes in each partition of the observations, by what it was trained on, what was
  * replayed onto it and what was written back. Empty where that was another topic, also one of the same name, as it is for a version
@@ -26,6 +37,7 @@ export async function resumeOffsetsOf(
   number: number,
   options: VersionOffsetsOptions,
 ): Promise<readonly ResumeOffset[]> {
+  checkOptions('resumeOffsetsOf', VERSION_OFFSETS, options)
   const { place, observations } = options
   const ranges = await coveredRanges(number, options)
   if (ranges.length === 0) return []

@@ -1,9 +1,13 @@
 import type { KafkaClientOptions } from '../../connectors/kafka/client/options.ts'
 import { openTopics } from '../../connectors/topics/open.ts'
+import { TOPICS_PLACE } from '../../connectors/topics/place.ts'
 import { spanSerializer } from '../../core/byte-span.ts'
+import { count, name, required, wholeNumber } from '../../core/options/kinds.ts'
+import { checkOptions, type NamedOptions, type OptionShape } from '../../core/options/shape.ts'
 import { defineJob, type JobDefinition } from '../../dataflow/job-definition.ts'
 import { type RowUpdate, RowUpdateSerializer } from '../../models/als/row-update.ts'
 import { AlsServingFunction } from './als-serving-function.ts'
+import { BAD_ROWS } from './operator.ts'
 import { topicRecords } from './records.ts'
 import { type BadRowPolicy, ModelRowsOperator } from './rows-operator.ts'
 
@@ -23,6 +27,14 @@ export interface AlsServingOptions extends Readonly<Record<string, unknown>> {
   readonly badRows?: BadRowPolicy
 }
 
+const ALS_SERVING: OptionShape<NamedOptions<AlsServingOptions>> = {
+  ...TOPICS_PLACE,
+  topic: required(name),
+  dimension: required(count),
+  maxKeyBytes: wholeNumber({ min: 1, max: 1024 }),
+  badRows: BAD_ROWS,
+}
+
 /** Uid of the operator that reports version markers to the job's version coordinator. */
 export const MODEL_ROWS_UID = 'model-rows'
 
@@ -33,6 +45,7 @@ export const MODEL_ROWS_UID = 'model-rows'
 const alsServing: JobDefinition<AlsServingOptions> = defineJob<AlsServingOptions>({
   name: 'als-serving',
   async build(env, options) {
+    checkOptions('als-serving', ALS_SERVING, options)
     await using topics = await openTopics(options)
     topicRecords(env, topics, { topic: options.topic, name: 'Model topic', uid: 'model-topic' })
       .transform<RowUpdate>(

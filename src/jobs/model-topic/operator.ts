@@ -1,5 +1,6 @@
 import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
 import type { Counter } from '../../core/metrics.ts'
+import { type OptionKind, oneOf } from '../../core/options/kinds.ts'
 import {
   decodeMarker,
   isMarkerKey,
@@ -18,6 +19,9 @@ import { keyBytesOf, type ModelTopicRecord, valueBytesOf } from './record.ts'
 
 /** Whether a record that is no row of the model is dropped or fails the job. */
 export type BadRowPolicy = 'drop' | 'fail'
+
+/** The values of a policy of bad rows. */
+export const BAD_ROWS: OptionKind<BadRowPolicy> = oneOf('drop', 'fail')
 
 /** Sent to the version coordinator for every marker, again after a restore. */
 export interface MarkerSeen {

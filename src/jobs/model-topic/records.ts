@@ -1,7 +1,9 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
+import { listOf, name, required, wholeNumber } from '../../core/options/kinds.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import type { DataStream } from '../../dataflow/data-stream.ts'
 import type { StreamExecutionEnvironment } from '../../dataflow/stream-execution-environment.ts'
-import type { ReturnPath } from '../../dataflow/stream-graph.ts'
+import { RETURN_PATH, type ReturnPath } from '../../dataflow/stream-graph.ts'
 import { noWatermarks } from '../../dataflow/watermark-strategy.ts'
 import type { ModelTopicRecord } from './record.ts'
 
@@ -19,6 +21,14 @@ export interface TopicRecordsOptions {
   readonly returnsThrough?: ReturnPath
 }
 
+const TOPIC_RECORDS: OptionShape<TopicRecordsOptions> = {
+  topic: required(name),
+  name: required(name),
+  uid: required(name),
+  from: listOf(wholeNumber({ min: 0 })),
+  returnsThrough: RETURN_PATH,
+}
+
 /**
  * The records of a topic in the bytes of their batches, each valid until the next one: the next operator
  * encodes or copies it within the same call.
@@ -26,14 +36,17 @@ export interface TopicRecordsOptions {
 export function topicRecords(
   env: StreamExecutionEnvironment,
   topics: TopicStore,
-  { topic, name, uid, from, returnsThrough }: TopicRecordsOptions,
+  options: TopicRecordsOptions,
 ): DataStream<ModelTopicRecord> {
+  checkOptions('topicRecords', TOPIC_RECORDS, options)
+  const { topic, from, returnsThrough } = options
   const source = topics.source<ModelTopicRecord>({
     topic,
     ...(from === undefined ? {} : { start: { offsets: { ...from } } }),
     discoveryIntervalMs: DISCOVERY_MS,
     deserialize: (record) => record,
   })
-  const options = returnsThrough === undefined ? {} : { returnsThrough }
-  return env.fromSource(source, noWatermarks<ModelTopicRecord>(), name, options).uid(uid)
+  const path = returnsThrough === undefined ? {} : { returnsThrough }
+  const records = env.fromSource(source, noWatermarks<ModelTopicRecord>(), options.name, path)
+  return records.uid(options.uid)
 }

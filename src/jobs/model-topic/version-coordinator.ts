@@ -1,4 +1,7 @@
 import { type Cancel, type Clock, sleep } from '../../core/clock.ts'
+import { aFunction, count, required, wholeNumber } from '../../core/options/kinds.ts'
+import { CLOCK } from '../../core/options/ports.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { isRegistryLost, needsRegistry } from '../../models/registry/adopt.ts'
 import type { LearnedPart } from '../../models/registry/learned-part.ts'
 import { type DesiredVersion, decideLive } from '../../models/registry/live.ts'
@@ -31,6 +34,15 @@ export interface VersionCoordinatorOptions {
    * the checkpoint; 0 if that is not known, and nothing is served.
    */
   readonly onRegistryMissing?: (live: number) => void
+}
+
+const VERSION_COORDINATOR: OptionShape<VersionCoordinatorOptions> = {
+  model: required(wholeNumber({ min: 0 })),
+  partitions: required(count),
+  clock: required(CLOCK),
+  onLive: aFunction(),
+  onDropped: aFunction(),
+  onRegistryMissing: aFunction(),
 }
 
 /** Events of the operator that reads the model topic (`ModelTopicOperator`). */
@@ -74,6 +86,7 @@ export class VersionCoordinator implements OperatorCoordinator {
   private question: Question | undefined
 
   constructor(options: VersionCoordinatorOptions) {
+    checkOptions('new VersionCoordinator', VERSION_COORDINATOR, options)
     this.options = options
   }
 

@@ -1,6 +1,9 @@
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { asWeirError } from '../../core/errors.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
+import { aFunction, name, positiveMilliseconds, required } from '../../core/options/kinds.ts'
+import { CLOCK } from '../../core/options/ports.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
 import type { InferenceEngine } from '../../inference/port/engine.ts'
 import type { LinkEvent, LinkRequest } from '../../operators/inference/link-event.ts'
@@ -26,6 +29,14 @@ export interface JobModelsOptions {
   readonly onEvent?: (event: ModelEvent) => void
 }
 
+const JOB_MODELS: OptionShape<JobModelsOptions> = {
+  repository: required(name),
+  openEngine: required(aFunction()),
+  scanMs: positiveMilliseconds,
+  clock: CLOCK,
+  onEvent: aFunction(),
+}
+
 interface Opened {
   readonly engine: InferenceEngine
   readonly served: ServedModels
@@ -43,6 +54,7 @@ export class JobModels implements AskedModels {
   private served: ServedModels | undefined
 
   constructor(options: JobModelsOptions) {
+    checkOptions('new JobModels', JOB_MODELS, options)
     this.options = options
   }
 

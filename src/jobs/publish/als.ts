@@ -1,15 +1,20 @@
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
 import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
-import { type PublishOptions, publishModel } from './model.ts'
+import { PUBLICATION, type PublishOptions, publishModel, TRAINING_FACTS } from './model.ts'
+
+/** Options of `publishAls`. */
+export interface PublishAlsOptions extends Omit<PublishOptions, 'facts'> {
+  readonly hyperparameters?: Readonly<Record<string, number | string | boolean>>
+  readonly metrics?: Readonly<Record<string, number>>
+}
+
+const PUBLISH_ALS: OptionShape<PublishAlsOptions> = { ...PUBLICATION, ...TRAINING_FACTS }
 
 /** Publishes a trained ALS model as a version (`publishModel`). */
-export function publishAls(
-  model: AlsModel,
-  options: Omit<PublishOptions, 'facts'> & {
-    readonly hyperparameters?: Readonly<Record<string, number | string | boolean>>
-    readonly metrics?: Readonly<Record<string, number>>
-  },
-): Promise<number> {
+export async function publishAls(model: AlsModel, options: PublishAlsOptions): Promise<number> {
+  checkOptions('publishAls', PUBLISH_ALS, options)
+  const { hyperparameters = { factors: model.factors }, metrics = {}, ...publication } = options
   const publishable = {
     dimension: model.dimension,
     users: model.users.length,
@@ -31,8 +36,8 @@ export function publishAls(
     globalMean: model.globalMean,
     minRating: model.range.min,
     maxRating: model.range.max,
-    hyperparameters: options.hyperparameters ?? { factors: model.factors },
-    metrics: options.metrics ?? {},
+    hyperparameters,
+    metrics,
   }
-  return publishModel(publishable, { ...options, facts })
+  return await publishModel(publishable, { ...publication, facts })
 }

@@ -1,9 +1,17 @@
 import { BIAS_FEATURE } from '../../core/feature.ts'
+import { count } from '../../core/options/kinds.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { LINEAR_MEMORY } from '../../models/linear/online-rule.ts'
 import type { LinearPrior } from '../../models/linear/prior.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
 import { SVM_MODEL } from '../model-topic/linear-serving-function.ts'
-import { type PublishableRow, type PublishOptions, publishModel } from './model.ts'
+import {
+  PUBLICATION,
+  type PublishableRow,
+  type PublishOptions,
+  publishModel,
+  TRAINING_FACTS,
+} from './model.ts'
 
 /** A linear model that can be published. */
 export interface PublishableLinearModel {
@@ -25,12 +33,19 @@ export interface PublishLinearOptions extends Omit<PublishOptions, 'facts'> {
   readonly metrics?: Readonly<Record<string, number>>
 }
 
+const PUBLISH_LINEAR: OptionShape<PublishLinearOptions> = {
+  ...PUBLICATION,
+  ...TRAINING_FACTS,
+  range: count,
+}
+
 /** Publishes a linear model as a version, in blocks of weights (`publishModel`). */
-export function publishLinear(
+export async function publishLinear(
   model: PublishableLinearModel,
   options: PublishLinearOptions,
 ): Promise<number> {
-  const range = options.range ?? DEFAULT_RANGE
+  checkOptions('publishLinear', PUBLISH_LINEAR, options)
+  const { range = DEFAULT_RANGE, hyperparameters, metrics = {}, ...publication } = options
   const blocks = Math.ceil(model.features / range)
   const publishable = {
     dimension: range,
@@ -42,10 +57,10 @@ export function publishLinear(
     name: SVM_MODEL,
     biased: model.intercept !== 0,
     globalMean: 0,
-    hyperparameters: { features: model.features, ...options.hyperparameters },
-    metrics: options.metrics ?? {},
+    hyperparameters: { features: model.features, ...hyperparameters },
+    metrics,
   }
-  return publishModel(publishable, { ...options, facts })
+  return await publishModel(publishable, { ...publication, facts })
 }
 
 /**

@@ -4,6 +4,23 @@ import { LogTopics } from '../../connectors/topics/log-topics.ts'
 import type { TopicProducer, TopicStore } from '../../connectors/topics/store.ts'
 import type { Clock } from '../../core/clock.ts'
 import { isWeirError, messageOf } from '../../core/errors.ts'
+import { HIGHEST_VERSION } from '../../core/model-version.ts'
+import {
+  aFunction,
+  count,
+  either,
+  flag,
+  kindOf,
+  name,
+  numberIn,
+  objectWith,
+  recordOf,
+  required,
+  text,
+  wholeNumber,
+} from '../../core/options/kinds.ts'
+import { CLOCK } from '../../core/options/ports.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { PublishedMoments } from '../../models/als/published-moments.ts'
 import { encodeFactors } from '../../models/als/row.ts'
 import { type AlsRowKind, alsKey } from '../../models/als/row-key.ts'
@@ -77,6 +94,39 @@ export interface PublishOptions extends VersionChoice {
   readonly onWarning?: (warning: string) => void
 }
 
+/** The options of a publication, without the facts, which each kind of model has of its own. */
+export const PUBLICATION: OptionShape<Omit<PublishOptions, 'facts'>> = {
+  version: wholeNumber({ min: 1, max: HIGHEST_VERSION }),
+  after: wholeNumber({ min: 0 }),
+  overwrite: flag,
+  log: required(
+    kindOf(
+      'an EmbeddedLog, or what openTopics(...) opened',
+      (log) => typeof log === 'object' && log !== null,
+    ),
+  ),
+  topic: required(name),
+  clock: required(CLOCK),
+  partitions: count,
+  replicationFactor: count,
+  registry: objectWith('a ModelRegistry', 'read', 'execute'),
+  remedy: aFunction(),
+  maxKeyBytes: wholeNumber({ min: 1, max: 1024 }),
+  onProgress: aFunction(),
+  onWarning: aFunction(),
+}
+
+/** What a program says of a version besides: how it was trained, and how well. */
+export const TRAINING_FACTS = {
+  hyperparameters: recordOf(either(text, either(numberIn({ orInfinity: true }), flag))),
+  metrics: recordOf(kindOf<number>('a number', (value) => typeof value === 'number')),
+}
+
+const PUBLISH: OptionShape<PublishOptions> = {
+  ...PUBLICATION,
+  facts: required(objectWith('the facts of a version')),
+}
+
 const encoder = new TextEncoder()
 const PROGRESS_EVERY = 50_000
 const PAUSE_EVERY = 8192
@@ -91,6 +141,7 @@ export async function publishModel(
   model: PublishableModel,
   options: PublishOptions,
 ): Promise<number> {
+  checkOptions('publishModel', PUBLISH, options)
   const { log, topic } = options
   await using own = log instanceof EmbeddedLog ? new LogTopics(log.directory) : undefined
   const topics = own ?? (log as TopicStore)

@@ -1,8 +1,12 @@
-import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
+import { openTopics } from '../../connectors/topics/open.ts'
+import { TOPICS_PLACE, type TopicsPlace } from '../../connectors/topics/place.ts'
 import { scanTopic } from '../../connectors/topics/scan.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { type Clock, sleep } from '../../core/clock.ts'
 import { isWeirError, WeirError } from '../../core/errors.ts'
+import { milliseconds, required } from '../../core/options/kinds.ts'
+import { CLOCK } from '../../core/options/ports.ts'
+import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import { type Adoption, adoption, withAdoption } from '../../models/registry/adopt.ts'
 import { verdictText } from '../../models/registry/checks.ts'
 import {
@@ -44,6 +48,12 @@ export interface ModelRegistryOptions {
   readonly timeoutMs?: number
 }
 
+const REGISTRY: OptionShape<ModelRegistryOptions> = {
+  place: required(nested(TOPICS_PLACE)),
+  clock: required(CLOCK),
+  timeoutMs: milliseconds,
+}
+
 /** Result of a command. */
 export interface RegistryResult {
   /** The registry after the command. */
@@ -60,6 +70,7 @@ export class ModelRegistry {
   private readonly options: ModelRegistryOptions
 
   constructor(options: ModelRegistryOptions) {
+    checkOptions('new ModelRegistry', REGISTRY, options)
     this.options = options
   }
 

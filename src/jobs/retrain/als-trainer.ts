@@ -81,8 +81,9 @@ export class AlsTrainer implements ModelTrainer {
   ): Promise<TrainedFactors> {
     const total = 2 * (options.iterations ?? 15)
     let done = 0
+    const { trainer: _, sweeps: __, burnIn: ___, ...als } = options
     const model = await trainAls(table, {
-      ...options,
+      ...als,
       ...(startingRows === undefined ? {} : { startingRows }),
       onProgress: () => this.onProgress(++done, total),
     })
@@ -92,8 +93,9 @@ export class AlsTrainer implements ModelTrainer {
 
   private async chained(table: RatingsTable, options: RetrainAlsOptions): Promise<TrainedFactors> {
     const total = options.sweeps ?? 30
+    const { factors, sweeps, burnIn, threads, seed } = options
     const { model, history } = await trainBmf(table, {
-      ...options,
+      ...definedOf({ factors, sweeps, burnIn, threads, seed }),
       onProgress: ({ sweep }) => this.onProgress(sweep, total),
     })
     const { noise, trainRmse } = history.at(-1) ?? {}

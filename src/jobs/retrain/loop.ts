@@ -1,6 +1,19 @@
 import { openTopics } from '../../connectors/topics/open.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { Cancel } from '../../core/clock.ts'
+import {
+  aFunction,
+  count,
+  flag,
+  milliseconds,
+  numberIn,
+  objectWith,
+  oneOf,
+  positiveMilliseconds,
+  required,
+  wholeNumber,
+} from '../../core/options/kinds.ts'
+import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import type { DriftDetectorName } from '../../models/quality/drift-monitor.ts'
 import { rangesHere } from '../../models/registry/range-place.ts'
 import {
@@ -18,8 +31,8 @@ import {
 } from '../../models/registry/version.ts'
 import type { LiveErrorWatch, WatchedError } from './error-watch.ts'
 import { offsetsIn, rangesAfter } from './observations.ts'
-import type { RetrainOptions, RetrainOutcome } from './options.ts'
-import { retrain } from './retrain.ts'
+import { RETRAIN, type RetrainOptions, type RetrainOutcome } from './options.ts'
+import { retrainWith } from './retrain.ts'
 
 /** Options of a `RetrainLoop`. */
 export type RetrainLoopOptions = RetrainOptions & RetrainLoopEvents
@@ -44,6 +57,30 @@ export interface RetrainLoopEvents {
   readonly onError?: (error: unknown) => void
 }
 
+const LOOP: OptionShape<
+  (typeof RETRAIN extends OptionShape<infer R> ? R : never) & RetrainLoopEvents
+> = {
+  ...RETRAIN,
+  policy: required(
+    nested<RetrainPolicy>({
+      count,
+      everyMs: milliseconds,
+      errorLevel: numberIn(),
+      errorRise: numberIn(),
+      onDrift: flag,
+      freshnessMs: milliseconds,
+      minIntervalMs: milliseconds,
+      minErrors: wholeNumber({ min: 0 }),
+    }),
+  ),
+  detector: oneOf('adwin', 'page-hinkley'),
+  intervalMs: positiveMilliseconds,
+  error: objectWith('a LiveErrorWatch', 'look'),
+  onLook: aFunction(),
+  onOutcome: aFunction(),
+  onError: aFunction(),
+}
+
 /**
  * Retrains a model when a trigger fires: collects the facts, decides (`decideRetrain`), and runs
  * `retrain`, one at a time. Its state is in the registry and the topics, so it can be restarted.
@@ -60,6 +97,7 @@ export class RetrainLoop {
   private answeredMs = Number.NEGATIVE_INFINITY
 
   constructor(options: RetrainLoopOptions) {
+    checkOptions('new RetrainLoop', LOOP, options)
     this.options = options
   }
 
@@ -100,7 +138,7 @@ export class RetrainLoop {
     this.isAskedFor = false
     this.triedMs = this.options.clock.nowMs()
     const startMs = this.triedMs
-    const outcome = await retrain(this.options)
+    const outcome = await retrainWith(this.options)
     this.answeredMs = startMs
     await this.options.onOutcome?.(outcome, decision)
   }

@@ -1,6 +1,17 @@
-import type { TopicsPlace } from '../../connectors/topics/open.ts'
+import { TOPICS_PLACE, type TopicsPlace } from '../../connectors/topics/place.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { OnlineRuleOptions } from '../../models/als/online/rules.ts'
+import {
+  aFunction,
+  flag,
+  listOf,
+  name,
+  objectWith,
+  required,
+  wholeNumber,
+} from '../../core/options/kinds.ts'
+import { CLOCK } from '../../core/options/ports.ts'
+import { nested, type OptionShape } from '../../core/options/shape.ts'
+import { ONLINE_RULE, type OnlineRuleOptions } from '../../models/als/online/rules.ts'
 import type { DataRange, RegisteredVersion } from '../../models/registry/version.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
 import type { GoldenExamples, GoldenRatings } from '../registry/golden-set.ts'
@@ -54,6 +65,41 @@ export interface RetrainBaseOptions {
   /** Longest row key of the candidate in bytes. @default 64 */
   readonly maxKeyBytes?: number
   readonly onStep?: (step: string) => void
+}
+
+/** The options of `retrain`. Those of the training are checked where it trains. */
+export const RETRAIN: OptionShape<RetrainBaseOptions & EitherModel> = {
+  place: required(nested(TOPICS_PLACE)),
+  registry: required(objectWith('a ModelRegistry', 'read', 'execute')),
+  model: required(name),
+  observations: required(name),
+  reader: objectWith('a client or another reader', 'predict'),
+  warmStart: flag,
+  limits: nested<PromotionLimits>({
+    data: objectWith('limits of data'),
+    quality: objectWith('limits of quality'),
+    serving: objectWith('limits of serving'),
+  }),
+  temporary: required(name),
+  start: required(aFunction()),
+  newId: required(aFunction()),
+  clock: required(CLOCK),
+  ranges: listOf(objectWith<DataRange>('a range of a topic')),
+  newest: wholeNumber({ min: 1, orInfinity: true }),
+  maxKeyBytes: wholeNumber({ min: 1, max: 1024 }),
+  onStep: aFunction(),
+  als: objectWith('options of trainAls'),
+  linear: objectWith('options of trainLinear'),
+  rule: ONLINE_RULE,
+  golden: objectWith('golden ratings or examples'),
+}
+
+/** The fields of both kinds of models: one has `als` and `rule`, the other `linear`. */
+interface EitherModel {
+  readonly als?: RetrainAlsOptions
+  readonly linear?: RetrainLinearOptions
+  readonly rule?: OnlineRuleOptions
+  readonly golden?: GoldenRatings | GoldenExamples
 }
 
 /** Outcome of a retraining. */

@@ -2,6 +2,7 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openTopics } from '../../connectors/topics/open.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
+import { checkOptions } from '../../core/options/shape.ts'
 import { processingName, versionOfInputs } from '../../models/registry/processing-name.ts'
 import {
   type DataRange,
@@ -20,7 +21,7 @@ import { CandidateChecks, checkAgain } from './candidate-checks.ts'
 import { writeLiveRows } from './live-rows.ts'
 import type { Training } from './messages.ts'
 import { identified, newestOf, offsetsIn, rangesOfTopic } from './observations.ts'
-import type { RetrainOptions, RetrainOutcome } from './options.ts'
+import { RETRAIN, type RetrainOptions, type RetrainOutcome } from './options.ts'
 import { CandidateReplay } from './replay.ts'
 
 /**
@@ -30,6 +31,12 @@ import { CandidateReplay } from './replay.ts'
  * retrainings that were killed are deleted.
  */
 export async function retrain(options: RetrainOptions): Promise<RetrainOutcome> {
+  checkOptions('retrain', RETRAIN, options)
+  return await retrainWith(options)
+}
+
+/** As `retrain`, with options that were checked, and perhaps others among them. */
+export async function retrainWith(options: RetrainOptions): Promise<RetrainOutcome> {
   await using topics = await openTopics(options.place)
   const { observations, model } = options
   const state = await sweepCandidates(topics, options)

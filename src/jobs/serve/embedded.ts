@@ -1,5 +1,7 @@
-import type { KafkaClientOptions } from '../../connectors/kafka/client/options.ts'
+import { KAFKA_CLIENT, type KafkaClientOptions } from '../../connectors/kafka/client/options.ts'
 import { WeirError } from '../../core/errors.ts'
+import { aFunction, count, name, recordOf, text, wholeNumber } from '../../core/options/kinds.ts'
+import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import type { ConfigurationMap } from '../../runtime/configuration/keys.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
 import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
@@ -38,6 +40,16 @@ export interface EmbeddedLearningOptions<O> extends EmbeddedModelOptions {
   readonly learning?: Omit<O, 'observations'>
 }
 
+const EMBEDDED: OptionShape<EmbeddedModelOptions> = {
+  dataDir: name,
+  topic: name,
+  kafka: nested(KAFKA_CLIENT),
+  slots: count,
+  queryThreads: count,
+  port: wholeNumber({ min: 0, max: 65_535 }),
+  configuration: recordOf(text),
+  onLive: aFunction(),
+}
 /**
  * Serves the ALS model of a topic inside the calling process; follows the registry of its versions.
  * Throws UNKNOWN_TOPIC if no model was published.
@@ -49,12 +61,14 @@ export interface EmbeddedLearningOptions<O> extends EmbeddedModelOptions {
  * ```
  */
 export async function serveAls(options: EmbeddedModelOptions = {}): Promise<EmbeddedModel> {
+  checkOptions('serveAls', EMBEDDED, options)
   const { serveAlsJob } = await import('./als.ts')
   return await embed(ALS_MODEL, 'als-model', options, serveAlsJob)
 }
 
 /** Serves the linear model of a topic; otherwise as `serveAls`. */
 export async function serveSvm(options: EmbeddedModelOptions = {}): Promise<EmbeddedModel> {
+  checkOptions('serveSvm', EMBEDDED, options)
   const { serveSvmJob } = await import('./svm.ts')
   return await embed(SVM_MODEL, 'svm-model', options, serveSvmJob)
 }
@@ -63,7 +77,8 @@ export async function serveSvm(options: EmbeddedModelOptions = {}): Promise<Embe
 export async function learnAls(
   options: EmbeddedLearningOptions<AlsLearningJobOptions> = {},
 ): Promise<EmbeddedModel> {
-  const { learnAlsJob } = await import('./learning-als.ts')
+  const { ALS_LEARNING, learnAlsJob } = await import('./learning-als.ts')
+  checkOptions('learnAls', learningOptions(ALS_LEARNING), options)
   const job = { ...options.learning, observations: observationsOf(options) }
   return await embed(ALS_MODEL, 'als-model', options, (served) => learnAlsJob({ ...served, job }))
 }
@@ -74,9 +89,16 @@ export async function learnSvm(
     readonly learning: Omit<SvmLearningJobOptions, 'observations'>
   },
 ): Promise<EmbeddedModel> {
-  const { learnSvmJob } = await import('./learning-svm.ts')
+  const { learnSvmJob, SVM_LEARNING } = await import('./learning-svm.ts')
+  checkOptions('learnSvm', learningOptions(SVM_LEARNING), options)
   const job = { ...options.learning, observations: observationsOf(options) }
   return await embed(SVM_MODEL, 'svm-model', options, (served) => learnSvmJob({ ...served, job }))
+}
+
+function learningOptions<O>(
+  job: OptionShape<Omit<O, 'observations'>>,
+): OptionShape<EmbeddedLearningOptions<O>> {
+  return { ...EMBEDDED, observations: name, learning: nested(job) }
 }
 
 function observationsOf({ observations = 'observations' }: { observations?: string }): string {

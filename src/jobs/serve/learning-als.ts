@@ -1,10 +1,11 @@
 import { openTopics } from '../../connectors/topics/open.ts'
 import { systemClock } from '../../core/clock.ts'
 import { requireArgument } from '../../core/errors.ts'
+import type { OptionShape } from '../../core/options/shape.ts'
 import { type Feedback, feedbackOf } from '../../models/als/feedback.ts'
-import type { OnlineRuleOptions } from '../../models/als/online/rules.ts'
+import { ONLINE_RULE, type OnlineRuleOptions } from '../../models/als/online/rules.ts'
 import { alsLearning } from '../learning/als/coordinator.ts'
-import type { OnlineAlsOptions } from '../learning/als/job.ts'
+import { ONLINE_ALS, type OnlineAlsOptions } from '../learning/als/job.ts'
 import { alsVersionMetadata } from '../learning/als/version.ts'
 import { ALS_LEARNED_MODEL } from '../learning/write-back/als-model.ts'
 import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
@@ -31,6 +32,20 @@ type LearningKey =
   | 'window'
   | 'lingerMs'
   | 'mostUnderWay'
+
+/** The options of the job that a program gives with `learnAls`. */
+export const ALS_LEARNING: OptionShape<Omit<AlsLearningJobOptions, 'observations'>> = {
+  rule: ONLINE_RULE,
+  quarantine: ONLINE_ALS.quarantine,
+  evidence: ONLINE_ALS.evidence,
+  prequential: ONLINE_ALS.prequential,
+  ratingsPerSecond: ONLINE_ALS.ratingsPerSecond,
+  itemRatingsPerSecond: ONLINE_ALS.itemRatingsPerSecond,
+  refuseOutOfRange: ONLINE_ALS.refuseOutOfRange,
+  window: ONLINE_ALS.window,
+  lingerMs: ONLINE_ALS.lingerMs,
+  mostUnderWay: ONLINE_ALS.mostUnderWay,
+}
 
 /** Options of `learnAlsJob`. */
 export interface LearnAlsJobOptions extends ServeLearningOptions {

@@ -1,6 +1,7 @@
 import { systemClock } from '../../core/clock.ts'
+import type { OptionShape } from '../../core/options/shape.ts'
 import { linearLearning } from '../learning/linear/coordinator.ts'
-import type { OnlineSvmOptions } from '../learning/linear/job.ts'
+import { ONLINE_SVM, type OnlineSvmOptions } from '../learning/linear/job.ts'
 import { LINEAR_LEARNED_MODEL } from '../learning/write-back/linear-model.ts'
 import { SVM_MODEL } from '../model-topic/linear-serving-function.ts'
 import type { ServedJob } from '../served-job.ts'
@@ -14,6 +15,14 @@ export type SvmLearningJobOptions = Pick<
   OnlineSvmOptions,
   'observations' | 'rule' | 'mostUnderWay' | 'lingerMs' | 'positiveLabel'
 >
+
+/** The options of the job that a program gives with `learnSvm`. */
+export const SVM_LEARNING: OptionShape<Omit<SvmLearningJobOptions, 'observations'>> = {
+  rule: ONLINE_SVM.rule,
+  mostUnderWay: ONLINE_SVM.mostUnderWay,
+  lingerMs: ONLINE_SVM.lingerMs,
+  positiveLabel: ONLINE_SVM.positiveLabel,
+}
 
 /** Options of `learnSvmJob`. */
 export interface LearnSvmJobOptions extends ServeLearningOptions {

@@ -1,4 +1,6 @@
 import { WeirError } from '../../core/errors.ts'
+import { aFunction, oneOf } from '../../core/options/kinds.ts'
+import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { requireLineEnd } from '../../core/text/longest-line.ts'
 import type { BadLines } from '../ratings/parser.ts'
 
@@ -23,6 +25,8 @@ export interface LibsvmParserOptions {
   /** @default 'fail' */
   readonly badLines?: BadLines
 }
+
+const LIBSVM_PARSER: OptionShape<LibsvmParserOptions> = { badLines: oneOf('fail', 'count') }
 
 const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
@@ -58,6 +62,8 @@ export class LibsvmParser {
   private bad = 0
 
   constructor(sink: LibsvmSink, options: LibsvmParserOptions = {}) {
+    checkArgument('new LibsvmParser', 'sink', aFunction(), sink)
+    checkOptions('new LibsvmParser', LIBSVM_PARSER, options)
     this.sink = sink
     this.badLines = options.badLines ?? 'fail'
   }

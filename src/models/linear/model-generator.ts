@@ -1,5 +1,7 @@
 import { requireArgument } from '../../core/errors.ts'
 import { MAX_FEATURE } from '../../core/feature.ts'
+import { count, numberIn, required, wholeNumber } from '../../core/options/kinds.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import type { Random } from '../../core/random.ts'
 
 /**
@@ -29,6 +31,19 @@ export interface GeneratedExamplesOptions extends GeneratedLinearOptions {
   readonly binaryShare?: number
 }
 
+const WEIGHTS: OptionShape<GeneratedLinearOptions> = {
+  features: required(wholeNumber({ min: 1, max: MAX_FEATURE + 1 })),
+  seed: numberIn(),
+  density: numberIn({ above: 0, max: 1 }),
+}
+const EXAMPLES: OptionShape<GeneratedExamplesOptions> = {
+  ...WEIGHTS,
+  nonZeros: count,
+  exponent: numberIn({ min: 0, below: 4 }),
+  noise: numberIn({ min: 0, max: 1 }),
+  binaryShare: numberIn({ min: 0, max: 1 }),
+}
+
 const BYTE_SUM_MEAN = 510
 const BYTE_SUM_SIGMA = 147.8
 
@@ -46,12 +61,9 @@ export class GeneratedWeights {
   /** A feature has a weight if its second number is below it. */
   private readonly limit: number
 
-  constructor({ features, seed = 1, density = 1 }: GeneratedLinearOptions) {
-    requireArgument(
-      Number.isInteger(features) && features >= 1 && features <= MAX_FEATURE + 1,
-      `features is a whole number from 1 to ${MAX_FEATURE + 1}, not ${features}`,
-    )
-    requireArgument(density > 0 && density <= 1, `density is above 0 and at most 1, not ${density}`)
+  constructor(options: GeneratedLinearOptions) {
+    checkOptions('new GeneratedWeights', WEIGHTS, options)
+    const { features, seed = 1, density = 1 } = options
     this.features = features
     this.salt = mix(seed ^ 0x2c1b3c6d)
     this.limit = density * 2 ** 32
@@ -127,14 +139,13 @@ export class LinearExamples {
 
   /** Throws INVALID_ARGUMENT. */
   constructor(options: GeneratedExamplesOptions) {
-    const { nonZeros = 117, exponent = 1.05, noise = 0.01, binaryShare = 0.8 } = options
-    this.truth = new GeneratedWeights(options)
+    checkOptions('new LinearExamples', EXAMPLES, options)
+    const { nonZeros = 117, exponent = 1.05, noise = 0.01, binaryShare = 0.8, ...weights } = options
+    this.truth = new GeneratedWeights(weights)
     requireArgument(
-      Number.isInteger(nonZeros) && nonZeros >= 1 && nonZeros * 2 <= options.features,
-      `nonZeros is a whole number from 1 to half the features, not ${nonZeros}`,
+      nonZeros * 2 <= options.features,
+      `nonZeros is at most half the features, not ${nonZeros}`,
     )
-    requireArgument(exponent >= 0 && exponent < 4, `exponent is 0 to below 4, not ${exponent}`)
-    requireArgument(noise >= 0 && noise <= 1, `noise is a share, not ${noise}`)
     this.ranks = new ZipfRanks(options.features, exponent)
     this.noise = noise
     this.binaryShare = binaryShare

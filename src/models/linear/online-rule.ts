@@ -1,4 +1,5 @@
-import { requireArgument } from '../../core/errors.ts'
+import { numberIn, oneOf, required } from '../../core/options/kinds.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 
 /** How a linear model is learned. */
 export interface OnlineLinearOptions {
@@ -7,6 +8,13 @@ export interface OnlineLinearOptions {
   readonly learningRate?: number
   /** Longer gradients of an observation are shortened to this norm. @default none */
   readonly gradientClip?: number
+}
+
+/** The options of an online linear rule. */
+export const ONLINE_LINEAR: OptionShape<OnlineLinearOptions> = {
+  loss: required(oneOf('hinge', 'logistic')),
+  learningRate: numberIn({ above: 0 }),
+  gradientClip: numberIn({ above: 0, orInfinity: true }),
 }
 
 /**
@@ -40,13 +48,9 @@ export class OnlineLinearRule {
   private readonly clip: number
 
   /** Throws INVALID_ARGUMENT. */
-  constructor({
-    loss,
-    learningRate = 0.5,
-    gradientClip = Number.POSITIVE_INFINITY,
-  }: OnlineLinearOptions) {
-    requireArgument(learningRate > 0, `the learning rate is above 0, not ${learningRate}`)
-    requireArgument(gradientClip > 0, `the gradient clip is above 0, not ${gradientClip}`)
+  constructor(options: OnlineLinearOptions) {
+    checkOptions('new OnlineLinearRule', ONLINE_LINEAR, options)
+    const { loss, learningRate = 0.5, gradientClip = Number.POSITIVE_INFINITY } = options
     this.loss = loss
     this.learningRate = learningRate
     this.clip = gradientClip

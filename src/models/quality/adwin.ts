@@ -1,4 +1,5 @@
-import { requireArgument } from '../../core/errors.ts'
+import { count, numberIn } from '../../core/options/kinds.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import type { DriftDetector } from './drift-detector.ts'
 
 /** Options of `Adwin`. */
@@ -9,6 +10,12 @@ export interface AdwinOptions {
   readonly scale?: number
   /** Errors between two checks. @default 32 */
   readonly clock?: number
+}
+
+const ADWIN: OptionShape<AdwinOptions> = {
+  delta: numberIn({ above: 0, below: 1 }),
+  scale: numberIn({ above: 0 }),
+  clock: count,
 }
 
 /** Maximum buckets of one size; above it the two oldest become one of twice the size (M in the paper). */
@@ -68,15 +75,10 @@ export class Adwin implements DriftDetector {
 
   /** Throws INVALID_ARGUMENT. */
   constructor(options: AdwinOptions = {}) {
+    checkOptions('new Adwin', ADWIN, options)
     this.delta = options.delta ?? 0.002
     this.scale = options.scale ?? 1
     this.clock = options.clock ?? 32
-    requireArgument(this.delta > 0 && this.delta < 1, `delta is between 0 and 1, not ${this.delta}`)
-    requireArgument(this.scale > 0, `the largest error is above 0, not ${this.scale}`)
-    requireArgument(
-      Number.isSafeInteger(this.clock) && this.clock >= 1,
-      `the clock is a whole number from 1, not ${this.clock}`,
-    )
   }
 
   /** Errors in the window: those since the last change. */

@@ -1,4 +1,5 @@
-import { requireArgument } from '../../core/errors.ts'
+import { numberIn } from '../../core/options/kinds.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import type { DriftDetector } from './drift-detector.ts'
 
 /** Options of `PageHinkley`. */
@@ -11,6 +12,13 @@ export interface PageHinkleyOptions {
   readonly fading?: number
   /** Errors before the first alarm, from 2. @default 100 */
   readonly minErrors?: number
+}
+
+const PAGE_HINKLEY: OptionShape<PageHinkleyOptions> = {
+  delta: numberIn({ min: 0 }),
+  threshold: numberIn({ above: 0 }),
+  fading: numberIn({ above: 0, max: 1 }),
+  minErrors: numberIn({ min: 2 }),
 }
 
 /**
@@ -36,17 +44,11 @@ export class PageHinkley implements DriftDetector {
 
   /** Throws INVALID_ARGUMENT. */
   constructor(options: PageHinkleyOptions = {}) {
+    checkOptions('new PageHinkley', PAGE_HINKLEY, options)
     this.delta = options.delta ?? 0.1
     this.threshold = options.threshold ?? 100
     this.fading = options.fading ?? 0.9999
     this.minErrors = options.minErrors ?? 100
-    requireArgument(this.delta >= 0, `delta is at least 0, not ${this.delta}`)
-    requireArgument(this.threshold > 0, `the threshold is above 0, not ${this.threshold}`)
-    requireArgument(
-      this.fading > 0 && this.fading <= 1,
-      `the fading factor is above 0 and at most 1, not ${this.fading}`,
-    )
-    requireArgument(this.minErrors >= 2, `minErrors is at least 2, not ${this.minErrors}`)
   }
 
   /** Sum of the rises since it was lowest, in standard deviations; above the threshold it is an alarm. */

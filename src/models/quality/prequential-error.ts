@@ -1,4 +1,5 @@
-import { requireArgument } from '../../core/errors.ts'
+import { count, numberIn } from '../../core/options/kinds.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 
 /** Ratings that the error at the start is measured over. */
 const START_RATINGS = 1000
@@ -12,6 +13,12 @@ export interface PrequentialOptions {
   readonly fading?: number
   /** Ratings in the window. @default 1000 */
   readonly window?: number
+}
+
+/** The options of a prequential error. */
+export const PREQUENTIAL: OptionShape<PrequentialOptions> = {
+  fading: numberIn({ above: 0, below: 1 }),
+  window: count,
 }
 
 /**
@@ -33,10 +40,9 @@ export class PrequentialError {
   private startTotal = 0
 
   constructor(options: PrequentialOptions = {}) {
+    checkOptions('new PrequentialError', PREQUENTIAL, options)
     this.fading = options.fading ?? 0.999
     const window = options.window ?? 1000
-    requireArgument(this.fading > 0 && this.fading < 1, `fading is between 0 and 1`)
-    requireArgument(Number.isSafeInteger(window) && window > 0, 'window is a whole number from 1')
     this.errors = new Float64Array(window)
   }
 

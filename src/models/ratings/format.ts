@@ -1,4 +1,5 @@
 import { WeirError } from '../../core/errors.ts'
+import { type OptionKind, oneOf } from '../../core/options/kinds.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import type { Rating } from './rating.ts'
 
@@ -15,6 +16,14 @@ import type { Rating } from './rating.ts'
  * In csv, a first line without any number is a header whatever it names.
  */
 export type RatingsFormat = 'tab' | 'double-colon' | 'csv' | 'semicolon'
+
+/** The values of a format. */
+export const RATINGS_FORMAT: OptionKind<RatingsFormat> = oneOf(
+  'tab',
+  'double-colon',
+  'csv',
+  'semicolon',
+)
 
 /** Separator of the fields of a line. */
 export const SEPARATORS: Readonly<Record<RatingsFormat, string>> = {

@@ -1,4 +1,5 @@
-import { requireArgument } from '../../core/errors.ts'
+import { listOf, numberIn, oneOf, required, wholeNumber } from '../../core/options/kinds.ts'
+import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import { type Random, seededRandom } from '../../core/random.ts'
 import { AliasTable } from './alias-table.ts'
 import { clipRating, type Rating } from './rating.ts'
@@ -44,6 +45,26 @@ export interface GeneratedRatingsOptions {
   readonly meanGapMs?: number
 }
 
+const AMOUNT = wholeNumber({ min: 1, max: 2 ** 31 - 1 })
+const RIGHT_ANGLES = numberIn({ min: 0, max: 4 })
+const GENERATED: OptionShape<GeneratedRatingsOptions> = {
+  users: required(AMOUNT),
+  items: required(AMOUNT),
+  ratings: required(wholeNumber({ min: 0 })),
+  seed: numberIn(),
+  factors: AMOUNT,
+  noise: numberIn({ min: 0 }),
+  activitySigma: numberIn({ min: 0 }),
+  popularityExponent: numberIn({ min: 0 }),
+  step: oneOf(0.5, 1),
+  drift: RIGHT_ANGLES,
+  turns: listOf(
+    nested<TasteTurn>({ from: required(wholeNumber({ min: 0 })), angle: required(RIGHT_ANGLES) }),
+  ),
+  startMs: numberIn(),
+  meanGapMs: numberIn({ min: 0 }),
+}
+
 type Settings = Required<GeneratedRatingsOptions>
 
 const DEFAULTS = {
@@ -78,8 +99,8 @@ const TURNED_SEED = 0x7475726e
  * model is in memory. The same options give the same ratings on every machine. Throws INVALID_ARGUMENT.
  */
 export function* generateRatings(options: GeneratedRatingsOptions): Generator<Rating> {
+  checkOptions('generateRatings', GENERATED, options)
   const settings: Settings = { ...DEFAULTS, ...options }
-  check(settings)
   const random = seededRandom(settings.seed)
   const planted = new PlantedModel(settings, random)
   const range = { min: settings.step, max: 5 }
@@ -100,33 +121,6 @@ export function* generateRatings(options: GeneratedRatingsOptions): Generator<Ra
 /** Turn of the tastes at rating `n`, in right angles. */
 function angleAt({ drift, turns, ratings }: Settings, n: number): number {
   return drift * (n / ratings) + (turns.findLast(({ from }) => n >= from)?.angle ?? 0)
-}
-
-function check(settings: Settings): void {
-  for (const name of ['users', 'items', 'factors'] as const) {
-    const value = settings[name]
-    requireArgument(
-      Number.isSafeInteger(value) && value >= 1 && value < 2 ** 31,
-      `${name} is a whole number from 1, not ${value}`,
-    )
-  }
-  requireArgument(
-    Number.isSafeInteger(settings.ratings) && settings.ratings >= 0,
-    `ratings is a whole number from 0, not ${settings.ratings}`,
-  )
-  for (const name of ['noise', 'activitySigma', 'popularityExponent', 'meanGapMs'] as const) {
-    requireArgument(settings[name] >= 0, `${name} is at least 0, not ${settings[name]}`)
-  }
-  requireArgument(
-    settings.drift >= 0 && settings.drift <= 4,
-    `drift is 0 to 4 right angles, not ${settings.drift}`,
-  )
-  for (const { from, angle } of settings.turns) {
-    requireArgument(
-      Number.isSafeInteger(from) && from >= 0 && angle >= 0 && angle <= 4,
-      `a turn is from a rating on, 0 to 4 right angles, not ${from} and ${angle}`,
-    )
-  }
 }
 
 function decimalIds(count: number): readonly string[] {

@@ -1,10 +1,12 @@
 import { isWeirError, WeirError } from '../../core/errors.ts'
 import { splitCsvRow } from '../../core/formats/csv-row.ts'
+import { aFunction, oneOf } from '../../core/options/kinds.ts'
+import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { requireLineEnd } from '../../core/text/longest-line.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import { isMeanId, MEAN_ID } from '../mean-id.ts'
 import { columnsOfHeader, isUsualOrder, type RatingColumns } from './columns.ts'
-import { detectRatingsFormat, type RatingsFormat, SEPARATORS } from './format.ts'
+import { detectRatingsFormat, RATINGS_FORMAT, type RatingsFormat, SEPARATORS } from './format.ts'
 import { LARGEST_RATING } from './rating.ts'
 import { ratingTime } from './rating-time.ts'
 
@@ -20,6 +22,11 @@ export interface RatingsParserOptions {
   readonly format?: RatingsFormat
   /** @default 'fail' */
   readonly badLines?: BadLines
+}
+
+const RATINGS_PARSER: OptionShape<RatingsParserOptions> = {
+  format: RATINGS_FORMAT,
+  badLines: oneOf('fail', 'count'),
 }
 
 const LINE_FEED = 10
@@ -48,6 +55,8 @@ export class RatingsParser {
   private bad = 0
 
   constructor(sink: RatingSink, options: RatingsParserOptions = {}) {
+    checkArgument('new RatingsParser', 'sink', aFunction(), sink)
+    checkOptions('new RatingsParser', RATINGS_PARSER, options)
     this.sink = sink
     this.badLines = options.badLines ?? 'fail'
     this.separator = options.format === undefined ? undefined : SEPARATORS[options.format]

@@ -1,4 +1,5 @@
-import { requireArgument } from '../../core/errors.ts'
+import { aFunction, count, milliseconds, numberIn, required } from '../../core/options/kinds.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 
 /** Which calls of an asynchronous function are repeated, how often, and after which time. */
 export interface AsyncRetryStrategy<OUT = unknown> {
@@ -22,6 +23,12 @@ export interface AsyncRetryOptions<OUT> {
   readonly ifResults?: (results: readonly OUT[]) => boolean
 }
 
+const RETRY: OptionShape<AsyncRetryOptions<unknown>> = {
+  maxAttempts: required(count),
+  ifError: aFunction(),
+  ifResults: aFunction(),
+}
+
 /** Options of `fixedDelayRetry`. */
 export interface FixedDelayRetryOptions<OUT> extends AsyncRetryOptions<OUT> {
   /** Time before each further call, ms from 0. */
@@ -38,12 +45,23 @@ export interface ExponentialBackoffRetryOptions<OUT> extends AsyncRetryOptions<O
   readonly multiplier?: number
 }
 
+const FIXED_DELAY: OptionShape<FixedDelayRetryOptions<unknown>> = {
+  ...RETRY,
+  delayMs: required(milliseconds),
+}
+const EXPONENTIAL_BACKOFF: OptionShape<ExponentialBackoffRetryOptions<unknown>> = {
+  ...RETRY,
+  initialDelayMs: required(milliseconds),
+  maxDelayMs: required(milliseconds),
+  multiplier: numberIn({ min: 1 }),
+}
+
 /** Repeats a call after the same time again and again. Throws INVALID_ARGUMENT. */
 export function fixedDelayRetry<OUT = unknown>(
   options: FixedDelayRetryOptions<OUT>,
 ): AsyncRetryStrategy<OUT> {
+  checkOptions('fixedDelayRetry', FIXED_DELAY, options)
   const { delayMs } = options
-  requireDelay('delayMs', delayMs)
   return retryStrategy(options, () => delayMs)
 }
 
@@ -51,13 +69,8 @@ export function fixedDelayRetry<OUT = unknown>(
 export function exponentialBackoffRetry<OUT = unknown>(
   options: ExponentialBackoffRetryOptions<OUT>,
 ): AsyncRetryStrategy<OUT> {
+  checkOptions('exponentialBackoffRetry', EXPONENTIAL_BACKOFF, options)
   const { initialDelayMs, maxDelayMs, multiplier = 2 } = options
-  requireDelay('initialDelayMs', initialDelayMs)
-  requireDelay('maxDelayMs', maxDelayMs)
-  requireArgument(
-    Number.isFinite(multiplier) && multiplier >= 1,
-    `the multiplier of a retry strategy is a number from 1, not ${multiplier}`,
-  )
   return retryStrategy(options, (attempts) =>
     Math.min(maxDelayMs, initialDelayMs * multiplier ** (attempts - 1)),
   )
@@ -68,16 +81,5 @@ function retryStrategy<OUT>(
   delayMs: (attempts: number) => number,
 ): AsyncRetryStrategy<OUT> {
   const { maxAttempts, ifError = () => true, ifResults = () => false } = options
-  requireArgument(
-    Number.isSafeInteger(maxAttempts) && maxAttempts >= 1,
-    `maxAttempts of a retry strategy is a whole number from 1, not ${maxAttempts}`,
-  )
   return { maxAttempts, delayMs, retriesError: ifError, retriesResults: ifResults }
-}
-
-function requireDelay(name: string, delayMs: number): void {
-  requireArgument(
-    Number.isFinite(delayMs) && delayMs >= 0,
-    `${name} of a retry strategy is a number of ms from 0, not ${delayMs}`,
-  )
 }

@@ -1,8 +1,18 @@
 import { requireArgument, type WeirError } from '../../core/errors.ts'
+import {
+  aFunction,
+  count,
+  name,
+  oneOf,
+  positiveMilliseconds,
+  required,
+} from '../../core/options/kinds.ts'
+import { serializer } from '../../core/options/ports.ts'
+import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import type { InferResult, InputTensor } from '../../wire/inference/typed-tensor.ts'
 import type { StreamOperator } from '../port/operator.ts'
-import type { OutputTag } from '../port/output-tag.ts'
+import { type OutputTag, outputTag } from '../port/output-tag.ts'
 import type { FailedInference } from './function.ts'
 import { InferOperator } from './operator.ts'
 
@@ -32,6 +42,17 @@ export interface InferStreamOptions<IN, OUT> {
   readonly serializer?: Serializer<OUT>
 }
 
+const INFER_STREAM: OptionShape<InferStreamOptions<unknown, unknown>> = {
+  inputs: required(aFunction()),
+  result: required(aFunction()),
+  mode: oneOf('ordered', 'unordered'),
+  capacity: count,
+  deadlineMs: positiveMilliseconds,
+  onFailure: aFunction(),
+  failures: outputTag(),
+  serializer: serializer<unknown>(),
+}
+
 const CAPACITY = 100
 const DEADLINE_MS = 60_000
 
@@ -41,33 +62,23 @@ export interface InferStream {
   readonly create: () => StreamOperator
 }
 
-/** Prepares the operators that ask a model; `serializer` encodes records in flight. Throws INVALID_ARGUMENT. */
+/** Prepares the operators that ask a model; `records` encodes records in flight. Throws INVALID_ARGUMENT. */
 export function inferStream<IN, OUT>(
   model: string,
   options: InferStreamOptions<IN, OUT>,
-  serializer: Serializer<unknown>,
+  records: Serializer<unknown>,
 ): InferStream {
+  checkArgument('infer', 'model', name, model)
+  checkOptions('infer', INFER_STREAM, options)
   const { mode = 'ordered', capacity = CAPACITY, deadlineMs = DEADLINE_MS } = options
-  check({ ...options, capacity, deadlineMs })
   const { inputs, result, onFailure, failures } = options
-  const settings = { model, inputs, result, onFailure, failures, mode, capacity, deadlineMs }
-  return {
-    sideOutputs: failures === undefined ? [] : [failures.id],
-    create: () => new InferOperator<IN, OUT>({ ...settings, serializer }),
-  }
-}
-
-function check<IN, OUT>(
-  options: InferStreamOptions<IN, OUT> & { readonly capacity: number; readonly deadlineMs: number },
-): void {
-  const { capacity, deadlineMs, onFailure, failures } = options
-  requireArgument(
-    Number.isSafeInteger(capacity) && capacity > 0,
-    `the capacity of infer is a whole number from 1, not ${capacity}`,
-  )
-  requireArgument(deadlineMs > 0, `deadlineMs of infer is a number above 0, not ${deadlineMs}`)
   requireArgument(
     onFailure === undefined || failures === undefined,
     'infer takes onFailure or failures, not both',
   )
+  const settings = { model, inputs, result, onFailure, failures, mode, capacity, deadlineMs }
+  return {
+    sideOutputs: failures === undefined ? [] : [failures.id],
+    create: () => new InferOperator<IN, OUT>({ ...settings, serializer: records }),
+  }
 }

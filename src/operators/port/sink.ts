@@ -1,9 +1,17 @@
 import type { Clock } from '../../core/clock.ts'
 import type { WeirError } from '../../core/errors.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
+import { type OptionKind, oneOf } from '../../core/options/kinds.ts'
 
 /** Guarantee of a sink against duplicates and losses. */
 export type DeliveryGuarantee = 'none' | 'at-least-once' | 'exactly-once'
+
+/** The values of a guarantee. */
+export const GUARANTEE: OptionKind<DeliveryGuarantee> = oneOf(
+  'none',
+  'at-least-once',
+  'exactly-once',
+)
 
 /** Context of a writer, an argument of `open`. */
 export interface SinkWriterContext {

@@ -1,4 +1,6 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { aFunction, flag, numberIn } from '../../core/options/kinds.ts'
+import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import { describeValue } from '../../core/text/describe-value.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
@@ -43,7 +45,11 @@ export interface EvictorOptions {
 
 type Keep<T> = (elements: readonly TimestampedValue<T>[]) => readonly TimestampedValue<T>[]
 
-function evictorOf<T>(keep: Keep<T>, { after = false }: EvictorOptions): Evictor<T> {
+const EVICTOR: OptionShape<EvictorOptions> = { after: flag }
+
+function evictorOf<T>(keep: Keep<T>, options: EvictorOptions): Evictor<T> {
+  checkOptions('an evictor', EVICTOR, options)
+  const { after = false } = options
   return after ? { evictAfter: keep } : { evictBefore: keep }
 }
 
@@ -89,6 +95,8 @@ export function deltaEvictor<T>(
   deltaOf: (record: T, last: T) => number,
   options: EvictorOptions = {},
 ): Evictor<T> {
+  checkArgument('deltaEvictor', 'threshold', numberIn(), threshold)
+  checkArgument('deltaEvictor', 'deltaOf', aFunction(), deltaOf)
   return evictorOf((elements) => {
     const last = elements.at(-1)
     if (last === undefined) return elements

@@ -1,4 +1,4 @@
-import { WeirError } from '../../core/errors.ts'
+import { requireArgument, WeirError } from '../../core/errors.ts'
 import { nearestWord } from '../../core/text/nearest-word.ts'
 import type { StateStoreType } from '../../state/store/state-store.ts'
 import {
@@ -330,6 +330,7 @@ export function parseConfiguration(
     if (RESTART_KEYS.some((restart) => restart.key === key)) continue
     const option = Object.hasOwn(OPTIONS, key) ? OPTIONS[key] : undefined
     if (option === undefined) throw unknownKey(key)
+    requireArgument(typeof value === 'string', `the value of "${key}" must be a text, not ${value}`)
     configuration = withKey(key, () => option.put(configuration, value))
   }
   const complete = { ...configuration, restart: parseRestartConfiguration(map, base.restart) }

@@ -2,6 +2,8 @@ import type { CheckpointCoordinator } from '../../checkpoint/coordinator/coordin
 import type { CheckpointManifest } from '../../checkpoint/protocol/checkpoint-types.ts'
 import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
 import { messageOf, WeirError } from '../../core/errors.ts'
+import { flag, name } from '../../core/options/kinds.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import type { AttemptExecution } from './attempt-execution.ts'
 
 /** Options of a stop with a savepoint. */
@@ -11,6 +13,8 @@ export interface StopOptions {
   /** Let every window and timer fire first, as at the end of all input. @default false */
   readonly drain?: boolean
 }
+
+const STOP: OptionShape<StopOptions> = { folder: name, drain: flag }
 
 /** A completed checkpoint and the storage of its files. */
 export interface StoredCheckpoint {
@@ -89,6 +93,7 @@ export class JobEnd {
     checkpoints: CheckpointCoordinator,
     options: StopOptions,
   ): Promise<string> {
+    checkOptions('stopWithSavepoint', STOP, options)
     if (this.stop !== undefined || this.lastSavepoint !== undefined) {
       throw new WeirError('ILLEGAL_STATE', 'the job is being stopped already; wait for its end')
     }

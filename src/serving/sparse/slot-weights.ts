@@ -1,3 +1,5 @@
+import { count, name, objectWith, required } from '../../core/options/kinds.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { RowTableReader } from '../../state/rows/reader.ts'
 import { OK, statusOf } from '../../wire/status.ts'
@@ -14,6 +16,13 @@ export interface SlotWeightsOptions {
   readonly state: string
   /** Features of one block. */
   readonly range: number
+}
+
+const SLOT_WEIGHTS: OptionShape<SlotWeightsOptions> = {
+  rowTables: required(objectWith('the row tables of a job', 'version')),
+  uid: required(name),
+  state: required(name),
+  range: required(count),
 }
 
 const TERMS = { statusOfMissing: () => statusOf('UNKNOWN_KEY'), ageOf: () => 0 }
@@ -42,6 +51,7 @@ export class SlotWeights {
   private changes = -1
 
   constructor(options: SlotWeightsOptions) {
+    checkOptions('new SlotWeights', SLOT_WEIGHTS, options)
     this.options = options
   }
 

@@ -1,4 +1,17 @@
 import { msgpackSerializer } from '../../core/formats/msgpack-serializer.ts'
+import {
+  aFunction,
+  name as aName,
+  flag,
+  objectWith,
+  oneOf,
+  positiveMilliseconds,
+  required,
+  text,
+  wholeNumber,
+} from '../../core/options/kinds.ts'
+import { serializer } from '../../core/options/ports.ts'
+import { checkArgument, checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import { refuseArgument } from '../../core/text/refuse-argument.ts'
 
@@ -97,6 +110,15 @@ export type TypedStateDescriptor =
 /** Any state descriptor. */
 export type StateDescriptor = TypedStateDescriptor | VectorStateDescriptor
 
+/** Options of `vectorState`. */
+export type VectorStateOptions = Omit<VectorStateDescriptor, 'kind' | 'name'>
+
+/** Options of `mapState`. */
+export interface MapStateOptions<K, V> extends StateOptions<V> {
+  /** @default MessagePack */
+  readonly keySerializer?: Serializer<K>
+}
+
 /** Options shared by the descriptor functions below. */
 export interface StateOptions<T> {
   /** @default MessagePack */
@@ -105,12 +127,42 @@ export interface StateOptions<T> {
   readonly ttl?: TtlOptions
 }
 
-function baseOf(
-  name: string,
-  options: { queryableName?: string; ttl?: TtlOptions },
+const TTL: OptionShape<TtlOptions> = {
+  ttlMs: required(positiveMilliseconds),
+  renewOn: oneOf('write', 'read-and-write'),
+}
+const BASE = { queryableName: aName, ttl: nested(TTL) }
+const STATE: OptionShape<StateOptions<unknown>> = { ...BASE, serializer: serializer<unknown>() }
+const AGGREGATE = objectWith<unknown>(
+  'an object with createAccumulator, add, getResult and merge',
+  'createAccumulator',
+  'add',
+  'getResult',
+  'merge',
+)
+const MAP_STATE: OptionShape<MapStateOptions<unknown, unknown>> = {
+  ...STATE,
+  keySerializer: serializer<unknown>(),
+}
+const VECTOR_STATE: OptionShape<VectorStateOptions> = {
+  ...BASE,
+  dimension: required(wholeNumber({ min: 1, max: 65_536 })),
+  dimensionByVersion: flag,
+  keySuffix: text,
+  maxKeyBytes: wholeNumber({ min: 1, max: 1024 }),
+  meanKey: aName,
+}
+
+function baseOf<O>(
+  call: string,
+  stateName: string,
+  shape: OptionShape<O>,
+  options: O & { readonly queryableName?: string; readonly ttl?: TtlOptions },
 ): DescriptorBase {
+  checkArgument(call, 'name', aName, stateName)
+  checkOptions(call, shape, options)
   return {
-    name,
+    name: stateName,
     ...(options.queryableName === undefined ? {} : { queryableName: options.queryableName }),
     ...(options.ttl === undefined ? {} : { ttl: options.ttl }),
   }
@@ -121,26 +173,26 @@ export function valueState<T>(
   name: string,
   options: StateOptions<T> = {},
 ): ValueStateDescriptor<T> {
-  const serializer = options.serializer ?? msgpackSerializer<T>()
-  return { kind: 'value', serializer, ...baseOf(name, options) }
+  const values = options.serializer ?? msgpackSerializer<T>()
+  return { kind: 'value', serializer: values, ...baseOf('valueState', name, STATE, options) }
 }
 
 /** Declares a list per key. */
 export function listState<T>(name: string, options: StateOptions<T> = {}): ListStateDescriptor<T> {
-  const serializer = options.serializer ?? msgpackSerializer<T>()
-  return { kind: 'list', serializer, ...baseOf(name, options) }
+  const values = options.serializer ?? msgpackSerializer<T>()
+  return { kind: 'list', serializer: values, ...baseOf('listState', name, STATE, options) }
 }
 
 /** Declares a map per key. */
 export function mapState<K, V>(
   name: string,
-  options: StateOptions<V> & { readonly keySerializer?: Serializer<K> } = {},
+  options: MapStateOptions<K, V> = {},
 ): MapStateDescriptor<K, V> {
   return {
     kind: 'map',
     keySerializer: options.keySerializer ?? msgpackSerializer<K>(),
     serializer: options.serializer ?? msgpackSerializer<V>(),
-    ...baseOf(name, options),
+    ...baseOf('mapState', name, MAP_STATE, options),
   }
 }
 
@@ -150,8 +202,14 @@ export function reducingState<T>(
   reduce: (a: T, b: T) => T,
   options: StateOptions<T> = {},
 ): ReducingStateDescriptor<T> {
-  const serializer = options.serializer ?? msgpackSerializer<T>()
-  return { kind: 'reducing', serializer, reduce, ...baseOf(name, options) }
+  const values = options.serializer ?? msgpackSerializer<T>()
+  checkArgument('reducingState', 'reduce', aFunction(), reduce)
+  return {
+    kind: 'reducing',
+    serializer: values,
+    reduce,
+    ...baseOf('reducingState', name, STATE, options),
+  }
 }
 
 /** Declares an accumulator per key. */
@@ -160,15 +218,20 @@ export function aggregatingState<IN, ACC, OUT>(
   aggregate: AggregateFunction<IN, ACC, OUT>,
   options: StateOptions<ACC> = {},
 ): AggregatingStateDescriptor<IN, ACC, OUT> {
-  const serializer = options.serializer ?? msgpackSerializer<ACC>()
-  return { kind: 'aggregating', serializer, aggregate, ...baseOf(name, options) }
+  const values = options.serializer ?? msgpackSerializer<ACC>()
+  checkArgument('aggregatingState', 'aggregate', AGGREGATE, aggregate)
+  return {
+    kind: 'aggregating',
+    serializer: values,
+    aggregate,
+    ...baseOf('aggregatingState', name, STATE, options),
+  }
 }
 
 /** Declares float32 rows in shared memory. */
-export function vectorState(
-  name: string,
-  options: Omit<VectorStateDescriptor, 'kind' | 'name'>,
-): VectorStateDescriptor {
+export function vectorState(name: string, options: VectorStateOptions): VectorStateDescriptor {
+  checkArgument('vectorState', 'name', aName, name)
+  checkOptions('vectorState', VECTOR_STATE, options)
   return { kind: 'vector', name, ...options }
 }
 

@@ -1,3 +1,5 @@
+import { count, numberIn, wholeNumber } from '../../core/options/kinds.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { countsOf, type RatingsTable } from '../data/ratings-table.ts'
 import { RankingAccumulator, type RankingSummary } from '../metrics/ranking.ts'
 import type { AlsModel } from './solver/model.ts'
@@ -12,6 +14,12 @@ export interface RankingOptions {
   readonly maxUsers?: number
 }
 
+const RANKING: OptionShape<RankingOptions> = {
+  k: count,
+  relevantFrom: numberIn(),
+  maxUsers: wholeNumber({ min: 0, orInfinity: true }),
+}
+
 /**
  * Ranks, for each test user, all items of the model that the user did not rate in training, and
  * compares the first k with the test ratings. Test items that the model does not know count as missed.
@@ -23,6 +31,7 @@ export function evaluateRanking(
   test: RatingsTable,
   options: RankingOptions = {},
 ): RankingSummary {
+  checkOptions('evaluateRanking', RANKING, options)
   const k = options.k ?? 10
   const counts = countsOf(training.item, training.items.length)
   const accumulator = new RankingAccumulator<string>(k, {

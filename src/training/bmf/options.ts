@@ -1,6 +1,15 @@
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { requireArgument } from '../../core/errors.ts'
-import { requireWholeNumber } from '../../core/whole-number.ts'
+import {
+  aFunction,
+  flag,
+  numberIn,
+  objectWith,
+  oneOf,
+  wholeNumber,
+} from '../../core/options/kinds.ts'
+import { CLOCK, SIGNAL } from '../../core/options/ports.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import type { AlsDeviceName } from '../als/solver/options.ts'
 import type { RatingsTable } from '../data/ratings-table.ts'
 import type { ChainStore } from './chain-state.ts'
@@ -57,6 +66,23 @@ export interface BmfOptions {
   readonly clock?: Clock
 }
 
+const BMF: OptionShape<BmfOptions> = {
+  factors: wholeNumber({ min: 1, max: 1024 }),
+  sweeps: wholeNumber({ min: 1, max: 100_000 }),
+  burnIn: wholeNumber({ min: 0, max: 100_000 }),
+  threads: wholeNumber({ min: 0, max: 256 }),
+  device: oneOf('cpu', 'gpu'),
+  onDevice: aFunction(),
+  variance: flag,
+  seed: numberIn(),
+  validation: objectWith('a table of ratings'),
+  store: objectWith('a store, such as chainFile(path)', 'load', 'save'),
+  storeEvery: wholeNumber({ min: 1, max: 100_000 }),
+  onProgress: aFunction(),
+  signal: SIGNAL,
+  clock: CLOCK,
+}
+
 /** Options with every default filled in. */
 export interface BmfSettings {
   readonly factors: number
@@ -74,6 +100,7 @@ const GPU_FACTORS = 128
 
 /** Checks options and fills in defaults. Throws INVALID_ARGUMENT. */
 export function bmfSettings(options: BmfOptions): BmfSettings {
+  checkOptions('trainBmf', BMF, options)
   const sweeps = options.sweeps ?? 30
   const settings: BmfSettings = {
     factors: options.factors ?? 16,
@@ -85,11 +112,6 @@ export function bmfSettings(options: BmfOptions): BmfSettings {
     storeEvery: options.storeEvery ?? 10,
     clock: options.clock ?? systemClock,
   }
-  requireWholeNumber('factors', settings.factors, { min: 1, max: 1024 })
-  requireWholeNumber('sweeps', settings.sweeps, { min: 1, max: 100_000 })
-  requireWholeNumber('burnIn', settings.burnIn, { min: 0, max: 100_000 })
-  requireWholeNumber('threads', settings.threads, { min: 0, max: 256 })
-  requireWholeNumber('storeEvery', settings.storeEvery, { min: 1, max: 100_000 })
   requireArgument(
     options.device !== 'gpu' || settings.factors <= GPU_FACTORS,
     `a GPU draws rows of up to ${GPU_FACTORS} factors, not ${settings.factors}; train on the CPU`,

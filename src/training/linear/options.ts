@@ -1,6 +1,16 @@
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { requireArgument } from '../../core/errors.ts'
-import { requireWholeNumber } from '../../core/whole-number.ts'
+import {
+  aFunction,
+  kindOf,
+  numberIn,
+  objectWith,
+  oneOf,
+  required,
+  wholeNumber,
+} from '../../core/options/kinds.ts'
+import { CLOCK, SIGNAL } from '../../core/options/ports.ts'
+import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import type { FeatureScaling } from '../data/feature-scales.ts'
 import type { SparseTable } from '../data/sparse-table.ts'
 import type { LinearLossName } from './loss.ts'
@@ -86,6 +96,32 @@ export interface LinearOptions {
   readonly clock?: Clock
 }
 
+const ROWS = kindOf<Uint32Array>('a Uint32Array', (value) => value instanceof Uint32Array)
+const LINEAR: OptionShape<LinearOptions> = {
+  loss: oneOf('hinge', 'squared-hinge', 'logistic'),
+  cost: numberIn({ above: 0 }),
+  bias: numberIn(),
+  solver: oneOf('auto', 'dual', 'newton'),
+  scale: oneOf('none', 'max', 'deviation'),
+  tolerance: numberIn({ min: 0 }),
+  maxRounds: wholeNumber({ min: 1, max: 1_000_000 }),
+  threads: wholeNumber({ min: 0, max: 256 }),
+  blocks: wholeNumber({ min: 1, max: 256 }),
+  localPasses: numberIn({ above: 0 }),
+  localSteps: wholeNumber({ min: 1, max: 2 ** 31 - 1 }),
+  stepSize: numberIn({ above: 0, max: 1 }),
+  seed: numberIn(),
+  rows: ROWS,
+  validation: nested<NonNullable<LinearOptions['validation']>>({
+    table: required(objectWith('a table of examples')),
+    rows: ROWS,
+  }),
+  patience: numberIn({ min: 1, orInfinity: true }),
+  onProgress: aFunction(),
+  signal: SIGNAL,
+  clock: CLOCK,
+}
+
 /** Most features of a linear model, 1 GiB of weights: a stray id above it would take the whole memory. */
 export const MOST_FEATURES = 2 ** 27
 
@@ -115,6 +151,7 @@ export function defaultTolerance(blocks = 1): number {
 
 /** Checks options and fills in defaults. Throws INVALID_ARGUMENT. */
 export function linearSettings(options: LinearOptions): LinearSettings {
+  checkOptions('trainLinear', LINEAR, options)
   const settings: LinearSettings = {
     loss: options.loss ?? 'hinge',
     cost: options.cost ?? 1,
@@ -132,25 +169,9 @@ export function linearSettings(options: LinearOptions): LinearSettings {
     patience: options.patience ?? Number.POSITIVE_INFINITY,
     clock: options.clock ?? systemClock,
   }
-  const { cost, bias, tolerance, localPasses, localSteps, stepSize, patience } = settings
-  requireArgument(cost > 0 && Number.isFinite(cost), `cost must be greater than 0, not ${cost}`)
-  requireArgument(Number.isFinite(bias), `bias must be a finite number, not ${bias}`)
   requireArgument(
     settings.solver !== 'newton' || settings.loss !== 'hinge',
     "Newton's method needs a loss with a derivative, which hinge has not at its kink; use squared-hinge or logistic, or the solver dual",
   )
-  requireArgument(tolerance >= 0, `tolerance must be at least 0, not ${tolerance}`)
-  requireArgument(
-    localPasses === undefined || (localPasses > 0 && Number.isFinite(localPasses)),
-    `localPasses must be greater than 0, not ${localPasses}`,
-  )
-  requireArgument(stepSize > 0 && stepSize <= 1, `stepSize must be above 0, to 1, not ${stepSize}`)
-  if (localSteps !== undefined) {
-    requireWholeNumber('localSteps', localSteps, { min: 1, max: 2 ** 31 - 1 })
-  }
-  requireArgument(patience >= 1, 'patience must be at least 1 round')
-  requireWholeNumber('maxRounds', settings.maxRounds, { min: 1, max: 1_000_000 })
-  requireWholeNumber('threads', settings.threads, { min: 0, max: 256 })
-  requireWholeNumber('blocks', settings.blocks, { min: 1, max: 256 })
   return settings
 }

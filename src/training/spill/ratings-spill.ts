@@ -1,5 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { aFunction, name, numberIn, required } from '../../core/options/kinds.ts'
+import { SIGNAL } from '../../core/options/ports.ts'
+import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { IdNumbers } from '../data/id-numbers.ts'
 import { NamelessFile } from './nameless-file.ts'
 import { RatingRecords } from './records.ts'
@@ -26,6 +29,13 @@ const SORT_BYTES = 24
 const MAX_RATINGS = 2 ** 32 - 1
 const MIB = 2 ** 20
 
+const SPILL: OptionShape<RatingsSpillOptions> = {
+  folder: required(name),
+  memoryBytes: numberIn({ min: MIB }),
+  onSorted: aFunction(),
+  signal: SIGNAL,
+}
+
 /**
  * Collects ratings in files, for training sets that are larger than memory. Ids are numbered as in
  * `RatingsTableBuilder`, so that training gives the same rows. What stays in memory does not grow with the
@@ -47,11 +57,7 @@ export class RatingsSpill implements Disposable {
 
   /** Throws INVALID_ARGUMENT, and errors of the file system. */
   constructor(options: RatingsSpillOptions) {
-    const { memoryBytes = 256 * MIB } = options
-    requireArgument(
-      memoryBytes >= MIB,
-      `the memory for sorting must be at least 1 MiB, not ${memoryBytes} bytes`,
-    )
+    checkOptions('new RatingsSpill', SPILL, options)
     this.options = options
     this.records = new NamelessFile(options.folder)
   }

@@ -1,5 +1,15 @@
 import { requireArgument, WeirError } from '../../core/errors.ts'
-import type { QueryOptions } from '../model-reader.ts'
+import {
+  kindOf,
+  listOf,
+  type OptionKind,
+  oneOf,
+  required,
+  text,
+  wholeNumber,
+} from '../../core/options/kinds.ts'
+import { nested, type OptionShape } from '../../core/options/shape.ts'
+import { QUERY, type QueryOptions } from '../model-reader.ts'
 import type { InferAnswer } from './infer.ts'
 import { DATATYPES, type Datatype, type RawTensor } from './tensor.ts'
 
@@ -39,6 +49,23 @@ export interface OutputTensor {
 export interface InferOptions extends QueryOptions {
   /** Names of the wanted outputs. @default all */
   readonly outputs?: readonly string[]
+}
+
+/** The options of one run of a model. */
+export const INFER: OptionShape<InferOptions> = { ...QUERY, outputs: listOf(text) }
+
+/** The kind of the inputs of a model. Their elements are checked when they are written. */
+export const INPUT_TENSORS: OptionKind<readonly InputTensor[]> = listOf(
+  nested<InputTensor>({
+    name: required(text),
+    shape: required(listOf(wholeNumber({ min: 0 }))),
+    data: required(kindOf<TensorElements>('a typed array, texts or booleans', isElements)),
+    datatype: oneOf(...(Object.keys(DATATYPES) as Datatype[])),
+  }),
+)
+
+function isElements(value: unknown): boolean {
+  return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView))
 }
 
 /** Outputs of a model, the version that answered, and how the answer came about. */

@@ -148,7 +148,9 @@ describe('asynchronous I/O', () => {
   })
 
   it('refuses the arguments of Flink, which would be ignored', () => {
-    expect(wait(create, 1_000)).toThrow(/got the number 1000, but takes options: \{ capacity/)
+    expect(wait(create, 1_000)).toThrow(
+      /options must be an object with capacity, timeoutMs, .*, not the number 1000/,
+    )
     expect(wait(create, undefined)).not.toThrow()
   })
 

@@ -35,7 +35,10 @@ it('a user can write the learners of ALS and linear models with what the package
       .filter((entry) => entry.isFile())
       .map((entry) => join(folder, entry.name)),
   )
-  const imported = files.flatMap((file) => namesIn(file, 'import'))
+  // Checks of options are not needed to write a learner: they are the shapes of options, in capital letters.
+  const imported = files
+    .flatMap((file) => namesIn(file, 'import'))
+    .filter((name) => !name.startsWith('core/options/') && !/ [A-Z_]+$/.test(name))
   const missing = imported.filter(
     (name) =>
       !name.startsWith('jobs/learning/') && !exported.has(name) && !inFull.has(name.split(' ')[0]!),

@@ -86,7 +86,7 @@ describe('ADWIN', () => {
   })
 
   it('refuses invalid settings', () => {
-    expect(() => new Adwin({ delta: 0 })).toThrow('delta is between 0 and 1')
-    expect(() => new PageHinkley({ threshold: 0 })).toThrow('threshold is above 0')
+    expect(() => new Adwin({ delta: 0 })).toThrow('delta must be a number above 0 and below 1')
+    expect(() => new PageHinkley({ threshold: 0 })).toThrow('threshold must be a number above 0')
   })
 })

@@ -17,8 +17,8 @@ function streamOf(options: Partial<InferStreamOptions<number, number>>) {
 
 describe('DataStream.infer', () => {
   it.each([
-    [{ capacity: 0 }, 'the capacity of infer is a whole number from 1, not 0'],
-    [{ deadlineMs: 0 }, 'deadlineMs of infer is a number above 0, not 0'],
+    [{ capacity: 0 }, 'infer(...): capacity must be a whole number from 1, not the number 0'],
+    [{ deadlineMs: 0 }, 'infer(...): deadlineMs must be a number above 0, not the number 0'],
     [
       { onFailure: () => 0, failures: new OutputTag<FailedInference<number>>('failures') },
       'infer takes onFailure or failures, not both',

@@ -104,7 +104,9 @@ describe('ratings in files', () => {
   })
 
   it('refuse too little memory, no ratings, one that is no number, and a GPU', async () => {
-    expect(() => new RatingsSpill({ folder, memoryBytes: 1000 })).toThrow(/at least 1 MiB/)
+    expect(() => new RatingsSpill({ folder, memoryBytes: 1000 })).toThrow(
+      /memoryBytes must be a number from 1048576/,
+    )
     using spill = new RatingsSpill({ folder })
     await expect(spill.build()).rejects.toMatchObject({ code: 'EMPTY_DATASET' })
     expect(() => spill.add('u', 'i', Number.NaN)).toThrow(/user u rated item i with NaN/)

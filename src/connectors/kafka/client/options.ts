@@ -1,4 +1,15 @@
 import type { ConnectionOptions } from 'node:tls'
+import {
+  either,
+  flag,
+  name,
+  objectWith,
+  oneOf,
+  positiveMilliseconds,
+  required,
+  text,
+} from '../../../core/options/kinds.ts'
+import { nested, type OptionShape } from '../../../core/options/shape.ts'
 
 /** Credentials of a user. */
 export interface SaslOptions {
@@ -22,6 +33,22 @@ export interface KafkaClientOptions {
   readonly requestTimeoutMs?: number
   /** Time in which a failed operation is repeated, in ms; default 120,000. */
   readonly deliveryTimeoutMs?: number
+}
+
+/** The options of the connections to the brokers. */
+export const KAFKA_CLIENT: OptionShape<KafkaClientOptions> = {
+  brokers: required(name),
+  clientId: name,
+  sasl: nested<SaslOptions>({
+    mechanism: required(oneOf('PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512')),
+    username: required(text),
+    password: required(text),
+  }),
+  // Options of Node are checked by Node.
+  tls: either(flag, objectWith("Node's TLS options")),
+  connectTimeoutMs: positiveMilliseconds,
+  requestTimeoutMs: positiveMilliseconds,
+  deliveryTimeoutMs: positiveMilliseconds,
 }
 
 /**

@@ -7,9 +7,11 @@ import {
   lastOffsetOf,
 } from '../../../batch/record-batch-format.ts'
 import { RecordBatchReader } from '../../../batch/record-batch-reader.ts'
+import { flag, objectWith } from '../../../core/options/kinds.ts'
+import type { OptionShape } from '../../../core/options/shape.ts'
 import type { FileSystem, OpenFile } from '../../../files/file-system.ts'
 import { nodeFileSystem } from '../../../files/node-file-system.ts'
-import type { Isolation } from '../../records/topic-options.ts'
+import { ISOLATION, type Isolation } from '../../records/topic-options.ts'
 import { AbortedRanges, abortedPath, readAborted } from './aborted-index.ts'
 import { damagedLog, isDamage, reasonOf } from './damage.ts'
 import { type FetchedBatches, findTimestamp } from './fetched-batches.ts'
@@ -33,6 +35,13 @@ export interface PartitionReaderOptions {
   readonly verifyChecksums?: boolean
   /** Default: the file system of this machine. */
   readonly files?: FileSystem
+}
+
+/** The options of a `PartitionReader`. */
+export const PARTITION_READER: OptionShape<PartitionReaderOptions> = {
+  isolation: ISOLATION,
+  verifyChecksums: flag,
+  files: objectWith('a file system', 'openSync'),
 }
 
 const NONE_ABORTED = new AbortedRanges([])

@@ -7,10 +7,12 @@ import {
   requireArgument,
   WeirError,
 } from '../../../core/errors.ts'
+import { numberIn, wholeNumber } from '../../../core/options/kinds.ts'
+import { checkOptions, type OptionShape } from '../../../core/options/shape.ts'
 import { readFileSync, replaceFileSync } from '../../../files/durable-files.ts'
 import { type FileSystem, systemCodeOf } from '../../../files/file-system.ts'
 import { nodeFileSystem } from '../../../files/node-file-system.ts'
-import type { CleanupPolicy } from '../../records/topic-options.ts'
+import { CLEANUP_POLICY, type CleanupPolicy } from '../../records/topic-options.ts'
 
 /** Configuration of a topic. Sizes in bytes, times in ms. */
 export interface TopicConfig {
@@ -35,6 +37,16 @@ export interface StoredTopic extends TopicConfig {
    * an earlier build, until the log is opened for writing.
    */
   readonly id: string
+}
+
+const TOPIC_CONFIG: OptionShape<Partial<TopicConfig>> = {
+  partitions: wholeNumber({ min: 1, max: 65_536 }),
+  cleanupPolicy: CLEANUP_POLICY,
+  retentionBytes: numberIn({ min: -1 }),
+  retentionMs: numberIn({ min: -1 }),
+  segmentBytes: numberIn({ min: 1, max: 2 ** 31 - 1 }),
+  deleteRetentionMs: numberIn({ min: -1 }),
+  minCleanableRatio: numberIn({ min: 0, max: 1 }),
 }
 
 /** Default configuration of a new topic. */
@@ -65,37 +77,19 @@ const TOPIC_FILE = 'topic.json'
 /** Checks a topic's name: what Kafka allows. Throws INVALID_ARGUMENT. */
 export function checkTopicName(topic: string): void {
   requireArgument(
-    /^[A-Za-z0-9._-]{1,249}$/.test(topic) && topic !== '.' && topic !== '..',
+    typeof topic === 'string' &&
+      /^[A-Za-z0-9._-]{1,249}$/.test(topic) &&
+      topic !== '.' &&
+      topic !== '..',
     `"${topic}" is not a topic name: use 1 to 249 letters, digits, dots, dashes and underscores`,
   )
 }
 
 /** Fills in defaults and checks ranges. Throws INVALID_ARGUMENT. */
 export function topicConfig(given: Partial<TopicConfig>): TopicConfig {
+  checkOptions('createTopic', TOPIC_CONFIG, given)
   const stated = Object.entries(given).filter(([, value]) => value !== undefined)
   const config: TopicConfig = { ...DEFAULT_TOPIC_CONFIG, ...Object.fromEntries(stated) }
-  requireArgument(
-    Number.isInteger(config.partitions) && config.partitions >= 1 && config.partitions <= 65_536,
-    `partitions must be 1 to 65536, not ${config.partitions}`,
-  )
-  for (const field of ['retentionBytes', 'retentionMs', 'deleteRetentionMs'] as const) {
-    requireArgument(
-      typeof config[field] === 'number' && config[field] >= -1,
-      `${field} must be a number, at least -1, not ${config[field]}`,
-    )
-  }
-  requireArgument(
-    ['delete', 'compact', 'both'].includes(config.cleanupPolicy),
-    `cleanupPolicy must be delete, compact or both, not ${config.cleanupPolicy}`,
-  )
-  requireArgument(
-    config.segmentBytes >= 1 && config.segmentBytes <= 2 ** 31 - 1,
-    `segmentBytes must be 1 to 2^31 - 1, not ${config.segmentBytes}`,
-  )
-  requireArgument(
-    config.minCleanableRatio >= 0 && config.minCleanableRatio <= 1,
-    `minCleanableRatio must be 0 to 1, not ${config.minCleanableRatio}`,
-  )
   return config
 }
 

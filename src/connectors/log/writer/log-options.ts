@@ -1,5 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { type Clock, systemClock } from '../../../core/clock.ts'
+import {
+  aFunction,
+  either,
+  milliseconds,
+  numberIn,
+  objectWith,
+  oneOf,
+  positiveMilliseconds,
+  required,
+} from '../../../core/options/kinds.ts'
+import { CLOCK } from '../../../core/options/ports.ts'
+import { nested, type OptionShape } from '../../../core/options/shape.ts'
 import type { FileSystem } from '../../../files/file-system.ts'
 import { nodeFileSystem } from '../../../files/node-file-system.ts'
 import type { FsyncPolicy } from './log-writer.ts'
@@ -21,6 +33,21 @@ export interface LogOptions {
   readonly files?: FileSystem
   /** Called with what a person should know; default: a warning of the process. */
   readonly warn?: (message: string) => void
+}
+
+/** The options of the writer of a log directory. */
+export const LOG: OptionShape<LogOptions> = {
+  fsync: either(
+    oneOf('none', 'every-batch'),
+    nested<{ readonly intervalMs: number }>({ intervalMs: required(positiveMilliseconds) }),
+  ),
+  cleanIntervalMs: numberIn({ above: 0, orInfinity: true }),
+  transactionTimeoutMs: positiveMilliseconds,
+  ownerWaitMs: milliseconds,
+  clock: CLOCK,
+  newId: aFunction(),
+  files: objectWith('a file system', 'openSync'),
+  warn: aFunction(),
 }
 
 /** Options with their defaults. */

@@ -1,4 +1,7 @@
 import type { Clock } from '../../../core/clock.ts'
+import { aFunction, required } from '../../../core/options/kinds.ts'
+import { CLOCK } from '../../../core/options/ports.ts'
+import { checkOptions, type OptionShape } from '../../../core/options/shape.ts'
 import { LearningCoordinator } from '../coordinator.ts'
 import { DELTAS_UID, LEARNER_UID, RATINGS_UID } from './job.ts'
 import { type AlsVersionMetadata, type EncodedMoments, mergedMoments } from './version.ts'
@@ -15,8 +18,15 @@ export interface AlsLearningOptions {
   readonly onMemoryDropped?: ((rule: string) => void) | undefined
 }
 
+const ALS_LEARNING: OptionShape<AlsLearningOptions> = {
+  clock: required(CLOCK),
+  onLearning: aFunction(),
+  onMemoryDropped: aFunction(),
+}
+
 /** Makes the coordinator of the `online-als` job. */
 export function alsLearning(options: AlsLearningOptions): AlsLearningCoordinator {
+  checkOptions('alsLearning', ALS_LEARNING, options)
   return new LearningCoordinator({
     ...options,
     gates: [RATINGS_UID, DELTAS_UID],

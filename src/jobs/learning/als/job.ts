@@ -1,12 +1,35 @@
 import type { KafkaClientOptions } from '../../../connectors/kafka/client/options.ts'
 import { openTopics } from '../../../connectors/topics/open.ts'
+import { TOPICS_PLACE } from '../../../connectors/topics/place.ts'
 import { spanSerializer } from '../../../core/byte-span.ts'
+import {
+  count,
+  flag,
+  listOf,
+  milliseconds,
+  name,
+  numberIn,
+  positiveMilliseconds,
+  required,
+  wholeNumber,
+} from '../../../core/options/kinds.ts'
+import {
+  checkOptions,
+  type NamedOptions,
+  nested,
+  type OptionShape,
+} from '../../../core/options/shape.ts'
 import type { DataStream } from '../../../dataflow/data-stream.ts'
 import { defineJob, type JobDefinition } from '../../../dataflow/job-definition.ts'
-import { deltaShape, type OnlineRuleOptions } from '../../../models/als/online/rules.ts'
+import {
+  deltaShape,
+  ONLINE_RULE,
+  type OnlineRuleOptions,
+} from '../../../models/als/online/rules.ts'
 import { LearnableRowSerializer } from '../../../models/als/row-update.ts'
-import type { PrequentialOptions } from '../../../models/quality/prequential-error.ts'
+import { PREQUENTIAL, type PrequentialOptions } from '../../../models/quality/prequential-error.ts'
 import { MODEL_ROWS_UID } from '../../model-topic/als-serving.ts'
+import { BAD_ROWS } from '../../model-topic/operator.ts'
 import { topicRecords } from '../../model-topic/records.ts'
 import { type BadRowPolicy, ModelRowsOperator } from '../../model-topic/rows-operator.ts'
 import { deltasTopic } from '../../model-topic/topics.ts'
@@ -70,6 +93,30 @@ export interface OnlineAlsOptions extends Readonly<Record<string, unknown>> {
   readonly badRows?: BadRowPolicy
 }
 
+/** The options of the `online-als` job. */
+export const ONLINE_ALS: OptionShape<NamedOptions<OnlineAlsOptions>> = {
+  ...TOPICS_PLACE,
+  topic: required(name),
+  observations: required(name),
+  quarantine: name,
+  dimension: required(count),
+  maxKeyBytes: wholeNumber({ min: 1, max: 1024 }),
+  rule: required(ONLINE_RULE),
+  evidence: numberIn({ min: 0 }),
+  prequential: nested(PREQUENTIAL),
+  ratingsPerSecond: numberIn({ above: 0, orInfinity: true }),
+  itemRatingsPerSecond: numberIn({ above: 0, orInfinity: true }),
+  refuseOutOfRange: flag,
+  window: nested<DeltaWindowOptions>({
+    count: required(count),
+    intervalMs: required(positiveMilliseconds),
+  }),
+  mostUnderWay: wholeNumber({ min: 1, orInfinity: true }),
+  deltasFrom: listOf(wholeNumber({ min: 0 })),
+  lingerMs: milliseconds,
+  badRows: BAD_ROWS,
+}
+
 /** Uid of the operator that owns the rows: that of `als-serving`, so that the checkpoints of both jobs fit. */
 export const LEARNER_UID = 'als-model'
 /** Uid of the operator that reads ratings. */
@@ -90,6 +137,7 @@ const DEFAULT_IN_FLIGHT = 10_000
 const onlineAls: JobDefinition<OnlineAlsOptions> = defineJob<OnlineAlsOptions>({
   name: 'online-als',
   async build(env, options) {
+    checkOptions('online-als', ONLINE_ALS, options)
     await using topics = await openTopics(options)
     const { dimension, rule, lingerMs = 4, window } = options
     // Sums wait for their window: the limit must not wait for them.

@@ -1,4 +1,7 @@
 import type { Clock } from '../../../core/clock.ts'
+import { aFunction, required } from '../../../core/options/kinds.ts'
+import { CLOCK } from '../../../core/options/ports.ts'
+import { checkOptions, type OptionShape } from '../../../core/options/shape.ts'
 import { LearningCoordinator } from '../coordinator.ts'
 import type { LearnableVersion } from '../messages.ts'
 import { SVM_DELTAS_UID, SVM_OBSERVATIONS_UID } from './job.ts'
@@ -10,9 +13,15 @@ export interface LinearLearningOptions {
   readonly onLearning?: ((version: number) => void) | undefined
 }
 
+const LINEAR_LEARNING: OptionShape<LinearLearningOptions> = {
+  clock: required(CLOCK),
+  onLearning: aFunction(),
+}
+
 /** Makes the coordinator of the `online-svm` job. The owners of blocks need no preparation. */
 export function linearLearning(
   options: LinearLearningOptions,
 ): LearningCoordinator<LearnableVersion> {
+  checkOptions('linearLearning', LINEAR_LEARNING, options)
   return new LearningCoordinator({ ...options, gates: [SVM_OBSERVATIONS_UID, SVM_DELTAS_UID] })
 }

@@ -1,13 +1,29 @@
 import type { KafkaClientOptions } from '../../../connectors/kafka/client/options.ts'
 import { openTopics } from '../../../connectors/topics/open.ts'
+import { TOPICS_PLACE } from '../../../connectors/topics/place.ts'
+import {
+  count,
+  listOf,
+  milliseconds,
+  name,
+  numberIn,
+  required,
+  wholeNumber,
+} from '../../../core/options/kinds.ts'
+import {
+  checkOptions,
+  type NamedOptions,
+  nested,
+  type OptionShape,
+} from '../../../core/options/shape.ts'
 import { defineJob, type JobDefinition } from '../../../dataflow/job-definition.ts'
 import { rawKeySerializer } from '../../../dataflow/key-serializer.ts'
 import { encodeLinearDelta, type LinearDelta } from '../../../models/linear/delta.ts'
-import type { OnlineLinearOptions } from '../../../models/linear/online-rule.ts'
+import { ONLINE_LINEAR, type OnlineLinearOptions } from '../../../models/linear/online-rule.ts'
 import { type WeightUpdate, WeightUpdateSerializer } from '../../../models/linear/weight-update.ts'
 import { MODEL_ROWS_UID } from '../../model-topic/als-serving.ts'
 import { LinearServingFunction } from '../../model-topic/linear-serving-function.ts'
-import type { BadRowPolicy } from '../../model-topic/operator.ts'
+import { BAD_ROWS, type BadRowPolicy } from '../../model-topic/operator.ts'
 import { topicRecords } from '../../model-topic/records.ts'
 import { deltasTopic } from '../../model-topic/topics.ts'
 import { WeightRowsOperator } from '../../model-topic/weight-rows-operator.ts'
@@ -43,6 +59,20 @@ export interface OnlineSvmOptions extends Readonly<Record<string, unknown>> {
   readonly badRows?: BadRowPolicy
 }
 
+/** The options of the `online-svm` job. */
+export const ONLINE_SVM: OptionShape<NamedOptions<OnlineSvmOptions>> = {
+  ...TOPICS_PLACE,
+  topic: required(name),
+  observations: required(name),
+  range: required(count),
+  rule: required(nested(ONLINE_LINEAR)),
+  positiveLabel: numberIn(),
+  mostUnderWay: wholeNumber({ min: 1, orInfinity: true }),
+  deltasFrom: listOf(wholeNumber({ min: 0 })),
+  lingerMs: milliseconds,
+  badRows: BAD_ROWS,
+}
+
 /** Uid of the operator that owns the weights: that of `svm-serving`, so that the checkpoints of both jobs fit. */
 export const SVM_MODEL_UID = 'svm-model'
 /** Uid of the operator that reads observations. */
@@ -61,6 +91,7 @@ export const SVM_DELTAS_UID = 'svm-deltas'
 const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
   name: 'online-svm',
   async build(env, options) {
+    checkOptions('online-svm', ONLINE_SVM, options)
     await using topics = await openTopics(options)
     const { range, rule, positiveLabel, lingerMs = 2, mostUnderWay: mostInFlight = 64 } = options
     const rows = topicRecords(env, topics, {

@@ -1,3 +1,5 @@
+import { numberIn, type OptionKind, oneOf } from '../../../core/options/kinds.ts'
+import { checkArgument, variants } from '../../../core/options/shape.ts'
 import { RowMoments } from '../row-moments.ts'
 import { type FoldInOptions, FoldInRule } from './fold-in.ts'
 import { type GramOptions, GramRule } from './gram.ts'
@@ -16,6 +18,39 @@ export type OnlineRuleOptions =
   | ({ readonly rule: 'fold-in' } & FoldInOptions)
   | ({ readonly rule: 'stack' } & StackOptions)
 
+const UNBOUNDED = numberIn({ orInfinity: true })
+const GUARDS = { gradientClip: UNBOUNDED, normCap: UNBOUNDED }
+const ORDER = oneOf('simultaneous', 'user-first')
+
+/** The kind of the options of update rules. Each rule checks the ranges of its own. */
+export const ONLINE_RULE: OptionKind<OnlineRuleOptions> = variants<OnlineRuleOptions, 'rule'>(
+  'rule',
+  {
+    sgd: {
+      ...GUARDS,
+      learningRate: numberIn(),
+      schedule: oneOf('constant', 'decayed', 'adagrad'),
+      decay: numberIn(),
+      userRegularization: numberIn(),
+      itemRegularization: numberIn(),
+      newcomers: UNBOUNDED,
+      order: ORDER,
+      deltas: oneOf('pair', 'step'),
+      globalMean: numberIn(),
+    },
+    gram: {
+      ...GUARDS,
+      noise: numberIn(),
+      userForgetting: numberIn(),
+      itemForgetting: numberIn(),
+      newcomers: UNBOUNDED,
+      order: ORDER,
+    },
+    'fold-in': { ...GUARDS, feedback: oneOf('explicit', 'implicit'), newcomers: UNBOUNDED },
+    stack: { stackForgetting: numberIn(), stackPrior: numberIn(), globalMean: numberIn() },
+  },
+)
+
 /** Names of the rules. */
 export const ONLINE_RULES = ['gram', 'sgd', 'fold-in', 'stack'] as const
 
@@ -30,6 +65,7 @@ export function onlineRule(
   options: OnlineRuleOptions,
   moments: () => ModelMoments,
 ): OnlineRule {
+  checkArgument('onlineRule', 'options', ONLINE_RULE, options)
   switch (options.rule) {
     case 'sgd':
       return new SgdRule(shape, options)

@@ -1,6 +1,15 @@
 import { type Clock, systemClock } from '../../../core/clock.ts'
 import { requireArgument } from '../../../core/errors.ts'
-import { requireWholeNumber } from '../../../core/whole-number.ts'
+import {
+  aFunction,
+  flag,
+  numberIn,
+  objectWith,
+  oneOf,
+  wholeNumber,
+} from '../../../core/options/kinds.ts'
+import { CLOCK, SIGNAL } from '../../../core/options/ports.ts'
+import { checkOptions, type OptionShape } from '../../../core/options/shape.ts'
 import type { AlsRowKind } from '../../../models/als/row-key.ts'
 import type { RatingsTable } from '../../data/ratings-table.ts'
 
@@ -89,6 +98,29 @@ export interface AlsOptions {
   readonly clock?: Clock
 }
 
+const ALS: OptionShape<AlsOptions> = {
+  factors: wholeNumber({ min: 1, max: 1024 }),
+  iterations: wholeNumber({ min: 1, max: 10_000 }),
+  biases: flag,
+  feedback: oneOf('explicit', 'implicit'),
+  alpha: numberIn({ above: 0 }),
+  regularization: numberIn({ above: 0 }),
+  biasRegularization: numberIn({ above: 0 }),
+  penalty: oneOf('n', 'sqrt-n', 'constant'),
+  solver: oneOf('cholesky', 'cg'),
+  cgSteps: wholeNumber({ min: 1, max: 1000 }),
+  threads: wholeNumber({ min: 0, max: 256 }),
+  device: oneOf('auto', 'cpu', 'gpu'),
+  onDevice: aFunction(),
+  seed: numberIn(),
+  startingRows: aFunction(),
+  validation: objectWith('a table of ratings'),
+  patience: numberIn({ min: 1, orInfinity: true }),
+  onProgress: aFunction(),
+  signal: SIGNAL,
+  clock: CLOCK,
+}
+
 /** Options with every default filled in. */
 export interface AlsSettings {
   readonly factors: number
@@ -133,6 +165,7 @@ export function alsHyperparameters(
 
 /** Checks options and fills in defaults. Throws INVALID_ARGUMENT. */
 export function alsSettings(options: AlsOptions): AlsSettings {
+  checkOptions('trainAls', ALS, options)
   const feedback = options.feedback ?? 'explicit'
   const biases = options.biases ?? feedback === 'explicit'
   const penalty = options.penalty ?? (biases || feedback === 'implicit' ? 'sqrt-n' : 'n')
@@ -154,12 +187,6 @@ export function alsSettings(options: AlsOptions): AlsSettings {
     patience: options.patience ?? Number.POSITIVE_INFINITY,
     clock: options.clock ?? systemClock,
   }
-  requireWholeNumber('factors', settings.factors, { min: 1, max: 1024 })
-  requireWholeNumber('iterations', settings.iterations, { min: 1, max: 10_000 })
-  requireWholeNumber('cgSteps', settings.cgSteps, { min: 1, max: 1000 })
-  requireWholeNumber('threads', settings.threads, { min: 0, max: 256 })
-  checkPositive('regularization', settings.regularization)
-  checkPositive('alpha', settings.alpha)
   requireArgument(
     feedback === 'explicit' || !settings.biases,
     'implicit feedback does not support biases; turn them off',
@@ -168,16 +195,7 @@ export function alsSettings(options: AlsOptions): AlsSettings {
     options.device !== 'gpu' || options.solver !== 'cholesky',
     'a GPU supports only the solver cg; remove the solver option or train on the CPU',
   )
-  checkPositive('biasRegularization', settings.biasRegularization)
-  requireArgument(settings.patience >= 1, 'patience must be at least 1 iteration')
   return settings
-}
-
-function checkPositive(name: string, value: number): void {
-  requireArgument(
-    Number.isFinite(value) && value > 0,
-    `${name} must be greater than 0, not ${value}`,
-  )
 }
 
 /** Factor of the penalty of a row with `count` ratings. */

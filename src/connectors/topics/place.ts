@@ -1,0 +1,22 @@
+import { name } from '../../core/options/kinds.ts'
+import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
+import { KAFKA_CLIENT, type KafkaClientOptions } from '../kafka/client/options.ts'
+
+/** Location of topics, as plain data that can be sent to jobs. Exactly one field is given. */
+export interface TopicsPlace {
+  /** Folder of an embedded log. */
+  readonly logDirectory?: string
+  /** Connection to a Kafka. */
+  readonly kafka?: KafkaClientOptions
+}
+
+/** The fields of a location of topics. */
+export const TOPICS_PLACE: OptionShape<TopicsPlace> = {
+  logDirectory: name,
+  kafka: nested(KAFKA_CLIENT),
+}
+
+/** Throws INVALID_ARGUMENT unless these are the fields of a location of topics. */
+export function checkPlace(call: string, place: object): void {
+  checkOptions(call, TOPICS_PLACE, place)
+}

@@ -1,0 +1,92 @@
+import { asWeirError } from '../core/errors.ts'
+import { either, kindOf, listOf, name, required, text, wholeNumber } from '../core/options/kinds.ts'
+import { checkArgument, checkOptions, nested, type OptionShape } from '../core/options/shape.ts'
+import { PREDICT, type QueryOptions, type SparseVector } from './model-reader.ts'
+
+const KEYS = listOf(text)
+
+const SPARSE_VECTOR = kindOf<SparseVector>(
+  'an object with ids, a Uint32Array, and values, a Float32Array',
+  (given) => {
+    const { ids, values } = (given ?? {}) as Partial<SparseVector>
+    return ids instanceof Uint32Array && values instanceof Float32Array
+  },
+)
+
+/** The keys that a scan covers. */
+export const RANGE = nested<{ readonly from: string; readonly to: string; readonly limit: number }>(
+  {
+    from: required(text),
+    to: required(text),
+    limit: required(wholeNumber({ min: 0 })),
+  },
+)
+
+/** The row or the vector for which a top-k query asks. */
+export const TOP_K_QUERY = either(
+  text,
+  kindOf<Float32Array>('a Float32Array', (given) => given instanceof Float32Array),
+)
+
+/** Options that a caller did not give: they are not checked again. */
+export const NO_OPTIONS: QueryOptions = {}
+
+/** Throws INVALID_ARGUMENT unless these are the name of a state and options of a call. */
+export function checkCall<O>(
+  call: string,
+  state: unknown,
+  shape: OptionShape<O>,
+  options: unknown,
+): void {
+  checkArgument(call, 'state', name, state)
+  if (options !== NO_OPTIONS) checkOptions(call, shape, options)
+}
+
+/** As `checkCall`, for a call with keys. */
+export function checkKeys<O>(
+  call: string,
+  state: unknown,
+  keys: unknown,
+  shape: OptionShape<O>,
+  options: unknown,
+): void {
+  checkCall(call, state, shape, options)
+  checkArgument(call, 'keys', KEYS, keys)
+}
+
+/** What is wrong with the arguments of a prediction, which are looked at in the shortest time. */
+export function predictionRefusal(
+  call: string,
+  state: unknown,
+  left: unknown,
+  right: unknown,
+  options: unknown,
+): Promise<never> | undefined {
+  const areTexts =
+    typeof state === 'string' && typeof left === 'string' && typeof right === 'string'
+  if (areTexts && options === NO_OPTIONS && state !== '') return undefined
+  return refusalBy(() => checkKeys(call, state, [left, right], PREDICT, options))
+}
+
+/** What is wrong with the arguments of a sparse product. */
+export function productRefusal<O>(
+  call: string,
+  state: unknown,
+  features: unknown,
+  shape: OptionShape<O>,
+  options: unknown,
+): Promise<never> | undefined {
+  return refusalBy(() => {
+    checkCall(call, state, shape, options)
+    checkArgument(call, 'features', SPARSE_VECTOR, features)
+  })
+}
+
+function refusalBy(check: () => void): Promise<never> | undefined {
+  try {
+    check()
+    return undefined
+  } catch (error) {
+    return Promise.reject(asWeirError(error, 'INVALID_ARGUMENT'))
+  }
+}

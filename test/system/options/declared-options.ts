@@ -1,0 +1,83 @@
+import { join, resolve } from 'node:path'
+import { API, SignatureKind, SymbolFlags, type Type, TypeFlags } from 'typescript/unstable/sync'
+
+const ROOT = resolve(import.meta.dirname, '../../..')
+
+/** The entries of the package, from its `exports`. */
+const ENTRIES = [
+  'index.ts',
+  'learning.ts',
+  'inference.ts',
+  'client/index.ts',
+  'connectors/kafka/index.ts',
+  'testing/index.ts',
+  'tracing/index.ts',
+]
+
+/** Names of types whose values are options, or plain data in place of options. */
+const IS_OPTIONS = /(Options|Settings|Config|Place|NewTopic|JobDefinition|JobOptionSpec)$/
+
+/** What the type of an option takes, as far as a wrong value needs it. */
+export type DeclaredKind = 'number' | 'text' | 'flag' | 'words' | 'function' | 'other'
+
+/** An option as TypeScript declares it. */
+export interface DeclaredOption {
+  readonly name: string
+  readonly kind: DeclaredKind
+}
+
+/** Every type of options that the package exports, or that an exported function takes, with its options. */
+export function declaredOptions(): ReadonlyMap<string, readonly DeclaredOption[]> {
+  using api = disposable(new API())
+  const config = join(ROOT, 'tsconfig.json')
+  const [project] = api.updateSnapshot({ openProjects: [config] }).getProjects()
+  const { checker, program } = project!
+  const found = new Map<string, readonly DeclaredOption[]>()
+
+  const kindOf = (type: Type): DeclaredKind => {
+    const given = checker.getNonNullableType(type) ?? type
+    const parts = given.isUnionType() ? given.getTypes() : [given]
+    const every = (flags: number): boolean => parts.every((part) => (part.flags & flags) !== 0)
+    if (every(TypeFlags.StringLiteral)) return 'words'
+    if (every(TypeFlags.NumberLike)) return 'number'
+    if (every(TypeFlags.StringLike)) return 'text'
+    if (every(TypeFlags.BooleanLike)) return 'flag'
+    const [only] = parts
+    const isFunction =
+      parts.length === 1 && checker.getSignaturesOfType(only!, SignatureKind.Call).length > 0
+    return isFunction ? 'function' : 'other'
+  }
+  const add = (name: string, type: Type): void => {
+    const options = checker.getPropertiesOfType(type).map((property) => ({
+      name: property.name,
+      kind: kindOf(checker.getTypeOfSymbol(property)!),
+    }))
+    // Options of a job are any names; the types of formats and of numbers have methods.
+    if (options.length > 0 && !/^(toString|__)/.test(options[0]!.name)) found.set(name, options)
+  }
+  for (const entry of ENTRIES) {
+    const file = program.getSourceFile(join(ROOT, 'src', entry))!
+    for (const exported of checker.getExportsOfModule(checker.getSymbolAtLocation(file)!)) {
+      const isAlias = (exported.flags & SymbolFlags.Alias) !== 0
+      const symbol = isAlias ? checker.getAliasedSymbol(exported) : exported
+      if ((symbol.flags & SymbolFlags.Type) !== 0 && IS_OPTIONS.test(symbol.name)) {
+        add(symbol.name, checker.getDeclaredTypeOfSymbol(symbol))
+      }
+      if ((symbol.flags & SymbolFlags.Function) === 0) continue
+      const type = checker.getTypeOfSymbol(symbol)!
+      for (const signature of checker.getSignaturesOfType(type, SignatureKind.Call)) {
+        for (const parameter of signature.getParameters()) {
+          const taken = checker.getTypeOfSymbol(parameter)!
+          const given = checker.getNonNullableType(taken) ?? taken
+          const name = given.getSymbol()?.name ?? ''
+          if (IS_OPTIONS.test(name) && !found.has(name)) add(name, given)
+        }
+      }
+    }
+  }
+  return found
+}
+
+function disposable(api: API): API & Disposable {
+  return Object.assign(api, { [Symbol.dispose]: () => api.close() })
+}
