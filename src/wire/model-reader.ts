@@ -94,7 +94,10 @@ export interface TopKOptions extends QueryOptions {
   readonly normColumns?: number
 }
 
-/** A sparse vector: strictly ascending feature ids and their values. */
+/**
+ * A sparse vector: feature ids and their values. Queries take the ids in any order and add up the values of an
+ * id that comes again, as readers of examples do; in answers and in files they rise strictly.
+ */
 export interface SparseVector {
   readonly ids: Uint32Array
   readonly values: Float32Array

@@ -5,6 +5,7 @@ import {
   type ServedRankingOptions,
 } from '../../jobs/evaluate/ranking-served.ts'
 import { type EvaluationRatings, evaluateServed } from '../../jobs/evaluate/served.ts'
+import { LeftOutRecords, leftOutText } from '../../jobs/retrain/left-out.ts'
 import { rangesOfTopic, readObservations } from '../../jobs/retrain/observations.ts'
 import type { Rating, RatingRange } from '../../models/ratings/rating.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
@@ -85,8 +86,8 @@ Examples:
     if (every !== undefined && !(every > 0)) throw new UsageError('--every must be above 0')
     // A wrong range is reported without a server.
     rangeFlag(flags, 'clip')
-    const ratings = (): EvaluationRatings =>
-      topic === undefined ? ratingPieces(file!) : piecesOfTopic(flags, topic)
+    const ratings = (leftOut?: LeftOutRecords): EvaluationRatings =>
+      topic === undefined ? ratingPieces(file!) : piecesOfTopic(flags, topic, leftOut)
     await using client = await connectWith(flags)
     const input = { client, flags, io, ratings }
     if (every === undefined) report(await measure(input), input)
@@ -107,7 +108,7 @@ interface EvaluationInput {
   readonly client: WeirClient
   readonly flags: Flags
   readonly io: CommandIo
-  readonly ratings: () => EvaluationRatings
+  readonly ratings: (leftOut?: LeftOutRecords) => EvaluationRatings
 }
 
 /** The quality of a version. */
@@ -115,6 +116,8 @@ interface Evaluation {
   readonly version: number
   readonly errors: ErrorSummary
   readonly lists: RankingSummary | undefined
+  /** Records of the topic that are no ratings. */
+  readonly refused: number
 }
 
 async function measure({ client, flags, io, ratings }: EvaluationInput): Promise<Evaluation> {
@@ -122,12 +125,15 @@ async function measure({ client, flags, io, ratings }: EvaluationInput): Promise
   const number = versionOf(flags, client)
   const version = await measuredVersion(flags, number)
   const range = flags.boolean('no-clip') ? undefined : clipRange(flags, version)
-  const errors = await evaluateServed(client, ratings(), {
+  const leftOut = new LeftOutRecords()
+  const errors = await evaluateServed(client, ratings(leftOut), {
     ...query,
     ...(range === undefined ? {} : { range }),
     onProgress: (done) => io.rewriteLine?.(`evaluated ${done} ratings`),
   })
   io.rewriteLine?.('')
+  const unread = leftOut.found()
+  if (unread !== undefined) io.err(`evaluate: ${leftOutText(unread, flags.string('observations'))}`)
   const ranking = await rankingOptionsOf(flags)
   const lists =
     ranking &&
@@ -136,7 +142,7 @@ async function measure({ client, flags, io, ratings }: EvaluationInput): Promise
       ...ranking,
       items: version?.items,
     }))
-  return { version: number, errors, lists }
+  return { version: number, errors, lists, refused: unread?.count ?? 0 }
 }
 
 /** The version of `--version`, else the live one; 0 if none is live. */
@@ -175,9 +181,13 @@ async function rankingOptionsOf(
   return { k, ...bound, ...(await seenItems(flags)) }
 }
 
-async function* piecesOfTopic(flags: Flags, topic: string): AsyncGenerator<readonly Rating[]> {
+async function* piecesOfTopic(
+  flags: Flags,
+  topic: string,
+  leftOut = new LeftOutRecords(),
+): AsyncGenerator<readonly Rating[]> {
   await using topics = await topicsOf(flags)
-  yield* readObservations(topics, await rangesOfTopic(topics, topic))
+  yield* readObservations(topics, await rangesOfTopic(topics, topic), leftOut.onBad)
 }
 
 async function seenItems(
@@ -205,13 +215,13 @@ const LIST_METRICS = [
 /** One line of `--every`. */
 function reportAt(
   atMs: number,
-  { version, errors, lists }: Evaluation,
+  { version, errors, lists, refused }: Evaluation,
   { flags, io }: Pick<EvaluationInput, 'flags' | 'io'>,
 ): void {
   const at = new Date(atMs).toISOString()
   if (flags.boolean('json')) {
     const ranking = lists === undefined ? {} : { ranking: lists }
-    io.out(JSON.stringify({ at, version, ...errors, ...ranking }))
+    io.out(JSON.stringify({ at, version, ...errors, refused, ...ranking }))
     return
   }
   const { mse, rmseLow, rmseHigh, count } = errors
@@ -222,11 +232,11 @@ function reportAt(
 }
 
 function report(
-  { errors, lists: ranking }: Evaluation,
+  { errors, lists: ranking, refused }: Evaluation,
   { flags, io }: Pick<EvaluationInput, 'flags' | 'io'>,
 ): void {
   if (flags.boolean('json')) {
-    io.out(JSON.stringify({ ...errors, ...(ranking === undefined ? {} : { ranking }) }))
+    io.out(JSON.stringify({ ...errors, refused, ...(ranking === undefined ? {} : { ranking }) }))
     return
   }
   const interval = (low: number, high: number): string =>

@@ -3,8 +3,9 @@ import { systemClock } from '../../core/clock.ts'
 import { asWeirError, messageOf, requireArgument } from '../../core/errors.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import type { JobStatus } from '../../runtime/job/status.ts'
-import type { LearningCoordinator } from '../learning/coordinator.ts'
+import type { LearningCoordinator, LearningCoordinatorOptions } from '../learning/coordinator.ts'
 import type { LearnableVersion } from '../learning/messages.ts'
+import type { RefusedReport } from '../learning/refused.ts'
 import type { LearnedModel } from '../learning/write-back/learned-model.ts'
 import { dropUnfinished } from '../learning/write-back/publish.ts'
 import { WriteBack, type WrittenBack } from '../learning/write-back/write-back.ts'
@@ -42,6 +43,11 @@ export interface ServeLearningOptions
   readonly onWrittenBack?: (written: WrittenBack) => void
 }
 
+/** What a coordinator of learning calls. */
+type LearningCallbacks = Required<
+  Pick<LearningCoordinatorOptions<never>, 'onLearning' | 'onRefused'>
+>
+
 /** A job that serves a kind of model and learns it. */
 export interface LearningJob<
   O extends Readonly<Record<string, unknown>>,
@@ -50,11 +56,11 @@ export interface LearningJob<
 > {
   readonly model: ModelJob<O>
   readonly learned: LearnedModel
-  /** Makes the coordinator of learning; `onLearning` is called when every slot learns on a version. */
-  coordinator(onLearning: (version: number) => void): LearningCoordinator<M, C>
+  /** Makes the coordinator of learning. */
+  coordinator(callbacks: LearningCallbacks): LearningCoordinator<M, C>
   readonly observations: string
-  /** Topics that the job reads and writes besides those of the model. */
-  readonly topics: readonly string[]
+  /** Topic of refused observations. */
+  readonly quarantine: string | undefined
   /** The metadata of a version that went live. */
   metadataOf(version: number, marker: ModelVersionMarker): M | Promise<M>
 }
@@ -69,16 +75,23 @@ export async function serveLearning<
   M extends LearnableVersion,
   C,
 >(job: LearningJob<O, M, C>, options: ServeLearningOptions): Promise<ServedJob> {
-  await createTopics(job.topics, options)
+  const { observations, quarantine } = job
+  await createTopics(
+    quarantine === undefined ? [observations] : [observations, quarantine],
+    options,
+  )
   const ends = options.writeBackMs === undefined ? undefined : await writtenEnds(options)
   let versions!: VersionCoordinator
   const notes = new Map<number, string>()
   let isFirst = true
-  const coordinator = job.coordinator((version) => {
-    versions.learningBegan(version)
-    void recordLearning(job.observations, options)
-    options.onLearning?.(version, notes.get(version))
-    notes.delete(version)
+  const coordinator = job.coordinator({
+    onLearning: (version) => {
+      versions.learningBegan(version)
+      void recordLearning(observations, options)
+      options.onLearning?.(version, notes.get(version))
+      notes.delete(version)
+    },
+    onRefused: (refused) => options.onWarning?.(refusedText(refused, job)),
   })
   const writeBack = writeBackOf(job, options, (version) => versions.markerOf(version))
   let applied: Promise<void> | undefined
@@ -193,6 +206,20 @@ async function recordLearning(observations: string, options: ServeLearningOption
       `the registry does not know that ${name} is learned from ${observations} (${messageOf(error)}); give "weir retrain" --observations ${observations}`,
     )
   }
+}
+
+/** Says what was refused, and where it is. */
+function refusedText(
+  { count, reason, partition, offset }: RefusedReport,
+  {
+    observations,
+    quarantine,
+  }: { readonly observations: string; readonly quarantine: string | undefined },
+): string {
+  const records = count === 1 ? '1 record' : `${count.toLocaleString('en-US')} records`
+  const place =
+    quarantine === undefined ? '--quarantine TOPIC keeps them' : `topic ${quarantine} has them`
+  return `refused ${records} of topic ${observations} since the start, the latest at ${partition}:${offset} (${reason}); ${place}`
 }
 
 /** Runs work at the first call only. */
