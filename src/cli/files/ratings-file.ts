@@ -1,10 +1,11 @@
 import { readPieces } from '../../connectors/file/open-folder.ts'
 import { WeirError } from '../../core/errors.ts'
-import { RatingsParser } from '../../models/ratings/parser.ts'
+import { RatingsParser, type RatingsParserOptions } from '../../models/ratings/parser.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import { type RatingsTable, RatingsTableBuilder } from '../../training/data/ratings-table.ts'
 import { addRatings, type RatingsTarget } from '../../training/data/read-ratings.ts'
 import { type DataFileKind, dataFilesAt, readDataFile, sizedDataFilesAt } from './data-file.ts'
+import type { RatingsReading } from './ratings-columns.ts'
 import type { ReadingProgress } from './reading-bar.ts'
 
 /** A file of ratings. */
@@ -20,10 +21,11 @@ const RATINGS_FILE: DataFileKind = {
  */
 export async function ratingsOfFile(
   place: string,
+  reading: RatingsReading,
   progress?: ReadingProgress,
 ): Promise<RatingsTable> {
   const builder = new RatingsTableBuilder()
-  await addRatingsOfFile(place, builder, progress)
+  await addRatingsOfFile(place, builder, reading, progress)
   return builder.build()
 }
 
@@ -31,14 +33,16 @@ export async function ratingsOfFile(
 export async function addRatingsOfFile(
   place: string,
   target: RatingsTarget & { readonly size: number },
+  reading: RatingsReading,
   progress?: ReadingProgress,
 ): Promise<void> {
   const files = await sizedDataFilesAt(place, RATINGS_FILE)
+  const options = parserOptions(place, reading)
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0)
   let before = 0
   for (const { place: file, bytes } of files) {
     const pieces = readPieces(file, (done) => progress?.onRead(before + done, total))
-    await readDataFile(file, RATINGS_FILE, () => addRatings(target, pieces))
+    await readDataFile(file, RATINGS_FILE, () => addRatings(target, pieces, options))
     before += bytes
   }
   if (target.size > 0) return
@@ -54,14 +58,32 @@ export function ratingFiles(place: string): Promise<readonly string[]> {
 }
 
 /** The same ratings in pieces, so that they are never in memory as a whole. Throws as `ratingsOfFile`. */
-export async function* ratingPieces(place: string): AsyncGenerator<readonly Rating[]> {
-  for (const file of await dataFilesAt(place, RATINGS_FILE)) yield* piecesOf(file)
+export async function* ratingPieces(
+  place: string,
+  reading: RatingsReading,
+): AsyncGenerator<readonly Rating[]> {
+  const options = parserOptions(place, reading)
+  for (const file of await dataFilesAt(place, RATINGS_FILE)) yield* piecesOf(file, options)
 }
 
-async function* piecesOf(file: string): AsyncGenerator<readonly Rating[]> {
+function parserOptions(
+  place: string,
+  { columns, onColumns }: RatingsReading,
+): RatingsParserOptions {
+  return {
+    ...(columns === undefined ? {} : { columns }),
+    onColumns: (found) => onColumns(place, found),
+  }
+}
+
+async function* piecesOf(
+  file: string,
+  options: RatingsParserOptions,
+): AsyncGenerator<readonly Rating[]> {
   let piece: Rating[] = []
-  const parser = new RatingsParser((user, item, rating, timestamp) =>
-    piece.push({ user, item, rating, timestamp }),
+  const parser = new RatingsParser(
+    (user, item, rating, timestamp) => piece.push({ user, item, rating, timestamp }),
+    options,
   )
   const chunks = readPieces(file)[Symbol.asyncIterator]()
   for (;;) {

@@ -12,6 +12,7 @@ import { evaluateAls } from '../../training/als/evaluate.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
 import type { RankingSummary } from '../../training/metrics/ranking.ts'
 import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
+import { COLUMNS_OPTION, ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS } from '../flags/kafka.ts'
@@ -31,6 +32,7 @@ export const FACTORS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     help: 'Training ratings: a u.data, ratings.dat or ratings.csv, or a folder of such files, at a path or an hdfs:// URL',
   },
   test: { type: 'string', value: 'FILE', help: 'Held-out ratings to measure the error on' },
+  ...COLUMNS_OPTION,
   topic: { type: 'string', value: 'NAME', default: 'als-model', help: 'Model topic' },
   ...PUBLISHED_VERSION_OPTIONS,
   'text-rows': {
@@ -122,10 +124,14 @@ export async function publishTrained(
 export async function testResult(
   flags: Flags,
   model: AlsModel,
+  io: CommandIo,
 ): Promise<Readonly<Record<string, unknown>>> {
   const test = flags.optional('test')
   if (test === undefined) return {}
-  const { rmse, coverage } = evaluateAls(model, await ratingsOfFile(test))
+  const { rmse, coverage } = evaluateAls(
+    model,
+    await ratingsOfFile(test, ratingsReadingOf(flags, io)),
+  )
   return { rmse, coverage }
 }
 

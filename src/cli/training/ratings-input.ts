@@ -5,6 +5,7 @@ import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import { RatingsSpill } from '../../training/spill/ratings-spill.ts'
 import type { SpilledRatings } from '../../training/spill/spilled-ratings.ts'
 import { type CommandIo, type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import { ratingsReadingOf } from '../files/ratings-columns.ts'
 import { addRatingsOfFile, ratingsOfFile } from '../files/ratings-file.ts'
 import { ReadingBar } from '../files/reading-bar.ts'
 
@@ -23,7 +24,7 @@ const IN_MEMORY_ONLY = ['validation', 'folds'] as const
 /** The ratings of `--ratings` in memory. Shows how much is read. */
 export async function readTrainingRatings(flags: Flags, io: CommandIo): Promise<RatingsTable> {
   const bar = new ReadingBar(io)
-  const table = await ratingsOfFile(flags.string('ratings'), bar)
+  const table = await ratingsOfFile(flags.string('ratings'), ratingsReadingOf(flags, io), bar)
   bar.finish()
   return table
 }
@@ -60,7 +61,7 @@ async function spilledRatings(
     memoryBytes,
     onSorted: (share) => sorting.onRead(share, 1),
   })
-  await addRatingsOfFile(flags.string('ratings'), spill, reading)
+  await addRatingsOfFile(flags.string('ratings'), spill, ratingsReadingOf(flags, io), reading)
   reading.finish()
   const ratings = await spill.build()
   sorting.finish()

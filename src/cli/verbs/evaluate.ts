@@ -14,6 +14,7 @@ import type { ErrorSummary } from '../../training/metrics/errors.ts'
 import type { RankingSummary } from '../../training/metrics/ranking.ts'
 import { type Command, type CommandIo, Flags, UsageError } from '../command/command.ts'
 import { periodically } from '../command/periodically.ts'
+import { COLUMNS_OPTION, type RatingsReading, ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingPieces, ratingsOfFile } from '../files/ratings-file.ts'
 import { topicsOf } from '../flags/kafka.ts'
 import { connectWith, QUERY_OPTIONS, queryOptionsOf } from '../flags/query.ts'
@@ -37,6 +38,7 @@ export const evaluateCommand: Command = {
       value: 'TOPIC',
       help: 'Topic of held-out ratings: user,item,rating[,seconds]',
     },
+    ...COLUMNS_OPTION,
     clip: {
       type: 'string',
       value: 'MIN,MAX',
@@ -86,10 +88,11 @@ Examples:
     if (every !== undefined && !(every > 0)) throw new UsageError('--every must be above 0')
     // A wrong range is reported without a server.
     rangeFlag(flags, 'clip')
+    const reading = ratingsReadingOf(flags, io)
     const ratings = (leftOut?: LeftOutRecords): EvaluationRatings =>
-      topic === undefined ? ratingPieces(file!) : piecesOfTopic(flags, topic, leftOut)
+      topic === undefined ? ratingPieces(file!, reading) : piecesOfTopic(flags, topic, leftOut)
     await using client = await connectWith(flags)
-    const input = { client, flags, io, ratings }
+    const input = { client, flags, io, reading, ratings }
     if (every === undefined) report(await measure(input), input)
     else {
       await periodically({ seconds: every, io }, async () => {
@@ -108,6 +111,7 @@ interface EvaluationInput {
   readonly client: WeirClient
   readonly flags: Flags
   readonly io: CommandIo
+  readonly reading: RatingsReading
   readonly ratings: (leftOut?: LeftOutRecords) => EvaluationRatings
 }
 
@@ -120,7 +124,13 @@ interface Evaluation {
   readonly refused: number
 }
 
-async function measure({ client, flags, io, ratings }: EvaluationInput): Promise<Evaluation> {
+async function measure({
+  client,
+  flags,
+  io,
+  reading,
+  ratings,
+}: EvaluationInput): Promise<Evaluation> {
   const query = { state: flags.string('state'), query: queryOptionsOf(flags) }
   const number = versionOf(flags, client)
   const version = await measuredVersion(flags, number)
@@ -134,7 +144,7 @@ async function measure({ client, flags, io, ratings }: EvaluationInput): Promise
   io.rewriteLine?.('')
   const unread = leftOut.found()
   if (unread !== undefined) io.err(`evaluate: ${leftOutText(unread, flags.string('observations'))}`)
-  const ranking = await rankingOptionsOf(flags)
+  const ranking = await rankingOptionsOf(flags, reading)
   const lists =
     ranking &&
     (await evaluateRankingServed(client, ratings(), {
@@ -173,12 +183,13 @@ function clipRange(flags: Flags, version: ModelVersionMarker | undefined): Ratin
 /** Options of the evaluation of lists; undefined without `--top`. */
 async function rankingOptionsOf(
   flags: Flags,
+  reading: RatingsReading,
 ): Promise<Omit<ServedRankingOptions, 'state' | 'query'> | undefined> {
   const k = flags.optionalInteger('top', 1, 1000)
   if (k === undefined) return undefined
   const hasBound = flags.optional('relevant-from') !== undefined
   const bound = hasBound ? { relevantFrom: flags.number('relevant-from') } : {}
-  return { k, ...bound, ...(await seenItems(flags)) }
+  return { k, ...bound, ...(await seenItems(flags, reading)) }
 }
 
 async function* piecesOfTopic(
@@ -192,11 +203,12 @@ async function* piecesOfTopic(
 
 async function seenItems(
   flags: Flags,
+  reading: RatingsReading,
 ): Promise<{ readonly seen?: ReadonlyMap<string, ReadonlySet<string>> }> {
   const file = flags.optional('seen')
   if (file === undefined) return {}
   const seen = new Map<string, Set<string>>()
-  for (const { user, item } of ratingsOf(await ratingsOfFile(file))) {
+  for (const { user, item } of ratingsOf(await ratingsOfFile(file, reading))) {
     const items = seen.get(user) ?? new Set<string>()
     items.add(item)
     seen.set(user, items)

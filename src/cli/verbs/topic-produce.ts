@@ -16,6 +16,7 @@ import {
 } from '../command/command.ts'
 import { periodically } from '../command/periodically.ts'
 import { ProducedFiles } from '../files/produced-files.ts'
+import { COLUMNS_OPTION, type RatingsReading, ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingFiles, ratingPieces } from '../files/ratings-file.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsOf } from '../flags/kafka.ts'
@@ -38,6 +39,7 @@ export const topicProduceCommand: Command = {
       value: 'PLACE',
       help: 'Append the ratings of a file or of a folder of part files, a path or an hdfs:// URL, as user,item,rating[,seconds] with the user as key',
     },
+    ...COLUMNS_OPTION,
     watch: {
       type: 'string',
       value: 'SECONDS',
@@ -65,7 +67,7 @@ Examples:
     await using topics = await unlessInterrupted(topicsOf(flags), io)
     const producer = await unlessInterrupted(topics.producer(topic), io)
     try {
-      const input = { topic, producer, flags, io }
+      const input = { topic, producer, flags, io, reading: ratingsReadingOf(flags, io) }
       return await (place === undefined ? produceLines(input) : produceRatings(place, input))
     } finally {
       await producer.close()
@@ -78,6 +80,7 @@ interface Input {
   readonly producer: TopicProducer
   readonly flags: Flags
   readonly io: CommandIo
+  readonly reading: RatingsReading
 }
 
 async function produceLines({ topic, producer, flags, io }: Input): Promise<number> {
@@ -132,12 +135,15 @@ async function produceRatings(place: string, input: Input): Promise<number> {
 }
 
 /** Appends the ratings of a file; all are stored when this resolves. */
-async function produceFile(file: string, { topic, producer, flags, io }: Input): Promise<void> {
+async function produceFile(
+  file: string,
+  { topic, producer, flags, io, reading }: Input,
+): Promise<void> {
   const format = ratingLineFormat()
   const encoder = new TextEncoder()
   const writer = new ByteWriter()
   let records = 0
-  for await (const ratings of ratingPieces(file)) {
+  for await (const ratings of ratingPieces(file, reading)) {
     for (const rating of ratings) {
       writer.reset()
       format.write(rating, writer)

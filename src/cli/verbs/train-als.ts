@@ -10,8 +10,9 @@ import {
   alsHyperparameters,
 } from '../../training/als/solver/options.ts'
 import type { RatingsSource } from '../../training/als/solver/sides.ts'
-import { type Command, Flags, UsageError } from '../command/command.ts'
+import { type Command, type CommandIo, Flags, UsageError } from '../command/command.ts'
 import { outputFileOf, outputPlaceOf } from '../files/output-file.ts'
+import { ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
 import { writeTextRows } from '../files/text-rows-file.ts'
 import {
@@ -71,7 +72,7 @@ export const trainAlsCommand: Command = {
     const result: Record<string, unknown> = {
       ...summaryOf(model, train),
       ...(options.device === 'cpu' ? {} : { device }),
-      ...(await testErrors(flags, model, train)),
+      ...(await testErrors({ flags, io }, model, train)),
       ...(await foldErrors(flags, table, chosen)),
       ...(await publishTrained(
         { model, train, hyperparameters: alsHyperparameters(options) },
@@ -142,12 +143,14 @@ function errorsOf(history: readonly AlsProgress[]): Record<string, number> {
 
 /** Errors on the file of `--test`: of ratings, or of rankings with implicit feedback. */
 async function testErrors(
-  flags: Flags,
+  { flags, io }: { readonly flags: Flags; readonly io: CommandIo },
   model: AlsModel,
   train: RatingsSource,
 ): Promise<Record<string, unknown>> {
   const test = flags.optional('test')
   const isRanking = flags.boolean('implicit') && !('sides' in train)
-  if (test === undefined || !isRanking) return await testResult(flags, model)
-  return { ranking: evaluateRanking(model, train, await ratingsOfFile(test)) }
+  if (test === undefined || !isRanking) return await testResult(flags, model, io)
+  return {
+    ranking: evaluateRanking(model, train, await ratingsOfFile(test, ratingsReadingOf(flags, io))),
+  }
 }

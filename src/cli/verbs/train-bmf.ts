@@ -82,7 +82,7 @@ Example:
     const result: Record<string, unknown> = {
       ...summaryOf(trained, train),
       ...(options.device === 'cpu' ? {} : { device }),
-      ...(await testResult(flags, model)),
+      ...(await testResult(flags, model, io)),
       ...(folds === undefined ? {} : await foldErrors(table, folds, options)),
       ...(await publishTrained(published, target, io)),
     }

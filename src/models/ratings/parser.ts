@@ -3,7 +3,14 @@ import { decimalNumber } from '../../core/text/decimal-number.ts'
 import { requireLineEnd } from '../../core/text/longest-line.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import { isMeanId } from '../mean-id.ts'
-import { columnsOfHeader, isUsualOrder, type RatingColumns } from './columns.ts'
+import {
+  columnsByPosition,
+  columnsOfHeader,
+  columnsText,
+  isUsualOrder,
+  type NamedColumns,
+  type RatingColumns,
+} from './columns.ts'
 import { detectRatingsFormat, type RatingsFormat, SEPARATORS } from './format.ts'
 import { LARGEST_RATING } from './rating.ts'
 import { fieldsOf, isRefused, ratingOfLine } from './rating-fields.ts'
@@ -20,6 +27,10 @@ export interface RatingsParserOptions {
   readonly format?: RatingsFormat
   /** @default 'fail' */
   readonly badLines?: BadLines
+  /** Columns by name or position. @default those that the header surely names; without a header the usual order */
+  readonly columns?: NamedColumns
+  /** Called once, with the columns that are read in words. */
+  readonly onColumns?: (columns: string) => void
 }
 
 const LINE_FEED = 10
@@ -32,6 +43,7 @@ const LINE_FEED = 10
 export class RatingsParser {
   private readonly sink: RatingSink
   private readonly badLines: BadLines
+  private readonly options: RatingsParserOptions
   private separator: string | undefined
   /** Columns of the header, if they are not in the usual order. */
   private columns: RatingColumns | undefined
@@ -45,6 +57,7 @@ export class RatingsParser {
 
   constructor(sink: RatingSink, options: RatingsParserOptions = {}) {
     this.sink = sink
+    this.options = options
     this.badLines = options.badLines ?? 'fail'
     this.separator = options.format === undefined ? undefined : SEPARATORS[options.format]
   }
@@ -148,15 +161,16 @@ export class RatingsParser {
     this.separator ??= SEPARATORS[detectRatingsFormat(line)]
     const fields = fieldsOf(line, this.separator)
     if (!Array.isArray(fields)) return false
-    const columns = columnsOfHeader(fields)
-    const isNumber = (field: string): boolean => field !== '' && Number.isFinite(Number(field))
-    if (fields.some(isNumber)) return false
-    if (columns !== undefined && !isUsualOrder(columns)) this.columns = columns
-    return columns !== undefined || this.isCsv
-  }
-
-  private get isCsv(): boolean {
-    return this.separator === ',' || this.separator === ';'
+    const { columns: named, onColumns } = this.options
+    // A line of ratings has a number: the rating.
+    const isHeader = !fields.some((field) => !Number.isNaN(decimalNumber(field)))
+    const columns = isHeader
+      ? columnsOfHeader(fields, named)
+      : columnsByPosition(fields.length, named)
+    onColumns?.(columnsText(columns, isHeader ? fields : undefined))
+    const isUsual = isUsualOrder(columns) && fields.length === (columns.time === undefined ? 3 : 4)
+    if (!isUsual && (isHeader || named !== undefined)) this.columns = columns
+    return isHeader
   }
 
   /** Parses a line whose columns have another order, or that is not plain. */
