@@ -1,3 +1,4 @@
+import type { FileToRead } from '../../connectors/file/list.ts'
 import { readPieces } from '../../connectors/file/open-folder.ts'
 import { WeirError } from '../../core/errors.ts'
 import { RatingsParser, type RatingsParserOptions } from '../../models/ratings/parser.ts'
@@ -52,9 +53,9 @@ export async function addRatingsOfFile(
   )
 }
 
-/** The files of ratings at a place. Throws INVALID_ARGUMENT if there is none. */
-export function ratingFiles(place: string): Promise<readonly string[]> {
-  return dataFilesAt(place, RATINGS_FILE)
+/** The files of ratings at a place, with their sizes. Throws INVALID_ARGUMENT if there is none. */
+export function ratingFiles(place: string): Promise<readonly FileToRead[]> {
+  return sizedDataFilesAt(place, RATINGS_FILE)
 }
 
 /** The same ratings in pieces, so that they are never in memory as a whole. Throws as `ratingsOfFile`. */
