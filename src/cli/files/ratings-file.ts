@@ -8,6 +8,13 @@ import { addRatings, type RatingsTarget } from '../../training/data/read-ratings
 import { type DataFileKind, dataFilesAt, readDataFile, sizedDataFilesAt } from './data-file.ts'
 import type { RatingsReading } from './ratings-columns.ts'
 import type { ReadingProgress } from './reading-bar.ts'
+import type { TrainingFacts } from './training-facts.ts'
+
+/** Who is told while ratings are read. */
+export interface ReadingWatch {
+  readonly progress?: ReadingProgress
+  readonly facts?: TrainingFacts
+}
 
 /** A file of ratings. */
 const RATINGS_FILE: DataFileKind = {
@@ -23,10 +30,10 @@ const RATINGS_FILE: DataFileKind = {
 export async function ratingsOfFile(
   place: string,
   reading: RatingsReading,
-  progress?: ReadingProgress,
+  watching: ReadingWatch = {},
 ): Promise<RatingsTable> {
   const builder = new RatingsTableBuilder()
-  await addRatingsOfFile(place, builder, reading, progress)
+  await addRatingsOfFile(place, builder, reading, watching)
   return builder.build()
 }
 
@@ -35,15 +42,19 @@ export async function addRatingsOfFile(
   place: string,
   target: RatingsTarget & { readonly size: number },
   reading: RatingsReading,
-  progress?: ReadingProgress,
+  { progress, facts }: ReadingWatch = {},
 ): Promise<void> {
   const files = await sizedDataFilesAt(place, RATINGS_FILE)
   const options = parserOptions(place, reading)
+  const noted: RatingsTarget = facts === undefined ? target : noting(facts, target)
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0)
   let before = 0
   for (const { place: file, bytes } of files) {
-    const pieces = readPieces(file, (done) => progress?.onRead(before + done, total))
-    await readDataFile(file, RATINGS_FILE, () => addRatings(target, pieces, options))
+    const pieces = readPieces(file, (done, piece) => {
+      progress?.onRead(before + done, total)
+      facts?.onPiece(piece)
+    })
+    await readDataFile(file, RATINGS_FILE, () => addRatings(noted, pieces, options))
     before += bytes
   }
   if (target.size > 0) return
@@ -51,6 +62,16 @@ export async function addRatingsOfFile(
     'EMPTY_DATASET',
     `${place} has no ratings; write one "user item rating" a line`,
   )
+}
+
+/** A target that also notes the time of each rating. */
+function noting(facts: TrainingFacts, target: RatingsTarget): RatingsTarget {
+  return {
+    add(user, item, rating, timestamp) {
+      facts.onEvent(timestamp)
+      target.add(user, item, rating, timestamp)
+    },
+  }
 }
 
 /** The files of ratings at a place, with their sizes. Throws INVALID_ARGUMENT if there is none. */

@@ -6,6 +6,7 @@ import { refuseOtherDimension } from '../../jobs/publish/topic-dimension.ts'
 import type { VersionChoice } from '../../jobs/publish/version-to-publish.ts'
 import { dataMetrics, type MeasuredRatings } from '../../jobs/registry/data-metrics.ts'
 import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
+import type { TrainedOn } from '../../models/registry/trained-on.ts'
 import type { Hyperparameters } from '../../models/registry/version.ts'
 import type { CrossValidation } from '../../training/als/cross-validate.ts'
 import { evaluateAls } from '../../training/als/evaluate.ts'
@@ -14,6 +15,7 @@ import type { RankingSummary } from '../../training/metrics/ranking.ts'
 import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
 import { COLUMNS_OPTION, ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
+import { IN_TOPIC_OPTION } from '../files/training-facts.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS } from '../flags/kafka.ts'
 import { KEY_LENGTH_OPTION, maxKeyBytesOf } from '../flags/key-length.ts'
@@ -40,6 +42,7 @@ export const FACTORS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: 'FILE',
     help: 'Also write the rows as text, "<id>,U|I,f1;f2;...", to a path or an hdfs:// URL; with "/" at its end to a folder, users.txt and items.txt',
   },
+  ...IN_TOPIC_OPTION,
   folds: { type: 'string', value: 'N', help: 'Also cross-validate with N folds' },
   'no-publish': { type: 'boolean', help: 'Train without publishing the model' },
 }
@@ -98,10 +101,12 @@ export async function publishTrained(
     model,
     train,
     hyperparameters,
+    trainedOn,
   }: {
     readonly model: AlsModel
     readonly train: MeasuredRatings
     readonly hyperparameters?: Hyperparameters
+    readonly trainedOn: TrainedOn
   },
   target: PublishTarget | undefined,
   io: CommandIo,
@@ -114,6 +119,7 @@ export async function publishTrained(
     ...choice,
     clock: systemClock,
     metrics: dataMetrics(train),
+    trainedOn,
     ...(hyperparameters === undefined ? {} : { hyperparameters }),
     onWarning: (warning) => io.err(`warning: ${warning}`),
   })

@@ -15,6 +15,7 @@ import { outputFileOf, outputPlaceOf } from '../files/output-file.ts'
 import { ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
 import { writeTextRows } from '../files/text-rows-file.ts'
+import { TrainingFacts } from '../files/training-facts.ts'
 import {
   ALS_OPTIONS,
   ALS_TRAINING_OPTIONS,
@@ -54,9 +55,11 @@ export const trainAlsCommand: Command = {
     await using topics = await topicsOf(flags)
     const options = alsOptionsOf(flags)
     const outputs = outputsOf(flags)
+    const facts = new TrainingFacts()
+    await facts.readTopic(flags, topics)
     const { table, target } = await trainingInput(flags, topics, {
       ...options,
-      read: () => trainingRatings(flags, io),
+      read: () => trainingRatings(flags, io, facts),
     })
     using _files = 'sides' in table ? table : undefined
     const { train, ...validation } =
@@ -75,7 +78,12 @@ export const trainAlsCommand: Command = {
       ...(await testErrors({ flags, io }, model, train)),
       ...(await foldErrors(flags, table, chosen)),
       ...(await publishTrained(
-        { model, train, hyperparameters: alsHyperparameters(options) },
+        {
+          model,
+          train,
+          hyperparameters: alsHyperparameters(options),
+          trainedOn: facts.trainedOn(flags.string('ratings')),
+        },
         target,
         io,
       )),

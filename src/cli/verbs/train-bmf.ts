@@ -8,6 +8,7 @@ import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { outputFileOf, outputPlaceOf } from '../files/output-file.ts'
 import { writeTextRows } from '../files/text-rows-file.ts'
+import { TrainingFacts } from '../files/training-facts.ts'
 import { validationSplit } from '../flags/als-training.ts'
 import { topicsOf } from '../flags/kafka.ts'
 import { BMF_OPTIONS, bmfOptionsOf, trainBmfWithProgress } from '../training/bmf.ts'
@@ -52,10 +53,12 @@ Example:
     const variance = outputPlaceOf(flags, 'variance')
     const folds = flags.optionalInteger('folds', 2)
     const { factors, sweeps, burnIn, seed } = options
+    const facts = new TrainingFacts()
+    await facts.readTopic(flags, topics)
     const { table, target } = await trainingInput(flags, topics, {
       ...(factors === undefined ? {} : { factors }),
       biases: true,
-      read: () => readTrainingRatings(flags, io),
+      read: () => readTrainingRatings(flags, io, facts),
     })
     const { train, ...validation } = validationSplit(table, flags)
     let device: AlsDeviceName = 'cpu'
@@ -75,6 +78,7 @@ Example:
     const published = {
       model,
       train,
+      trainedOn: facts.trainedOn(flags.string('ratings')),
       hyperparameters: Object.fromEntries(
         Object.entries(hyperparameters).filter(([, value]) => value !== undefined),
       ) as Readonly<Record<string, number | string | boolean>>,

@@ -1,3 +1,4 @@
+import type { TrainedOn } from '../../models/registry/trained-on.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
 import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
 import { type PublishOptions, publishModel } from './model.ts'
@@ -8,6 +9,7 @@ export function publishAls(
   options: Omit<PublishOptions, 'facts'> & {
     readonly hyperparameters?: Readonly<Record<string, number | string | boolean>>
     readonly metrics?: Readonly<Record<string, number>>
+    readonly trainedOn?: TrainedOn
   },
 ): Promise<number> {
   const publishable = {
@@ -33,6 +35,7 @@ export function publishAls(
     maxRating: model.range.max,
     hyperparameters: options.hyperparameters ?? { factors: model.factors },
     metrics: options.metrics ?? {},
+    ...(options.trainedOn === undefined ? {} : { trainedOn: options.trainedOn }),
   }
   return publishModel(publishable, { ...options, facts })
 }

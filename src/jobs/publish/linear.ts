@@ -2,6 +2,7 @@ import { BIAS_FEATURE } from '../../core/feature.ts'
 import { LINEAR_MEMORY } from '../../models/linear/online-rule.ts'
 import type { LinearPrior } from '../../models/linear/prior.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
+import type { TrainedOn } from '../../models/registry/trained-on.ts'
 import { SVM_MODEL } from '../model-topic/linear-serving-function.ts'
 import { type PublishableRow, type PublishOptions, publishModel } from './model.ts'
 
@@ -23,6 +24,7 @@ export interface PublishLinearOptions extends Omit<PublishOptions, 'facts'> {
   readonly range?: number
   readonly hyperparameters?: Readonly<Record<string, number | string | boolean>>
   readonly metrics?: Readonly<Record<string, number>>
+  readonly trainedOn?: TrainedOn
 }
 
 /** Publishes a linear model as a version, in blocks of weights (`publishModel`). */
@@ -44,6 +46,7 @@ export function publishLinear(
     globalMean: 0,
     hyperparameters: { features: model.features, ...options.hyperparameters },
     metrics: options.metrics ?? {},
+    ...(options.trainedOn === undefined ? {} : { trainedOn: options.trainedOn }),
   }
   return publishModel(publishable, { ...options, facts })
 }

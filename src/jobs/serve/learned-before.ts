@@ -11,6 +11,7 @@ import type { VersionCoordinator } from '../model-topic/version-coordinator.ts'
 import type { ServedJob } from '../served-job.ts'
 import type { ServeModelOptions } from './model.ts'
 import { registryOfJob } from './registry-place.ts'
+import { originText } from './training-origin.ts'
 
 /** Where a job has its model. */
 type ModelPlace = Pick<ServeModelOptions, 'data' | 'topic' | 'place'>
@@ -76,6 +77,7 @@ export interface FirstObservations {
  */
 export async function firstObservations(
   observations: string,
+  marker: ModelVersionMarker,
   {
     data,
     place = { logDirectory: data.log },
@@ -88,7 +90,7 @@ export async function firstObservations(
   })
   const present = (bounds ?? []).reduce((sum, { start, end }) => sum + end - start, 0)
   if (bounds === undefined || present === 0) return { note: undefined }
-  const origin = 'it does not say which observations it was trained on'
+  const origin = originText(marker)
   const records = `the ${present.toLocaleString('en-US')} records of topic ${observations} that are there`
   if (learnFrom !== 'end') {
     const learned = `${origin}, so ${records} are learned (--learn-from end leaves them out)`

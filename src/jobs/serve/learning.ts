@@ -109,7 +109,7 @@ export async function serveLearning<
       const isLater = !isFirst
       isFirst = false
       if (isLater || hasCheckpoint || isKnown) return metadata
-      const { note, ...first } = await firstObservations(job.observations, options)
+      const { note, ...first } = await firstObservations(observations, marker, options)
       if (note !== undefined) notes.set(version, note)
       return { ...metadata, ...first }
     } catch (error) {
