@@ -128,8 +128,7 @@ export {
   PrequentialError,
   type PrequentialOptions,
 } from './models/quality/prequential-error.ts'
-export { type RecordLine, ratingOfRecord } from './models/ratings/line-format.ts'
-export { isRefused, type RefusedLine } from './models/ratings/rating-fields.ts'
+export { isRefused } from './models/ratings/rating-fields.ts'
 export type { LearnedPart } from './models/registry/learned-part.ts'
 export { keyLengthWithoutVersion, versionOfKeyBytes } from './models/versioned-key.ts'
 // State: rows of other slots, read in place; weights in blocks.

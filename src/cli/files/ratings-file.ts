@@ -5,15 +5,20 @@ import { RatingsParser, type RatingsParserOptions } from '../../models/ratings/p
 import type { Rating } from '../../models/ratings/rating.ts'
 import { type RatingsTable, RatingsTableBuilder } from '../../training/data/ratings-table.ts'
 import { addRatings, type RatingsTarget } from '../../training/data/read-ratings.ts'
-import { type DataFileKind, dataFilesAt, readDataFile, sizedDataFilesAt } from './data-file.ts'
+import {
+  type DataFileKind,
+  dataFilesAt,
+  type ReadFacts,
+  readDataFile,
+  sizedDataFilesAt,
+} from './data-file.ts'
 import type { RatingsReading } from './ratings-columns.ts'
 import type { ReadingProgress } from './reading-bar.ts'
-import type { TrainingFacts } from './training-facts.ts'
 
 /** Who is told while ratings are read. */
 export interface ReadingWatch {
   readonly progress?: ReadingProgress
-  readonly facts?: TrainingFacts
+  readonly facts?: ReadFacts
 }
 
 /** A file of ratings. */
@@ -65,7 +70,7 @@ export async function addRatingsOfFile(
 }
 
 /** A target that also notes the time of each rating. */
-function noting(facts: TrainingFacts, target: RatingsTarget): RatingsTarget {
+function noting(facts: ReadFacts, target: RatingsTarget): RatingsTarget {
   return {
     add(user, item, rating, timestamp) {
       facts.onEvent(timestamp)

@@ -15,7 +15,6 @@ import type { RankingSummary } from '../../training/metrics/ranking.ts'
 import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
 import { COLUMNS_OPTION, ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
-import { IN_TOPIC_OPTION } from '../files/training-facts.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS } from '../flags/kafka.ts'
 import { KEY_LENGTH_OPTION, maxKeyBytesOf } from '../flags/key-length.ts'
@@ -25,6 +24,7 @@ import {
   publishedVersionOf,
 } from '../flags/published-version.ts'
 import { counted } from '../text/counted.ts'
+import { IN_TOPIC_OPTION } from './dataset-facts.ts'
 
 /** Flags of every command that trains a factor model on a file: what it reads, writes and publishes. */
 export const FACTORS_OPTIONS: Readonly<Record<string, OptionSpec>> = {

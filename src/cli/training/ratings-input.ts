@@ -8,7 +8,7 @@ import { type CommandIo, type Flags, type OptionSpec, UsageError } from '../comm
 import { ratingsReadingOf } from '../files/ratings-columns.ts'
 import { addRatingsOfFile, ratingsOfFile } from '../files/ratings-file.ts'
 import { ReadingBar } from '../files/reading-bar.ts'
-import type { TrainingFacts } from '../files/training-facts.ts'
+import type { DatasetFacts } from './dataset-facts.ts'
 
 /** The flag of training sets that are larger than memory. */
 export const MEMORY_OPTION: Readonly<Record<string, OptionSpec>> = {
@@ -26,7 +26,7 @@ const IN_MEMORY_ONLY = ['validation', 'folds'] as const
 export async function readTrainingRatings(
   flags: Flags,
   io: CommandIo,
-  facts?: TrainingFacts,
+  facts?: DatasetFacts,
 ): Promise<RatingsTable> {
   const bar = new ReadingBar(io)
   const table = await ratingsOfFile(flags.string('ratings'), ratingsReadingOf(flags, io), {
@@ -41,7 +41,7 @@ export async function readTrainingRatings(
 export async function trainingRatings(
   flags: Flags,
   io: CommandIo,
-  facts: TrainingFacts,
+  facts: DatasetFacts,
 ): Promise<RatingsSource> {
   const memory = flags.optional('memory')
   if (memory === undefined) return await readTrainingRatings(flags, io, facts)
@@ -65,7 +65,7 @@ async function spilledRatings(
   flags: Flags,
   memoryBytes: number,
   io: CommandIo,
-  facts: TrainingFacts,
+  facts: DatasetFacts,
 ): Promise<SpilledRatings> {
   const reading = new ReadingBar(io)
   const sorting = new ReadingBar(io, 'sorting')

@@ -15,7 +15,6 @@ import { outputFileOf, outputPlaceOf } from '../files/output-file.ts'
 import { ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
 import { writeTextRows } from '../files/text-rows-file.ts'
-import { TrainingFacts } from '../files/training-facts.ts'
 import {
   ALS_OPTIONS,
   ALS_TRAINING_OPTIONS,
@@ -24,6 +23,7 @@ import {
   validationSplit,
 } from '../flags/als-training.ts'
 import { topicsOf } from '../flags/kafka.ts'
+import { DatasetFacts } from '../training/dataset-facts.ts'
 import {
   FACTORS_OPTIONS,
   FACTORS_PLACE_OPTIONS,
@@ -55,7 +55,7 @@ export const trainAlsCommand: Command = {
     await using topics = await topicsOf(flags)
     const options = alsOptionsOf(flags)
     const outputs = outputsOf(flags)
-    const facts = new TrainingFacts()
+    const facts = new DatasetFacts()
     await facts.readTopic(flags, topics)
     const { table, target } = await trainingInput(flags, topics, {
       ...options,

@@ -8,10 +8,10 @@ import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import { type Command, Flags } from '../command/command.ts'
 import { outputFileOf, outputPlaceOf } from '../files/output-file.ts'
 import { writeTextRows } from '../files/text-rows-file.ts'
-import { TrainingFacts } from '../files/training-facts.ts'
 import { validationSplit } from '../flags/als-training.ts'
 import { topicsOf } from '../flags/kafka.ts'
 import { BMF_OPTIONS, bmfOptionsOf, trainBmfWithProgress } from '../training/bmf.ts'
+import { DatasetFacts } from '../training/dataset-facts.ts'
 import {
   FACTORS_OPTIONS,
   FACTORS_PLACE_OPTIONS,
@@ -53,7 +53,7 @@ Example:
     const variance = outputPlaceOf(flags, 'variance')
     const folds = flags.optionalInteger('folds', 2)
     const { factors, sweeps, burnIn, seed } = options
-    const facts = new TrainingFacts()
+    const facts = new DatasetFacts()
     await facts.readTopic(flags, topics)
     const { table, target } = await trainingInput(flags, topics, {
       ...(factors === undefined ? {} : { factors }),

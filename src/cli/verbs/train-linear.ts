@@ -24,7 +24,6 @@ import { ProgressBar } from '../command/progress-bar.ts'
 import { examplesOfFile } from '../files/examples-file.ts'
 import { outputFileOf } from '../files/output-file.ts'
 import { writeTextLines } from '../files/text-lines-file.ts'
-import { IN_TOPIC_OPTION, TrainingFacts } from '../files/training-facts.ts'
 import { topicsOf } from '../flags/kafka.ts'
 import { LINEAR_OPTIONS, linearOptionsOf } from '../flags/linear-training.ts'
 import {
@@ -34,6 +33,7 @@ import {
 } from '../flags/publish-linear.ts'
 import { promotionHint } from '../flags/published-version.ts'
 import { counted } from '../text/counted.ts'
+import { DatasetFacts, IN_TOPIC_OPTION } from '../training/dataset-facts.ts'
 
 const LOSS_OPTION: Readonly<Record<string, OptionSpec>> = {
   loss: {
@@ -125,8 +125,8 @@ async function train(flags: Flags, loss: LinearLossName, io: CommandIo): Promise
 }
 
 /** Facts of the training's data, with the end of the topic of `--in-topic`. */
-async function factsOf(flags: Flags): Promise<TrainingFacts> {
-  const facts = new TrainingFacts()
+async function factsOf(flags: Flags): Promise<DatasetFacts> {
+  const facts = new DatasetFacts()
   if (flags.optional('in-topic') === undefined) return facts
   await using topics = await topicsOf(flags)
   await facts.readTopic(flags, topics)

@@ -22,6 +22,7 @@ import type {
   LearnerReport,
 } from './messages.ts'
 import type { RefusedReport } from './refused.ts'
+import { RefusedTotal } from './refused-total.ts'
 
 /** Operators that must prepare for a version, and how their constants are agreed on. */
 export interface LearnersOptions<C> {
@@ -77,8 +78,7 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
   /** By partition of the model topic, how far it was applied when the version went live. */
   private complete: readonly number[] = []
   private cancelLook: Cancel | undefined
-  /** By operator and subtask, the observations that it has refused in this attempt. */
-  private readonly refusedBy = new Map<string, number>()
+  private readonly refusedTotal = new RefusedTotal()
 
   constructor(options: LearningCoordinatorOptions<C>) {
     this.options = options
@@ -145,16 +145,14 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
 
   /** Reports the observations that all subtasks together have refused, as far as they have said. */
   private refused(uid: string, subtask: number, report: RefusedReport): void {
-    this.refusedBy.set(`${uid}#${subtask}`, report.count)
-    const count = [...this.refusedBy.values()].reduce((sum, each) => sum + each, 0)
-    this.options.onRefused?.({ ...report, count })
+    this.options.onRefused?.(this.refusedTotal.with(`${uid}#${subtask}`, report))
   }
 
   private start(context: OperatorCoordinatorContext, operator: 'gate' | 'learner'): void {
     const { operatorUid, attempt, parallelism } = context
     if (attempt !== this.facts.attempt) {
       this.inFlight = InFlightLimit.newBuffer()
-      this.refusedBy.clear()
+      this.refusedTotal.clear()
     }
     this.contexts.set(operatorUid, context)
     this.observe({ kind: 'started', attempt, operator, subtasks: parallelism })

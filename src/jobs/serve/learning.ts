@@ -5,7 +5,7 @@ import type { ModelVersionMarker } from '../../models/registry/version-marker.ts
 import type { JobStatus } from '../../runtime/job/status.ts'
 import type { LearningCoordinator, LearningCoordinatorOptions } from '../learning/coordinator.ts'
 import type { LearnableVersion } from '../learning/messages.ts'
-import type { RefusedReport } from '../learning/refused.ts'
+import { refusedText } from '../learning/refused-total.ts'
 import type { LearnedModel } from '../learning/write-back/learned-model.ts'
 import { dropUnfinished } from '../learning/write-back/publish.ts'
 import { WriteBack, type WrittenBack } from '../learning/write-back/write-back.ts'
@@ -206,20 +206,6 @@ async function recordLearning(observations: string, options: ServeLearningOption
       `the registry does not know that ${name} is learned from ${observations} (${messageOf(error)}); give "weir retrain" --observations ${observations}`,
     )
   }
-}
-
-/** Says what was refused, and where it is. */
-function refusedText(
-  { count, reason, partition, offset }: RefusedReport,
-  {
-    observations,
-    quarantine,
-  }: { readonly observations: string; readonly quarantine: string | undefined },
-): string {
-  const records = count === 1 ? '1 record' : `${count.toLocaleString('en-US')} records`
-  const place =
-    quarantine === undefined ? '--quarantine TOPIC keeps them' : `topic ${quarantine} has them`
-  return `refused ${records} of topic ${observations} since the start, the latest at ${partition}:${offset} (${reason}); ${place}`
 }
 
 /** Runs work at the first call only. */

@@ -20,12 +20,18 @@ const ASCII_END = 0x80
 /** A byte order mark is no part of a line. */
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
+/** Ratings as lines; `read` throws UNPARSABLE_RECORD. */
+export interface RatingLineSerializer extends Serializer<Rating> {
+  /** The rating of the line between two positions, or why it is none. */
+  outcome(bytes: Uint8Array, start: number, end: number): Rating | RefusedLine
+}
+
 /**
  * One rating as a line of a MovieLens format: `user,item,rating` and, if known, Unix seconds. A line end
  * is accepted, and all else that a line of a file may have (`ratingOfLine`). Plain lines are read in one pass
  * over their bytes, without making a string of the line.
  */
-class RatingLineFormat implements Serializer<Rating> {
+class RatingLineFormat implements RatingLineSerializer {
   readonly id: string
   private readonly separator: string
   private readonly isCsv: boolean
@@ -84,13 +90,28 @@ class RatingLineFormat implements Serializer<Rating> {
   read(reader: ByteReader): Rating {
     const { bytes, position, end } = reader
     reader.position = end
-    const line = { start: position, end, separator: this.separator }
-    const rating = this.readPlain(bytes, position, end) ?? ratingOfRecord(bytes, line)
+    const rating = this.outcome(bytes, position, end)
     if (!isRefused(rating)) return rating
     throw new WeirError(
       'UNPARSABLE_RECORD',
       `not a rating: expected ${rating.expected}; write user, item, rating and, if known, Unix seconds`,
     )
+  }
+
+  outcome(bytes: Uint8Array, start: number, end: number): Rating | RefusedLine {
+    return this.readPlain(bytes, start, end) ?? this.readAny(bytes, start, end)
+  }
+
+  private readAny(bytes: Uint8Array, start: number, end: number): Rating | RefusedLine {
+    let text: string
+    try {
+      text = decoder.decode(bytes.subarray(start, end))
+    } catch {
+      return { reason: 'unparsable', expected: 'UTF-8' }
+    }
+    const line = text.replace(/\r?\n$/, '')
+    if (!line.includes('\n')) return ratingOfLine(line, this.separator)
+    return { reason: 'unparsable', expected: 'one rating, not several lines' }
   }
 
   /** The rating of a line of plain fields; undefined for every other line. */
@@ -146,32 +167,7 @@ class RatingLineFormat implements Serializer<Rating> {
   }
 }
 
-/** Place of a line in the bytes of a record. */
-export interface RecordLine {
-  readonly start: number
-  readonly end: number
-  /** @default a comma */
-  readonly separator?: string
-}
-
-/** The rating of a record that is one line, as a line of a file is read (`ratingOfLine`), or why it is none. */
-export function ratingOfRecord(
-  bytes: Uint8Array,
-  { start, end, separator = SEPARATORS.csv }: RecordLine,
-): Rating | RefusedLine {
-  let text: string
-  try {
-    text = decoder.decode(bytes.subarray(start, end))
-  } catch {
-    return { reason: 'unparsable', expected: 'UTF-8' }
-  }
-  const line = text.replace(/\r?\n$/, '')
-  if (line.includes('\n'))
-    return { reason: 'unparsable', expected: 'one rating, not several lines' }
-  return ratingOfLine(line, separator)
-}
-
 /** Format of ratings as lines (`RatingLineFormat`). */
-export function ratingLineFormat(format: RatingsFormat = 'csv'): Serializer<Rating> {
+export function ratingLineFormat(format: RatingsFormat = 'csv'): RatingLineSerializer {
   return new RatingLineFormat(format)
 }

@@ -4,7 +4,7 @@ import { keyOfEveryGroup } from '../../../core/key-group-keys.ts'
 import { plainNumber } from '../../../core/text/decimal-number.ts'
 import { NO_TIMESTAMP } from '../../../core/time.ts'
 import { type AlsRowKind, isMeanKeyBytes, writeKeySuffix } from '../../../models/als/row-key.ts'
-import { ratingLineFormat, ratingOfRecord } from '../../../models/ratings/line-format.ts'
+import { ratingLineFormat } from '../../../models/ratings/line-format.ts'
 import { isRefused } from '../../../models/ratings/rating-fields.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { DEFAULT_MAX_KEY_BYTES } from '../../../state/port/key-length.ts'
@@ -115,7 +115,7 @@ export class RatingsOperator extends ObservationsGate {
   }
 
   private readAny(bytes: Uint8Array, start: number, end: number): RefusalReason | undefined {
-    const rating = ratingOfRecord(bytes, { start, end })
+    const rating = this.format.outcome(bytes, start, end)
     if (isRefused(rating)) return rating.reason
     const { record } = this
     encodeId(record.key, rating.user, 'U')

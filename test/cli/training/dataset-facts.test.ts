@@ -8,7 +8,7 @@ import { Flags } from '../../../src/cli/command/command.ts'
 import { examplesOfFile } from '../../../src/cli/files/examples-file.ts'
 import { ratingsReadingOf } from '../../../src/cli/files/ratings-columns.ts'
 import { ratingsOfFile } from '../../../src/cli/files/ratings-file.ts'
-import { TrainingFacts } from '../../../src/cli/files/training-facts.ts'
+import { DatasetFacts } from '../../../src/cli/training/dataset-facts.ts'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import { recordedIo } from '../recorded-io.ts'
 
@@ -22,7 +22,7 @@ it('facts of a folder of ratings are the newest time and the hash of the bytes o
   const folder = temporaryFolder()
   const parts = [gzipSync('1,2,3,100\n1,3,3,300\n'), Buffer.from('2,2,3,200\n')]
   for (const [i, part] of parts.entries()) writeFileSync(join(folder, `part-${i}`), part)
-  const facts = new TrainingFacts()
+  const facts = new DatasetFacts()
   const reading = ratingsReadingOf(new Flags({}), recordedIo().io)
   expect((await ratingsOfFile(folder, reading, { facts })).size).toBe(3)
   const sha256 = createHash('sha256').update(Buffer.concat(parts)).digest('hex')
@@ -36,14 +36,14 @@ it('facts of a folder of ratings are the newest time and the hash of the bytes o
 it('facts of examples have no time', async () => {
   const file = join(temporaryFolder(), 'a.svm')
   writeFileSync(file, '1 2:1 1:1\n')
-  const facts = new TrainingFacts()
+  const facts = new DatasetFacts()
   await examplesOfFile(file, facts)
   const sha256 = createHash('sha256').update('1 2:1 1:1\n').digest('hex')
   expect(facts.trainedOn(file)).toMatchObject({ files: [{ file, sha256 }], newestEventMs: -1 })
 })
 
 it('the place of files has no settings of a URL, which may be secret', () => {
-  const { files } = new TrainingFacts().trainedOn('hdfs://n:9870/ratings?delegation=secret')
+  const { files } = new DatasetFacts().trainedOn('hdfs://n:9870/ratings?delegation=secret')
   expect(files.map(({ file }) => file)).toEqual(['hdfs://n:9870/ratings'])
 })
 
@@ -55,7 +55,7 @@ it('the end of a topic is that before the file is read', async () => {
     producer.sendRecord(null, Buffer.from('1,2,3'), 1, 0, [])
     await producer.sync()
   }
-  const facts = new TrainingFacts()
+  const facts = new DatasetFacts()
   await send()
   await facts.readTopic(new Flags({ 'in-topic': 'ratings' }), topics)
   await send()
@@ -63,6 +63,6 @@ it('the end of a topic is that before the file is read', async () => {
   expect(facts.trainedOn('a').ranges).toMatchObject([
     { topic: 'ratings', partition: 0, from: 0, to: 1 },
   ])
-  const wrong = new TrainingFacts().readTopic(new Flags({ 'in-topic': 'rating' }), topics)
+  const wrong = new DatasetFacts().readTopic(new Flags({ 'in-topic': 'rating' }), topics)
   await expect(wrong).rejects.toMatchObject({ code: 'UNKNOWN_TOPIC' })
 })

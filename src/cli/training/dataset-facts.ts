@@ -4,6 +4,7 @@ import { rangesOfTopic } from '../../jobs/retrain/observations.ts'
 import type { TrainedOn } from '../../models/registry/trained-on.ts'
 import type { DataRange } from '../../models/registry/version.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'
+import type { ReadFacts } from '../files/data-file.ts'
 
 /** The flag of a training on a file whose observations are in a topic, too. */
 export const IN_TOPIC_OPTION: Readonly<Record<string, OptionSpec>> = {
@@ -15,7 +16,7 @@ export const IN_TOPIC_OPTION: Readonly<Record<string, OptionSpec>> = {
 }
 
 /** Facts of the data that a training reads, gathered while it is read, for the version's lineage. */
-export class TrainingFacts {
+export class DatasetFacts implements ReadFacts {
   private readonly hash: Hash = createHash('sha256')
   private ranges: readonly DataRange[] = []
   private newestEventMs = -1
@@ -26,12 +27,10 @@ export class TrainingFacts {
     if (topic !== undefined) this.ranges = await rangesOfTopic(topics, topic)
   }
 
-  /** A piece of a file's bytes as they are stored; files one after the other. */
   onPiece(piece: Uint8Array): void {
     this.hash.update(piece)
   }
 
-  /** An observation with its event time, ms since 1970; -1 if unknown. */
   onEvent(timestamp: number): void {
     if (timestamp > this.newestEventMs) this.newestEventMs = timestamp
   }
