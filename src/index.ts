@@ -243,7 +243,7 @@ export type { DriftDetector } from './models/quality/drift-detector.ts'
 export { PageHinkley, type PageHinkleyOptions } from './models/quality/page-hinkley.ts'
 export { formatRating, type RatingsFormat } from './models/ratings/format.ts'
 export { type GeneratedRatingsOptions, generateRatings } from './models/ratings/generator.ts'
-export { ratingLineFormat } from './models/ratings/line-format.ts'
+export { type RatingLineSerializer, ratingLineFormat } from './models/ratings/line-format.ts'
 export {
   type BadLines,
   type RatingSink,
@@ -251,6 +251,7 @@ export {
   type RatingsParserOptions,
 } from './models/ratings/parser.ts'
 export { clipRating, type Rating, type RatingRange } from './models/ratings/rating.ts'
+export type { RefusedLine } from './models/ratings/rating-fields.ts'
 export {
   decodeMarker,
   encodeMarker,

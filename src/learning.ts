@@ -14,6 +14,7 @@ export { sleep } from './core/clock.ts'
 export { BIAS_FEATURE } from './core/feature.ts'
 export { keyGroupOf } from './core/key-group.ts'
 export { keyOfEveryGroup } from './core/key-group-keys.ts'
+export { plainNumber } from './core/text/decimal-number.ts'
 export { latin1Of } from './core/text/latin1.ts'
 // The jobs and their coordinators.
 export {
@@ -46,6 +47,14 @@ export type {
   LearnerReport,
 } from './jobs/learning/messages.ts'
 export { ObservationsGate } from './jobs/learning/observations-gate.ts'
+export { type QuarantineOptions, quarantine } from './jobs/learning/quarantine.ts'
+export {
+  REFUSED,
+  type RefusalReason,
+  Refusals,
+  type RefusedObservation,
+  type RefusedReport,
+} from './jobs/learning/refused.ts'
 export { type ResumeOffset, ResumeOffsets } from './jobs/learning/resume-offsets.ts'
 export { type TopicSinkOptions, topicSink } from './jobs/learning/topic-sink.ts'
 export { resumeOffsetsOf, type VersionOffsetsOptions } from './jobs/learning/version-offsets.ts'
@@ -99,6 +108,7 @@ export {
   RowUpdateSerializer,
 } from './models/als/row-update.ts'
 export { decodeLinearDelta, encodeLinearDelta, type LinearDelta } from './models/linear/delta.ts'
+export { ExampleRecordReader, type ExampleView } from './models/linear/example-record.ts'
 export {
   LibsvmParser,
   type LibsvmParserOptions,
@@ -123,6 +133,7 @@ export {
   PrequentialError,
   type PrequentialOptions,
 } from './models/quality/prequential-error.ts'
+export { isRefused } from './models/ratings/rating-fields.ts'
 export type { LearnedPart } from './models/registry/learned-part.ts'
 export {
   type PresentTopic,

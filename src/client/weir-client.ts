@@ -1,4 +1,5 @@
 import { requireArgument, WeirError } from '../core/errors.ts'
+import { mergedFeatures } from '../core/feature.ts'
 import { oneOf } from '../core/options/kinds.ts'
 import { checkArgument, checkOptions } from '../core/options/shape.ts'
 import {
@@ -246,7 +247,7 @@ export class WeirClient implements ModelReader {
     return this.product(state, features, options, false)
   }
 
-  /** Decision value and label of an example, ids rising. Rejects with the answer's error, NOT_FINITE. */
+  /** Decision value and label of an example. Rejects with the answer's error, NOT_FINITE. */
   async predictLinear(
     state: string,
     features: SparseVector,
@@ -267,7 +268,7 @@ export class WeirClient implements ModelReader {
   ): Promise<Answer<SparseProduct>> {
     const refusal = this.refusalOf(1)
     if (refusal !== undefined) return Promise.resolve({ ok: false, error: refusal })
-    return this.sparseDots.ask(state, features, options, isDecision)
+    return this.sparseDots.ask(state, mergedFeatures(features), options, isDecision)
   }
 
   /** Retries a failed sparse product through the general requests. */

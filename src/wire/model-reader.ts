@@ -139,7 +139,10 @@ export const TOP_K: OptionShape<TopKOptions> = {
   normColumns: wholeNumber({ min: 0 }),
 }
 
-/** A sparse vector: strictly ascending feature ids and their values. */
+/**
+ * A sparse vector: feature ids and their values. Queries take the ids in any order and add up the values of an
+ * id that comes again, as readers of examples do; in answers and in files they rise strictly.
+ */
 export interface SparseVector {
   readonly ids: Uint32Array
   readonly values: Float32Array

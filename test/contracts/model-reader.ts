@@ -164,6 +164,16 @@ export function modelReaderContract(name: string, connect: ConnectReader): void 
         const answer = await under.reader.sparseDot('WEIGHTS', { ids, values })
         expect(unwrap(answer)).toEqual({ sum: 1 + 14 + 10, unknown: 2 })
       })
+
+      test('take ids in any order, and add up the values of an id that comes again', async () => {
+        under.world.put('0', [0, 1, 2, 3, 4, 5, 6, 7])
+        const ids = Uint32Array.from([7, 3, BLOCK, 7])
+        const values = Float32Array.from([1, 2, 4, 0.5])
+        const given = [ids.slice(), values.slice()]
+        const answer = await under.reader.sparseDot('WEIGHTS', { ids, values })
+        expect(unwrap(answer)).toEqual({ sum: 1.5 * 7 + 2 * 3, unknown: 1 })
+        expect([ids, values]).toEqual(given)
+      })
     })
   })
 }

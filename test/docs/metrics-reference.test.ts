@@ -71,7 +71,9 @@ function registeredByLearning(): string[] {
     /^(learning\/.*|model-topic\/linear-serving-.*)\.ts$/.test(name),
   )
   const texts = files.map((name) => readFileSync(new URL(name, folder), 'utf8'))
-  return [...texts.join('').matchAll(/(?:counter|gauge)\('([A-Za-z]+)'/g)].map((found) => found[1]!)
+  return [
+    ...texts.join('').matchAll(/(?:counter|gauge|Refusals)\((?:context, )?'([A-Za-z]+)'/g),
+  ].map((found) => found[1]!)
 }
 
 function reportedByQueryThread(): string[] {

@@ -267,6 +267,16 @@ export const MOVED_TESTS: readonly MovedTest[] = [
     ],
   },
   {
+    promise: 'a history leaves out ratings whose ids are too long, and counts them',
+    was: 'test/jobs/histories/functions.test.ts; now the operator that reads ratings refuses them',
+    now: [
+      {
+        file: 'test/jobs/histories/ratings-operator.test.ts',
+        test: 'a record that is no rating, or whose ids are too long, is refused with its bytes and its place',
+      },
+    ],
+  },
+  {
     promise: 'a switch of versions learns each observation exactly once, under kills',
     was: 'four switches; now two, and four',
     now: [

@@ -8,6 +8,14 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
 }
 
+/** Gathers facts of data files while they are read. */
+export interface ReadFacts {
+  /** A piece of a file's bytes as they are stored; files one after the other. */
+  onPiece(piece: Uint8Array): void
+  /** An observation with its event time, ms since 1970; -1 if unknown. */
+  onEvent(timestamp: number): void
+}
+
 /** Description of a data file, for error messages. */
 export interface DataFileKind {
   /** Content of the file: `ratings`. */

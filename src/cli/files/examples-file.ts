@@ -2,7 +2,7 @@ import { readPieces } from '../../connectors/file/open-folder.ts'
 import { WeirError } from '../../core/errors.ts'
 import { addExamples } from '../../training/data/read-libsvm.ts'
 import { type SparseTable, SparseTableBuilder } from '../../training/data/sparse-table.ts'
-import { type DataFileKind, dataFilesAt, readDataFile } from './data-file.ts'
+import { type DataFileKind, dataFilesAt, type ReadFacts, readDataFile } from './data-file.ts'
 
 const EXAMPLES_FILE: DataFileKind = {
   content: 'examples',
@@ -14,10 +14,18 @@ const EXAMPLES_FILE: DataFileKind = {
  * INVALID_ARGUMENT if a file cannot be read, UNPARSABLE_RECORD, and EMPTY_DATASET if there are no examples.
  * Errors name the file.
  */
-export async function examplesOfFile(place: string): Promise<SparseTable> {
+export async function examplesOfFile(
+  place: string,
+  facts?: Pick<ReadFacts, 'onPiece'>,
+): Promise<SparseTable> {
   const builder = new SparseTableBuilder()
   for (const file of await dataFilesAt(place, EXAMPLES_FILE)) {
-    await readDataFile(file, EXAMPLES_FILE, () => addExamples(builder, readPieces(file)))
+    await readDataFile(file, EXAMPLES_FILE, () =>
+      addExamples(
+        builder,
+        readPieces(file, (_, piece) => facts?.onPiece(piece)),
+      ),
+    )
   }
   const table = builder.build()
   if (table.rows > 0) return table

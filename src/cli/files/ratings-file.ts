@@ -1,11 +1,25 @@
+import type { FileToRead } from '../../connectors/file/list.ts'
 import { readPieces } from '../../connectors/file/open-folder.ts'
 import { WeirError } from '../../core/errors.ts'
-import { RatingsParser } from '../../models/ratings/parser.ts'
+import { RatingsParser, type RatingsParserOptions } from '../../models/ratings/parser.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import { type RatingsTable, RatingsTableBuilder } from '../../training/data/ratings-table.ts'
 import { addRatings, type RatingsTarget } from '../../training/data/read-ratings.ts'
-import { type DataFileKind, dataFilesAt, readDataFile, sizedDataFilesAt } from './data-file.ts'
+import {
+  type DataFileKind,
+  dataFilesAt,
+  type ReadFacts,
+  readDataFile,
+  sizedDataFilesAt,
+} from './data-file.ts'
+import type { RatingsReading } from './ratings-columns.ts'
 import type { ReadingProgress } from './reading-bar.ts'
+
+/** Who is told while ratings are read. */
+export interface ReadingWatch {
+  readonly progress?: ReadingProgress
+  readonly facts?: ReadFacts
+}
 
 /** A file of ratings. */
 const RATINGS_FILE: DataFileKind = {
@@ -20,10 +34,11 @@ const RATINGS_FILE: DataFileKind = {
  */
 export async function ratingsOfFile(
   place: string,
-  progress?: ReadingProgress,
+  reading: RatingsReading,
+  watching: ReadingWatch = {},
 ): Promise<RatingsTable> {
   const builder = new RatingsTableBuilder()
-  await addRatingsOfFile(place, builder, progress)
+  await addRatingsOfFile(place, builder, reading, watching)
   return builder.build()
 }
 
@@ -31,14 +46,20 @@ export async function ratingsOfFile(
 export async function addRatingsOfFile(
   place: string,
   target: RatingsTarget & { readonly size: number },
-  progress?: ReadingProgress,
+  reading: RatingsReading,
+  { progress, facts }: ReadingWatch = {},
 ): Promise<void> {
   const files = await sizedDataFilesAt(place, RATINGS_FILE)
+  const options = parserOptions(place, reading)
+  const noted: RatingsTarget = facts === undefined ? target : noting(facts, target)
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0)
   let before = 0
   for (const { place: file, bytes } of files) {
-    const pieces = readPieces(file, (done) => progress?.onRead(before + done, total))
-    await readDataFile(file, RATINGS_FILE, () => addRatings(target, pieces))
+    const pieces = readPieces(file, (done, piece) => {
+      progress?.onRead(before + done, total)
+      facts?.onPiece(piece)
+    })
+    await readDataFile(file, RATINGS_FILE, () => addRatings(noted, pieces, options))
     before += bytes
   }
   if (target.size > 0) return
@@ -48,20 +69,48 @@ export async function addRatingsOfFile(
   )
 }
 
-/** The files of ratings at a place. Throws INVALID_ARGUMENT if there is none. */
-export function ratingFiles(place: string): Promise<readonly string[]> {
-  return dataFilesAt(place, RATINGS_FILE)
+/** A target that also notes the time of each rating. */
+function noting(facts: ReadFacts, target: RatingsTarget): RatingsTarget {
+  return {
+    add(user, item, rating, timestamp) {
+      facts.onEvent(timestamp)
+      target.add(user, item, rating, timestamp)
+    },
+  }
+}
+
+/** The files of ratings at a place, with their sizes. Throws INVALID_ARGUMENT if there is none. */
+export function ratingFiles(place: string): Promise<readonly FileToRead[]> {
+  return sizedDataFilesAt(place, RATINGS_FILE)
 }
 
 /** The same ratings in pieces, so that they are never in memory as a whole. Throws as `ratingsOfFile`. */
-export async function* ratingPieces(place: string): AsyncGenerator<readonly Rating[]> {
-  for (const file of await dataFilesAt(place, RATINGS_FILE)) yield* piecesOf(file)
+export async function* ratingPieces(
+  place: string,
+  reading: RatingsReading,
+): AsyncGenerator<readonly Rating[]> {
+  const options = parserOptions(place, reading)
+  for (const file of await dataFilesAt(place, RATINGS_FILE)) yield* piecesOf(file, options)
 }
 
-async function* piecesOf(file: string): AsyncGenerator<readonly Rating[]> {
+function parserOptions(
+  place: string,
+  { columns, onColumns }: RatingsReading,
+): RatingsParserOptions {
+  return {
+    ...(columns === undefined ? {} : { columns }),
+    onColumns: (found) => onColumns(place, found),
+  }
+}
+
+async function* piecesOf(
+  file: string,
+  options: RatingsParserOptions,
+): AsyncGenerator<readonly Rating[]> {
   let piece: Rating[] = []
-  const parser = new RatingsParser((user, item, rating, timestamp) =>
-    piece.push({ user, item, rating, timestamp }),
+  const parser = new RatingsParser(
+    (user, item, rating, timestamp) => piece.push({ user, item, rating, timestamp }),
+    options,
   )
   const chunks = readPieces(file)[Symbol.asyncIterator]()
   for (;;) {

@@ -6,6 +6,7 @@ import type { GoldenExamples, GoldenRatings } from '../../jobs/registry/golden-s
 import type { PromotionLimits } from '../../jobs/registry/promotion-checks.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'
 import { examplesOfFile } from '../files/examples-file.ts'
+import { COLUMNS_OPTION, type RatingsReading } from '../files/ratings-columns.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
 import { counted } from '../text/counted.ts'
 import { CONNECTION_OPTIONS } from './query.ts'
@@ -18,6 +19,7 @@ export const CHECK_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: 'FILE',
     help: 'Run the three checks first, on these ratings or LIBSVM examples, which no version was trained on',
   },
+  ...COLUMNS_OPTION,
   tolerance: {
     type: 'string',
     value: 'SHARE',
@@ -135,8 +137,8 @@ export function stateOf(flags: Flags, isLinear: boolean): string {
 }
 
 /** The golden ratings of a file; their subject is path and hash. */
-export async function goldenRatings(path: string): Promise<GoldenRatings> {
-  const ratings = await ratingsOfFile(path)
+export async function goldenRatings(path: string, reading: RatingsReading): Promise<GoldenRatings> {
+  const ratings = await ratingsOfFile(path, reading)
   return { ratings, subject: await subjectOf(path, counted(ratings.size, 'rating')) }
 }
 

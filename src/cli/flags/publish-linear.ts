@@ -1,6 +1,7 @@
 import { systemClock } from '../../core/clock.ts'
 import { type PublishableLinearModel, publishLinear } from '../../jobs/publish/linear.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
+import type { TrainedOn } from '../../models/registry/trained-on.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'
 import { DATA_DIR_OPTION } from './data-directory.ts'
 import { KAFKA_OPTIONS, topicsOf } from './kafka.ts'
@@ -50,6 +51,7 @@ export async function publishLinearModel(
   options: {
     readonly hyperparameters?: Readonly<Record<string, number | string | boolean>>
     readonly metrics?: Readonly<Record<string, number>>
+    readonly trainedOn?: TrainedOn
     readonly onProgress?: (blocks: number) => void
     readonly onWarning?: (warning: string) => void
   } = {},

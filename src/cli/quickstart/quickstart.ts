@@ -85,7 +85,7 @@ Examples:
     const report = reportOn(io, json)
     const data = dataDirectory(flags.string('data-dir'))
     const access = withOwnToken(listenerOf(flags, io))
-    const ratings = await unlessInterrupted(ratingsOf(flags), io)
+    const ratings = await unlessInterrupted(ratingsOf(flags, io), io)
     const { test } = ratings
     report(
       'ratings',

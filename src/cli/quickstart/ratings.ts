@@ -8,7 +8,8 @@ import { formatRating } from '../../models/ratings/format.ts'
 import { generateRatings } from '../../models/ratings/generator.ts'
 import { type RatingsTable, ratingsTable } from '../../training/data/ratings-table.ts'
 import { splitAtRandom } from '../../training/data/split-ratings.ts'
-import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import { type CommandIo, type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import { COLUMNS_OPTION, type RatingsReading, ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
 import { fileStream, GENERATED, generatedStream, type LoopStream, splitByAge } from './stream.ts'
 import { count, type Report } from './text.ts'
@@ -26,6 +27,7 @@ export const RATINGS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: 'FILE',
     help: 'Held-out ratings (default: a tenth of the ratings)',
   },
+  ...COLUMNS_OPTION,
 }
 
 /** Ratings of the quickstart in their parts. */
@@ -54,16 +56,17 @@ export function isLooping(flags: Flags): boolean {
  * Reads or generates the ratings of the flags. Without a test file, a tenth of them is held out and
  * written into the data folder. With the loop, the newest tenth of a file is kept for the stream.
  */
-export async function ratingsOf(flags: Flags): Promise<QuickstartRatings> {
+export async function ratingsOf(flags: Flags, io: CommandIo): Promise<QuickstartRatings> {
   const file = flags.optional('ratings')
+  const reading = ratingsReadingOf(flags, io)
   const hasLoop = isLooping(flags)
   const length = flags.integer('loop-ratings', 300, 10_000_000)
   if (file === undefined) {
     const origin = 'generated from a planted model; use --ratings FILE for MovieLens'
-    const parts = await heldOut(ratingsTable(generateRatings(GENERATED)), flags)
+    const parts = await heldOut(ratingsTable(generateRatings(GENERATED)), flags, reading)
     return { ...parts, origin, stream: hasLoop ? () => generatedStream(length) : undefined }
   }
-  const parts = await heldOut(await ratingsOfFile(file), flags)
+  const parts = await heldOut(await ratingsOfFile(file, reading), flags, reading)
   if (!hasLoop) return { ...parts, origin: file, stream: undefined }
   const split = splitByAge(parts.train)
   const stream = (): LoopStream => fileStream(split, parts.test, length)
@@ -73,10 +76,11 @@ export async function ratingsOf(flags: Flags): Promise<QuickstartRatings> {
 async function heldOut(
   all: RatingsTable,
   flags: Flags,
+  reading: RatingsReading,
 ): Promise<Pick<QuickstartRatings, 'train' | 'test' | 'testFile'>> {
   const given = flags.optional('test')
   if (given !== undefined) {
-    return { train: all, test: await ratingsOfFile(given), testFile: given }
+    return { train: all, test: await ratingsOfFile(given, reading), testFile: given }
   }
   const { train, test } = splitAtRandom(all, HELD_OUT, GENERATED.seed)
   const folder = flags.string('data-dir')

@@ -6,12 +6,14 @@ import { refuseOtherDimension } from '../../jobs/publish/topic-dimension.ts'
 import type { VersionChoice } from '../../jobs/publish/version-to-publish.ts'
 import { dataMetrics, type MeasuredRatings } from '../../jobs/registry/data-metrics.ts'
 import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
+import type { TrainedOn } from '../../models/registry/trained-on.ts'
 import type { Hyperparameters } from '../../models/registry/version.ts'
 import type { CrossValidation } from '../../training/als/cross-validate.ts'
 import { evaluateAls } from '../../training/als/evaluate.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
 import type { RankingSummary } from '../../training/metrics/ranking.ts'
 import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
+import { COLUMNS_OPTION, ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS } from '../flags/kafka.ts'
@@ -22,6 +24,7 @@ import {
   publishedVersionOf,
 } from '../flags/published-version.ts'
 import { counted } from '../text/counted.ts'
+import { IN_TOPIC_OPTION } from './dataset-facts.ts'
 
 /** Flags of every command that trains a factor model on a file: what it reads, writes and publishes. */
 export const FACTORS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
@@ -31,6 +34,7 @@ export const FACTORS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     help: 'Training ratings: a u.data, ratings.dat or ratings.csv, or a folder of such files, at a path or an hdfs:// URL',
   },
   test: { type: 'string', value: 'FILE', help: 'Held-out ratings to measure the error on' },
+  ...COLUMNS_OPTION,
   topic: { type: 'string', value: 'NAME', default: 'als-model', help: 'Model topic' },
   ...PUBLISHED_VERSION_OPTIONS,
   'text-rows': {
@@ -38,6 +42,7 @@ export const FACTORS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: 'FILE',
     help: 'Also write the rows as text, "<id>,U|I,f1;f2;...", to a path or an hdfs:// URL; with "/" at its end to a folder, users.txt and items.txt',
   },
+  ...IN_TOPIC_OPTION,
   folds: { type: 'string', value: 'N', help: 'Also cross-validate with N folds' },
   'no-publish': { type: 'boolean', help: 'Train without publishing the model' },
 }
@@ -96,10 +101,12 @@ export async function publishTrained(
     model,
     train,
     hyperparameters,
+    trainedOn,
   }: {
     readonly model: AlsModel
     readonly train: MeasuredRatings
     readonly hyperparameters?: Hyperparameters
+    readonly trainedOn: TrainedOn
   },
   target: PublishTarget | undefined,
   io: CommandIo,
@@ -112,6 +119,7 @@ export async function publishTrained(
     ...choice,
     clock: systemClock,
     metrics: dataMetrics(train),
+    trainedOn,
     ...(hyperparameters === undefined ? {} : { hyperparameters }),
     onWarning: (warning) => io.err(`warning: ${warning}`),
   })
@@ -122,10 +130,14 @@ export async function publishTrained(
 export async function testResult(
   flags: Flags,
   model: AlsModel,
+  io: CommandIo,
 ): Promise<Readonly<Record<string, unknown>>> {
   const test = flags.optional('test')
   if (test === undefined) return {}
-  const { rmse, coverage } = evaluateAls(model, await ratingsOfFile(test))
+  const { rmse, coverage } = evaluateAls(
+    model,
+    await ratingsOfFile(test, ratingsReadingOf(flags, io)),
+  )
   return { rmse, coverage }
 }
 

@@ -5,8 +5,10 @@ import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import { RatingsSpill } from '../../training/spill/ratings-spill.ts'
 import type { SpilledRatings } from '../../training/spill/spilled-ratings.ts'
 import { type CommandIo, type Flags, type OptionSpec, UsageError } from '../command/command.ts'
+import { ratingsReadingOf } from '../files/ratings-columns.ts'
 import { addRatingsOfFile, ratingsOfFile } from '../files/ratings-file.ts'
 import { ReadingBar } from '../files/reading-bar.ts'
+import type { DatasetFacts } from './dataset-facts.ts'
 
 /** The flag of training sets that are larger than memory. */
 export const MEMORY_OPTION: Readonly<Record<string, OptionSpec>> = {
@@ -21,19 +23,30 @@ export const MEMORY_OPTION: Readonly<Record<string, OptionSpec>> = {
 const IN_MEMORY_ONLY = ['validation', 'folds'] as const
 
 /** The ratings of `--ratings` in memory. Shows how much is read. */
-export async function readTrainingRatings(flags: Flags, io: CommandIo): Promise<RatingsTable> {
+export async function readTrainingRatings(
+  flags: Flags,
+  io: CommandIo,
+  facts?: DatasetFacts,
+): Promise<RatingsTable> {
   const bar = new ReadingBar(io)
-  const table = await ratingsOfFile(flags.string('ratings'), bar)
+  const table = await ratingsOfFile(flags.string('ratings'), ratingsReadingOf(flags, io), {
+    progress: bar,
+    ...(facts === undefined ? {} : { facts }),
+  })
   bar.finish()
   return table
 }
 
 /** The ratings of `--ratings`: in memory, or with `--memory` in files. Throws UsageError. */
-export async function trainingRatings(flags: Flags, io: CommandIo): Promise<RatingsSource> {
+export async function trainingRatings(
+  flags: Flags,
+  io: CommandIo,
+  facts: DatasetFacts,
+): Promise<RatingsSource> {
   const memory = flags.optional('memory')
-  if (memory === undefined) return await readTrainingRatings(flags, io)
+  if (memory === undefined) return await readTrainingRatings(flags, io, facts)
   checkSpilled(flags)
-  return await spilledRatings(flags, parseSize(memory), io)
+  return await spilledRatings(flags, parseSize(memory), io, facts)
 }
 
 /** Throws UsageError for flags that need the ratings in memory. */
@@ -52,6 +65,7 @@ async function spilledRatings(
   flags: Flags,
   memoryBytes: number,
   io: CommandIo,
+  facts: DatasetFacts,
 ): Promise<SpilledRatings> {
   const reading = new ReadingBar(io)
   const sorting = new ReadingBar(io, 'sorting')
@@ -60,7 +74,10 @@ async function spilledRatings(
     memoryBytes,
     onSorted: (share) => sorting.onRead(share, 1),
   })
-  await addRatingsOfFile(flags.string('ratings'), spill, reading)
+  await addRatingsOfFile(flags.string('ratings'), spill, ratingsReadingOf(flags, io), {
+    progress: reading,
+    facts,
+  })
   reading.finish()
   const ratings = await spill.build()
   sorting.finish()

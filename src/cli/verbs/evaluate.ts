@@ -5,6 +5,7 @@ import {
   type ServedRankingOptions,
 } from '../../jobs/evaluate/ranking-served.ts'
 import { type EvaluationRatings, evaluateServed } from '../../jobs/evaluate/served.ts'
+import { LeftOutRecords, leftOutText } from '../../jobs/retrain/left-out.ts'
 import { rangesOfTopic, readObservations } from '../../jobs/retrain/observations.ts'
 import type { Rating, RatingRange } from '../../models/ratings/rating.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
@@ -13,6 +14,7 @@ import type { ErrorSummary } from '../../training/metrics/errors.ts'
 import type { RankingSummary } from '../../training/metrics/ranking.ts'
 import { type Command, type CommandIo, Flags, UsageError } from '../command/command.ts'
 import { periodically } from '../command/periodically.ts'
+import { COLUMNS_OPTION, type RatingsReading, ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingPieces, ratingsOfFile } from '../files/ratings-file.ts'
 import { topicsOf } from '../flags/kafka.ts'
 import { connectWith, QUERY_OPTIONS, queryOptionsOf } from '../flags/query.ts'
@@ -36,6 +38,7 @@ export const evaluateCommand: Command = {
       value: 'TOPIC',
       help: 'Topic of held-out ratings: user,item,rating[,seconds]',
     },
+    ...COLUMNS_OPTION,
     clip: {
       type: 'string',
       value: 'MIN,MAX',
@@ -85,10 +88,11 @@ Examples:
     if (every !== undefined && !(every > 0)) throw new UsageError('--every must be above 0')
     // A wrong range is reported without a server.
     rangeFlag(flags, 'clip')
-    const ratings = (): EvaluationRatings =>
-      topic === undefined ? ratingPieces(file!) : piecesOfTopic(flags, topic)
+    const reading = ratingsReadingOf(flags, io)
+    const ratings = (leftOut?: LeftOutRecords): EvaluationRatings =>
+      topic === undefined ? ratingPieces(file!, reading) : piecesOfTopic(flags, topic, leftOut)
     await using client = await connectWith(flags)
-    const input = { client, flags, io, ratings }
+    const input = { client, flags, io, reading, ratings }
     if (every === undefined) report(await measure(input), input)
     else {
       await periodically({ seconds: every, io }, async () => {
@@ -107,7 +111,8 @@ interface EvaluationInput {
   readonly client: WeirClient
   readonly flags: Flags
   readonly io: CommandIo
-  readonly ratings: () => EvaluationRatings
+  readonly reading: RatingsReading
+  readonly ratings: (leftOut?: LeftOutRecords) => EvaluationRatings
 }
 
 /** The quality of a version. */
@@ -115,20 +120,31 @@ interface Evaluation {
   readonly version: number
   readonly errors: ErrorSummary
   readonly lists: RankingSummary | undefined
+  /** Records of the topic that are no ratings. */
+  readonly refused: number
 }
 
-async function measure({ client, flags, io, ratings }: EvaluationInput): Promise<Evaluation> {
+async function measure({
+  client,
+  flags,
+  io,
+  reading,
+  ratings,
+}: EvaluationInput): Promise<Evaluation> {
   const query = { state: flags.string('state'), query: queryOptionsOf(flags) }
   const number = versionOf(flags, client)
   const version = await measuredVersion(flags, number)
   const range = flags.boolean('no-clip') ? undefined : clipRange(flags, version)
-  const errors = await evaluateServed(client, ratings(), {
+  const leftOut = new LeftOutRecords()
+  const errors = await evaluateServed(client, ratings(leftOut), {
     ...query,
     ...(range === undefined ? {} : { range }),
     onProgress: (done) => io.rewriteLine?.(`evaluated ${done} ratings`),
   })
   io.rewriteLine?.('')
-  const ranking = await rankingOptionsOf(flags)
+  const unread = leftOut.found()
+  if (unread !== undefined) io.err(`evaluate: ${leftOutText(unread, flags.string('observations'))}`)
+  const ranking = await rankingOptionsOf(flags, reading)
   const lists =
     ranking &&
     (await evaluateRankingServed(client, ratings(), {
@@ -136,7 +152,7 @@ async function measure({ client, flags, io, ratings }: EvaluationInput): Promise
       ...ranking,
       items: version?.items,
     }))
-  return { version: number, errors, lists }
+  return { version: number, errors, lists, refused: unread?.count ?? 0 }
 }
 
 /** The version of `--version`, else the live one; 0 if none is live. */
@@ -167,26 +183,32 @@ function clipRange(flags: Flags, version: ModelVersionMarker | undefined): Ratin
 /** Options of the evaluation of lists; undefined without `--top`. */
 async function rankingOptionsOf(
   flags: Flags,
+  reading: RatingsReading,
 ): Promise<Omit<ServedRankingOptions, 'state' | 'query'> | undefined> {
   const k = flags.optionalInteger('top', 1, 1000)
   if (k === undefined) return undefined
   const hasBound = flags.optional('relevant-from') !== undefined
   const bound = hasBound ? { relevantFrom: flags.number('relevant-from') } : {}
-  return { k, ...bound, ...(await seenItems(flags)) }
+  return { k, ...bound, ...(await seenItems(flags, reading)) }
 }
 
-async function* piecesOfTopic(flags: Flags, topic: string): AsyncGenerator<readonly Rating[]> {
+async function* piecesOfTopic(
+  flags: Flags,
+  topic: string,
+  leftOut = new LeftOutRecords(),
+): AsyncGenerator<readonly Rating[]> {
   await using topics = await topicsOf(flags)
-  yield* readObservations(topics, await rangesOfTopic(topics, topic))
+  yield* readObservations(topics, await rangesOfTopic(topics, topic), leftOut.onBad)
 }
 
 async function seenItems(
   flags: Flags,
+  reading: RatingsReading,
 ): Promise<{ readonly seen?: ReadonlyMap<string, ReadonlySet<string>> }> {
   const file = flags.optional('seen')
   if (file === undefined) return {}
   const seen = new Map<string, Set<string>>()
-  for (const { user, item } of ratingsOf(await ratingsOfFile(file))) {
+  for (const { user, item } of ratingsOf(await ratingsOfFile(file, reading))) {
     const items = seen.get(user) ?? new Set<string>()
     items.add(item)
     seen.set(user, items)
@@ -205,13 +227,13 @@ const LIST_METRICS = [
 /** One line of `--every`. */
 function reportAt(
   atMs: number,
-  { version, errors, lists }: Evaluation,
+  { version, errors, lists, refused }: Evaluation,
   { flags, io }: Pick<EvaluationInput, 'flags' | 'io'>,
 ): void {
   const at = new Date(atMs).toISOString()
   if (flags.boolean('json')) {
     const ranking = lists === undefined ? {} : { ranking: lists }
-    io.out(JSON.stringify({ at, version, ...errors, ...ranking }))
+    io.out(JSON.stringify({ at, version, ...errors, refused, ...ranking }))
     return
   }
   const { mse, rmseLow, rmseHigh, count } = errors
@@ -222,11 +244,11 @@ function reportAt(
 }
 
 function report(
-  { errors, lists: ranking }: Evaluation,
+  { errors, lists: ranking, refused }: Evaluation,
   { flags, io }: Pick<EvaluationInput, 'flags' | 'io'>,
 ): void {
   if (flags.boolean('json')) {
-    io.out(JSON.stringify({ ...errors, ...(ranking === undefined ? {} : { ranking }) }))
+    io.out(JSON.stringify({ ...errors, refused, ...(ranking === undefined ? {} : { ranking }) }))
     return
   }
   const interval = (low: number, high: number): string =>

@@ -22,6 +22,7 @@ export const learnSvmCommand: Command = {
       default: 'examples',
       help: 'Topic of examples, one LIBSVM line a record',
     },
+    quarantine: { type: 'string', value: 'NAME', help: 'Topic for refused examples' },
     loss: {
       type: 'string',
       value: 'KIND',
@@ -48,7 +49,9 @@ export const learnSvmCommand: Command = {
     ...KAFKA_OPTIONS,
     ...DATA_DIR_OPTION,
   },
-  details: `The command starts from a published model. Examples can be added while it runs, also to an embedded log. A
+  details: `The command starts from a published model. Examples can be added while it runs, also to an embedded log. A record is one line of LIBSVM
+text, its ids in any order; the values of an id that comes again are added up. What is no example is refused: counted, reported, and
+written to the topic of --quarantine. A
 version of "weir retrain" is learned from the end of its training on.
 
 Example:
@@ -67,6 +70,9 @@ Example:
         learningRate: flags.number('learning-rate'),
       },
       mostUnderWay: flags.integer('under-way', 1),
+      ...(flags.optional('quarantine') === undefined
+        ? {}
+        : { quarantine: flags.string('quarantine') }),
       ...(flags.optional('positive') === undefined
         ? {}
         : { positiveLabel: flags.number('positive') }),

@@ -17,6 +17,7 @@ import {
   versionsOf,
 } from '../../models/registry/version.ts'
 import { type Command, type CommandIo, Flags } from '../command/command.ts'
+import { type RatingsReading, ratingsReadingOf } from '../files/ratings-columns.ts'
 import { topicsOf } from '../flags/kafka.ts'
 import { administrationOf, REGISTRY_OPTIONS, registryOf } from '../flags/model-registry.ts'
 import {
@@ -67,7 +68,8 @@ Examples:
     const live = flags.optionalInteger('expect-live') ?? state.models.get(version.name)?.live ?? 0
     const golden = flags.optional('golden')
     if (golden !== undefined) {
-      const checks = await check(flags, { registry, state, version, live, golden, io })
+      const reading = ratingsReadingOf(flags, io)
+      const checks = await check(flags, { registry, state, version, live, golden, io, reading })
       for (const line of checkLines(checks)) io.err(line)
     }
     const force = flags.optional('force')
@@ -102,6 +104,7 @@ async function check(
     readonly live: number
     readonly golden: string
     readonly io: CommandIo
+    readonly reading: RatingsReading
   },
 ): Promise<PromotionChecks> {
   const { registry, version, live } = given
@@ -114,7 +117,7 @@ async function check(
   for (const note of new Set(notes.flatMap((each) => each.note ?? []))) given.io.err(note)
   const found = await runPromotionChecks({
     reader: client,
-    ...(await checkedData(version, given.golden, topics)),
+    ...(await checkedData(version, given, topics)),
     state: stateOf(flags, isLinear(version)),
     version: candidate.version,
     live,
@@ -132,9 +135,10 @@ async function check(
 /** The golden set of a file, and the reader of the same kind of observations. */
 async function checkedData(
   version: RegisteredVersion,
-  golden: string,
+  given: { readonly golden: string; readonly reading: RatingsReading },
   topics: TopicStore,
 ): Promise<CheckedData> {
+  const { golden, reading } = given
   if (isLinear(version)) {
     return {
       golden: await goldenExamples(golden),
@@ -142,7 +146,7 @@ async function checkedData(
     }
   }
   return {
-    golden: await goldenRatings(golden),
+    golden: await goldenRatings(golden, reading),
     observations: (ranges) => readObservations(topics, ranges),
   }
 }

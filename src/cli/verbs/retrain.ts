@@ -28,6 +28,7 @@ import {
   unlessInterrupted,
 } from '../command/command.ts'
 import { ProgressBar } from '../command/progress-bar.ts'
+import { ratingsReadingOf } from '../files/ratings-columns.ts'
 import { INHERITED_ALS_OPTIONS } from '../flags/als-training.ts'
 import { topicsOf, topicsPlaceOf } from '../flags/kafka.ts'
 import { KEY_LENGTH_OPTION, maxKeyBytesOf } from '../flags/key-length.ts'
@@ -218,7 +219,7 @@ async function optionsOf(flags: Flags, inputs: RetrainInputs): Promise<RetrainOp
 }
 
 /** Kind, training options and golden set: options that are not given are those of the live version. */
-async function modelOf(flags: Flags, { kind, live }: RetrainInputs): Promise<RetrainedModel> {
+async function modelOf(flags: Flags, { kind, live, io }: RetrainInputs): Promise<RetrainedModel> {
   const golden = flags.optional('golden')
   if (kind === 'linear') {
     return {
@@ -230,7 +231,9 @@ async function modelOf(flags: Flags, { kind, live }: RetrainInputs): Promise<Ret
   return {
     als,
     rule: ruleOf(flags, als),
-    ...(golden === undefined ? {} : { golden: await goldenRatings(golden) }),
+    ...(golden === undefined
+      ? {}
+      : { golden: await goldenRatings(golden, ratingsReadingOf(flags, io)) }),
   }
 }
 

@@ -48,6 +48,11 @@ export const runCommand: Command = {
       value: 'NAME',
       help: 'Model topic (default: als-model or svm-model); observations of histories (default: observations)',
     },
+    quarantine: {
+      type: 'string',
+      value: 'NAME',
+      help: 'Topic for ratings that histories refuses (default: they are counted and dropped)',
+    },
     dimension: {
       type: 'string',
       value: 'N',
@@ -247,6 +252,8 @@ async function runHistories(flags: Flags, io: CommandIo): Promise<ServedJob> {
     ...servedOptions(flags, io),
     place: topicsPlaceOf(flags),
     observations: flags.optional('topic') ?? 'observations',
+    quarantine: flags.optional('quarantine'),
+    onWarning: (warning) => logOf(HISTORIES, flags, io).warn(`warning: ${warning}`),
     maxKeyBytes: maxKeyBytesOf(flags),
   })
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { FileToRead } from '../../connectors/file/list.ts'
 import type { TopicProducer } from '../../connectors/topics/store.ts'
 import { ByteWriter } from '../../core/byte-writer.ts'
 import { systemClock } from '../../core/clock.ts'
@@ -16,6 +17,7 @@ import {
 } from '../command/command.ts'
 import { periodically } from '../command/periodically.ts'
 import { ProducedFiles } from '../files/produced-files.ts'
+import { COLUMNS_OPTION, type RatingsReading, ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingFiles, ratingPieces } from '../files/ratings-file.ts'
 import { DATA_DIR_OPTION } from '../flags/data-directory.ts'
 import { KAFKA_OPTIONS, topicsOf } from '../flags/kafka.ts'
@@ -38,6 +40,7 @@ export const topicProduceCommand: Command = {
       value: 'PLACE',
       help: 'Append the ratings of a file or of a folder of part files, a path or an hdfs:// URL, as user,item,rating[,seconds] with the user as key',
     },
+    ...COLUMNS_OPTION,
     watch: {
       type: 'string',
       value: 'SECONDS',
@@ -48,8 +51,9 @@ export const topicProduceCommand: Command = {
   },
   details: `Ctrl-C ends the input: all lines that were read before are stored, and a file of --ratings is stored as a
 whole. --watch notes in --data-dir which files are in the topic, so that the same command continues after
-its end; a file that was being read when the command was killed is read again. A file must be complete when it
-appears under its name: write it under a name that begins with "_" or ".", then rename it.
+its end; a file that was being read when the command was killed is read again. A file is appended when it has the
+same size at two looks, and only once: one that changes later is reported, not read again. A writer that pauses for longer than
+--watch writes its file under a name that begins with "_" or ".", which is not read, and then renames it.
 
 Examples:
   printf '7:five stars\\n' | weir topic produce notes --key-separator :
@@ -65,7 +69,7 @@ Examples:
     await using topics = await unlessInterrupted(topicsOf(flags), io)
     const producer = await unlessInterrupted(topics.producer(topic), io)
     try {
-      const input = { topic, producer, flags, io }
+      const input = { topic, producer, flags, io, reading: ratingsReadingOf(flags, io) }
       return await (place === undefined ? produceLines(input) : produceRatings(place, input))
     } finally {
       await producer.close()
@@ -78,6 +82,7 @@ interface Input {
   readonly producer: TopicProducer
   readonly flags: Flags
   readonly io: CommandIo
+  readonly reading: RatingsReading
 }
 
 async function produceLines({ topic, producer, flags, io }: Input): Promise<number> {
@@ -110,7 +115,7 @@ async function produceLines({ topic, producer, flags, io }: Input): Promise<numb
 async function produceRatings(place: string, input: Input): Promise<number> {
   const { topic, flags, io } = input
   if (flags.optional('watch') === undefined) {
-    for (const file of await ratingFiles(place)) await produceFile(file, input)
+    for (const file of await ratingFiles(place)) await produceFile(file.place, input)
     return 0
   }
   const seconds = flags.number('watch')
@@ -124,20 +129,32 @@ async function produceRatings(place: string, input: Input): Promise<number> {
   return await periodically({ seconds, io }, async () => {
     for (const file of await ratingFiles(place)) {
       if (isInterrupted) throw new InterruptedError('interrupted')
-      if (produced.has(file)) continue
-      await produceFile(file, input)
+      const decision = produced.look(file)
+      if (decision.kind === 'changed') warnOfChange(file, decision.bytesThen, input)
+      if (decision.kind !== 'append') continue
+      await produceFile(file.place, input)
       produced.add(file)
     }
   })
 }
 
+function warnOfChange({ place, bytes }: FileToRead, bytesThen: number, { topic, io }: Input): void {
+  const count = (size: number): string => size.toLocaleString('en-US')
+  io.err(
+    `warning: ${place} has ${count(bytes)} bytes and had ${count(bytesThen)} when its ratings were appended; what has changed since is not in ${topic}: put new ratings into a new file`,
+  )
+}
+
 /** Appends the ratings of a file; all are stored when this resolves. */
-async function produceFile(file: string, { topic, producer, flags, io }: Input): Promise<void> {
+async function produceFile(
+  file: string,
+  { topic, producer, flags, io, reading }: Input,
+): Promise<void> {
   const format = ratingLineFormat()
   const encoder = new TextEncoder()
   const writer = new ByteWriter()
   let records = 0
-  for await (const ratings of ratingPieces(file)) {
+  for await (const ratings of ratingPieces(file, reading)) {
     for (const rating of ratings) {
       writer.reset()
       format.write(rating, writer)

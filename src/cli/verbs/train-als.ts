@@ -10,8 +10,9 @@ import {
   alsHyperparameters,
 } from '../../training/als/solver/options.ts'
 import type { RatingsSource } from '../../training/als/solver/sides.ts'
-import { type Command, Flags, UsageError } from '../command/command.ts'
+import { type Command, type CommandIo, Flags, UsageError } from '../command/command.ts'
 import { outputFileOf, outputPlaceOf } from '../files/output-file.ts'
+import { ratingsReadingOf } from '../files/ratings-columns.ts'
 import { ratingsOfFile } from '../files/ratings-file.ts'
 import { writeTextRows } from '../files/text-rows-file.ts'
 import {
@@ -22,6 +23,7 @@ import {
   validationSplit,
 } from '../flags/als-training.ts'
 import { topicsOf } from '../flags/kafka.ts'
+import { DatasetFacts } from '../training/dataset-facts.ts'
 import {
   FACTORS_OPTIONS,
   FACTORS_PLACE_OPTIONS,
@@ -53,9 +55,11 @@ export const trainAlsCommand: Command = {
     await using topics = await topicsOf(flags)
     const options = alsOptionsOf(flags)
     const outputs = outputsOf(flags)
+    const facts = new DatasetFacts()
+    await facts.readTopic(flags, topics)
     const { table, target } = await trainingInput(flags, topics, {
       ...options,
-      read: () => trainingRatings(flags, io),
+      read: () => trainingRatings(flags, io, facts),
     })
     using _files = 'sides' in table ? table : undefined
     const { train, ...validation } =
@@ -71,10 +75,15 @@ export const trainAlsCommand: Command = {
     const result: Record<string, unknown> = {
       ...summaryOf(model, train),
       ...(options.device === 'cpu' ? {} : { device }),
-      ...(await testErrors(flags, model, train)),
+      ...(await testErrors({ flags, io }, model, train)),
       ...(await foldErrors(flags, table, chosen)),
       ...(await publishTrained(
-        { model, train, hyperparameters: alsHyperparameters(options) },
+        {
+          model,
+          train,
+          hyperparameters: alsHyperparameters(options),
+          trainedOn: facts.trainedOn(flags.string('ratings')),
+        },
         target,
         io,
       )),
@@ -142,12 +151,14 @@ function errorsOf(history: readonly AlsProgress[]): Record<string, number> {
 
 /** Errors on the file of `--test`: of ratings, or of rankings with implicit feedback. */
 async function testErrors(
-  flags: Flags,
+  { flags, io }: { readonly flags: Flags; readonly io: CommandIo },
   model: AlsModel,
   train: RatingsSource,
 ): Promise<Record<string, unknown>> {
   const test = flags.optional('test')
   const isRanking = flags.boolean('implicit') && !('sides' in train)
-  if (test === undefined || !isRanking) return await testResult(flags, model)
-  return { ranking: evaluateRanking(model, train, await ratingsOfFile(test)) }
+  if (test === undefined || !isRanking) return await testResult(flags, model, io)
+  return {
+    ranking: evaluateRanking(model, train, await ratingsOfFile(test, ratingsReadingOf(flags, io))),
+  }
 }

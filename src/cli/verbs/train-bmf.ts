@@ -11,6 +11,7 @@ import { writeTextRows } from '../files/text-rows-file.ts'
 import { validationSplit } from '../flags/als-training.ts'
 import { topicsOf } from '../flags/kafka.ts'
 import { BMF_OPTIONS, bmfOptionsOf, trainBmfWithProgress } from '../training/bmf.ts'
+import { DatasetFacts } from '../training/dataset-facts.ts'
 import {
   FACTORS_OPTIONS,
   FACTORS_PLACE_OPTIONS,
@@ -52,10 +53,12 @@ Example:
     const variance = outputPlaceOf(flags, 'variance')
     const folds = flags.optionalInteger('folds', 2)
     const { factors, sweeps, burnIn, seed } = options
+    const facts = new DatasetFacts()
+    await facts.readTopic(flags, topics)
     const { table, target } = await trainingInput(flags, topics, {
       ...(factors === undefined ? {} : { factors }),
       biases: true,
-      read: () => readTrainingRatings(flags, io),
+      read: () => readTrainingRatings(flags, io, facts),
     })
     const { train, ...validation } = validationSplit(table, flags)
     let device: AlsDeviceName = 'cpu'
@@ -75,6 +78,7 @@ Example:
     const published = {
       model,
       train,
+      trainedOn: facts.trainedOn(flags.string('ratings')),
       hyperparameters: Object.fromEntries(
         Object.entries(hyperparameters).filter(([, value]) => value !== undefined),
       ) as Readonly<Record<string, number | string | boolean>>,
@@ -82,7 +86,7 @@ Example:
     const result: Record<string, unknown> = {
       ...summaryOf(trained, train),
       ...(options.device === 'cpu' ? {} : { device }),
-      ...(await testResult(flags, model)),
+      ...(await testResult(flags, model, io)),
       ...(folds === undefined ? {} : await foldErrors(table, folds, options)),
       ...(await publishTrained(published, target, io)),
     }

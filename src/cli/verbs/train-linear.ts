@@ -3,6 +3,7 @@ import { systemClock } from '../../core/clock.ts'
 import { publishableWeights } from '../../jobs/publish/linear.ts'
 import { exampleMetrics } from '../../jobs/registry/data-metrics.ts'
 import { textBlocks, textWeights } from '../../models/linear/weights.ts'
+import type { TrainedOn } from '../../models/registry/trained-on.ts'
 import type { SparseTable } from '../../training/data/sparse-table.ts'
 import { crossValidateLinear, evaluateLinear } from '../../training/linear/evaluate.ts'
 import { linearLearningCurve } from '../../training/linear/learning-curve.ts'
@@ -23,6 +24,7 @@ import { ProgressBar } from '../command/progress-bar.ts'
 import { examplesOfFile } from '../files/examples-file.ts'
 import { outputFileOf } from '../files/output-file.ts'
 import { writeTextLines } from '../files/text-lines-file.ts'
+import { topicsOf } from '../flags/kafka.ts'
 import { LINEAR_OPTIONS, linearOptionsOf } from '../flags/linear-training.ts'
 import {
   checkPublishing,
@@ -31,6 +33,7 @@ import {
 } from '../flags/publish-linear.ts'
 import { promotionHint } from '../flags/published-version.ts'
 import { counted } from '../text/counted.ts'
+import { DatasetFacts, IN_TOPIC_OPTION } from '../training/dataset-facts.ts'
 
 const LOSS_OPTION: Readonly<Record<string, OptionSpec>> = {
   loss: {
@@ -43,6 +46,7 @@ const LOSS_OPTION: Readonly<Record<string, OptionSpec>> = {
 
 const PUBLISH_OPTION: Readonly<Record<string, OptionSpec>> = {
   publish: { type: 'boolean', help: 'Publish the weights as a version of --topic' },
+  ...IN_TOPIC_OPTION,
 }
 
 /** `weir train svm`: trains a linear support vector machine. */
@@ -98,7 +102,8 @@ async function train(flags: Flags, loss: LinearLossName, io: CommandIo): Promise
   const folds = flags.optionalInteger('folds', 2)
   const files = outputFilesOf(flags)
   if (flags.boolean('publish')) await checkPublishing(flags)
-  const table = await examplesOfFile(flags.string('examples'))
+  const facts = await factsOf(flags)
+  const table = await examplesOfFile(flags.string('examples'), facts)
   const options: LinearOptions = { ...linearOptionsOf(flags, table), loss }
   const model = await trainWithProgress(table, options, io)
   const trained = { table, options, model }
@@ -110,12 +115,22 @@ async function train(flags: Flags, loss: LinearLossName, io: CommandIo): Promise
   await writeWeights(model, files)
   const isGood = model.converged || flags.boolean('allow-unconverged')
   if (flags.boolean('publish') && isGood) {
-    Object.assign(result, await publishTrained(trained, flags, io))
+    const trainedOn = facts.trainedOn(flags.string('examples'))
+    Object.assign(result, await publishTrained({ ...trained, trainedOn }, flags, io))
   }
   if (files.curve !== undefined) await writeFile(files.curve, linearLearningCurve(model.history))
   await report(result, flags, io)
   if (!model.converged) io.err(unconvergedText(model, flags, options))
   return isGood ? 0 : 1
+}
+
+/** Facts of the training's data, with the end of the topic of `--in-topic`. */
+async function factsOf(flags: Flags): Promise<DatasetFacts> {
+  const facts = new DatasetFacts()
+  if (flags.optional('in-topic') === undefined) return facts
+  await using topics = await topicsOf(flags)
+  await facts.readTopic(flags, topics)
+  return facts
 }
 
 function outputFilesOf(flags: Flags): OutputFiles {
@@ -158,7 +173,7 @@ async function writeWeights(
 }
 
 async function publishTrained(
-  { table, options, model }: Trained,
+  { table, options, model, trainedOn }: Trained & { readonly trainedOn: TrainedOn },
   flags: Flags,
   io: CommandIo,
 ): Promise<object> {
@@ -170,6 +185,7 @@ async function publishTrained(
       tolerance: options.tolerance ?? defaultTolerance(),
       rows: options.rows?.length ?? table.rows,
     }),
+    trainedOn,
     onWarning: (warning) => io.err(`warning: ${warning}`),
   })
 }

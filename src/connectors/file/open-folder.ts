@@ -20,19 +20,19 @@ export async function openLineInput(place: string): Promise<LineFileInput> {
 
 /**
  * The bytes of a file at a path or URL; those of a gzip file unpacked. A piece is valid until the next one is
- * read. `onRead` gets the bytes of the file that are read so far. Throws MALFORMED_DATA for a gzip file that is
+ * read. `onRead` gets the bytes of the file that are read so far, and the piece as it is stored. Throws MALFORMED_DATA for a gzip file that is
  * damaged or cut off.
  */
 export function readPieces(
   place: string,
-  onRead?: (bytes: number) => void,
+  onRead?: (bytes: number, piece: Uint8Array) => void,
 ): AsyncGenerator<Uint8Array> {
   return unzipped(readStored(place, onRead), place)
 }
 
 async function* readStored(
   place: string,
-  onRead?: (bytes: number) => void,
+  onRead?: (bytes: number, piece: Uint8Array) => void,
 ): AsyncGenerator<Uint8Array> {
   const input = await openLineInput(place)
   try {
@@ -41,8 +41,9 @@ async function* readStored(
       const bytes = await input.read(piece, position)
       if (bytes === 0) return
       position += bytes
-      onRead?.(position)
-      yield piece.subarray(0, bytes)
+      const read = piece.subarray(0, bytes)
+      onRead?.(position, read)
+      yield read
     }
   } finally {
     await input.close()

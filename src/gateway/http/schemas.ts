@@ -34,11 +34,11 @@ export const MAX_ID_LENGTH = 1024
 /** Schema of the id of a user or an item. */
 export const ID_SCHEMA = { type: 'string', minLength: 1, maxLength: MAX_ID_LENGTH } as const
 
-/** Schema of the id of a user or an item of an observation: a line of the topic has commas between fields. */
+/** Schema of the id of a user or an item of an observation: a record of the topic is one line. */
 export const OBSERVED_ID_SCHEMA = {
   ...ID_SCHEMA,
-  pattern: '^[^,\\r\\n]+$',
-  description: 'An id without commas and line ends.',
+  pattern: '^[^\\r\\n]+$',
+  description: 'An id without line ends.',
 } as const
 
 /** Model that answers a request without the name of a state. */

@@ -1,4 +1,3 @@
-import type { Counter } from '../../core/metrics.ts'
 import { modelVersion } from '../../core/model-version.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import type {
@@ -25,7 +24,6 @@ export class KnownItemsFunction implements KeyedProcessFunction<string, Rating, 
   private readonly maxKeyBytes: number
   private items!: MapState<string, number>
   private counts!: VectorState
-  private dropped!: Counter
 
   constructor(maxKeyBytes: number = DEFAULT_MAX_KEY_BYTES) {
     this.maxKeyBytes = maxKeyBytes
@@ -35,7 +33,6 @@ export class KnownItemsFunction implements KeyedProcessFunction<string, Rating, 
     this.items = context.getMapState(KNOWN_ITEMS_STATE)
     this.counts = context.getVectorState(countsState(USER_COUNTS, this.maxKeyBytes))
     this.counts.openVersion(VERSION)
-    this.dropped = context.metrics.counter('numRecordsDropped')
   }
 
   processElement(
@@ -44,10 +41,6 @@ export class KnownItemsFunction implements KeyedProcessFunction<string, Rating, 
     output: Collector<string>,
   ): void {
     const { currentKeyBytes: user } = context
-    if (user.length > this.maxKeyBytes || Buffer.byteLength(item) > this.maxKeyBytes) {
-      this.dropped.increment()
-      return
-    }
     const isNew = !this.items.has(item)
     this.items.put(item, rating)
     if (!isNew) return

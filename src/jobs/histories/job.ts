@@ -1,13 +1,12 @@
 import type { KafkaClientOptions } from '../../connectors/kafka/client/options.ts'
-import type { RecordDeserializer } from '../../connectors/records/topic-record.ts'
 import { openTopics } from '../../connectors/topics/open.ts'
-import { ByteReader } from '../../core/byte-reader.ts'
-import { isWeirError } from '../../core/errors.ts'
 import { defineJob, type JobDefinition } from '../../dataflow/job-definition.ts'
-import { noWatermarks } from '../../dataflow/watermark-strategy.ts'
-import { ratingLineFormat } from '../../models/ratings/line-format.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
+import { quarantine } from '../learning/quarantine.ts'
+import { REFUSED } from '../learning/refused.ts'
+import { topicRecords } from '../model-topic/records.ts'
 import { ItemCountsFunction, KnownItemsFunction } from './functions.ts'
+import { HistoryRatingsOperator } from './ratings-operator.ts'
 
 /** Options of the `histories` job. */
 export interface HistoriesOptions extends Readonly<Record<string, unknown>> {
@@ -17,12 +16,14 @@ export interface HistoriesOptions extends Readonly<Record<string, unknown>> {
   readonly kafka?: KafkaClientOptions
   /** Observations, `user,item,rating[,seconds]`. */
   readonly observations: string
-  /** Longest id of a user or an item in bytes; ratings with longer ones are dropped and counted. @default 64 */
+  /** Topic of refused observations. @default they are counted and dropped */
+  readonly quarantine?: string
+  /** Longest id of a user or an item in bytes; ratings with longer ones are refused. @default 64 */
   readonly maxKeyBytes?: number
 }
 
-/** Time between two looks for new partitions. */
-const DISCOVERY_MS = 10_000
+/** Uid of the operator that reads ratings. */
+export const HISTORY_RATINGS_UID = 'ratings'
 
 /**
  * Keeps the history of each user: the queryable states `KNOWN_ITEMS`, `USER_COUNTS` and `ITEM_COUNTS`
@@ -32,14 +33,17 @@ const histories: JobDefinition<HistoriesOptions> = defineJob<HistoriesOptions>({
   name: 'histories',
   async build(env, options) {
     await using topics = await openTopics(options)
-    const source = topics.source<Rating>({
+    const ratings = topicRecords(env, topics, {
       topic: options.observations,
-      discoveryIntervalMs: DISCOVERY_MS,
-      deserialize: ratingOf(),
+      name: 'Observations',
+      uid: 'observations',
     })
-    env
-      .fromSource(source, noWatermarks<Rating>(), 'Observations')
-      .uid('observations')
+      .transform<Rating>('Ratings', () => new HistoryRatingsOperator(options.maxKeyBytes), {
+        sideOutputs: [REFUSED.id],
+      })
+      .uid(HISTORY_RATINGS_UID)
+    await quarantine(ratings.getSideOutput(REFUSED), options)
+    ratings
       .keyBy(({ user }) => user)
       .process(() => new KnownItemsFunction(options.maxKeyBytes))
       .uid('known-items')
@@ -51,19 +55,5 @@ const histories: JobDefinition<HistoriesOptions> = defineJob<HistoriesOptions>({
       .discard()
   },
 })
-
-/** The rating of a record; a record that is none is skipped and counted. */
-function ratingOf(): RecordDeserializer<Rating> {
-  const format = ratingLineFormat()
-  return ({ bytes, valueStart, valueLength }) => {
-    if (valueLength < 0) return undefined
-    try {
-      return format.read(new ByteReader(bytes, valueStart, valueStart + valueLength))
-    } catch (error) {
-      if (isWeirError(error, 'UNPARSABLE_RECORD')) return undefined
-      throw error
-    }
-  }
-}
 
 export default histories

@@ -24,6 +24,8 @@ import type {
   LearnerOrder,
   LearnerReport,
 } from './messages.ts'
+import type { RefusedReport } from './refused.ts'
+import { RefusedTotal } from './refused-total.ts'
 
 /** Operators that must prepare for a version, and how their constants are agreed on. */
 export interface LearnersOptions<C> {
@@ -42,6 +44,8 @@ export interface LearningCoordinatorOptions<C> {
   readonly clock: Clock
   /** Every slot learns on this version; called again after every restart. */
   readonly onLearning?: ((version: number) => void) | undefined
+  /** Observations were refused; called at each doubling of their number in the attempt. */
+  readonly onRefused?: ((refused: RefusedReport) => void) | undefined
   /** The job continues with another rule than that of its checkpoint (`LearnerReport`). */
   readonly onMemoryDropped?: ((rule: string) => void) | undefined
 }
@@ -54,6 +58,7 @@ const COORDINATOR: OptionShape<LearningCoordinatorOptions<unknown>> = {
   }),
   clock: required(CLOCK),
   onLearning: aFunction(),
+  onRefused: aFunction(),
   onMemoryDropped: aFunction(),
 }
 
@@ -88,6 +93,7 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
   /** By partition of the model topic, how far it was applied when the version went live. */
   private complete: readonly number[] = []
   private cancelLook: Cancel | undefined
+  private readonly refusedTotal = new RefusedTotal()
 
   constructor(options: LearningCoordinatorOptions<C>) {
     checkOptions('new LearningCoordinator', COORDINATOR, options)
@@ -129,8 +135,9 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
     return {
       start: (context) => this.start(context, 'gate'),
       handleEvent: (subtask, event) => {
-        const { kind } = event as GateReport
-        this.observe({ kind, uid, subtask })
+        const report = event as GateReport | RefusedReport
+        if (report.kind === 'refused') this.refused(uid, subtask, report)
+        else this.observe({ kind: report.kind, uid, subtask })
       },
     }
   }
@@ -139,7 +146,11 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
     return {
       start: (context) => this.start(context, 'learner'),
       handleEvent: (slot, event) => {
-        const report = event as LearnerReport<C>
+        const report = event as LearnerReport<C> | RefusedReport
+        if (report.kind === 'refused') {
+          this.refused(this.options.learners!.uid, slot, report)
+          return
+        }
         if (slot === 0 && report.kind === 'opened' && report.droppedMemoryOf !== undefined) {
           this.options.onMemoryDropped?.(report.droppedMemoryOf)
         }
@@ -148,9 +159,17 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
     }
   }
 
+  /** Reports the observations that all subtasks together have refused, as far as they have said. */
+  private refused(uid: string, subtask: number, report: RefusedReport): void {
+    this.options.onRefused?.(this.refusedTotal.with(`${uid}#${subtask}`, report))
+  }
+
   private start(context: OperatorCoordinatorContext, operator: 'gate' | 'learner'): void {
     const { operatorUid, attempt, parallelism } = context
-    if (attempt !== this.facts.attempt) this.inFlight = InFlightLimit.newBuffer()
+    if (attempt !== this.facts.attempt) {
+      this.inFlight = InFlightLimit.newBuffer()
+      this.refusedTotal.clear()
+    }
     this.contexts.set(operatorUid, context)
     this.observe({ kind: 'started', attempt, operator, subtasks: parallelism })
   }

@@ -1,4 +1,5 @@
 import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
+import type { TrainedOn } from '../../models/registry/trained-on.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
 import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
 import { PUBLICATION, type PublishOptions, publishModel, TRAINING_FACTS } from './model.ts'
@@ -7,6 +8,7 @@ import { PUBLICATION, type PublishOptions, publishModel, TRAINING_FACTS } from '
 export interface PublishAlsOptions extends Omit<PublishOptions, 'facts'> {
   readonly hyperparameters?: Readonly<Record<string, number | string | boolean>>
   readonly metrics?: Readonly<Record<string, number>>
+  readonly trainedOn?: TrainedOn
 }
 
 const PUBLISH_ALS: OptionShape<PublishAlsOptions> = { ...PUBLICATION, ...TRAINING_FACTS }
@@ -14,7 +16,12 @@ const PUBLISH_ALS: OptionShape<PublishAlsOptions> = { ...PUBLICATION, ...TRAININ
 /** Publishes a trained ALS model as a version (`publishModel`). */
 export async function publishAls(model: AlsModel, options: PublishAlsOptions): Promise<number> {
   checkOptions('publishAls', PUBLISH_ALS, options)
-  const { hyperparameters = { factors: model.factors }, metrics = {}, ...publication } = options
+  const {
+    hyperparameters = { factors: model.factors },
+    metrics = {},
+    trainedOn,
+    ...publication
+  } = options
   const publishable = {
     dimension: model.dimension,
     users: model.users.length,
@@ -38,6 +45,7 @@ export async function publishAls(model: AlsModel, options: PublishAlsOptions): P
     maxRating: model.range.max,
     hyperparameters,
     metrics,
+    ...(trainedOn === undefined ? {} : { trainedOn }),
   }
   return await publishModel(publishable, { ...publication, facts })
 }

@@ -4,6 +4,7 @@ import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { LINEAR_MEMORY } from '../../models/linear/online-rule.ts'
 import type { LinearPrior } from '../../models/linear/prior.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
+import type { TrainedOn } from '../../models/registry/trained-on.ts'
 import { SVM_MODEL } from '../model-topic/linear-serving-function.ts'
 import {
   PUBLICATION,
@@ -31,6 +32,7 @@ export interface PublishLinearOptions extends Omit<PublishOptions, 'facts'> {
   readonly range?: number
   readonly hyperparameters?: Readonly<Record<string, number | string | boolean>>
   readonly metrics?: Readonly<Record<string, number>>
+  readonly trainedOn?: TrainedOn
 }
 
 const PUBLISH_LINEAR: OptionShape<PublishLinearOptions> = {
@@ -45,7 +47,7 @@ export async function publishLinear(
   options: PublishLinearOptions,
 ): Promise<number> {
   checkOptions('publishLinear', PUBLISH_LINEAR, options)
-  const { range = DEFAULT_RANGE, hyperparameters, metrics = {}, ...publication } = options
+  const { range = DEFAULT_RANGE, hyperparameters, metrics = {}, trainedOn, ...publication } = options
   const blocks = Math.ceil(model.features / range)
   const publishable = {
     dimension: range,
@@ -59,6 +61,7 @@ export async function publishLinear(
     globalMean: 0,
     hyperparameters: { features: model.features, ...hyperparameters },
     metrics,
+    ...(trainedOn === undefined ? {} : { trainedOn }),
   }
   return await publishModel(publishable, { ...publication, facts })
 }

@@ -29,6 +29,7 @@ import {
   type ModelVersionMarker,
   markerKey,
 } from '../../models/registry/version-marker.ts'
+import { isTrainedOn, type TrainedOn } from '../../models/registry/trained-on.ts'
 import { checkModelTopics } from '../model-topic/check-topics.ts'
 import { rowPartition } from '../model-topic/row-partition.ts'
 import { ratingsHeader } from '../model-topic/row-ratings.ts'
@@ -120,6 +121,7 @@ export const PUBLICATION: OptionShape<Omit<PublishOptions, 'facts'>> = {
 export const TRAINING_FACTS = {
   hyperparameters: recordOf(either(text, either(numberIn({ orInfinity: true }), flag))),
   metrics: recordOf(kindOf<number>('a number', (value) => typeof value === 'number')),
+  trainedOn: kindOf<TrainedOn>('the files and ranges of a training', isTrainedOn),
 }
 
 const PUBLISH: OptionShape<PublishOptions> = {

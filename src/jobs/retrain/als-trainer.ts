@@ -16,6 +16,7 @@ import { trainBmf } from '../../training/bmf/train.ts'
 import { type RatingsTable, RatingsTableBuilder } from '../../training/data/ratings-table.ts'
 import { openModelFile, writeModelFile } from '../publish/file-io.ts'
 import { dataMetrics } from '../registry/data-metrics.ts'
+import { type LeftOut, LeftOutRecords } from './left-out.ts'
 import type {
   ChangedRow,
   RetrainAlsOptions,
@@ -46,7 +47,7 @@ export class AlsTrainer implements ModelTrainer {
 
   async train(request: TrainRequest): Promise<TrainedModelMetadata> {
     this.place = request.place
-    const { table, unparsable } = await this.observed(request.ranges)
+    const { table, leftOut } = await this.observed(request.ranges)
     const starting =
       request.startingRows === undefined ? undefined : await startingRows(request.startingRows)
     const startMs = performance.now()
@@ -67,10 +68,11 @@ export class AlsTrainer implements ModelTrainer {
       maxRating: range.max,
       newestEventMs: this.newestEventMs,
       metrics: {
-        ...dataMetrics(table, unparsable),
+        ...dataMetrics(table, leftOut?.count),
         seconds: (performance.now() - startMs) / 1000,
         ...metrics,
       },
+      leftOut,
     }
   }
 
@@ -104,14 +106,14 @@ export class AlsTrainer implements ModelTrainer {
 
   private async observed(
     ranges: readonly DataRange[],
-  ): Promise<{ readonly table: RatingsTable; readonly unparsable: number }> {
+  ): Promise<{ readonly table: RatingsTable; readonly leftOut: LeftOut | undefined }> {
     await using topics = await openTopics(this.place)
-    let unparsable = 0
+    const leftOut = new LeftOutRecords()
     // One partition at a time: their order of arrival varies, and the rows must be reproducible.
     const builder = new RatingsTableBuilder()
     const ordered = [...ranges].sort((a, b) => a.partition - b.partition)
     for (const range of ordered) {
-      const pieces = readObservations(topics, [range], () => unparsable++)
+      const pieces = readObservations(topics, [range], leftOut.onBad)
       for await (const piece of pieces) {
         for (const { user, item, rating, timestamp } of piece) {
           builder.add(user, item, rating, timestamp)
@@ -119,7 +121,7 @@ export class AlsTrainer implements ModelTrainer {
         }
       }
     }
-    return { table: builder.build(), unparsable }
+    return { table: builder.build(), leftOut: leftOut.found() }
   }
 
   async replay(ranges: readonly DataRange[]): Promise<TrainerAnswer> {

@@ -1,6 +1,6 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { isWeirError } from '../../core/errors.ts'
-import { LibsvmParser } from '../../models/linear/libsvm-format.ts'
+import { ExampleRecordReader } from '../../models/linear/example-record.ts'
 import type { DataRange } from '../../models/registry/version.ts'
 import { type BadObservation, readRecords } from './observations.ts'
 
@@ -25,24 +25,17 @@ export function readExamples(
   ranges: readonly DataRange[],
   onBad: BadObservation = () => {},
 ): AsyncGenerator<readonly ObservedExample[]> {
-  const found: Pick<ObservedExample, 'label' | 'ids' | 'values'>[] = []
-  const parser = new LibsvmParser((label, ids, values, count) => {
-    found.push({ label, ids: ids.slice(0, count), values: values.slice(0, count) })
-  })
+  const reader = new ExampleRecordReader()
   return readRecords(topics, ranges, (record, partition) => {
     const { offset, timestamp } = record
-    const value = record.value()
-    if (value === null) return undefined
     try {
-      parser.push(value)
-      parser.end()
+      const { label, ids, values, count } = reader.read(record.value())
+      const own = { ids: ids.slice(0, count), values: values.slice(0, count) }
+      return { label, ...own, timestamp, partition, offset }
     } catch (error) {
       if (!isWeirError(error, 'UNPARSABLE_RECORD')) throw error
-      found.length = 0
       onBad(partition, offset, error.message)
       return undefined
     }
-    const [example] = found.splice(0)
-    return example === undefined ? undefined : { ...example, timestamp, partition, offset }
   })
 }

@@ -12,6 +12,7 @@ import { writeModelFile } from '../publish/file-io.ts'
 import { publishableWeights, weightBlockRows } from '../publish/linear.ts'
 import { exampleMetrics } from '../registry/data-metrics.ts'
 import { readExamples } from './examples.ts'
+import { type LeftOut, LeftOutRecords } from './left-out.ts'
 import type { TrainedModelMetadata, TrainerAnswer, TrainerRequest } from './messages.ts'
 import type { ModelTrainer } from './model-trainer.ts'
 
@@ -38,7 +39,7 @@ export class LinearTrainer implements ModelTrainer {
   /** Throws the errors of `trainLinear`. */
   async train(request: TrainRequest): Promise<TrainedModelMetadata> {
     const { range = DEFAULT_RANGE, tolerance = defaultTolerance(), ...options } = request.linear
-    const { table, unparsable, newestEventMs } = await observed(request)
+    const { table, leftOut, newestEventMs } = await observed(request)
     const startMs = performance.now()
     const total = Math.ceil(-Math.log10(tolerance) * PROGRESS_OF_DIGIT)
     const model = await trainLinear(table, {
@@ -62,9 +63,10 @@ export class LinearTrainer implements ModelTrainer {
       newestEventMs,
       found: { features: table.features, positiveLabel: positive, negativeLabel: negative },
       metrics: {
-        ...exampleMetrics(table, model, { tolerance, unparsable }),
+        ...exampleMetrics(table, model, { tolerance, unparsable: leftOut?.count ?? 0 }),
         seconds: (performance.now() - startMs) / 1000,
       },
+      leftOut,
     }
   }
 
@@ -97,20 +99,20 @@ async function observed({
   readonly ranges: readonly DataRange[]
 }): Promise<{
   readonly table: SparseTable
-  readonly unparsable: number
+  readonly leftOut: LeftOut | undefined
   readonly newestEventMs: number
 }> {
   await using topics = await openTopics(place)
   const builder = new SparseTableBuilder()
-  let unparsable = 0
+  const leftOut = new LeftOutRecords()
   let newestEventMs = -1
   for (const range of [...ranges].sort((a, b) => a.partition - b.partition)) {
-    for await (const piece of readExamples(topics, [range], () => unparsable++)) {
+    for await (const piece of readExamples(topics, [range], leftOut.onBad)) {
       for (const { label, ids, values, timestamp } of piece) {
         builder.add(label, ids, values)
         newestEventMs = Math.max(newestEventMs, timestamp)
       }
     }
   }
-  return { table: builder.build(), unparsable, newestEventMs }
+  return { table: builder.build(), leftOut: leftOut.found(), newestEventMs }
 }

@@ -4,6 +4,7 @@ import type { DataRange, Hyperparameters } from '../../models/registry/version.t
 import type { AlsOptions } from '../../training/als/solver/options.ts'
 import type { BmfOptions } from '../../training/bmf/options.ts'
 import type { LinearOptions } from '../../training/linear/options.ts'
+import type { LeftOut } from './left-out.ts'
 
 /** Trainer of a factor model: alternating least squares, or Bayesian factorisation. */
 export type FactorsTrainer = 'als' | 'bmf'
@@ -83,6 +84,8 @@ export interface TrainedModelMetadata {
   readonly found?: Hyperparameters
   /** Metrics for the lineage: objective, errors, and figures of the data. */
   readonly metrics: Readonly<Record<string, number>>
+  /** Records of the ranges that cannot be read. */
+  readonly leftOut?: LeftOut | undefined
 }
 
 /** The current value of a row that a replay changed. */

@@ -3,7 +3,7 @@ import type { RecordView } from '../../connectors/records/topic-record.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { ByteReader } from '../../core/byte-reader.ts'
 import { systemClock } from '../../core/clock.ts'
-import { messageOf } from '../../core/errors.ts'
+import { isWeirError, messageOf } from '../../core/errors.ts'
 import { MetricGroup } from '../../core/metrics.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import { ratingLineFormat } from '../../models/ratings/line-format.ts'
@@ -95,13 +95,13 @@ export function readObservations(
   const format = ratingLineFormat()
   return readRecords(topics, ranges, (record, partition) => {
     const { offset, timestamp } = record
-    const value = record.value()
-    if (value === null) return undefined
     try {
-      const rating = format.read(new ByteReader(value))
+      // A record without a value is no rating, as for the job that learns.
+      const rating = format.read(new ByteReader(record.value() ?? new Uint8Array(0)))
       const time = rating.timestamp === NO_TIMESTAMP ? timestamp : rating.timestamp
       return { ...rating, timestamp: time, partition, offset }
     } catch (error) {
+      if (!isWeirError(error, 'UNPARSABLE_RECORD')) throw error
       onBad(partition, offset, messageOf(error))
       return undefined
     }

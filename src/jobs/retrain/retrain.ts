@@ -18,6 +18,7 @@ import { untilLoaded } from '../registry/serving-probe.ts'
 import { RetrainingName, sweepCandidates } from './abandoned.ts'
 import { candidateVersion, parametersOf, publishCandidate, trainerCode } from './candidate.ts'
 import { CandidateChecks, checkAgain } from './candidate-checks.ts'
+import { leftOutText } from './left-out.ts'
 import { writeLiveRows } from './live-rows.ts'
 import type { Training } from './messages.ts'
 import { identified, newestOf, offsetsIn, rangesOfTopic } from './observations.ts'
@@ -169,6 +170,8 @@ class Retraining {
     const { place, observations, model, clock } = options
     const training = trainingOf(options, live, startingRows)
     const { metadata } = await process.ask({ kind: 'train', place, ranges, ...training })
+    const { leftOut } = metadata
+    if (leftOut !== undefined) this.step(leftOutText(leftOut, observations))
     const onStep = (step: string): void => this.step(step)
     const source = { process, topics, observations, model, clock, onStep }
     const replay = new CandidateReplay(source, ranges, metadata.newestEventMs)

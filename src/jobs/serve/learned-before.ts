@@ -17,6 +17,7 @@ import type { VersionCoordinator } from '../model-topic/version-coordinator.ts'
 import type { ServedJob } from '../served-job.ts'
 import type { ServeModelOptions } from './model.ts'
 import { registryOfJob } from './registry-place.ts'
+import { originText } from './training-origin.ts'
 
 /** Where a job has its model. */
 type ModelPlace = Pick<ServeModelOptions, 'data' | 'topic' | 'place'>
@@ -92,9 +93,9 @@ export interface FirstVersion {
  */
 export async function firstObservations(
   isResuming: boolean,
-  { version, marker: { learned }, observations, options }: FirstVersion,
+  { version, marker, observations, options }: FirstVersion,
 ): Promise<FirstObservations> {
-  const offsets = offsetsOptions({ observations, learned }, options)
+  const offsets = offsetsOptions({ observations, learned: marker.learned }, options)
   const place = await persistently(() => placeOfObservations(version, offsets))
   if (isResuming) {
     const note = `it does not say the id of the topic that it was trained on: topic ${observations} is taken for it, and learning begins after the training`
@@ -109,7 +110,7 @@ export async function firstObservations(
   const origin =
     place === 'elsewhere'
       ? `it was trained on another topic than this ${observations}`
-      : 'it does not say which observations it was trained on'
+      : originText(marker)
   const records = `the ${present.toLocaleString('en-US')} records of topic ${observations} that are there`
   if (options.learnFrom !== 'end') {
     const learned = `${origin}, so ${records} are learned (--learn-from end leaves them out)`

@@ -68,17 +68,17 @@ export async function learnAlsJob({ job, ...options }: LearnAlsJobOptions): Prom
     {
       model: alsModel(job, feedback),
       learned: ALS_LEARNED_MODEL,
-      coordinator: (onLearning) =>
+      coordinator: (callbacks) =>
         alsLearning({
           clock: systemClock,
-          onLearning,
+          ...callbacks,
           onMemoryDropped: (rule) =>
             options.onWarning?.(
               `the rows were learned with ${rule} before; they stay, but what ${rule} kept beside them does not fit the rule of now and was dropped: it learns on as from a model that was just trained`,
             ),
         }),
       observations,
-      topics: quarantine === undefined ? [observations] : [observations, quarantine],
+      quarantine,
       metadataOf: async (version, marker) => {
         const own = feedbackOf(marker.hyperparameters)
         requireRuleFor(

@@ -13,11 +13,12 @@ import type { ModelJob } from './model.ts'
 /** Options of the job without the place of its topics. */
 export type SvmLearningJobOptions = Pick<
   OnlineSvmOptions,
-  'observations' | 'rule' | 'mostUnderWay' | 'lingerMs' | 'positiveLabel'
+  'observations' | 'quarantine' | 'rule' | 'mostUnderWay' | 'lingerMs' | 'positiveLabel'
 >
 
 /** The options of the job that a program gives with `learnSvm`. */
 export const SVM_LEARNING: OptionShape<Omit<SvmLearningJobOptions, 'observations'>> = {
+  quarantine: ONLINE_SVM.quarantine,
   rule: ONLINE_SVM.rule,
   mostUnderWay: ONLINE_SVM.mostUnderWay,
   lingerMs: ONLINE_SVM.lingerMs,
@@ -37,14 +38,14 @@ export async function learnSvmJob({ job, ...options }: LearnSvmJobOptions): Prom
     state: SVM_MODEL,
     options: (place, topic, range) => ({ ...place, ...job, topic, range }),
   }
-  const { observations } = job
+  const { observations, quarantine } = job
   return await serveLearning(
     {
       model,
       learned: LINEAR_LEARNED_MODEL,
-      coordinator: (onLearning) => linearLearning({ clock: systemClock, onLearning }),
+      coordinator: (callbacks) => linearLearning({ clock: systemClock, ...callbacks }),
       observations,
-      topics: [observations],
+      quarantine,
       metadataOf: async (version, marker) => {
         const learned = await learnedBefore(version, marker, { observations, options })
         return { version, ...learned }

@@ -4,8 +4,9 @@ import { asWeirError, messageOf, requireArgument } from '../../core/errors.ts'
 import type { LearningTopic } from '../../models/registry/version.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import type { JobStatus } from '../../runtime/job/status.ts'
-import type { LearningCoordinator } from '../learning/coordinator.ts'
+import type { LearningCoordinator, LearningCoordinatorOptions } from '../learning/coordinator.ts'
 import type { LearnableVersion } from '../learning/messages.ts'
+import { refusedText } from '../learning/refused-total.ts'
 import type { LearnedModel } from '../learning/write-back/learned-model.ts'
 import { dropUnfinished } from '../learning/write-back/publish.ts'
 import { WriteBack, type WrittenBack } from '../learning/write-back/write-back.ts'
@@ -44,6 +45,11 @@ export interface ServeLearningOptions
   readonly onWrittenBack?: (written: WrittenBack) => void
 }
 
+/** What a coordinator of learning calls. */
+type LearningCallbacks = Required<
+  Pick<LearningCoordinatorOptions<never>, 'onLearning' | 'onRefused'>
+>
+
 /** A job that serves a kind of model and learns it. */
 export interface LearningJob<
   O extends Readonly<Record<string, unknown>>,
@@ -52,11 +58,11 @@ export interface LearningJob<
 > {
   readonly model: ModelJob<O>
   readonly learned: LearnedModel
-  /** Makes the coordinator of learning; `onLearning` is called when every slot learns on a version. */
-  coordinator(onLearning: (version: number) => void): LearningCoordinator<M, C>
+  /** Makes the coordinator of learning. */
+  coordinator(callbacks: LearningCallbacks): LearningCoordinator<M, C>
   readonly observations: string
-  /** Topics that the job reads and writes besides those of the model. */
-  readonly topics: readonly string[]
+  /** Topic of refused observations. */
+  readonly quarantine: string | undefined
   /** The metadata of a version that went live. */
   metadataOf(version: number, marker: ModelVersionMarker): M | Promise<M>
 }
@@ -71,17 +77,24 @@ export async function serveLearning<
   M extends LearnableVersion,
   C,
 >(job: LearningJob<O, M, C>, options: ServeLearningOptions): Promise<ServedJob> {
-  await createTopics(job.topics, options)
+  const { observations, quarantine } = job
+  await createTopics(
+    quarantine === undefined ? [observations] : [observations, quarantine],
+    options,
+  )
   const ends = options.writeBackMs === undefined ? undefined : await writtenEnds(options)
   const deltas = await deltasStart(job.observations, options)
   let versions!: VersionCoordinator
   const notes = new Map<number, string>()
   let isFirst = true
-  const coordinator = job.coordinator((version) => {
-    versions.learningBegan(version)
-    void recordLearning(deltas.learning, options)
-    options.onLearning?.(version, notes.get(version))
-    notes.delete(version)
+  const coordinator = job.coordinator({
+    onLearning: (version) => {
+      versions.learningBegan(version)
+      void recordLearning(deltas.learning, options)
+      options.onLearning?.(version, notes.get(version))
+      notes.delete(version)
+    },
+    onRefused: (refused) => options.onWarning?.(refusedText(refused, job)),
   })
   const writeBack = writeBackOf(job, options, (version) => versions.markerOf(version))
   let applied: Promise<void> | undefined
@@ -99,7 +112,6 @@ export async function serveLearning<
       const isLater = !isFirst
       isFirst = false
       if (isLater || hasCheckpoint) return metadata
-      const { observations } = job
       if (deltas.before !== undefined) options.onWarning?.(startsOver(options.topic, deltas.before))
       const begun = { version, marker: versions.markerOf(version) ?? marker, observations, options }
       const { note, ...first } = await firstObservations(isKnown, begun)

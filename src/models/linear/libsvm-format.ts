@@ -1,17 +1,21 @@
+import { allFinite } from '../../core/all-finite.ts'
 import { WeirError } from '../../core/errors.ts'
+import { MAX_FEATURE, mergeFeatures } from '../../core/feature.ts'
 import { aFunction, oneOf } from '../../core/options/kinds.ts'
 import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
+import { decimalNumber } from '../../core/text/decimal-number.ts'
 import { requireLineEnd } from '../../core/text/longest-line.ts'
 import type { BadLines } from '../ratings/parser.ts'
 
 /**
- * LIBSVM text: one labelled sparse example a line. Feature ids are whole numbers in strictly ascending
- * order; LIBSVM starts at 1, 0 is accepted too. A comment begins with #.
+ * LIBSVM text: one labelled sparse example a line. Feature ids are whole numbers in any order; LIBSVM starts at
+ * 1, 0 is accepted too. The values of an id that comes again in a line are added up, as hashed features need it.
+ * A comment begins with #.
  *
  *   +1 3:1 11:0.5 14:1e-3 # comment
  *
- * The function takes one example. `indexes` and `values` are buffers that the next line fills again; only
- * their first `count` elements are valid.
+ * The function takes one example, its ids ascending. `indexes` and `values` are buffers that the next line fills
+ * again; only their first `count` elements are valid.
  */
 export type LibsvmSink = (
   label: number,
@@ -28,6 +32,9 @@ export interface LibsvmParserOptions {
 
 const LIBSVM_PARSER: OptionShape<LibsvmParserOptions> = { badLines: oneOf('fail', 'count') }
 
+/** What a line holds, for errors. */
+export const EXAMPLE_FORM = 'a label and feature:value pairs with finite float32 values'
+
 const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
 const SPACE = 0x20
@@ -41,8 +48,9 @@ const COLON = 0x3a
 
 /** Number of digits that a float64 holds exactly, and the powers of ten that it holds exactly. */
 const EXACT_DIGITS = 15
+/** A longer text is no number that anyone wrote, and too long for one call of `String.fromCharCode`. */
+const LONGEST_NUMBER = 1000
 const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, i) => Number(`1e${i}`))
-const MAX_FEATURE = 2 ** 32 - 2
 const NOTHING = new Uint8Array(0)
 
 /**
@@ -115,27 +123,27 @@ export class LibsvmParser {
   }
 
   private parseLine(from: number, end: number): void {
-    this.at = from
+    this.at = from + byteOrderMark(this.bytes, from, end)
     this.skipBlanks(end)
     if (this.at === end) return
     const label = this.number(end, SPACE)
     let count = 0
-    let previous = -1
     for (this.skipBlanks(end); this.at < end; this.skipBlanks(end)) {
       const index = this.number(end, COLON)
       const value = this.bytes[this.at++] === COLON ? this.number(end, SPACE) : Number.NaN
-      const inOrder = Number.isSafeInteger(index) && index > previous && index <= MAX_FEATURE
+      const isId = Number.isSafeInteger(index) && index >= 0 && index <= MAX_FEATURE
       // Values are stored as float32, where 1e39 is Infinity.
-      if (!inOrder || !Number.isFinite(Math.fround(value))) {
+      if (!isId || !Number.isFinite(Math.fround(value))) {
         this.reject(from, end)
         return
       }
       if (count === this.indexes.length) this.grow()
       this.indexes[count] = index
       this.values[count++] = value
-      previous = index
     }
-    if (Number.isFinite(label)) this.sink(label, this.indexes, this.values, count)
+    const merged = mergeFeatures(this.indexes, this.values, count)
+    const isSumFinite = merged === count || allFinite(this.values.subarray(0, merged))
+    if (Number.isFinite(label) && isSumFinite) this.sink(label, this.indexes, this.values, merged)
     else this.reject(from, end)
   }
 
@@ -171,8 +179,7 @@ export class LibsvmParser {
     if (plain && digits > 0 && digits <= EXACT_DIGITS) {
       return (sign * mantissa) / (POWERS_OF_TEN[decimals] as number)
     }
-    const text = asciiText(bytes, start, at).trim()
-    return text === '' ? Number.NaN : Number(text)
+    return at - start > LONGEST_NUMBER ? Number.NaN : decimalNumber(asciiText(bytes, start, at))
   }
 
   private grow(): void {
@@ -192,11 +199,16 @@ export class LibsvmParser {
     throw new WeirError(
       'UNPARSABLE_RECORD',
       `line ${this.line} of the examples, "${asciiText(this.bytes, from, Math.min(end, from + 60))}": ` +
-        'expected a label and feature:value pairs in ascending order of the feature, with finite float32 values; fix the line, or ' +
-        'skip bad lines with the option badLines: "count"',
+        `expected ${EXAMPLE_FORM}; fix the line, or skip bad lines with the option badLines: "count"`,
       { details: { line: this.line } },
     )
   }
+}
+
+/** Length of the byte order mark that a file of some editors begins with, 0 without it. */
+function byteOrderMark(bytes: Uint8Array, from: number, end: number): number {
+  const isMark = bytes[from] === 0xef && bytes[from + 1] === 0xbb && bytes[from + 2] === 0xbf
+  return isMark && from + 3 <= end ? 3 : 0
 }
 
 const isBlank = (byte: number): boolean => byte === SPACE || byte === TAB

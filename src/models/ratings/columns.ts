@@ -1,3 +1,6 @@
+import { WeirError } from '../../core/errors.ts'
+import { columnRank, type RatingField } from './column-names.ts'
+
 /** Positions of the fields of a rating in a line, from 0. */
 export interface RatingColumns {
   readonly user: number
@@ -7,36 +10,111 @@ export interface RatingColumns {
   readonly time: number | undefined
 }
 
-/** Words in the names of columns. A name is that of the first kind that has one of its words. */
-const WORDS = {
-  rating: ['rating', 'score', 'stars', 'strength', 'count', 'plays', 'value'],
-  time: ['time', 'date', 'seconds'],
-  user: ['user', 'customer', 'reviewer', 'visitor'],
-  item: ['item', 'movie', 'product', 'track', 'song', 'artist', 'book', 'article', 'asin'],
-} as const
+/** Columns that someone named: by their names in the header, or by their positions from 1; '' for no time. */
+export type NamedColumns = Readonly<Partial<Record<RatingField, string>>>
+
+const NEEDED: readonly RatingField[] = ['user', 'item', 'rating']
+const ALL: readonly RatingField[] = [...NEEDED, 'time']
+const USUAL: RatingColumns = { user: 0, item: 1, rating: 2, time: 3 }
+const ADVICE =
+  'say which columns to read (--columns user=NAME,item=NAME,rating=NAME,time=NAME), or rename them to user, item, rating and timestamp'
 
 /**
- * The columns that a header names, in any order and among others; the first column of a kind counts.
- * Undefined if a user, an item or a rating has no column, so that the line is no header with known names.
+ * The columns of a header: those that are named, and for the others the one column whose name fits best
+ * (`columnRank`). Throws UNPARSABLE_RECORD if two fit alike, or a user, an item or a rating has none.
  */
-export function columnsOfHeader(names: readonly string[]): RatingColumns | undefined {
-  const found: Partial<Record<keyof typeof WORDS, number>> = {}
-  for (const [at, name] of names.entries()) {
-    const kind = kindOf(name)
-    if (kind !== undefined) found[kind] ??= at
+export function columnsOfHeader(
+  header: readonly string[],
+  named: NamedColumns = {},
+): RatingColumns {
+  const found: Partial<Record<RatingField, number | undefined>> = {}
+  for (const field of ALL) {
+    const name = named[field]
+    if (name !== undefined && name !== '') found[field] = positionOf(name, header)
   }
+  for (const field of ALL) {
+    if (named[field] !== '') found[field] ??= bestOf(field, header, new Set(Object.values(found)))
+  }
+  const missing = NEEDED.find((field) => found[field] === undefined)
+  if (missing !== undefined) throw unclear(`no column is surely the ${missing}`, header)
   const { user, item, rating, time } = found
-  if (user === undefined || item === undefined || rating === undefined) return undefined
-  return { user, item, rating, time }
+  return { user: user!, item: item!, rating: rating!, time }
 }
 
-function kindOf(name: string): keyof typeof WORDS | undefined {
-  const text = name.toLowerCase()
-  const kinds = Object.keys(WORDS) as (keyof typeof WORDS)[]
-  return kinds.find((kind) => WORDS[kind].some((word) => text.includes(word)))
+/** The columns of a file without a header: the usual order, or the positions that are given. Throws UNPARSABLE_RECORD. */
+export function columnsByPosition(fields: number, named: NamedColumns = {}): RatingColumns {
+  const isOwnOrder = Object.keys(named).length > 0
+  // Where others stand elsewhere, the time may, too.
+  const time = isOwnOrder || fields < ALL.length ? undefined : USUAL.time
+  const at = (field: RatingField, usual: number | undefined): number | undefined => {
+    const name = named[field]
+    return name === undefined ? usual : placeOf(name, fields)
+  }
+  return {
+    user: at('user', USUAL.user) ?? fields,
+    item: at('item', USUAL.item) ?? fields,
+    rating: at('rating', USUAL.rating) ?? fields,
+    time: at('time', time),
+  }
+}
+
+/** The place of a position from 1; undefined for ''. Throws UNPARSABLE_RECORD. */
+function placeOf(name: string, fields: number): number | undefined {
+  if (name === '') return undefined
+  const place = /^[1-9]\d*$/.test(name) ? Number(name) - 1 : fields
+  if (place < fields) return place
+  throw new WeirError(
+    'UNPARSABLE_RECORD',
+    `line 1 of the ratings is no header: it has a number. --columns takes positions from 1 to ${fields}, not "${name}"`,
+    { details: { line: 1 } },
+  )
 }
 
 /** Whether the columns are user, item, rating and perhaps a time, in this order and no others before. */
 export function isUsualOrder({ user, item, rating, time }: RatingColumns): boolean {
   return user === 0 && item === 1 && rating === 2 && (time === undefined || time === 3)
+}
+
+/** The columns in words: `user = column 1 (user_id), ...`. */
+export function columnsText(columns: RatingColumns, header?: readonly string[]): string {
+  const column = (field: RatingField): string => {
+    const at = columns[field]
+    if (at === undefined) return `no ${field}`
+    const name = header === undefined ? '' : ` (${header[at]})`
+    return `${field} = column ${at + 1}${name}`
+  }
+  const text = ALL.map(column).join(', ')
+  return header === undefined ? `no header, so by position: ${text}` : text
+}
+
+function positionOf(name: string, header: readonly string[]): number {
+  const at = header.indexOf(name)
+  if (at >= 0 && header.indexOf(name, at + 1) < 0) return at
+  if (at >= 0) throw unclear(`two columns are named "${name}"`, header)
+  const position = /^[1-9]\d*$/.test(name) ? Number(name) - 1 : header.length
+  if (position < header.length) return position
+  throw unclear(`no column is named "${name}"`, header)
+}
+
+/** The column that fits a field best; undefined if none fits. */
+function bestOf(
+  field: RatingField,
+  header: readonly string[],
+  taken: ReadonlySet<number | undefined>,
+): number | undefined {
+  const ranks = header.map((name, at) => (taken.has(at) ? undefined : columnRank(name, field)))
+  const best = Math.min(...ranks.map((rank) => rank ?? Number.POSITIVE_INFINITY))
+  const candidates = header.flatMap((_, at) => (ranks[at] === best ? [at] : []))
+  if (candidates.length < 2) return candidates[0]
+  const names = candidates.map((at) => `"${header[at]}"`).join(' or ')
+  throw unclear(`the ${field} may be ${names}`, header)
+}
+
+function unclear(problem: string, header: readonly string[]): WeirError {
+  const names = header.map((name, at) => `${at + 1} "${name}"`).join(', ')
+  return new WeirError(
+    'UNPARSABLE_RECORD',
+    `line 1 of the ratings: ${problem}; the columns are ${names}; ${ADVICE}`,
+    { details: { line: 1, columns: header.join(' ') } },
+  )
 }

@@ -1,46 +1,56 @@
 import type { ByteReader } from '../../core/byte-reader.ts'
 import type { ByteWriter } from '../../core/byte-writer.ts'
 import { requireArgument, WeirError } from '../../core/errors.ts'
+import { formatCsvField } from '../../core/formats/csv-row.ts'
 import type { Serializer } from '../../core/serializer.ts'
+import { plainNumber } from '../../core/text/decimal-number.ts'
 import { shortText, writeShortText } from '../../core/text/short-text.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
 import { isMeanId, MEAN_ID_IS_TAKEN } from '../mean-id.ts'
-import type { RatingsFormat } from './format.ts'
+import { type RatingsFormat, SEPARATORS } from './format.ts'
 import { LARGEST_RATING, type Rating } from './rating.ts'
+import { isRefused, type RefusedLine, ratingOfLine } from './rating-fields.ts'
 
-const SEPARATOR_BYTES: Readonly<Record<RatingsFormat, readonly number[]>> = {
-  tab: [0x09],
-  'double-colon': [0x3a, 0x3a],
-  csv: [0x2c],
-  semicolon: [0x3b],
-}
 const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
-const POINT = 0x2e
-const ZERO = 0x30
-/** Number of digits that a double holds exactly, and the powers of ten up to it. */
-const EXACT_DIGITS = 15
-const POWERS_OF_TEN = Float64Array.from({ length: EXACT_DIGITS + 1 }, (_, i) => 10 ** i)
+const QUOTE = 0x22
+const SPACE = 0x20
+const ASCII_END = 0x80
+
+/** A byte order mark is no part of a line. */
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** Ratings as lines; `read` throws UNPARSABLE_RECORD. */
+export interface RatingLineSerializer extends Serializer<Rating> {
+  /** The rating of the line between two positions, or why it is none. */
+  outcome(bytes: Uint8Array, start: number, end: number): Rating | RefusedLine
+}
 
 /**
  * One rating as a line of a MovieLens format: `user,item,rating` and, if known, Unix seconds. A line end
- * is accepted. Reads the bytes in one pass without making a string of the line.
+ * is accepted, and all else that a line of a file may have (`ratingOfLine`). Plain lines are read in one pass
+ * over their bytes, without making a string of the line.
  */
-class RatingLineFormat implements Serializer<Rating> {
+class RatingLineFormat implements RatingLineSerializer {
   readonly id: string
+  private readonly separator: string
+  private readonly isCsv: boolean
   private readonly first: number
   private readonly width: number
   private bytes: Uint8Array = new Uint8Array(0)
-  /** Start of the current field, and the position from which its end is searched. */
+  /** Start of the current field, and the end of the line. */
   private at = 0
   private end = 0
   private hasMore = false
+  /** Whether the last field has only ASCII without blanks and quotes. */
+  private isPlain = true
 
   constructor(format: RatingsFormat = 'csv') {
     this.id = `rating-line-${format}/1`
-    const separator = SEPARATOR_BYTES[format]
-    this.first = separator[0]!
-    this.width = separator.length
+    this.separator = SEPARATORS[format]
+    this.isCsv = format === 'csv' || format === 'semicolon'
+    this.first = this.separator.charCodeAt(0)
+    this.width = this.separator.length
   }
 
   write({ user, item, rating, timestamp }: Rating, writer: ByteWriter): void {
@@ -57,40 +67,68 @@ class RatingLineFormat implements Serializer<Rating> {
 
   private writeId(id: string, writer: ByteWriter): void {
     requireArgument(!isMeanId(id), MEAN_ID_IS_TAKEN)
-    if (!this.canStand(id)) {
+    const isBare = this.canStandBare(id)
+    if (id === '' || !id.isWellFormed() || /[\r\n]/.test(id) || !(isBare || this.isCsv)) {
       const message = `the id "${id}" cannot be written in a line of ratings`
       throw new WeirError('INVALID_ARGUMENT', message)
     }
-    writeShortText(id, writer)
+    const text = isBare ? id : formatCsvField({ text: id, quoted: true }, this.separator)
+    writeShortText(text, writer)
     this.writeSeparator(writer)
+  }
+
+  /** Whether the id is read back without quotes. */
+  private canStandBare(id: string): boolean {
+    if (id.includes(this.separator.charAt(0)) || id.trim().length !== id.length) return false
+    return !(this.isCsv && id.includes('"'))
   }
 
   private writeSeparator(writer: ByteWriter): void {
     for (let i = 0; i < this.width; i++) writer.uint8(this.first)
   }
 
-  private canStand(id: string): boolean {
-    const { first } = this
-    for (let i = 0; i < id.length; i++) {
-      const code = id.charCodeAt(i)
-      if (code === first || code === LINE_FEED || code === CARRIAGE_RETURN) return false
-    }
-    return id !== '' && id.isWellFormed()
+  read(reader: ByteReader): Rating {
+    const { bytes, position, end } = reader
+    reader.position = end
+    const rating = this.outcome(bytes, position, end)
+    if (!isRefused(rating)) return rating
+    throw new WeirError(
+      'UNPARSABLE_RECORD',
+      `not a rating: expected ${rating.expected}; write user, item, rating and, if known, Unix seconds`,
+    )
   }
 
-  read(reader: ByteReader): Rating {
-    this.bytes = reader.bytes
-    this.at = reader.position
-    this.end = this.lineEnd(reader.position, reader.end)
+  outcome(bytes: Uint8Array, start: number, end: number): Rating | RefusedLine {
+    return this.readPlain(bytes, start, end) ?? this.readAny(bytes, start, end)
+  }
+
+  private readAny(bytes: Uint8Array, start: number, end: number): Rating | RefusedLine {
+    let text: string
+    try {
+      text = decoder.decode(bytes.subarray(start, end))
+    } catch {
+      return { reason: 'unparsable', expected: 'UTF-8' }
+    }
+    const line = text.replace(/\r?\n$/, '')
+    if (!line.includes('\n')) return ratingOfLine(line, this.separator)
+    return { reason: 'unparsable', expected: 'one rating, not several lines' }
+  }
+
+  /** The rating of a line of plain fields; undefined for every other line. */
+  private readPlain(bytes: Uint8Array, start: number, end: number): Rating | undefined {
+    this.bytes = bytes
+    this.at = start
+    this.end = this.lineEnd(start, end)
     this.hasMore = this.end > this.at
-    const user = this.text('the user')
-    const item = this.text('the item')
-    const rating = this.number('the rating')
-    if (Math.abs(rating) > LARGEST_RATING) throw refused(`the rating is above ${LARGEST_RATING}`)
-    const seconds = this.hasMore ? this.number('the time') : Number.NaN
-    if (this.hasMore) throw refused('more than four fields')
-    reader.position = reader.end
-    return { user, item, rating, timestamp: Number.isNaN(seconds) ? NO_TIMESTAMP : seconds * 1000 }
+    const user = this.plainId()
+    const item = user === undefined ? undefined : this.plainId()
+    if (user === undefined || item === undefined) return undefined
+    const rating = this.plainNumber()
+    if (Number.isNaN(rating)) return undefined
+    if (!this.hasMore) return { user, item, rating, timestamp: NO_TIMESTAMP }
+    const seconds = this.plainNumber()
+    if (Number.isNaN(seconds) || this.hasMore) return undefined
+    return { user, item, rating, timestamp: seconds * 1000 }
   }
 
   private lineEnd(start: number, end: number): number {
@@ -101,70 +139,35 @@ class RatingLineFormat implements Serializer<Rating> {
   /** End of the field that begins at `at`; moves `at` behind the separator. */
   private next(): number {
     const { bytes, end, first, width } = this
+    this.isPlain = true
     for (let to = this.at; to < end; to++) {
-      if (bytes[to] !== first || (width === 2 && (to + 1 >= end || bytes[to + 1] !== first)))
-        continue
-      this.at = to + width
-      return to
+      const byte = bytes[to]!
+      if (byte === first && (width === 1 || (to + 1 < end && bytes[to + 1] === first))) {
+        this.at = to + width
+        return to
+      }
+      if (byte <= SPACE || byte === QUOTE || byte >= ASCII_END) this.isPlain = false
     }
     this.at = end
     this.hasMore = false
     return end
   }
 
-  private text(what: string): string {
+  private plainId(): string | undefined {
     const from = this.at
     const to = this.next()
-    if (to === from || !this.hasMore) throw refused(`${what} is missing`)
-    const id = textIn(this.bytes, from, to, what)
-    if (isMeanId(id)) throw refused(MEAN_ID_IS_TAKEN)
-    return id
+    if (to === from || !this.hasMore || !this.isPlain) return undefined
+    const id = shortText(this.bytes, from, to)
+    return isMeanId(id) ? undefined : id
   }
 
-  private number(what: string): number {
+  private plainNumber(): number {
     const from = this.at
-    const to = this.next()
-    const { bytes } = this
-    let mantissa = 0
-    let decimals = -1
-    for (let i = from; i < to; i++) {
-      const digit = bytes[i]! - ZERO
-      if (digit >= 0 && digit <= 9) {
-        mantissa = mantissa * 10 + digit
-        if (decimals >= 0) decimals += 1
-      } else if (digit === POINT - ZERO && decimals < 0) decimals = 0
-      else return slowNumber(bytes, from, to, what)
-    }
-    const plain = to > from && to - from <= EXACT_DIGITS && !(decimals === 0 && to - from === 1)
-    if (!plain) return slowNumber(bytes, from, to, what)
-    // Both operands are exact: one correctly rounded division gives the nearest number.
-    return decimals > 0 ? mantissa / POWERS_OF_TEN[decimals]! : mantissa
+    return plainNumber(this.bytes, from, this.next())
   }
-}
-
-function slowNumber(bytes: Uint8Array, from: number, to: number, what: string): number {
-  const text = textIn(bytes, from, to, what).trim()
-  const value = text === '' ? Number.NaN : Number(text)
-  if (Number.isFinite(value)) return value
-  throw refused(`${what} "${text.slice(0, 40)}" is not a number`)
-}
-
-function textIn(bytes: Uint8Array, from: number, to: number, what: string): string {
-  try {
-    return shortText(bytes, from, to)
-  } catch (cause) {
-    throw new WeirError('UNPARSABLE_RECORD', `not a rating: ${what} is not UTF-8`, { cause })
-  }
-}
-
-function refused(problem: string): WeirError {
-  return new WeirError(
-    'UNPARSABLE_RECORD',
-    `not a rating: ${problem}; write user, item, rating and, if known, Unix seconds`,
-  )
 }
 
 /** Format of ratings as lines (`RatingLineFormat`). */
-export function ratingLineFormat(format: RatingsFormat = 'csv'): Serializer<Rating> {
+export function ratingLineFormat(format: RatingsFormat = 'csv'): RatingLineSerializer {
   return new RatingLineFormat(format)
 }

@@ -1,14 +1,21 @@
-import { isWeirError, WeirError } from '../../core/errors.ts'
-import { splitCsvRow } from '../../core/formats/csv-row.ts'
-import { aFunction, oneOf } from '../../core/options/kinds.ts'
-import { checkArgument, checkOptions, type OptionShape } from '../../core/options/shape.ts'
+import { WeirError } from '../../core/errors.ts'
+import { aFunction, oneOf, text } from '../../core/options/kinds.ts'
+import { checkArgument, checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
+import { decimalNumber } from '../../core/text/decimal-number.ts'
 import { requireLineEnd } from '../../core/text/longest-line.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
-import { isMeanId, MEAN_ID } from '../mean-id.ts'
-import { columnsOfHeader, isUsualOrder, type RatingColumns } from './columns.ts'
+import { isMeanId } from '../mean-id.ts'
+import {
+  columnsByPosition,
+  columnsOfHeader,
+  columnsText,
+  isUsualOrder,
+  type NamedColumns,
+  type RatingColumns,
+} from './columns.ts'
 import { detectRatingsFormat, RATINGS_FORMAT, type RatingsFormat, SEPARATORS } from './format.ts'
 import { LARGEST_RATING } from './rating.ts'
-import { ratingTime } from './rating-time.ts'
+import { fieldsOf, isRefused, ratingOfLine } from './rating-fields.ts'
 
 /** What to do with a line that holds no rating. */
 export type BadLines = 'fail' | 'count'
@@ -22,18 +29,20 @@ export interface RatingsParserOptions {
   readonly format?: RatingsFormat
   /** @default 'fail' */
   readonly badLines?: BadLines
+  /** Columns by name or position. @default those that the header surely names; without a header the usual order */
+  readonly columns?: NamedColumns
+  /** Called once, with the columns that are read in words. */
+  readonly onColumns?: (columns: string) => void
 }
 
 const RATINGS_PARSER: OptionShape<RatingsParserOptions> = {
   format: RATINGS_FORMAT,
   badLines: oneOf('fail', 'count'),
+  columns: nested<NamedColumns>({ user: text, item: text, rating: text, time: text }),
+  onColumns: aFunction(),
 }
 
 const LINE_FEED = 10
-const OTHER_ID = `another id than "${MEAN_ID}", which is that of the mean rows`
-const USUAL_COLUMNS: RatingColumns = { user: 0, item: 1, rating: 2, time: 3 }
-const MORE_FIELDS =
-  'at most four fields, or a header that names the columns of user, item, rating and time'
 
 /**
  * Streaming parser: `push` chunks of bytes of any size, then `end`. Line ends are LF or CRLF; empty
@@ -43,6 +52,7 @@ const MORE_FIELDS =
 export class RatingsParser {
   private readonly sink: RatingSink
   private readonly badLines: BadLines
+  private readonly options: RatingsParserOptions
   private separator: string | undefined
   /** Columns of the header, if they are not in the usual order. */
   private columns: RatingColumns | undefined
@@ -58,6 +68,7 @@ export class RatingsParser {
     checkArgument('new RatingsParser', 'sink', aFunction(), sink)
     checkOptions('new RatingsParser', RATINGS_PARSER, options)
     this.sink = sink
+    this.options = options
     this.badLines = options.badLines ?? 'fail'
     this.separator = options.format === undefined ? undefined : SEPARATORS[options.format]
   }
@@ -133,7 +144,7 @@ export class RatingsParser {
     if (to === from) return
     if (this.isFirst && this.isHeader(text.slice(from, to))) return
     const separator = this.separator as string
-    if (this.columns !== undefined || (this.hasQuotes && this.isQuoted(text.slice(from, to)))) {
+    if (this.columns !== undefined || this.hasQuotes) {
       this.parseFields(text.slice(from, to))
       return
     }
@@ -141,7 +152,7 @@ export class RatingsParser {
     const first = text.indexOf(separator, from)
     const second = first < 0 ? -1 : text.indexOf(separator, first + width)
     if (second < 0 || second >= to) {
-      this.reject(text.slice(from, to), 'user, item and rating')
+      this.parseFields(text.slice(from, to))
       return
     }
     const third = text.indexOf(separator, second + width)
@@ -149,11 +160,9 @@ export class RatingsParser {
     const rating = numberIn(text, second + width, ratingEnd)
     const user = idIn(text, from, first)
     const item = idIn(text, first + width, second)
-    const seconds = ratingEnd === to ? Number.NaN : numberIn(text, ratingEnd + width, to)
-    if (!isId(user) || !isId(item) || !(Math.abs(rating) <= LARGEST_RATING)) {
-      this.refuse(text.slice(from, to), { user, item, rating })
-    } else if (ratingEnd === to) this.sink(user, item, rating, NO_TIMESTAMP)
-    else if (Number.isFinite(seconds)) this.sink(user, item, rating, seconds * 1000)
+    const timestamp = ratingEnd === to ? NO_TIMESTAMP : numberIn(text, ratingEnd + width, to) * 1000
+    const isPlain = isId(user) && isId(item) && Math.abs(rating) <= LARGEST_RATING
+    if (isPlain && !Number.isNaN(timestamp)) this.sink(user, item, rating, timestamp)
     else this.parseFields(text.slice(from, to))
   }
 
@@ -161,67 +170,26 @@ export class RatingsParser {
   private isHeader(line: string): boolean {
     this.isFirst = false
     this.separator ??= SEPARATORS[detectRatingsFormat(line)]
-    const fields = this.fieldsOf(line)
-    const columns = columnsOfHeader(fields)
-    const isNumber = (field: string): boolean => field !== '' && Number.isFinite(Number(field))
-    if (fields.some(isNumber)) return false
-    if (columns !== undefined && !isUsualOrder(columns)) this.columns = columns
-    return columns !== undefined || this.isCsv
+    const fields = fieldsOf(line, this.separator)
+    if (!Array.isArray(fields)) return false
+    const { columns: named, onColumns } = this.options
+    // A line of ratings has a number: the rating.
+    const isHeader = !fields.some((field) => !Number.isNaN(decimalNumber(field)))
+    const columns = isHeader
+      ? columnsOfHeader(fields, named)
+      : columnsByPosition(fields.length, named)
+    onColumns?.(columnsText(columns, isHeader ? fields : undefined))
+    const isUsual = isUsualOrder(columns) && fields.length === (columns.time === undefined ? 3 : 4)
+    if (!isUsual && (isHeader || named !== undefined)) this.columns = columns
+    return isHeader
   }
 
-  private get isCsv(): boolean {
-    return this.separator === ',' || this.separator === ';'
-  }
-
-  private isQuoted(line: string): boolean {
-    return this.isCsv && line.includes('"')
-  }
-
-  /** The fields of a line, without their quotes. Throws UNPARSABLE_RECORD. */
-  private fieldsOf(line: string): readonly string[] {
-    const separator = this.separator as string
-    if (!this.isQuoted(line)) return line.split(separator).map((field) => field.trim())
-    return splitCsvRow(line, separator).map(({ text, quoted }) => (quoted ? text : text.trim()))
-  }
-
-  /** Parses a line whose columns have another order, or that has quotes or a time of ISO 8601. */
+  /** Parses a line whose columns have another order, or that is not plain. */
   private parseFields(line: string): void {
-    let fields: readonly string[]
-    try {
-      fields = this.fieldsOf(line)
-    } catch (error) {
-      if (!isWeirError(error, 'UNPARSABLE_RECORD')) throw error
-      this.reject(line, `a row of csv (${error.message})`)
-      return
-    }
-    const columns = this.columns ?? USUAL_COLUMNS
-    const [user = '', item = ''] = [fields[columns.user], fields[columns.item]]
-    const value = fields[columns.rating] ?? ''
-    const rating = value === '' ? Number.NaN : Number(value)
-    const time = columns.time === undefined ? undefined : fields[columns.time]
-    const timestamp = time === undefined ? NO_TIMESTAMP : ratingTime(time)
-    const isUsual = this.columns === undefined
-    if (!isId(user) || !isId(item) || !(Math.abs(rating) <= LARGEST_RATING)) {
-      this.refuse(line, { user, item, rating })
-    } else if (isUsual && fields.length > 4) this.reject(line, MORE_FIELDS)
-    else if (Number.isNaN(timestamp)) this.reject(line, 'Unix seconds or an ISO 8601 time')
-    else this.sink(user, item, rating, timestamp)
-  }
-
-  /** Rejects a line without a user, an item or a rating that may be. */
-  private refuse(
-    line: string,
-    {
-      user,
-      item,
-      rating,
-    }: { readonly user: string; readonly item: string; readonly rating: number },
-  ): void {
-    const isNumber = Number.isFinite(rating)
-    if (user === '' || item === '') this.reject(line, 'user, item and rating')
-    else if (!isId(user) || !isId(item)) this.reject(line, OTHER_ID)
-    else
-      this.reject(line, isNumber ? `a rating of at most ${LARGEST_RATING}` : 'a number as rating')
+    if (line.trim() === '') return
+    const rating = ratingOfLine(line, this.separator as string, this.columns)
+    if (isRefused(rating)) this.reject(line, rating.expected)
+    else this.sink(rating.user, rating.item, rating.rating, rating.timestamp)
   }
 
   private reject(text: string, expected: string): void {
@@ -273,6 +241,5 @@ function numberIn(text: string, from: number, to: number): number {
     const digit = text.charCodeAt(from) - 48
     return digit >= 0 && digit <= 9 ? digit : Number.NaN
   }
-  const part = text.slice(from, to).trim()
-  return part === '' ? Number.NaN : Number(part)
+  return decimalNumber(text.slice(from, to))
 }

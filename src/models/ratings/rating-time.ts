@@ -1,3 +1,5 @@
+import { decimalNumber } from '../../core/text/decimal-number.ts'
+
 const ISO_TIME =
   /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?))?\s*(?:(Z)|([+-]\d{2}):?(\d{2}))?$/
 
@@ -9,8 +11,8 @@ const ISO_TIME =
 export function ratingTime(text: string): number {
   const trimmed = text.trim()
   if (trimmed === '') return Number.NaN
-  const seconds = Number(trimmed)
-  if (!Number.isNaN(seconds)) return Number.isFinite(seconds) ? seconds * 1000 : Number.NaN
+  const seconds = decimalNumber(trimmed)
+  if (!Number.isNaN(seconds)) return seconds * 1000
   const parts = ISO_TIME.exec(trimmed)
   if (parts === null) return Number.NaN
   const [, date, time = '00:00', , hours, minutes] = parts

@@ -1,6 +1,7 @@
 import { isWeirError, requireArgument, WeirError } from '../../core/errors.ts'
 import { HIGHEST_VERSION } from '../../core/model-version.ts'
 import { isLearnedPart, type LearnedPart } from './learned-part.ts'
+import { isTrainedOn, type TrainedOn } from './trained-on.ts'
 import { isVersionRanges, type VersionRanges } from './version-ranges.ts'
 
 /**
@@ -46,6 +47,8 @@ export interface ModelVersionMarker {
   readonly maxRating?: number
   readonly hyperparameters: Readonly<Record<string, number | string | boolean>>
   readonly metrics: Readonly<Record<string, number>>
+  /** What it was trained on, if that was files; undefined in markers of earlier builds. */
+  readonly trainedOn?: TrainedOn
   /** For an ALS model: count, mean and second moments of its rows (`published-moments.ts`). */
   readonly rowMoments?: { readonly user: string; readonly item: string }
   /** What the rows include of what was learned online; undefined before the first write-back. */
@@ -81,7 +84,7 @@ export function versionOfMarkerKey(bytes: Uint8Array): number | undefined {
 
 /** The marker of a version's retirement: of the rest of the metadata nothing is needed any more. */
 export function retireMarker(
-  { rowMoments: _, learned: __, ...marker }: ModelVersionMarker,
+  { rowMoments: _, learned: __, trainedOn: ___, ...marker }: ModelVersionMarker,
   forgotten: VersionRanges,
 ): ModelVersionMarker {
   return { ...marker, event: 'retire', hyperparameters: {}, metrics: {}, forgotten }
@@ -143,6 +146,7 @@ function firstWrongField(fields: Record<string, unknown>): string | undefined {
     globalMean: Number.isFinite(fields['globalMean']),
     hyperparameters: isRecord(fields['hyperparameters']),
     metrics: isRecord(fields['metrics']),
+    trainedOn: fields['trainedOn'] === undefined || isTrainedOn(fields['trainedOn']),
     rowMoments: fields['rowMoments'] === undefined || isMoments(fields['rowMoments']),
     learned: fields['learned'] === undefined || isLearnedPart(fields['learned']),
     forgotten: fields['forgotten'] === undefined || isVersionRanges(fields['forgotten']),

@@ -59,7 +59,8 @@ export function learningJson(job: JobSnapshot): LearningJson {
     kind: kindOf(all),
     version: largest('learningVersion'),
     learned: total(LEARNED),
-    refused: total(REFUSED),
+    // Readers of observations refuse, too, and do not learn.
+    refused: totalIn(job.metrics, REFUSED),
     driftAlarms: largest('driftAlarms'),
     freshnessMs: largest('freshnessMs'),
     visibleMedianMs: largest('updateToVisibleMedianMs'),
@@ -92,6 +93,15 @@ export function learningSeries(job: JobSnapshot): MetricSnapshot {
 /** Whether a job learns online. */
 export function learns({ metrics }: JobSnapshot): boolean {
   return Object.keys(metrics).some((path) => LEARNED.some((name) => path.endsWith(`.${name}`)))
+}
+
+/** Sum of some counters over all operators and subtasks. */
+function totalIn(metrics: MetricSnapshot, names: readonly string[]): number {
+  return Object.entries(metrics).reduce(
+    (sum, [path, value]) =>
+      sum + (names.includes(path.slice(path.lastIndexOf('.') + 1)) ? value : 0),
+    0,
+  )
 }
 
 function kindOf(all: readonly Values[]): 'ratings' | 'examples' | null {

@@ -171,6 +171,10 @@ export const OPERATOR_METRICS: ScopeMetrics = {
   ),
   ratingsLearned: counter('weir_learning_ratings_learned_total', 'Ratings learned.'),
   ratingsRefused: counter('weir_learning_ratings_refused_total', 'Ratings refused.'),
+  observationsRefused: counter(
+    'weir_learning_observations_refused_total',
+    'Records refused that are no examples, or no ratings for a history.',
+  ),
   deltasFolded: counter('weir_learning_deltas_folded_total', 'Deltas added to the rows of items.'),
   deltasDuplicate: counter(
     'weir_learning_duplicate_deltas_total',

@@ -1,4 +1,5 @@
 import { WeirError } from '../../core/errors.ts'
+import { mergedFeatures } from '../../core/feature.ts'
 import { innerProduct } from '../../kernels/inner-product.ts'
 import type {
   Answer,
@@ -190,7 +191,7 @@ export class LocalModelReader implements ModelReader {
   ): Promise<Answer<SparseProduct>> {
     return answered(async () => {
       requireFinite(features.values, 'a value of the sparse vector')
-      return this.sparse.read(name, features, options)
+      return this.sparse.read(name, mergedFeatures(features), options)
     })
   }
 

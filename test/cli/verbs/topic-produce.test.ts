@@ -68,6 +68,45 @@ describe('weir topic produce --ratings', () => {
     expect(await records()).toEqual(['1,2,3', '6,7,2', '8,9,5'])
   })
 
+  it('reports a file that grows after it was appended, and does not read it again', async () => {
+    const file = join(fresh, 'part-0')
+    writeFileSync(file, '1,2,3\n')
+    const { out, err, ended, interrupt } = produce('--watch', '0.02')
+    await expect.poll(() => out.length, { timeout: 20_000 }).toBe(1)
+    writeFileSync(file, '1,2,3\n4,5,1\n')
+    const warned = () => err.filter((line) => line.startsWith('warning'))
+    await expect.poll(() => warned().length, { timeout: 20_000 }).toBe(1)
+    writeFileSync(join(fresh, 'part-1'), '6,7,2\n')
+    await expect.poll(() => out.length, { timeout: 20_000 }).toBe(2)
+    interrupt()
+    await ended
+    expect(warned()).toEqual([
+      `warning: ${file} has 12 bytes and had 6 when its ratings were appended; what has changed since is not in observations: put new ratings into a new file`,
+    ])
+    expect(await records()).toEqual(['1,2,3', '6,7,2'])
+  })
+
+  it('says which columns it reads, and takes them from --columns', async () => {
+    writeFileSync(join(fresh, 'part-0'), 'what;who;r\n7;8;4\n')
+    const { err, ended } = produce('--columns', 'user=who,item=what,rating=r')
+    expect(await ended).toBe(0)
+    expect(err).toEqual([
+      `columns of ${join(fresh, 'part-0')}: user = column 2 (who), item = column 1 (what), rating = column 3 (r), no time`,
+    ])
+    expect(await records()).toEqual(['8,7,4'])
+  })
+
+  it.each([
+    ['user', 'not "user"'],
+    ['user=', 'not "user="'],
+    ['viewer=a', 'not "viewer=a"'],
+    ['rating=a,weight=b', 'names the rating twice'],
+  ])('refuses --columns %s', async (columns, message) => {
+    const { err, ended } = produce('--columns', columns)
+    expect(await ended).toBe(2)
+    expect(err.join('\n')).toContain(message)
+  })
+
   it('refuses a damaged list of files', async () => {
     mkdirSync(join(root, 'produced'))
     writeFileSync(join(root, 'produced/observations.json'), '["a')

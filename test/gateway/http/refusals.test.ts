@@ -64,7 +64,7 @@ describe('a body', () => {
     ['/v1/observe', '{"user":1,"item":"50","rating":5}'],
     ['/v1/observe', '{"user":"1","item":"50","rating":"5"}'],
     ['/v1/observe', '[{"user":"1","item":"50","rating":5,"timestamp":null}]'],
-    ['/v1/observe', '{"user":"1,2","item":"50","rating":5}'],
+    ['/v1/observe', '{"user":"1\\n2","item":"50","rating":5}'],
     ['/v1/observe', '{"user":"1","item":"50","rating":1e16}'],
     ['/v1/observe', ''],
     ['/v1/predict', '{"pairs":[[1,"50"]]}'],

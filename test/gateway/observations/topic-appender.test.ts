@@ -80,7 +80,7 @@ describe('observations on their way to a topic', () => {
     expect(producers[1]!.lines).toEqual(['1,50,4'])
   })
 
-  it.each(['MEAN', 'a,b', '\ud800'])(
+  it.each(['MEAN', 'a\nb', '\ud800'])(
     'are all refused if one has the id %j, and the producer stays',
     async (user) => {
       const producer = new SlowProducer()

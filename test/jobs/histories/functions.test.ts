@@ -34,14 +34,6 @@ describe('known items', () => {
     const count = (user: string) => counts.get(modelVersion(1), bytes(user))?.vector[0]
     expect([count('u'), count('v'), count('w')]).toEqual([2, 1, undefined])
   })
-
-  it('leave out ratings whose ids are too long, and count them', async () => {
-    const harness = await knownItems()
-    harness.process({ user: 'a-long-user', item: 'a', rating: 1, timestamp: -1 })
-    harness.process({ user: 'u', item: 'a-long-item', rating: 1, timestamp: -1 })
-    expect(harness.outputs).toEqual([])
-    expect(harness.metrics.snapshot()['numRecordsDropped']).toBe(2)
-  })
 })
 
 it('users of an item are counted', async () => {

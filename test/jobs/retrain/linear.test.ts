@@ -86,8 +86,12 @@ async function weightsOf(version: number): Promise<Map<number, number>> {
 
 describe('a retraining of a linear model', () => {
   it('publishes a candidate with its lineage, and leaves bad records out', async () => {
-    await feed([...examples(300), 'no example', '1 2:1 1:1'])
-    const outcome = await retrain(options())
+    await feed([...examples(300), 'no example', '1 2:1\n1 1:1\n'])
+    const steps: string[] = []
+    const outcome = await retrain({ ...options(), onStep: (step) => steps.push(step) })
+    expect(steps).toContainEqual(
+      expect.stringMatching(/^left out 2 records of topic examples .* the first at \d:\d+: not an/),
+    )
     expect(outcome).toMatchObject({
       kind: 'candidate',
       version: {
@@ -156,7 +160,7 @@ describe('a retraining of a linear model', () => {
 
 describe('examples of a topic', () => {
   it('are read with their positions; a bad record changes none after it', async () => {
-    await feed(['1 1:1', '2 2:1', 'bad', '1 4:1', '# nothing', '2 5:1'])
+    await feed(['1 1:1', '2 2:1', 'bad', '1 9:1 4:1 9:2', '# nothing', '2 5:1'])
     const bad: [number, number][] = []
     const found: [number, number, number][] = []
     const ranges = [0, 1].map((partition) => ({ topic: 'examples', partition, from: 0, to: 100 }))
@@ -171,7 +175,10 @@ describe('examples of a topic', () => {
         found.push([partition, label, feature!])
       }
     }
-    expect(bad).toEqual([[0, 1]])
+    expect(bad).toEqual([
+      [0, 1],
+      [0, 2],
+    ])
     expect(found.sort()).toEqual([
       [0, 1, 1],
       [1, 1, 4],

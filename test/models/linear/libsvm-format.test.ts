@@ -39,6 +39,29 @@ describe('LIBSVM text', () => {
     ])
   })
 
+  it('takes ids in any order, and adds up the values of an id that comes again', () => {
+    const text = '1 9:1 3:0.5 9:0.25 0:4 3:-0.5 9:2\n-1 2:1 1:1\n1 4:0.1 4:0.2'
+    expect(parse(text).examples).toEqual([
+      { label: 1, indexes: [0, 3, 9], values: [4, 0, 3.25] },
+      { label: -1, indexes: [1, 2], values: [1, 1] },
+      { label: 1, indexes: [4], values: [Math.fround(Math.fround(0.1) + Math.fround(0.2))] },
+    ])
+  })
+
+  it('takes hashed ids of many features, as a table of sums has them', () => {
+    const random = seededRandom(5)
+    const given = Array.from({ length: 700 }, () => [random.below(97), random.below(8)] as const)
+    const sums = new Map<number, number>()
+    for (const [id, value] of given) sums.set(id, (sums.get(id) ?? 0) + value)
+    const [example] = parse(`1 ${given.map((pair) => pair.join(':')).join(' ')}`).examples
+    const expected = [...sums].sort(([a], [b]) => a - b)
+    expect(example!.indexes.map((id, k) => [id, example!.values[k]])).toEqual(expected)
+  })
+
+  it('may begin with a byte order mark, as files of some editors do', () => {
+    expect(parse('\ufeff1 3:1\n\ufeff-1 4:2\n').examples.map(({ label }) => label)).toEqual([1, -1])
+  })
+
   it.each([1, 2, 3, 7, 64])('is read in chunks of %i bytes', (chunkBytes) => {
     const text = '+1 1:2 3:4\r\n-1 2:0.125\n+1 7:1'
     expect(parse(text, {}, chunkBytes).examples).toEqual(parse(text).examples)
@@ -60,12 +83,12 @@ describe('bad lines', () => {
     '1 2',
     '1 2:',
     '1 :2',
-    '1 2:1 2:1',
-    '1 3:1 2:1',
     '1 2.5:1',
     '1 -2:1',
     '1 1:1:1',
     '1 1:1e39',
+    '1 1:0x3',
+    '1 7:3e38 7:3e38',
     '1 1:-Infinity',
   ]
 
@@ -73,6 +96,13 @@ describe('bad lines', () => {
     expect(() => parse(`1 1:1\n${line}\n`)).toThrow(
       expect.objectContaining({ code: 'UNPARSABLE_RECORD', details: { line: 2 } }),
     )
+  })
+
+  it('are those with a number of a thousand digits', () => {
+    expect(parse(`1 1:${'1'.repeat(200_000)}\n1 2:1\n`, { badLines: 'count' })).toMatchObject({
+      examples: [{ label: 1, indexes: [2], values: [1] }],
+      badLines: 1,
+    })
   })
 
   it('are counted if the option says so', () => {
@@ -91,7 +121,7 @@ describe('bad lines', () => {
       parser.push(encoder.encode(text))
       parser.end()
     }
-    for (const bad of ['no example', '1 2:1 1:1']) {
+    for (const bad of ['no example', '1 2:1 1']) {
       expect(() => line(bad)).toThrow(expect.objectContaining({ code: 'UNPARSABLE_RECORD' }))
       line('7 1:1')
     }

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ratingLineFormat } from '../../../src/models/ratings/line-format.ts'
+import { RatingsParser } from '../../../src/models/ratings/parser.ts'
+import type { Rating } from '../../../src/models/ratings/rating.ts'
 import { readText, writtenText } from '../../core/formats/format-fixture.ts'
 
 const RATING = { user: '123456', item: 'ü 1', rating: 4.5, timestamp: 1_234_567_890_000 }
@@ -35,19 +37,23 @@ describe('the rating line format', () => {
   })
 
   it.each([
-    ['', 'the user is missing'],
-    [',b,5', 'the user is missing'],
-    ['a', 'the user is missing'],
-    ['a,,5', 'the item is missing'],
-    ['a,b', 'the item is missing'],
-    ['a,b,', 'the rating "" is not a number'],
-    ['a,b,.', 'the rating "." is not a number'],
-    ['a,b,five', 'the rating "five" is not a number'],
-    ['a,b,5,', 'the time "" is not a number'],
-    ['a,b,5,6,7', 'more than four fields'],
-    ['a,b,1e999', 'not a number'],
-    ['a,b,1e30', 'the rating is above 1000000000000000'],
-    ['a,b,-1e16', 'the rating is above 1000000000000000'],
+    ['', 'expected user, item and rating'],
+    [',b,5', 'expected user, item and rating'],
+    ['a', 'expected user, item and rating'],
+    ['a,,5', 'expected user, item and rating'],
+    ['a,b', 'expected user, item and rating'],
+    ['a,b,', 'expected a number as rating'],
+    ['a,b,.', 'expected a number as rating'],
+    ['a,b,five', 'expected a number as rating'],
+    ['a,b,0x5', 'expected a number as rating'],
+    ['a,b,5,soon', 'expected Unix seconds or an ISO 8601 time'],
+    ['a,b,5,6,7', 'expected at most four fields'],
+    ['a,b,1e999', 'expected a number as rating'],
+    ['a,b,1e30', 'expected a rating of at most 1000000000000000'],
+    ['a,b,-1e16', 'expected a rating of at most 1000000000000000'],
+    ['a,b,5\nc,d,4', 'expected one rating, not several lines'],
+    ['a,b\nc,5', 'expected one rating, not several lines'],
+    ['a,"b,5', 'the closing quote is missing'],
   ])('refuses "%s"', (line, message) => {
     expect(() => readText(ratingLineFormat(), line)).toThrow(message)
   })
@@ -57,21 +63,88 @@ describe('the rating line format', () => {
     ['item', '7,MEAN,5'],
   ])('refuses a %s with the id of the mean rows, read and written', (field, line) => {
     const format = ratingLineFormat()
-    const refusal = { message: expect.stringContaining('"MEAN" is the id of the mean rows') }
     expect(() => readText(format, line)).toThrow(
-      expect.objectContaining({ code: 'UNPARSABLE_RECORD', ...refusal }),
+      expect.objectContaining({
+        code: 'UNPARSABLE_RECORD',
+        message: expect.stringContaining('expected another id than "MEAN"'),
+      }),
     )
     expect(() => writtenText(format, { ...RATING, [field]: 'MEAN' })).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT', ...refusal }),
+      expect.objectContaining({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringContaining('"MEAN" is the id of the mean rows'),
+      }),
     )
     expect(readText(format, line.toLowerCase())).toMatchObject({ rating: 5 })
   })
 
   it('refuses to write ids that it could not read back', () => {
-    for (const user of ['', 'a,b', 'a\nb', '\ud800']) {
+    for (const user of ['', 'a\nb', '\ud800']) {
       expect(() => writtenText(ratingLineFormat(), { ...RATING, user })).toThrow(
         'cannot be written',
       )
     }
+    for (const user of ['a\tb', ' a', 'a\u00a0']) {
+      expect(() => writtenText(ratingLineFormat('tab'), { ...RATING, user })).toThrow(
+        'cannot be written',
+      )
+    }
   })
+
+  it.each(['a,b', 'say "hi"', '"', ' a ', '\ufeffa', 'x'.repeat(500)])(
+    'writes the id %j so that it is read back',
+    (id) => {
+      const rating = { ...RATING, user: id, item: `i${id}` }
+      expect(readText(ratingLineFormat(), writtenText(ratingLineFormat(), rating))).toEqual(rating)
+    },
+  )
+})
+
+/** The rating of a line as a file has it, after a first line that says that there is no header. */
+function inFile(line: string): Rating | undefined {
+  const found: Rating[] = []
+  const parser = new RatingsParser(
+    (user, item, rating, timestamp) => found.push({ user, item, rating, timestamp }),
+    { badLines: 'count' },
+  )
+  parser.push(new TextEncoder().encode(`1,1,1\n${line}\n`))
+  return found[1]
+}
+
+function inTopic(line: string): Rating | undefined {
+  try {
+    return readText(ratingLineFormat(), line)
+  } catch {
+    return undefined
+  }
+}
+
+it('takes the lines that a file may have, and reads the same ratings from them', () => {
+  const ids = ['7', ' 7 ', '"7"', '"a,b"', 'a"b', '', 'MEAN', 'é', '\u00a07', '" 7"', 'Star Wars']
+  const ratings = ['5', ' 4.5 ', '"3"', '-1e-3', '.5', '5.', '0x3', 'x', '', '1e30', 'Infinity']
+  const times = [
+    '',
+    ',',
+    ',874965758',
+    ', 8 ',
+    ',"8"',
+    ',2015-03-09',
+    ',2015-03-09T23:32:00.5+01:00',
+    ',soon',
+    ',8,9',
+  ]
+  let taken = 0
+  for (const user of ids) {
+    for (const rating of ratings) {
+      for (const time of times) {
+        for (const item of ['i', user]) {
+          const line = `${user},${item},${rating}${time}`
+          expect(inTopic(line), line).toEqual(inFile(line))
+          if (inFile(line) !== undefined) taken += 1
+        }
+      }
+    }
+  }
+  // 9 ids, 6 ratings and 7 times may stand. `a"b` may not beside a field in quotes.
+  expect(taken).toBe(2 * 9 * 6 * 7 - 2 * (7 + 5))
 })

@@ -72,10 +72,9 @@ describe('bad lines', () => {
   })
 
   it('include a header anywhere but in the first line', () => {
-    expect(parse('a,b,c\n1,2,3\n').ratings).toHaveLength(1)
+    expect(parse('user,item,rating\n1,2,3\n').ratings).toHaveLength(1)
     expect(() => parse('1,2,x\n1,2,3\n')).toThrow(/line 1 of the ratings/)
     expect(() => parse('1,2,3\na,b,c\n')).toThrow(/line 2 of the ratings/)
-    expect(() => parse('a\tb\tc\n1\t2\t3\n')).toThrow(/line 1 of the ratings/)
   })
 
   it.each(['1,2,3\nMEAN,2,3\n', '1,2,3\n1, MEAN ,3\n', 'rating,user,item\n3,"MEAN",2\n'])(
@@ -158,6 +157,189 @@ describe('fields', () => {
       Date.UTC(2015, 2, 9, 23, 32),
       4000,
       Date.UTC(2015, 2, 9),
+    ])
+  })
+})
+
+/** The columns that are read, in words, of a header and one line that fits it. */
+function columnsOf(header: string, options: RatingsParserOptions = {}): string {
+  const said: string[] = []
+  const line = header.replace(/[^,;\t:]+(::)?/g, (_, colons = '') => `7${colons}`)
+  parse(`${header}\n${line}\n`, { ...options, onColumns: (columns) => said.push(columns) })
+  expect(said).toHaveLength(1)
+  return said[0]!.replace(/ = column \d+/g, '')
+}
+
+describe('the columns of public data sets', () => {
+  it.each([
+    // MovieLens, Amazon, Book-Crossing, Yelp, Goodreads, Food.com, MyAnimeList, Last.fm, Netflix, RecBole.
+    [
+      'userId,movieId,rating,timestamp',
+      'user (userId), item (movieId), rating (rating), time (timestamp)',
+    ],
+    ['item,user,rating,timestamp', 'user (user), item (item), rating (rating), time (timestamp)'],
+    [
+      'user_id,parent_asin,rating,timestamp,history',
+      'user (user_id), item (parent_asin), rating (rating), time (timestamp)',
+    ],
+    [
+      'overall,verified,reviewTime,reviewerID,asin,reviewerName,unixReviewTime',
+      'user (reviewerID), item (asin), rating (overall), time (unixReviewTime)',
+    ],
+    [
+      'marketplace\tcustomer_id\treview_id\tproduct_id\tproduct_parent\tproduct_title\tstar_rating\thelpful_votes\treview_date',
+      'user (customer_id), item (product_id), rating (star_rating), time (review_date)',
+    ],
+    [
+      '"User-ID";"ISBN";"Book-Rating"',
+      'user (User-ID), item (ISBN), rating (Book-Rating), no time',
+    ],
+    [
+      'review_id,user_id,business_id,stars,useful,funny,cool,text,date',
+      'user (user_id), item (business_id), rating (stars), time (date)',
+    ],
+    [
+      'user_id,book_id,is_read,rating,is_reviewed',
+      'user (user_id), item (book_id), rating (rating), no time',
+    ],
+    [
+      'user_id,recipe_id,date,rating,review',
+      'user (user_id), item (recipe_id), rating (rating), time (date)',
+    ],
+    ['user_id,anime_id,rating', 'user (user_id), item (anime_id), rating (rating), no time'],
+    ['userID\tartistID\tweight', 'user (userID), item (artistID), rating (weight), no time'],
+    [
+      'CustomerID,MovieID,Rating,Date',
+      'user (CustomerID), item (MovieID), rating (Rating), time (Date)',
+    ],
+    ['user,song,play_count', 'user (user), item (song), rating (play_count), no time'],
+    ['userid,itemid,rating', 'user (userid), item (itemid), rating (rating), no time'],
+    // A name that is exact beats a part of one, an id beats a name.
+    [
+      'review_count,user_id,item_id,rating',
+      'user (user_id), item (item_id), rating (rating), no time',
+    ],
+    [
+      'user_name,user_id,item_id,rating',
+      'user (user_id), item (item_id), rating (rating), no time',
+    ],
+    [
+      'index,user_id,item_id,helpful_count,rating',
+      'user (user_id), item (item_id), rating (rating), no time',
+    ],
+    [
+      'item_rating_count,user_id,item_id,rating',
+      'user (user_id), item (item_id), rating (rating), no time',
+    ],
+    [
+      'item_id,user_id,timestamp,overall_rating_time,rating',
+      'user (user_id), item (item_id), rating (rating), time (timestamp)',
+    ],
+    [
+      'user_id,movie_title,movie_id,rating',
+      'user (user_id), item (movie_id), rating (rating), no time',
+    ],
+    [
+      'user_id,movie_id,release_date,rating,timestamp',
+      'user (user_id), item (movie_id), rating (rating), time (timestamp)',
+    ],
+    [
+      'user_id,movie_id,release_date,rating',
+      'user (user_id), item (movie_id), rating (rating), no time',
+    ],
+    [
+      'user_name,movie_title,score',
+      'user (user_name), item (movie_title), rating (score), no time',
+    ],
+  ])('%j', (header, columns) => {
+    expect(columnsOf(header)).toBe(columns)
+  })
+
+  it('may have the types of RecBole behind their names', () => {
+    const said: string[] = []
+    const text = 'item_id:token\tuser_id:token\trating:float\n2\t1\t3\n'
+    const { ratings } = parse(text, { onColumns: (columns) => said.push(columns) })
+    expect(ratings).toEqual([{ user: '1', item: '2', rating: 3, timestamp: -1 }])
+    expect(said).toEqual([
+      'user = column 2 (user_id:token), item = column 1 (item_id:token), rating = column 3 (rating:float), no time',
+    ])
+  })
+
+  it.each([
+    [
+      'movie,viewer,r',
+      'no column is surely the rating; the columns are 1 "movie", 2 "viewer", 3 "r"',
+    ],
+    ['review_count,user_id,item_id', 'no column is surely the rating'],
+    ['a,b,c', 'no column is surely the user'],
+    ['timestamp,visitorid,event,itemid,transactionid', 'no column is surely the rating'],
+    ['user_id,movie_id,book_id,rating', 'the item may be "movie_id" or "book_id"'],
+    ['user_id,item_id,score,stars', 'the rating may be "score" or "stars"'],
+    ['user_id,item_id,rating,Rating', 'the rating may be "rating" or "Rating"'],
+    ['user_id,item_id,rating,date,time', 'the time may be "date" or "time"'],
+  ])('that are not clear are an error that lists them: %j', (header, message) => {
+    expect(() => columnsOf(header)).toThrow(
+      expect.objectContaining({
+        code: 'UNPARSABLE_RECORD',
+        message: expect.stringContaining(`line 1 of the ratings: ${message}`),
+      }),
+    )
+    expect(() => columnsOf(header)).toThrow('--columns user=NAME,item=NAME,rating=NAME,time=NAME')
+  })
+
+  it.each(['\n', '\r\n'])('are the same behind a byte order mark, with line ends %j', (end) => {
+    const text = ['\ufeff"item_id","user_id","rating"', '"2","1","3"', '4,1,5', ''].join(end)
+    expect(parse(text).ratings.map(({ user, item }) => [user, item])).toEqual([
+      ['1', '2'],
+      ['1', '4'],
+    ])
+  })
+
+  it('may stand beside others behind the usual four', () => {
+    const text = 'user,item,rating,comment\n1,2,3,"good, cheap"\n0,0,0,bad\n'
+    expect(parse(text).ratings).toEqual([
+      { user: '1', item: '2', rating: 3, timestamp: -1 },
+      { user: '0', item: '0', rating: 0, timestamp: -1 },
+    ])
+  })
+})
+
+describe('columns that someone names', () => {
+  const [rating] = [{ user: '1', item: '2', rating: 3, timestamp: -1 }]
+
+  it('are read, and the others are found by their names', () => {
+    const columns = { rating: 'r', item: 'movie' }
+    expect(parse('movie,viewer,r\n2,1,3\n', { columns }).ratings).toEqual([rating])
+    const both = { user: 'buyer', item: 'thing', rating: 'review_count', time: '' }
+    const text = 'thing,rating,buyer,review_count,timestamp\n2,9,1,3,7\n'
+    expect(parse(text, { columns: both }).ratings).toEqual([rating])
+  })
+
+  it('are positions in a file without a header', () => {
+    const columns = { item: '1', user: '2' }
+    expect(parse('2,1,3,7\n', { columns }).ratings).toEqual([rating])
+    expect(parse('2,1,3,7\n', { columns: { ...columns, time: '4' } }).ratings).toEqual([
+      { ...rating, timestamp: 7000 },
+    ])
+  })
+
+  it.each([
+    ['user_id,item_id,rating', { user: 'buyer' }, 'no column is named "buyer"; the columns are 1'],
+    ['a,a,rating', { user: 'a', item: '2' }, 'two columns are named "a"'],
+    ['1,2,3', { user: 'buyer' }, 'positions from 1 to 3, not "buyer"'],
+    ['1,2,3', { user: '4' }, 'positions from 1 to 3, not "4"'],
+    ['1,2,3', { user: '0' }, 'positions from 1 to 3, not "0"'],
+  ])('of %j as %j are refused', (header, columns, message) => {
+    expect(() => parse(`${header}\n1,2,3\n`, { columns })).toThrow(message)
+  })
+
+  it('are said, with the rule that chose them where there is no header', () => {
+    const said: string[] = []
+    parse('1,2,3\n', { onColumns: (columns) => said.push(columns) })
+    parse('1::2::3::4\n', { onColumns: (columns) => said.push(columns) })
+    expect(said).toEqual([
+      'no header, so by position: user = column 1, item = column 2, rating = column 3, no time',
+      'no header, so by position: user = column 1, item = column 2, rating = column 3, time = column 4',
     ])
   })
 })

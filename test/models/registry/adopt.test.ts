@@ -46,6 +46,18 @@ describe('a version that its publisher registers', () => {
     expect(second.state.models.get('m')).toMatchObject({ live: 1, rollback: 0 })
   })
 
+  it('has what it was trained on in its lineage', () => {
+    const trainedOn = {
+      files: [{ file: 'base.csv', sha256: 'a'.repeat(64) }],
+      ranges: [{ topic: 'ratings', partition: 0, from: 0, to: 8 }],
+      newestEventMs: 5,
+    }
+    const markers = [marker(1), marker(2, { registered: true, trainedOn })]
+    const { versions } = adoptedInto(EMPTY, markers, 2).state
+    expect(versions.get('m')!.get(2)!.lineage).toMatchObject(trainedOn)
+    expect(versions.get('m')!.get(1)!.lineage).toMatchObject({ files: [], newestEventMs: -1 })
+  })
+
   it('is a candidate after an import that no one promoted', () => {
     const imported = adoptedInto(EMPTY, [candidate(1)])
     expect(adoptedInto(imported.state, [candidate(1), registered(2)], 2).states).toEqual({

@@ -27,6 +27,12 @@ const bytesOf = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.st
 describe('a version marker', () => {
   it('is read as it was written', () => {
     expect(decodeMarker(encodeMarker(marker))).toEqual(marker)
+    const trainedOn = {
+      files: [{ file: 'base.csv', sha256: 'a'.repeat(64) }],
+      ranges: [{ topic: 'ratings', partition: 0, from: 0, to: 8 }],
+      newestEventMs: -1,
+    }
+    expect(decodeMarker(encodeMarker({ ...marker, trainedOn }))).toEqual({ ...marker, trainedOn })
   })
 
   it('is JSON under a key that no row has', () => {
@@ -51,6 +57,10 @@ describe('a version marker', () => {
     ['globalMean', '3'],
     ['hyperparameters', 7],
     ['metrics', null],
+    ['trainedOn', 'base.csv'],
+    ['trainedOn', { files: [{ file: 'a', sha256: 'x' }], ranges: [], newestEventMs: 1 }],
+    ['trainedOn', { files: [], ranges: [{ topic: 'a' }], newestEventMs: 1 }],
+    ['trainedOn', { files: [], ranges: [] }],
   ])('is refused with a wrong %s, which the error names', (field, value) => {
     expect(() => decodeMarker(bytesOf({ ...marker, [field]: value }))).toThrow(
       expect.objectContaining({ code: 'UNPARSABLE_RECORD', details: { field } }),

@@ -17,6 +17,8 @@ const LEARNING = snapshot({
     'count.0.updateToVisibleMedianMs': 7,
     'count.1.learner.updateToVisibleMedianMs': 3,
     'words.0.numRecordsOut': 40,
+    'reader.0.ratingsRefused': 2,
+    'reader.1.examples.observationsRefused': 1,
   },
 })
 
@@ -26,7 +28,8 @@ describe('the errors of a job that learns', () => {
       kind: 'ratings',
       version: 2,
       learned: 40,
-      refused: 4,
+      // Those that the readers of the topic refused, too.
+      refused: 7,
       freshnessMs: 500,
       driftAlarms: null,
       means: { prequentialMse: 1.25, prequentialFrozenMse: null, prequentialLoss: null },

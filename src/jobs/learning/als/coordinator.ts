@@ -1,8 +1,7 @@
-import type { Clock } from '../../../core/clock.ts'
 import { aFunction, required } from '../../../core/options/kinds.ts'
 import { CLOCK } from '../../../core/options/ports.ts'
 import { checkOptions, type OptionShape } from '../../../core/options/shape.ts'
-import { LearningCoordinator } from '../coordinator.ts'
+import { LearningCoordinator, type LearningCoordinatorOptions } from '../coordinator.ts'
 import { DELTAS_UID, LEARNER_UID, RATINGS_UID } from './job.ts'
 import { type AlsVersionMetadata, type EncodedMoments, mergedMoments } from './version.ts'
 
@@ -10,17 +9,15 @@ import { type AlsVersionMetadata, type EncodedMoments, mergedMoments } from './v
 export type AlsLearningCoordinator = LearningCoordinator<AlsVersionMetadata, EncodedMoments>
 
 /** Options of `alsLearning`. */
-export interface AlsLearningOptions {
-  readonly clock: Clock
-  /** Every slot learns on this version; called again after every restart. */
-  readonly onLearning?: ((version: number) => void) | undefined
-  /** The job continues with another rule than that of its checkpoint. */
-  readonly onMemoryDropped?: ((rule: string) => void) | undefined
-}
+export type AlsLearningOptions = Omit<
+  LearningCoordinatorOptions<EncodedMoments>,
+  'gates' | 'learners'
+>
 
 const ALS_LEARNING: OptionShape<AlsLearningOptions> = {
   clock: required(CLOCK),
   onLearning: aFunction(),
+  onRefused: aFunction(),
   onMemoryDropped: aFunction(),
 }
 

@@ -33,6 +33,8 @@ import { BAD_ROWS } from '../../model-topic/operator.ts'
 import { topicRecords } from '../../model-topic/records.ts'
 import { type BadRowPolicy, ModelRowsOperator } from '../../model-topic/rows-operator.ts'
 import { deltasTopic } from '../../model-topic/topics.ts'
+import { quarantine } from '../quarantine.ts'
+import { REFUSED } from '../refused.ts'
 import { topicSink } from '../topic-sink.ts'
 import type { OutgoingDelta } from './delta-sender.ts'
 import type { DeltaWindowOptions } from './delta-window.ts'
@@ -45,9 +47,8 @@ import {
   LEARNING_ERROR,
   type LearnerInput,
   RatingRecordSerializer,
-  REFUSED,
 } from './records.ts'
-import { deltaSerializer, refusedSerializer } from './topic-serializers.ts'
+import { deltaSerializer } from './topic-serializers.ts'
 
 /** Options of the `online-als` job. */
 export interface OnlineAlsOptions extends Readonly<Record<string, unknown>> {
@@ -212,14 +213,7 @@ const onlineAls: JobDefinition<OnlineAlsOptions> = defineJob<OnlineAlsOptions>({
     const refused = learner
       .getSideOutput(REFUSED)
       .union((ratings as DataStream<unknown>).getSideOutput(REFUSED))
-    if (options.quarantine === undefined) return
-    const quarantine = await topicSink(options, {
-      topic: options.quarantine,
-      serialize: refusedSerializer(),
-      guarantee: 'at-least-once',
-      lingerMs,
-    })
-    refused.sinkTo(quarantine).uid('quarantine').name('Quarantine')
+    await quarantine(refused, options)
   },
 })
 

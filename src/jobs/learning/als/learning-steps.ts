@@ -11,18 +11,13 @@ import type { WriteOrigin } from '../../../state/port/handles.ts'
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
 import type { InFlightLimit } from '../in-flight-limit.ts'
 import { RecentValues } from '../recent-values.ts'
+import { type RefusalReason, Refusals } from '../refused.ts'
 import { DeltaSender } from './delta-sender.ts'
 import type { DeltaWindowOptions } from './delta-window.ts'
 import { isInSample } from './frozen-rows.ts'
 import type { LearnedRows } from './learned-rows.ts'
 import { RateLimit } from './rate-limit.ts'
-import {
-  type DeltaRecord,
-  type RatingRecord,
-  REFUSED,
-  type RefusalReason,
-  type SwitchRecord,
-} from './records.ts'
+import type { DeltaRecord, RatingRecord, SwitchRecord } from './records.ts'
 import type { LearnedVersion } from './version.ts'
 import type { LearnedVersions } from './versions.ts'
 
@@ -85,7 +80,7 @@ export class LearningSteps {
   private readonly visibleMs = new RecentValues(MEASURED)
   private readonly learned: Counter
   private readonly folded: Counter
-  private readonly refused: Counter
+  private readonly refusals: Refusals
   private readonly dropped: Counter
   private readonly outOfReach: Counter
 
@@ -102,7 +97,7 @@ export class LearningSteps {
     const { metrics } = context
     this.learned = metrics.counter('ratingsLearned')
     this.folded = metrics.counter('deltasFolded')
-    this.refused = metrics.counter('ratingsRefused')
+    this.refusals = new Refusals(context, 'ratingsRefused')
     this.dropped = metrics.counter('numRecordsDropped')
     this.outOfReach = metrics.counter('itemRowsOutOfReach')
     metrics.gauge('updateToVisibleMedianMs', () => this.visibleMs.quantile(0.5))
@@ -255,12 +250,10 @@ export class LearningSteps {
     reason: RefusalReason,
     timestamp: number,
   ): void {
-    this.refused.increment()
     this.inFlight?.leave()
-    const { partition, offset } = this.context.position()
     const itemKey = item.bytes.subarray(item.start, item.start + item.length)
     const value = encoder.encode(`${idOfKeyBytes(user)},${idOfKeyBytes(itemKey)},${rating}`)
-    this.context.output.collectSide(REFUSED.id, { value, reason, partition, offset }, timestamp)
+    this.refusals.refuse(value, reason, timestamp)
   }
 }
 

@@ -1,20 +1,22 @@
 import { ByteReader } from '../../../core/byte-reader.ts'
 import type { ByteSpan } from '../../../core/byte-span.ts'
-import { isWeirError } from '../../../core/errors.ts'
 import { keyOfEveryGroup } from '../../../core/key-group-keys.ts'
-import type { Counter } from '../../../core/metrics.ts'
+import { plainNumber } from '../../../core/text/decimal-number.ts'
 import { NO_TIMESTAMP } from '../../../core/time.ts'
 import { type AlsRowKind, isMeanKeyBytes, writeKeySuffix } from '../../../models/als/row-key.ts'
 import { ratingLineFormat } from '../../../models/ratings/line-format.ts'
+import { isRefused } from '../../../models/ratings/rating-fields.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { DEFAULT_MAX_KEY_BYTES } from '../../../state/port/key-length.ts'
 import type { ModelTopicRecord } from '../../model-topic/record.ts'
 import { ObservationsGate } from '../observations-gate.ts'
-import { emptyRating, emptySwitch, REFUSED, type RefusalReason } from './records.ts'
+import { type RefusalReason, Refusals } from '../refused.ts'
+import { emptyRating, emptySwitch } from './records.ts'
 
 const COMMA = 0x2c
-const POINT = 0x2e
-const ZERO = 0x30
+const SPACE = 0x20
+const QUOTE = 0x22
+const ASCII_END = 0x80
 
 /**
  * Reads `user,item,rating[,seconds]` and sends the rating with the row keys of user and item. A record
@@ -27,7 +29,7 @@ export class RatingsOperator extends ObservationsGate {
   private readonly change = emptySwitch()
   /** By partition, the version of the switch that was sent last in this attempt. */
   private readonly switchedTo: number[] = []
-  private refused!: Counter
+  private refusals!: Refusals
   private readonly maxKeyBytes: number
   private readonly readsTime: boolean
 
@@ -47,7 +49,7 @@ export class RatingsOperator extends ObservationsGate {
 
   override open(context: OperatorContext): void {
     super.open(context)
-    this.refused = context.metrics.counter('ratingsRefused')
+    this.refusals = new Refusals(context, 'ratingsRefused')
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
@@ -61,27 +63,17 @@ export class RatingsOperator extends ObservationsGate {
       this.context.output.collect(this.record, time)
       return
     }
-    this.refused.increment()
-    const { partition, offset } = this.context.position()
     const { bytes, valueStart, valueLength } = record
     const line = bytes.slice(valueStart, valueStart + Math.max(0, valueLength))
-    this.context.output.collectSide(
-      REFUSED.id,
-      { value: line, reason, partition, offset },
-      timestamp,
-    )
+    this.refusals.refuse(line, reason, timestamp)
   }
 
   /** The time in the text of a rating, ms since 1970; that of the record where the text has none. */
   private timeOf({ bytes, valueStart, valueLength }: ModelTopicRecord, otherwise: number): number {
-    try {
-      const reader = new ByteReader(bytes, valueStart, valueStart + valueLength)
-      const { timestamp } = this.format.read(reader)
-      return timestamp === NO_TIMESTAMP ? otherwise : timestamp
-    } catch (error) {
-      if (isWeirError(error, 'UNPARSABLE_RECORD')) return otherwise
-      throw error
-    }
+    const { timestamp } = this.format.read(
+      new ByteReader(bytes, valueStart, valueStart + valueLength),
+    )
+    return timestamp === NO_TIMESTAMP ? otherwise : timestamp
   }
 
   private sendSwitch(partition: number, timestamp: number): void {
@@ -97,56 +89,83 @@ export class RatingsOperator extends ObservationsGate {
     }
   }
 
+  /** Most lines are plain: their bytes are copied. The others are read as a line of a file is. */
   private parse({ bytes, valueStart, valueLength }: ModelTopicRecord): RefusalReason | undefined {
     const end = valueStart + valueLength
-    const { record, maxKeyBytes } = this
-    const first = copyId(record.key, bytes, valueStart, end, 'U')
-    if (first <= valueStart) return 'unparsable'
-    const second = copyId(record.item, bytes, first + 1, end, 'I')
-    if (second <= first + 1) return 'unparsable'
-    if (record.key.length > maxKeyBytes || record.item.length > maxKeyBytes) return 'key-too-long'
+    if (valueLength < 0) return 'unparsable'
+    const rating = this.readPlain(bytes, valueStart, end)
+    if (Number.isNaN(rating)) return this.readAny(bytes, valueStart, end)
+    const { record } = this
+    record.rating = rating
     if (isOfMean(record.key) || isOfMean(record.item)) return 'reserved-id'
-    record.rating = this.ratingAt(bytes, valueStart, second + 1, end)
-    return Number.isFinite(record.rating) ? undefined : 'unparsable'
+    return this.hasLongKey() ? 'key-too-long' : undefined
   }
 
-  /** Most ratings are one digit, or two with a point; the format reads the others. NaN: not a rating. */
-  private ratingAt(bytes: Uint8Array, start: number, at: number, end: number): number {
-    const whole = bytes[at]! - ZERO
-    const isWhole = at < end && whole >= 0 && whole <= 9
-    if (isWhole && (at + 1 === end || bytes[at + 1] === COMMA)) return whole
-    const tenth = bytes[at + 2]! - ZERO
-    const isShort = at + 3 === end || (at + 3 < end && bytes[at + 3] === COMMA)
-    if (isWhole && isShort && bytes[at + 1] === POINT && tenth >= 0 && tenth <= 9) {
-      return (whole * 10 + tenth) / 10
-    }
-    try {
-      return this.format.read(new ByteReader(bytes, start, end)).rating
-    } catch (error) {
-      if (isWeirError(error, 'UNPARSABLE_RECORD')) return Number.NaN
-      throw error
-    }
+  private hasLongKey(): boolean {
+    const { record, maxKeyBytes } = this
+    return record.key.length > maxKeyBytes || record.item.length > maxKeyBytes
   }
+
+  /** Copies the ids of a plain line and returns its rating; NaN for every other line. */
+  private readPlain(bytes: Uint8Array, start: number, end: number): number {
+    const { record } = this
+    const first = copyId(record.key, bytes, start, end, 'U')
+    const second = first < 0 ? -1 : copyId(record.item, bytes, first + 1, end, 'I')
+    return second < 0 ? Number.NaN : plainRating(bytes, second + 1, end)
+  }
+
+  private readAny(bytes: Uint8Array, start: number, end: number): RefusalReason | undefined {
+    const rating = this.format.outcome(bytes, start, end)
+    if (isRefused(rating)) return rating.reason
+    const { record } = this
+    encodeId(record.key, rating.user, 'U')
+    encodeId(record.item, rating.item, 'I')
+    record.rating = rating.rating
+    return this.hasLongKey() ? 'key-too-long' : undefined
+  }
+}
+
+/** The rating of a plain field, with or without plain seconds behind it; NaN otherwise. */
+function plainRating(bytes: Uint8Array, at: number, end: number): number {
+  let to = at
+  while (to < end && bytes[to] !== COMMA) to++
+  const hasTime = to < end && !Number.isNaN(plainNumber(bytes, to + 1, end))
+  return to === end || hasTime ? plainNumber(bytes, at, to) : Number.NaN
 }
 
 function isOfMean({ bytes, start, length }: ByteSpan): boolean {
   return isMeanKeyBytes(bytes, start, length)
 }
 
+/** A row key that is filled again. */
+interface Key {
+  readonly bytes: Uint8Array
+  length: number
+}
+
+const encoder = new TextEncoder()
+
+/** Makes the row key of an id. A key that is too long is cut, but has its full length. */
+function encodeId(key: Key, id: string, kind: AlsRowKind): void {
+  const bytes = encoder.encode(id)
+  key.bytes.set(bytes.subarray(0, key.bytes.length))
+  key.length = writeKeySuffix(key.bytes, bytes.length, kind)
+}
+
 /**
  * Makes the row key of the id that begins at `from` and ends at the next comma. Returns the offset of
- * the comma, -1 where there is none. A key that is too long is cut, but has its full length.
+ * the comma, -1 where there is none or the id is empty or not plain: ASCII without blanks and quotes. A key that
+ * is too long is cut, but has its full length.
  */
-function copyId(
-  key: { readonly bytes: Uint8Array; length: number },
-  bytes: Uint8Array,
-  from: number,
-  end: number,
-  kind: AlsRowKind,
-): number {
+function copyId(key: Key, bytes: Uint8Array, from: number, end: number, kind: AlsRowKind): number {
   let at = from
-  for (; at < end && bytes[at] !== COMMA; at++) key.bytes[at - from] = bytes[at]!
-  if (at >= end) return -1
+  let isPlain = true
+  for (; at < end && bytes[at] !== COMMA; at++) {
+    const byte = bytes[at]!
+    if (byte <= SPACE || byte === QUOTE || byte >= ASCII_END) isPlain = false
+    key.bytes[at - from] = byte
+  }
+  if (at >= end || at === from || !isPlain) return -1
   key.length = writeKeySuffix(key.bytes, at - from, kind)
   return at
 }

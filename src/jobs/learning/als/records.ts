@@ -46,33 +46,6 @@ export interface DeltaRecord {
 /** Input of the learner. */
 export type LearnerInput = RowUpdate | RatingRecord | SwitchRecord | DeltaRecord
 
-/** An observation that is not learned. */
-export interface RefusedRating {
-  /** As it was read, or `user,item,rating`. */
-  readonly value: Uint8Array
-  readonly reason: RefusalReason
-  readonly partition: number
-  readonly offset: number
-}
-
-/** Why a rating is not learned. */
-export type RefusalReason =
-  /** The record is no rating. */
-  | 'unparsable'
-  /** An id is longer than a row key may be. */
-  | 'key-too-long'
-  /** An id is `MEAN`, that of the mean rows. */
-  | 'reserved-id'
-  /** The rating is outside the range of the model. */
-  | 'out-of-range'
-  /** The user has more ratings in a second than the limit. */
-  | 'rate-limited'
-  /** The step results in numbers that are not finite. */
-  | 'not-finite'
-
-/** Side output of refused observations. */
-export const REFUSED = new OutputTag<RefusedRating>('refused-ratings')
-
 /** Prequential error of one version: of predictions that were made before their rating was learned. */
 export interface LearningErrorFigures {
   readonly version: number

@@ -1,7 +1,6 @@
 import type { RecordSerializer } from '../../../connectors/records/outgoing-record.ts'
 import { ModelDeltaBuffer, type ModelDeltaKind } from '../../../models/als/online/model-delta.ts'
 import type { OutgoingDelta } from './delta-sender.ts'
-import type { RefusedRating } from './records.ts'
 
 /** Key bytes of a delta, with the version. */
 const MAX_KEY_BYTES = 64
@@ -29,17 +28,5 @@ export function deltaSerializer(
     buffer.values.set(delta.values)
     record.key = keys[length + suffix.length]!
     record.value = buffer.bytes
-  }
-}
-
-/** Writes refused observations as they were; the headers `reason`, `partition` and `offset` say where from. */
-export function refusedSerializer(): RecordSerializer<RefusedRating> {
-  const encoder = new TextEncoder()
-  return (refused, record) => {
-    const header = (key: 'reason' | 'partition' | 'offset') => {
-      return { key, value: encoder.encode(String(refused[key])) }
-    }
-    record.value = refused.value
-    record.headers = [header('reason'), header('partition'), header('offset')]
   }
 }

@@ -1,21 +1,20 @@
-import type { Clock } from '../../../core/clock.ts'
 import { aFunction, required } from '../../../core/options/kinds.ts'
 import { CLOCK } from '../../../core/options/ports.ts'
 import { checkOptions, type OptionShape } from '../../../core/options/shape.ts'
-import { LearningCoordinator } from '../coordinator.ts'
+import { LearningCoordinator, type LearningCoordinatorOptions } from '../coordinator.ts'
 import type { LearnableVersion } from '../messages.ts'
 import { SVM_DELTAS_UID, SVM_OBSERVATIONS_UID } from './job.ts'
 
 /** Options of `linearLearning`. */
-export interface LinearLearningOptions {
-  readonly clock: Clock
-  /** Every slot learns on this version; called again after every restart. */
-  readonly onLearning?: ((version: number) => void) | undefined
-}
+export type LinearLearningOptions = Pick<
+  LearningCoordinatorOptions<never>,
+  'clock' | 'onLearning' | 'onRefused'
+>
 
 const LINEAR_LEARNING: OptionShape<LinearLearningOptions> = {
   clock: required(CLOCK),
   onLearning: aFunction(),
+  onRefused: aFunction(),
 }
 
 /** Makes the coordinator of the `online-svm` job. The owners of blocks need no preparation. */

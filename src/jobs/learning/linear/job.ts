@@ -27,6 +27,8 @@ import { BAD_ROWS, type BadRowPolicy } from '../../model-topic/operator.ts'
 import { topicRecords } from '../../model-topic/records.ts'
 import { deltasTopic } from '../../model-topic/topics.ts'
 import { WeightRowsOperator } from '../../model-topic/weight-rows-operator.ts'
+import { quarantine } from '../quarantine.ts'
+import { REFUSED } from '../refused.ts'
 import { topicSink } from '../topic-sink.ts'
 import { LinearDeltasOperator } from './deltas-operator.ts'
 import { LinearObservationsOperator } from './observations-operator.ts'
@@ -41,6 +43,8 @@ export interface OnlineSvmOptions extends Readonly<Record<string, unknown>> {
   readonly topic: string
   /** Topic of labelled examples, one line of LIBSVM's text a record. */
   readonly observations: string
+  /** Topic of refused observations. @default they are counted and dropped */
+  readonly quarantine?: string
   /** Features of one block. */
   readonly range: number
   readonly rule: OnlineLinearOptions
@@ -64,6 +68,7 @@ export const ONLINE_SVM: OptionShape<NamedOptions<OnlineSvmOptions>> = {
   ...TOPICS_PLACE,
   topic: required(name),
   observations: required(name),
+  quarantine: name,
   range: required(count),
   rule: required(nested(ONLINE_LINEAR)),
   positiveLabel: numberIn(),
@@ -132,7 +137,7 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
       guarantee: 'at-least-once',
       lingerMs,
     })
-    topicRecords(env, topics, {
+    const observed = topicRecords(env, topics, {
       topic: options.observations,
       name: options.observations,
       uid: 'observations',
@@ -147,11 +152,11 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
             mostInFlight,
             positiveLabel,
           }),
+        { sideOutputs: [REFUSED.id] },
       )
       .uid(SVM_OBSERVATIONS_UID)
-      .sinkTo(sink)
-      .uid('deltas-sink')
-      .name('Deltas sink')
+    observed.sinkTo(sink).uid('deltas-sink').name('Deltas sink')
+    await quarantine(observed.getSideOutput(REFUSED), options)
   },
 })
 

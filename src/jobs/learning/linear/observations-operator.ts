@@ -2,12 +2,13 @@ import { isWeirError } from '../../../core/errors.ts'
 import { BIAS_FEATURE } from '../../../core/feature.ts'
 import type { Counter } from '../../../core/metrics.ts'
 import type { LinearDelta } from '../../../models/linear/delta.ts'
-import { LibsvmParser } from '../../../models/linear/libsvm-format.ts'
+import { ExampleRecordReader, type ExampleView } from '../../../models/linear/example-record.ts'
 import { type OnlineLinearOptions, OnlineLinearRule } from '../../../models/linear/online-rule.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { SlotWeights } from '../../../serving/sparse/slot-weights.ts'
 import { type ModelTopicRecord, valueBytesOf } from '../../model-topic/record.ts'
 import { ObservationsGate } from '../observations-gate.ts'
+import { Refusals } from '../refused.ts'
 
 /** Options of the operator. */
 export interface LinearObservationsOptions {
@@ -24,14 +25,15 @@ export interface LinearObservationsOptions {
 
 /**
  * Reads labelled observations in LIBSVM's format, one a record, predicts each from the weights in the
- * memory of all slots, and sends one delta for each. After a failure it reads observations again; the
+ * memory of all slots, and sends one delta for each. A record that is no example is refused. After a failure it reads observations again; the
  * readers of the deltas topic drop the deltas that come twice.
  */
 export class LinearObservationsOperator extends ObservationsGate {
   private readonly rule: OnlineLinearRule
   private readonly range: number
   private readonly modelUid: string
-  private readonly parser: LibsvmParser
+  private readonly examples = new ExampleRecordReader()
+  private readonly positiveLabel: number | undefined
   /** By partition, the version that it was learned on last in this attempt. */
   private readonly learnedOn: number[] = []
   private weights!: SlotWeights
@@ -40,7 +42,7 @@ export class LinearObservationsOperator extends ObservationsGate {
   private right = 0
   private count = 0
   private learned!: Counter
-  private dropped!: Counter
+  private refusals!: Refusals
 
   constructor(options: LinearObservationsOptions) {
     const { range, rule, modelUid, mostInFlight, positiveLabel } = options
@@ -48,11 +50,7 @@ export class LinearObservationsOperator extends ObservationsGate {
     this.range = range
     this.rule = new OnlineLinearRule(rule)
     this.modelUid = modelUid
-    const isPositive = (label: number): boolean =>
-      positiveLabel === undefined ? label > 0 : label === positiveLabel
-    this.parser = new LibsvmParser((label, ids, values, count) =>
-      this.learn(isPositive(label) ? 1 : -1, ids, values, count),
-    )
+    this.positiveLabel = positiveLabel
   }
 
   override open(context: OperatorContext): void {
@@ -61,23 +59,35 @@ export class LinearObservationsOperator extends ObservationsGate {
     const { modelUid: uid, range } = this
     this.weights = new SlotWeights({ rowTables, uid, state: 'weights', range })
     this.learned = metrics.counter('observationsLearned')
-    this.dropped = metrics.counter('numRecordsDropped')
+    this.refusals = new Refusals(context, 'observationsRefused')
     metrics.gauge('prequentialLoss', () => this.lossSum / this.count)
     metrics.gauge('prequentialAccuracy', () => this.right / this.count)
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
     const bytes = valueBytesOf(value as ModelTopicRecord)
-    if (bytes === null) return
     this.timestamp = timestamp
     this.recordVersion(this.context.position().partition)
-    try {
-      this.parser.push(bytes)
-      this.parser.end()
-    } catch (error) {
-      if (!isWeirError(error, 'UNPARSABLE_RECORD')) throw error
-      this.dropped.increment()
+    const example = this.exampleOf(bytes)
+    if (example === undefined) {
+      this.refusals.refuse(bytes?.slice() ?? new Uint8Array(0), 'unparsable', timestamp)
+      return
     }
+    const { label, ids, values, count } = example
+    this.learn(this.isPositive(label) ? 1 : -1, ids, values, count)
+  }
+
+  private exampleOf(bytes: Uint8Array | null): ExampleView | undefined {
+    try {
+      return this.examples.read(bytes)
+    } catch (error) {
+      if (isWeirError(error, 'UNPARSABLE_RECORD')) return undefined
+      throw error
+    }
+  }
+
+  private isPositive(label: number): boolean {
+    return this.positiveLabel === undefined ? label > 0 : label === this.positiveLabel
   }
 
   private recordVersion(partition: number): void {

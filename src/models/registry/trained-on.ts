@@ -1,0 +1,37 @@
+import type { DataFile, DataRange } from './version.ts'
+
+/** What a version that was trained on files was trained on, in its markers: its lineage is made from it. */
+export interface TrainedOn {
+  readonly files: readonly DataFile[]
+  /** Observations of a topic that the files have, too, as the trainer was told; empty where it was not. */
+  readonly ranges: readonly DataRange[]
+  /** Event time of the newest observation, ms since 1970, -1 if unknown. */
+  readonly newestEventMs: number
+}
+
+/** Whether a value of a marker is of this form. */
+export function isTrainedOn(value: unknown): value is TrainedOn {
+  const { files, ranges, newestEventMs } = fieldsOf(value)
+  return (
+    Array.isArray(files) &&
+    files.every(isDataFile) &&
+    Array.isArray(ranges) &&
+    ranges.every(isDataRange) &&
+    Number.isFinite(newestEventMs)
+  )
+}
+
+function isDataFile(value: unknown): boolean {
+  const { file, sha256 } = fieldsOf(value)
+  return typeof file === 'string' && typeof sha256 === 'string' && /^[0-9a-f]{64}$/.test(sha256)
+}
+
+function isDataRange(value: unknown): boolean {
+  const { topic, partition, from, to } = fieldsOf(value)
+  const isWhole = (each: unknown): boolean => Number.isSafeInteger(each) && Number(each) >= 0
+  return typeof topic === 'string' && [partition, from, to].every(isWhole)
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return (value ?? {}) as Readonly<Record<string, unknown>>
+}

@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest'
+import { BIAS_FEATURE } from '../../../../src/core/feature.ts'
+import { InFlightLimit } from '../../../../src/jobs/learning/in-flight-limit.ts'
+import { LinearObservationsOperator } from '../../../../src/jobs/learning/linear/observations-operator.ts'
+import { REFUSED } from '../../../../src/jobs/learning/refused.ts'
+import type { ModelTopicRecord } from '../../../../src/jobs/model-topic/record.ts'
+import type { LinearDelta } from '../../../../src/models/linear/delta.ts'
+import type { OperatorContext } from '../../../../src/operators/port/operator.ts'
+import { OperatorHarness } from '../../../../src/testing/operator-harness.ts'
+import { BLOCK, ModelWorld } from '../../../contracts/model-reader-world.ts'
+
+const recordOf = (line: string | null): ModelTopicRecord => {
+  const bytes = new TextEncoder().encode(line ?? '')
+  const valueLength = line === null ? -1 : bytes.length
+  return { bytes, keyStart: 0, keyLength: -1, valueStart: 0, valueLength }
+}
+
+/** Reads the weights of a model that has none, so that each example makes a step. */
+class OperatorOfEmptyModel extends LinearObservationsOperator {
+  override open(context: OperatorContext): void {
+    super.open({ ...context, rowTables: new ModelWorld().catalog })
+  }
+}
+
+/** Processes records at the offsets from 0 on. */
+async function learned(lines: readonly (string | null)[]) {
+  const operator = new OperatorOfEmptyModel({
+    range: BLOCK,
+    rule: { loss: 'hinge', learningRate: 0.5 },
+    modelUid: 'model',
+    mostInFlight: 100,
+  })
+  const harness = await OperatorHarness.open<ModelTopicRecord, LinearDelta>({ operator })
+  const inFlight = InFlightLimit.newBuffer()
+  operator.handleEvent({ kind: 'let-through', version: 1, resumeOffsets: [], known: [1], inFlight })
+  for (const [offset, line] of lines.entries()) {
+    harness.process(recordOf(line), 5000, { position: { partition: 0, offset } })
+  }
+  return harness
+}
+
+it('learns an example whose ids are in any order or come again, as one with the sums', async () => {
+  const harness = await learned(['1 9:1 3:0.5 9:2', '1 3:0.5 9:3\n'])
+  const [first, second] = harness.values
+  expect(first!.ids).toEqual(Uint32Array.of(3, 9, BIAS_FEATURE))
+  expect(first!.values).toEqual(Float32Array.of(0.5, 3, 1))
+  expect({ ...second, offset: 0 }).toEqual(first)
+  expect(harness.metrics.snapshot()).toMatchObject({
+    observationsLearned: 2,
+    observationsRefused: 0,
+  })
+})
+
+it('refuses what is no example: counted, with its bytes and its place, and reported', async () => {
+  const bad = ['1,2,5', '1 2:1\n-1 3:1\n', '', null]
+  const harness = await learned([...bad, '1 2:1'])
+  expect(harness.values.map(({ offset }) => offset)).toEqual([bad.length])
+  const refused = harness.sideOutput(REFUSED).map(({ value }) => {
+    return { ...value, value: new TextDecoder().decode(value.value) }
+  })
+  expect(refused).toEqual(
+    bad.map((line, offset) => ({ value: line ?? '', reason: 'unparsable', partition: 0, offset })),
+  )
+  expect(harness.metrics.snapshot()).toMatchObject({ observationsRefused: 4 })
+  const reports = harness.events.filter((event) => (event as { kind: string }).kind === 'refused')
+  expect(reports.map((report) => (report as { count: number }).count)).toEqual([1, 2, 4])
+})
