@@ -25,6 +25,14 @@ export interface ServedModel {
   readonly place: TopicsPlace
   /** Place of the registry. */
   readonly registry: TopicsPlace
+  /** Versions whose rows the job reads and that are not whole. */
+  readonly unfinished: () => readonly UnfinishedNumber[]
+}
+
+/** A version that is not whole: a publisher writes it, or has ended. */
+export interface UnfinishedNumber {
+  readonly number: number
+  readonly state: 'publishing' | 'incomplete'
 }
 
 /** Options of a served job. */

@@ -207,7 +207,7 @@ export abstract class ModelTopicOperator extends AbstractOperator {
     const markers = new Map(present.map(({ marker }) => [marker.version, marker]))
     for (const [version, marker] of markers) {
       if (!isRetired(version)) continue
-      const retired = retireMarker(marker, [])
+      const retired = retireMarker(marker, {})
       this.record({ kind: 'marker-seen', ...position, marker: retired })
       this.markerSeen(retired)
     }

@@ -61,6 +61,8 @@ interface Question {
 export class VersionCoordinator implements OperatorCoordinator {
   private readonly options: VersionCoordinatorOptions
   private readonly markers = new Map<number, PlacedMarker[]>()
+  /** Last `announce` marker of each version that is not retired. */
+  private readonly open = new Map<number, ModelVersionMarker>()
   private context: OperatorCoordinatorContext | undefined
   private cancelCheck: Cancel | undefined
   private desired: DesiredVersion | undefined
@@ -71,7 +73,8 @@ export class VersionCoordinator implements OperatorCoordinator {
   /** The version that the operators keep in checkpoints as the one of the registry, in this attempt. */
   private keptLive = 0
   private isClosed = false
-  private question: Question | undefined
+  /** Oldest first: subtasks answer in this order. */
+  private questions: readonly Question[] = []
 
   constructor(options: VersionCoordinatorOptions) {
     this.options = options
@@ -79,7 +82,8 @@ export class VersionCoordinator implements OperatorCoordinator {
 
   start(context: OperatorCoordinatorContext): void {
     this.markers.clear()
-    this.settleQuestion(false)
+    this.open.clear()
+    this.settleQuestions()
     this.cancelCheck?.()
     this.cancelCheck = undefined
     this.context = context
@@ -105,6 +109,7 @@ export class VersionCoordinator implements OperatorCoordinator {
     }
     const { event: kind, version } = report.marker
     if (kind === 'retire') this.markers.delete(version)
+    this.announced(report)
     if (kind !== 'ready') return
     // A write-back puts the marker into each partition again.
     const others = (this.markers.get(version) ?? []).filter(
@@ -121,6 +126,22 @@ export class VersionCoordinator implements OperatorCoordinator {
   markerOf(version: number): ModelVersionMarker | undefined {
     const markers = (this.markers.get(version) ?? []).map(({ marker }) => marker)
     return markers.sort((a, b) => (a.learned?.atMs ?? 0) - (b.learned?.atMs ?? 0))[0]
+  }
+
+  /** The last `announce` markers of the versions that are not complete, as far as the topic is read. */
+  get unfinished(): readonly ModelVersionMarker[] {
+    return [...this.open.values()].filter(({ version, partitions = this.options.partitions }) => {
+      const ready = this.markers.get(version) ?? []
+      return ready.length < partitions
+    })
+  }
+
+  private announced({ marker }: PlacedMarker): void {
+    const { event, version, publisher } = marker
+    if (event === 'retire') this.open.delete(version)
+    if (event !== 'announce') return
+    const before = this.open.get(version)?.publisher?.atMs ?? 0
+    if ((publisher?.atMs ?? 0) >= before) this.open.set(version, marker)
   }
 
   /** What the rows of the other versions include of what was learned. */
@@ -152,23 +173,26 @@ export class VersionCoordinator implements OperatorCoordinator {
    * be ahead of them. False when the job restarts meanwhile.
    */
   private markersAreHere(): Promise<boolean> {
-    this.settleQuestion(false)
     return new Promise((settle) => {
-      this.question = { answered: new Set(), settle }
+      this.questions = [...this.questions, { answered: new Set(), settle }]
       this.context!.sendEvent(undefined, { kind: 'markers-asked' } satisfies MarkersAsked)
     })
   }
 
   private markersSent(subtask: number): void {
-    const { question, context } = this
+    const { questions, context } = this
+    const question = questions.find(({ answered }) => !answered.has(subtask))
     if (question === undefined || context === undefined) return
     question.answered.add(subtask)
-    if (question.answered.size === context.parallelism) this.settleQuestion(true)
+    if (question.answered.size < context.parallelism) return
+    this.questions = questions.filter((each) => each !== question)
+    question.settle(true)
   }
 
-  private settleQuestion(areHere: boolean): void {
-    this.question?.settle(areHere)
-    this.question = undefined
+  private settleQuestions(): void {
+    const { questions } = this
+    this.questions = []
+    for (const { settle } of questions) settle(false)
   }
 
   private isApplied(ends: readonly number[]): boolean {
@@ -190,7 +214,7 @@ export class VersionCoordinator implements OperatorCoordinator {
   /** Ends the checks; the live version stays. */
   close(): void {
     this.isClosed = true
-    this.settleQuestion(false)
+    this.settleQuestions()
     this.cancelCheck?.()
     this.cancelMissing?.()
     this.context = undefined

@@ -11,10 +11,11 @@ import {
   versionsOf,
 } from '../../models/registry/version.ts'
 import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
+import { Publication } from '../model-topic/publication.ts'
 import { outcomeError } from '../registry/model-registry.ts'
 import { loadingVersion, type PromotionChecks, recordGolden } from '../registry/promotion-checks.ts'
 import { untilLoaded } from '../registry/serving-probe.ts'
-import { RetrainingName, sweepCandidates } from './abandoned.ts'
+import { collectUnfinished } from '../retention/unfinished.ts'
 import { candidateVersion, parametersOf, publishCandidate, trainerCode } from './candidate.ts'
 import { CandidateChecks, checkAgain } from './candidate-checks.ts'
 import { writeLiveRows } from './live-rows.ts'
@@ -32,7 +33,8 @@ import { CandidateReplay } from './replay.ts'
 export async function retrain(options: RetrainOptions): Promise<RetrainOutcome> {
   await using topics = await openTopics(options.place)
   const { observations, model } = options
-  const state = await sweepCandidates(topics, options)
+  await collect(topics, options)
+  const state = await options.registry.read()
   const whole = options.ranges ?? (await rangesOfTopic(topics, observations))
   const ranges = options.newest === undefined ? whole : newestOf(whole, options.newest)
   if (offsetsIn(ranges) === 0) return { kind: 'nothing-to-train-on' }
@@ -60,6 +62,16 @@ export async function retrain(options: RetrainOptions): Promise<RetrainOutcome> 
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** Deletes what retrainings and publications that were killed, or that failed, have left. */
+async function collect(
+  topics: TopicStore,
+  { registry, model, clock, onStep }: RetrainOptions,
+): Promise<void> {
+  const onFound = (versions: readonly number[]): void =>
+    onStep?.(`deleting version ${versions.join(', ')}, which was left unfinished`)
+  await collectUnfinished(topics, { registry, model, clock, onFound })
 }
 
 interface RetrainingInputs {
@@ -160,8 +172,8 @@ class Retraining {
     const source = { process, topics, observations, model, clock, onStep }
     const replay = new CandidateReplay(source, ranges, metadata.newestEventMs)
     await this.catchUp(replay)
-    using retraining = new RetrainingName()
-    const trained = { process, metadata, folder, retraining: retraining.name }
+    using publication = new Publication()
+    const trained = { process, metadata, folder, publication: publication.name }
     const number = await publishCandidate(trained, topics, options)
     await this.catchUp(replay, number)
     const warmStart = startingRows === undefined ? undefined : live

@@ -18,6 +18,7 @@ import { dimensionOfTopic } from '../publish/topic-dimension.ts'
 import type { QueryAccessOptions } from '../query-access.ts'
 import { ModelRegistry } from '../registry/model-registry.ts'
 import { ServedJob } from '../served-job.ts'
+import { AbandonedPublications } from './abandoned-publications.ts'
 import type { DataDirectory } from './data-directory.ts'
 import { followRegistry } from './follow-registry.ts'
 import { jobIdOf } from './job-id.ts'
@@ -105,6 +106,14 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
   options.onVersions?.(coordinator)
   const companion = new ResourceStack()
   companion.use(await followRegistry(coordinator, registry, options.topic))
+  const abandoned = new AbandonedPublications({
+    versions: coordinator,
+    place,
+    topic: options.topic,
+    clock: systemClock,
+    ...(options.onWarning === undefined ? {} : { onWarning: options.onWarning }),
+  })
+  companion.use(abandoned)
   if (options.companion !== undefined) companion.use(options.companion)
   const job = await ServedJob.start({
     companion,
@@ -123,7 +132,13 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
     ...options.access,
     port: options.port,
     models: [model.state],
-    model: { topic: options.topic, state: model.state, place, registry },
+    model: {
+      topic: options.topic,
+      state: model.state,
+      place,
+      registry,
+      unfinished: () => abandoned.list(),
+    },
     coordinators: {
       ...options.coordinators,
       [MODEL_ROWS_UID]: coordinator,
@@ -131,6 +146,7 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
     threads: options.threads,
     queryWorkers: options.queryWorkers,
   })
+  abandoned.start()
   started.resolve(job)
   return job
 }
