@@ -8,7 +8,13 @@ import type {
   OperatorCoordinator,
   OperatorCoordinatorContext,
 } from '../../runtime/protocol/operator-coordinator.ts'
-import type { LearningBegan, LiveByRegistry, MarkersAsked, MarkersSent } from './operator.ts'
+import type {
+  LearningBegan,
+  LiveByRegistry,
+  MarkersAsked,
+  MarkersSent,
+  TextTaken,
+} from './operator.ts'
 
 /** Time between two checks whether a version is complete. */
 const CHECK_EVERY_MS = 2
@@ -26,6 +32,8 @@ export interface VersionCoordinatorOptions {
   readonly onLive?: (version: number, marker: ModelVersionMarker) => void
   /** Called when a record of the model topic was dropped. */
   readonly onDropped?: (partition: number, offset: number, reason: string) => void
+  /** Called when a record of the length of a row of floats was read as text. */
+  readonly onTextTaken?: (partition: number, offset: number) => void
   /**
    * The registry does not have the model, though versions of it were registered. `live`: the version that stays live, as in
    * the checkpoint; 0 if that is not known, and nothing is served.
@@ -38,6 +46,7 @@ type ModelTopicEvent =
   | (PlacedMarker & { readonly kind: 'marker-seen' })
   | MarkersSent
   | LiveByRegistry
+  | TextTaken
   | {
       readonly kind: 'row-dropped'
       readonly partition: number
@@ -105,6 +114,10 @@ export class VersionCoordinator implements OperatorCoordinator {
     }
     if (report.kind === 'row-dropped') {
       this.options.onDropped?.(report.partition, report.offset, report.reason)
+      return
+    }
+    if (report.kind === 'text-taken') {
+      this.options.onTextTaken?.(report.partition, report.offset)
       return
     }
     const { event: kind, version } = report.marker

@@ -18,6 +18,7 @@ import {
 } from '../../models/registry/version-marker.ts'
 import { checkModelTopics } from '../model-topic/check-topics.ts'
 import { Publication } from '../model-topic/publication.ts'
+import { floatsHeader } from '../model-topic/row-form.ts'
 import { rowPartition } from '../model-topic/row-partition.ts'
 import { ratingsHeader } from '../model-topic/row-ratings.ts'
 import { createModelTopics } from '../model-topic/topics.ts'
@@ -295,11 +296,13 @@ async function sendRows(
     moments.add(kind, vector)
     const key = encoder.encode(alsKey(id, kind, version))
     const partition = rowPartition(alsKey(id, kind), partitions)
+    const floats = encodeFactors(vector)
     const headers = [
+      ...floatsHeader(floats),
       ...ratingsHeader(ratings),
       ...weightMemoryHeader(memory && encodeFactors(memory)),
     ]
-    producer.sendRecord(key, encodeFactors(vector), clock.nowMs(), partition, headers)
+    producer.sendRecord(key, floats, clock.nowMs(), partition, headers)
     rows++
     if (rows % PROGRESS_EVERY === 0) onProgress?.(rows)
     // Rows that are made without waiting must not keep signals and timers from this thread.

@@ -100,6 +100,10 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
         options.onLive(version, marker, queries.rowCount(model.state, version)),
       )
     },
+    onTextTaken: (partition, offset) =>
+      options.onWarning?.(
+        `the record at ${partition}:${offset} of ${options.topic} is read as a text row, though it has the length of a row of floats; floats that are to be read as such need the record header f32`,
+      ),
     onRegistryMissing: (live) => options.onWarning?.(registryMissing(options.topic, live)),
     ...(options.onDropped === undefined ? {} : { onDropped: options.onDropped }),
   })
