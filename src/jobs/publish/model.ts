@@ -1,10 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { EmbeddedLog } from '../../connectors/log/embedded-log.ts'
 import { LogTopics } from '../../connectors/topics/log-topics.ts'
-import { scanTopic } from '../../connectors/topics/scan.ts'
 import type { TopicProducer, TopicStore } from '../../connectors/topics/store.ts'
 import type { Cancel, Clock } from '../../core/clock.ts'
-import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
+import { isWeirError, messageOf } from '../../core/errors.ts'
 import { PublishedMoments } from '../../models/als/published-moments.ts'
 import { encodeFactors } from '../../models/als/row.ts'
 import { type AlsRowKind, alsKey } from '../../models/als/row-key.ts'
@@ -13,8 +12,6 @@ import {
   encodeMarker,
   type ModelVersionMarker,
   markerKey,
-  readableMarker,
-  versionOfMarkerKey,
 } from '../../models/registry/version-marker.ts'
 import { checkModelTopics } from '../model-topic/check-topics.ts'
 import { Publication } from '../model-topic/publication.ts'
@@ -25,7 +22,7 @@ import { createModelTopics } from '../model-topic/topics.ts'
 import { weightMemoryHeader } from '../model-topic/weight-memory.ts'
 import type { ModelRegistry } from '../registry/model-registry.ts'
 import { type PublishedVersions, publishedVersions } from '../registry/model-versions.ts'
-import { collectUnfinished } from '../retention/unfinished.ts'
+import { clearIncomplete, collectBefore, requireKept } from './interrupted.ts'
 import { checkKeyLength } from './key-length.ts'
 import { requireDimensionOf } from './topic-dimension.ts'
 import { chosenVersion, type VersionChoice } from './version-to-publish.ts'
@@ -112,7 +109,7 @@ export async function publishModel(
   const version = chosenVersion(published, options, `${topic} in ${topics.place}`)
   const register = await registration(published.ready, options)
   const isRegistered = register !== undefined
-  if (isRegistered) await collect(topics, published, options)
+  await clear(topics, { version, isRegistered, published }, options)
   const { partitions } = await topics.describe(topic)
   const starts = await topics.bounds(topic)
   const producer = await topics.producer(topic)
@@ -121,7 +118,7 @@ export async function publishModel(
   const context = { producer, partitions, version, isRegistered, process, options }
   try {
     const ready = await send(model, context)
-    await requireKept(topics, starts[0]?.end ?? 0, context)
+    await requireKept(topics, topic, { version, nextOffset: starts[0]?.end ?? 0 })
     await register?.(ready)
     return version
   } catch (error) {
@@ -131,6 +128,25 @@ export async function publishModel(
   } finally {
     await producer.close()
   }
+}
+
+/** Deletes what interrupted publications have left; who may not register deletes only what has the version's number. */
+async function clear(
+  topics: TopicStore,
+  found: {
+    readonly version: number
+    readonly isRegistered: boolean
+    readonly published: PublishedVersions
+  },
+  { registry, topic, clock, onWarning }: PublishOptions,
+): Promise<void> {
+  const { version, isRegistered, published } = found
+  const options = { model: topic, clock, published, onWarning }
+  const cleared = isRegistered
+    ? await collectBefore(topics, { registry: registry!, ...options })
+    : []
+  if (cleared.includes(version)) return
+  await clearIncomplete(topics, topic, { version, published, clock })
 }
 
 /** Sends the markers and the rows; returns the `ready` marker. */
@@ -165,48 +181,6 @@ function announce(model: PublishableModel, context: PublishContext): Cancel {
   }
   again()
   return () => cancel()
-}
-
-/** Deletes what interrupted publications have left: nobody else may write the registry and the topic soon. */
-async function collect(
-  topics: TopicStore,
-  published: PublishedVersions,
-  { registry, topic, clock, onWarning }: PublishOptions,
-): Promise<void> {
-  const onFound = (versions: readonly number[]): void =>
-    onWarning?.(
-      `the rows of version ${versions.join(', ')} of ${topic} are deleted, because its publication or deletion was interrupted`,
-    )
-  await collectUnfinished(topics, { registry: registry!, model: topic, clock, published, onFound })
-}
-
-/**
- * Throws ILLEGAL_STATE if the version was dropped while it was published, by somebody who believed that its publisher has
- * ended: its rows are gone. Looks at one partition, as a drop writes every one.
- */
-async function requireKept(
-  topics: TopicStore,
-  nextOffset: number,
-  { version, options: { topic } }: PublishContext,
-): Promise<void> {
-  let isDropped = false
-  await scanTopic(
-    topics,
-    topic,
-    (record) => {
-      const key = record.key()
-      const value = record.value()
-      if (key === null || value === null || versionOfMarkerKey(key) !== version) return true
-      isDropped ||= readableMarker(value)?.event === 'retire'
-      return !isDropped
-    },
-    [{ partition: 0, nextOffset }],
-  )
-  if (!isDropped) return
-  throw new WeirError(
-    'ILLEGAL_STATE',
-    `version ${version} of ${topic} was dropped while it was published; publish it again under another number`,
-  )
 }
 
 /**

@@ -20,6 +20,7 @@ import { ratingsIn } from '../model-topic/row-ratings.ts'
 import { weightMemoryIn } from '../model-topic/weight-memory.ts'
 import type { ModelRegistry } from '../registry/model-registry.ts'
 import { openModelFile, publishableRows, writeModelFile } from './file-io.ts'
+import { collectBefore } from './interrupted.ts'
 import { type PublishOptions, publishModel, type VersionMetadata } from './model.ts'
 
 /** Header of an exported file: the version of the registry, and the marker of the topic. */
@@ -193,6 +194,9 @@ export async function importVersion(
     users: marker.users,
     items: marker.items,
     rows: () => publishableRows(opened),
+  }
+  if (await topics.has(model)) {
+    await collectBefore(topics, { registry, model, clock: publication.clock })
   }
   const number = await publishModel(rows, {
     log: topics,

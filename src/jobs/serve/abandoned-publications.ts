@@ -17,6 +17,8 @@ export interface AbandonedPublicationsOptions {
   /** Place of the model topic. */
   readonly place: TopicsPlace
   readonly topic: string
+  /** The versions that the registry has: what was being replaced in one of them is left to a person. */
+  readonly registered: () => Promise<ReadonlySet<number>>
   readonly clock: Clock
   readonly onWarning?: (warning: string) => void
 }
@@ -88,18 +90,19 @@ export class AbandonedPublications implements AsyncDisposable {
   }
 
   private async abandon(found: readonly ModelVersionMarker[]): Promise<void> {
-    const { versions, place, topic, clock, onWarning } = this.options
+    const { versions, place, topic, clock, onWarning, registered } = this.options
     await using topics = await openTopics(place)
     // The job may be behind: all that a process that has ended wrote is below these ends.
     const ends = (await topics.bounds(topic)).map(({ end }) => end)
     await versions.whenApplied(ends)
-    const numbers = new Set(found.map(({ version }) => version))
-    const markers = this.gone().filter(({ version }) => numbers.has(version))
+    const asked = new Set(found.map(publicationOf))
+    const known = await registered()
+    const left = this.gone().filter((marker) => asked.has(publicationOf(marker)))
+    const markers = left.filter(({ version }) => !known.has(version))
+    for (const marker of left) this.tried.add(publicationOf(marker))
     if (markers.length === 0 || this.isClosed) return
     await abandonVersions(topics, topic, { markers, clock })
-    for (const marker of markers) {
-      const { version } = marker
-      this.tried.add(publicationOf(marker))
+    for (const { version } of markers) {
       onWarning?.(
         `the publication of version ${version} was interrupted: its rows leave the memory, and the next publication or "weir model drop ${version} --model ${topic}" deletes them`,
       )

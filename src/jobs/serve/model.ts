@@ -3,7 +3,7 @@ import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
 import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
-import { liveVersionOf } from '../../models/registry/version.ts'
+import { liveVersionOf, versionsOf } from '../../models/registry/version.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import type { ConfigurationMap } from '../../runtime/configuration/keys.ts'
 import type { OperatorCoordinators } from '../../runtime/protocol/operator-coordinator.ts'
@@ -114,6 +114,7 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
     versions: coordinator,
     place,
     topic: options.topic,
+    registered: () => registeredVersions(registry, options.topic),
     clock: systemClock,
     ...(options.onWarning === undefined ? {} : { onWarning: options.onWarning }),
   })
@@ -172,6 +173,13 @@ async function recordServed(
       `version ${number} of ${name} is served, but the registry does not know it (${messageOf(error)}): "weir model promote" says that no job serves it`,
     )
   }
+}
+
+/** Numbers of the versions that the registry has and that are not retired. */
+async function registeredVersions(place: TopicsPlace, model: string): Promise<ReadonlySet<number>> {
+  const state = await new ModelRegistry({ place, clock: systemClock }).read()
+  const present = versionsOf(state, model).filter((version) => version.state !== 'retired')
+  return new Set(present.map(({ number }) => number))
 }
 
 function registryMissing(topic: string, live: number): string {

@@ -43,19 +43,26 @@ export class ModelFolder implements AsyncDisposable {
     })
   }
 
-  /** Publishes users 1 to `count` as a version, and registers it. */
+  /** Publishes users 1 to `count` as a version, and registers it unless it is to be `unregistered`. */
   publish(
     count: number,
     {
       version,
       rows,
-    }: { readonly version?: number; readonly rows?: () => AsyncIterable<PublishableRow> } = {},
+      unregistered,
+    }: {
+      readonly version?: number
+      readonly rows?: () => AsyncIterable<PublishableRow>
+      readonly unregistered?: boolean
+    } = {},
   ): Promise<number> {
     const model = { dimension: 1, users: count, items: 0, rows: rows ?? (() => usersOf(count)) }
     const choice = version === undefined ? {} : { version }
+    const registered = unregistered === true ? {} : { registry: this.registry }
     return publishModel(model, {
-      ...{ log: this.topics, topic: MODEL, facts, clock: systemClock, registry: this.registry },
-      ...{ partitions: PARTITIONS, ...choice },
+      ...{ log: this.topics, topic: MODEL, facts, clock: systemClock, partitions: PARTITIONS },
+      ...choice,
+      ...registered,
     })
   }
 

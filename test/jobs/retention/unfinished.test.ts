@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import type { TopicProducer } from '../../../src/connectors/topics/store.ts'
 import { systemClock } from '../../../src/core/clock.ts'
+import { Publication } from '../../../src/jobs/model-topic/publication.ts'
 import type { PublishableRow } from '../../../src/jobs/publish/model.ts'
 import { publishedVersions, readyVersions } from '../../../src/jobs/registry/model-versions.ts'
 import { retireOldVersions } from '../../../src/jobs/retention/retire-old.ts'
@@ -48,6 +49,24 @@ describe('what a killed publisher has left', () => {
     expect(await model.publish(1, { version: 2 })).toBe(2)
     expect(await model.rows()).toEqual(['1-U@1', '1-U@2', '2-U@1'])
     expect(await readyVersions(model.topics, MODEL)).toMatchObject([{ version: 1 }, { version: 2 }])
+  })
+
+  it('does not come back either where the version is not registered, or its publisher may run', async () => {
+    await using model = new ModelFolder()
+    await model.publish(2)
+    await model.leave(3, { version: 2, publisher: gone })
+    await model.publish(1, { version: 2, unregistered: true })
+    await model.leave(3, { version: 3, publisher: { process: 'there/1-1/1', atMs: Date.now() } })
+    await model.publish(1, { version: 3 })
+    expect(await model.rows()).toEqual(['1-U@1', '1-U@2', '1-U@3', '2-U@1'])
+  })
+
+  it('is not published under the same number while its publisher runs', async () => {
+    using publication = new Publication()
+    await using model = new ModelFolder()
+    await model.publish(2)
+    await model.leave(3, { version: 2, publisher: { process: publication.name, atMs: 1 } })
+    await expect(model.publish(1, { version: 2 })).rejects.toMatchObject({ code: 'ILLEGAL_STATE' })
   })
 
   it('is deleted by a retention that has no version to retire', async () => {
