@@ -4,6 +4,7 @@ import { TOPICS_PLACE, type TopicsPlace } from '../connectors/topics/place.ts'
 import { type Cancel, systemClock } from '../core/clock.ts'
 import type { MetricSnapshot } from '../core/metrics.ts'
 import {
+  aFunction,
   anything,
   count,
   listOf,
@@ -44,6 +45,14 @@ export interface ServedModel {
   readonly place: TopicsPlace
   /** Place of the registry. */
   readonly registry: TopicsPlace
+  /** Versions whose rows the job reads and that are not whole. */
+  readonly unfinished: () => readonly UnfinishedNumber[]
+}
+
+/** A version that is not whole: a publisher writes it, or has ended. */
+export interface UnfinishedNumber {
+  readonly number: number
+  readonly state: 'publishing' | 'incomplete'
 }
 
 /** Options of a served job. */
@@ -92,6 +101,7 @@ const SERVED_JOB: OptionShape<ServedJobOptions<JobOptions>> = {
     state: required(name),
     place: required(nested(TOPICS_PLACE)),
     registry: required(nested(TOPICS_PLACE)),
+    unfinished: required(aFunction()),
   }),
   askedModels: objectWith('models, such as new JobModels(...)', 'coordinator', 'list'),
   threads: objectWith('slot threads'),

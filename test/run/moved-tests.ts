@@ -519,4 +519,15 @@ export const MOVED_TESTS: readonly MovedTest[] = [
       },
     ],
   },
+  {
+    promise: 'a candidate is kept while the retraining that publishes it may go on',
+    was: 'test/jobs/retrain/retrain.test.ts, is kept while its retraining may go on',
+    now: [
+      {
+        file: 'test/models/registry/unfinished.test.ts',
+        test: 'of a retraining of another machine',
+      },
+      { file: 'test/jobs/model-topic/publication.test.ts', test: 'of this process goes on until' },
+    ],
+  },
 ]

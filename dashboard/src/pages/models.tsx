@@ -27,7 +27,7 @@ export function ModelsPage({ id, chosen }: ModelsPageProps) {
   const [message, setMessage] = useState('')
   if (data === undefined) return <Notice error={error} />
   const shown = data.versions.find(({ number }) => String(number) === chosen)
-  const registered = data.versions.filter(({ state }) => state !== 'unregistered')
+  const registered = data.versions.filter(({ id }) => typeof id === 'string')
   const switched = (text: string): void => {
     setMessage(text)
     again()

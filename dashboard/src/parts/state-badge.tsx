@@ -9,6 +9,7 @@ const KINDS: Readonly<Record<string, string>> = {
   replaced: 'plain',
   retired: 'plain',
   unregistered: 'plain',
+  incomplete: 'bad',
   FINISHED: 'plain',
   CANCELED: 'plain',
   FAILED: 'bad',

@@ -1,5 +1,5 @@
 import { systemClock } from '../../core/clock.ts'
-import { feedbackOf } from '../../models/als/feedback.ts'
+import type { Feedback } from '../../models/als/feedback.ts'
 import { BIAS_COLUMNS } from '../../models/als/row.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
@@ -42,8 +42,8 @@ export const ALS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   threads: { type: 'string', value: 'N', default: '2', help: 'Number of training threads' },
 }
 
-/** Flags of ALS training that only `train als` has. */
-export const ALS_TRAINING_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+/** Flags of ALS training on implicit feedback; `train als` and `retrain` have them. */
+const FEEDBACK_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   implicit: {
     type: 'boolean',
     help: 'Treat values as usage counts (implicit feedback); disables biases',
@@ -53,6 +53,11 @@ export const ALS_TRAINING_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: 'X',
     help: 'implicit: confidence added by a count of 1 (default 1)',
   },
+}
+
+/** Flags of ALS training that the quickstart does not have. */
+export const ALS_TRAINING_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  ...FEEDBACK_OPTIONS,
   device: {
     type: 'string',
     value: 'DEVICE',
@@ -104,26 +109,41 @@ const DEFAULTS = Object.fromEntries(
   ),
 )
 
-/** `ALS_OPTIONS` of a retraining, whose defaults are the options of the live version. */
-export const INHERITED_ALS_OPTIONS: Readonly<Record<string, OptionSpec>> = Object.fromEntries(
-  Object.entries(ALS_OPTIONS).map(([name, { default: value, ...spec }]) => {
-    if (spec.type === 'boolean' || name === 'threads') return [name, ALS_OPTIONS[name]!]
-    const fallback = value === undefined ? '' : `, else ${value}`
-    return [name, { ...spec, help: `${spec.help} (default: of the live version${fallback})` }]
-  }),
-) as Readonly<Record<string, OptionSpec>>
+/** `ALS_OPTIONS` of a retraining, whose defaults are the options of the live version, and the feedback of a first version. */
+export const INHERITED_ALS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  ...(Object.fromEntries(
+    Object.entries(ALS_OPTIONS).map(([name, { default: value, ...spec }]) => {
+      if (spec.type === 'boolean' || name === 'threads') return [name, ALS_OPTIONS[name]!]
+      const fallback = value === undefined ? '' : `, else ${value}`
+      return [name, { ...spec, help: `${spec.help} (default: of the live version${fallback})` }]
+    }),
+  ) as Readonly<Record<string, OptionSpec>>),
+  implicit: {
+    type: 'boolean',
+    help: 'First version: treat values as usage counts (default: as the versions of the model do)',
+  },
+  alpha: {
+    type: 'string',
+    value: 'X',
+    help: 'implicit: confidence added by a count of 1 (default: of the live version, else 1)',
+  },
+}
 
 /**
- * The training options of a retraining: those of the flags, else those that the live version was trained
+ * The training options of a retraining on a kind of feedback: those of the flags, else those that the live version was trained
  * with, else the defaults. Rows that are served cannot change their length, so the factors of a version
  * whose options are not known follow from its rows. Throws UsageError.
  */
-export function inheritedAlsOptions(flags: Flags, live: RegisteredVersion | undefined): AlsOptions {
+export function inheritedAlsOptions(
+  flags: Flags,
+  live: RegisteredVersion | undefined,
+  feedback: Feedback,
+): AlsOptions {
   const known = live?.lineage.hyperparameters ?? {}
   const wasBiased =
     known['biases'] ?? live?.biased ?? (live === undefined || live.dimension !== known['factors'])
-  const isImplicit = feedbackOf(known) === 'implicit'
-  const biases = wasBiased === true && !flags.boolean('no-biases')
+  const isImplicit = feedback === 'implicit'
+  const biases = wasBiased === true && !isImplicit && !flags.boolean('no-biases')
   const factors =
     live === undefined
       ? undefined

@@ -1,6 +1,6 @@
 import { systemClock } from '../../core/clock.ts'
 import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
-import { retireOldVersions } from '../../jobs/registry/retire-version.ts'
+import { retireOldVersions } from '../../jobs/retention/retire-old.ts'
 import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
 import { counted } from '../text/counted.ts'
 import { topicsPlaceOf } from './kafka.ts'

@@ -1,4 +1,6 @@
+import type { UnfinishedVersion } from '../../models/registry/unfinished.ts'
 import type { DataRange, RegisteredVersion, VersionLineage } from '../../models/registry/version.ts'
+import { bytesText } from './bytes.ts'
 import { counted } from './counted.ts'
 
 /** One line of `weir model list`. */
@@ -16,6 +18,23 @@ export function versionLine(version: RegisteredVersion): string {
     new Date(createdMs).toISOString().slice(0, 19).replace('T', ' '),
     processingName,
   ].join('  ')
+}
+
+const UNFINISHED: Readonly<Record<UnfinishedVersion['kind'], (version: number) => string>> = {
+  publishing: () => 'its publisher runs',
+  incomplete: (version) => `its publication was interrupted; weir model drop ${version}`,
+  unregistered: (version) => `its retraining was interrupted; weir model drop ${version}`,
+  deleting: (version) => `its deletion was interrupted; weir model drop ${version}`,
+}
+
+/** One line of `weir model list` of a version that is not whole. */
+export function unfinishedLine({ marker, kind, publisher, ...size }: UnfinishedVersion): string {
+  const what =
+    kind === 'publishing' && publisher !== 'running'
+      ? 'its publisher may run on another machine'
+      : UNFINISHED[kind](marker.version)
+  const rows = `${counted(size.rows, 'row')}, ${bytesText(size.bytes)}`
+  return `${String(marker.version).padStart(7)}  ${kind.padEnd(9)}  ${rows.padEnd(31)}  ${what}`
 }
 
 /** A metric: a count as it is, anything else with four decimals. */

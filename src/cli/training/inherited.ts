@@ -1,5 +1,5 @@
 import type { FactorsTrainer, RetrainAlsOptions } from '../../jobs/retrain/messages.ts'
-import { feedbackOf } from '../../models/als/feedback.ts'
+import { type Feedback, feedbackOf } from '../../models/als/feedback.ts'
 import { BIAS_COLUMNS } from '../../models/als/row.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
 import { type Flags, UsageError } from '../command/command.ts'
@@ -7,16 +7,49 @@ import { inheritedAlsOptions } from '../flags/als-training.ts'
 
 const TRAINERS: readonly FactorsTrainer[] = ['als', 'bmf']
 /** Flags of ALS that a chain does not have. */
-const ONLY_ALS = ['iterations', 'lambda', 'penalty', 'no-biases', 'solver'] as const
+const ONLY_ALS = [
+  ...['iterations', 'lambda', 'penalty', 'no-biases', 'solver'],
+  ...['implicit', 'alpha'],
+]
 
 const isGiven = (flags: Flags, flag: string): boolean =>
   flags.optional(flag) !== undefined || flags.boolean(flag)
 
+/** The feedback that a version says it was trained on; undefined for one of rows that others made. */
+function feedbackSaidBy({ lineage }: RegisteredVersion): Feedback | undefined {
+  const { feedback, trainer } = lineage.hyperparameters
+  if (feedback === undefined && trainer !== 'bmf') return undefined
+  return feedbackOf(lineage.hyperparameters)
+}
+
 /**
- * The trainer where no flag names it: that of the live version. Where none is live it is the chain, which is
- * better at equal time (decision 0018), or ALS if a flag that only ALS has is given.
+ * The feedback of a training: that of the versions of the model, which `newest` says. `--implicit` chooses it for a model whose
+ * versions do not say it. Throws UsageError where they say another, and for `--alpha` of explicit feedback.
  */
-function usualTrainer(flags: Flags, live: RegisteredVersion | undefined): FactorsTrainer {
+export function feedbackFor(flags: Flags, newest: RegisteredVersion | undefined): Feedback {
+  const said = newest && feedbackSaidBy(newest)
+  if (flags.boolean('implicit') && said === 'explicit') {
+    throw new UsageError(
+      `version ${newest?.number} of ${newest?.name} was trained on explicit feedback, and one model has one kind; leave out --implicit, or train under another --model`,
+    )
+  }
+  const feedback = flags.boolean('implicit') ? 'implicit' : (said ?? 'explicit')
+  if (feedback === 'explicit' && flags.optional('alpha') !== undefined) {
+    throw new UsageError('--alpha needs --implicit')
+  }
+  return feedback
+}
+
+/**
+ * The trainer where no flag names it: that of the live version, and ALS for implicit feedback. Where no version is live it is the
+ * chain, which is better at equal time (decision 0018), or ALS if a flag that only ALS has is given.
+ */
+function usualTrainer(
+  flags: Flags,
+  live: RegisteredVersion | undefined,
+  feedback: Feedback,
+): FactorsTrainer {
+  if (feedback === 'implicit') return 'als'
   if (live !== undefined) return live.lineage.hyperparameters['trainer'] === 'bmf' ? 'bmf' : 'als'
   return ONLY_ALS.some((flag) => isGiven(flags, flag)) ? 'als' : 'bmf'
 }
@@ -24,23 +57,23 @@ function usualTrainer(flags: Flags, live: RegisteredVersion | undefined): Factor
 /**
  * The trainer and the training options of a factor model that follows a live version: those of the flags, else
  * those of the live version, else the defaults. Rows that are served cannot change their length, so the factors
- * follow from the live rows. Throws UsageError.
+ * follow from the live rows. `newest`: the newest version, which says the feedback where none is live. Throws UsageError.
  */
 export function inheritedFactorsOptions(
   flags: Flags,
   live: RegisteredVersion | undefined,
+  newest: RegisteredVersion | undefined = live,
 ): RetrainAlsOptions {
   const known = live?.lineage.hyperparameters ?? {}
+  const feedback = feedbackFor(flags, live ?? newest)
   const isNamed = flags.optional('trainer') !== undefined
-  const trainer = isNamed ? flags.choice('trainer', TRAINERS) : usualTrainer(flags, live)
+  const trainer = isNamed ? flags.choice('trainer', TRAINERS) : usualTrainer(flags, live, feedback)
   if (trainer === 'als') {
     if (flags.optional('sweeps') !== undefined) throw new UsageError('--sweeps needs --trainer bmf')
-    return inheritedAlsOptions(flags, live) as RetrainAlsOptions
+    return inheritedAlsOptions(flags, live, feedback) as RetrainAlsOptions
   }
-  if (feedbackOf(known) === 'implicit') {
-    throw new UsageError(
-      `version ${live?.number} was trained on implicit feedback, which --trainer bmf cannot learn; leave it out`,
-    )
+  if (feedback === 'implicit') {
+    throw new UsageError('--trainer bmf cannot learn implicit feedback; leave it out')
   }
   for (const flag of ONLY_ALS) {
     if (isGiven(flags, flag)) throw new UsageError(`--${flag} is no option of --trainer bmf`)

@@ -11,7 +11,7 @@ const KINDS: readonly RetrainedKind[] = ['als', 'linear']
 const FLAGS_OF: Readonly<Record<RetrainedKind, readonly string[]>> = {
   als: [
     ...['trainer', 'sweeps', 'factors', 'iterations', 'lambda', 'penalty', 'no-biases'],
-    'no-warm-start',
+    ...['no-warm-start', 'implicit', 'alpha'],
   ],
   linear: Object.keys(INHERITED_LINEAR_OPTIONS),
 }

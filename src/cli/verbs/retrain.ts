@@ -18,6 +18,7 @@ import {
   liveVersionOf,
   type RegisteredVersion,
   type RegistryState,
+  versionsOf,
 } from '../../models/registry/version.ts'
 import {
   type Command,
@@ -131,6 +132,7 @@ is checked again.
 Examples:
   weir retrain --once --golden golden.data
   weir retrain --golden golden.data --count 10000 --on-drift adwin --retain 5
+  weir retrain --once --no-serving --implicit --alpha 10
   weir retrain --model svm-model --once --golden golden.svm`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
@@ -138,13 +140,16 @@ Examples:
     const state = await unlessInterrupted(adoptTopic(flags, registry), io)
     const kind = retrainedKindOf(flags, state)
     const live = liveVersionOf(state, flags.string('model'))
+    const newest = versionsOf(state, flags.string('model')).findLast(
+      (version) => version.state !== 'retired',
+    )
     const observations = observationsOf(flags, kind, state)
     io.err(`retrain: reads the observations of topic ${observations}`)
     await using client = flags.boolean('no-serving')
       ? undefined
       : await unlessInterrupted(connectWith(flags), io)
     const options = await unlessInterrupted(
-      optionsOf(flags, { registry, client, io, kind, observations, live }),
+      optionsOf(flags, { registry, client, io, kind, observations, live, newest }),
       io,
     )
     if (flags.boolean('once')) {
@@ -193,6 +198,8 @@ interface RetrainInputs {
   readonly kind: RetrainedKind
   readonly observations: string
   readonly live: RegisteredVersion | undefined
+  /** The newest version, live or not. */
+  readonly newest: RegisteredVersion | undefined
 }
 
 async function optionsOf(flags: Flags, inputs: RetrainInputs): Promise<RetrainOptions> {
@@ -219,7 +226,10 @@ async function optionsOf(flags: Flags, inputs: RetrainInputs): Promise<RetrainOp
 }
 
 /** Kind, training options and golden set: options that are not given are those of the live version. */
-async function modelOf(flags: Flags, { kind, live, io }: RetrainInputs): Promise<RetrainedModel> {
+async function modelOf(
+  flags: Flags,
+  { kind, live, newest, io }: RetrainInputs,
+): Promise<RetrainedModel> {
   const golden = flags.optional('golden')
   if (kind === 'linear') {
     return {
@@ -227,7 +237,7 @@ async function modelOf(flags: Flags, { kind, live, io }: RetrainInputs): Promise
       ...(golden === undefined ? {} : { golden: await goldenExamples(golden) }),
     }
   }
-  const als = inheritedFactorsOptions(flags, live)
+  const als = inheritedFactorsOptions(flags, live, newest)
   return {
     als,
     rule: ruleOf(flags, als),
@@ -244,7 +254,7 @@ function ruleOf(flags: Flags, { feedback }: RetrainAlsOptions): OnlineRuleOption
   if (feedback !== 'implicit') return { rule: rule ?? 'gram' }
   if (rule === undefined || rule === 'fold-in') return { rule: 'fold-in', feedback }
   throw new UsageError(
-    `--rule ${rule} learns ratings, but the live version was trained on implicit feedback; leave it out`,
+    `--rule ${rule} learns ratings, but the model is of implicit feedback; leave it out`,
   )
 }
 

@@ -2,6 +2,7 @@ import type { TopicsPlace } from '../../connectors/topics/open.ts'
 import { systemClock } from '../../core/clock.ts'
 import { type LiveSwitch, ModelAdministration } from '../../jobs/registry/model-administration.ts'
 import { ModelRegistry } from '../../jobs/registry/model-registry.ts'
+import { unfinishedView } from '../../models/registry/unfinished.ts'
 import { versionsOf } from '../../models/registry/version.ts'
 import type {
   ModelControl,
@@ -38,10 +39,14 @@ export class RegistryModelControl implements ModelControl {
 
   async versions(): Promise<ModelVersions> {
     const { model } = this
-    const state = await this.administration.complete()
+    const { state, unfinished } = await this.administration.all()
     const { live = 0, rollback = 0, revision = 0 } = state.models.get(model) ?? {}
     const versions = versionsOf(state, model).map(({ golden: _, ...version }) => version)
-    return { model, live, rollback, revision, versions: versions.reverse() }
+    return {
+      ...{ model, live, rollback, revision },
+      versions: versions.reverse(),
+      unfinished: unfinished.map((version) => unfinishedView(version, model)).reverse(),
+    }
   }
 
   async promote(version: string, options: PromoteOptions): Promise<ModelSwitch> {

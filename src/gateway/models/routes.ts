@@ -36,7 +36,7 @@ const VERSIONS = {
   200: {
     description: 'The model and its versions, newest first.',
     type: 'object',
-    required: ['model', 'live', 'rollback', 'revision', 'versions'],
+    required: ['model', 'live', 'rollback', 'revision', 'versions', 'unfinished'],
     properties: {
       model: { type: 'string' },
       live: { type: 'integer', description: 'Live version, 0 for none.' },
@@ -52,6 +52,27 @@ const VERSIONS = {
             number: { type: 'integer' },
             id: { type: 'string' },
             state: { type: 'string', enum: ['candidate', 'live', 'replaced', 'retired'] },
+          },
+        },
+      },
+      unfinished: {
+        type: 'array',
+        description:
+          'Versions that are not whole, newest first: never live, and dropped with weir model drop.',
+        items: {
+          type: 'object',
+          required: ['name', 'number', 'state', 'rows', 'bytes', 'atMs'],
+          properties: {
+            name: { type: 'string' },
+            number: { type: 'integer' },
+            state: { type: 'string', enum: ['publishing', 'incomplete', 'deleting'] },
+            rows: { type: 'integer' },
+            bytes: { type: 'integer', description: 'Bytes of keys and values of the rows.' },
+            publisher: {
+              type: 'string',
+              description: 'Machine, process and number of the publication.',
+            },
+            atMs: { type: 'integer', description: 'Time of its last marker, ms since 1970.' },
           },
         },
       },

@@ -1,3 +1,4 @@
+import type { UnfinishedView } from '../../models/registry/unfinished.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
 
 /** The versions of one model, and their switches. Methods throw WeirError. */
@@ -25,6 +26,8 @@ export interface ModelVersions {
   /** Grows with every switch. */
   readonly revision: number
   readonly versions: readonly Omit<RegisteredVersion, 'golden'>[]
+  /** Versions of the topic that are not whole, newest first. */
+  readonly unfinished: readonly UnfinishedView[]
 }
 
 /** Options of a promotion. */

@@ -39,6 +39,13 @@ export interface RowDropped {
   readonly reason: string
 }
 
+/** Sent to the version coordinator once by each subtask: a value was read as text that has the length of a row of floats, too. */
+export interface TextTaken {
+  readonly kind: 'text-taken'
+  readonly partition: number
+  readonly offset: number
+}
+
 /** From the version coordinator: every slot learns on the version from here on. */
 export interface LearningBegan {
   readonly kind: 'learning-began'
@@ -76,6 +83,7 @@ export abstract class ModelTopicOperator extends AbstractOperator {
   private readonly policy: BadRowPolicy
   private readonly seen = new Map<string, MarkerSeen>()
   private dropped!: Counter
+  private hasTakenText = false
   /**
    * Versions of the checkpoint. Retired ones are dropped again: its old segments may have rows of them. A slot
    * that had no row of another one may not have opened it.
@@ -211,7 +219,7 @@ export abstract class ModelTopicOperator extends AbstractOperator {
     const markers = new Map(present.map(({ marker }) => [marker.version, marker]))
     for (const [version, marker] of markers) {
       if (!isRetired(version)) continue
-      const retired = retireMarker(marker, [])
+      const retired = retireMarker(marker, {})
       this.record({ kind: 'marker-seen', ...position, marker: retired })
       this.markerSeen(retired)
     }
@@ -235,6 +243,14 @@ export abstract class ModelTopicOperator extends AbstractOperator {
       else if (marker.version === version) this.seen.delete(name)
     }
     for (const name of retired.slice(0, -RETIRED_MARKERS)) this.seen.delete(name)
+  }
+
+  /** Says that a value of the length of a row of floats was read as text. */
+  protected tookText(): void {
+    if (this.hasTakenText) return
+    this.hasTakenText = true
+    const { partition, offset } = this.context.position()
+    this.context.sendEvent({ kind: 'text-taken', partition, offset } satisfies TextTaken)
   }
 
   private drop(reason: string): void {

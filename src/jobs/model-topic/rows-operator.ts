@@ -1,6 +1,8 @@
-import type { ByteSpan } from '../../core/byte-span.ts'
+import type { RecordHeader } from '../../batch/record-batch-format.ts'
+import type { ByteSpan, MutableByteSpan } from '../../core/byte-span.ts'
 import { WeirError } from '../../core/errors.ts'
 import { keyOfEveryGroup } from '../../core/key-group-keys.ts'
+import { encodeFactors } from '../../models/als/row.ts'
 import { isMeanKeyBytes, kindOfKeyBytes } from '../../models/als/row-key.ts'
 import { emptyRow, type PublishedRow, type RowUpdate } from '../../models/als/row-update.ts'
 import { MEAN_ID_IS_TAKEN } from '../../models/mean-id.ts'
@@ -10,12 +12,14 @@ import {
   versionOfKeyBytes,
 } from '../../models/versioned-key.ts'
 import { type BadRowPolicy, ModelTopicOperator } from './operator.ts'
-import type { ModelTopicRecord } from './record.ts'
+import { keyBytesOf, type ModelTopicRecord, valueBytesOf } from './record.ts'
+import { mayBeText, textRowIn } from './row-form.ts'
 import { ratingsIn } from './row-ratings.ts'
 
 export type { BadRowPolicy, MarkerSeen, RowDropped } from './operator.ts'
 export type { ModelTopicRecord } from './record.ts'
 
+const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
 /** Splits the model topic of an ALS model: sends rows to the owners of their keys. */
@@ -31,7 +35,30 @@ export class ModelRowsOperator extends ModelTopicOperator {
   }
 
   protected emit(record: ModelTopicRecord, timestamp: number): void {
-    this.context.output.collect(this.updateOf(record), timestamp)
+    this.context.output.collect(this.textUpdate(record) ?? this.updateOf(record), timestamp)
+  }
+
+  /** The row of a record with text; undefined for any other record. */
+  private textUpdate(record: ModelTopicRecord): PublishedRow | undefined {
+    const { bytes, valueStart, valueLength } = record
+    if (!mayBeText(bytes, valueStart, valueLength)) return undefined
+    const headers = (): readonly RecordHeader[] => record.headers?.() ?? []
+    const text = textRowIn(keyBytesOf(record), valueBytesOf(record), headers)
+    if (text === undefined) return undefined
+    if (text.factors.length !== this.dimension) {
+      throw new WeirError(
+        'UNPARSABLE_RECORD',
+        `the text row of ${text.key} has ${text.factors.length} floats where ${this.dimension} were expected`,
+      )
+    }
+    if (valueLength === this.dimension * 4) this.tookText()
+    const { row } = this
+    setSpan(row.key, encoder.encode(text.key))
+    checkKey(row.key)
+    setSpan(row.floats, encodeFactors(text.factors))
+    row.version = readableVersion(text.version)
+    if (this.readsRatings) row.ratings = ratingsIn(headers())
+    return row
   }
 
   protected override versionSeen(kind: 'open' | 'retire', version: number): void {
@@ -44,7 +71,10 @@ export class ModelRowsOperator extends ModelTopicOperator {
   private updateOf(record: ModelTopicRecord): RowUpdate {
     const { bytes, keyStart, keyLength, valueLength } = record
     if (keyLength < 0) {
-      throw new WeirError('UNPARSABLE_RECORD', 'a model row has no key; write <id>-U or <id>-I')
+      throw new WeirError(
+        'UNPARSABLE_RECORD',
+        'a model row has no key and is no text row; write the key <id>-U or <id>-I, or the text <id>,U|I,f1;f2;...',
+      )
     }
     const { row } = this
     const { key } = row
@@ -63,7 +93,7 @@ export class ModelRowsOperator extends ModelTopicOperator {
     if (valueLength !== this.dimension * 4) {
       throw new WeirError(
         'UNPARSABLE_RECORD',
-        `a model row has ${valueLength} bytes where ${this.dimension} float32 were expected`,
+        `a model row has ${valueLength} bytes where ${this.dimension} float32 were expected, and is no text row <id>,U|I,f1;f2;...`,
       )
     }
     const { row } = this
@@ -76,11 +106,19 @@ export class ModelRowsOperator extends ModelTopicOperator {
   }
 }
 
+function setSpan(span: MutableByteSpan, bytes: Uint8Array): void {
+  span.bytes = bytes
+  span.start = 0
+  span.length = bytes.length
+}
+
 /** Throws UNPARSABLE_RECORD unless the key ends in `-U` or `-I` and is not that of a mean row. */
 function checkKey({ bytes, start, length }: ByteSpan): void {
   const isMean = isMeanKeyBytes(bytes, start, length)
   if (!isMean && kindOfKeyBytes(bytes, start, length) !== undefined) return
   const text = decoder.decode(bytes.subarray(start, start + length))
-  const why = isMean ? `is refused: ${MEAN_ID_IS_TAKEN}` : 'does not end in -U or -I'
+  const why = isMean
+    ? `is refused: ${MEAN_ID_IS_TAKEN}`
+    : 'does not end in -U or -I, and the value is no text row <id>,U|I,f1;f2;...'
   throw new WeirError('UNPARSABLE_RECORD', `the model key "${text}" ${why}`)
 }

@@ -11,7 +11,13 @@ import type {
   OperatorCoordinator,
   OperatorCoordinatorContext,
 } from '../../runtime/protocol/operator-coordinator.ts'
-import type { LearningBegan, LiveByRegistry, MarkersAsked, MarkersSent } from './operator.ts'
+import type {
+  LearningBegan,
+  LiveByRegistry,
+  MarkersAsked,
+  MarkersSent,
+  TextTaken,
+} from './operator.ts'
 
 /** Time between two checks whether a version is complete. */
 const CHECK_EVERY_MS = 2
@@ -29,6 +35,8 @@ export interface VersionCoordinatorOptions {
   readonly onLive?: (version: number, marker: ModelVersionMarker) => void
   /** Called when a record of the model topic was dropped. */
   readonly onDropped?: (partition: number, offset: number, reason: string) => void
+  /** Called when a record of the length of a row of floats was read as text. */
+  readonly onTextTaken?: (partition: number, offset: number) => void
   /**
    * The registry does not have the model, though versions of it were registered. `live`: the version that stays live, as in
    * the checkpoint; 0 if that is not known, and nothing is served.
@@ -42,6 +50,7 @@ const VERSION_COORDINATOR: OptionShape<VersionCoordinatorOptions> = {
   clock: required(CLOCK),
   onLive: aFunction(),
   onDropped: aFunction(),
+  onTextTaken: aFunction(),
   onRegistryMissing: aFunction(),
 }
 
@@ -50,6 +59,7 @@ type ModelTopicEvent =
   | (PlacedMarker & { readonly kind: 'marker-seen' })
   | MarkersSent
   | LiveByRegistry
+  | TextTaken
   | {
       readonly kind: 'row-dropped'
       readonly partition: number
@@ -73,6 +83,8 @@ interface Question {
 export class VersionCoordinator implements OperatorCoordinator {
   private readonly options: VersionCoordinatorOptions
   private readonly markers = new Map<number, PlacedMarker[]>()
+  /** Last `announce` marker of each version that is not retired. */
+  private readonly open = new Map<number, ModelVersionMarker>()
   private context: OperatorCoordinatorContext | undefined
   private cancelCheck: Cancel | undefined
   private desired: DesiredVersion | undefined
@@ -83,7 +95,8 @@ export class VersionCoordinator implements OperatorCoordinator {
   /** The version that the operators keep in checkpoints as the one of the registry, in this attempt. */
   private keptLive = 0
   private isClosed = false
-  private question: Question | undefined
+  /** Oldest first: subtasks answer in this order. */
+  private questions: readonly Question[] = []
 
   constructor(options: VersionCoordinatorOptions) {
     checkOptions('new VersionCoordinator', VERSION_COORDINATOR, options)
@@ -92,7 +105,8 @@ export class VersionCoordinator implements OperatorCoordinator {
 
   start(context: OperatorCoordinatorContext): void {
     this.markers.clear()
-    this.settleQuestion(false)
+    this.open.clear()
+    this.settleQuestions()
     this.cancelCheck?.()
     this.cancelCheck = undefined
     this.context = context
@@ -116,8 +130,13 @@ export class VersionCoordinator implements OperatorCoordinator {
       this.options.onDropped?.(report.partition, report.offset, report.reason)
       return
     }
+    if (report.kind === 'text-taken') {
+      this.options.onTextTaken?.(report.partition, report.offset)
+      return
+    }
     const { event: kind, version } = report.marker
     if (kind === 'retire') this.markers.delete(version)
+    this.announced(report)
     if (kind !== 'ready') return
     // A write-back puts the marker into each partition again.
     const others = (this.markers.get(version) ?? []).filter(
@@ -134,6 +153,22 @@ export class VersionCoordinator implements OperatorCoordinator {
   markerOf(version: number): ModelVersionMarker | undefined {
     const markers = (this.markers.get(version) ?? []).map(({ marker }) => marker)
     return markers.sort((a, b) => (a.learned?.atMs ?? 0) - (b.learned?.atMs ?? 0))[0]
+  }
+
+  /** The last `announce` markers of the versions that are not complete, as far as the topic is read. */
+  get unfinished(): readonly ModelVersionMarker[] {
+    return [...this.open.values()].filter(({ version, partitions = this.options.partitions }) => {
+      const ready = this.markers.get(version) ?? []
+      return ready.length < partitions
+    })
+  }
+
+  private announced({ marker }: PlacedMarker): void {
+    const { event, version, publisher } = marker
+    if (event === 'retire') this.open.delete(version)
+    if (event !== 'announce') return
+    const before = this.open.get(version)?.publisher?.atMs ?? 0
+    if ((publisher?.atMs ?? 0) >= before) this.open.set(version, marker)
   }
 
   /** What the rows of the other versions include of what was learned. */
@@ -165,23 +200,26 @@ export class VersionCoordinator implements OperatorCoordinator {
    * be ahead of them. False when the job restarts meanwhile.
    */
   private markersAreHere(): Promise<boolean> {
-    this.settleQuestion(false)
     return new Promise((settle) => {
-      this.question = { answered: new Set(), settle }
+      this.questions = [...this.questions, { answered: new Set(), settle }]
       this.context!.sendEvent(undefined, { kind: 'markers-asked' } satisfies MarkersAsked)
     })
   }
 
   private markersSent(subtask: number): void {
-    const { question, context } = this
+    const { questions, context } = this
+    const question = questions.find(({ answered }) => !answered.has(subtask))
     if (question === undefined || context === undefined) return
     question.answered.add(subtask)
-    if (question.answered.size === context.parallelism) this.settleQuestion(true)
+    if (question.answered.size < context.parallelism) return
+    this.questions = questions.filter((each) => each !== question)
+    question.settle(true)
   }
 
-  private settleQuestion(areHere: boolean): void {
-    this.question?.settle(areHere)
-    this.question = undefined
+  private settleQuestions(): void {
+    const { questions } = this
+    this.questions = []
+    for (const { settle } of questions) settle(false)
   }
 
   private isApplied(ends: readonly number[]): boolean {
@@ -203,7 +241,7 @@ export class VersionCoordinator implements OperatorCoordinator {
   /** Ends the checks; the live version stays. */
   close(): void {
     this.isClosed = true
-    this.settleQuestion(false)
+    this.settleQuestions()
     this.cancelCheck?.()
     this.cancelMissing?.()
     this.context = undefined

@@ -11,10 +11,10 @@ import type { WeightUpdate } from '../../models/linear/weight-update.ts'
 import { readableVersion, versionOfKeyBytes } from '../../models/versioned-key.ts'
 import { type BadRowPolicy, ModelTopicOperator } from './operator.ts'
 import { keyBytesOf, type ModelTopicRecord, valueBytesOf } from './record.ts'
+import { blockWeightsIn, textIn } from './row-form.ts'
 import { weightMemoryIn } from './weight-memory.ts'
 
 const encoder = new TextEncoder()
-const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /** Splits the model topic of a linear model: sends weights to the owners of their blocks. */
 export class WeightRowsOperator extends ModelTopicOperator {
@@ -31,12 +31,16 @@ export class WeightRowsOperator extends ModelTopicOperator {
     const key = keyBytesOf(record)
     const value = valueBytesOf(record)
     const length = key === null ? -1 : blockKeyLength(key)
-    if (length >= 0) {
-      const headers = record.headers?.() ?? []
+    const headers = record.headers?.() ?? []
+    const text = textOf(value, { isBlock: length >= 0, headers })
+    if (text === undefined) {
       this.context.output.collect(this.row(key!, length, value, headers), timestamp)
-    } else
-      for (const update of this.textUpdates(key, value))
-        this.context.output.collect(update, timestamp)
+      return
+    }
+    if (length >= 0 && value?.length === this.bytes.length) this.tookText()
+    const version = readableVersion(versionOfTextKey(key))
+    for (const update of this.textUpdates(text, version))
+      this.context.output.collect(update, timestamp)
   }
 
   protected override versionSeen(kind: 'open' | 'retire', version: number): void {
@@ -60,7 +64,7 @@ export class WeightRowsOperator extends ModelTopicOperator {
     if (value.length !== this.bytes.length) {
       throw new WeirError(
         'UNPARSABLE_RECORD',
-        `a weight block has ${value.length} bytes where ${this.dimension} float32 were expected`,
+        `a weight block has ${value.length} bytes where ${this.dimension} float32 were expected, and is no text of weights`,
       )
     }
     this.bytes.set(value)
@@ -68,12 +72,7 @@ export class WeightRowsOperator extends ModelTopicOperator {
     return { kind: 'row', key: block, version, weights: this.weights, memory }
   }
 
-  private *textUpdates(key: Uint8Array | null, value: Uint8Array | null): Generator<WeightUpdate> {
-    if (value === null) {
-      throw new WeirError('UNPARSABLE_RECORD', 'a text weight is removed by writing 0 for it')
-    }
-    const list = parseTextWeights(textOf(value))
-    const version = readableVersion(versionOfTextKey(key))
+  private *textUpdates(list: WeightList, version: number): Generator<WeightUpdate> {
     for (const [block, members] of byBlock(list, this.dimension)) {
       const indices = Uint16Array.from(members, (i) => list.features[i]! - block * this.dimension)
       const weights = Float32Array.from(members, (i) => list.weights[i]!)
@@ -87,12 +86,21 @@ function keyEnd(key: Uint8Array, length: number): number {
   return Math.min(key.length, length + 2)
 }
 
-function textOf(value: Uint8Array): string {
-  try {
-    return decoder.decode(value)
-  } catch (cause) {
-    throw new WeirError('UNPARSABLE_RECORD', 'a text weight is not UTF-8', { cause })
+/**
+ * The weights in the text of a value; undefined for a block of floats. Under the key of a block, what does not read as text is
+ * floats. Throws UNPARSABLE_RECORD for any other record that is no text.
+ */
+function textOf(
+  value: Uint8Array | null,
+  { isBlock, headers }: { readonly isBlock: boolean; readonly headers: readonly RecordHeader[] },
+): WeightList | undefined {
+  if (isBlock) return value === null ? undefined : blockWeightsIn(value, headers)
+  if (value === null) {
+    throw new WeirError('UNPARSABLE_RECORD', 'a text weight is removed by writing 0 for it')
   }
+  const text = textIn(value)
+  if (text === undefined) throw new WeirError('UNPARSABLE_RECORD', 'a text weight is not UTF-8')
+  return parseTextWeights(text)
 }
 
 /** By block, the numbers of the features in the list. */

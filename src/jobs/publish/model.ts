@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { EmbeddedLog } from '../../connectors/log/embedded-log.ts'
 import { LogTopics } from '../../connectors/topics/log-topics.ts'
 import type { TopicProducer, TopicStore } from '../../connectors/topics/store.ts'
-import type { Clock } from '../../core/clock.ts'
+import type { Cancel, Clock } from '../../core/clock.ts'
 import { isWeirError, messageOf } from '../../core/errors.ts'
 import { HIGHEST_VERSION } from '../../core/model-version.ts'
 import {
@@ -24,6 +24,7 @@ import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { PublishedMoments } from '../../models/als/published-moments.ts'
 import { encodeFactors } from '../../models/als/row.ts'
 import { type AlsRowKind, alsKey } from '../../models/als/row-key.ts'
+import { HEARTBEAT_MS } from '../../models/registry/publisher.ts'
 import {
   encodeMarker,
   type ModelVersionMarker,
@@ -31,12 +32,15 @@ import {
 } from '../../models/registry/version-marker.ts'
 import { isTrainedOn, type TrainedOn } from '../../models/registry/trained-on.ts'
 import { checkModelTopics } from '../model-topic/check-topics.ts'
+import { Publication } from '../model-topic/publication.ts'
+import { floatsHeader } from '../model-topic/row-form.ts'
 import { rowPartition } from '../model-topic/row-partition.ts'
 import { ratingsHeader } from '../model-topic/row-ratings.ts'
 import { createModelTopics } from '../model-topic/topics.ts'
 import { weightMemoryHeader } from '../model-topic/weight-memory.ts'
 import type { ModelRegistry } from '../registry/model-registry.ts'
-import { publishedVersions } from '../registry/model-versions.ts'
+import { type PublishedVersions, publishedVersions } from '../registry/model-versions.ts'
+import { clearIncomplete, collectBefore, requireKept } from './interrupted.ts'
 import { checkKeyLength } from './key-length.ts'
 import { requireDimensionOf } from './topic-dimension.ts'
 import { chosenVersion, type VersionChoice } from './version-to-publish.ts'
@@ -67,7 +71,7 @@ export interface PublishableModel {
 /** Metadata of a version in its markers. */
 export type VersionMetadata = Omit<
   ModelVersionMarker,
-  'event' | 'version' | 'dimension' | 'users' | 'items' | 'registered'
+  'event' | 'version' | 'dimension' | 'users' | 'items' | 'registered' | 'publisher'
 >
 
 /** Options of `publishModel`. */
@@ -86,6 +90,8 @@ export interface PublishOptions extends VersionChoice {
    * registers it with more facts.
    */
   readonly registry?: ModelRegistry
+  /** Name of the publication (`Publication`), for a caller whose publication ends later. */
+  readonly publication?: string
   /** What to do about rows of another length than those of the topic. @default use another topic */
   readonly remedy?: (held: number) => string
   /** Longest row key, `<id>-U`, in bytes: that of the jobs that serve the model. @default 64 */
@@ -111,6 +117,7 @@ export const PUBLICATION: OptionShape<Omit<PublishOptions, 'facts'>> = {
   partitions: count,
   replicationFactor: count,
   registry: objectWith('a ModelRegistry', 'read', 'execute'),
+  publication: name,
   remedy: aFunction(),
   maxKeyBytes: wholeNumber({ min: 1, max: 1024 }),
   onProgress: aFunction(),
@@ -136,8 +143,9 @@ const PAUSE_EVERY = 8192
 /**
  * Publishes a version into the model topic: `announce`, all rows, then `ready` into every partition,
  * so that a reader that has passed the markers has all rows. Creates the topics of the model if they
- * are missing. Returns the number of the version. Throws VERSION_EXISTS (`versionToPublish`), DIMENSION_MISMATCH
- * (`requireDimension`) and KEY_TOO_LONG (`checkKeyLength`); the version then never goes live.
+ * are missing, and deletes what interrupted publications have left. Returns the number of the version. Throws
+ * VERSION_EXISTS (`versionToPublish`), DIMENSION_MISMATCH (`requireDimension`) and KEY_TOO_LONG (`checkKeyLength`); the
+ * version is then abandoned. Throws ILLEGAL_STATE if the version was dropped meanwhile.
  */
 export async function publishModel(
   model: PublishableModel,
@@ -155,19 +163,89 @@ export async function publishModel(
   const version = chosenVersion(published, options, `${topic} in ${topics.place}`)
   const register = await registration(published.ready, options)
   const isRegistered = register !== undefined
+  await clear(topics, { version, isRegistered, published }, options)
   const { partitions } = await topics.describe(topic)
+  const starts = await topics.bounds(topic)
   const producer = await topics.producer(topic)
+  using publication = new Publication()
+  const { publication: process = publication.name } = options
+  const context = { producer, partitions, version, isRegistered, process, options }
   try {
-    const context = { producer, partitions, version, isRegistered, options }
-    sendMarkers({ event: 'announce' }, model, context)
-    const moments = await sendRows(model, context)
-    const ready = sendMarkers({ event: 'ready', ...moments.encode() }, model, context)
-    await producer.sync()
+    const ready = await send(model, context)
+    await requireKept(topics, topic, { version, nextOffset: starts[0]?.end ?? 0 })
     await register?.(ready)
     return version
+  } catch (error) {
+    // What was whole before stays as it is, for a person to decide.
+    if (!published.isComplete(version)) await abandon(model, context)
+    throw error
   } finally {
     await producer.close()
   }
+}
+
+/** Deletes what interrupted publications have left; who may not register deletes only what has the version's number. */
+async function clear(
+  topics: TopicStore,
+  found: {
+    readonly version: number
+    readonly isRegistered: boolean
+    readonly published: PublishedVersions
+  },
+  { registry, topic, clock, onWarning }: PublishOptions,
+): Promise<void> {
+  const { version, isRegistered, published } = found
+  const options = { model: topic, clock, published, onWarning }
+  const cleared = isRegistered
+    ? await collectBefore(topics, { registry: registry!, ...options })
+    : []
+  if (cleared.includes(version)) return
+  await clearIncomplete(topics, topic, { version, published, clock })
+}
+
+/** Sends the markers and the rows; returns the `ready` marker. */
+async function send(model: PublishableModel, context: PublishContext): Promise<ModelVersionMarker> {
+  const stop = announce(model, context)
+  let moments: PublishedMoments
+  try {
+    moments = await sendRows(model, context)
+  } finally {
+    stop()
+  }
+  const ready = sendMarkers({ event: 'ready', ...moments.encode() }, model, context)
+  await context.producer.sync()
+  return ready
+}
+
+/** Announces the version, now and as long as its rows are sent. The returned function ends that. */
+function announce(model: PublishableModel, context: PublishContext): Cancel {
+  const { process, options } = context
+  const { clock } = options
+  let cancel: Cancel
+  const send = async (): Promise<void> => {
+    const publisher = { process, atMs: clock.nowMs() }
+    sendMarkers({ event: 'announce', publisher }, model, context)
+    // Now, because a source may give no row for a long time.
+    await context.producer.sync()
+  }
+  const again = (): void => {
+    cancel = clock.after(HEARTBEAT_MS, again)
+    // The producer reports a failure to the rows, too.
+    void send().catch(() => {})
+  }
+  again()
+  return () => cancel()
+}
+
+/**
+ * Says in the topic that the version never becomes whole, behind the rows that were sent: jobs drop them. Does nothing where
+ * that fails: the error before is reported.
+ */
+async function abandon(model: PublishableModel, context: PublishContext): Promise<void> {
+  try {
+    sendMarkers({ event: 'retire', incomplete: true, rowsLeft: true }, model, context)
+    await context.producer.sync()
+  } catch {}
 }
 
 /**
@@ -199,26 +277,39 @@ interface PublishContext {
   readonly partitions: number
   readonly version: number
   readonly isRegistered: boolean
+  /** `Publisher.process`. */
+  readonly process: string
   readonly options: PublishOptions
 }
 
+type MarkerParts = Pick<
+  ModelVersionMarker,
+  'event' | 'rowMoments' | 'publisher' | 'incomplete' | 'rowsLeft'
+>
+
 /** Sends a marker to every partition, and returns it. */
 function sendMarkers(
-  marker: Pick<ModelVersionMarker, 'event' | 'rowMoments'>,
+  parts: MarkerParts,
   model: PublishableModel,
-  { producer, partitions, version, isRegistered, options }: PublishContext,
+  context: PublishContext,
 ): ModelVersionMarker {
-  const { dimension, users, items } = model
-  const { clock, facts } = options
-  const shape = { dimension, partitions, users, items }
-  const whose = isRegistered ? { registered: true } : {}
-  const sent = { ...facts, ...marker, version, ...shape, ...whose }
-  const value = encodeMarker(sent)
+  const { producer, partitions, version, options } = context
+  const marker = markerOf(parts, model, context)
+  const value = encodeMarker(marker)
   const key = encoder.encode(markerKey(version))
   for (let partition = 0; partition < partitions; partition++) {
-    producer.sendRecord(key, value, clock.nowMs(), partition, [])
+    producer.sendRecord(key, value, options.clock.nowMs(), partition, [])
   }
-  return sent
+  return marker
+}
+
+function markerOf(
+  parts: MarkerParts,
+  { dimension, users, items }: PublishableModel,
+  { partitions, version, isRegistered, options: { facts } }: PublishContext,
+): ModelVersionMarker {
+  const whose = isRegistered ? { registered: true } : {}
+  return { ...facts, ...parts, version, dimension, partitions, users, items, ...whose }
 }
 
 async function sendRows(
@@ -233,11 +324,13 @@ async function sendRows(
     moments.add(kind, vector)
     const key = encoder.encode(alsKey(id, kind, version))
     const partition = rowPartition(alsKey(id, kind), partitions)
+    const floats = encodeFactors(vector)
     const headers = [
+      ...floatsHeader(floats),
       ...ratingsHeader(ratings),
       ...weightMemoryHeader(memory && encodeFactors(memory)),
     ]
-    producer.sendRecord(key, encodeFactors(vector), clock.nowMs(), partition, headers)
+    producer.sendRecord(key, floats, clock.nowMs(), partition, headers)
     rows++
     if (rows % PROGRESS_EVERY === 0) onProgress?.(rows)
     // Rows that are made without waiting must not keep signals and timers from this thread.

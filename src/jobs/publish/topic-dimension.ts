@@ -1,9 +1,9 @@
 import { scanTopic } from '../../connectors/topics/scan.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { WeirError } from '../../core/errors.ts'
-import { latin1Of } from '../../core/text/latin1.ts'
 import { BIAS_COLUMNS } from '../../models/als/row.ts'
 import { isMarkerKey, readableMarker } from '../../models/registry/version-marker.ts'
+import { floatsOfRow } from '../model-topic/row-form.ts'
 import { type PublishedVersions, publishedVersions } from '../registry/model-versions.ts'
 
 /**
@@ -15,10 +15,9 @@ export async function dimensionOfTopic(topics: TopicStore, topic: string): Promi
   await scanTopic(topics, topic, (record) => {
     const key = record.key()
     const value = record.value()
-    if (key === null || value === null) return true
-    if (isMarkerKey(key)) dimension = readableMarker(value)?.dimension
-    // The length of a text weight is unrelated to that of its block.
-    else if (isBinaryRowKey(key)) dimension = value.length / 4
+    if (value === null) return true
+    if (key !== null && isMarkerKey(key)) dimension = readableMarker(value)?.dimension
+    else dimension = floatsOfRow(key, value, () => record.headers())
     return dimension === undefined
   })
   if (dimension !== undefined) return dimension
@@ -64,12 +63,6 @@ export async function requireDimensionOf(
     'DIMENSION_MISMATCH',
     `topic ${topic} in ${topics.place} has rows of ${held} floats, but this model has rows of ${made}; ${remedy(held)}`,
   )
-}
-
-const ROW_KEY = /-[UIW](@[0-9]+)?$/
-
-function isBinaryRowKey(key: Uint8Array): boolean {
-  return ROW_KEY.test(latin1Of(key))
 }
 
 /**

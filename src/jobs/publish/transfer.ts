@@ -1,12 +1,15 @@
+import type { RecordView } from '../../connectors/records/topic-record.ts'
 import { scanTopic } from '../../connectors/topics/scan.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { WeirError } from '../../core/errors.ts'
 import { decodeFactors } from '../../models/als/row.ts'
 import type { ModelFileHeader, ModelFileRow } from '../../models/files/model-file.ts'
+import { blockKeyLength, versionOfTextKey } from '../../models/linear/weight-row.ts'
 import { CANDIDATE } from '../../models/registry/adopt.ts'
 import { areOfSameInputs } from '../../models/registry/processing-name.ts'
 import {
   type DataRange,
+  isLinear,
   type RegisteredVersion,
   type VersionLineage,
   versionsOf,
@@ -19,10 +22,12 @@ import {
 } from '../../models/registry/version-marker.ts'
 import { keyLengthWithoutVersion, versionOfKeyBytes } from '../../models/versioned-key.ts'
 import { readPages } from '../model-topic/pages.ts'
+import { blockWeightsIn, textRowOrNone } from '../model-topic/row-form.ts'
 import { ratingsIn } from '../model-topic/row-ratings.ts'
 import { weightMemoryIn } from '../model-topic/weight-memory.ts'
 import type { ModelRegistry } from '../registry/model-registry.ts'
 import { openModelFile, publishableRows, writeModelFile } from './file-io.ts'
+import { collectBefore } from './interrupted.ts'
 import { type PublishOptions, publishModel, type VersionMetadata } from './model.ts'
 
 /** Header of an exported file: the version of the registry, and the marker of the topic. */
@@ -73,21 +78,59 @@ async function lastRows(
   await scanTopic(topics, version.topic, (record, partition) => {
     const bytes = record.key()
     const value = record.value()
-    if (bytes === null) return true
-    if (isMarkerKey(bytes)) {
+    if (bytes !== null && isMarkerKey(bytes)) {
       if (versionOfMarkerKey(bytes) !== version.number) return true
       const found = value === null ? undefined : readableMarker(value)
       if (found?.event === 'ready') marker = found
       if (value === null || found?.event === 'retire') marker = undefined
       return true
     }
-    const key = keyIn(bytes, version.number)
-    if (key === undefined) return true
-    if (value === null) places.delete(key)
-    else places.set(key, `${partition}/${record.offset}`)
+    const row = rowIn(record, version)
+    if (row === undefined) return true
+    if (value === null) places.delete(row.key)
+    else places.set(row.key, `${partition}/${record.offset}`)
     return true
   })
   return { places, marker }
+}
+
+/**
+ * The row key of a record, and the factors of one with text; undefined if the record is no row of the version. Throws UNSUPPORTED
+ * for text weights, which are parts of rows.
+ */
+function rowIn(
+  record: RecordView,
+  version: RegisteredVersion,
+): { readonly key: string; readonly factors?: Float32Array } | undefined {
+  const key = record.key()
+  const value = record.value()
+  if (isLinear(version)) {
+    if (isTextWeights(record)) return refuseTextWeights(key, version)
+  } else {
+    const text = textRowOrNone(key, value, () => record.headers())
+    if (text !== undefined) return text.version === version.number ? text : undefined
+  }
+  const name = key === null ? undefined : keyIn(key, version.number)
+  return name === undefined ? undefined : { key: name }
+}
+
+function isTextWeights(record: RecordView): boolean {
+  const key = record.key()
+  const value = record.value()
+  if (value === null) return false
+  if (key === null || blockKeyLength(key) < 0) return true
+  return blockWeightsIn(value, record.headers()) !== undefined
+}
+
+function refuseTextWeights(
+  key: Uint8Array | null,
+  { topic, number }: RegisteredVersion,
+): undefined {
+  if (versionOfTextKey(key) !== number) return undefined
+  throw new WeirError(
+    'UNSUPPORTED',
+    `topic ${topic} has text weights of version ${number}, which are parts of rows, so it cannot be exported; publish the weights as a version with "weir model load --kind linear"`,
+  )
 }
 
 /** The row key of a record, undefined if the record is of another version. */
@@ -106,13 +149,15 @@ async function* rowsAt(
   const pages = readPages<ModelFileRow>(topics, version.topic, (record, partition) => {
     const bytes = record.key()
     const value = record.value()
-    if (bytes === null || value === null || isMarkerKey(bytes)) return undefined
-    const key = keyIn(bytes, version.number)
-    if (key === undefined || places.get(key) !== `${partition}/${record.offset}`) return undefined
+    if (value === null || (bytes !== null && isMarkerKey(bytes))) return undefined
+    const row = rowIn(record, version)
+    const place = `${partition}/${record.offset}`
+    if (row === undefined || places.get(row.key) !== place) return undefined
+    const { key, factors } = row
     const headers = record.headers()
     const ratings = ratingsIn(headers)
     const memory = weightMemoryIn(headers, version.dimension)
-    return { key, vector: decodeFactors(value, version.dimension), ratings, memory }
+    return { key, vector: factors ?? decodeFactors(value, version.dimension), ratings, memory }
   })
   for await (const page of pages) yield* page
 }
@@ -153,6 +198,9 @@ export async function importVersion(
     users: marker.users,
     items: marker.items,
     rows: () => publishableRows(opened),
+  }
+  if (await topics.has(model)) {
+    await collectBefore(topics, { registry, model, clock: publication.clock })
   }
   const number = await publishModel(rows, {
     log: topics,

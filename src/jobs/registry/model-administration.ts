@@ -1,14 +1,14 @@
 import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
 import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
+import type { UnfinishedVersion } from '../../models/registry/unfinished.ts'
 import {
   findVersion,
   type RegisteredVersion,
   type RegistryState,
 } from '../../models/registry/version.ts'
-import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import type { ModelRegistry } from './model-registry.ts'
-import { readyVersions } from './model-versions.ts'
+import { type PublishedVersions, publishedVersions, unfinishedVersions } from './model-versions.ts'
 
 /** Options of a `ModelAdministration`. */
 export interface ModelAdministrationOptions {
@@ -24,6 +24,13 @@ export interface ModelAdministrationOptions {
 export interface NamedVersion {
   readonly state: RegistryState
   readonly version: RegisteredVersion
+}
+
+/** All versions of a model. */
+export interface AllVersions {
+  readonly state: RegistryState
+  /** Versions of the topic that are not whole, ascending. */
+  readonly unfinished: readonly UnfinishedVersion[]
 }
 
 /** A change of the live version. */
@@ -53,14 +60,24 @@ export class ModelAdministration {
 
   /** The registry with every version of the topic; changes nothing. */
   async complete(): Promise<RegistryState> {
-    const { registry, model } = this.options
-    return await this.withMarkers((markers) => registry.withVersions(model, markers))
+    return (await this.all()).state
+  }
+
+  /** The registry with every version of the topic, and those that are not whole; changes nothing. */
+  async all(): Promise<AllVersions> {
+    const { registry, model, clock } = this.options
+    return await this.withTopic(async (published) => {
+      const state = await registry.withVersions(model, published.ready)
+      const unfinished = unfinishedVersions(published, state.versions.get(model), clock.nowMs())
+      // A whole candidate is among the others.
+      return { state, unfinished: unfinished.filter(({ kind }) => kind !== 'unregistered') }
+    })
   }
 
   /** Registers every version of the topic that the registry does not have. */
   async register(): Promise<RegistryState> {
     const { registry, model } = this.options
-    return await this.withMarkers((markers) => registry.adopt(model, markers))
+    return await this.withTopic(({ ready }) => registry.adopt(model, ready))
   }
 
   /** The version that a word names (`findVersion`); changes nothing. Throws UNKNOWN_VERSION. */
@@ -121,12 +138,10 @@ export class ModelAdministration {
     return { live: state.models.get(name)?.live ?? 0, before, isForced: false }
   }
 
-  private async withMarkers<T>(
-    work: (markers: readonly ModelVersionMarker[]) => Promise<T>,
-  ): Promise<T> {
+  private async withTopic<T>(work: (published: PublishedVersions) => Promise<T>): Promise<T> {
     const { model, place } = this.options
     await using topics = await openTopics(place)
-    return await work((await topics.has(model)) ? await readyVersions(topics, model) : [])
+    return await work(await publishedVersions(topics, model))
   }
 }
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { CANDIDATE } from '../../models/registry/adopt.ts'
+import { RETRAINING } from '../../models/registry/unfinished.ts'
 import {
   type DataRange,
   type Hyperparameters,
@@ -12,7 +13,6 @@ import { SVM_MODEL } from '../model-topic/linear-serving-function.ts'
 import { openModelFile, publishableRows } from '../publish/file-io.ts'
 import { publishModel } from '../publish/model.ts'
 import { versionToPublish } from '../publish/version-to-publish.ts'
-import { RETRAINING } from './abandoned.ts'
 import type { TrainedModelMetadata } from './messages.ts'
 import type { RetrainedModel, RetrainOptions } from './options.ts'
 import type { TrainingProcess } from './process.ts'
@@ -39,13 +39,13 @@ export interface TrainedModel {
   readonly metadata: TrainedModelMetadata
   /** Folder for its rows. */
   readonly folder: string
-  /** Name of the retraining (`RetrainingName`). */
-  readonly retraining: string
+  /** Name of the publication, which ends with the registration. */
+  readonly publication: string
 }
 
 /** Publishes a trained model as a candidate under the next free number; returns the number. */
 export async function publishCandidate(
-  { process, metadata, folder, retraining }: TrainedModel,
+  { process, metadata, folder, publication }: TrainedModel,
   topics: TopicStore,
   options: RetrainOptions,
 ): Promise<number> {
@@ -62,13 +62,14 @@ export async function publishCandidate(
     ...parametersOf(options),
     ...found,
     [CANDIDATE]: true,
-    [RETRAINING]: retraining,
+    [RETRAINING]: publication,
   }
   const rows = { dimension, users, items, rows: () => publishableRows(opened) }
   await publishModel(rows, {
     log: topics,
     topic: model,
     version: number,
+    publication,
     facts: { name: stateName(options), biased, globalMean, ...range, hyperparameters, metrics },
     clock,
     ...(maxKeyBytes === undefined ? {} : { maxKeyBytes }),

@@ -1,6 +1,7 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { Clock } from '../../core/clock.ts'
 import { encodeFactors } from '../../models/als/row.ts'
+import { floatsHeader } from '../model-topic/row-form.ts'
 import { rowPartition } from '../model-topic/row-partition.ts'
 import { ratingsHeader } from '../model-topic/row-ratings.ts'
 import type { ChangedRow } from './messages.ts'
@@ -24,8 +25,9 @@ export async function putRows(
     for (const { key, vector, ratings } of rows) {
       const partition = rowPartition(key, partitions)
       const versioned = encoder.encode(`${key}@${version}`)
-      const headers = ratingsHeader(ratings)
-      producer.sendRecord(versioned, encodeFactors(vector), clock.nowMs(), partition, headers)
+      const floats = encodeFactors(vector)
+      const headers = [...floatsHeader(floats), ...ratingsHeader(ratings)]
+      producer.sendRecord(versioned, floats, clock.nowMs(), partition, headers)
       if (!producer.ready()) await producer.whenReady()
     }
     await producer.sync()

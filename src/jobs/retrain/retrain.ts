@@ -12,10 +12,11 @@ import {
   versionsOf,
 } from '../../models/registry/version.ts'
 import { ALS_MODEL } from '../model-topic/als-serving-function.ts'
+import { Publication } from '../model-topic/publication.ts'
 import { outcomeError } from '../registry/model-registry.ts'
 import { loadingVersion, type PromotionChecks, recordGolden } from '../registry/promotion-checks.ts'
 import { untilLoaded } from '../registry/serving-probe.ts'
-import { RetrainingName, sweepCandidates } from './abandoned.ts'
+import { collectUnfinished } from '../retention/unfinished.ts'
 import { candidateVersion, parametersOf, publishCandidate, trainerCode } from './candidate.ts'
 import { CandidateChecks, checkAgain } from './candidate-checks.ts'
 import { leftOutText } from './left-out.ts'
@@ -40,7 +41,8 @@ export async function retrain(options: RetrainOptions): Promise<RetrainOutcome> 
 export async function retrainWith(options: RetrainOptions): Promise<RetrainOutcome> {
   await using topics = await openTopics(options.place)
   const { observations, model } = options
-  const state = await sweepCandidates(topics, options)
+  await collect(topics, options)
+  const state = await options.registry.read()
   const whole =
     options.ranges === undefined
       ? await rangesOfTopic(topics, observations)
@@ -74,6 +76,16 @@ export async function retrainWith(options: RetrainOptions): Promise<RetrainOutco
 
 function takenForTopic({ number, lineage }: RegisteredVersion, place: string): string {
   return `version ${number} does not say the id of the topic that it was trained on: topic ${lineage.ranges[0]?.topic} of ${place} is taken for it`
+}
+
+/** Deletes what retrainings and publications that were killed, or that failed, have left. */
+async function collect(
+  topics: TopicStore,
+  { registry, model, clock, onStep }: RetrainOptions,
+): Promise<void> {
+  const onFound = (versions: readonly number[]): void =>
+    onStep?.(`deleting version ${versions.join(', ')}, which was left unfinished`)
+  await collectUnfinished(topics, { registry, model, clock, onFound })
 }
 
 interface RetrainingInputs {
@@ -176,8 +188,8 @@ class Retraining {
     const source = { process, topics, observations, model, clock, onStep }
     const replay = new CandidateReplay(source, ranges, metadata.newestEventMs)
     await this.catchUp(replay)
-    using retraining = new RetrainingName()
-    const trained = { process, metadata, folder, retraining: retraining.name }
+    using publication = new Publication()
+    const trained = { process, metadata, folder, publication: publication.name }
     const number = await publishCandidate(trained, topics, options)
     await this.catchUp(replay, number)
     const warmStart = startingRows === undefined ? undefined : live

@@ -137,7 +137,10 @@ export async function serveLearning<
       if (ends === undefined) return learn()
       // Rows that were written back come after those of the training.
       applied ??= versions.whenApplied(ends)
-      void applied.then(learn)
+      void applied.then(async () => {
+        learn()
+        await writeBack?.replaceGivenUp()
+      })
     },
   })
   started.resolve(served)

@@ -3,7 +3,7 @@ import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
 import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
-import { liveVersionOf } from '../../models/registry/version.ts'
+import { liveVersionOf, versionsOf } from '../../models/registry/version.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import type { ConfigurationMap } from '../../runtime/configuration/keys.ts'
 import type { OperatorCoordinators } from '../../runtime/protocol/operator-coordinator.ts'
@@ -18,6 +18,7 @@ import { dimensionOfTopic } from '../publish/topic-dimension.ts'
 import type { QueryAccessOptions } from '../query-access.ts'
 import { ModelRegistry } from '../registry/model-registry.ts'
 import { ServedJob } from '../served-job.ts'
+import { AbandonedPublications } from './abandoned-publications.ts'
 import type { DataDirectory } from './data-directory.ts'
 import { followRegistry } from './follow-registry.ts'
 import { jobIdOf } from './job-id.ts'
@@ -99,12 +100,25 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
         options.onLive(version, marker, queries.rowCount(model.state, version)),
       )
     },
+    onTextTaken: (partition, offset) =>
+      options.onWarning?.(
+        `the record at ${partition}:${offset} of ${options.topic} is read as a text row, though it has the length of a row of floats; floats that are to be read as such need the record header f32`,
+      ),
     onRegistryMissing: (live) => options.onWarning?.(registryMissing(options.topic, live)),
     ...(options.onDropped === undefined ? {} : { onDropped: options.onDropped }),
   })
   options.onVersions?.(coordinator)
   const companion = new ResourceStack()
   companion.use(await followRegistry(coordinator, registry, options.topic))
+  const abandoned = new AbandonedPublications({
+    versions: coordinator,
+    place,
+    topic: options.topic,
+    registered: () => registeredVersions(registry, options.topic),
+    clock: systemClock,
+    ...(options.onWarning === undefined ? {} : { onWarning: options.onWarning }),
+  })
+  companion.use(abandoned)
   if (options.companion !== undefined) companion.use(options.companion)
   const job = await ServedJob.start({
     companion,
@@ -123,7 +137,13 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
     ...options.access,
     port: options.port,
     models: [model.state],
-    model: { topic: options.topic, state: model.state, place, registry },
+    model: {
+      topic: options.topic,
+      state: model.state,
+      place,
+      registry,
+      unfinished: () => abandoned.list(),
+    },
     coordinators: {
       ...options.coordinators,
       [MODEL_ROWS_UID]: coordinator,
@@ -131,6 +151,7 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
     threads: options.threads,
     queryWorkers: options.queryWorkers,
   })
+  abandoned.start()
   started.resolve(job)
   return job
 }
@@ -152,6 +173,13 @@ async function recordServed(
       `version ${number} of ${name} is served, but the registry does not know it (${messageOf(error)}): "weir model promote" says that no job serves it`,
     )
   }
+}
+
+/** Numbers of the versions that the registry has and that are not retired. */
+async function registeredVersions(place: TopicsPlace, model: string): Promise<ReadonlySet<number>> {
+  const state = await new ModelRegistry({ place, clock: systemClock }).read()
+  const present = versionsOf(state, model).filter((version) => version.state !== 'retired')
+  return new Set(present.map(({ number }) => number))
 }
 
 function registryMissing(topic: string, live: number): string {

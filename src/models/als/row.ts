@@ -2,7 +2,8 @@ import { WeirError } from '../../core/errors.ts'
 import type { AlsRowKind } from './row-key.ts'
 
 /*
- * The value of a row of an ALS model: `dimension` float32, little-endian, nothing else.
+ * The value of a row of an ALS model: `dimension` float32, little-endian, nothing else. A topic may have text rows, too
+ * (`jobs/model-topic/row-form.ts`).
  *
  * A biased model keeps its biases in two more columns, so that a prediction and top-k stay plain inner
  * products:

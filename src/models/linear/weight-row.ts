@@ -9,7 +9,8 @@ import { INTERCEPT } from './weights.ts'
  * optionally followed by `@<version>`, and the value `range` float32, little-endian. In state its key is
  * `<block>`. The intercept is the weight of the constant feature (`core/feature.ts`), in a separate block.
  *
- * Text rows of the ancestor are read too, one a record, with any key other than `<block>-W`:
+ * Text rows of the ancestor are read too, one a record, with any key; under `<block>-W` what reads as text is text
+ * (`jobs/model-topic/row-form.ts`):
  *
  *   <feature>,<weight>                          one weight; the feature may be `bias`
  *   <block>,<feature>:<weight>;...              weights of a block, of any range

@@ -1,6 +1,7 @@
 import { isWeirError, requireArgument, WeirError } from '../../core/errors.ts'
 import { HIGHEST_VERSION } from '../../core/model-version.ts'
 import { isLearnedPart, type LearnedPart } from './learned-part.ts'
+import { isPublisher, type Publisher } from './publisher.ts'
 import { isTrainedOn, type TrainedOn } from './trained-on.ts'
 import { isVersionRanges, type VersionRanges } from './version-ranges.ts'
 
@@ -8,10 +9,13 @@ import { isVersionRanges, type VersionRanges } from './version-ranges.ts'
  * The record of an event of a model version: key `!version@<version>`, value JSON. It is written to every
  * partition of the model topic, after the rows of the version.
  *
- *   announce  rows of the version follow
+ *   announce  rows of the version follow; written again as a sign of life while they do
  *   ready     all rows of the version are in the topic before this record
  *   promote   the version becomes the live one
- *   retire    its rows may be dropped
+ *   retire    its rows may be dropped: the version is dropped, or its publication was abandoned
+ *
+ * A version leaves the topic in this order: `retire` with `rowsLeft`, a deletion of every row, `retire` without it. So an
+ * interrupted deletion is seen and can be continued.
  *
  * The topic keeps the `retire` markers of the last `RETIRED_MARKERS` retired versions. Those before are deleted; their
  * numbers are in the field `forgotten` of the others.
@@ -53,6 +57,12 @@ export interface ModelVersionMarker {
   readonly rowMoments?: { readonly user: string; readonly item: string }
   /** What the rows include of what was learned online; undefined before the first write-back. */
   readonly learned?: LearnedPart
+  /** Of an `announce` marker: who writes the version. Missing in markers of earlier builds. */
+  readonly publisher?: Publisher
+  /** Of a `retire` marker: the version never was complete, so its number may be published by name. */
+  readonly incomplete?: boolean
+  /** Of a `retire` marker: not all of its rows are deleted yet. */
+  readonly rowsLeft?: boolean
   /** Of a `retire` marker: versions that were retired before and have no marker any more. */
   readonly forgotten?: VersionRanges
 }
@@ -84,10 +94,19 @@ export function versionOfMarkerKey(bytes: Uint8Array): number | undefined {
 
 /** The marker of a version's retirement: of the rest of the metadata nothing is needed any more. */
 export function retireMarker(
-  { rowMoments: _, learned: __, trainedOn: ___, ...marker }: ModelVersionMarker,
-  forgotten: VersionRanges,
+  marker: ModelVersionMarker,
+  retired: Pick<ModelVersionMarker, 'forgotten' | 'incomplete' | 'rowsLeft'>,
 ): ModelVersionMarker {
-  return { ...marker, event: 'retire', hyperparameters: {}, metrics: {}, forgotten }
+  const {
+    rowMoments: _,
+    learned: __,
+    trainedOn: ______,
+    publisher: ___,
+    incomplete: ____,
+    rowsLeft: _____,
+    ...rest
+  } = marker
+  return { ...rest, ...retired, event: 'retire', hyperparameters: {}, metrics: {} }
 }
 
 /** Value bytes of a marker. Throws INVALID_ARGUMENT if a field is out of range. */
@@ -149,6 +168,9 @@ function firstWrongField(fields: Record<string, unknown>): string | undefined {
     trainedOn: fields['trainedOn'] === undefined || isTrainedOn(fields['trainedOn']),
     rowMoments: fields['rowMoments'] === undefined || isMoments(fields['rowMoments']),
     learned: fields['learned'] === undefined || isLearnedPart(fields['learned']),
+    publisher: fields['publisher'] === undefined || isPublisher(fields['publisher']),
+    incomplete: ['boolean', 'undefined'].includes(typeof fields['incomplete']),
+    rowsLeft: ['boolean', 'undefined'].includes(typeof fields['rowsLeft']),
     forgotten: fields['forgotten'] === undefined || isVersionRanges(fields['forgotten']),
   }
   return Object.keys(checks).find((name) => checks[name] !== true)

@@ -1,4 +1,5 @@
 import { compareLists, listLengthOf } from '../../jobs/registry/top-lists.ts'
+import type { UnfinishedNumber } from '../../jobs/served-job.ts'
 import { idOfKey, isRowOf } from '../../models/als/row-key.ts'
 import { diffVersions } from '../../models/registry/diff.ts'
 import {
@@ -20,19 +21,24 @@ export interface ModelFacts {
   readonly registry: RegistryState
   /** The state as queries see it; undefined before the first version is loaded. */
   readonly served: QueryableStateInfo | undefined
+  /** Versions that are not whole. */
+  readonly unfinished: readonly UnfinishedNumber[]
 }
 
 /** The versions of a model, newest first: those of the registry, and those that only the job has. */
-export function modelsView({ model, state, registry, served }: ModelFacts): ModelsView {
+export function modelsView(facts: ModelFacts): ModelsView {
+  const { model, state, registry, served, unfinished } = facts
   const { live = 0, rollback = 0, revision = 0 } = registry.models.get(model) ?? {}
   const registered = versionsOf(registry, model)
   const numbers = new Set(registered.map(({ number }) => number))
-  const others = (served?.versions ?? []).filter((number) => !numbers.has(number))
+  const parts = new Map(unfinished.map((version) => [version.number, version.state]))
+  const known = new Set([...(served?.versions ?? []), ...parts.keys()])
+  const others = [...known].filter((number) => !numbers.has(number))
   const versions: VersionView[] = [
     ...registered.map((version) => versionView(version, served)),
     ...others.map((number) => ({
       number,
-      state: 'unregistered' as const,
+      state: parts.get(number) ?? ('unregistered' as const),
       ...serving(number, served),
     })),
   ]

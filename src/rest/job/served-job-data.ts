@@ -59,8 +59,9 @@ export class ServedJobData implements JobData {
   }
 
   async models(): Promise<ModelsView> {
-    const { topic: model, state } = this.model()
-    return modelsView({ model, state, registry: await this.registry(), served: this.state(state) })
+    const { topic: model, state, unfinished } = this.model()
+    const facts = { model, state, served: this.state(state), unfinished: unfinished() }
+    return modelsView({ ...facts, registry: await this.registry() })
   }
 
   async difference({ a, b }: DifferenceRequest): Promise<DifferenceView> {

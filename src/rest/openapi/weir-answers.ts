@@ -179,7 +179,12 @@ const CHECK = objectOf({
 export const VERSION = objectOf(
   {
     number: WHOLE,
-    state: { enum: ['candidate', 'live', 'replaced', 'retired', 'unregistered'] },
+    state: {
+      enum: [
+        ...['candidate', 'live', 'replaced', 'retired', 'unregistered'],
+        ...['publishing', 'incomplete'],
+      ],
+    },
     isLoaded: FLAG,
     isServing: FLAG,
   },

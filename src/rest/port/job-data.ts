@@ -96,8 +96,11 @@ export interface ModelsView {
 export interface VersionView
   extends Partial<Omit<RegisteredVersion, 'number' | 'state' | 'golden'>> {
   readonly number: number
-  /** `unregistered`: the job serves it, but the registry does not have it. */
-  readonly state: RegisteredVersion['state'] | 'unregistered'
+  /**
+   * `unregistered`: the job serves it, but the registry does not have it. `publishing`, `incomplete`: it is not whole, because
+   * its publisher writes it, or has ended.
+   */
+  readonly state: RegisteredVersion['state'] | 'unregistered' | 'publishing' | 'incomplete'
   /** Whether the job has rows of it. */
   readonly isLoaded: boolean
   /** Whether queries without a version read it. */

@@ -49,8 +49,42 @@ describe('the options of a retraining of a factor model', () => {
     expect(optionsOf({}, live({})).trainer).toBeUndefined()
   })
 
+  it('are those of implicit feedback for a first version that is to have it', () => {
+    const { feedback, trainer, alpha, biases } = optionsOf({ implicit: true, alpha: '10' })
+    expect({ feedback, trainer, alpha, biases }).toEqual({
+      ...{ feedback: 'implicit', trainer: undefined, alpha: 10, biases: false },
+    })
+    expect(optionsOf({}).feedback).not.toBe('implicit')
+  })
+
+  it('have the feedback of the newest version where none is live', () => {
+    const flags = new Flags({ threads: '2' })
+    const candidate = live({ feedback: 'implicit', factors: 8 })
+    expect(inheritedFactorsOptions(flags, undefined, candidate).feedback).toBe('implicit')
+    const rows = live({})
+    expect(inheritedFactorsOptions(flags, undefined, rows).feedback).not.toBe('implicit')
+    expect(optionsOf({ implicit: true }, rows).feedback).toBe('implicit')
+  })
+
+  it.each([
+    [
+      { implicit: true },
+      { feedback: 'explicit' },
+      /version 3 of m was trained on explicit feedback/,
+    ],
+    [{ implicit: true }, { trainer: 'bmf' }, /version 3 of m was trained on explicit feedback/],
+    [{ alpha: '2' }, { feedback: 'explicit' }, /--alpha needs --implicit/],
+    [{ alpha: '2' }, {}, /--alpha needs --implicit/],
+    [{ trainer: 'bmf' }, { feedback: 'implicit' }, /bmf cannot learn implicit feedback/],
+  ])('refuse %o after a version of %o', (flags, hyperparameters, message) => {
+    const version = { ...live(hyperparameters as Hyperparameters), name: 'm', number: 3 }
+    const given = flags as Readonly<Record<string, string | boolean>>
+    expect(() => optionsOf(given, version)).toThrow(message)
+  })
+
   it.each([
     [{ sweeps: '5', iterations: '3' }, '--sweeps needs --trainer bmf'],
+    [{ trainer: 'bmf', implicit: true }, 'bmf cannot learn implicit feedback'],
     [{ trainer: 'bmf', lambda: '1' }, '--lambda is no option of --trainer bmf'],
     [{ trainer: 'bmf', 'no-biases': true }, '--no-biases is no option of --trainer bmf'],
   ])('refuse %o', (flags, message) => {

@@ -3,12 +3,19 @@ import { AccessControl, shareAccess } from '../../../src/access/control.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import { WeirError } from '../../../src/core/errors.ts'
 import type { ModelControl } from '../../../src/gateway/port/model-control.ts'
+import type { UnfinishedView } from '../../../src/models/registry/unfinished.ts'
 import { tokenOf } from '../../access/tokens.ts'
 import { GatewayWorld } from '../world.ts'
 
 const reader = tokenOf(1)
 const writer = tokenOf(2, { role: 'write' })
 const admin = tokenOf(3, { role: 'admin' })
+
+/** What a killed publisher has left. */
+const LEFT: UnfinishedView = {
+  ...{ name: 'als-model', number: 2, state: 'incomplete', rows: 7, bytes: 90, atMs: 5 },
+  publisher: 'here/7-1/1',
+}
 
 /** A gateway over a model that only records what is asked of it. */
 async function open() {
@@ -21,6 +28,7 @@ async function open() {
       rollback: 0,
       revision: 4,
       versions: [{ number: 1, id: 'a1', state: 'live' } as never],
+      unfinished: [LEFT],
     }),
     promote: async (version, options) => {
       calls.push(`promote ${version} ${JSON.stringify(options)}`)
@@ -68,6 +76,7 @@ describe('the versions of a model over HTTP', () => {
         rollback: 0,
         revision: 4,
         versions: [{ number: 1, id: 'a1', state: 'live' }],
+        unfinished: [LEFT],
       },
     })
   })

@@ -88,6 +88,16 @@ describe('the operator of model rows', () => {
     ['the removal of the mean item', record('MEAN-I', null), '"MEAN" is the id of the mean'],
     ['a row of another length', row('7-U', [1]), 'has 4 bytes where 2 float32 were expected'],
     ['no key', record(null, null), 'has no key'],
+    [
+      'a text row of another length',
+      record('7-U', encoder.encode('7,U,1;2;3')),
+      'the text row of 7-U has 3 floats where 2 were expected',
+    ],
+    [
+      'the text row of the mean user',
+      record('k', encoder.encode('MEAN,U,1;2')),
+      '"MEAN" is the id',
+    ],
     ['a version of another shape', ready(2, 9), 'has rows of 9 floats where 2 are served'],
   ])('drops, counts and reports %s', async (_, bad, reason) => {
     const harness = await open()
@@ -98,6 +108,36 @@ describe('the operator of model rows', () => {
       { kind: 'row-dropped', ...position, reason: expect.stringContaining(reason) },
     ])
     expect(harness.metrics.snapshot()).toMatchObject({ numRecordsDropped: 1 })
+  })
+
+  it('reads text rows, and says once which reading it took of those that could be floats', async () => {
+    const harness = await open()
+    const text = (key: string | null, value: string) => record(key, encoder.encode(value))
+    // The third is as long as a row of two floats.
+    const records = [text(null, '7,U,1;2.5'), text('k@3', '8,I,3;4'), text('9-U', '9,U,5;06')]
+    const rows = records.map((each, offset) => {
+      harness.process(each, -1, { position: { partition: 1, offset } })
+      const update = harness.take()[0]!
+      if (update.kind !== 'row') throw new Error(update.kind)
+      const key = new TextDecoder().decode(bytesOf(update.key))
+      return { key, version: update.version, vector: [...decodeFactors(bytesOf(update.floats))] }
+    })
+    expect(rows).toEqual([
+      { key: '7-U', version: 1, vector: [1, 2.5] },
+      { key: '8-I', version: 3, vector: [3, 4] },
+      { key: '9-U', version: 1, vector: [5, 6] },
+    ])
+    expect(harness.events).toEqual([{ kind: 'text-taken', partition: 1, offset: 2 }])
+    harness.process(text('9-U', '9,U,7;08'))
+    expect(harness.events).toHaveLength(1)
+  })
+
+  it('reads floats that look like a text as floats if they say so', async () => {
+    const harness = await open()
+    const bytes = encoder.encode('9,U,5;06')
+    harness.process({ ...record('9-U', bytes), headers: () => [{ key: 'f32', value: null }] })
+    const update = harness.take()[0]!
+    expect(update.kind === 'row' && bytesOf(update.floats)).toEqual(bytes)
   })
 
   it('fails on bad rows if the policy says so', async () => {

@@ -176,6 +176,49 @@ describe('a version', () => {
   })
 })
 
+describe('the versions that are not complete', () => {
+  const announced = (version: number, partition: number, atMs: number): MarkerSeen => {
+    const publisher = { process: 'here/7-1/1', atMs }
+    return { ...placed(partition), marker: { ...markerOf(version), event: 'announce', publisher } }
+  }
+  const placed = (partition: number) => ({ kind: 'marker-seen', partition, offset: 3 }) as const
+  const numbers = ({ unfinished }: VersionCoordinator) =>
+    unfinished.map(({ version, publisher }) => [version, publisher?.atMs])
+
+  it('are the announced ones, with the last sign of life of any partition', () => {
+    const { coordinator } = coordinate(2)
+    coordinator.handleEvent(0, announced(1, 0, 30))
+    coordinator.handleEvent(0, announced(1, 1, 10))
+    coordinator.handleEvent(0, announced(2, 0, 20))
+    expect(numbers(coordinator)).toEqual([
+      [1, 30],
+      [2, 20],
+    ])
+  })
+
+  it('are no longer those that are ready in every partition, or retired', () => {
+    const { coordinator } = coordinate(2)
+    for (const version of [1, 2]) coordinator.handleEvent(0, announced(version, 0, 10))
+    coordinator.handleEvent(0, { ...placed(0), marker: markerOf(1) })
+    expect(numbers(coordinator)).toHaveLength(2)
+    coordinator.handleEvent(0, { ...placed(1), marker: markerOf(1) })
+    expect(numbers(coordinator)).toEqual([[2, 10]])
+    coordinator.handleEvent(0, { ...placed(0), marker: { ...markerOf(2), event: 'retire' } })
+    expect(numbers(coordinator)).toEqual([])
+  })
+})
+
+it('two that wait until the topic is applied do not hold each other up', async () => {
+  const { clock, board, coordinator, sent } = coordinate()
+  const both = [coordinator.whenApplied([3]), coordinator.whenApplied([2])]
+  board.setProgress(0, 0, 3, 0)
+  clock.advance(2)
+  await settled()
+  expect(sent).toHaveLength(2)
+  for (const _ of both) coordinator.handleEvent(0, { kind: 'markers-sent' })
+  await Promise.all(both)
+})
+
 /** Lets promises that are due go on. */
 async function settled(): Promise<void> {
   for (let i = 0; i < 10; i++) await Promise.resolve()

@@ -9,7 +9,6 @@ import { feedRatings } from '../../../src/jobs/evaluate/ratings-topic.ts'
 import { ratingsIn } from '../../../src/jobs/model-topic/row-ratings.ts'
 import { ModelRegistry } from '../../../src/jobs/registry/model-registry.ts'
 import { readyVersions } from '../../../src/jobs/registry/model-versions.ts'
-import { hasEnded, RetrainingName } from '../../../src/jobs/retrain/abandoned.ts'
 import type { RetrainOptions } from '../../../src/jobs/retrain/options.ts'
 import type { TrainingProcess } from '../../../src/jobs/retrain/process.ts'
 import { retrain } from '../../../src/jobs/retrain/retrain.ts'
@@ -230,20 +229,6 @@ describe('a candidate of a retraining that has not registered it', () => {
     const states = [...versions.get('als-model')!.values()].map(({ state }) => state)
     expect(states).toEqual(['retired', 'candidate'])
     expect(await readyVersions(topics, 'als-model')).toMatchObject([{ version: 2 }])
-  })
-
-  it('is kept while its retraining may go on', () => {
-    using retraining = new RetrainingName()
-    const [host] = retraining.name.split('/')
-    const day = 24 * 3_600_000
-    expect(hasEnded(retraining.name, 2 * day)).toBe(false)
-    expect(hasEnded(`${host}/${process.ppid}/1`, 2 * day)).toBe(false)
-    expect(hasEnded(`${host}/${process.pid}/0`, 0)).toBe(true)
-    expect(hasEnded(`${host}/99999999/1`, 0)).toBe(true)
-    expect([hasEnded('another/1/1', day / 2), hasEnded('another/1/1', 2 * day)]).toEqual([
-      false,
-      true,
-    ])
   })
 })
 

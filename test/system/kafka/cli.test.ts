@@ -326,6 +326,41 @@ describe('a model on Kafka', () => {
     expect(asked.json()).toMatchObject([{ score: 2.5, modelVersion: 2 }])
   })
 
+  it('is served from text rows without keys, whose length is that of floats, too', async () => {
+    await ask('topic', 'create', 'texts', '--partitions', '2')
+    await using topics = await openTopics({ kafka: { brokers: broker.bootstrap } })
+    const producer = await topics.producer('texts')
+    for (const line of ['1,U,0.5;1.5;2;-1', '1,I,1.5;2;0.5;0']) {
+      producer.sendRecord(null, Buffer.from(line), Date.now(), -1, [])
+    }
+    await producer.sync()
+    await producer.close()
+    await using served = weir([
+      ...['run', 'als-serving', '--topic', 'texts', '--brokers', broker.bootstrap, '--port', '0'],
+      ...['--data-dir', join(folder, 'texts'), '--json'],
+    ])
+    const port = (await served.printed(/"started","port":(\d+)/))[1]!
+    const asked = ['predict', '1', '1', '--version', '1', '--port', port, '--json']
+    await expect
+      .poll(async () => (await runVerb(asked)).json(), { timeout: 60_000 })
+      .toMatchObject([{ score: 0.5 * 1.5 + 1.5 * 2 + 2 * 0.5, modelVersion: 1 }])
+    const weights = ['7,2.5', 'bias,0.25']
+    await ask('topic', 'create', 'weights', '--partitions', '1')
+    const linear = await topics.producer('weights')
+    for (const line of weights) linear.sendRecord(null, Buffer.from(line), Date.now(), 0, [])
+    await linear.sync()
+    await linear.close()
+    await using classifier = weir([
+      ...['run', 'svm-serving', '--topic', 'weights', '--brokers', broker.bootstrap, '--port', '0'],
+      ...['--data-dir', join(folder, 'weights'), '--dimension', '16', '--json'],
+    ])
+    const at = (await classifier.printed(/"started","port":(\d+)/))[1]!
+    const classify = ['classify', '7:1', '--version', '1', '--port', at, '--json']
+    await expect
+      .poll(async () => (await runVerb(classify)).json(), { timeout: 60_000 })
+      .toMatchObject([{ decision: 2.75 }])
+  })
+
   it('is rejected when there is no such topic', async () => {
     const { code, err } = await ask('run', 'als-serving', '--topic', 'none', '--data-dir', folder)
     expect(code).toBe(1)

@@ -8,7 +8,7 @@ import type { TopicSourceOptions } from '../../../src/connectors/topics/store.ts
 import { systemClock } from '../../../src/core/clock.ts'
 import { publishModel } from '../../../src/jobs/publish/model.ts'
 import { readyVersions } from '../../../src/jobs/registry/model-versions.ts'
-import { retireVersions } from '../../../src/jobs/registry/retire-version.ts'
+import { retireVersions } from '../../../src/jobs/retention/retire-versions.ts'
 import { RETIRED_MARKERS } from '../../../src/models/registry/version-marker.ts'
 import type { Source } from '../../../src/operators/port/source.ts'
 

@@ -97,3 +97,29 @@ it('a model of implicit feedback stays one when it is learned, checked and train
   expect(gram.code).not.toBe(0)
   expect(gram.stderr).toContain('was trained on implicit feedback')
 }, 240_000)
+
+it('the first version of a model is trained on implicit feedback by a retraining that says so', async () => {
+  await ok('topic', 'create', 'clicks', '--partitions', '2')
+  await produce('clicks', uses().slice(0, BASE))
+  const retrain = ['retrain', '--model', 'clicked', '--observations', 'clicks', '--once']
+  const offline = [...retrain, '--no-serving', '--factors', '8', '--iterations', '3']
+  await ok(...offline, '--implicit', '--alpha', '10')
+  const shown = async (version: string) =>
+    JSON.parse(await ok('model', 'show', version, '--model', 'clicked', '--json'))
+  const parameters = { feedback: 'implicit', alpha: 10, factors: 8, biases: false }
+  expect(await shown('1')).toMatchObject({
+    state: 'candidate',
+    lineage: { hyperparameters: parameters },
+  })
+  // No version is live: the candidate says the feedback.
+  await ok(...offline, '--seed', '2')
+  expect(await shown('2')).toMatchObject({ lineage: { hyperparameters: { feedback: 'implicit' } } })
+  const explicit = await run(...offline, '--model', 'rated', '--alpha', '10')
+  expect(explicit).toMatchObject({ code: 2, stderr: expect.stringContaining('--alpha needs') })
+  await ok(...offline, '--model', 'rated')
+  const changed = await run(...offline, '--model', 'rated', '--implicit')
+  expect(changed).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('version 1 of rated was trained on explicit feedback'),
+  })
+}, 120_000)

@@ -95,6 +95,31 @@ describe('write-back', () => {
     await second.job.close()
   })
 
+  it('replaces what a run wrote that was given up, without a further rating', async () => {
+    await using fixture = await WriteBackFixture.start(model)
+    const first = await fixture.learn('first', AT_THE_END)
+    await fixture.rate(stream.slice(0, 500))
+    await fixture.untilLearned(first.job, 500)
+    const savepoint = await first.job.execution.triggerSavepoint()
+    await fixture.rate(stream.slice(500))
+    await fixture.untilLearned(first.job, stream.length)
+    await first.job.close()
+    const givenUp = await fixture.topicRows()
+
+    const second = await fixture.learn('first', AT_THE_END, false, savepoint)
+    await until('the last write-back is replaced', () => second.writtenBack.length > 0)
+    await fixture.untilLearned(second.job, stream.length)
+    const learned = await servedRows(second.job)
+    await second.job.close()
+    expect(await fixture.topicRows()).toEqual(learned)
+    const differ = [...learned].filter(([key, row]) => givenUp.get(key) !== row).length
+    console.info(`${differ} of ${learned.size} rows differ from those of the run that was given up`)
+    // A run that continues from its own last checkpoint has nothing to write.
+    const third = await fixture.learn('first', AT_THE_END)
+    await third.job.close()
+    expect(third.writtenBack).toEqual([])
+  })
+
   it('is off without the option: a learner leaves the transactions of the topic alone', async () => {
     await using fixture = await WriteBackFixture.start(model)
     const transaction = await fixture.topics.producer(TOPIC, transactionOf(TOPIC))

@@ -79,25 +79,33 @@ export class WriteBackFixture implements AsyncDisposable {
     writeBackMs?: number,
     deleteDeltas = false,
     observations = OBSERVATIONS,
+    savepoint?: string,
   ): Promise<Learning> {
-    const started = await this.startLearning(process, writeBackMs, deleteDeltas, observations)
+    const started = await this.startLearning(
+      process,
+      writeBackMs,
+      deleteDeltas,
+      observations,
+      savepoint,
+    )
     await started.learning
     return started
   }
 
-  /** Starts a job that learns. `process`: jobs of one name continue from each other's checkpoints. */
+  /** Starts a job that learns. `process`: jobs of one name continue from each other's checkpoints, or from a savepoint. */
   async startLearning(
     process: string,
     writeBackMs?: number,
     deleteDeltas = false,
     observations = OBSERVATIONS,
+    savepoint?: string,
   ): Promise<Learning> {
     const warnings: string[] = []
     const learning = Promise.withResolvers<void>()
     const versions: number[] = []
     const writtenBack: number[] = []
     const job = await learnAlsJob({
-      ...this.options(process),
+      ...this.options(process, savepoint),
       slots: 2,
       job: { observations, rule: { rule: 'gram' } },
       writeBackMs,
@@ -169,7 +177,7 @@ export class WriteBackFixture implements AsyncDisposable {
     await this.topics[Symbol.asyncDispose]()
   }
 
-  private options(process: string) {
+  private options(process: string, savepoint?: string) {
     const data = dataDirectory(this.root)
     return {
       topic: TOPIC,
@@ -186,6 +194,7 @@ export class WriteBackFixture implements AsyncDisposable {
         'restart-strategy.type': 'fixed-delay',
         'restart-strategy.fixed-delay.attempts': '100',
         'restart-strategy.fixed-delay.delay': '10 ms',
+        ...(savepoint === undefined ? {} : { 'execution.state-recovery.path': savepoint }),
       },
     }
   }

@@ -28,6 +28,8 @@ export interface ChangedRowsOptions {
   readonly version: number
   /** Checkpoint that this process wrote back last; 0 before. Older files have no newer rows. */
   readonly after: number
+  /** All rows of the version, also those that were never learned; `after` is then 0. @default false */
+  readonly all?: boolean
 }
 
 /** Parts in which the key groups are read, so that a part of the rows is in memory. */
@@ -35,7 +37,7 @@ const PARTS = 16
 const decoder = new TextDecoder()
 
 /**
- * The rows of a version that were learned since the checkpoint `after`, as a checkpoint has them: one cut
+ * The rows of a version, all or those that were learned since the checkpoint `after`, as a checkpoint has them: one cut
  * over all rows. Some that were learned before may be among them. Throws CHECKPOINT_NOT_FOUND when a later checkpoint has deleted a file of this one.
  */
 export async function* changedRows(options: ChangedRowsOptions): AsyncGenerator<LearnedRow> {
@@ -110,16 +112,11 @@ class RowsPart {
     const { model } = this.options
     for (const row of this.found.values()) {
       if (row === undefined) continue
-      const { key, floats, updates, sides } = row
-      const evidenceState = sides.evidence
-      const counted = evidenceState !== undefined
-      const trained = counted ? this.evidence.get(nameOf(evidenceState, key)) : undefined
-      // Of its writes one is its publication; a row without a count, or with 0, is new.
-      const ratings = counted
-        ? trained === undefined || trained === 0
-          ? updates
-          : trained + updates - 1
-        : undefined
+      const { key, floats, sides } = row
+      const ratings =
+        sides.evidence === undefined
+          ? undefined
+          : ratingsOf(row, this.evidence.get(nameOf(sides.evidence, key)) ?? 0)
       const memory =
         sides.memory === undefined ? undefined : this.memory.get(nameOf(sides.memory, key))
       yield { key: model.topicKey(key), floats, ratings, memory }
@@ -134,11 +131,14 @@ class RowsPart {
 
   private learned(state: string, key: string, entry: EntrySpan): FoundRow | undefined {
     const bytes = valueOfSpan(entry)
-    if (bytes === undefined || !isLearned(entry)) return undefined
+    if (bytes === undefined) return undefined
+    const isPublished = !isLearned(entry)
+    if (isPublished && this.options.all !== true) return undefined
     return {
       key,
       floats: bytes.slice(VECTOR_ROW_HEADER_BYTES),
       updates: entry.view.getUint32(entry.valueAt + VECTOR_ROW_UPDATE_COUNT_AT, true),
+      isPublished,
       sides: this.rowStates.get(state)!,
     }
   }
@@ -157,10 +157,19 @@ class RowsPart {
   }
 }
 
+/** The ratings that a row stands for; `trained`: those of its training, 0 for a row without a count. */
+function ratingsOf({ updates, isPublished }: FoundRow, trained: number): number | undefined {
+  // Of the writes of a row of the training one is its publication.
+  if (isPublished) return trained === 0 ? undefined : trained
+  return trained === 0 ? updates : trained + updates - 1
+}
+
 interface FoundRow {
   readonly key: string
   readonly floats: Uint8Array
   readonly updates: number
+  /** Whether it is as the topic has it: nothing was learned of it. */
+  readonly isPublished: boolean
   readonly sides: SideStates
 }
 

@@ -6,6 +6,7 @@ import {
   markerKey,
 } from '../../../models/registry/version-marker.ts'
 import { learnedHeader } from '../../model-topic/learned-header.ts'
+import { floatsHeader } from '../../model-topic/row-form.ts'
 import { rowPartition } from '../../model-topic/row-partition.ts'
 import { ratingsHeader } from '../../model-topic/row-ratings.ts'
 import { weightMemoryHeader } from '../../model-topic/weight-memory.ts'
@@ -54,7 +55,12 @@ export async function publishLearned(
   try {
     let count = 0
     for await (const { key, floats, ratings, memory } of rows) {
-      const headers = [...ratingsHeader(ratings), ...weightMemoryHeader(memory), learnedHeader()]
+      const headers = [
+        ...floatsHeader(floats),
+        ...ratingsHeader(ratings),
+        ...weightMemoryHeader(memory),
+        learnedHeader(),
+      ]
       const partition = rowPartition(key, partitions)
       const versioned = encoder.encode(`${key}@${version}`)
       producer.sendRecord(versioned, floats, learned.atMs, partition, headers)

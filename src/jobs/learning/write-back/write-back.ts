@@ -1,3 +1,4 @@
+import type { CheckpointManifest } from '../../../checkpoint/protocol/checkpoint-types.ts'
 import { openTopics, type TopicsPlace } from '../../../connectors/topics/open.ts'
 import type { TopicStore } from '../../../connectors/topics/store.ts'
 import type { Cancel, Clock } from '../../../core/clock.ts'
@@ -10,7 +11,7 @@ import type { JobStatus } from '../../../runtime/job/status.ts'
 import { changedRows } from './changed-rows.ts'
 import { type LearnedFacts, learnedFacts } from './checkpoint-facts.ts'
 import { deletableDeltas } from './deletable-deltas.ts'
-import { decideWriteBack } from './due.ts'
+import { decideWriteBack, isGivenUp, type LearnedUpTo } from './due.ts'
 import { encodeFolded } from './folded-deltas.ts'
 import type { LearnedModel } from './learned-model.ts'
 import { publishLearned } from './publish.ts'
@@ -61,6 +62,8 @@ export class WriteBack implements AsyncDisposable {
   private readonly writtenUpTo = new Map<number, number>()
   /** Versions that the last write-back found no marker of: retired, or not yet read after a restart. */
   private missing: ReadonlySet<number> = new Set()
+  /** By version, the checkpoint that the job had begun from when the version was written back last. */
+  private readonly writtenSince = new Map<number, CheckpointManifest | undefined>()
 
   constructor(options: WriteBackOptions) {
     this.options = options
@@ -79,6 +82,22 @@ export class WriteBack implements AsyncDisposable {
       this.options.onLeftOut?.(to)
     })
     this.schedule()
+  }
+
+  /**
+   * Writes back now if the topic has rows of a run that was given up, because the job began from an older checkpoint. Call it when
+   * the markers of the topic are read.
+   */
+  async replaceGivenUp(): Promise<void> {
+    const { job, isClosed } = this
+    if (job === undefined || isClosed) return
+    const versions = restoredFacts(job, this.options.model)?.versions ?? []
+    const isDue = versions.some((version) =>
+      isGivenUp(this.options.markerOf(version)?.learned, this.begunOf(version)),
+    )
+    if (!isDue) return
+    this.running = this.running.then(() => this.run())
+    await this.running
   }
 
   /** Writes back what was learned since the last time, then ends. */
@@ -160,18 +179,33 @@ export class WriteBack implements AsyncDisposable {
     const marker = markerOf(version)
     const before = marker?.learned
     const isPresent = marker !== undefined
-    if (decideWriteBack({ isPresent, before, now: learned }) !== 'write') return undefined
-    const after = this.writtenUpTo.get(version) ?? 0
+    const begun = this.begunOf(version)
+    const decision = decideWriteBack({ isPresent, before, now: learned, begun })
+    if (decision !== 'write' && decision !== 'replace') return undefined
+    const all = decision === 'replace'
+    const after = all ? 0 : (this.writtenUpTo.get(version) ?? 0)
+    const restored = this.job?.restoredCheckpoint
     const rows = await publishLearned(
       {
         marker: marker!,
         learned,
-        rows: changedRows({ checkpoint, model, version, after }),
+        rows: changedRows({ checkpoint, model, version, after, all }),
       },
       { topics, topic, isPresent: (each) => markerOf(each) !== undefined },
     )
     this.writtenUpTo.set(version, checkpoint.manifest.checkpointId)
+    this.writtenSince.set(version, restored)
     return rows
+  }
+
+  /** How far a version was learned where the job began; undefined if it did not have it, or has written it back since. */
+  private begunOf(version: number): LearnedUpTo | undefined {
+    const { job, options, writtenSince } = this
+    const facts = job && restoredFacts(job, options.model)
+    if (facts?.versions.includes(version) !== true) return undefined
+    const isWritten =
+      writtenSince.has(version) && writtenSince.get(version) === job?.restoredCheckpoint
+    return isWritten ? undefined : { next: facts.next(version), deltas: facts.deltas }
   }
 
   private async learnedPart(
@@ -190,4 +224,10 @@ export class WriteBack implements AsyncDisposable {
       deltas: facts.deltas,
     }
   }
+}
+
+/** What the checkpoint that a job began from says; undefined without one. */
+function restoredFacts(job: JobExecution, model: LearnedModel): LearnedFacts | undefined {
+  const { restoredCheckpoint } = job
+  return restoredCheckpoint && learnedFacts(restoredCheckpoint, model)
 }

@@ -40,7 +40,10 @@ class StoredRows {
   }
 
   /** By key, value and ratings of the rows of version 7 that changed. */
-  async changed(after = 0): Promise<Record<string, readonly [number, number | undefined]>> {
+  async changed(
+    after = 0,
+    all = false,
+  ): Promise<Record<string, readonly [number, number | undefined]>> {
     const { model, storage, segments } = this
     const operator = {
       ...{ uid: model.owner, parallelism: 1, maxParallelism: 128, declarations: [] },
@@ -52,7 +55,7 @@ class StoredRows {
       operators: [operator],
     }
     const rows: Record<string, readonly [number, number | undefined]> = {}
-    const options = { checkpoint: { manifest, storage }, model, version: 7, after }
+    const options = { checkpoint: { manifest, storage }, model, version: 7, after, all }
     for await (const { key, floats, ratings } of changedRows(options)) {
       expect(rows).not.toHaveProperty(key)
       const view = new DataView(floats.buffer, floats.byteOffset, floats.length)
@@ -107,6 +110,23 @@ describe('the changed rows of a checkpoint', () => {
     expect(await rows.changed()).toEqual({ '0-W': [1, undefined], '1-W': [3, undefined] })
     expect(await rows.changed(1)).toEqual({ '1-W': [3, undefined] })
     expect(await rows.changed(2)).toEqual({})
+  })
+
+  it('are all rows of the version if they are asked for, those that were never learned with their own ratings', async () => {
+    const rows = new StoredRows(ALS_LEARNED_MODEL)
+    await rows.add(
+      ['user-evidence@7', 'trained-U', row(20, TOPIC)],
+      ['user-evidence@7', 'learned-U', row(20, TOPIC)],
+      ['user-rows@7', 'trained-U', row(1, TOPIC)],
+      ['user-rows@7', 'uncounted-U', row(2, TOPIC)],
+      ['user-rows@7', 'learned-U', row(3, OBSERVATIONS, 4)],
+      ['user-rows@6', 'earlier-U', row(4, TOPIC)],
+    )
+    expect(await rows.changed(0, true)).toEqual({
+      'trained-U': [1, 20],
+      'uncounted-U': [2, undefined],
+      'learned-U': [3, 23],
+    })
   })
 
   it('are none where the checkpoint has no rows', async () => {

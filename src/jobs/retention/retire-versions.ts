@@ -1,12 +1,11 @@
-import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
 import { scanTopic } from '../../connectors/topics/scan.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { Clock } from '../../core/clock.ts'
-import { versionsToRetire } from '../../models/registry/commands.ts'
 import {
   encodeMarker,
   isMarkerKey,
   type ModelVersionMarker,
+  markerKey,
   RETIRED_MARKERS,
   readableMarker,
   retireMarker,
@@ -17,39 +16,13 @@ import {
   type VersionRanges,
 } from '../../models/registry/version-ranges.ts'
 import { keyLengthWithoutVersion, versionOfKeyBytes } from '../../models/versioned-key.ts'
-import type { ModelRegistry } from './model-registry.ts'
 
-/** Options of `retireOldVersions`. */
-export interface RetentionOptions {
-  readonly registry: ModelRegistry
-  /** Place of the model topic. */
-  readonly place: TopicsPlace
-  readonly model: string
-  /** Versions to keep: the newest ones, and those that are live or a rollback goes back to. */
-  readonly retain: number
-  readonly clock: Clock
-}
+const encoder = new TextEncoder()
 
-/** Versions that `retireOldVersions` retired, and how many rows they had. */
+/** Versions whose rows were deleted, and how many rows they had. */
 export interface RetiredVersions {
   readonly numbers: readonly number[]
   readonly rows: number
-}
-
-/**
- * Retires the versions that a policy does not keep: first in the registry, so that none of them can
- * go live again, then their rows.
- */
-export async function retireOldVersions(options: RetentionOptions): Promise<RetiredVersions> {
-  const { registry, place, model, retain, clock } = options
-  const old = versionsToRetire(await registry.read(), model, retain)
-  const numbers = old.map(({ number }) => number)
-  if (numbers.length === 0) return { numbers, rows: 0 }
-  for (const number of numbers) {
-    await registry.require({ kind: 'retire', name: model, number, atMs: clock.nowMs() })
-  }
-  await using topics = await openTopics(place)
-  return { numbers, rows: await retireVersions(topics, model, { versions: numbers, clock }) }
 }
 
 /** A key in the partition that has it. */
@@ -71,10 +44,10 @@ interface FoundVersions {
 }
 
 /**
- * Deletes the rows of versions from a model topic: writes a tombstone for every row, into the row's
- * partition, and replaces the `ready` marker by `retire`, so that a job that reads the topic from the
- * start does not serve them. Deletes the `retire` markers before the last `RETIRED_MARKERS`, so that the topic does
- * not grow with the versions that it ever had. Returns the number of deleted rows.
+ * Deletes the rows of versions from a model topic: replaces their markers by `retire`, so that jobs drop them at once,
+ * writes a tombstone for every row, into the row's partition, then `retire` again without `rowsLeft`. Deletes the
+ * `retire` markers before the last `RETIRED_MARKERS`, so that the topic does not grow with the versions that it ever had.
+ * Returns the number of deleted rows.
  */
 export async function retireVersions(
   topics: TopicStore,
@@ -85,21 +58,68 @@ export async function retireVersions(
   const found = await foundVersions(topics, topic, new Set(versions))
   const { old, forgotten } = forgetOldest(found)
   const producer = await topics.producer(topic)
-  const nowMs = clock.nowMs()
-  try {
-    for (const { key, partition, marker } of found.markers) {
-      const value = encodeMarker(retireMarker(marker, forgotten))
-      producer.sendRecord(key, value, nowMs, partition, [])
+  const sendMarkers = (rowsLeft: boolean): void => {
+    for (const { key, partition, marker } of retirements(found, { forgotten, rowsLeft })) {
+      producer.sendRecord(key, encodeMarker(marker), clock.nowMs(), partition, [])
     }
+  }
+  try {
+    sendMarkers(true)
+    await producer.sync()
     for (const { key, partition } of [...old, ...found.rows.values()]) {
-      producer.sendRecord(key, null, nowMs, partition, [])
+      producer.sendRecord(key, null, clock.nowMs(), partition, [])
       if (!producer.ready()) await producer.whenReady()
     }
+    // No partition may say that all is deleted before it is, in any of them.
+    await producer.sync()
+    sendMarkers(false)
     await producer.sync()
   } finally {
     await producer.close()
   }
   return found.rows.size
+}
+
+/** The `retire` markers of the versions, one for each partition that has a marker of it. */
+function retirements(
+  { markers }: FoundVersions,
+  { forgotten, rowsLeft }: { readonly forgotten: VersionRanges; readonly rowsLeft: boolean },
+): readonly (PlacedKey & { readonly marker: ModelVersionMarker })[] {
+  const wasComplete = new Set(
+    markers
+      .filter(({ marker }) => marker.event !== 'announce' && marker.incomplete !== true)
+      .map(({ marker }) => marker.version),
+  )
+  const left = rowsLeft ? { rowsLeft } : {}
+  return markers.map(({ key, partition, marker }) => {
+    const incomplete = wasComplete.has(marker.version) ? {} : { incomplete: true }
+    return { key, partition, marker: retireMarker(marker, { forgotten, ...incomplete, ...left }) }
+  })
+}
+
+/**
+ * Says in the topic that versions were abandoned: jobs drop them at once. Their rows stay until a retention or the next
+ * publication deletes them.
+ */
+export async function abandonVersions(
+  topics: TopicStore,
+  topic: string,
+  { markers, clock }: { readonly markers: readonly ModelVersionMarker[]; readonly clock: Clock },
+): Promise<void> {
+  const { partitions } = await topics.describe(topic)
+  const producer = await topics.producer(topic)
+  try {
+    for (const marker of markers) {
+      const value = encodeMarker(retireMarker(marker, { incomplete: true, rowsLeft: true }))
+      const key = encoder.encode(markerKey(marker.version))
+      for (let partition = 0; partition < partitions; partition++) {
+        producer.sendRecord(key, value, clock.nowMs(), partition, [])
+      }
+    }
+    await producer.sync()
+  } finally {
+    await producer.close()
+  }
 }
 
 /** The `retire` markers to delete, and all versions that then have none. */
@@ -162,7 +182,7 @@ class MarkerScan {
   found(versions: ReadonlySet<number>): Omit<FoundVersions, 'rows'> {
     const all = [...this.last.values()]
     const retired = all
-      .filter(({ marker }) => marker.event === 'retire' && !versions.has(marker.version))
+      .filter(({ marker }) => isDeleted(marker) && !versions.has(marker.version))
       .map(({ key, partition, marker }) => ({ key, partition, version: marker.version }))
     // A forgotten version that has a marker was published again.
     const published = all.filter(({ marker }) => marker.event !== 'retire')
@@ -172,4 +192,9 @@ class MarkerScan {
     )
     return { markers: all.filter(({ marker }) => versions.has(marker.version)), retired, forgotten }
   }
+}
+
+/** Whether the marker is all that is left of a version. */
+function isDeleted({ event, rowsLeft }: ModelVersionMarker): boolean {
+  return event === 'retire' && rowsLeft !== true
 }
