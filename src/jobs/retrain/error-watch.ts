@@ -17,7 +17,8 @@ import type { DataRange } from '../../models/registry/version.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
 import { withBiasFeature } from '../../wire/sparse-vector.ts'
 import { predictServed } from '../evaluate/served.ts'
-import { LEARNING_ERROR_STATE, type LearningError } from '../learning/als/error-function.ts'
+import { LEARNING_ERROR_STATE } from '../learning/error/learning-error.ts'
+import type { RatingError } from '../learning/error/rating-error.ts'
 import { type ObservedExample, readExamples } from './examples.ts'
 import { rangesAfter, rangesOfTopic, readObservations } from './observations.ts'
 
@@ -90,12 +91,12 @@ export class LiveErrorWatch {
     return new DriftMonitor(positiveLabel === undefined ? largestSquaredError(range) : 1)
   }
 
-  private async askLearner(version: number): Promise<LearningError | undefined> {
+  private async askLearner(version: number): Promise<RatingError | undefined> {
     try {
       const [answer] = await this.options.reader.values(LEARNING_ERROR_STATE, [String(version)])
       if (answer?.ok === true) {
         this.isReported = true
-        return msgpackSerializer<LearningError>().read(new ByteReader(answer.value))
+        return msgpackSerializer<RatingError>().read(new ByteReader(answer.value))
       }
       if (answer !== undefined) this.isReported = answer.error.code !== 'UNKNOWN_STATE'
     } catch (error) {
@@ -167,7 +168,7 @@ export class LiveErrorWatch {
   }
 }
 
-function ofLearner(reported: LearningError): WatchedError {
+function ofLearner(reported: RatingError): WatchedError {
   const { fadedMse, ratings: count } = reported
   // A job of an earlier build does not report these.
   const { startMse = Number.NaN, alarms = NO_ALARMS } = reported

@@ -59,7 +59,10 @@ export class OnlineLearner extends AbstractOperator {
     this.rows = this.openRows(context)
     const { versions, rows, state } = this
     this.steps = new LearningSteps({ versions, rows, state, context, options: this.options })
-    this.error = new LiveError(context, () => this.steps.current)
+    this.error = new LiveError(context, () => {
+      const { all } = versions
+      return { all, current: this.steps.current ?? all.at(-1) }
+    })
     const dropped = versions.restoredRule
     let isDropped = dropped !== undefined && dropped !== this.options.rule.rule
     if (isDropped) rows.dropMemories()

@@ -160,14 +160,10 @@ export class LearningSteps {
       return
     }
     const target = targetOf(version.metadata.feedback, rating.rating)
-    const error = target - score
-    version.error.add(error, known)
     const { clock } = this.context
-    version.drift.add(error * error, clock)
+    version.measures.add(target - score, known, clock)
     if (frozen !== undefined) {
-      const frozenError = target - clipRating(frozen, version.range)
-      version.frozenError.add(frozenError, known)
-      version.drift.addFrozen(frozenError * frozenError, clock)
+      version.measures.addFrozen(target - clipRating(frozen, version.range), known, clock)
     }
     const { partition, offset } = this.context.position()
     rows.storeUser(version, key, this.originOf(this.ratingsSource, partition, offset, timestamp))
