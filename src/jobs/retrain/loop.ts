@@ -1,8 +1,10 @@
 import { openTopics } from '../../connectors/topics/open.ts'
 import type { Cancel } from '../../core/clock.ts'
+import { requireArgument } from '../../core/errors.ts'
 import type { DriftDetectorName } from '../../models/quality/drift-monitor.ts'
 import {
   decideRetrain,
+  errorTriggersOf,
   type RetrainDecision,
   type RetrainFacts,
   type RetrainPolicy,
@@ -28,7 +30,7 @@ export interface RetrainLoopEvents {
   readonly detector?: DriftDetectorName
   /** Time between two evaluations of the triggers, ms. @default 1000 */
   readonly intervalMs?: number
-  /** Measures the error of the live version; without it, error triggers never fire. */
+  /** Measures the error of the live version; without it, the triggers that need it are refused. */
   readonly error?: LiveErrorWatch
   /** Called after each evaluation of the triggers. */
   readonly onLook?: (facts: RetrainFacts, decision: RetrainDecision) => void
@@ -56,8 +58,14 @@ export class RetrainLoop {
   /** Start of the last training that has ended with an outcome: it answers the alarms of before. */
   private answeredMs = Number.NEGATIVE_INFINITY
 
+  /** Throws INVALID_ARGUMENT for a trigger that needs the error where none is measured. */
   constructor(options: RetrainLoopOptions) {
     this.options = options
+    const [trigger] = errorTriggersOf(options.policy)
+    requireArgument(
+      options.error !== undefined || trigger === undefined,
+      `the trigger ${trigger} needs the error of the live version; give the loop a LiveErrorWatch`,
+    )
   }
 
   /** Starts the loop. */
@@ -108,13 +116,13 @@ export class RetrainLoop {
     const newest = newestTrained(state, model, observations)
     const live = liveVersionOf(state, model)
     await using topics = await openTopics(place)
-    const isThere = await topics.has(observations)
-    const fresh = isThere ? await rangesAfter(topics, observations, coveredBy(newest)) : []
+    const fresh = await rangesAfter(topics, observations, coveredBy(newest))
     const nowMs = clock.nowMs()
     const watched = live === undefined ? undefined : await error?.look(live.number)
     const { atStart, driftAlarms } = await this.judged(watched, live, newest)
     return {
       isRunning: false,
+      ...(live === undefined ? {} : { liveVersion: live.number }),
       isRolledBack: live?.notes.at(-1)?.event === 'rolled-back-to',
       isAskedFor: this.isAskedFor,
       newObservations: offsetsIn(fresh),
