@@ -49,12 +49,14 @@ export const learnSvmCommand: Command = {
     ...DATA_DIR_OPTION,
   },
   details: `The command starts from a published model. Examples can be added while it runs, also to an embedded log. A
-version of "weir retrain" is learned from the end of its training on.
+version of "weir retrain" is learned from the end of its training on. The queryable state LEARNING_ERROR has loss,
+accuracy and AUC of predictions that were made before each example was learned.
 
 Example:
   weir train svm --examples a9a --publish --brokers localhost:9092
   weir topic produce examples --brokers localhost:9092 < a9a.t
-  weir learn svm --brokers localhost:9092`,
+  weir learn svm --brokers localhost:9092
+  weir query LEARNING_ERROR 1 --values`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
     if (flags.boolean('detached')) {

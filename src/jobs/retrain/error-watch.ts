@@ -17,6 +17,7 @@ import type { DataRange } from '../../models/registry/version.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
 import { withBiasFeature } from '../../wire/sparse-vector.ts'
 import { predictServed } from '../evaluate/served.ts'
+import type { ExampleError } from '../learning/error/example-error.ts'
 import { LEARNING_ERROR_STATE } from '../learning/error/learning-error.ts'
 import type { RatingError } from '../learning/error/rating-error.ts'
 import { type ObservedExample, readExamples } from './examples.ts'
@@ -100,12 +101,12 @@ export class LiveErrorWatch {
     this.noteSource(
       answer === 'awaited' || answer === 'predicted'
         ? { kind: answer, version }
-        : { kind: 'reported', version, count: answer.ratings },
+        : { kind: 'reported', version, count: answer.count },
     )
     if (answer === 'predicted') return await this.predictNew(version)
     // What a job learns before it stops must not be predicted afterwards.
     this.seen = undefined
-    return answer === 'awaited' ? undefined : ofLearner(answer)
+    return answer === 'awaited' ? undefined : answer
   }
 
   private noteSource(source: ErrorSource): void {
@@ -126,11 +127,12 @@ export class LiveErrorWatch {
     return new DriftMonitor(positiveLabel === undefined ? largestSquaredError(range) : 1)
   }
 
-  private async askLearner(version: number): Promise<RatingError | 'awaited' | 'predicted'> {
+  private async askLearner(version: number): Promise<WatchedError | 'awaited' | 'predicted'> {
     try {
       const [answer] = await this.options.reader.values(LEARNING_ERROR_STATE, [String(version)])
       if (answer?.ok === true) {
-        return msgpackSerializer<RatingError>().read(new ByteReader(answer.value))
+        const serializer = msgpackSerializer<RatingError | ExampleError>()
+        return ofLearner(serializer.read(new ByteReader(answer.value)))
       }
       return answer?.error.code === 'UNKNOWN_STATE' ? 'predicted' : 'awaited'
     } catch (error) {
@@ -216,7 +218,12 @@ class UnreadableCount {
   }
 }
 
-function ofLearner(reported: RatingError): WatchedError {
+/** What a job that learns reports; of a linear model, wrong labels are the error. */
+function ofLearner(reported: RatingError | ExampleError): WatchedError {
+  if ('examples' in reported) {
+    const { fadedAccuracy, startAccuracy, examples: count, alarms } = reported
+    return { fadedMse: 1 - fadedAccuracy, startMse: 1 - startAccuracy, count, alarms }
+  }
   const { fadedMse, ratings: count } = reported
   // A job of an earlier build does not report these.
   const { startMse = Number.NaN, alarms = NO_ALARMS } = reported

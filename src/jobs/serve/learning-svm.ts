@@ -12,7 +12,7 @@ import type { ModelJob } from './model.ts'
 /** Options of the job without the place of its topics. */
 export type SvmLearningJobOptions = Pick<
   OnlineSvmOptions,
-  'observations' | 'rule' | 'mostUnderWay' | 'lingerMs' | 'positiveLabel'
+  'observations' | 'rule' | 'mostUnderWay' | 'lingerMs' | 'positiveLabel' | 'prequential'
 >
 
 /** Options of `learnSvmJob`. */

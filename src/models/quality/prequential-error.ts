@@ -1,7 +1,7 @@
 import type { ByteReader } from '../../core/byte-reader.ts'
 import type { ByteWriter } from '../../core/byte-writer.ts'
 import { requireArgument } from '../../core/errors.ts'
-import { ErrorWindow } from './error-window.ts'
+import { NewestValues } from './newest-values.ts'
 
 /** Ratings that the error at the start is measured over. */
 const START_RATINGS = 1000
@@ -26,11 +26,11 @@ export interface PrequentialOptions {
  * In a checkpoint:
  *
  *   | ratings f64 | known f64 | total f64 | S f64 | B f64 | ratings of the start f64 | their total f64
- *   | start goes on u8 | window (`ErrorWindow`) |
+ *   | start goes on u8 | window (`NewestValues`) |
  */
 export class PrequentialError {
   readonly fading: number
-  private readonly window: ErrorWindow
+  private readonly window: NewestValues
   private ratings = 0
   private known = 0
   private total = 0
@@ -43,7 +43,7 @@ export class PrequentialError {
   constructor(options: PrequentialOptions = {}) {
     this.fading = options.fading ?? 0.999
     requireArgument(this.fading > 0 && this.fading < 1, `fading is between 0 and 1`)
-    this.window = new ErrorWindow(options.window ?? 1000)
+    this.window = new NewestValues(options.window ?? 1000)
   }
 
   /** Ratings so far. */
@@ -114,7 +114,7 @@ export class PrequentialError {
     this.window.write(writer)
   }
 
-  /** Adds another error of `write`: counts and sums are added, windows are joined (`ErrorWindow.join`). */
+  /** Adds another error of `write`: counts and sums are added, windows are joined (`NewestValues.join`). */
   join(reader: ByteReader): void {
     const own = this.ratings
     const numbers = Float64Array.from({ length: EARLIER_ERROR_LENGTH }, () => reader.float64())

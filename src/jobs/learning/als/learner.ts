@@ -6,6 +6,7 @@ import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { DEFAULT_MAX_KEY_BYTES } from '../../../state/port/key-length.ts'
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
 import { itemRows, userRows } from '../../model-topic/als-serving-function.ts'
+import { REPORT_MS } from '../error/slot-reports.ts'
 import { InFlightLimit } from '../in-flight-limit.ts'
 import type { LearnerOrder, LearnerReport } from '../messages.ts'
 import { RowEvidence } from './evidence.ts'
@@ -23,9 +24,6 @@ export interface LearnerOptions extends LearnedVersionOptions, LearningStepsOpti
   /** Longest row key in bytes. @default 64 */
   readonly maxKeyBytes?: number
 }
-
-/** Time between two reports of the error. */
-const REPORT_MS = 1000
 
 /**
  * Keeps the rows of an ALS model and learns them from ratings (`LearningSteps`). It takes part in the

@@ -1,5 +1,6 @@
 import type { OperatorContext } from '../../../operators/port/operator.ts'
 import type { RatingErrorPart } from '../error/rating-error.ts'
+import { SlotReports } from '../error/slot-reports.ts'
 import { LEARNING_ERROR } from './records.ts'
 import type { LearnedVersion } from './version.ts'
 
@@ -13,14 +14,12 @@ export interface ReportedVersions {
 
 /** Reports the error of predictions of the version that is learned on, as metrics and as records. */
 export class LiveError {
-  private readonly context: OperatorContext
   private readonly versions: () => ReportedVersions
-  /** Ratings of the last report of this attempt, by version. */
-  private readonly reported = new Map<number, number>()
+  private readonly reports: SlotReports<RatingErrorPart>
 
   constructor(context: OperatorContext, versions: () => ReportedVersions) {
-    this.context = context
     this.versions = versions
+    this.reports = new SlotReports(context, LEARNING_ERROR)
     const { metrics } = context
     const current = (): LearnedVersion | undefined => versions().current
     const error = () => current()?.measures.error
@@ -36,39 +35,23 @@ export class LiveError {
     metrics.gauge('prequentialCoverage', () => error()?.coverage ?? Number.NaN)
   }
 
-  /**
-   * Sends the error of each version where it has changed, and once in each attempt: it replaces that of the slots before, also
-   * where no rating comes.
-   */
+  /** Sends the error of each version that has changed. */
   emit(): void {
-    for (const version of this.versions().all) {
-      const { count } = version.measures.error
-      const number = version.metadata.version
-      if (count === (this.reported.get(number) ?? 0)) continue
-      this.reported.set(number, count)
-      this.send(version)
+    for (const { metadata, measures } of this.versions().all) {
+      const { error, frozenError, drift } = measures
+      this.reports.send(metadata.version, error.count, () => ({
+        ratings: error.count,
+        mse: error.mse,
+        windowMse: error.windowMse,
+        fadedMse: error.fadedMse,
+        coverage: error.coverage,
+        startMse: error.startMse,
+        startRatings: error.startCount,
+        frozenMse: frozenError.fadedMse,
+        frozenRatings: frozenError.count,
+        alarms: drift.alarms,
+      }))
     }
-  }
-
-  private send({ measures, metadata }: LearnedVersion): void {
-    const { error, frozenError, drift } = measures
-    const { subtask: slot, parallelism } = this.context
-    const part: RatingErrorPart = {
-      version: metadata.version,
-      slot,
-      parallelism,
-      ratings: error.count,
-      mse: error.mse,
-      windowMse: error.windowMse,
-      fadedMse: error.fadedMse,
-      coverage: error.coverage,
-      startMse: error.startMse,
-      startRatings: error.startCount,
-      frozenMse: frozenError.fadedMse,
-      frozenRatings: frozenError.count,
-      alarms: drift.alarms,
-    }
-    this.context.output.collectSide(LEARNING_ERROR.id, part, -1)
   }
 }
 

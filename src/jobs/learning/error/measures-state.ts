@@ -31,6 +31,11 @@ export class MeasuresState {
     this.restored = state.restored(MEASURES).map((bytes) => ({ version: versionOf(bytes), bytes }))
   }
 
+  /** The versions that the checkpoint has measures of for this slot. */
+  get versions(): ReadonlySet<number> {
+    return new Set(this.restored.map(({ version }) => version))
+  }
+
   /** Joins what the checkpoint has of a version; false where it has nothing. */
   joinInto(version: number, measures: Measures): boolean {
     const found = this.restored.filter((entry) => entry.version === version)

@@ -5,12 +5,15 @@ import { rawKeySerializer } from '../../../dataflow/key-serializer.ts'
 import { encodeLinearDelta, type LinearDelta } from '../../../models/linear/delta.ts'
 import type { OnlineLinearOptions } from '../../../models/linear/online-rule.ts'
 import { type WeightUpdate, WeightUpdateSerializer } from '../../../models/linear/weight-update.ts'
+import type { PrequentialOptions } from '../../../models/quality/prequential-error.ts'
 import { MODEL_ROWS_UID } from '../../model-topic/als-serving.ts'
 import { LinearServingFunction } from '../../model-topic/linear-serving-function.ts'
 import type { BadRowPolicy } from '../../model-topic/operator.ts'
 import { topicRecords } from '../../model-topic/records.ts'
 import { deltasTopic } from '../../model-topic/topics.ts'
 import { WeightRowsOperator } from '../../model-topic/weight-rows-operator.ts'
+import { EXAMPLE_ERROR, joinedExampleError } from '../error/example-error.ts'
+import { LearningErrorFunction } from '../error/learning-error.ts'
 import { topicSink } from '../topic-sink.ts'
 import { LinearDeltasOperator } from './deltas-operator.ts'
 import { LinearObservationsOperator } from './observations-operator.ts'
@@ -30,6 +33,7 @@ export interface OnlineSvmOptions extends Readonly<Record<string, unknown>> {
   readonly rule: OnlineLinearOptions
   /** Label of the positive examples, every other one is negative. @default every label above 0 */
   readonly positiveLabel?: number
+  readonly prequential?: PrequentialOptions
   /**
    * Observations in flight from their prediction to the fold of their deltas, over all slots: a higher
    * limit gives more observations a second, with steps on older weights. @default 64
@@ -98,7 +102,7 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
       guarantee: 'at-least-once',
       lingerMs,
     })
-    topicRecords(env, topics, {
+    const observed = topicRecords(env, topics, {
       topic: options.observations,
       name: options.observations,
       uid: 'observations',
@@ -112,12 +116,19 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
             modelUid: SVM_MODEL_UID,
             mostInFlight,
             positiveLabel,
+            prequential: options.prequential,
           }),
+        { sideOutputs: [EXAMPLE_ERROR.id] },
       )
       .uid(SVM_OBSERVATIONS_UID)
-      .sinkTo(sink)
-      .uid('deltas-sink')
-      .name('Deltas sink')
+    observed.sinkTo(sink).uid('deltas-sink').name('Deltas sink')
+    observed
+      .getSideOutput(EXAMPLE_ERROR)
+      .keyBy((part) => String(part.version))
+      .process(() => new LearningErrorFunction(joinedExampleError))
+      .uid('learning-error')
+      .name('Learning error')
+      .discard()
   },
 })
 

@@ -2,15 +2,15 @@ import { expect, it } from 'vitest'
 import { ByteReader } from '../../../src/core/byte-reader.ts'
 import { ByteWriter } from '../../../src/core/byte-writer.ts'
 import { seededRandom } from '../../../src/core/random.ts'
-import { ErrorWindow } from '../../../src/models/quality/error-window.ts'
+import { NewestValues } from '../../../src/models/quality/newest-values.ts'
 
-function windowOf(losses: readonly number[], length: number): ErrorWindow {
-  const window = new ErrorWindow(length)
+function windowOf(losses: readonly number[], length: number): NewestValues {
+  const window = new NewestValues(length)
   for (const loss of losses) window.add(loss)
   return window
 }
 
-function join(into: ErrorWindow, other: ErrorWindow, share = 0): ErrorWindow {
+function join(into: NewestValues, other: NewestValues, share = 0): NewestValues {
   const writer = new ByteWriter()
   other.write(writer)
   into.join(new ByteReader(writer.toBytes()), share)
@@ -26,7 +26,7 @@ it('the mean is that of the newest losses, also after a checkpoint at any place'
   const losses = Array.from({ length: 70 }, () => 9 * random.next())
   for (let cut = 0; cut <= losses.length; cut++) {
     let window = windowOf(losses.slice(0, cut), 20)
-    window = join(new ErrorWindow(20), window)
+    window = join(new NewestValues(20), window)
     const unbroken = windowOf(losses.slice(0, cut), 20)
     for (const [i, loss] of losses.slice(cut).entries()) {
       window.add(loss)
@@ -38,7 +38,7 @@ it('the mean is that of the newest losses, also after a checkpoint at any place'
 })
 
 it('an empty window has no mean', () => {
-  expect(join(new ErrorWindow(3), new ErrorWindow(3)).mean).toBeNaN()
+  expect(join(new NewestValues(3), new NewestValues(3)).mean).toBeNaN()
 })
 
 it('two windows that fit into one give all their losses', () => {
@@ -66,6 +66,6 @@ it('the losses of joined windows leave in turns', () => {
 })
 
 it('a window of another length takes the newest losses', () => {
-  expect(join(new ErrorWindow(2), windowOf([5, 1, 3], 3)).mean).toBe(2)
-  expect(join(new ErrorWindow(9), windowOf([5, 1, 3], 3)).mean).toBe(3)
+  expect(join(new NewestValues(2), windowOf([5, 1, 3], 3)).mean).toBe(2)
+  expect(join(new NewestValues(9), windowOf([5, 1, 3], 3)).mean).toBe(3)
 })

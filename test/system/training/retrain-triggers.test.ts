@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type CommandProcess, type CommandResult, weir } from './command-process.ts'
+import { type CommandProcess, type CommandResult, weir } from '../cli/command-process.ts'
 
 let folder: string
 let data: string
