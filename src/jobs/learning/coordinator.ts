@@ -21,6 +21,7 @@ import type {
   LearnerOrder,
   LearnerReport,
 } from './messages.ts'
+import { isOutOfReachReport } from './out-of-reach.ts'
 
 /** Operators that must prepare for a version, and how their constants are agreed on. */
 export interface LearnersOptions<C> {
@@ -41,6 +42,8 @@ export interface LearningCoordinatorOptions<C> {
   readonly onLearning?: ((version: number) => void) | undefined
   /** The job continues with another rule than that of its checkpoint (`LearnerReport`). */
   readonly onMemoryDropped?: ((rule: string) => void) | undefined
+  /** Observations of an operator's subtask were learned without a spilled row; `count`: so far in the attempt. */
+  readonly onOutOfReach?: ((count: number) => void) | undefined
 }
 
 /** A version that learning has begun on in this process. */
@@ -114,6 +117,7 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
     return {
       start: (context) => this.start(context, 'gate'),
       handleEvent: (subtask, event) => {
+        if (isOutOfReachReport(event)) return this.options.onOutOfReach?.(event.count)
         const { kind } = event as GateReport
         this.observe({ kind, uid, subtask })
       },
@@ -124,6 +128,7 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
     return {
       start: (context) => this.start(context, 'learner'),
       handleEvent: (slot, event) => {
+        if (isOutOfReachReport(event)) return this.options.onOutOfReach?.(event.count)
         const report = event as LearnerReport<C>
         if (slot === 0 && report.kind === 'opened' && report.droppedMemoryOf !== undefined) {
           this.options.onMemoryDropped?.(report.droppedMemoryOf)

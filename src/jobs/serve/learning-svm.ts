@@ -33,7 +33,15 @@ export async function learnSvmJob({ job, ...options }: LearnSvmJobOptions): Prom
     {
       model,
       learned: LINEAR_LEARNED_MODEL,
-      coordinator: (onLearning) => linearLearning({ clock: systemClock, onLearning }),
+      coordinator: (onLearning) =>
+        linearLearning({
+          clock: systemClock,
+          onLearning,
+          onOutOfReach: (count) =>
+            options.onWarning?.(
+              `a slot has learned ${count} examples so far with weights that are spilled: these count as zeros, and the examples are left out of LEARNING_ERROR; give state.backend.memory.budget room for all weights`,
+            ),
+        }),
       observations,
       topics: [observations],
       metadataOf: async (version, marker) => {

@@ -46,15 +46,25 @@ beforeAll(async () => {
 class Learner implements AsyncDisposable {
   private readonly folder = mkdtempSync(join(tmpdir(), 'weir-learning-error-'))
   private readonly data = dataDirectory(this.folder)
+  readonly warnings: string[] = []
   private job: ServedJob | undefined
+  private readonly budget: string
 
-  static async of(rule: OnlineRuleOptions, slots: number): Promise<Learner> {
-    const learner = new Learner()
+  private constructor(budget: string) {
+    this.budget = budget
+  }
+
+  static async of(
+    rule: OnlineRuleOptions,
+    slots: number,
+    { learned = model, budget = '256mb' }: { learned?: AlsModel; budget?: string } = {},
+  ): Promise<Learner> {
+    const learner = new Learner(budget)
     onTestFinished(() => rmSync(learner.folder, { recursive: true, force: true }))
     const place = registryPlace({ logDirectory: learner.data.log }, learner.data.root)
     await using topics = await openTopics({ logDirectory: learner.data.log })
     const registry = new ModelRegistry({ place, clock: systemClock })
-    await publishAls(model, { log: topics, topic: TOPIC, clock: systemClock, registry })
+    await publishAls(learned, { log: topics, topic: TOPIC, clock: systemClock, registry })
     await topics.create(OBSERVATIONS, { partitions: 1 })
     await learner.start(rule, slots)
     return learner
@@ -71,11 +81,13 @@ class Learner implements AsyncDisposable {
       port: 0,
       configuration: {
         'execution.checkpointing.interval': '100 ms',
+        'state.backend.memory.budget': this.budget,
         'restart-strategy.type': 'fixed-delay',
         'restart-strategy.fixed-delay.attempts': '10',
         'restart-strategy.fixed-delay.delay': '10 ms',
       },
       onLive: () => {},
+      onWarning: (warning) => void this.warnings.push(warning),
       onLearning: () => {
         isLearning = true
       },
@@ -160,10 +172,10 @@ function slotOf(user: string): number {
   return subtaskOfKeyGroup(group, 2, MAX_PARALLELISM)
 }
 
-/** Squared error of the published rows; a user of before the training has the mean of all users. */
-function publishedSquare({ user, item, rating }: Rating): number {
-  const row = model.rowOf('U', user) ?? model.meanUser
-  return (rating - clip(dot(row, model.rowOf('I', item)!))) ** 2
+/** Squared error of the published rows; a user or an item that the training did not see has the mean row. */
+function publishedSquare({ user, item, rating }: Rating, of: AlsModel = model): number {
+  const row = of.rowOf('U', user) ?? of.meanUser
+  return (rating - clip(dot(row, of.rowOf('I', item) ?? of.meanItem))) ** 2
 }
 
 /** A mean with the fading factor: the weight of each is 0.98 of that of the next. */
@@ -200,7 +212,7 @@ it('every measure goes on through stop and start, a kill and another parallelism
     const user = i % 17 === 0 ? `new-${i % 34}` : rating.user
     return { ...rating, user, rating: i < turned ? rating.rating : 6 - rating.rating }
   })
-  const squares = stream.map(publishedSquare)
+  const squares = stream.map((rating) => publishedSquare(rating))
   const sampled = stream.map(({ user }) => isInSample(encoder.encode(`${user}-U`)))
   const seen = new Set<string>()
   const known = stream.map(({ user }) => {
@@ -331,9 +343,10 @@ it('the error is of what was served when each rating came, also of a model that 
     const sample = stream
       .slice(0, squares.length)
       .filter(({ user }) => isInSample(encoder.encode(`${user}-U`)))
-    expect(mean(sample.map(publishedSquare))).not.toBeCloseTo(mean(squares), 2)
+    expect(mean(sample.map((rating) => publishedSquare(rating)))).not.toBeCloseTo(mean(squares), 2)
     // With one slot; with two, each fades its own.
-    if (slots === 1) expect(frozenMse).toBeCloseTo(faded(sample.map(publishedSquare)), 3)
+    if (slots === 1)
+      expect(frozenMse).toBeCloseTo(faded(sample.map((rating) => publishedSquare(rating))), 3)
   }
   await rate(40)
   await expectError(1)
@@ -347,4 +360,34 @@ it('the error is of what was served when each rating came, also of a model that 
   await learner.start(rule, 2)
   await rate(160)
   await expectError(2)
+}, 60_000)
+
+it('under a small memory budget the error is of what is served; what is out of reach is counted and reported', async () => {
+  const all = [...generateRatings({ users: 4000, items: 2500, ratings: 62_000, seed: 4 })]
+  const learned = await trainAls(ratingsTable(all.slice(0, 60_000)), {
+    ...{ factors: 60, iterations: 1, threads: 0 },
+  })
+  const stream = all.slice(60_000)
+  const mse = mean(stream.map((rating) => publishedSquare(rating, learned)))
+  const options = { learned, budget: '2mb' }
+  // A slot reads its own items also from its store.
+  await using one = await Learner.of(STILL, 1, options)
+  await one.rate(stream)
+  expect((await one.error(stream.length, 1)).mse).toBeCloseTo(mse, 4)
+  expect(one.warnings).toEqual([])
+  await one.stop()
+
+  await using two = await Learner.of(STILL, 2, options)
+  await two.rate(stream)
+  const sum = async (name: string): Promise<number> =>
+    Object.entries(await two.running.metrics())
+      .filter(([key]) => key.endsWith(`.${name}`))
+      .reduce((total, [, value]) => total + Number(value), 0)
+  await until('all are learned', async () => (await sum('ratingsLearned')) === stream.length)
+  const outOfReach = await sum('itemRowsOutOfReach')
+  expect(outOfReach).toBeGreaterThan(0)
+  const error = await two.error(stream.length - outOfReach, 2)
+  console.info({ outOfReach, mse: error.mse, expected: mse })
+  expect(Math.abs(error.mse - mse)).toBeLessThan(0.05)
+  expect(two.warnings.join()).toContain('left out of LEARNING_ERROR')
 }, 60_000)

@@ -13,6 +13,8 @@ export interface AlsLearningOptions {
   readonly onLearning?: ((version: number) => void) | undefined
   /** The job continues with another rule than that of its checkpoint. */
   readonly onMemoryDropped?: ((rule: string) => void) | undefined
+  /** Observations of a slot were learned without a spilled row; `count`: so far in the attempt. */
+  readonly onOutOfReach?: ((count: number) => void) | undefined
 }
 
 /** Makes the coordinator of the `online-als` job. */

@@ -118,7 +118,7 @@ export class OnlineLearner extends AbstractOperator {
     this.versions.snapshot()
   }
 
-  private openRows({ rowTables, uid }: OperatorContext): LearnedRows {
+  private openRows({ rowTables, uid, subtask }: OperatorContext): LearnedRows {
     const { dimension, maxKeyBytes = DEFAULT_MAX_KEY_BYTES, evidence } = this.options
     return new LearnedRows({
       users: this.state.vector(userRows(dimension, maxKeyBytes)),
@@ -128,6 +128,7 @@ export class OnlineLearner extends AbstractOperator {
       uid,
       evidence: evidence ?? new RowEvidence(this.state, maxKeyBytes),
       maxKeyBytes,
+      slot: subtask,
     })
   }
 

@@ -8,6 +8,8 @@ export interface LinearLearningOptions {
   readonly clock: Clock
   /** Every slot learns on this version; called again after every restart. */
   readonly onLearning?: ((version: number) => void) | undefined
+  /** Observations of a slot were learned without a spilled row; `count`: so far in the attempt. */
+  readonly onOutOfReach?: ((count: number) => void) | undefined
 }
 
 /** Makes the coordinator of the `online-svm` job. The owners of blocks need no preparation. */

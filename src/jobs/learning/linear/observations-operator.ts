@@ -9,6 +9,7 @@ import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { SlotWeights } from '../../../serving/sparse/slot-weights.ts'
 import { type ModelTopicRecord, valueBytesOf } from '../../model-topic/record.ts'
 import { ObservationsGate } from '../observations-gate.ts'
+import { OutOfReach } from '../out-of-reach.ts'
 import { LinearLiveError } from './live-error.ts'
 
 /** Options of the operator. */
@@ -43,7 +44,7 @@ export class LinearObservationsOperator extends ObservationsGate {
   private error!: LinearLiveError
   private read!: Counter
   private learned!: Counter
-  private outOfReach!: Counter
+  private outOfReach!: OutOfReach
   private dropped!: Counter
 
   constructor(options: LinearObservationsOptions) {
@@ -68,7 +69,7 @@ export class LinearObservationsOperator extends ObservationsGate {
     this.learned = metrics.counter('observationsLearned')
     this.dropped = metrics.counter('numRecordsDropped')
     this.read = metrics.counter('observationsRead')
-    this.outOfReach = metrics.counter('examplesOutOfReach')
+    this.outOfReach = new OutOfReach(context, 'examplesOutOfReach')
     this.error = new LinearLiveError(context, this.prequential)
   }
 
@@ -112,7 +113,7 @@ export class LinearObservationsOperator extends ObservationsGate {
     const { rule, context } = this
     // Blocks that are not in memory count as zeros: the step is less exact, but nothing waits. The error is of what is served.
     const decision = this.weights.product(this.version, ids, values)
-    if (this.weights.isOutOfReach) this.outOfReach.increment()
+    if (this.weights.isOutOfReach) this.outOfReach.add()
     else this.error.add(this.version, decision, label, rule.lossOf(decision, label))
     this.learned.increment()
     const derivative = rule.derivative(decision, label, values)
