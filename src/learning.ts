@@ -123,13 +123,11 @@ export { type WeightUpdate, WeightUpdateSerializer } from './models/linear/weigh
 export {
   type AlarmsByDetector,
   DriftMonitor,
-  ENCODED_ALARMS_LENGTH,
   joinedAlarms,
   largestSquaredError,
   NO_ALARMS,
 } from './models/quality/drift-monitor.ts'
 export {
-  ENCODED_ERROR_LENGTH,
   PrequentialError,
   type PrequentialOptions,
 } from './models/quality/prequential-error.ts'

@@ -7,10 +7,8 @@ import { ByteReader } from '../../src/core/byte-reader.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { msgpackSerializer } from '../../src/core/formats/msgpack-serializer.ts'
 import { evaluateServed } from '../../src/jobs/evaluate/served.ts'
-import {
-  LEARNING_ERROR_STATE,
-  type LearningError,
-} from '../../src/jobs/learning/als/error-function.ts'
+import { LEARNING_ERROR_STATE } from '../../src/jobs/learning/error/learning-error.ts'
+import type { RatingError } from '../../src/jobs/learning/error/rating-error.ts'
 import { ALS_MODEL } from '../../src/jobs/model-topic/als-serving-function.ts'
 import { publishAls } from '../../src/jobs/publish/als.ts'
 import type { OnlineRuleOptions } from '../../src/models/als/online/rules.ts'
@@ -114,5 +112,5 @@ async function prepare(place: TopicsPlace, model: AlsModel, stream: RatingsTable
 async function prequentialMse(client: WeirClient): Promise<number> {
   const [answer] = await client.values(LEARNING_ERROR_STATE, ['1'])
   if (answer?.ok !== true) throw new Error('the job has not reported its error')
-  return msgpackSerializer<LearningError>().read(new ByteReader(answer.value)).mse
+  return msgpackSerializer<RatingError>().read(new ByteReader(answer.value)).mse
 }

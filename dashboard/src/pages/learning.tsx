@@ -83,17 +83,30 @@ function RatingsCharts({ id }: { readonly id: string }) {
   )
 }
 
-const EXAMPLES = ['learning.prequentialLoss', 'learning.prequentialAccuracy']
+/** Series of a job that learns examples, with their names. */
+const EXAMPLES = {
+  'learning.prequentialFadedLoss': 'loss, latest examples',
+  'learning.prequentialLoss': 'loss, since the version went live',
+  'learning.prequentialFadedAccuracy': 'accuracy, latest examples',
+  'learning.prequentialAuc': 'AUC, latest examples',
+}
+const EXAMPLES_WITH_ALARMS = [...Object.keys(EXAMPLES), 'learning.driftAlarms']
 
 function ExamplesChart({ id }: { readonly id: string }) {
-  const samples = useHistory(id, EXAMPLES)
+  const samples = useHistory(id, EXAMPLES_WITH_ALARMS)
+  const [figures, marks] = useMemo(() => {
+    const shown = samples.slice(0, -1) as Samples
+    return [shown, increases(samples[0] ?? [], samples.at(-1) ?? [])] as const
+  }, [samples])
   return (
     <section class="card">
       <Chart
         title="Predictions, each made before its example was learned"
-        names={['loss', 'accuracy']}
-        samples={samples}
+        names={Object.values(EXAMPLES)}
+        samples={figures}
         text={errorText}
+        marks={marks}
+        markName="drift alarm"
       />
     </section>
   )
@@ -111,7 +124,7 @@ function Learners({ learning: { kind, subtasks } }: { readonly learning: Learnin
           { name: 'Version', isNumber: true, cell: ({ version }) => version ?? '–' },
           { name: 'Learned', isNumber: true, cell: ({ learned }) => numberText(learned) },
           {
-            name: isOfRatings ? 'RMSE, latest ratings' : 'Loss',
+            name: isOfRatings ? 'RMSE, latest ratings' : 'Loss, latest examples',
             isNumber: true,
             cell: ({ error }) => {
               const shown = isOfRatings ? root(error) : error
@@ -158,10 +171,11 @@ function figuresOf(learning: Learning): readonly Figure[] {
     },
     { name: 'Refused', value: numberText(refused) },
   ]
-  if (kind === 'examples') return common
+  const alarms = { name: 'Drift alarms', value: driftAlarms ?? '–' }
+  if (kind === 'examples') return [...common, alarms]
   return [
     ...common,
-    { name: 'Drift alarms', value: driftAlarms ?? '–' },
+    alarms,
     {
       name: 'Cold share',
       value: typeof coverage === 'number' ? percentText(1 - coverage) : '–',

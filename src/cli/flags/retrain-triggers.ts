@@ -1,6 +1,7 @@
 import { DRIFT_DETECTORS, type DriftDetectorName } from '../../models/quality/drift-monitor.ts'
 import type { RatingRange } from '../../models/ratings/rating.ts'
-import type { RetrainPolicy } from '../../models/registry/retrain-trigger.ts'
+import { errorTriggersOf, type RetrainPolicy } from '../../models/registry/retrain-trigger.ts'
+import type { RegisteredVersion } from '../../models/registry/version.ts'
 import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'
 
 /** Flags of the triggers of a retraining. */
@@ -69,6 +70,35 @@ export function policyOf(flags: Flags): RetrainPolicy {
     onDrift,
     minIntervalMs: flags.number('min-interval') * 1000,
   }
+}
+
+/**
+ * The retraining policy of the flags. Throws UsageError for a trigger that can never hold: one that needs the error of the live
+ * version beside --no-serving, or the age of its data alone where the live version does not say it.
+ */
+export function holdablePolicyOf(flags: Flags, live: RegisteredVersion | undefined): RetrainPolicy {
+  const policy = policyOf(flags)
+  const [flag] = errorFlagsOf(policy)
+  if (flag !== undefined && flags.boolean('no-serving')) {
+    throw new UsageError(
+      `${flag} reads the error of the live version from a serving job: leave out --no-serving`,
+    )
+  }
+  const { freshnessMs, count, everyMs } = policy
+  const isAlone = freshnessMs !== undefined && count === undefined && everyMs === undefined
+  if (isAlone && flag === undefined && live !== undefined && live.lineage.newestEventMs < 0) {
+    throw new UsageError(
+      `--freshness can never hold: version ${live.number} does not say the time of its newest observation; give --count or --every, too`,
+    )
+  }
+  return policy
+}
+
+/** The flags of the triggers that need the error of the live version. */
+export function errorFlagsOf(policy: RetrainPolicy): readonly string[] {
+  return errorTriggersOf(policy).map((trigger) =>
+    trigger === 'drift' ? '--on-drift' : `--${trigger}`,
+  )
 }
 
 /** The detector of `--on-drift`; ADWIN without the flag. Throws UsageError. */

@@ -4,7 +4,8 @@ import type { TopicStore } from '../../connectors/topics/store.ts'
 import { ByteReader } from '../../core/byte-reader.ts'
 import { isWeirError } from '../../core/errors.ts'
 import { msgpackSerializer } from '../../core/formats/msgpack-serializer.ts'
-import { LEARNING_ERROR_STATE, type LearningError } from '../../jobs/learning/als/error-function.ts'
+import { LEARNING_ERROR_STATE } from '../../jobs/learning/error/learning-error.ts'
+import type { RatingError } from '../../jobs/learning/error/rating-error.ts'
 import { scoreOf } from '../../models/als/online/rule.ts'
 import { type AlsRowKind, alsKey, parseAlsKey } from '../../models/als/row-key.ts'
 import { type AlarmsByDetector, NO_ALARMS } from '../../models/quality/drift-monitor.ts'
@@ -57,11 +58,11 @@ export class LearnedErrors {
     return (await this.reported(version))?.alarms ?? NO_ALARMS
   }
 
-  private async reported(version: number): Promise<LearningError | undefined> {
+  private async reported(version: number): Promise<RatingError | undefined> {
     try {
       const [answer] = await this.client.values(LEARNING_ERROR_STATE, [String(version)])
       if (answer?.ok !== true) return undefined
-      return msgpackSerializer<LearningError>().read(new ByteReader(answer.value))
+      return msgpackSerializer<RatingError>().read(new ByteReader(answer.value))
     } catch (error) {
       if (isWeirError(error, 'UNKNOWN_STATE')) return undefined
       throw error

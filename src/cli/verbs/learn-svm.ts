@@ -52,12 +52,14 @@ export const learnSvmCommand: Command = {
   details: `The command starts from a published model. Examples can be added while it runs, also to an embedded log. A record is one line of LIBSVM
 text, its ids in any order; the values of an id that comes again are added up. What is no example is refused: counted, reported, and
 written to the topic of --quarantine. A
-version of "weir retrain" is learned from the end of its training on.
+version of "weir retrain" is learned from the end of its training on. The queryable state LEARNING_ERROR has loss,
+accuracy and AUC of predictions that were made before each example was learned.
 
 Example:
   weir train svm --examples a9a --publish --brokers localhost:9092
   weir topic produce examples --brokers localhost:9092 < a9a.t
-  weir learn svm --brokers localhost:9092`,
+  weir learn svm --brokers localhost:9092
+  weir query LEARNING_ERROR 1 --values`,
   async run({ flags: values, io }) {
     const flags = new Flags(values)
     if (flags.boolean('detached')) {

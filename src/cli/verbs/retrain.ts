@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { WeirClient } from '../../client/weir-client.ts'
 import { systemClock } from '../../core/clock.ts'
+import { messageOf, WeirError } from '../../core/errors.ts'
 import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
 import { readyVersions } from '../../jobs/registry/model-versions.ts'
 import { LiveErrorWatch } from '../../jobs/retrain/error-watch.ts'
@@ -44,12 +45,18 @@ import {
 } from '../flags/promotion-checks.ts'
 import { connectWith } from '../flags/query.ts'
 import { RETAIN_OPTION, retireOld } from '../flags/retain.ts'
-import { detectorOf, policyOf, rangeOf, TRIGGER_OPTIONS } from '../flags/retrain-triggers.ts'
+import {
+  detectorOf,
+  holdablePolicyOf,
+  rangeOf,
+  TRIGGER_OPTIONS,
+} from '../flags/retrain-triggers.ts'
 import { shortNumber } from '../text/model-version.ts'
 import { checkLines } from '../text/promotion-checks.ts'
 import { inheritedFactorsOptions } from '../training/inherited.ts'
 import { hasSucceeded, outcomeText } from '../training/retrain-outcome.ts'
 import { observationsOf, type RetrainedKind, retrainedKindOf } from '../training/retrained-kind.ts'
+import { TriggerSources } from '../training/trigger-sources.ts'
 
 const RETRAIN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   kind: {
@@ -145,6 +152,8 @@ Examples:
     )
     const observations = observationsOf(flags, kind, state)
     io.err(`retrain: reads the observations of topic ${observations}`)
+    await unlessInterrupted(requireObservations(flags, observations), io)
+    const policy = flags.boolean('once') ? undefined : holdablePolicyOf(flags, live)
     await using client = flags.boolean('no-serving')
       ? undefined
       : await unlessInterrupted(connectWith(flags), io)
@@ -152,33 +161,52 @@ Examples:
       optionsOf(flags, { registry, client, io, kind, observations, live, newest }),
       io,
     )
-    if (flags.boolean('once')) {
+    if (policy === undefined) {
       const outcome = await unlessInterrupted(retrain(options), io)
       await handleOutcome(outcome, { flags, io, registry })
       return hasSucceeded(outcome) ? 0 : 1
     }
     const reportHeld = heldReporter(io)
+    const sources = new TriggerSources({
+      policy,
+      model: flags.string('model'),
+      job: `${flags.string('host')}:${flags.string('port')}`,
+      observations,
+      learn: kind === 'linear' ? 'weir learn svm' : 'weir learn als',
+      report: (line) => io.err(`retrain: ${line}`),
+    })
     // Not closed at the end: that would wait for a training, which leaves nothing if it is stopped.
     const loop = new RetrainLoop({
       ...options,
-      policy: policyOf(flags),
+      policy,
       detector: detectorOf(flags),
       intervalMs: flags.integer('interval', 1),
       ...(client === undefined
         ? {}
-        : { error: errorWatch(flags, { client, kind, observations, live }) }),
+        : { error: errorWatch(flags, { client, kind, observations, live, sources }) }),
       onLook: (facts, decision) => {
+        sources.looked(facts)
         reportLook({ flags, io }, facts, decision)
         reportHeld(decision)
       },
       onOutcome: (outcome) => handleOutcome(outcome, { flags, io, registry }),
-      onError: (error) => io.err(`retrain: ${error instanceof Error ? error.message : error}`),
+      onError: (error) => sources.failed(messageOf(error)),
     })
     loop.start()
     io.err('retrain: waiting for a trigger; press Ctrl-C to stop')
     await io.interrupted
     return 0
   },
+}
+
+/** Throws UNKNOWN_TOPIC: without observations no trigger ever fires. */
+async function requireObservations(flags: Flags, observations: string): Promise<void> {
+  await using topics = await topicsOf(flags)
+  if (await topics.has(observations)) return
+  throw new WeirError(
+    'UNKNOWN_TOPIC',
+    `there is no topic ${observations} to train on; create it ("weir topic create ${observations}"), or name another one with --observations`,
+  )
 }
 
 /** Registers the versions that were published without the registry. */
@@ -265,11 +293,13 @@ function errorWatch(
     kind,
     observations,
     live,
+    sources,
   }: {
     readonly client: WeirClient
     readonly kind: RetrainedKind
     readonly observations: string
     readonly live?: RegisteredVersion | undefined
+    readonly sources: TriggerSources
   },
 ): LiveErrorWatch {
   const range = rangeOf(flags)
@@ -281,6 +311,8 @@ function errorWatch(
     feedback: feedbackOf(live?.lineage.hyperparameters ?? {}),
     state: stateOf(flags, kind === 'linear'),
     clock: systemClock,
+    onSource: (source) => sources.errorFrom(source),
+    onUnreadable: (records) => sources.leftOut(records),
     ...(range === undefined ? {} : { range }),
     ...(kind === 'als' ? {} : { positiveLabel: Number(positiveLabel ?? 1) }),
   })

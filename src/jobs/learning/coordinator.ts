@@ -24,6 +24,7 @@ import type {
   LearnerOrder,
   LearnerReport,
 } from './messages.ts'
+import { isOutOfReachReport } from './out-of-reach.ts'
 import type { RefusedReport } from './refused.ts'
 import { RefusedTotal } from './refused-total.ts'
 
@@ -48,6 +49,8 @@ export interface LearningCoordinatorOptions<C> {
   readonly onRefused?: ((refused: RefusedReport) => void) | undefined
   /** The job continues with another rule than that of its checkpoint (`LearnerReport`). */
   readonly onMemoryDropped?: ((rule: string) => void) | undefined
+  /** Observations of an operator's subtask were learned without a spilled row; `count`: so far in the attempt. */
+  readonly onOutOfReach?: ((count: number) => void) | undefined
 }
 
 const COORDINATOR: OptionShape<LearningCoordinatorOptions<unknown>> = {
@@ -60,6 +63,7 @@ const COORDINATOR: OptionShape<LearningCoordinatorOptions<unknown>> = {
   onLearning: aFunction(),
   onRefused: aFunction(),
   onMemoryDropped: aFunction(),
+  onOutOfReach: aFunction(),
 }
 
 /** A version that learning has begun on in this process. */
@@ -135,6 +139,7 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
     return {
       start: (context) => this.start(context, 'gate'),
       handleEvent: (subtask, event) => {
+        if (isOutOfReachReport(event)) return this.options.onOutOfReach?.(event.count)
         const report = event as GateReport | RefusedReport
         if (report.kind === 'refused') this.refused(uid, subtask, report)
         else this.observe({ kind: report.kind, uid, subtask })
@@ -146,6 +151,7 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
     return {
       start: (context) => this.start(context, 'learner'),
       handleEvent: (slot, event) => {
+        if (isOutOfReachReport(event)) return this.options.onOutOfReach?.(event.count)
         const report = event as LearnerReport<C> | RefusedReport
         if (report.kind === 'refused') {
           this.refused(this.options.learners!.uid, slot, report)

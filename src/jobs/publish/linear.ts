@@ -47,7 +47,13 @@ export async function publishLinear(
   options: PublishLinearOptions,
 ): Promise<number> {
   checkOptions('publishLinear', PUBLISH_LINEAR, options)
-  const { range = DEFAULT_RANGE, hyperparameters, metrics = {}, trainedOn, ...publication } = options
+  const {
+    range = DEFAULT_RANGE,
+    hyperparameters,
+    metrics = {},
+    trainedOn,
+    ...publication
+  } = options
   const blocks = Math.ceil(model.features / range)
   const publishable = {
     dimension: range,

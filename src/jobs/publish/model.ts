@@ -25,12 +25,12 @@ import { PublishedMoments } from '../../models/als/published-moments.ts'
 import { encodeFactors } from '../../models/als/row.ts'
 import { type AlsRowKind, alsKey } from '../../models/als/row-key.ts'
 import { HEARTBEAT_MS } from '../../models/registry/publisher.ts'
+import { isTrainedOn, type TrainedOn } from '../../models/registry/trained-on.ts'
 import {
   encodeMarker,
   type ModelVersionMarker,
   markerKey,
 } from '../../models/registry/version-marker.ts'
-import { isTrainedOn, type TrainedOn } from '../../models/registry/trained-on.ts'
 import { checkModelTopics } from '../model-topic/check-topics.ts'
 import { Publication } from '../model-topic/publication.ts'
 import { floatsHeader } from '../model-topic/row-form.ts'

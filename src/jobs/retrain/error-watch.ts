@@ -12,12 +12,14 @@ import {
   NO_ALARMS,
 } from '../../models/quality/drift-monitor.ts'
 import { PrequentialError } from '../../models/quality/prequential-error.ts'
-import type { RatingRange } from '../../models/ratings/rating.ts'
+import type { Rating, RatingRange } from '../../models/ratings/rating.ts'
 import type { DataRange } from '../../models/registry/version.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
 import { withBiasFeature } from '../../wire/sparse-vector.ts'
 import { predictServed } from '../evaluate/served.ts'
-import { LEARNING_ERROR_STATE, type LearningError } from '../learning/als/error-function.ts'
+import type { ExampleError } from '../learning/error/example-error.ts'
+import { LEARNING_ERROR_STATE } from '../learning/error/learning-error.ts'
+import type { RatingError } from '../learning/error/rating-error.ts'
 import { type ObservedExample, readExamples } from './examples.ts'
 import { rangesAfter, rangesOfTopic, readObservations } from './observations.ts'
 
@@ -28,6 +30,24 @@ export interface WatchedError {
   readonly startMse: number
   readonly count: number
   readonly alarms: AlarmsByDetector
+}
+
+/** Where the error of a version comes from. */
+export type ErrorSource =
+  /** The job that learns reports it. `count`: predictions so far. */
+  | { readonly kind: 'reported'; readonly version: number; readonly count: number }
+  /** The job learns, and has not reported the error of this version. */
+  | { readonly kind: 'awaited'; readonly version: number }
+  /** No job reports it: each new observation is predicted by query. */
+  | { readonly kind: 'predicted'; readonly version: number }
+
+/** Records that are no observations. */
+export interface UnreadableRecords {
+  readonly count: number
+  /** Of the first one. */
+  readonly partition: number
+  readonly offset: number
+  readonly reason: string
 }
 
 /** Options of a `LiveErrorWatch`. */
@@ -43,6 +63,10 @@ export interface LiveErrorOptions {
   readonly feedback?: Feedback
   /** For a linear model: its positive label. Its error is 1 for a wrong label, else 0. @default an ALS model */
   readonly positiveLabel?: number
+  /** Called when the error of a version comes from another source than at the look before. */
+  readonly onSource?: (source: ErrorSource) => void
+  /** Called when new records of the observations are left out of the error because they are none. */
+  readonly onUnreadable?: (records: UnreadableRecords) => void
 }
 
 /** Error of one prediction. */
@@ -62,8 +86,8 @@ export class LiveErrorWatch {
   private drift: DriftMonitor
   private error = new PrequentialError()
   private seen: readonly DataRange[] | undefined
-  /** Whether the job reports its error; undefined until it is known. */
-  private isReported: boolean | undefined
+  /** Kind and version of the source at the last look. */
+  private source = ''
 
   constructor(options: LiveErrorOptions) {
     this.options = options
@@ -73,10 +97,23 @@ export class LiveErrorWatch {
   /** The error of `version`, with the ratings since the last call; undefined before its first rating. */
   async look(version: number): Promise<WatchedError | undefined> {
     if (version !== this.version) this.begin(version)
-    const reported = this.isReported === false ? undefined : await this.askLearner(version)
-    if (reported !== undefined) return ofLearner(reported)
-    if (this.isReported === true) return undefined
-    return await this.predictNew(version)
+    const answer = await this.askLearner(version)
+    this.noteSource(
+      answer === 'awaited' || answer === 'predicted'
+        ? { kind: answer, version }
+        : { kind: 'reported', version, count: answer.count },
+    )
+    if (answer === 'predicted') return await this.predictNew(version)
+    // What a job learns before it stops must not be predicted afterwards.
+    this.seen = undefined
+    return answer === 'awaited' ? undefined : answer
+  }
+
+  private noteSource(source: ErrorSource): void {
+    const name = `${source.kind}/${source.version}`
+    if (name === this.source) return
+    this.source = name
+    this.options.onSource?.(source)
   }
 
   private begin(version: number): void {
@@ -90,19 +127,18 @@ export class LiveErrorWatch {
     return new DriftMonitor(positiveLabel === undefined ? largestSquaredError(range) : 1)
   }
 
-  private async askLearner(version: number): Promise<LearningError | undefined> {
+  private async askLearner(version: number): Promise<WatchedError | 'awaited' | 'predicted'> {
     try {
       const [answer] = await this.options.reader.values(LEARNING_ERROR_STATE, [String(version)])
       if (answer?.ok === true) {
-        this.isReported = true
-        return msgpackSerializer<LearningError>().read(new ByteReader(answer.value))
+        const serializer = msgpackSerializer<RatingError | ExampleError>()
+        return ofLearner(serializer.read(new ByteReader(answer.value)))
       }
-      if (answer !== undefined) this.isReported = answer.error.code !== 'UNKNOWN_STATE'
+      return answer?.error.code === 'UNKNOWN_STATE' ? 'predicted' : 'awaited'
     } catch (error) {
-      if (!isWeirError(error, 'UNKNOWN_STATE')) throw error
-      this.isReported = false
+      if (isWeirError(error, 'UNKNOWN_STATE')) return 'predicted'
+      throw error
     }
-    return undefined
   }
 
   private async predictNew(version: number): Promise<WatchedError | undefined> {
@@ -111,33 +147,31 @@ export class LiveErrorWatch {
     const seen = this.seen ?? (await rangesOfTopic(topics, observations))
     const fresh = await rangesAfter(topics, observations, seen)
     this.seen = [...seen.filter(({ partition }) => !covers(fresh, partition)), ...fresh]
-    for await (const { error, isKnown } of this.errorsOf(topics, fresh, version)) {
+    const unreadable = new UnreadableCount()
+    for await (const { error, isKnown } of this.errorsOf(topics, { fresh, version, unreadable })) {
       this.error.add(error, isKnown)
       this.drift.add(error * error, this.options.clock)
     }
+    if (unreadable.records !== undefined) this.options.onUnreadable?.(unreadable.records)
     if (this.error.count === 0) return undefined
     const { fadedMse, startMse, count } = this.error
     return { fadedMse, startMse, count, alarms: this.drift.alarms }
   }
 
-  private errorsOf(
-    topics: TopicStore,
-    fresh: readonly DataRange[],
-    version: number,
-  ): AsyncGenerator<PredictionError> {
+  private errorsOf(topics: TopicStore, news: NewObservations): AsyncGenerator<PredictionError> {
     const { positiveLabel } = this.options
+    const { fresh, version, unreadable } = news
     return positiveLabel === undefined
-      ? this.ratingErrors(topics, fresh, version)
-      : this.labelErrors(readExamples(topics, fresh), version, positiveLabel)
+      ? this.ratingErrors(readObservations(topics, fresh, unreadable.add), version)
+      : this.labelErrors(readExamples(topics, fresh, unreadable.add), version, positiveLabel)
   }
 
   private async *ratingErrors(
-    topics: TopicStore,
-    fresh: readonly DataRange[],
+    ratings: AsyncIterable<readonly Rating[]>,
     version: number,
   ): AsyncGenerator<PredictionError> {
     const { reader, state, range } = this.options
-    const pieces = predictServed(reader, readObservations(topics, fresh), {
+    const pieces = predictServed(reader, ratings, {
       state,
       query: { version },
       ...(range === undefined ? {} : { range }),
@@ -167,7 +201,29 @@ export class LiveErrorWatch {
   }
 }
 
-function ofLearner(reported: LearningError): WatchedError {
+/** Observations that came since the last look. */
+interface NewObservations {
+  readonly fresh: readonly DataRange[]
+  readonly version: number
+  readonly unreadable: UnreadableCount
+}
+
+/** Counts records that are no observations. */
+class UnreadableCount {
+  records: UnreadableRecords | undefined
+
+  readonly add = (partition: number, offset: number, reason: string): void => {
+    const count = (this.records?.count ?? 0) + 1
+    this.records = { ...(this.records ?? { partition, offset, reason }), count }
+  }
+}
+
+/** What a job that learns reports; of a linear model, wrong labels are the error. */
+function ofLearner(reported: RatingError | ExampleError): WatchedError {
+  if ('examples' in reported) {
+    const { fadedAccuracy, startAccuracy, examples: count, alarms } = reported
+    return { fadedMse: 1 - fadedAccuracy, startMse: 1 - startAccuracy, count, alarms }
+  }
   const { fadedMse, ratings: count } = reported
   // A job of an earlier build does not report these.
   const { startMse = Number.NaN, alarms = NO_ALARMS } = reported

@@ -1,6 +1,7 @@
 import { openTopics } from '../../connectors/topics/open.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { Cancel } from '../../core/clock.ts'
+import { requireArgument } from '../../core/errors.ts'
 import {
   aFunction,
   count,
@@ -18,6 +19,7 @@ import type { DriftDetectorName } from '../../models/quality/drift-monitor.ts'
 import { rangesHere } from '../../models/registry/range-place.ts'
 import {
   decideRetrain,
+  errorTriggersOf,
   type RetrainDecision,
   type RetrainFacts,
   type RetrainPolicy,
@@ -44,7 +46,7 @@ export interface RetrainLoopEvents {
   readonly detector?: DriftDetectorName
   /** Time between two evaluations of the triggers, ms. @default 1000 */
   readonly intervalMs?: number
-  /** Measures the error of the live version; without it, error triggers never fire. */
+  /** Measures the error of the live version; without it, the triggers that need it are refused. */
   readonly error?: LiveErrorWatch
   /** Called after each evaluation of the triggers. */
   readonly onLook?: (facts: RetrainFacts, decision: RetrainDecision) => void
@@ -96,9 +98,15 @@ export class RetrainLoop {
   /** Start of the last training that has ended with an outcome: it answers the alarms of before. */
   private answeredMs = Number.NEGATIVE_INFINITY
 
+  /** Throws INVALID_ARGUMENT for a trigger that needs the error where none is measured. */
   constructor(options: RetrainLoopOptions) {
     checkOptions('new RetrainLoop', LOOP, options)
     this.options = options
+    const [trigger] = errorTriggersOf(options.policy)
+    requireArgument(
+      options.error !== undefined || trigger === undefined,
+      `the trigger ${trigger} needs the error of the live version; give the loop a LiveErrorWatch`,
+    )
   }
 
   /** Starts the loop. */
@@ -149,12 +157,13 @@ export class RetrainLoop {
     const newest = newestTrained(state, model, observations)
     const live = liveVersionOf(state, model)
     await using topics = await openTopics(place)
-    const fresh = (await topics.has(observations)) ? await this.fresh(topics, state) : []
+    const fresh = await this.fresh(topics, state)
     const nowMs = clock.nowMs()
     const watched = live === undefined ? undefined : await error?.look(live.number)
     const { atStart, driftAlarms } = await this.judged(watched, live, newest)
     return {
       isRunning: false,
+      ...(live === undefined ? {} : { liveVersion: live.number }),
       isRolledBack: live?.notes.at(-1)?.event === 'rolled-back-to',
       isAskedFor: this.isAskedFor,
       newObservations: offsetsIn(fresh),

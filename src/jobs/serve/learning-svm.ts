@@ -13,7 +13,13 @@ import type { ModelJob } from './model.ts'
 /** Options of the job without the place of its topics. */
 export type SvmLearningJobOptions = Pick<
   OnlineSvmOptions,
-  'observations' | 'quarantine' | 'rule' | 'mostUnderWay' | 'lingerMs' | 'positiveLabel'
+  | 'observations'
+  | 'quarantine'
+  | 'rule'
+  | 'mostUnderWay'
+  | 'lingerMs'
+  | 'positiveLabel'
+  | 'prequential'
 >
 
 /** The options of the job that a program gives with `learnSvm`. */
@@ -23,6 +29,7 @@ export const SVM_LEARNING: OptionShape<Omit<SvmLearningJobOptions, 'observations
   mostUnderWay: ONLINE_SVM.mostUnderWay,
   lingerMs: ONLINE_SVM.lingerMs,
   positiveLabel: ONLINE_SVM.positiveLabel,
+  prequential: ONLINE_SVM.prequential,
 }
 
 /** Options of `learnSvmJob`. */
@@ -43,7 +50,15 @@ export async function learnSvmJob({ job, ...options }: LearnSvmJobOptions): Prom
     {
       model,
       learned: LINEAR_LEARNED_MODEL,
-      coordinator: (callbacks) => linearLearning({ clock: systemClock, ...callbacks }),
+      coordinator: (callbacks) =>
+        linearLearning({
+          clock: systemClock,
+          ...callbacks,
+          onOutOfReach: (count) =>
+            options.onWarning?.(
+              `a slot has learned ${count} examples so far with weights that are spilled: these count as zeros, and the examples are left out of LEARNING_ERROR; give state.backend.memory.budget room for all weights`,
+            ),
+        }),
       observations,
       quarantine,
       metadataOf: async (version, marker) => {

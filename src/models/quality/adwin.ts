@@ -1,5 +1,8 @@
+import type { ByteReader } from '../../core/byte-reader.ts'
+import type { ByteWriter } from '../../core/byte-writer.ts'
 import { count, numberIn } from '../../core/options/kinds.ts'
 import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
+import { alternation } from './alternation.ts'
 import type { DriftDetector } from './drift-detector.ts'
 
 /** Options of `Adwin`. */
@@ -31,9 +34,15 @@ interface Row {
   size: number
 }
 
-function emptyRow(): Row {
-  const room = MAX_BUCKETS + 1
+function emptyRow(room: number = MAX_BUCKETS + 1): Row {
   return { sums: new Float64Array(room), deviations: new Float64Array(room), size: 0 }
+}
+
+/** Sum of squared deviations within two buckets of `size` errors each, as one. */
+function deviationOfPair({ sums, deviations }: Row, size: number): number {
+  const difference = ((sums[0] as number) - (sums[1] as number)) / size
+  const inside = (deviations[0] as number) + (deviations[1] as number)
+  return inside + (difference * difference * size) / 2
 }
 
 function append(row: Row, sum: number, deviation: number): void {
@@ -52,6 +61,33 @@ function removeOldest(row: Row, count: number): void {
   }
 }
 
+function writeRow({ sums, deviations, size }: Row, writer: ByteWriter): void {
+  writer.uint8(size)
+  for (let i = 0; i < size; i++) {
+    writer.float64(sums[i] as number)
+    writer.float64(deviations[i] as number)
+  }
+}
+
+function readRow(reader: ByteReader): Row {
+  const size = reader.uint8()
+  const row = emptyRow(size)
+  for (let i = 0; i < size; i++) append(row, reader.float64(), reader.float64())
+  return row
+}
+
+/** The buckets of two rows, with room for those that are merged into it. */
+function joinedRow(a: Row, b: Row): Row {
+  const row = emptyRow(4 * MAX_BUCKETS)
+  let [i, j] = [0, 0]
+  for (const isOfA of alternation(a.size, b.size)) {
+    const from = isOfA ? a : b
+    const at = isOfA ? i++ : j++
+    append(row, from.sums[at] as number, from.deviations[at] as number)
+  }
+  return row
+}
+
 /**
  * ADWIN2 of Bifet and Gavalda, "Learning from time-changing data with adaptive windowing" (SDM 2007):
  * a window of errors that grows while their mean is constant, and drops its old part when the mean
@@ -61,6 +97,11 @@ function removeOldest(row: Row, count: number): void {
  *   1 / m = 1 / n0 + 1 / n1,  d = delta / ln(n)
  *
  * and the exponential histogram of ADWIN2: O(log n) buckets, so only cuts between buckets are tried.
+ *
+ * In a checkpoint, with the errors divided by the scale:
+ *
+ *   | alarms u32 | errors since the last check u32 | sum f64 | squared deviations f64 | rows u8
+ *   | by row: buckets u8, sum f64 and squared deviations f64 of each bucket, oldest first |
  */
 export class Adwin implements DriftDetector {
   alarms = 0
@@ -107,6 +148,36 @@ export class Adwin implements DriftDetector {
     return isRise
   }
 
+  write(writer: ByteWriter): void {
+    writer.uint32(this.alarms)
+    writer.uint32(this.sinceLook)
+    writer.float64(this.sum)
+    writer.float64(this.deviation)
+    writer.uint8(this.rows.length)
+    for (const row of this.rows) writeRow(row, writer)
+  }
+
+  /** Joins the windows: in each row the buckets of both alternate by age. */
+  join(reader: ByteReader): void {
+    this.alarms += reader.uint32()
+    const sinceLook = reader.uint32()
+    if (this.count === 0) this.sinceLook = sinceLook
+    const sum = reader.float64()
+    const deviation = reader.float64()
+    const rows = Array.from({ length: reader.uint8() }, () => readRow(reader))
+    const count = rows.reduce((all, { size }, i) => all + size * 2 ** i, 0)
+    if (count === 0) return
+    const difference = sum / count - (this.count === 0 ? 0 : this.sum / this.count)
+    const between = (difference * difference * this.count * count) / (this.count + count)
+    this.deviation += deviation + between
+    this.count += count
+    this.sum += sum
+    for (const [i, row] of rows.entries()) this.rows[i] = joinedRow(this.rows[i] ?? emptyRow(), row)
+    for (let i = 0; i < this.rows.length; i++) {
+      while ((this.rows[i] as Row).size > MAX_BUCKETS) this.mergeOldest(i, 2 ** i)
+    }
+  }
+
   private insert(value: number): void {
     if (this.count > 0) {
       const difference = value - this.sum / this.count
@@ -123,14 +194,18 @@ export class Adwin implements DriftDetector {
     for (let i = 0; i < this.rows.length; i++, size *= 2) {
       const row = this.rows[i] as Row
       if (row.size <= MAX_BUCKETS) return
-      const a = row.sums[0] as number
-      const b = row.sums[1] as number
-      const inside = (row.deviations[0] as number) + (row.deviations[1] as number)
-      const difference = (a - b) / size
-      removeOldest(row, 2)
-      this.rows[i + 1] ??= emptyRow()
-      append(this.rows[i + 1] as Row, a + b, inside + (difference * difference * size) / 2)
+      this.mergeOldest(i, size)
     }
+  }
+
+  /** Makes the two oldest buckets of a row, of `size` errors each, one of the next row. */
+  private mergeOldest(at: number, size: number): void {
+    const row = this.rows[at] as Row
+    const sum = (row.sums[0] as number) + (row.sums[1] as number)
+    const deviation = deviationOfPair(row, size)
+    removeOldest(row, 2)
+    this.rows[at + 1] ??= emptyRow()
+    append(this.rows[at + 1] as Row, sum, deviation)
   }
 
   /**

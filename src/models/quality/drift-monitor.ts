@@ -1,3 +1,5 @@
+import type { ByteReader } from '../../core/byte-reader.ts'
+import type { ByteWriter } from '../../core/byte-writer.ts'
 import type { Clock } from '../../core/clock.ts'
 import { Adwin } from './adwin.ts'
 import type { DriftDetector } from './drift-detector.ts'
@@ -37,6 +39,9 @@ interface MutableAlarms {
  * Watches every squared error of a model's predictions with both detectors: those of the model that
  * learns, and those of the same model without learning. A model that learns heals itself, so its error
  * can fall again before a detector is certain; that of the frozen model stays.
+ *
+ * In a checkpoint: `| alarms f64, time of the newest f64: of adwin, of page-hinkley |`, then both detectors of
+ * the model that learns and both of the frozen one.
  */
 export class DriftMonitor {
   private readonly learned: Readonly<Record<DriftDetectorName, DriftDetector>>
@@ -73,16 +78,33 @@ export class DriftMonitor {
     return { adwin: { ...this.adwin }, 'page-hinkley': { ...this.pageHinkley } }
   }
 
-  /** Alarms for a checkpoint. The windows of the detectors are not part of them. */
-  encode(): readonly number[] {
-    const { adwin, pageHinkley } = this
-    return [adwin.count, adwin.lastMs, pageHinkley.count, pageHinkley.lastMs]
+  /** Writes alarms and detectors for a checkpoint. */
+  write(writer: ByteWriter): void {
+    for (const { count, lastMs } of [this.adwin, this.pageHinkley]) {
+      writer.float64(count)
+      writer.float64(lastMs)
+    }
+    for (const detector of this.detectors()) detector.write(writer)
   }
 
-  /** Adds `encode` of another monitor. */
-  restore(numbers: ArrayLike<number>): void {
+  /** Adds another monitor of `write`: its alarms, and what each of its detectors has seen. */
+  join(reader: ByteReader): void {
+    for (const alarms of [this.adwin, this.pageHinkley]) {
+      restoreAlarms(alarms, reader.float64(), reader.float64())
+    }
+    for (const detector of this.detectors()) detector.join(reader)
+  }
+
+  /** Adds the alarms of a checkpoint of before the detectors were state, `[count, time]` of each. */
+  restoreEarlier(numbers: ArrayLike<number>): void {
     restoreAlarms(this.adwin, numbers[0] ?? 0, numbers[1] ?? -1)
     restoreAlarms(this.pageHinkley, numbers[2] ?? 0, numbers[3] ?? -1)
+  }
+
+  private detectors(): readonly DriftDetector[] {
+    const of = (all: Readonly<Record<DriftDetectorName, DriftDetector>>) =>
+      DRIFT_DETECTORS.map((name) => all[name])
+    return [...of(this.learned), ...of(this.frozen)]
   }
 }
 
@@ -96,8 +118,8 @@ function restoreAlarms(alarms: MutableAlarms, count: number, lastMs: number): vo
   alarms.lastMs = Math.max(alarms.lastMs, lastMs)
 }
 
-/** Numbers of `DriftMonitor.encode`. */
-export const ENCODED_ALARMS_LENGTH = 4
+/** Numbers of alarms in checkpoints of before the detectors were state. */
+export const EARLIER_ALARMS_LENGTH = 4
 
 /** The alarms of several slots. */
 export function joinedAlarms(parts: readonly AlarmsByDetector[]): AlarmsByDetector {

@@ -1,3 +1,5 @@
+import type { ByteReader } from '../../core/byte-reader.ts'
+import type { ByteWriter } from '../../core/byte-writer.ts'
 import { numberIn } from '../../core/options/kinds.ts'
 import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import type { DriftDetector } from './drift-detector.ts'
@@ -29,6 +31,8 @@ const PAGE_HINKLEY: OptionShape<PageHinkleyOptions> = {
  * distance of the usual sum from its minimum. Fading must apply to this distance: a faded sum against a
  * minimum that is not faded raises false alarms. The standard deviation makes the threshold independent of
  * the unit of the errors. Starts again after an alarm.
+ *
+ * In a checkpoint: `| alarms u32 | errors f64 | mean f64 | squared deviations f64 | m f64 |`.
  */
 export class PageHinkley implements DriftDetector {
   alarms = 0
@@ -74,5 +78,24 @@ export class PageHinkley implements DriftDetector {
     this.squares = 0
     this.rise = 0
     return true
+  }
+
+  write(writer: ByteWriter): void {
+    writer.uint32(this.alarms)
+    for (const number of [this.count, this.mean, this.squares, this.rise]) writer.float64(number)
+  }
+
+  /** The sums of rises are added: what each stream shows of a rise adds up in one that has both. */
+  join(reader: ByteReader): void {
+    this.alarms += reader.uint32()
+    const [count, mean] = [reader.float64(), reader.float64()]
+    this.squares += reader.float64()
+    this.rise += reader.float64()
+    const all = this.count + count
+    if (count === 0) return
+    const difference = mean - this.mean
+    this.squares += (difference * difference * this.count * count) / all
+    this.mean = this.count === 0 ? mean : this.mean + (difference * count) / all
+    this.count = all
   }
 }

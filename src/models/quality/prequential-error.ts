@@ -1,11 +1,14 @@
+import type { ByteReader } from '../../core/byte-reader.ts'
+import type { ByteWriter } from '../../core/byte-writer.ts'
 import { count, numberIn } from '../../core/options/kinds.ts'
 import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
+import { NewestValues } from './newest-values.ts'
 
 /** Ratings that the error at the start is measured over. */
 const START_RATINGS = 1000
 
-/** Numbers of `PrequentialError.encode`; before the start was measured there were 5. */
-export const ENCODED_ERROR_LENGTH = 7
+/** Numbers of an error in checkpoints of before its window was state; in those of before its start, 5. */
+export const EARLIER_ERROR_LENGTH = 7
 
 /** Options of `PrequentialError`. */
 export interface PrequentialOptions {
@@ -26,24 +29,28 @@ export const PREQUENTIAL: OptionShape<PrequentialOptions> = {
  * 2013): over all ratings, over a window of the newest ones, and with a fading factor a,
  *
  *   S = e^2 + a S,   B = 1 + a B,   error = S / B
+ *
+ * In a checkpoint:
+ *
+ *   | ratings f64 | known f64 | total f64 | S f64 | B f64 | ratings of the start f64 | their total f64
+ *   | start goes on u8 | window (`NewestValues`) |
  */
 export class PrequentialError {
   readonly fading: number
-  private readonly errors: Float64Array
+  private readonly window: NewestValues
   private ratings = 0
   private known = 0
   private total = 0
-  private windowSum = 0
   private fadedSum = 0
   private fadedCount = 0
   private startRatings = 0
   private startTotal = 0
+  private isStart = true
 
   constructor(options: PrequentialOptions = {}) {
     checkOptions('new PrequentialError', PREQUENTIAL, options)
     this.fading = options.fading ?? 0.999
-    const window = options.window ?? 1000
-    this.errors = new Float64Array(window)
+    this.window = new NewestValues(options.window ?? 1000)
   }
 
   /** Ratings so far. */
@@ -53,21 +60,21 @@ export class PrequentialError {
 
   /** Adds the error of a prediction; `known`: both rows existed. Errors that are not finite are left out. */
   add(error: number, known: boolean): void {
-    const square = error * error
-    if (!Number.isFinite(square)) return
-    const at = this.ratings % this.errors.length
-    this.windowSum += square - this.errors[at]!
-    this.errors[at] = square
-    // Rounding errors must not accumulate over years.
-    if (at === 0) this.windowSum = this.errors.reduce((sum, each) => sum + each, 0)
-    if (this.ratings === this.startRatings && this.startRatings < START_RATINGS) {
-      this.startRatings++
-      this.startTotal += square
+    this.addLoss(error * error, known)
+  }
+
+  /** Adds the loss of a prediction, in the place of a squared error. A loss that is not finite is left out. */
+  addLoss(loss: number, known: boolean): void {
+    if (!Number.isFinite(loss)) return
+    this.window.add(loss)
+    if (this.isStart) {
+      this.startTotal += loss
+      this.isStart = ++this.startRatings < START_RATINGS
     }
     this.ratings++
     if (known) this.known++
-    this.total += square
-    this.fadedSum = square + this.fading * this.fadedSum
+    this.total += loss
+    this.fadedSum = loss + this.fading * this.fadedSum
     this.fadedCount = 1 + this.fading * this.fadedCount
   }
 
@@ -78,7 +85,7 @@ export class PrequentialError {
 
   /** Over the last `window` ratings. */
   get windowMse(): number {
-    return this.windowSum / Math.min(this.ratings, this.errors.length)
+    return this.window.mean
   }
 
   /** With the fading factor. */
@@ -91,29 +98,61 @@ export class PrequentialError {
     return this.startRatings < START_RATINGS ? Number.NaN : this.startTotal / this.startRatings
   }
 
+  /** Ratings of `startMse` so far. */
+  get startCount(): number {
+    return this.startRatings
+  }
+
   /** Share of the ratings whose user and item both had a row. */
   get coverage(): number {
     return this.known / this.ratings
   }
 
-  /** Counts and sums for a checkpoint. The window is not part of them. */
-  encode(): Float64Array {
-    const { ratings, known, total, fadedSum, fadedCount, startRatings, startTotal } = this
-    return Float64Array.of(ratings, known, total, fadedSum, fadedCount, startRatings, startTotal)
+  /** Leaves the start out: the model was learned before, elsewhere. */
+  leaveOutStart(): void {
+    this.isStart = false
   }
 
-  /** Adds `encode` of another one, before the first rating. Its window counts as its faded mean. */
-  restore(numbers: Float64Array): void {
-    const [ratings = 0, known = 0, total = 0, fadedSum = 0, fadedCount = 0] = numbers
-    this.startRatings += numbers[5] ?? 0
-    this.startTotal += numbers[6] ?? 0
+  write(writer: ByteWriter): void {
+    const { ratings, known, total, fadedSum, fadedCount, startRatings, startTotal } = this
+    const numbers = [ratings, known, total, fadedSum, fadedCount, startRatings, startTotal]
+    for (const number of numbers) writer.float64(number)
+    writer.uint8(this.isStart ? 1 : 0)
+    this.window.write(writer)
+  }
+
+  /** Adds another error of `write`: counts and sums are added, windows are joined (`NewestValues.join`). */
+  join(reader: ByteReader): void {
+    const own = this.ratings
+    const numbers = Float64Array.from({ length: EARLIER_ERROR_LENGTH }, () => reader.float64())
+    const isStart = reader.uint8() === 1 || (own > 0 && this.isStart)
+    this.addNumbers(numbers)
+    this.isStart = isStart && this.startRatings < START_RATINGS
+    this.window.join(reader, own / this.ratings)
+  }
+
+  /** Adds the numbers of a checkpoint of before the window was state: the window is filled with the faded mean. */
+  restoreEarlier(numbers: Float64Array): void {
+    this.addNumbers(numbers)
+    this.isStart = this.ratings === this.startRatings && this.startRatings < START_RATINGS
+    if (this.fadedCount > 0) this.window.fill(this.fadedMse, this.ratings)
+  }
+
+  private addNumbers([
+    ratings = 0,
+    known = 0,
+    total = 0,
+    fadedSum = 0,
+    fadedCount = 0,
+    startRatings = 0,
+    startTotal = 0,
+  ]: Float64Array): void {
     this.ratings += ratings
     this.known += known
     this.total += total
     this.fadedSum += fadedSum
     this.fadedCount += fadedCount
-    if (this.fadedCount === 0) return
-    this.errors.fill(this.fadedMse, 0, Math.min(this.ratings, this.errors.length))
-    this.windowSum = this.errors.reduce((sum, each) => sum + each, 0)
+    this.startRatings += startRatings
+    this.startTotal += startTotal
   }
 }

@@ -24,14 +24,19 @@ export interface RetrainPolicy {
   readonly freshnessMs?: number
   /** Minimum time between two trainings, ms; a manual one does not wait. @default 0 */
   readonly minIntervalMs?: number
-  /** Errors over fewer ratings are ignored. @default 100 */
+  /** Errors over fewer ratings are ignored. @default `MIN_ERRORS` */
   readonly minErrors?: number
 }
+
+/** Errors over fewer ratings are ignored, unless a policy says otherwise. */
+export const MIN_ERRORS = 100
 
 /** Facts for the decision. */
 export interface RetrainFacts {
   readonly isRunning: boolean
   readonly isAskedFor: boolean
+  /** Undefined where none is live. */
+  readonly liveVersion?: number
   /** The live version went live by a rollback, and nothing was promoted since. @default false */
   readonly isRolledBack?: boolean
   /** Observations after the live version's ranges. */
@@ -89,6 +94,19 @@ export function decideRetrain(policy: RetrainPolicy, facts: RetrainFacts): Retra
   return { kind: 'train', ...first }
 }
 
+/** The triggers of a policy that need the error of the live version. */
+export function errorTriggersOf({
+  errorLevel,
+  errorRise,
+  onDrift,
+}: RetrainPolicy): readonly RetrainTrigger[] {
+  return [
+    ...(errorLevel === undefined ? [] : (['error-level'] as const)),
+    ...(errorRise === undefined ? [] : (['error-rise'] as const)),
+    ...(onDrift === true ? (['drift'] as const) : []),
+  ]
+}
+
 /** Reasons that a rollback did not answer; they are the most urgent ones. */
 const LIFTS: ReadonlySet<RetrainTrigger> = new Set(['manual', 'drift', 'error-level', 'error-rise'])
 
@@ -101,7 +119,7 @@ interface Firing {
 /** Triggers that fire, most urgent first. */
 function firing(policy: RetrainPolicy, facts: RetrainFacts): readonly Firing[] {
   const error =
-    facts.error !== undefined && facts.error.count >= (policy.minErrors ?? 100)
+    facts.error !== undefined && facts.error.count >= (policy.minErrors ?? MIN_ERRORS)
       ? facts.error
       : undefined
   const rise = error === undefined ? Number.NaN : error.fadedMse / error.atStart - 1

@@ -16,7 +16,10 @@ const MEANS = [
   'prequentialFrozenMse',
   'prequentialCoverage',
   'prequentialLoss',
+  'prequentialFadedLoss',
   'prequentialAccuracy',
+  'prequentialFadedAccuracy',
+  'prequentialAuc',
 ] as const
 
 /** Answer of `/weir/jobs/:jobid/learning`. */
@@ -70,7 +73,7 @@ export function learningJson(job: JobSnapshot): LearningJson {
       name,
       version: values['learningVersion'] ?? null,
       learned: learnedOf(values, LEARNED),
-      error: values['prequentialFadedMse'] ?? values['prequentialLoss'] ?? null,
+      error: values['prequentialFadedMse'] ?? values['prequentialFadedLoss'] ?? null,
     })),
   }
 }

@@ -225,7 +225,7 @@ export const OPERATOR_METRICS: ScopeMetrics = {
   ),
   driftAlarms: counter(
     'weir_learning_drift_alarms_total',
-    'Alarms of the drift detectors on both errors.',
+    'Alarms of the drift detectors on the errors.',
   ),
   prequentialCoverage: gauge(
     'weir_learning_prequential_coverage_ratio',
@@ -233,13 +233,33 @@ export const OPERATOR_METRICS: ScopeMetrics = {
   ),
   observationsLearned: counter(
     'weir_learning_observations_learned_total',
-    'Examples that gave a step.',
+    'Examples learned, with a step or without one.',
+  ),
+  observationsRead: counter(
+    'weir_learning_observations_read_total',
+    'Records of the examples that were read, also those that are no examples.',
+  ),
+  examplesOutOfReach: counter(
+    'weir_learning_examples_out_of_reach_total',
+    'Examples with weights that are not in memory: learned, and left out of the error.',
   ),
   stepsFolded: counter('weir_learning_steps_folded_total', 'Steps added to blocks of weights.'),
   prequentialLoss: gauge('weir_learning_prequential_loss', 'Mean loss before learning.'),
+  prequentialFadedLoss: gauge(
+    'weir_learning_prequential_faded_loss',
+    'Mean loss before learning, with a fading factor.',
+  ),
   prequentialAccuracy: gauge(
     'weir_learning_prequential_accuracy_ratio',
     'Share of labels that were predicted before learning.',
+  ),
+  prequentialFadedAccuracy: gauge(
+    'weir_learning_prequential_faded_accuracy_ratio',
+    'Share of labels that were predicted before learning, with a fading factor.',
+  ),
+  prequentialAuc: gauge(
+    'weir_learning_prequential_auc_ratio',
+    'Area under the ROC curve of the newest predictions before learning.',
   ),
 }
 

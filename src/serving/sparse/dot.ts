@@ -17,6 +17,8 @@ const ATTEMPTS = 64
 export interface SparseTerms {
   /** The status of a key that no table has: UNKNOWN_KEY when it really does not exist. */
   statusOfMissing(reader: RowTableReader | undefined, hash: number): ReadStatus
+  /** The status of a block that is not in memory. @default DEFERRED: its slot is asked */
+  statusOfSpilled?(): ReadStatus
   /** Upper bound of the age of a slot's answers in ms, -1 if unknown. */
   ageOf(slot: number): number
 }
@@ -155,7 +157,8 @@ export class LocalSparseDot {
 
 function statusOfMiss(row: number, blocks: WeightBlocks, terms: SparseTerms): ReadStatus {
   if (row === MISSING) return terms.statusOfMissing(blocks.reader, blocks.hash)
-  return row === RESTORING ? RESTORING_STATUS : DEFERRED
+  if (row === RESTORING) return RESTORING_STATUS
+  return terms.statusOfSpilled?.() ?? DEFERRED
 }
 
 /** The first feature with this id or a higher one, at most `end`. */

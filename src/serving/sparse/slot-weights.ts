@@ -3,8 +3,8 @@ import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { RowTableReader } from '../../state/rows/reader.ts'
 import { OK, statusOf } from '../../wire/status.ts'
-import { SparseOutcome } from '../port/query-backend.ts'
-import { LocalSparseDot } from './dot.ts'
+import { type ReadStatus, SparseOutcome } from '../port/query-backend.ts'
+import { LocalSparseDot, type SparseTerms } from './dot.ts'
 import type { WeightTables } from './weight-blocks.ts'
 
 /** Where the weights of a linear model are. */
@@ -25,7 +25,25 @@ const SLOT_WEIGHTS: OptionShape<SlotWeightsOptions> = {
   range: required(count),
 }
 
-const TERMS = { statusOfMissing: () => statusOf('UNKNOWN_KEY'), ageOf: () => 0 }
+const UNKNOWN_KEY = statusOf('UNKNOWN_KEY')
+
+/** Takes blocks that are not in memory as zeros, and notes that there were some. */
+class ReachableTerms implements SparseTerms {
+  isOutOfReach = false
+
+  statusOfMissing(): ReadStatus {
+    return UNKNOWN_KEY
+  }
+
+  statusOfSpilled(): ReadStatus {
+    this.isOutOfReach = true
+    return UNKNOWN_KEY
+  }
+
+  ageOf(): number {
+    return 0
+  }
+}
 
 /** The tables of one version's weights in all slots, as they were when the version was looked up. */
 class SlotTables implements WeightTables {
@@ -46,6 +64,7 @@ export class SlotWeights {
   private readonly options: SlotWeightsOptions
   private readonly sparse = new LocalSparseDot()
   private readonly outcome = new SparseOutcome()
+  private readonly terms = new ReachableTerms()
   private tables: SlotTables | undefined
   private tablesOf = -1
   private changes = -1
@@ -55,15 +74,22 @@ export class SlotWeights {
     this.options = options
   }
 
+  /** Whether a block of the last `product` was not in memory. */
+  get isOutOfReach(): boolean {
+    return this.terms.isOutOfReach
+  }
+
   /**
    * Sum of weight x value of a version over features, whose ids rise. Blocks that are not in memory
-   * count as zeros; the sum is 0 if it is not finite.
+   * count as zeros (`isOutOfReach`); the sum is 0 if it is not finite.
    */
   product(version: number, ids: Uint32Array, values: Float32Array): number {
-    const { outcome } = this
+    const { outcome, terms } = this
+    terms.isOutOfReach = false
     const features = { ids, values, count: ids.length }
     const tables = this.tablesNow(version)
-    const status = this.sparse.run(tables, this.options.range, features, TERMS, outcome)
+    const status = this.sparse.run(tables, this.options.range, features, terms, outcome)
+    if (status !== OK) terms.isOutOfReach = true
     return status === OK && Number.isFinite(outcome.sum) ? outcome.sum : 0
   }
 

@@ -33,6 +33,9 @@ export class SlotRowReader {
     this.state = state
   }
 
+  /** The slot that owns the key that was read last; -1 where no table has it. */
+  owner = -1
+
   /** Number of updates of the row that was read last. */
   get updateCount(): number {
     return this.meta.updateCount
@@ -48,6 +51,7 @@ export class SlotRowReader {
   ): RowFound {
     const hash = murmur3(bytes, start, length) | 0
     const reader = this.at(version)?.readerOf(hash)
+    this.owner = reader?.share.slot ?? -1
     if (reader === undefined) return 'missing'
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const row = reader.readLiveInto(bytes, start, length, hash, target, 0, this.meta)

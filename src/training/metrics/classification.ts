@@ -1,4 +1,5 @@
 import { WeirError } from '../../core/errors.ts'
+import { areaUnderCurve } from '../../models/quality/area-under-curve.ts'
 import { QUANTILE_95, RunningMean, wilsonInterval } from '../../models/quality/intervals.ts'
 import type { MeanEstimate } from './ranking.ts'
 
@@ -66,28 +67,13 @@ export class ClassificationAccumulator {
       positives,
       accuracy: wilsonInterval(this.right, count),
       logLoss: this.isLogOdds ? notNegative(this.loss.interval()) : undefined,
-      auc: positives === 0 || positives === count ? undefined : this.auc(positives),
+      auc: this.auc(),
     }
   }
 
-  /** AUC by the sum of the ranks of the positives (Mann-Whitney); tied scores have their mean rank. */
-  private auc(positives: number): MeanEstimate {
-    const { count, scores, truths } = this
-    const order = Uint32Array.from({ length: count }, (_, i) => i)
-    order.sort((a, b) => (scores[a] as number) - (scores[b] as number))
-    let rankSum = 0
-    for (let from = 0; from < count; ) {
-      let to = from
-      let positive = 0
-      const score = scores[order[from] as number]
-      for (; to < count && scores[order[to] as number] === score; to++) {
-        positive += truths[order[to] as number] as number
-      }
-      rankSum += (positive * (from + 1 + to)) / 2
-      from = to
-    }
-    const negatives = count - positives
-    const area = (rankSum - (positives * (positives + 1)) / 2) / (positives * negatives)
+  private auc(): MeanEstimate | undefined {
+    const { area, positives, negatives } = areaUnderCurve(this.scores, this.truths, this.count)
+    if (positives === 0 || negatives === 0) return undefined
     const isTooLow = (other: number): boolean =>
       area - other > QUANTILE_95 * hanleyMcNeil(other, positives, negatives)
     const isTooHigh = (other: number): boolean =>

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { ByteReader } from '../../../src/core/byte-reader.ts'
+import { ByteWriter } from '../../../src/core/byte-writer.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { DriftMonitor, joinedAlarms, NO_ALARMS } from '../../../src/models/quality/drift-monitor.ts'
 import { campaignSize } from '../../run/campaign-size.ts'
@@ -82,7 +84,9 @@ describe('the drift monitor', () => {
     expect(monitor.alarms.adwin.count).toBeGreaterThan(0)
     expect(monitor.alarms['page-hinkley'].count).toBe(1)
     const again = new DriftMonitor(16)
-    again.restore(monitor.encode())
+    const writer = new ByteWriter()
+    monitor.write(writer)
+    again.join(new ByteReader(writer.toBytes()))
     expect(again.alarms).toEqual(monitor.alarms)
     const { adwin } = joinedAlarms([monitor.alarms, NO_ALARMS, again.alarms])
     expect(adwin).toEqual({

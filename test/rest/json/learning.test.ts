@@ -49,6 +49,32 @@ describe('the errors of a job that learns', () => {
     expect(learningSeries(snapshot())).toEqual({})
   })
 
+  it('of a linear model are losses, accuracy and area, faded for each subtask', () => {
+    const job = snapshot({
+      metrics: {
+        'count.0.observationsLearned': 30,
+        'count.0.prequentialLoss': 0.5,
+        'count.0.prequentialFadedLoss': 0.25,
+        'count.0.prequentialFadedAccuracy': 0.75,
+        'count.0.prequentialAuc': 0.875,
+        'count.0.driftAlarms': 1,
+        'count.0.learningVersion': 2,
+      },
+    })
+    expect(learningJson(job)).toMatchObject({
+      kind: 'examples',
+      version: 2,
+      driftAlarms: 1,
+      means: {
+        prequentialLoss: 0.5,
+        prequentialFadedLoss: 0.25,
+        prequentialFadedAccuracy: 0.75,
+        prequentialAuc: 0.875,
+      },
+      subtasks: [{ name: 'count#0', version: 2, learned: 30, error: 0.25 }],
+    })
+  })
+
   it('are empty for a job that does not learn', () => {
     expect(learns(LEARNING)).toBe(true)
     expect(learns(snapshot())).toBe(false)

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WeirClient } from '../../../src/client/index.ts'
 import { ByteReader } from '../../../src/core/byte-reader.ts'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
-import type { LearningError } from '../../../src/jobs/learning/als/error-function.ts'
+import type { RatingError } from '../../../src/jobs/learning/error/rating-error.ts'
 import { type CommandProcess, type CommandResult, jsonLines, weir } from './command-process.ts'
 
 let folder: string
@@ -60,7 +60,7 @@ describe('commands beside weir learn als on the embedded log', () => {
     const learned = async (): Promise<number> => {
       const [answer] = await client.values('LEARNING_ERROR', ['2'])
       if (answer?.ok !== true) return 0
-      return msgpackSerializer<LearningError>().read(new ByteReader(answer.value)).ratings
+      return msgpackSerializer<RatingError>().read(new ByteReader(answer.value)).ratings
     }
     await expect.poll(learned, { timeout: 60_000, interval: 100 }).toBe(1)
   }, 240_000)

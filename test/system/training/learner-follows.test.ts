@@ -7,11 +7,9 @@ import { openTopics } from '../../../src/connectors/topics/open.ts'
 import { scanTopic } from '../../../src/connectors/topics/scan.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import { isWeirError } from '../../../src/core/errors.ts'
-import {
-  LEARNING_ERROR_STATE,
-  type LearningError,
-} from '../../../src/jobs/learning/als/error-function.ts'
 import { isInSample } from '../../../src/jobs/learning/als/frozen-rows.ts'
+import { LEARNING_ERROR_STATE } from '../../../src/jobs/learning/error/learning-error.ts'
+import type { RatingError } from '../../../src/jobs/learning/error/rating-error.ts'
 import { ALS_MODEL } from '../../../src/jobs/model-topic/als-serving-function.ts'
 import { publishAls } from '../../../src/jobs/publish/als.ts'
 import { ModelAdministration } from '../../../src/jobs/registry/model-administration.ts'
@@ -170,10 +168,10 @@ class Service {
   }
 
   /** LEARNING_ERROR of version 1; undefined before the first report. */
-  async error(): Promise<LearningError | undefined> {
+  async error(): Promise<RatingError | undefined> {
     const reader = await this.job.reader()
     const [answer] = await reader.values(LEARNING_ERROR_STATE, ['1'])
-    return answer?.ok === true ? (unpack(answer.value) as LearningError) : undefined
+    return answer?.ok === true ? (unpack(answer.value) as RatingError) : undefined
   }
 
   /** The rows of a version as the model topic has them. */
@@ -276,7 +274,7 @@ it('LEARNING_ERROR counts each rating once, and goes on, whatever the number of 
     await service.start({ rule: 'gram' }, { slots })
     await service.learn(300)
     sent += 300
-    let error: LearningError | undefined
+    let error: RatingError | undefined
     await until(`the error is of ${sent} ratings`, async () => {
       error = await service.error()
       return error?.ratings === sent

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { WeirClient } from '../../../src/client/index.ts'
 import { ByteReader } from '../../../src/core/byte-reader.ts'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
-import type { LearningError } from '../../../src/jobs/learning/als/error-function.ts'
+import type { RatingError } from '../../../src/jobs/learning/error/rating-error.ts'
 import { type CommandResult, jsonLines, PATIENT, weir } from '../cli/command-process.ts'
 
 /** Ratings of each machine. */
@@ -47,7 +47,7 @@ async function learnedOn(port: number): Promise<number> {
   await using client = await WeirClient.connect({ port })
   const [answer] = await client.values('LEARNING_ERROR', ['1'])
   if (answer?.ok !== true) return 0
-  return msgpackSerializer<LearningError>().read(new ByteReader(answer.value)).ratings
+  return msgpackSerializer<RatingError>().read(new ByteReader(answer.value)).ratings
 }
 
 it('a model that moves to a machine with other ratings in a topic of the same name takes no positions along', async () => {

@@ -19,6 +19,7 @@ const ALS_LEARNING: OptionShape<AlsLearningOptions> = {
   onLearning: aFunction(),
   onRefused: aFunction(),
   onMemoryDropped: aFunction(),
+  onOutOfReach: aFunction(),
 }
 
 /** Makes the coordinator of the `online-als` job. */

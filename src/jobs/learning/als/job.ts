@@ -33,13 +33,14 @@ import { BAD_ROWS } from '../../model-topic/operator.ts'
 import { topicRecords } from '../../model-topic/records.ts'
 import { type BadRowPolicy, ModelRowsOperator } from '../../model-topic/rows-operator.ts'
 import { deltasTopic } from '../../model-topic/topics.ts'
+import { LearningErrorFunction } from '../error/learning-error.ts'
+import { joinedRatingError } from '../error/rating-error.ts'
 import { quarantine } from '../quarantine.ts'
 import { REFUSED } from '../refused.ts'
 import { topicSink } from '../topic-sink.ts'
 import type { OutgoingDelta } from './delta-sender.ts'
 import type { DeltaWindowOptions } from './delta-window.ts'
 import { DeltasOperator } from './deltas-operator.ts'
-import { LearningErrorFunction } from './error-function.ts'
 import { OnlineLearner } from './learner.ts'
 import { RatingsOperator } from './ratings-operator.ts'
 import {
@@ -206,7 +207,7 @@ const onlineAls: JobDefinition<OnlineAlsOptions> = defineJob<OnlineAlsOptions>({
     learner
       .getSideOutput(LEARNING_ERROR)
       .keyBy((part) => String(part.version))
-      .process(() => new LearningErrorFunction())
+      .process(() => new LearningErrorFunction(joinedRatingError))
       .uid('learning-error')
       .name('Learning error')
       .discard()

@@ -25,15 +25,18 @@ export interface LearnedRowsOptions {
   /** Average ratings that a row of the batch model counts as: the same for all, or one number a row. */
   readonly evidence: number | RowEvidence
   readonly maxKeyBytes: number
+  /** The slot of these rows. */
+  readonly slot: number
 }
 
 /** Reads and writes the rows that a rule works on, in buffers that every rating fills again. */
 export class LearnedRows {
-  /** Whether the last `item` could not be read in place, and the cold row was taken. */
+  /** Whether the last `item` is spilled in another slot, so that the cold row was taken. */
   itemOutOfReach = false
   /** The rows as they were published. */
   readonly frozen: FrozenRows
   private readonly evidence: number | RowEvidence
+  private readonly slot: number
   private readonly users: OwnRows
   private readonly items: OwnRows
   private readonly itemReader: SlotRowReader
@@ -42,8 +45,9 @@ export class LearnedRows {
   private deltaBuffer = new Float32Array(0)
 
   constructor(options: LearnedRowsOptions) {
-    const { users, items, state, catalog, uid, evidence, maxKeyBytes } = options
+    const { users, items, state, catalog, uid, evidence, maxKeyBytes, slot } = options
     this.evidence = evidence
+    this.slot = slot
     this.users = new OwnRows({ side: 'user', rows: users, state, evidence, maxKeyBytes })
     this.items = new OwnRows({ side: 'item', rows: items, state, evidence, maxKeyBytes })
     const { dimension } = users
@@ -111,13 +115,18 @@ export class LearnedRows {
     return this.items.read(version.metadata.version, key, version.coldItem)
   }
 
-  /** The row of an item of any slot, read in place. */
+  /** The row of an item of any slot: read in place, and of this slot also from its store. */
   item(version: LearnedVersion, { bytes, start, length }: ByteSpan): LearnedRow {
     this.items.select(version.rule.itemMemory)
     const { row } = this.items
     const id = version.metadata.version
     const found = this.itemReader.read(id, bytes, start, length, row.row)
-    this.itemOutOfReach = found === 'out-of-reach'
+    const isOwn = this.itemReader.owner === this.slot
+    this.itemOutOfReach = found === 'out-of-reach' && !isOwn
+    // The row is in this slot's store, or nowhere.
+    if (found === 'out-of-reach' && isOwn) {
+      return this.items.read(id, bytes.subarray(start, start + length), version.coldItem)
+    }
     if (found !== 'found') return this.items.cold(version.coldItem)
     row.updates = this.itemReader.updateCount
     // The rules only need to know that the row is not a new one.

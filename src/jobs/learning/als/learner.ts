@@ -6,6 +6,7 @@ import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { DEFAULT_MAX_KEY_BYTES } from '../../../state/port/key-length.ts'
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
 import { itemRows, userRows } from '../../model-topic/als-serving-function.ts'
+import { REPORT_MS } from '../error/slot-reports.ts'
 import { InFlightLimit } from '../in-flight-limit.ts'
 import type { LearnerOrder, LearnerReport } from '../messages.ts'
 import { RowEvidence } from './evidence.ts'
@@ -23,9 +24,6 @@ export interface LearnerOptions extends LearnedVersionOptions, LearningStepsOpti
   /** Longest row key in bytes. @default 64 */
   readonly maxKeyBytes?: number
 }
-
-/** Time between two reports of the error. */
-const REPORT_MS = 1000
 
 /**
  * Keeps the rows of an ALS model and learns them from ratings (`LearningSteps`). It takes part in the
@@ -59,7 +57,10 @@ export class OnlineLearner extends AbstractOperator {
     this.rows = this.openRows(context)
     const { versions, rows, state } = this
     this.steps = new LearningSteps({ versions, rows, state, context, options: this.options })
-    this.error = new LiveError(context, () => this.steps.current)
+    this.error = new LiveError(context, () => {
+      const { all } = versions
+      return { all, current: this.steps.current ?? all.at(-1) }
+    })
     const dropped = versions.restoredRule
     let isDropped = dropped !== undefined && dropped !== this.options.rule.rule
     if (isDropped) rows.dropMemories()
@@ -117,7 +118,7 @@ export class OnlineLearner extends AbstractOperator {
     this.versions.snapshot()
   }
 
-  private openRows({ rowTables, uid }: OperatorContext): LearnedRows {
+  private openRows({ rowTables, uid, subtask }: OperatorContext): LearnedRows {
     const { dimension, maxKeyBytes = DEFAULT_MAX_KEY_BYTES, evidence } = this.options
     return new LearnedRows({
       users: this.state.vector(userRows(dimension, maxKeyBytes)),
@@ -127,6 +128,7 @@ export class OnlineLearner extends AbstractOperator {
       uid,
       evidence: evidence ?? new RowEvidence(this.state, maxKeyBytes),
       maxKeyBytes,
+      slot: subtask,
     })
   }
 

@@ -10,6 +10,7 @@ import type { OperatorContext } from '../../../operators/port/operator.ts'
 import type { WriteOrigin } from '../../../state/port/handles.ts'
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
 import type { InFlightLimit } from '../in-flight-limit.ts'
+import { OutOfReach } from '../out-of-reach.ts'
 import { RecentValues } from '../recent-values.ts'
 import { type RefusalReason, Refusals } from '../refused.ts'
 import { DeltaSender } from './delta-sender.ts'
@@ -82,7 +83,7 @@ export class LearningSteps {
   private readonly folded: Counter
   private readonly refusals: Refusals
   private readonly dropped: Counter
-  private readonly outOfReach: Counter
+  private readonly outOfReach: OutOfReach
 
   constructor({ versions, rows, state, context, options }: LearningStepsParts) {
     this.versions = versions
@@ -99,7 +100,7 @@ export class LearningSteps {
     this.folded = metrics.counter('deltasFolded')
     this.refusals = new Refusals(context, 'ratingsRefused')
     this.dropped = metrics.counter('numRecordsDropped')
-    this.outOfReach = metrics.counter('itemRowsOutOfReach')
+    this.outOfReach = new OutOfReach(context, 'itemRowsOutOfReach')
     metrics.gauge('updateToVisibleMedianMs', () => this.visibleMs.quantile(0.5))
     metrics.gauge('updateToVisibleMaxMs', () => this.visibleMs.quantile(1))
     metrics.gauge('freshnessMs', () => context.clock.nowMs() - this.newestEventMs)
@@ -145,7 +146,7 @@ export class LearningSteps {
     const { rows } = this
     const user = rows.user(version, key)
     const item = rows.item(version, rating.item)
-    if (rows.itemOutOfReach) this.outOfReach.increment()
+    const isServed = !rows.itemOutOfReach
     const score = clipRating(scoreOf(user.row, item.row), version.range)
     const frozen = this.frozenScore(version, key, user, rating.item, item)
     const known = user.updates + user.evidence > 0 && item.updates + item.evidence > 0
@@ -154,21 +155,25 @@ export class LearningSteps {
       this.refuse(rating, key, 'not-finite', timestamp)
       return
     }
-    const target = targetOf(version.metadata.feedback, rating.rating)
-    const error = target - score
-    version.error.add(error, known)
-    const { clock } = this.context
-    version.drift.add(error * error, clock)
-    if (frozen !== undefined) {
-      const frozenError = target - clipRating(frozen, version.range)
-      version.frozenError.add(frozenError, known)
-      version.drift.addFrozen(frozenError * frozenError, clock)
-    }
+    if (isServed) this.measure(version, rating, { score, frozen, known })
+    else this.outOfReach.add()
     const { partition, offset } = this.context.position()
     rows.storeUser(version, key, this.originOf(this.ratingsSource, partition, offset, timestamp))
     this.learned.increment()
     if (!(timestamp <= this.newestEventMs)) this.newestEventMs = timestamp
     this.deltas.send(version.metadata.version, rating.item, delta, key, timestamp)
+  }
+
+  private measure(
+    { measures, metadata, range }: LearnedVersion,
+    { rating }: RatingRecord,
+    { score, frozen, known }: { score: number; frozen: number | undefined; known: boolean },
+  ): void {
+    const { clock } = this.context
+    const target = targetOf(metadata.feedback, rating)
+    measures.add(target - score, known, clock)
+    if (frozen === undefined) return
+    measures.addFrozen(target - clipRating(frozen, range), known, clock)
   }
 
   /** The score without learning, before the step changes the rows; undefined outside the sample. */

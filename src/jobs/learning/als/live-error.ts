@@ -1,58 +1,63 @@
 import type { OperatorContext } from '../../../operators/port/operator.ts'
-import { LEARNING_ERROR, type LearningErrorPart } from './records.ts'
+import type { RatingErrorPart } from '../error/rating-error.ts'
+import { SlotReports } from '../error/slot-reports.ts'
+import { LEARNING_ERROR } from './records.ts'
 import type { LearnedVersion } from './version.ts'
+
+/** The versions of a slot, for its reports. */
+export interface ReportedVersions {
+  /** The version that is learned on, or was last; undefined before the first. */
+  readonly current: LearnedVersion | undefined
+  /** All versions that the slot knows. */
+  readonly all: Iterable<LearnedVersion>
+}
 
 /** Reports the error of predictions of the version that is learned on, as metrics and as records. */
 export class LiveError {
-  private readonly context: OperatorContext
-  private readonly current: () => LearnedVersion | undefined
-  /** Version and ratings of the last report. */
-  private reported = ''
+  private readonly versions: () => ReportedVersions
+  private readonly reports: SlotReports<RatingErrorPart>
 
-  constructor(context: OperatorContext, current: () => LearnedVersion | undefined) {
-    this.context = context
-    this.current = current
+  constructor(context: OperatorContext, versions: () => ReportedVersions) {
+    this.versions = versions
+    this.reports = new SlotReports(context, LEARNING_ERROR)
     const { metrics } = context
-    const error = (): LearnedVersion['error'] | undefined => current()?.error
+    const current = (): LearnedVersion | undefined => versions().current
+    const error = () => current()?.measures.error
     metrics.gauge('learningVersion', () => current()?.metadata.version ?? 0)
     metrics.gauge('prequentialMse', () => error()?.mse ?? Number.NaN)
     metrics.gauge('prequentialWindowMse', () => error()?.windowMse ?? Number.NaN)
     metrics.gauge('prequentialFadedMse', () => error()?.fadedMse ?? Number.NaN)
-    metrics.gauge('prequentialFrozenMse', () => current()?.frozenError.fadedMse ?? Number.NaN)
+    metrics.gauge(
+      'prequentialFrozenMse',
+      () => current()?.measures.frozenError.fadedMse ?? Number.NaN,
+    )
     metrics.gauge('driftAlarms', () => alarmCount(current()))
     metrics.gauge('prequentialCoverage', () => error()?.coverage ?? Number.NaN)
   }
 
-  /** Sends the error where it has changed, and once in each attempt: it replaces that of the slots before. */
+  /** Sends the error of each version that has changed. */
   emit(): void {
-    const current = this.current()
-    if (current === undefined) return
-    const { error, frozenError, drift, metadata } = current
-    const report = `${metadata.version}/${error.count}`
-    if (report === this.reported) return
-    this.reported = report
-    const { subtask: slot, parallelism } = this.context
-    const part: LearningErrorPart = {
-      version: metadata.version,
-      slot,
-      parallelism,
-      ratings: error.count,
-      mse: error.mse,
-      windowMse: error.windowMse,
-      fadedMse: error.fadedMse,
-      coverage: error.coverage,
-      startMse: error.startMse,
-      frozenMse: frozenError.fadedMse,
-      frozenRatings: frozenError.count,
-      alarms: drift.alarms,
+    for (const { metadata, measures } of this.versions().all) {
+      const { error, frozenError, drift } = measures
+      this.reports.send(metadata.version, error.count, () => ({
+        ratings: error.count,
+        mse: error.mse,
+        windowMse: error.windowMse,
+        fadedMse: error.fadedMse,
+        coverage: error.coverage,
+        startMse: error.startMse,
+        startRatings: error.startCount,
+        frozenMse: frozenError.fadedMse,
+        frozenRatings: frozenError.count,
+        alarms: drift.alarms,
+      }))
     }
-    this.context.output.collectSide(LEARNING_ERROR.id, part, -1)
   }
 }
 
 /** Alarms of both detectors on the errors of a version. */
 function alarmCount(version: LearnedVersion | undefined): number {
   if (version === undefined) return 0
-  const { alarms } = version.drift
+  const { alarms } = version.measures.drift
   return alarms.adwin.count + alarms['page-hinkley'].count
 }

@@ -3,8 +3,8 @@ import { type ByteSpan, emptySpan, type MutableByteSpan } from '../../../core/by
 import type { ByteWriter } from '../../../core/byte-writer.ts'
 import type { Serializer } from '../../../core/serializer.ts'
 import type { RowUpdate } from '../../../models/als/row-update.ts'
-import type { AlarmsByDetector } from '../../../models/quality/drift-monitor.ts'
 import { OutputTag } from '../../../operators/port/output-tag.ts'
+import type { RatingErrorPart } from '../error/rating-error.ts'
 
 /*
  * The records of the learning job, distinguished by `kind`. Records are reused: each is valid until the
@@ -46,36 +46,8 @@ export interface DeltaRecord {
 /** Input of the learner. */
 export type LearnerInput = RowUpdate | RatingRecord | SwitchRecord | DeltaRecord
 
-/** Prequential error of one version: of predictions that were made before their rating was learned. */
-export interface LearningErrorFigures {
-  readonly version: number
-  /** Ratings that were predicted and then learned. */
-  readonly ratings: number
-  /** Mean squared error: over all ratings, over the newest ones, and weighed by age. */
-  readonly mse: number
-  readonly windowMse: number
-  readonly fadedMse: number
-  /** Share of ratings whose user and item both had a row. */
-  readonly coverage: number
-  /** Over the first 1,000 ratings of each slot; NaN before a slot has so many. */
-  readonly startMse: number
-  /** Of the version without learning, on a sample of the users, weighed by age; NaN if unknown. */
-  readonly frozenMse: number
-  /** Alarms of the drift detectors, on both errors. */
-  readonly alarms: AlarmsByDetector
-}
-
-/** One slot's part of the error of the live model's predictions. */
-export interface LearningErrorPart extends LearningErrorFigures {
-  readonly slot: number
-  /** Slots of the job when it was reported; undefined in parts of an earlier build. */
-  readonly parallelism?: number
-  /** Ratings of the sample of users for `frozenMse`. */
-  readonly frozenRatings: number
-}
-
 /** Side output of the errors of slots. */
-export const LEARNING_ERROR = new OutputTag<LearningErrorPart>('learning-error')
+export const LEARNING_ERROR = new OutputTag<RatingErrorPart>('learning-error')
 
 /** A rating that every record fills again. */
 export interface MutableRating extends RatingRecord {

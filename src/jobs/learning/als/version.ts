@@ -9,18 +9,11 @@ import {
 } from '../../../models/als/online/rules.ts'
 import { publishedMoments } from '../../../models/als/published-moments.ts'
 import { RowMoments } from '../../../models/als/row-moments.ts'
-import {
-  DriftMonitor,
-  ENCODED_ALARMS_LENGTH,
-  largestSquaredError,
-} from '../../../models/quality/drift-monitor.ts'
-import {
-  ENCODED_ERROR_LENGTH,
-  PrequentialError,
-  type PrequentialOptions,
-} from '../../../models/quality/prequential-error.ts'
+import { largestSquaredError } from '../../../models/quality/drift-monitor.ts'
+import type { PrequentialOptions } from '../../../models/quality/prequential-error.ts'
 import type { RatingRange } from '../../../models/ratings/rating.ts'
 import type { ModelVersionMarker } from '../../../models/registry/version-marker.ts'
+import { RatingMeasures } from '../error/rating-measures.ts'
 import type { LearnableVersion } from '../messages.ts'
 
 /** Metadata of a version, from its marker. */
@@ -53,11 +46,7 @@ export class LearnedVersion {
   readonly metadata: AlsVersionMetadata
   readonly moments: EncodedMoments
   readonly rule: OnlineRule
-  readonly error: PrequentialError
-  /** Of the version without learning, on a sample of the users. */
-  readonly frozenError: PrequentialError
-  /** Detectors of a rise of the error. */
-  readonly drift: DriftMonitor
+  readonly measures: RatingMeasures
   readonly range: RatingRange
   /** Where new users and items start, [dimension]. */
   readonly coldUser: Float32Array
@@ -68,7 +57,7 @@ export class LearnedVersion {
     moments: EncodedMoments,
     options: LearnedVersionOptions,
   ) {
-    const { dimension, rule, prequential = {} } = options
+    const { dimension, rule, prequential } = options
     const { biased, globalMean, minRating, maxRating } = metadata
     this.metadata = metadata
     this.moments = moments
@@ -78,12 +67,9 @@ export class LearnedVersion {
     }
     const ruleOptions = withGlobalMean(rule, globalMean)
     this.rule = onlineRule({ dimension, biased }, ruleOptions, () => decoded)
-    this.error = new PrequentialError(prequential)
-    this.frozenError = new PrequentialError(prequential)
     this.range = { min: minRating, max: maxRating }
-    this.drift = new DriftMonitor(
-      metadata.feedback === 'implicit' ? 1 : largestSquaredError(this.range),
-    )
+    const largest = metadata.feedback === 'implicit' ? 1 : largestSquaredError(this.range)
+    this.measures = new RatingMeasures(largest, prequential)
     this.coldUser = coldRow(decoded.user, biased ? dimension - 1 : -1)
     this.coldItem = coldRow(decoded.item, biased ? dimension - 2 : -1)
   }
@@ -187,35 +173,13 @@ export function decodeVersion(bytes: Uint8Array): {
   }
 }
 
-/**
- * Errors and alarms of a version as operator state: `| version f64 | float64 ... |`, the numbers of `PrequentialError.encode`,
- * those of `DriftMonitor.encode`, and those of the frozen error. Checkpoints of before the alarms end after five numbers,
- * those of before the frozen error after the alarms.
- */
-export function errorBytes({ metadata, error, drift, frozenError }: LearnedVersion): Uint8Array {
-  const parts = [error.encode(), drift.encode(), frozenError.encode()]
-  const numbers = Float64Array.from([metadata.version, ...parts.flatMap((part) => [...part])])
-  return new Uint8Array(numbers.buffer)
-}
-
-/** Adds the numbers of `errorBytes`, of one slot, to those of a version. */
-export function restoreErrors(
-  { error, drift, frozenError }: LearnedVersion,
-  numbers: Float64Array,
-): void {
-  error.restore(numbers)
-  drift.restore(numbers.subarray(ENCODED_ERROR_LENGTH))
-  const frozen = numbers.subarray(ENCODED_ERROR_LENGTH + ENCODED_ALARMS_LENGTH)
-  if (frozen.length > 0) frozenError.restore(frozen)
-}
-
 /** The sums that a version's rule learned over all rows, as operator state: `| version f64 | float64 ... |`. */
 export function sharedBytes({ metadata, rule }: LearnedVersion): Uint8Array[] {
   if (rule.shared === undefined) return []
   return [new Uint8Array(Float64Array.of(metadata.version, ...rule.shared).buffer)]
 }
 
-/** Reads `errorBytes` and `sharedBytes`. */
+/** Reads `sharedBytes`, and the errors of a checkpoint of before the windows were state, which begin alike. */
 export function versionNumbersOf(bytes: Uint8Array): { version: number; numbers: Float64Array } {
   const numbers = numbersOf(bytes)
   return { version: numbers[0]!, numbers: numbers.subarray(1) }

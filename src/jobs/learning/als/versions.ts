@@ -2,22 +2,22 @@ import type { OnlineSide } from '../../../models/als/online/rule.ts'
 import { RowMoments } from '../../../models/als/row-moments.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
 import type { RowTableReader } from '../../../state/rows/reader.ts'
+import { MeasuresState } from '../error/measures-state.ts'
 import { tableMoments } from './moments.ts'
 import {
   type AlsVersionMetadata,
   decodeVersion,
   type EncodedMoments,
   encodeVersion,
-  errorBytes,
   LearnedVersion,
   type LearnedVersionOptions,
-  restoreErrors,
   sharedBytes,
   versionNumbersOf,
 } from './version.ts'
 
 const VERSIONS = 'learned-versions'
-const ERRORS = 'learning-errors'
+/** Errors in checkpoints of before the windows were state. */
+const EARLIER_ERRORS = 'learning-errors'
 const SHARED = 'rule-sums'
 const RULE = 'rule'
 /** Versions whose deltas are taken: the one learned on, those before it, one to come. */
@@ -34,13 +34,17 @@ export class LearnedVersions {
   private readonly options: LearnedVersionOptions
   private readonly context: OperatorContext
   private readonly versions = new Map<number, LearnedVersion>()
-  private readonly restoredErrors: readonly VersionNumbers[]
+  private readonly measures: MeasuresState
+  private readonly earlierErrors: readonly VersionNumbers[]
+  private readonly restoredVersions: readonly ReturnType<typeof decodeVersion>[]
   private readonly restoredShared: readonly VersionNumbers[]
 
   constructor(options: LearnedVersionOptions, context: OperatorContext) {
     this.options = options
     this.context = context
-    this.restoredErrors = context.operatorState.restored(ERRORS).map(versionNumbersOf)
+    this.restoredVersions = context.operatorState.restored(VERSIONS).map(decodeVersion)
+    this.measures = new MeasuresState(context.operatorState)
+    this.earlierErrors = context.operatorState.restored(EARLIER_ERRORS).map(versionNumbersOf)
     const isOtherRule = this.restoredRule !== undefined && this.restoredRule !== options.rule.rule
     const shared = isOtherRule ? [] : context.operatorState.restored(SHARED)
     this.restoredShared = shared.map(versionNumbersOf)
@@ -48,8 +52,7 @@ export class LearnedVersions {
 
   /** The versions of the checkpoint that the slot was restored from. */
   *restored(): Iterable<LearnedVersion> {
-    for (const bytes of this.context.operatorState.restored(VERSIONS)) {
-      const { metadata, moments } = decodeVersion(bytes)
+    for (const { metadata, moments } of this.restoredVersions) {
       const version = this.begin(metadata, moments)
       if (version !== undefined) yield version
     }
@@ -64,6 +67,11 @@ export class LearnedVersions {
   /** Versions whose deltas can be folded. */
   get known(): readonly number[] {
     return [...this.versions.keys()]
+  }
+
+  /** The versions that are known; the one that began last is at the end. */
+  get all(): readonly LearnedVersion[] {
+    return [...this.versions.values()]
   }
 
   get(version: number): LearnedVersion | undefined {
@@ -99,13 +107,21 @@ export class LearnedVersions {
       return undefined
     }
     const version = new LearnedVersion(metadata, moments, this.options)
-    const restored = this.restoredErrors.filter((entry) => entry.version === number)
-    for (const { numbers } of restored) restoreErrors(version, numbers)
+    this.restoreMeasures(version)
     this.restoreShared(version)
     this.versions.set(number, version)
     // Deltas of a version that began long ago do not come any more.
     for (const old of [...this.versions.keys()].slice(0, -KEPT)) this.versions.delete(old)
     return version
+  }
+
+  private restoreMeasures({ metadata: { version }, measures }: LearnedVersion): void {
+    if (this.measures.joinInto(version, measures)) return
+    const earlier = this.earlierErrors.filter((entry) => entry.version === version)
+    for (const { numbers } of earlier) measures.restoreEarlier(numbers)
+    // A slot that came with another parallelism: the ratings that it gets first are not the first ones.
+    const isKnown = this.restoredVersions.some(({ metadata }) => metadata.version === version)
+    if (earlier.length === 0 && isKnown) measures.leaveOutStart()
   }
 
   /** Adds up the sums of the slots that this one takes over; a rule with other options has other sums. */
@@ -124,10 +140,10 @@ export class LearnedVersions {
   /** Puts constants and errors into the next checkpoint. */
   snapshot(): void {
     const { operatorState } = this.context
-    const versions = [...this.versions.values()]
+    const versions = this.all
     const constants = versions.map(({ metadata, moments }) => encodeVersion(metadata, moments))
     operatorState.update(VERSIONS, 'broadcast', constants)
-    operatorState.update(ERRORS, 'split', versions.map(errorBytes))
+    this.measures.update(versions.map(({ metadata, measures }) => [metadata.version, measures]))
     operatorState.update(SHARED, 'split', versions.flatMap(sharedBytes))
     operatorState.update(RULE, 'broadcast', [Buffer.from(this.options.rule.rule)])
   }

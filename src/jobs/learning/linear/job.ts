@@ -21,12 +21,15 @@ import { rawKeySerializer } from '../../../dataflow/key-serializer.ts'
 import { encodeLinearDelta, type LinearDelta } from '../../../models/linear/delta.ts'
 import { ONLINE_LINEAR, type OnlineLinearOptions } from '../../../models/linear/online-rule.ts'
 import { type WeightUpdate, WeightUpdateSerializer } from '../../../models/linear/weight-update.ts'
+import { PREQUENTIAL, type PrequentialOptions } from '../../../models/quality/prequential-error.ts'
 import { MODEL_ROWS_UID } from '../../model-topic/als-serving.ts'
 import { LinearServingFunction } from '../../model-topic/linear-serving-function.ts'
 import { BAD_ROWS, type BadRowPolicy } from '../../model-topic/operator.ts'
 import { topicRecords } from '../../model-topic/records.ts'
 import { deltasTopic } from '../../model-topic/topics.ts'
 import { WeightRowsOperator } from '../../model-topic/weight-rows-operator.ts'
+import { EXAMPLE_ERROR, joinedExampleError } from '../error/example-error.ts'
+import { LearningErrorFunction } from '../error/learning-error.ts'
 import { quarantine } from '../quarantine.ts'
 import { REFUSED } from '../refused.ts'
 import { topicSink } from '../topic-sink.ts'
@@ -50,6 +53,7 @@ export interface OnlineSvmOptions extends Readonly<Record<string, unknown>> {
   readonly rule: OnlineLinearOptions
   /** Label of the positive examples, every other one is negative. @default every label above 0 */
   readonly positiveLabel?: number
+  readonly prequential?: PrequentialOptions
   /**
    * Observations in flight from their prediction to the fold of their deltas, over all slots: a higher
    * limit gives more observations a second, with steps on older weights. @default 64
@@ -72,6 +76,7 @@ export const ONLINE_SVM: OptionShape<NamedOptions<OnlineSvmOptions>> = {
   range: required(count),
   rule: required(nested(ONLINE_LINEAR)),
   positiveLabel: numberIn(),
+  prequential: nested(PREQUENTIAL),
   mostUnderWay: wholeNumber({ min: 1, orInfinity: true }),
   deltasFrom: listOf(wholeNumber({ min: 0 })),
   lingerMs: milliseconds,
@@ -151,12 +156,20 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
             modelUid: SVM_MODEL_UID,
             mostInFlight,
             positiveLabel,
+            prequential: options.prequential,
           }),
-        { sideOutputs: [REFUSED.id] },
+        { sideOutputs: [REFUSED.id, EXAMPLE_ERROR.id] },
       )
       .uid(SVM_OBSERVATIONS_UID)
     observed.sinkTo(sink).uid('deltas-sink').name('Deltas sink')
     await quarantine(observed.getSideOutput(REFUSED), options)
+    observed
+      .getSideOutput(EXAMPLE_ERROR)
+      .keyBy((part) => String(part.version))
+      .process(() => new LearningErrorFunction(joinedExampleError))
+      .uid('learning-error')
+      .name('Learning error')
+      .discard()
   },
 })
 

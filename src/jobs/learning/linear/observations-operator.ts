@@ -4,11 +4,14 @@ import type { Counter } from '../../../core/metrics.ts'
 import type { LinearDelta } from '../../../models/linear/delta.ts'
 import { ExampleRecordReader, type ExampleView } from '../../../models/linear/example-record.ts'
 import { type OnlineLinearOptions, OnlineLinearRule } from '../../../models/linear/online-rule.ts'
+import type { PrequentialOptions } from '../../../models/quality/prequential-error.ts'
 import type { OperatorContext } from '../../../operators/port/operator.ts'
 import { SlotWeights } from '../../../serving/sparse/slot-weights.ts'
 import { type ModelTopicRecord, valueBytesOf } from '../../model-topic/record.ts'
 import { ObservationsGate } from '../observations-gate.ts'
+import { OutOfReach } from '../out-of-reach.ts'
 import { Refusals } from '../refused.ts'
+import { LinearLiveError } from './live-error.ts'
 
 /** Options of the operator. */
 export interface LinearObservationsOptions {
@@ -21,6 +24,7 @@ export interface LinearObservationsOptions {
   readonly positiveLabel?: number | undefined
   /** Observations in flight: steps on weights of long ago overshoot when many are folded at once. */
   readonly mostInFlight: number
+  readonly prequential?: PrequentialOptions | undefined
 }
 
 /**
@@ -38,18 +42,20 @@ export class LinearObservationsOperator extends ObservationsGate {
   private readonly learnedOn: number[] = []
   private weights!: SlotWeights
   private timestamp = -1
-  private lossSum = 0
-  private right = 0
-  private count = 0
+  private readonly prequential: PrequentialOptions
+  private error!: LinearLiveError
+  private read!: Counter
   private learned!: Counter
   private refusals!: Refusals
+  private outOfReach!: OutOfReach
 
   constructor(options: LinearObservationsOptions) {
-    const { range, rule, modelUid, mostInFlight, positiveLabel } = options
+    const { range, rule, modelUid, mostInFlight, positiveLabel, prequential = {} } = options
     super(mostInFlight)
     this.range = range
     this.rule = new OnlineLinearRule(rule)
     this.modelUid = modelUid
+    this.prequential = prequential
     this.positiveLabel = positiveLabel
   }
 
@@ -60,11 +66,13 @@ export class LinearObservationsOperator extends ObservationsGate {
     this.weights = new SlotWeights({ rowTables, uid, state: 'weights', range })
     this.learned = metrics.counter('observationsLearned')
     this.refusals = new Refusals(context, 'observationsRefused')
-    metrics.gauge('prequentialLoss', () => this.lossSum / this.count)
-    metrics.gauge('prequentialAccuracy', () => this.right / this.count)
+    this.read = metrics.counter('observationsRead')
+    this.outOfReach = new OutOfReach(context, 'examplesOutOfReach')
+    this.error = new LinearLiveError(context, this.prequential)
   }
 
   processElement(_input: number, value: unknown, timestamp: number): void {
+    this.read.increment()
     const bytes = valueBytesOf(value as ModelTopicRecord)
     this.timestamp = timestamp
     this.recordVersion(this.context.position().partition)
@@ -90,6 +98,15 @@ export class LinearObservationsOperator extends ObservationsGate {
     return this.positiveLabel === undefined ? label > 0 : label === this.positiveLabel
   }
 
+  override onProcessingTime(timestampMs: number): void {
+    this.error.emitDue(timestampMs)
+  }
+
+  override prepareSnapshot(): void {
+    super.prepareSnapshot()
+    this.error.snapshot()
+  }
+
   private recordVersion(partition: number): void {
     if (this.learnedOn[partition] === this.version) return
     this.learnedOn[partition] = this.version
@@ -104,9 +121,11 @@ export class LinearObservationsOperator extends ObservationsGate {
     ids[count] = BIAS_FEATURE
     values[count] = 1
     const { rule, context } = this
-    // Blocks that are not in memory count as zeros: the step is less exact, but nothing waits.
+    // Blocks that are not in memory count as zeros: the step is less exact, but nothing waits. The error is of what is served.
     const decision = this.weights.product(this.version, ids, values)
-    this.recordPrediction(decision, label)
+    if (this.weights.isOutOfReach) this.outOfReach.add()
+    else this.error.add(this.version, decision, label, rule.lossOf(decision, label))
+    this.learned.increment()
     const derivative = rule.derivative(decision, label, values)
     if (derivative === 0) return
     const { partition, offset } = context.position()
@@ -122,12 +141,5 @@ export class LinearObservationsOperator extends ObservationsGate {
     }
     this.inFlight?.enter()
     context.output.collect(delta, this.timestamp)
-    this.learned.increment()
-  }
-
-  private recordPrediction(decision: number, label: number): void {
-    this.count++
-    this.lossSum += this.rule.lossOf(decision, label)
-    if (decision > 0 === label > 0) this.right++
   }
 }

@@ -3,15 +3,12 @@ import {
   type AlsVersionMetadata,
   decodeVersion,
   encodeVersion,
-  errorBytes,
   LearnedVersion,
   mergedMoments,
   sharedBytes,
   versionNumbersOf,
 } from '../../../../src/jobs/learning/als/version.ts'
 import { RowMoments } from '../../../../src/models/als/row-moments.ts'
-import { NO_ALARMS } from '../../../../src/models/quality/drift-monitor.ts'
-import { ENCODED_ERROR_LENGTH } from '../../../../src/models/quality/prequential-error.ts'
 
 const METADATA: AlsVersionMetadata = {
   version: 7,
@@ -75,38 +72,6 @@ describe('the constants of a learned version', () => {
     expect([...version.coldItem]).toEqual([3, 1, 4])
     expect(version.range).toEqual({ min: 0.5, max: Number.POSITIVE_INFINITY })
   })
-})
-
-it('error and alarms of a version read back from operator state', () => {
-  const made = (): LearnedVersion =>
-    new LearnedVersion({ ...METADATA, version: 70_000 }, MOMENTS, {
-      dimension: 3,
-      rule: { rule: 'sgd' },
-    })
-  const version = made()
-  for (let n = 0; n < 1500; n++) version.error.add(n < 1000 ? 1 : 2, true)
-  version.drift.restore([2, 123, 0, -1])
-  const { version: number, numbers } = versionNumbersOf(errorBytes(version))
-  expect(number).toBe(70_000)
-  const again = made()
-  again.error.restore(numbers)
-  again.drift.restore(numbers.subarray(ENCODED_ERROR_LENGTH))
-  expect(again.error.startMse).toBe(1)
-  expect(again.error.mse).toBe(2)
-  expect(again.drift.alarms).toEqual({
-    adwin: { count: 2, lastMs: 123 },
-    'page-hinkley': { count: 0, lastMs: -1 },
-  })
-})
-
-it('errors of checkpoints of before the alarms are read', () => {
-  const version = new LearnedVersion(METADATA, MOMENTS, { dimension: 3, rule: { rule: 'sgd' } })
-  const old = Float64Array.of(10, 10, 5, 5, 10)
-  version.error.restore(old)
-  version.drift.restore(old.subarray(ENCODED_ERROR_LENGTH))
-  expect(version.error.mse).toBe(0.5)
-  expect(version.error.startMse).toBeNaN()
-  expect(version.drift.alarms).toEqual(NO_ALARMS)
 })
 
 it('the sums of a rule read back from operator state; other rules have none', () => {

@@ -60,3 +60,17 @@ it('a slot continues with the sums of the rules of all slots that it takes over'
   const [version] = [...slot(merged).versions.restored()]
   expect(version?.rule.shared).toEqual(a.sums.map((sum, i) => sum + b.sums[i]!))
 })
+
+it('a slot that comes with another parallelism has no start of a version that was learned before', () => {
+  const before = slot()
+  const version = before.versions.begin(METADATA, { user: moments(), item: moments() })!
+  for (let n = 0; n < 1500; n++) version.measures.add(2, true, { nowMs: () => 0 })
+  before.versions.snapshot()
+  const startOf = (stored: ReadonlyMap<string, readonly Uint8Array[]>): number => {
+    const [restored] = [...slot(stored).versions.restored()]
+    for (let n = 0; n < 1500; n++) restored!.measures.add(3, true, { nowMs: () => 0 })
+    return restored!.measures.error.startMse
+  }
+  expect(startOf(before.written)).toBe(4)
+  expect(startOf(new Map([...before.written, ['learning-measures', []]]))).toBeNaN()
+})

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { ByteReader } from '../../../../src/core/byte-reader.ts'
+import { ByteWriter } from '../../../../src/core/byte-writer.ts'
 import { seededRandom } from '../../../../src/core/random.ts'
 import { foldInTarget } from '../../../../src/models/als/online/fold-in.ts'
 import { gramSettings } from '../../../../src/models/als/online/gram.ts'
@@ -380,7 +382,9 @@ describe('PrequentialError', () => {
     const before = new PrequentialError()
     before.add(2, true)
     const after = new PrequentialError()
-    after.restore(before.encode())
+    const writer = new ByteWriter()
+    before.write(writer)
+    after.join(new ByteReader(writer.toBytes()))
     after.add(Number.NaN, true)
     expect([after.count, after.mse, after.windowMse]).toEqual([1, 4, 4])
   })

@@ -1,0 +1,124 @@
+import type { ByteReader } from '../../../core/byte-reader.ts'
+import type { ByteWriter } from '../../../core/byte-writer.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { areaUnderCurve } from '../../../models/quality/area-under-curve.ts'
+import { DriftMonitor } from '../../../models/quality/drift-monitor.ts'
+import { NewestValues } from '../../../models/quality/newest-values.ts'
+import {
+  PrequentialError,
+  type PrequentialOptions,
+} from '../../../models/quality/prequential-error.ts'
+import type { ExampleErrorPart } from './example-error.ts'
+import type { SlotPart } from './learning-error.ts'
+import type { Measures } from './measures-state.ts'
+
+/** Examples whose ranks give the area under the curve, unless the window has another length. */
+const RANKED = 1000
+
+/**
+ * What a slot measures of the predictions of labels by one version. In a checkpoint: loss and wrong labels
+ * (`PrequentialError`), the detectors (`DriftMonitor`), the newest decision values and their labels (`NewestValues`).
+ */
+export class ExampleMeasures implements Measures {
+  private readonly loss: PrequentialError
+  /** 1 for a wrong label, else 0. */
+  private readonly wrong: PrequentialError
+  private readonly decisions: NewestValues
+  /** 1 for a positive example, else 0. */
+  private readonly labels: NewestValues
+  private readonly drift = new DriftMonitor(1)
+
+  constructor(options: PrequentialOptions = {}) {
+    const { window = RANKED } = options
+    this.loss = new PrequentialError(options)
+    this.wrong = new PrequentialError(options)
+    this.decisions = new NewestValues(window)
+    this.labels = new NewestValues(window)
+  }
+
+  /** Examples so far. */
+  get count(): number {
+    return this.wrong.count
+  }
+
+  /** Alarms of both detectors so far. */
+  get alarms(): number {
+    const { adwin, 'page-hinkley': pageHinkley } = this.drift.alarms
+    return adwin.count + pageHinkley.count
+  }
+
+  /** Adds a prediction; `loss` and `decision` are finite. `clock`: read at an alarm only. */
+  add(decision: number, isPositive: boolean, loss: number, clock: Pick<Clock, 'nowMs'>): void {
+    const wrong = decision > 0 === isPositive ? 0 : 1
+    this.loss.addLoss(loss, true)
+    this.wrong.addLoss(wrong, true)
+    this.decisions.add(decision)
+    this.labels.add(isPositive ? 1 : 0)
+    this.drift.add(wrong, clock)
+  }
+
+  /** Leaves the start out: other slots have learned the version before. */
+  leaveOutStart(): void {
+    this.loss.leaveOutStart()
+    this.wrong.leaveOutStart()
+  }
+
+  /** Mean loss: over all examples, and with the fading factor. */
+  get meanLoss(): number {
+    return this.loss.mse
+  }
+
+  get fadedLoss(): number {
+    return this.loss.fadedMse
+  }
+
+  /** Share of right labels: over all examples, and with the fading factor. */
+  get accuracy(): number {
+    return 1 - this.wrong.mse
+  }
+
+  get fadedAccuracy(): number {
+    return 1 - this.wrong.fadedMse
+  }
+
+  /** Area under the curve of the newest examples. */
+  get auc(): number {
+    return areaUnderCurve(this.decisions.newest(), this.labels.newest()).area
+  }
+
+  /** The slot's part of the error. */
+  figures(): Omit<ExampleErrorPart, keyof SlotPart> {
+    const { loss, wrong } = this
+    const ranked = areaUnderCurve(this.decisions.newest(), this.labels.newest())
+    return {
+      examples: wrong.count,
+      loss: loss.mse,
+      windowLoss: loss.windowMse,
+      fadedLoss: loss.fadedMse,
+      accuracy: 1 - wrong.mse,
+      windowAccuracy: 1 - wrong.windowMse,
+      fadedAccuracy: 1 - wrong.fadedMse,
+      startAccuracy: 1 - wrong.startMse,
+      startExamples: wrong.startCount,
+      auc: ranked.area,
+      pairs: ranked.positives * ranked.negatives,
+      alarms: this.drift.alarms,
+    }
+  }
+
+  write(writer: ByteWriter): void {
+    for (const part of this.sums()) part.write(writer)
+    for (const window of [this.decisions, this.labels]) window.write(writer)
+  }
+
+  join(reader: ByteReader): void {
+    const own = this.count
+    for (const part of this.sums()) part.join(reader)
+    // Both windows are joined alike, so each decision keeps its label.
+    for (const window of [this.decisions, this.labels]) window.join(reader, own / this.count)
+  }
+
+  private sums(): readonly Measures[] {
+    return [this.loss, this.wrong, this.drift]
+  }
+}

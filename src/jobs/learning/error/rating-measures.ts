@@ -1,0 +1,67 @@
+import type { ByteReader } from '../../../core/byte-reader.ts'
+import type { ByteWriter } from '../../../core/byte-writer.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { DriftMonitor, EARLIER_ALARMS_LENGTH } from '../../../models/quality/drift-monitor.ts'
+import {
+  EARLIER_ERROR_LENGTH,
+  PrequentialError,
+  type PrequentialOptions,
+} from '../../../models/quality/prequential-error.ts'
+import type { Measures } from './measures-state.ts'
+
+/**
+ * What a slot measures of the predictions of ratings by one version. In a checkpoint: the error of the model that learns, that of
+ * the version without learning (both `PrequentialError`), and the detectors (`DriftMonitor`).
+ */
+export class RatingMeasures implements Measures {
+  readonly error: PrequentialError
+  /** Of the version without learning, on a sample of the users. */
+  readonly frozenError: PrequentialError
+  /** Detectors of a rise of either error. */
+  readonly drift: DriftMonitor
+
+  /** `largestSquaredError`: that is expected of a prediction. */
+  constructor(largestSquaredError: number, options: PrequentialOptions = {}) {
+    this.error = new PrequentialError(options)
+    this.frozenError = new PrequentialError(options)
+    this.drift = new DriftMonitor(largestSquaredError)
+  }
+
+  /** Adds the error of a prediction; `known`: both rows existed. `clock`: read at an alarm only. */
+  add(error: number, known: boolean, clock: Pick<Clock, 'nowMs'>): void {
+    this.error.add(error, known)
+    this.drift.add(error * error, clock)
+  }
+
+  /** Adds the error of a prediction without learning. */
+  addFrozen(error: number, known: boolean, clock: Pick<Clock, 'nowMs'>): void {
+    this.frozenError.add(error, known)
+    this.drift.addFrozen(error * error, clock)
+  }
+
+  /** Leaves the start out of the errors: other slots have learned the version before. */
+  leaveOutStart(): void {
+    this.error.leaveOutStart()
+    this.frozenError.leaveOutStart()
+  }
+
+  write(writer: ByteWriter): void {
+    for (const part of [this.error, this.frozenError, this.drift]) part.write(writer)
+  }
+
+  join(reader: ByteReader): void {
+    for (const part of [this.error, this.frozenError, this.drift]) part.join(reader)
+  }
+
+  /**
+   * Adds the numbers of a checkpoint of before the windows were state: of the error, of the alarms, of the frozen error. Checkpoints
+   * of before the alarms have five, those of before the frozen error end with the alarms.
+   */
+  restoreEarlier(numbers: Float64Array): void {
+    const alarms = numbers.subarray(EARLIER_ERROR_LENGTH)
+    this.error.restoreEarlier(numbers.subarray(0, EARLIER_ERROR_LENGTH))
+    this.drift.restoreEarlier(alarms)
+    const frozen = alarms.subarray(EARLIER_ALARMS_LENGTH)
+    if (frozen.length > 0) this.frozenError.restoreEarlier(frozen)
+  }
+}

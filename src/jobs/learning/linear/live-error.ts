@@ -1,0 +1,87 @@
+import type { PrequentialOptions } from '../../../models/quality/prequential-error.ts'
+import type { OperatorContext } from '../../../operators/port/operator.ts'
+import { EXAMPLE_ERROR, type ExampleErrorPart } from '../error/example-error.ts'
+import { ExampleMeasures } from '../error/example-measures.ts'
+import { MeasuresState } from '../error/measures-state.ts'
+import { REPORT_MS, SlotReports } from '../error/slot-reports.ts'
+import { LEARNING_PLACES } from '../observations-gate.ts'
+
+/** Versions whose measures are kept: the one learned on and those before it. */
+const KEPT = 4
+
+/** Measures the predictions of each version of a linear model in a slot, and reports them as metrics and as records. */
+export class LinearLiveError {
+  private readonly options: PrequentialOptions
+  private readonly context: OperatorContext
+  private readonly state: MeasuresState
+  private readonly reports: SlotReports<ExampleErrorPart>
+  /** By version; the one that is learned on is the last. */
+  private readonly measures = new Map<number, ExampleMeasures>()
+  /** Whether the slot came with another parallelism to a job that had learned. */
+  private isLate: boolean
+  private dueMs = 0
+  private current: ExampleMeasures | undefined
+  private version = 0
+
+  /** Throws UNSUPPORTED_VERSION where a newer build wrote the checkpoint. */
+  constructor(context: OperatorContext, options: PrequentialOptions) {
+    this.context = context
+    this.options = options
+    const { metrics, operatorState } = context
+    this.state = new MeasuresState(operatorState)
+    this.reports = new SlotReports(context, EXAMPLE_ERROR)
+    const { versions } = this.state
+    this.isLate = versions.size === 0 && operatorState.restored(LEARNING_PLACES).length > 0
+    for (const version of versions) this.begin(version)
+    const figure = (name: string, of: (measures: ExampleMeasures) => number): void =>
+      metrics.gauge(name, () => (this.current === undefined ? Number.NaN : of(this.current)))
+    metrics.gauge('learningVersion', () => this.version)
+    figure('prequentialLoss', (measures) => measures.meanLoss)
+    figure('prequentialFadedLoss', (measures) => measures.fadedLoss)
+    figure('prequentialAccuracy', (measures) => measures.accuracy)
+    figure('prequentialFadedAccuracy', (measures) => measures.fadedAccuracy)
+    figure('prequentialAuc', (measures) => measures.auc)
+    metrics.gauge('driftAlarms', () => this.current?.alarms ?? 0)
+    this.schedule()
+  }
+
+  /** Adds a prediction of a version; `loss` and `decision` are finite. */
+  add(version: number, decision: number, label: number, loss: number): void {
+    if (version !== this.version) this.begin(version)
+    this.current!.add(decision, label > 0, loss, this.context.clock)
+  }
+
+  /** Reports what has changed, where that is due. */
+  emitDue(timestampMs: number): void {
+    if (timestampMs < this.dueMs) return
+    this.schedule()
+    for (const [version, measures] of this.measures) {
+      this.reports.send(version, measures.count, () => measures.figures())
+    }
+  }
+
+  /** Puts the measures into the next checkpoint. */
+  snapshot(): void {
+    this.state.update(this.measures)
+  }
+
+  private begin(version: number): void {
+    const known = this.measures.get(version)
+    const measures = known ?? new ExampleMeasures(this.options)
+    if (known === undefined) {
+      this.state.joinInto(version, measures)
+      if (this.isLate) measures.leaveOutStart()
+      this.isLate = false
+    }
+    this.measures.delete(version)
+    this.measures.set(version, measures)
+    for (const old of [...this.measures.keys()].slice(0, -KEPT)) this.measures.delete(old)
+    this.version = version
+    this.current = measures
+  }
+
+  private schedule(): void {
+    this.dueMs = this.context.clock.nowMs() + REPORT_MS
+    this.context.scheduleProcessingTime(this.dueMs)
+  }
+}

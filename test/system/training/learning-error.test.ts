@@ -1,0 +1,393 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { unpack } from 'msgpackr'
+import { beforeAll, expect, it, onTestFinished } from 'vitest'
+import { openTopics } from '../../../src/connectors/topics/open.ts'
+import { systemClock } from '../../../src/core/clock.ts'
+import { isWeirError } from '../../../src/core/errors.ts'
+import { keyGroupOf, subtaskOfKeyGroup } from '../../../src/core/key-group.ts'
+import { isInSample } from '../../../src/jobs/learning/als/frozen-rows.ts'
+import { LEARNING_ERROR_STATE } from '../../../src/jobs/learning/error/learning-error.ts'
+import type { RatingError } from '../../../src/jobs/learning/error/rating-error.ts'
+import { ALS_MODEL } from '../../../src/jobs/model-topic/als-serving-function.ts'
+import { publishAls } from '../../../src/jobs/publish/als.ts'
+import { ModelRegistry } from '../../../src/jobs/registry/model-registry.ts'
+import { dataDirectory } from '../../../src/jobs/serve/data-directory.ts'
+import { learnAlsJob } from '../../../src/jobs/serve/learning-als.ts'
+import { registryPlace } from '../../../src/jobs/serve/registry-place.ts'
+import type { ServedJob } from '../../../src/jobs/served-job.ts'
+import type { OnlineRuleOptions } from '../../../src/models/als/online/rules.ts'
+import { generateRatings } from '../../../src/models/ratings/generator.ts'
+import type { Rating } from '../../../src/models/ratings/rating.ts'
+import type { AlsModel } from '../../../src/training/als/solver/model.ts'
+import { trainAls } from '../../../src/training/als/train.ts'
+import { ratingsTable } from '../../../src/training/data/ratings-table.ts'
+import { until } from '../../run/until.ts'
+
+const TOPIC = 'als-model'
+const OBSERVATIONS = 'observations'
+const PREQUENTIAL = { window: 60, fading: 0.98 }
+/** Steps so small that the rows stay as they were published: each error is known beforehand. */
+const STILL: OnlineRuleOptions = { rule: 'sgd', learningRate: 1e-12 }
+const MAX_PARALLELISM = 128
+const encoder = new TextEncoder()
+
+let model: AlsModel
+let fresh: Rating[]
+
+beforeAll(async () => {
+  const all = [...generateRatings({ users: 200, items: 80, ratings: 9000, seed: 3 })]
+  model = await trainAls(ratingsTable(all.slice(0, 6000)), { factors: 4, threads: 0 })
+  fresh = all.slice(6000)
+})
+
+/** A learning job on one data folder, which a test stops, kills and starts with other slots. */
+class Learner implements AsyncDisposable {
+  private readonly folder = mkdtempSync(join(tmpdir(), 'weir-learning-error-'))
+  private readonly data = dataDirectory(this.folder)
+  readonly warnings: string[] = []
+  private job: ServedJob | undefined
+  private readonly budget: string
+
+  private constructor(budget: string) {
+    this.budget = budget
+  }
+
+  static async of(
+    rule: OnlineRuleOptions,
+    slots: number,
+    { learned = model, budget = '256mb' }: { learned?: AlsModel; budget?: string } = {},
+  ): Promise<Learner> {
+    const learner = new Learner(budget)
+    onTestFinished(() => rmSync(learner.folder, { recursive: true, force: true }))
+    const place = registryPlace({ logDirectory: learner.data.log }, learner.data.root)
+    await using topics = await openTopics({ logDirectory: learner.data.log })
+    const registry = new ModelRegistry({ place, clock: systemClock })
+    await publishAls(learned, { log: topics, topic: TOPIC, clock: systemClock, registry })
+    await topics.create(OBSERVATIONS, { partitions: 1 })
+    await learner.start(rule, slots)
+    return learner
+  }
+
+  async start(rule: OnlineRuleOptions, slots: number): Promise<void> {
+    let isLearning = false
+    this.job = await learnAlsJob({
+      job: { observations: OBSERVATIONS, rule, prequential: PREQUENTIAL, lingerMs: 1 },
+      data: this.data,
+      topic: TOPIC,
+      slots,
+      queryThreads: 1,
+      port: 0,
+      configuration: {
+        'execution.checkpointing.interval': '100 ms',
+        'state.backend.memory.budget': this.budget,
+        'restart-strategy.type': 'fixed-delay',
+        'restart-strategy.fixed-delay.attempts': '10',
+        'restart-strategy.fixed-delay.delay': '10 ms',
+      },
+      onLive: () => {},
+      onWarning: (warning) => void this.warnings.push(warning),
+      onLearning: () => {
+        isLearning = true
+      },
+    })
+    await until('the job learns', () => isLearning)
+  }
+
+  get running(): ServedJob {
+    return this.job as ServedJob
+  }
+
+  async kill(slot: number): Promise<void> {
+    this.running.execution.killSlot(slot)
+    await this.running.execution.waitFor('RESTARTING', 'RUNNING')
+    await this.running.execution.waitFor('RUNNING')
+  }
+
+  async stop(): Promise<void> {
+    await this.job?.close()
+    this.job = undefined
+  }
+
+  async rate(ratings: readonly Rating[]): Promise<void> {
+    await using topics = await openTopics({ logDirectory: this.data.log })
+    const producer = await topics.producer(OBSERVATIONS)
+    for (const { user, item, rating } of ratings) {
+      const line = encoder.encode(`${user},${item},${rating}`)
+      producer.sendRecord(encoder.encode(user), line, systemClock.nowMs(), -1, [])
+    }
+    await producer.sync()
+    await producer.close()
+  }
+
+  /** LEARNING_ERROR when it is of so many ratings, and of the slots of now. */
+  async error(ratings: number, slots: number): Promise<RatingError> {
+    let error: RatingError | undefined
+    await until(
+      () => `LEARNING_ERROR is of ${ratings} ratings: ${JSON.stringify(error)}`,
+      async () => {
+        const reader = await this.running.reader()
+        const asked = reader.values(LEARNING_ERROR_STATE, ['1'])
+        const [answer] = await asked.catch((error: unknown) => {
+          if (isWeirError(error, 'RESTORING')) return []
+          throw error
+        })
+        error = answer?.ok === true ? (unpack(answer.value) as RatingError) : undefined
+        return error?.ratings === ratings && error.slots.every((p) => p.parallelism === slots)
+      },
+    )
+    return error as RatingError
+  }
+
+  /** The served row of a user or an item. */
+  async row(key: string): Promise<Float32Array> {
+    const reader = await this.running.reader()
+    let row: Float32Array | undefined
+    await until(`row ${key} is served`, async () => {
+      const [answer] = await reader.rows(ALS_MODEL, [key])
+      row = answer?.ok === true ? answer.value : undefined
+      return row !== undefined
+    })
+    return row as Float32Array
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+}
+
+const clip = (score: number) => Math.min(5, Math.max(1, score))
+const mean = (values: readonly number[]) => values.reduce((sum, x) => sum + x, 0) / values.length
+
+function dot(left: ArrayLike<number>, right: ArrayLike<number>): number {
+  let sum = 0
+  for (let i = 0; i < left.length; i++) sum += left[i]! * right[i]!
+  return sum
+}
+
+/** The slot of two that owns a user. */
+function slotOf(user: string): number {
+  const group = keyGroupOf(encoder.encode(`${user}-U`), MAX_PARALLELISM)
+  return subtaskOfKeyGroup(group, 2, MAX_PARALLELISM)
+}
+
+/** Squared error of the published rows; a user or an item that the training did not see has the mean row. */
+function publishedSquare({ user, item, rating }: Rating, of: AlsModel = model): number {
+  const row = of.rowOf('U', user) ?? of.meanUser
+  return (rating - clip(dot(row, of.rowOf('I', item) ?? of.meanItem))) ** 2
+}
+
+/** A mean with the fading factor: the weight of each is 0.98 of that of the next. */
+function faded(squares: readonly number[]): number {
+  const weights = squares.map((_, i) => PREQUENTIAL.fading ** (squares.length - 1 - i))
+  return dot(squares, weights) / weights.reduce((sum, x) => sum + x, 0)
+}
+
+/** Alarms of Page-Hinkley by its definition, on the errors of one slot. */
+function pageHinkleyAlarms(squares: readonly number[]): number {
+  let alarms = 0
+  let since: number[] = []
+  let rise = 0
+  for (const square of squares) {
+    since.push(square)
+    if (since.length < 100) continue
+    const centre = mean(since)
+    const deviation = Math.sqrt(
+      since.reduce((sum, x) => sum + (x - centre) ** 2, 0) / (since.length - 1),
+    )
+    rise = Math.max(0, 0.9999 * rise + (square - centre) / deviation - 0.1)
+    if (rise <= 100) continue
+    alarms++
+    since = []
+    rise = 0
+  }
+  return alarms
+}
+
+it('every measure goes on through stop and start, a kill and another parallelism', async () => {
+  // The ratings turn shortly before the first stop: what follows is no rise any more.
+  const turned = 1080
+  const stream = fresh.slice(0, 1900).map((rating, i) => {
+    const user = i % 17 === 0 ? `new-${i % 34}` : rating.user
+    return { ...rating, user, rating: i < turned ? rating.rating : 6 - rating.rating }
+  })
+  const squares = stream.map((rating) => publishedSquare(rating))
+  const sampled = stream.map(({ user }) => isInSample(encoder.encode(`${user}-U`)))
+  const seen = new Set<string>()
+  const known = stream.map(({ user }) => {
+    const isKnown = model.rowOf('U', user) !== undefined || seen.has(user)
+    seen.add(user)
+    return isKnown ? 1 : 0
+  })
+  const expectFigures = (error: RatingError): void => {
+    const { ratings } = error
+    const own = squares.slice(0, ratings)
+    const frozen = own.filter((_, i) => sampled[i])
+    expect(error.mse).toBeCloseTo(mean(own), 4)
+    expect(error.coverage).toBeCloseTo(mean(known.slice(0, ratings)), 9)
+    expect(error.startMse).toBeCloseTo(mean(squares.slice(0, 1000)), 4)
+    const frozenRatings = error.slots.reduce((sum, part) => sum + part.frozenRatings, 0)
+    expect(frozenRatings).toBe(frozen.length)
+  }
+  /** Of one slot, which has had all ratings. */
+  const expectAll = (error: RatingError): void => {
+    const own = squares.slice(0, error.ratings)
+    expectFigures(error)
+    expect(error.windowMse).toBeCloseTo(mean(own.slice(-PREQUENTIAL.window)), 4)
+    expect(error.fadedMse).toBeCloseTo(faded(own), 4)
+    expect(error.frozenMse).toBeCloseTo(faded(own.filter((_, i) => sampled[i])), 4)
+    expect(error.alarms['page-hinkley'].count).toBe(
+      pageHinkleyAlarms(own) + pageHinkleyAlarms(own.filter((_, i) => sampled[i])),
+    )
+  }
+
+  await using unbroken = await Learner.of(STILL, 1)
+  await using learner = await Learner.of(STILL, 1)
+  let sent = 0
+  const send = async (to: number): Promise<void> => {
+    for (const each of [learner, unbroken]) await each.rate(stream.slice(sent, to))
+    sent = to
+  }
+  const rate = async (to: number, slots: number): Promise<RatingError> => {
+    await send(to)
+    return await learner.error(to, slots)
+  }
+  const expectUnbroken = async (error: RatingError): Promise<void> => {
+    expectAll(error)
+    const { alarms, ...figures } = await unbroken.error(error.ratings, 1)
+    const { alarms: found, ...others } = error
+    expect(others).toEqual({
+      ...figures,
+      slots: [{ ...figures.slots[0], alarms: expect.anything() }],
+    })
+    expect([found.adwin.count, found['page-hinkley'].count]).toEqual([
+      alarms.adwin.count,
+      alarms['page-hinkley'].count,
+    ])
+  }
+
+  const before = await rate(turned + 20, 1)
+  await expectUnbroken(before)
+  expect(before.alarms['page-hinkley'].count + before.alarms.adwin.count).toBe(0)
+
+  await learner.stop()
+  await learner.start(STILL, 1)
+  const after = await rate(turned + 160, 1)
+  await expectUnbroken(after)
+  expect(after.alarms['page-hinkley'].count).toBeGreaterThan(0)
+  await send(1400)
+  await learner.kill(0)
+  await send(1500)
+  const killed = await learner.error(1500, 1)
+  await expectUnbroken(killed)
+  expect(killed.alarms.adwin.count).toBeGreaterThan(0)
+
+  // Two slots: the first goes on with the measures of the one, the second begins.
+  await learner.stop()
+  await learner.start(STILL, 2)
+  const split = await rate(1700, 2)
+  expectFigures(split)
+  const [first, second] = [0, 1].map((slot) => {
+    const from = slot === 0 ? 0 : 1500
+    const isOwn = ({ user }: Rating, i: number) => i < 1500 || slotOf(user) === slot
+    return stream.slice(0, 1700).flatMap((rating, i) => (i >= from && isOwn(rating, i) ? [i] : []))
+  }) as [number[], number[]]
+  for (const [slot, own] of [first, second].entries()) {
+    const part = split.slots.find((each) => each.slot === slot)!
+    const ownSquares = own.map((i) => squares[i]!)
+    expect(part.ratings).toBe(own.length)
+    expect(part.windowMse).toBeCloseTo(mean(ownSquares.slice(-PREQUENTIAL.window)), 4)
+    expect(part.fadedMse).toBeCloseTo(faded(ownSquares), 4)
+  }
+
+  // One again: its window has the newest of both, in proportion to their ratings; sums are added.
+  await learner.stop()
+  await learner.start(STILL, 1)
+  const joined = await learner.error(1700, 1)
+  expectFigures(joined)
+  expect(joined.alarms).toEqual(split.alarms)
+  const ofFirst = Math.round((PREQUENTIAL.window * first.length) / 1700)
+  const window = [...first.slice(-ofFirst), ...second.slice(ofFirst - PREQUENTIAL.window)]
+  expect(joined.windowMse).toBeCloseTo(mean(window.map((i) => squares[i]!)), 4)
+  const weights = (count: number) => (1 - PREQUENTIAL.fading ** count) / (1 - PREQUENTIAL.fading)
+  const [a, b] = [weights(first.length), weights(second.length)]
+  const [fadedA, fadedB] = [first, second].map((own) => faded(own.map((i) => squares[i]!)))
+  expect(joined.fadedMse).toBeCloseTo((a * fadedA! + b * fadedB!) / (a + b), 4)
+  const end = await rate(1900, 1)
+  expectFigures(end)
+  expect(end.windowMse).toBeCloseTo(mean(squares.slice(1900 - PREQUENTIAL.window, 1900)), 4)
+}, 60_000)
+
+it('the error is of what was served when each rating came, also of a model that learns', async () => {
+  const rule = { rule: 'gram' } as const
+  await using learner = await Learner.of(rule, 1)
+  const stream = fresh.slice(0, 160)
+  const squares: number[] = []
+  /** Rates one after the other, each when the one before has changed its rows. */
+  const rate = async (to: number): Promise<void> => {
+    for (const rating of stream.slice(squares.length, to)) {
+      const keys = [`${rating.user}-U`, `${rating.item}-I`] as const
+      const [user, item] = [await learner.row(keys[0]), await learner.row(keys[1])]
+      squares.push((rating.rating - clip(dot(user, item))) ** 2)
+      await learner.rate([rating])
+      await until('both rows have changed', async () => {
+        const now = [await learner.row(keys[0]), await learner.row(keys[1])]
+        return now[0]!.some((x, i) => x !== user[i]) && now[1]!.some((x, i) => x !== item[i])
+      })
+    }
+  }
+  const expectError = async (slots: number): Promise<void> => {
+    const { mse, frozenMse } = await learner.error(squares.length, slots)
+    expect(mse).toBeCloseTo(mean(squares), 3)
+    const sample = stream
+      .slice(0, squares.length)
+      .filter(({ user }) => isInSample(encoder.encode(`${user}-U`)))
+    expect(mean(sample.map((rating) => publishedSquare(rating)))).not.toBeCloseTo(mean(squares), 2)
+    // With one slot; with two, each fades its own.
+    if (slots === 1)
+      expect(frozenMse).toBeCloseTo(faded(sample.map((rating) => publishedSquare(rating))), 3)
+  }
+  await rate(40)
+  await expectError(1)
+  await learner.stop()
+  await learner.start(rule, 1)
+  await rate(80)
+  await learner.kill(0)
+  await rate(120)
+  await expectError(1)
+  await learner.stop()
+  await learner.start(rule, 2)
+  await rate(160)
+  await expectError(2)
+}, 60_000)
+
+it('under a small memory budget the error is of what is served; what is out of reach is counted and reported', async () => {
+  const all = [...generateRatings({ users: 4000, items: 2500, ratings: 62_000, seed: 4 })]
+  const learned = await trainAls(ratingsTable(all.slice(0, 60_000)), {
+    ...{ factors: 60, iterations: 1, threads: 0 },
+  })
+  const stream = all.slice(60_000)
+  const mse = mean(stream.map((rating) => publishedSquare(rating, learned)))
+  const options = { learned, budget: '2mb' }
+  // A slot reads its own items also from its store.
+  await using one = await Learner.of(STILL, 1, options)
+  await one.rate(stream)
+  expect((await one.error(stream.length, 1)).mse).toBeCloseTo(mse, 4)
+  expect(one.warnings).toEqual([])
+  await one.stop()
+
+  await using two = await Learner.of(STILL, 2, options)
+  await two.rate(stream)
+  const sum = async (name: string): Promise<number> =>
+    Object.entries(await two.running.metrics())
+      .filter(([key]) => key.endsWith(`.${name}`))
+      .reduce((total, [, value]) => total + Number(value), 0)
+  await until('all are learned', async () => (await sum('ratingsLearned')) === stream.length)
+  const outOfReach = await sum('itemRowsOutOfReach')
+  expect(outOfReach).toBeGreaterThan(0)
+  const error = await two.error(stream.length - outOfReach, 2)
+  console.info({ outOfReach, mse: error.mse, expected: mse })
+  expect(Math.abs(error.mse - mse)).toBeLessThan(0.05)
+  expect(two.warnings.join()).toContain('left out of LEARNING_ERROR')
+}, 60_000)
