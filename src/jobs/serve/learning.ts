@@ -74,8 +74,11 @@ export async function serveLearning<
   let versions!: VersionCoordinator
   const notes = new Map<number, string>()
   let isFirst = true
+  let isChosen = false
   const coordinator = job.coordinator((version) => {
     versions.learningBegan(version)
+    if (isChosen) void started.promise.then(({ execution }) => keepBeginning(execution, options))
+    isChosen = false
     void recordLearning(job.observations, options)
     options.onLearning?.(version, notes.get(version))
     notes.delete(version)
@@ -98,6 +101,7 @@ export async function serveLearning<
       if (isLater || hasCheckpoint || isKnown) return metadata
       const { note, ...first } = await firstObservations(job.observations, options)
       if (note !== undefined) notes.set(version, note)
+      isChosen = first.resumeOffsets !== undefined
       return { ...metadata, ...first }
     } catch (error) {
       const { code, message } = asWeirError(error, 'OPERATOR_FAILED')
@@ -128,6 +132,24 @@ export async function serveLearning<
     if (writeBack !== undefined && ENDED.has(to)) versions.close()
   })
   return served
+}
+
+/**
+ * Puts the place where a job began in the observations into a checkpoint: a job that fails before its first one would choose
+ * another place, and forget what is between.
+ */
+async function keepBeginning(
+  execution: ServedJob['execution'],
+  { onWarning }: ServeLearningOptions,
+): Promise<void> {
+  try {
+    await execution.triggerCheckpoint()
+  } catch (error) {
+    if (execution.status !== 'RUNNING') return
+    onWarning?.(
+      `the place where learning begins is not in a checkpoint yet (${messageOf(error)}); a job that fails before its first checkpoint begins elsewhere`,
+    )
+  }
 }
 
 /** Write-backs of a job that is to have them. */
