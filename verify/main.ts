@@ -34,7 +34,8 @@ the last line of standard output is the verdict as JSON. The exit code is 1 when
   --campaign C  Run only this campaign (mutants: the verifier on Weirs with an error; the others need
                 no Kafka and no HDFS): ${Object.keys(CAMPAIGNS).join(', ')}
   --schedules N Number of schedules or cases of the campaign (default: all)
-  --count N     Number of switches of the campaign switches (default 10000), or of loads of loads (500)
+  --count N     Number of switches of the campaign switches (default 10000), of loads of loads (500), or of trials
+                of combinations (default: all of its table)
   --mutants A,B Only these mutants of the campaign: ${MUTANTS.map(({ name }) => name).join(', ')}
   --attack A    Only this attack of the campaign hostile; may be given again: ${Object.keys(ATTACKS).join('; ')}
 `

@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest'
+import { runCombinations } from '../../combinations/campaign.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
+import { commitSeed } from '../../services/commit-seed.ts'
+
+/** The first trials of a table have the most pairs of parts; each seed has others. */
+const COUNT = campaignSize<number | undefined>(10, undefined)
+
+it('parts put together with the defaults lose nothing, and answer and measure as their rows do', async () => {
+  const seed = commitSeed()
+  const report = await runCombinations({ seed, count: COUNT })
+  process.stdout.write(`${JSON.stringify(report)}\n`)
+  expect(report.violations, `WEIR_SEED=${seed}`).toEqual([])
+  expect(report).toMatchObject({ verdict: 'passed', wrong: 0, lost: 0 })
+  expect(report.trials).toBe(COUNT ?? report.table)
+}, 3_600_000)
