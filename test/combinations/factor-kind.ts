@@ -17,8 +17,8 @@ export interface FactorOptions {
   readonly name: string
   /** @default als-model */
   readonly model?: string
-  /** Publishes the first version. */
-  readonly publish: (at: Installation, model: readonly string[]) => Promise<void>
+  /** Publishes the first version; `topics` are the flags of another topic than the default. */
+  readonly publish: (at: Installation, topics: readonly string[]) => Promise<void>
   /** Whether observations are uses, and the measure is NDCG at 10. @default false */
   readonly isImplicit?: boolean
   /** Whether a version says which ratings there are, so that predictions are clipped to them. @default true */

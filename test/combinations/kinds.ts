@@ -14,12 +14,14 @@ export const explicitKind = (): Kind =>
     publish: (at) => train(at, 'als', '--ratings', at.file('base')),
   })
 
-/** Uses of items. */
-export const implicitKind = (): Kind =>
+/** Uses of items; `model`: its name where it is not the only one of factors. */
+export const implicitKind = (model?: string): Kind =>
   factorKind({
     name: 'implicit events',
+    ...(model === undefined ? {} : { model }),
     isImplicit: true,
-    publish: (at) => train(at, 'als', '--implicit', '--ratings', at.file('base')),
+    publish: (at, topics) =>
+      train(at, 'als', '--implicit', '--ratings', at.file('base'), ...topics),
   })
 
 /** Explicit ratings, trained by Bayesian factorisation. */
@@ -29,13 +31,14 @@ export const bayesianKind = (): Kind =>
     publish: (at) => train(at, 'bmf', '--ratings', at.file('base')),
   })
 
-/** Rows of the ancestor: text, of which nothing else is known. */
-export const textKind = (): Kind =>
+/** Rows of the ancestor: text, of which nothing else is known; `model` as above. */
+export const textKind = (model?: string): Kind =>
   factorKind({
     name: 'text rows',
+    ...(model === undefined ? {} : { model }),
     isClipped: false,
-    async publish(at) {
-      await at.run('model', 'load', at.write('rows.txt', await textRows(at)))
+    async publish(at, topics) {
+      await at.run('model', 'load', at.write('rows.txt', await textRows(at)), ...topics)
     },
   })
 

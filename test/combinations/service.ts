@@ -118,14 +118,14 @@ export class Service {
     await this.process[Symbol.asyncDispose]()
   }
 
-  /** Ends the job with `weir stop`; returns the folder of its savepoint. */
+  /** Ends the job with `weir stop`; returns the URL of its savepoint. */
   async stopWithSavepoint(): Promise<string> {
     await this.client.close()
     const answer = await fetch(`http://${this.rest}/jobs`)
     const { jobs } = (await answer.json()) as { jobs: { id: string }[] }
     const said = await this.at.ask('stop', jobs[0]!.id, '-m', this.rest)
     wellEnded(await this.process.ended)
-    return /Path: file:\/\/(\S+)/.exec(said)![1]!
+    return /Path: (\S+)/.exec(said)![1]!
   }
 }
 

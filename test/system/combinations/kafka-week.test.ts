@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, it } from 'vitest'
 import { Installation } from '../../combinations/installation.ts'
-import { explicitKind, hingeKind } from '../../combinations/kinds.ts'
+import type { Kind } from '../../combinations/kind.ts'
+import { explicitKind, hingeKind, implicitKind, textKind } from '../../combinations/kinds.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
+import { commitSeed } from '../../services/commit-seed.ts'
 import { type SharedKafka, sharedKafka } from '../../services/lending/kafka.ts'
 import { Week } from './week.ts'
 
@@ -20,11 +23,16 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-// The two have topics of their own, also by default.
-it.each([
-  ['explicit ratings', explicitKind],
-  ['an SVM', hingeKind],
-])(
+// One Kafka has them all: of the models of factors, only one can have the default topics.
+const KINDS: readonly (readonly [string, () => Kind])[] = [
+  ['explicit ratings', () => explicitKind()],
+  ['an SVM', () => hingeKind()],
+  ['implicit events', () => implicitKind('uses-model')],
+  ['text rows', () => textKind('text-model')],
+]
+const CHOSEN = campaignSize([KINDS[commitSeed() % KINDS.length]!], KINDS)
+
+it.each(CHOSEN)(
   'a week with %s on Kafka: each day what is served, counted and measured is right',
   async (name, kind) => {
     const machine = (place: string): Installation => {

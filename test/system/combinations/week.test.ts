@@ -7,10 +7,10 @@ import { explicitKind, hingeKind, implicitKind, textKind } from '../../combinati
 import { Week } from './week.ts'
 
 it.each([
-  ['explicit ratings', explicitKind],
-  ['an SVM', hingeKind],
-  ['implicit events', implicitKind],
-  ['text rows', textKind],
+  ['explicit ratings', () => explicitKind()],
+  ['an SVM', () => hingeKind()],
+  ['implicit events', () => implicitKind()],
+  ['text rows', () => textKind()],
 ])(
   'a week with %s on the embedded log: each day what is served, counted and measured is right',
   async (_, kind) => {
