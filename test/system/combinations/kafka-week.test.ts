@@ -42,5 +42,4 @@ it.each(CHOSEN)(
     }
     await new Week(kind(), machine('first'), machine).run()
   },
-  240_000,
 )

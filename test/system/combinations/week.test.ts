@@ -19,5 +19,4 @@ it.each([
     const machine = (name: string): Installation => new Installation(join(folder, name))
     await new Week(kind(), machine('first'), machine).run()
   },
-  180_000,
 )
