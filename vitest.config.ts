@@ -13,6 +13,9 @@ const ALONE: Readonly<Record<string, string>> = {
 /** Files that take more than a minute: they come first, so that none of them ends a run while the other lane is idle. */
 const LONG = [
   'system/cli/verify',
+  'system/combinations/week',
+  'system/combinations/kafka-week',
+  'system/combinations/campaign',
   'system/docs/guide-sessions',
   'system/verify/soak',
   'system/dashboard/pages',

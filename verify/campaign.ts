@@ -1,3 +1,4 @@
+import { runCombinations } from '../test/combinations/campaign.ts'
 import { runCrashCampaign } from '../test/disk/crash-campaign.ts'
 import { runDamageCampaign } from '../test/disk/damage-campaign.ts'
 import { ATTACKS } from '../test/hostile/attackers.ts'
@@ -28,7 +29,7 @@ export interface CampaignOptions {
   readonly attacks: readonly string[] | undefined
   /** Duration of a campaign that has one; undefined for its default. */
   readonly minutes: number | undefined
-  /** Number of switches, or of loads; undefined for the default. */
+  /** Number of switches, of loads or of trials; undefined for the default. */
   readonly count: number | undefined
   readonly say: (line: string) => void
 }
@@ -91,6 +92,8 @@ export const CAMPAIGNS: Readonly<
   loads: ({ seed, count = 500, say }) => runLoads({ seed, count, say }),
   /** Small versions that go live under predictions. */
   switches: ({ seed, count = 10_000, say }) => runSwitches({ seed, count, say }),
+  /** Kinds, publishers, rules, faces and steps of a model's life, two by two; the count is one of trials. */
+  combinations: ({ seed, count, say }) => runCombinations({ seed, count, say }),
   /** A learning job for a long time: nothing that it holds may grow. */
   soak: ({ seed, minutes = 120, say }) => runSoak({ seed, minutes, say }),
 }

@@ -7,10 +7,13 @@ import { ATTACKS } from '../test/hostile/attackers.ts'
 import { CAMPAIGNS } from './campaign.ts'
 import { FAULTS } from './faults.ts'
 import { MUTANTS } from './mutants/seeded.ts'
+import { TESTED_MUTANTS } from './mutants/tested.ts'
 import { runVerification } from './run.ts'
 import type { Mutation, VerifyOptions } from './verification.ts'
 import { runWhole } from './whole.ts'
 import { World } from './world/world.ts'
+
+const ALL_MUTANTS = [...MUTANTS, ...TESTED_MUTANTS]
 
 const HELP = `Usage: npm run verify
        npm run verify -- [--minutes N] [--seed S] [--rounds N] [--faults A,B] [--mutate M]
@@ -34,8 +37,9 @@ the last line of standard output is the verdict as JSON. The exit code is 1 when
   --campaign C  Run only this campaign (mutants: the verifier on Weirs with an error; the others need
                 no Kafka and no HDFS): ${Object.keys(CAMPAIGNS).join(', ')}
   --schedules N Number of schedules or cases of the campaign (default: all)
-  --count N     Number of switches of the campaign switches (default 10000), or of loads of loads (500)
-  --mutants A,B Only these mutants of the campaign: ${MUTANTS.map(({ name }) => name).join(', ')}
+  --count N     Number of switches of the campaign switches (default 10000), of loads of loads (500), or of trials
+                of combinations (default: all of its table)
+  --mutants A,B Only these mutants of the campaign: ${ALL_MUTANTS.map(({ name }) => name).join(', ')}
   --attack A    Only this attack of the campaign hostile; may be given again: ${Object.keys(ATTACKS).join('; ')}
 `
 
@@ -151,7 +155,7 @@ async function runCampaign(name: string, values: Given): Promise<number> {
     schedules: countOf(values, 'schedules'),
     count: countOf(values, 'count'),
     minutes: numberOf(values, 'minutes'),
-    mutants: namesOf(values.mutants, 'mutant', MUTANTS),
+    mutants: namesOf(values.mutants, 'mutant', ALL_MUTANTS),
     attacks: knownNames(values.attack, 'attack', Object.keys(ATTACKS)),
   }
   say(`campaign ${name}, seed ${options.seed}`)

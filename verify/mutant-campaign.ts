@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MutatedSource } from './mutants/mutated-source.ts'
 import { MUTANTS, type Mutant } from './mutants/seeded.ts'
+import { TESTED_MUTANTS } from './mutants/tested.ts'
 import type { VerifyReport } from './report.ts'
 import { runVerification } from './run.ts'
+import { missedMutants } from './tested-mutants.ts'
 import { World } from './world/world.ts'
 
 /** Options of the mutants campaign. */
@@ -46,10 +48,35 @@ const SOUND_DEADLINE_MS = 150_000
 
 /**
  * Runs the verifier on Weir as it is, which must pass, and on each mutant, which must fail because of a
- * wrong answer, row or result. Each run has the faults that the mutant names.
+ * wrong answer, row or result. Each run has the faults that the mutant names. Of the mutants that a test finds it runs that
+ * test.
  */
 export async function runMutants({ seed, names, say }: MutantOptions): Promise<MutantsReport> {
-  const mutants = MUTANTS.filter(({ name }) => names?.includes(name) ?? true)
+  const isChosen = ({ name }: { readonly name: string }): boolean => names?.includes(name) ?? true
+  const tested = TESTED_MUTANTS.filter(isChosen)
+  const missed = await missedMutants(tested, say)
+  const mutants = MUTANTS.filter(isChosen)
+  const verified = mutants.length === 0 ? NONE : await verifyMutants(mutants, { seed, say })
+  const { results, violations } = verified
+  return {
+    campaign: 'mutants',
+    seed,
+    mutants: tested.length + results.length,
+    found: tested.length - missed.length + results.filter((result) => result.found).length,
+    results,
+    violations: [...missed.map((mutant) => `${mutant} is not found`), ...violations],
+  }
+}
+
+type Verified = Pick<MutantsReport, 'results' | 'violations'>
+
+const NONE: Verified = { results: [], violations: [] }
+
+/** Runs the verifier on Weir as it is, and on each mutant. */
+async function verifyMutants(
+  mutants: readonly Mutant[],
+  { seed, say }: Pick<MutantOptions, 'seed' | 'say'>,
+): Promise<Verified> {
   await using world = await World.start()
   const violations: string[] = []
   const all = [...new Set(mutants.flatMap(({ faults }) => faults))]
@@ -62,8 +89,7 @@ export async function runMutants({ seed, names, say }: MutantOptions): Promise<M
     if (!result.found) violations.push(`${mutant.name} is not found`)
     results.push(result)
   }
-  const found = results.filter((result) => result.found).length
-  return { campaign: 'mutants', seed, mutants: results.length, found, results, violations }
+  return { results, violations }
 }
 
 /** Runs the verifier on a mutant; when it is not found, once more with three times as many faults. */

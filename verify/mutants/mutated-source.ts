@@ -9,7 +9,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Edit, Mutant } from './seeded.ts'
+import type { Edit } from './seeded.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
@@ -28,15 +28,20 @@ export function sourceOf(file: string): string {
   return readFileSync(join(ROOT, 'src', file), 'utf8')
 }
 
-/** A copy of Weir and of the verifier's jobs with the error of a mutant, in a temporary folder. */
+/** What the verifier needs of a Weir. */
+const VERIFIED = ['src', 'package.json', join('verify', 'jobs')]
+/** What tests need. */
+export const TESTED = ['src', 'test', 'verify', 'package.json', 'vitest.config.ts']
+
+/** A copy of Weir with the error of a mutant, in a temporary folder. */
 export class MutatedSource implements Disposable {
   readonly folder: string
 
-  /** Without a mutant, the copy is Weir as it is. */
-  constructor(mutant?: Mutant) {
+  /** Without a mutant, the copy is Weir as it is. `parts`: the files and folders that it has. */
+  constructor(mutant?: { readonly edits: readonly Edit[] }, parts: readonly string[] = VERIFIED) {
     this.folder = mkdtempSync(join(tmpdir(), 'weir-mutant-'))
     mkdirSync(join(this.folder, 'verify'))
-    for (const name of ['src', 'package.json', join('verify', 'jobs')]) {
+    for (const name of parts) {
       cpSync(join(ROOT, name), join(this.folder, name), { recursive: true })
     }
     symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules'))

@@ -87,9 +87,12 @@ export async function serveLearning<
   let versions!: VersionCoordinator
   const notes = new Map<number, string>()
   let isFirst = true
+  let isChosen = false
   const coordinator = job.coordinator({
     onLearning: (version) => {
       versions.learningBegan(version)
+      if (isChosen) void started.promise.then(({ execution }) => keepBeginning(execution, options))
+      isChosen = false
       void recordLearning(deltas.learning, options)
       options.onLearning?.(version, notes.get(version))
       notes.delete(version)
@@ -116,6 +119,7 @@ export async function serveLearning<
       const begun = { version, marker: versions.markerOf(version) ?? marker, observations, options }
       const { note, ...first } = await firstObservations(isKnown, begun)
       if (note !== undefined) notes.set(version, note)
+      isChosen = first.resumeOffsets !== undefined
       return { ...metadata, ...first }
     } catch (error) {
       const { code, message } = asWeirError(error, 'OPERATOR_FAILED')
@@ -162,6 +166,24 @@ function withDeltasFrom<O extends Readonly<Record<string, unknown>>>(
 
 function startsOver(model: string, before: string): string {
   return `${model} was learned from another topic before (${before}): learning begins on the rows as they are in topic ${model}; what was learned there and is not written back is left out`
+}
+
+/**
+ * Puts the place where a job began in the observations into a checkpoint: a job that fails before its first one would choose
+ * another place, and forget what is between.
+ */
+async function keepBeginning(
+  execution: ServedJob['execution'],
+  { onWarning }: ServeLearningOptions,
+): Promise<void> {
+  try {
+    await execution.triggerCheckpoint()
+  } catch (error) {
+    if (execution.status !== 'RUNNING') return
+    onWarning?.(
+      `the place where learning begins is not in a checkpoint yet (${messageOf(error)}); a job that fails before its first checkpoint begins elsewhere`,
+    )
+  }
 }
 
 /** Write-backs of a job that is to have them. */

@@ -2,16 +2,18 @@ import { describe, expect, it } from 'vitest'
 import { FAULTS } from '../../../verify/faults.ts'
 import { applyEdit, sourceOf } from '../../../verify/mutants/mutated-source.ts'
 import { MUTANTS } from '../../../verify/mutants/seeded.ts'
+import { TESTED_MUTANTS } from '../../../verify/mutants/tested.ts'
 
 describe('the mutants of Weir', () => {
   it('are at least twelve, each with its own name and faults of the default run', () => {
-    expect(new Set(MUTANTS.map(({ name }) => name)).size).toBe(MUTANTS.length)
+    const all = [...MUTANTS, ...TESTED_MUTANTS]
+    expect(new Set(all.map(({ name }) => name)).size).toBe(all.length)
     expect(MUTANTS.length).toBeGreaterThanOrEqual(12)
     const known = FAULTS.map(({ name }) => name)
     for (const { faults } of MUTANTS) expect(known).toEqual(expect.arrayContaining([...faults]))
   })
 
-  it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
+  it.each([...MUTANTS, ...TESTED_MUTANTS].map((mutant) => [mutant.name, mutant] as const))(
     '%s applies to the source as it is now',
     (_, { edits }) => {
       for (const edit of edits) {

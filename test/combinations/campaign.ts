@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { messageOf } from '../../src/core/errors.ts'
+import { seededRandom } from '../../src/core/random.ts'
+import { type Trial, trials } from './table.ts'
+import { type Problem, TrialRun } from './trial-run.ts'
+
+/** Options of the campaign of combinations. */
+export interface CombinationsOptions {
+  readonly seed: number
+  /** Number of trials, those with the most pairs first. @default all of the table */
+  readonly count?: number | undefined
+  readonly say?: (line: string) => void
+}
+
+/** Result of the campaign. */
+export interface CombinationsReport {
+  readonly campaign: 'combinations'
+  readonly seed: number
+  readonly verdict: 'passed' | 'failed'
+  /** Trials that ran, of those of the table. */
+  readonly trials: number
+  readonly table: number
+  /** Rows, answers and measures that are not what they should be. */
+  readonly wrong: number
+  /** Observations that are lost or known twice. */
+  readonly lost: number
+  readonly violations: readonly string[]
+}
+
+/** Tries the parts of the product with each other, two by two, each trial in a folder of its own. */
+export async function runCombinations({
+  seed,
+  count,
+  say = () => {},
+}: CombinationsOptions): Promise<CombinationsReport> {
+  const table = trials(seededRandom(seed))
+  const chosen = table.slice(0, count)
+  const violations: string[] = []
+  const found = { wrong: 0, lost: 0 }
+  for (const trial of chosen) {
+    const startMs = performance.now()
+    const problems = await problemsOf(trial)
+    for (const { kind, what } of problems) {
+      found[kind]++
+      violations.push(`${nameOf(trial)}: ${what}`)
+    }
+    const seconds = ((performance.now() - startMs) / 1000).toFixed(1)
+    say([`${nameOf(trial)}: ${seconds} s`, ...problems.map(({ what }) => what)].join('\n  '))
+  }
+  return {
+    campaign: 'combinations',
+    seed,
+    verdict: violations.length === 0 ? 'passed' : 'failed',
+    trials: chosen.length,
+    table: table.length,
+    ...found,
+    violations,
+  }
+}
+
+/** The parts of a trial in the order of a story. */
+export function nameOf({ kind, publisher, job, rule, face, step }: Trial): string {
+  return [kind, publisher, job, rule, face, step].join(', ')
+}
+
+/** What is wrong in a trial; one that cannot go on is wrong, too. */
+async function problemsOf(trial: Trial): Promise<readonly Problem[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'weir-trial-'))
+  const run = new TrialRun(trial, folder)
+  try {
+    return await run.run()
+  } catch (error) {
+    return [{ kind: 'wrong', what: `it ended: ${messageOf(error)}` }]
+  } finally {
+    await run.end()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,86 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openTopics } from '../../src/connectors/topics/open.ts'
+import { scanTopic } from '../../src/connectors/topics/scan.ts'
+import { type CommandResult, weir } from '../system/cli/command-process.ts'
+
+/** A record of a topic. */
+export interface TopicEntry {
+  readonly partition: number
+  readonly offset: number
+  readonly key: string
+  readonly value: Buffer
+}
+
+/** A machine of a new user: a data folder, or a Kafka, and commands, each of which is a process of its own. */
+export class Installation {
+  readonly folder: string
+  private readonly brokers: string | undefined
+
+  /** `brokers`: of the Kafka that has the topics. @default the embedded log has them */
+  constructor(folder: string, brokers?: string) {
+    mkdirSync(folder, { recursive: true })
+    this.folder = folder
+    this.brokers = brokers
+  }
+
+  /** Flags of a command that reads or writes topics. */
+  get place(): readonly string[] {
+    const kafka = this.brokers === undefined ? [] : ['--brokers', this.brokers]
+    return ['--data-dir', join(this.folder, 'data'), ...kafka]
+  }
+
+  /** Path of a file beside the data folder. */
+  file(name: string): string {
+    return join(this.folder, name)
+  }
+
+  /** Writes a file of these lines; returns its path. */
+  write(name: string, lines: readonly string[]): string {
+    writeFileSync(this.file(name), `${lines.join('\n')}\n`)
+    return this.file(name)
+  }
+
+  /** The output of a command that reads or writes topics. Throws when it fails. */
+  run(...args: string[]): Promise<string> {
+    return this.ask(...args, ...this.place)
+  }
+
+  /** The result of such a command, which may fail. */
+  attempt(...args: string[]): Promise<CommandResult> {
+    return weir([...args, ...this.place], { cwd: this.folder }).ended
+  }
+
+  /** The output of a command that only asks a job. Throws when it fails. */
+  async ask(...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await weir(args, { cwd: this.folder }).ended
+    if (code !== 0) throw new Error(`weir ${args.join(' ')}: ${code}\n${stdout}\n${stderr}`)
+    return stdout
+  }
+
+  /** Appends lines to a topic. */
+  async produce(topic: string, lines: readonly string[]): Promise<void> {
+    const command = weir(['topic', 'produce', topic, ...this.place], { cwd: this.folder })
+    const { code, stderr } = await command.input(`${lines.join('\n')}\n`).ended
+    if (code !== 0) throw new Error(`weir topic produce ${topic}: ${code} ${stderr}`)
+  }
+
+  /** All records of a topic, those of a partition in order; none where there is no topic. */
+  async records(topic: string): Promise<readonly TopicEntry[]> {
+    const place =
+      this.brokers === undefined
+        ? { logDirectory: this.file('data/log') }
+        : { kafka: { brokers: this.brokers } }
+    await using topics = await openTopics(place)
+    const found: TopicEntry[] = []
+    if (!(await topics.has(topic))) return found
+    await scanTopic(topics, topic, (record, partition) => {
+      const value = record.value()
+      if (value === null) return true
+      const key = Buffer.from(record.key() ?? []).toString()
+      found.push({ partition, offset: record.offset, key, value: Buffer.from(value) })
+      return true
+    })
+    return found
+  }
+}

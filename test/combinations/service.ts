@@ -1,0 +1,134 @@
+import {
+  type Answer,
+  atLeast,
+  type QueryOptions,
+  type ReadPosition,
+  WeirClient,
+} from '../../src/client/index.ts'
+import { freePorts } from '../services/free-port.ts'
+import { type CommandProcess, type CommandResult, weir } from '../system/cli/command-process.ts'
+import type { Installation } from './installation.ts'
+
+/** Rows of a version by key. */
+export type Rows = ReadonlyMap<string, Float32Array>
+
+/** What rows are read of. */
+export interface RowsOf {
+  readonly state: string
+  readonly keys: readonly string[]
+  /** Name of the model. */
+  readonly model: string
+}
+
+/** A job that a user started in the foreground. */
+export class Service {
+  readonly port: string
+  readonly client: WeirClient
+  private readonly process: CommandProcess
+  private readonly rest: string
+  private readonly at: Installation
+
+  private constructor(
+    at: Installation,
+    place: { process: CommandProcess; port: string; rest: string; client: WeirClient },
+  ) {
+    this.at = at
+    this.process = place.process
+    this.port = place.port
+    this.rest = place.rest
+    this.client = place.client
+  }
+
+  /** Starts a command that serves, and waits until it does: a version is live, and is learned on if it learns. */
+  static async start(at: Installation, ...command: string[]): Promise<Service> {
+    const [port, rest] = (await freePorts(2)).map(String) as [string, string]
+    const flags = ['--json', '--port', port, '-D', `rest.port=${rest}`]
+    const process = weir([...command, ...flags, ...at.place], { cwd: at.folder })
+    await process.printed(/"event":"live"/)
+    if (command[0] === 'learn') await process.printed(/"event":"learning"/)
+    await process.printed(/"event":"rest"/)
+    const client = await WeirClient.connect({ port: Number(port), deadlineMs: 60_000 })
+    return new Service(at, { process, port, rest: `127.0.0.1:${rest}`, client })
+  }
+
+  get hasEnded(): boolean {
+    return this.process.hasEnded
+  }
+
+  /** Waits until the job learns on a version that was just made live; `times`: how often it has since it began. */
+  async learnsOn(version: number, times = 1): Promise<void> {
+    const once = `"event":"learning","version":${version}[,}]`
+    await this.process.printed(new RegExp(Array(times).fill(once).join('[\\s\\S]*')))
+  }
+
+  /** Waits until answers are of a version that was just made live; `times` as above. */
+  async serves(version: number, times = 1): Promise<void> {
+    const once = `"event":"live","version":${version},`
+    await this.process.printed(new RegExp(Array(times).fill(once).join('[\\s\\S]*')))
+  }
+
+  /**
+   * Rows of a version, read one by one, with all deltas that their topic has now; keys without a row are left out.
+   * `version`: one that is not live and learns nothing now. @default the live one
+   */
+  async rows({ state, keys, model }: RowsOf, version?: number): Promise<Rows> {
+    if (version !== undefined) return await this.read(state, keys, { version })
+    for (const position of await this.deltaEnds(model)) {
+      await this.read(state, keys, { consistency: atLeast(position) })
+    }
+    return await this.read(state, keys, {})
+  }
+
+  private async read(state: string, keys: readonly string[], options: QueryOptions): Promise<Rows> {
+    const answers = await Promise.all(
+      keys.map(async (key): Promise<[string, Answer<Float32Array>]> => {
+        const [answer] = await this.client.rows(state, [key], options)
+        return [key, answer!]
+      }),
+    )
+    const found = new Map<string, Float32Array>()
+    for (const [key, answer] of answers) {
+      if (answer.ok) found.set(key, answer.value)
+      else if (answer.error.code !== 'UNKNOWN_KEY') throw answer.error
+    }
+    return found
+  }
+
+  /** The last delta of each partition; none where the job does not learn. */
+  private async deltaEnds(model: string): Promise<readonly ReadPosition[]> {
+    const source = this.client.routing.sources.find(({ uid }) => uid === 'deltas-topic')?.number
+    if (source === undefined) return []
+    const ends = new Map<number, ReadPosition>()
+    for (const { partition, offset } of await this.at.records(`${model}-deltas`)) {
+      ends.set(partition, { source, partition, offset })
+    }
+    return [...ends.values()]
+  }
+
+  /** Ends the job as Ctrl-C does. Throws when it does not end well. */
+  async stop(): Promise<void> {
+    await this.client.close()
+    this.process.signal('SIGINT')
+    wellEnded(await this.process.ended)
+  }
+
+  /** Ends the process at once, as a power failure does; nothing if it has ended. */
+  async kill(): Promise<void> {
+    await this.client.close()
+    await this.process[Symbol.asyncDispose]()
+  }
+
+  /** Ends the job with `weir stop`; returns the URL of its savepoint. */
+  async stopWithSavepoint(): Promise<string> {
+    await this.client.close()
+    const answer = await fetch(`http://${this.rest}/jobs`)
+    const { jobs } = (await answer.json()) as { jobs: { id: string }[] }
+    const said = await this.at.ask('stop', jobs[0]!.id, '-m', this.rest)
+    wellEnded(await this.process.ended)
+    return /Path: (\S+)/.exec(said)![1]!
+  }
+}
+
+function wellEnded({ code, signal, stderr }: CommandResult): void {
+  if (code !== 0) throw new Error(`the service ended with ${code ?? signal}: ${stderr}`)
+}

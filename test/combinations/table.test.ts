@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest'
+import { seededRandom } from '../../src/core/random.ts'
+import { FACTORS, trials } from './table.ts'
+
+it('the table of combinations has every part, and no part where it cannot be', () => {
+  const table = trials(seededRandom(1))
+  for (const [factor, levels] of Object.entries(FACTORS)) {
+    const used = new Set(table.map((trial) => trial[factor as keyof typeof FACTORS]))
+    expect([...used].sort(), factor).toEqual([...levels].sort())
+  }
+  expect(table.length).toBeLessThan(100)
+  for (const { kind, job, rule, step, publisher } of table) {
+    expect(rule === 'none').toBe(job === 'serving')
+    if (rule === 'linear') expect(['hinge', 'logistic']).toContain(kind)
+    if (step === 'write-back') expect(job).toBe('learning')
+    if (publisher === 'generate') expect(kind).toBe('generated')
+  }
+})

@@ -1,0 +1,63 @@
+import type { Random } from '../../src/core/random.ts'
+import { type Allows, type Combination, pairwise } from './pairwise.ts'
+
+/** What is combined: the parts of the product that each know only themselves. */
+export const FACTORS = {
+  kind: ['explicit', 'implicit', 'bayesian', 'hinge', 'logistic', 'text', 'generated'],
+  publisher: ['train', 'load', 'generate', 'import', 'retrain'],
+  job: ['serving', 'learning'],
+  rule: ['none', 'gram', 'stack', 'sgd', 'fold-in', 'linear'],
+  face: ['client', 'command', 'gateway'],
+  step: [
+    'stop and start',
+    'kill',
+    'savepoint',
+    'fewer slots',
+    'more slots',
+    'promotion',
+    'rollback',
+    'import elsewhere',
+    'copy of the folder',
+    'write-back',
+  ],
+} as const
+
+/** A combination that is tried. */
+export type Trial = Combination<typeof FACTORS>
+
+/** How the first version of a kind can be published; each can be imported and retrained, too. */
+const OWN_PUBLISHERS: Readonly<Record<Trial['kind'], readonly Trial['publisher'][]>> = {
+  explicit: ['train'],
+  implicit: ['train'],
+  bayesian: ['train'],
+  hinge: ['train', 'load'],
+  logistic: ['train', 'load'],
+  text: ['load'],
+  generated: ['generate'],
+}
+
+/** The rules that can learn a kind. */
+function rulesOf(kind: Trial['kind']): readonly Trial['rule'][] {
+  if (kind === 'hinge' || kind === 'logistic') return ['linear']
+  return kind === 'implicit' ? ['fold-in'] : ['gram', 'stack', 'sgd', 'fold-in']
+}
+
+const allows: Allows<typeof FACTORS> = ({ kind, publisher, job, rule, step }) => {
+  if (kind !== undefined && publisher !== undefined) {
+    const all = [...OWN_PUBLISHERS[kind], 'import', 'retrain']
+    if (!all.includes(publisher)) return false
+  }
+  if (kind !== undefined && rule !== undefined && rule !== 'none') {
+    if (!rulesOf(kind).includes(rule)) return false
+  }
+  if (job !== undefined && rule !== undefined && (rule === 'none') !== (job === 'serving')) {
+    return false
+  }
+  // Only a job that learns has something to write back.
+  return !(step === 'write-back' && (job === 'serving' || rule === 'none'))
+}
+
+/** Rows in which each pair of parts that can be together occurs. */
+export function trials(random: Random): readonly Trial[] {
+  return pairwise(FACTORS, random, allows)
+}

@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, it } from 'vitest'
+import { Installation } from '../../combinations/installation.ts'
+import type { Kind } from '../../combinations/kind.ts'
+import { explicitKind, hingeKind, implicitKind, textKind } from '../../combinations/kinds.ts'
+import { campaignSize } from '../../run/campaign-size.ts'
+import { commitSeed } from '../../services/commit-seed.ts'
+import { type SharedKafka, sharedKafka } from '../../services/lending/kafka.ts'
+import { Week } from './week.ts'
+
+let broker: SharedKafka
+let folder: string
+
+beforeAll(async () => {
+  broker = await sharedKafka()
+  folder = mkdtempSync(join(tmpdir(), 'weir-kafka-week-'))
+})
+
+afterAll(async () => {
+  await broker?.[Symbol.asyncDispose]()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+// One Kafka has them all: of the models of factors, only one can have the default topics.
+const KINDS: readonly (readonly [string, () => Kind])[] = [
+  ['explicit ratings', () => explicitKind()],
+  ['an SVM', () => hingeKind()],
+  ['implicit events', () => implicitKind('uses-model')],
+  ['text rows', () => textKind('text-model')],
+]
+const CHOSEN = campaignSize([KINDS[commitSeed() % KINDS.length]!], KINDS)
+
+it.each(CHOSEN)(
+  'a week with %s on Kafka: each day what is served, counted and measured is right',
+  async (name, kind) => {
+    const machine = (place: string): Installation => {
+      // Who imports has no Kafka; a copy of the folder goes on with the same one.
+      const brokers = place === 'imported' ? undefined : broker.bootstrap
+      return new Installation(join(folder, name, place), brokers)
+    }
+    await new Week(kind(), machine('first'), machine).run()
+  },
+)

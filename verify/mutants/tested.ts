@@ -1,0 +1,75 @@
+import type { Edit } from './seeded.ts'
+
+/** A Weir with one error that a test finds: no fault is needed to see it. */
+export interface TestedMutant {
+  readonly name: string
+  readonly edits: readonly Edit[]
+  /** Path of the test file. */
+  readonly file: string
+  /** Name of the test, or a part of it that no other test of the file has. */
+  readonly test: string
+}
+
+/** Mutants that a test must find. Each error was once in Weir, and no test saw it. */
+export const TESTED_MUTANTS: readonly TestedMutant[] = [
+  {
+    name: 'zero-scale-of-published-weights',
+    edits: [
+      {
+        file: 'models/linear/online-rule.ts',
+        text: 'if (startsPublished(i, value, weights, memory)) continue',
+        replacement: 'if (i < 0 && startsPublished(i, value, weights, memory)) continue',
+      },
+    ],
+    file: 'test/models/linear/online-rule.test.ts',
+    test: 'takes a weight without a memory for one of many examples',
+  },
+  {
+    name: 'other-dimension-published',
+    edits: [
+      {
+        file: 'jobs/publish/topic-dimension.ts',
+        text: 'if (held === made) return',
+        replacement: 'if (held > 0) return',
+      },
+    ],
+    file: 'test/jobs/publish/topic-dimension.test.ts',
+    test: 'a version with rows of another length than those of the topic is not published',
+  },
+  {
+    name: 'highest-version-adopted',
+    edits: [
+      {
+        file: 'models/registry/adopt.ts',
+        text: '(marker) => !isCandidate(marker) && (marker.version === published || !needsRegistry(marker)),',
+        replacement: '() => true,',
+      },
+    ],
+    file: 'test/models/registry/adopt.test.ts',
+    test: 'is a candidate after an import that no one promoted',
+  },
+  {
+    name: 'old-slots-in-the-error',
+    edits: [
+      {
+        file: 'jobs/learning/als/error-function.ts',
+        text: 'slot !== part.slot && parallelism === part.parallelism',
+        replacement: 'slot !== part.slot || parallelism !== part.parallelism',
+      },
+    ],
+    file: 'test/jobs/learning/als/error-function.test.ts',
+    test: 'the parts of slots from before a start with fewer slots no longer count',
+  },
+  {
+    name: 'memory-of-the-first-layout',
+    edits: [
+      {
+        file: 'jobs/learning/als/own-rows.ts',
+        text: 'if (this.buffer.row.memory.length !== memory) this.buffer',
+        replacement: 'if (this.buffer.row.memory.length === 0) this.buffer',
+      },
+    ],
+    file: 'test/system/training/learner-follows.test.ts',
+    test: 'gram follows a promotion to rows of another layout, and the way back',
+  },
+]
