@@ -58,9 +58,24 @@ export function topicStoreContract(name: string, open: () => Promise<TopicStore>
       }
     })
 
+    it('has an id for each topic, and one for all of them', async () => {
+      await using store = await open()
+      const topic = freshName()
+      for (const name of [topic, `${topic}-other`]) await store.create(name, { partitions: 1 })
+      const { id, cluster } = await store.identity(topic)
+      expect(id).toMatch(/^[0-9a-f-]{36}$/)
+      expect(cluster).toMatch(/^[\w-]{22,36}$/)
+      expect(await store.identity(topic)).toEqual({ id, cluster })
+      expect(await store.describe(topic)).toMatchObject({ id, cluster })
+      const other = await store.identity(`${topic}-other`)
+      expect(other.id).not.toBe(id)
+      expect(other.cluster).toBe(cluster)
+    })
+
     it('throws UNKNOWN_TOPIC for a missing topic', async () => {
       await using store = await open()
       const unknown = failure('UNKNOWN_TOPIC')
+      await expect(store.identity('nothing')).rejects.toThrow(unknown)
       await expect(store.describe('nothing')).rejects.toThrow(unknown)
       await expect(store.bounds('nothing')).rejects.toThrow(unknown)
       await expect(store.producer('nothing')).rejects.toThrow(unknown)

@@ -53,8 +53,15 @@ export class LogTopics implements TopicStore {
 
   async describe(topic: string): Promise<TopicDescription> {
     const config = readTopicConfig(this.directory, topic)
-    const { id, partitions, cleanupPolicy, retentionMs, retentionBytes } = config
-    return { topic, id, partitions, cleanupPolicy, retentionMs, retentionBytes }
+    const { partitions, cleanupPolicy, retentionMs, retentionBytes } = config
+    return {
+      topic,
+      ...this.identityNow(topic),
+      partitions,
+      cleanupPolicy,
+      retentionMs,
+      retentionBytes,
+    }
   }
 
   async bounds(topic: string): Promise<readonly PartitionBounds[]> {
@@ -65,8 +72,12 @@ export class LogTopics implements TopicStore {
     const { directory } = this
     // Topics of an earlier build get their ids when the log is opened; those that may not be written have none.
     if (readTopicConfig(directory, topic).id === '') await this.log().catch(() => undefined)
-    const { id } = readTopicConfig(directory, topic)
-    const cluster = logIdOf(directory)
+    return this.identityNow(topic)
+  }
+
+  private identityNow(topic: string): TopicIdentity {
+    const { id } = readTopicConfig(this.directory, topic)
+    const cluster = logIdOf(this.directory)
     return { id, ...(cluster === undefined ? {} : { cluster }) }
   }
 

@@ -1,5 +1,6 @@
 import { openTopics } from '../../connectors/topics/open.ts'
 import type { PartitionBounds } from '../../connectors/topics/store.ts'
+import { isWeirError } from '../../core/errors.ts'
 import { placeOfRange } from '../../models/registry/range-place.ts'
 import type { LearningTopic } from '../../models/registry/version.ts'
 import { deltasTopic } from '../model-topic/topics.ts'
@@ -47,16 +48,26 @@ function firstOf({ start, end }: PartitionBounds, from: number): number {
   return from > end ? start : Math.max(start, from)
 }
 
-/** As `decideDeltasStart`, of the job's topics, which exist. */
+/** As `decideDeltasStart`, of the job's topics, which exist. A registry that cannot be read knows of no other topic. */
 export async function deltasStart(
   observations: string,
   {
     topic,
     data,
     place = { logDirectory: data.log },
-  }: Pick<ServeModelOptions, 'topic' | 'data' | 'place'>,
+    onWarning,
+  }: Pick<ServeModelOptions, 'topic' | 'data' | 'place' | 'onWarning'>,
 ): Promise<DeltasStart> {
-  const known = (await registryOfJob({ data, place }).read()).models.get(topic) ?? {}
+  const known = await registryOfJob({ data, place })
+    .read()
+    .then(({ models }) => models.get(topic) ?? {})
+    .catch((error: unknown): LearningTopic => {
+      if (!isWeirError(error)) throw error
+      onWarning?.(
+        `the registry does not say what ${topic} was learned from before (${error.message}): if that was another topic than ${observations}, learn from a new model topic`,
+      )
+      return {}
+    })
   await using topics = await openTopics(place)
   const present = { topic: observations, id: (await topics.identity(observations)).id }
   return decideDeltasStart(known, present, await topics.bounds(deltasTopic(topic)))
