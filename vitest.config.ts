@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { seededRandom } from './src/core/random.ts'
-import { temporaryFolder } from './test/files/temporary-folder.ts'
+import { FOLDER_OF_RUN } from './test/files/temporary-folder.ts'
 import { SummaryReporter } from './test/run/summary-reporter.ts'
 import { PATIENCE_VARIABLE } from './test/run/until.ts'
 
@@ -65,7 +65,7 @@ const SYSTEM = {
 /** Tests in one process. */
 const UNIT = {
   ...ALL,
-  globalSetup: 'test/no-warnings.ts',
+  globalSetup: ['test/no-warnings.ts', 'test/files/temporary-folder.ts'],
   // One process per core for all files: starting one and loading the modules again for each
   // file takes longer than most files' tests.
   isolate: false,
@@ -75,7 +75,7 @@ const UNIT = {
   testTimeout: 20_000,
   // A condition has nearly all of a test's time to come true: how fast it does says nothing.
   expect: { poll: { timeout: 15_000 } },
-  env: { [PATIENCE_VARIABLE]: '15000', TMPDIR: temporaryFolder() },
+  env: { [PATIENCE_VARIABLE]: '15000', TMPDIR: FOLDER_OF_RUN },
 }
 
 /** The projects run one after the other. */

@@ -437,10 +437,10 @@ export const MOVED_TESTS: readonly MovedTest[] = [
   },
   {
     promise: '--changed refuses a commit that git does not know',
-    was: 'a repository for each of four words; now one for all four',
+    was: 'test/run/changed/git.test.ts, a repository for each of four words; now one for all four',
     now: [
       {
-        file: 'test/run/changed/git.test.ts',
+        file: 'test/system/run/git.test.ts',
         test: 'are refused since a commit that git does not know',
       },
     ],
@@ -528,6 +528,26 @@ export const MOVED_TESTS: readonly MovedTest[] = [
         test: 'of a retraining of another machine',
       },
       { file: 'test/jobs/model-topic/publication.test.ts', test: 'of this process goes on until' },
+    ],
+  },
+  {
+    promise: 'the tests of a change are those that git says it reaches',
+    was: 'test/run/changed-tests.test.ts, which starts git many times',
+    now: [
+      {
+        file: `${SYSTEM}/run/changed-tests.test.ts`,
+        test: 'a change runs the tests that reach it, with the seconds of their last run',
+      },
+    ],
+  },
+  {
+    promise: 'the normal numbers of a GPU, which threads draw ahead, are those of the CPU',
+    was: 'test/training/bmf/gpu/normals-ahead.test.ts',
+    now: [
+      {
+        file: `${SYSTEM}/training/normals-ahead.test.ts`,
+        test: 'are those of the CPU, with %i threads',
+      },
     ],
   },
 ]

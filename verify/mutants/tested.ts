@@ -52,12 +52,12 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     name: 'old-slots-in-the-error',
     edits: [
       {
-        file: 'jobs/learning/als/error-function.ts',
+        file: 'jobs/learning/error/learning-error.ts',
         text: 'slot !== part.slot && parallelism === part.parallelism',
         replacement: 'slot !== part.slot || parallelism !== part.parallelism',
       },
     ],
-    file: 'test/jobs/learning/als/error-function.test.ts',
+    file: 'test/jobs/learning/error/learning-error.test.ts',
     test: 'the parts of slots from before a start with fewer slots no longer count',
   },
   {

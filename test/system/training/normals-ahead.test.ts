@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { randomStreams } from '../../../../src/core/random.ts'
-import type { AlsSideName } from '../../../../src/training/als/solver/solver.ts'
-import { streamsOf } from '../../../../src/training/bmf/drawing/drawer.ts'
-import { normalsSide } from '../../../../src/training/bmf/gpu/normals.ts'
-import { NormalsAhead } from '../../../../src/training/bmf/gpu/normals-ahead.ts'
+import { randomStreams } from '../../../src/core/random.ts'
+import type { AlsSideName } from '../../../src/training/als/solver/solver.ts'
+import { streamsOf } from '../../../src/training/bmf/drawing/drawer.ts'
+import { normalsSide } from '../../../src/training/bmf/gpu/normals.ts'
+import { NormalsAhead } from '../../../src/training/bmf/gpu/normals-ahead.ts'
 
 const SEED = 7
 const UNKNOWNS = 3

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { changedFiles, filesOfRepository, UnknownCommitError } from './git.ts'
-import { RepositoryFixture } from './repository-fixture.ts'
+import { changedFiles, filesOfRepository, UnknownCommitError } from '../../run/changed/git.ts'
+import { RepositoryFixture } from '../../run/changed/repository-fixture.ts'
 
 const FILES = { 'a.ts': 'a', 'b.ts': 'b', 'c d.ts': 'c', '.gitignore': 'built/\n' }
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { RepositoryFixture } from './changed/repository-fixture.ts'
-import { changedTests } from './changed-tests.ts'
+import { RepositoryFixture } from '../../run/changed/repository-fixture.ts'
+import { changedTests } from '../../run/changed-tests.ts'
 
 const FILES = {
   'src/a.ts': 'export const a = 1\n',

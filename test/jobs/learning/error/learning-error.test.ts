@@ -1,13 +1,14 @@
 import { expect, it } from 'vitest'
+import { LearningErrorFunction } from '../../../../src/jobs/learning/error/learning-error.ts'
 import {
-  type LearningError,
-  LearningErrorFunction,
-} from '../../../../src/jobs/learning/als/error-function.ts'
-import type { LearningErrorPart } from '../../../../src/jobs/learning/als/records.ts'
+  joinedRatingError,
+  type RatingError,
+  type RatingErrorPart,
+} from '../../../../src/jobs/learning/error/rating-error.ts'
 import type { KeyedFunctionContext } from '../../../../src/operators/process/function.ts'
 
 /** What slot `slot` of `parallelism` reports: an error of `mse` over `ratings`. */
-function part(slot: number, parallelism: number, ratings: number, mse: number): LearningErrorPart {
+function part(slot: number, parallelism: number, ratings: number, mse: number): RatingErrorPart {
   const alarms = { adwin: { count: 0, lastMs: -1 }, 'page-hinkley': { count: 0, lastMs: -1 } }
   return {
     ...{ version: 1, slot, parallelism, ratings, alarms, coverage: 1, frozenRatings: ratings },
@@ -16,15 +17,15 @@ function part(slot: number, parallelism: number, ratings: number, mse: number): 
 }
 
 /** The error after these reports, each of which replaces that of its slot. */
-function errorAfter(...parts: readonly LearningErrorPart[]): LearningError {
-  let kept: LearningError | undefined
+function errorAfter(...parts: readonly RatingErrorPart[]): RatingError {
+  let kept: RatingError | undefined
   const state = {
     value: () => kept,
-    update: (error: LearningError) => {
+    update: (error: RatingError) => {
       kept = error
     },
   }
-  const joining = new LearningErrorFunction()
+  const joining = new LearningErrorFunction(joinedRatingError)
   joining.open({ getState: () => state } as unknown as KeyedFunctionContext)
   for (const one of parts) joining.processElement(one)
   return kept!
