@@ -158,6 +158,7 @@ export type {
 } from './dataflow/stream-graph.ts'
 export type { GraphIssue } from './dataflow/validate-graph.ts'
 export {
+  type AggregateOptions,
   AllWindowedStream,
   type AllWindowFunction,
   WindowedStream,
@@ -186,7 +187,7 @@ export {
   VersionCoordinator,
   type VersionCoordinatorOptions,
 } from './jobs/model-topic/version-coordinator.ts'
-export { publishAls } from './jobs/publish/als.ts'
+export { type PublishAlsOptions, publishAls } from './jobs/publish/als.ts'
 export {
   type PublishableLinearModel,
   type PublishLinearOptions,
@@ -325,6 +326,7 @@ export {
   type ListStateDescriptor,
   listState,
   type MapStateDescriptor,
+  type MapStateOptions,
   mapState,
   type ReducingStateDescriptor,
   reducingState,
@@ -333,6 +335,7 @@ export {
   type TtlOptions,
   type ValueStateDescriptor,
   type VectorStateDescriptor,
+  type VectorStateOptions,
   valueState,
   vectorState,
 } from './state/port/descriptors.ts'
