@@ -60,7 +60,8 @@ export {
   serializeValue,
   type ValueSerializerOptions,
 } from './connectors/records/value-serializer.ts'
-export { openTopics, type TopicsPlace } from './connectors/topics/open.ts'
+export { openTopics } from './connectors/topics/open.ts'
+export type { TopicsPlace } from './connectors/topics/place.ts'
 export type {
   NewTopic,
   PartitionBounds,

@@ -71,6 +71,12 @@ export function checkKey<O>(
   checkArgument(call, 'key', KEY, key)
 }
 
+/**
+ * The options of the last prediction that were right. A caller in a loop gives the same object again and again, and a
+ * look at it takes 0.2 us.
+ */
+let lastRight: unknown
+
 /** What is wrong with the arguments of a prediction, which are looked at in the shortest time. */
 export function predictionRefusal(
   call: string,
@@ -81,8 +87,11 @@ export function predictionRefusal(
 ): Promise<never> | undefined {
   const areTexts =
     typeof state === 'string' && typeof left === 'string' && typeof right === 'string'
-  if (areTexts && options === NO_OPTIONS && state !== '') return undefined
-  return refusalBy(() => checkKeys(call, state, [left, right], PREDICT, options))
+  const areRight = options === NO_OPTIONS || options === lastRight
+  if (areTexts && areRight && state !== '') return undefined
+  const refusal = refusalBy(() => checkKeys(call, state, [left, right], PREDICT, options))
+  if (refusal === undefined) lastRight = options
+  return refusal
 }
 
 /** What is wrong with the arguments of a sparse product. */

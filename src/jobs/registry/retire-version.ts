@@ -1,4 +1,5 @@
-import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
+import { openTopics } from '../../connectors/topics/open.ts'
+import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import { scanTopic } from '../../connectors/topics/scan.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { Clock } from '../../core/clock.ts'

@@ -1,4 +1,5 @@
-import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
+import { openTopics } from '../../connectors/topics/open.ts'
+import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import { createKeptTopics } from '../model-topic/topics.ts'
 import { ServedJob, type ServedJobOptions } from '../served-job.ts'
 import { jobIdOf } from './job-id.ts'

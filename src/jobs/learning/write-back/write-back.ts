@@ -1,4 +1,5 @@
-import { openTopics, type TopicsPlace } from '../../../connectors/topics/open.ts'
+import { openTopics } from '../../../connectors/topics/open.ts'
+import type { TopicsPlace } from '../../../connectors/topics/place.ts'
 import type { Cancel, Clock } from '../../../core/clock.ts'
 import { asWeirError, type WeirError } from '../../../core/errors.ts'
 import type { LearnedPart } from '../../../models/registry/learned-part.ts'
