@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type CommandResult, REPOSITORY, weir } from './command-process.ts'
+import { type CommandResult, REPOSITORY, weir } from '../cli/command-process.ts'
 
 let folder: string
 
