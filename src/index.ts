@@ -60,7 +60,8 @@ export {
   serializeValue,
   type ValueSerializerOptions,
 } from './connectors/records/value-serializer.ts'
-export { openTopics, type TopicsPlace } from './connectors/topics/open.ts'
+export { openTopics } from './connectors/topics/open.ts'
+export type { TopicsPlace } from './connectors/topics/place.ts'
 export type {
   NewTopic,
   PartitionBounds,
@@ -158,6 +159,7 @@ export type {
 } from './dataflow/stream-graph.ts'
 export type { GraphIssue } from './dataflow/validate-graph.ts'
 export {
+  type AggregateOptions,
   AllWindowedStream,
   type AllWindowFunction,
   WindowedStream,
@@ -186,7 +188,7 @@ export {
   VersionCoordinator,
   type VersionCoordinatorOptions,
 } from './jobs/model-topic/version-coordinator.ts'
-export { publishAls } from './jobs/publish/als.ts'
+export { type PublishAlsOptions, publishAls } from './jobs/publish/als.ts'
 export {
   type PublishableLinearModel,
   type PublishLinearOptions,
@@ -326,6 +328,7 @@ export {
   type ListStateDescriptor,
   listState,
   type MapStateDescriptor,
+  type MapStateOptions,
   mapState,
   type ReducingStateDescriptor,
   reducingState,
@@ -334,6 +337,7 @@ export {
   type TtlOptions,
   type ValueStateDescriptor,
   type VectorStateDescriptor,
+  type VectorStateOptions,
   valueState,
   vectorState,
 } from './state/port/descriptors.ts'

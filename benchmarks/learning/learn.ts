@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { TopicsPlace } from '../../src/connectors/topics/open.ts'
+import type { TopicsPlace } from '../../src/connectors/topics/place.ts'
 import type { ServedJob } from '../../src/jobs/served-job.ts'
 import { generateAlsRow } from '../../src/models/als/model-generator.ts'
 import { onlineRule } from '../../src/models/als/online/rules.ts'

@@ -1,6 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
-import { openTopics, type TopicsPlace } from '../../src/connectors/topics/open.ts'
+import { openTopics } from '../../src/connectors/topics/open.ts'
+import type { TopicsPlace } from '../../src/connectors/topics/place.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { publishGeneratedModel } from '../../src/jobs/publish/generated-model.ts'
 import { dataDirectory } from '../../src/jobs/serve/data-directory.ts'

@@ -4,6 +4,7 @@ import { oneOf } from '../core/options/kinds.ts'
 import { checkArgument, checkOptions } from '../core/options/shape.ts'
 import {
   checkCall,
+  checkKey,
   checkKeys,
   NO_OPTIONS,
   predictionRefusal,
@@ -210,7 +211,7 @@ export class WeirClient implements ModelReader {
     key: string,
     options: GetOptions = NO_OPTIONS,
   ): Promise<T | undefined> {
-    checkKeys('client.get', state, [key], GET, options)
+    checkKey('client.get', state, key, GET, options)
     const kind = this.routing.states.find(({ name }) => name === state)?.kind
     const read =
       kind === 'vector'

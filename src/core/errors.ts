@@ -15,7 +15,10 @@ const entry = (retryable: boolean, meaning: string): CodeEntry => ({ retryable, 
 /** The closed table of error codes. */
 export const ERROR_CODES = {
   // Configuration and use
-  INVALID_ARGUMENT: entry(false, 'An option or argument is outside its documented range.'),
+  INVALID_ARGUMENT: entry(
+    false,
+    'An option does not exist, or an option or argument has a value that it does not take.',
+  ),
   UNKNOWN_OPTION: entry(
     false,
     'A configuration key or flag is not known; the nearest one is named.',

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { MemorySink } from '../../src/connectors/memory/sink.ts'
+import { float64Serializer } from '../../src/core/serializer.ts'
 import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
+import type { Collector } from '../../src/operators/process/function.ts'
 import { eventTimeSessionWindows, globalWindows } from '../../src/operators/windows/assigner.ts'
 import { countEvictor } from '../../src/operators/windows/evictor.ts'
 import { countTrigger, deltaTrigger, purgingTrigger } from '../../src/operators/windows/trigger.ts'
@@ -41,6 +43,45 @@ describe('a stream in windows', () => {
       .sinkTo(sums)
     await env.execute('evictors')
     expect(sums.values).toEqual([5])
+  })
+
+  it('aggregates with a window function before or behind the options', async () => {
+    const counting = {
+      createAccumulator: () => 0,
+      add: (_: number, count: number) => count + 1,
+      merge: (a: number, b: number) => a + b,
+      getResult: (count: number) => count,
+    }
+    const inWords = () => ({
+      process: (_: number, __: unknown, [count]: readonly number[], out: Collector<string>) =>
+        out.collect(`${count} records`),
+    })
+    const options = { serializer: float64Serializer }
+    for (const others of [[inWords], [inWords, options], [options, inWords]] as const) {
+      const env = environment()
+      const words = new MemorySink<string>()
+      const windows = env.fromElements([1, 2]).windowAll(globalWindows()).trigger(countTrigger(2))
+      windows.aggregate(counting, ...(others as [typeof options, typeof inWords])).sinkTo(words)
+      await env.execute('aggregates')
+      expect(words.values).toEqual(['2 records'])
+    }
+  })
+
+  it('refuses a window function and options that are none', () => {
+    const windows = environment().fromElements([1]).windowAll(globalWindows())
+    const counting = {
+      createAccumulator: () => 0,
+      add: () => 0,
+      merge: () => 0,
+      getResult: () => 0,
+    }
+    const aggregate = (...others: unknown[]) => {
+      windows.aggregate(counting, ...(others as [object]))
+    }
+    expect(() => aggregate({ serialiser: float64Serializer })).toThrow('did you mean "serializer"?')
+    expect(() => aggregate({}, { process() {} })).toThrow('there is no option "process"')
+    expect(() => aggregate('count')).toThrow('options must be an object with serializer')
+    expect(() => aggregate((count: number) => count)).toThrow('a function without parameters')
   })
 
   it('refuses a trigger and an evictor on count windows', () => {

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { WeirClient } from '../../src/client/weir-client.ts'
-import { openTopics, type TopicsPlace } from '../../src/connectors/topics/open.ts'
+import { openTopics } from '../../src/connectors/topics/open.ts'
+import type { TopicsPlace } from '../../src/connectors/topics/place.ts'
 import { scanTopic } from '../../src/connectors/topics/scan.ts'
 import type { TopicProducer, TopicStore } from '../../src/connectors/topics/store.ts'
 import { systemClock } from '../../src/core/clock.ts'

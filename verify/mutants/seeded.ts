@@ -128,6 +128,30 @@ export const MUTANTS: readonly Mutant[] = [
     faults: ['slot-killed'],
   },
   {
+    // What a sink made of a guarantee in the spelling of another system, before options were checked.
+    name: 'take-guarantee-for-none',
+    edits: [
+      {
+        file: SINK,
+        text: "this.guarantee = options.guarantee ?? 'at-least-once'",
+        replacement: "this.guarantee = 'none'",
+      },
+    ],
+    faults: ['slot-killed'],
+  },
+  {
+    // The same of the isolation of a source.
+    name: 'take-isolation-for-none',
+    edits: [
+      {
+        file: 'connectors/kafka/fetcher.ts',
+        text: "readCommitted: isolation === 'read_committed',",
+        replacement: "readCommitted: (isolation as string) === 'READ_COMMITTED',",
+      },
+    ],
+    faults: ['slot-killed'],
+  },
+  {
     name: 'lose-timer',
     edits: [
       {

@@ -1,5 +1,6 @@
 import type { KafkaClientOptions, SaslOptions } from '../../connectors/kafka/client/options.ts'
-import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
+import { openTopics } from '../../connectors/topics/open.ts'
+import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { dataDirectory } from '../../jobs/serve/data-directory.ts'
 import { type Flags, type OptionSpec, UsageError } from '../command/command.ts'

@@ -64,6 +64,10 @@ export const runCommand: Command = {
       value: 'KEY=VALUE',
       help: 'Option for your own job (repeatable)',
     },
+    'check-types': {
+      type: 'boolean',
+      help: 'Check the types of your own job with TypeScript before it starts: Node removes types and checks none',
+    },
     repository: {
       type: 'string',
       value: 'DIR',
@@ -102,7 +106,7 @@ Examples:
   weir run histories --topic observations --port 9070
   weir run models --repository models --http 127.0.0.1:8080
   weir run als-serving -D execution.checkpointing.interval=1s -D state.backend.type=leveldb
-  weir run ./counts.ts --option input=/tmp/in
+  weir run ./counts.ts --option input=/tmp/in --check-types
   weir run als-serving --restore-from 2
   weir run ./scores.ts --repository models
   weir run ./counts.ts --restore-from .weir/checkpoints/savepoints/savepoint-1a2b3c-0123456789ab`,
@@ -127,6 +131,9 @@ Examples:
     }
     if (flags.optional('http') !== undefined) {
       throw new UsageError(`--http is for "models"; put "weir gateway" in front of "${name}"`)
+    }
+    if (flags.boolean('check-types') && !existsSync(name)) {
+      throw new UsageError(`--check-types is for a job of your own, and there is no file "${name}"`)
     }
     const started = Object.hasOwn(MODEL_JOBS, name)
       ? runModelJob(name as keyof typeof MODEL_JOBS, flags, io)
@@ -289,6 +296,10 @@ async function runModule(path: string, flags: Flags, io: CommandIo): Promise<Ser
     import('../../jobs/serve/als.ts'),
     import('../inference/job-models.ts'),
   ])
+  if (flags.boolean('check-types')) {
+    const { checkTypes } = await import('../serve/check-types.ts')
+    await checkTypes(path)
+  }
   const { url, definition } = await loadJobModule(path, [
     ...Object.keys(MODEL_JOBS),
     HISTORIES,

@@ -2,8 +2,6 @@ import { requireArgument } from '../../core/errors.ts'
 import type { TopicsPlace } from './place.ts'
 import type { TopicStore } from './store.ts'
 
-export type { TopicsPlace } from './place.ts'
-
 /**
  * Opens the topics of a place, without a request. The code of the log or of the Kafka client is loaded
  * only when it is used. Throws INVALID_ARGUMENT.

@@ -1,4 +1,4 @@
-import type { TopicsPlace } from '../../connectors/topics/open.ts'
+import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import { systemClock } from '../../core/clock.ts'
 import { type LiveSwitch, ModelAdministration } from '../../jobs/registry/model-administration.ts'
 import { ModelRegistry } from '../../jobs/registry/model-registry.ts'

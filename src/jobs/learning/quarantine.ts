@@ -1,4 +1,4 @@
-import type { TopicsPlace } from '../../connectors/topics/open.ts'
+import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import type { DataStream } from '../../dataflow/data-stream.ts'
 import { type RefusedObservation, refusedSerializer } from './refused.ts'
 import { topicSink } from './topic-sink.ts'

@@ -1,7 +1,7 @@
 import type { KafkaClientOptions } from '../../connectors/kafka/client/options.ts'
 import { LogSink } from '../../connectors/log/sink.ts'
 import type { RecordSerializer } from '../../connectors/records/outgoing-record.ts'
-import type { TopicsPlace } from '../../connectors/topics/open.ts'
+import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import { aFunction, milliseconds, name, required } from '../../core/options/kinds.ts'
 import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import { type DeliveryGuarantee, GUARANTEE, type Sink } from '../../operators/port/sink.ts'

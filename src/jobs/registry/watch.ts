@@ -1,5 +1,6 @@
 import { isWatchDue, nextPollMs, type PollRhythm } from '../../connectors/log/poll-rhythm.ts'
-import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
+import { openTopics } from '../../connectors/topics/open.ts'
+import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { Cancel, Clock } from '../../core/clock.ts'
 import { foldRegistry } from '../../models/registry/format.ts'

@@ -1,4 +1,5 @@
-import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
+import { openTopics } from '../../connectors/topics/open.ts'
+import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import type { LearnedRow } from '../../models/als/online/rule.ts'
 import {
   type OnlineRuleOptions,

@@ -1,4 +1,4 @@
-import type { TopicsPlace } from '../../connectors/topics/open.ts'
+import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import type { OnlineRuleOptions } from '../../models/als/online/rules.ts'
 import type { DataRange, Hyperparameters } from '../../models/registry/version.ts'
 import type { AlsOptions } from '../../training/als/solver/options.ts'

@@ -1,4 +1,5 @@
-import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
+import { openTopics } from '../../connectors/topics/open.ts'
+import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import type { Cancel, Clock } from '../../core/clock.ts'
 import { asWeirError } from '../../core/errors.ts'
 import { LEASE_MS, publisherState } from '../../models/registry/publisher.ts'

@@ -1,4 +1,4 @@
-import type { TopicsPlace } from '../../connectors/topics/open.ts'
+import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { VersionCoordinator } from '../model-topic/version-coordinator.ts'
 import { RegistryWatch } from '../registry/watch.ts'

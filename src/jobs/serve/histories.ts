@@ -1,4 +1,5 @@
-import { openTopics, type TopicsPlace } from '../../connectors/topics/open.ts'
+import { openTopics } from '../../connectors/topics/open.ts'
+import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import { requireArgument } from '../../core/errors.ts'
 import { HISTORY_RATINGS_UID } from '../histories/job.ts'
 import { refusedCoordinator, refusedText } from '../learning/refused-total.ts'

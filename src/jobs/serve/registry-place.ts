@@ -1,4 +1,4 @@
-import type { TopicsPlace } from '../../connectors/topics/open.ts'
+import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import { systemClock } from '../../core/clock.ts'
 import { ModelRegistry } from '../registry/model-registry.ts'
 import { type DataDirectory, dataDirectory } from './data-directory.ts'

@@ -220,7 +220,7 @@ describe('weir train svm', () => {
     [['--cost', '1', '--regularization', '1'], '--cost or --regularization'],
     [['--regularization', '0'], 'above 0'],
     [['--buckets'], '--buckets needs --weights'],
-    [['--step-size', '2'], 'stepSize must be above 0'],
+    [['--step-size', '2'], 'stepSize must be a number above 0'],
   ])('refuses %o', async (flags, message) => {
     const { code, err } = await run('train', 'svm', '--examples', examples, ...flags)
     expect(code).not.toBe(0)

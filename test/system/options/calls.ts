@@ -44,11 +44,20 @@ const graph = (): weir.StreamGraph => {
 }
 const nothing: readonly never[] = []
 const bytes = async function* (): AsyncGenerator<Uint8Array> {}
+const summing: weir.AggregateFunction<number, number, number> = {
+  createAccumulator: () => 0,
+  add: (value, sum) => value + sum,
+  getResult: (sum) => sum,
+  merge: (a, b) => a + b,
+}
 const inKafka = (options: object): unknown =>
   new KafkaSink({ ...kafka, serialize: fn, ...options } as never)
 
 /** A call for each type of options, by its name: `index.ts` and the other entries export no other one. */
 export const CALLS: Readonly<Record<string, OptionsCall>> = {
+  AggregateOptions: {
+    call: (o) => stream().windowAll(weir.globalWindows()).aggregate(summing, o),
+  },
   AdwinOptions: { call: (o) => new weir.Adwin(o) },
   AlsLearningJobOptions: {
     call: (o) => weir.learnAls({ learning: o }),
@@ -249,6 +258,7 @@ export const CALLS: Readonly<Record<string, OptionsCall>> = {
   TtlOptions: { valid: { ttlMs: 1 }, call: (ttl) => weir.valueState('s', { ttl }) },
   ValueDeserializerOptions: { call: (o) => weir.deserializeValue(jsonFormat(), o) },
   ValueSerializerOptions: { call: (o) => weir.serializeValue(jsonFormat(), o) },
+  VectorStateOptions: { valid: { dimension: 1 }, call: (o) => weir.vectorState('s', o) },
   VersionCoordinatorOptions: {
     valid: { model: 0, partitions: 1, clock },
     call: (o) => new weir.VersionCoordinator(o),

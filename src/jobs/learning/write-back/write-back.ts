@@ -1,5 +1,6 @@
 import type { CheckpointManifest } from '../../../checkpoint/protocol/checkpoint-types.ts'
-import { openTopics, type TopicsPlace } from '../../../connectors/topics/open.ts'
+import { openTopics } from '../../../connectors/topics/open.ts'
+import type { TopicsPlace } from '../../../connectors/topics/place.ts'
 import type { TopicStore } from '../../../connectors/topics/store.ts'
 import type { Cancel, Clock } from '../../../core/clock.ts'
 import { asWeirError, type WeirError } from '../../../core/errors.ts'
