@@ -7,7 +7,7 @@ export const COLUMNS_OPTION: Readonly<Record<string, OptionSpec>> = {
   columns: {
     type: 'string',
     value: 'FIELD=NAME,...',
-    help: 'Columns of the ratings files, by name or by position from 1: user=, item=, rating= (or weight=, for counts of use), time= (default: those that the header surely names)',
+    help: 'Columns of ratings files, by name or position from 1: user, item, rating (or weight), time (default: by the header)',
   },
 }
 

@@ -11,7 +11,7 @@ export const IN_TOPIC_OPTION: Readonly<Record<string, OptionSpec>> = {
   'in-topic': {
     type: 'string',
     value: 'NAME',
-    help: 'Topic that has what the file has, up to its end of now: a job that learns from it begins there',
+    help: 'Topic that has the same observations: a job that learns from it begins at its end of now',
   },
 }
 

@@ -49,10 +49,10 @@ export const learnSvmCommand: Command = {
     ...KAFKA_OPTIONS,
     ...DATA_DIR_OPTION,
   },
-  details: `The command starts from a published model. Examples can be added while it runs, also to an embedded log. A record is one line of LIBSVM
-text, its ids in any order; the values of an id that comes again are added up. What is no example is refused: counted, reported, and
-written to the topic of --quarantine. A
-version of "weir retrain" is learned from the end of its training on. The queryable state LEARNING_ERROR has loss,
+  details: `The command starts from a published model. Examples can be added while it runs, also to an embedded log. A
+record is one line of LIBSVM text, its ids in any order; the values of an id that comes again are added up.
+What is no example is refused: counted, reported, and written to the topic of --quarantine. A version of
+"weir retrain" is learned from the end of its training on. The queryable state LEARNING_ERROR has loss,
 accuracy and AUC of predictions that were made before each example was learned.
 
 Example:

@@ -51,9 +51,9 @@ export const topicProduceCommand: Command = {
   },
   details: `Ctrl-C ends the input: all lines that were read before are stored, and a file of --ratings is stored as a
 whole. --watch notes in --data-dir which files are in the topic, so that the same command continues after
-its end; a file that was being read when the command was killed is read again. A file is appended when it has the
-same size at two looks, and only once: one that changes later is reported, not read again. A writer that pauses for longer than
---watch writes its file under a name that begins with "_" or ".", which is not read, and then renames it.
+its end; a file that was being read when the command was killed is read again. A file is appended when it has
+the same size at two looks, and only once: one that changes later is reported, not read again. A writer that
+pauses for longer than --watch writes its file under a name that begins with "_" or ".", then renames it.
 
 Examples:
   printf '7:five stars\\n' | weir topic produce notes --key-separator :
