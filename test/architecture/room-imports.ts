@@ -578,6 +578,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'connectors/topics',
     'core',
     'core/hash',
+    'core/text',
     'dataflow',
     'models',
     'models/als',
@@ -609,9 +610,9 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'jobs/publish': [
     'connectors/file',
     'connectors/log',
+    'connectors/records',
     'connectors/topics',
     'core',
-    'core/text',
     'files',
     'jobs/model-topic',
     'jobs/registry',
