@@ -612,6 +612,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'core',
     'core/hash',
     'core/options',
+    'core/text',
     'dataflow',
     'files',
     'models',
@@ -645,6 +646,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'jobs/publish': [
     'connectors/file',
     'connectors/log',
+    'connectors/records',
     'connectors/topics',
     'core',
     'core/options',

@@ -51,7 +51,6 @@ export class CheckpointCoordinator {
   private readonly options: ResolvedCoordinatorOptions
   private readonly durable: DurableCheckpoints
   private readonly schedule: TriggerSchedule
-  private lastRestored: CheckpointManifest | undefined
   private nextId: number
   private attempt: number | undefined
   private tasks: ReadonlySet<string> = new Set()
@@ -101,11 +100,6 @@ export class CheckpointCoordinator {
     return this.durable.completed
   }
 
-  /** The checkpoint that was restored last. */
-  get restored(): CheckpointManifest | undefined {
-    return this.lastRestored
-  }
-
   /** Whether an earlier coordinator of the job has restored a savepoint, or completed a checkpoint since a time. */
   hasHistory(sinceMs: number): boolean {
     return this.durable.hasHistory(sinceMs)
@@ -124,7 +118,6 @@ export class CheckpointCoordinator {
     }
     await this.commits
     const manifest = await this.durable.restore(attempt, from)
-    this.lastRestored = manifest
     if (manifest !== undefined) {
       this.nextId = Math.max(this.nextId, manifest.checkpointId + 1)
       const { clock, jobId } = this.options

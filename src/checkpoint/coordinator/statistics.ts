@@ -65,6 +65,7 @@ const HISTORY = 20
 export class CheckpointStatisticsTracker {
   private readonly history: CheckpointStatistics[] = []
   private restored = 0
+  private manifest: CheckpointManifest | undefined
   private lastRestored: RestoredCheckpoint | undefined
   private completed = 0
   private failed = 0
@@ -113,8 +114,14 @@ export class CheckpointStatisticsTracker {
     return this.lastRestored
   }
 
+  /** The manifest of the checkpoint that was restored last. */
+  get restoredManifest(): CheckpointManifest | undefined {
+    return this.manifest
+  }
+
   onRestored(manifest: CheckpointManifest, path: string, nowMs: number): void {
     this.restored += 1
+    this.manifest = manifest
     this.lastRestored = {
       id: manifest.checkpointId,
       restore_timestamp: nowMs,

@@ -177,11 +177,6 @@ export class JobExecution implements AttemptListener {
     return this.requireCheckpoints().retained
   }
 
-  /** The checkpoint or savepoint that the job began from last; undefined if it began with nothing. */
-  get restoredCheckpoint(): CheckpointManifest | undefined {
-    return this.checkpoints?.restored
-  }
-
   /** Takes a savepoint and returns its folder. Throws as `triggerCheckpoint`. */
   triggerSavepoint(folder?: string): Promise<string> {
     return this.requireCheckpoints().triggerSavepoint(folder)

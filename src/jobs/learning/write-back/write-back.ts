@@ -185,7 +185,7 @@ export class WriteBack implements AsyncDisposable {
     if (decision !== 'write' && decision !== 'replace') return undefined
     const all = decision === 'replace'
     const after = all ? 0 : (this.writtenUpTo.get(version) ?? 0)
-    const restored = this.job?.restoredCheckpoint
+    const restored = this.job?.checkpointStatistics?.restoredManifest
     const rows = await publishLearned(
       {
         marker: marker!,
@@ -205,7 +205,8 @@ export class WriteBack implements AsyncDisposable {
     const facts = job && restoredFacts(job, options.model)
     if (facts?.versions.includes(version) !== true) return undefined
     const isWritten =
-      writtenSince.has(version) && writtenSince.get(version) === job?.restoredCheckpoint
+      writtenSince.has(version) &&
+      writtenSince.get(version) === job?.checkpointStatistics?.restoredManifest
     return isWritten ? undefined : { next: facts.next(version), deltas: facts.deltas }
   }
 
@@ -229,6 +230,6 @@ export class WriteBack implements AsyncDisposable {
 
 /** What the checkpoint that a job began from says; undefined without one. */
 function restoredFacts(job: JobExecution, model: LearnedModel): LearnedFacts | undefined {
-  const { restoredCheckpoint } = job
-  return restoredCheckpoint && learnedFacts(restoredCheckpoint, model)
+  const manifest = job.checkpointStatistics?.restoredManifest
+  return manifest && learnedFacts(manifest, model)
 }
