@@ -69,7 +69,7 @@ export class LinearObservationsOperator extends ObservationsGate {
     this.learned = metrics.counter('observationsLearned')
     this.dropped = metrics.counter('numRecordsDropped')
     this.read = metrics.counter('observationsRead')
-    this.outOfReach = new OutOfReach(context, 'examplesOutOfReach')
+    this.outOfReach = new OutOfReach(context, metrics.counter('examplesOutOfReach'))
     this.error = new LinearLiveError(context, this.prequential)
   }
 
