@@ -152,8 +152,8 @@ Examples:
     )
     const observations = observationsOf(flags, kind, state)
     io.err(`retrain: reads the observations of topic ${observations}`)
-    await unlessInterrupted(requireObservations(flags, observations), io)
     const policy = flags.boolean('once') ? undefined : holdablePolicyOf(flags, live)
+    await unlessInterrupted(requireObservations(flags, observations), io)
     await using client = flags.boolean('no-serving')
       ? undefined
       : await unlessInterrupted(connectWith(flags), io)

@@ -21,10 +21,9 @@ export class OutOfReach {
   private readonly counter: Counter
   private reportAt = 1
 
-  /** `metric`: name of the counter. */
-  constructor(context: OperatorContext, metric: string) {
+  constructor(context: OperatorContext, counter: Counter) {
     this.context = context
-    this.counter = context.metrics.counter(metric)
+    this.counter = counter
   }
 
   add(): void {

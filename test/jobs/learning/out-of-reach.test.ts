@@ -11,10 +11,9 @@ it('every observation is counted; the first one and each tenfold are reported', 
   }
   const events: unknown[] = []
   const context = {
-    metrics: { counter: () => counter },
     sendEvent: (event: unknown) => events.push(event),
   } as unknown as OperatorContext
-  const outOfReach = new OutOfReach(context, 'examplesOutOfReach')
+  const outOfReach = new OutOfReach(context, counter)
   for (let n = 0; n < 250; n++) outOfReach.add()
   expect(counter.value).toBe(250)
   expect(events).toEqual([1, 10, 100].map((count) => ({ kind: 'out-of-reach', count })))

@@ -207,3 +207,56 @@ it('LEARNING_ERROR of a linear model has all its figures, through stop, kill and
   expect(end.auc).toBeCloseTo(area(sent[1].slice(-PREQUENTIAL.window)), 6)
   await job.close()
 }, 60_000)
+
+it('an example with spilled weights is learned, counted and reported, and is not in the error', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'weir-learning-error-svm-'))
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }))
+  const data = dataDirectory(root)
+  await using topics = new LogTopics(data.log)
+  await topics.create(OBSERVATIONS, { partitions: 1 })
+  const many = Float32Array.from({ length: 400_000 }, () => random.normal())
+  await publishLinear(publishableWeights(many, 0), {
+    ...{ log: topics, topic: TOPIC, version: 1, range: 256, clock: systemClock, partitions: 1 },
+  })
+  const learning = Promise.withResolvers<void>()
+  const warnings: string[] = []
+  const job = await learnSvmJob({
+    ...{ topic: TOPIC, slots: 1, queryThreads: 1, port: 0, data },
+    configuration: { 'state.backend.memory.budget': '2mb' },
+    job: { observations: OBSERVATIONS, rule: { loss: 'hinge', learningRate: 1e-12 } },
+    onLive: () => {},
+    onLearning: () => learning.resolve(),
+    onWarning: (warning) => void warnings.push(warning),
+  })
+  await learning.promise
+  const producer = await topics.producer(OBSERVATIONS)
+  const count = 2000
+  let right = 0
+  for (let n = 0; n < count; n++) {
+    // Most features are of the first blocks, which steps keep in memory.
+    const rare = 10_000 + random.below(390_000)
+    const ids = [random.below(5000), 5000 + random.below(5000), ...(n % 4 === 0 ? [rare] : [])]
+    const decision = ids.reduce((sum, id) => sum + many[id]!, 0)
+    const isRight = random.next() < 0.95
+    if (isRight) right++
+    const line = `${decision > 0 === isRight ? '+1' : '-1'}${ids.map((id) => ` ${id}:1`).join('')}`
+    producer.sendRecord(null, encoder.encode(line), 0, 0, [])
+  }
+  await producer.sync()
+  await producer.close()
+  await until('all are learned', async () => (await metric(job, 'observationsLearned')) === count)
+  const outOfReach = await metric(job, 'examplesOutOfReach')
+  expect(outOfReach).toBeGreaterThan(0)
+  expect(outOfReach).toBeLessThan(count)
+  let error: ExampleError | undefined
+  await until('the error is of the others', async () => {
+    const reader = await job.reader()
+    const [answer] = await reader.values(LEARNING_ERROR_STATE, ['1'])
+    error = answer?.ok === true ? (unpack(answer.value) as ExampleError) : undefined
+    return error?.examples === count - outOfReach
+  })
+  console.info({ outOfReach, accuracy: error!.accuracy, expected: right / count })
+  expect(Math.abs(error!.accuracy - right / count)).toBeLessThan(0.03)
+  expect(warnings.join()).toContain('left out of LEARNING_ERROR')
+  await job.close()
+}, 60_000)

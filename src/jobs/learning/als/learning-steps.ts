@@ -100,7 +100,7 @@ export class LearningSteps {
     this.folded = metrics.counter('deltasFolded')
     this.refusals = new Refusals(context, 'ratingsRefused')
     this.dropped = metrics.counter('numRecordsDropped')
-    this.outOfReach = new OutOfReach(context, 'itemRowsOutOfReach')
+    this.outOfReach = new OutOfReach(context, metrics.counter('itemRowsOutOfReach'))
     metrics.gauge('updateToVisibleMedianMs', () => this.visibleMs.quantile(0.5))
     metrics.gauge('updateToVisibleMaxMs', () => this.visibleMs.quantile(1))
     metrics.gauge('freshnessMs', () => context.clock.nowMs() - this.newestEventMs)

@@ -23,14 +23,12 @@ export class LiveError {
     const { metrics } = context
     const current = (): LearnedVersion | undefined => versions().current
     const error = () => current()?.measures.error
+    const frozen = () => current()?.measures.frozenError
     metrics.gauge('learningVersion', () => current()?.metadata.version ?? 0)
     metrics.gauge('prequentialMse', () => error()?.mse ?? Number.NaN)
     metrics.gauge('prequentialWindowMse', () => error()?.windowMse ?? Number.NaN)
     metrics.gauge('prequentialFadedMse', () => error()?.fadedMse ?? Number.NaN)
-    metrics.gauge(
-      'prequentialFrozenMse',
-      () => current()?.measures.frozenError.fadedMse ?? Number.NaN,
-    )
+    metrics.gauge('prequentialFrozenMse', () => frozen()?.fadedMse ?? Number.NaN)
     metrics.gauge('driftAlarms', () => alarmCount(current()))
     metrics.gauge('prequentialCoverage', () => error()?.coverage ?? Number.NaN)
   }

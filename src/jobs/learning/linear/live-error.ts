@@ -33,14 +33,14 @@ export class LinearLiveError {
     const { versions } = this.state
     this.isLate = versions.size === 0 && operatorState.restored(LEARNING_PLACES).length > 0
     for (const version of versions) this.begin(version)
-    const figure = (name: string, of: (measures: ExampleMeasures) => number): void =>
-      metrics.gauge(name, () => (this.current === undefined ? Number.NaN : of(this.current)))
+    const figure = (of: (measures: ExampleMeasures) => number): number =>
+      this.current === undefined ? Number.NaN : of(this.current)
     metrics.gauge('learningVersion', () => this.version)
-    figure('prequentialLoss', (measures) => measures.meanLoss)
-    figure('prequentialFadedLoss', (measures) => measures.fadedLoss)
-    figure('prequentialAccuracy', (measures) => measures.accuracy)
-    figure('prequentialFadedAccuracy', (measures) => measures.fadedAccuracy)
-    figure('prequentialAuc', (measures) => measures.auc)
+    metrics.gauge('prequentialLoss', () => figure((measures) => measures.meanLoss))
+    metrics.gauge('prequentialFadedLoss', () => figure((measures) => measures.fadedLoss))
+    metrics.gauge('prequentialAccuracy', () => figure((measures) => measures.accuracy))
+    metrics.gauge('prequentialFadedAccuracy', () => figure(({ fadedAccuracy }) => fadedAccuracy))
+    metrics.gauge('prequentialAuc', () => figure((measures) => measures.auc))
     metrics.gauge('driftAlarms', () => this.current?.alarms ?? 0)
     this.schedule()
   }

@@ -67,7 +67,7 @@ export class LinearObservationsOperator extends ObservationsGate {
     this.learned = metrics.counter('observationsLearned')
     this.refusals = new Refusals(context, 'observationsRefused')
     this.read = metrics.counter('observationsRead')
-    this.outOfReach = new OutOfReach(context, 'examplesOutOfReach')
+    this.outOfReach = new OutOfReach(context, metrics.counter('examplesOutOfReach'))
     this.error = new LinearLiveError(context, this.prequential)
   }
 
