@@ -6,14 +6,14 @@ import {
   type DataLimits,
   dataMeasures,
   type ProfileFacts,
-} from '../../models/registry/data-check.ts'
-import type { CheckMeasure } from '../../models/registry/measure.ts'
+} from '../../models/registry/checks/data.ts'
+import type { CheckMeasure } from '../../models/registry/checks/measure.ts'
 import {
   type ListFacts,
   type QualityFacts,
   type QualityLimits,
   qualityMeasures,
-} from '../../models/registry/quality-check.ts'
+} from '../../models/registry/checks/quality.ts'
 import {
   type RatingsTable,
   ratingStatistics,

@@ -1,4 +1,4 @@
-import type { ExampleProfile } from '../../models/registry/linear-checks.ts'
+import type { ExampleProfile } from '../../models/registry/checks/linear.ts'
 import type { DataRange, RegisteredVersion } from '../../models/registry/version.ts'
 import type { SparseTable } from '../../training/data/sparse-table.ts'
 import { count, largestCount } from './counts.ts'

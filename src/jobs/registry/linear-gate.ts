@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
-import type { DataLimits } from '../../models/registry/data-check.ts'
+import type { DataLimits } from '../../models/registry/checks/data.ts'
 import {
   type ClassifierFacts,
   classifierMeasures,
   type ExampleProfile,
   exampleMeasures,
-} from '../../models/registry/linear-checks.ts'
-import type { CheckMeasure } from '../../models/registry/measure.ts'
-import type { QualityLimits } from '../../models/registry/quality-check.ts'
+} from '../../models/registry/checks/linear.ts'
+import type { CheckMeasure } from '../../models/registry/checks/measure.ts'
+import type { QualityLimits } from '../../models/registry/checks/quality.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
 import type { SparseTable } from '../../training/data/sparse-table.ts'
 import { type LinearLossName, linearLoss } from '../../training/linear/loss.ts'

@@ -8,7 +8,7 @@ import { milliseconds, required } from '../../core/options/kinds.ts'
 import { CLOCK } from '../../core/options/ports.ts'
 import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
 import { type Adoption, adoption, withAdoption } from '../../models/registry/adopt.ts'
-import { verdictText } from '../../models/registry/checks.ts'
+import { verdictText } from '../../models/registry/checks/stored-check.ts'
 import {
   decideCommand,
   type RegistryCommand,

@@ -1,15 +1,15 @@
 import type { Clock } from '../../core/clock.ts'
 import { feedbackOf } from '../../models/als/feedback.ts'
 import type { Interval } from '../../models/quality/intervals.ts'
+import type { DataLimits } from '../../models/registry/checks/data.ts'
+import type { QualityLimits } from '../../models/registry/checks/quality.ts'
 import {
   type ServingLimits,
   type StoredCheck,
   servingMeasures,
   storedCheck,
-} from '../../models/registry/checks.ts'
-import type { DataLimits } from '../../models/registry/data-check.ts'
+} from '../../models/registry/checks/stored-check.ts'
 import { meanOf } from '../../models/registry/forgotten-versions.ts'
-import type { QualityLimits } from '../../models/registry/quality-check.ts'
 import type { GoldenErrors, RegisteredVersion } from '../../models/registry/version.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
 import { AlsGate, goldenRatingsId } from './als-gate.ts'

@@ -1,5 +1,5 @@
 import type { RatingRange } from '../../models/ratings/rating.ts'
-import type { ProfileFacts } from '../../models/registry/data-check.ts'
+import type { ProfileFacts } from '../../models/registry/checks/data.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
 import { type RatingsTable, ratingsOf } from '../../training/data/ratings-table.ts'
 import { count, largestCount, totalVariation } from './counts.ts'

@@ -1,6 +1,6 @@
 import { type Clock, sleep } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
-import type { ServingFacts, ServingLimits } from '../../models/registry/checks.ts'
+import type { ServingFacts, ServingLimits } from '../../models/registry/checks/stored-check.ts'
 import type { Consistency } from '../../wire/model-reader.ts'
 import type { ModelGate } from './model-gate.ts'
 

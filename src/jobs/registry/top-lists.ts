@@ -1,5 +1,5 @@
 import { alsKey, idOfKey, KEY_SUFFIXES, MEAN_KEYS } from '../../models/als/row-key.ts'
-import type { ListFacts } from '../../models/registry/quality-check.ts'
+import type { ListFacts } from '../../models/registry/checks/quality.ts'
 import type { ModelReader } from '../../wire/model-reader.ts'
 
 /** Users whose lists are compared. */

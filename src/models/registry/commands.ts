@@ -1,4 +1,4 @@
-import { type PromotionVerdict, promotionVerdict, type StoredCheck } from './checks.ts'
+import { type PromotionVerdict, promotionVerdict, type StoredCheck } from './checks/stored-check.ts'
 import {
   type GoldenErrors,
   type LearningTopic,

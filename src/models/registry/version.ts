@@ -1,4 +1,4 @@
-import type { StoredCheck } from './checks.ts'
+import type { StoredCheck } from './checks/stored-check.ts'
 
 /** Observations that a version was trained on: offsets `from <= o < to` of a partition. */
 export interface DataRange {

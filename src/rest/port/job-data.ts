@@ -1,5 +1,5 @@
+import type { ListFacts } from '../../models/registry/checks/quality.ts'
 import type { VersionDifference } from '../../models/registry/diff.ts'
-import type { ListFacts } from '../../models/registry/quality-check.ts'
 import type { RegisteredVersion } from '../../models/registry/version.ts'
 import type { ModelInfo, VersionState } from '../../wire/inference/models.ts'
 import type { AnswerEnvelope, Consistency } from '../../wire/model-reader.ts'

@@ -5,7 +5,7 @@ import {
   type PromotionChecksOptions,
   runPromotionChecks,
 } from '../../../src/jobs/registry/promotion-checks.ts'
-import { promotionVerdict } from '../../../src/models/registry/checks.ts'
+import { promotionVerdict } from '../../../src/models/registry/checks/stored-check.ts'
 import { decideCommand } from '../../../src/models/registry/commands.ts'
 import {
   type RegisteredVersion,

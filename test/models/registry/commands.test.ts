@@ -4,7 +4,7 @@ import {
   type StoredCheck,
   storedCheck,
   verdictText,
-} from '../../../src/models/registry/checks.ts'
+} from '../../../src/models/registry/checks/stored-check.ts'
 import {
   decideCommand,
   type RegistryCommand,

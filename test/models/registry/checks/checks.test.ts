@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { servingMeasures, storedCheck, verdictText } from '../../../src/models/registry/checks.ts'
-import { dataMeasures } from '../../../src/models/registry/data-check.ts'
-import { qualityMeasures } from '../../../src/models/registry/quality-check.ts'
+import { dataMeasures } from '../../../../src/models/registry/checks/data.ts'
+import { qualityMeasures } from '../../../../src/models/registry/checks/quality.ts'
+import {
+  servingMeasures,
+  storedCheck,
+  verdictText,
+} from '../../../../src/models/registry/checks/stored-check.ts'
 
 const failedOf = (measures: readonly { name: string; passed: boolean }[]) =>
   measures.filter(({ passed }) => !passed).map(({ name }) => name)

@@ -1,6 +1,6 @@
-import { type DataLimits, shareBound } from './data-check.ts'
+import { type DataLimits, shareBound } from './data.ts'
 import { atLeast, atMost, type CheckMeasure } from './measure.ts'
-import type { QualityLimits } from './quality-check.ts'
+import type { QualityLimits } from './quality.ts'
 
 /** Facts about the examples that a linear version was trained on. */
 export interface ExampleFacts {
