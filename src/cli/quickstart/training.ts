@@ -1,4 +1,4 @@
-import type { RetrainAlsOptions } from '../../jobs/retrain/messages.ts'
+import { alsOptionsIn, bmfOptionsIn, type RetrainAlsOptions } from '../../jobs/retrain/messages.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
 import type { RatingsTable } from '../../training/data/ratings-table.ts'
 import type { CommandIo, Flags, OptionSpec } from '../command/command.ts'
@@ -59,10 +59,10 @@ export async function trainQuickstart(
   io: CommandIo,
 ): Promise<QuickstartModel> {
   if (training.trainer !== 'bmf') {
-    const model = await trainWithProgress(table, training, io)
+    const model = await trainWithProgress(table, alsOptionsIn(training), io)
     return { model, trainer: 'ALS', work: `${training.iterations} iterations` }
   }
   const sweeps = training.sweeps ?? 30
-  const { model } = await trainBmfWithProgress(table, { ...training, sweeps }, io)
+  const { model } = await trainBmfWithProgress(table, { ...bmfOptionsIn(training), sweeps }, io)
   return { model, trainer: 'Bayesian factorisation', work: `${sweeps} sweeps` }
 }

@@ -18,12 +18,14 @@ import { type RatingsTable, RatingsTableBuilder } from '../../training/data/rati
 import { openModelFile, writeModelFile } from '../publish/file-io.ts'
 import { dataMetrics } from '../registry/data-metrics.ts'
 import { type LeftOut, LeftOutRecords } from './left-out.ts'
-import type {
-  ChangedRow,
-  RetrainAlsOptions,
-  TrainedModelMetadata,
-  TrainerAnswer,
-  TrainerRequest,
+import {
+  alsOptionsIn,
+  bmfOptionsIn,
+  type ChangedRow,
+  type RetrainAlsOptions,
+  type TrainedModelMetadata,
+  type TrainerAnswer,
+  type TrainerRequest,
 } from './messages.ts'
 import type { ModelTrainer } from './model-trainer.ts'
 import { readObservations } from './observations.ts'
@@ -84,9 +86,8 @@ export class AlsTrainer implements ModelTrainer {
   ): Promise<TrainedFactors> {
     const total = 2 * (options.iterations ?? 15)
     let done = 0
-    const { trainer: _, sweeps: __, burnIn: ___, ...als } = options
     const model = await trainAls(table, {
-      ...als,
+      ...alsOptionsIn(options),
       ...(startingRows === undefined ? {} : { startingRows }),
       onProgress: () => this.onProgress(++done, total),
     })
@@ -96,9 +97,8 @@ export class AlsTrainer implements ModelTrainer {
 
   private async chained(table: RatingsTable, options: RetrainAlsOptions): Promise<TrainedFactors> {
     const total = options.sweeps ?? 30
-    const { factors, sweeps, burnIn, threads, seed } = options
     const { model, history } = await trainBmf(table, {
-      ...definedOf({ factors, sweeps, burnIn, threads, seed }),
+      ...bmfOptionsIn(options),
       onProgress: ({ sweep }) => this.onProgress(sweep, total),
     })
     const { noise, trainRmse } = history.at(-1) ?? {}

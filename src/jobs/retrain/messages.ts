@@ -32,6 +32,21 @@ type AlsTrainingOptions = Pick<
   | 'seed'
 >
 
+/** The options of `trainAls` among those of a retraining. */
+export function alsOptionsIn(options: RetrainAlsOptions): AlsTrainingOptions {
+  const { trainer: _trainer, sweeps: _sweeps, burnIn: _burnIn, ...als } = options
+  return als
+}
+
+/** The options of `trainBmf` among those of a retraining. */
+export function bmfOptionsIn(options: RetrainAlsOptions): BmfTrainingOptions {
+  const { factors, sweeps, burnIn, threads, seed } = options
+  const given = Object.entries({ factors, sweeps, burnIn, threads, seed })
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined))
+}
+
+type BmfTrainingOptions = Pick<BmfOptions, 'factors' | 'sweeps' | 'burnIn' | 'threads' | 'seed'>
+
 /**
  * Options of `trainLinear` that are plain data and can be sent to the training process. A candidate that
  * does not reach its `tolerance` fails the data check.
