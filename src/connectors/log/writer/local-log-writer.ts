@@ -205,21 +205,20 @@ export class LocalLogWriter implements LogWriter {
       const message = `topic "${topic}" exists with ${existing.partitions} partitions, not ${config.partitions}`
       throw new WeirError('TOPIC_EXISTS', message, { details: { topic } })
     }
-    // The given configuration may be that of another topic, with its id.
     const stored = { ...config, id: this.options.newId() }
     await createTopicFolder(this.files, this.directory, { topic, stored })
     await this.openTopic(topic)
   }
 
   async setPartitions(topic: string, partitions: number): Promise<void> {
-    const config = readTopicConfig(this.directory, topic, this.files)
+    const { id, ...config } = readTopicConfig(this.directory, topic, this.files)
     requireArgument(
       partitions >= config.partitions,
       `topic "${topic}" has ${config.partitions} partitions; the number can only grow`,
     )
     const folder = topicPath(this.directory, topic)
     const grown = topicConfig({ ...config, partitions })
-    writeTopicConfig(this.files, folder, { ...grown, id: config.id })
+    writeTopicConfig(this.files, folder, { ...grown, id })
     await this.openTopic(topic)
   }
 
