@@ -683,6 +683,8 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'jobs/retention': ['connectors/topics', 'core', 'jobs/registry', 'models', 'models/registry'],
   'jobs/retrain': [
+    'checkpoint/coordinator',
+    'checkpoint/storage',
     'connectors/records',
     'connectors/topics',
     'core',

@@ -68,7 +68,7 @@ async function ownerOf(storage: CheckpointStorage, path: string): Promise<JobOwn
 }
 
 function alreadyRunning(owner: JobOwner, jobId: string): WeirError {
-  const message = `job "${owner.jobName}" runs already: ${nameOf(owner)} has its checkpoints (${jobId}). Stop that process, or start this one with --take-over, which ends the other; two jobs side by side need two folders (--data-dir)`
+  const message = `job "${owner.jobName}" runs already: ${nameOf(owner)} has its claim (${jobId}). Stop that process, or start this one with --take-over, which ends the other; two side by side need two folders (--data-dir)`
   return new WeirError('JOB_ALREADY_RUNNING', message, { details: { pid: owner.pid } })
 }
 

@@ -7,6 +7,7 @@ import type { ModelRegistry } from '../../jobs/registry/model-registry.ts'
 import { readyVersions } from '../../jobs/registry/model-versions.ts'
 import { LiveErrorWatch } from '../../jobs/retrain/error-watch.ts'
 import { RetrainLoop } from '../../jobs/retrain/loop.ts'
+import { LoopClaim } from '../../jobs/retrain/loop-claim.ts'
 import type { RetrainAlsOptions } from '../../jobs/retrain/messages.ts'
 import type { RetrainedModel, RetrainOptions, RetrainOutcome } from '../../jobs/retrain/options.ts'
 import { RetrainProcess } from '../../jobs/retrain/process.ts'
@@ -89,6 +90,10 @@ const RETRAIN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     help: 'bmf: sweeps of the chain (default: of the live version, else 30)',
   },
   once: { type: 'boolean', help: 'Train once now, then exit' },
+  'take-over': {
+    type: 'boolean',
+    help: 'Take the model over from another process that retrains it in this folder, which then ends',
+  },
   'no-warm-start': {
     type: 'boolean',
     help: 'Start from random rows instead of the live rows; a linear model needs no start',
@@ -166,6 +171,7 @@ Examples:
       await handleOutcome(outcome, { flags, io, registry })
       return hasSucceeded(outcome) ? 0 : 1
     }
+    await using claim = await claimLoop(flags, io)
     const reportHeld = heldReporter(io)
     const sources = new TriggerSources({
       policy,
@@ -191,12 +197,24 @@ Examples:
       },
       onOutcome: (outcome) => handleOutcome(outcome, { flags, io, registry }),
       onError: (error) => sources.failed(messageOf(error)),
+      claim,
     })
     loop.start()
     io.err('retrain: waiting for a trigger; press Ctrl-C to stop')
-    await io.interrupted
+    await Promise.race([io.interrupted, loop.fenced])
     return 0
   },
+}
+
+/** Throws JOB_ALREADY_RUNNING if another process retrains the model in this folder. */
+async function claimLoop(flags: Flags, io: CommandIo): Promise<LoopClaim> {
+  return await LoopClaim.take({
+    folder: join(dataDirectory(flags.string('data-dir')).root, 'loops'),
+    model: flags.string('model'),
+    isTakeOver: flags.boolean('take-over'),
+    clock: systemClock,
+    onWarning: (warning) => io.err(`warning: ${warning}`),
+  })
 }
 
 /** Throws UNKNOWN_TOPIC: without observations no trigger ever fires. */

@@ -1,7 +1,7 @@
 import { openTopics } from '../../connectors/topics/open.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { Cancel } from '../../core/clock.ts'
-import { requireArgument } from '../../core/errors.ts'
+import { isWeirError, requireArgument } from '../../core/errors.ts'
 import {
   aFunction,
   count,
@@ -32,6 +32,7 @@ import {
   versionsOf,
 } from '../../models/registry/version.ts'
 import type { LiveErrorWatch, WatchedError } from './error-watch.ts'
+import type { LoopClaim } from './loop-claim.ts'
 import { offsetsIn, rangesAfter } from './observations.ts'
 import { RETRAIN, type RetrainOptions, type RetrainOutcome } from './options.ts'
 import { retrainWith } from './retrain.ts'
@@ -55,6 +56,8 @@ export interface RetrainLoopEvents {
     outcome: RetrainOutcome,
     decision: RetrainDecision & { readonly kind: 'train' },
   ) => void | Promise<void>
+  /** Claim of the loop on the model; the loop ends when another one has taken it over. @default none */
+  readonly claim?: Pick<LoopClaim, 'requireHeld'>
   /** Called when an evaluation or a training failed; the loop continues. */
   readonly onError?: (error: unknown) => void
 }
@@ -80,6 +83,7 @@ const LOOP: OptionShape<
   error: objectWith('a LiveErrorWatch', 'look'),
   onLook: aFunction(),
   onOutcome: aFunction(),
+  claim: objectWith('a LoopClaim', 'requireHeld'),
   onError: aFunction(),
 }
 
@@ -95,6 +99,7 @@ export class RetrainLoop {
   private running: Promise<void> | undefined
   /** Time of the last attempt, so that a failed training is not repeated at every evaluation. */
   private triedMs = Number.NEGATIVE_INFINITY
+  private readonly settleFenced = Promise.withResolvers<never>()
   /** Start of the last training that has ended with an outcome: it answers the alarms of before. */
   private answeredMs = Number.NEGATIVE_INFINITY
 
@@ -102,11 +107,18 @@ export class RetrainLoop {
   constructor(options: RetrainLoopOptions) {
     checkOptions('new RetrainLoop', LOOP, options)
     this.options = options
+    // A caller that does not wait for it ends the loop itself.
+    this.settleFenced.promise.catch(() => {})
     const [trigger] = errorTriggersOf(options.policy)
     requireArgument(
       options.error !== undefined || trigger === undefined,
       `the trigger ${trigger} needs the error of the live version; give the loop a LiveErrorWatch`,
     )
+  }
+
+  /** Rejects with COORDINATOR_FENCED when another loop has taken the model over, and this one has ended. */
+  get fenced(): Promise<never> {
+    return this.settleFenced.promise
   }
 
   /** Starts the loop. */
@@ -131,14 +143,22 @@ export class RetrainLoop {
   }
 
   private async tick(): Promise<void> {
-    this.running = this.look().catch((error: unknown) => this.options.onError?.(error))
+    this.running = this.look().catch((error: unknown) => this.failed(error))
     await this.running
     if (this.isClosed) return
     const { clock, intervalMs = 1000 } = this.options
     this.cancel = clock.after(intervalMs, () => void this.tick())
   }
 
+  private failed(error: unknown): void {
+    if (isWeirError(error, 'COORDINATOR_FENCED')) {
+      this.isClosed = true
+      this.settleFenced.reject(error)
+    } else this.options.onError?.(error)
+  }
+
   private async look(): Promise<void> {
+    await this.options.claim?.requireHeld()
     const facts = await this.facts()
     const decision = decideRetrain(this.options.policy, facts)
     this.options.onLook?.(facts, decision)

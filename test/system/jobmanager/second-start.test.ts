@@ -125,3 +125,32 @@ it('a job that is submitted with a savepoint begins there, though its folder has
   await cluster.reaches(restored, 'RUNNING')
   expect(await cluster.jobPid(restored)).not.toBe(pid)
 })
+
+it('a model is retrained by one loop of a folder at a time', async () => {
+  const topic = await cluster.local('topic', 'create', 'ratings', '--partitions', '1')
+  expect(topic.code).toBe(0)
+  const loop = (...flags: readonly string[]): CommandProcess => {
+    const triggers = ['--no-serving', '--count', '1000000', '--observations', 'ratings']
+    return weir([
+      'retrain',
+      ...triggers,
+      '--forget-learned',
+      '--data-dir',
+      cluster.folder,
+      ...flags,
+    ])
+  }
+  await using first = loop()
+  await first.printed(/waiting for a trigger/)
+  const second = await loop().ended
+  expect(second.code).toBe(1)
+  expect(second.stderr).toContain(`"retrain als-model" runs already: process ${first.pid} of host`)
+  await using third = loop('--take-over')
+  await third.printed(/waiting for a trigger/)
+  expect(await first.ended).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('COORDINATOR_FENCED'),
+  })
+  third.signal('SIGINT')
+  expect(await third.ended).toMatchObject({ code: 0 })
+})
