@@ -133,7 +133,10 @@ export function decodeMarker(value: Uint8Array): ModelVersionMarker {
       { details: { field: wrong } },
     )
   }
-  return fields as unknown as ModelVersionMarker
+  // A model of implicit feedback has no range of ratings: JSON has null for its infinite ends.
+  const { minRating, maxRating, ...others } = fields as unknown as ModelVersionMarker
+  const isBounded = Number.isFinite(minRating) && Number.isFinite(maxRating)
+  return { ...others, ...(isBounded ? { minRating: minRating!, maxRating: maxRating! } : {}) }
 }
 
 /** As `decodeMarker`; undefined for a marker that cannot be read, which a list of versions leaves out. */

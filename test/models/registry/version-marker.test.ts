@@ -35,6 +35,12 @@ describe('a version marker', () => {
     expect(decodeMarker(encodeMarker({ ...marker, trainedOn }))).toEqual({ ...marker, trainedOn })
   })
 
+  it('has no range of ratings where that is without ends, as of implicit feedback', () => {
+    const endless = { ...marker, minRating: -Infinity, maxRating: Infinity }
+    const { minRating: _, maxRating: __, ...others } = marker
+    expect(decodeMarker(encodeMarker(endless))).toEqual(others)
+  })
+
   it('is JSON under a key that no row has', () => {
     expect(markerKey(3)).toBe('!version@3')
     expect(new TextDecoder().decode(encodeMarker(marker))).toMatch(
