@@ -47,7 +47,7 @@ export type {
   LearnerReport,
 } from './jobs/learning/messages.ts'
 export { ObservationsGate } from './jobs/learning/observations-gate.ts'
-export { type QuarantineOptions, quarantine } from './jobs/learning/quarantine.ts'
+export { quarantine } from './jobs/learning/quarantine.ts'
 export {
   REFUSED,
   type RefusalReason,

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { requireArgument } from '../../core/errors.ts'
+import { HIGHEST_VERSION } from '../../core/model-version.ts'
 import { CONSISTENCY_GRAMMAR, parseConsistency } from '../../wire/consistency-text.ts'
 import type { Consistency, QueryOptions } from '../../wire/model-reader.ts'
 
@@ -32,7 +33,7 @@ export const QUERY_OPTION_SCHEMAS = {
   version: {
     type: 'integer',
     minimum: 1,
-    maximum: Number.MAX_SAFE_INTEGER,
+    maximum: HIGHEST_VERSION,
     description: 'Model version to read; without it the live one.',
   },
 } as const

@@ -42,7 +42,7 @@ const histories: JobDefinition<HistoriesOptions> = defineJob<HistoriesOptions>({
         sideOutputs: [REFUSED.id],
       })
       .uid(HISTORY_RATINGS_UID)
-    await quarantine(ratings.getSideOutput(REFUSED), options)
+    await quarantine(ratings.getSideOutput(REFUSED), options, options.quarantine)
     ratings
       .keyBy(({ user }) => user)
       .process(() => new KnownItemsFunction(options.maxKeyBytes))

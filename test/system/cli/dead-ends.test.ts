@@ -68,7 +68,7 @@ describe('weir run with an error that cannot pass', () => {
     mkdirSync(join(folder, 'blocked'))
     writeFileSync(join(folder, 'blocked', 'file'), '')
     const result = await run('blocked/file/data', { input })
-    expectEnd(result, /the job ended with FILE_NOT_FOUND: .*a part of the path is a file/)
+    expectEnd(result, /^weir: FILE_NOT_FOUND: .*a part of the path is a file/m)
   })
 
   it('ends after several starts that failed with the same message, and reports each', async () => {

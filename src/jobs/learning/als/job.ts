@@ -214,7 +214,7 @@ const onlineAls: JobDefinition<OnlineAlsOptions> = defineJob<OnlineAlsOptions>({
     const refused = learner
       .getSideOutput(REFUSED)
       .union((ratings as DataStream<unknown>).getSideOutput(REFUSED))
-    await quarantine(refused, options)
+    await quarantine(refused, options, options.quarantine)
   },
 })
 

@@ -162,7 +162,7 @@ const onlineSvm: JobDefinition<OnlineSvmOptions> = defineJob<OnlineSvmOptions>({
       )
       .uid(SVM_OBSERVATIONS_UID)
     observed.sinkTo(sink).uid('deltas-sink').name('Deltas sink')
-    await quarantine(observed.getSideOutput(REFUSED), options)
+    await quarantine(observed.getSideOutput(REFUSED), options, options.quarantine)
     observed
       .getSideOutput(EXAMPLE_ERROR)
       .keyBy((part) => String(part.version))
