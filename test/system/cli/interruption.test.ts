@@ -59,6 +59,7 @@ const BROKERS: Readonly<Record<string, readonly string[]>> = {
   'model diff': ['1', '2'],
   'model promote': ['1'],
   'model rollback': [],
+  'model drop': ['1'],
   'model export': ['1', '<exported>'],
   'topic list': [],
   'topic create': ['t'],

@@ -48,6 +48,7 @@ describe.skipIf(!hasPromtool)('a Prometheus that scrapes a job and its gateway',
   let folder: string
   const running: CommandProcess[] = []
   let restUrl: string
+  let linearUrl: string
   let gatewayUrl: string
   let prometheusUrl: string
 
@@ -68,7 +69,8 @@ describe.skipIf(!hasPromtool)('a Prometheus that scrapes a job and its gateway',
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'weir-monitoring-'))
     const data = ['--data-dir', join(folder, 'data')]
-    const [restPort, prometheusPort] = await freePorts(2)
+    const [restPort, prometheusPort, linearPort] = await freePorts(3)
+    linearUrl = `http://127.0.0.1:${linearPort}`
     restUrl = `http://127.0.0.1:${restPort}`
     prometheusUrl = `http://127.0.0.1:${prometheusPort}`
     const generated = await weir([
@@ -93,6 +95,7 @@ describe.skipIf(!hasPromtool)('a Prometheus that scrapes a job and its gateway',
       /"started","port":(\d+)/,
     )
     gatewayUrl = `http://127.0.0.1:${gatewayPort}`
+    await learnLinear(data)
     await traffic()
     const configuration = join(folder, 'prometheus.yml')
     writeFileSync(
@@ -117,6 +120,18 @@ describe.skipIf(!hasPromtool)('a Prometheus that scrapes a job and its gateway',
       /Server is ready/,
     )
   }, 240_000)
+
+  /** A learner of a linear model, with examples: its error has metrics of its own. */
+  async function learnLinear(data: readonly string[]): Promise<void> {
+    const generated = await weir(['generate', 'svm-model', '--features', '20', ...data]).ended
+    expect(generated.code, generated.stderr).toBe(0)
+    expect((await weir(['topic', 'create', 'examples', ...data]).ended).code).toBe(0)
+    const produced = weir(['topic', 'produce', 'examples', ...data])
+    expect(await produced.input('+1 1:1 2:1\n-1 3:1\n').ended).toMatchObject({ code: 0 })
+    const job = ['learn', 'svm', '--observations', 'examples', '--json', '--port', '0', ...data]
+    const rest = ['-D', `rest.port=${new URL(linearUrl).port}`]
+    await start(weir([...job, ...rest]), /"event":"learning"/)
+  }
 
   /** Answers, an error of the query port, observations and inferences: every counter has a series. */
   async function traffic(): Promise<void> {
@@ -182,7 +197,8 @@ describe.skipIf(!hasPromtool)('a Prometheus that scrapes a job and its gateway',
     const needed = [...rules(), ...dashboardQueries()].flatMap(({ expr }) => namesIn(expr))
     expect(needed.length).toBeGreaterThan(20)
     const missing = async (): Promise<string[]> => {
-      const text = (await textOf(restUrl)) + (await textOf(gatewayUrl))
+      const urls = [restUrl, gatewayUrl, linearUrl]
+      const text = (await Promise.all(urls.map(textOf))).join('')
       const scraped = new Set(text.match(/^\w+/gm))
       return [...new Set(needed)].filter((name) => !scraped.has(name))
     }

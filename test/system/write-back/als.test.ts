@@ -106,7 +106,7 @@ describe('write-back', () => {
     await first.job.close()
     const givenUp = await fixture.topicRows()
 
-    const second = await fixture.learn('first', AT_THE_END, false, savepoint)
+    const second = await fixture.learn('first', AT_THE_END, false, undefined, savepoint)
     await until('the last write-back is replaced', () => second.writtenBack.length > 0)
     await fixture.untilLearned(second.job, stream.length)
     const learned = await servedRows(second.job)
