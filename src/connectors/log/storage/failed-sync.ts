@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { type FileSystem, systemCodeOf } from '../../../files/file-system.ts'
+import { findStatus } from './partition-status.ts'
 import { listSegments, logFileName } from './segment-files.ts'
 
 const MARK = 'sync-failed'
@@ -15,14 +16,16 @@ export function isFullDisk(error: unknown): boolean {
 
 /**
  * Marks a partition's folder after a failed write or sync. The system may count bytes as written that are
- * only in its memory, so that a later sync would succeed without them.
+ * only in its memory, so that a later sync would succeed without them. False where the disk takes no mark: the status then
+ * says it, which is overwritten in place and needs no room.
  */
-export function markFailedSync(files: FileSystem, path: string): void {
+export function markFailedSync(files: FileSystem, path: string): boolean {
   try {
     files.openSync(join(path, MARK), 'change').closeSync()
     files.syncFolderSync(path)
+    return true
   } catch {
-    // A disk that takes no mark takes no records either.
+    return false
   }
 }
 
@@ -32,11 +35,13 @@ export function markFailedSync(files: FileSystem, path: string): void {
  */
 export async function rewriteAfterFailedSync(files: FileSystem, path: string): Promise<void> {
   const mark = join(path, MARK)
-  if (files.statSync(mark) === undefined) return
+  const isMarked = files.statSync(mark) !== undefined
+  // The status loses its flag when the partition is opened, after this.
+  if (!isMarked && findStatus(files, path)?.isSyncFailed !== true) return
   const base = listSegments(files, path).at(-1)
   if (base !== undefined) await rewrite(files, join(path, logFileName(base)))
   await files.syncFolder(path)
-  files.removeSync(mark)
+  if (isMarked) files.removeSync(mark)
 }
 
 async function rewrite(files: FileSystem, path: string): Promise<void> {

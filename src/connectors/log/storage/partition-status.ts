@@ -15,7 +15,7 @@ import { partitionPath, readTopicConfig } from './topic-config.ts'
  *
  *      0        4         6       8         16         24            32            40
  *      +--------+---------+-------+---------+----------+-------------+-------------+
- *      | "WLPS" | version | zero  | log     | end      | last stable | active      |
+ *      | "WLPS" | version | flags | log     | end      | last stable | active      |
  *      |        | u16 = 1 | u16   | start   | offset   | offset      | segment base|
  *      +--------+---------+-------+---------+----------+-------------+-------------+
  *      40            48              52           56       60         64
@@ -24,6 +24,7 @@ import { partitionPath, readTopicConfig } from './topic-config.ts'
  *      | segment size| entries u32   | u32        | u32    | of 0..60 |
  *      +-------------+---------------+------------+--------+----------+
  *
+ * Flag 1: a sync has failed, and the disk took no file `sync-failed` (`failed-sync.ts`).
  * A reader that reads during a write gets a wrong checksum and reads again.
  */
 export interface PartitionStatus {
@@ -42,6 +43,8 @@ export interface PartitionStatus {
   readonly generation: number
   /** Bytes of the active segment that are known to be forced to the disk. */
   readonly forcedSize: number
+  /** Whether a sync has failed, and the active segment must be written again. @default false */
+  readonly isSyncFailed?: boolean
 }
 
 /** Bytes of a status. */
@@ -49,6 +52,7 @@ export const STATUS_SIZE = 64
 /** Version of the file's format. */
 const STATUS_VERSION = 1
 const MAGIC = 0x53504c57
+const SYNC_FAILED = 1
 const READ_ATTEMPTS = 50
 
 /** Encodes a status into 64 bytes. */
@@ -56,7 +60,7 @@ export function encodeStatus(status: PartitionStatus): Uint8Array {
   const writer = new ByteWriter(STATUS_SIZE)
   writer.uint32(MAGIC)
   writer.uint16(STATUS_VERSION)
-  writer.uint16(0)
+  writer.uint16(status.isSyncFailed === true ? SYNC_FAILED : 0)
   writer.int53(status.logStart)
   writer.int53(status.endOffset)
   writer.int53(status.lastStable)
@@ -80,8 +84,9 @@ function decodeStatus(bytes: Uint8Array): PartitionStatus {
   if (version !== STATUS_VERSION) {
     throw new WeirError('UNSUPPORTED_VERSION', `partition status ${version}; this build reads 1`)
   }
-  reader.uint16()
+  const flags = reader.uint16()
   return {
+    ...((flags & SYNC_FAILED) === 0 ? {} : { isSyncFailed: true }),
     logStart: reader.int53(),
     endOffset: reader.int53(),
     lastStable: reader.int53(),

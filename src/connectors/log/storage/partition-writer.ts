@@ -209,11 +209,20 @@ export class PartitionWriter {
   private fail(group: readonly PendingAppend[], cause: unknown): void {
     if (this.failure === undefined) {
       // A write that found no room has lost nothing that was written before.
-      if (!isFullDisk(cause)) markFailedSync(this.files, this.path)
+      if (!isFullDisk(cause)) this.markFailed()
       this.failure = asWeirError(cause, 'CONNECTOR_FAILED', `${this.path} stopped`)
       this.options.onFailure?.()
     }
     for (const append of [...group, ...this.pending.splice(0)]) append.reject(this.failure)
+  }
+
+  private markFailed(): void {
+    if (markFailedSync(this.files, this.path)) return
+    try {
+      this.statusFile.writeSync([encodeStatus({ ...this.status, isSyncFailed: true })], 0)
+    } catch {
+      // A disk that takes neither takes no records either.
+    }
   }
 
   /** Whether a write or sync has failed, so that all calls fail. */

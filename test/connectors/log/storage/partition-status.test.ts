@@ -40,6 +40,13 @@ describe('readStatus', () => {
     expect(readStatus(folder)).toEqual(STATUS)
   })
 
+  it('reads whether a sync has failed from the flags, which other builds write as zero', () => {
+    const bytes = encodeStatus({ ...STATUS, isSyncFailed: true })
+    expect([...bytes.subarray(0, 8)]).toEqual([0x57, 0x4c, 0x50, 0x53, 1, 0, 1, 0])
+    writeFileSync(statusPath(folder), bytes)
+    expect(readStatus(folder)).toEqual({ ...STATUS, isSyncFailed: true })
+  })
+
   it('names file and remedy of a damaged or cut status, which is no missing topic', () => {
     write(20, 7, false)
     expect(() => readStatus(folder)).toThrow(
