@@ -72,4 +72,28 @@ export const TESTED_MUTANTS: readonly TestedMutant[] = [
     file: 'test/system/training/learner-follows.test.ts',
     test: 'gram follows a promotion to rows of another layout, and the way back',
   },
+  {
+    name: 'position-without-its-topic',
+    edits: [
+      {
+        file: 'connectors/records/topic-origin.ts',
+        text: "if (match === 'same' || match === 'taken-for-same') return",
+        replacement: "if (match !== 'created-again') return",
+      },
+    ],
+    file: 'test/connectors/log/connectors.test.ts',
+    test: 'refuses the positions of another topic, and of one that was created again',
+  },
+  {
+    name: 'range-without-the-id-of-its-topic',
+    edits: [
+      {
+        file: 'models/registry/range-place.ts',
+        text: "return topicId === present.id ? 'here' : 'elsewhere'",
+        replacement: "return topic === present.topic ? 'here' : 'elsewhere'",
+      },
+    ],
+    file: 'test/models/registry/range-place.test.ts',
+    test: 'rangesHere keeps the ranges of the topic and those that are taken for it',
+  },
 ]
