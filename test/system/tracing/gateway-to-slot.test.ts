@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { WeirClient } from '../../../src/client/index.ts'
 import { traceProgram, withSpan } from '../../../src/tracing/index.ts'
+import { until } from '../../run/until.ts'
 import { type CommandProcess, weir } from '../cli/command-process.ts'
 
 /** A span as the collector got it. */
@@ -98,6 +99,8 @@ beforeAll(async () => {
     ...['--observations', 'observations', '--histories', `127.0.0.1:${histories}`],
   )
   url = (await gateway.printed(/"url":"([^"]+)"/))[1]!
+  const isServed = async (): Promise<boolean> => (await fetch(`${url}/knownItems/1`)).status < 500
+  await until('the histories are served', isServed)
 })
 
 afterAll(async () => {
