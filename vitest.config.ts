@@ -18,6 +18,7 @@ const LONG = [
   'system/combinations/campaign',
   'system/docs/guide-sessions',
   'system/verify/soak',
+  'system/verify/tested-mutants',
   'system/dashboard/pages',
   'system/hdfs/faults',
   'system/runtime/nexmark-rows',

@@ -85,6 +85,11 @@ export interface VectorStateDescriptor extends DescriptorBase {
    */
   readonly dimensionByVersion?: boolean
   /**
+   * Whether the rows of the next records are loaded into the processor's cache before they are processed. Give false for
+   * a state that few records read: their rows would take the place of others. @default true
+   */
+  readonly isReadAhead?: boolean
+  /**
    * Which keys of the queryable name this state holds: those that end in the suffix. Two vector
    * states may share a queryable name when their suffixes differ (`-U` and `-I` of `ALS_MODEL`).
    * @default '' (all keys)
@@ -148,6 +153,7 @@ const VECTOR_STATE: OptionShape<VectorStateOptions> = {
   ...BASE,
   dimension: required(wholeNumber({ min: 1, max: 65_536 })),
   dimensionByVersion: flag,
+  isReadAhead: flag,
   keySuffix: text,
   maxKeyBytes: wholeNumber({ min: 1, max: 1024 }),
   meanKey: aName,

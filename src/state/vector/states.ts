@@ -51,7 +51,9 @@ export class VectorStates {
 
   /** See `KeyedInput.readAhead`. */
   readAhead(hashes: Int32Array, count: number): void {
-    for (const { tables } of this.states.values()) tables.readAhead(hashes, count)
+    for (const { descriptor, tables } of this.states.values()) {
+      if (descriptor.isReadAhead !== false) tables.readAhead(hashes, count)
+    }
   }
 
   has(name: string): boolean {

@@ -8,7 +8,7 @@ import type { VectorRowTarget, VectorState } from '../../../state/port/handles.t
 import type { KeyedState } from '../../../state/port/keyed-state.ts'
 
 /** One user of this number is in the sample. */
-const SAMPLED = 8
+const SAMPLED = 16
 /** Maximum number of copies of a side in a slot; later rows are not in the sample. */
 const MAX_ROWS = 20_000
 /** Updates of a row that was published and not learned since: its publication. A new row has none. */
@@ -43,9 +43,9 @@ export class FrozenRows {
   private readonly item: VectorRowTarget
 
   constructor({ state, dimension, maxKeyBytes, catalog, uid }: FrozenRowsOptions) {
-    const lengths = { dimension, maxKeyBytes }
-    this.users = state.vector(vectorState(frozenState('user'), lengths))
-    this.items = state.vector(vectorState(frozenState('item'), lengths))
+    const seldom = { dimension, maxKeyBytes, isReadAhead: false }
+    this.users = state.vector(vectorState(frozenState('user'), seldom))
+    this.items = state.vector(vectorState(frozenState('item'), seldom))
     this.itemReader = new SlotRowReader(catalog, uid, frozenState('item'))
     this.user = { vector: new Float32Array(dimension), updateCount: 0 }
     this.item = { vector: new Float32Array(dimension), updateCount: 0 }
