@@ -130,32 +130,33 @@ export class PartitionSegments {
   }
 
   private async addSegment(base: number): Promise<void> {
-    this.segments.push({ base, size: 0, maxTimestamp: -1 })
+    const added: SegmentInfo = { base, size: 0, maxTimestamp: -1 }
+    await this.openFiles(added)
+    try {
+      await this.files.syncFolder(this.path)
+    } catch (error) {
+      // Their names may be lost at a power cut: the next process must create the files again.
+      this.deleteFiles([added])
+      throw error
+    }
+    // Only now: a status that is stored after a failure must not name files that may be missing.
+    this.segments.push(added)
     this.sinceIndexEntry = 0
     this.indexEntries = 0
     this.writtenSize = 0
     this.forcedSize = 0
     this.generation += 1
-    await this.openActive()
-    try {
-      await this.files.syncFolder(this.path)
-    } catch (error) {
-      // Their names may be lost at a power cut: the next process must create the files again.
-      this.deleteFiles([this.active])
-      throw error
-    }
     this.index!.writeSync([encodeIndexHeader()], 0)
   }
 
   /** The process that created the files may have ended before it forced them: `writes` begins at 1. */
   private async openExisting(): Promise<void> {
-    await this.openActive()
+    await this.openFiles(this.active)
     this.writtenSize = this.active.size
     await this.files.syncFolder(this.path)
   }
 
-  private async openActive(): Promise<void> {
-    const { base } = this.active
+  private async openFiles({ base }: SegmentInfo): Promise<void> {
     this.log = await this.files.open(join(this.path, logFileName(base)), 'change')
     this.index = await this.files.open(indexPath(this.path, base), 'change')
   }

@@ -1,13 +1,17 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { RecordBatchWriter } from '../../../../src/batch/record-batch-writer.ts'
 import { EmbeddedLog } from '../../../../src/connectors/log/embedded-log.ts'
 import {
   readStatus,
   rewriteStatus,
 } from '../../../../src/connectors/log/storage/partition-status.ts'
 import { logFileName } from '../../../../src/connectors/log/storage/segment-files.ts'
+import { LocalLogWriter } from '../../../../src/connectors/log/writer/local-log-writer.ts'
 import { nodeFileSystem } from '../../../../src/files/node-file-system.ts'
+import { SimulatedDisk } from '../../../disk/simulated-disk.ts'
+import { SimulatedMount } from '../../../disk/simulated-mount.ts'
 import { temporaryFolder } from '../fixture.ts'
 
 const text = (value: string): Uint8Array => new TextEncoder().encode(value)
@@ -41,4 +45,26 @@ it('a partition whose status says that a sync has failed is forced again, to a n
   expect(readStatus(partition).isSyncFailed).toBeUndefined()
   await withLog(folder)
   expect(statSync(segment).ino).toBe(after.ino)
+})
+
+it('a disk that has no room for the next segment loses no segment before it', async () => {
+  const disk = new SimulatedDisk(1)
+  const files = new SimulatedMount(disk)
+  const open = (): Promise<LocalLogWriter> =>
+    LocalLogWriter.open('/log', { files, warn: () => {} }, { announce: () => {}, close: () => {} })
+  const batch = (): Uint8Array => {
+    const writer = new RecordBatchWriter(256)
+    writer.append(text('k'), text('v'.repeat(200)), 0)
+    return writer.take()
+  }
+  const first = await open()
+  await first.createTopic('t', { partitions: 1, segmentBytes: 300 })
+  expect(await first.append('t', 0, batch())).toBe(0)
+  disk.full = true
+  await expect(first.append('t', 0, batch())).rejects.toThrow('ENOSPC')
+  await first.close()
+  disk.full = false
+  const again = await open()
+  expect(await again.append('t', 0, batch())).toBe(1)
+  await again.close()
 })
