@@ -17,8 +17,11 @@ const ATTEMPTS = 64
 export interface SparseTerms {
   /** The status of a key that no table has: UNKNOWN_KEY when it really does not exist. */
   statusOfMissing(reader: RowTableReader | undefined, hash: number): ReadStatus
-  /** The status of a block that is not in memory. @default DEFERRED: its slot is asked */
-  statusOfSpilled?(): ReadStatus
+  /**
+   * The status of a block that is not in memory; `isStuck`: its row was in the middle of a write in every attempt.
+   * @default DEFERRED: its slot is asked
+   */
+  statusOfSpilled?(isStuck: boolean): ReadStatus
   /** Upper bound of the age of a slot's answers in ms, -1 if unknown. */
   ageOf(slot: number): number
 }
@@ -158,7 +161,7 @@ export class LocalSparseDot {
 function statusOfMiss(row: number, blocks: WeightBlocks, terms: SparseTerms): ReadStatus {
   if (row === MISSING) return terms.statusOfMissing(blocks.reader, blocks.hash)
   if (row === RESTORING) return RESTORING_STATUS
-  return terms.statusOfSpilled?.() ?? DEFERRED
+  return terms.statusOfSpilled?.(row === STUCK) ?? DEFERRED
 }
 
 /** The first feature with this id or a higher one, at most `end`. */

@@ -2,8 +2,9 @@ import { count, name, objectWith, required } from '../../core/options/kinds.ts'
 import { checkOptions, type OptionShape } from '../../core/options/shape.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { RowTableReader } from '../../state/rows/reader.ts'
+import { WriterWait } from '../../state/rows/writer-wait.ts'
 import { OK, statusOf } from '../../wire/status.ts'
-import { type ReadStatus, SparseOutcome } from '../port/query-backend.ts'
+import { type ReadStatus, type SparseFeatures, SparseOutcome } from '../port/query-backend.ts'
 import { LocalSparseDot, type SparseTerms } from './dot.ts'
 import type { WeightTables } from './weight-blocks.ts'
 
@@ -30,13 +31,21 @@ const UNKNOWN_KEY = statusOf('UNKNOWN_KEY')
 /** Takes blocks that are not in memory as zeros, and notes that there were some. */
 class ReachableTerms implements SparseTerms {
   isOutOfReach = false
+  /** Whether one of them was in the middle of a write. */
+  isStuck = false
+
+  open(): void {
+    this.isOutOfReach = false
+    this.isStuck = false
+  }
 
   statusOfMissing(): ReadStatus {
     return UNKNOWN_KEY
   }
 
-  statusOfSpilled(): ReadStatus {
+  statusOfSpilled(isStuck: boolean): ReadStatus {
     this.isOutOfReach = true
+    if (isStuck) this.isStuck = true
     return UNKNOWN_KEY
   }
 
@@ -81,16 +90,25 @@ export class SlotWeights {
 
   /**
    * Sum of weight x value of a version over features, whose ids rise. Blocks that are not in memory
-   * count as zeros (`isOutOfReach`); the sum is 0 if it is not finite.
+   * count as zeros (`isOutOfReach`); a slot in the middle of a write is waited for. The sum is 0 if it is not finite.
    */
   product(version: number, ids: Uint32Array, values: Float32Array): number {
     const { outcome, terms } = this
-    terms.isOutOfReach = false
     const features = { ids, values, count: ids.length }
     const tables = this.tablesNow(version)
-    const status = this.sparse.run(tables, this.options.range, features, terms, outcome)
+    let status = this.sum(tables, features)
+    if (terms.isStuck) {
+      for (const wait = new WriterWait(); terms.isStuck && wait.sleep(); ) {
+        status = this.sum(tables, features)
+      }
+    }
     if (status !== OK) terms.isOutOfReach = true
     return status === OK && Number.isFinite(outcome.sum) ? outcome.sum : 0
+  }
+
+  private sum(tables: SlotTables, features: SparseFeatures): ReadStatus {
+    this.terms.open()
+    return this.sparse.run(tables, this.options.range, features, this.terms, this.outcome)
   }
 
   private tablesNow(version: number): SlotTables {

@@ -1,5 +1,6 @@
 import { murmur3 } from '../../core/hash/murmur3.ts'
 import { MISSING, STUCK } from '../rows/view.ts'
+import { WriterWait } from '../rows/writer-wait.ts'
 import type { StateVersion } from './key-class.ts'
 import type { StateCatalog } from './state-catalog.ts'
 
@@ -7,15 +8,12 @@ import type { StateCatalog } from './state-catalog.ts'
 export type RowFound =
   | 'found'
   | 'missing'
-  /** The row is in the store of its slot, or was being written in every attempt. */
+  /** The row is in the store of its slot, or its slot has ended in the middle of a write. */
   | 'out-of-reach'
-
-/** Attempts to read a row while its slot writes it; each is many short ones (`readLiveInto`). */
-const ATTEMPTS = 4
 
 /**
  * Reads rows of one vector state of an operator from the memory of all slots, without asking these
- * slots. Takes the tables that are open at the time of each read.
+ * slots. Takes the tables that are open at the time of each read. Waits where a slot is in the middle of a write.
  */
 export class SlotRowReader {
   private readonly catalog: StateCatalog
@@ -26,15 +24,15 @@ export class SlotRowReader {
   private open: StateVersion | undefined
   private readonly meta = { updateCount: 0, partition: 0, offset: 0, eventTime: 0 }
 
+  /** The slot that owns the key that was read last; -1 where no table has it. */
+  owner = -1
+
   /** `uid` and `state`: of the operator, and the name of its state. */
   constructor(catalog: StateCatalog, uid: string, state: string) {
     this.catalog = catalog
     this.uid = uid
     this.state = state
   }
-
-  /** The slot that owns the key that was read last; -1 where no table has it. */
-  owner = -1
 
   /** Number of updates of the row that was read last. */
   get updateCount(): number {
@@ -53,13 +51,13 @@ export class SlotRowReader {
     const reader = this.at(version)?.readerOf(hash)
     this.owner = reader?.share.slot ?? -1
     if (reader === undefined) return 'missing'
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const row = reader.readLiveInto(bytes, start, length, hash, target, 0, this.meta)
-      if (row >= 0) return 'found'
-      if (row === MISSING) return 'missing'
-      if (row !== STUCK) return 'out-of-reach'
-    }
-    return 'out-of-reach'
+    const read = (): number => reader.readLiveInto(bytes, start, length, hash, target, 0, this.meta)
+    let row = read()
+    // A wrong row would be learned from: so a slot that the system has stopped is waited for.
+    if (row === STUCK)
+      for (const wait = new WriterWait(); row === STUCK && wait.sleep(); ) row = read()
+    if (row >= 0) return 'found'
+    return row === MISSING ? 'missing' : 'out-of-reach'
   }
 
   /** The open tables of a version; undefined where there are none. */
