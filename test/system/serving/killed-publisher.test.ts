@@ -67,6 +67,8 @@ it('what a killed publisher has sent leaves the memory of a job, is listed, and 
   expect(await publisher.ended).toMatchObject({ signal: 'SIGKILL' })
 
   await until('the rows have left the memory', async () => (await rowTableBytes(job)) <= before)
+  // The rows go when the topic says so; the warning comes when the topic has confirmed it.
+  await until('the job says why', () => warnings.length > 0)
   expect(warnings).toEqual([
     expect.stringMatching(
       /^the publication of version 2 was interrupted: its rows leave the memory/,
