@@ -11,7 +11,7 @@ import {
   wholeNumber,
 } from '../core/options/kinds.ts'
 import { CLOCK, RANDOM } from '../core/options/ports.ts'
-import { checkOptions, nested, type OptionShape } from '../core/options/shape.ts'
+import { checkOptions, nested, type OptionShape, withDefaults } from '../core/options/shape.ts'
 import { type Random, seededRandom } from '../core/random.ts'
 import { DEFAULT_FRAME_BYTES } from '../wire/frame.ts'
 
@@ -122,7 +122,7 @@ export function resolveClientOptions(options: ClientOptions): ResolvedClientOpti
     client: options.client ?? 'weir-client',
     deadlineMs: options.deadlineMs ?? 5_000,
     maxInFlight: options.maxInFlight ?? 65_536,
-    retry: { ...DEFAULT_RETRY, ...options.retry },
+    retry: withDefaults<Partial<RetryOptions>>(DEFAULT_RETRY, options.retry ?? {}),
     cache: options.cache,
     maxFrameBytes: options.maxFrameBytes ?? DEFAULT_FRAME_BYTES,
     maxBatch: options.maxBatch ?? 128,

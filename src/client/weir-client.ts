@@ -6,6 +6,7 @@ import {
   checkCall,
   checkKey,
   checkKeys,
+  checkProduct,
   NO_OPTIONS,
   predictionRefusal,
   productRefusal,
@@ -60,10 +61,7 @@ import { Retries } from './retries.ts'
 import { mayBeCached, RowCache } from './row-cache.ts'
 import { type RetrySparse, SparseDots } from './sparse-dots.ts'
 
-/*
- * The file is above 300 lines because it is the whole public interface of the client: one short method for
- * each kind of request.
- */
+// Above 300 lines, because it is the whole public interface of the client: one short method for each kind of request.
 
 /**
  * Queries a running job over TCP. Connect once and share the client: concurrent calls share frames.
@@ -254,7 +252,7 @@ export class WeirClient implements ModelReader {
     features: SparseVector,
     options: LinearPredictOptions = NO_OPTIONS,
   ): Promise<LinearPrediction> {
-    await productRefusal('client.predictLinear', state, features, LINEAR_PREDICT, options)
+    checkProduct('client.predictLinear', state, features, LINEAR_PREDICT, options)
     const answer = await this.product(state, features, options, true)
     if (!answer.ok) throw answer.error
     const { sum, unknown } = answer.value

@@ -18,7 +18,10 @@ export type JobOptions = Readonly<Record<string, unknown>>
  */
 export interface JobDefinition<O extends JobOptions = JobOptions> {
   readonly name: string
-  /** Declared options: checked before `build`, shown by `weir run JOB --help`. @default any options are passed on as they are */
+  /**
+   * Declared options: checked before `build`, shown by `weir run JOB --help`.
+   * @default any options are passed on as they are
+   */
   readonly options?: JobOptionSpecs
   build(env: StreamExecutionEnvironment, options: O): void | Promise<void>
 }

@@ -16,7 +16,10 @@ export interface JobOptionSpec<T extends keyof OptionTypes = keyof OptionTypes> 
   /** Its meaning, for `weir run JOB --help`. */
   readonly help: string
   readonly default?: OptionTypes[T]
-  /** Whether `weir run` gives the folder of the embedded log in its `--data-dir` where the option is missing. @default false */
+  /**
+   * Whether `weir run` gives the folder of the embedded log in its `--data-dir` where the option is missing.
+   * @default false
+   */
   readonly isLogDirectory?: boolean
   /** The only values of a string. */
   readonly choices?: readonly string[]

@@ -3,6 +3,7 @@ import { msgpackSerializer } from '../core/formats/msgpack-serializer.ts'
 import { serializer } from '../core/options/ports.ts'
 import { checkOptions, type OptionShape } from '../core/options/shape.ts'
 import type { Serializer } from '../core/serializer.ts'
+import { refuseArgument } from '../core/text/refuse-argument.ts'
 import { FieldFolds } from '../operators/basic/field-folds.ts'
 import { type OutputTag, requireTag } from '../operators/port/output-tag.ts'
 import type { Collector } from '../operators/process/function.ts'
@@ -186,10 +187,12 @@ abstract class StreamInWindows<K, T> extends FieldFolds<T, DataStream<T>> {
   ): DataStream<RESULT> | DataStream<OUT> {
     requireAggregate(aggregate)
     const createFunction = others.find((other) => typeof other === 'function')
-    const [options = {}, ...further] = others.filter(
+    const [options = {}, further] = others.filter(
       (other) => other !== undefined && other !== createFunction,
     )
-    for (const each of [options, ...further]) checkOptions('aggregate', AGGREGATE, each)
+    for (const each of [options, further]) requireNoInstance(each)
+    checkOptions('aggregate', AGGREGATE, options)
+    if (further !== undefined) refuseArgument('aggregate(...)', further, 'options once')
     const { serializer = msgpackSerializer<ACC>() } = options as AggregateOptions<ACC>
     const fold = aggregateFold(aggregate) as Fold<T, unknown>
     return this.add<OUT>({ fold, serializer: serializer as Serializer<unknown> }, createFunction)
@@ -305,4 +308,12 @@ type HashPartitioning = Extract<StreamOrigin['partitioning'], { readonly kind: '
 function canFold(origin: StreamOrigin, records: Serializer<unknown>): boolean {
   const { partitioning } = origin
   return partitioning?.kind === 'hash' && !partitioning.inPlace && serializerOf(origin) === records
+}
+
+/** Throws INVALID_ARGUMENT for a window function itself: each slot makes one of its own. */
+function requireNoInstance(given: unknown): void {
+  const { process } = (given ?? {}) as { readonly process?: unknown }
+  if (typeof process !== 'function') return
+  const takes = 'a function that makes a window function, such as () => new MyFunction()'
+  refuseArgument('aggregate(...)', given, takes)
 }

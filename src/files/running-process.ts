@@ -60,7 +60,7 @@ export function hasThisKernel({
   return boot === PROCESS_PLACE.boot && (boot !== '' || host === PROCESS_PLACE.host)
 }
 
-/** The state of a process. `stopped`: by SIGSTOP or Ctrl-Z, known on Linux; it answers nobody until it is continued. */
+/** The state of a process. `stopped`: by SIGSTOP or Ctrl-Z, known on Linux; it answers no one until it is continued. */
 export function processState(of: PlacedProcess): ProcessState {
   const here = PROCESS_PLACE
   const { host = here.host, boot = here.boot, pidNamespace = here.pidNamespace } = of

@@ -152,7 +152,8 @@ export class ServedJob implements AsyncDisposable {
   /**
    * Opens the query port, then starts the job from the latest checkpoint of its job id.
    * Rejects with JOB_ALREADY_RUNNING when another process runs the job, CONNECTOR_FAILED when the port is taken,
-   * INVALID_GRAPH, UNKNOWN_OPTION, and with INVALID_ARGUMENT for a port that other machines could use (`QueryAccessOptions`).
+   * INVALID_GRAPH, UNKNOWN_OPTION, and with INVALID_ARGUMENT for a port that other machines could use
+   * (`QueryAccessOptions`).
    */
   static async start<O extends JobOptions>(options: ServedJobOptions<O>): Promise<ServedJob> {
     checkOptions('ServedJob.start', SERVED_JOB, options)

@@ -94,6 +94,18 @@ export function predictionRefusal(
   return refusal
 }
 
+/** As `checkCall`, for a call with a sparse vector. */
+export function checkProduct<O>(
+  call: string,
+  state: unknown,
+  features: unknown,
+  shape: OptionShape<O>,
+  options: unknown,
+): void {
+  checkCall(call, state, shape, options)
+  checkArgument(call, 'features', SPARSE_VECTOR, features)
+}
+
 /** What is wrong with the arguments of a sparse product. */
 export function productRefusal<O>(
   call: string,
@@ -102,10 +114,7 @@ export function productRefusal<O>(
   shape: OptionShape<O>,
   options: unknown,
 ): Promise<never> | undefined {
-  return refusalBy(() => {
-    checkCall(call, state, shape, options)
-    checkArgument(call, 'features', SPARSE_VECTOR, features)
-  })
+  return refusalBy(() => checkProduct(call, state, features, shape, options))
 }
 
 function refusalBy(check: () => void): Promise<never> | undefined {

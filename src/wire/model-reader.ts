@@ -35,7 +35,7 @@ export function atLeast({ source = 0, partition, offset }: ReadPosition): Consis
 }
 
 /** The kind of consistencies. */
-export const CONSISTENCY: OptionKind<Consistency> = variants<Consistency, 'level'>('level', {
+const CONSISTENCY: OptionKind<Consistency> = variants<Consistency, 'level'>('level', {
   live: {},
   checkpoint: {},
   'at-least': {

@@ -79,7 +79,13 @@ describe('a stream in windows', () => {
       windows.aggregate(counting, ...(others as [object]))
     }
     expect(() => aggregate({ serialiser: float64Serializer })).toThrow('did you mean "serializer"?')
-    expect(() => aggregate({}, { process() {} })).toThrow('there is no option "process"')
+    const window = new (class {
+      process() {}
+    })()
+    for (const others of [[{ process() {} }], [window], [{}, { process() {} }], [{}, window]]) {
+      expect(() => aggregate(...others)).toThrow('a function that makes a window function')
+    }
+    expect(() => aggregate({}, {})).toThrow('takes options once')
     expect(() => aggregate('count')).toThrow('options must be an object with serializer')
     expect(() => aggregate((count: number) => count)).toThrow('a function without parameters')
   })

@@ -100,7 +100,10 @@ export class CheckpointCoordinator {
     return this.durable.completed
   }
 
-  /** Whether an earlier coordinator of the job has restored a savepoint, or completed a checkpoint since a time. */
+  /**
+   * Whether an earlier coordinator of the job has restored a savepoint, or completed a checkpoint since then (ms since
+   * 1970).
+   */
   hasHistory(sinceMs: number): boolean {
     return this.durable.hasHistory(sinceMs)
   }

@@ -47,13 +47,13 @@ export class CheckpointLineage {
   }
 
   /**
-   * Whether the job's folder had a checkpoint that completed at a time or later, or one that cannot be read, or named a
-   * savepoint that the job restored. That of an origin is not known: it counts where every time does.
+   * Whether the job's folder had a checkpoint that completed at `sinceMs` or later (ms since 1970), or one that cannot be
+   * read. With `sinceMs` 0 also whether it named a savepoint that the job restored, whose time is not known.
    */
   hasHistory(sinceMs: number): boolean {
     const { completed, damaged, origin } = this.options.content
     const manifests = [...completed, ...damaged.map(({ manifest }) => manifest)]
-    const isRecent = manifests.some((manifest) => !((manifest?.completedAtMs ?? sinceMs) < sinceMs))
+    const isRecent = manifests.some((manifest) => (manifest?.completedAtMs ?? sinceMs) >= sinceMs)
     return isRecent || (sinceMs === 0 && origin !== undefined)
   }
 

@@ -32,7 +32,7 @@ const NOTHING = new Uint8Array(0)
 
 /** Options of a claim. */
 export interface ClaimOptions {
-  /** @default nobody: no owner is asked, and the claim names none */
+  /** @default none: no owner is asked, and the claim names none */
   readonly claimant?: Claimant | undefined
   /** Receives a warning where an owner that may run is followed. */
   readonly warn?: WarningListener

@@ -1,10 +1,10 @@
 /**
- * The process that runs a job. It writes itself into its claim of a generation, so that who starts the job again
- * learns whether it still runs. JSON in one line:
+ * The process that runs a job. It writes itself into its claim of a generation, so that a second start
+ * of the job learns whether it still runs. JSON in one line:
  *
  *   {"version":1,"jobName":TEXT,"pid":NUMBER,"processStart":TEXT,"host":TEXT,"boot":TEXT,"pidNamespace":TEXT,"sinceMs":NUMBER}
  *
- * Claims of earlier releases are empty. A claim that cannot be read names nobody: what protects the checkpoints is
+ * Claims of earlier releases are empty. A claim that cannot be read names no one: what protects the checkpoints is
  * that the claim exists.
  */
 export interface JobOwner {
@@ -37,7 +37,7 @@ export function encodeOwner(owner: JobOwner): Uint8Array {
   return new TextEncoder().encode(`${JSON.stringify({ version: VERSION, ...owner })}\n`)
 }
 
-/** The owner that a claim names; undefined where it names nobody. */
+/** The owner that a claim names; undefined where it names no one. */
 export function decodeOwner(bytes: Uint8Array): JobOwner | undefined {
   try {
     const parsed = JSON.parse(new TextDecoder().decode(bytes)) as { version?: unknown } & JobOwner

@@ -4,6 +4,7 @@ import type { FileToRead } from '../../connectors/file/list.ts'
 import { WeirError } from '../../core/errors.ts'
 import { replaceFileSync } from '../../files/durable-files.ts'
 import { nodeFileSystem } from '../../files/node-file-system.ts'
+import { withoutSettings } from './data-file.ts'
 
 /** What to do with a file at one look at its place. */
 export type FileDecision =
@@ -74,10 +75,6 @@ export class ProducedFiles {
     const text = `${JSON.stringify(files, undefined, 1)}\n`
     replaceFileSync(nodeFileSystem, this.path, new TextEncoder().encode(text))
   }
-}
-
-function withoutSettings(place: string): string {
-  return place.startsWith('hdfs://') ? place.replace(/\?.*$/, '') : place
 }
 
 function filesIn(text: string, path: string): ReadonlyMap<string, number> {

@@ -15,7 +15,7 @@ import {
 import type { RatingsReading } from './ratings-columns.ts'
 import type { ReadingProgress } from './reading-bar.ts'
 
-/** Who is told while ratings are read. */
+/** Receivers of what is found while ratings are read. */
 export interface ReadingWatch {
   readonly progress?: ReadingProgress
   readonly facts?: ReadFacts

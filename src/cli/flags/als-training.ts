@@ -42,8 +42,8 @@ export const ALS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   threads: { type: 'string', value: 'N', default: '2', help: 'Number of training threads' },
 }
 
-/** Flags of ALS training on implicit feedback; `train als` and `retrain` have them. */
-const FEEDBACK_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+/** Flags of ALS training that the quickstart does not have. */
+export const ALS_TRAINING_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   implicit: {
     type: 'boolean',
     help: 'Treat values as usage counts (implicit feedback); disables biases',
@@ -53,11 +53,6 @@ const FEEDBACK_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: 'X',
     help: 'implicit: confidence added by a count of 1 (default 1)',
   },
-}
-
-/** Flags of ALS training that the quickstart does not have. */
-export const ALS_TRAINING_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  ...FEEDBACK_OPTIONS,
   device: {
     type: 'string',
     value: 'DEVICE',
@@ -109,7 +104,10 @@ const DEFAULTS = Object.fromEntries(
   ),
 )
 
-/** `ALS_OPTIONS` of a retraining, whose defaults are the options of the live version, and the feedback of a first version. */
+/**
+ * `ALS_OPTIONS` of a retraining, whose defaults are the options of the live version, and the feedback of a first
+ * version.
+ */
 export const INHERITED_ALS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   ...(Object.fromEntries(
     Object.entries(ALS_OPTIONS).map(([name, { default: value, ...spec }]) => {
@@ -130,8 +128,8 @@ export const INHERITED_ALS_OPTIONS: Readonly<Record<string, OptionSpec>> = {
 }
 
 /**
- * The training options of a retraining on a kind of feedback: those of the flags, else those that the live version was trained
- * with, else the defaults. Rows that are served cannot change their length, so the factors of a version
+ * The training options of a retraining on a kind of feedback: those of the flags, else those that the live version was
+ * trained with, else the defaults. Rows that are served cannot change their length, so the factors of a version
  * whose options are not known follow from its rows. Throws UsageError.
  */
 export function inheritedAlsOptions(

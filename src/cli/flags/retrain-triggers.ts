@@ -73,8 +73,8 @@ export function policyOf(flags: Flags): RetrainPolicy {
 }
 
 /**
- * The retraining policy of the flags. Throws UsageError for a trigger that can never hold: one that needs the error of the live
- * version beside --no-serving, or the age of its data alone where the live version does not say it.
+ * The retraining policy of the flags. Throws UsageError for a trigger that can never hold: one that needs the error of
+ * the live version beside --no-serving, or the age of its data alone where the live version does not say it.
  */
 export function holdablePolicyOf(flags: Flags, live: RegisteredVersion | undefined): RetrainPolicy {
   const policy = policyOf(flags)

@@ -1,3 +1,4 @@
+import { LATEST_MS } from '../../models/registry/trained-on.ts'
 import type { UnfinishedVersion } from '../../models/registry/unfinished.ts'
 import type { DataRange, RegisteredVersion, VersionLineage } from '../../models/registry/version.ts'
 import { bytesText } from './bytes.ts'
@@ -11,7 +12,7 @@ export function versionLine(version: RegisteredVersion): string {
   const passes = version.checks.filter(({ passed }) => passed).length
   return [
     String(number).padStart(7),
-    state.padEnd(9),
+    state.padEnd(10),
     sizeText(users, items).padEnd(16),
     `${passes} of 3 checks`.padEnd(13),
     quality.padEnd(15),
@@ -34,7 +35,7 @@ export function unfinishedLine({ marker, kind, publisher, ...size }: UnfinishedV
       ? 'its publisher may run on another machine'
       : UNFINISHED[kind](marker.version)
   const rows = `${counted(size.rows, 'row')}, ${bytesText(size.bytes)}`
-  return `${String(marker.version).padStart(7)}  ${kind.padEnd(9)}  ${rows.padEnd(31)}  ${what}`
+  return `${String(marker.version).padStart(7)}  ${kind.padEnd(10)}  ${rows.padEnd(31)}  ${what}`
 }
 
 /** A metric: a count as it is, anything else with four decimals. */
@@ -56,7 +57,8 @@ function rowsText({ users, items }: RegisteredVersion): string {
 /** Everything the registry knows about a version, one line each. */
 export function versionText(version: RegisteredVersion, nowMs: number): readonly string[] {
   const { lineage } = version
-  const time = (ms: number): string => (ms < 0 ? 'unknown' : new Date(ms).toISOString())
+  const time = (ms: number): string =>
+    ms < 0 || ms > LATEST_MS ? 'unknown' : new Date(ms).toISOString()
   return [
     `version          ${version.number} of ${version.name} (${version.state})`,
     `id               ${version.id}`,

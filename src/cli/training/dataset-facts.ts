@@ -1,10 +1,10 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { rangesOfTopic } from '../../jobs/retrain/observations.ts'
-import type { TrainedOn } from '../../models/registry/trained-on.ts'
+import { newestOf, type TrainedOn } from '../../models/registry/trained-on.ts'
 import type { DataRange } from '../../models/registry/version.ts'
 import type { Flags, OptionSpec } from '../command/command.ts'
-import type { ReadFacts } from '../files/data-file.ts'
+import { type ReadFacts, withoutSettings } from '../files/data-file.ts'
 
 /** The flag of a training on a file whose observations are in a topic, too. */
 export const IN_TOPIC_OPTION: Readonly<Record<string, OptionSpec>> = {
@@ -32,13 +32,13 @@ export class DatasetFacts implements ReadFacts {
   }
 
   onEvent(timestamp: number): void {
-    if (timestamp > this.newestEventMs) this.newestEventMs = timestamp
+    this.newestEventMs = newestOf(this.newestEventMs, timestamp)
   }
 
   /** The facts, once everything is read. `place`: of the files, without the settings of a URL in the result. */
   trainedOn(place: string): TrainedOn {
     const { ranges, newestEventMs } = this
-    const file = place.startsWith('hdfs://') ? place.replace(/\?.*$/, '') : place
+    const file = withoutSettings(place)
     return { files: [{ file, sha256: this.hash.digest('hex') }], ranges, newestEventMs }
   }
 }

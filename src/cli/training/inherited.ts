@@ -23,8 +23,8 @@ function feedbackSaidBy({ lineage }: RegisteredVersion): Feedback | undefined {
 }
 
 /**
- * The feedback of a training: that of the versions of the model, which `newest` says. `--implicit` chooses it for a model whose
- * versions do not say it. Throws UsageError where they say another, and for `--alpha` of explicit feedback.
+ * The feedback of a training: that of the versions of the model, which `newest` says. `--implicit` chooses it for a
+ * model whose versions do not say it. Throws UsageError where they say another, and for `--alpha` of explicit feedback.
  */
 export function feedbackFor(flags: Flags, newest: RegisteredVersion | undefined): Feedback {
   const said = newest && feedbackSaidBy(newest)
@@ -41,8 +41,8 @@ export function feedbackFor(flags: Flags, newest: RegisteredVersion | undefined)
 }
 
 /**
- * The trainer where no flag names it: that of the live version, and ALS for implicit feedback. Where no version is live it is the
- * chain, which is better at equal time (decision 0018), or ALS if a flag that only ALS has is given.
+ * The trainer where no flag names it: that of the live version, and ALS for implicit feedback. Where no version is live
+ * it is the chain, which is better at equal time (decision 0018), or ALS if a flag that only ALS has is given.
  */
 function usualTrainer(
   flags: Flags,

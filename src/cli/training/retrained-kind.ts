@@ -16,7 +16,10 @@ const FLAGS_OF: Readonly<Record<RetrainedKind, readonly string[]>> = {
   linear: Object.keys(INHERITED_LINEAR_OPTIONS),
 }
 
-/** The kind of the model: that of its versions, else that of `--kind`, else als. Throws UsageError for flags of the other kind. */
+/**
+ * The kind of the model: that of its versions, else that of `--kind`, else als. Throws UsageError for flags of the
+ * other kind.
+ */
 export function retrainedKindOf(flags: Flags, state: RegistryState): RetrainedKind {
   const newest = versionsOf(state, flags.string('model')).at(-1)
   const known = newest === undefined ? undefined : isLinear(newest) ? 'linear' : 'als'

@@ -112,5 +112,5 @@ function agoText(ms: number): string {
 
 function ageText(ms: number): string {
   if (Number.isFinite(ms)) return `now ${Math.round(ms / SECOND_MS)} s old`
-  return 'the live version does not say its time, so this trigger waits for the next version'
+  return 'no version is live, or the live one does not say its time, so this trigger waits for the next version'
 }

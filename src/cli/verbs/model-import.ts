@@ -31,6 +31,7 @@ Example:
       model,
       clock: systemClock,
       maxKeyBytes: maxKeyBytesOf(flags),
+      onWarning: (warning) => io.err(warning),
     })
     const { number } = outcome.version
     if (flags.boolean('json')) io.out(JSON.stringify({ event: outcome.kind, version: number }))

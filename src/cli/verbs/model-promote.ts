@@ -110,9 +110,9 @@ async function check(
   const { registry, version, live } = given
   await using client = await connectWith(flags)
   await using topics = await topicsOf(flags)
-  const candidate = await presentVersion(topics, version)
   const versions = versionsOf(given.state, version.name)
   const present = await Promise.all(versions.map((each) => presentVersion(topics, each)))
+  const candidate = present.find((each) => each.version.number === version.number)!
   const notes = [candidate, ...present.filter((each) => each.version.number === live)]
   for (const note of new Set(notes.flatMap((each) => each.note ?? []))) given.io.err(note)
   const found = await runPromotionChecks({

@@ -135,6 +135,9 @@ Examples:
     if (flags.boolean('check-types') && !existsSync(name)) {
       throw new UsageError(`--check-types is for a job of your own, and there is no file "${name}"`)
     }
+    if (flags.optional('quarantine') !== undefined && name !== HISTORIES) {
+      throw new UsageError(`--quarantine is for "${HISTORIES}", not for "${name}"`)
+    }
     const started = Object.hasOwn(MODEL_JOBS, name)
       ? runModelJob(name as keyof typeof MODEL_JOBS, flags, io)
       : name === HISTORIES

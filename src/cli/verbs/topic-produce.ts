@@ -63,8 +63,10 @@ Examples:
     const [topic] = args
     if (topic === undefined) throw missingArguments(topicProduceCommand)
     const place = flags.optional('ratings')
-    if (place === undefined && flags.optional('watch') !== undefined) {
-      throw new UsageError('--watch needs --ratings')
+    for (const flag of ['watch', 'columns']) {
+      if (place === undefined && flags.optional(flag) !== undefined) {
+        throw new UsageError(`--${flag} needs --ratings`)
+      }
     }
     await using topics = await unlessInterrupted(topicsOf(flags), io)
     const producer = await unlessInterrupted(topics.producer(topic), io)

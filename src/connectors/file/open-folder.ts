@@ -20,8 +20,8 @@ export async function openLineInput(place: string): Promise<LineFileInput> {
 
 /**
  * The bytes of a file at a path or URL; those of a gzip file unpacked. A piece is valid until the next one is
- * read. `onRead` gets the bytes of the file that are read so far, and the piece as it is stored. Throws MALFORMED_DATA for a gzip file that is
- * damaged or cut off.
+ * read. `onRead` gets the bytes of the file that are read so far, and the piece as it is stored. Throws MALFORMED_DATA
+ * for a gzip file that is damaged or cut off.
  */
 export function readPieces(
   place: string,

@@ -51,14 +51,15 @@ const SEND: OptionShape<SendOptions> = {
 
 /** Whether options are plainly right. They are looked at for each record, so this costs less than the shape. */
 function areRight(options: SendOptions): boolean {
+  if (typeof options !== 'object' || options === null) return false
   for (const option in options) {
     if (option !== 'partition' && option !== 'headers') return false
   }
   const { partition = 0, headers } = options
   return (
-    Number.isInteger(partition) &&
+    Number.isSafeInteger(partition) &&
     partition >= 0 &&
-    (headers === undefined || Array.isArray(headers))
+    (headers === undefined || headers.length === 0)
   )
 }
 

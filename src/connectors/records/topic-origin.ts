@@ -6,7 +6,8 @@ import { WeirError } from '../../core/errors.ts'
  *
  *   {"topic":"ratings","id":"5c8a...","partitions":4,"cluster":"MkU3..."}
  *
- * Earlier builds stored nothing for an embedded log, and the bare id for Kafka. The position is in a checkpoint, whose file has a version and a checksum.
+ * Earlier builds stored nothing for an embedded log, and the bare id for Kafka. The position is in a checkpoint, whose
+ * file has a version and a checksum.
  */
 export interface TopicOrigin {
   /** Name of the topic; undefined in a position of an earlier build. */

@@ -39,7 +39,11 @@ export class LogTopics implements TopicStore {
   }
 
   private log(): Promise<EmbeddedLog> {
-    this.opened ??= EmbeddedLog.open(this.directory)
+    this.opened ??= EmbeddedLog.open(this.directory).catch((error: unknown) => {
+      // The next call tries again: another process may have let go of the log.
+      this.opened = undefined
+      throw error
+    })
     return this.opened
   }
 

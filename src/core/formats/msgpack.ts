@@ -12,7 +12,7 @@ export interface MsgpackFormatOptions<T> {
 
 const MSGPACK_FORMAT: OptionShape<MsgpackFormatOptions<unknown>> = { check: aFunction() }
 
-/** MessagePack, one value a record, as any library writes it. */
+/** MessagePack, one value a record, as other libraries write it. */
 export function msgpackFormat<T>(options: MsgpackFormatOptions<T> = {}): Serializer<T> {
   checkOptions('msgpackFormat', MSGPACK_FORMAT, options)
   const { check = (unpacked: unknown) => unpacked as T } = options

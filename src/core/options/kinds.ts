@@ -169,11 +169,8 @@ export function listOf<T>(element: OptionKind<T>): OptionKind<readonly T[]> {
     problem(path, value) {
       if (!Array.isArray(value)) return refusal(path, takes, value)
       // Lists of keys are long: no path is made for an element that is right.
-      for (const one of value) {
-        if (element.problem(path, one) === undefined) continue
-        return inside(element.problem(`${path}[${value.indexOf(one)}]`, one))
-      }
-      return undefined
+      const wrong = value.findIndex((one) => element.problem(path, one) !== undefined)
+      return wrong < 0 ? undefined : inside(element.problem(`${path}[${wrong}]`, value[wrong]))
     },
   }
 }

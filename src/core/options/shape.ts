@@ -37,6 +37,17 @@ export function checkOptions<O>(call: string, shape: OptionShape<O>, given: unkn
   if (problem !== undefined) throw invalid(call, problem.sentence)
 }
 
+/** The options of an interface that can be left out, each with a value. */
+export type OptionDefaults<O> = {
+  readonly [K in keyof O as Partial<Pick<O, K>> extends Pick<O, K> ? K : never]-?: O[K]
+}
+
+/** The options with the defaults of those that are left out. An option that is undefined counts as left out. */
+export function withDefaults<O extends object>(defaults: OptionDefaults<O>, given: O): Required<O> {
+  const stated = Object.entries(given).filter(([, value]) => value !== undefined)
+  return { ...defaults, ...Object.fromEntries(stated) } as unknown as Required<O>
+}
+
 /** Throws INVALID_ARGUMENT unless an argument of a call is of its kind. */
 export function checkArgument<T>(
   call: string,
@@ -72,12 +83,14 @@ export function variants<U extends Readonly<Record<T, string>>, T extends string
     return [word, { [tag]: required(tags), ...shape } as unknown as AnyShape] as const
   })
   const byTag = new Map<unknown, AnyShape>(bags)
+  const onlyTag = { [tag]: required(tags) } as unknown as AnyShape
   return {
     takes,
     problem(path, value) {
       if (!isBag(value)) return refusal(path, takes, value)
-      const shape = byTag.get(value[tag]) ?? { [tag]: required(tags) as unknown as AnyKind }
-      return problemOfBag(`${path}.`, shape, value)
+      const shape = byTag.get(value[tag])
+      if (shape !== undefined) return problemOfBag(`${path}.`, shape, value)
+      return problemOfBag(`${path}.`, onlyTag, { [tag]: value[tag] })
     },
   }
 }

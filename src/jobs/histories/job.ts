@@ -1,5 +1,8 @@
 import type { KafkaClientOptions } from '../../connectors/kafka/client/options.ts'
 import { openTopics } from '../../connectors/topics/open.ts'
+import { TOPICS_PLACE } from '../../connectors/topics/place.ts'
+import { name, required, wholeNumber } from '../../core/options/kinds.ts'
+import { checkOptions, type NamedOptions, type OptionShape } from '../../core/options/shape.ts'
 import { defineJob, type JobDefinition } from '../../dataflow/job-definition.ts'
 import type { Rating } from '../../models/ratings/rating.ts'
 import { quarantine } from '../learning/quarantine.ts'
@@ -22,6 +25,13 @@ export interface HistoriesOptions extends Readonly<Record<string, unknown>> {
   readonly maxKeyBytes?: number
 }
 
+const HISTORIES: OptionShape<NamedOptions<HistoriesOptions>> = {
+  ...TOPICS_PLACE,
+  observations: required(name),
+  quarantine: name,
+  maxKeyBytes: wholeNumber({ min: 1, max: 1024 }),
+}
+
 /** Uid of the operator that reads ratings. */
 export const HISTORY_RATINGS_UID = 'ratings'
 
@@ -32,6 +42,7 @@ export const HISTORY_RATINGS_UID = 'ratings'
 const histories: JobDefinition<HistoriesOptions> = defineJob<HistoriesOptions>({
   name: 'histories',
   async build(env, options) {
+    checkOptions('histories', HISTORIES, options)
     await using topics = await openTopics(options)
     const ratings = topicRecords(env, topics, {
       topic: options.observations,

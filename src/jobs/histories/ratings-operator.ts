@@ -30,9 +30,7 @@ export class HistoryRatingsOperator extends AbstractOperator {
       this.context.output.collect(rating, timestamp)
       return
     }
-    const { bytes, valueStart, valueLength } = record
-    const line = bytes.slice(valueStart, valueStart + Math.max(0, valueLength))
-    this.refusals.refuse(line, rating, timestamp)
+    this.refusals.refuseRecord(record, rating, timestamp)
   }
 
   private ratingOf({ bytes, valueStart, valueLength }: ModelTopicRecord): Rating | RefusalReason {

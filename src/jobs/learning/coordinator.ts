@@ -139,10 +139,8 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
     return {
       start: (context) => this.start(context, 'gate'),
       handleEvent: (subtask, event) => {
-        if (isOutOfReachReport(event)) return this.options.onOutOfReach?.(event.count)
-        const report = event as GateReport | RefusedReport
-        if (report.kind === 'refused') this.refused(uid, subtask, report)
-        else this.observe({ kind: report.kind, uid, subtask })
+        if (this.passesOn(uid, subtask, event)) return
+        this.observe({ kind: (event as GateReport).kind, uid, subtask })
       },
     }
   }
@@ -151,12 +149,8 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
     return {
       start: (context) => this.start(context, 'learner'),
       handleEvent: (slot, event) => {
-        if (isOutOfReachReport(event)) return this.options.onOutOfReach?.(event.count)
-        const report = event as LearnerReport<C> | RefusedReport
-        if (report.kind === 'refused') {
-          this.refused(this.options.learners!.uid, slot, report)
-          return
-        }
+        if (this.passesOn(this.options.learners!.uid, slot, event)) return
+        const report = event as LearnerReport<C>
         if (slot === 0 && report.kind === 'opened' && report.droppedMemoryOf !== undefined) {
           this.options.onMemoryDropped?.(report.droppedMemoryOf)
         }
@@ -165,9 +159,16 @@ export class LearningCoordinator<M extends LearnableVersion, C = never> {
     }
   }
 
-  /** Reports the observations that all subtasks together have refused, as far as they have said. */
-  private refused(uid: string, subtask: number, report: RefusedReport): void {
+  /** Passes on what gates and learners report alike: refusals, of all subtasks together, and rows out of reach. */
+  private passesOn(uid: string, subtask: number, event: unknown): boolean {
+    if (isOutOfReachReport(event)) {
+      this.options.onOutOfReach?.(event.count)
+      return true
+    }
+    const report = event as GateReport | LearnerReport<C> | RefusedReport
+    if (report.kind !== 'refused') return false
     this.options.onRefused?.(this.refusedTotal.with(`${uid}#${subtask}`, report))
+    return true
   }
 
   private start(context: OperatorCoordinatorContext, operator: 'gate' | 'learner'): void {

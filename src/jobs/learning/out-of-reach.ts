@@ -13,8 +13,8 @@ export function isOutOfReachReport(event: unknown): event is OutOfReachReport {
 }
 
 /**
- * Counts observations that were learned without a row that is spilled in another slot, and tells the coordinator of the first
- * one and at each tenfold. They are left out of the error, which is of what is served.
+ * Counts observations that were learned without a row that is spilled in another slot, and tells the coordinator of the
+ * first one and at each tenfold. They are left out of the error, which is of what is served.
  */
 export class OutOfReach {
   private readonly context: OperatorContext

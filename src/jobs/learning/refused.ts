@@ -2,6 +2,7 @@ import type { RecordSerializer } from '../../connectors/records/outgoing-record.
 import type { Counter } from '../../core/metrics.ts'
 import type { OperatorContext } from '../../operators/port/operator.ts'
 import { OutputTag } from '../../operators/port/output-tag.ts'
+import { type ModelTopicRecord, valueBytesOf } from '../model-topic/record.ts'
 
 /** An observation, a rating or an example, that a job does not take. */
 export interface RefusedObservation {
@@ -45,6 +46,11 @@ export class Refusals {
   constructor(context: OperatorContext, counter: 'ratingsRefused' | 'observationsRefused') {
     this.context = context
     this.refused = context.metrics.counter(counter)
+  }
+
+  /** Refuses a record as it was read. */
+  refuseRecord(record: ModelTopicRecord, reason: RefusalReason, timestamp: number): void {
+    this.refuse(valueBytesOf(record)?.slice() ?? new Uint8Array(0), reason, timestamp)
   }
 
   /** Counts the observation at the current position, copies it to the side output, and reports each doubling. */

@@ -47,8 +47,9 @@ export class ResumeOffsets {
   }
 
   /**
-   * Switches to a version; moves the source in the partitions where the version resumes elsewhere. Throws TOPIC_CHANGED if the state
-   * is of another topic: the source can be restored without its positions, this operator and the deltas seen not.
+   * Switches to a version; moves the source in the partitions where the version resumes elsewhere. Throws TOPIC_CHANGED
+   * if the state is of another topic: the source can be restored without its positions, this operator and the deltas
+   * seen not.
    */
   switchTo(version: number, resumeOffsets: readonly ResumeOffset[]): void {
     const moved: SourceSplit[] = []

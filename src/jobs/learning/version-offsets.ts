@@ -30,8 +30,8 @@ const VERSION_OFFSETS: OptionShape<VersionOffsetsOptions> = {
 
 /**
  * Where a version resumes in each partition of the observations, by what it was trained on, what was
- * replayed onto it and what was written back. Empty where that was another topic, also one of the same name, as it is for a version
- * from elsewhere and where the topic was created again since.
+ * replayed onto it and what was written back. Empty where that was another topic, also one of the same name, as it is
+ * for a version from elsewhere and where the topic was created again since.
  */
 export async function resumeOffsetsOf(
   number: number,
@@ -56,8 +56,8 @@ export async function resumeOffsetsOf(
 }
 
 /**
- * Where the observations are that a version was trained on or has learned: `elsewhere` only if none of them is in the topic that
- * is here. Undefined for a version that does not say what it was trained on.
+ * Where the observations are that a version was trained on or has learned: `elsewhere` only if none of them is in the
+ * topic that is here. Undefined for a version that does not say what it was trained on.
  */
 export async function placeOfObservations(
   number: number,

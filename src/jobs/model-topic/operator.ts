@@ -39,7 +39,10 @@ export interface RowDropped {
   readonly reason: string
 }
 
-/** Sent to the version coordinator once by each subtask: a value was read as text that has the length of a row of floats, too. */
+/**
+ * Sent to the version coordinator once by each subtask: a value was read as text that has the length of a row of
+ * floats, too.
+ */
 export interface TextTaken {
   readonly kind: 'text-taken'
   readonly partition: number

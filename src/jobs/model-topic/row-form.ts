@@ -105,8 +105,8 @@ const ROW_KEY = /-[UI](@[0-9]+)?$/
 const BLOCK_KEY = /^[0-9]+-W(@[0-9]+)?$/
 
 /**
- * Floats of the row or the block in a record; undefined for what is none, and for text weights, whose length is unrelated to that of
- * their block.
+ * Floats of the row or the block in a record; undefined for what is none, and for text weights, whose length is
+ * unrelated to that of their block.
  */
 export function floatsOfRow(
   key: Uint8Array | null,

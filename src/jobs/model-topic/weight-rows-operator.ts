@@ -87,8 +87,8 @@ function keyEnd(key: Uint8Array, length: number): number {
 }
 
 /**
- * The weights in the text of a value; undefined for a block of floats. Under the key of a block, what does not read as text is
- * floats. Throws UNPARSABLE_RECORD for any other record that is no text.
+ * The weights in the text of a value; undefined for a block of floats. Under the key of a block, what does not read as
+ * text is floats. Throws UNPARSABLE_RECORD for any other record that is no text.
  */
 function textOf(
   value: Uint8Array | null,

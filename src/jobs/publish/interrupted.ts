@@ -2,7 +2,11 @@ import { scanTopic } from '../../connectors/topics/scan.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { Clock } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
-import { readableMarker, versionOfMarkerKey } from '../../models/registry/version-marker.ts'
+import {
+  type ModelVersionMarker,
+  readableMarker,
+  versionOfMarkerKey,
+} from '../../models/registry/version-marker.ts'
 import { type PublishedVersions, unfinishedVersions } from '../registry/model-versions.ts'
 import { retireVersions } from '../retention/retire-versions.ts'
 import { type CollectOptions, collectUnfinished } from '../retention/unfinished.ts'
@@ -25,8 +29,8 @@ export async function collectBefore(
 }
 
 /**
- * Deletes what an interrupted publication has left of a version that is published again: rows of both would be one version. Throws
- * ILLEGAL_STATE if that publication goes on.
+ * Deletes what an interrupted publication has left of a version that is published again: rows of both would be one
+ * version. Throws ILLEGAL_STATE if that publication goes on.
  */
 export async function clearIncomplete(
   topics: TopicStore,
@@ -49,16 +53,45 @@ export async function clearIncomplete(
   await retireVersions(topics, topic, { versions: [version], clock })
 }
 
+/** Where the markers of one publication begin: the end of partition 0 before it. Each marker is in every partition. */
+export interface PublicationStart {
+  readonly version: number
+  readonly nextOffset: number
+}
+
 /**
- * Throws ILLEGAL_STATE if a version was dropped while it was published, by somebody who believed that its publisher has
- * ended: its rows are gone. Looks at partition 0 from the offset of the announcement on, as a drop writes every partition.
+ * Throws ILLEGAL_STATE if a version was dropped while it was published, by a person who believed that its publisher has
+ * ended: its rows are gone.
  */
 export async function requireKept(
   topics: TopicStore,
   topic: string,
-  { version, nextOffset }: { readonly version: number; readonly nextOffset: number },
+  start: PublicationStart,
 ): Promise<void> {
-  let isDropped = false
+  const markers = await markersSince(topics, topic, start)
+  if (!markers.some(({ event }) => event === 'retire')) return
+  throw new WeirError(
+    'ILLEGAL_STATE',
+    `version ${start.version} of ${topic} was dropped while it was published; publish it again under another number`,
+  )
+}
+
+/** Whether another process than `process` has begun to publish the version meanwhile. */
+export async function isTakenOver(
+  topics: TopicStore,
+  topic: string,
+  { process, ...start }: PublicationStart & { readonly process: string },
+): Promise<boolean> {
+  const markers = await markersSince(topics, topic, start)
+  return markers.some(({ publisher }) => publisher !== undefined && publisher.process !== process)
+}
+
+async function markersSince(
+  topics: TopicStore,
+  topic: string,
+  { version, nextOffset }: PublicationStart,
+): Promise<readonly ModelVersionMarker[]> {
+  const markers: ModelVersionMarker[] = []
   await scanTopic(
     topics,
     topic,
@@ -66,14 +99,10 @@ export async function requireKept(
       const key = record.key()
       const value = record.value()
       if (key === null || value === null || versionOfMarkerKey(key) !== version) return true
-      isDropped ||= readableMarker(value)?.event === 'retire'
-      return !isDropped
+      markers.push(...[readableMarker(value)].filter((marker) => marker !== undefined))
+      return true
     },
     [{ partition: 0, nextOffset }],
   )
-  if (!isDropped) return
-  throw new WeirError(
-    'ILLEGAL_STATE',
-    `version ${version} of ${topic} was dropped while it was published; publish it again under another number`,
-  )
+  return markers
 }

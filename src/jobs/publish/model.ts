@@ -26,11 +26,7 @@ import { encodeFactors } from '../../models/als/row.ts'
 import { type AlsRowKind, alsKey } from '../../models/als/row-key.ts'
 import { HEARTBEAT_MS } from '../../models/registry/publisher.ts'
 import { isTrainedOn, type TrainedOn } from '../../models/registry/trained-on.ts'
-import {
-  encodeMarker,
-  type ModelVersionMarker,
-  markerKey,
-} from '../../models/registry/version-marker.ts'
+import { encodeMarker, type ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import { checkModelTopics } from '../model-topic/check-topics.ts'
 import { Publication } from '../model-topic/publication.ts'
 import { floatsHeader } from '../model-topic/row-form.ts'
@@ -40,7 +36,8 @@ import { createModelTopics } from '../model-topic/topics.ts'
 import { weightMemoryHeader } from '../model-topic/weight-memory.ts'
 import type { ModelRegistry } from '../registry/model-registry.ts'
 import { type PublishedVersions, publishedVersions } from '../registry/model-versions.ts'
-import { clearIncomplete, collectBefore, requireKept } from './interrupted.ts'
+import { sendMarker } from '../registry/send-marker.ts'
+import { clearIncomplete, collectBefore, isTakenOver, requireKept } from './interrupted.ts'
 import { checkKeyLength } from './key-length.ts'
 import { requireDimensionOf } from './topic-dimension.ts'
 import { chosenVersion, type VersionChoice } from './version-to-publish.ts'
@@ -165,23 +162,25 @@ export async function publishModel(
   const isRegistered = register !== undefined
   await clear(topics, { version, isRegistered, published }, options)
   const { partitions } = await topics.describe(topic)
-  const starts = await topics.bounds(topic)
+  const nextOffset = (await topics.bounds(topic))[0]?.end ?? 0
   const producer = await topics.producer(topic)
   using publication = new Publication()
   const { publication: process = publication.name } = options
-  const context = { producer, partitions, version, isRegistered, process, options }
+  const context = { producer, partitions, version, nextOffset, isRegistered, process, options }
+  let ready: ModelVersionMarker
   try {
-    const ready = await send(model, context)
-    await requireKept(topics, topic, { version, nextOffset: starts[0]?.end ?? 0 })
-    await register?.(ready)
-    return version
+    ready = await send(model, context)
+    await requireKept(topics, topic, { version, nextOffset })
   } catch (error) {
     // What was whole before stays as it is, for a person to decide.
-    if (!published.isComplete(version)) await abandon(model, context)
+    if (!published.isComplete(version)) await abandon(topics, model, context)
     throw error
   } finally {
     await producer.close()
   }
+  // The version is whole. If this fails, the next command that reads the topic registers it.
+  await register?.(ready)
+  return version
 }
 
 /** Deletes what interrupted publications have left; who may not register deletes only what has the version's number. */
@@ -233,18 +232,27 @@ function announce(model: PublishableModel, context: PublishContext): Cancel {
     // The producer reports a failure to the rows, too.
     void send().catch(() => {})
   }
+  // Throws before a row is sent if the facts fit no marker.
+  encodeMarker(markerOf({ event: 'announce' }, model, context))
   again()
   return () => cancel()
 }
 
 /**
  * Says in the topic that the version never becomes whole, behind the rows that were sent: jobs drop them. Does nothing where
- * that fails: the error before is reported.
+ * that fails: the error before is reported. Nor where another process publishes the version by now.
  */
-async function abandon(model: PublishableModel, context: PublishContext): Promise<void> {
+async function abandon(
+  topics: TopicStore,
+  model: PublishableModel,
+  context: PublishContext,
+): Promise<void> {
+  const { producer, version, process, nextOffset, options } = context
   try {
+    await producer.sync()
+    if (await isTakenOver(topics, options.topic, { version, nextOffset, process })) return
     sendMarkers({ event: 'retire', incomplete: true, rowsLeft: true }, model, context)
-    await context.producer.sync()
+    await producer.sync()
   } catch {}
 }
 
@@ -276,6 +284,8 @@ interface PublishContext {
   readonly producer: TopicProducer
   readonly partitions: number
   readonly version: number
+  /** End of partition 0 before the publication. */
+  readonly nextOffset: number
   readonly isRegistered: boolean
   /** `Publisher.process`. */
   readonly process: string
@@ -293,13 +303,9 @@ function sendMarkers(
   model: PublishableModel,
   context: PublishContext,
 ): ModelVersionMarker {
-  const { producer, partitions, version, options } = context
+  const { producer, partitions, options } = context
   const marker = markerOf(parts, model, context)
-  const value = encodeMarker(marker)
-  const key = encoder.encode(markerKey(version))
-  for (let partition = 0; partition < partitions; partition++) {
-    producer.sendRecord(key, value, options.clock.nowMs(), partition, [])
-  }
+  sendMarker(producer, marker, { partitions, atMs: options.clock.nowMs() })
   return marker
 }
 

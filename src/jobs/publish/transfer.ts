@@ -7,6 +7,7 @@ import type { ModelFileHeader, ModelFileRow } from '../../models/files/model-fil
 import { blockKeyLength, versionOfTextKey } from '../../models/linear/weight-row.ts'
 import { CANDIDATE } from '../../models/registry/adopt.ts'
 import { areOfSameInputs } from '../../models/registry/processing-name.ts'
+import { RETRAINING } from '../../models/registry/unfinished.ts'
 import {
   type DataRange,
   isLinear,
@@ -95,8 +96,8 @@ async function lastRows(
 }
 
 /**
- * The row key of a record, and the factors of one with text; undefined if the record is no row of the version. Throws UNSUPPORTED
- * for text weights, which are parts of rows.
+ * The row key of a record, and the factors of one with text; undefined if the record is no row of the version. Throws
+ * UNSUPPORTED for text weights, which are parts of rows.
  */
 function rowIn(
   record: RecordView,
@@ -182,7 +183,7 @@ export async function importVersion(
     ...publication
   }: { readonly file: string; readonly model: string } & Pick<
     PublishOptions,
-    'clock' | 'maxKeyBytes'
+    'clock' | 'maxKeyBytes' | 'onWarning'
   >,
 ): Promise<ImportOutcome> {
   const opened = await openModelFile(file)
@@ -200,7 +201,8 @@ export async function importVersion(
     rows: () => publishableRows(opened),
   }
   if (await topics.has(model)) {
-    await collectBefore(topics, { registry, model, clock: publication.clock })
+    const { clock, onWarning } = publication
+    await collectBefore(topics, { registry, model, clock, onWarning })
   }
   const number = await publishModel(rows, {
     log: topics,
@@ -240,5 +242,7 @@ function importedLineage({ ranges, replayed, ...lineage }: VersionLineage): Vers
 function importedFacts(marker: ModelVersionMarker): VersionMetadata {
   const { event: _, version: __, dimension: ___, users: ____, items: _____, ...rest } = marker
   const { learned: ______, registered: _______, ...facts } = rest
-  return { ...facts, hyperparameters: { ...marker.hyperparameters, [CANDIDATE]: true } }
+  // The process that retrained it registers nothing here.
+  const { [RETRAINING]: ________, ...hyperparameters } = marker.hyperparameters
+  return { ...facts, hyperparameters: { ...hyperparameters, [CANDIDATE]: true } }
 }

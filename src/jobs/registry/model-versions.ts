@@ -59,7 +59,10 @@ export async function readyVersions(
   return (await publishedVersions(topics, topic)).ready
 }
 
-/** The versions of a topic that are not whole, or that nobody registers any more; `registered`: the records of the model. */
+/**
+ * The versions of a topic that are not whole, or that no process registers any more; `registered`: the records of the
+ * model.
+ */
 export function unfinishedVersions(
   { all }: PublishedVersions,
   registered: ReadonlyMap<number, RegisteredVersion> | undefined,

@@ -5,7 +5,6 @@ import {
   encodeMarker,
   isMarkerKey,
   type ModelVersionMarker,
-  markerKey,
   RETIRED_MARKERS,
   readableMarker,
   retireMarker,
@@ -16,8 +15,7 @@ import {
   type VersionRanges,
 } from '../../models/registry/version-ranges.ts'
 import { keyLengthWithoutVersion, versionOfKeyBytes } from '../../models/versioned-key.ts'
-
-const encoder = new TextEncoder()
+import { sendMarker } from '../registry/send-marker.ts'
 
 /** Versions whose rows were deleted, and how many rows they had. */
 export interface RetiredVersions {
@@ -110,11 +108,8 @@ export async function abandonVersions(
   const producer = await topics.producer(topic)
   try {
     for (const marker of markers) {
-      const value = encodeMarker(retireMarker(marker, { incomplete: true, rowsLeft: true }))
-      const key = encoder.encode(markerKey(marker.version))
-      for (let partition = 0; partition < partitions; partition++) {
-        producer.sendRecord(key, value, clock.nowMs(), partition, [])
-      }
+      const abandoned = retireMarker(marker, { incomplete: true, rowsLeft: true })
+      sendMarker(producer, abandoned, { partitions, atMs: clock.nowMs() })
     }
     await producer.sync()
   } finally {

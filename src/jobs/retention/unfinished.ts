@@ -1,5 +1,6 @@
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import type { Clock } from '../../core/clock.ts'
+import { hasLostVersions } from '../../models/registry/adopt.ts'
 import { isCollectable } from '../../models/registry/unfinished.ts'
 import type { ModelRegistry } from '../registry/model-registry.ts'
 import {
@@ -22,7 +23,8 @@ export interface CollectOptions {
 
 /**
  * Deletes what interrupted publications, retrainings and deletions have left in the topic of a model (`isCollectable`). A
- * version that the registry got from the topic (`ModelRegistry.adopt`) is retired there, too.
+ * version that the registry got from the topic (`ModelRegistry.adopt`) is retired there, too. After the registry was lost,
+ * no version is known to be unregistered: a job may serve it, and a person decides.
  */
 export async function collectUnfinished(
   topics: TopicStore,
@@ -32,7 +34,9 @@ export async function collectUnfinished(
   const state = await registry.read()
   const registered = state.versions.get(model)
   const { live, rollback } = state.models.get(model) ?? {}
+  const isLost = hasLostVersions(present.ready, registered)
   const versions = unfinishedVersions(present, registered, clock.nowMs())
+    .filter(({ kind }) => !(isLost && kind === 'unregistered'))
     .filter((version) => isCollectable(version, registered?.get(version.marker.version)))
     .map(({ marker }) => marker.version)
     .filter((version) => version !== live && version !== rollback)

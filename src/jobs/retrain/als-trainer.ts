@@ -8,6 +8,7 @@ import {
 } from '../../models/als/online/rules.ts'
 import { SequentialLearner } from '../../models/als/online/sequential-learner.ts'
 import { alsKey, idOfKey, kindOfKey } from '../../models/als/row-key.ts'
+import { newestOf } from '../../models/registry/trained-on.ts'
 import type { DataRange } from '../../models/registry/version.ts'
 import { learnableModel, momentsOf } from '../../training/als/learnable-model.ts'
 import type { AlsModel } from '../../training/als/solver/model.ts'
@@ -118,7 +119,7 @@ export class AlsTrainer implements ModelTrainer {
       for await (const piece of pieces) {
         for (const { user, item, rating, timestamp } of piece) {
           builder.add(user, item, rating, timestamp)
-          if (timestamp > this.newestEventMs) this.newestEventMs = timestamp
+          this.newestEventMs = newestOf(this.newestEventMs, timestamp)
         }
       }
     }
@@ -132,7 +133,7 @@ export class AlsTrainer implements ModelTrainer {
     for await (const piece of readObservations(topics, ranges)) {
       for (const rating of piece) {
         observations++
-        if (rating.timestamp > this.newestEventMs) this.newestEventMs = rating.timestamp
+        this.newestEventMs = newestOf(this.newestEventMs, rating.timestamp)
         if (learner.learn(rating) === 'refused') continue
         this.changed.add(alsKey(rating.user, 'U')).add(alsKey(rating.item, 'I'))
       }

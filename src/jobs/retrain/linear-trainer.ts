@@ -2,6 +2,7 @@ import { openTopics } from '../../connectors/topics/open.ts'
 import { WeirError } from '../../core/errors.ts'
 import type { LinearPrior } from '../../models/linear/prior.ts'
 import { DEFAULT_RANGE } from '../../models/linear/weight-row.ts'
+import { newestOf } from '../../models/registry/trained-on.ts'
 import type { DataRange } from '../../models/registry/version.ts'
 import { type SparseTable, SparseTableBuilder } from '../../training/data/sparse-table.ts'
 import type { LinearModel } from '../../training/linear/model.ts'
@@ -110,7 +111,7 @@ async function observed({
     for await (const piece of readExamples(topics, [range], leftOut.onBad)) {
       for (const { label, ids, values, timestamp } of piece) {
         builder.add(label, ids, values)
-        newestEventMs = Math.max(newestEventMs, timestamp)
+        newestEventMs = newestOf(newestEventMs, timestamp)
       }
     }
   }

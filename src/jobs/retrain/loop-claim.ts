@@ -15,8 +15,8 @@ export interface LoopClaimOptions {
 }
 
 /**
- * The claim of one loop on the retraining of a model in a data folder: two loops would promote against each other. It is made
- * as a job claims its checkpoints.
+ * The claim of one loop on the retraining of a model in a data folder: two loops would promote against each other. It
+ * is made as a job claims its checkpoints.
  */
 export class LoopClaim implements AsyncDisposable {
   private readonly storage: FileCheckpointStorage

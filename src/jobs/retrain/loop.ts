@@ -34,7 +34,12 @@ import {
 import type { LiveErrorWatch, WatchedError } from './error-watch.ts'
 import type { LoopClaim } from './loop-claim.ts'
 import { offsetsIn, rangesAfter } from './observations.ts'
-import { RETRAIN, type RetrainOptions, type RetrainOutcome } from './options.ts'
+import {
+  type AnyRetrainOptions,
+  RETRAIN,
+  type RetrainOptions,
+  type RetrainOutcome,
+} from './options.ts'
 import { retrainWith } from './retrain.ts'
 
 /** Options of a `RetrainLoop`. */
@@ -62,9 +67,7 @@ export interface RetrainLoopEvents {
   readonly onError?: (error: unknown) => void
 }
 
-const LOOP: OptionShape<
-  (typeof RETRAIN extends OptionShape<infer R> ? R : never) & RetrainLoopEvents
-> = {
+const LOOP: OptionShape<AnyRetrainOptions & RetrainLoopEvents> = {
   ...RETRAIN,
   policy: required(
     nested<RetrainPolicy>({
@@ -199,6 +202,7 @@ export class RetrainLoop {
   /** Observations after the ranges of the version that was last trained on this topic; replayed ones count as new. */
   private async fresh(topics: TopicStore, state: RegistryState): Promise<readonly DataRange[]> {
     const { model, observations } = this.options
+    if (!(await topics.has(observations))) return []
     const present = { topic: observations, ...(await topics.identity(observations)) }
     const trained = versionsOf(state, model).findLast(
       ({ lineage }) => rangesHere(lineage.ranges, present).length > 0,

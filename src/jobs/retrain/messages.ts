@@ -13,7 +13,10 @@ export type FactorsTrainer = 'als' | 'bmf'
 export interface RetrainAlsOptions
   extends AlsTrainingOptions,
     Pick<BmfOptions, 'sweeps' | 'burnIn'> {
-  /** A chain of `bmf` starts from random rows; it takes `factors`, `sweeps`, `burnIn`, `threads` and `seed`. @default 'als' */
+  /**
+   * A chain of `bmf` starts from random rows; it takes `factors`, `sweeps`, `burnIn`, `threads` and `seed`. @default
+   * 'als'
+   */
   readonly trainer?: FactorsTrainer
 }
 

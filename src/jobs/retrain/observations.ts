@@ -39,13 +39,15 @@ export async function identified(
   topics: TopicStore,
   ranges: readonly DataRange[],
 ): Promise<readonly DataRange[]> {
-  return await Promise.all(
-    ranges.map(async (range) => {
-      const { id, cluster } = await topics.identity(range.topic)
-      if (range.topicId !== undefined || id === '') return range
-      return { ...range, topicId: id, ...(cluster === undefined ? {} : { clusterId: cluster }) }
-    }),
-  )
+  const isUnnamed = ({ topicId }: DataRange): boolean => topicId === undefined
+  const names = [...new Set(ranges.filter(isUnnamed).map(({ topic }) => topic))]
+  const found = names.map(async (name) => [name, await topics.identity(name)] as const)
+  const identities = new Map(await Promise.all(found))
+  return ranges.map((range) => {
+    const { id = '', cluster } = identities.get(range.topic) ?? {}
+    if (!isUnnamed(range) || id === '') return range
+    return { ...range, topicId: id, ...(cluster === undefined ? {} : { clusterId: cluster }) }
+  })
 }
 
 /**
@@ -117,8 +119,8 @@ function splitOf({ topic, topicId, clusterId, partition, from }: DataRange) {
 }
 
 /**
- * What `parse` makes of the records of some ranges of one topic, in pieces, in order within a partition. Throws TOPIC_CHANGED
- * if the topic is another one than that of the ranges.
+ * What `parse` makes of the records of some ranges of one topic, in pieces, in order within a partition. Throws
+ * TOPIC_CHANGED if the topic is another one than that of the ranges.
  */
 export async function* readRecords<T>(
   topics: TopicStore,

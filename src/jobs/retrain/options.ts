@@ -67,8 +67,11 @@ export interface RetrainBaseOptions {
   readonly onStep?: (step: string) => void
 }
 
+/** The options of `retrain` for a model of any kind. */
+export type AnyRetrainOptions = RetrainBaseOptions & EitherModel
+
 /** The options of `retrain`. Those of the training are checked where it trains. */
-export const RETRAIN: OptionShape<RetrainBaseOptions & EitherModel> = {
+export const RETRAIN: OptionShape<AnyRetrainOptions> = {
   place: required(nested(TOPICS_PLACE)),
   registry: required(objectWith('a ModelRegistry', 'read', 'execute')),
   model: required(name),

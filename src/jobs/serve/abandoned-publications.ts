@@ -92,22 +92,27 @@ export class AbandonedPublications implements AsyncDisposable {
 
   private async abandon(found: readonly ModelVersionMarker[]): Promise<void> {
     const { versions, place, topic, clock, onWarning, registered } = this.options
-    await using topics = await openTopics(place)
     // The job may be behind: all that a process that has ended wrote is below these ends.
-    const ends = (await topics.bounds(topic)).map(({ end }) => end)
-    await versions.whenApplied(ends)
+    await versions.whenApplied(await this.ends())
     const asked = new Set(found.map(publicationOf))
     const known = await registered()
     const left = this.gone().filter((marker) => asked.has(publicationOf(marker)))
     const markers = left.filter(({ version }) => !known.has(version))
     for (const marker of left) this.tried.add(publicationOf(marker))
     if (markers.length === 0 || this.isClosed) return
+    await using topics = await openTopics(place)
     await abandonVersions(topics, topic, { markers, clock })
     for (const { version } of markers) {
       onWarning?.(
         `the publication of version ${version} was interrupted: its rows leave the memory, and the next publication or "weir model drop ${version} --model ${topic}" deletes them`,
       )
     }
+  }
+
+  /** The topics are closed before the job has read so far: it may end first, and then it never has. */
+  private async ends(): Promise<readonly number[]> {
+    await using topics = await openTopics(this.options.place)
+    return (await topics.bounds(this.options.topic)).map(({ end }) => end)
   }
 }
 

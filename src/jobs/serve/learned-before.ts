@@ -1,5 +1,6 @@
 import { openTopics } from '../../connectors/topics/open.ts'
 import { sleep, systemClock } from '../../core/clock.ts'
+import { WeirError } from '../../core/errors.ts'
 import type { LearnedPart } from '../../models/registry/learned-part.ts'
 import { placeOfRange } from '../../models/registry/range-place.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
@@ -31,9 +32,8 @@ export async function learnedBefore(
   const { observations, options } = job
   const offsets = offsetsOptions({ observations, learned }, options)
   const resumeOffsets = (await persistently(() => resumeOffsetsOf(version, offsets))) ?? []
-  const folded = learned === undefined ? [] : decodeFolded(learned.folded, version)
   const isHere = learned !== undefined && (await areHere(learned, observations, options))
-  return { resumeOffsets, folded: isHere ? folded : [] }
+  return { resumeOffsets, folded: isHere ? decodeFolded(learned.folded, version) : [] }
 }
 
 /**
@@ -105,6 +105,12 @@ export async function firstObservations(
     await using topics = await openTopics(offsets.place)
     return await topics.bounds(observations)
   })
+  if (bounds === undefined && options.learnFrom === 'end') {
+    throw new WeirError(
+      'CONNECTOR_FAILED',
+      `the end of topic ${observations} could not be read for ${(READS * READ_EVERY_MS) / 1000} s, so what --learn-from end leaves out is not known`,
+    )
+  }
   const present = (bounds ?? []).reduce((sum, { start, end }) => sum + end - start, 0)
   if (bounds === undefined || present === 0) return { note: undefined }
   const origin =

@@ -1,6 +1,8 @@
 import { openTopics } from '../../connectors/topics/open.ts'
 import { systemClock } from '../../core/clock.ts'
 import { asWeirError, messageOf, requireArgument } from '../../core/errors.ts'
+import { BackgroundWork } from '../../core/lifetime/background-work.ts'
+import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
 import type { LearningTopic } from '../../models/registry/version.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 import type { JobStatus } from '../../runtime/job/status.ts'
@@ -22,7 +24,10 @@ import { registryOfJob } from './registry-place.ts'
 /** Options of a job that serves a model and learns it. */
 export interface ServeLearningOptions
   extends Omit<ServeModelOptions, 'coordinators' | 'onVersions' | 'companion'> {
-  /** Every slot learns on this version; called again after every restart. `note`: what it learns at first, if that is not known. */
+  /**
+   * Every slot learns on this version; called again after every restart. `note`: what it learns at first, if that is
+   * not known.
+   */
   readonly onLearning?: (version: number, note?: string) => void
   /**
    * Where a job without a checkpoint begins in the observations, if the version does not say what it was trained on.
@@ -84,6 +89,8 @@ export async function serveLearning<
   )
   const ends = options.writeBackMs === undefined ? undefined : await writtenEnds(options)
   const deltas = await deltasStart(job.observations, options)
+  const companion = new ResourceStack()
+  const records = companion.use(new BackgroundWork(systemClock))
   let versions!: VersionCoordinator
   const notes = new Map<number, string>()
   let isFirst = true
@@ -93,13 +100,14 @@ export async function serveLearning<
       versions.learningBegan(version)
       if (isChosen) void started.promise.then(({ execution }) => keepBeginning(execution, options))
       isChosen = false
-      void recordLearning(deltas.learning, options)
+      records.add(recordLearning(deltas.learning, options))
       options.onLearning?.(version, notes.get(version))
       notes.delete(version)
     },
     onRefused: (refused) => options.onWarning?.(refusedText(refused, job)),
   })
   const writeBack = writeBackOf(job, options, (version) => versions.markerOf(version))
+  if (writeBack !== undefined) companion.use(writeBack)
   let applied: Promise<void> | undefined
   const started = Promise.withResolvers<ServedJob>()
   const beginning = firstTime((version: number) =>
@@ -134,7 +142,7 @@ export async function serveLearning<
     onVersions: (made) => {
       versions = made
     },
-    ...(writeBack === undefined ? {} : { companion: writeBack }),
+    companion,
     onLive: (version, marker, rows) => {
       options.onLive(version, marker, rows)
       const learn = (): void => coordinator.live(version, metadataOf(version, marker))

@@ -3,6 +3,7 @@ import type { TopicsPlace } from '../../connectors/topics/place.ts'
 import type { TopicStore } from '../../connectors/topics/store.ts'
 import { systemClock } from '../../core/clock.ts'
 import { isWeirError, messageOf, WeirError } from '../../core/errors.ts'
+import { BackgroundWork } from '../../core/lifetime/background-work.ts'
 import { ResourceStack } from '../../core/lifetime/resource-stack.ts'
 import { liveVersionOf, versionsOf } from '../../models/registry/version.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
@@ -91,12 +92,13 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
   const started = Promise.withResolvers<ServedJob>()
   const place = options.place ?? { logDirectory: data.log }
   const registry = registryPlace(place, data.root)
+  const records = new BackgroundWork(systemClock)
   const coordinator = new VersionCoordinator({
     model: 0,
     partitions,
     clock: systemClock,
     onLive: (version, marker) => {
-      void recordServed(version, registry, options)
+      records.add(recordServed(version, registry, options))
       void started.promise.then(({ queries }) =>
         options.onLive(version, marker, queries.rowCount(model.state, version)),
       )
@@ -110,6 +112,7 @@ export async function serveModel<O extends Readonly<Record<string, unknown>>>(
   })
   options.onVersions?.(coordinator)
   const companion = new ResourceStack()
+  companion.use(records)
   companion.use(await followRegistry(coordinator, registry, options.topic))
   const abandoned = new AbandonedPublications({
     versions: coordinator,

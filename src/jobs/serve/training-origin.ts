@@ -1,3 +1,4 @@
+import { LATEST_MS } from '../../models/registry/trained-on.ts'
 import type { ModelVersionMarker } from '../../models/registry/version-marker.ts'
 
 /** What a version says of its training data, for a learner that cannot tell which observations it was trained on. */
@@ -12,7 +13,8 @@ export function originText({
   const count = metrics['observations']
   const observations =
     count === undefined ? '' : `${count.toLocaleString('en-US')} observations of `
-  const newest = newestEventMs < 0 ? '' : `, the newest of ${new Date(newestEventMs).toISOString()}`
+  const isKnown = newestEventMs >= 0 && newestEventMs <= LATEST_MS
+  const newest = !isKnown ? '' : `, the newest of ${new Date(newestEventMs).toISOString()}`
   const names = files.map(({ file }) => file).join(' and ')
   return `it was trained on ${observations}${names}${newest}, and does not say which of them are in the topic`
 }

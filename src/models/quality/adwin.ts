@@ -23,6 +23,8 @@ const ADWIN: OptionShape<AdwinOptions> = {
 
 /** Maximum buckets of one size; above it the two oldest become one of twice the size (M in the paper). */
 const MAX_BUCKETS = 5
+/** Room of a row: a join puts two rows into one, and the row before merges up to as many again into it. */
+const ROOM = 4 * MAX_BUCKETS
 /** Minimum errors on each side of a cut. */
 const MIN_SIDE = 5
 
@@ -34,8 +36,8 @@ interface Row {
   size: number
 }
 
-function emptyRow(room: number = MAX_BUCKETS + 1): Row {
-  return { sums: new Float64Array(room), deviations: new Float64Array(room), size: 0 }
+function emptyRow(): Row {
+  return { sums: new Float64Array(ROOM), deviations: new Float64Array(ROOM), size: 0 }
 }
 
 /** Sum of squared deviations within two buckets of `size` errors each, as one. */
@@ -71,14 +73,14 @@ function writeRow({ sums, deviations, size }: Row, writer: ByteWriter): void {
 
 function readRow(reader: ByteReader): Row {
   const size = reader.uint8()
-  const row = emptyRow(size)
+  const row = emptyRow()
   for (let i = 0; i < size; i++) append(row, reader.float64(), reader.float64())
   return row
 }
 
-/** The buckets of two rows, with room for those that are merged into it. */
+/** The buckets of two rows. */
 function joinedRow(a: Row, b: Row): Row {
-  const row = emptyRow(4 * MAX_BUCKETS)
+  const row = emptyRow()
   let [i, j] = [0, 0]
   for (const isOfA of alternation(a.size, b.size)) {
     const from = isOfA ? a : b

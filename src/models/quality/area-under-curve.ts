@@ -6,7 +6,10 @@ export interface AreaUnderCurve {
   readonly negatives: number
 }
 
-/** The area by the sum of the ranks of the positives (Mann-Whitney); tied scores have their mean rank. `truths`: 1 for a positive example, else 0. */
+/**
+ * The area by the sum of the ranks of the positives (Mann-Whitney); tied scores have their mean rank. `truths`: 1 for a
+ * positive example, else 0.
+ */
 export function areaUnderCurve(
   scores: ArrayLike<number>,
   truths: ArrayLike<number>,

@@ -73,6 +73,11 @@ export class DriftMonitor {
     if (this.frozen['page-hinkley'].add(squaredError)) raise(this.pageHinkley, clock)
   }
 
+  /** Alarms of both detectors so far. */
+  get alarmCount(): number {
+    return this.adwin.count + this.pageHinkley.count
+  }
+
   /** The alarms so far. */
   get alarms(): AlarmsByDetector {
     return { adwin: { ...this.adwin }, 'page-hinkley': { ...this.pageHinkley } }

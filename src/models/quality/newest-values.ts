@@ -50,8 +50,9 @@ export class NewestValues {
   }
 
   /**
-   * Adds a window of `write`. Two windows that do not fit into one give their newest values, in proportion to the streams that
-   * they are of; `share`: the part of the stream of this one, 0 to 1. The values alternate as if both streams had been one.
+   * Adds a window of `write`. Two windows that do not fit into one give their newest values, in proportion to the
+   * streams that they are of; `share`: the part of the stream of this one, 0 to 1. The values alternate as if both
+   * streams had been one.
    */
   join(reader: ByteReader, share: number): void {
     const sum = reader.float64()

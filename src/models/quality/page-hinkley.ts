@@ -8,7 +8,10 @@ import type { DriftDetector } from './drift-detector.ts'
 export interface PageHinkleyOptions {
   /** Rise of the mean that is tolerated, in standard deviations of the errors. @default 0.1 */
   readonly delta?: number
-  /** Sum of rises above the tolerated one that raises an alarm, in standard deviations: a larger one alarms later and with more certainty. @default 100 */
+  /**
+   * Sum of rises above the tolerated one that raises an alarm, in standard deviations: a larger one alarms later and
+   * with more certainty. @default 100
+   */
   readonly threshold?: number
   /** Fading of the sum of rises, above 0 and at most 1. @default 0.9999 */
   readonly fading?: number

@@ -12,7 +12,10 @@ export const EARLIER_ERROR_LENGTH = 7
 
 /** Options of `PrequentialError`. */
 export interface PrequentialOptions {
-  /** Fading factor a: the weight of an error is multiplied by it with each later error, which gives a mean over about 1 / (1 - a) ratings. @default 0.999 */
+  /**
+   * Fading factor a: the weight of an error is multiplied by it with each later error, which gives a mean over about 1
+   * / (1 - a) ratings. @default 0.999
+   */
   readonly fading?: number
   /** Ratings in the window. @default 1000 */
   readonly window?: number

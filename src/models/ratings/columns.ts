@@ -10,7 +10,7 @@ export interface RatingColumns {
   readonly time: number | undefined
 }
 
-/** Columns that someone named: by their names in the header, or by their positions from 1; '' for no time. */
+/** Columns that a caller named: by their names in the header, or by their positions from 1; '' for no time. */
 export type NamedColumns = Readonly<Partial<Record<RatingField, string>>>
 
 const NEEDED: readonly RatingField[] = ['user', 'item', 'rating']
@@ -38,7 +38,7 @@ export function columnsOfHeader(
   const missing = NEEDED.find((field) => found[field] === undefined)
   if (missing !== undefined) throw unclear(`no column is surely the ${missing}`, header)
   const { user, item, rating, time } = found
-  return { user: user!, item: item!, rating: rating!, time }
+  return requireDistinct({ user: user!, item: item!, rating: rating!, time })
 }
 
 /** The columns of a file without a header: the usual order, or the positions that are given. Throws UNPARSABLE_RECORD. */
@@ -50,12 +50,27 @@ export function columnsByPosition(fields: number, named: NamedColumns = {}): Rat
     const name = named[field]
     return name === undefined ? usual : placeOf(name, fields)
   }
-  return {
+  return requireDistinct({
     user: at('user', USUAL.user) ?? fields,
     item: at('item', USUAL.item) ?? fields,
     rating: at('rating', USUAL.rating) ?? fields,
     time: at('time', time),
+  })
+}
+
+/** Throws UNPARSABLE_RECORD where one column would be two fields. */
+function requireDistinct(columns: RatingColumns): RatingColumns {
+  for (const [n, field] of ALL.entries()) {
+    const column = columns[field]
+    const twin = ALL.slice(0, n).find((other) => column !== undefined && columns[other] === column)
+    if (twin === undefined) continue
+    throw new WeirError(
+      'UNPARSABLE_RECORD',
+      `line 1 of the ratings: column ${column! + 1} would be the ${twin} and the ${field}; ${ADVICE}`,
+      { details: { line: 1 } },
+    )
   }
+  return columns
 }
 
 /** The place of a position from 1; undefined for ''. Throws UNPARSABLE_RECORD. */

@@ -1,5 +1,5 @@
 import { listOf, numberIn, oneOf, required, wholeNumber } from '../../core/options/kinds.ts'
-import { checkOptions, nested, type OptionShape } from '../../core/options/shape.ts'
+import { checkOptions, nested, type OptionShape, withDefaults } from '../../core/options/shape.ts'
 import { type Random, seededRandom } from '../../core/random.ts'
 import { AliasTable } from './alias-table.ts'
 import { clipRating, type Rating } from './rating.ts'
@@ -100,7 +100,7 @@ const TURNED_SEED = 0x7475726e
  */
 export function* generateRatings(options: GeneratedRatingsOptions): Generator<Rating> {
   checkOptions('generateRatings', GENERATED, options)
-  const settings: Settings = { ...DEFAULTS, ...options }
+  const settings: Settings = withDefaults<GeneratedRatingsOptions>(DEFAULTS, options)
   const random = seededRandom(settings.seed)
   const planted = new PlantedModel(settings, random)
   const range = { min: settings.step, max: 5 }

@@ -168,10 +168,11 @@ export class RatingsParser {
 
   /** Whether the first line is a header; notes the order of its columns. */
   private isHeader(line: string): boolean {
-    this.isFirst = false
     this.separator ??= SEPARATORS[detectRatingsFormat(line)]
     const fields = fieldsOf(line, this.separator)
+    // A line that is no row says nothing of the columns: the next one decides.
     if (!Array.isArray(fields)) return false
+    this.isFirst = false
     const { columns: named, onColumns } = this.options
     // A line of ratings has a number: the rating.
     const isHeader = !fields.some((field) => !Number.isNaN(decimalNumber(field)))

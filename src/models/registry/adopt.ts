@@ -67,6 +67,21 @@ export function isRegistryLost(markers: readonly ModelVersionMarker[]): boolean 
   return markers.some(({ registered }) => registered === true)
 }
 
+/** Note of a version that the registry has from its topic. */
+const ADOPTED = 'published without the registry'
+
+/** Whether a registry has lost versions that it once had: it lacks one of these, or has one from the topic again. */
+export function hasLostVersions(
+  markers: readonly ModelVersionMarker[],
+  registered: ReadonlyMap<number, RegisteredVersion> | undefined,
+): boolean {
+  return markers.some((marker) => {
+    const version = registered?.get(marker.version)
+    const isLost = version === undefined || version.notes[0]?.text === ADOPTED
+    return marker.registered === true && isLost
+  })
+}
+
 /** The registry as it is after an adoption. */
 export function withAdoption(state: RegistryState, { models, versions }: Adoption): RegistryState {
   const all = new Map(state.models)
@@ -122,8 +137,7 @@ function noteOf({
   readonly atMs: number
 }): VersionNote {
   if (!isPublished) {
-    const text = 'published without the registry'
-    return { atMs, event: isLive ? 'forced' : 'registered', text }
+    return { atMs, event: isLive ? 'forced' : 'registered', text: ADOPTED }
   }
   if (isLive) return { atMs, event: 'promoted', text: 'the first version of the model' }
   return { atMs, event: 'registered', text: 'published' }

@@ -182,7 +182,8 @@ function recordLearning(
     model.learnsFrom === learning.learnsFrom && model.learnsFromId === learning.learnsFromId
   // A model that the registry does not have is registered by what publishes or promotes it.
   if (!state.models.has(model.name) || isKnown) return { kind: 'unchanged' }
-  return { kind: 'changed', models: [{ ...model, ...learning }], versions: [] }
+  const { learnsFrom: _, learnsFromId: __, ...others } = model
+  return { kind: 'changed', models: [{ ...others, ...learning }], versions: [] }
 }
 
 /** A model in the registry, and the version of it that a command is about. */

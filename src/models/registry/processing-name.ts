@@ -13,8 +13,8 @@ export interface ProcessingInputs {
 
 /**
  * The processing name of a version: `<trainer>-` and 16 hex digits of the SHA-256 over data ranges with
- * the ids of their topics, hashes of files, parameters, code and the version of a warm start. It depends neither on their order nor
- * on names of files. Where two names are equal, a second training gives the same version.
+ * the ids of their topics, hashes of files, parameters, code and the version of a warm start. It depends neither on
+ * their order nor on names of files. Where two names are equal, a second training gives the same version.
  */
 export function processingName(inputs: ProcessingInputs): string {
   const ranges = inputs.ranges

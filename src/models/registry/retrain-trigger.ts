@@ -70,15 +70,18 @@ export type RetrainDecision =
   /** A trigger fired too soon after the last training. */
   | { readonly kind: 'cooling'; readonly trigger: RetrainTrigger; readonly waitMs: number }
   /**
-   * A trigger fired that was there before the rollback, too: a training would bring back what a person rejected. A promotion,
-   * a training by hand, or an error that is too high lifts it.
+   * A trigger fired that was there before the rollback, too: a training would bring back what a person rejected. A
+   * promotion, a training by hand, or an error that is too high lifts it.
    */
   | { readonly kind: 'held'; readonly trigger: RetrainTrigger }
   /** There are no new observations: a training would give the same version. */
   | { readonly kind: 'no-news' }
   | { readonly kind: 'wait' }
 
-/** Decides over observed facts: a pure function whose outcomes have names. If several triggers fire, the most urgent is reported. */
+/**
+ * Decides over observed facts: a pure function whose outcomes have names. If several triggers fire, the most urgent is
+ * reported.
+ */
 export function decideRetrain(policy: RetrainPolicy, facts: RetrainFacts): RetrainDecision {
   if (facts.isRunning) return { kind: 'running' }
   if (facts.newObservations === 0) return { kind: 'no-news' }

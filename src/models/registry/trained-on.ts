@@ -3,10 +3,21 @@ import type { DataFile, DataRange } from './version.ts'
 /** What a version that was trained on files was trained on, in its markers: its lineage is made from it. */
 export interface TrainedOn {
   readonly files: readonly DataFile[]
-  /** Observations of a topic that the files have, too, as the trainer was told; empty where it was not. */
+  /** Observations of a topic that the files have, too, as `--in-topic` says; empty without it. */
   readonly ranges: readonly DataRange[]
   /** Event time of the newest observation, ms since 1970, -1 if unknown. */
   readonly newestEventMs: number
+}
+
+/** Latest time that a `Date` can have, ms since 1970. */
+export const LATEST_MS = 8.64e15
+
+/**
+ * The newest of the event times `newest` and `timestamp`, ms since 1970. A time that no `Date` can have is left out: the
+ * data has it in another unit than seconds.
+ */
+export function newestOf(newest: number, timestamp: number): number {
+  return timestamp > newest && timestamp <= LATEST_MS ? timestamp : newest
 }
 
 /** Whether a value of a marker is of this form. */
@@ -27,9 +38,10 @@ function isDataFile(value: unknown): boolean {
 }
 
 function isDataRange(value: unknown): boolean {
-  const { topic, partition, from, to } = fieldsOf(value)
+  const { topic, topicId, clusterId, partition, from, to } = fieldsOf(value)
   const isWhole = (each: unknown): boolean => Number.isSafeInteger(each) && Number(each) >= 0
-  return typeof topic === 'string' && [partition, from, to].every(isWhole)
+  const areIds = [topicId, clusterId].every((id) => id === undefined || typeof id === 'string')
+  return typeof topic === 'string' && areIds && [partition, from, to].every(isWhole)
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {

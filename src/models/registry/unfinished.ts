@@ -36,7 +36,7 @@ export type UnfinishedKind =
   /** It was retired, and the deletion of its rows was interrupted, or did not begin. */
   | 'deleting'
 
-/** A version that is not whole, or that nobody registers any more. */
+/** A version that is not whole, or that no process registers any more. */
 export interface UnfinishedVersion extends TopicVersion {
   readonly kind: UnfinishedKind
   readonly publisher: PublisherState

@@ -134,9 +134,10 @@ export function decodeMarker(value: Uint8Array): ModelVersionMarker {
     )
   }
   // A model of implicit feedback has no range of ratings: JSON has null for its infinite ends.
-  const { minRating, maxRating, ...others } = fields as unknown as ModelVersionMarker
-  const isBounded = Number.isFinite(minRating) && Number.isFinite(maxRating)
-  return { ...others, ...(isBounded ? { minRating: minRating!, maxRating: maxRating! } : {}) }
+  const marker = fields as unknown as ModelVersionMarker
+  const { minRating, maxRating, ...unbounded } = marker
+  // The fields keep their order: the id of an adopted version is a hash of them.
+  return Number.isFinite(minRating) && Number.isFinite(maxRating) ? marker : unbounded
 }
 
 /** As `decodeMarker`; undefined for a marker that cannot be read, which a list of versions leaves out. */

@@ -105,8 +105,8 @@ export interface LearningTopic {
   /** Id of that topic; missing where it is not known. */
   readonly learnsFromId?: string
   /**
-   * By partition of its deltas, the first offset of a delta that was learned from that topic. Missing if it was learned from no other
-   * topic before.
+   * By partition of its deltas, the first offset of a delta that was learned from that topic. Missing if it was learned
+   * from no other topic before.
    */
   readonly deltasFrom?: readonly number[]
 }

@@ -97,8 +97,8 @@ export interface VersionView
   extends Partial<Omit<RegisteredVersion, 'number' | 'state' | 'golden'>> {
   readonly number: number
   /**
-   * `unregistered`: the job serves it, but the registry does not have it. `publishing`, `incomplete`: it is not whole, because
-   * its publisher writes it, or has ended.
+   * `unregistered`: the job serves it, but the registry does not have it. `publishing`, `incomplete`: it is not whole,
+   * because its publisher writes it, or has ended.
    */
   readonly state: RegisteredVersion['state'] | 'unregistered' | 'publishing' | 'incomplete'
   /** Whether the job has rows of it. */

@@ -48,7 +48,10 @@ export interface RestAppOptions {
   readonly clock: Clock
   /** Whether the port listens on a loopback address only. */
   readonly isLoopback: boolean
-  /** Compilers of the routes' schemas, which applications of one process may share. @default own ones, with `buildValidator` */
+  /**
+   * Compilers of the routes' schemas, which applications of one process may share. @default own ones, with
+   * `buildValidator`
+   */
   readonly compilers?: Compilers
 }
 

@@ -327,11 +327,11 @@ export function parseConfiguration(
 ): JobConfiguration {
   let configuration = base
   for (const [key, value] of Object.entries(map)) {
-    if (RESTART_KEYS.some((restart) => restart.key === key)) continue
     const option = Object.hasOwn(OPTIONS, key) ? OPTIONS[key] : undefined
-    if (option === undefined) throw unknownKey(key)
+    const isOfRestart = RESTART_KEYS.some((restart) => restart.key === key)
+    if (option === undefined && !isOfRestart) throw unknownKey(key)
     requireArgument(typeof value === 'string', `the value of "${key}" must be a text, not ${value}`)
-    configuration = withKey(key, () => option.put(configuration, value))
+    if (option !== undefined) configuration = withKey(key, () => option.put(configuration, value))
   }
   const complete = { ...configuration, restart: parseRestartConfiguration(map, base.restart) }
   requireRelations(complete, Object.keys(map))

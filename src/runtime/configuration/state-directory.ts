@@ -6,7 +6,8 @@ import { isRunning, processIdentity } from '../../files/running-process.ts'
 import type { JobConfiguration } from './configuration.ts'
 
 /**
- * Folder below which each job spills state that does not fit into memory (`spillFolder`): as configured, else one of this user among the temporary files. Throws PERMISSION_DENIED if another user has made that one.
+ * Folder below which each job spills state that does not fit into memory (`spillFolder`): as configured, else one of
+ * this user among the temporary files. Throws PERMISSION_DENIED if another user has made that one.
  */
 export function stateDirectoryOf({
   stateDirectory,
@@ -31,7 +32,10 @@ export function spillFolder(stateDirectory: string, jobId: string, generation: n
   return join(stateDirectory, jobId, `${pid}-${processStart}-${generation}`)
 }
 
-/** Deletes what processes that have ended left of a job, also that of earlier releases. */
+/**
+ * Deletes what processes that have ended left of a job, also that of earlier releases. A process of another container counts
+ * as ended: each container has a state directory of its own.
+ */
 export async function removeLeftOver(stateDirectory: string, jobId: string): Promise<void> {
   const folder = join(stateDirectory, jobId)
   const names = await readdir(folder).catch(() => [])

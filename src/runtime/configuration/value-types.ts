@@ -97,8 +97,7 @@ export function size(least: number, most = Number.POSITIVE_INFINITY): ValueType<
 
 /** Numbers in a range. */
 export function number(least: number, most: number): ValueType<number> {
-  const range = `from ${least} to ${most}`
-  return { kind: 'number', range, parse: (text) => parseNumber(text, least, most) }
+  return bounded('number', parseNumber, { least, most, textOf: String })
 }
 
 /** One of a closed set of words, which means a value. */

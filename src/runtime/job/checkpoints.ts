@@ -133,8 +133,8 @@ export interface RestoreChoice {
 
 /**
  * Chooses what an attempt restores: the first attempt `restoreFrom` of the configuration, if given (with
- * `restoreOnlyFirst`, the first attempt of the first process), every other attempt the last completed checkpoint. Throws CHECKPOINT_NOT_FOUND, INVALID_ARGUMENT and
- * as `planRestore`.
+ * `restoreOnlyFirst`, the first attempt of the first process), every other attempt the last completed checkpoint.
+ * Throws CHECKPOINT_NOT_FOUND, INVALID_ARGUMENT and as `planRestore`.
  */
 export async function chooseRestore(
   options: JobExecutionOptions,

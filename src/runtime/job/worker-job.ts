@@ -2,7 +2,9 @@ import { processClaimant, requireOwnerGone } from '../../checkpoint/coordinator/
 import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
 import { loadStorage } from '../../checkpoint/storage/load.ts'
 import type { Clock } from '../../core/clock.ts'
+import { isWeirError } from '../../core/errors.ts'
 import type { Random } from '../../core/random.ts'
+import { parseStorageUrl } from '../../core/storage-url.ts'
 import { buildJob, type JobDefinition, type JobOptions } from '../../dataflow/job-definition.ts'
 import type { JobConfiguration } from '../configuration/configuration.ts'
 import type { SlotThreads } from '../slot/threads.ts'
@@ -40,8 +42,9 @@ export async function createWorkerJob<O extends JobOptions>(
 }
 
 /**
- * Throws JOB_ALREADY_RUNNING if another process runs the job: before anything of this start is opened. The claim of the
- * job's checkpoints asks again.
+ * Throws JOB_ALREADY_RUNNING if another process runs the job, before anything of this start is opened. It looks at a
+ * folder of this machine only: the claim of the job's checkpoints asks everywhere, and waits for a storage that is
+ * away.
  */
 export async function requireNotRunning(
   jobId: string,
@@ -49,10 +52,12 @@ export async function requireNotRunning(
   clock: Clock,
 ): Promise<void> {
   const { directory, takeOver } = checkpoints
-  if (directory === undefined) return
+  if (directory === undefined || parseStorageUrl(directory).kind !== 'local') return
   const storage = await loadStorage(directory)
   try {
     await requireOwnerGone({ storage, jobId }, processClaimant('', takeOver, clock))
+  } catch (error) {
+    if (!isWeirError(error) || !error.retryable) throw error
   } finally {
     await storage.close()
   }

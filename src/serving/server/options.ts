@@ -3,6 +3,7 @@ import { type AccessShare, OPEN_ACCESS } from '../../access/control.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { requireArgument } from '../../core/errors.ts'
 import { MetricGroup } from '../../core/metrics.ts'
+import { withDefaults } from '../../core/options/shape.ts'
 import { DEFAULT_FRAME_BYTES, MAX_FRAME_BYTES, MIN_FRAME_BYTES } from '../../wire/frame.ts'
 
 /** Limits that protect the server and its other clients from one client. */
@@ -84,7 +85,8 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 function limitsOf(given: Partial<QueryLimits>): QueryLimits {
   const { maxConnections = DEFAULT_LIMITS.maxConnections } = given
   const maxConnectionsPerAddress = Math.max(1, Math.ceil(maxConnections / 2))
-  const limits = { ...DEFAULT_LIMITS, maxConnectionsPerAddress, ...given }
+  const defaults = { ...DEFAULT_LIMITS, maxConnectionsPerAddress }
+  const limits = withDefaults<Partial<QueryLimits>>(defaults, given)
   requireArgument(
     limits.maxDeadlineMs >= 1 && limits.maxDeadlineMs <= MAX_TIMER_MS,
     `maxDeadlineMs must be from 1 to ${MAX_TIMER_MS}, not ${limits.maxDeadlineMs}`,

@@ -179,14 +179,14 @@ export function valueState<T>(
   name: string,
   options: StateOptions<T> = {},
 ): ValueStateDescriptor<T> {
-  const values = options.serializer ?? msgpackSerializer<T>()
-  return { kind: 'value', serializer: values, ...baseOf('valueState', name, STATE, options) }
+  const base = baseOf('valueState', name, STATE, options)
+  return { kind: 'value', serializer: options.serializer ?? msgpackSerializer<T>(), ...base }
 }
 
 /** Declares a list per key. */
 export function listState<T>(name: string, options: StateOptions<T> = {}): ListStateDescriptor<T> {
-  const values = options.serializer ?? msgpackSerializer<T>()
-  return { kind: 'list', serializer: values, ...baseOf('listState', name, STATE, options) }
+  const base = baseOf('listState', name, STATE, options)
+  return { kind: 'list', serializer: options.serializer ?? msgpackSerializer<T>(), ...base }
 }
 
 /** Declares a map per key. */
@@ -194,11 +194,12 @@ export function mapState<K, V>(
   name: string,
   options: MapStateOptions<K, V> = {},
 ): MapStateDescriptor<K, V> {
+  const base = baseOf('mapState', name, MAP_STATE, options)
   return {
     kind: 'map',
     keySerializer: options.keySerializer ?? msgpackSerializer<K>(),
     serializer: options.serializer ?? msgpackSerializer<V>(),
-    ...baseOf('mapState', name, MAP_STATE, options),
+    ...base,
   }
 }
 
@@ -208,13 +209,13 @@ export function reducingState<T>(
   reduce: (a: T, b: T) => T,
   options: StateOptions<T> = {},
 ): ReducingStateDescriptor<T> {
-  const values = options.serializer ?? msgpackSerializer<T>()
+  const base = baseOf('reducingState', name, STATE, options)
   checkArgument('reducingState', 'reduce', aFunction(), reduce)
   return {
     kind: 'reducing',
-    serializer: values,
+    serializer: options.serializer ?? msgpackSerializer<T>(),
     reduce,
-    ...baseOf('reducingState', name, STATE, options),
+    ...base,
   }
 }
 
@@ -224,13 +225,13 @@ export function aggregatingState<IN, ACC, OUT>(
   aggregate: AggregateFunction<IN, ACC, OUT>,
   options: StateOptions<ACC> = {},
 ): AggregatingStateDescriptor<IN, ACC, OUT> {
-  const values = options.serializer ?? msgpackSerializer<ACC>()
+  const base = baseOf('aggregatingState', name, STATE, options)
   checkArgument('aggregatingState', 'aggregate', AGGREGATE, aggregate)
   return {
     kind: 'aggregating',
-    serializer: values,
+    serializer: options.serializer ?? msgpackSerializer<ACC>(),
     aggregate,
-    ...baseOf('aggregatingState', name, STATE, options),
+    ...base,
   }
 }
 

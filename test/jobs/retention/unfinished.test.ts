@@ -1,10 +1,11 @@
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { LogTopics } from '../../../src/connectors/topics/log-topics.ts'
 import type { TopicProducer } from '../../../src/connectors/topics/store.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import { Publication } from '../../../src/jobs/model-topic/publication.ts'
-import type { PublishableRow } from '../../../src/jobs/publish/model.ts'
+import { type PublishableRow, publishModel } from '../../../src/jobs/publish/model.ts'
 import { publishedVersions, readyVersions } from '../../../src/jobs/registry/model-versions.ts'
 import { retireOldVersions } from '../../../src/jobs/retention/retire-old.ts'
 import { abandonVersions, retireVersions } from '../../../src/jobs/retention/retire-versions.ts'
@@ -89,7 +90,7 @@ describe('what a killed publisher has left', () => {
     expect(await unfinished(model)).toEqual(['2 publishing 3', '3 publishing 3'])
   })
 
-  it('is incomplete where only some partitions were told that it is ready', async () => {
+  it('is incomplete where only some partitions have the marker that it is ready', async () => {
     await using model = new ModelFolder()
     await model.publish(2)
     await model.leave(3, { version: 2, publisher: gone })
@@ -126,6 +127,58 @@ describe('a publication that fails', () => {
     await expect(model.publish(1, { version: 2 })).rejects.toMatchObject({ code: 'VERSION_EXISTS' })
   })
 
+  it('leaves what another process publishes under its number by then', async () => {
+    await using model = new ModelFolder()
+    await model.publish(2)
+    async function* replaced(): AsyncGenerator<PublishableRow> {
+      yield { id: '7', kind: 'U', vector: Float32Array.of(7) }
+      const publisher = { process: 'there/1-1/1', atMs: Date.now() }
+      await model.leave(3, { version: 2, publisher })
+      await model.leave(0, { version: 2, event: 'ready' })
+      throw new Error('the file ends')
+    }
+    await expect(model.publish(1, { rows: replaced })).rejects.toThrow('the file ends')
+    expect(await readyVersions(model.topics, MODEL)).toMatchObject([{ version: 1 }, { version: 2 }])
+  })
+
+  it('after its rows are there leaves the version, which the next command registers', async () => {
+    await using model = new ModelFolder()
+    await model.publish(2)
+    const { registry } = model
+    const adopt = registry.adopt.bind(registry)
+    registry.adopt = async (topic, markers, published) => {
+      if (published !== undefined) throw new Error('the registry is locked')
+      return await adopt(topic, markers)
+    }
+    await expect(model.publish(1)).rejects.toThrow('the registry is locked')
+    expect(await readyVersions(model.topics, MODEL)).toMatchObject([{ version: 1 }, { version: 2 }])
+    registry.adopt = adopt
+    await model.administration.register()
+    expect((await registry.read()).versions.get(MODEL)?.get(2)).toMatchObject({
+      state: 'candidate',
+    })
+  })
+
+  it('because its facts fit no marker sends no row', async () => {
+    await using model = new ModelFolder()
+    await model.publish(2)
+    const failed = publishModel(
+      { dimension: 1, users: 1, items: 0, rows: () => [] },
+      {
+        ...{ log: model.topics, topic: MODEL, clock },
+        facts: {
+          name: '',
+          biased: false,
+          globalMean: Number.NaN,
+          hyperparameters: {},
+          metrics: {},
+        },
+      },
+    )
+    await expect(failed).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+    expect((await publishedVersions(model.topics, MODEL)).all).toHaveLength(1)
+  })
+
   it('because it was dropped meanwhile never registers its version', async () => {
     await using model = new ModelFolder()
     await model.publish(2)
@@ -144,6 +197,30 @@ describe('a publication that fails', () => {
     })
     expect(await readyVersions(model.topics, MODEL)).toMatchObject([{ version: 1 }])
     expect((await model.registry.read()).versions.get(MODEL)?.has(2)).toBe(false)
+  })
+})
+
+describe('a retrained version whose process has ended', () => {
+  const hyperparameters = { candidate: true, retraining: GONE }
+
+  it('before it was registered is deleted by the next publication', async () => {
+    await using model = new ModelFolder()
+    await model.publish(2)
+    await model.leave(3, { version: 2, event: 'ready', hyperparameters })
+    expect(await model.publish(1)).toBe(3)
+    expect(await model.rows()).toEqual(['1-U@1', '1-U@3', '2-U@1'])
+  })
+
+  it('stays after the registry was lost: it may be live in a job', async () => {
+    await using model = new ModelFolder()
+    await model.publish(2)
+    await model.leave(3, { version: 2, event: 'ready', hyperparameters })
+    rmSync(join(model.folder, 'registry'), { recursive: true })
+    expect(await model.publish(1)).toBe(3)
+    // The registry of the next command has the versions from the topic.
+    expect(await model.publish(1)).toBe(4)
+    const rows = ['1-U@1', '1-U@2', '1-U@3', '1-U@4', '2-U@1', '2-U@2', '3-U@2']
+    expect(await model.rows()).toEqual(rows)
   })
 })
 

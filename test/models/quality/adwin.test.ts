@@ -70,6 +70,26 @@ describe('ADWIN', () => {
     expect(joined.mean).toBeCloseTo(0.5, 1)
   })
 
+  it.each([[[1231, 747, 431, 1231]], [[40, 63, 31, 95, 127, 15]], [[5000, 4999, 5001, 3, 2500]]])(
+    'of many slots, one after the other, has all their errors: %j',
+    (sizes) => {
+      const errors = sizes.map((size, i) => stream(size, 0.2, 50 + i))
+      const joined = joinAll(errors.map(fed))
+      const all = errors.flat()
+      expect(joined.width).toBe(all.length)
+      expect(joined.mean).toBeCloseTo(mean(all), 9)
+      const floats = new DataView(bytesOf(joined).slice().buffer)
+      // Behind 25 bytes of sums, each row is its number of buckets, and two floats for each bucket.
+      for (let at = 25; at < floats.byteLength; ) {
+        const end = at + 1 + 16 * floats.getUint8(at)
+        for (at += 1; at < end; at += 8)
+          expect(floats.getFloat64(at, true)).toBeGreaterThanOrEqual(0)
+      }
+      const [delay] = alarmsOf(joined, stream(2000, 0.9, 7))
+      expect(delay).toBeLessThan(100)
+    },
+  )
+
   it('of two slots that both forgot a change does not find it again', () => {
     const changed = (seed: number) => [...stream(2000, 0.2, seed), ...stream(2000, 0.5, seed + 1)]
     const joined = joinAll([fed(changed(10)), fed(changed(20))])

@@ -70,7 +70,10 @@ export class PartitionReader {
   private aborted: AbortedRanges = NONE_ABORTED
   private abortedCount = 0
 
-  /** Opens the partition in the folder `path`. Throws UNKNOWN_TOPIC when there is none, MALFORMED_DATA when its status is missing. */
+  /**
+   * Opens the partition in the folder `path`. Throws UNKNOWN_TOPIC when there is none, MALFORMED_DATA when its status
+   * is missing.
+   */
   constructor(path: string, options: PartitionReaderOptions = {}) {
     this.path = path
     this.files = options.files ?? nodeFileSystem

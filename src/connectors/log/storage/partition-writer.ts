@@ -67,6 +67,7 @@ export class PartitionWriter {
   /** Offset after the last written batch; at most `nextOffset`. */
   private writtenOffset: number
   private failure: WeirError | undefined
+  private isSyncFailed = false
   /** The forced size in the status file. */
   private storedForced = 0
   private readonly segmentEnd: SegmentEnd
@@ -116,6 +117,7 @@ export class PartitionWriter {
       abortedCount: this.transactions.abortedCount,
       generation,
       forcedSize,
+      ...(this.isSyncFailed ? { isSyncFailed: true } : {}),
     }
   }
 
@@ -218,8 +220,10 @@ export class PartitionWriter {
 
   private markFailed(): void {
     if (markFailedSync(this.files, this.path)) return
+    // A group that is written meanwhile stores the status, too.
+    this.isSyncFailed = true
     try {
-      this.statusFile.writeSync([encodeStatus({ ...this.status, isSyncFailed: true })], 0)
+      this.storeStatus()
     } catch {
       // A disk that takes neither takes no records either.
     }

@@ -8,7 +8,7 @@ import {
   WeirError,
 } from '../../../core/errors.ts'
 import { numberIn, wholeNumber } from '../../../core/options/kinds.ts'
-import { checkOptions, type OptionShape } from '../../../core/options/shape.ts'
+import { checkOptions, type OptionShape, withDefaults } from '../../../core/options/shape.ts'
 import { readFileSync, replaceFileSync } from '../../../files/durable-files.ts'
 import { type FileSystem, systemCodeOf } from '../../../files/file-system.ts'
 import { nodeFileSystem } from '../../../files/node-file-system.ts'
@@ -88,9 +88,7 @@ export function checkTopicName(topic: string): void {
 /** Fills in defaults and checks ranges. Throws INVALID_ARGUMENT. */
 export function topicConfig(given: Partial<TopicConfig>): TopicConfig {
   checkOptions('createTopic', TOPIC_CONFIG, given)
-  const stated = Object.entries(given).filter(([, value]) => value !== undefined)
-  const config: TopicConfig = { ...DEFAULT_TOPIC_CONFIG, ...Object.fromEntries(stated) }
-  return config
+  return withDefaults<Partial<TopicConfig>>(DEFAULT_TOPIC_CONFIG, given)
 }
 
 /** Folder of a topic. */
@@ -155,7 +153,17 @@ export function decodeTopicFile(path: string, bytes: Uint8Array): StoredTopic {
     const message = `${path} has the version ${String(version)}; this build reads 1 and ${TOPIC_FILE_VERSION}`
     throw new WeirError('UNSUPPORTED_VERSION', message, { details: { file: path } })
   }
-  return { ...topicConfig(stored), id }
+  return { ...storedConfig(path, stored), id }
+}
+
+function storedConfig(path: string, stored: Partial<TopicConfig>): TopicConfig {
+  // A later build of the same version may store more.
+  const known = Object.entries(stored).filter(([field]) => Object.hasOwn(TOPIC_CONFIG, field))
+  try {
+    return topicConfig(Object.fromEntries(known))
+  } catch (cause) {
+    throw damagedTopicFile(path, messageOf(cause), cause)
+  }
 }
 
 function readTopicFile(files: FileSystem, path: string, topic: string): Uint8Array {

@@ -34,7 +34,7 @@ interface ThreadRequest {
 }
 
 /** The options that can be sent to another thread. */
-type PortableOptions = Omit<LogOptions, 'clock' | 'files' | 'warn'>
+type PortableOptions = Omit<LogOptions, 'clock' | 'files' | 'warn' | 'newId'>
 
 const owned = new Map<string, OwnedLog>()
 /** Logs whose last use has ended and that are still being closed. */
@@ -251,7 +251,7 @@ async function closeOwned({ server, writer }: OwnedLog): Promise<void> {
 async function askThread(
   thread: number,
   directory: string,
-  { clock: _clock, files: _files, warn: _warn, ...options }: LogOptions,
+  { clock: _clock, files: _files, warn: _warn, newId: _newId, ...options }: LogOptions,
 ): Promise<LogWriter | undefined> {
   const { port1, port2 } = new MessageChannel()
   const remote = new RemoteLogWriter(

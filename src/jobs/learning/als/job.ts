@@ -68,7 +68,10 @@ export interface OnlineAlsOptions extends Readonly<Record<string, unknown>> {
   /** Longest key `<id>-U` or `<id>-I` in bytes; every row takes as much memory. @default 64 */
   readonly maxKeyBytes?: number
   readonly rule: OnlineRuleOptions
-  /** Average ratings that a row of the batch model counts as. @default as many as it was trained on, 20 where that was not published */
+  /**
+   * Average ratings that a row of the batch model counts as. @default as many as it was trained on, 20 where that was
+   * not published
+   */
   readonly evidence?: number
   readonly prequential?: PrequentialOptions
   /** Ratings of one user in one second of event time; more are refused. @default no limit */
@@ -87,7 +90,10 @@ export interface OnlineAlsOptions extends Readonly<Record<string, unknown>> {
    * more ratings a second, with steps on older rows. @default 10,000
    */
   readonly mostUnderWay?: number
-  /** By partition of the deltas topic, where a job without a checkpoint begins: before are deltas of other observations. @default its start */
+  /**
+   * By partition of the deltas topic, where a job without a checkpoint begins: before are deltas of other observations.
+   * @default its start
+   */
   readonly deltasFrom?: readonly number[]
   /** A delta waits for others at most this long, ms. @default 4 */
   readonly lingerMs?: number

@@ -19,7 +19,10 @@ import { LearnedVersions } from './versions.ts'
 
 /** Options of the learner. */
 export interface LearnerOptions extends LearnedVersionOptions, LearningStepsOptions {
-  /** Average ratings that a row of the batch model counts as. @default as many as it was trained on, 20 where that was not published */
+  /**
+   * Average ratings that a row of the batch model counts as. @default as many as it was trained on, 20 where that was
+   * not published
+   */
   readonly evidence?: number
   /** Longest row key in bytes. @default 64 */
   readonly maxKeyBytes?: number

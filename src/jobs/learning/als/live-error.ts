@@ -29,7 +29,7 @@ export class LiveError {
     metrics.gauge('prequentialWindowMse', () => error()?.windowMse ?? Number.NaN)
     metrics.gauge('prequentialFadedMse', () => error()?.fadedMse ?? Number.NaN)
     metrics.gauge('prequentialFrozenMse', () => frozen()?.fadedMse ?? Number.NaN)
-    metrics.gauge('driftAlarms', () => alarmCount(current()))
+    metrics.gauge('driftAlarms', () => current()?.measures.drift.alarmCount ?? 0)
     metrics.gauge('prequentialCoverage', () => error()?.coverage ?? Number.NaN)
   }
 
@@ -51,11 +51,4 @@ export class LiveError {
       }))
     }
   }
-}
-
-/** Alarms of both detectors on the errors of a version. */
-function alarmCount(version: LearnedVersion | undefined): number {
-  if (version === undefined) return 0
-  const { alarms } = version.measures.drift
-  return alarms.adwin.count + alarms['page-hinkley'].count
 }

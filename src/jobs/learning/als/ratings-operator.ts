@@ -63,9 +63,7 @@ export class RatingsOperator extends ObservationsGate {
       this.context.output.collect(this.record, time)
       return
     }
-    const { bytes, valueStart, valueLength } = record
-    const line = bytes.slice(valueStart, valueStart + Math.max(0, valueLength))
-    this.refusals.refuse(line, reason, timestamp)
+    this.refusals.refuseRecord(record, reason, timestamp)
   }
 
   /** The time in the text of a rating, ms since 1970; that of the record where the text has none. */

@@ -25,7 +25,6 @@ export interface ExampleErrorFigures {
 
 /** One slot's part of the error of the live model's predictions of labels. */
 export interface ExampleErrorPart extends ExampleErrorFigures, SlotPart {
-  readonly version: number
   /** Examples of `startAccuracy`. */
   readonly startExamples: number
   /** Pairs of a positive and a negative example of `auc`. */

@@ -43,8 +43,7 @@ export class ExampleMeasures implements Measures {
 
   /** Alarms of both detectors so far. */
   get alarms(): number {
-    const { adwin, 'page-hinkley': pageHinkley } = this.drift.alarms
-    return adwin.count + pageHinkley.count
+    return this.drift.alarmCount
   }
 
   /** Adds a prediction; `loss` and `decision` are finite. `clock`: read at an alarm only. */
@@ -91,13 +90,13 @@ export class ExampleMeasures implements Measures {
     const { loss, wrong } = this
     const ranked = areaUnderCurve(this.decisions.newest(), this.labels.newest())
     return {
-      examples: wrong.count,
-      loss: loss.mse,
+      examples: this.count,
+      loss: this.meanLoss,
       windowLoss: loss.windowMse,
-      fadedLoss: loss.fadedMse,
-      accuracy: 1 - wrong.mse,
+      fadedLoss: this.fadedLoss,
+      accuracy: this.accuracy,
       windowAccuracy: 1 - wrong.windowMse,
-      fadedAccuracy: 1 - wrong.fadedMse,
+      fadedAccuracy: this.fadedAccuracy,
       startAccuracy: 1 - wrong.startMse,
       startExamples: wrong.startCount,
       auc: ranked.area,

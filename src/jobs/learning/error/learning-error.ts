@@ -22,8 +22,8 @@ export interface JoinedError<P extends SlotPart> {
 }
 
 /**
- * Joins the errors of a version from all slots. The parts of another parallelism are dropped: the slots of now have taken over
- * their sums.
+ * Joins the errors of a version from all slots. The parts of another parallelism are dropped: the slots of now have
+ * taken over their sums.
  */
 export class LearningErrorFunction<P extends SlotPart, E extends JoinedError<P>>
   implements KeyedProcessFunction<string, P, E>

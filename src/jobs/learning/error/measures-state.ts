@@ -16,8 +16,8 @@ export interface Measures {
 }
 
 /**
- * The measures of versions as operator state. They are split: with another parallelism, a slot joins those that it gets, and a
- * slot that gets none of a version begins. Each entry is
+ * The measures of versions as operator state. They are split: with another parallelism, a slot joins those that it
+ * gets, and a slot that gets none of a version begins. Each entry is
  *
  *   | format u8, 1 | version u32 | what `Measures.write` wrote ... |
  */

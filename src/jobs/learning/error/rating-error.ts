@@ -26,7 +26,6 @@ export interface RatingErrorFigures {
 
 /** One slot's part of the error of the live model's predictions of ratings. */
 export interface RatingErrorPart extends RatingErrorFigures, SlotPart {
-  readonly version: number
   /** Ratings of the sample of users for `frozenMse`. */
   readonly frozenRatings: number
   /** Ratings of `startMse`; undefined in parts of an earlier build. */

@@ -10,8 +10,8 @@ import {
 import type { Measures } from './measures-state.ts'
 
 /**
- * What a slot measures of the predictions of ratings by one version. In a checkpoint: the error of the model that learns, that of
- * the version without learning (both `PrequentialError`), and the detectors (`DriftMonitor`).
+ * What a slot measures of the predictions of ratings by one version. In a checkpoint: the error of the model that
+ * learns, that of the version without learning (both `PrequentialError`), and the detectors (`DriftMonitor`).
  */
 export class RatingMeasures implements Measures {
   readonly error: PrequentialError
@@ -54,8 +54,8 @@ export class RatingMeasures implements Measures {
   }
 
   /**
-   * Adds the numbers of a checkpoint of before the windows were state: of the error, of the alarms, of the frozen error. Checkpoints
-   * of before the alarms have five, those of before the frozen error end with the alarms.
+   * Adds the numbers of a checkpoint of before the windows were state: of the error, of the alarms, of the frozen
+   * error. Checkpoints of before the alarms have five, those of before the frozen error end with the alarms.
    */
   restoreEarlier(numbers: Float64Array): void {
     const alarms = numbers.subarray(EARLIER_ERROR_LENGTH)

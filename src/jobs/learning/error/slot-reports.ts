@@ -18,8 +18,8 @@ export class SlotReports<P extends SlotPart> {
   }
 
   /**
-   * Sends the part of a version where it has changed, and once in each attempt: it replaces that of the slots before, also where
-   * nothing more is learned. `count`: predictions so far.
+   * Sends the part of a version where it has changed, and once in each attempt: it replaces that of the slots before,
+   * also where nothing more is learned. `count`: predictions so far.
    */
   send(version: number, count: number, figures: () => Omit<P, keyof SlotPart>): void {
     if (count === (this.reported.get(version) ?? 0)) return

@@ -59,7 +59,10 @@ export interface OnlineSvmOptions extends Readonly<Record<string, unknown>> {
    * limit gives more observations a second, with steps on older weights. @default 64
    */
   readonly mostUnderWay?: number
-  /** By partition of the deltas topic, where a job without a checkpoint begins: before are deltas of other observations. @default its start */
+  /**
+   * By partition of the deltas topic, where a job without a checkpoint begins: before are deltas of other observations.
+   * @default its start
+   */
   readonly deltasFrom?: readonly number[]
   /** A delta waits for others at most this long, ms. @default 2 */
   readonly lingerMs?: number

@@ -5,6 +5,7 @@ import { ExampleMeasures } from '../error/example-measures.ts'
 import { MeasuresState } from '../error/measures-state.ts'
 import { REPORT_MS, SlotReports } from '../error/slot-reports.ts'
 import { LEARNING_PLACES } from '../observations-gate.ts'
+import { learnedVersions } from '../resume-offsets.ts'
 
 /** Versions whose measures are kept: the one learned on and those before it. */
 const KEPT = 4
@@ -17,8 +18,8 @@ export class LinearLiveError {
   private readonly reports: SlotReports<ExampleErrorPart>
   /** By version; the one that is learned on is the last. */
   private readonly measures = new Map<number, ExampleMeasures>()
-  /** Whether the slot came with another parallelism to a job that had learned. */
-  private isLate: boolean
+  /** Versions that the job had learned in the checkpoint, in any slot. */
+  private readonly learned: ReadonlySet<number>
   private dueMs = 0
   private current: ExampleMeasures | undefined
   private version = 0
@@ -30,9 +31,8 @@ export class LinearLiveError {
     const { metrics, operatorState } = context
     this.state = new MeasuresState(operatorState)
     this.reports = new SlotReports(context, EXAMPLE_ERROR)
-    const { versions } = this.state
-    this.isLate = versions.size === 0 && operatorState.restored(LEARNING_PLACES).length > 0
-    for (const version of versions) this.begin(version)
+    this.learned = new Set(learnedVersions(operatorState.restored(LEARNING_PLACES)))
+    for (const version of this.state.versions) this.begin(version)
     const figure = (of: (measures: ExampleMeasures) => number): number =>
       this.current === undefined ? Number.NaN : of(this.current)
     metrics.gauge('learningVersion', () => this.version)
@@ -69,9 +69,9 @@ export class LinearLiveError {
     const known = this.measures.get(version)
     const measures = known ?? new ExampleMeasures(this.options)
     if (known === undefined) {
-      this.state.joinInto(version, measures)
-      if (this.isLate) measures.leaveOutStart()
-      this.isLate = false
+      const isJoined = this.state.joinInto(version, measures)
+      // Other slots have learned it from its start.
+      if (!isJoined && this.learned.has(version)) measures.leaveOutStart()
     }
     this.measures.delete(version)
     this.measures.set(version, measures)

@@ -29,8 +29,8 @@ export interface LinearObservationsOptions {
 
 /**
  * Reads labelled observations in LIBSVM's format, one a record, predicts each from the weights in the
- * memory of all slots, and sends one delta for each. A record that is no example is refused. After a failure it reads observations again; the
- * readers of the deltas topic drop the deltas that come twice.
+ * memory of all slots, and sends one delta for each. A record that is no example is refused. After a failure it reads
+ * observations again; the readers of the deltas topic drop the deltas that come twice.
  */
 export class LinearObservationsOperator extends ObservationsGate {
   private readonly rule: OnlineLinearRule
@@ -73,12 +73,12 @@ export class LinearObservationsOperator extends ObservationsGate {
 
   processElement(_input: number, value: unknown, timestamp: number): void {
     this.read.increment()
-    const bytes = valueBytesOf(value as ModelTopicRecord)
+    const record = value as ModelTopicRecord
     this.timestamp = timestamp
     this.recordVersion(this.context.position().partition)
-    const example = this.exampleOf(bytes)
+    const example = this.exampleOf(valueBytesOf(record))
     if (example === undefined) {
-      this.refusals.refuse(bytes?.slice() ?? new Uint8Array(0), 'unparsable', timestamp)
+      this.refusals.refuseRecord(record, 'unparsable', timestamp)
       return
     }
     const { label, ids, values, count } = example

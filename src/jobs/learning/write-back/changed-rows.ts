@@ -38,7 +38,8 @@ const decoder = new TextDecoder()
 
 /**
  * The rows of a version, all or those that were learned since the checkpoint `after`, as a checkpoint has them: one cut
- * over all rows. Some that were learned before may be among them. Throws CHECKPOINT_NOT_FOUND when a later checkpoint has deleted a file of this one.
+ * over all rows. Some that were learned before may be among them. Throws CHECKPOINT_NOT_FOUND when a later checkpoint
+ * has deleted a file of this one.
  */
 export async function* changedRows(options: ChangedRowsOptions): AsyncGenerator<LearnedRow> {
   const { checkpoint, model, after } = options

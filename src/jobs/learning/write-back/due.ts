@@ -20,7 +20,10 @@ export interface WriteBackFacts {
   readonly before: LearnedPart | undefined
   /** What the rows of the checkpoint include. */
   readonly now: Pick<LearnedPart, 'observations' | 'observationsId' | 'next' | 'folded'>
-  /** How far the version was learned where this run began; undefined if it began without a checkpoint, or has written since. */
+  /**
+   * How far the version was learned where this run began; undefined if it began without a checkpoint, or has written
+   * since.
+   */
   readonly begun?: LearnedUpTo | undefined
 }
 
@@ -28,8 +31,9 @@ export interface WriteBackFacts {
 export type LearnedUpTo = Pick<LearnedPart, 'next' | 'deltas'>
 
 /**
- * Whether the topic's rows include what a run had not learned when it began from a checkpoint: it began from an older one, and the
- * run that wrote the rows was given up. What this run learns again differs from that, because deltas come in another order.
+ * Whether the topic's rows include what a run had not learned when it began from a checkpoint: it began from an older
+ * one, and the run that wrote the rows was given up. What this run learns again differs from that, because deltas come
+ * in another order.
  */
 export function isGivenUp(
   before: LearnedPart | undefined,

@@ -1,15 +1,12 @@
 import type { TopicStore } from '../../../connectors/topics/store.ts'
 import type { LearnedPart } from '../../../models/registry/learned-part.ts'
-import {
-  encodeMarker,
-  type ModelVersionMarker,
-  markerKey,
-} from '../../../models/registry/version-marker.ts'
+import type { ModelVersionMarker } from '../../../models/registry/version-marker.ts'
 import { learnedHeader } from '../../model-topic/learned-header.ts'
 import { floatsHeader } from '../../model-topic/row-form.ts'
 import { rowPartition } from '../../model-topic/row-partition.ts'
 import { ratingsHeader } from '../../model-topic/row-ratings.ts'
 import { weightMemoryHeader } from '../../model-topic/weight-memory.ts'
+import { sendMarker } from '../../registry/send-marker.ts'
 import type { LearnedRow } from './changed-rows.ts'
 
 /** Rows of one version that are written back. */
@@ -67,11 +64,7 @@ export async function publishLearned(
       count++
       if (!producer.ready()) await producer.whenReady()
     }
-    const value = encodeMarker({ ...marker, partitions, learned })
-    const key = encoder.encode(markerKey(version))
-    for (let partition = 0; partition < partitions; partition++) {
-      producer.sendRecord(key, value, learned.atMs, partition, [])
-    }
+    sendMarker(producer, { ...marker, partitions, learned }, { partitions, atMs: learned.atMs })
     if (!isPresent(version)) return undefined
     await producer.sync()
     return count

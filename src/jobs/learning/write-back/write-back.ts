@@ -86,8 +86,8 @@ export class WriteBack implements AsyncDisposable {
   }
 
   /**
-   * Writes back now if the topic has rows of a run that was given up, because the job began from an older checkpoint. Call it when
-   * the markers of the topic are read.
+   * Writes back now if the topic has rows of a run that was given up, because the job began from an older checkpoint.
+   * Call it when the markers of the topic are read.
    */
   async replaceGivenUp(): Promise<void> {
     const { job, isClosed } = this
@@ -117,7 +117,7 @@ export class WriteBack implements AsyncDisposable {
     if (this.isClosed) return
     const { clock, everyMs } = this.options
     this.cancel = clock.after(everyMs, () => {
-      this.running = this.run().then(() => this.schedule())
+      this.running = this.running.then(() => this.run()).then(() => this.schedule())
     })
   }
 
@@ -138,8 +138,8 @@ export class WriteBack implements AsyncDisposable {
   }
 
   /**
-   * Deletes the deltas that the rows now in the topic include and no retained checkpoint reads again. Not while a version may
-   * not be written: one without a marker counts as retired when it had none the time before, too.
+   * Deletes the deltas that the rows now in the topic include and no retained checkpoint reads again. Not while a
+   * version may not be written: one without a marker counts as retired when it had none the time before, too.
    */
   private async deleteDeltas(facts: LearnedFacts, job: JobExecution): Promise<void> {
     const { deleteFrom, model, place, markerOf, onNotDeleted } = this.options
@@ -162,21 +162,30 @@ export class WriteBack implements AsyncDisposable {
   }
 
   private async writeCheckpoint(facts: LearnedFacts, checkpoint: StoredCheckpoint): Promise<void> {
+    const { place, observations } = this.options
+    await using topics = await openTopics(place)
+    const { id } = await topics.identity(observations)
     for (const version of facts.versions) {
-      const rows = await this.writeVersion(version, facts, checkpoint)
+      const learned = this.learnedPart(version, facts, id)
+      const rows = await this.writeVersion(topics, { version, learned, checkpoint })
       if (rows !== undefined) this.options.onWritten?.({ version, rows })
     }
   }
 
   /** The number of rows written; undefined where nothing was to be written. */
   private async writeVersion(
-    version: number,
-    facts: LearnedFacts,
-    checkpoint: StoredCheckpoint,
+    topics: TopicStore,
+    {
+      version,
+      learned,
+      checkpoint,
+    }: {
+      readonly version: number
+      readonly learned: LearnedPart
+      readonly checkpoint: StoredCheckpoint
+    },
   ): Promise<number | undefined> {
-    const { model, topic, place, markerOf } = this.options
-    await using topics = await openTopics(place)
-    const learned = await this.learnedPart(topics, version, facts)
+    const { model, topic, markerOf } = this.options
     const marker = markerOf(version)
     const before = marker?.learned
     const isPresent = marker !== undefined
@@ -210,13 +219,9 @@ export class WriteBack implements AsyncDisposable {
     return isWritten ? undefined : { next: facts.next(version), deltas: facts.deltas }
   }
 
-  private async learnedPart(
-    topics: TopicStore,
-    version: number,
-    facts: LearnedFacts,
-  ): Promise<LearnedPart> {
+  /** `id`: of the topic of observations, empty where it has none. */
+  private learnedPart(version: number, facts: LearnedFacts, id: string): LearnedPart {
     const { observations, clock } = this.options
-    const { id } = await topics.identity(observations)
     return {
       atMs: clock.nowMs(),
       observations,

@@ -54,7 +54,10 @@ export interface DataLimits {
   readonly maxExampleShare?: number
   /** Linear models: maximum change of the share of the positive label, on top of that of chance. @default 0.2 */
   readonly maxLabelShift?: number
-  /** Linear models: maximum change of one feature's share of the examples and of the values, on top of that of chance. @default 0.3 */
+  /**
+   * Linear models: maximum change of one feature's share of the examples and of the values, on top of that of chance.
+   * @default 0.3
+   */
   readonly maxFeatureShift?: number
 }
 

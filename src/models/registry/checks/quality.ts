@@ -37,7 +37,10 @@ export interface ListFacts {
 
 /** Bounds of the quality check. */
 export interface QualityLimits {
-  /** Maximum by which the candidate's RMSE, or mean loss, may exceed the live one, as a share of the live one. @default 0.01 */
+  /**
+   * Maximum by which the candidate's RMSE, or mean loss, may exceed the live one, as a share of the live one. @default
+   * 0.01
+   */
   readonly tolerance?: number
   /** Minimum pairs or examples of the golden set. @default 100 */
   readonly minPairs?: number
