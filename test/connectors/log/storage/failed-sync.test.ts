@@ -52,7 +52,7 @@ it('a disk that has no room for the next segment loses no segment before it', as
   const files = new SimulatedMount(disk)
   const open = (): Promise<LocalLogWriter> =>
     LocalLogWriter.open('/log', { files, warn: () => {} }, { announce: () => {}, close: () => {} })
-  const batch = (): Uint8Array => {
+  const batch = (): Uint8Array<ArrayBuffer> => {
     const writer = new RecordBatchWriter(256)
     writer.append(text('k'), text('v'.repeat(200)), 0)
     return writer.take()
