@@ -88,8 +88,8 @@ export interface StreamOperator {
   /** One record; `input` is 0, or 1 for the second input of a two-input operator. */
   processElement(input: number, value: unknown, timestamp: number): void
   /**
-   * Handles a new watermark over all inputs: the operator fires its event-time timers. Then the runtime
-   * forwards the watermark.
+   * Handles a new watermark over all inputs. Then the runtime fires the timers of a `FiringOperator`, and forwards the
+   * watermark.
    */
   processWatermark(watermark: number): void
   /** Handles a scheduled processing time. */

@@ -6,6 +6,7 @@ import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../core/time.ts'
 import type { StreamNode } from '../../dataflow/stream-graph.ts'
 import type { Accumulator, AccumulatorAccess } from '../../operators/port/accumulator.ts'
 import { type DeferringOperator, isDeferring } from '../../operators/port/deferring.ts'
+import { type FiringOperator, isFiring } from '../../operators/port/firing.ts'
 import {
   type ChainSource,
   isWatermarking,
@@ -18,6 +19,7 @@ import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import type { ControlMessage } from '../channel/message.ts'
 import type { OutputChannel } from '../channel/output.ts'
+import type { TimerPasses } from '../pacing/timer-passes.ts'
 import type { CheckpointedState } from './checkpointed-state.ts'
 import { blame } from './operator-failure.ts'
 import type { OperatorStateMemory } from './operator-state-memory.ts'
@@ -61,7 +63,10 @@ export class OperatorTask {
   readonly channels: OutputChannel[] = []
   readonly watermarking: WatermarkingOperator | undefined
   readonly deferring: DeferringOperator | undefined
+  readonly firing: FiringOperator | undefined
   readonly gated: boolean
+  /** The passes of its subtask. */
+  passes!: TimerPasses
   currentWatermark = MIN_TIMESTAMP
   currentOutputWatermark = MIN_TIMESTAMP
   private outputIdle = false
@@ -74,6 +79,7 @@ export class OperatorTask {
     this.metrics = metrics
     this.watermarking = isWatermarking(operator) ? operator : undefined
     this.deferring = isDeferring(operator) ? operator : undefined
+    this.firing = isFiring(operator) ? operator : undefined
     this.gated = operator.ready !== undefined
     metrics.gauge('currentInputWatermark', () => this.currentWatermark)
     metrics.gauge('currentOutputWatermark', () => this.currentOutputWatermark)
@@ -106,14 +112,36 @@ export class OperatorTask {
     }
   }
 
-  /** The watermark of the inputs grew: the operator fires timers, then the watermark goes downstream. */
+  /** The watermark of the inputs grew: the timers of the operator fire, then the watermark goes downstream. */
   advanceWatermark(watermark: number): void {
     if (watermark <= this.currentWatermark) return
     this.currentWatermark = watermark
     this.call((operator) => operator.processWatermark(watermark))
-    if (this.watermarking === undefined || watermark === MAX_TIMESTAMP) {
-      this.afterInFlight(() => this.emitWatermark(watermark), true)
+    this.afterTimers(() => {
+      if (this.watermarking === undefined || watermark === MAX_TIMESTAMP) {
+        this.afterInFlight(() => this.emitWatermark(watermark), true)
+      }
+    })
+  }
+
+  /** The wall clock has reached a time that the operator asked for. */
+  advanceProcessingTime(timestampMs: number): void {
+    this.call((operator) => operator.onProcessingTime(timestampMs))
+    this.afterTimers(() => {})
+  }
+
+  /** Fires up to `most` due timers; returns their number. */
+  fireDue(most: number): number {
+    try {
+      return this.firing?.fireDue(most) ?? 0
+    } catch (error) {
+      throw blame(error, this.node)
     }
+  }
+
+  private afterTimers(action: () => void): void {
+    if (this.firing === undefined) action()
+    else this.passes.begin(this, action)
   }
 
   /** Forwards the watermark that the operator makes, if it grew. */

@@ -87,7 +87,7 @@ export class SubtaskSnapshot {
     }
     if (preparations.length === 0) this.fixOperatorState()
     else {
-      this.prepared = subtask.suspendWhile(async () => {
+      this.prepared = subtask.calls.suspendWhile(async () => {
         await Promise.all(preparations)
         this.fixOperatorState()
       })
