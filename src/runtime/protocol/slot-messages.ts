@@ -13,6 +13,7 @@ import type { ProgressBoardShare } from '../../state/catalog/progress-board.ts'
 import type { TypedStateShare } from '../../state/catalog/typed-state-share.ts'
 import type { RowTableShare } from '../../state/rows/share.ts'
 import type { JobConfiguration } from '../configuration/configuration.ts'
+import type { FailedRecord } from './failure-cause.ts'
 
 /*
  * Messages between the main thread and a slot: plain data (ports and shared buffers beside them).
@@ -121,6 +122,12 @@ export interface SlotFailure {
   readonly code: string
   readonly message: string
   readonly stack: string | undefined
+  /** The innermost call in code of the user; undefined where there is none, or where the error is one of Weir's. */
+  readonly place?: string | undefined
+  /** What caused the error, outermost first. @default nothing */
+  readonly causes?: readonly string[]
+  /** The record that the operator worked on; undefined for none. */
+  readonly record?: FailedRecord | undefined
 }
 
 /** Slot to main thread. */

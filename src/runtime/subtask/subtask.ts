@@ -36,8 +36,8 @@ export interface SubtaskHost {
   /** See `OperatorContext`. */
   readonly acceptsLostTransactions: boolean
   warn(warning: WeirError): void
-  /** An operator threw: the attempt is over. */
-  failed(subtask: Subtask, error: unknown): void
+  /** An operator threw: the attempt is over. `at`: the position of the record that it worked on. */
+  failed(subtask: Subtask, error: unknown, at?: SourcePosition): void
   /** The last input has ended and everything was flushed. */
   ended(subtask: Subtask): void
   /** The subtask is aligned for the barrier. */
@@ -201,6 +201,7 @@ export class Subtask implements OperatorHost {
   private emitDeferred(untilMs: number): boolean {
     if (this.deferred.isEmpty || !this.canEmit()) return false
     const { source } = this.currentPosition
+    this.clearPosition()
     const emitted = this.measured(() =>
       this.deferred.emit(
         () => this.canEmit(),
@@ -219,7 +220,7 @@ export class Subtask implements OperatorHost {
     try {
       worked = work()
     } catch (error) {
-      this.fail(error)
+      this.fail(error, this.currentPosition)
     }
     if (worked) this.meter.worked(startMs, this.clock.monotonicMs(), this.waitKind())
     return worked
@@ -362,11 +363,11 @@ export class Subtask implements OperatorHost {
     this.laterCalls.cancelAll()
   }
 
-  /** Reports the error and takes no more input. */
-  fail(error: unknown): void {
+  /** Reports the error and takes no more input. `at`: where the record comes from that failed. */
+  fail(error: unknown, at?: SourcePosition): void {
     if (!this.running) return
     this.stop()
-    this.host.failed(this, error)
+    this.host.failed(this, error, at)
   }
 
   private fireTimers(nowMs: number): void {
