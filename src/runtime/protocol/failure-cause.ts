@@ -1,14 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { isWeirError, messageOf } from '../../core/errors.ts'
 
-/** The record at which an operator failed. */
-export interface FailedRecord {
-  /** Uid of the source that read it. */
-  readonly source: string
-  readonly partition: number
-  readonly offset: number
-}
-
 /** Folder of Weir's own code, as frames of a stack name it. */
 const OWN_CODE = new URL('../..', import.meta.url).href
 /** A line of a stack: `at name (file:///path:line:column)`, the name and its brackets where there is one. */

@@ -1,13 +1,17 @@
 import {
-  asWeirError,
   ERROR_CODES,
   type ErrorCode,
   isWeirError,
   messageOf,
   WeirError,
 } from '../../core/errors.ts'
-import { causesOf, type FailedRecord, userPlace } from './failure-cause.ts'
-import type { MessagePortLike, SlotCommand, SlotFailure, SlotReport } from './slot-messages.ts'
+import type {
+  FailedRecord,
+  MessagePortLike,
+  SlotCommand,
+  SlotFailure,
+  SlotReport,
+} from './slot-messages.ts'
 
 /** A slot as the main thread sees it: in a worker thread or in the calling thread. */
 export interface SlotHost {
@@ -32,24 +36,6 @@ export interface SlotListener {
 
 /** Starts the slot with this number. */
 export type StartSlot = (slot: number, listener: SlotListener) => SlotHost
-
-/** The `failed` report of an error. */
-export function failureReport(
-  error: unknown,
-  source: Pick<SlotFailure, 'attempt' | 'task' | 'operator' | 'part' | 'record'>,
-): SlotFailure {
-  const { code, message } = asWeirError(error, 'OPERATOR_FAILED')
-  const stack = error instanceof Error ? error.stack : undefined
-  return {
-    kind: 'failed',
-    ...source,
-    code,
-    message,
-    stack,
-    place: isWeirError(error) ? undefined : userPlace(stack),
-    causes: causesOf(error),
-  }
-}
 
 /** The error that a slot's failure describes. */
 export function failureOf(failure: SlotFailure): WeirError {

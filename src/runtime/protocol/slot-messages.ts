@@ -13,7 +13,6 @@ import type { ProgressBoardShare } from '../../state/catalog/progress-board.ts'
 import type { TypedStateShare } from '../../state/catalog/typed-state-share.ts'
 import type { RowTableShare } from '../../state/rows/share.ts'
 import type { JobConfiguration } from '../configuration/configuration.ts'
-import type { FailedRecord } from './failure-cause.ts'
 
 /*
  * Messages between the main thread and a slot: plain data (ports and shared buffers beside them).
@@ -109,6 +108,14 @@ export type SlotCommand =
     }
   /** A port to a query thread, which sends requests on it and gets the replies. */
   | { readonly kind: 'attach-query'; readonly attempt: number; readonly port: MessagePortLike }
+
+/** The record at which an operator failed. */
+export interface FailedRecord {
+  /** Uid of the source that read it. */
+  readonly source: string
+  readonly partition: number
+  readonly offset: number
+}
 
 /** Failure of a slot's part of an attempt. */
 export interface SlotFailure {

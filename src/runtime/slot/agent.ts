@@ -2,7 +2,7 @@ import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-stor
 import type { Clock } from '../../core/clock.ts'
 import type { StreamGraph } from '../../dataflow/stream-graph.ts'
 import { stateDirectoryOf } from '../configuration/state-directory.ts'
-import { failureReport } from '../protocol/slot-host.ts'
+import { failureReport } from '../protocol/failure-report.ts'
 import type { SlotCommand, SlotDeployment, SlotReport } from '../protocol/slot-messages.ts'
 import { SlotQueries } from './queries.ts'
 import { SlotRuntime } from './runtime.ts'

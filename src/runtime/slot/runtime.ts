@@ -10,9 +10,9 @@ import type { AccumulatorPart } from '../../operators/port/accumulator.ts'
 import { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import type { StateCatalog } from '../../state/catalog/state-catalog.ts'
 import type { ProgressReport } from '../channel/progress-combiner.ts'
-import type { FailedRecord } from '../protocol/failure-cause.ts'
-import { failureReport } from '../protocol/slot-host.ts'
+import { failureReport } from '../protocol/failure-report.ts'
 import type {
+  FailedRecord,
   SlotCommand,
   SlotDeployment,
   SlotFailure,

@@ -3,7 +3,8 @@ import { type ErrorCode, WeirError } from '../../../src/core/errors.ts'
 import { seededRandom } from '../../../src/core/random.ts'
 import { EXPONENTIAL_DELAY } from '../../../src/runtime/configuration/restart-strategy.ts'
 import { JobRestarts } from '../../../src/runtime/job/restarts.ts'
-import { failureOf, failureReport } from '../../../src/runtime/protocol/slot-host.ts'
+import { failureReport } from '../../../src/runtime/protocol/failure-report.ts'
+import { failureOf } from '../../../src/runtime/protocol/slot-host.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 
 const restarts = (): JobRestarts =>
