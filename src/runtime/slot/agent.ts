@@ -54,6 +54,11 @@ export class SlotAgent {
     }
   }
 
+  /** An error that no call handled fails the attempt that runs; false where none runs. */
+  failStray(error: unknown): boolean {
+    return this.runtime?.failStray(error) === true
+  }
+
   /** Ends without closing anything, as a killed thread would. */
   abandon(): void {
     this.runtime?.abandon()

@@ -1,7 +1,7 @@
 import type { Barrier } from '../../checkpoint/protocol/checkpoint-types.ts'
 import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { WeirError } from '../../core/errors.ts'
+import { messageOf, type WeirError } from '../../core/errors.ts'
 import { MetricGroup } from '../../core/metrics.ts'
 import type { SourcePosition } from '../../core/position.ts'
 import { graphFingerprint } from '../../dataflow/plan/graph-fingerprint.ts'
@@ -226,6 +226,18 @@ export class SlotRuntime implements SubtaskHost {
       subtask.input instanceof SourceInput && (culpritOf(error)?.operator ?? operator) === operator
     const record = at === undefined || isOfSource ? undefined : this.recordOf(at)
     this.reportFailure(subtask.name, error, { operator, record })
+  }
+
+  /** An error that no call handled ends the attempt; false where it is closed. */
+  failStray(error: unknown): boolean {
+    if (this.closed) return false
+    const stray = new Error(
+      `nothing handled an error of asynchronous code: ${messageOf(error)}; wait for each promise, or catch its error`,
+      { cause: error instanceof Error ? error.cause : undefined },
+    )
+    if (error instanceof Error && error.stack !== undefined) stray.stack = error.stack
+    this.reportFailure(`slot ${this.deployment.slot}`, stray)
+    return true
   }
 
   ended(): void {

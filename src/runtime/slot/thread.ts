@@ -12,7 +12,8 @@ import type { JobModule, SlotThreadMessage } from './worker-slot.ts'
 
 /*
  * Entry of a slot's worker thread: imports the job's module and executes the main thread's commands.
- * An uncaught error ends the thread, which the main thread sees as the loss of the slot.
+ * An error that no call handles, such as that of a promise which a function did not wait for, fails the attempt. Without
+ * an attempt it ends the thread, which the main thread sees as the loss of the slot.
  */
 
 const { url } = workerData as SlotThreadData
@@ -49,6 +50,16 @@ const agent = new SlotAgent({
     // A good moment: nothing is processed yet, and queries do not wait for this thread.
     if (report.kind === 'restored') flushCompileCache()
   },
+})
+
+process.on('uncaughtException', (error) => {
+  if (agent.failStray(error)) return
+  console.error(error)
+  process.exit(1)
+})
+process.on('unhandledRejection', (reason) => {
+  // Without an attempt it becomes an uncaught error, as without this listener.
+  if (!agent.failStray(reason)) throw reason
 })
 
 port.on('message', (message: SlotThreadMessage) => {
