@@ -52,15 +52,11 @@ const agent = new SlotAgent({
   },
 })
 
-process.on('uncaughtException', (error) => {
-  if (agent.failStray(error)) return
-  console.error(error)
-  process.exit(1)
-})
-process.on('unhandledRejection', (reason) => {
-  // Without an attempt it becomes an uncaught error, as without this listener.
-  if (!agent.failStray(reason)) throw reason
-})
+function failStray(error: unknown): void {
+  if (!agent.failStray(error)) throw error
+}
+process.on('uncaughtException', failStray)
+process.on('unhandledRejection', failStray)
 
 port.on('message', (message: SlotThreadMessage) => {
   if (message.kind === 'job') job = message.job
