@@ -1,11 +1,12 @@
 import type { Clock } from '../../core/clock.ts'
-import type { WeirError } from '../../core/errors.ts'
+import { WeirError } from '../../core/errors.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
 import type { SourcePosition } from '../../core/position.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../core/time.ts'
 import type { StreamNode } from '../../dataflow/stream-graph.ts'
 import type { Accumulator, AccumulatorAccess } from '../../operators/port/accumulator.ts'
 import { type DeferringOperator, isDeferring } from '../../operators/port/deferring.ts'
+import { guardRecords } from '../../operators/port/failed-record.ts'
 import { type FiringOperator, isFiring } from '../../operators/port/firing.ts'
 import {
   type ChainSource,
@@ -21,7 +22,7 @@ import type { ControlMessage } from '../channel/message.ts'
 import type { OutputChannel } from '../channel/output.ts'
 import type { TimerPasses } from '../pacing/timer-passes.ts'
 import type { CheckpointedState } from './checkpointed-state.ts'
-import { blame } from './operator-failure.ts'
+import { blame, culpritOf } from './operator-failure.ts'
 import type { OperatorStateMemory } from './operator-state-memory.ts'
 
 /** The subtask that runs an operator, as the operator's task sees it. */
@@ -87,11 +88,32 @@ export class OperatorTask {
 
   /** Opens the operator. */
   async open(output: Output, subtask: number, host: OperatorHost): Promise<void> {
+    this.guardRecords(output, host)
     try {
       await this.operator.open(new TaskContext({ task: this, output, subtask, host }))
     } catch (error) {
       throw blame(error, this.node)
     }
+  }
+
+  private guardRecords(output: Output, host: OperatorHost): void {
+    const { node, operator, metrics } = this
+    if (node.onError === undefined) return
+    if (this.deferring !== undefined) {
+      throw new WeirError(
+        'INVALID_GRAPH',
+        `onError of operator "${node.name}", whose function is asynchronous: catch errors in asyncInvoke, or return what stands for a failed record`,
+        { details: { operator: node.uid } },
+      )
+    }
+    guardRecords(operator, {
+      policy: node.onError,
+      operator: node.uid,
+      output,
+      failed: metrics.counter('numRecordsFailed'),
+      position: () => ({ source: 0, ...host.position() }),
+      isOfAnother: (error) => culpritOf(error) !== undefined,
+    })
   }
 
   /** Closes the operator. */
