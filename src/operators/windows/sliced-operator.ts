@@ -28,7 +28,7 @@ export class SlicedWindowOperator<K, IN> extends WindowOperator<K, IN, Contents<
       this.drop(value as IN, timestamp)
       return
     }
-    const slicing = this.contents.add(start, value as IN)
+    const slicing = this.contents.add(start, value as IN, this.windows.sizeMs)
     const keepsLate = this.options.allowedLatenessMs > 0
     // Without lateness, an earlier slice has a timer, whose successors come to this slice.
     if (slicing === 'first-slice' || (keepsLate && slicing === 'later-slice')) {

@@ -52,6 +52,7 @@ function siteOf({ deployment, metrics, host, states, exchange }: SlotParts): Sub
     openKeyedState: (node, subtask, group) => states.open(node, subtask, group),
     unaligned: configuration.checkpoints.unaligned,
     allowNonRestoredState: configuration.checkpoints.allowNonRestoredState,
+    reusesObjects: configuration.objectReuse,
     recordsInFlight: ({ uid }) => restore.get(uid)?.operatorState.get(OVERTAKEN_RECORDS) ?? [],
     operatorState: (node) => new OperatorStateMemory(restore.get(node.uid)?.operatorState),
     sender: (toSubtask) => (message) => exchange.send(toSubtask, message),

@@ -55,6 +55,8 @@ export interface SubtaskSite {
   operatorState(node: StreamNode, subtask: number): OperatorStateMemory
   /** Whether checkpoints may be unaligned. */
   readonly unaligned: boolean
+  /** Whether the program changes no object that it has passed on. */
+  readonly reusesObjects: boolean
   /** Whether state that no operator takes is dropped. */
   readonly allowNonRestoredState: boolean
   /** Records on their way to an operator in the restored checkpoint, see `in-flight-format.ts`. */
@@ -256,7 +258,7 @@ class SubtaskBuilder {
   ): RecordOutput {
     const { partitioning } = edge
     if (partitioning.kind !== 'hash' || partitioning.fold === undefined) return output
-    const fold = partitioning.fold.create()
+    const fold = partitioning.fold.create(this.site.reusesObjects)
     const { keySelector } = partitioning
     const folding = new FoldingOutput({ keySelector, fold, output, receiver: to.head })
     for (const channel of channels) channel.beforeSending = (message) => folding.flush(message)
