@@ -16,6 +16,7 @@ import type { NetworkConfiguration } from '../configuration/configuration.ts'
 import { rateGauge } from '../pacing/work-meter.ts'
 import type { ChannelRole } from './channel-control.ts'
 import type { CheckpointedState } from './checkpointed-state.ts'
+import { CopyingOutput } from './copying-output.ts'
 import { FoldingOutput } from './folding-output.ts'
 import type { SubtaskInput } from './input.ts'
 import { InputProcessor, type ReturnCredit } from './input-processor.ts'
@@ -265,7 +266,10 @@ class SubtaskBuilder {
     return folding
   }
 
-  /** The output of an operator: direct calls first, then channels; side outputs by their tag. */
+  /**
+   * The output of an operator; side outputs by their tag. Channels, which copy or encode a record, come before direct
+   * calls, and only the last direct call gets the record itself.
+   */
   private outputOf(task: OperatorTask): Output {
     const mains: RecordOutput[] = []
     const sides = new Map<string, RecordOutput[]>()
@@ -274,10 +278,16 @@ class SubtaskBuilder {
       if (tag === undefined) mains.push(output)
       else sides.set(tag, [...(sides.get(tag) ?? []), output])
     }
-    for (const edge of this.planned.chain.innerEdges) {
-      if (edge.from === task.node.id) add(edge, new DirectOutput(this.tasks.get(edge.to)!))
-    }
     for (const [edge, output] of this.outputs) if (edge.from === task.node.id) add(edge, output)
+    const direct = this.planned.chain.innerEdges.filter(({ from }) => from === task.node.id)
+    for (const [at, edge] of direct.entries()) {
+      const output = new DirectOutput(this.tasks.get(edge.to)!)
+      const isLast = !direct.some(
+        (other, n) => n > at && other.sideOutputTag === edge.sideOutputTag,
+      )
+      const shares = isLast || this.site.reusesObjects
+      add(edge, shares ? output : new CopyingOutput(output, edge.serializer))
+    }
     const recordsOut = task.metrics.counter('numRecordsOut')
     return mains.length === 1
       ? new SingleTarget(mains[0]!, recordsOut, sides)
