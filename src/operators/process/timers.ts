@@ -6,6 +6,7 @@ import type { KeyedState } from '../../state/port/keyed-state.ts'
 import type { Timer, TimerQueue } from '../../state/port/timer-queue.ts'
 import { requireTime } from '../port/event-time.ts'
 import type { OperatorContext } from '../port/operator.ts'
+import { restoredWatermark } from '../port/stored-watermark.ts'
 import { requireKeyedState } from './context.ts'
 import type { TimeDomain, TimerService } from './function.ts'
 
@@ -33,6 +34,8 @@ export class Timers implements TimerService {
   private readonly eventTimers: TimerQueue
   private readonly processingTimers: TimerQueue
   private watermark: number
+  /** The event time up to which timers of restored state may have fired; MIN_TIMESTAMP on a fresh start. */
+  readonly firedUpTo: number
   /** The earliest wall-clock time that is requested from the runtime and not reached. */
   private scheduled = Number.POSITIVE_INFINITY
 
@@ -45,6 +48,7 @@ export class Timers implements TimerService {
     this.eventTimers = this.keyedState.timers(QUEUES['event-time'])
     this.processingTimers = this.keyedState.timers(QUEUES['processing-time'])
     this.watermark = context.currentWatermark()
+    this.firedUpTo = restoredWatermark(context).firedUpTo
     this.scheduleNext()
   }
 

@@ -4,9 +4,11 @@ import { keyGroupRangeOf } from '../../core/key-group.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
 import { seededRandom } from '../../core/random.ts'
 import { copierOf } from '../../core/serializer.ts'
+import { MIN_TIMESTAMP } from '../../core/time.ts'
 import { isPlainKeySerializer } from '../../dataflow/key-serializer.ts'
 import type { StreamEdge, StreamNode } from '../../dataflow/stream-graph.ts'
 import type { Output } from '../../operators/port/operator.ts'
+import { restoredWatermark } from '../../operators/port/stored-watermark.ts'
 import { FrequentKeyReader } from '../channel/frequent-key-reader.ts'
 import { InputChannel } from '../channel/input.ts'
 import { OutputChannel, type SendMessage } from '../channel/output.ts'
@@ -58,6 +60,8 @@ export interface SubtaskSite {
   readonly unaligned: boolean
   /** Whether the program changes no object that it has passed on. */
   readonly reusesObjects: boolean
+  /** Whether the checkpoint has all these sources, which are given by number. */
+  restoresSources(sources: readonly number[]): boolean
   /** Whether state that no operator takes is dropped. */
   readonly allowNonRestoredState: boolean
   /** Records on their way to an operator in the restored checkpoint, see `in-flight-format.ts`. */
@@ -130,7 +134,19 @@ class SubtaskBuilder {
     this.addRates(metrics)
     const operatorState = site.operatorState(node, subtask.index)
     const operator = node.body.kind === 'operator' ? node.body.create() : this.sourceOf(node.body)
-    return new OperatorTask({ node, operator, keyedState, operatorState, metrics })
+    // A source that is not restored may bring earlier records: time begins again.
+    const knowsTime = keyedState !== undefined && site.restoresSources(planned.sources)
+    const restored = knowsTime
+      ? restoredWatermark({ ...node, subtask: subtask.index, operatorState }).watermark
+      : MIN_TIMESTAMP
+    return new OperatorTask({
+      node,
+      operator,
+      keyedState,
+      operatorState,
+      metrics,
+      restoredWatermark: restored,
+    })
   }
 
   private sourceOf(body: Extract<StreamNode['body'], { kind: 'source' }>): SourceInput {

@@ -46,6 +46,8 @@ export interface OperatorTaskOptions {
   readonly keyedState: CheckpointedState | undefined
   readonly operatorState: OperatorStateMemory
   readonly metrics: MetricGroup
+  /** The watermark that its restored state has seen. */
+  readonly restoredWatermark: number
 }
 
 /** One operator of a subtask with its state, its place in the chain and its outgoing channels. */
@@ -62,11 +64,13 @@ export class OperatorTask {
   readonly watermarking: WatermarkingOperator | undefined
   readonly deferring: DeferringOperator | undefined
   readonly gated: boolean
-  currentWatermark = MIN_TIMESTAMP
+  currentWatermark: number
   currentOutputWatermark = MIN_TIMESTAMP
   private outputIdle = false
 
-  constructor({ node, operator, keyedState, operatorState, metrics }: OperatorTaskOptions) {
+  constructor(options: OperatorTaskOptions) {
+    const { node, operator, keyedState, operatorState, metrics } = options
+    this.currentWatermark = options.restoredWatermark
     this.node = node
     this.operator = operator
     this.keyedState = keyedState
