@@ -162,6 +162,7 @@ export {
   type AggregateOptions,
   AllWindowedStream,
   type AllWindowFunction,
+  type ReduceOptions,
   WindowedStream,
   type WindowFunction,
 } from './dataflow/windowed-stream.ts'

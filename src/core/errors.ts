@@ -88,6 +88,10 @@ export const ERROR_CODES = {
     'A record is in a subtask that does not own its key, in a stream said to be keyed already.',
   ),
   SLOT_LOST: entry(true, 'A slot thread ended or stopped answering.'),
+  NOT_ASSOCIATIVE: entry(
+    false,
+    'A function that was declared associative gives another result when its records are folded in parts.',
+  ),
   OPERATOR_FAILED: entry(true, 'User code or an operator threw; the cause carries the original.'),
   JOB_FAILED: entry(false, 'The job ended because its restart strategy allows no further attempt.'),
   JOB_PROCESS_LOST: entry(

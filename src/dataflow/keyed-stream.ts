@@ -111,6 +111,10 @@ export class KeyedStream<K, T> extends FieldFolds<T, DataStream<T>> {
     return this.reduced((serializer) => new ReduceOperator(reduce, serializer))
   }
 
+  protected foldInParts(fold: (a: T, b: T) => T): DataStream<T> {
+    return this.reduce(fold)
+  }
+
   /** As `reduce`, with a function that is opened and closed; `create` makes one for every subtask. */
   richReduce(create: () => RichReduceFunction<T, KeyedFunctionContext>): DataStream<T> {
     sampleOf(create, { call: 'richReduce', operator: 'Reduce', methods: ['reduce'] })

@@ -11,8 +11,8 @@ import type { WatermarkStrategy } from './watermark-strategy.ts'
 export interface SenderFold {
   /** Serializer of the edge, which carries records and parts. */
   readonly serializer: Serializer<unknown>
-  /** Makes the fold of one sending subtask. */
-  readonly create: () => EdgeFold
+  /** Makes the fold of one sending subtask; `reusesObjects`: the program changes no object that it has passed on. */
+  readonly create: (reusesObjects: boolean) => EdgeFold
 }
 
 /** The rule by which records of an edge go to a subtask. */

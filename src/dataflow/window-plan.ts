@@ -1,6 +1,7 @@
 import { copierOf, type Serializer } from '../core/serializer.ts'
 import { LocalFold } from '../operators/folding/local-fold.ts'
 import { SessionFold } from '../operators/folding/session-fold.ts'
+import type { Fold } from '../operators/folds/fold.ts'
 import { foldedPartSerializer } from '../operators/port/folded-part.ts'
 import type { StreamOperator } from '../operators/port/operator.ts'
 import type { OutputTag } from '../operators/port/output-tag.ts'
@@ -10,9 +11,7 @@ import {
   canSlice,
   type WindowAssigner,
 } from '../operators/windows/assigner.ts'
-
 import {
-  type Fold,
   FoldedContents,
   ListedContents,
   type WindowContents,
@@ -76,10 +75,10 @@ export function createWindowOperator<K, T>(
     return createTriggered(plan, assigner, options)
   }
   if (assigner.kind === 'session') return new SessionWindowOperator<K, T>(assigner, options)
-  if (plan.fold?.fold.merges !== true || !canSlice(assigner)) {
+  if (plan.fold?.fold.parts !== 'any-order' || !canSlice(assigner)) {
     return new AlignedWindowOperator<K, T>(assigner, options)
   }
-  const contents = new SlicedContents(plan.fold.fold, plan.fold.serializer)
+  const contents = new SlicedContents(plan.fold.fold, plan.fold.serializer, serializer)
   return new SlicedWindowOperator<K, T>(assigner, { ...options, contents })
 }
 
@@ -112,12 +111,11 @@ function contentsOf<K, T>({ evictor, fold, serializer }: WindowPlan<K, T>): Wind
 
 /**
  * The fold that senders of a plan's records may apply without a change of any result: of windows of fixed size and of
- * sessions, with the default trigger, no allowed lateness and a fold that merges.
+ * sessions, with the default trigger, no allowed lateness and a fold whose author declared its parts.
  */
 export function senderFold<K, T>(plan: WindowPlan<K, T>): SenderFold | undefined {
   const { assigner, fold, serializer, keySerializer } = plan
-  if (fold === undefined || !fold.fold.merges) return undefined
-  if (assigner.kind !== 'session' && !hasOneSlice(assigner)) return undefined
+  if (fold === undefined || !sendsParts(assigner, fold.fold)) return undefined
   // A late record fires its window again, one by one; a side output gets late records, not parts of them.
   if (plan.allowedLatenessMs > 0 || plan.lateDataTag !== undefined) return undefined
   if (plan.trigger !== undefined || plan.evictor !== undefined) return undefined
@@ -133,15 +131,25 @@ export function senderFold<K, T>(plan: WindowPlan<K, T>): SenderFold | undefined
   }
   return {
     serializer: foldedPartSerializer(records, fold.serializer),
-    create: () =>
+    create: (reusesObjects) =>
       assigner.kind === 'session'
-        ? new SessionFold<T, unknown>({ ...options, windows: assigner })
-        : new LocalFold<T, unknown>({ ...options, windows: assigner }),
+        ? new SessionFold<T, unknown>({ ...options, reusesObjects, windows: assigner })
+        : new LocalFold<T, unknown>({
+            ...options,
+            reusesObjects,
+            windows: assigner as AlignedWindows,
+          }),
   }
 }
 
-/** Whether a record belongs to one slice of its windows. */
-function hasOneSlice(assigner: WindowAssigner): assigner is AlignedWindows {
+/**
+ * Whether parts of a sender's records give what the records give: each belongs to one window, or its slice. The parts of
+ * slices and sessions meet in another order than their records.
+ */
+function sendsParts(assigner: WindowAssigner, { parts }: Fold<never, unknown>): boolean {
+  if (parts === 'never') return false
+  if (assigner.kind === 'session') return parts === 'any-order'
   if (assigner.kind !== 'aligned') return false
-  return assigner.slideMs === assigner.sizeMs || canSlice(assigner)
+  if (assigner.slideMs === assigner.sizeMs) return true
+  return parts === 'any-order' && canSlice(assigner)
 }

@@ -1,14 +1,15 @@
 import { requireArgument, WeirError } from '../core/errors.ts'
 import { msgpackSerializer } from '../core/formats/msgpack-serializer.ts'
+import { flag } from '../core/options/kinds.ts'
 import { serializer } from '../core/options/ports.ts'
 import { checkOptions, type OptionShape } from '../core/options/shape.ts'
 import type { Serializer } from '../core/serializer.ts'
 import { refuseArgument } from '../core/text/refuse-argument.ts'
-import { FieldFolds } from '../operators/basic/field-folds.ts'
+import { type FieldFoldParts, FieldFolds } from '../operators/basic/field-folds.ts'
+import { aggregateFold, type Fold, reduceFold } from '../operators/folds/fold.ts'
 import { type OutputTag, requireTag } from '../operators/port/output-tag.ts'
 import type { Collector } from '../operators/process/function.ts'
 import type { TimeWindow, WindowAssigner } from '../operators/windows/assigner.ts'
-import { aggregateFold, type Fold, reduceFold } from '../operators/windows/contents.ts'
 import type { Evictor } from '../operators/windows/evictor.ts'
 import type { ProcessWindowFunction } from '../operators/windows/function.ts'
 import type { Trigger } from '../operators/windows/trigger.ts'
@@ -43,13 +44,34 @@ export interface WindowedInput<K> {
   readonly single?: boolean
 }
 
+/** Options of `reduce` of windows. */
+export interface ReduceOptions {
+  /**
+   * Whether the function may reduce parts of a window's records and then their results, which costs less: it gives the
+   * same whatever the parts, and in sliding windows and sessions whatever their order. The job fails with NOT_ASSOCIATIVE
+   * when a check finds that it does not. @default false
+   */
+  readonly associative?: boolean
+}
+
+const REDUCE: OptionShape<ReduceOptions> = { associative: flag }
+
 /** Options of `aggregate` of windows. */
 export interface AggregateOptions<ACC> {
   /** Encodes the accumulators in state. @default MessagePack */
   readonly serializer?: Serializer<ACC>
+  /**
+   * Whether `merge` of accumulators gives what `add` of all their records gives, in any order. Without it, `merge` is
+   * called for sessions alone, as in Flink. The job fails with NOT_ASSOCIATIVE when a check finds that it does not.
+   * @default true, unless merge throws
+   */
+  readonly associative?: boolean
 }
 
-const AGGREGATE: OptionShape<AggregateOptions<unknown>> = { serializer: serializer<unknown>() }
+const AGGREGATE: OptionShape<AggregateOptions<unknown>> = {
+  serializer: serializer<unknown>(),
+  associative: flag,
+}
 
 /** Makes results from all records of a window of a key (Flink's `WindowFunction`). */
 export type WindowFunction<K, T, OUT> = (
@@ -137,25 +159,47 @@ abstract class StreamInWindows<K, T> extends FieldFolds<T, DataStream<T>> {
     return this
   }
 
-  /** Reduces the records of a window to one of their type. */
-  reduce(reduce: (a: T, b: T) => T): DataStream<T>
+  /**
+   * Reduces the records of a window to one of their type, one after the other, and emits it or what a window function makes
+   * of it. The function and the options may come in either order.
+   */
+  reduce(reduce: (a: T, b: T) => T, options?: ReduceOptions): DataStream<T>
   reduce<OUT>(
     reduce: (a: T, b: T) => T,
+    options: ReduceOptions,
     createFunction: () => ProcessWindowFunction<K, T, OUT>,
   ): DataStream<OUT>
   reduce<OUT>(
     reduce: (a: T, b: T) => T,
-    createFunction?: () => ProcessWindowFunction<K, T, OUT>,
+    createFunction: () => ProcessWindowFunction<K, T, OUT>,
+    options?: ReduceOptions,
+  ): DataStream<OUT>
+  reduce<OUT>(
+    reduce: (a: T, b: T) => T,
+    ...others: readonly OptionsOrFunction<ReduceOptions, K, T, OUT>[]
   ): DataStream<T> | DataStream<OUT> {
     requireFunction(reduce, { ...FUNCTION_USES.reduceOfWindows, operator: this.name() })
-    const serializer = this.input.serializer as Serializer<T>
+    const { options, createFunction } = toldApart('reduce', REDUCE, others, this.name())
+    const declaration =
+      options.associative === true
+        ? ({ parts: 'any-order', declared: 'reduce' } as const)
+        : undefined
+    return this.reduced(reduceFold(reduce, declaration), createFunction)
+  }
+
+  protected foldInParts(fold: (a: T, b: T) => T, parts: FieldFoldParts): DataStream<T> {
+    return this.reduced(reduceFold(fold, { parts }))
+  }
+
+  private reduced<OUT>(
+    fold: Fold<T, T>,
+    createFunction?: () => ProcessWindowFunction<K, T, OUT>,
+  ): DataStream<OUT> {
+    const { serializer } = this.input
     return this.add<OUT>(
-      {
-        fold: reduceFold(reduce) as Fold<T, unknown>,
-        serializer: serializer as Serializer<unknown>,
-      },
+      { fold: fold as Fold<T, unknown>, serializer },
       createFunction,
-      createFunction === undefined ? this.input.serializer : undefined,
+      createFunction === undefined ? serializer : undefined,
     )
   }
 
@@ -179,22 +223,13 @@ abstract class StreamInWindows<K, T> extends FieldFolds<T, DataStream<T>> {
   ): DataStream<OUT>
   aggregate<ACC, RESULT, OUT>(
     aggregate: AggregateFunction<T, ACC, RESULT>,
-    ...others: readonly (
-      | AggregateOptions<ACC>
-      | (() => ProcessWindowFunction<K, RESULT, OUT>)
-      | undefined
-    )[]
+    ...others: readonly OptionsOrFunction<AggregateOptions<ACC>, K, RESULT, OUT>[]
   ): DataStream<RESULT> | DataStream<OUT> {
     requireAggregate(aggregate)
-    const createFunction = others.find((other) => typeof other === 'function')
-    const [options = {}, further] = others.filter(
-      (other) => other !== undefined && other !== createFunction,
-    )
-    for (const each of [options, further]) requireNoInstance(each)
-    checkOptions('aggregate', AGGREGATE, options)
-    if (further !== undefined) refuseArgument('aggregate(...)', further, 'options once')
-    const { serializer = msgpackSerializer<ACC>() } = options as AggregateOptions<ACC>
-    const fold = aggregateFold(aggregate) as Fold<T, unknown>
+    const shape = AGGREGATE as OptionShape<AggregateOptions<ACC>>
+    const { options, createFunction } = toldApart('aggregate', shape, others, this.name())
+    const { serializer = msgpackSerializer<ACC>(), associative } = options
+    const fold = aggregateFold(aggregate, associative) as Fold<T, unknown>
     return this.add<OUT>({ fold, serializer: serializer as Serializer<unknown> }, createFunction)
   }
 
@@ -310,10 +345,33 @@ function canFold(origin: StreamOrigin, records: Serializer<unknown>): boolean {
   return partitioning?.kind === 'hash' && !partitioning.inPlace && serializerOf(origin) === records
 }
 
+/** What follows the fold of windows, in either order. */
+type OptionsOrFunction<O, K, IN, OUT> = O | (() => ProcessWindowFunction<K, IN, OUT>) | undefined
+
+/** The options and the window function of a call. Throws INVALID_ARGUMENT for what is neither. */
+function toldApart<O extends object, K, IN, OUT>(
+  call: string,
+  shape: OptionShape<O>,
+  others: readonly OptionsOrFunction<O, K, IN, OUT>[],
+  operator: string,
+): {
+  readonly options: Partial<O>
+  readonly createFunction: (() => ProcessWindowFunction<K, IN, OUT>) | undefined
+} {
+  const createFunction = others.find((other) => typeof other === 'function')
+  const [options = {}, further] = others.filter(
+    (other) => other !== undefined && other !== createFunction,
+  )
+  for (const each of [options, further]) requireNoInstance(operator, each)
+  checkOptions(call, shape, options)
+  if (further !== undefined) refuseArgument(`${call}(...)`, further, 'options once')
+  return { options: options as Partial<O>, createFunction }
+}
+
 /** Throws INVALID_ARGUMENT for a window function itself: each slot makes one of its own. */
-function requireNoInstance(given: unknown): void {
+function requireNoInstance(operator: string, given: unknown): void {
   const { process } = (given ?? {}) as { readonly process?: unknown }
   if (typeof process !== 'function') return
   const takes = 'a function that makes a window function, such as () => new MyFunction()'
-  refuseArgument('aggregate(...)', given, takes)
+  refuseArgument(`process(...) of operator "${operator}"`, given, takes)
 }

@@ -29,6 +29,11 @@ import {
 } from '../operators/port/operator.ts'
 import type { Redistribution } from '../operators/port/operator-state.ts'
 import type { OutputTag } from '../operators/port/output-tag.ts'
+import {
+  restoredWatermark,
+  STORED_WATERMARKS,
+  watermarkEntries,
+} from '../operators/port/stored-watermark.ts'
 import { OperatorStateMemory } from '../runtime/subtask/operator-state-memory.ts'
 import { TaskAccumulators } from '../runtime/subtask/task-accumulators.ts'
 import { StateCatalog } from '../state/catalog/state-catalog.ts'
@@ -152,7 +157,11 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
             maxParallelism: this.maxParallelism,
           }),
     )
-    if (keyedState !== undefined && restore.length > 0) restoreKeyedState(keyedState, restore)
+    if (keyedState === undefined) return
+    const { maxParallelism, operatorState } = this
+    const restored = restoredWatermark({ subtask, parallelism, maxParallelism, operatorState })
+    this.watermarkIn = restored.watermark
+    if (restore.length > 0) restoreKeyedState(keyedState, restore)
   }
 
   /** Values of the results, oldest first. */
@@ -240,6 +249,10 @@ export class OperatorHarness<IN = unknown, OUT = unknown> {
       this.keyedState === undefined
         ? { declarations: [], entries: [] }
         : copyKeyedState(this.keyedState, checkpointId)
+    if (this.keyedState !== undefined) {
+      const entries = watermarkEntries(this.keyedState.keyGroups, this.watermarkIn)
+      if (entries.length > 0) this.operatorState.update(STORED_WATERMARKS, 'union', entries)
+    }
     return {
       maxParallelism: this.maxParallelism,
       ...keyed,

@@ -3,6 +3,7 @@ import { GeneratorSource } from '../../src/connectors/memory/generator-source.ts
 import { MemorySink } from '../../src/connectors/memory/sink.ts'
 import { StreamExecutionEnvironment } from '../../src/dataflow/stream-execution-environment.ts'
 import { boundedOutOfOrderness } from '../../src/dataflow/watermark-strategy.ts'
+import type { AggregateOptions, ReduceOptions } from '../../src/dataflow/windowed-stream.ts'
 import { OutputTag } from '../../src/operators/port/output-tag.ts'
 import {
   type AlignedWindows,
@@ -99,13 +100,14 @@ function expectedSessions(gapMs: number): string[] {
 async function sumsOf(
   windows: AlignedWindows | SessionWindows,
   merge: (a: number, b: number) => number,
+  options: AggregateOptions<number> = {},
 ): Promise<string[]> {
   const env = environment()
   const results = new MemorySink<string>()
   events(env)
     .keyBy(({ user }) => user)
     .window(windows)
-    .aggregate(sums(merge), {}, () => ({
+    .aggregate(sums(merge), options, () => ({
       process: (user, { window }, [sum], out) => out.collect(`${user} ${window.start} ${sum}`),
     }))
     .sinkTo(results)
@@ -127,22 +129,77 @@ describe('windows whose records are folded by their senders', () => {
     expect(await sumsOf(eventTimeSessionWindows(4), plus)).toEqual(expected)
   })
 
-  it('have the right sums where merge was never written', async () => {
-    const windows = tumblingEventTimeWindows(100)
-    expect(await sumsOf(windows, (a) => a)).toEqual(expectedSums(windows))
+  const aligned = [tumblingEventTimeWindows(100), slidingEventTimeWindows(100, 20)]
+
+  it('have the right sums where merge was never written and the options say so', async () => {
+    for (const windows of aligned) {
+      expect(await sumsOf(windows, (a) => a, { associative: false })).toEqual(expectedSums(windows))
+    }
   })
 
-  it('have the right counts where a reduce takes its second argument for one record', async () => {
+  it('fail with the name of the operator where merge was never written', async () => {
+    for (const windows of aligned) {
+      await expect(sumsOf(windows, (a) => a)).rejects.toMatchObject({
+        code: 'JOB_FAILED',
+        details: { code: 'NOT_ASSOCIATIVE' },
+        message: expect.stringMatching(/operator Window.*merge of the aggregate gives another/),
+      })
+    }
+  })
+
+  const counts = async (windows: AlignedWindows, options: ReduceOptions = {}): Promise<number> => {
     const env = environment()
     const counts = new MemorySink<number>()
     events(env)
       .map(({ user }) => ({ user, count: 1 }))
-      .windowAll(tumblingEventTimeWindows(10_000))
-      .reduce(({ user, count }) => ({ user, count: count + 1 }))
+      .windowAll(windows)
+      .reduce(({ user, count }) => ({ user, count: count + 1 }), options)
       .map(({ count }) => count)
       .sinkTo(counts)
     await env.execute('counts')
-    expect(counts.values).toEqual([all.length])
+    return Math.max(...counts.values)
+  }
+
+  it('have the right counts where a reduce takes its second argument for one record', async () => {
+    expect(await counts(tumblingEventTimeWindows(10_000))).toBe(all.length)
+    expect(await counts(slidingEventTimeWindows(10_000, 5_000))).toBe(all.length)
+  })
+
+  it('fail where such a reduce is declared associative', async () => {
+    for (const windows of aligned) {
+      await expect(counts(windows, { associative: true })).rejects.toMatchObject({
+        details: { code: 'NOT_ASSOCIATIVE' },
+        message: expect.stringMatching(/operator WindowAll.*the function of reduce was declared/),
+      })
+    }
+  })
+
+  it('count the errors of a reduce that looks at its second argument, however late the first comes', async () => {
+    const isError = (index: number): boolean => index >= 1_000 && index % 10 === 0
+    type Call = { readonly time: number; readonly status: number; readonly errors: number }
+    const countingErrors = (a: Call, b: Call): Call => ({
+      ...a,
+      errors: a.errors + (b.status >= 500 ? 1 : 0),
+    })
+    const total = async (parallelism: number): Promise<number> => {
+      const env = new StreamExecutionEnvironment({ parallelism, executor: new LocalExecutor() })
+      const reports = new MemorySink<number>()
+      const source = new GeneratorSource({
+        countPerPartition: 20_000,
+        generate: (index) => ({ time: index, status: isError(index) ? 500 : 200, errors: 0 }),
+      })
+      env
+        .fromSource(source, boundedOutOfOrderness(0, { timestampOf: ({ time }) => time }), 'calls')
+        .keyBy(({ time }) => time % 3)
+        .window(tumblingEventTimeWindows(100_000))
+        .reduce(countingErrors)
+        .map(({ errors }) => errors)
+        .sinkTo(reports)
+      await env.execute('errors')
+      return reports.values.reduce((sum, errors) => sum + errors)
+    }
+    expect(await total(1)).toBe(1_900)
+    expect(await total(2)).toBe(1_900)
   })
 
   it('find the highest record of all, the first of equal ones of a sender', async () => {
@@ -172,6 +229,34 @@ describe('the edge into windows', () => {
       'tumbling windows with a fold',
       true,
       (env) => byUser(env).window(tumblingEventTimeWindows(10)).aggregate(sums(plus)).discard(),
+    ],
+    [
+      'a reduce that is not declared associative',
+      false,
+      (env) =>
+        byUser(env)
+          .window(tumblingEventTimeWindows(10))
+          .reduce((a) => a)
+          .discard(),
+    ],
+    [
+      'a reduce that is declared associative',
+      true,
+      (env) =>
+        byUser(env)
+          .window(tumblingEventTimeWindows(10))
+          .reduce((a) => a, { associative: true })
+          .discard(),
+    ],
+    [
+      'a fold of its field',
+      true,
+      (env) => byUser(env).window(tumblingEventTimeWindows(10)).maxBy('amount').discard(),
+    ],
+    [
+      'the first of equal records of sliding windows',
+      false,
+      (env) => byUser(env).window(slidingEventTimeWindows(20, 10)).maxBy('amount').discard(),
     ],
     [
       'all records of a window',

@@ -33,6 +33,8 @@ export interface SubtaskRestore {
 export interface RestoreOptions {
   /** Accept state of operators that the job no longer has, and drop it. @default false */
   readonly allowNonRestoredState?: boolean
+  /** Names of operator state that begin so are no state by themselves. @default none */
+  readonly aboutState?: string
 }
 
 /** Restores of subtasks by operator uid, without operators that have no state in the checkpoint. */
@@ -52,7 +54,9 @@ export function planRestore(
   for (const stored of manifest.operators) {
     const operator = byUid.get(stored.uid)
     if (operator === undefined) {
-      if (hasState(stored) && options.allowNonRestoredState !== true) throw leftOver(stored)
+      if (hasState(stored, options) && options.allowNonRestoredState !== true) {
+        throw leftOver(stored)
+      }
     } else {
       checkSameShape(stored, operator)
       plan.set(stored.uid, planOperator(stored, operator))
@@ -114,8 +118,13 @@ function shareOf(
   return lists.flat().filter((_, i) => i % parallelism === subtask)
 }
 
-function hasState(operator: OperatorManifest): boolean {
-  const entries = operator.operatorState.flat().some((state) => state.entries.length > 0)
+function hasState(operator: OperatorManifest, { aboutState }: RestoreOptions): boolean {
+  const entries = operator.operatorState
+    .flat()
+    .some(
+      ({ name, entries }) =>
+        entries.length > 0 && (aboutState === undefined || !name.startsWith(aboutState)),
+    )
   return entries || operator.segments.length > 0
 }
 

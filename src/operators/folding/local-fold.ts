@@ -22,7 +22,7 @@ export class LocalFold<IN, ACC> extends PartFold<IN, ACC> {
   private spare: PartsByKey<WaitingPart<ACC>> | undefined
 
   constructor(options: LocalFoldOptions<IN, ACC>) {
-    super(options)
+    super(options, options.windows.slideMs !== options.windows.sizeMs)
     this.windows = options.windows
     this.keySerializer = options.keySerializer
     this.isEventTime = options.windows.timeDomain === 'event-time'
@@ -32,6 +32,7 @@ export class LocalFold<IN, ACC> extends PartFold<IN, ACC> {
   protected place(key: unknown, value: IN, timestamp: number): boolean {
     if (this.isEventTime && timestamp === NO_TIMESTAMP) return false
     const start = this.isEventTime ? lastWindowStart(this.windows, timestamp) : 0
+    if (!this.mayFold(key, value, start, this.windows.sizeMs)) return false
     const slice = start === this.lastStart ? this.lastSlice : this.sliceOf(start)
     const found = slice.find(key)
     if (found !== undefined) this.fold(found, value)

@@ -1,9 +1,10 @@
 import type { Serializer } from '../../core/serializer.ts'
+import { FoldCheck } from '../folds/check.ts'
+import { copyInMemory } from '../folds/copy-value.ts'
+import type { Fold } from '../folds/fold.ts'
 import type { EdgeFold, SendPart } from '../port/edge-fold.ts'
 import { FoldedPart } from '../port/folded-part.ts'
-import type { Fold } from '../windows/contents.ts'
-import { copyOfSum } from '../windows/slices.ts'
-import { FoldTrust } from './fold-trust.ts'
+import { FoldWorth } from './fold-worth.ts'
 
 /** Parts above which the fold sends all of them. */
 const MOST_PARTS = 4096
@@ -14,6 +15,8 @@ export interface PartFoldOptions<IN, ACC> {
   readonly keySerializer: Serializer<unknown>
   readonly records: Serializer<IN>
   readonly sums: Serializer<ACC>
+  /** Whether the program changes no object that it has passed on. */
+  readonly reusesObjects: boolean
 }
 
 /** A part that waits to be sent, with its key. When it was sent it stands for another part. */
@@ -49,8 +52,12 @@ export class WaitingPart<ACC> {
  * flushed, so that no record waits longer than without it.
  */
 export abstract class PartFold<IN, ACC> implements EdgeFold {
-  protected readonly trust: FoldTrust<IN, ACC>
+  protected readonly worth = new FoldWorth()
+  /** The check of what a user declared; undefined for a fold of Weir's own. */
+  protected readonly check: FoldCheck<IN, ACC> | undefined
   private readonly options: PartFoldOptions<IN, ACC>
+  /** Whether the function of the user gets copies: a record that crosses the edge would be a copy, too. */
+  private readonly copies: boolean
   /**
    * The parts that wait, then those that are used again: objects that are new when the engine collects garbage soon
    * count as old, and a part lives for a moment.
@@ -59,9 +66,13 @@ export abstract class PartFold<IN, ACC> implements EdgeFold {
   /** How many of `objects` wait. */
   private waiting = 0
 
-  constructor(options: PartFoldOptions<IN, ACC>) {
+  /** `anyOrder`: whether the receiver merges parts in another order than that of their records. */
+  constructor(options: PartFoldOptions<IN, ACC>, anyOrder: boolean) {
     this.options = options
-    this.trust = new FoldTrust(options.fold, options.records)
+    const { fold, records, reusesObjects } = options
+    const isOwn = fold.declared === undefined
+    this.check = isOwn ? undefined : new FoldCheck(fold, records, anyOrder)
+    this.copies = !isOwn && !reusesObjects
   }
 
   get size(): number {
@@ -69,9 +80,11 @@ export abstract class PartFold<IN, ACC> implements EdgeFold {
   }
 
   add(key: unknown, value: unknown, timestamp: number): boolean {
-    if (!this.trust.admits(value as IN) || this.waiting >= MOST_PARTS) return false
-    if (!this.place(key, value as IN, timestamp)) return false
-    this.trust.count()
+    if (!this.worth.admits() || this.waiting >= MOST_PARTS) return false
+    const given = value as IN
+    const own = this.copies ? copyInMemory(this.options.records, given) : given
+    if (own === undefined || !this.place(key, own, timestamp)) return false
+    this.worth.count()
     return true
   }
 
@@ -84,10 +97,12 @@ export abstract class PartFold<IN, ACC> implements EdgeFold {
       const { key, timestamp } = part
       send(key, part.take(), timestamp)
     }
-    this.trust.sent(waiting)
+    this.worth.sent(waiting)
   }
 
-  afterWatermark(_watermark: number): void {}
+  afterWatermark(watermark: number): void {
+    this.check?.close(watermark + 1)
+  }
 
   afterIdle(): void {}
 
@@ -96,6 +111,17 @@ export abstract class PartFold<IN, ACC> implements EdgeFold {
 
   /** Forgets all parts. */
   protected abstract forget(): void
+
+  /**
+   * Whether a record of a key may be folded; those from `time` to before `time + spanMs` are in one window. None may
+   * before the declaration of a user has passed its first check. Throws NOT_ASSOCIATIVE.
+   */
+  protected mayFold(key: unknown, value: IN, time: number, spanMs: number): boolean {
+    const { check } = this
+    if (check === undefined) return true
+    check.see(key, value, time, spanMs)
+    return check.hasPassed
+  }
 
   /** A part of one record, which waits from now on. */
   protected begin(key: unknown, value: IN, timestamp: number): WaitingPart<ACC> {
@@ -119,7 +145,7 @@ export abstract class PartFold<IN, ACC> implements EdgeFold {
       return
     }
     // The fold may have returned the record, or a part of it, which belongs to the function that made it.
-    const copy = copyOfSum(sums, after)
+    const copy = copyInMemory(sums, after)
     part.sum = (copy ?? after) as ACC
     part.owned = copy !== undefined
   }

@@ -22,24 +22,27 @@ export class SessionFold<IN, ACC> extends PartFold<IN, ACC> {
   private watermark = MIN_TIMESTAMP
 
   constructor(options: SessionFoldOptions<IN, ACC>) {
-    super(options)
+    super(options, true)
     this.windows = options.windows
     this.isEventTime = options.windows.timeDomain === 'event-time'
     this.parts = new PartsByKey(options.keySerializer)
   }
 
   override afterWatermark(watermark: number): void {
+    super.afterWatermark(watermark)
     this.watermark = watermark
   }
 
   override afterIdle(): void {
-    if (this.isEventTime) this.trust.end()
+    if (this.isEventTime) this.worth.end()
   }
 
   protected place(key: unknown, value: IN, timestamp: number): boolean {
     const start = this.isEventTime ? timestamp : 0
-    const end = start + this.windows.gapMs(value)
+    const gapMs = this.windows.gapMs(value)
+    const end = start + gapMs
     if (this.isEventTime && (start === NO_TIMESTAMP || end - 1 <= this.watermark)) return false
+    if (!this.mayFold(key, value, start, gapMs)) return false
     const found = this.parts.find(key)
     if (found === undefined || !this.extend(found, start, end)) {
       this.parts.put(this.beginSession(key, value, start, end))

@@ -1,7 +1,7 @@
 import type { Counter } from '../../core/metrics.ts'
 import { int53Serializer } from '../../core/serializer.ts'
 import { NO_TIMESTAMP } from '../../core/time.ts'
-import { mapState } from '../../state/port/descriptors.ts'
+import { listState, mapState } from '../../state/port/descriptors.ts'
 import type { MapState } from '../../state/port/handles.ts'
 import { missingTimestamp } from '../port/event-time.ts'
 import type { OutputTag } from '../port/output-tag.ts'
@@ -12,6 +12,7 @@ import type {
   KeyedCoProcessFunction,
   KeyedFunctionContext,
   KeyedProcessContext,
+  OnTimerContext,
   ProcessContext,
 } from '../process/function.ts'
 import type {
@@ -46,6 +47,9 @@ export interface ProcessJoinFunction<A, B, OUT> extends RichFunction<FunctionCon
 /** The records of one side, by their event time. */
 type Buffer<T> = MapState<number, T[]>
 
+/** Bounds with which records were buffered; not known of checkpoints of former releases. */
+type UsedBounds = readonly [lowerMs: number, upperMs: number] | 'unknown'
+
 /**
  * Joins two keyed streams by time. Both sides are kept until the watermark says that no partner can come;
  * a record behind the watermark joins nothing: it goes to the side output of its stream, or is counted as dropped
@@ -58,6 +62,8 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
   private left!: Buffer<A>
   private right!: Buffer<B>
   private dropped!: Counter
+  /** Whether timers of other bounds may be there, which stand for other times of records. */
+  private hasOldTimers = false
   private pair: PairContext | undefined
   private readonly collector = new PairCollector<OUT>()
 
@@ -72,6 +78,14 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
   }
 
   initializeState(context: FunctionInitializationContext): void | Promise<void> {
+    const { lowerMs, upperMs } = this.interval
+    const bounds = context.getUnionListState(listState<UsedBounds>('interval-join/bounds'))
+    // Each subtask has stored the same ones.
+    const used = new Map(bounds.get().map((each) => [String(each), each]))
+    if (context.isRestored && used.size === 0) used.set('unknown', 'unknown')
+    used.set(String([lowerMs, upperMs]), [lowerMs, upperMs])
+    this.hasOldTimers = used.size > 1
+    bounds.update([...used.values()])
     return this.join.initializeState?.(context)
   }
 
@@ -114,9 +128,15 @@ export class IntervalJoinFunction<K, A, B, OUT> implements KeyedCoProcessFunctio
   }
 
   /** Removes the records that no later one can join. */
-  onTimer(timestamp: number): void {
-    this.left.remove(timestamp - Math.max(0, this.interval.upperMs))
-    this.right.remove(timestamp - Math.max(0, -this.interval.lowerMs))
+  onTimer(timestamp: number, { timerService }: OnTimerContext<K>): void {
+    const leftMs = Math.max(0, this.interval.upperMs)
+    const rightMs = Math.max(0, -this.interval.lowerMs)
+    this.left.remove(timestamp - leftMs)
+    this.right.remove(timestamp - rightMs)
+    if (!this.hasOldTimers) return
+    const register = (time: number): void => timerService.registerEventTimeTimer(time)
+    expire(this.left, { keptMs: leftMs, now: timestamp, register })
+    expire(this.right, { keptMs: rightMs, now: timestamp, register })
   }
 
   snapshotState(context: FunctionSnapshotContext): void | Promise<void> {
@@ -177,6 +197,21 @@ class PairCollector<OUT> implements Collector<OUT> {
 
   collect(value: OUT, timestamp = this.timestamp): void {
     this.out.collect(value, timestamp)
+  }
+}
+
+/** When records leave a buffer. */
+interface Expiry {
+  readonly keptMs: number
+  readonly now: number
+  readonly register: (time: number) => void
+}
+
+/** Removes all records whose time is over, and sets timers for the others. */
+function expire<T>(buffer: Buffer<T>, { keptMs, now, register }: Expiry): void {
+  for (const time of [...buffer.keys()]) {
+    if (time + keptMs <= now) buffer.remove(time)
+    else register(time + keptMs)
   }
 }
 

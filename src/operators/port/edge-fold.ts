@@ -8,11 +8,14 @@ export type SendPart = (key: unknown, part: unknown, timestamp: number) => void
 export interface EdgeFold {
   /** Parts that wait. */
   readonly size: number
-  /** Takes a record; false for one that must be sent as it is, after the parts that wait. */
+  /**
+   * Takes a record; false for one that must be sent as it is, after the parts that wait. Throws NOT_ASSOCIATIVE when the
+   * fold is not what its user declared.
+   */
   add(key: unknown, value: unknown, timestamp: number): boolean
   /** Gives the parts that wait to `send`, in the order of their first records, and forgets them. */
   drain(send: SendPart): void
-  /** The sender sends this watermark behind what was drained. */
+  /** The sender sends this watermark behind what was drained. Throws as `add`. */
   afterWatermark(watermark: number): void
   /** The sender no longer holds back the receiver's watermark. */
   afterIdle(): void

@@ -6,6 +6,12 @@
 export type Redistribution = 'split' | 'union' | 'broadcast'
 
 /**
+ * Names of entries begin so that say something about keyed state and are none themselves: they are no reason to refuse a
+ * job without the operator.
+ */
+export const ABOUT_STATE = 'about/'
+
+/**
  * Non-keyed state of one operator subtask: lists of byte entries by name, stored in the manifest. It is for
  * kilobytes, such as offsets, transactions and broadcast maps, and not for models.
  */

@@ -1,11 +1,12 @@
 import { WeirError } from '../../core/errors.ts'
-import { MAX_TIMESTAMP } from '../../core/time.ts'
+import { MAX_TIMESTAMP, MIN_TIMESTAMP } from '../../core/time.ts'
 import type { TypedStateDescriptor } from '../../state/port/descriptors.ts'
 import type { EntryTimers } from '../../state/port/entry-timers.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import type { Timer, TimerQueue } from '../../state/port/timer-queue.ts'
 import { requireTime } from '../port/event-time.ts'
 import type { OperatorContext } from '../port/operator.ts'
+import { restoredWatermark } from '../port/stored-watermark.ts'
 import { requireKeyedState } from './context.ts'
 import type { TimeDomain, TimerService } from './function.ts'
 
@@ -34,9 +35,11 @@ export class Timers implements TimerService {
   private readonly processingTimers: TimerQueue
   private watermark: number
   /** Whether the watermark has made timers due. One that is registered behind it waits for the next watermark. */
-  private firesEvents = false
+  private firesEvents: boolean
   /** Timers up to this wall-clock time are to fire; undefined when none are due. */
   private firesUntil: number | undefined
+  /** The event time up to which timers of restored state may have fired; MIN_TIMESTAMP on a fresh start. */
+  readonly firedUpTo: number
   /** The earliest wall-clock time that is requested from the runtime and not reached. */
   private scheduled = Number.POSITIVE_INFINITY
 
@@ -49,6 +52,9 @@ export class Timers implements TimerService {
     this.eventTimers = this.keyedState.timers(QUEUES['event-time'])
     this.processingTimers = this.keyedState.timers(QUEUES['processing-time'])
     this.watermark = context.currentWatermark()
+    // A checkpoint in the middle of a pass holds timers that its watermark has made due.
+    this.firesEvents = this.watermark > MIN_TIMESTAMP
+    this.firedUpTo = restoredWatermark(context).firedUpTo
     this.scheduleNext()
   }
 

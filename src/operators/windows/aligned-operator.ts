@@ -39,9 +39,15 @@ export class AlignedWindowOperator<K, IN> extends WindowOperator<K, IN> {
   /** A timer has the namespace of the contents. */
   protected override selectFiring(): void {}
 
+  protected override afterContents(window: TimeWindow, timestamp: number): void {
+    if (this.mayLackClearing(window, timestamp)) {
+      this.timers.registerEventTimeTimer(this.clearTimeOf(window.end))
+    }
+  }
+
   private add(start: number, end: number, value: IN): void {
     this.keyedState.setLastingNamespace(this.namespaces.of(start, end))
-    if (this.contents.add(value)) this.registerTimers(end)
+    if (this.contents.add(value) || this.mayLackTimers(end)) this.registerTimers(end)
     if (this.isPast(end)) this.fire({ start, end })
   }
 }

@@ -1,6 +1,5 @@
 import type { Serializer } from '../../core/serializer.ts'
 import {
-  type AggregateFunction,
   type ListStateDescriptor,
   listState,
   type TypedStateDescriptor,
@@ -9,9 +8,8 @@ import {
 } from '../../state/port/descriptors.ts'
 import type { LiveListState, LiveValueState, ValueState } from '../../state/port/handles.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
-import { FoldedPart } from '../port/folded-part.ts'
-import { refusePromise } from '../port/refuse-promise.ts'
-import { requireKept, requireReduced } from '../port/require-kept.ts'
+import { addTo, type Fold } from '../folds/fold.ts'
+import type { FoldedPart } from '../port/folded-part.ts'
 
 /** The contents of a selected window of the current key, as far as every window operator needs them. */
 export interface FiringContents {
@@ -31,80 +29,6 @@ export interface WindowContents<IN> extends FiringContents {
   add(value: IN | FoldedPart): boolean
   /** Moves the contents of the namespaces `from` to those of `into`, which may have contents already. */
   merge(into: Uint8Array, from: readonly Uint8Array[]): void
-}
-
-/** An incremental fold of records. A reduction has no empty accumulator, an aggregation has one. */
-export interface Fold<IN, ACC> {
-  /** Whether `merge` works, so that parts of a window can be folded apart. */
-  readonly merges: boolean
-  add(value: IN, accumulator: ACC | undefined): ACC
-  merge(a: ACC, b: ACC): ACC
-  result(accumulator: ACC): unknown
-}
-
-const REDUCE = 'the function of reduce'
-
-/** The fold of `reduce(...)`. */
-export function reduceFold<T>(reduce: (a: T, b: T) => T): Fold<T, T> {
-  return {
-    merges: true,
-    add: (value, sum) => (sum === undefined ? value : requireReduced(reduce(sum, value), REDUCE)),
-    merge: (a, b) => requireReduced(reduce(a, b), REDUCE),
-    result: (sum) => sum,
-  }
-}
-
-/** The fold of `aggregate(...)`. */
-export function aggregateFold<IN, ACC, OUT>(
-  aggregate: AggregateFunction<IN, ACC, OUT>,
-): Fold<IN, ACC> {
-  return {
-    merges: canMerge(aggregate),
-    add: (value, sum) =>
-      requireKept(
-        aggregate.add(value, sum ?? aggregate.createAccumulator()),
-        'add of an aggregate',
-      ),
-    merge: (a, b) => requireKept(aggregate.merge(a, b), 'merge of an aggregate'),
-    result: (sum) => {
-      const result = aggregate.getResult(sum)
-      if (result instanceof Promise) refusePromise(result, 'getResult of an aggregate')
-      return result
-    },
-  }
-}
-
-/** Tries `merge` on two empty accumulators: without sessions, a program may come with one that only throws. */
-function canMerge<ACC>(aggregate: AggregateFunction<never, ACC, unknown>): boolean {
-  try {
-    const merged: unknown = aggregate.merge(
-      aggregate.createAccumulator(),
-      aggregate.createAccumulator(),
-    )
-    return merged !== undefined && merged !== null
-  } catch {
-    return false
-  }
-}
-
-/** The accumulator with a record, or with a part of records that its sender has folded. */
-export function addTo<IN, ACC>(
-  fold: Fold<IN, ACC>,
-  value: IN | FoldedPart,
-  before: ACC | undefined,
-): ACC {
-  if (!(value instanceof FoldedPart)) {
-    return fold.add(value, before)
-  }
-  const sum = value.sum as ACC
-  return before === undefined ? sum : fold.merge(before, sum)
-}
-
-/** The result of a fold over these records; none where there are no records. */
-export function foldAll<IN, ACC>(fold: Fold<IN, ACC>, values: readonly IN[]): readonly unknown[] {
-  let accumulator: ACC | undefined
-  for (const value of values) accumulator = fold.add(value, accumulator)
-  return accumulator === undefined ? [] : [fold.result(accumulator)]
 }
 
 /** Window contents that are one accumulator per window. */

@@ -1,6 +1,6 @@
 import type { Counter } from '../../core/metrics.ts'
 import type { Serializer } from '../../core/serializer.ts'
-import { MAX_TIMESTAMP, NO_TIMESTAMP } from '../../core/time.ts'
+import { MAX_TIMESTAMP, MIN_TIMESTAMP, NO_TIMESTAMP } from '../../core/time.ts'
 import type { EntryTimers } from '../../state/port/entry-timers.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
 import type { Timer } from '../../state/port/timer-queue.ts'
@@ -169,6 +169,17 @@ export abstract class WindowOperator<K, IN, C extends FiringContents = WindowCon
   /** Whether the watermark is past the window's end, so that a new record fires it at once. */
   protected isPast(end: number): boolean {
     return this.options.timeDomain === 'event-time' && end - 1 <= this.timers.currentWatermark
+  }
+
+  /** Whether a window that has contents may lack a timer: it fired before a restore that set the watermark back. */
+  protected mayLackTimers(end: number): boolean {
+    return this.options.allowedLatenessMs > 0 && end - 1 <= this.timers.firedUpTo
+  }
+
+  /** Whether a window that fires and stays may lack the timer that clears it: a job without lateness had stored it. */
+  protected mayLackClearing({ end }: TimeWindow, timestamp: number): boolean {
+    if (this.timers.firedUpTo === MIN_TIMESTAMP) return false
+    return this.options.timeDomain === 'event-time' && timestamp < this.clearTimeOf(end)
   }
 
   /** Calls the window function with the window's contents, which must be selected. */

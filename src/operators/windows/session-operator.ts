@@ -76,7 +76,8 @@ export class SessionWindowOperator<K, IN> extends WindowOperator<K, IN> {
       )
     }
     const [first] = merged
-    if (changed && (first === undefined || this.isPast(first.end))) this.registerNext(session)
+    const isNew = changed && (first === undefined || this.isPast(first.end))
+    if (isNew || this.mayLackTimers((first ?? session).end)) this.registerNext(session)
     return session
   }
 

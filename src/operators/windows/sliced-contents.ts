@@ -1,14 +1,15 @@
-import { ByteReader } from '../../core/byte-reader.ts'
-import { ByteWriter } from '../../core/byte-writer.ts'
 import type { Serializer } from '../../core/serializer.ts'
 import { type ValueStateDescriptor, valueState } from '../../state/port/descriptors.ts'
 import type { LiveValueState } from '../../state/port/handles.ts'
 import type { KeyedState } from '../../state/port/keyed-state.ts'
-import type { FoldedPart } from '../port/folded-part.ts'
+import { FoldCheck } from '../folds/check.ts'
+import { copyInMemory, copyValue } from '../folds/copy-value.ts'
+import { addTo, type Fold } from '../folds/fold.ts'
+import { FoldedPart } from '../port/folded-part.ts'
 import type { TimeWindow } from './assigner.ts'
-import { addTo, type FiringContents, type Fold } from './contents.ts'
+import type { FiringContents } from './contents.ts'
 import { NO_NAMESPACE } from './namespace.ts'
-import { copyOfSum, positionOf, type Slices, slicesSerializer } from './slices.ts'
+import { positionOf, type Slices, slicesSerializer } from './slices.ts'
 
 /** What a record did to the slices of its key. */
 export type Slicing = 'first-slice' | 'later-slice' | 'known-slice'
@@ -33,10 +34,13 @@ export class SlicedContents<IN, ACC> implements FiringContents {
   private loaded: Slices | undefined
   /** Whether `read` found that the window has no accumulator of its own. */
   private hasNoWhole = false
-  private readonly writer = new ByteWriter(256)
+  /** The check of what a user declared; undefined for a fold of Weir's own. */
+  private readonly check: FoldCheck<IN, ACC> | undefined
 
-  constructor(fold: Fold<IN, ACC>, serializer: Serializer<ACC>) {
+  /** `serializer` encodes the accumulators, `records` the records. */
+  constructor(fold: Fold<IN, ACC>, serializer: Serializer<ACC>, records: Serializer<IN>) {
     this.fold = fold
+    this.check = fold.declared === undefined ? undefined : new FoldCheck(fold, records, true)
     this.serializer = serializer
     this.descriptor = valueState<Slices>('window-slices', {
       serializer: slicesSerializer(serializer as Serializer<unknown>),
@@ -62,8 +66,14 @@ export class SlicedContents<IN, ACC> implements FiringContents {
     this.loaded = undefined
   }
 
-  /** Folds a record, or a part of records, into the slice that starts there. */
-  add(start: number, value: IN | FoldedPart): Slicing {
+  /**
+   * Folds a record, or a part of records, into the slice that starts there; a window has `sizeMs`. Throws NOT_ASSOCIATIVE
+   * when what a user declared is not so.
+   */
+  add(start: number, value: IN | FoldedPart, sizeMs: number): Slicing {
+    if (!(value instanceof FoldedPart)) {
+      this.check?.see(this.keyedState.currentKey(), value, start, sizeMs)
+    }
     const slices = this.load() ?? []
     const at = positionOf(slices, start)
     const known = slices[at] === start
@@ -77,11 +87,12 @@ export class SlicedContents<IN, ACC> implements FiringContents {
 
   read(): readonly unknown[] | undefined {
     const { start, end } = this.window
+    this.check?.close(end)
     let sum = this.readWhole()
     const slices = this.loadOnce()
     for (let at = positionOf(slices, start); at < slices.length; at += 2) {
       if ((slices[at] as number) >= end) break
-      const part = this.copy(slices[at + 1] as ACC)
+      const part = copyValue(this.serializer, slices[at + 1] as ACC)
       sum = sum === undefined ? part : this.fold.merge(sum, part)
     }
     return sum === undefined ? undefined : [this.fold.result(sum)]
@@ -137,18 +148,10 @@ export class SlicedContents<IN, ACC> implements FiringContents {
 
   /** Stores a new accumulator, or a copy of it: the caller may hold a part of it. */
   private put(slices: Slices, at: number, start: number, known: boolean, sum: ACC): void {
-    const copy = copyOfSum(this.serializer, sum)
+    const copy = copyInMemory(this.serializer, sum)
     if (known) slices[at + 1] = copy ?? sum
     else slices.splice(at, 0, start, copy ?? sum)
     // Another array is encoded: it has an accumulator of which only the serializer knows what it reads back.
     this.slices.update(copy === undefined ? [...slices] : slices)
-  }
-
-  private copy(sum: ACC): ACC {
-    const copy = copyOfSum(this.serializer, sum)
-    if (copy !== undefined) return copy
-    this.writer.reset()
-    this.serializer.write(sum, this.writer)
-    return this.serializer.read(new ByteReader(this.writer.toBytes()))
   }
 }

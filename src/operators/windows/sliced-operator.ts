@@ -28,10 +28,11 @@ export class SlicedWindowOperator<K, IN> extends WindowOperator<K, IN, Contents<
       this.drop(value as IN, timestamp)
       return
     }
-    const slicing = this.contents.add(start, value as IN)
+    const slicing = this.contents.add(start, value as IN, this.windows.sizeMs)
     const keepsLate = this.options.allowedLatenessMs > 0
     // Without lateness, an earlier slice has a timer, whose successors come to this slice.
-    if (slicing === 'first-slice' || (keepsLate && slicing === 'later-slice')) {
+    const isNew = slicing === 'first-slice' || (keepsLate && slicing === 'later-slice')
+    if (isNew || this.mayLackTimers(start + this.windows.slideMs)) {
       this.registerFirst(start)
     }
     if (keepsLate) this.firePast(start)
@@ -50,6 +51,9 @@ export class SlicedWindowOperator<K, IN> extends WindowOperator<K, IN, Contents<
 
   /** Sets the timer of the next window that has a slice. */
   protected override afterContents(window: TimeWindow, timestamp: number): void {
+    if (this.mayLackClearing(window, timestamp)) {
+      this.registerAt(window.start, this.clearTimeOf(window.end))
+    }
     const slice = this.contents.nextSlice()
     if (slice === undefined) return
     const { sizeMs, slideMs } = this.windows

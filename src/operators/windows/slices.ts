@@ -85,8 +85,3 @@ class SlicesCopier implements ValueCopier<Slices> {
     return bytes
   }
 }
-
-/** A copy of an accumulator that shares no object with it; undefined for one that only bytes can copy. */
-export function copyOfSum<ACC>(serializer: Serializer<ACC>, sum: ACC): ACC | undefined {
-  return isKeptDecoded(serializer.id, sum) ? sum : copierOf(serializer)?.copy(sum)
-}

@@ -1,6 +1,7 @@
 import { WeirError } from '../../core/errors.ts'
 import { describeValue } from '../../core/text/describe-value.ts'
 import type { Timer } from '../../state/port/timer-queue.ts'
+import { type Fold, foldAll } from '../folds/fold.ts'
 import type { OperatorContext } from '../port/operator.ts'
 import { refusePromise } from '../port/refuse-promise.ts'
 import type { TimeDomain } from '../process/function.ts'
@@ -12,7 +13,6 @@ import {
   type SessionWindows,
   type TimeWindow,
 } from './assigner.ts'
-import { type Fold, foldAll } from './contents.ts'
 import type { Evictor, TimestampedValue } from './evictor.ts'
 import { windowOfNamespace } from './namespace.ts'
 import { OpenSessions } from './open-sessions.ts'

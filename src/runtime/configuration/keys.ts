@@ -101,7 +101,7 @@ const OPTIONS: Readonly<Record<string, Option>> = {
   'pipeline.object-reuse': ofJob(
     'objectReuse',
     truth,
-    "Whether functions get the objects of values, lists and reductions in keyed state themselves, not copies, as from Flink's heap backend: true or false. A function must then call update after it changes such an object, and must not change an object that it has collected.",
+    "Whether functions get the objects of values, lists and reductions in keyed state themselves, not copies, as from Flink's heap backend, and operators that read the same stream share its records: true or false. A function must then call update after it changes an object of state, and must not change a record that others read or that it has collected.",
   ),
   'taskmanager.numberOfTaskSlots': ofJob(
     'slots',

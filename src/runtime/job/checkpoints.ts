@@ -6,6 +6,7 @@ import type { Clock } from '../../core/clock.ts'
 import { asWeirError, WeirError } from '../../core/errors.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
 import { IN_FLIGHT_RECORDS } from '../../operators/port/deferring.ts'
+import { ABOUT_STATE } from '../../operators/port/operator-state.ts'
 import type { SourceSplit } from '../../operators/port/source.ts'
 import type { ProgressBoard } from '../../state/catalog/progress-board.ts'
 import { codeOfFailure } from '../protocol/slot-host.ts'
@@ -150,6 +151,7 @@ export async function chooseRestore(
   if (manifest === undefined) return { checkpointId: 0, plan: new Map(), splits: [] }
   const plan = planRestore(manifest, options.graph.nodes, {
     allowNonRestoredState: configured.allowNonRestoredState,
+    aboutState: ABOUT_STATE,
   })
   // How far behind the sources the slots were when it was triggered is not stored.
   board.setCompletedCheckpoint(manifest.checkpointId, 0)

@@ -26,7 +26,7 @@ export interface BuiltSlot {
 /** Builds the slot's subtask of every chain; nothing is opened but keyed state. */
 export async function buildSlot(plan: JobPlan, parts: SlotParts): Promise<BuiltSlot> {
   const { slot } = parts.deployment
-  const site = siteOf(parts)
+  const site = siteOf(plan, parts)
   const built: BuiltSubtask[] = []
   const reporters: (readonly number[])[] = []
   for (const planned of plan.chains) {
@@ -39,7 +39,10 @@ export async function buildSlot(plan: JobPlan, parts: SlotParts): Promise<BuiltS
   return { built, reporters }
 }
 
-function siteOf({ deployment, metrics, host, states, exchange }: SlotParts): SubtaskSite {
+function siteOf(
+  plan: JobPlan,
+  { deployment, metrics, host, states, exchange }: SlotParts,
+): SubtaskSite {
   const { configuration, slot, restoredCheckpoint } = deployment
   const restore = new Map(deployment.restore.map((entry) => [entry.uid, entry]))
   return {
@@ -51,7 +54,9 @@ function siteOf({ deployment, metrics, host, states, exchange }: SlotParts): Sub
     host,
     openKeyedState: (node, subtask, group) => states.open(node, subtask, group),
     unaligned: configuration.checkpoints.unaligned,
+    restoresSources: (sources) => sources.every((source) => restore.has(plan.sources[source]!.uid)),
     allowNonRestoredState: configuration.checkpoints.allowNonRestoredState,
+    reusesObjects: configuration.objectReuse,
     recordsInFlight: ({ uid }) => restore.get(uid)?.operatorState.get(OVERTAKEN_RECORDS) ?? [],
     operatorState: (node) => new OperatorStateMemory(restore.get(node.uid)?.operatorState),
     sender: (toSubtask) => (message) => exchange.send(toSubtask, message),

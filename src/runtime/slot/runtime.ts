@@ -327,7 +327,7 @@ export class SlotRuntime implements SubtaskHost {
 
   private async start(): Promise<void> {
     for (const subtask of this.subtasks) subtask.running = true
-    for (const subtask of this.subtasks) await subtask.input.start()
+    for (const subtask of this.subtasks) await subtask.start()
     this.board.setSlotStatus(this.deployment.slot, 'running')
     this.report({ kind: 'running', attempt: this.attempt })
     this.reportIfEnded()

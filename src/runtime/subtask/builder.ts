@@ -4,9 +4,11 @@ import { keyGroupRangeOf } from '../../core/key-group.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
 import { seededRandom } from '../../core/random.ts'
 import { copierOf } from '../../core/serializer.ts'
+import { MIN_TIMESTAMP } from '../../core/time.ts'
 import { isPlainKeySerializer } from '../../dataflow/key-serializer.ts'
 import type { StreamEdge, StreamNode } from '../../dataflow/stream-graph.ts'
 import type { Output } from '../../operators/port/operator.ts'
+import { restoredWatermark } from '../../operators/port/stored-watermark.ts'
 import { FrequentKeyReader } from '../channel/frequent-key-reader.ts'
 import { InputChannel } from '../channel/input.ts'
 import { OutputChannel, type SendMessage } from '../channel/output.ts'
@@ -25,6 +27,7 @@ import { OperatorTask } from './operator-task.ts'
 import { OwnKeysOutput } from './own-keys-output.ts'
 import {
   BroadcastOutput,
+  CopyingOutput,
   DirectOutput,
   HashOutput,
   ManyTargets,
@@ -55,6 +58,10 @@ export interface SubtaskSite {
   operatorState(node: StreamNode, subtask: number): OperatorStateMemory
   /** Whether checkpoints may be unaligned. */
   readonly unaligned: boolean
+  /** Whether the program changes no object that it has passed on. */
+  readonly reusesObjects: boolean
+  /** Whether the checkpoint has all these sources, which are given by number. */
+  restoresSources(sources: readonly number[]): boolean
   /** Whether state that no operator takes is dropped. */
   readonly allowNonRestoredState: boolean
   /** Records on their way to an operator in the restored checkpoint, see `in-flight-format.ts`. */
@@ -127,7 +134,19 @@ class SubtaskBuilder {
     this.addRates(metrics)
     const operatorState = site.operatorState(node, subtask.index)
     const operator = node.body.kind === 'operator' ? node.body.create() : this.sourceOf(node.body)
-    return new OperatorTask({ node, operator, keyedState, operatorState, metrics })
+    // A source that is not restored may bring earlier records: time begins again.
+    const knowsTime = keyedState !== undefined && site.restoresSources(planned.sources)
+    const restored = knowsTime
+      ? restoredWatermark({ ...node, subtask: subtask.index, operatorState }).watermark
+      : MIN_TIMESTAMP
+    return new OperatorTask({
+      node,
+      operator,
+      keyedState,
+      operatorState,
+      metrics,
+      restoredWatermark: restored,
+    })
   }
 
   private sourceOf(body: Extract<StreamNode['body'], { kind: 'source' }>): SourceInput {
@@ -256,14 +275,17 @@ class SubtaskBuilder {
   ): RecordOutput {
     const { partitioning } = edge
     if (partitioning.kind !== 'hash' || partitioning.fold === undefined) return output
-    const fold = partitioning.fold.create()
+    const fold = partitioning.fold.create(this.site.reusesObjects)
     const { keySelector } = partitioning
     const folding = new FoldingOutput({ keySelector, fold, output, receiver: to.head })
     for (const channel of channels) channel.beforeSending = (message) => folding.flush(message)
     return folding
   }
 
-  /** The output of an operator: direct calls first, then channels; side outputs by their tag. */
+  /**
+   * The output of an operator; side outputs by their tag. Channels, which copy or encode a record, come before direct
+   * calls, and only the last direct call gets the record itself.
+   */
   private outputOf(task: OperatorTask): Output {
     const mains: RecordOutput[] = []
     const sides = new Map<string, RecordOutput[]>()
@@ -272,10 +294,16 @@ class SubtaskBuilder {
       if (tag === undefined) mains.push(output)
       else sides.set(tag, [...(sides.get(tag) ?? []), output])
     }
-    for (const edge of this.planned.chain.innerEdges) {
-      if (edge.from === task.node.id) add(edge, new DirectOutput(this.tasks.get(edge.to)!))
-    }
     for (const [edge, output] of this.outputs) if (edge.from === task.node.id) add(edge, output)
+    const direct = this.planned.chain.innerEdges.filter(({ from }) => from === task.node.id)
+    for (const [at, edge] of direct.entries()) {
+      const output = new DirectOutput(this.tasks.get(edge.to)!)
+      const isLast = !direct.some(
+        (other, n) => n > at && other.sideOutputTag === edge.sideOutputTag,
+      )
+      const shares = isLast || this.site.reusesObjects
+      add(edge, shares ? output : new CopyingOutput(output, edge.serializer))
+    }
     const recordsOut = task.metrics.counter('numRecordsOut')
     return mains.length === 1
       ? new SingleTarget(mains[0]!, recordsOut, sides)

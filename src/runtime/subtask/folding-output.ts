@@ -45,8 +45,16 @@ export class FoldingOutput implements RecordOutput {
   /** Sends the parts that wait, in front of a control message or of nothing. */
   flush(message?: ControlMessage): void {
     if (this.fold.size > 0) this.fold.drain(this.send)
-    if (message?.kind === 'watermark') this.fold.afterWatermark(message.timestamp)
+    if (message?.kind === 'watermark') this.afterWatermark(message.timestamp)
     else if (message?.kind === 'idle' && message.idle) this.fold.afterIdle()
+  }
+
+  private afterWatermark(watermark: number): void {
+    try {
+      this.fold.afterWatermark(watermark)
+    } catch (error) {
+      throw blame(error, this.receiver)
+    }
   }
 
   private takes(key: unknown, value: unknown, timestamp: number): boolean {

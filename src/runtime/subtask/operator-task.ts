@@ -49,6 +49,8 @@ export interface OperatorTaskOptions {
   readonly keyedState: CheckpointedState | undefined
   readonly operatorState: OperatorStateMemory
   readonly metrics: MetricGroup
+  /** The watermark that its restored state has seen. */
+  readonly restoredWatermark: number
 }
 
 /** One operator of a subtask with its state, its place in the chain and its outgoing channels. */
@@ -68,11 +70,13 @@ export class OperatorTask {
   readonly gated: boolean
   /** The passes of its subtask. */
   passes!: TimerPasses
-  currentWatermark = MIN_TIMESTAMP
+  currentWatermark: number
   currentOutputWatermark = MIN_TIMESTAMP
   private outputIdle = false
 
-  constructor({ node, operator, keyedState, operatorState, metrics }: OperatorTaskOptions) {
+  constructor(options: OperatorTaskOptions) {
+    const { node, operator, keyedState, operatorState, metrics } = options
+    this.currentWatermark = options.restoredWatermark
     this.node = node
     this.operator = operator
     this.keyedState = keyedState
@@ -144,6 +148,11 @@ export class OperatorTask {
         this.afterInFlight(() => this.emitWatermark(watermark), true)
       }
     })
+  }
+
+  /** Fires the timers that the watermark of the checkpoint has made due, and that had not fired. */
+  resumeTimers(): void {
+    if (this.currentWatermark > MIN_TIMESTAMP) this.afterTimers(() => {})
   }
 
   /** The wall clock has reached a time that the operator asked for. */

@@ -5,6 +5,7 @@ import {
   type OperatorStateEntries,
   OVERTAKEN_RECORDS,
 } from '../../checkpoint/protocol/checkpoint-types.ts'
+import { STORED_WATERMARKS, watermarkEntries } from '../../operators/port/stored-watermark.ts'
 import type { CheckpointedStateSnapshot } from './checkpointed-state.ts'
 import { blame } from './operator-failure.ts'
 import type { OperatorTask } from './operator-task.ts'
@@ -130,7 +131,7 @@ export class SubtaskSnapshot {
   }
 
   private fixOperatorState(): void {
-    for (const part of this.parts) part.operatorState = part.task.operatorState.entries()
+    for (const part of this.parts) part.operatorState = stateOf(part.task)
     this.syncMs = this.subtask.clock.monotonicMs() - this.beganMs
   }
 
@@ -168,6 +169,18 @@ export class SubtaskSnapshot {
     const asyncMs = this.subtask.clock.monotonicMs() - this.beganMs - syncMs
     return { startDelayMs, alignmentMs, syncMs, asyncMs }
   }
+}
+
+/** The operator state of a task; with keyed state, also what that has seen of time. */
+function stateOf({
+  operatorState,
+  keyedState,
+  currentWatermark,
+}: OperatorTask): OperatorStateEntries[] {
+  if (keyedState === undefined) return operatorState.entries()
+  const entries = watermarkEntries(keyedState.backend.keyGroups, currentWatermark)
+  if (entries.length > 0) operatorState.update(STORED_WATERMARKS, 'union', entries)
+  return operatorState.entries()
 }
 
 function overtakenState(entries: readonly Uint8Array[]): OperatorStateEntries[] {

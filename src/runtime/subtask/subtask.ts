@@ -357,6 +357,12 @@ export class Subtask implements OperatorHost {
     })
   }
 
+  /** Begins to work, when the state is restored. */
+  start(): Promise<void> {
+    for (const task of this.operators) task.resumeTimers()
+    return this.input.start()
+  }
+
   /** Takes no more input. */
   stop(): void {
     this.running = false

@@ -15,6 +15,10 @@ class Pair extends FieldFolds<Fields, Fields> {
   reduce(fold: (a: Fields, b: Fields) => Fields): Fields {
     return fold(...this.pair)
   }
+
+  protected foldInParts(fold: (a: Fields, b: Fields) => Fields): Fields {
+    return this.reduce(fold)
+  }
 }
 
 const refused = (message: string): Error =>

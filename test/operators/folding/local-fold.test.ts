@@ -3,6 +3,7 @@ import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.
 import { NO_TIMESTAMP } from '../../../src/core/time.ts'
 import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
 import { LocalFold } from '../../../src/operators/folding/local-fold.ts'
+import { type Fold, reduceFold } from '../../../src/operators/folds/fold.ts'
 import type { FoldedPart } from '../../../src/operators/port/folded-part.ts'
 import {
   type AlignedWindows,
@@ -10,28 +11,37 @@ import {
   tumblingEventTimeWindows,
   tumblingProcessingTimeWindows,
 } from '../../../src/operators/windows/assigner.ts'
-import { reduceFold } from '../../../src/operators/windows/contents.ts'
 
-/** Records with which a fold is tried before it folds. */
-const TRIED = 24
+/** Records of the first check, which are sent as they are but for the last one. */
+const CHECKED = 8
 
 interface Row {
   n: number
 }
 
-/** A fold that has passed its trials. */
-function foldOf(
-  windows: AlignedWindows,
-  reduce: (a: Row, b: Row) => Row = (a, b) => ({ n: a.n + b.n }),
-): LocalFold<Row, Row> {
-  const fold = new LocalFold<Row, Row>({
+const sum = (a: Row, b: Row): Row => ({ n: a.n + b.n })
+
+function open(windows: AlignedWindows, fold: Fold<Row, Row>, reusesObjects = false) {
+  return new LocalFold<Row, Row>({
     windows,
-    fold: reduceFold(reduce),
+    fold,
     keySerializer: plainKeySerializer(),
     records: msgpackSerializer<Row>(),
     sums: msgpackSerializer<Row>(),
+    reusesObjects,
   })
-  for (let i = 0; i < TRIED; i++) expect(fold.add('trial', { n: 1 }, i)).toBe(false)
+}
+
+const declared = (reduce: (a: Row, b: Row) => Row): Fold<Row, Row> =>
+  reduceFold(reduce, { parts: 'any-order', declared: 'reduce' })
+
+/** A fold of Weir's own, or a declared one that has passed its first check. */
+function foldOf(windows: AlignedWindows, reduce?: typeof sum): LocalFold<Row, Row> {
+  if (reduce === undefined) return open(windows, reduceFold(sum, { parts: 'any-order' }))
+  const fold = open(windows, declared(reduce))
+  for (let i = 1; i < CHECKED; i++) expect(fold.add('checked', { n: 1 }, 0)).toBe(false)
+  expect(fold.add('checked', { n: 1 }, 0)).toBe(true)
+  fold.drain(() => undefined)
   return fold
 }
 
@@ -108,11 +118,49 @@ describe('a fold at the sender', () => {
     expect(fold.add('a', { n: 1 }, NO_TIMESTAMP)).toBe(false)
   })
 
-  it('never folds where parts give another result', () => {
-    const fold = foldOf(tumblingEventTimeWindows(10), (a) => ({ n: a.n + 1 }))
-    let taken = 0
-    for (let i = 0; i < 300_000; i++) if (fold.add('a', { n: 1 }, 1)) taken += 1
-    expect(taken).toBe(0)
+  it('sends records as they are until the declaration of a user has passed a check', () => {
+    const fold = foldOf(tumblingEventTimeWindows(10), sum)
+    for (let i = 0; i < 1_000; i++) expect(fold.add('a', { n: 1 }, 1)).toBe(true)
+    expect(drained(fold)).toEqual([['a', 1000, 1000, 0]])
+  })
+
+  it('sends no part of a declared reduce that gives another result in parts', () => {
+    const fold = open(
+      tumblingEventTimeWindows(10),
+      declared((a) => ({ n: a.n + 1 })),
+    )
+    for (let i = 1; i < CHECKED; i++) expect(fold.add('a', { n: 1 }, 1)).toBe(false)
+    expect(() => fold.add('a', { n: 1 }, 1)).toThrow(
+      expect.objectContaining({ code: 'NOT_ASSOCIATIVE' }) as Error,
+    )
+    expect(fold.size).toBe(0)
+  })
+
+  it('goes on checking: a reduce that gives another result only later fails, too', () => {
+    const errors = (a: Row, b: Row): Row => ({ n: a.n + (b.n >= 500 ? 1 : 0) })
+    const fold = open(tumblingEventTimeWindows(10), declared(errors))
+    let seen = 0
+    const feed = (): void => {
+      for (; seen < 100_000; seen++) {
+        fold.add('a', { n: seen > 20_000 && seen % 10 === 0 ? 500 : 0 }, 1)
+        if (seen % 500 === 0) fold.drain(() => undefined)
+      }
+    }
+    expect(feed).toThrow(expect.objectContaining({ code: 'NOT_ASSOCIATIVE' }) as Error)
+    expect(seen).toBeGreaterThan(20_000)
+    expect(seen).toBeLessThan(50_000)
+  })
+
+  it('checks the records of a window that ends before there are many', () => {
+    const fold = open(
+      tumblingEventTimeWindows(10),
+      declared((a) => ({ n: a.n + 1 })),
+    )
+    for (let i = 0; i < 4; i++) fold.add('a', { n: 1 }, i)
+    fold.afterWatermark(8)
+    expect(() => fold.afterWatermark(9)).toThrow(
+      expect.objectContaining({ code: 'NOT_ASSOCIATIVE' }) as Error,
+    )
   })
 
   it('rests while each record has a key of its own, and tries again', () => {
@@ -131,13 +179,29 @@ describe('a fold at the sender', () => {
   })
 
   it('shares no object with the records', () => {
-    const fold = foldOf(tumblingEventTimeWindows(10), (a, b) => (b.n > a.n ? b : a))
+    const best = (a: Row, b: Row): Row => (b.n > a.n ? b : a)
+    const fold = open(tumblingEventTimeWindows(10), reduceFold(best, { parts: 'in-order' }))
     const reused: Row = { n: 5 }
     fold.add('a', reused, 1)
     reused.n = 3
     fold.add('a', reused, 1)
     reused.n = 100
     expect(drained(fold)).toEqual([['a', 5, 2, 0]])
+  })
+
+  it('gives a function of the user copies, unless objects are reused', () => {
+    const kept = (a: Row, b: Row): Row => {
+      b.n += a.n
+      return b
+    }
+    const changed = (reusesObjects: boolean): number => {
+      const fold = open(tumblingEventTimeWindows(10), declared(kept), reusesObjects)
+      const record: Row = { n: 1 }
+      for (let i = 0; i < 2 * CHECKED; i++) fold.add('a', record, 1)
+      return record.n
+    }
+    expect(changed(false)).toBe(1)
+    expect(changed(true)).toBeGreaterThan(1)
   })
 
   it('is full at some thousand parts', () => {

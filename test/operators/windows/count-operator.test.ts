@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
 import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
+import { reduceFold } from '../../../src/operators/folds/fold.ts'
 import { countWindows } from '../../../src/operators/windows/assigner.ts'
 import {
   FoldedContents,
   ListedContents,
-  reduceFold,
   type WindowContents,
 } from '../../../src/operators/windows/contents.ts'
 import { CountWindowOperator } from '../../../src/operators/windows/count-operator.ts'

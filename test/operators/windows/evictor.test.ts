@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
+import { reduceFold } from '../../../src/operators/folds/fold.ts'
 import { globalWindows, tumblingEventTimeWindows } from '../../../src/operators/windows/assigner.ts'
-import { reduceFold } from '../../../src/operators/windows/contents.ts'
 import { countEvictor, deltaEvictor, timeEvictor } from '../../../src/operators/windows/evictor.ts'
 import { countTrigger } from '../../../src/operators/windows/trigger.ts'
 import { type Event, feed, open } from './planned-windows.ts'

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
 import { plainKeySerializer } from '../../../src/dataflow/key-serializer.ts'
 import { createWindowOperator } from '../../../src/dataflow/window-plan.ts'
+import { reduceFold } from '../../../src/operators/folds/fold.ts'
 import { FoldedPart } from '../../../src/operators/port/folded-part.ts'
 import {
   slidingEventTimeWindows,
@@ -9,7 +10,6 @@ import {
   tumblingProcessingTimeWindows,
   type WindowAssigner,
 } from '../../../src/operators/windows/assigner.ts'
-import { reduceFold } from '../../../src/operators/windows/contents.ts'
 import { OperatorHarness } from '../../../src/testing/operator-harness.ts'
 
 const numbers = msgpackSerializer<number>()
@@ -26,7 +26,7 @@ function adding(assigner: WindowAssigner): Promise<OperatorHarness<unknown, stri
       trigger: undefined,
       evictor: undefined,
       fold: {
-        fold: reduceFold<number>((a, b) => a + b) as never,
+        fold: reduceFold<number>((a, b) => a + b, { parts: 'any-order' }) as never,
         serializer: numbers as never,
       },
     },

@@ -1,16 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
+import { aggregateFold, reduceFold } from '../../../src/operators/folds/fold.ts'
 import { OutputTag } from '../../../src/operators/port/output-tag.ts'
 import {
   slidingEventTimeWindows,
   tumblingEventTimeWindows,
   tumblingProcessingTimeWindows,
 } from '../../../src/operators/windows/assigner.ts'
-import {
-  aggregateFold,
-  FoldedContents,
-  reduceFold,
-} from '../../../src/operators/windows/contents.ts'
+import { FoldedContents } from '../../../src/operators/windows/contents.ts'
 import { type Event, event, feed, open, openListing } from './windowed-events.ts'
 
 describe('tumbling windows', () => {

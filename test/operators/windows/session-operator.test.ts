@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
+import { reduceFold } from '../../../src/operators/folds/fold.ts'
 import {
   dynamicEventTimeSessionWindows,
   eventTimeSessionWindows,
   processingTimeSessionWindows,
 } from '../../../src/operators/windows/assigner.ts'
-import { FoldedContents, reduceFold } from '../../../src/operators/windows/contents.ts'
+import { FoldedContents } from '../../../src/operators/windows/contents.ts'
 import type { ProcessWindowFunction } from '../../../src/operators/windows/function.ts'
 import { type Event, event, feed, open, openListing } from './windowed-events.ts'
 

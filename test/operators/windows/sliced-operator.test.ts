@@ -3,9 +3,9 @@ import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.
 import { type Random, seededRandom } from '../../../src/core/random.ts'
 import { float64Serializer, type Serializer } from '../../../src/core/serializer.ts'
 import { createWindowOperator } from '../../../src/dataflow/window-plan.ts'
+import { aggregateFold, type Fold } from '../../../src/operators/folds/fold.ts'
 import { AlignedWindowOperator } from '../../../src/operators/windows/aligned-operator.ts'
 import { slidingEventTimeWindows } from '../../../src/operators/windows/assigner.ts'
-import { aggregateFold, type Fold } from '../../../src/operators/windows/contents.ts'
 import type { ProcessWindowFunction } from '../../../src/operators/windows/function.ts'
 import { SlicedWindowOperator } from '../../../src/operators/windows/sliced-operator.ts'
 import { type AggregateFunction, valueState } from '../../../src/state/port/descriptors.ts'
@@ -82,7 +82,7 @@ function planOf(name: keyof typeof FOLDS, allowedLatenessMs = 0, slices = true):
   return {
     assigner: slidingEventTimeWindows(30, 10, 3),
     allowedLatenessMs,
-    fold: slices ? whole : { ...whole, fold: { ...whole.fold, merges: false } },
+    fold: slices ? whole : { ...whole, fold: { ...whole.fold, parts: 'never' } },
   }
 }
 
@@ -224,7 +224,7 @@ describe('sliding windows in slices', () => {
 
   it('share no object with the records that come in', async () => {
     const latest: Fold<Event, unknown> = {
-      merges: true,
+      parts: 'any-order',
       add: (value) => value,
       merge: (_a, b) => b,
       result: (sum) => (sum as Event)[1],

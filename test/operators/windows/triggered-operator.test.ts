@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { msgpackSerializer } from '../../../src/core/formats/msgpack-serializer.ts'
 import { seededRandom } from '../../../src/core/random.ts'
+import { reduceFold } from '../../../src/operators/folds/fold.ts'
 import { OutputTag } from '../../../src/operators/port/output-tag.ts'
 import {
   eventTimeSessionWindows,
@@ -9,7 +10,6 @@ import {
   tumblingEventTimeWindows,
   tumblingProcessingTimeWindows,
 } from '../../../src/operators/windows/assigner.ts'
-import { reduceFold } from '../../../src/operators/windows/contents.ts'
 import {
   continuousEventTimeTrigger,
   continuousProcessingTimeTrigger,

@@ -3,6 +3,7 @@ import { newAlignment } from '../../../src/checkpoint/protocol/barrier-alignment
 import type { Barrier } from '../../../src/checkpoint/protocol/checkpoint-types.ts'
 import { MetricGroup } from '../../../src/core/metrics.ts'
 import { int53Serializer, type Serializer } from '../../../src/core/serializer.ts'
+import { MIN_TIMESTAMP } from '../../../src/core/time.ts'
 import type { StreamNode } from '../../../src/dataflow/stream-graph.ts'
 import { AbstractOperator } from '../../../src/operators/port/abstract-operator.ts'
 import { decodeInFlight } from '../../../src/runtime/channel/in-flight-format.ts'
@@ -82,6 +83,7 @@ function setUp(restored: readonly ForwardMessage[] = []) {
     keyedState: undefined,
     operatorState: new OperatorStateMemory(),
     metrics: new MetricGroup(),
+    restoredWatermark: MIN_TIMESTAMP,
   })
   subtask.addOperator(task)
   const channels = [new InputChannel(0, 0, 0), new InputChannel(1, 1, 0)]
