@@ -936,6 +936,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'checkpoint/segment',
     'checkpoint/storage',
     'core',
+    'core/formats',
     'core/hash',
     'core/shapes',
     'core/text',

@@ -1,6 +1,6 @@
 import { ByteWriter } from '../../core/byte-writer.ts'
-import { deepCopy } from '../../core/deep-copy.ts'
 import { WeirError } from '../../core/errors.ts'
+import { deepCopy } from '../../core/formats/deep-copy.ts'
 import { murmur3 } from '../../core/hash/murmur3.ts'
 import { keyGroupOfHash, subtaskOfKeyGroup } from '../../core/key-group.ts'
 import type { Counter } from '../../core/metrics.ts'
