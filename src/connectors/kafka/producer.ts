@@ -5,9 +5,10 @@ import { count, either, flag, milliseconds, oneOf, required } from '../../core/o
 import { nested, type OptionShape } from '../../core/options/shape.ts'
 import { BatchingProducer } from '../records/batching-producer.ts'
 import type { MakeSmaller } from '../records/smaller-record.ts'
-import { type BatchOrigin, BatchSender } from './batch-sender.ts'
+import { type BatchOrigin, BatchSender, type OutgoingBatch } from './batch-sender.ts'
 import type { KafkaCluster } from './client/cluster.ts'
 import { idempotentIdentity, type KafkaIdentity } from './client/identity.ts'
+import { renumbered } from './refused-batch.ts'
 
 /** Options of a `KafkaProducer`: how records are gathered into batches. */
 export interface KafkaProducerOptions {
@@ -78,6 +79,7 @@ export class KafkaProducer extends BatchingProducer {
   private readonly keyGroups: number | undefined
   private readonly sender: BatchSender
   private origin: SequencedOrigin = originOf(undefined)
+  private renewing: Promise<KafkaIdentity> | undefined
 
   private constructor(
     cluster: KafkaCluster,
@@ -107,6 +109,10 @@ export class KafkaProducer extends BatchingProducer {
       onFailure: (error) => this.fail(error),
       // The topic's limit is unknown, and below the size of the refused batch.
       onRefusedSize: (bytes) => this.limitBatches(bytes >> 1),
+      renewProducer: async (refused) => {
+        if (this.origin === refused) await this.renew(refused)
+        return (partition, batches) => this.renumber(partition, batches)
+      },
       makeSmaller: options.makeSmaller,
     })
   }
@@ -165,6 +171,28 @@ export class KafkaProducer extends BatchingProducer {
     const before = this.origin
     this.origin = originOf(identity)
     return before
+  }
+
+  /** Takes another producer id; partitions whose batches are refused at the same time share it. */
+  private async renew(refused: BatchOrigin): Promise<void> {
+    this.renewing ??= idempotentIdentity(this.cluster).finally(() => {
+      this.renewing = undefined
+    })
+    const identity = await this.renewing
+    if (this.origin === refused) this.origin = originOf(identity)
+  }
+
+  /** None of a partition's batches was stored under the present id, so their numbers begin at 0. */
+  private renumber(partition: number, batches: readonly OutgoingBatch[]): readonly OutgoingBatch[] {
+    const { origin } = this
+    let next = 0
+    const moved = batches.map((batch): OutgoingBatch => {
+      const { bytes, count } = renumbered(batch.bytes, origin.identity!, next)
+      next += count
+      return { ...batch, bytes, origin }
+    })
+    origin.sequences[partition] = next
+    return moved
   }
 
   /** Identity of records that are sent now, undefined when there is none. */
