@@ -15,7 +15,7 @@ const METADATA = {
 }
 const EMPTY = {
   ...{ partition: 0, error: 0, limit: 0, highWatermark: 0, logStart: 0 },
-  ...{ aborted: [], records: new Uint8Array(0) },
+  ...{ aborted: [], diverging: false, records: new Uint8Array(0) },
 }
 
 /** A leader that was elected just now does not know the end of its partition. */
@@ -117,6 +117,8 @@ describe('KafkaFetcher', () => {
   it('says which leadership it means, so that a broker that became a follower refuses', async () => {
     const requests: FetchRequest[] = []
     await endSeenAfter(300, { requests })
-    expect(requests[0]!.partitions).toEqual([{ partition: 0, leaderEpoch: 1, offset: 0 }])
+    expect(requests[0]!.partitions).toEqual([
+      { partition: 0, leaderEpoch: 1, offset: 0, lastFetchedEpoch: -1 },
+    ])
   })
 })

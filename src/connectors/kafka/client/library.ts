@@ -67,6 +67,7 @@ export const {
   listOffsetsV7,
   listTransactionsV0,
   metadataV12,
+  offsetForLeaderEpochV4,
   offsetCommitV8,
   offsetFetchV8,
   produceV9,
