@@ -1,5 +1,6 @@
 import { CODEC, type Codec } from '../../batch/compression.ts'
 import type { RecordBatchWriter } from '../../batch/record-batch-writer.ts'
+import type { Cancel } from '../../core/clock.ts'
 import { checkParallelism, keyGroupOf, subtaskOfKeyGroup } from '../../core/key-group.ts'
 import { count, either, flag, milliseconds, oneOf, required } from '../../core/options/kinds.ts'
 import { nested, type OptionShape } from '../../core/options/shape.ts'
@@ -80,6 +81,8 @@ export class KafkaProducer extends BatchingProducer {
   private readonly sender: BatchSender
   private origin: SequencedOrigin = originOf(undefined)
   private renewing: Promise<KafkaIdentity> | undefined
+  private cancelRefresh: Cancel | undefined
+  private closed = false
 
   private constructor(
     cluster: KafkaCluster,
@@ -128,7 +131,24 @@ export class KafkaProducer extends BatchingProducer {
     const producer = new KafkaProducer(cluster, { topic, partitions: partitions.length }, options)
     if (identity !== undefined) producer.continueWith(identity)
     else if (idempotent) producer.continueWith(await idempotentIdentity(cluster))
+    // Readers by key group need the partitions that the topic has.
+    if (producer.keyGroups === undefined) producer.lookForPartitions()
     return producer
+  }
+
+  /** Looks from time to time for partitions that were added to the topic. */
+  private lookForPartitions(): void {
+    const { cluster, topic } = this
+    this.cancelRefresh = cluster.clock.after(cluster.metadataMaxAgeMs, () => {
+      cluster
+        .refreshTopic(topic)
+        .then(({ partitions }) => this.grow(partitions.length))
+        // What is wrong shows when a batch is sent.
+        .catch(() => undefined)
+        .finally(() => {
+          if (!this.closed) this.lookForPartitions()
+        })
+    })
   }
 
   protected override partitionOf(key: Uint8Array): number {
@@ -202,6 +222,8 @@ export class KafkaProducer extends BatchingProducer {
 
   /** Drops what is not acknowledged. */
   override close(): void {
+    this.closed = true
+    this.cancelRefresh?.()
     super.close()
     this.sender.close()
   }

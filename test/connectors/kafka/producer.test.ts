@@ -13,19 +13,20 @@ import {
   produceApi,
 } from '../../../src/connectors/kafka/client/produce-request.ts'
 import { KafkaProducer } from '../../../src/connectors/kafka/producer.ts'
+import { ManualClock } from '../../../src/testing/manual-clock.ts'
 
-const METADATA = {
+const metadata = (partitions: number): unknown => ({
   brokers: [{ nodeId: 1, host: 'a', port: 1 }],
   coordinators: [{ errorCode: 0, nodeId: 1, host: 'a', port: 1 }],
   topics: [
     {
       ...{ name: 't', errorCode: 0, topicId: 'id' },
-      partitions: [0, 1].map((partitionIndex) => ({
+      partitions: Array.from({ length: partitions }, (_, partitionIndex) => ({
         ...{ errorCode: 0, partitionIndex, leaderId: 1, leaderEpoch: 1 },
       })),
     },
   ],
-}
+})
 
 /** What a broker stored of one batch. */
 interface StoredBatch {
@@ -39,6 +40,9 @@ interface StoredBatch {
 class RefusingBroker {
   readonly stored: StoredBatch[] = []
   readonly refuses = new Map<number, number>()
+  /** Partitions of the topic. */
+  partitions = 2
+  readonly clock = new ManualClock(0)
   /** Answer to a partition that is added to a transaction. */
   addError = 0
   issued = 0
@@ -51,7 +55,7 @@ class RefusingBroker {
       const resultsByPartition = [{ partitionIndex: 0, partitionErrorCode: this.addError }]
       return { resultsByTransaction: [{ topicResults: [{ resultsByPartition }] }] }
     }
-    if (api !== produceApi) return METADATA
+    if (api !== produceApi) return metadata(this.partitions)
     const partitionResponses = request.batches.map(({ partition, bytes }) => ({
       ...{ index: partition, errorCode: this.append(partition, bytes), baseOffset: 0n },
     }))
@@ -71,14 +75,16 @@ class RefusingBroker {
     return 0
   }
 
-  async open(identity?: TransactionIdentity): Promise<KafkaProducer> {
+  async open(identity?: TransactionIdentity, clock?: ManualClock): Promise<KafkaProducer> {
     const { call } = this
     const connection = {
       isOpen: true,
       call: call as KafkaConnection['call'],
       close: async () => {},
     }
-    const cluster = new KafkaCluster({ brokers: 'a:1' }, { connect: async () => connection })
+    const options = { brokers: 'a:1', metadataMaxAgeMs: 60_000 }
+    const world = { connect: async () => connection, ...(clock === undefined ? {} : { clock }) }
+    const cluster = new KafkaCluster(options, world)
     const producer = await KafkaProducer.open(cluster, 't', { identity, codec: 'gzip' })
     onTestFinished(async () => {
       producer.close()
@@ -126,6 +132,34 @@ describe('an idempotent producer', () => {
         { producerId: 2, sequence: 1, values: ['y'] },
       ].map((batch) => ({ partition: 1, ...batch })),
     )
+  })
+})
+
+describe('a producer of a topic that gets more partitions', () => {
+  it('uses them when its metadata is as old as it may be', async () => {
+    const broker = new RefusingBroker()
+    const { clock } = broker
+    const producer = await broker.open(undefined, clock)
+    const used = async (): Promise<number> => {
+      broker.stored.length = 0
+      for (let i = 0; i < 100; i++) {
+        producer.sendRecord(Buffer.from(`k${i}`), Buffer.from('v'), 1, -1, [])
+      }
+      await producer.flush()
+      return new Set(broker.stored.map(({ partition }) => partition)).size
+    }
+    expect(await used()).toBe(2)
+    broker.partitions = 4
+    clock.advance(59_999)
+    expect(await used()).toBe(2)
+    clock.advance(1)
+    await expect.poll(used).toBe(4)
+    // The next look is due after the same time.
+    broker.partitions = 8
+    clock.advance(60_000)
+    await expect.poll(used).toBe(8)
+    producer.close()
+    expect(clock.pending).toBe(0)
   })
 })
 
