@@ -13,6 +13,42 @@ export interface TestedMutant {
 /** Mutants that a test must find. Each error was once in Weir, and no test saw it. */
 export const TESTED_MUTANTS: readonly TestedMutant[] = [
   {
+    name: 'complete-over-aborted-transaction',
+    edits: [
+      {
+        file: 'connectors/transactions/prepared-transactions.ts',
+        text: "  if (age > timeoutMs * EXPIRED_PART) return 'expired'\n",
+        replacement: '',
+      },
+    ],
+    file: 'test/connectors/transactions/two-phase-sink-writer.test.ts',
+    test: 'refuses the checkpoint when the process was frozen for longer than the timeout',
+  },
+  {
+    name: 'count-a-checkpoint-stored-too-late',
+    edits: [
+      {
+        file: 'checkpoint/coordinator/repository.ts',
+        text: '    confirm()\n',
+        replacement: '',
+      },
+    ],
+    file: 'test/checkpoint/coordinator/coordinator.test.ts',
+    test: 'late while its manifest is written',
+  },
+  {
+    name: 'ignore-a-truncation',
+    edits: [
+      {
+        file: 'connectors/kafka/fetcher.ts',
+        text: 'else if (fetched.diverging) await this.checkHistory(split)',
+        replacement: 'else if (fetched.diverging) split.forgetEpoch()',
+      },
+    ],
+    file: 'test/connectors/kafka/fetcher.test.ts',
+    test: 'fails where the log that was read ends',
+  },
+  {
     name: 'zero-scale-of-published-weights',
     edits: [
       {

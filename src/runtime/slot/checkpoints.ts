@@ -129,9 +129,9 @@ export class SlotCheckpoints {
       this.decline(subtask, checkpointId, messageOf(outcome.error))
       return
     }
-    const { operators, timings } = outcome
+    const { operators, timings, commitBy } = outcome
     const { jobId, attempt } = this.deployment
-    const ack = { jobId, attempt, checkpointId, task: subtask.name, operators, timings }
+    const ack = { jobId, attempt, checkpointId, task: subtask.name, operators, timings, commitBy }
     this.report({ kind: 'ack', attempt, ack })
   }
 }
