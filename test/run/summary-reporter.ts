@@ -17,8 +17,8 @@ interface Failure {
 }
 
 /**
- * The end of a run: the slowest files with what they wait for, each failure with the command that runs it alone, and
- * last the plain line "N passed, N failed, N skipped".
+ * The end of a run: the slowest files with what they wait for, why tests were skipped, each failure with the command
+ * that runs it alone, and last the plain line "N passed, N failed, N skipped".
  */
 export class SummaryReporter implements Reporter {
   private readonly count: number
@@ -34,6 +34,7 @@ export class SummaryReporter implements Reporter {
       tests.filter((test) => test.result().state === state).length
     const sections = [
       this.slowest(),
+      skippedOf(tests),
       failures.length === 0 ? '' : ['Failed; alone:', ...failures.map(commandOf)].join('\n  '),
       // A run can fail outside of its files: Node.js warned, or a promise was rejected.
       errors.length === 0 ? '' : `Errors outside of tests: ${errors.length}; they stand above`,
@@ -48,6 +49,20 @@ export class SummaryReporter implements Reporter {
     if (costs.length < 2) return ''
     return `Slowest files, in seconds:\n${slowestTable(costs, this.count)}`
   }
+}
+
+/** The reasons why tests were skipped, with their files. Tests that `-t` left out have none. */
+function skippedOf(tests: readonly TestCase[]): string {
+  const counts = new Map<string, number>()
+  for (const test of tests) {
+    const result = test.result()
+    const reason = result.state === 'skipped' && (test.meta().skipReason ?? result.note)
+    if (!reason) continue
+    const line = `${relative(ROOT, test.module.moduleId)}: ${reason}`
+    counts.set(line, (counts.get(line) ?? 0) + 1)
+  }
+  if (counts.size === 0) return ''
+  return ['Skipped:', ...[...counts].map(([line, count]) => `${count} in ${line}`)].join('\n  ')
 }
 
 function failuresOf(module: TestModule): readonly Failure[] {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { needs } from '../../run/needs.ts'
 import { until } from '../../run/until.ts'
 import { CHROMIUM } from '../../services/chromium.ts'
 import { sharedBrowser } from '../../services/lending/browser.ts'
@@ -164,7 +165,7 @@ interface AxeResult {
   }[]
 }
 
-describe.skipIf(!existsSync(CHROMIUM))(`the dashboard (skipped without ${CHROMIUM})`, () => {
+describe('the dashboard', needs(existsSync(CHROMIUM), `no browser at ${CHROMIUM}`), () => {
   it.each(Object.keys(PAGES))(
     'shows %s of running jobs in light, dark and on a phone, without errors, and accessible',
     async (name) => {
