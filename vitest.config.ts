@@ -55,6 +55,7 @@ const ANY_ORDER_OF_FILES = { shuffle: { files: true, tests: false } }
 /** What the tests that start threads, processes and services share. */
 const SYSTEM = {
   ...ALL,
+  setupFiles: [ALL.setupFiles, 'test/run/end-leftovers.ts'],
   globalSetup: ['test/no-warnings.ts', 'test/compiled-code.ts', 'test/services/lending/host.ts'],
   // kafkajs 2.2 sets timers with negative delays.
   execArgv: ['--disable-warning=TimeoutNegativeWarning'],
