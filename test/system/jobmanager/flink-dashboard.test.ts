@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DashboardServer } from '../../services/flink/dashboard-server.ts'
 import { sharedBrowser } from '../../services/lending/browser.ts'
@@ -12,6 +12,8 @@ const SCREENSHOTS = resolve(import.meta.dirname, '../../../.weir/screenshots/fli
 let cluster: TestCluster
 let dashboard: DashboardServer
 let browser: Browser
+/** One for all pages: only the first one loads and compiles the code of the dashboard. */
+let context: BrowserContext
 let job: string
 let vertex: string
 
@@ -20,6 +22,7 @@ beforeAll(async () => {
   cluster = await TestCluster.start()
   dashboard = await DashboardServer.start(cluster.url)
   browser = await sharedBrowser()
+  context = await browser.newContext({ viewport: { width: 1400, height: 900 } })
   job = await cluster.submit(
     ...['run', 'als-serving', '--slots', '2', '-D', 'execution.checkpointing.interval=1s'],
   )
@@ -86,7 +89,7 @@ const PAGES: readonly (readonly [path: string, shows: RegExp])[] = [
 
 describe('Flink 1.20’s web dashboard', () => {
   it.each(PAGES)('shows %s of a running job without an error', async (path, shows) => {
-    const page = await browser.newPage({ viewport: { width: 1400, height: 900 } })
+    const page = await context.newPage()
     const problems = problemsOf(page)
     const place = path
       .replace('JOB', job)
@@ -102,7 +105,7 @@ describe('Flink 1.20’s web dashboard', () => {
   })
 
   it('shows each tab of the checkpoints', async () => {
-    const page = await browser.newPage({ viewport: { width: 1400, height: 900 } })
+    const page = await context.newPage()
     const problems = problemsOf(page)
     await page.goto(`${dashboard.url}/#/job/running/${job}/checkpoints`)
     for (const [tab, shows] of [
