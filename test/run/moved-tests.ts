@@ -177,6 +177,16 @@ export const MOVED_TESTS: readonly MovedTest[] = [
     ],
   },
   {
+    promise: 'the memory of retired versions is free',
+    was: 'six versions; now four, and six',
+    now: [
+      {
+        file: `${RECOVERY}/retired-versions.test.ts`,
+        test: 'frees the memory of all retired versions, including rows that were only learned',
+      },
+    ],
+  },
+  {
     promise: 'models that are loaded and unloaded leave nothing behind',
     was: '30 loads; now 10, and 30',
     now: [

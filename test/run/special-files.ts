@@ -3,15 +3,14 @@ export const ALONE_FILES: Readonly<Record<string, string>> = {
   'test/system/serving/hostile-clients.test.ts': 'measures latencies beside attacks',
 }
 
-/** System tests that wait more than they compute, each with what for. They run beside two files that compute. */
+/**
+ * System tests that wait more than they and their services compute, each with what for. They run beside two files that
+ * compute.
+ */
 export const WAITING_FILES: Readonly<Record<string, string>> = {
   'test/recovery/retired-versions.test.ts': 'checkpoints after which memory is free',
   'test/system/client/silent-server.test.ts': 'timeouts of a client',
-  'test/system/hdfs/faults.test.ts': 'HDFS that notices a lost DataNode',
   'test/system/inference/memory-limit.test.ts': 'regular gaps between requests',
-  'test/system/jobmanager/flink-dashboard.test.ts': 'pages that ask for nothing for a while',
-  'test/system/jobmanager/rescaling.test.ts': 'jobs that end and start',
-  'test/system/monitoring/prometheus.test.ts': 'scrapes, one a second',
   'test/system/state/reclaim.test.ts': 'collections of garbage in an idle thread',
   'test/system/verify/soak.test.ts': 'switches of versions at their times',
 }
