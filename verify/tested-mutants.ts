@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { COSTS_VARIABLE } from '../test/run/file-costs.ts'
+import { HOST_VARIABLE } from '../test/services/lending/lease.ts'
 import { MutatedSource, TESTED } from './mutants/mutated-source.ts'
 import type { TestedMutant } from './mutants/tested.ts'
 
@@ -43,6 +45,8 @@ async function runTests(
   const words = ['run', ...files, '-t', names.join('|'), ...output, cache]
   const child = spawn(process.execPath, [VITEST, ...words], {
     cwd: folder,
+    // The run is one of its own: it waits for no other test file, and its costs are not those of Weir's tests.
+    env: { ...process.env, [HOST_VARIABLE]: undefined, [COSTS_VARIABLE]: undefined },
     stdio: ['ignore', 'ignore', 'inherit'],
     timeout: LONGEST_RUN_MS,
   })
