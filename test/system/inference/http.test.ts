@@ -11,6 +11,7 @@ import { RunningGateway } from '../../../src/gateway/run.ts'
 import { openInferenceEngine } from '../../../src/inference/engine/engine.ts'
 import { pushModel } from '../../../src/inference/repository/push.ts'
 import { ModelsProcess } from '../../../src/jobs/models/process.ts'
+import { needs } from '../../run/needs.ts'
 import { until } from '../../run/until.ts'
 import { checkMetrics, hasPromtool } from '../../services/promtool.ts'
 import { pythonWith } from '../../services/python-packages.ts'
@@ -66,35 +67,39 @@ const post = async (path: string, body: Uint8Array | object) =>
     body: body instanceof Uint8Array ? new Uint8Array(body) : JSON.stringify(body),
   })
 
-describe.skipIf(python === undefined)('tritonclient from PyPI, in front of an ONNX model', () => {
-  it.each([
-    ['a gateway', () => gateway.port],
-    ['the process itself', () => local.port],
-  ])(
-    'reads, infers with binary tensors and JSON, classifies, unloads and loads: %s',
-    async (_, port) => {
-      const script = resolve('test/system/inference/any_model_client.py')
-      const { stdout } = await run(python!, [script, `127.0.0.1:${port()}`])
-      const { binary, ...result } = JSON.parse(stdout)
-      expect(binary.length).toBe(2)
-      for (const [p0, p1] of binary) expect(p0 + p1).toBeCloseTo(1, 4)
-      expect(result).toEqual({
-        ready: true,
-        platform: 'onnx_onnxv1',
-        inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, 3, -1, -1] }],
-        config: 'TYPE_FP32',
-        index: [{ name: 'angle', version: '1', state: 'READY', reason: 'live' }],
-        json: binary,
-        classes: binary[0][0] >= binary[0][1] ? ['0', '1'] : ['1', '0'],
-        version: binary,
-        error: 'no model is named "angel"; the models are angle',
-        unloaded: ['UNAVAILABLE'],
-        loaded: binary,
-        stats: 10,
-      })
-    },
-  )
-})
+describe(
+  'tritonclient from PyPI, in front of an ONNX model',
+  needs(python, 'tritonclient cannot be installed here'),
+  () => {
+    it.each([
+      ['a gateway', () => gateway.port],
+      ['the process itself', () => local.port],
+    ])(
+      'reads, infers with binary tensors and JSON, classifies, unloads and loads: %s',
+      async (_, port) => {
+        const script = resolve('test/system/inference/any_model_client.py')
+        const { stdout } = await run(python!, [script, `127.0.0.1:${port()}`])
+        const { binary, ...result } = JSON.parse(stdout)
+        expect(binary.length).toBe(2)
+        for (const [p0, p1] of binary) expect(p0 + p1).toBeCloseTo(1, 4)
+        expect(result).toEqual({
+          ready: true,
+          platform: 'onnx_onnxv1',
+          inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, 3, -1, -1] }],
+          config: 'TYPE_FP32',
+          index: [{ name: 'angle', version: '1', state: 'READY', reason: 'live' }],
+          json: binary,
+          classes: binary[0][0] >= binary[0][1] ? ['0', '1'] : ['1', '0'],
+          version: binary,
+          error: 'no model is named "angel"; the models are angle',
+          unloaded: ['UNAVAILABLE'],
+          loaded: binary,
+          stats: 10,
+        })
+      },
+    )
+  },
+)
 
 describe('the metrics of a gateway', () => {
   it('have the requests, batches and workers of each model, and why each batch was released (BentoML#5637)', async () => {
