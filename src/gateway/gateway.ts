@@ -109,7 +109,7 @@ export async function createGateway(
       answers,
       statistics: inference,
       version: options.version,
-      registry: services.registry,
+      modelControl: services.modelControl,
     })
     addRecommenderRoutes(routes, services, recommender)
     if (services.observations !== undefined) addObserveRoute(routes, services.observations)

@@ -86,6 +86,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'wire',
   ],
   'cli/inference': [
+    'access',
     'cli/command',
     'cli/flags',
     'cli/serve',
@@ -467,8 +468,15 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'inference/policy': ['core', 'inference/port'],
   'inference/port': ['files'],
   'inference/queue': ['core', 'inference/port'],
-  'inference/repository': ['core', 'core/text', 'files', 'inference/port', 'wire/inference'],
-  'inference/runners': ['core', 'files', 'http', 'inference/port'],
+  'inference/repository': [
+    'access',
+    'core',
+    'core/text',
+    'files',
+    'inference/port',
+    'wire/inference',
+  ],
+  'inference/runners': ['access', 'core', 'files', 'http', 'inference/port', 'wire'],
   'inference/workers': [
     'core',
     'inference/policy',
