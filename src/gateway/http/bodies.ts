@@ -1,6 +1,8 @@
-import { createGunzip, createInflate } from 'node:zlib'
+import { Transform } from 'node:stream'
+import { createGunzip, createInflate, type Gunzip, type Inflate } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import { WeirError } from '../../core/errors.ts'
+import { addJsonParser } from '../../http/json-parser.ts'
 
 /** Media types whose bodies a route gets as bytes. */
 const RAW_TYPES = [
@@ -11,14 +13,21 @@ const RAW_TYPES = [
   'application/octet-stream',
 ] as const
 
+/** Bytes that a body may have after decompression whatever it had before. */
+const FREE_BYTES = 1024 * 1024
+/** Most bytes that a byte may become. */
+const MOST_RATIO = 100
+const RATIO_SENTENCE = `the body has more than ${MOST_RATIO} times as many bytes after decompression; send it without compression`
+
 /** Content codings of bodies. */
 const DECODERS = { gzip: createGunzip, deflate: createInflate } as const
 
 /**
- * Accepts bodies of CSV, NDJSON and bytes, and compressed bodies of every type. The body limit of a
+ * Accepts bodies of JSON, CSV, NDJSON and bytes, and compressed bodies of every type. The body limit of a
  * route counts bytes after decompression, so that a small body cannot fill the memory.
  */
 export function addBodyParsers(app: FastifyInstance): void {
+  addJsonParser(app)
   app.addContentTypeParser([...RAW_TYPES], { parseAs: 'buffer' }, (_request, body, done) => {
     done(null, body)
   })
@@ -35,11 +44,27 @@ export function addBodyParsers(app: FastifyInstance): void {
     // No one may read the body: of an unknown path, after a refusal, beyond the limit. An error without a
     // listener would end the process.
     decoder.on('error', () => {})
-    const decoded = Object.assign(payload.pipe(decoder), { receivedEncodedLength: 0 })
+    const limited = payload.pipe(decoder).pipe(ratioLimit(decoder))
+    limited.on('error', () => {})
+    const decoded = Object.assign(limited, { receivedEncodedLength: 0 })
     payload.on('data', (chunk: Buffer) => {
       decoded.receivedEncodedLength += chunk.length
     })
-    payload.on('error', (error) => decoder.destroy(error))
+    payload.on('error', (error) => limited.destroy(error))
+    decoder.on('error', (error) => limited.destroy(error))
     return decoded
+  })
+}
+
+/** Passes the bytes of a decoder on, and fails with FRAME_TOO_LARGE when they are far more than were sent. */
+function ratioLimit(decoder: Gunzip | Inflate): Transform {
+  let bytes = 0
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length
+      const isFree = bytes <= FREE_BYTES || bytes <= decoder.bytesWritten * MOST_RATIO
+      if (isFree) done(null, chunk)
+      else done(new WeirError('FRAME_TOO_LARGE', RATIO_SENTENCE))
+    },
   })
 }
