@@ -2,6 +2,7 @@ import type { ServerOptions } from 'node:https'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import type { AccessControl } from '../access/control.ts'
 import type { Clock } from '../core/clock.ts'
+import { ConnectionShare, HANDSHAKE_TIMES, REQUEST_TIMES } from '../http/connection-share.ts'
 import { requireLoopbackName, requireOwnOrigin } from '../http/own-origin.ts'
 import { VALIDATION } from '../http/validation.ts'
 import { tracer } from '../tracing/tracer.ts'
@@ -37,7 +38,7 @@ export interface GatewayOptions {
   readonly bodyLimit?: number
   /** Milliseconds in which a client must send a whole request. @default 10,000 */
   readonly requestTimeoutMs?: number
-  /** Open connections; further ones are closed at once. @default 4,096 */
+  /** Open connections, half of them of one address; beyond it the oldest silent one gives way. @default 4,096 */
   readonly maxConnections?: number
   /** Version in the OpenAPI document. */
   readonly version: string
@@ -74,7 +75,9 @@ export async function createGateway(
   options: GatewayOptions,
 ): Promise<FastifyInstance> {
   const app: FastifyInstance = Fastify({
-    ...(options.tls === undefined ? {} : { https: httpsOf(options.tls) }),
+    ...(options.tls === undefined
+      ? { http: REQUEST_TIMES }
+      : { https: { ...httpsOf(options.tls), ...REQUEST_TIMES, ...HANDSHAKE_TIMES } }),
     logger: options.logger ?? false,
     bodyLimit: options.bodyLimit ?? DEFAULT_BODY_LIMIT,
     requestTimeout: options.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS,
@@ -85,7 +88,8 @@ export async function createGateway(
       ? {}
       : { schemaController: { compilersFactory: options.compilers } }),
   })
-  app.server.maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS
+  const most = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS
+  const connections = new ConnectionShare({ most }, options.clock)
   if (tracer !== undefined) addTracing(app, tracer)
   const requests = new RequestMetrics()
   requests.addTo(app)
@@ -123,8 +127,18 @@ export async function createGateway(
     })
     addDocumentRoute(routes)
   })
-  if (mayBeHot(app, options))
-    addHotRoutes(app, { state: services.state, answers, recommender, requests, ...options })
+  if (mayBeHot(app, options)) {
+    addHotRoutes(app, {
+      state: services.state,
+      answers,
+      recommender,
+      requests,
+      requested: connections.hasRequested,
+      ...options,
+    })
+  }
+  connections.attach(app.server)
+  app.addHook('onClose', async () => connections[Symbol.dispose]())
   return app
 }
 

@@ -29,7 +29,9 @@ let routes: readonly (readonly [string, string])[]
 beforeAll(async () => {
   app = await new GatewayWorld().open({ modelControl: {} })
   await app.ready()
-  const { paths = {} } = app.swagger() as unknown as { paths?: Record<string, Record<string, object>> }
+  const { paths = {} } = app.swagger() as unknown as {
+    paths?: Record<string, Record<string, object>>
+  }
   routes = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(([, operation]) => 'requestBody' in operation)
