@@ -1,6 +1,7 @@
 import type { ServerOptions } from 'node:https'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import type { AccessControl } from '../access/control.ts'
+import { ByteBudget, type ByteBudgetLimits } from '../core/byte-budget.ts'
 import type { Clock } from '../core/clock.ts'
 import { ConnectionShare, HANDSHAKE_TIMES, REQUEST_TIMES } from '../http/connection-share.ts'
 import { requireLoopbackName, requireOwnOrigin } from '../http/own-origin.ts'
@@ -40,6 +41,8 @@ export interface GatewayOptions {
   readonly requestTimeoutMs?: number
   /** Open connections, half of them of one address; beyond it the oldest silent one gives way. @default 4,096 */
   readonly maxConnections?: number
+  /** Bytes of bodies that are not answered yet. @default 256 MiB, 96 MiB of one token, or of one address without tokens */
+  readonly bodies?: ByteBudgetLimits
   /** Version in the OpenAPI document. */
   readonly version: string
   readonly clock: Clock
@@ -63,6 +66,8 @@ const LEVELS_OF_REQUESTS: ReadonlySet<string> = new Set(['info', 'debug', 'trace
 const DEFAULT_BODY_LIMIT = 1024 * 1024
 const DEFAULT_REQUEST_TIMEOUT_MS = 10_000
 const DEFAULT_MAX_CONNECTIONS = 4096
+const MIB = 1024 * 1024
+const BODIES: ByteBudgetLimits = { most: 256 * MIB, mostPerClient: 96 * MIB }
 /** A path segment is at most an id of 1,024 characters, each of up to nine characters when escaped. */
 const MAX_PATH_SEGMENT = 9 * 1024
 
@@ -101,7 +106,10 @@ export async function createGateway(
   if (options.access !== undefined) addAuthorization(app, options.access)
   addErrorHandlers(app)
   addUnknownPathHandler(app)
-  addBodyParsers(app)
+  addBodyParsers(app, {
+    budget: new ByteBudget(options.bodies ?? BODIES),
+    clientOf: ({ headers, ip }) => (options.access && headers.authorization) ?? ip,
+  })
   await addOpenApi(app, { version: options.version, needsToken: options.access !== undefined })
   await app.register(async (routes) => {
     addHealthRoutes(routes, services.state)
