@@ -1,7 +1,7 @@
 import type { ServerOptions } from 'node:https'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import { ByteBudget, type ByteBudgetLimits } from '../access/byte-budget.ts'
 import type { AccessControl } from '../access/control.ts'
-import { ByteBudget, type ByteBudgetLimits } from '../core/byte-budget.ts'
 import type { Clock } from '../core/clock.ts'
 import { ConnectionShare, HANDSHAKE_TIMES, REQUEST_TIMES } from '../http/connection-share.ts'
 import { requireLoopbackName, requireOwnOrigin } from '../http/own-origin.ts'

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
+import type { ByteBudget } from '../../access/byte-budget.ts'
 import type { AccessControl } from '../../access/control.ts'
 import type { Principal } from '../../access/token-verifier.ts'
-import type { ByteBudget } from '../../core/byte-budget.ts'
 import { sleep } from '../../core/clock.ts'
 import { WeirError } from '../../core/errors.ts'
 import { tracer } from '../../tracing/tracer.ts'

@@ -1,4 +1,4 @@
-import type { ByteBudget } from '../../core/byte-budget.ts'
+import type { ByteBudget } from '../../access/byte-budget.ts'
 import { WeirError } from '../../core/errors.ts'
 
 /** Bytes of a frame that is not whole from which they are counted; every connection may hold fewer. */

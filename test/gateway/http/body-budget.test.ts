@@ -3,7 +3,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import fastify, { type FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { ByteBudget } from '../../../src/core/byte-budget.ts'
+import { ByteBudget } from '../../../src/access/byte-budget.ts'
 import { addBodyParsers } from '../../../src/gateway/http/bodies.ts'
 import { until } from '../../run/until.ts'
 

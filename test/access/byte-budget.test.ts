@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ByteBudget } from '../../src/core/byte-budget.ts'
+import { ByteBudget } from '../../src/access/byte-budget.ts'
 
 describe('a budget of bytes', () => {
   it('has a limit for all clients, and one for each', () => {

@@ -1,4 +1,4 @@
-import type { Cancel } from './clock.ts'
+import type { Cancel } from '../core/clock.ts'
 
 /** Limits of a budget, in bytes. */
 export interface ByteBudgetLimits {
