@@ -137,6 +137,10 @@ export const ERROR_CODES = {
   ),
   MODEL_FAILED: entry(false, 'The model could not be read, or threw while it ran.'),
   MODEL_NOT_LOADED: entry(true, 'The model is known but not loaded now.'),
+  REMOTE_MODEL_FAILED: entry(
+    true,
+    'The server of a remote model failed, or its answer is not what it promised; the sentence names the server.',
+  ),
   WORKER_LOST: entry(
     true,
     'The worker that ran the request ended, and the deadline or the attempts allow no other try.',

@@ -27,6 +27,9 @@ interface EndedRun {
   readonly endedAt: number
 }
 
+/** Failures of another server, which smaller batches would only repeat. */
+const PEER_FAILURES = ['MODEL_NOT_LOADED', 'REMOTE_MODEL_FAILED'] as const
+
 /** Runs taken slots of a queue as batches and writes what came out. */
 export class BatchRun {
   private readonly model: LoadedModel
@@ -63,6 +66,10 @@ export class BatchRun {
     } catch (error) {
       // The process of the model ended: this worker ends, too, and its slots are put up again.
       if (isWeirError(error, 'WORKER_LOST')) throw error
+      if (PEER_FAILURES.some((code) => isWeirError(error, code))) {
+        for (const slot of slots) this.fail(slot, error as WeirError)
+        return { runMs: this.nowMs() - startedAt, answered: 0, failed: slots.length }
+      }
       if (slots.length > 1) {
         const middle = slots.length >>> 1
         return await this.apart(slots.slice(0, middle), slots.slice(middle))

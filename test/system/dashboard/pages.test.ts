@@ -86,14 +86,15 @@ beforeAll(async () => {
   const data = ['--data-dir', folder]
   const fixtures = join(REPOSITORY, 'test/fixtures')
   const often = ['-D', 'execution.checkpointing.interval=1s']
-  manager = weir(['jobmanager', ...data, '-D', 'rest.port=0', '--modules', fixtures])
+  const models = join(folder, 'models')
+  const modules = ['--modules', fixtures, '--modules', models]
+  manager = weir(['jobmanager', ...data, '-D', 'rest.port=0', ...modules])
   execFileSync(process.execPath, ['scripts/build-dashboard.js'], { cwd: REPOSITORY })
   await done(weir(['generate', 'als-model', '--users', '20', '--items', '20', ...data]))
   // Version 1 is live in the registry; the second version waits for its promotion by a test.
   await done(weir(['model', 'promote', '1', '--force', 'the first one', ...data]))
   url = (await manager.printed(/REST interface on (http:\S+);/))[1]!
   writeFileSync(join(folder, 'titles.csv'), '1,The first film\n2,"Film, the second"\n')
-  const models = join(folder, 'models')
   writeModels(models)
   const [heldUp, failing, asking, learning] = await Promise.all([
     submit('run', join(fixtures, 'held-up-job.ts'), ...often),

@@ -145,7 +145,7 @@ describe('a model that cannot be loaded', () => {
     const unknown: ModelSource = { kind: 'remote', url, model: 'triple' }
     await expect(load(unknown)).rejects.toMatchObject({
       code: 'MODEL_FAILED',
-      message: expect.stringContaining('no such model'),
+      message: expect.stringMatching(/^the model server http:.* answered with HTTP 4\d\d$/),
     })
     const nowhere: ModelSource = { kind: 'remote', url: 'http://127.0.0.1:1', model: 'double' }
     await expect(load(nowhere)).rejects.toMatchObject({ code: 'MODEL_NOT_LOADED' })

@@ -27,6 +27,20 @@ async function run(...words: readonly string[]): Promise<CommandResult> {
 const local = (...words: readonly string[]) => run(...words, '--data-dir', at('data'))
 const ask = (...words: readonly string[]) => run(...words, '-m', address)
 
+/** The query port of the only job asks for the same certificate and token as the port of the JobManager. */
+async function expectInherited(): Promise<void> {
+  const info = await ask('info', 'als-serving', '--json', ...asClient())
+  const port = String((JSON.parse(info.stdout) as { 'query-port': number })['query-port'])
+  const query = asClient().map((word) => word.replace('--jobmanager', '--query'))
+  const predict = ['predict', '1', '5', '--port', port, '--timeout', '60000']
+  const answered = await run(...predict, ...query)
+  expect([answered.code, answered.stderr]).toEqual([0, ''])
+  const plain = await run(...predict.slice(0, -1), '500')
+  expect([plain.code, plain.stdout]).toEqual([1, ''])
+  const noToken = await weir([...predict, ...query]).ended
+  expect([noToken.code, noToken.stderr]).toEqual([1, expect.stringContaining('UNAUTHENTICATED')])
+}
+
 describe(
   'a JobManager that demands client certificates',
   needs(await hasOpenssl(), 'openssl makes no certificates here'),
@@ -70,6 +84,7 @@ describe(
       await expect
         .poll(async () => (await listed()).stdout)
         .toContain(`${id} : als-serving (RUNNING)`)
+      await expectInherited()
       const cancelled = await ask('cancel', id!, ...asClient())
       expect(cancelled.stdout).toContain(`Cancelled job ${id}.`)
     })
