@@ -464,11 +464,12 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'wire',
     'wire/inference',
   ],
+  'inference/onnx': ['core', 'inference/port'],
   'inference/policy': ['core', 'inference/port'],
   'inference/port': ['files'],
   'inference/queue': ['core', 'inference/port'],
   'inference/repository': ['core', 'core/text', 'files', 'inference/port', 'wire/inference'],
-  'inference/runners': ['core', 'files', 'http', 'inference/port'],
+  'inference/runners': ['core', 'files', 'http', 'inference/onnx', 'inference/port'],
   'inference/workers': [
     'core',
     'inference/policy',

@@ -38,19 +38,29 @@ function requireWhole(name: string, value: number, most: number): void {
 export const mostItemsOf = (deployment: Deployment): number =>
   deployment.maxBatchItems ?? DEFAULT_MAX_ITEMS
 
-/** Most items of a batch of a model in this deployment. */
+/** Most items of a batch of a model in this deployment; a request that runs alone is one. */
 export function maxItemsOf(signature: ModelSignature, deployment: Deployment): number {
+  if (signature.alone !== undefined) return 1
   return Math.min(mostItemsOf(deployment), signature.maxItems ?? Infinity)
+}
+
+/** Most rows of a request that runs alone and cannot be split; Infinity where nobody has set a limit. */
+export function mostRowsOf(signature: ModelSignature, { maxBatchItems }: Deployment): number {
+  return Math.min(maxBatchItems ?? Infinity, signature.maxItems ?? Infinity)
 }
 
 /** What a worker starts with. One run may use the cores, shared among the workers. */
 export function workerStartOf(source: ModelSource, deployment: Deployment): WorkerStart {
   const { workers = 1, isolation = 'thread', memoryLimitBytes, warmUp } = deployment
+  const { batches, itemAxes, probe } = deployment
   return {
     source,
     isolation,
     memoryLimitBytes,
     warmUp,
+    batches,
+    itemAxes,
+    probe,
     mostItems: mostItemsOf(deployment),
     threads: Math.max(1, Math.floor(availableParallelism() / workers)),
   }
@@ -58,19 +68,35 @@ export function workerStartOf(source: ModelSource, deployment: Deployment): Work
 
 /** Sizes of the queue of a model. */
 export function queueShapeOf(signature: ModelSignature, deployment: Deployment): QueueShape {
+  const { inputs, outputs } = signature
+  const sizeOf = signature.alone === undefined ? itemBytes : wholeBytes
+  // The outputs of free inputs are of any size, whatever a file says of them.
+  const isFree =
+    signature.alone !== undefined && inputs.some((spec) => wholeBytes(spec) === undefined)
   const items = maxItemsOf(signature, deployment)
   return {
     capacity: deployment.queueCapacity ?? DEFAULT_CAPACITY,
-    inputBytes: deployment.inputBytes ?? bytesOf(signature.inputs, items),
-    outputBytes: deployment.outputBytes ?? bytesOf(signature.outputs, items),
+    inputBytes: deployment.inputBytes ?? bytesOf(inputs, items, sizeOf),
+    outputBytes:
+      deployment.outputBytes ?? bytesOf(outputs, items, isFree ? () => undefined : sizeOf),
   }
 }
 
-function bytesOf(specs: readonly TensorSpec[], items: number): number {
+/** Bytes of a tensor without items; undefined when a size is free. */
+const wholeBytes = (spec: TensorSpec): number | undefined => itemBytes({ ...spec, itemAxis: null })
+
+function bytesOf(
+  specs: readonly TensorSpec[],
+  items: number,
+  sizeOf: (spec: TensorSpec) => number | undefined,
+): number {
   let bytes = 0
   for (const spec of specs) {
-    const item = itemBytes(spec)
-    const data = item === undefined ? MIB : Math.max(item, Math.min(MIB, item * items))
+    const item = sizeOf(spec)
+    const data =
+      item === undefined
+        ? Math.max(MIB, itemBytes(spec) ?? 0)
+        : Math.max(item, Math.min(MIB, item * items))
     bytes += data + TENSOR_HEAD_BYTES
   }
   return bytes

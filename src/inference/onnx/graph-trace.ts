@@ -1,8 +1,14 @@
 import type { Graph, GraphNode, ModelGraph } from './graph.ts'
 import { Operation } from './operation.ts'
-import { isRandom, ruleOf } from './rules/table.ts'
+import { isRandom, ruleOf } from './operator-table.ts'
 import { sizeOf } from './size.ts'
-import { fixedTensor, isFixed, Mixing, type TracedTensor, type TracedValue } from './traced-value.ts'
+import {
+  fixedTensor,
+  isFixed,
+  Mixing,
+  type TracedTensor,
+  type TracedValue,
+} from './traced-value.ts'
 
 /** Values by their name; a branch or a loop sees those around it, too. */
 class Scope {
@@ -46,7 +52,10 @@ export class GraphTrace {
     for (const node of nodes) {
       const values = this.valuesOf(node, scope)
       node.outputs.forEach((name, i) => {
-        scope.set(name, values[i] ?? new Mixing(`${node.operation} has more outputs than are known`))
+        scope.set(
+          name,
+          values[i] ?? new Mixing(`${node.operation} has more outputs than are known`),
+        )
       })
     }
     return outputs.map(({ name }) => scope.get(name))
@@ -82,7 +91,8 @@ export class GraphTrace {
     const rule = ruleOf(domain, name)
     try {
       if (isRandom(domain, name)) throw operation.mixing('draws random numbers')
-      if (rule === undefined) throw operation.mixing('is no operator whose items are known to stay apart')
+      if (rule === undefined)
+        throw operation.mixing('is no operator whose items are known to stay apart')
       return rule(operation)
     } catch (error) {
       if (!(error instanceof Mixing)) throw error

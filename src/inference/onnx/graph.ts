@@ -1,4 +1,10 @@
-import { type ByteSource, fieldsOf, numbersAt, type ProtobufField, textAt } from './protobuf-fields.ts'
+import {
+  type ByteSource,
+  fieldsOf,
+  numbersAt,
+  type ProtobufField,
+  textAt,
+} from './protobuf-fields.ts'
 
 /** A constant of a graph; its elements are there only when they are few numbers. */
 export interface GraphConstant {

@@ -1,11 +1,16 @@
 import { messageOf } from '../../core/errors.ts'
+import type { ItemAxes } from '../port/signature.ts'
 import type { GraphValue, ModelGraph } from './graph.ts'
 import { GraphTrace } from './graph-trace.ts'
-import { ITEMS, namedSize, ONE, isSameSize, type Size, sizeOf } from './size.ts'
-import { countsItems, fixedTensor, isPlainAxis, itemTensor, Mixing, type TracedValue } from './traced-value.ts'
-
-/** Axis of the items of tensors by their name; null for a tensor without items. */
-export type ItemAxes = Readonly<Record<string, number | null>>
+import { ITEMS, isSameSize, namedSize, ONE, type Size, sizeOf } from './size.ts'
+import {
+  countsItems,
+  fixedTensor,
+  isPlainAxis,
+  itemTensor,
+  Mixing,
+  type TracedValue,
+} from './traced-value.ts'
 
 /** Whether the rows of a batch are shown to be independent, and along which axes; or why they are not. */
 export type Independence =
@@ -74,14 +79,10 @@ function axesNamed(inputs: readonly GraphValue[], wanted: string): ItemAxes {
   )
 }
 
-function traced(
-  model: ModelGraph,
-  inputs: readonly GraphValue[],
-  axes: ItemAxes,
-): Independence {
+function traced(model: ModelGraph, inputs: readonly GraphValue[], axes: ItemAxes): Independence {
   const unknown = (why: string): Independence => ({ kind: 'unknown', why, inputs: axes })
   try {
-    const values = new Map(inputs.map((input) => [input.name, valueOf(input, inputs, axes)]))
+    const values = new Map(inputs.map((input) => [input.name, inputValue(input, inputs, axes)]))
     const outputs = new GraphTrace(model).outputsOf(model.graph, values)
     const found: [string, number | null][] = []
     for (const [i, { name }] of model.graph.outputs.entries()) {
@@ -97,7 +98,7 @@ function traced(
 }
 
 /** Throws Mixing when an axis of the items has a name that another axis has, too. */
-function valueOf(
+function inputValue(
   { name, shape }: GraphValue,
   inputs: readonly GraphValue[],
   axes: ItemAxes,
@@ -115,7 +116,9 @@ function valueOf(
     if (typeof size === 'number') return sizeOf(size)
     return namedSize(size === '' ? `${name}/${d}` : size)
   })
-  const isTwice = shape.some((size, d) => d !== axis && size !== '' && isFree(size) && itemNames.includes(size))
+  const isTwice = shape.some(
+    (size, d) => d !== axis && size !== '' && isFree(size) && itemNames.includes(size),
+  )
   if (isTwice) return new Mixing(`the input ${name} has the items along two axes`)
   return axis === null ? fixedTensor(sizes) : itemTensor(sizes, { axis, outer: ONE })
 }

@@ -1,6 +1,14 @@
 import type { Graph, GraphNode } from './graph.ts'
 import { namedSize, type Size } from './size.ts'
-import { countsItems, fixedTensor, isFixed, Mixing, shapeOf, type TracedTensor, type TracedValue } from './traced-value.ts'
+import {
+  countsItems,
+  fixedTensor,
+  isFixed,
+  Mixing,
+  shapeOf,
+  type TracedTensor,
+  type TracedValue,
+} from './traced-value.ts'
 
 /** Traces the graph of a branch or a loop, whose inputs are the values; throws Mixing. */
 export type TraceGraph = (graph: Graph, inputs: readonly TracedValue[]) => readonly TracedValue[]
@@ -71,8 +79,11 @@ export class Operation {
     if (given !== undefined) return given
     const tensor = this.fixed(input)
     if (tensor === undefined) return undefined
-    const known = tensor.numbers?.map(({ factor, names }) => (names.length > 0 ? Number.NaN : factor))
-    if (known === undefined || known.some(Number.isNaN)) throw this.mixing(`has ${name} that are not known`)
+    const known = tensor.numbers?.map(({ factor, names }) =>
+      names.length > 0 ? Number.NaN : factor,
+    )
+    if (known === undefined || known.some(Number.isNaN))
+      throw this.mixing(`has ${name} that are not known`)
     return known
   }
 

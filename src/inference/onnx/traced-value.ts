@@ -1,4 +1,4 @@
-import { isSameSize, ITEMS, productOf, type Size, times } from './size.ts'
+import { ITEMS, isSameSize, productOf, type Size, times } from './size.ts'
 
 /** Where the items of a tensor are. */
 export interface ItemAxis {

@@ -2,9 +2,10 @@ import type { Agent as HttpAgent, IncomingMessage } from 'node:http'
 import { asWeirError, messageOf, WeirError } from '../../core/errors.ts'
 import { Agent, request } from '../../http/builtin.ts'
 import type { ModelSource } from '../port/model.ts'
-import type { LoadedModel } from '../port/runner.ts'
+import type { LoadedModel, RunnerOptions } from '../port/runner.ts'
 import type { ModelSignature, TensorSpec } from '../port/signature.ts'
 import { DATATYPE_BYTES, type Tensor, type TensorDatatype } from '../port/tensor.ts'
+import { declaredSignature } from './item-axes.ts'
 
 type RemoteSource = Extract<ModelSource, { kind: 'remote' }>
 
@@ -15,7 +16,10 @@ const JSON_LENGTH = 'inference-header-content-length'
  * Opens a model of a server that speaks the Open Inference Protocol v2 over HTTP with binary tensors. Throws
  * MODEL_NOT_LOADED when the server cannot be reached, MODEL_FAILED when it does not have the model.
  */
-export async function loadRemote(source: RemoteSource): Promise<LoadedModel> {
+export async function loadRemote(
+  source: RemoteSource,
+  options: RunnerOptions,
+): Promise<LoadedModel> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const version =
     source.version === undefined ? '' : `/versions/${encodeURIComponent(source.version)}`
@@ -23,7 +27,9 @@ export async function loadRemote(source: RemoteSource): Promise<LoadedModel> {
   const target = { base: source.url, agent }
   try {
     const { json } = await exchange(target, path)
-    return remoteModel(target, `${path}/infer`, signatureOf(json, source.maxItems))
+    const signature =
+      options.signature ?? declaredSignature(signatureOf(json, source.maxItems), options)
+    return remoteModel(target, `${path}/infer`, signature)
   } catch (error) {
     agent.destroy()
     throw asWeirError(error, 'MODEL_NOT_LOADED', `${source.url}${path}`)
@@ -132,10 +138,9 @@ function signatureOf(json: unknown, maxItems: number | undefined): ModelSignatur
   if (!Array.isArray(inputs) || !Array.isArray(outputs)) {
     throw new WeirError('MODEL_FAILED', 'the metadata has no inputs and outputs')
   }
-  const [ins, outs] = [inputs.map(specOf), outputs.map(specOf)]
-  const isFixed = ins.every(({ itemAxis }) => itemAxis === null)
-  const most = maxItems ?? (isFixed ? 1 : undefined)
-  return { inputs: ins, outputs: outs, ...(most === undefined ? {} : { maxItems: most }) }
+  const tensors = { inputs: inputs.map(specOf), outputs: outputs.map(specOf) }
+  // The protocol does not say whether rows are independent; who limits the items of a shared run does.
+  return maxItems === undefined ? tensors : { ...tensors, maxItems, batches: true }
 }
 
 function specOf({ name, datatype, shape }: RemoteTensor): TensorSpec {

@@ -1,6 +1,6 @@
-import type { Graph } from '../graph.ts'
-import type { Operation, Rule } from '../operation.ts'
-import { isSameSize, knownSize, type Size } from '../size.ts'
+import type { Graph } from './graph.ts'
+import type { Operation, Rule } from './operation.ts'
+import { isSameSize, knownSize, type Size } from './size.ts'
 import {
   fixedTensor,
   isFixed,
@@ -8,7 +8,7 @@ import {
   Mixing,
   type TracedTensor,
   type TracedValue,
-} from '../traced-value.ts'
+} from './traced-value.ts'
 
 /** Most rounds until what is known of the states of a loop no longer changes. */
 const ROUNDS = 8
@@ -108,7 +108,8 @@ function settled(
 
 const isSame = (a: TracedTensor, b: TracedTensor): boolean =>
   a.shape === b.shape ||
-  (a.shape?.length === b.shape?.length && a.shape!.every((size, d) => isSameSize(size, b.shape![d]!)))
+  (a.shape?.length === b.shape?.length &&
+    a.shape!.every((size, d) => isSameSize(size, b.shape![d]!)))
 
 /**
  * What is true of both tensors. `isKept`: a size that stands for any is kept, because a body that was traced with any

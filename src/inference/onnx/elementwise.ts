@@ -1,5 +1,5 @@
-import type { Operation, Rule } from '../operation.ts'
-import { dividedBy, isSameSize, knownSize, ONE, type Size, sizeOf, times } from '../size.ts'
+import type { Operation, Rule } from './operation.ts'
+import { dividedBy, isSameSize, knownSize, ONE, type Size, sizeOf, times } from './size.ts'
 import {
   countsItems,
   fixedTensor,
@@ -7,7 +7,7 @@ import {
   itemTensor,
   Mixing,
   type TracedTensor,
-} from '../traced-value.ts'
+} from './traced-value.ts'
 
 /** Number of the type in `TensorProto.DataType`. */
 const BOOL = 9
@@ -65,10 +65,7 @@ export const broadcast: Rule = (operation) => {
 }
 
 /** The tensor that broadcasting gives. Throws Mixing. */
-export function broadcastOf(
-  operation: Operation,
-  inputs: readonly TracedTensor[],
-): TracedTensor {
+export function broadcastOf(operation: Operation, inputs: readonly TracedTensor[]): TracedTensor {
   const rank = Math.max(...inputs.map(({ shape }) => shape?.length ?? 0))
   const isWhole = inputs.every(({ shape }) => shape !== undefined)
   if (!isWhole && inputs.every(({ items }) => items === undefined)) return fixedTensor()
@@ -76,12 +73,16 @@ export function broadcastOf(
   let items: ItemAxis | undefined
   for (let axis = 0; axis < rank; axis++) {
     const meeting = inputs.map((input) => sizeAt(operation, input, axis, rank))
-    const size = broadcastSize(operation, meeting.map(({ size }) => size))
+    const size = broadcastSize(
+      operation,
+      meeting.map(({ size }) => size),
+    )
     const found = meeting.filter((one) => one.outer !== undefined)
     if (found.length > 0) {
       const [first] = found
       const isAlike = found.every(({ outer }) => isSameSize(outer!, first!.outer!))
-      if (items !== undefined || !isAlike) throw operation.mixing('brings the items of two axes together')
+      if (items !== undefined || !isAlike)
+        throw operation.mixing('brings the items of two axes together')
       items = { axis, outer: first!.outer! }
     }
     shape.push(size)
@@ -130,7 +131,8 @@ const ARITHMETIC: Readonly<Record<string, Arithmetic>> = {
   Add: (a, b) => both(a, b, (x, y) => x + y) ?? sumOf(a, b),
   Sub: (a, b) => both(a, b, (x, y) => x - y) ?? (isSameSize(a, b) ? sizeOf(0) : undefined),
   Equal: (a, b) =>
-    both(a, b, (x, y) => (x === y ? 1 : 0)) ?? (isBelowZero(a) || isBelowZero(b) ? sizeOf(0) : undefined),
+    both(a, b, (x, y) => (x === y ? 1 : 0)) ??
+    (isBelowZero(a) || isBelowZero(b) ? sizeOf(0) : undefined),
   And: (a, b) => both(a, b, (x, y) => x * y),
   Or: (a, b) => both(a, b, Math.max),
   Greater: (a, b) => both(a, b, (x, y) => (x > y ? 1 : 0)),
@@ -165,7 +167,8 @@ function numbersOf(
     const number = compute(...elements)
     if (number === undefined && (!isCounting || elements.every((one) => !one.isOfItems))) {
       numbers.push(operation.anySize())
-    } else if (number === undefined) throw new Mixing(`${operation.name} computes with the number of items`)
+    } else if (number === undefined)
+      throw new Mixing(`${operation.name} computes with the number of items`)
     else numbers.push(number)
   }
   return numbers

@@ -1,4 +1,4 @@
-import type { Size } from '../size.ts'
+import type { Size } from './size.ts'
 
 /** Elements of a small tensor of numbers in another order of its axes. */
 export function transposedNumbers(

@@ -1,8 +1,8 @@
-import type { Operation, Rule } from '../operation.ts'
-import { isSameSize, knownSize, ONE, productOf, type Size, sizeOf } from '../size.ts'
-import { fixedTensor, type ItemAxis, itemTensor, type TracedTensor } from '../traced-value.ts'
 import { broadcastOf } from './elementwise.ts'
 import { placesOfCut, slicedNumbers } from './number-lists.ts'
+import type { Operation, Rule } from './operation.ts'
+import { isSameSize, knownSize, ONE, productOf, type Size, sizeOf } from './size.ts'
+import { fixedTensor, type ItemAxis, itemTensor, type TracedTensor } from './traced-value.ts'
 
 /** An output of this shape, with the items of the input where there are any. */
 export const withItems = (
@@ -48,7 +48,9 @@ export const softmax: Rule = (operation) =>
 
 /** Operations along the axis that the second input names. */
 export const alongInput: Rule = (operation) =>
-  along((_, rank) => operation.settings('', 1)!.map((axis) => operation.axis(axis, rank)))(operation)
+  along((_, rank) => operation.settings('', 1)!.map((axis) => operation.axis(axis, rank)))(
+    operation,
+  )
 
 /** Operations on all axes but the first: normalisation of each picture, a matrix in each item. */
 export const alongOthers: Rule = along((_, rank) => rangeOf(1, rank))
@@ -109,7 +111,10 @@ function reduced(operation: Operation, axes: readonly number[]): TracedTensor {
   const { items } = operation.input(0)
   requireOthers(operation, axes, items)
   if (operation.number('keepdims', 1) !== 0) {
-    return withItems(shape.map((size, d) => (axes.includes(d) ? ONE : size)), items)
+    return withItems(
+      shape.map((size, d) => (axes.includes(d) ? ONE : size)),
+      items,
+    )
   }
   const kept = shape.filter((_, d) => !axes.includes(d))
   const before = axes.filter((axis) => items !== undefined && axis < items.axis).length
@@ -159,7 +164,9 @@ function joinedShape(operation: Operation, axis: number): readonly Size[] {
   const shapes = operation.inputs.map((_, i) => operation.shape(i))
   const sizes = shapes.map((shape) => knownSize(shape[axis] ?? ONE))
   const isKnown = sizes.every((size) => size !== undefined)
-  const sum = isKnown ? sizeOf(sizes.reduce<number>((all, size) => all + size!, 0)) : operation.anySize()
+  const sum = isKnown
+    ? sizeOf(sizes.reduce<number>((all, size) => all + size!, 0))
+    : operation.anySize()
   return shapes[0]!.map((size, d) => (d === axis ? sum : size))
 }
 
@@ -178,7 +185,10 @@ export const split: Rule = (operation) => {
     const even = whole !== undefined && whole % parts === 0 ? whole / parts : undefined
     const known = given === undefined ? even : given[i]
     const size = known === undefined ? operation.anySize() : sizeOf(known)
-    return withItems(shape.map((one, d) => (d === axis ? size : one)), items)
+    return withItems(
+      shape.map((one, d) => (d === axis ? size : one)),
+      items,
+    )
   })
 }
 
@@ -269,9 +279,7 @@ export const pad: Rule = (operation) => {
     if (more === 0) return size
     if (d === items?.axis) throw operation.over(d)
     const whole = knownSize(size)
-    return whole === undefined
-      ? operation.anySize()
-      : sizeOf(whole + pads[i]! + pads[half + i]!)
+    return whole === undefined ? operation.anySize() : sizeOf(whole + pads[i]! + pads[half + i]!)
   })
   return [withItems(padded, items)]
 }

@@ -1,8 +1,8 @@
-import type { Operation, Rule } from '../operation.ts'
-import { isSameSize, knownSize, ONE, type Size } from '../size.ts'
-import { fixedTensor, type TracedTensor } from '../traced-value.ts'
-import { withItems } from './axes.ts'
+import { withItems } from './axis-rules.ts'
 import { broadcastOf } from './elementwise.ts'
+import type { Operation, Rule } from './operation.ts'
+import { isSameSize, knownSize, ONE, type Size } from './size.ts'
+import { fixedTensor, type TracedTensor } from './traced-value.ts'
 
 /** `MatMul`: its inputs are those with these numbers, the others are scales and zeros. */
 export const matMul =
@@ -34,8 +34,7 @@ function productOfMatrices(
   if (b.items?.axis === Math.max(0, n - 2)) throw operation.over(Math.max(0, n - 2))
   // As matrices with the inner axis of size 1, the rules of broadcasting say where the items go.
   const rows = m === 1 ? [ONE, ONE] : left.map((size, d) => (d === m - 1 ? ONE : size))
-  const columns =
-    n === 1 ? [ONE, ONE] : right.map((size, d) => (d === n - 2 ? ONE : size))
+  const columns = n === 1 ? [ONE, ONE] : right.map((size, d) => (d === n - 2 ? ONE : size))
   const { shape, items } = broadcastOf(operation, [
     { shape: rows, items: a.items, numbers: undefined },
     { shape: columns, items: b.items, numbers: undefined },
@@ -52,7 +51,10 @@ export const gemm: Rule = (operation) => {
   const turned = (i: number, name: string): Matrix => {
     const [tensor, shape] = [operation.input(i), operation.shape(i)]
     if (operation.number(name, 0) === 0) return [tensor, shape]
-    return [withItems([...shape].reverse(), tensor.items, 1 - (tensor.items?.axis ?? 0)), [...shape].reverse()]
+    return [
+      withItems([...shape].reverse(), tensor.items, 1 - (tensor.items?.axis ?? 0)),
+      [...shape].reverse(),
+    ]
   }
   const product = productOfMatrices(operation, turned(0, 'transA'), turned(1, 'transB'))
   const added = operation.inputs[2]
@@ -65,7 +67,8 @@ export const einsum: Rule = (operation) => {
   if (!operation.isOfItems) return operation.fixedOutputs()
   const equation = operation.text('equation', '').replaceAll(' ', '')
   const [left, output] = equation.split('->')
-  if (output === undefined || equation.includes('.')) throw operation.mixing(`has the equation ${equation}`)
+  if (output === undefined || equation.includes('.'))
+    throw operation.mixing(`has the equation ${equation}`)
   const terms = left!.split(',')
   const sizes = new Map<string, Size>()
   let letter: string | undefined
@@ -78,7 +81,10 @@ export const einsum: Rule = (operation) => {
     })
     const own = operation.input(i).items
     if (own === undefined) return
-    if (letter !== undefined && (letter !== term[own.axis] || !isSameSize(own.outer, items!.outer))) {
+    if (
+      letter !== undefined &&
+      (letter !== term[own.axis] || !isSameSize(own.outer, items!.outer))
+    ) {
       throw operation.mixing('brings the items of two axes together')
     }
     letter = term[own.axis]
@@ -91,5 +97,11 @@ export const einsum: Rule = (operation) => {
   }
   const at = output.indexOf(letter!)
   if (at < 0) throw operation.over(items!.axis)
-  return [withItems([...output].map((one) => sizes.get(one) ?? ONE), items, at)]
+  return [
+    withItems(
+      [...output].map((one) => sizes.get(one) ?? ONE),
+      items,
+      at,
+    ),
+  ]
 }

@@ -1,7 +1,7 @@
-import type { Operation, Rule } from '../operation.ts'
-import { type Size, sizeOf } from '../size.ts'
-import type { TracedTensor } from '../traced-value.ts'
-import { withItems } from './axes.ts'
+import { withItems } from './axis-rules.ts'
+import type { Operation, Rule } from './operation.ts'
+import { type Size, sizeOf } from './size.ts'
+import type { TracedTensor } from './traced-value.ts'
 
 /** Trees, linear models and support vectors on rows: `[items, features]`. Outputs have as many rows. */
 const ofRows =

@@ -1,6 +1,6 @@
-import type { Rule } from '../operation.ts'
-import { isSameSize, knownSize, sizeOf } from '../size.ts'
-import { withItems } from './axes.ts'
+import { withItems } from './axis-rules.ts'
+import type { Rule } from './operation.ts'
+import { isSameSize, knownSize, sizeOf } from './size.ts'
 
 /** `LSTM`, `GRU` and `RNN`: steps follow one another along one axis, and the items are along the other. */
 export const recurrent: Rule = (operation) => {
@@ -23,7 +23,8 @@ export const recurrent: Rule = (operation) => {
       one.items?.axis === wanted &&
       isSameSize(one.items.outer, items.outer) &&
       isSameSize(one.shape![wanted]!, shape[axis]!)
-    if (!isAlike) throw operation.mixing('has first states or lengths that are not those of the items')
+    if (!isAlike)
+      throw operation.mixing('has first states or lengths that are not those of the items')
   }
   const directions = operation.text('direction', 'forward') === 'bidirectional' ? 2 : 1
   const hidden = operation.number('hidden_size', 0) || knownSize(operation.shape(2).at(-1)!)
@@ -53,7 +54,8 @@ export const reverseSequence: Rule = (operation) => {
     operation.fixed(1)
     return [withItems(shape, undefined)]
   }
-  const isAlike = items.axis === axis && lengths?.axis === 0 && isSameSize(lengths.outer, items.outer)
+  const isAlike =
+    items.axis === axis && lengths?.axis === 0 && isSameSize(lengths.outer, items.outer)
   if (!isAlike) throw operation.over(items.axis)
   return [withItems(shape, items)]
 }

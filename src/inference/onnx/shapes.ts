@@ -1,25 +1,25 @@
-import type { Operation, Rule } from '../operation.ts'
+import { withItems } from './axis-rules.ts'
+import { broadcastOf } from './elementwise.ts'
+import { transposedNumbers } from './number-lists.ts'
+import type { Operation, Rule } from './operation.ts'
 import {
   dividedBy,
-  isSameSize,
   ITEMS,
+  isSameSize,
   knownSize,
   ONE,
   productOf,
   type Size,
   sizeOf,
   times,
-} from '../size.ts'
+} from './size.ts'
 import {
   beforeItems,
   fixedTensor,
   type ItemAxis,
   itemTensor,
   type TracedTensor,
-} from '../traced-value.ts'
-import { withItems } from './axes.ts'
-import { broadcastOf } from './elementwise.ts'
-import { transposedNumbers } from './number-lists.ts'
+} from './traced-value.ts'
 
 /** `Shape`: the sizes as numbers. */
 export const shapeNumbers: Rule = (operation) => {
@@ -153,16 +153,22 @@ function targetOf(operation: Operation, given: readonly Size[], isZeroSize: bool
   return copied.map((size, d) => (d === free ? (rest ?? operation.anySize()) : size))
 }
 
-function reshaped(operation: Operation, input: TracedTensor, target: readonly Size[]): TracedTensor {
+function reshaped(
+  operation: Operation,
+  input: TracedTensor,
+  target: readonly Size[],
+): TracedTensor {
   const { items, shape } = input
   if (items === undefined) {
-    if (target.some(({ isOfItems }) => isOfItems)) throw operation.mixing('computes with the number of items')
+    if (target.some(({ isOfItems }) => isOfItems))
+      throw operation.mixing('computes with the number of items')
     return fixedTensor(target)
   }
   const axes = target.flatMap(({ isOfItems }, d) => (isOfItems ? [d] : []))
   const before = beforeItems(shape!, items)
   const [axis] = axes
-  if (axis === undefined || axes.length > 1) throw operation.mixing('merges the items with other axes')
+  if (axis === undefined || axes.length > 1)
+    throw operation.mixing('merges the items with other axes')
   const outside = productOf(target.slice(0, axis))
   const outer = outside === undefined ? undefined : dividedBy(before, outside)
   const others = outer === undefined ? undefined : times(outer, ITEMS)
@@ -259,5 +265,3 @@ export const nonZero: Rule = (operation) => {
   const rank = operation.input(0).shape?.length
   return [fixedTensor(rank === undefined ? undefined : [sizeOf(rank), operation.anySize()])]
 }
-
-

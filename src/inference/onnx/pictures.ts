@@ -1,7 +1,7 @@
-import type { Operation, Rule } from '../operation.ts'
-import { ITEMS, isSameSize, knownSize, ONE, type Size, sizeOf } from '../size.ts'
-import type { TracedTensor } from '../traced-value.ts'
-import { withItems } from './axes.ts'
+import { withItems } from './axis-rules.ts'
+import type { Operation, Rule } from './operation.ts'
+import { ITEMS, isSameSize, knownSize, ONE, type Size, sizeOf } from './size.ts'
+import type { TracedTensor } from './traced-value.ts'
 
 /** Convolution: `[items, channels, ...]`; `weights` is the input with the kernels. */
 export const convolution =
@@ -105,7 +105,9 @@ function overPlaces(
   windows: readonly (number | undefined)[] | undefined,
 ): TracedTensor {
   const [items, , ...places] = operation.shape(0)
-  const sizes = places.map((place, d) => placesAfter(operation, d, [knownSize(place), windows?.[d]]))
+  const sizes = places.map((place, d) =>
+    placesAfter(operation, d, [knownSize(place), windows?.[d]]),
+  )
   return withItems([items!, channels, ...sizes], operation.input(0).items)
 }
 

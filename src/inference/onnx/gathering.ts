@@ -1,7 +1,7 @@
-import type { Operation, Rule } from '../operation.ts'
-import { isSameSize, knownSize, ONE, productOf, type Size, sizeOf, times } from '../size.ts'
-import { beforeItems, fixedTensor, isFixed, itemTensor, type TracedTensor } from '../traced-value.ts'
-import { withItems } from './axes.ts'
+import { withItems } from './axis-rules.ts'
+import type { Operation, Rule } from './operation.ts'
+import { isSameSize, knownSize, ONE, productOf, type Size, sizeOf, times } from './size.ts'
+import { beforeItems, fixedTensor, isFixed, itemTensor, type TracedTensor } from './traced-value.ts'
 
 /** `Gather`: rows of a table by the numbers in each item, or places of each item by fixed numbers. */
 export const gather: Rule = (operation) => {
@@ -14,7 +14,8 @@ export const gather: Rule = (operation) => {
   const [shape, indexes] = [operation.shape(0), operation.shape(1)]
   const axis = operation.axis(operation.number('axis', 0), shape.length)
   const whole = [...shape.slice(0, axis), ...indexes, ...shape.slice(axis + 1)]
-  if (data.items === undefined) return [withItems(whole, places.items, axis + (places.items?.axis ?? 0))]
+  if (data.items === undefined)
+    return [withItems(whole, places.items, axis + (places.items?.axis ?? 0))]
   if (places.items !== undefined) throw operation.mixing('picks items by the items')
   if (data.items.axis === axis) throw operation.over(axis)
   const moved = data.items.axis < axis ? 0 : indexes.length - 1
@@ -107,7 +108,8 @@ export const featureExtractor: Rule = (operation) => {
     const rows = shape.length === 1 ? [sizeOf(1)] : shape.slice(0, -1)
     return [withItems([...rows, count], data.items)]
   }
-  const isRow = data.items === undefined && shape.slice(0, -1).every((size) => knownSize(size) === 1)
+  const isRow =
+    data.items === undefined && shape.slice(0, -1).every((size) => knownSize(size) === 1)
   if (!isRow) throw operation.mixing('picks items by the items')
   const outer = beforeItems(indexes, places.items)
   return [itemTensor([times(ONE, ONE)!, count], { axis: 1, outer })]

@@ -1,16 +1,21 @@
-import type { Rule } from '../operation.ts'
-import * as axes from './axes.ts'
+import * as axes from './axis-rules.ts'
 import * as flow from './control-flow.ts'
 import * as elements from './elementwise.ts'
 import * as gathering from './gathering.ts'
+import type { Rule } from './operation.ts'
 import * as pictures from './pictures.ts'
 import * as products from './products.ts'
 import * as recurrent from './recurrent.ts'
+import * as tables from './row-models.ts'
 import * as shapes from './shapes.ts'
-import * as tables from './tables.ts'
 
 const named = (names: string, rule: Rule): Record<string, Rule> =>
-  Object.fromEntries(names.trim().split(/\s+/).map((name) => [name, rule]))
+  Object.fromEntries(
+    names
+      .trim()
+      .split(/\s+/)
+      .map((name) => [name, rule]),
+  )
 
 /** Operators of ONNX itself, by their name. */
 const STANDARD: Readonly<Record<string, Rule>> = {
