@@ -58,7 +58,9 @@ describe('a probe', () => {
 
   it('finds outputs of another number of rows', async () => {
     const { model } = modelOf((numbers) => numbers.slice(0, 2))
-    expect(await probe(model)).toMatch(/^requests that run together fail: the output "y" has the shape/)
+    expect(await probe(model)).toMatch(
+      /^requests that run together fail: the output "y" has the shape/,
+    )
   })
 
   it('finds a model that takes one row at a time', async () => {

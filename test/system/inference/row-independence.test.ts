@@ -70,8 +70,7 @@ const ask = async (model: string, rows: number, seed = 1) => {
   return { input: floatsOf(input), output: outputs[0]!, numbers: floatsOf(outputs[0]!) }
 }
 const batchingOf = async (model: string) => (await models.state.signature(model)).batching
-const runsOf = async (model: string) =>
-  (await models.state.signature(model)).statistics['batches']
+const runsOf = async (model: string) => (await models.state.signature(model)).statistics['batches']
 
 /** The numbers of each column minus their mean over the rows, by plain sums. */
 function centred(numbers: readonly number[], columns: number): number[] {
@@ -92,9 +91,15 @@ const expectNear = (actual: readonly number[], wanted: readonly number[]): void 
 
 describe('the status of a model', () => {
   it('says along which axes requests share runs, or why each runs alone', async () => {
-    expect(await batchingOf('linear')).toBe('requests share runs of up to 8 items along axis 0 of x')
-    expect(await batchingOf('later')).toBe('requests share runs of up to 64 items along axis 1 of x')
-    expect(await batchingOf('honest')).toBe('requests share runs of up to 64 items along axis 0 of x')
+    expect(await batchingOf('linear')).toBe(
+      'requests share runs of up to 8 items along axis 0 of x',
+    )
+    expect(await batchingOf('later')).toBe(
+      'requests share runs of up to 64 items along axis 1 of x',
+    )
+    expect(await batchingOf('honest')).toBe(
+      'requests share runs of up to 64 items along axis 0 of x',
+    )
     expect(await batchingOf('ranker')).toBe('not batched: ReduceMean over axis 0')
     expect(await batchingOf('silent')).toBe(
       'not batched: nothing says that its rows are independent; if they are, write "batches: true" into its settings',
@@ -142,7 +147,8 @@ describe('many requests at once', () => {
 
   it('get their own rows from a module that says the wrong thing of its rows', async () => {
     const asked = Array.from({ length: 40 }, (_, seed) => ask('lying', 2, seed))
-    for (const { input, numbers } of await Promise.all(asked)) expectNear(numbers, centred(input, 1))
+    for (const { input, numbers } of await Promise.all(asked))
+      expectNear(numbers, centred(input, 1))
   })
 
   it('share runs where rows are independent', async () => {
