@@ -48,6 +48,8 @@ export interface TensorMetadata {
   readonly shape: readonly number[]
   /** A request may leave the input out. @default false */
   readonly isOptional?: boolean
+  /** As \`TensorSignature.itemAxis\`. */
+  readonly itemAxis?: number | undefined
 }
 
 /** Elements of a numeric datatype. Floats of 16 bits are their bits. */

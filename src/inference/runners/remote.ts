@@ -1,9 +1,10 @@
 import { asWeirError } from '../../core/errors.ts'
 import { MAX_FRAME_BYTES } from '../../wire/frame.ts'
 import type { ModelSource } from '../port/model.ts'
-import type { LoadedModel } from '../port/runner.ts'
+import type { LoadedModel, RunnerOptions } from '../port/runner.ts'
 import type { ModelSignature, TensorSpec } from '../port/signature.ts'
 import { DATATYPE_BYTES, type Tensor, type TensorDatatype } from '../port/tensor.ts'
+import { declaredSignature } from './item-axes.ts'
 import { type RemoteAnswer, RemoteServer } from './remote-exchange.ts'
 
 type RemoteSource = Extract<ModelSource, { kind: 'remote' }>
@@ -22,7 +23,10 @@ const NAME = /^[\x20-\x7e]{1,200}$/
  * MODEL_NOT_LOADED when the server does not answer, MODEL_FAILED when it does not have the model, and
  * REMOTE_MODEL_FAILED when it fails or its answer is wrong.
  */
-export async function loadRemote(source: RemoteSource): Promise<LoadedModel> {
+export async function loadRemote(
+  source: RemoteSource,
+  options: RunnerOptions,
+): Promise<LoadedModel> {
   const version =
     source.version === undefined ? '' : `/versions/${encodeURIComponent(source.version)}`
   const path = `/v2/models/${encodeURIComponent(source.model)}${version}`
@@ -33,7 +37,9 @@ export async function loadRemote(source: RemoteSource): Promise<LoadedModel> {
       timeoutMs: DESCRIBE_MS,
       maxBytes: MAX_DESCRIPTION_BYTES,
     })
-    return remoteModel(server, `${path}/infer`, signatureOf(server, json, source.maxItems))
+    const signature =
+      options.signature ?? declaredSignature(signatureOf(server, json, source.maxItems), options)
+    return remoteModel(server, `${path}/infer`, signature)
   } catch (error) {
     server.close()
     throw asWeirError(error, 'MODEL_NOT_LOADED', `${server.name}${path}`)
@@ -88,9 +94,9 @@ function signatureOf(
   if (inputs === undefined || outputs === undefined) {
     throw server.wrong('describes the model without inputs and outputs')
   }
-  const isFixed = inputs.every(({ itemAxis }) => itemAxis === null)
-  const most = maxItems ?? (isFixed ? 1 : undefined)
-  return { inputs, outputs, ...(most === undefined ? {} : { maxItems: most }) }
+  const tensors = { inputs, outputs }
+  // The protocol does not say whether rows are independent; who limits the items of a shared run does.
+  return maxItems === undefined ? tensors : { ...tensors, maxItems, batches: true }
 }
 
 /** The tensors of a list in the JSON of a server; undefined where there is none. */

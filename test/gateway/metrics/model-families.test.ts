@@ -61,6 +61,8 @@ const infoOf = (name: string, statistics: Record<string, number>): ModelInfo => 
   inputs: [],
   outputs: [],
   revision: 1,
+  maxBatchItems: 0,
+  batching: '',
   statistics,
 })
 

@@ -39,7 +39,8 @@ function answering(outputs: readonly object[], bytes: Uint8Array): RequestListen
   }
 }
 
-const load = (url: string) => loadRemote({ kind: 'remote', url, model: 'double' })
+const load = (url: string) =>
+  loadRemote({ kind: 'remote', url, model: 'double' }, { threads: 1, batches: true })
 const TWO = new Uint8Array(Float32Array.of(1, 2).buffer)
 const INPUT = [{ name: 'x', datatype: 'FP32' as const, shape: [2], data: TWO }]
 

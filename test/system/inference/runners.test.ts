@@ -132,6 +132,28 @@ describe.each(Object.keys(KINDS))('a model of kind %s', (kind) => {
   })
 })
 
+describe('requests for a model that cannot be looked into', () => {
+  const aloneOf = async (source: ModelSource, batches?: boolean): Promise<string | undefined> => {
+    const model = await openModel(source, { threads: 1, batches })
+    await model.close()
+    return model.signature.alone
+  }
+  const remote: ModelSource = { kind: 'remote', url: '', model: 'double' }
+
+  it('run alone on another server, whose protocol does not say whether rows are independent', async () => {
+    expect(await aloneOf({ ...remote, url })).toMatch('nothing says that its rows are independent')
+    expect(await aloneOf({ ...remote, url, maxItems: 1 })).toBe('it takes one item at a time')
+  })
+
+  it('share runs where its file or the settings say that they are', async () => {
+    expect(await aloneOf({ ...remote, url, maxItems: 8 })).toBeUndefined()
+    expect(await aloneOf({ ...remote, url }, true)).toBeUndefined()
+    expect(await aloneOf({ ...remote, url, maxItems: 8 }, false)).toMatch('batches: false')
+    expect(await aloneOf(functionSource())).toBeUndefined()
+    expect(await aloneOf(functionSource(), false)).toMatch('batches: false')
+  })
+})
+
 describe('a model that cannot be loaded', () => {
   it('says which one, and why', async () => {
     const load = (source: ModelSource) => openModel(source, { threads: 1 })
