@@ -78,6 +78,7 @@ export class Bench {
           maxParallelism: 128,
           declarations: [],
           segments,
+          isKeyed: true,
           operatorState: [],
         },
       ],
