@@ -43,7 +43,9 @@ describe('retraining loops of two folders on one cluster', () => {
     await expect(takeIn('b')).rejects.toMatchObject({
       code: 'JOB_ALREADY_RUNNING',
       message: expect.stringMatching(
-        new RegExp(`als-model is retrained already, by the loop of process .*${process.pid}-.* since 1970`),
+        new RegExp(
+          `als-model is retrained already, by the loop of process .*${process.pid}-.* since 1970`,
+        ),
       ),
     })
     await first.requireHeld()
