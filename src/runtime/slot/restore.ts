@@ -1,3 +1,4 @@
+import type { DroppedState } from '../../checkpoint/protocol/dropped-state.ts'
 import type { SubtaskRestore } from '../../checkpoint/protocol/restore-plan.ts'
 import { restoreChain } from '../../checkpoint/segment/restore-chain.ts'
 import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
@@ -15,29 +16,35 @@ export interface SlotRestore {
   /** 0 for a fresh start. */
   readonly checkpointId: number
   stateOf(uid: string): CheckpointedState | undefined
-  /** Whether state that no operator declares stays unused; otherwise it is an error. */
+  /** Whether state that no operator declares is dropped; otherwise it is an error. */
   readonly allowNonRestoredState: boolean
 }
 
 /**
  * Opens the operators of a slot and restores its keyed state, newest segment first. Operators are
  * opened before entries are read, so that their states are declared and can be queried during the
- * restore; the event loop turns between blocks.
+ * restore; the event loop turns between blocks. Returns what it dropped. Throws STATE_LEFT_OVER.
  */
 export async function restoreSlot(
   built: readonly BuiltSubtask[],
   host: SubtaskHost,
   options: SlotRestore,
-): Promise<void> {
+): Promise<readonly DroppedState[]> {
   const keyed = options.restore.filter(({ uid }) => options.stateOf(uid) !== undefined)
   for (const { uid, declarations } of keyed) {
     options.stateOf(uid)!.backend.beginRestore(declarations as readonly StateDeclaration[])
   }
   await openOperators(built)
+  const dropped: DroppedState[] = []
   for (const restore of keyed) {
-    await restoreOperator(restore, options.stateOf(restore.uid)!.backend, options)
+    const { uid } = restore
+    const { backend } = options.stateOf(uid)!
+    if (options.allowNonRestoredState) backend.dropUndeclared()
+    await restoreOperator(restore, backend, options)
+    dropped.push(...backend.droppedEntries().map((entries) => ({ uid, ...entries })))
   }
   if (keyed.length > 0) rearmTimers(built, host)
+  return dropped
 }
 
 async function openOperators(built: readonly BuiltSubtask[]): Promise<void> {
@@ -67,9 +74,7 @@ async function restoreOperator(
   })
   state.endRestore(options.checkpointId)
   const [unclaimed] = state.unclaimedStates()
-  if (unclaimed !== undefined && !options.allowNonRestoredState) {
-    throw unclaimedState(restore.uid, unclaimed)
-  }
+  if (unclaimed !== undefined) throw unclaimedState(restore.uid, unclaimed)
 }
 
 function unclaimedState(uid: string, state: string): WeirError {

@@ -128,7 +128,7 @@ export class TypedStates implements TableContext<StateTable> {
   }
 
   declarations(): StateDeclaration[] {
-    return this.tablesById.map(({ name, kind, format }) => ({ name, kind, format }))
+    return [...this.tables.values()].map(({ name, kind, format }) => ({ name, kind, format }))
   }
 
   setSpillSink(sink: ChangeSink): void {
@@ -215,6 +215,15 @@ export class TypedStates implements TableContext<StateTable> {
         return serializer === undefined && kind !== 'timers' && holdsRestored
       })
       .map(({ name }) => name)
+  }
+
+  /** Forgets the states that no operator has declared, and returns their names; timers are never among them. */
+  dropUndeclared(): readonly string[] {
+    const dropped = [...this.tables.values()].filter(
+      ({ serializer, kind }) => serializer === undefined && kind !== 'timers',
+    )
+    for (const { name } of dropped) this.tables.delete(name)
+    return dropped.map(({ name }) => name)
   }
 
   /** Releases the store; idempotent. */
