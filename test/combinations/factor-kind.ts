@@ -1,6 +1,6 @@
 import { generateRatings } from '../../src/models/ratings/generator.ts'
 import { exportedRows } from './exported-rows.ts'
-import { Installation } from './installation.ts'
+import type { Installation } from './installation.ts'
 import type { Asked, ComparedPrediction, DeltaOrigin, Face, Kind } from './kind.ts'
 import { dot, mean, ndcgLoss } from './plain-measures.ts'
 import type { Rows } from './service.ts'
@@ -192,7 +192,7 @@ const FACES: Readonly<Record<Face, AskRatings>> = {
 
 /** Rows of a small model without biases as the ancestor's text, `1,U,f1;f2;...`. */
 export async function textRows(at: Installation): Promise<readonly string[]> {
-  const elsewhere = new Installation(at.file('text'))
+  const elsewhere = at.another('text')
   const small = ['--factors', '8', '--no-biases', '--threads', '0']
   await elsewhere.run('train', 'als', '--ratings', at.file('base'), ...small)
   await elsewhere.run('model', 'export', '1', elsewhere.file('rows'))

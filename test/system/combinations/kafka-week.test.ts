@@ -37,8 +37,8 @@ it.each(CHOSEN)(
   async (name, kind) => {
     const machine = (place: string): Installation => {
       // Who imports has no Kafka; a copy of the folder goes on with the same one.
-      const brokers = place === 'imported' ? undefined : broker.bootstrap
-      return new Installation(join(folder, name, place), brokers)
+      const kafka = place === 'imported' ? {} : { brokers: broker.bootstrap }
+      return new Installation(join(folder, name, place), kafka)
     }
     await new Week(kind(), machine('first'), machine).run()
   },
