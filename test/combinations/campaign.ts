@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { messageOf } from '../../src/core/errors.ts'
 import { seededRandom } from '../../src/core/random.ts'
+import { fastFolder } from '../files/temporary-folder.ts'
 import { type Trial, trials } from './table.ts'
 import { type Problem, TrialRun } from './trial-run.ts'
 
@@ -75,7 +76,7 @@ export function nameOf({ kind, publisher, job, rule, face, step }: Trial): strin
 
 /** What is wrong in a trial; one that cannot go on is wrong, too. */
 async function problemsOf(trial: Trial): Promise<readonly Problem[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'weir-trial-'))
+  const folder = mkdtempSync(join(fastFolder(), 'weir-trial-'))
   const run = new TrialRun(trial, folder)
   try {
     return await run.run()

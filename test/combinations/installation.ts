@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openTopics } from '../../src/connectors/topics/open.ts'
 import { scanTopic } from '../../src/connectors/topics/scan.ts'
+import type { TopicStore } from '../../src/connectors/topics/store.ts'
 import type { CommandResult } from '../system/cli/command-process.ts'
 import { asProcess, type RunCommand } from './command.ts'
 
@@ -82,11 +83,7 @@ export class Installation {
 
   /** All records of a topic, those of a partition in order; none where there is no topic. */
   async records(topic: string): Promise<readonly TopicEntry[]> {
-    const place =
-      this.brokers === undefined
-        ? { logDirectory: this.file('data/log') }
-        : { kafka: { brokers: this.brokers } }
-    await using topics = await openTopics(place)
+    await using topics = await this.topics()
     const found: TopicEntry[] = []
     if (!(await topics.has(topic))) return found
     await scanTopic(topics, topic, (record, partition) => {
@@ -97,5 +94,20 @@ export class Installation {
       return true
     })
     return found
+  }
+
+  /** Number of records that a topic has ever had, with markers; 0 where there is no topic. */
+  async endOf(topic: string): Promise<number> {
+    await using topics = await this.topics()
+    if (!(await topics.has(topic))) return 0
+    return (await topics.bounds(topic)).reduce((sum, { end }) => sum + end, 0)
+  }
+
+  private topics(): Promise<TopicStore> {
+    return openTopics(
+      this.brokers === undefined
+        ? { logDirectory: this.file('data/log') }
+        : { kafka: { brokers: this.brokers } },
+    )
   }
 }
