@@ -14,6 +14,14 @@ export interface TopicEntry {
   readonly value: Buffer
 }
 
+/** What was read of a topic. */
+interface ReadTopic {
+  readonly entries: TopicEntry[]
+  /** By partition, its end at the last look, and the offset of the next record to read. */
+  readonly ends: number[]
+  readonly next: number[]
+}
+
 /** What a machine has besides its folder. */
 export interface InstallationOptions {
   /** Addresses of the Kafka that has the topics. @default the embedded log has them */
@@ -27,6 +35,7 @@ export class Installation {
   readonly folder: string
   private readonly brokers: string | undefined
   private readonly runCommand: RunCommand
+  private readonly read = new Map<string, ReadTopic>()
 
   constructor(folder: string, { brokers, runCommand = asProcess }: InstallationOptions = {}) {
     mkdirSync(folder, { recursive: true })
@@ -81,26 +90,40 @@ export class Installation {
     if (code !== 0) throw new Error(`weir topic produce ${topic}: ${code} ${stderr}`)
   }
 
-  /** All records of a topic, those of a partition in order; none where there is no topic. */
+  /**
+   * All records of a topic, those of a partition in order; none where there is no topic. Reads each record
+   * once: one call at a time.
+   */
   async records(topic: string): Promise<readonly TopicEntry[]> {
     await using topics = await this.topics()
-    const found: TopicEntry[] = []
-    if (!(await topics.has(topic))) return found
-    await scanTopic(topics, topic, (record, partition) => {
-      const value = record.value()
-      if (value === null) return true
-      const key = Buffer.from(record.key() ?? []).toString()
-      found.push({ partition, offset: record.offset, key, value: Buffer.from(value) })
-      return true
-    })
-    return found
+    if (!(await topics.has(topic))) return []
+    const { entries, ends, next } = this.readOf(topic)
+    const bounds = await topics.bounds(topic)
+    const grown = bounds.filter(({ partition, end }) => end !== ends[partition])
+    const starts = grown.map(({ partition }) => ({ partition, nextOffset: next[partition] ?? -1 }))
+    if (starts.length === 0) return entries
+    await scanTopic(
+      topics,
+      topic,
+      (record, partition) => {
+        const { offset } = record
+        next[partition] = offset + 1
+        const value = record.value()
+        if (value === null) return true
+        const key = Buffer.from(record.key() ?? []).toString()
+        entries.push({ partition, offset, key, value: Buffer.from(value) })
+        return true
+      },
+      starts,
+    )
+    for (const { partition, end } of grown) ends[partition] = end
+    return entries
   }
 
-  /** Number of records that a topic has ever had, with markers; 0 where there is no topic. */
-  async endOf(topic: string): Promise<number> {
-    await using topics = await this.topics()
-    if (!(await topics.has(topic))) return 0
-    return (await topics.bounds(topic)).reduce((sum, { end }) => sum + end, 0)
+  private readOf(topic: string): ReadTopic {
+    const read = this.read.get(topic) ?? { entries: [], ends: [], next: [] }
+    this.read.set(topic, read)
+    return read
   }
 
   private topics(): Promise<TopicStore> {

@@ -1,7 +1,7 @@
 import { until } from '../run/until.ts'
 import type { Installation } from './installation.ts'
 import type { Kind } from './kind.ts'
-import { deltasOf, originsOf } from './ledger.ts'
+import { originsOf } from './ledger.ts'
 import type { Service } from './service.ts'
 
 /** The error that a learning job reports. */
@@ -35,14 +35,10 @@ export async function untilLearned(
   { version, count, service, uncounted = 0 }: Expected,
 ): Promise<void> {
   let seen = 0
-  let end = -1
   await until(
     () => `${seen} observations have a step on version ${version}, not ${count}`,
     async () => {
       if (service.hasEnded) throw new Error('the service has ended')
-      const next = await at.endOf(deltasOf(kind))
-      if (next === end) return false
-      end = next
       const origins = await originsOf(at, kind, version)
       const places = new Set(origins.map(({ partition, offset }) => `${partition}/${offset}`))
       seen = places.size

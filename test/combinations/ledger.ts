@@ -73,16 +73,13 @@ export async function accountOf(
   }
 }
 
-/** Topic of the deltas of a kind. */
-export const deltasOf = ({ model }: Kind): string => `${model}-deltas`
-
 /** Origins of all deltas of a version, also of those that came twice. */
 export async function originsOf(
   at: Installation,
   kind: Kind,
   version: number,
 ): Promise<readonly DeltaOrigin[]> {
-  const deltas = await at.records(deltasOf(kind))
+  const deltas = await at.records(`${kind.model}-deltas`)
   return deltas.map((delta) => kind.originOf(delta)).filter((origin) => origin.version === version)
 }
 

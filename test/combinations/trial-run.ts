@@ -40,7 +40,7 @@ export class TrialRun {
   /** Whether the ranges of a version are places of the topic of observations: not on another machine. */
   private isHome = true
   private sent = 0
-  private slots = 2
+  private slots: number
   /** Ratings that the reported error no longer counts: it was in checkpoints that are gone. */
   private uncounted = 0
   private flags: readonly string[] = []
@@ -52,6 +52,7 @@ export class TrialRun {
   constructor(trial: Trial, folder: string) {
     this.trial = trial
     this.kind = kindOf(trial)
+    this.slots = trial.step === 'more slots' ? 1 : 2
     this.at = new Installation(folder, { runCommand: inProcess })
   }
 
@@ -292,7 +293,7 @@ const STEPS: Readonly<Record<Trial['step'], (run: TrialRun) => Promise<void>>> =
   },
   async 'more slots'(run) {
     await run.stop()
-    run.parallelism = 3
+    run.parallelism = 2
     await run.startAgain()
   },
   promotion: (run) => run.promote(),

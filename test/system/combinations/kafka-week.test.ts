@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, it } from 'vitest'
+import { afterAll, beforeAll, it, onTestFinished } from 'vitest'
 import { Installation } from '../../combinations/installation.ts'
 import type { Kind } from '../../combinations/kind.ts'
 import { explicitKind, hingeKind, implicitKind, textKind } from '../../combinations/kinds.ts'
@@ -40,6 +40,8 @@ it.each(CHOSEN)(
       const kafka = place === 'imported' ? {} : { brokers: broker.bootstrap }
       return new Installation(join(folder, name, place), kafka)
     }
-    await new Week(kind(), machine('first'), machine).run()
+    const week = new Week(kind(), machine('first'), machine)
+    onTestFinished(() => week.end())
+    await week.run()
   },
 )
