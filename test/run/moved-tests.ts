@@ -171,7 +171,7 @@ export const MOVED_TESTS: readonly MovedTest[] = [
     was: '20 kills; now 6, and 20',
     now: [
       {
-        file: `${SYSTEM}/inference/killed-workers.test.ts`,
+        file: `${SYSTEM}/inference/workers/killed-workers.test.ts`,
         test: 'workers that are killed in any state lose no request and answer none twice',
       },
     ],
