@@ -75,9 +75,10 @@ export class KafkaSink<T> implements Sink<T> {
 
 function openKafkaTopic<T>(
   options: KafkaSinkOptions<T>,
-  { clock }: SinkWriterContext,
+  { clock, metrics, warn }: SinkWriterContext,
 ): TransactionalTopic {
-  const cluster = new KafkaCluster(options, { clock })
+  const cluster = new KafkaCluster(options, { clock, onOutage: warn })
+  metrics.gauge('brokerOutageMs', () => cluster.outageMs)
   const idempotent = options.guarantee !== 'none'
   let producer: KafkaProducer | undefined
   return {

@@ -40,7 +40,9 @@ export class KafkaSourceReader<T> extends SplitReader<T, KafkaSplit> implements 
     context.metrics.gauge('prefetchedBytes', () =>
       this.splits.reduce((sum, split) => sum + split.heldBytes, 0),
     )
-    this.cluster = new KafkaCluster(this.options, { clock: context.clock })
+    const cluster = new KafkaCluster(this.options, { clock: context.clock, onOutage: context.warn })
+    this.cluster = cluster
+    context.metrics.gauge('brokerOutageMs', () => cluster.outageMs)
     this.fetcher = new KafkaFetcher(this.cluster, {
       topic,
       isolation: isolation ?? 'read_committed',

@@ -47,8 +47,8 @@ export class KafkaSource<T> implements Source<T> {
     return new KafkaSource({ ...options, deserialize: topicRecordDeserializer })
   }
 
-  async discover(): Promise<readonly number[]> {
-    const cluster = new KafkaCluster(this.options)
+  async discover(warn?: (warning: WeirError) => void): Promise<readonly number[]> {
+    const cluster = new KafkaCluster(this.options, { onOutage: warn })
     try {
       const { partitions } = await cluster.topic(this.options.topic)
       this.partitions = partitions.length

@@ -37,6 +37,8 @@ export class SinkOperator<T> extends AbstractOperator {
         attempt: context.attempt,
         clock: context.clock,
         metrics: context.metrics,
+        warn: ({ code, message }) =>
+          context.warn?.(new WeirError(code, `operator ${context.uid}: ${message}`)),
         onLostTransaction: context.acceptsLostTransactions === true ? this.lost() : undefined,
       },
       restored,

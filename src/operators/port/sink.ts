@@ -22,6 +22,8 @@ export interface SinkWriterContext {
   readonly attempt: number
   readonly clock: Clock
   readonly metrics: MetricGroup
+  /** Reports what a person should know while the writer goes on. */
+  readonly warn?: ((warning: WeirError) => void) | undefined
   /**
    * Called with each restored transaction that the log or broker no longer knows; the writer then
    * continues without its records. Undefined: such a transaction is an error.

@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
+import type { WeirError } from '../../core/errors.ts'
 import type { MetricGroup } from '../../core/metrics.ts'
 
 /** A part of a source that one reader reads in order, such as a topic partition. */
@@ -46,6 +47,8 @@ export interface SourceReaderContext {
   readonly parallelism: number
   readonly clock: Clock
   readonly metrics: MetricGroup
+  /** Reports what a person should know while the reader goes on. */
+  readonly warn?: ((warning: WeirError) => void) | undefined
 }
 
 /**
@@ -90,7 +93,7 @@ export interface Source<T> {
   /** Whether it ends (a file, a bounded range) or not. */
   readonly boundedness: 'bounded' | 'unbounded'
   /** Partitions that exist now. Called at start and, with `discoveryIntervalMs`, again. */
-  discover(): Promise<readonly number[]>
+  discover(warn?: (warning: WeirError) => void): Promise<readonly number[]>
   /** Time between discoveries; undefined when splits never change. */
   readonly discoveryIntervalMs: number | undefined
   /** The subtask that reads a partition; `partition mod parallelism` when missing. */

@@ -3,6 +3,7 @@ import { executionStateOf, stateCounts, taskCounts } from './execution-state.ts'
 import { lastModifiedOf, lifetimeOf, taskLifetimeOf, timestampsOf } from './lifetime.ts'
 import { planJson } from './plan.ts'
 import { vertexIo } from './task-metrics.ts'
+import { waitingFor } from './waiting.ts'
 
 /** One row of `/jobs/overview`. */
 export function jobOverviewJson(job: JobSnapshot): object {
@@ -23,6 +24,7 @@ export function jobDetailJson(job: JobSnapshot): object {
     name: job.name,
     isStoppable: false,
     state: job.status,
+    waiting: waitingFor(job),
     'job-type': 'STREAMING',
     ...lifetimeOf(job),
     maxParallelism: Math.max(-1, ...job.vertices.map(({ maxParallelism }) => maxParallelism)),

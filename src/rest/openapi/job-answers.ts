@@ -108,6 +108,7 @@ export const JOB_DETAIL = objectOf({
   name: TEXT,
   isStoppable: FLAG,
   state: JOB_STATE,
+  waiting: listOf(TEXT),
   'job-type': { const: 'STREAMING' },
   ...LIFETIME,
   maxParallelism: WHOLE,

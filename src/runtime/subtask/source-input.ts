@@ -91,7 +91,7 @@ export class SourceInput
     }
     await this.openReader()
     const { source } = this.options
-    const partitions = await source.discover()
+    const partitions = await source.discover(this.warn)
     this.splits = new SplitAssignment(source, context.subtask, context.parallelism)
     const stored = context.operatorState.restored(SPLITS)
     await this.addSplits(this.splits.restore(stored.map(decodeSplit)))
@@ -139,9 +139,15 @@ export class SourceInput
     if (this.sought === sought) this.sought = undefined
   }
 
+  private readonly warn = (warning: WeirError): void => {
+    const { uid } = this.context
+    const message = `source ${uid}: ${warning.message}`
+    this.context.warn?.(new WeirError(warning.code, message, { cause: warning }))
+  }
+
   private async openReader(): Promise<void> {
     const { subtask, parallelism, clock, metrics } = this.context
-    await this.reader.open({ subtask, parallelism, clock, metrics })
+    await this.reader.open({ subtask, parallelism, clock, metrics, warn: this.warn })
   }
 
   /** Delivers no records until `resume`; barriers still pass. */
@@ -334,7 +340,7 @@ export class SourceInput
   }
 
   private async discover(): Promise<void> {
-    const found = await this.options.source.discover()
+    const found = await this.options.source.discover(this.warn)
     await this.subtask.calls.suspendWhile(() => this.addSplits(this.splits.discover(found)))
   }
 

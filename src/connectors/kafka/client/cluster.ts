@@ -60,6 +60,8 @@ export interface KafkaClusterWorld {
   readonly clock?: Clock
   readonly random?: Random
   readonly connect?: ConnectKafka
+  /** Called while no broker can be reached, with growing pauses, and when one can be reached again. */
+  readonly onOutage?: ((notice: WeirError) => void) | undefined
 }
 
 type ClusterMetadata = Awaited<ReturnType<typeof metadataV12.api.async>>
@@ -90,10 +92,17 @@ export class KafkaCluster implements RetryWorld {
     this.brokers = new BrokerConnections(parseBrokers(options.brokers), {
       connect: world.connect ?? kafkaConnector(options),
       random: this.random,
+      clock: this.clock,
+      onOutage: world.onOutage,
     })
     this.principal = principalOf(options)
     this.deliveryTimeoutMs = options.deliveryTimeoutMs ?? DEFAULT_DELIVERY_TIMEOUT_MS
     this.metadataMaxAgeMs = options.metadataMaxAgeMs ?? DEFAULT_METADATA_MAX_AGE_MS
+  }
+
+  /** How long no broker has been reached, ms; 0 while one is. */
+  get outageMs(): number {
+    return this.brokers.outage.lastsMs
   }
 
   /** Repeats an attempt while its errors are retryable, by default until the delivery timeout. */

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import type { OutOfRangePolicy } from '../../../src/connectors/kafka/fetcher.ts'
-import { KafkaSource } from '../../../src/connectors/kafka/source.ts'
-import type { TopicRecord } from '../../../src/connectors/records/topic-record.ts'
-import { messageOf } from '../../../src/core/errors.ts'
-import type { SourceReader, SourceSplit } from '../../../src/operators/port/source.ts'
-import { until } from '../../run/until.ts'
-import { KafkaBroker } from '../../services/kafka/broker.ts'
+import type { OutOfRangePolicy } from '../../../../src/connectors/kafka/fetcher.ts'
+import { KafkaSource } from '../../../../src/connectors/kafka/source.ts'
+import type { TopicRecord } from '../../../../src/connectors/records/topic-record.ts'
+import { messageOf } from '../../../../src/core/errors.ts'
+import type { SourceReader, SourceSplit } from '../../../../src/operators/port/source.ts'
+import { until } from '../../../run/until.ts'
+import { KafkaBroker } from '../../../services/kafka/broker.ts'
 import {
   bytes,
   drain,
@@ -14,7 +14,7 @@ import {
   openReader,
   readerContext,
   text,
-} from './fixture.ts'
+} from '../fixture.ts'
 
 let broker: KafkaBroker
 const client = (): { brokers: string } => ({ brokers: broker.bootstrap })
