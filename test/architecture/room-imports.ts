@@ -714,6 +714,7 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'wire',
   ],
   'jobs/serve': [
+    'checkpoint/storage',
     'connectors/kafka/client',
     'connectors/topics',
     'core',
