@@ -59,7 +59,7 @@ function areRight(options: SendOptions): boolean {
   return (
     Number.isSafeInteger(partition) &&
     partition >= 0 &&
-    (headers === undefined || headers.length === 0)
+    (headers === undefined || (Array.isArray(headers) && headers.length === 0))
   )
 }
 

@@ -2,6 +2,7 @@ import { ByteReader } from '../byte-reader.ts'
 import type { ByteWriter } from '../byte-writer.ts'
 import { WeirError } from '../errors.ts'
 import { describeValue } from '../text/describe-value.ts'
+import { INSTEAD_OF_PROMISES } from '../text/instead-of-promises.ts'
 
 /*
  * The bytes of keys. Equal keys have equal bytes; keys of different types have different bytes. A string is
@@ -111,7 +112,7 @@ function readTuple(reader: ByteReader): PlainKey[] {
   return parts
 }
 
-/** Writes a key. Throws INVALID_ARGUMENT for NaN, a lone surrogate and other types. */
+/** Writes a key. Throws INVALID_ARGUMENT for NaN, a lone surrogate and other types, UNSUPPORTED for a promise. */
 export function writePlainKey(value: unknown, writer: ByteWriter): void {
   if (typeof value === 'string') writeText(value, writer)
   else if (typeof value === 'number') writeNumber(value, writer)
@@ -125,6 +126,7 @@ export function writePlainKey(value: unknown, writer: ByteWriter): void {
   else if (value instanceof Uint8Array) {
     refuse('a Uint8Array (pass rawKeySerializer as second argument of keyBy, it keeps keys raw)')
   } else {
+    if (value instanceof Promise) refusePromise(value)
     refuse(describeValue(value))
   }
 }
@@ -140,6 +142,15 @@ export function readPlainKey(reader: ByteReader): PlainKey {
   if (tag === BIGINT) return BigInt(decoder.decode(reader.raw(reader.remaining)))
   if (tag === TUPLE) return readTuple(reader)
   throw new WeirError('MALFORMED_DATA', `a key cannot start with the byte ${tag}`)
+}
+
+function refusePromise(key: Promise<unknown>): never {
+  // The error below is reported; a rejection of the promise adds nothing.
+  key.catch(() => undefined)
+  throw new WeirError(
+    'UNSUPPORTED',
+    `the function of keyBy returned a promise; ${INSTEAD_OF_PROMISES}`,
+  )
 }
 
 function refuse(what: string): never {

@@ -7,10 +7,13 @@ import {
   otherKeyOf,
   readableKey,
 } from '../../core/formats/key-text.ts'
-import { float64Serializer, int53Serializer } from '../../core/serializer.ts'
+import { float64Serializer, int53Serializer, type Serializer } from '../../core/serializer.ts'
 
 /** Ids of the serializer of keys of plain types, and of those of texts and of bytes, which queries write themselves. */
 const PLAIN = 'key/1'
+const NUMBERS = new Map<string | undefined, Serializer<number>>(
+  [float64Serializer, int53Serializer].map((one) => [one.id, one]),
+)
 const TEXTS: readonly (string | undefined)[] = ['string/1', 'bytes/1', undefined]
 
 /**
@@ -18,13 +21,12 @@ const TEXTS: readonly (string | undefined)[] = ['string/1', 'bytes/1', undefined
  * INVALID_ARGUMENT.
  */
 export function askedKey(text: string, format: string | undefined): Uint8Array {
-  const number = otherKeyOf(readableKey(text))
+  const serializer = NUMBERS.get(format)
+  const number = serializer === undefined ? undefined : otherKeyOf(readableKey(text))
   if (typeof number !== 'number') return bytesOfKeyText(text)
+  if (serializer === int53Serializer && !Number.isSafeInteger(number)) return bytesOfKeyText(text)
   const writer = new ByteWriter(16)
-  if (format === float64Serializer.id) float64Serializer.write(number, writer)
-  else if (format === int53Serializer.id && Number.isSafeInteger(number)) {
-    int53Serializer.write(number, writer)
-  } else return bytesOfKeyText(text)
+  serializer!.write(number, writer)
   return writer.bytes.slice(0, writer.length)
 }
 
@@ -50,7 +52,7 @@ export function textInstead(text: string): WeirError {
 
 /** The error of a key that was not found in a state whose keys no query can write; undefined elsewhere. */
 export function refusalOfKey(state: string, format: string | undefined): WeirError | undefined {
-  const isKnown = [PLAIN, ...TEXTS, float64Serializer.id, int53Serializer.id].includes(format)
+  const isKnown = format === PLAIN || TEXTS.includes(format) || NUMBERS.has(format)
   if (isKnown) return undefined
   return new WeirError(
     'UNSUPPORTED',

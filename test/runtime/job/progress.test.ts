@@ -298,6 +298,7 @@ describe('coordinators and queries', () => {
     expect(declared.find(({ slot }) => slot === 0)).toEqual({
       queryableName: 'LATEST',
       kind: 'value',
+      keyFormat: 'key/1',
       slot: 0,
       firstKeyGroup: 0,
       lastKeyGroup: 63,

@@ -9,6 +9,7 @@ import { feedRatings } from '../../../src/jobs/evaluate/ratings-topic.ts'
 import { ModelRegistry } from '../../../src/jobs/registry/model-registry.ts'
 import { readyVersions } from '../../../src/jobs/registry/model-versions.ts'
 import { RegistryWatch } from '../../../src/jobs/registry/watch.ts'
+import { LoopClaim } from '../../../src/jobs/retrain/loop-claim.ts'
 import { RetrainProcess } from '../../../src/jobs/retrain/process.ts'
 import { retrain } from '../../../src/jobs/retrain/retrain.ts'
 import { findVersion, versionsOf } from '../../../src/models/registry/version.ts'
@@ -34,6 +35,34 @@ afterAll(async () => {
 const registry = (): ModelRegistry => new ModelRegistry({ place, clock: systemClock })
 
 describe('the model registry on Kafka', () => {
+  it('has one retraining loop a model, from whatever folder it was started', async () => {
+    const version = registeredVersion(1)
+    await registry().require({ kind: 'register', version: { ...version, name: 'looped' } })
+    const take = (data: string, isTakeOver = false): Promise<LoopClaim> =>
+      LoopClaim.take({
+        folder: join(folder, data),
+        model: 'looped',
+        isTakeOver,
+        clock: systemClock,
+        registry: registry(),
+        onWarning: () => {},
+      })
+    const first = await take('a')
+    await expect(take('b')).rejects.toMatchObject({ code: 'JOB_ALREADY_RUNNING' })
+    await first.requireHeld()
+    await first[Symbol.asyncDispose]()
+    const second = await take('b')
+    const third = await take('c', true)
+    await third.requireHeld()
+    const { models } = await registry().read()
+    await second[Symbol.asyncDispose]()
+    expect((await registry().read()).models.get('looped')?.retraining).toMatchObject({
+      process: models.get('looped')!.retraining!.process,
+    })
+    await third[Symbol.asyncDispose]()
+    expect((await registry().read()).models.get('looped')?.retraining).toBeUndefined()
+  })
+
   it('fences writers: one of many commands wins, and a watch sees what it changed', async () => {
     const seen: number[] = []
     await using watch = new RegistryWatch({
