@@ -2,6 +2,8 @@ import type { SubtaskRestore } from '../../checkpoint/protocol/restore-plan.ts'
 import { restoreChain } from '../../checkpoint/segment/restore-chain.ts'
 import type { CheckpointStorage } from '../../checkpoint/storage/checkpoint-storage.ts'
 import { WeirError } from '../../core/errors.ts'
+import { ABOUT_STATE } from '../../operators/port/operator-state.ts'
+import { STORED_WATERMARKS } from '../../operators/port/stored-watermark.ts'
 import type { StateDeclaration } from '../../state/port/change.ts'
 import type { RestorableState } from '../../state/port/restorable-state.ts'
 import type { BuiltSubtask } from '../subtask/builder.ts'
@@ -34,6 +36,7 @@ export async function restoreSlot(
     options.stateOf(uid)!.backend.beginRestore(declarations as readonly StateDeclaration[])
   }
   await openOperators(built)
+  if (!options.allowNonRestoredState) refuseUnclaimed(built, options.restore)
   for (const restore of keyed) {
     await restoreOperator(restore, options.stateOf(restore.uid)!.backend, options)
   }
@@ -72,10 +75,39 @@ async function restoreOperator(
   }
 }
 
-function unclaimedState(uid: string, state: string): WeirError {
+/** Throws STATE_LEFT_OVER for operator state that no operator has asked for when it opened. */
+function refuseUnclaimed(
+  built: readonly BuiltSubtask[],
+  restores: readonly SubtaskRestore[],
+): void {
+  const hasKeyed = new Set(
+    restores.flatMap(({ uid, segments }) => (segments.length > 0 ? uid : [])),
+  )
+  for (const { node, operatorState } of built.flatMap(({ subtask }) => subtask.operators)) {
+    for (const { name, bytes } of operatorState.unclaimed()) {
+      // What is said about keyed state is nothing without it.
+      if (name.startsWith(ABOUT_STATE) && !hasKeyed.has(node.uid)) continue
+      if (name === STORED_WATERMARKS) continue
+      throw name.startsWith(ABOUT_STATE)
+        ? otherKind(node.uid, name.slice(ABOUT_STATE.length))
+        : unclaimedState(node.uid, name, bytes)
+    }
+  }
+}
+
+function otherKind(uid: string, state: string): WeirError {
   return new WeirError(
     'STATE_LEFT_OVER',
-    `the checkpoint holds state "${state}" of operator ${uid}, which the operator does not declare when it opens; give the state its old name, or allow non-restored state (--allow-non-restored-state)`,
+    `the checkpoint holds ${state} of operator ${uid}, which in this job reads no such state: give it the windows that it had, or another uid, or allow non-restored state (--allow-non-restored-state)`,
+    { details: { uid, state } },
+  )
+}
+
+function unclaimedState(uid: string, state: string, bytes?: number): WeirError {
+  const size = bytes === undefined ? '' : ` (${bytes} bytes)`
+  return new WeirError(
+    'STATE_LEFT_OVER',
+    `the checkpoint holds state "${state}" of operator ${uid}${size}, which the operator does not declare when it opens; give the state its old name, or allow non-restored state (--allow-non-restored-state)`,
     { details: { uid, state } },
   )
 }

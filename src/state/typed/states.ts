@@ -211,8 +211,8 @@ export class TypedStates implements TableContext<StateTable> {
   /** Names of states with restored entries that no operator has declared. */
   unclaimed(): readonly string[] {
     return this.tablesById
-      .filter(({ serializer, kind, holdsRestored }) => {
-        return serializer === undefined && kind !== 'timers' && holdsRestored
+      .filter(({ serializer, kind, isClaimed, holdsRestored }) => {
+        return holdsRestored && (kind === 'timers' ? !isClaimed : serializer === undefined)
       })
       .map(({ name }) => name)
   }
